@@ -1,0 +1,51 @@
+# `make demo` and `make test` set up what they need by themselves.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+BUILD := build/make
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+export FLAMBEAU_BUILD_DIR := $(CURDIR)/$(BUILD)
+export PYTHONPATH := $(CURDIR)/$(BUILD)/python
+JOBS ?= 2
+
+.PHONY: demo test test-all unit setup build bench models docs fuzz clean
+demo: build
+	$(PY) examples/demo.py
+
+# Everything that every change must pass.
+test: build unit
+	$(PY) -m pytest -q -n $(JOBS) --dist loadgroup tests
+
+# The whole matrix: every operator case at every opset.
+test-all: build unit
+	FLAMBEAU_TEST_ALL=1 $(PY) -m pytest -q -n $(JOBS) --dist loadgroup tests
+
+unit: build
+	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error -Q -O $(BUILD)/ctest.log || { cat $(BUILD)/ctest.log; exit 1; }
+	tail -n 3 $(BUILD)/ctest.log
+
+setup: $(VENV)/.stamp
+$(VENV)/.stamp: tools/setup.sh tests/requirements.txt
+	PYTHON=$(PYTHON) tools/setup.sh $(VENV)
+	touch $@
+
+build: setup
+	@mkdir -p .cache
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+	  -DFLAMBEAU_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(PY) > .cache/configure.log 2>&1 || { cat .cache/configure.log; exit 1; }
+	cmake --build $(BUILD) -j $(JOBS)
+
+bench: build
+	$(PY) bench/run.py --write docs/benchmarks.md
+
+models: build
+	$(PY) tools/model_table.py --write docs/models.md
+
+docs: build
+	(printf '# Operators\n\nWritten by `make docs`. Each row is a schema that is translated; forms that are not are named beside it.\n\n'; \
+	  $(BUILD)/bin/flambeau ops --format markdown) > docs/operators.md
+
+clean:
+	rm -rf build
