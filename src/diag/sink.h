@@ -1,0 +1,55 @@
+// Where diagnostics go while a conversion runs.
+//
+// One sink a conversion. ContextScope adds "while …" notes to everything that
+// is reported inside it; Report returns kFailure so that a reader can write
+// `return sink.Error(...)`.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flambeau/diagnostic.h"
+#include "support/result.h"
+
+namespace flambeau {
+
+class Sink {
+ public:
+  Sink() = default;
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
+  Failure Error(DiagnosticKind kind, std::string message, Location location = {}, std::string hint = {});
+  void Warning(DiagnosticKind kind, std::string message, Location location = {}, std::string hint = {});
+  void Add(Diagnostic diagnostic);
+
+  bool HasErrors() const { return errors_ > 0; }
+  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  std::vector<Diagnostic> Take() { return std::move(diagnostics_); }
+
+ private:
+  friend class ContextScope;
+  std::vector<Diagnostic> diagnostics_;
+  std::vector<const std::function<void(Diagnostic&)>*> scopes_;
+  size_t errors_ = 0;
+};
+
+// While alive, `decorate` runs on each diagnostic that is added: it may fill in
+// empty parts of the location or append a note. Innermost first.
+class ContextScope {
+ public:
+  ContextScope(Sink& sink, std::function<void(Diagnostic&)> decorate) : sink_(sink), decorate_(std::move(decorate)) {
+    sink_.scopes_.push_back(&decorate_);
+  }
+  ~ContextScope() { sink_.scopes_.pop_back(); }
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+ private:
+  Sink& sink_;
+  std::function<void(Diagnostic&)> decorate_;
+};
+
+}  // namespace flambeau

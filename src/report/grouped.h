@@ -1,0 +1,22 @@
+// Operators that could not be converted, gathered over a conversion.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "flambeau/diagnostic.h"
+
+namespace flambeau {
+
+struct MissingOperator {
+  std::string name;
+  std::string message;
+  std::string hint;
+  std::vector<const Location*> places;  // of the diagnostics given
+};
+
+bool IsMissingOperator(const Diagnostic& diagnostic);
+// One entry for each operator and message, in order of appearance.
+std::vector<MissingOperator> GroupMissingOperators(const std::vector<Diagnostic>& diagnostics);
+
+}  // namespace flambeau
