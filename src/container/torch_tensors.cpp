@@ -1,0 +1,236 @@
+#include "container/torch_tensors.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+
+#include "container/quote.h"
+
+namespace flambeau {
+namespace {
+
+constexpr std::string_view kUtils = "torch._utils";
+// Pickles hold structure, not weights.
+constexpr uint64_t kLargestPickle = uint64_t{1} << 28;
+constexpr uint32_t kMostDimensions = 64;  // as c10 and numpy have it
+
+// Storage classes are named after c10's scalar types, not after the dtypes.
+constexpr struct {
+  std::string_view storage;
+  DType dtype;
+} kStorages[] = {
+    {"FloatStorage", DType::kFloat32},
+    {"HalfStorage", DType::kFloat16},
+    {"BFloat16Storage", DType::kBfloat16},
+    {"DoubleStorage", DType::kFloat64},
+    {"LongStorage", DType::kInt64},
+    {"IntStorage", DType::kInt32},
+    {"ShortStorage", DType::kInt16},
+    {"CharStorage", DType::kInt8},
+    {"ByteStorage", DType::kUint8},
+    {"BoolStorage", DType::kBool},
+    {"ComplexHalfStorage", DType::kComplex32},
+    {"ComplexFloatStorage", DType::kComplex64},
+    {"ComplexDoubleStorage", DType::kComplex128},
+    {"Float8_e5m2Storage", DType::kFloat8E5M2},
+    {"Float8_e4m3fnStorage", DType::kFloat8E4M3FN},
+    {"Float8_e5m2fnuzStorage", DType::kFloat8E5M2FNUZ},
+    {"Float8_e4m3fnuzStorage", DType::kFloat8E4M3FNUZ},
+    {"Float8_e8m0fnuStorage", DType::kFloat8E8M0},
+    {"UInt16Storage", DType::kUint16},
+    {"UInt32Storage", DType::kUint32},
+    {"UInt64Storage", DType::kUint64},
+};
+
+std::optional<DType> DTypeOfStorage(PickleValue storage) {
+  if (storage.module() != "torch") return std::nullopt;
+  for (const auto& row : kStorages) {
+    if (row.storage == storage.name()) return row.dtype;
+  }
+  return std::nullopt;
+}
+
+// A tuple of natural numbers.
+std::optional<std::vector<int64_t>> AsNaturals(PickleValue value) {
+  if ((value.kind() != PickleKind::kTuple && value.kind() != PickleKind::kList) || value.size() > kMostDimensions) {
+    return std::nullopt;
+  }
+  std::vector<int64_t> numbers;
+  for (uint32_t i = 0; i < value.size(); ++i) {
+    const auto number = value[i].AsInt();
+    if (!number || *number < 0) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+// The number of elements of the storage that the tensor reaches into; nothing
+// if it is more, or has more elements, than can be counted.
+std::optional<uint64_t> Reach(const StoredTensor& tensor) {
+  const auto& sizes = tensor.sizes;
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
+  int64_t last = tensor.storage_offset, bytes = ByteSize(tensor.dtype);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t step = 0;
+    // Zero strides make many elements of few, so their number needs its own check.
+    if (__builtin_mul_overflow(sizes[i] - 1, tensor.strides[i], &step) || __builtin_add_overflow(last, step, &last) ||
+        __builtin_mul_overflow(bytes, sizes[i], &bytes)) {
+      return std::nullopt;
+    }
+  }
+  return static_cast<uint64_t>(last) + 1;
+}
+
+std::string DescribeCall(PickleValue value) {
+  if (value.kind() != PickleKind::kCall) return std::string(Describe(value.kind()));
+  const PickleValue callee = value.callee();
+  if (callee.kind() != PickleKind::kGlobal) return "a call of " + std::string(Describe(callee.kind()));
+  return "a call of " + Quote(std::string(callee.module()) + "." + std::string(callee.name()));
+}
+
+}  // namespace
+
+Result<Pickle> ReadPickleEntry(const ZipArchive& archive, std::string_view name, Sink& sink) {
+  const std::string path = std::string(archive.root()) + std::string(name);
+  FLAMBEAU_TRY(const ZipEntry* entry, archive.Require(path, sink));
+  FLAMBEAU_TRY(const std::string bytes, archive.Read(*entry, kLargestPickle, sink));
+  return Pickle::Parse(bytes, archive.Where(entry), sink);
+}
+
+Result<TensorReader> TensorReader::Create(const ZipArchive& archive, std::string folder, Sink& sink) {
+  // Absent in archives older than the entry; those are little endian.
+  if (const ZipEntry* entry = archive.Find(std::string(archive.root()) + "byteorder")) {
+    FLAMBEAU_TRY(const std::string order, archive.Read(*entry, 64, sink));
+    if (order != "little") {
+      return sink.Error(DiagnosticKind::kBadTensor, "the tensors' byte order is " + Quote(order) + ", not 'little'",
+                        archive.Where(entry), "save the model on a little-endian machine");
+    }
+  }
+  return TensorReader(archive, std::move(folder), sink);
+}
+
+bool TensorReader::IsTensor(PickleValue value) {
+  return value.IsCallOf(kUtils, "_rebuild_tensor_v2") || value.IsCallOf(kUtils, "_rebuild_tensor_v3") ||
+         value.IsCallOf(kUtils, "_rebuild_parameter");
+}
+
+Failure TensorReader::Bad(PickleValue value, const StoredTensor& tensor, const std::string& message) const {
+  return value.Error(DiagnosticKind::kBadTensor, "tensor " + Quote(tensor.name) + ": " + message, *sink_);
+}
+
+Result<StoredTensor> TensorReader::Read(PickleValue value, std::string name) {
+  StoredTensor tensor;
+  tensor.name = std::move(name);
+  PickleValue call = value;
+  std::optional<bool> requires_grad;
+  // _rebuild_parameter(data, requires_grad, backward_hooks)
+  if (value.IsCallOf(kUtils, "_rebuild_parameter")) {
+    const PickleValue args = value.args();
+    if (args.size() < 2 || !(requires_grad = args[1].AsBool())) {
+      return Bad(value, tensor, "the arguments of _rebuild_parameter are not (tensor, bool, …)");
+    }
+    tensor.is_parameter = true;
+    call = args[0];
+  }
+  FLAMBEAU_CHECK_OK(ReadTensor(call, &tensor));
+  if (requires_grad) tensor.requires_grad = *requires_grad;
+  return tensor;
+}
+
+// _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None)
+// _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None)
+Status TensorReader::ReadTensor(PickleValue call, StoredTensor* tensor) {
+  const bool v3 = call.IsCallOf(kUtils, "_rebuild_tensor_v3");
+  if (!v3 && !call.IsCallOf(kUtils, "_rebuild_tensor_v2")) {
+    return Bad(call, *tensor, "expected a dense tensor, found " + DescribeCall(call));
+  }
+  const PickleValue args = call.args();
+  const uint32_t metadata = v3 ? 7 : 6;
+  if (args.size() < metadata || args.size() > metadata + 1) {
+    return Bad(call, *tensor, "it is rebuilt from " + std::to_string(args.size()) + " arguments");
+  }
+  bool untyped = false;
+  FLAMBEAU_CHECK_OK(ReadStorage(args[0], tensor, &untyped));
+  if (v3) {
+    const auto dtype = args[6].module() == "torch" ? DTypeFromTorchName(args[6].name()) : std::nullopt;
+    if (!dtype || ByteSize(*dtype) == 0) return Bad(args[6], *tensor, "its dtype is unknown: " + Quote(args[6].name()));
+    tensor->dtype = *dtype;
+  } else if (untyped) {
+    return Bad(args[0], *tensor, "nothing says its dtype");
+  }
+  const auto offset = args[1].AsInt();
+  const auto sizes = AsNaturals(args[2]), strides = AsNaturals(args[3]);
+  const auto requires_grad = args[4].AsBool();
+  if (!offset || *offset < 0 || !sizes || !strides || sizes->size() != strides->size() || !requires_grad) {
+    return Bad(call, *tensor, "its offset, sizes or strides make no sense");
+  }
+  tensor->storage_offset = *offset;
+  tensor->sizes = *sizes;
+  tensor->strides = *strides;
+  tensor->requires_grad = *requires_grad;
+  // The conjugate and negative bits change what the bytes mean.
+  if (args.size() > metadata && !args[metadata].IsNone() && args[metadata].entry_count() > 0) {
+    return Bad(args[metadata], *tensor, "it is a lazy conjugate or negative view; save .resolve_conj().resolve_neg()");
+  }
+  const auto reach = Reach(*tensor);
+  if (!reach || *reach > tensor->storage_bytes / static_cast<uint64_t>(ByteSize(tensor->dtype))) {
+    return Bad(call, *tensor, "it reaches beyond its storage of " + std::to_string(tensor->storage_bytes) + " bytes");
+  }
+  return {};
+}
+
+// The persistent id ('storage', class, key, device, elements).
+Status TensorReader::ReadStorage(PickleValue storage, StoredTensor* tensor, bool* untyped) {
+  if (storage.kind() != PickleKind::kPersistent) {
+    return Bad(storage, *tensor, "its storage is " + DescribeCall(storage));
+  }
+  const PickleValue id = storage.id();
+  if (id.kind() != PickleKind::kTuple || id.size() != 5 || id[0].AsString() != "storage" || !id[2].AsString() ||
+      !id[4].AsInt() || *id[4].AsInt() < 0) {
+    return Bad(storage, *tensor, "its storage is not ('storage', class, key, device, elements)");
+  }
+  *untyped = id[1].IsGlobal("torch.storage", "UntypedStorage") || id[1].IsGlobal("torch", "UntypedStorage");
+  const auto dtype = *untyped ? DType::kUint8 : DTypeOfStorage(id[1]);
+  if (!dtype) return Bad(storage, *tensor, "its storage has the unknown class " + Quote(id[1].name()));
+  tensor->dtype = *dtype;
+  tensor->storage_key = *id[2].AsString();
+  auto found = storages_.find(tensor->storage_key);
+  if (found == storages_.end()) {
+    FLAMBEAU_TRY(const ZipEntry* entry, archive_->Require(folder_ + tensor->storage_key, *sink_));
+    FLAMBEAU_TRY(const uint64_t begin, archive_->DataOffset(*entry, *sink_));
+    found = storages_.emplace(tensor->storage_key, Storage{begin, entry->size}).first;
+  }
+  tensor->storage_begin = found->second.begin;
+  tensor->storage_bytes = found->second.bytes;
+  if (static_cast<uint64_t>(*id[4].AsInt()) > tensor->storage_bytes / static_cast<uint64_t>(ByteSize(*dtype))) {
+    return Bad(storage, *tensor,
+               "its storage claims " + std::to_string(*id[4].AsInt()) + " elements, but has only " +
+                   std::to_string(tensor->storage_bytes) + " bytes");
+  }
+  return {};
+}
+
+Result<std::vector<StoredTensor>> ReadStateDict(const ZipArchive& archive, Sink& sink) {
+  FLAMBEAU_TRY(const Pickle pickle, ReadPickleEntry(archive, "data.pkl", sink));
+  FLAMBEAU_TRY(TensorReader reader, TensorReader::Create(archive, std::string(archive.root()) + "data/", sink));
+  const PickleValue dict = pickle.root();
+  if (dict.kind() != PickleKind::kDict && !dict.IsCallOf("collections", "OrderedDict")) {
+    return dict.Error(DiagnosticKind::kBadPickle, "expected a dictionary of tensors, found " + DescribeCall(dict),
+                      sink);
+  }
+  std::vector<StoredTensor> tensors;
+  std::unordered_set<std::string_view> names;
+  for (uint32_t i = 0; i < dict.entry_count(); ++i) {
+    const auto [key, value] = dict.entry(i);
+    const auto name = key.AsString();
+    if (!name) return key.Error(DiagnosticKind::kBadPickle, "the name of a tensor is not a string", sink);
+    if (!names.insert(*name).second) {
+      return key.Error(DiagnosticKind::kBadPickle, "two tensors are named " + Quote(*name), sink);
+    }
+    FLAMBEAU_TRY(StoredTensor tensor, reader.Read(value, std::string(*name)));
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+}  // namespace flambeau

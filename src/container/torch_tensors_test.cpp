@@ -1,0 +1,162 @@
+#include "container/torch_tensors.h"
+
+#include <gtest/gtest.h>
+
+#include "container/archive_builder_test.h"
+#include "container/memory_file.h"
+
+namespace flambeau {
+namespace {
+
+using testing::FirstError;
+using testing::Pack;
+using testing::Stored;
+using testing::ZipItem;
+
+// Pickles in the manner of torch.save, from short pieces.
+std::string Int(int64_t value) {
+  std::string out = "\x8a\x08";
+  for (int i = 0; i < 8; ++i) out += static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
+  return out;
+}
+std::string Str(const std::string& text) { return "U" + std::string(1, static_cast<char>(text.size())) + text; }
+std::string Ints(const std::vector<int64_t>& values) {
+  std::string out = "(";
+  for (const int64_t value : values) out += Int(value);
+  return out + "t";
+}
+
+struct TensorText {
+  std::string storage = "ctorch\nFloatStorage\n";
+  std::string key = "0";
+  int64_t elements = 6;
+  int64_t offset = 0;
+  std::vector<int64_t> sizes = {2, 3}, strides = {3, 1};
+  std::string dtype;  // makes it a _rebuild_tensor_v3
+  std::string metadata;
+
+  std::string Pickled() const {
+    return "ctorch._utils\n_rebuild_tensor_v" + std::string(dtype.empty() ? "2" : "3") + "\n((" + Str("storage") +
+           storage + Str(key) + Str("cpu") + Int(elements) + "tQ" + Int(offset) + Ints(sizes) + Ints(strides) +
+           "\x89"
+           "ccollections\nOrderedDict\n)R" +
+           dtype + metadata + "tR";
+  }
+};
+std::string Parameter(const TensorText& tensor) {
+  return "ctorch._utils\n_rebuild_parameter\n(" + tensor.Pickled() +
+         "\x88"
+         "ccollections\nOrderedDict\n)RtR";
+}
+std::string Archive(const std::string& pickle, std::vector<ZipItem> more = {}) {
+  std::vector<ZipItem> items = {Stored("m/data.pkl", "\x80\2" + pickle + "."),
+                                Stored("m/data/0", std::string(24, 'w'))};
+  items.insert(items.end(), more.begin(), more.end());
+  return Pack(items);
+}
+std::string Dict(const std::string& tensor) { return "}(" + Str("w") + tensor + "u"; }
+
+Result<std::vector<StoredTensor>> Read(const std::string& bytes, Sink& sink) {
+  FLAMBEAU_TRY(const ZipArchive archive, ZipArchive::Open(MemoryFile(bytes), sink));
+  return ReadStateDict(archive, sink);
+}
+std::string Fault(const std::string& bytes) {
+  Sink sink;
+  EXPECT_FALSE(Read(bytes, sink));
+  return FirstError(sink);
+}
+// The error for a state dict with this tensor, without the place.
+std::string Fault(const TensorText& tensor) {
+  const std::string text = Fault(Archive(Dict(tensor.Pickled())));
+  return text.substr(0, text.find(" (at byte"));
+}
+
+TEST(TorchTensorsTest, ReadsTensorsAndParameters) {
+  const std::string bytes =
+      Archive("ccollections\nOrderedDict\n)R(" + Str("w") + Parameter({}) + Str("b") +
+                  TensorText{.offset = 2, .sizes = {2}, .strides = {2}}.Pickled() + "u}" + Str("_metadata") + "Nsb",
+              {Stored("m/byteorder", "little")});
+  Sink sink;
+  auto tensors = Read(bytes, sink);
+  ASSERT_TRUE(tensors) << FirstError(sink);
+  ASSERT_EQ(tensors->size(), 2u);
+  const StoredTensor& w = (*tensors)[0];
+  EXPECT_EQ(w.name, "w");
+  EXPECT_EQ(w.dtype, DType::kFloat32);
+  EXPECT_EQ(w.sizes, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(w.strides, (std::vector<int64_t>{3, 1}));
+  EXPECT_TRUE(w.is_parameter);
+  EXPECT_TRUE(w.requires_grad);
+  EXPECT_EQ(w.storage_bytes, 24u);
+  EXPECT_EQ(bytes.substr(w.storage_begin, 24), std::string(24, 'w'));
+  const StoredTensor& b = (*tensors)[1];
+  EXPECT_EQ(b.storage_offset, 2);
+  EXPECT_FALSE(b.is_parameter);
+  EXPECT_FALSE(b.requires_grad);
+  EXPECT_EQ(b.storage_begin, w.storage_begin);
+}
+
+TEST(TorchTensorsTest, ReadsDtypesWithoutStorageClass) {
+  Sink sink;
+  const TensorText tensor{.storage = "ctorch.storage\nUntypedStorage\n",
+                          .elements = 24,
+                          .sizes = {24},
+                          .strides = {1},
+                          .dtype = "ctorch\nfloat8_e5m2\n"};
+  auto tensors = Read(Archive(Dict(tensor.Pickled())), sink);
+  ASSERT_TRUE(tensors) << FirstError(sink);
+  EXPECT_EQ((*tensors)[0].dtype, DType::kFloat8E5M2);
+}
+
+TEST(TorchTensorsTest, AcceptsEmptyAndExpandedTensors) {
+  Sink sink;
+  EXPECT_TRUE(Read(Archive(Dict(TensorText{.offset = 99, .sizes = {0, 3}}.Pickled())), sink)) << FirstError(sink);
+  EXPECT_TRUE(Read(Archive(Dict(TensorText{.sizes = {1000}, .strides = {0}}.Pickled())), sink)) << FirstError(sink);
+  EXPECT_TRUE(Read(Archive(Dict(TensorText{.offset = 5, .sizes = {}, .strides = {}}.Pickled())), sink))
+      << FirstError(sink);
+}
+
+TEST(TorchTensorsTest, RefusesTensorsThatDoNotFit) {
+  const std::string beyond = "bad-tensor: tensor 'w': it reaches beyond its storage of 24 bytes";
+  EXPECT_EQ(Fault(TensorText{.offset = 1}), beyond);
+  EXPECT_EQ(Fault(TensorText{.sizes = {3, 3}}), beyond);
+  EXPECT_EQ(Fault(TensorText{.offset = INT64_MAX, .sizes = {}, .strides = {}}), beyond);
+  EXPECT_EQ(Fault(TensorText{.sizes = {INT64_MAX, 2}, .strides = {INT64_MAX, 1}}), beyond);
+  EXPECT_EQ(Fault(TensorText{.sizes = {INT64_MAX, INT64_MAX}, .strides = {0, 0}}), beyond);
+  const std::string nonsense = "bad-tensor: tensor 'w': its offset, sizes or strides make no sense";
+  EXPECT_EQ(Fault(TensorText{.sizes = {-1, 3}}), nonsense);
+  EXPECT_EQ(Fault(TensorText{.strides = {1}}), nonsense);
+  EXPECT_EQ(Fault(TensorText{.offset = -1}), nonsense);
+  EXPECT_EQ(Fault(TensorText{.elements = 7}),
+            "bad-tensor: tensor 'w': its storage claims 7 elements, but has only 24 bytes");
+  EXPECT_TRUE(Fault(TensorText{.key = "1"}).starts_with("missing-entry: the archive has no entry 'm/data/1'"));
+  EXPECT_EQ(Fault(TensorText{.storage = "ctorch\nQInt8Storage\n"}),
+            "bad-tensor: tensor 'w': its storage has the unknown class 'QInt8Storage'");
+  EXPECT_EQ(Fault(TensorText{.storage = "ctorch.storage\nUntypedStorage\n"}),
+            "bad-tensor: tensor 'w': nothing says its dtype");
+  EXPECT_EQ(Fault(TensorText{.dtype = "ctorch\n\n"}), "bad-tensor: tensor 'w': its dtype is unknown: ''");
+  EXPECT_EQ(Fault(TensorText{.metadata = "}U\4conj\x88s"}),
+            "bad-tensor: tensor 'w': it is a lazy conjugate or negative view; save .resolve_conj().resolve_neg()");
+}
+
+TEST(TorchTensorsTest, RefusesWhatIsNoStateDict) {
+  EXPECT_EQ(Fault(Archive("cos\nsystem\n" + Str("echo") + "\x85R")),
+            "bad-pickle: expected a dictionary of tensors, found a call of 'os.system' (at byte 20) [m/data.pkl]");
+  EXPECT_EQ(Fault(Archive(Dict("cos\nsystem\n" + Str("echo") + "\x85R"))),
+            "bad-tensor: tensor 'w': expected a dense tensor, found a call of 'os.system' (at byte 25) [m/data.pkl]");
+  EXPECT_EQ(Fault(Archive("}(NNu")), "bad-pickle: the name of a tensor is not a string (at byte 4) [m/data.pkl]");
+  EXPECT_EQ(Fault(Archive(Dict(Str("text")))),
+            "bad-tensor: tensor 'w': expected a dense tensor, found a string (at byte 7) [m/data.pkl]");
+  const std::string w = Str("w") + TensorText().Pickled();
+  EXPECT_TRUE(Fault(Archive("}(" + w + w + "u")).starts_with("bad-pickle: two tensors are named 'w'"));
+  // A parameter that is made of itself.
+  EXPECT_TRUE(Fault(Archive(Dict("ctorch._utils\n_rebuild_parameter\n(ctorch._utils\n_rebuild_parameter\n(Nt"
+                                 "R\x88NtR")))
+                  .starts_with("bad-tensor: tensor 'w': expected a dense tensor, found a call of"));
+  EXPECT_EQ(Fault(Archive("}", {Stored("m/byteorder", "big")})),
+            "bad-tensor: the tensors' byte order is 'big', not 'little' [m/byteorder]");
+  EXPECT_EQ(Fault(Pack({Stored("m/x", "")})), "missing-entry: the archive has no entry 'm/data.pkl'");
+}
+
+}  // namespace
+}  // namespace flambeau
