@@ -1,0 +1,186 @@
+#include "aten/aliasing.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "aten/strides.h"
+
+namespace flambeau::aten {
+namespace {
+
+enum class When : uint8_t { kAlways, kNever, kUnless, kSameDtype, kContiguous, kStrides, kReal, kUnknown };
+
+struct AliasRow {
+  std::string_view op, argument;
+  When when;
+};
+constexpr AliasRow kAliasRows[] = {
+#define FLAMBEAU_ALIAS(op, argument, when) {op, argument, When::when},
+#define FLAMBEAU_WRITE(...)
+#include "aten/aliasing.def"
+#undef FLAMBEAU_WRITE
+#undef FLAMBEAU_ALIAS
+};
+
+struct WriteRow {
+  std::string_view op, first, second, when, pure;
+};
+constexpr WriteRow kWriteRows[] = {
+#define FLAMBEAU_ALIAS(...)
+#define FLAMBEAU_WRITE(...) {__VA_ARGS__},
+#include "aten/aliasing.def"
+#undef FLAMBEAU_WRITE
+#undef FLAMBEAU_ALIAS
+};
+
+template <class Row, size_t kCount>
+const Row* Find(const Row (&rows)[kCount], std::string_view key) {
+  static const auto* index = [&] {
+    auto* map = new std::unordered_map<std::string_view, const Row*>;
+    for (const Row& row : rows) map->emplace(row.op, &row);
+    return map;
+  }();
+  const auto found = index->find(key);
+  return found == index->end() ? nullptr : found->second;
+}
+
+template <class Row, size_t kCount>
+const Row* FindRow(const Row (&rows)[kCount], const Schema& schema) {
+  const Row* row = Find(rows, schema.name);
+  return row != nullptr ? row : Find(rows, schema.base);
+}
+
+bool IsTrue(const Graph& graph, NodeId node, std::string_view argument) {
+  const Attribute* attribute = graph.FindAttribute(node, argument);
+  const bool* value = attribute ? std::get_if<bool>(attribute) : nullptr;
+  return value != nullptr && *value;
+}
+
+Relation From(Decision decision) {
+  switch (decision) {
+    case Decision::kNo: return Relation::kFresh;
+    case Decision::kYes: return Relation::kAlias;
+    case Decision::kUnknown: break;
+  }
+  return Relation::kMaybe;
+}
+
+MemoryFormat FormatOf(const Graph& graph, NodeId node, MemoryFormat absent) {
+  const Attribute* attribute = graph.FindAttribute(node, "memory_format");
+  const MemoryFormat* format = attribute ? std::get_if<MemoryFormat>(attribute) : nullptr;
+  return format != nullptr ? *format : absent;
+}
+
+Relation OfConversion(const Graph& graph, NodeId node, const Type& from, const Type& to) {
+  if (from.dtype != to.dtype || IsTrue(graph, node, "copy")) return Relation::kFresh;
+  // Types do not say on which device a value lives.
+  if (const Attribute* device = graph.FindAttribute(node, "device"); device && !std::holds_alternative<None>(*device))
+    return Relation::kMaybe;
+  if (graph.FindAttribute(node, "other") != nullptr && graph.op(node) == "aten::to.other") return Relation::kMaybe;
+  const MemoryFormat format = FormatOf(graph, node, MemoryFormat::kPreserve);
+  if (format == MemoryFormat::kPreserve) return Relation::kAlias;
+  return From(IsContiguous(from, format, graph.context().exprs()));
+}
+
+Relation Decide(const Graph& graph, NodeId node, When when, const Type& from, const Type& to) {
+  ExprPool& exprs = graph.context().exprs();
+  switch (when) {
+    case When::kAlways: return Relation::kAlias;
+    case When::kNever: return Relation::kFresh;
+    case When::kUnless: {
+      const Attribute* p = graph.FindAttribute(node, "p");
+      const double* probability = p ? std::get_if<double>(p) : nullptr;
+      const bool copies = IsTrue(graph, node, "train") && (probability == nullptr || *probability != 0);
+      return copies ? Relation::kFresh : Relation::kAlias;
+    }
+    case When::kSameDtype: return OfConversion(graph, node, from, to);
+    case When::kContiguous: return From(IsContiguous(from, FormatOf(graph, node, MemoryFormat::kContiguous), exprs));
+    case When::kStrides: return to.ranked ? From(CanView(from, to.sizes, exprs)) : Relation::kMaybe;
+    case When::kReal: return IsComplex(from.dtype) ? Relation::kMaybe : Relation::kAlias;
+    case When::kUnknown: break;
+  }
+  return Relation::kMaybe;
+}
+
+uint32_t ArgumentIndex(const Schema& schema, const SchemaArgument& argument) {
+  return static_cast<uint32_t>(&argument - schema.arguments.data());
+}
+
+}  // namespace
+
+const SchemaArgument& ReturnOf(const Graph& graph, NodeId node, const Schema& schema, uint32_t result) {
+  static const SchemaArgument kNone;
+  if (schema.returns.size() == 1) return schema.returns[0];
+  // A list among several returns cannot be told apart; none of these aliases.
+  if (schema.returns.size() != graph[node].result_count) return kNone;
+  return schema.returns[result];
+}
+
+std::optional<uint32_t> TensorOperand(const Graph& graph, NodeId node, uint32_t argument, uint32_t element) {
+  if (argument >= graph[node].attributes.size()) return std::nullopt;
+  const Attribute& value = graph[node].attributes[argument].value;
+  if (const auto* operand = std::get_if<Operand>(&value)) return operand->index;
+  if (const auto* list = std::get_if<OperandList>(&value))
+    if (element < list->size())
+      if (const auto* operand = std::get_if<Operand>(&(*list)[element])) return operand->index;
+  return std::nullopt;
+}
+
+ValueId TensorArgument(const Graph& graph, NodeId node, uint32_t argument, uint32_t element) {
+  const auto operand = TensorOperand(graph, node, argument, element);
+  return operand ? graph.operand(node, *operand) : ValueId{};
+}
+
+uint32_t ElementCount(const Graph& graph, NodeId node, uint32_t argument) {
+  if (argument >= graph[node].attributes.size()) return 0;
+  const Attribute& value = graph[node].attributes[argument].value;
+  if (std::holds_alternative<Operand>(value)) return 1;
+  const auto* list = std::get_if<OperandList>(&value);
+  return list != nullptr ? static_cast<uint32_t>(list->size()) : 0;
+}
+
+ResultAlias AliasOf(const Graph& graph, NodeId node, const Schema& schema, uint32_t result,
+                    std::span<const TypeId> operands) {
+  const SchemaArgument* from = nullptr;
+  When when = When::kAlways;
+  if (const AliasRow* row = FindRow(kAliasRows, schema); row != nullptr && schema.Find(row->argument) != nullptr) {
+    from = schema.Find(row->argument);
+    when = row->when;
+  } else if (const SchemaArgument& to = ReturnOf(graph, node, schema, result); !to.alias.empty()) {
+    const auto found = std::find_if(schema.arguments.begin(), schema.arguments.end(),
+                                    [&](const SchemaArgument& argument) { return argument.alias == to.alias; });
+    if (found != schema.arguments.end()) from = &*found;
+  }
+  if (from == nullptr) return {};
+  const uint32_t argument = ArgumentIndex(schema, *from);
+  // What einsum and its like do to several tensors makes a new one.
+  if (when == When::kUnknown && ElementCount(graph, node, argument) > 1) return {};
+  const auto operand = TensorOperand(graph, node, argument, from->type.list ? result : 0);
+  const Type& to = graph.type(graph.result(node, result));
+  if (!operand || !operands[*operand] || !to.is_tensor()) return {};
+  const Type& type = graph.context()[operands[*operand]];
+  return type.is_tensor() ? ResultAlias{Decide(graph, node, when, type, to), argument} : ResultAlias{};
+}
+
+Writes WritesOf(const Graph& graph, NodeId node, const Schema& schema) {
+  Writes writes;
+  auto add = [&](const SchemaArgument* argument) {
+    if (argument == nullptr || argument->type.base != BaseType::kTensor) return;
+    const uint32_t index = ArgumentIndex(schema, *argument);
+    if (ElementCount(graph, node, index) > 0) writes.arguments.push_back(index);
+  };
+  if (const WriteRow* row = FindRow(kWriteRows, schema)) {
+    if (!row->when.empty() && !IsTrue(graph, node, row->when)) return writes;
+    writes.listed = true;
+    writes.pure = row->pure;
+    add(schema.Find(row->first));
+    if (!row->second.empty()) add(schema.Find(row->second));
+    return writes;
+  }
+  for (const SchemaArgument& argument : schema.arguments)
+    if (argument.writes) add(&argument);
+  return writes;
+}
+
+}  // namespace flambeau::aten

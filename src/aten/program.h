@@ -1,0 +1,50 @@
+// The captured program as the engine holds it: the ATen graph and its signature.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flambeau/program.h"
+#include "ir/context.h"
+#include "ir/graph.h"
+
+namespace flambeau {
+
+struct InputSpec {
+  InputKind kind;
+  ValueId value;  // an input of the main block, or a constant with bytes
+  Symbol name;    // of the placeholder
+  Symbol target;  // in the state_dict; empty for user inputs
+  bool persistent = true;
+};
+
+// One for each operand of the main block's terminator, in order.
+struct OutputSpec {
+  OutputKind kind;
+  Symbol name;
+  Symbol target;  // the buffer or input that a mutation writes
+};
+
+struct DimensionName {
+  size_t input;  // among the user's tensor inputs
+  size_t dim;
+  std::string name;
+  std::string frozen_by;  // the source line that made it a constant, if that is known
+};
+
+struct Program::Impl {
+  Impl() : context(std::make_unique<Context>()), graph(context.get()) {}
+
+  std::unique_ptr<Context> context;
+  Graph graph;
+  std::vector<InputSpec> inputs;
+  std::vector<OutputSpec> outputs;
+  std::vector<DimensionName> dimension_names;
+  std::vector<std::pair<std::string, std::string>> metadata;
+  std::string name = "main_graph";
+  std::string torch_version;
+};
+
+}  // namespace flambeau

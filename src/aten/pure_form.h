@@ -1,0 +1,38 @@
+// The pure counterpart of an operator that writes: add_.Tensor -> add.Tensor,
+// sum.IntList_out -> sum.dim_IntList. Found by signature in PyTorch's schemas,
+// so there is no list to keep.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "aten/schema.h"
+#include "support/dtype.h"
+
+namespace flambeau::aten {
+
+struct PureForm {
+  static constexpr int kDefault = -1;   // the schema's default
+  static constexpr int kOutDtype = -2;  // the dtype of what is written
+
+  const Schema* schema;
+  // For each argument of the pure operator: the argument of the impure one.
+  std::vector<int> arguments;
+  // What was written are the last results, in the order of the arguments.
+  uint32_t written;
+};
+
+// `pure`: the operator to take, if that is known. nullopt if there is none.
+std::optional<PureForm> FindPureForm(const Schema& impure, std::string_view pure, uint32_t written);
+
+// How the dtype of a pure elementwise result comes about, where it may differ
+// from that of the written tensor, to which eager PyTorch then casts.
+enum class ResultDtype : uint8_t { kSame, kBool, kPromoted };
+ResultDtype ResultDtypeOf(std::string_view base);
+
+// c10::promoteTypes.
+DType PromoteTypes(DType a, DType b);
+
+}  // namespace flambeau::aten

@@ -1,0 +1,102 @@
+#include "aten/strides.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+namespace flambeau::aten {
+namespace {
+
+Decision Same(Expr a, Expr b, ExprPool& exprs) {
+  if (a == b) return Decision::kYes;
+  return exprs.AsConstant(exprs.Sub(a, b)) ? Decision::kNo : Decision::kUnknown;
+}
+
+// Whether the strides are those of a dense tensor whose dimensions lie in
+// memory in `order`, outermost first. Strides of dimensions of size 1 are free.
+Decision IsDenseIn(const Type& type, std::span<const int64_t> order, ExprPool& exprs) {
+  Expr expected = exprs.Constant(1);
+  Decision decision = Decision::kYes;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto dim = static_cast<size_t>(order[i]);
+    if (exprs.IsConstant(type.sizes[dim], 0)) return Decision::kYes;
+    if (exprs.IsConstant(type.sizes[dim], 1)) continue;
+    const Decision same = Same(type.strides[dim], expected, exprs);
+    if (same == Decision::kNo) return Decision::kNo;
+    if (same == Decision::kUnknown) decision = Decision::kUnknown;
+    expected = exprs.Mul(expected, type.sizes[dim]);
+  }
+  return decision;
+}
+
+bool HasStrides(const Type& type) { return type.ranked && type.strides.size() == type.sizes.size(); }
+
+}  // namespace
+
+Decision IsContiguous(const Type& type, MemoryFormat format, ExprPool& exprs) {
+  if (!HasStrides(type)) return Decision::kUnknown;
+  Ints order(type.rank());
+  std::iota(order.begin(), order.end(), 0);
+  if (format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d) {
+    if (order.size() != (format == MemoryFormat::kChannelsLast ? 4u : 5u)) return Decision::kNo;
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  }
+  return IsDenseIn(type, order, exprs);
+}
+
+Decision CanView(const Type& type, std::span<const Expr> sizes, ExprPool& exprs) {
+  const Decision contiguous = IsContiguous(type, MemoryFormat::kContiguous, exprs);
+  if (contiguous == Decision::kYes || !HasStrides(type)) return contiguous;
+  if (std::equal(type.sizes.begin(), type.sizes.end(), sizes.begin(), sizes.end())) return Decision::kYes;
+  // From the innermost dimension out: runs of dimensions that lie in memory as
+  // one must be runs of new dimensions of the same number of elements.
+  size_t next = sizes.size();
+  for (size_t dim = type.rank(); dim > 0;) {
+    Expr run = exprs.Constant(1);
+    Expr outer_stride{};
+    do {
+      --dim;
+      if (!exprs.IsConstant(type.sizes[dim], 1)) {
+        if (outer_stride) {
+          const Decision same = Same(type.strides[dim], outer_stride, exprs);
+          if (same == Decision::kUnknown) return same;
+        }
+        run = exprs.Mul(run, type.sizes[dim]);
+        outer_stride = exprs.Mul(type.strides[dim], type.sizes[dim]);
+      }
+      // The run ends where the next outer dimension doesn't continue it.
+      if (dim == 0 || !outer_stride) continue;
+      size_t outer = dim;
+      while (outer > 0 && exprs.IsConstant(type.sizes[outer - 1], 1)) --outer;
+      if (outer == 0) continue;
+      const Decision joined = Same(type.strides[outer - 1], outer_stride, exprs);
+      if (joined == Decision::kUnknown) return joined;
+      if (joined == Decision::kNo) break;
+    } while (dim > 0);
+    Expr covered = exprs.Constant(1);
+    while (next > 0 && (covered != run || exprs.IsConstant(sizes[next - 1], 1))) {
+      covered = exprs.Mul(covered, sizes[--next]);
+      const auto have = exprs.AsConstant(covered), want = exprs.AsConstant(run);
+      if (have && want && *have > *want) return Decision::kNo;
+    }
+    if (covered != run) return Same(covered, run, exprs) == Decision::kNo ? Decision::kNo : Decision::kUnknown;
+  }
+  return Decision::kYes;
+}
+
+std::optional<Ints> DenseOrder(const Type& type, ExprPool& exprs) {
+  if (!HasStrides(type)) return std::nullopt;
+  Ints order(type.rank());
+  std::iota(order.begin(), order.end(), 0);
+  if (IsDenseIn(type, order, exprs) == Decision::kYes) return order;
+  for (const Expr stride : type.strides)
+    if (!exprs.AsConstant(stride)) return std::nullopt;
+  std::ranges::sort(order, std::greater(), [&](int64_t dim) {
+    return std::pair(*exprs.AsConstant(type.strides[static_cast<size_t>(dim)]), -dim);
+  });
+  if (IsDenseIn(type, order, exprs) == Decision::kYes) return order;
+  return std::nullopt;
+}
+
+}  // namespace flambeau::aten

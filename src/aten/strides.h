@@ -1,0 +1,29 @@
+// What strides decide: whether a tensor is contiguous, and whether it can be
+// viewed in other sizes without a copy. Symbolic strides are compared as
+// expressions, so the answer can be "not known".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ir/attribute.h"
+#include "ir/expr.h"
+#include "ir/type.h"
+
+namespace flambeau::aten {
+
+enum class Decision : uint8_t { kNo, kYes, kUnknown };
+
+// kPreserve counts as contiguous.
+Decision IsContiguous(const Type& type, MemoryFormat format, ExprPool& exprs);
+
+// Whether `type` can be viewed as `sizes`.
+Decision CanView(const Type& type, std::span<const Expr> sizes, ExprPool& exprs);
+
+// The order of the dimensions in memory, outermost first, if the tensor fills
+// its storage without gaps and overlaps.
+std::optional<Ints> DenseOrder(const Type& type, ExprPool& exprs);
+
+}  // namespace flambeau::aten
