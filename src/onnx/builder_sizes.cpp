@@ -1,0 +1,281 @@
+// Sizes: symbols and their sources, expressions computed where a kernel needs
+// the number, and the shape operators that work on them.
+#include <algorithm>
+
+#include "onnx/builder.h"
+#include "support/numeric.h"
+
+namespace flambeau::onnx {
+
+std::optional<flambeau::Ints> Builder::AsConstants(std::span<const Dim> dims) const {
+  flambeau::Ints values;
+  for (Dim dim : dims) {
+    const auto value = AsConstant(dim);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  return values;
+}
+
+void Builder::BindSize(Expr symbol, const Tensor& tensor, int64_t axis) {
+  if (sources_.emplace(symbol, Source{tensor, axis}).second && blocks_.size() > 1) blocks_.back().bound.push_back(symbol);
+}
+
+void Builder::BindNumber(Expr symbol, const Tensor& number) { BindSize(symbol, number, -1); }
+
+void Builder::BindSizes(const Tensor& tensor) {
+  if (!tensor.type().is_tensor() || !tensor.ranked()) return;
+  for (int64_t axis = 0; axis < tensor.rank(); ++axis)
+    if (const Expr size = tensor.size(axis).expr; exprs().kind(size) == ExprKind::kSymbol) BindSize(size, tensor, axis);
+}
+
+Tensor* Builder::FindMemo(std::unordered_map<Expr, Tensor> OpenBlock::*memo, Expr expr) {
+  for (auto open = blocks_.rbegin(); open != blocks_.rend(); ++open)
+    if (auto it = ((*open).*memo).find(expr); it != ((*open).*memo).end()) return &it->second;
+  return nullptr;
+}
+
+Tensor Builder::Number(Dim dim) {
+  if (const auto value = AsConstant(dim)) return ConstantInt(*value);
+  if (const Tensor* known = FindMemo(&OpenBlock::numbers, dim.expr)) return *known;
+  const auto source = sources_.find(dim.expr);
+  const Tensor number = source != sources_.end() && source->second.axis < 0 ? CastTo(source->second.tensor, DType::kInt64)
+                                                                            : SqueezeAt(Number1(dim), {0});
+  return blocks_.back().numbers[dim.expr] = number;
+}
+
+Tensor Builder::Number1(Dim dim) {
+  if (const auto value = AsConstant(dim)) return ConstantInts({*value});
+  if (const Tensor* known = FindMemo(&OpenBlock::vectors, dim.expr)) return *known;
+  const Tensor vector = ComputeNumber(dim.expr);
+  return blocks_.back().vectors[dim.expr] = vector;
+}
+
+// A tensor of one element. Depth of expressions is bounded, see expr.h.
+Tensor Builder::ComputeNumber(Expr expr) {
+  const auto operands = exprs().operands(expr);
+  auto at = [&](size_t i) { return Number1({operands[i]}); };
+  auto fold = [&](auto combine) {
+    Tensor result = at(0);
+    for (size_t i = 1; i < operands.size(); ++i) result = combine(result, at(i));
+    return result;
+  };
+  switch (exprs().kind(expr)) {
+    case ExprKind::kConstant: return ConstantInts({*exprs().AsConstant(expr)});
+    case ExprKind::kSymbol: {
+      const auto it = sources_.find(expr);
+      if (it == sources_.end()) {
+        Report(DiagnosticKind::kInternalError,
+               "a size is needed as a number, but nothing that was converted so far has it: " + exprs().Text(expr));
+        return Poison(Type::OfTensor(DType::kInt64, {exprs().Constant(1)}));
+      }
+      const Source source = it->second;
+      if (source.axis < 0) return UnsqueezeAt(CastTo(source.tensor, DType::kInt64), {0});
+      if (opset_ >= 15) return Shape(source.tensor, {.end = source.axis + 1, .start = source.axis});
+      return Gather(Shape(source.tensor), ConstantInts({source.axis}));
+    }
+    case ExprKind::kAdd: return fold([&](Tensor a, Tensor b) { return Add(a, b); });
+    case ExprKind::kMul: return fold([&](Tensor a, Tensor b) { return Mul(a, b); });
+    case ExprKind::kMax: return fold([&](Tensor a, Tensor b) { return Max(Tensors{a, b}); });
+    case ExprKind::kMin: return fold([&](Tensor a, Tensor b) { return Min(Tensors{a, b}); });
+    case ExprKind::kFloorDiv: {
+      // ONNX's integer division truncates, which is the floor where nothing is negative.
+      const Tensor a = at(0), b = at(1);
+      if (exprs().RangeOf(operands[0]).min >= 0 && exprs().RangeOf(operands[1]).min >= 0) return Div(a, b);
+      return Div(Sub(a, Mod(a, b)), b);
+    }
+    case ExprKind::kMod: return Mod(at(0), at(1));
+    case ExprKind::kPow: return Pow(at(0), at(1));
+    case ExprKind::kEqual: return CastTo(Equal(at(0), at(1)), DType::kInt64);
+    case ExprKind::kLess: return CastTo(Less(at(0), at(1)), DType::kInt64);
+    case ExprKind::kSelect: return Where(CastTo(at(0), DType::kBool), at(1), at(2));
+  }
+  return {};
+}
+
+Tensor Builder::Shape1(std::span<const Dim> dims) {
+  if (const auto constants = AsConstants(dims)) return ConstantInts(*constants);
+  std::vector<Tensor> parts;
+  flambeau::Ints pending;
+  auto flush = [&] {
+    if (!pending.empty()) parts.push_back(ConstantInts(pending));
+    pending.clear();
+  };
+  for (Dim dim : dims) {
+    if (const auto value = AsConstant(dim)) {
+      pending.push_back(*value);
+      continue;
+    }
+    flush();
+    parts.push_back(Number1(dim));
+  }
+  flush();
+  return parts.size() == 1 ? parts[0] : Concat(parts, {.axis = 0});
+}
+
+Tensor Builder::CastTo(Tensor tensor, DType dtype) {
+  if (tensor.is_number()) return ConstantOf(tensor.number(), dtype);
+  if (tensor.dtype() == dtype) return tensor;
+  // Small constants are cast here, without a node.
+  const DType from = tensor.dtype();
+  if (ByteSize(from) > 0 && ByteSize(dtype) > 0 && !IsComplex(from) && !IsComplex(dtype)) {
+    if (const auto bytes = ConstantBytes(tensor)) {
+      const auto source_width = static_cast<size_t>(ByteSize(from)), width = static_cast<size_t>(ByteSize(dtype));
+      std::vector<std::byte> cast(bytes->size() / source_width * width);
+      for (size_t i = 0; i * source_width < bytes->size(); ++i) {
+        const std::byte* at = bytes->data() + i * source_width;
+        if (IsFloating(from)) {
+          StoreDouble(dtype, LoadDouble(from, at), cast.data() + i * width);
+        } else {
+          StoreInt(dtype, LoadInt(from, at), cast.data() + i * width);
+        }
+      }
+      return Constant(dtype, context()[(*graph_)[tensor.id()].data].sizes, cast);
+    }
+  }
+  return Cast(tensor, {.to = Info(dtype).onnx_code});
+}
+
+Tensor Builder::ReshapeTo(Tensor tensor, const flambeau::Ints& sizes) { return Reshape(tensor, ConstantInts(sizes)); }
+
+Tensor Builder::ReshapeTo(Tensor tensor, std::span<const Dim> sizes) {
+  if (tensor.ranked() && tensor.sizes() == Dims(sizes.begin(), sizes.end())) return tensor;
+  const bool has_zero = std::any_of(sizes.begin(), sizes.end(), [&](Dim d) { return AsConstant(d) == 0; });
+  std::vector<size_t> computed;
+  flambeau::Ints shape(sizes.size());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (const auto value = AsConstant(sizes[i])) {
+      shape[i] = *value;
+    } else if (!has_zero && tensor.ranked() && i < static_cast<size_t>(tensor.rank()) && tensor.size(static_cast<int64_t>(i)) == sizes[i]) {
+      shape[i] = 0;  // copied from the input
+    } else {
+      computed.push_back(i);
+    }
+  }
+  // One size may be left to the operator.
+  if (!has_zero && computed.size() == 1) {
+    shape[computed[0]] = -1;
+    computed.clear();
+  }
+  Tensor result;
+  if (computed.empty()) {
+    result = has_zero ? Reshape(tensor, ConstantInts(shape), {.allowzero = 1}) : Reshape(tensor, ConstantInts(shape));
+  } else {
+    Dims dims;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const bool is_computed = std::find(computed.begin(), computed.end(), i) != computed.end();
+      dims.push_back(is_computed ? sizes[i] : Of(shape[i]));
+    }
+    if (!has_zero) dims[computed[0]] = Of(-1);
+    result = has_zero ? Reshape(tensor, Shape1(dims), {.allowzero = 1}) : Reshape(tensor, Shape1(dims));
+  }
+  // What the operator infers may be less exact than what was asked for.
+  Type type = result.type();
+  type.ranked = true;
+  type.sizes.clear();
+  for (Dim dim : sizes) type.sizes.push_back(dim.expr);
+  if ((*graph_)[result.id()].kind == ValueKind::kResult) graph_->SetType(result.id(), context().Intern(std::move(type)));
+  return Wrap(result.id());
+}
+
+Tensor Builder::ExpandTo(Tensor tensor, std::span<const Dim> sizes) {
+  if (tensor.ranked() && tensor.sizes() == Dims(sizes.begin(), sizes.end())) return tensor;
+  return Expand(tensor, Shape1(sizes));
+}
+
+Tensor Builder::Permute(Tensor tensor, const flambeau::Ints& permutation) {
+  if (std::is_sorted(permutation.begin(), permutation.end())) return tensor;
+  return Transpose(tensor, {.perm = permutation});
+}
+
+Tensor Builder::UnsqueezeAt(Tensor tensor, const flambeau::Ints& axes) {
+  return axes.empty() ? tensor : Unsqueeze(tensor, ConstantInts(axes));
+}
+
+Tensor Builder::SqueezeAt(Tensor tensor, const flambeau::Ints& axes) {
+  return axes.empty() ? tensor : Squeeze(tensor, ConstantInts(axes));
+}
+
+Tensor Builder::SliceAxis(Tensor tensor, int64_t axis, Dim start, Dim end, int64_t step) {
+  return Slice(tensor, Number1(start), Number1(end), ConstantInts({axis}), step == 1 ? Tensor() : ConstantInts({step}));
+}
+
+Tensor Builder::GatherIndex(Tensor tensor, int64_t axis, Dim index) {
+  return Gather(tensor, Number(index), {.axis = axis});
+}
+
+std::vector<Tensor> Builder::SplitSizes(Tensor tensor, int64_t axis, std::span<const Dim> sizes) {
+  if (sizes.size() == 1) return {tensor};
+  return Split(tensor, Shape1(sizes), {.axis = axis}, sizes.size());
+}
+
+Tensor Builder::Full(std::span<const Dim> sizes, const Scalar& value, DType dtype) {
+  if (sizes.empty()) return ConstantOf(value, dtype);
+  return ExpandTo(ConstantOf(value, dtype), sizes);
+}
+
+// --- bodies -----------------------------------------------------------------------
+
+std::vector<Tensor> Builder::FillBlock(BlockId block, const std::function<std::vector<Tensor>()>& fill) {
+  blocks_.push_back({block, {}, {}, {}, {}});
+  std::vector<Tensor> outputs = fill();
+  for (Tensor& output : outputs) output = Value(output);
+  const std::vector<Expr> bound = std::move(blocks_.back().bound);
+  for (Expr symbol : bound) sources_.erase(symbol);
+  blocks_.pop_back();
+  // Outside, such a symbol may come to stand for another number.
+  std::unordered_map<Expr, Expr> ended;
+  for (Expr symbol : bound)
+    if (exprs().symbol_kind(symbol) != SymbolKind::kAnonymous) ended.emplace(symbol, exprs().Anonymous());
+  if (ended.empty()) return outputs;
+  for (Tensor& output : outputs) {
+    if (!output) continue;
+    Type type = output.type();
+    for (Expr& size : type.sizes) size = exprs().Substitute(size, ended);
+    if (type.contents)
+      for (Expr& element : *type.contents) element = exprs().Substitute(element, ended);
+    if (type == output.type()) continue;
+    graph_->SetType(output.id(), context().Intern(std::move(type)));
+    output = Wrap(output.id());
+  }
+  return outputs;
+}
+
+std::vector<Tensor> Builder::Scope(const std::function<std::vector<Tensor>()>& fill) { return FillBlock(block(), fill); }
+
+BlockId Builder::Body(const std::function<std::vector<Tensor>()>& fill) {
+  const BlockId body = graph_->AddBlock();
+  std::vector<ValueId> outputs;
+  for (const Tensor& output : FillBlock(body, fill)) outputs.push_back(output.id());
+  graph_->SetOutputs(body, outputs);
+  return body;
+}
+
+Tensor Builder::AddBlockInput(const Type& type, Symbol name) {
+  return Wrap(graph_->AddInput(block(), context().Intern(type), name));
+}
+
+std::vector<Tensor> Builder::Choose(Tensor condition, const std::function<std::vector<Tensor>()>& then_branch,
+                                    const std::function<std::vector<Tensor>()>& else_branch) {
+  const BlockId then_body = Body(then_branch), else_body = Body(else_branch);
+  AttributeList attributes;
+  attributes.Add("then_branch", then_body);
+  attributes.Add("else_branch", else_body);
+  std::vector<Type> types;
+  for (uint32_t i = 0; i < graph_->output_count(then_body); ++i) {
+    Type type = graph_->type(graph_->output(then_body, i));
+    const Type& other = graph_->type(graph_->output(else_body, i));
+    type.contents.reset();
+    type.strides.clear();
+    if (!type.ranked || !other.ranked || type.rank() != other.rank()) {
+      type = Type::Unranked(type.dtype);
+    } else {
+      for (size_t d = 0; d < type.rank(); ++d)
+        if (type.sizes[d] != other.sizes[d]) type.sizes[d] = exprs().Anonymous();
+    }
+    types.push_back(std::move(type));
+  }
+  return EmitCustom("If", {&condition, 1}, attributes, types);
+}
+
+}  // namespace flambeau::onnx
