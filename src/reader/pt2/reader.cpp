@@ -1,0 +1,200 @@
+#include "reader/pt2/reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "aten/builder_access.h"
+#include "container/json.h"
+#include "container/quote.h"
+#include "reader/pt2/graph_reader.h"
+#include "reader/pt2/tensor_table.h"
+
+namespace flambeau {
+namespace pt2 {
+namespace {
+
+// SCHEMA_VERSION of torch/_export/serde/schema.py.
+constexpr int64_t kOldestMajor = 7, kNewestMajor = 8;
+constexpr uint64_t kMaxMarkerBytes = 64;
+
+// Paths are relative to the archive's root folder.
+const ZipEntry* FindEntry(const ZipArchive& archive, std::string_view path) {
+  return archive.Find(std::string(archive.root()) + std::string(path));
+}
+
+Result<const ZipEntry*> RequireEntry(const ZipArchive& archive, std::string_view path, Sink& sink) {
+  return archive.Require(std::string(archive.root()) + std::string(path), sink);
+}
+
+constexpr std::string_view kOldProgram = "serialized_exported_program.json";
+
+bool IsOldLayout(const ZipArchive& archive) { return FindEntry(archive, kOldProgram) != nullptr; }
+
+// Small text entries that say what the archive is. Absence is not an error.
+Status CheckMarker(const ZipArchive& archive, std::string_view path, std::string_view expected, std::string_view what,
+                   Sink& sink) {
+  const ZipEntry* entry = FindEntry(archive, path);
+  if (entry == nullptr) return {};
+  FLAMBEAU_TRY(std::string text, archive.Read(*entry, kMaxMarkerBytes, sink));
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  if (text == expected) return {};
+  return sink.Error(DiagnosticKind::kUnsupportedVersion,
+                    fmt::format("the {} is {}, not '{}'", what, Quote(text), expected), archive.Where(entry));
+}
+
+// The name of the model to read, of "models/NAME.json".
+Result<std::string> ChooseModel(const ZipArchive& archive, Sink& sink) {
+  const std::string prefix = std::string(archive.root()) + "models/";
+  constexpr std::string_view kSuffix = ".json";
+  std::vector<std::string> names;
+  for (const ZipEntry& entry : archive.entries()) {
+    std::string_view name = entry.name;
+    if (!name.starts_with(prefix) || !name.ends_with(kSuffix)) continue;
+    name.remove_prefix(prefix.size());
+    if (name.size() > kSuffix.size()) names.emplace_back(name.substr(0, name.size() - kSuffix.size()));
+  }
+  if (names.empty()) {
+    const bool compiled = std::any_of(archive.entries().begin(), archive.entries().end(), [](const ZipEntry& entry) {
+      return entry.name.find("data/aotinductor/") != std::string::npos;
+    });
+    return sink.Error(
+        DiagnosticKind::kMissingEntry, "the archive holds no exported program", archive.Where(nullptr),
+        compiled ? "it holds code compiled by AOTInductor; save the exported program with torch.export.save" : "");
+  }
+  if (std::find(names.begin(), names.end(), "model") != names.end()) return std::string("model");
+  if (names.size() > 1)
+    sink.Warning(DiagnosticKind::kMissingInformation,
+                 fmt::format("the archive holds {} models, none named 'model': {}; the first is read", names.size(),
+                             fmt::join(names, ", ")),
+                 archive.Where(nullptr), "save the one to convert by itself, or name it 'model'");
+  return names.front();
+}
+
+// PyTorch 2.8 wrote `data/KIND/MODEL.pt` by torch.save; later ones a
+// configuration beside raw payloads.
+Status AddPayloads(const ZipArchive& archive, std::string_view kind, std::string_view model, TensorTable* tensors,
+                   Sink& sink) {
+  if (const ZipEntry* saved = FindEntry(archive, fmt::format("data/{}/{}.pt", kind, model)))
+    return tensors->AddStateDict(*saved);
+  FLAMBEAU_TRY(const ZipEntry* config,
+               RequireEntry(archive, fmt::format("data/{}/{}_{}_config.json", kind, model, kind), sink));
+  return tensors->AddConfig(*config);
+}
+
+// Finds the program's JSON and fills the table of tensors.
+Result<const ZipEntry*> OpenLayout(const ZipArchive& archive, TensorTable* tensors, Sink& sink) {
+  FLAMBEAU_CHECK_OK(CheckMarker(archive, "byteorder", "little", "byte order", sink));
+  if (IsOldLayout(archive)) {
+    FLAMBEAU_TRY(const ZipEntry* weights, RequireEntry(archive, "serialized_state_dict.pt", sink));
+    FLAMBEAU_CHECK_OK(tensors->AddStateDict(*weights));
+    if (const ZipEntry* constants = FindEntry(archive, "serialized_constants.pt"))
+      FLAMBEAU_CHECK_OK(tensors->AddStateDict(*constants));
+    return RequireEntry(archive, kOldProgram, sink);
+  }
+  FLAMBEAU_CHECK_OK(CheckMarker(archive, "archive_version", "0", "version of the archive", sink));
+  FLAMBEAU_TRY(const std::string model, ChooseModel(archive, sink));
+  FLAMBEAU_CHECK_OK(AddPayloads(archive, "weights", model, tensors, sink));
+  FLAMBEAU_CHECK_OK(AddPayloads(archive, "constants", model, tensors, sink));
+  return RequireEntry(archive, fmt::format("models/{}.json", model), sink);
+}
+
+Status CheckVersion(const JsonReader& program, std::string_view torch_version) {
+  FLAMBEAU_TRY(const JsonReader version, program.Object("schema_version"));
+  FLAMBEAU_TRY(const int64_t major, version.Int("major"));
+  FLAMBEAU_TRY(const std::optional<int64_t> minor, version.OptionalInt("minor"));
+  if (major >= kOldestMajor && major <= kNewestMajor) return {};
+  return version.Error(
+      DiagnosticKind::kUnsupportedVersion,
+      fmt::format("the program was saved by torch {} in version {}.{} of the schema; versions {} to {} are read",
+                  torch_version, major, minor.value_or(0), kOldestMajor, kNewestMajor),
+      major < kOldestMajor ? "export it again with PyTorch 2.5 or newer" : "use a newer Flambeau");
+}
+
+// A bound: a number, or null for none; older writers spell infinity.
+Result<std::optional<int64_t>> ReadBound(const JsonReader& range, std::string_view key) {
+  FLAMBEAU_TRY(const std::optional<JsonReader> bound, range.OptionalMember(key));
+  if (!bound || (bound->value().kind() == JsonKind::kString && bound->value().AsDouble()))
+    return std::optional<int64_t>();
+  FLAMBEAU_TRY(const int64_t value, bound->AsInt());
+  return std::optional<int64_t>(value);
+}
+
+Status ReadRanges(const JsonReader& program, ProgramBuilder* builder) {
+  FLAMBEAU_TRY(const std::optional<JsonReader> ranges, program.OptionalObject("range_constraints"));
+  std::string text = "{";  // as Python prints the dictionary
+  if (ranges) {
+    for (const auto [symbol, json] : ranges->members()) {
+      FLAMBEAU_TRY(const JsonReader range, json.AsObject());
+      FLAMBEAU_TRY(const std::optional<int64_t> min, ReadBound(range, "min_val"));
+      FLAMBEAU_TRY(const std::optional<int64_t> max, ReadBound(range, "max_val"));
+      builder->SetRange(symbol, min, max);
+      fmt::format_to(std::back_inserter(text), "{}{}: VR[{}, {}]", text.size() > 1 ? ", " : "", symbol,
+                     min ? fmt::to_string(*min) : "-int_oo", max ? fmt::to_string(*max) : "int_oo");
+    }
+  }
+  builder->SetMetadata("pkg.torch.export.ExportedProgram.range_constraints", text + "}");
+  return {};
+}
+
+// What flambeau.save adds: the user's names of dimensions.
+Status ReadDimensionNames(const ZipArchive& archive, ProgramBuilder* builder, Sink& sink) {
+  const ZipEntry* entry = FindEntry(archive, "extra/flambeau.json");
+  if (entry == nullptr) return {};
+  FLAMBEAU_TRY(const JsonDocument document, ReadJson(archive, *entry, sink));
+  FLAMBEAU_TRY(const std::optional<JsonReader> names,
+               JsonReader(document.root(), sink).OptionalArray("dimension_names"));
+  if (!names) return {};
+  for (const JsonReader json : names->elements()) {
+    FLAMBEAU_TRY(const int64_t input, json.Int("input"));
+    FLAMBEAU_TRY(const int64_t dim, json.Int("dim"));
+    FLAMBEAU_TRY(const std::string_view name, json.String("name"));
+    if (input < 0 || dim < 0) return json.Error("positions count from 0");
+    builder->NameDimension(static_cast<size_t>(input), static_cast<size_t>(dim), name);
+  }
+  return {};
+}
+
+Status Read(const ZipArchive& archive, ProgramBuilder* builder, Sink& sink) {
+  TensorTable tensors(archive, sink);
+  FLAMBEAU_TRY(const ZipEntry* entry, OpenLayout(archive, &tensors, sink));
+  FLAMBEAU_TRY(const JsonDocument document, ReadJson(archive, *entry, sink));
+  const JsonReader program(document.root(), sink);
+  FLAMBEAU_TRY(const std::optional<std::string_view> torch_version, program.OptionalString("torch_version"));
+  FLAMBEAU_CHECK_OK(CheckVersion(program, torch_version.value_or("<=2.4")));
+  builder->SetTorchVersion(torch_version.value_or("<=2.4"));
+  BuilderAccess::UseFile(*builder, archive.file());
+  FLAMBEAU_TRY(const JsonReader graph_module, program.Object("graph_module"));
+  GraphReader reader(*builder, tensors, sink);
+  FLAMBEAU_CHECK_OK(reader.Read(graph_module));
+  FLAMBEAU_CHECK_OK(ReadRanges(program, builder));
+  return ReadDimensionNames(archive, builder, sink);
+}
+
+}  // namespace
+}  // namespace pt2
+
+bool LooksLikePt2(const ZipArchive& archive) {
+  if (pt2::IsOldLayout(archive)) return true;
+  if (pt2::FindEntry(archive, "archive_format") == nullptr) return false;
+  return pt2::FindEntry(archive, "archive_version") != nullptr;
+}
+
+Result<Program> ReadPt2(const ZipArchive& archive, Sink& sink) {
+  ProgramBuilder builder;
+  const Status read = pt2::Read(archive, &builder, sink);
+  std::vector<Diagnostic> diagnostics;
+  std::optional<Program> program = builder.Finish(diagnostics);
+  for (Diagnostic& diagnostic : diagnostics) sink.Add(std::move(diagnostic));
+  if (!read || !program) return kFailure;
+  return *std::move(program);
+}
+
+Result<Program> ReadPt2(std::shared_ptr<const File> file, Sink& sink) {
+  FLAMBEAU_TRY(const ZipArchive archive, ZipArchive::Open(std::move(file), sink));
+  return ReadPt2(archive, sink);
+}
+
+}  // namespace flambeau

@@ -1,0 +1,59 @@
+// The tensors of an archive by name: where their bytes lie, checked against the
+// archive, and never read.
+//
+// Today's archives describe them in JSON beside raw payloads; archives of
+// PyTorch 2.7 and older hold what torch.save wrote. Tensors that share storage
+// share the bytes of the file.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "container/json.h"
+#include "container/torch_tensors.h"
+#include "container/zip.h"
+#include "flambeau/program.h"
+
+namespace flambeau::pt2 {
+
+class TensorTable {
+ public:
+  TensorTable(const ZipArchive& archive, Sink& sink) : archive_(archive), sink_(sink) {}
+
+  // A `…_config.json`; its payloads lie in the same folder.
+  Status AddConfig(const ZipEntry& config);
+  // A stored torch.save archive of a dictionary; an empty entry is an empty one.
+  Status AddStateDict(const ZipEntry& entry);
+
+  // `user` is what needs the tensor. A name that occurs twice means its first
+  // occurrence.
+  Result<TensorSource> Find(std::string_view name, const JsonReader& user) const;
+
+ private:
+  struct Payload {
+    JsonReader meta;
+    std::string_view folder;  // of the entry's name; entries outlive the table
+  };
+  Result<TensorSource> ReadPayload(std::string_view name, const Payload& payload) const;
+  Result<TensorSource> ReadRaw(const JsonReader& meta, const ZipEntry& entry) const;
+  Result<TensorSource> ReadPickled(std::string_view name, const JsonReader& payload, const ZipEntry& entry) const;
+  TensorSource FromStored(const StoredTensor& stored) const;
+
+  const ZipArchive& archive_;
+  Sink& sink_;
+  std::vector<JsonDocument> documents_;
+  std::unordered_map<std::string, std::variant<Payload, StoredTensor>> tensors_;
+};
+
+// The scalar type at `json`, in PyTorch's numbering.
+Result<ScalarTypeCode> ReadScalarType(const JsonReader& json);
+
+// Documents larger than this are refused.
+inline constexpr uint64_t kMaxJsonBytes = uint64_t{1} << 30;
+// `entry` read and parsed.
+Result<JsonDocument> ReadJson(const ZipArchive& archive, const ZipEntry& entry, Sink& sink);
+
+}  // namespace flambeau::pt2
