@@ -1,0 +1,31 @@
+// The passes over captured programs, one file each.
+#pragma once
+
+#include "pass/pass.h"
+
+namespace flambeau {
+
+// Replaces the bodies of wrappers (`wrap_with_set_grad_enabled`, `wrap`,
+// `wrap_with_autocast`, …) by their nodes, and makes the casts of autocast
+// nodes.
+Result<Changed> InlineRegions(Program::Impl& program, PassContext& context);
+
+// Makes each node pure: in-place operators, writes through views and out=
+// arguments become values. What the program leaves in its inputs and buffers
+// becomes further outputs.
+Result<Changed> Functionalize(Program::Impl& program, PassContext& context);
+
+// Drops assertions and what only they use; forwards aliases of pure values.
+Result<Changed> DropGuards(Program::Impl& program, PassContext& context);
+
+// Drops the outputs that carry new values of buffers and inputs, and says so;
+// not if the context asks for them.
+Result<Changed> DropStateOutputs(Program::Impl& program, PassContext& context);
+
+// Drops nodes whose results nobody uses.
+Result<Changed> DropDeadNodes(Program::Impl& program, PassContext& context);
+
+// Whether a node may go when its results are unused.
+bool IsPure(const Graph& graph, NodeId node);
+
+}  // namespace flambeau

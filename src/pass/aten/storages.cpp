@@ -1,0 +1,186 @@
+#include "pass/aten/storages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace flambeau {
+
+Storages::HandleId& Storages::HandleOf(ValueId tensor) {
+  if (tensor.index >= handles_.size()) handles_.resize(graph_.value_capacity());
+  return handles_[tensor.index];
+}
+
+bool Storages::Knows(ValueId tensor) const { return tensor.index < handles_.size() && handles_[tensor.index]; }
+
+ViewId Storages::AddStorage(ValueId tensor, ValueId value) {
+  const StorageId storage = storages_.Add({.root = {}, .tensor = tensor});
+  const ViewId root = views_.Add({{}, storage, {}, graph_[value].type, value, 0, {}});
+  storages_[storage].root = root;
+  return root;
+}
+
+ViewId Storages::ViewOf(ValueId tensor) {
+  HandleId& handle = HandleOf(tensor);
+  if (!handle) {
+    handle = HandleId{static_cast<uint32_t>(handle_views_.size())};
+    handle_views_.push_back(AddStorage(tensor, tensor));
+    if (tensor.index >= roots_.size()) roots_.resize(graph_.value_capacity());
+    roots_[tensor.index] = handle_views_.back();
+  }
+  return handle_views_[handle.index];
+}
+
+void Storages::SetSame(ValueId tensor, ValueId other) {
+  ViewOf(other);
+  const HandleId handle = HandleOf(other);
+  HandleOf(tensor) = handle;
+}
+
+ViewId Storages::AddView(ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const StorageId storage = views_[base].storage;
+    const TypeId type = steps[i].type;
+    // Only the last step has a value; the others are derived when one asks.
+    const bool last = i + 1 == steps.size();
+    const uint32_t generation = storages_[storage].generation;
+    base = views_.Add(
+        {base, storage, std::move(steps[i]), type, last ? value : ValueId{}, last ? generation : UINT32_MAX, origin});
+  }
+  return base;
+}
+
+void Storages::SetView(ValueId tensor, ViewId base, std::vector<ViewStep> steps, OriginId origin) {
+  const ViewId view = AddView(base, std::move(steps), tensor, origin);
+  HandleOf(tensor) = HandleId{static_cast<uint32_t>(handle_views_.size())};
+  handle_views_.push_back(view);
+}
+
+void Storages::Rebind(ValueId tensor, ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin) {
+  ViewOf(tensor);
+  handle_views_[HandleOf(tensor).index] = AddView(base, std::move(steps), value, origin);
+}
+
+void Storages::Detach(ValueId tensor, ValueId value) {
+  ViewOf(tensor);
+  handle_views_[HandleOf(tensor).index] = AddStorage({}, value);
+}
+
+void Storages::AddLinks(StorageId to, StorageId from) {
+  Storage& storage = storages_[to];
+  storage.links.push_back({from, storages_[from].generation});
+  for (const Link& link : storages_[from].links)
+    storage.links.push_back({link.storage, storages_[link.storage].generation});
+  if (storage.links.size() <= kMaxLinks && !storages_[from].alone_until) return;
+  storage.links.clear();
+  storage.links.shrink_to_fit();
+  storage.alone_until = writes_;
+}
+
+void Storages::SetMaybe(ValueId tensor, ValueId other) {
+  const StorageId a = views_[ViewOf(tensor)].storage, b = views_[ViewOf(other)].storage;
+  if (a == b) return;
+  const std::vector<Link> before = storages_[b].links;
+  AddLinks(a, b);
+  for (const Link& link : before) AddLinks(link.storage, a);
+  storages_[b].links.push_back({a, storages_[a].generation});
+  if (storages_[b].links.size() > kMaxLinks) {
+    storages_[b].links.clear();
+    storages_[b].alone_until = writes_;
+  }
+}
+
+bool Storages::MaybeStale(const Storage& storage) const {
+  if (storage.alone_until && writes_ != *storage.alone_until) return true;
+  for (const Link& link : storage.links)
+    if (storages_[link.storage].generation != link.generation) return true;
+  return false;
+}
+
+ValueId Storages::Read(ValueId tensor, NodeId reader) {
+  if (!tensor || !Knows(tensor)) return tensor;
+  const ViewId view = ViewOf(tensor);
+  const Storage& storage = storages_[views_[view].storage];
+  if (MaybeStale(storage))
+    sink_.Error(DiagnosticKind::kUnknownAliasing,
+                fmt::format("reads '{}', which may share its memory with a tensor that was written since; "
+                            "the capture does not say whether it does",
+                            graph_.context().Text(graph_[tensor].name)),
+                LocationOf(graph_, reader), "clone one of the two tensors before the write");
+  return Read(view, reader);
+}
+
+ValueId Storages::Read(ViewId view, NodeId reader) {
+  const uint32_t generation = storages_[views_[view].storage].generation;
+  std::vector<ViewId> stale;
+  for (; views_[view].parent && views_[view].generation != generation; view = views_[view].parent)
+    stale.push_back(view);
+  ValueId value = views_[view].value;
+  for (size_t i = stale.size(); i-- > 0;) {
+    View& derived = views_[stale[i]];
+    value = Replay(graph_, derived.step, value, reader, derived.origin);
+    derived.value = value;
+    derived.generation = generation;
+  }
+  return value;
+}
+
+ViewId Storages::OutermostOverlap(ViewId view) const {
+  ViewId found;
+  for (; views_[view].parent; view = views_[view].parent)
+    if (MayOverlap(graph_, views_[view].step, views_[views_[view].parent].type)) found = view;
+  return found;
+}
+
+void Storages::Write(ViewId view, ValueId value, NodeId writer) {
+  Storage& storage = storages_[views_[view].storage];
+  const uint32_t next = storage.generation + 1;
+  const OriginId origin = graph_[writer].origin;
+  if (const ViewId overlapping = OutermostOverlap(view)) {
+    std::vector<const ViewStep*> steps;
+    const ViewId tensor = views_[overlapping].parent;
+    for (; view != tensor; view = views_[view].parent) steps.push_back(&views_[view].step);
+    std::ranges::reverse(steps);
+    const ValueId before = Read(tensor, writer);
+    value = PutBack(graph_, steps, {views_[tensor].type, before}, before, value, writer, origin);
+  }
+  for (; views_[view].parent; view = views_[view].parent) {
+    // Of what comes after the write, only this chain is known already.
+    const ViewId parent = views_[view].parent;
+    const ValueId tensor = InverseReadsTensor(graph_, views_[view].step) ? Read(parent, writer) : ValueId{};
+    const ValueId like = views_[parent].value ? views_[parent].value : Read(parent, writer);
+    views_[view].value = value;
+    views_[view].generation = next;
+    value = Invert(graph_, views_[view].step, {views_[parent].type, like}, tensor, value, writer, origin);
+  }
+  views_[view].value = value;
+  views_[view].generation = next;
+  storage.generation = next;
+  ++writes_;
+  // Its own writes do not count against a storage whose kin are too many to list.
+  if (storage.alone_until && *storage.alone_until + 1 == writes_) storage.alone_until = writes_;
+}
+
+std::optional<Expr> Storages::Offset(ViewId view) const {
+  Expr offset = graph_.context().exprs().Constant(0);
+  for (; views_[view].parent; view = views_[view].parent) {
+    const View& at = views_[view];
+    const auto step = OffsetOf(graph_, at.step, views_[at.parent].type);
+    if (!step) return std::nullopt;
+    offset = graph_.context().exprs().Add(offset, *step);
+  }
+  return offset;
+}
+
+std::optional<ValueId> Storages::Final(ValueId tensor) const {
+  if (tensor.index >= roots_.size() || !roots_[tensor.index]) return std::nullopt;
+  const View& root = views_[roots_[tensor.index]];
+  return storages_[root.storage].generation > 0 ? std::optional(root.value) : std::nullopt;
+}
+
+bool Storages::MaybeWritten(ValueId tensor) const {
+  return tensor.index < roots_.size() && roots_[tensor.index] &&
+         MaybeStale(storages_[views_[roots_[tensor.index]].storage]);
+}
+
+}  // namespace flambeau

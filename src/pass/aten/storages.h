@@ -1,0 +1,103 @@
+// What each storage of a program holds as a graph of pure values is built:
+// storages, the views of them, and the values that these have just now.
+//
+// A write gives a storage a new generation. Views of older generations are
+// derived again when somebody reads them, so what is replayed is bounded by the
+// reads that follow writes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "diag/sink.h"
+#include "ir/graph.h"
+#include "pass/aten/views.h"
+#include "support/store.h"
+
+namespace flambeau {
+
+using ViewId = Id<struct ViewTag>;
+using StorageId = Id<struct StorageTag>;
+
+class Storages {
+ public:
+  Storages(Graph& graph, Sink& sink) : graph_(graph), sink_(sink) {}
+
+  // The view that a tensor of the program as captured is; its own storage, as a
+  // whole, until something else is said.
+  ViewId ViewOf(ValueId tensor);
+  bool Knows(ValueId tensor) const;
+  // `tensor` is another name of what `other` names: a write by either, even to
+  // the shape, is seen by both.
+  void SetSame(ValueId tensor, ValueId other);
+  // `tensor`, defined by a node that is kept, is a view of `base`.
+  void SetView(ValueId tensor, ViewId base, std::vector<ViewStep> steps, OriginId origin);
+  // All names of `tensor` become a view, of which `value` is the value.
+  void Rebind(ValueId tensor, ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin);
+  // All names of `tensor` become a storage of their own.
+  void Detach(ValueId tensor, ValueId value);
+  // The two may share storage, nobody knows.
+  void SetMaybe(ValueId tensor, ValueId other);
+
+  // The value now. Nodes are inserted before `reader`.
+  ValueId Read(ValueId tensor, NodeId reader);
+  ValueId Read(ViewId view, NodeId reader);
+  // `value` becomes the value of the view. Nodes are inserted before `writer`.
+  void Write(ViewId view, ValueId value, NodeId writer);
+
+  // The view that is the whole storage.
+  ViewId Root(ViewId view) const { return storages_[views_[view].storage].root; }
+  TypeId type(ViewId view) const { return views_[view].type; }
+  // Where the view starts in its storage.
+  std::optional<Expr> Offset(ViewId view) const;
+
+  // The value that an input or constant has in the end, if it was written.
+  std::optional<ValueId> Final(ValueId tensor) const;
+  // Whether a write may have gone to it unseen.
+  bool MaybeWritten(ValueId tensor) const;
+
+ private:
+  using HandleId = Id<struct HandleTag>;  // a tensor object: values that are names of one share it
+  struct View {
+    ViewId parent;
+    StorageId storage;
+    ViewStep step;  // from the parent
+    TypeId type;
+    ValueId value;
+    uint32_t generation;
+    OriginId origin;
+  };
+  struct Link {
+    StorageId storage;
+    uint32_t generation;
+  };
+  struct Storage {
+    ViewId root;
+    ValueId tensor;  // as captured
+    uint32_t generation = 0;
+    std::vector<Link> links;              // storages that may be this one, as they were then
+    std::optional<uint64_t> alone_until;  // too many to list: any write counts after that many
+  };
+  static constexpr size_t kMaxLinks = 64;
+
+  ViewId AddStorage(ValueId tensor, ValueId value);
+  ViewId AddView(ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin);
+  HandleId& HandleOf(ValueId tensor);
+  // The view on the way to the storage, nearest to it, whose elements overlap.
+  ViewId OutermostOverlap(ViewId view) const;
+  bool MaybeStale(const Storage& storage) const;
+  void AddLinks(StorageId to, StorageId from);
+
+  Graph& graph_;
+  Sink& sink_;
+  std::vector<HandleId> handles_;     // by ValueId
+  std::vector<ViewId> handle_views_;  // by HandleId
+  std::vector<ViewId> roots_;         // by ValueId: of storages that began with that value
+  Store<ViewId, View> views_;
+  Store<StorageId, Storage> storages_;
+  uint64_t writes_ = 0;
+};
+
+}  // namespace flambeau

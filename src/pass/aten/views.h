@@ -1,0 +1,55 @@
+// One step from a tensor to a view of it: how the step is taken again from a
+// new value of the tensor, and how a new value of the view is put back into it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "pass/aten/call.h"
+
+namespace flambeau {
+
+struct ViewStep {
+  Call call;  // its operand `slot` is the viewed tensor
+  uint32_t slot = 0;
+  bool identity = false;  // the view is the tensor itself, or an exact alias
+  TypeId type;            // of the view
+};
+
+// The steps from the tensor to a result of the view node `node`, one or two.
+// `argument`: the schema argument that result `result` is a view of. Sizes that
+// only exist at run time become nodes before `node`.
+std::vector<ViewStep> StepsOf(Graph& graph, NodeId node, uint32_t result, uint32_t argument);
+
+// The view of another value of the tensor.
+ValueId Replay(Graph& graph, const ViewStep& step, ValueId tensor, NodeId before, OriginId origin);
+
+// What the inverse of a step needs of the viewed tensor.
+struct Viewed {
+  TypeId type;
+  ValueId like;  // any value of its sizes, old ones too
+};
+
+// Whether several elements of the view may be one element of the tensor. Then
+// a part of the view does not say what the rest of it is, and there is no
+// inverse step by step, only PutBack.
+bool MayOverlap(const Graph& graph, const ViewStep& step, TypeId viewed);
+// Whether the inverse needs the other elements of the tensor.
+bool InverseReadsTensor(const Graph& graph, const ViewStep& step);
+// The tensor after `view` became the view's new value. `tensor`: its current
+// value; may be invalid if InverseReadsTensor says no.
+ValueId Invert(Graph& graph, const ViewStep& step, Viewed viewed, ValueId tensor, ValueId view, NodeId before,
+               OriginId origin);
+// The same over several steps, from the tensor to the view, by the positions of
+// the elements: right for each view, fast for none.
+ValueId PutBack(Graph& graph, std::span<const ViewStep* const> steps, Viewed viewed, ValueId tensor, ValueId view,
+                NodeId before, OriginId origin);
+
+// How far into its tensor's memory the view starts, in elements; nullopt if
+// that is not known.
+std::optional<Expr> OffsetOf(const Graph& graph, const ViewStep& step, TypeId viewed);
+
+}  // namespace flambeau

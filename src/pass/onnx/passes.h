@@ -1,0 +1,28 @@
+// The passes over ONNX graphs. They change nothing that a runtime's results
+// show, and keep the names and types of inputs and outputs.
+#pragma once
+
+#include <cstdint>
+
+#include "pass/pass.h"
+
+namespace flambeau {
+
+// Constants of at most this many bytes are compared by what they hold; larger
+// ones by where they lie.
+inline constexpr uint64_t kSmallConstant = 4 << 10;
+
+// Drops nodes whose results nobody uses, also in bodies.
+Result<Changed> DropDeadOnnxNodes(Graph& graph, PassContext& context);
+
+// Equal constants, tied weights among them, become one.
+Result<Changed> ShareConstants(Graph& graph, PassContext& context);
+
+// Nodes that compute the same become one; bodies use what is around them.
+Result<Changed> ShareNodes(Graph& graph, PassContext& context);
+
+// Applies the local rewrites (rules.h) until none is left: folds constants,
+// drops what does nothing, merges neighbours.
+Result<Changed> Simplify(Graph& graph, PassContext& context);
+
+}  // namespace flambeau

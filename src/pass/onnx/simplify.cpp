@@ -1,0 +1,12 @@
+#include "pass/onnx/passes.h"
+#include "pass/onnx/rules.h"
+
+namespace flambeau {
+
+Result<Changed> Simplify(Graph& graph, PassContext& context) {
+  return ApplyRewrites(graph, context, {NoOpRules(), LayoutRules(), GemmRules(), BatchNormRules(), FoldingRules()});
+}
+
+Result<Changed> DropDeadOnnxNodes(Graph& graph, PassContext& context) { return ApplyRewrites(graph, context, {}); }
+
+}  // namespace flambeau

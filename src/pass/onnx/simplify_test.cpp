@@ -1,0 +1,343 @@
+#include "ir/tensor_data.h"
+#include "pass/onnx/rewrite_testing.h"
+
+namespace flambeau {
+namespace {
+
+TEST(DropNoOps, ChainsOfNothingGo) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 4]) {
+  %a: f32[n, 4] = Identity(%x)
+  %b: f32[n, 4] = Dropout(%a)
+  %c: f64[n, 4] = Cast(%b, to=11)
+  %d: f32[n, 4] = Cast(%c, to=1)
+  %e: f32[4, n] = Transpose(%d, perm=[1, 0])
+  %f: f32[n, 4] = Transpose(%e, perm=[1, 0])
+  %y: f32[n, 4] = Relu(%f)
+  return %y
+}
+)"),
+            R"(graph(%x: f32[n, 4]) {
+  %y: f32[n, 4] = Relu(%x)
+  return %y
+}
+)");
+}
+
+TEST(DropNoOps, CastsThatLoseStay) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[4]) {
+  %a: f16[4] = Cast(%x, to=10)
+  %b: f32[4] = Cast(%a, to=1)
+  %y: f64[4] = Cast(%b, to=11)
+  return %y
+}
+)"),
+            R"(graph(%x: f32[4]) {
+  %a: f16[4] = Cast(%x, to=10)
+  %y: f64[4] = Cast(%a, to=11)
+  return %y
+}
+)");
+}
+
+TEST(DropNoOps, OutputsKeepNames) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[4]) {
+  %a: f32[4] = Relu(%x)
+  %y: f32[4] = Identity(%a)
+  %z: f32[4] = Identity(%x)
+  %w: f32[4] = Identity(%a)
+  %v: f32[4] = Relu(%w)
+  return %y, %z, %w, %v
+}
+)"),
+            R"(graph(%x: f32[4]) {
+  %y: f32[4] = Relu(%x)
+  %z: f32[4] = Identity(%x)
+  %w: f32[4] = Identity(%y)
+  %v: f32[4] = Relu(%y)
+  return %y, %z, %w, %v
+}
+)");
+}
+
+TEST(DropNoOps, NeutralElements) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[4], %k: i64[3]) {
+  const %one: f32[] = [1.0]
+  const %zero: f32[] = [0.0]
+  const %wide: f32[2, 1] = [1.0, 1.0]
+  const %none: i64[] = [0]
+  %a: f32[4] = Mul(%one, %x)
+  %b: f32[4] = Div(%a, %one)
+  %c: f32[4] = Add(%b, %zero)
+  %d: f32[2, 4] = Mul(%c, %wide)
+  %e: i64[3] = Add(%k, %none)
+  return %d, %e
+}
+)"),
+            R"(graph(%x: f32[4], %k: i64[3]) {
+  const %zero: f32[] = [0.0]
+  const %wide: f32[2, 1] = [1.0, 1.0]
+  %c: f32[4] = Add(%x, %zero)
+  %d: f32[2, 4] = Mul(%c, %wide)
+  %e: i64[3] = Identity(%k)
+  return %d, %e
+}
+)");
+}
+
+TEST(DropNoOps, ReversedSliceStays) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[4]) {
+  const %zero: i64[1] = [0]
+  const %last: i64[1] = [-1]
+  const %end: i64[1] = [-9223372036854775807]
+  const %all: i64[1] = [9223372036854775807]
+  %a: f32[4] = Slice(%x, %last, %end, %zero, %last)
+  %y: f32[4] = Slice(%a, %zero, %all, %zero)
+  return %y
+}
+)"),
+            R"(graph(%x: f32[4]) {
+  const %zero: i64[1] = [0]
+  const %last: i64[1] = [-1]
+  const %end: i64[1] = [-9223372036854775807]
+  %y: f32[4] = Slice(%x, %last, %end, %zero, %last)
+  return %y
+}
+)");
+}
+
+TEST(MergeLayouts, ReshapesInARow) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 4, 6]) {
+  const %s: i64[3] = [0, 2, -1]
+  const %axes: i64[1] = [0]
+  const %last: i64[2] = [-1, 12]
+  %a: f32[n, 2, 12] = Reshape(%x, %s)
+  %b: f32[1, n, 2, 12] = Unsqueeze(%a, %axes)
+  %y: f32[2*n, 12] = Reshape(%b, %last)
+  return %y
+}
+)"),
+            R"(graph(%x: f32[n, 4, 6]) {
+  const %0: i64[2]=(-1, 12) = [-1, 12]
+  %y: f32[2*n, 12] = Reshape(%x, %0)
+  return %y
+}
+)");
+}
+
+TEST(MergeLayouts, ComputedShapesBecomeConstants) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 4, m]) {
+  const %four: i64[1] = [4]
+  %n: i64[1]=(n) = Shape(%x, start=0, end=1)
+  %m: i64[1]=(m) = Shape(%x, start=2, end=3)
+  %s: i64[3]=(n, m, 4) = Concat(%n, %m, %four, axis=0)
+  %t: i64[2]=(4*n, m) = Concat(%n, %m, axis=0)
+  %y: f32[n, m, 4] = Reshape(%x, %s)
+  %z: f32[4*n, m] = Reshape(%x, %t)
+  return %y, %z
+}
+)"),
+            R"(graph(%x: f32[n, 4, m]) {
+  const %0: i64[3]=(0, -1, 4) = [0, -1, 4]
+  %n: i64[1]=(n) = Shape(%x, start=0, end=1)
+  %m: i64[1]=(m) = Shape(%x, start=2, end=3)
+  %t: i64[2]=(4*n, m) = Concat(%n, %m, axis=0)
+  %y: f32[n, m, 4] = Reshape(%x, %0)
+  %z: f32[4*n, m] = Reshape(%x, %t)
+  return %y, %z
+}
+)");
+}
+
+TEST(MergeLayouts, ElementwiseOperatorsExpand) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 1, m], %y: f32[n, 8, m]) {
+  const %eight: i64[1] = [8]
+  %n: i64[1]=(n) = Shape(%x, start=0, end=1)
+  %m: i64[1]=(m) = Shape(%x, start=2, end=3)
+  %s: i64[3]=(n, 8, m) = Concat(%n, %eight, %m, axis=0)
+  %e: f32[n, 8, m] = Expand(%x, %s)
+  %a: f32[n, 8, m] = Add(%e, %y)
+  %b: f32[n, 8, m] = Mul(%e, %e)
+  return %a, %b
+}
+)"),
+            R"(graph(%x: f32[n, 1, m], %y: f32[n, 8, m]) {
+  const %0: i64[3]=(1, 8, 1) = [1, 8, 1]
+  %e: f32[n, 8, m] = Expand(%x, %0)
+  %a: f32[n, 8, m] = Add(%x, %y)
+  %b: f32[n, 8, m] = Mul(%x, %e)
+  return %a, %b
+}
+)");
+}
+
+TEST(MergeLayouts, SlicesAndConcats) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[8, 8], %y: f32[2, 8]) {
+  const %zero: i64[1] = [0]
+  const %one: i64[1] = [1]
+  const %two: i64[1] = [2]
+  const %six: i64[1] = [6]
+  %a: f32[5, 8] = Slice(%x, %one, %six, %zero)
+  %b: f32[5, 2] = Slice(%a, %zero, %six, %one, %two)
+  %c: f32[10, 8] = Concat(%x, %y, axis=0)
+  %d: f32[12, 8] = Concat(%c, %y, axis=-2)
+  return %b, %d
+}
+)"),
+            R"(graph(%x: f32[8, 8], %y: f32[2, 8]) {
+  const %0: i64[2]=(1, 0) = [1, 0]
+  const %1: i64[2]=(6, 6) = [6, 6]
+  const %2: i64[2]=(0, 1) = [0, 1]
+  const %3: i64[2]=(1, 2) = [1, 2]
+  %b: f32[5, 3] = Slice(%x, %0, %1, %2, %3)
+  %d: f32[12, 8] = Concat(%x, %y, %y, axis=-2)
+  return %b, %d
+}
+)");
+}
+
+TEST(MergeGemm, ProductAndBias) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 4], %v: f32[n, 4, 4]) {
+  const %w: f32[4, 4] = data("w", 0)
+  const %b: f32[4] = data("b", 0)
+  %t: f32[4, 4] = Transpose(%w, perm=[1, 0])
+  %p: f32[n, 4] = MatMul(%x, %t)
+  %y: f32[n, 4] = Add(%b, %p)
+  %q: f32[n, 4, 4] = MatMul(%v, %w)
+  %z: f32[n, 4, 4] = Add(%q, %b)
+  return %y, %z
+}
+)"),
+            R"(graph(%x: f32[n, 4], %v: f32[n, 4, 4]) {
+  const %w: f32[4, 4] = data("w", 0)
+  const %b: f32[4] = data("b", 0)
+  %y: f32[n, 4] = Gemm(%x, %w, %b, transB=1)
+  %q: f32[n, 4, 4] = MatMul(%v, %w)
+  %z: f32[n, 4, 4] = Add(%q, %b)
+  return %y, %z
+}
+)");
+}
+
+TEST(MergeGemm, RowsAreNotStackedBetweenReshapes) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 12]) {
+  const %w: f32[4, 6] = data("w", 0)
+  const %b: f32[6] = data("b", 0)
+  const %s: i64[3] = [0, 3, 4]
+  const %t: i64[4] = [0, 3, 2, 3]
+  %a: f32[n, 3, 4] = Reshape(%x, %s)
+  %p: f32[n, 3, 6] = MatMul(%a, %w)
+  %q: f32[n, 3, 6] = Add(%p, %b)
+  %y: f32[n, 3, 2, 3] = Reshape(%q, %t)
+  return %y
+}
+)"),
+            R"(graph(%x: f32[n, 12]) {
+  const %w: f32[4, 6] = data("w", 0)
+  const %b: f32[6] = data("b", 0)
+  const %0: i64[2]=(-1, 4) = [-1, 4]
+  const %1: i64[4]=(-1, 3, 2, 3) = [-1, 3, 2, 3]
+  %2: f32[3*n, 4] = Reshape(%x, %0)
+  %3: f32[3*n, 6] = Gemm(%2, %w, %b)
+  %y: f32[n, 3, 2, 3] = Reshape(%3, %1)
+  return %y
+}
+)");
+}
+
+TEST(MergeLayouts, AxesOfOneAreNotMade) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[5, 2, 12]) {
+  const %s: i64[5] = [1, 5, 2, 3, 4]
+  const %axes: i64[1] = [3]
+  %a: f32[1, 5, 2, 3, 4] = Reshape(%x, %s)
+  %t: f32[3, 5, 2, 1, 4] = Transpose(%a, perm=[3, 1, 2, 0, 4])
+  %y: f32[3, 5, 2, 4] = Squeeze(%t, %axes)
+  return %y
+}
+)"),
+            R"(graph(%x: f32[5, 2, 12]) {
+  const %0: i64[4]=(5, 2, 3, 4) = [5, 2, 3, 4]
+  %1: f32[5, 2, 3, 4] = Reshape(%x, %0)
+  %y: f32[3, 5, 2, 4] = Transpose(%1, perm=[2, 0, 1, 3])
+  return %y
+}
+)");
+}
+
+TEST(FoldBatchNorm, ScalesWeightsAndKeepsNames) {
+  constexpr std::string_view kText = R"(graph(%x: f32[n, 1, 4]) {
+  const %"conv.weight": f32[2, 1, 2] = [1.0, 2.0, 3.0, 4.0]
+  const %gamma: f32[2] = [1.0, 2.0]
+  const %beta: f32[2] = [0.5, 0.0]
+  const %mean: f32[2] = [0.0, 1.0]
+  const %variance: f32[2] = [1.0, 1.0]
+  %a: f32[n, 2, 3] = Conv(%x, %"conv.weight")
+  %y: f32[n, 2, 3] = BatchNormalization(%a, %gamma, %beta, %mean, %variance, epsilon=0.0)
+  return %y
+}
+)";
+  EXPECT_EQ(Simplified(kText), R"(graph(%x: f32[n, 1, 4]) {
+  const %conv.bias: f32[2] = [0.5, -2.0]
+  const %conv.weight: f32[2, 1, 2] = [1.0, 2.0, 6.0, 8.0]
+  %y: f32[n, 2, 3] = Conv(%x, %conv.weight, %conv.bias)
+  return %y
+}
+)");
+  // The bytes are to stay what they are in the archive.
+  EXPECT_NE(After(kText, {&Simplify}, true).find("BatchNormalization"), std::string::npos);
+}
+
+TEST(Simplify, LongChainsTakeOneVisitANode) {
+  std::string text = "graph(%x: f32[4]) {\n  %v0: f32[4] = Relu(%x)\n";
+  constexpr int kCount = 20'000;
+  for (int i = 0; i < kCount; ++i)
+    text += "  %v" + std::to_string(i + 1) + ": f32[4] = Identity(%v" + std::to_string(i) + ")\n";
+  text += "  return %v" + std::to_string(kCount) + "\n}\n";
+  EXPECT_EQ(Simplified(text), "graph(%x: f32[4]) {\n  %v20000: f32[4] = Relu(%x)\n  return %v20000\n}\n");
+}
+
+TEST(FoldConstants, ViewsAndElements) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[3, 2]) {
+  const %w: f32[2, 3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+  const %half: f32[] = [0.5]
+  const %i: i64[2] = [-1, 0]
+  const %start: i64[] = [0]
+  const %end: i64[] = [6]
+  const %step: i64[] = [2]
+  %t: f32[3, 2] = Transpose(%w, perm=[1, 0])
+  %h: f32[3, 2] = Mul(%t, %half)
+  %g: f32[2, 2] = Gather(%h, %i, axis=0)
+  %y: f32[3, 2] = MatMul(%x, %g)
+  %r: i64[3] = Range(%start, %end, %step)
+  %c: f32[3] = Cast(%r, to=1)
+  return %y, %c
+}
+)"),
+            R"(graph(%x: f32[3, 2]) {
+  const %0: f32[2, 2] = [1.5, 3.0, 0.5, 2.0]
+  const %1: f32[3] = [0.0, 2.0, 4.0]
+  %y: f32[3, 2] = MatMul(%x, %0)
+  %c: f32[3] = Identity(%1)
+  return %y, %c
+}
+)");
+}
+
+TEST(FoldConstants, DivisionByZeroIsTheRuntimes) {
+  EXPECT_EQ(Simplified(R"(graph() {
+  const %a: i32[2] = [7, 8]
+  const %b: i32[2] = [0, 2]
+  %y: i32[2] = Div(%a, %b)
+  return %y
+}
+)"),
+            R"(graph() {
+  const %a: i32[2] = [7, 8]
+  const %b: i32[2] = [0, 2]
+  %y: i32[2] = Div(%a, %b)
+  return %y
+}
+)");
+}
+
+}  // namespace
+}  // namespace flambeau
