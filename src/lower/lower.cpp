@@ -1,0 +1,76 @@
+#include "lower/lower.h"
+
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "lower/lowering.h"
+
+namespace flambeau::lower {
+namespace {
+
+bool IsState(OutputKind kind) {
+  return kind == OutputKind::kBufferMutation || kind == OutputKind::kParameterMutation || kind == OutputKind::kUserInputMutation;
+}
+
+// The program's inputs as inputs of the ONNX graph.
+void AddInputs(const Program::Impl& program, const LowerOptions& options, Lowering& to) {
+  for (const InputSpec& input : program.inputs) {
+    const Type& type = program.graph.type(input.value);
+    switch (input.kind) {
+      case InputKind::kUser:
+        if (type.kind == TypeKind::kTensor || type.kind == TypeKind::kInt || type.kind == TypeKind::kFloat || type.kind == TypeKind::kBool)
+          to.SetValue(input.value, to.AddBlockInput(to.OnnxType(type), input.name));
+        break;
+      case InputKind::kParameter:
+      case InputKind::kBuffer:
+      case InputKind::kConstantTensor:
+        // Without their bytes they come in from outside, under their own names.
+        if (!options.export_params || program.graph[input.value].kind == ValueKind::kInput)
+          to.SetValue(input.value, to.AddBlockInput(to.OnnxType(type), input.target));
+        break;
+      case InputKind::kConstant:  // baked into the graph by the capture
+      case InputKind::kToken:
+      case InputKind::kObject: break;
+    }
+  }
+}
+
+// A number that the program returns, as the 0-d tensor that it becomes.
+Tensor OutputValue(Lowering& to, const Tensor& tensor, const Type& recorded) {
+  if (!tensor.is_number()) return tensor;
+  switch (recorded.kind) {
+    case TypeKind::kBool: return to.ConstantOf(tensor.number(), DType::kBool);
+    case TypeKind::kInt: return to.ConstantOf(tensor.number(), DType::kInt64);
+    case TypeKind::kFloat: return to.ConstantOf(tensor.number(), to.default_dtype());
+    default: return to.Value(tensor, recorded.is_tensor() ? std::optional(recorded.dtype) : std::nullopt);
+  }
+}
+
+}  // namespace
+
+Result<Graph> LowerProgram(const Program::Impl& program, const LowerOptions& options, Sink& sink) {
+  const Graph& aten = program.graph;
+  Graph graph(program.context.get());
+  Lowering to(aten, &graph, options.opset, &sink);
+  AddInputs(program, options, to);
+  const std::vector<Tensor> outputs = to.LowerBlock(aten.main(), {});
+
+  std::vector<ValueId> user, states;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const OutputSpec& spec = program.outputs[i];
+    if (!outputs[i] || spec.kind == OutputKind::kToken || spec.kind == OutputKind::kGradient) continue;
+    if (IsState(spec.kind) && !options.state_outputs) continue;
+    const ValueId aten_value = aten.output(aten.main(), static_cast<uint32_t>(i));
+    const Tensor tensor = OutputValue(to, outputs[i], aten.type(aten_value));
+    if (spec.name && !program.context->Text(spec.name).empty() && graph[tensor.id()].kind == ValueKind::kResult)
+      graph.SetName(tensor.id(), spec.name);
+    (IsState(spec.kind) ? states : user).push_back(tensor.id());
+  }
+  user.insert(user.end(), states.begin(), states.end());
+  graph.SetOutputs(graph.main(), user);
+  if (sink.HasErrors()) return kFailure;
+  return graph;
+}
+
+}  // namespace flambeau::lower

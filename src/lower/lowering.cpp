@@ -1,0 +1,246 @@
+#include "lower/lowering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lower/op.h"
+#include "lower/registry.h"
+
+namespace flambeau::lower {
+
+Lowering::Lowering(const Graph& aten, Graph* graph, int opset, Sink* sink)
+    : Builder(graph, opset, sink), aten_(&aten), values_(aten.value_capacity()) {}
+
+// --- the nodes ------------------------------------------------------------------
+
+std::vector<Tensor> Lowering::LowerBlock(BlockId aten_block, std::span<const Tensor> inputs) {
+  const std::vector<ValueId>& formal = (*aten_)[aten_block].inputs;
+  for (size_t i = 0; i < formal.size() && i < inputs.size(); ++i) SetValue(formal[i], inputs[i]);
+  aten_->ForEachNode(aten_block, [&](NodeId node) { LowerNode(node); });
+  std::vector<Tensor> outputs;
+  for (ValueId output : aten_->outputs(aten_block)) outputs.push_back(output ? ValueOf(output) : Tensor());
+  return outputs;
+}
+
+Tensor Lowering::ValueOf(ValueId aten_value) {
+  if (!aten_value) return {};
+  Tensor& known = values_[aten_value.index];
+  if (known) return known;
+  const flambeau::Value& value = (*aten_)[aten_value];
+  if (value.kind == ValueKind::kConstant) return known = Weight(value.data, value.name);
+  return {};  // None
+}
+
+void Lowering::SetValue(ValueId aten_value, Tensor tensor) {
+  values_[aten_value.index] = tensor;
+  const Type& recorded = aten_->type(aten_value);
+  if (!tensor) return;
+  if (recorded.kind == TypeKind::kInt && recorded.contents) BindRecorded(recorded.contents->front(), tensor);
+  if (tensor.is_number()) return;
+  // An input of a nested graph has sizes of its own names.
+  for (size_t i = 0; recorded.is_tensor() && i < recorded.sizes.size(); ++i)
+    if (exprs().kind(recorded.sizes[i]) == ExprKind::kSymbol) BindSize(recorded.sizes[i], tensor, static_cast<int64_t>(i));
+  BindSizes(tensor);
+}
+
+// The symbol by which the program knows an integer stands for that integer.
+void Lowering::BindRecorded(Expr symbol, const Tensor& number) {
+  if (exprs().kind(symbol) != ExprKind::kSymbol || HasSource(symbol)) return;
+  if (!number.is_number()) return BindNumber(symbol, number);
+  const Scalar& scalar = number.number();
+  const bool is_itself = scalar.kind() == Scalar::Kind::kSymbolic && scalar.dim().expr == symbol;
+  if (!is_itself) BindNumber(symbol, Value(number, DType::kInt64));
+}
+
+// Whether all results are Python numbers whose expressions the graph can
+// compute: then the node needs no translation.
+bool Lowering::KnownNumbers(NodeId node) {
+  const Node& n = (*aten_)[node];
+  if (n.result_count == 0) return false;
+  for (uint32_t i = 0; i < n.result_count; ++i) {
+    const Type& type = aten_->type(n.result(i));
+    if ((type.kind != TypeKind::kInt && type.kind != TypeKind::kBool) || !type.contents) return false;
+    bool known = true;
+    exprs().ForEachSymbol(type.contents->front(), [&](Expr symbol) { known &= HasSource(symbol); });
+    if (!known) return false;
+  }
+  for (uint32_t i = 0; i < n.result_count; ++i) {
+    const Expr expr = aten_->type(n.result(i)).contents->front();
+    const bool is_bool = aten_->type(n.result(i)).kind == TypeKind::kBool;
+    if (const auto constant = AsConstant({expr})) {
+      values_[n.result(i).index] = internal::AsResult(*this, is_bool ? Scalar(*constant != 0) : Scalar(*constant));
+    } else if (is_bool) {
+      values_[n.result(i).index] = CastTo(Number({expr}), DType::kBool);
+    } else {
+      values_[n.result(i).index] = internal::AsResult(*this, Dim{expr});
+    }
+  }
+  return true;
+}
+
+namespace {
+
+bool TouchesComplex(const Graph& aten, NodeId node) {
+  auto is_complex = [&](ValueId value) { return value && IsComplex(aten.type(value).dtype); };
+  for (uint32_t i = 0; i < aten.operand_count(node); ++i)
+    if (is_complex(aten.operand(node, i))) return true;
+  for (uint32_t i = 0; i < aten[node].result_count; ++i)
+    if (is_complex(aten[node].result(i))) return true;
+  return false;
+}
+
+}  // namespace
+
+void Lowering::LowerNode(NodeId node) {
+  const Node& n = (*aten_)[node];
+  if (KnownNumbers(node)) return;
+  const NodeId outer = current_;
+  const OriginId outer_origin = origin();
+  current_ = node;
+  if (n.origin) SetOrigin(n.origin);
+  const std::string_view name = aten_->op(node);
+  ContextScope scope(sink(), [&](Diagnostic& diagnostic) {
+    Location& at = diagnostic.location;
+    if (!at.operation.empty()) return;  // an inner node said it
+    at.operation = name;
+    if (!n.origin) return;
+    const Origin& origin = context()[n.origin];
+    at.module = context().Text(origin.module_path());
+    at.source = SourceLine(context().Text(origin.stack_trace));
+    if (const std::string_view captured = context().Text(origin.node_name); !captured.empty())
+      diagnostic.notes.push_back(fmt::format("in the captured node '{}'", captured));
+  });
+  std::optional<std::vector<Tensor>> results;
+  const OpRow* row = FindOp(name);
+  if (row && !row->takes_complex && TouchesComplex(*aten_, node)) {
+    Report(DiagnosticKind::kUnsupportedDtype, fmt::format("{} of complex tensors has no translation", name));
+  } else if (row) {
+    results = row->lower(*this, node);
+  } else {
+    std::string hint;
+    for (std::string_view nearest : NearestOps(name)) hint += (hint.empty() ? "supported: " : ", ") + std::string(nearest);
+    Report(DiagnosticKind::kUnsupportedOperator, fmt::format("{} has no translation", name), std::move(hint));
+  }
+  if (results) {
+    Record(node, std::move(*results));
+  } else {
+    for (uint32_t i = 0; i < n.result_count; ++i)
+      if (const Type& type = aten_->type(n.result(i)); type.kind != TypeKind::kNone)
+        SetValue(n.result(i), Poison(OnnxType(type)));
+  }
+  current_ = outer;
+  SetOrigin(outer_origin);
+}
+
+void Lowering::Record(NodeId node, std::vector<Tensor> results) {
+  const Node& n = (*aten_)[node];
+  for (uint32_t i = 0; i < n.result_count; ++i) {
+    const ValueId value = n.result(i);
+    const Type& recorded = aten_->type(value);
+    if (recorded.kind == TypeKind::kNone) continue;
+    if (i >= results.size() || !results[i]) {
+      // An absent result is fine where nobody reads it.
+      if (aten_->HasUses(value)) {
+        if (!poisoned()) Report(DiagnosticKind::kUnsupportedForm, fmt::format("result {} is not produced", i));
+        SetValue(value, Poison(OnnxType(recorded)));
+      }
+      continue;
+    }
+    SetValue(value, Reconcile(node, i, results[i]));
+  }
+}
+
+// Compares a result with what the capture recorded, and takes over sizes that
+// the capture knows better. A difference would be a wrong model: it is an error.
+Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
+  const ValueId value = (*aten_)[node].result(result);
+  const Type& recorded_aten = aten_->type(value);
+  if (recorded_aten.kind != TypeKind::kTensor) return tensor;
+  const Type recorded = OnnxType(recorded_aten);
+  if (tensor.is_number()) tensor = ConstantOf(tensor.number(), recorded.dtype);
+  if (tensor.dtype() != recorded.dtype) {
+    if (!poisoned())
+      Report(DiagnosticKind::kInternalError, fmt::format("the translation gives {} where the program has {}",
+             Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name), "please report this operator");
+    return tensor;
+  }
+  if (!recorded.ranked) return tensor;
+  if (tensor.ranked() && tensor.rank() != static_cast<int64_t>(recorded.rank())) {
+    if (!poisoned())
+      Report(DiagnosticKind::kInternalError, fmt::format("the translation gives rank {} where the program has rank {}",
+             tensor.rank(), recorded.rank()), "please report this operator");
+    return tensor;
+  }
+  Type refined = tensor.type();
+  bool changed = !refined.ranked;
+  if (!refined.ranked) {
+    refined.ranked = true;
+    refined.sizes = recorded.sizes;
+  }
+  for (size_t i = 0; i < recorded.rank(); ++i) {
+    const auto ours = exprs().AsConstant(refined.sizes[i]), theirs = exprs().AsConstant(recorded.sizes[i]);
+    if (ours && theirs && *ours != *theirs && !poisoned())
+      Report(DiagnosticKind::kInternalError, fmt::format("the translation gives size {} in dimension {} where the program has {}",
+             *ours, i, *theirs), "please report this operator");
+    if (ours || refined.sizes[i] == recorded.sizes[i] || exprs().HasAnonymous(recorded.sizes[i])) continue;
+    refined.sizes[i] = recorded.sizes[i];
+    changed = true;
+  }
+  if (!changed || graph()[tensor.id()].kind != ValueKind::kResult) return tensor;
+  graph().SetType(tensor.id(), context().Intern(std::move(refined)));
+  return Wrap(tensor.id());
+}
+
+Type Lowering::OnnxType(const Type& aten_type) {
+  Type type = aten_type;
+  type.strides.clear();
+  type.contents.reset();
+  switch (type.kind) {
+    case TypeKind::kInt: return Type::OfTensor(DType::kInt64, {});
+    case TypeKind::kBool: return Type::OfTensor(DType::kBool, {});
+    case TypeKind::kFloat: return Type::OfTensor(default_dtype(), {});
+    default: break;
+  }
+  if (IsComplex(type.dtype)) {
+    type.dtype = type.dtype == DType::kComplex128 ? DType::kFloat64 : type.dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat16;
+    type.sizes.push_back(exprs().Constant(2));
+  }
+  return type;
+}
+
+// --- reporting --------------------------------------------------------------------
+
+Unconvertible Lowering::Unsupported(const Restriction& restriction) {
+  Report(DiagnosticKind::kUnsupportedForm, fmt::format("not translated: {}", restriction.text));
+  return {};
+}
+
+bool Lowering::RequireRank(const Tensor& tensor, std::string_view argument) {
+  if (tensor.ranked()) return true;
+  Report(DiagnosticKind::kMissingInformation, fmt::format("the rank of '{}' must be known", argument));
+  return false;
+}
+
+// --- small things of PyTorch's ------------------------------------------------------
+
+Tensor Lowering::Scale(Tensor x, const Scalar& factor) {
+  if (factor.Is(1)) return x;
+  return Mul(x, NumberOf(factor, x.dtype()));
+}
+
+Ints Lowering::Axes(const Ints& axes, const Tensor& tensor) const {
+  Ints result;
+  for (int64_t axis : axes) result.push_back(Axis(axis, tensor));
+  return result;
+}
+
+Dim Lowering::Product(std::span<const Dim> dims) {
+  Dim product = Of(1);
+  for (Dim dim : dims) product = Times(product, dim);
+  return product;
+}
+
+Dim Lowering::Numel(const Tensor& tensor) { return Product(tensor.sizes()); }
+
+}  // namespace flambeau::lower

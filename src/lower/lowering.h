@@ -1,0 +1,116 @@
+// What a translator works with: the ONNX builder, and what it needs to know of
+// PyTorch's semantics.
+//
+// A translator is a function whose parameters are the ATen schema:
+//
+//   Tensor Mm(Lowering& to, Tensor self, Tensor mat2) { return to.MatMul(self, mat2); }
+//
+// It appends ONNX nodes and returns the results. Translators call each other as
+// functions. What they can't do they say with `return to.Unsupported(kSomething)`.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "onnx/builder.h"
+
+namespace flambeau::lower {
+
+using onnx::Dim;
+using onnx::Dims;
+using onnx::Scalar;
+using onnx::Tensor;
+using onnx::TensorList;
+using onnx::Tensors;
+
+// A form of an operator that its translator does not handle. Rows list theirs;
+// docs and tests are generated from the lists.
+struct Restriction {
+  std::string_view text;     // "ceil_mode together with a dilation"
+  std::string_view example;  // a minimal call in Python: "F.max_pool2d(torch.ones(1, 1, 8, 8), 2, dilation=2, ceil_mode=True)"
+};
+
+// What a translator returns where it reported: converts to any result.
+struct Unconvertible {
+  operator Tensor() const { return {}; }
+  operator TensorList() const { return {}; }
+  operator Dim() const { return {}; }
+  operator Scalar() const { return Scalar(int64_t{0}); }
+  template <class... T>
+  operator std::tuple<T...>() const { return {T{}...}; }
+};
+
+class Lowering : public onnx::Builder {
+ public:
+  // `aten` must outlive this.
+  Lowering(const Graph& aten, Graph* graph, int opset, Sink* sink);
+
+  // --- PyTorch's semantics ---------------------------------------------------
+  // The dtype in which an operator over these operands computes: PyTorch's type
+  // promotion, by categories, with numbers and 0-d tensors weaker than tensors
+  // of dimensions (promotion.cpp).
+  DType PromotedDtype(std::span<const Tensor> operands) const;
+  DType PromotedDtype(std::initializer_list<Tensor> operands) const {
+    return PromotedDtype(std::span(operands.begin(), operands.size()));
+  }
+  // The same, for operators that turn integers into floats (div, mean, sin, …).
+  DType FloatDtype(std::initializer_list<Tensor> operands) const;
+  // Python's default dtype of floats: float32.
+  DType default_dtype() const { return DType::kFloat32; }
+  // The tensor cast to a floating dtype if it is an integer or bool.
+  Tensor ToFloat(Tensor tensor) { return CastTo(tensor, FloatDtype({tensor})); }
+  // A number as a 0-d value of that dtype.
+  Tensor NumberOf(const Scalar& scalar, DType dtype) { return ConstantOf(scalar, dtype); }
+  // x · factor, nothing if the factor is 1.
+  Tensor Scale(Tensor x, const Scalar& factor);
+  // 0 <= axis < max(rank, 1).
+  int64_t Axis(int64_t axis, const Tensor& tensor) const {
+    return axis < 0 ? axis + std::max<int64_t>(tensor.rank(), 1) : axis;
+  }
+  Ints Axes(const Ints& axes, const Tensor& tensor) const;
+  // Number of elements.
+  Dim Numel(const Tensor& tensor);
+  Dim Product(std::span<const Dim> dims);
+  Dim Plus(Dim a, Dim b) { return {exprs().Add(a.expr, b.expr)}; }
+  Dim Minus(Dim a, Dim b) { return {exprs().Sub(a.expr, b.expr)}; }
+  Dim Times(Dim a, Dim b) { return {exprs().Mul(a.expr, b.expr)}; }
+
+  // --- reporting --------------------------------------------------------------
+  // The operator at hand has no translation in this form.
+  Unconvertible Unsupported(const Restriction& restriction);
+  // A tensor of which the rank must be known.
+  bool RequireRank(const Tensor& tensor, std::string_view argument);
+
+  // --- nested graphs ------------------------------------------------------------
+  // Lowers the nodes of a block of the ATen graph into the current block, with
+  // `inputs` for the block's inputs; returns what it yields.
+  std::vector<Tensor> LowerBlock(BlockId aten_block, std::span<const Tensor> inputs);
+  const Graph& aten() const { return *aten_; }
+  // The ATen node at hand, and how many results the program recorded of it.
+  NodeId node() const { return current_; }
+  int64_t recorded_results() const { return (*aten_)[current_].result_count; }
+  // The tensor for a value of the ATen graph that has been lowered.
+  Tensor ValueOf(ValueId aten_value);
+  void SetValue(ValueId aten_value, Tensor tensor);
+  // A recorded ATen type as the ONNX graph has it: complex tensors are pairs of
+  // reals on a trailing axis; strides are gone.
+  Type OnnxType(const Type& aten_type);
+
+ private:
+  void LowerNode(NodeId node);
+  bool KnownNumbers(NodeId node);
+  void BindRecorded(Expr symbol, const Tensor& number);
+  void Record(NodeId node, std::vector<Tensor> results);
+  Tensor Reconcile(NodeId node, uint32_t result, Tensor tensor);
+
+  const Graph* aten_;
+  NodeId current_;
+  std::vector<Tensor> values_;  // by ATen value
+};
+
+}  // namespace flambeau::lower

@@ -1,0 +1,204 @@
+#include "lower/op.h"
+
+#include <fmt/format.h>
+
+namespace flambeau::lower {
+
+const Attribute& ArgumentView::attribute() const { return to_.aten()[node_].attributes[index_].value; }
+
+std::string_view ArgumentView::name() const {
+  return to_.context().Text(to_.aten()[node_].attributes[index_].name);
+}
+
+bool ArgumentView::IsNone() const {
+  if (std::holds_alternative<None>(attribute())) return true;
+  const auto* operand = std::get_if<Operand>(&attribute());
+  return operand && to_.aten().type(to_.aten().operand(node_, operand->index)).kind == TypeKind::kNone;
+}
+
+std::nullopt_t ArgumentView::Mismatch(std::string_view wanted) const {
+  to_.Report(DiagnosticKind::kUnsupportedForm, fmt::format("argument '{}' must be {}", name(), wanted));
+  return std::nullopt;
+}
+
+namespace {
+
+const Type* NumberType(Lowering& to, const Scalar& scalar) {
+  switch (scalar.kind()) {
+    case Scalar::Kind::kBool: return to.InternType(Type::OfTensor(DType::kBool, {}));
+    case Scalar::Kind::kInt:
+    case Scalar::Kind::kSymbolic: return to.InternType(Type::OfTensor(DType::kInt64, {}));
+    case Scalar::Kind::kFloat: return to.InternType(Type::OfTensor(to.default_dtype(), {}));
+    case Scalar::Kind::kComplex: return to.InternType(Type::OfTensor(DType::kComplex64, {}));
+    case Scalar::Kind::kValue: return scalar.type();
+  }
+  return nullptr;
+}
+
+// A value that holds a Python number, as that number.
+std::optional<Scalar> NumberIn(const Tensor& tensor) {
+  if (tensor.is_number()) return tensor.number();
+  return Scalar::OfValue(tensor.id(), &tensor.type());
+}
+
+}  // namespace
+
+namespace internal {
+Tensor AsResult(Lowering& to, const Scalar& scalar) { return Tensor(scalar, NumberType(to, scalar)); }
+Tensor AsResult(Lowering& to, Dim dim) { return AsResult(to, Scalar(dim)); }
+}  // namespace internal
+
+std::optional<Tensor> ArgumentView::AsTensor() const {
+  if (const auto* operand = std::get_if<Operand>(&attribute())) return to_.ValueOf(to_.aten().operand(node_, operand->index));
+  if (IsNone()) return Mismatch("a tensor");
+  const auto scalar = AsScalar();
+  if (!scalar) return std::nullopt;
+  return internal::AsResult(to_, *scalar);
+}
+
+std::optional<TensorList> ArgumentView::AsTensorList() const {
+  TensorList list;
+  const auto* elements = std::get_if<OperandList>(&attribute());
+  if (elements == nullptr) return Mismatch("a list of tensors");
+  for (const ListElement& element : *elements) {
+    if (const auto* operand = std::get_if<Operand>(&element)) {
+      list.push_back(to_.ValueOf(to_.aten().operand(node_, operand->index)));
+    } else if (std::holds_alternative<None>(element)) {
+      list.emplace_back();
+    } else {
+      return Mismatch("a list of tensors");
+    }
+  }
+  return list;
+}
+
+std::optional<Scalar> ArgumentView::AsScalar() const {
+  const Attribute& a = attribute();
+  if (const auto* b = std::get_if<bool>(&a)) return Scalar(*b);
+  if (const auto* i = std::get_if<int64_t>(&a)) return Scalar(*i);
+  if (const auto* d = std::get_if<double>(&a)) return Scalar(*d);
+  if (const auto* c = std::get_if<std::complex<double>>(&a)) return Scalar(*c);
+  if (const auto* operand = std::get_if<Operand>(&a)) return NumberIn(to_.ValueOf(to_.aten().operand(node_, operand->index)));
+  return Mismatch("a number");
+}
+
+std::optional<Scalar> ArgumentView::AsConstantScalar() const {
+  const auto scalar = AsScalar();
+  if (!scalar) return std::nullopt;
+  if (scalar->is_constant()) return scalar;
+  if (scalar->kind() == Scalar::Kind::kSymbolic)
+    if (const auto value = to_.AsConstant(scalar->dim())) return Scalar(*value);
+  return Mismatch("a constant number");
+}
+
+namespace {
+
+// An integer computed at run time gets a symbol that stands for it.
+std::optional<Dim> DimOf(Lowering& to, Tensor tensor) {
+  if (!tensor) return std::nullopt;
+  if (tensor.is_number() && tensor.number().kind() == Scalar::Kind::kValue) tensor = to.Wrap(tensor.number().value());
+  if (tensor.is_number()) {
+    const Scalar& number = tensor.number();
+    if (number.kind() == Scalar::Kind::kSymbolic) return number.dim();
+    if (number.kind() == Scalar::Kind::kInt || number.kind() == Scalar::Kind::kBool) return to.Of(number.AsInt());
+    return std::nullopt;
+  }
+  if (tensor.type().contents && tensor.type().contents->size() == 1) return Dim{tensor.type().contents->front()};
+  const Expr symbol = to.exprs().Anonymous();
+  to.exprs().SetRange(symbol, {INT64_MIN, INT64_MAX});
+  to.BindNumber(symbol, tensor);
+  return Dim{symbol};
+}
+
+}  // namespace
+
+std::optional<Dim> ArgumentView::AsDim() const {
+  const Attribute& a = attribute();
+  if (const auto* i = std::get_if<int64_t>(&a)) return to_.Of(*i);
+  if (const auto* b = std::get_if<bool>(&a)) return to_.Of(*b);
+  if (const auto* operand = std::get_if<Operand>(&a))
+    if (const auto dim = DimOf(to_, to_.ValueOf(to_.aten().operand(node_, operand->index)))) return dim;
+  return Mismatch("an integer");
+}
+
+std::optional<Dims> ArgumentView::AsDims() const {
+  const Attribute& a = attribute();
+  Dims dims;
+  if (const auto* ints = std::get_if<Ints>(&a)) {
+    for (int64_t i : *ints) dims.push_back(to_.Of(i));
+    return dims;
+  }
+  const auto* elements = std::get_if<OperandList>(&a);
+  if (elements == nullptr) return Mismatch("a list of integers");
+  for (const ListElement& element : *elements) {
+    if (const auto* i = std::get_if<int64_t>(&element)) {
+      dims.push_back(to_.Of(*i));
+      continue;
+    }
+    const auto* operand = std::get_if<Operand>(&element);
+    const auto dim = operand ? DimOf(to_, to_.ValueOf(to_.aten().operand(node_, operand->index))) : std::nullopt;
+    if (!dim) return Mismatch("a list of integers");
+    dims.push_back(*dim);
+  }
+  return dims;
+}
+
+std::optional<int64_t> ArgumentView::AsInt() const {
+  if (const auto* operand = std::get_if<Operand>(&attribute())) {
+    const auto dim = DimOf(to_, to_.ValueOf(to_.aten().operand(node_, operand->index)));
+    if (const auto value = dim ? to_.AsConstant(*dim) : std::nullopt) return value;
+    return Mismatch("a constant integer");
+  }
+  if (const auto* i = std::get_if<int64_t>(&attribute())) return *i;
+  if (const auto* b = std::get_if<bool>(&attribute())) return *b;
+  return Mismatch("a constant integer");
+}
+
+std::optional<Ints> ArgumentView::AsInts() const {
+  const auto dims = AsDims();
+  if (!dims) return std::nullopt;
+  auto constants = to_.AsConstants(*dims);
+  if (!constants) return Mismatch("a list of constant integers");
+  return constants;
+}
+
+std::optional<bool> ArgumentView::AsBool() const {
+  const auto scalar = AsConstantScalar();
+  if (!scalar) return std::nullopt;
+  return scalar->AsDouble() != 0;
+}
+
+std::optional<Bools> ArgumentView::AsBools() const {
+  if (const auto* bools = std::get_if<Bools>(&attribute())) return *bools;
+  if (const auto* ints = std::get_if<Ints>(&attribute())) return Bools(ints->begin(), ints->end());
+  return Mismatch("a list of bools");
+}
+
+std::optional<double> ArgumentView::AsDouble() const {
+  const auto scalar = AsConstantScalar();
+  if (!scalar) return std::nullopt;
+  return scalar->AsDouble();
+}
+
+std::optional<Floats> ArgumentView::AsFloats() const {
+  if (const auto* floats = std::get_if<Floats>(&attribute())) return *floats;
+  if (const auto* ints = std::get_if<Ints>(&attribute())) return Floats(ints->begin(), ints->end());
+  return Mismatch("a list of constant floats");
+}
+
+std::optional<DType> ArgumentView::AsDtype() const {
+  if (const auto* dtype = std::get_if<DType>(&attribute())) return *dtype;
+  return Mismatch("a dtype");
+}
+
+std::optional<std::string_view> ArgumentView::AsString() const {
+  if (const auto* text = std::get_if<std::string>(&attribute())) return *text;
+  return Mismatch("a string");
+}
+
+std::optional<MemoryFormat> ArgumentView::AsMemoryFormat() const {
+  if (const auto* format = std::get_if<MemoryFormat>(&attribute())) return *format;
+  return Mismatch("a memory format");
+}
+
+}  // namespace flambeau::lower

@@ -1,0 +1,204 @@
+// Activation functions, softmax and dropout.
+#include "lower/ops/activation.h"
+
+#include "lower/ops/elementwise.h"
+#include "lower/ops/families.h"
+#include "lower/ops/random.h"
+
+namespace flambeau::lower {
+namespace {
+
+Tensor Gelu(Lowering& to, Tensor self, std::string_view approximate) {
+  return to.Gelu(self, {.approximate = std::string(approximate)});
+}
+
+// x·sigmoid(x); Swish has no kernel yet, and bfloat16 or float64 would find none.
+Tensor Silu(Lowering& to, Tensor self) {
+  const Tensor x = to.ToFloat(self);
+  return to.Mul(x, to.Sigmoid(x));
+}
+
+// Some integers have no kernel for Relu.
+Tensor Relu(Lowering& to, Tensor self) {
+  return self.is_floating() ? to.Relu(self) : to.Max({self, to.NumberOf(0, self.dtype())});
+}
+
+// Mish has no kernel, but a body in terms of Softplus, which takes float32 (and float16 by casts).
+Tensor Mish(Lowering& to, Tensor self) {
+  if (self.dtype() == DType::kFloat32) return to.Mish(self);
+  return to.Mul(self, to.Tanh(to.Softplus(self)));
+}
+
+Tensor Relu6(Lowering& to, Tensor self) {
+  return to.Clip(self, to.NumberOf(0, self.dtype()), to.NumberOf(6, self.dtype()));
+}
+
+Tensor Hardtanh(Lowering& to, Tensor self, Scalar min_val, Scalar max_val) {
+  return to.Clip(self, to.NumberOf(min_val, self.dtype()), to.NumberOf(max_val, self.dtype()));
+}
+
+Tensor Hardsigmoid(Lowering& to, Tensor self) { return to.HardSigmoid(self, {.alpha = 1.0 / 6, .beta = 0.5}); }
+
+// scale · (max(x, 0) + alpha·(exp(input_scale·x) - 1) where x < 0).
+Tensor Elu(Lowering& to, Tensor self, Const<Scalar> alpha, Const<Scalar> scale, Const<Scalar> input_scale) {
+  if (scale.value.Is(1) && input_scale.value.Is(1)) return to.Elu(self, {.alpha = alpha.value.AsDouble()});
+  const Tensor zero = to.NumberOf(0.0, self.dtype());
+  const Tensor negative = to.Elu(to.Scale(to.Min({self, zero}), input_scale), {.alpha = alpha.value.AsDouble()});
+  return to.Scale(to.Add(to.Relu(self), negative), scale);
+}
+
+Tensor Celu(Lowering& to, Tensor self, Const<Scalar> alpha) { return to.Celu(self, {.alpha = alpha.value.AsDouble()}); }
+
+Tensor Selu(Lowering& to, Tensor self) { return to.Selu(self); }
+
+Tensor LeakyRelu(Lowering& to, Tensor self, Const<Scalar> negative_slope) {
+  return to.LeakyRelu(self, {.alpha = negative_slope.value.AsDouble()});
+}
+
+// A weight of one dimension belongs to axis 1.
+Tensor Prelu(Lowering& to, Tensor self, Tensor weight) {
+  if (weight.rank() == 1 && self.rank() > 2) {
+    Ints trailing;
+    for (int64_t axis = 1; axis < self.rank() - 1; ++axis) trailing.push_back(axis);
+    weight = to.UnsqueezeAt(weight, trailing);
+  } else if (weight.rank() == 1 && self.rank() == 0) {
+    weight = to.SqueezeAt(weight, {0});
+  }
+  return to.PRelu(self, weight);
+}
+
+constexpr Restriction kRandomSlopes{"rrelu in training draws its slopes", "F.rrelu(torch.ones(3), training=True)"};
+
+Tensor Rrelu(Lowering& to, Tensor self, Const<Scalar> lower, Const<Scalar> upper, bool training, Unused) {
+  if (training) return to.Unsupported(kRandomSlopes);
+  return to.LeakyRelu(self, {.alpha = (lower.value.AsDouble() + upper.value.AsDouble()) / 2});
+}
+
+Tensor Hardshrink(Lowering& to, Tensor self, Const<Scalar> lambd) {
+  // NaN is kept: it is not within the bounds.
+  const Tensor bound = to.NumberOf(lambd, self.dtype());
+  return to.Where(to.LessOrEqual(to.Abs(self), bound), to.NumberOf(0.0, self.dtype()), self);
+}
+
+// What clamping cuts off. ONNX's Shrink turns NaN into 0.
+Tensor Softshrink(Lowering& to, Tensor self, Const<Scalar> lambd) {
+  const double bound = lambd.value.AsDouble();
+  return to.Sub(self, to.Clip(self, to.NumberOf(-bound, self.dtype()), to.NumberOf(bound, self.dtype())));
+}
+
+Tensor Softplus(Lowering& to, Tensor self, Const<Scalar> beta, Const<Scalar> threshold) {
+  const Tensor scaled = to.Scale(self, beta);
+  const Tensor soft = to.Softplus(scaled);
+  const Tensor result = beta.value.Is(1) ? soft : to.Div(soft, to.NumberOf(beta, self.dtype()));
+  // Above the threshold x itself, which from 20 on is softplus(x) in float32.
+  if (threshold.value.AsDouble() >= 20 && self.dtype() != DType::kFloat64) return result;
+  return to.Where(to.Greater(scaled, to.NumberOf(threshold, self.dtype())), self, result);
+}
+
+Tensor Threshold(Lowering& to, Tensor self, Scalar threshold, Scalar value) {
+  return to.Where(to.LessOrEqual(self, to.NumberOf(threshold, self.dtype())), to.NumberOf(value, self.dtype()), self);
+}
+
+Tensor Glu(Lowering& to, Tensor self, int64_t dim) {
+  const int64_t axis = to.Axis(dim, self);
+  const Dim half = {to.exprs().FloorDiv(self.size(axis).expr, to.Of(2).expr)};
+  const Dim halves[] = {half, half};
+  const std::vector<Tensor> parts = to.SplitSizes(self, axis, halves);
+  return to.Mul(parts[0], to.Sigmoid(parts[1]));
+}
+
+// ONNX's Softmax needs an axis; of one element it is 1.
+template <class F>
+Tensor AlongAxis(Lowering& to, Tensor x, int64_t dim, F apply) {
+  if (x.rank() > 0) return apply(x, to.Axis(dim, x));
+  return to.SqueezeAt(apply(to.UnsqueezeAt(x, {0}), 0), {0});
+}
+
+Tensor SoftmaxToFloat(Lowering& to, Tensor self, int64_t dim, bool half_to_float) {
+  return Softmax(to, self, dim, half_to_float ? std::optional(DType::kFloat32) : std::nullopt);
+}
+Tensor LogSoftmaxToFloat(Lowering& to, Tensor self, int64_t dim, bool half_to_float) {
+  return LogSoftmax(to, self, dim, half_to_float ? std::optional(DType::kFloat32) : std::nullopt);
+}
+
+// Exactly zeros everywhere where all is dropped.
+std::tuple<Tensor, Tensor> NativeDropout(Lowering& to, Tensor input, double p, std::optional<bool> train) {
+  if (!train.value_or(true) || p == 0) return {input, to.Full(input.sizes(), true, DType::kBool)};
+  if (p == 1) return {to.Full(input.sizes(), 0.0, input.dtype()), to.Full(input.sizes(), false, DType::kBool)};
+  const auto [output, mask] =
+      to.Dropout(input, to.NumberOf(p, DType::kFloat32), to.NumberOf(true, DType::kBool), {}, 2);
+  return {output, mask};
+}
+
+// Whole channels: the mask has the sizes of the two leading axes.
+Tensor FeatureDropout(Lowering& to, Tensor input, double p, bool train) {
+  if (!train || p == 0) return input;
+  Dims sizes = input.sizes();
+  for (size_t i = 2; i < sizes.size(); ++i) sizes[i] = to.Of(1);
+  // Not ONNX's Dropout: of a constant tensor, onnxruntime draws it once, while it loads.
+  const Tensor kept = to.Less(RandomUniform(to, sizes, DType::kFloat32), to.NumberOf(1 - p, DType::kFloat32));
+  const Tensor factor = to.NumberOf(p < 1 ? 1 / (1 - p) : 0.0, input.dtype());
+  return to.Mul(input, to.Mul(to.CastTo(kept, input.dtype()), factor));
+}
+
+}  // namespace
+
+Tensor Softmax(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {
+  const Tensor x = to.CastTo(self, dtype.value_or(self.dtype()));
+  return AlongAxis(to, x, dim, [&](Tensor t, int64_t axis) { return to.Softmax(t, {.axis = axis}); });
+}
+
+Tensor LogSoftmax(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {
+  const Tensor x = to.CastTo(self, dtype.value_or(self.dtype()));
+  return AlongAxis(to, x, dim, [&](Tensor t, int64_t axis) { return to.LogSoftmax(t, {.axis = axis}); });
+}
+
+// log(sigmoid(x)) = -softplus(-x), which does not overflow.
+Tensor LogSigmoid(Lowering& to, Tensor self) { return to.Neg(to.Softplus(to.Neg(self))); }
+
+Tensor Dropout(Lowering& to, Tensor input, double p, bool train) {
+  if (!train || p == 0) return input;
+  return std::get<0>(NativeDropout(to, input, p, train));
+}
+
+namespace {
+
+constexpr OpRow kRows[] = {
+    Op<LogSoftmaxToFloat>("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
+    Op<SoftmaxToFloat>("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
+    Op<Celu>("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor"),
+    Op<Dropout>("aten::dropout(Tensor input, float p, bool train) -> Tensor"),
+    Op<Elu>("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"),
+    Op<FeatureDropout>("aten::feature_dropout(Tensor input, float p, bool train) -> Tensor"),
+    Op<Gelu>("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor"),
+    Op<Glu>("aten::glu(Tensor self, int dim=-1) -> Tensor"),
+    Op<Hardshrink>("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor"),
+    Op<Hardsigmoid>("aten::hardsigmoid(Tensor self) -> Tensor"),
+    Op<Unary<"HardSwish">>("aten::hardswish(Tensor self) -> Tensor"),
+    Op<Hardtanh>("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor"),
+    Op<LeakyRelu>("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"),
+    Op<LogSigmoid>("aten::log_sigmoid(Tensor self) -> Tensor"),
+    Op<LogSoftmax>("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),
+    Op<Mish>("aten::mish(Tensor self) -> Tensor"),
+    Op<NativeDropout>("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)"),
+    Op<Prelu>("aten::prelu(Tensor self, Tensor weight) -> Tensor"),
+    Op<Relu>("aten::relu(Tensor self) -> Tensor"),
+    Op<Relu6>("aten::relu6(Tensor self) -> Tensor"),
+    Op<Rrelu>("aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, "
+              "Generator? generator=None) -> Tensor",
+              &kRandomSlopes),
+    Op<Selu>("aten::selu(Tensor self) -> Tensor"),
+    Op<Silu>("aten::silu(Tensor self) -> Tensor"),
+    Op<Softmax>("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),
+    Op<Softplus>("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor"),
+    Op<Softshrink>("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor"),
+    Op<LogSoftmax>("aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor"),
+    Op<Softmax>("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),
+    Op<Threshold>("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Activation() { return kRows; }
+
+}  // namespace flambeau::lower

@@ -1,0 +1,334 @@
+// Operators of two operands, with PyTorch's broadcasting and type promotion.
+#include "lower/ops/arithmetic.h"
+
+#include <cmath>
+
+#include "lower/ops/elementwise.h"
+#include "lower/ops/families.h"
+
+namespace flambeau::lower {
+
+Tensor Add(Lowering& to, Tensor self, Tensor other, Scalar alpha) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  if (dtype == DType::kBool) return alpha.Is(0) ? to.Or(a, to.And(b, to.NumberOf(false, dtype))) : to.Or(a, b);
+  return to.Add(a, to.Scale(b, alpha));
+}
+
+Tensor Sub(Lowering& to, Tensor self, Tensor other, Scalar alpha) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  return to.Sub(a, to.Scale(b, alpha));
+}
+
+Tensor Mul(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  return dtype == DType::kBool ? to.And(a, b) : to.Mul(a, b);
+}
+
+Tensor Div(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = PromotedToFloat(to, self, other);
+  return to.Div(a, b);
+}
+
+namespace {
+
+Tensor Rsub(Lowering& to, Tensor self, Tensor other, Scalar alpha) { return Sub(to, other, self, alpha); }
+
+bool IsPowerOfTwo(const Tensor& tensor) {
+  if (!tensor.is_number() || !tensor.number().is_constant()) return false;
+  int exponent;
+  return std::frexp(tensor.number().AsDouble(), &exponent) == 0.5;
+}
+
+// Whether a divisor is a constant above zero, so that the signs of quotients
+// and remainders are known.
+bool IsPositive(const Tensor& divisor) {
+  return divisor.is_number() && divisor.number().is_constant() && divisor.number().AsDouble() > 0;
+}
+
+Tensor DifferentSigns(Lowering& to, Tensor a, Tensor b) {
+  const Tensor zero = to.NumberOf(0, a.dtype());
+  return to.Xor(to.Less(a, zero), to.Less(b, zero));
+}
+
+Tensor IsNot(Lowering& to, Tensor a, double number) { return to.Not(to.Equal(a, to.NumberOf(number, a.dtype()))); }
+
+// floor(a / b) can be off by one, since a / b was rounded; the remainder is
+// exact. The quotient by zero is what division says.
+Tensor FloorDivideFloats(Lowering& to, Tensor a, Tensor b, const Tensor& divisor) {
+  if (IsPowerOfTwo(divisor)) return to.Floor(to.Div(a, b));
+  const Tensor rest = to.Mod(a, b, {.fmod = 1});
+  const Tensor quotient = to.Round(to.Div(to.Sub(a, rest), b));
+  if (IsPositive(divisor)) return to.Sub(quotient, to.CastTo(to.Less(rest, to.NumberOf(0, a.dtype())), a.dtype()));
+  const Tensor below = to.And(IsNot(to, rest, 0), DifferentSigns(to, rest, b));
+  const Tensor floored = to.Sub(quotient, to.CastTo(below, a.dtype()));
+  return to.Where(to.Equal(b, to.NumberOf(0, b.dtype())), to.Div(a, b), floored);
+}
+
+Tensor DivWithMode(Lowering& to, Tensor self, Tensor other, std::optional<std::string_view> rounding_mode) {
+  if (!rounding_mode) return Div(to, self, other);
+  if (*rounding_mode == "floor") return FloorDivide(to, self, other);
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  const Tensor quotient = to.Div(a, b);
+  // ONNX has no Trunc; its integer division truncates.
+  if (!IsFloating(dtype)) return quotient;
+  return to.Mul(to.Sign(quotient), to.Floor(to.Abs(quotient)));
+}
+
+Tensor Fmod(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  return to.Mod(a, b, {.fmod = 1});
+}
+
+}  // namespace
+
+Tensor FloorDivide(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  if (IsFloating(dtype)) return FloorDivideFloats(to, a, b, other);
+  // Integer division truncates; without the remainder there is nothing to truncate.
+  return IsSigned(dtype) ? to.Div(to.Sub(a, to.Mod(a, b)), b) : to.Div(a, b);
+}
+
+Tensor Remainder(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  if (!IsFloating(dtype)) return to.Mod(a, b);
+  // For floats ONNX has only the remainder with the dividend's sign.
+  const Tensor rest = to.Mod(a, b, {.fmod = 1});
+  const Tensor wrong = IsPositive(other) ? to.Less(rest, to.NumberOf(0, dtype))
+                                         : to.And(IsNot(to, rest, 0), DifferentSigns(to, rest, b));
+  return to.Where(wrong, to.Add(rest, b), rest);
+}
+
+Tensor Pow(Lowering& to, Tensor self, Tensor exponent) {
+  const auto [dtype, base, power] = Promoted(to, self, exponent);
+  if (exponent.is_number() && !self.is_number()) {
+    // As eager computes these; and integers stay exact.
+    const Scalar& e = exponent.number();
+    if (e.Is(1)) return base;
+    if (e.Is(2)) return to.Mul(base, base);
+    if (e.Is(3)) return to.Mul(to.Mul(base, base), base);
+    if (e.Is(0.5)) return to.Sqrt(base);
+    if (e.Is(-0.5)) return to.Reciprocal(to.Sqrt(base));
+    if (e.Is(-1) && IsFloating(dtype)) return to.Reciprocal(base);
+  }
+  return to.Pow(base, power);
+}
+
+Tensor Maximum(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  return dtype == DType::kBool ? to.Or(a, b) : to.Max({a, b});
+}
+
+Tensor Minimum(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  return dtype == DType::kBool ? to.And(a, b) : to.Min({a, b});
+}
+
+Tensor Clamp(Lowering& to, Tensor self, std::optional<Tensor> min, std::optional<Tensor> max) {
+  const DType dtype = to.PromotedDtype({self, min.value_or(Tensor()), max.value_or(Tensor())});
+  const Tensor x = to.CastTo(self, dtype);
+  const Tensor low = min ? to.CastTo(*min, dtype) : Tensor(), high = max ? to.CastTo(*max, dtype) : Tensor();
+  auto is_scalar = [](const Tensor& bound) { return !bound || (bound.ranked() && bound.rank() == 0); };
+  if (is_scalar(low) && is_scalar(high)) return to.Clip(x, low, high);
+  const Tensor raised = low ? to.Max({x, low}) : x;
+  return high ? to.Min({raised, high}) : raised;
+}
+
+namespace {
+
+Tensor ClampMin(Lowering& to, Tensor self, Tensor min) { return Clamp(to, self, min, std::nullopt); }
+Tensor ClampMax(Lowering& to, Tensor self, Tensor max) { return Clamp(to, self, std::nullopt, max); }
+
+// NaN loses against a number.
+Tensor Fmax(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  if (!IsFloating(dtype)) return Maximum(to, a, b);
+  return to.Where(to.IsNaN(a), b, to.Where(to.IsNaN(b), a, to.Max({a, b})));
+}
+
+Tensor Fmin(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  if (!IsFloating(dtype)) return Minimum(to, a, b);
+  return to.Where(to.IsNaN(a), b, to.Where(to.IsNaN(b), a, to.Min({a, b})));
+}
+
+Tensor Addcmul(Lowering& to, Tensor self, Tensor tensor1, Tensor tensor2, Scalar value) {
+  const DType dtype = to.PromotedDtype({self, tensor1, tensor2});
+  const Tensor product = to.Mul(to.CastTo(tensor1, dtype), to.CastTo(tensor2, dtype));
+  return to.Add(to.CastTo(self, dtype), to.Scale(product, value));
+}
+
+Tensor Addcdiv(Lowering& to, Tensor self, Tensor tensor1, Tensor tensor2, Scalar value) {
+  const DType dtype = to.FloatDtype({self, tensor1, tensor2});
+  const Tensor quotient = to.Div(to.CastTo(tensor1, dtype), to.CastTo(tensor2, dtype));
+  return to.Add(to.CastTo(self, dtype), to.Scale(quotient, value));
+}
+
+Tensor Lerp(Lowering& to, Tensor self, Tensor end, Tensor weight) {
+  return to.Add(self, to.Mul(to.CastTo(weight, self.dtype()), to.Sub(end, self)));
+}
+
+Tensor FloatPower(Lowering& to, Tensor self, Tensor exponent) {
+  return to.Pow(to.CastTo(self, DType::kFloat64), to.CastTo(exponent, DType::kFloat64));
+}
+
+// In float64, squares of float32 neither overflow nor vanish.
+Tensor Hypot(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  const Tensor x = to.CastTo(a, DType::kFloat64), y = to.CastTo(b, DType::kFloat64);
+  return to.CastTo(to.Sqrt(to.Add(to.Mul(x, x), to.Mul(y, y))), dtype);
+}
+
+Tensor Ldexp(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, x, exponent] = PromotedToFloat(to, self, other);
+  return to.Mul(x, to.Pow(to.NumberOf(2.0, dtype), exponent));
+}
+
+// max + log(1 + exp(-|a - b|)); where both are the same infinity, a - b is not 0.
+template <bool kBaseTwo>
+Tensor LogAddExp(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = PromotedToFloat(to, self, other);
+  const Tensor distance = to.Where(to.Equal(a, b), to.NumberOf(0.0, dtype), to.Abs(to.Sub(a, b)));
+  const Tensor one = to.NumberOf(1.0, dtype);
+  if constexpr (kBaseTwo) {
+    const Tensor power = to.Pow(to.NumberOf(2.0, dtype), to.Neg(distance));
+    return to.Add(to.Max({a, b}), to.Mul(to.Log(to.Add(power, one)), to.NumberOf(1 / std::log(2.0), dtype)));
+  } else {
+    return to.Add(to.Max({a, b}), to.Log(to.Add(to.Exp(to.Neg(distance)), one)));
+  }
+}
+
+// x · f(y), and 0 where x is 0 unless y is NaN.
+Tensor Xlogy(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, x, y] = PromotedToFloat(to, self, other);
+  const Tensor zero = to.NumberOf(0.0, dtype);
+  const Tensor is_zero = to.And(to.Equal(x, zero), to.Not(to.IsNaN(y)));
+  return to.Where(is_zero, zero, to.Mul(x, to.Log(y)));
+}
+
+Tensor Xlog1py(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, x, y] = PromotedToFloat(to, self, other);
+  const Tensor zero = to.NumberOf(0.0, dtype);
+  const Tensor is_zero = to.And(to.Equal(x, zero), to.Not(to.IsNaN(y)));
+  const Tensor log = InDouble(to, y, [&](Tensor d) { return to.Log(to.Add(d, to.NumberOf(1.0, DType::kFloat64))); });
+  return to.Where(is_zero, zero, to.Mul(x, log));
+}
+
+Tensor Heaviside(Lowering& to, Tensor self, Tensor values) {
+  const Tensor zero = to.NumberOf(0, self.dtype());
+  const Tensor step = to.CastTo(to.Less(zero, self), self.dtype());
+  return to.Where(to.Equal(self, zero), to.CastTo(values, self.dtype()), step);
+}
+
+// True where the sign bit is set, also of -0.
+Tensor HasSign(Lowering& to, Tensor x) {
+  const Tensor zero = to.NumberOf(0, x.dtype());
+  if (!x.is_floating()) return to.Less(x, zero);
+  // The reciprocal tells the zeros apart.
+  return to.Less(to.Where(to.Equal(x, zero), to.Reciprocal(x), x), zero);
+}
+
+Tensor Signbit(Lowering& to, Tensor self) {
+  if (self.is_bool() || !IsSigned(self.dtype())) return to.Full(self.sizes(), false, DType::kBool);
+  return HasSign(to, self);
+}
+
+Tensor Copysign(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, magnitude, sign] = PromotedToFloat(to, self, other);
+  const Tensor size = to.Abs(magnitude);
+  return to.Where(HasSign(to, sign), to.Neg(size), size);
+}
+
+// The angle of (x, y): atan(y/x), turned by a half where x is negative. The
+// quotient fails where it is 0/0 or inf/inf; there the diagonals are taken.
+Tensor Atan2(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, y, x] = PromotedToFloat(to, self, other);
+  const Tensor zero = to.NumberOf(0.0, dtype), one = to.NumberOf(1.0, dtype);
+  const Tensor ratio = to.Div(to.Abs(y), to.Abs(x));
+  const Tensor both_zero = to.And(to.Equal(x, zero), to.Equal(y, zero));
+  const Tensor both_infinite = to.And(to.IsInf(x), to.IsInf(y));
+  const Tensor safe = to.Where(both_zero, zero, to.Where(both_infinite, one, ratio));
+  const Tensor acute = to.Atan(safe);
+  const Tensor angle = to.Where(HasSign(to, x), to.Sub(to.NumberOf(M_PI, dtype), acute), acute);
+  return to.Where(HasSign(to, y), to.Neg(angle), angle);
+}
+
+constexpr OpRow kRows[] = {
+    Op<Add>("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"),
+    Op<Add>("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
+    Op<Addcdiv>("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor"),
+    Op<Addcmul>("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor"),
+    Op<Atan2>("aten::arctan2(Tensor self, Tensor other) -> Tensor"),
+    Op<Atan2>("aten::atan2(Tensor self, Tensor other) -> Tensor"),
+    Op<Clamp>("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor"),
+    Op<Clamp>("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor"),
+    Op<ClampMax>("aten::clamp_max(Tensor self, Scalar max) -> Tensor"),
+    Op<ClampMax>("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor"),
+    Op<ClampMin>("aten::clamp_min(Tensor self, Scalar min) -> Tensor"),
+    Op<ClampMin>("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor"),
+    Op<Clamp>("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor"),
+    Op<Clamp>("aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor"),
+    Op<Copysign>("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor"),
+    Op<Copysign>("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor"),
+    Op<Div>("aten::div.Scalar(Tensor self, Scalar other) -> Tensor"),
+    Op<DivWithMode>("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor"),
+    Op<Div>("aten::div.Tensor(Tensor self, Tensor other) -> Tensor"),
+    Op<DivWithMode>("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor"),
+    Op<Div>("aten::divide.Scalar(Tensor self, Scalar other) -> Tensor"),
+    Op<DivWithMode>("aten::divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor"),
+    Op<Div>("aten::divide.Tensor(Tensor self, Tensor other) -> Tensor"),
+    Op<DivWithMode>("aten::divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor"),
+    Op<FloatPower>("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor"),
+    Op<FloatPower>("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor"),
+    Op<FloatPower>("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"),
+    Op<FloorDivide>("aten::floor_divide(Tensor self, Tensor other) -> Tensor"),
+    Op<FloorDivide>("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor"),
+    Op<Fmax>("aten::fmax(Tensor self, Tensor other) -> Tensor"),
+    Op<Fmin>("aten::fmin(Tensor self, Tensor other) -> Tensor"),
+    Op<Fmod>("aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor"),
+    Op<Fmod>("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor"),
+    Op<Heaviside>("aten::heaviside(Tensor self, Tensor values) -> Tensor"),
+    Op<Hypot>("aten::hypot(Tensor self, Tensor other) -> Tensor"),
+    Op<Ldexp>("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor"),
+    Op<Lerp>("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor"),
+    Op<Lerp>("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor"),
+    Op<LogAddExp<false>>("aten::logaddexp(Tensor self, Tensor other) -> Tensor"),
+    Op<LogAddExp<true>>("aten::logaddexp2(Tensor self, Tensor other) -> Tensor"),
+    Op<Maximum>("aten::max.other(Tensor self, Tensor other) -> Tensor"),
+    Op<Maximum>("aten::maximum(Tensor self, Tensor other) -> Tensor"),
+    Op<Minimum>("aten::min.other(Tensor self, Tensor other) -> Tensor"),
+    Op<Minimum>("aten::minimum(Tensor self, Tensor other) -> Tensor"),
+    Op<Mul>("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor"),
+    Op<Mul>("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor"),
+    Op<Mul>("aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor"),
+    Op<Mul>("aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor"),
+    Op<Pow>("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor"),
+    Op<Pow>("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor"),
+    Op<Pow>("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"),
+    Op<Remainder>("aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor"),
+    Op<Remainder>("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"),
+    Op<Remainder>("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor"),
+    Op<Rsub>("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"),
+    Op<Rsub>("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
+    Op<Signbit>("aten::signbit(Tensor self) -> Tensor"),
+    Op<Xlog1py>("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor"),
+    Op<Xlog1py>("aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor"),
+    Op<Xlog1py>("aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor"),
+    Op<Xlogy>("aten::special_xlogy(Tensor self, Tensor other) -> Tensor"),
+    Op<Xlogy>("aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor"),
+    Op<Xlogy>("aten::special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor"),
+    Op<Sub>("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"),
+    Op<Sub>("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
+    Op<Sub>("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"),
+    Op<Sub>("aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
+    Op<Div>("aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor"),
+    Op<Div>("aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor"),
+    Op<Xlogy>("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor"),
+    Op<Xlogy>("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor"),
+    Op<Xlogy>("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Arithmetic() { return kRows; }
+
+}  // namespace flambeau::lower

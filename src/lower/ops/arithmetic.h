@@ -1,0 +1,22 @@
+// Arithmetic with PyTorch's promotion, for translators that compose it.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "lower/lowering.h"
+
+namespace flambeau::lower {
+
+Tensor Add(Lowering& to, Tensor self, Tensor other, Scalar alpha);
+Tensor Sub(Lowering& to, Tensor self, Tensor other, Scalar alpha);
+Tensor Mul(Lowering& to, Tensor self, Tensor other);
+Tensor Div(Lowering& to, Tensor self, Tensor other);  // true division
+Tensor FloorDivide(Lowering& to, Tensor self, Tensor other);
+Tensor Remainder(Lowering& to, Tensor self, Tensor other);  // sign of the divisor
+Tensor Pow(Lowering& to, Tensor self, Tensor exponent);
+Tensor Maximum(Lowering& to, Tensor self, Tensor other);
+Tensor Minimum(Lowering& to, Tensor self, Tensor other);
+Tensor Clamp(Lowering& to, Tensor self, std::optional<Tensor> min, std::optional<Tensor> max);
+
+}  // namespace flambeau::lower

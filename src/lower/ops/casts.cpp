@@ -1,0 +1,66 @@
+// The same elements in another dtype; where they are is of no meaning in ONNX.
+#include "lower/ops/families.h"
+
+namespace flambeau::lower {
+namespace {
+
+constexpr Restriction kViewOfOtherWidth{"a view as a dtype of another width", "torch.ones(2, 4).view(torch.int64)"};
+
+Tensor ToDtype(Lowering& to, Tensor self, DType dtype, Unused, Unused, Unused) { return to.CastTo(self, dtype); }
+Tensor ToDevice(Lowering& to, Tensor self, Unused, DType dtype, Unused, Unused, Unused) {
+  return to.CastTo(self, dtype);
+}
+Tensor ToLayout(Lowering& to, Tensor self, std::optional<DType> dtype, Unused, Unused, Unused, Unused, Unused, Unused) {
+  return dtype ? to.CastTo(self, *dtype) : self;
+}
+Tensor ToCopy(Lowering& to, Tensor self, std::optional<DType> dtype, Unused, Unused, Unused, Unused, Unused) {
+  return dtype ? to.CastTo(self, *dtype) : self;
+}
+Tensor ToOther(Lowering& to, Tensor self, Tensor other, Unused, Unused, Unused) {
+  return to.CastTo(self, other.dtype());
+}
+Tensor TypeAs(Lowering& to, Tensor self, Tensor other) { return to.CastTo(self, other.dtype()); }
+
+template <DType kDtype>
+Tensor CastOf(Lowering& to, Tensor self, Unused) {
+  return to.CastTo(self, kDtype);
+}
+
+Tensor ViewDtype(Lowering& to, Tensor self, DType dtype) {
+  if (dtype == self.dtype()) return self;
+  if (ByteSize(dtype) != ByteSize(self.dtype())) return to.Unsupported(kViewOfOtherWidth);
+  // Between integers of one width, wrapping around is the same as the bits.
+  if (IsInteger(dtype) && IsInteger(self.dtype())) return to.CastTo(self, dtype);
+  return to.BitCast(self, {.to = Info(dtype).onnx_code});
+}
+
+constexpr OpRow kRows[] = {
+    Op<CastOf<DType::kUint8>>("aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor"),
+    Op<CastOf<DType::kInt8>>("aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor"),
+    Op<CastOf<DType::kFloat64>>("aten::_cast_Double(Tensor self, bool non_blocking=False) -> Tensor"),
+    Op<CastOf<DType::kFloat32>>("aten::_cast_Float(Tensor self, bool non_blocking=False) -> Tensor"),
+    Op<CastOf<DType::kFloat16>>("aten::_cast_Half(Tensor self, bool non_blocking=False) -> Tensor"),
+    Op<CastOf<DType::kInt32>>("aten::_cast_Int(Tensor self, bool non_blocking=False) -> Tensor"),
+    Op<CastOf<DType::kInt64>>("aten::_cast_Long(Tensor self, bool non_blocking=False) -> Tensor"),
+    Op<CastOf<DType::kInt16>>("aten::_cast_Short(Tensor self, bool non_blocking=False) -> Tensor"),
+    Op<ToCopy>("aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+               "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor"),
+    Op<ToDevice>("aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
+                 "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)"),
+    Op<ToDtype>("aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+                "MemoryFormat? memory_format=None) -> Tensor(a)"),
+    Op<ToLayout>("aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, "
+                 "Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, "
+                 "MemoryFormat? memory_format=None) -> Tensor(a)"),
+    Op<ToOther>("aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
+                "MemoryFormat? memory_format=None) -> Tensor(a)"),
+    Op<TypeAs>("aten::type_as(Tensor self, Tensor other) -> Tensor"),
+    Op<ViewDtype>("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", &kViewOfOtherWidth),
+    Op<ViewDtype>("aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", &kViewOfOtherWidth),
+};
+
+}  // namespace
+
+std::span<const OpRow> Casts() { return kRows; }
+
+}  // namespace flambeau::lower

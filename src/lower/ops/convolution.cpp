@@ -1,0 +1,155 @@
+// Convolutions.
+#include <algorithm>
+
+#include "lower/ops/families.h"
+#include "lower/ops/spatial.h"
+
+namespace flambeau::lower {
+namespace {
+
+using OptionalTensor = std::optional<Tensor>;
+
+// The weight's spatial sizes, if all are known: the operators may leave them
+// out, but readers of the model and some runtimes want them.
+Ints KernelShape(Lowering& to, const Tensor& weight) {
+  const Dims sizes = weight.sizes();
+  const auto known = to.AsConstants(std::span(sizes).subspan(std::min<size_t>(2, sizes.size())));
+  return known.value_or(Ints{});
+}
+
+struct Geometry {
+  Ints stride, pads, dilation;
+  int64_t groups;
+};
+
+Tensor Convolve(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, const Geometry& geometry) {
+  if (!to.RequireRank(weight, "weight")) return to.Poison(Type::Unranked(input.dtype()));
+  const int64_t spatial = weight.rank() - 2;
+  const Batched batched(to, input, spatial);
+  return batched.Undo(to.Conv(batched.tensor(), weight, bias.value_or(Tensor()),
+                              {.dilations = PerAxis(geometry.dilation, spatial),
+                               .group = geometry.groups,
+                               .kernel_shape = KernelShape(to, weight),
+                               .pads = geometry.pads,
+                               .strides = PerAxis(geometry.stride, spatial)}));
+}
+
+template <int64_t kSpatial>
+Tensor ConvNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride, Const<Dims> padding,
+              Const<Dims> dilation, Const<Dim> groups) {
+  return Convolve(to, input, weight, bias, {stride, BothSides(PerAxis(padding, kSpatial)), dilation, groups});
+}
+
+constexpr Restriction kSameWithoutKernel = {"padding='same' where the size of the kernel is not known",
+                                            "F.conv1d(x, weight_of_dynamic_size, padding='same')"};
+
+// 'same' puts an odd one of the padding at the end.
+template <int64_t kSpatial>
+Tensor ConvNdOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
+                    std::string_view padding, Const<Dims> dilation, Const<Dim> groups) {
+  Ints pads(2 * kSpatial, 0);
+  if (padding == "same") {
+    const Ints kernel = KernelShape(to, weight), spread = PerAxis(dilation, kSpatial);
+    if (kernel.size() != kSpatial) return to.Unsupported(kSameWithoutKernel);
+    for (size_t i = 0; i < kSpatial; ++i) {
+      const int64_t total = spread[i] * (kernel[i] - 1);
+      pads[i] = total / 2;
+      pads[i + kSpatial] = total - pads[i];
+    }
+  }
+  return Convolve(to, input, weight, bias, {stride, pads, dilation, groups});
+}
+
+template <int64_t kSpatial>
+Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
+                       Const<Dims> padding, Const<Dims> output_padding, Const<Dim> groups, Const<Dims> dilation) {
+  const Batched batched(to, input, kSpatial);
+  return batched.Undo(to.ConvTranspose(batched.tensor(), weight, bias.value_or(Tensor()),
+                                       {.dilations = PerAxis(dilation, kSpatial),
+                                        .group = groups,
+                                        .kernel_shape = KernelShape(to, weight),
+                                        .output_padding = PerAxis(output_padding, kSpatial),
+                                        .pads = BothSides(PerAxis(padding, kSpatial)),
+                                        .strides = PerAxis(stride, kSpatial)}));
+}
+
+Tensor Convolution(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
+                   Const<Dims> padding, Const<Dims> dilation, bool transposed, Const<Dims> output_padding,
+                   Const<Dim> groups) {
+  if (!to.RequireRank(weight, "weight")) return to.Poison(Type::Unranked(input.dtype()));
+  const int64_t spatial = weight.rank() - 2;
+  if (!transposed)
+    return Convolve(to, input, weight, bias, {stride, BothSides(PerAxis(padding, spatial)), dilation, groups});
+  const auto transpose = spatial == 1 ? &ConvTransposeNd<1> : spatial == 2 ? &ConvTransposeNd<2> : &ConvTransposeNd<3>;
+  return transpose(to, input, weight, bias, stride, padding, output_padding, groups, dilation);
+}
+
+Tensor ConvolutionWithFlags(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
+                            Const<Dims> padding, Const<Dims> dilation, bool transposed, Const<Dims> output_padding,
+                            Const<Dim> groups, Unused, Unused, Unused, Unused) {
+  return Convolution(to, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+}
+
+Tensor ConvolutionDeprecated(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
+                             Const<Dims> padding, Const<Dims> dilation, bool transposed, Ints output_padding,
+                             Const<Dim> groups, Unused, Unused, Unused) {
+  return Convolution(to, input, weight, bias, stride, padding, dilation, transposed, {output_padding}, groups);
+}
+
+Tensor ConvolutionOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
+                         std::string_view padding, Const<Dims> dilation, Const<Dim> groups) {
+  const int64_t rank = weight.rank();
+  const auto convolve = rank == 3 ? &ConvNdOfMode<1> : rank == 4 ? &ConvNdOfMode<2> : &ConvNdOfMode<3>;
+  return convolve(to, input, weight, bias, stride, padding, dilation, groups);
+}
+
+// (time, batch, channels) with a weight of (kernel, in, out).
+Tensor ConvTbc(Lowering& to, Tensor self, Tensor weight, Tensor bias, int64_t pad) {
+  const Tensor y = to.Conv(to.Permute(self, {1, 2, 0}), to.Permute(weight, {2, 1, 0}), bias, {.pads = {pad, pad}});
+  return to.Permute(y, {2, 0, 1});
+}
+
+constexpr OpRow kRows[] = {
+    Op<ConvolutionOfMode>("aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str "
+                          "padding, SymInt[] dilation, SymInt groups) -> Tensor",
+                          &kSameWithoutKernel),
+    Op<ConvolutionDeprecated>("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] "
+                              "stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, "
+                              "SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor"),
+    Op<ConvolutionWithFlags>("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] "
+                             "padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, "
+                             "bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor"),
+    Op<ConvNd<1>>("aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "
+                  "padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor"),
+    Op<ConvNdOfMode<1>>("aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], "
+                        "str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+                        &kSameWithoutKernel),
+    Op<ConvNd<2>>("aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] "
+                  "padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor"),
+    Op<ConvNdOfMode<2>>("aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], "
+                        "str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+                        &kSameWithoutKernel),
+    Op<ConvNd<3>>("aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] "
+                  "padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor"),
+    Op<ConvNdOfMode<3>>("aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, "
+                        "1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+                        &kSameWithoutKernel),
+    Op<ConvTbc>("aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor"),
+    Op<ConvTransposeNd<1>>(
+        "aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "
+        "padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor"),
+    Op<ConvTransposeNd<2>>("aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] "
+                           "stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, "
+                           "SymInt[2] dilation=[1, 1]) -> Tensor"),
+    Op<ConvTransposeNd<3>>("aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] "
+                           "stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt "
+                           "groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor"),
+    Op<Convolution>("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
+                    "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Convolutions() { return kRows; }
+
+}  // namespace flambeau::lower

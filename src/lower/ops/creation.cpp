@@ -1,0 +1,332 @@
+// Tensors of values that follow from sizes and numbers.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "lower/ops/families.h"
+#include "lower/ops/geometry.h"
+
+namespace flambeau::lower {
+namespace {
+
+// What is written into the model as values; longer ranges are computed there.
+constexpr int64_t kMaxStoredElements = 4096;
+
+constexpr Restriction kRunTimeWindow{"a window of more than a million elements", "torch.hann_window(2_000_000)"};
+
+DType DtypeOf(Lowering& to, const Scalar& number) {
+  if (number.is_bool()) return DType::kBool;
+  if (number.is_integral()) return DType::kInt64;
+  return number.is_complex() ? DType::kComplex64 : to.default_dtype();
+}
+
+template <int64_t kValue>
+Tensor Filled(Lowering& to, Dims size, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return to.Full(size, kValue, dtype.value_or(to.default_dtype()));
+}
+template <int64_t kValue>
+Tensor FilledLike(Lowering& to, Tensor self, std::optional<DType> dtype, Unused, Unused, Unused, Unused) {
+  return to.Full(self.sizes(), kValue, dtype.value_or(self.dtype()));
+}
+template <int64_t kValue>
+Tensor NewFilled(Lowering& to, Tensor self, Dims size, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return to.Full(size, kValue, dtype.value_or(self.dtype()));
+}
+Tensor Zero(Lowering& to, Tensor self) { return to.Full(self.sizes(), int64_t{0}, self.dtype()); }
+
+// Nothing says what is in an empty tensor: zeros.
+Tensor Empty(Lowering& to, Dims size, std::optional<DType> dtype, Unused, Unused, Unused, Unused) {
+  return to.Full(size, int64_t{0}, dtype.value_or(to.default_dtype()));
+}
+Tensor EmptyStrided(Lowering& to, Dims size, Dims, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return to.Full(size, int64_t{0}, dtype.value_or(to.default_dtype()));
+}
+Tensor NewEmptyStrided(Lowering& to, Tensor self, Dims size, Dims, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return to.Full(size, int64_t{0}, dtype.value_or(self.dtype()));
+}
+
+Tensor Full(Lowering& to, Dims size, Scalar fill_value, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return to.Full(size, fill_value, dtype.value_or(DtypeOf(to, fill_value)));
+}
+Tensor FullLike(Lowering& to, Tensor self, Scalar fill_value, std::optional<DType> dtype, Unused, Unused, Unused,
+                Unused) {
+  return to.Full(self.sizes(), fill_value, dtype.value_or(self.dtype()));
+}
+Tensor NewFull(Lowering& to, Tensor self, Dims size, Scalar fill_value, std::optional<DType> dtype, Unused, Unused,
+               Unused) {
+  return to.Full(size, fill_value, dtype.value_or(self.dtype()));
+}
+Tensor ScalarTensor(Lowering& to, Scalar s, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return to.NumberOf(s, dtype.value_or(DtypeOf(to, s)));
+}
+Tensor TensorOf(Lowering& to, Scalar t, std::optional<DType> dtype, Unused, Unused) {
+  return to.NumberOf(t, dtype.value_or(DtypeOf(to, t)));
+}
+
+Tensor StoredRange(Lowering& to, double start, double step, int64_t count, DType dtype) {
+  std::vector<double> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = start + static_cast<double>(i) * step;
+  return to.ConstantFloats(values, dtype, {&count, 1});
+}
+
+Tensor ArangeStep(Lowering& to, Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, Unused, Unused,
+                  Unused) {
+  const bool floating = start.is_floating() || end.is_floating() || step.is_floating();
+  const DType result = dtype.value_or(floating ? to.default_dtype() : DType::kInt64);
+  const bool constant = start.is_constant() && end.is_constant() && step.is_constant();
+  if (constant && (floating || IsFloating(result))) {
+    const double count = std::ceil((end.AsDouble() - start.AsDouble()) / step.AsDouble());
+    // PyTorch counts in floats, then truncates both numbers to an integer dtype.
+    const double first = IsFloating(result) ? start.AsDouble() : std::trunc(start.AsDouble());
+    const double delta = IsFloating(result) ? step.AsDouble() : std::trunc(step.AsDouble());
+    if (count <= static_cast<double>(kMaxStoredElements))
+      return StoredRange(to, first, delta, static_cast<int64_t>(std::max(count, 0.0)), result);
+  }
+  // In the widest dtype, so that rounding is that of PyTorch's accumulation.
+  const DType wide = floating ? DType::kFloat64 : DType::kInt64;
+  return to.CastTo(to.Range(to.NumberOf(start, wide), to.NumberOf(end, wide), to.NumberOf(step, wide)), result);
+}
+Tensor ArangeStart(Lowering& to, Scalar start, Scalar end, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return ArangeStep(to, start, end, int64_t{1}, dtype, {}, {}, {});
+}
+Tensor Arange(Lowering& to, Scalar end, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return ArangeStep(to, int64_t{0}, end, int64_t{1}, dtype, {}, {}, {});
+}
+
+// torch.range includes its end.
+Tensor RangeStep(Lowering& to, Const<Scalar> start, Const<Scalar> end, Const<Scalar> step, std::optional<DType> dtype,
+                 Unused, Unused, Unused) {
+  const double first = start.value.AsDouble(), delta = step.value.AsDouble();
+  const int64_t count = static_cast<int64_t>(std::floor((end.value.AsDouble() - first) / delta)) + 1;
+  const DType result = dtype.value_or(to.default_dtype());
+  const Tensor steps = to.CastTo(Iota(to, to.Of(count)), DType::kFloat64);
+  const Tensor scaled = to.Mul(steps, to.ConstantOf(delta, DType::kFloat64));
+  return to.CastTo(to.Add(scaled, to.ConstantOf(first, DType::kFloat64)), result);
+}
+Tensor RangeStart(Lowering& to, Const<Scalar> start, Const<Scalar> end, std::optional<DType> dtype, Unused, Unused,
+                  Unused) {
+  return RangeStep(to, start, end, {Scalar(int64_t{1})}, dtype, {}, {}, {});
+}
+
+// The first half counts from the start, the second from the end, as PyTorch does.
+Tensor Linspace(Lowering& to, Tensor start, Tensor end, int64_t steps, std::optional<DType> dtype) {
+  const DType result = dtype.value_or(to.FloatDtype({start, end}));
+  // Integers are rounded down from double precision; floats compute as they are.
+  const DType compute = result == DType::kFloat32 ? result : DType::kFloat64;
+  const bool constant =
+      start.is_number() && end.is_number() && start.number().is_constant() && end.number().is_constant();
+  if (constant && steps <= kMaxStoredElements) {
+    const double first = start.number().AsDouble(), last = end.number().AsDouble();
+    const double step = steps > 1 ? (last - first) / static_cast<double>(steps - 1) : 0;
+    std::vector<double> values(static_cast<size_t>(std::max<int64_t>(steps, 0)));
+    for (int64_t i = 0; i < steps; ++i)
+      values[static_cast<size_t>(i)] = i < steps / 2 || steps == 1 ? first + step * static_cast<double>(i)
+                                                                   : last - step * static_cast<double>(steps - 1 - i);
+    if (!IsFloating(result)) std::ranges::transform(values, values.begin(), [](double v) { return std::trunc(v); });
+    return to.ConstantFloats(values, result, {&steps, 1});
+  }
+  const Tensor first = to.CastTo(start, compute), last = to.CastTo(end, compute);
+  if (steps == 1) return to.CastTo(to.UnsqueezeAt(first, {0}), result);
+  const Tensor positions = to.CastTo(Iota(to, to.Of(steps)), compute);
+  const Tensor step = to.Div(to.Sub(last, first), to.ConstantOf(steps - 1, compute));
+  const Tensor from_start = to.Add(first, to.Mul(step, positions));
+  const Tensor from_end = to.Sub(last, to.Mul(step, to.Sub(to.ConstantOf(steps - 1, compute), positions)));
+  const Tensor in_first_half = to.Less(positions, to.ConstantOf(steps / 2, compute));
+  return to.CastTo(to.Where(in_first_half, from_start, from_end), result);
+}
+
+Tensor Logspace(Lowering& to, Tensor start, Tensor end, int64_t steps, double base, std::optional<DType> dtype) {
+  const DType result = dtype.value_or(to.FloatDtype({start, end}));
+  const Tensor exponents = Linspace(to, start, end, steps, DType::kFloat64);
+  return to.CastTo(to.Pow(to.ConstantOf(base, DType::kFloat64), exponents), result);
+}
+
+// Each end is a number or a 0-d tensor.
+template <class Start, class End>
+Tensor LinspaceOf(Lowering& to, Start start, End end, int64_t steps, std::optional<DType> dtype, Unused, Unused,
+                  Unused) {
+  return Linspace(to, internal::AsResult(to, start), internal::AsResult(to, end), steps, dtype);
+}
+template <class Start, class End>
+Tensor LogspaceOf(Lowering& to, Start start, End end, int64_t steps, double base, std::optional<DType> dtype, Unused,
+                  Unused, Unused) {
+  return Logspace(to, internal::AsResult(to, start), internal::AsResult(to, end), steps, base, dtype);
+}
+
+Tensor EyeM(Lowering& to, Dim n, Dim m, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return to.CastTo(DiagonalMask(to, n, m, 0), dtype.value_or(to.default_dtype()));
+}
+Tensor Eye(Lowering& to, Dim n, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return EyeM(to, n, n, dtype, {}, {}, {});
+}
+
+// --- windows ------------------------------------------------------------------
+
+// value(x) for x = 0, 1, … over a period of `length` or length - 1.
+template <class F>
+Tensor Window(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, F value) {
+  constexpr int64_t kMaxLength = 1 << 20;
+  if (length > kMaxLength) return to.Unsupported(kRunTimeWindow);
+  const double period = static_cast<double>(periodic ? length : length - 1);
+  std::vector<double> values(static_cast<size_t>(std::max<int64_t>(length, 0)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = length == 1 ? 1.0 : value(static_cast<double>(i), period);
+  return to.ConstantFloats(values, dtype.value_or(to.default_dtype()), {&length, 1});
+}
+
+Tensor HammingAlphaBeta(Lowering& to, int64_t length, bool periodic, double alpha, double beta,
+                        std::optional<DType> dtype, Unused, Unused, Unused) {
+  return Window(to, length, periodic, dtype,
+                [&](double x, double period) { return alpha - beta * std::cos(2 * std::numbers::pi * x / period); });
+}
+Tensor HammingAlpha(Lowering& to, int64_t length, bool periodic, double alpha, std::optional<DType> dtype, Unused,
+                    Unused, Unused) {
+  return HammingAlphaBeta(to, length, periodic, alpha, 0.46, dtype, {}, {}, {});
+}
+Tensor HammingPeriodic(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, Unused, Unused,
+                       Unused) {
+  return HammingAlphaBeta(to, length, periodic, 0.54, 0.46, dtype, {}, {}, {});
+}
+Tensor Hamming(Lowering& to, int64_t length, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return HammingPeriodic(to, length, true, dtype, {}, {}, {});
+}
+Tensor HannPeriodic(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return HammingAlphaBeta(to, length, periodic, 0.5, 0.5, dtype, {}, {}, {});
+}
+Tensor Hann(Lowering& to, int64_t length, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return HannPeriodic(to, length, true, dtype, {}, {}, {});
+}
+Tensor BlackmanPeriodic(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, Unused, Unused,
+                        Unused) {
+  return Window(to, length, periodic, dtype, [](double x, double period) {
+    const double angle = 2 * std::numbers::pi * x / period;
+    return 0.42 - 0.5 * std::cos(angle) + 0.08 * std::cos(2 * angle);
+  });
+}
+Tensor Blackman(Lowering& to, int64_t length, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return BlackmanPeriodic(to, length, true, dtype, {}, {}, {});
+}
+Tensor BartlettPeriodic(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, Unused, Unused,
+                        Unused) {
+  return Window(to, length, periodic, dtype,
+                [](double x, double period) { return x <= period / 2 ? 2 * x / period : 2 - 2 * x / period; });
+}
+Tensor Bartlett(Lowering& to, int64_t length, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return BartlettPeriodic(to, length, true, dtype, {}, {}, {});
+}
+
+double BesselI0(double x) {
+  double term = 1, sum = 1;
+  for (int k = 1; term > sum * 1e-17; ++k) {
+    term *= (x / 2 / k) * (x / 2 / k);
+    sum += term;
+  }
+  return sum;
+}
+Tensor KaiserBeta(Lowering& to, int64_t length, bool periodic, double beta, std::optional<DType> dtype, Unused, Unused,
+                  Unused) {
+  return Window(to, length, periodic, dtype, [&](double x, double period) {
+    const double ratio = 2 * x / period - 1;
+    return BesselI0(beta * std::sqrt(std::max(1 - ratio * ratio, 0.0))) / BesselI0(beta);
+  });
+}
+Tensor KaiserPeriodic(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return KaiserBeta(to, length, periodic, 12, dtype, {}, {}, {});
+}
+Tensor Kaiser(Lowering& to, int64_t length, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return KaiserBeta(to, length, true, 12, dtype, {}, {}, {});
+}
+
+// The arguments that all of these operators end with.
+#define FLAMBEAU_OPTIONS "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+#define FLAMBEAU_LIKE_OPTIONS FLAMBEAU_OPTIONS ", MemoryFormat? memory_format=None"
+
+constexpr OpRow kRows[] = {
+    Op<Filled<0>>("aten::_efficientzerotensor(SymInt[] size, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<Arange>("aten::arange(Scalar end, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<ArangeStart>("aten::arange.start(Scalar start, Scalar end, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<ArangeStep>("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, " FLAMBEAU_OPTIONS
+                   ") -> Tensor"),
+    Op<Bartlett>("aten::bartlett_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor", &kRunTimeWindow),
+    Op<BartlettPeriodic>("aten::bartlett_window.periodic(int window_length, bool periodic, *, " FLAMBEAU_OPTIONS
+                         ") -> Tensor",
+                         &kRunTimeWindow),
+    Op<Blackman>("aten::blackman_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor", &kRunTimeWindow),
+    Op<BlackmanPeriodic>("aten::blackman_window.periodic(int window_length, bool periodic, *, " FLAMBEAU_OPTIONS
+                         ") -> Tensor",
+                         &kRunTimeWindow),
+    Op<Empty>("aten::empty.memory_format(SymInt[] size, *, " FLAMBEAU_LIKE_OPTIONS ") -> Tensor"),
+    Op<FilledLike<0>>("aten::empty_like(Tensor self, *, " FLAMBEAU_LIKE_OPTIONS ") -> Tensor"),
+    Op<EmptyStrided>("aten::empty_permuted(SymInt[] size, int[] physical_layout, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<EmptyStrided>("aten::empty_strided(SymInt[] size, SymInt[] stride, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<Eye>("aten::eye(SymInt n, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<EyeM>("aten::eye.m(SymInt n, SymInt m, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<Full>("aten::full(SymInt[] size, Scalar fill_value, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<FullLike>("aten::full_like(Tensor self, Scalar fill_value, *, " FLAMBEAU_LIKE_OPTIONS ") -> Tensor"),
+    Op<Hamming>("aten::hamming_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor", &kRunTimeWindow),
+    Op<HammingPeriodic>("aten::hamming_window.periodic(int window_length, bool periodic, *, " FLAMBEAU_OPTIONS
+                        ") -> Tensor",
+                        &kRunTimeWindow),
+    Op<HammingAlpha>(
+        "aten::hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, " FLAMBEAU_OPTIONS
+        ") -> Tensor",
+        &kRunTimeWindow),
+    Op<HammingAlphaBeta>("aten::hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, "
+                         "float beta, *, " FLAMBEAU_OPTIONS ") -> Tensor",
+                         &kRunTimeWindow),
+    Op<Hann>("aten::hann_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor", &kRunTimeWindow),
+    Op<HannPeriodic>("aten::hann_window.periodic(int window_length, bool periodic, *, " FLAMBEAU_OPTIONS ") -> Tensor",
+                     &kRunTimeWindow),
+    Op<Kaiser>("aten::kaiser_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor", &kRunTimeWindow),
+    Op<KaiserBeta>("aten::kaiser_window.beta(int window_length, bool periodic, float beta, *, " FLAMBEAU_OPTIONS
+                   ") -> Tensor",
+                   &kRunTimeWindow),
+    Op<KaiserPeriodic>("aten::kaiser_window.periodic(int window_length, bool periodic, *, " FLAMBEAU_OPTIONS
+                       ") -> Tensor",
+                       &kRunTimeWindow),
+    Op<LinspaceOf<Scalar, Scalar>>("aten::linspace(Scalar start, Scalar end, int steps, *, " FLAMBEAU_OPTIONS
+                                   ") -> Tensor"),
+    Op<LinspaceOf<Scalar, Tensor>>(
+        "aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<LinspaceOf<Tensor, Scalar>>(
+        "aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<LinspaceOf<Tensor, Tensor>>(
+        "aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<LogspaceOf<Scalar, Scalar>>(
+        "aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<LogspaceOf<Scalar, Tensor>>(
+        "aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, " FLAMBEAU_OPTIONS
+        ") -> Tensor"),
+    Op<LogspaceOf<Tensor, Scalar>>(
+        "aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, " FLAMBEAU_OPTIONS
+        ") -> Tensor"),
+    Op<LogspaceOf<Tensor, Tensor>>(
+        "aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, " FLAMBEAU_OPTIONS
+        ") -> Tensor"),
+    Op<NewFilled<0>>("aten::new_empty(Tensor self, SymInt[] size, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<NewEmptyStrided>("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, " FLAMBEAU_OPTIONS
+                        ") -> Tensor"),
+    Op<NewFull>("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<NewFilled<1>>("aten::new_ones(Tensor self, SymInt[] size, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<NewFilled<0>>("aten::new_zeros(Tensor self, SymInt[] size, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<Filled<1>>("aten::ones(SymInt[] size, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<FilledLike<1>>("aten::ones_like(Tensor self, *, " FLAMBEAU_LIKE_OPTIONS ") -> Tensor"),
+    Op<RangeStart>("aten::range(Scalar start, Scalar end, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<RangeStep>("aten::range.step(Scalar start, Scalar end, Scalar step=1, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<ScalarTensor>("aten::scalar_tensor(Scalar s, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<TensorOf>("aten::tensor.bool(bool t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) "
+                 "-> Tensor"),
+    Op<TensorOf>("aten::tensor.float(float t, *, ScalarType? dtype=None, Device? device=None, bool "
+                 "requires_grad=False) -> Tensor"),
+    Op<Zero>("aten::zero(Tensor self) -> Tensor"),
+    Op<Filled<0>>("aten::zeros(SymInt[] size, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<FilledLike<0>>("aten::zeros_like(Tensor self, *, " FLAMBEAU_LIKE_OPTIONS ") -> Tensor"),
+};
+
+#undef FLAMBEAU_OPTIONS
+#undef FLAMBEAU_LIKE_OPTIONS
+
+}  // namespace
+
+std::span<const OpRow> Creation() { return kRows; }
+
+}  // namespace flambeau::lower

@@ -1,0 +1,121 @@
+// Running sums, products and extrema along an axis.
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "lower/op.h"
+#include "lower/ops/elementwise.h"
+#include "lower/ops/families.h"
+
+namespace flambeau::lower {
+namespace {
+
+using Step = std::function<std::vector<Tensor>(std::vector<Tensor> states, Tensor element)>;
+
+// Folds the slices of `x` along the axis, from states that are equal everywhere
+// at first; gives the states after each slice, stacked along the axis. `step`
+// sees tensors without the axis.
+std::vector<Tensor> Running(Lowering& to, Tensor x, int64_t axis, const std::vector<Tensor>& initial,
+                            const Step& step) {
+  Dims sizes = x.sizes();
+  sizes.erase(sizes.begin() + axis);
+  std::vector<Expr> slice;
+  for (Dim dim : sizes) slice.push_back(dim.expr);
+  std::vector<Tensor> operands;
+  for (const Tensor& state : initial) operands.push_back(to.ExpandTo(state, sizes));
+  operands.push_back(x);
+  const BlockId body = to.Body([&] {
+    std::vector<Tensor> states;
+    for (const Tensor& state : initial) states.push_back(to.AddBlockInput(Type::OfTensor(state.dtype(), slice)));
+    const Tensor element = to.AddBlockInput(Type::OfTensor(x.dtype(), slice));
+    std::vector<Tensor> outputs = step(std::move(states), element);
+    // A value may be yielded once only.
+    for (size_t i = 0; i < initial.size(); ++i) outputs.push_back(to.Identity(outputs[i]));
+    return outputs;
+  });
+  const int64_t count = static_cast<int64_t>(initial.size());
+  onnx::AttributeList attributes;
+  attributes.Add("body", body);
+  attributes.Add("num_scan_inputs", int64_t{1});
+  attributes.Add("scan_input_axes", Ints{axis});
+  attributes.Add("scan_output_axes", Ints(initial.size(), axis));
+  std::vector<Type> types;
+  for (const Tensor& state : initial) types.push_back(Type::OfTensor(state.dtype(), slice));
+  for (const Tensor& state : initial) types.push_back(Type::OfTensor(state.dtype(), x.type().sizes));
+  std::vector<Tensor> results = to.EmitCustom("Scan", operands, attributes, types);
+  results.erase(results.begin(), results.begin() + count);
+  return results;
+}
+
+DType SumDtype(const Tensor& self, std::optional<DType> dtype) {
+  return dtype.value_or(self.is_floating() ? self.dtype() : DType::kInt64);
+}
+
+Tensor Cumsum(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {
+  const Tensor x = to.CastTo(self, SumDtype(self, dtype));
+  return x.rank() == 0 ? x : to.CumSum(x, to.ConstantInt(to.Axis(dim, x)));
+}
+
+Tensor Cumprod(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {
+  const Tensor x = to.CastTo(self, SumDtype(self, dtype));
+  if (x.rank() == 0) return x;
+  const int64_t axis = to.Axis(dim, x);
+  if (to.Has("CumProd")) return to.CumProd(x, to.ConstantInt(axis));
+  return Running(to, x, axis, {to.NumberOf(1, x.dtype())}, [&](std::vector<Tensor> states, Tensor element) {
+    return std::vector<Tensor>{to.Mul(states[0], element)};
+  })[0];
+}
+
+Tensor Logcumsumexp(Lowering& to, Tensor self, int64_t dim) {
+  if (self.rank() == 0) return self;
+  const Tensor least = to.NumberOf(-std::numeric_limits<double>::infinity(), self.dtype());
+  return Running(to, self, to.Axis(dim, self), {least}, [&](std::vector<Tensor> states, Tensor element) {
+    const Tensor sum = states[0], zero = to.NumberOf(0.0, self.dtype());
+    // Where both are the same infinity, their distance is not 0.
+    const Tensor distance = to.Where(to.Equal(sum, element), zero, to.Abs(to.Sub(sum, element)));
+    const Tensor tail = to.Log(to.Add(to.Exp(to.Neg(distance)), to.NumberOf(1.0, self.dtype())));
+    return std::vector<Tensor>{to.Add(to.Max({sum, element}), tail)};
+  })[0];
+}
+
+Scalar Bound(DType dtype, bool largest) {
+  if (IsFloating(dtype))
+    return largest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  const int bits = static_cast<int>(ByteSize(dtype)) * 8;
+  if (!IsSigned(dtype)) return largest ? Scalar(int64_t{(int64_t{1} << bits) - 1}) : Scalar(0);
+  const int64_t top = bits == 64 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << (bits - 1)) - 1;
+  return largest ? Scalar(top) : Scalar(-top - 1);
+}
+
+// (values, indices); of equal ones the last counts, and NaN beats every number.
+template <bool kMax>
+std::tuple<Tensor, Tensor> CumulativeExtremum(Lowering& to, Tensor self, int64_t dim) {
+  if (self.rank() == 0) return {self, to.ConstantInt(0)};
+  const int64_t axis = to.Axis(dim, self);
+  // Bools have no order in ONNX.
+  const Tensor x = self.is_bool() ? to.CastTo(self, DType::kInt32) : self;
+  const Tensor zero = to.ConstantInt(0);
+  const std::vector<Tensor> initial = {to.NumberOf(Bound(x.dtype(), !kMax), x.dtype()), zero, zero};
+  const std::vector<Tensor> results = Running(to, x, axis, initial, [&](std::vector<Tensor> states, Tensor element) {
+    const Tensor best = states[0], index = states[1], position = states[2];
+    Tensor better = kMax ? to.GreaterOrEqual(element, best) : to.LessOrEqual(element, best);
+    if (x.is_floating()) better = to.Or(better, to.IsNaN(element));
+    return std::vector<Tensor>{to.Where(better, element, best), to.Where(better, position, index),
+                               to.Add(position, to.ConstantInt(1))};
+  });
+  return {to.CastTo(results[0], self.dtype()), results[1]};
+}
+
+constexpr OpRow kRows[] = {
+    Op<CumulativeExtremum<true>>("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)"),
+    Op<CumulativeExtremum<false>>("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)"),
+    Op<Cumprod>("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor"),
+    Op<Cumsum>("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor"),
+    Op<Logcumsumexp>("aten::logcumsumexp(Tensor self, int dim) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Cumulative() { return kRows; }
+
+}  // namespace flambeau::lower

@@ -1,0 +1,114 @@
+// Triangles and diagonals of matrices.
+#include <algorithm>
+
+#include "lower/ops/families.h"
+#include "lower/ops/geometry.h"
+#include "lower/ops/indexing.h"
+#include "lower/ops/views.h"
+
+namespace flambeau::lower {
+namespace {
+
+Tensor Tril(Lowering& to, Tensor self, Dim diagonal) {
+  const Tensor k = to.AsConstant(diagonal) == 0 ? Tensor() : to.Number(diagonal);
+  return to.Trilu(self, k, {.upper = 0});
+}
+Tensor Triu(Lowering& to, Tensor self, Dim diagonal) {
+  const Tensor k = to.AsConstant(diagonal) == 0 ? Tensor() : to.Number(diagonal);
+  return to.Trilu(self, k, {.upper = 1});
+}
+
+// Coordinates of a triangle, row by row.
+Tensor TriangleIndices(Lowering& to, int64_t row, int64_t col, int64_t offset, bool upper, std::optional<DType> dtype) {
+  const Tensor ones = to.Full(Dims{to.Of(row), to.Of(col)}, true, DType::kBool);
+  const Tensor triangle = to.Trilu(ones, to.ConstantInt(offset), {.upper = upper});
+  return to.CastTo(NonZeroCoordinates(to, triangle), dtype.value_or(DType::kInt64));
+}
+Tensor TrilIndices(Lowering& to, int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, Unused, Unused,
+                   Unused) {
+  return TriangleIndices(to, row, col, offset, false, dtype);
+}
+Tensor TriuIndices(Lowering& to, int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, Unused, Unused,
+                   Unused) {
+  return TriangleIndices(to, row, col, offset, true, dtype);
+}
+
+// --- diagonals ------------------------------------------------------------------------
+
+// In a row-major matrix its diagonal is every (columns + 1)-th element.
+Tensor Diagonal(Lowering& to, Tensor self, int64_t offset, int64_t dim1, int64_t dim2) {
+  const Tensor matrices = MoveDims(to, self, {dim1, dim2}, {-2, -1});
+  const Dim rows = matrices.size(-2), columns = matrices.size(-1);
+  const Dim length = DiagonalLength(to, rows, columns, offset);
+  Dims merged = matrices.sizes();
+  merged.pop_back();
+  merged.back() = to.Times(rows, columns);
+  const int64_t axis = matrices.rank() - 2;
+  if (to.AsConstant(length) == 0) return to.Full(WithSize(merged, axis, length), int64_t{0}, self.dtype());
+  const Dim step = to.Plus(columns, to.Of(1));
+  const Dim start = offset >= 0 ? to.Of(offset) : to.Times(to.Of(-offset), columns);
+  const Dim end = to.Plus(start, to.Times(length, step));
+  return Sized(to, SliceRange(to, to.ReshapeTo(matrices, merged), axis, start, end, step),
+               WithSize(merged, axis, length));
+}
+Tensor LinalgDiagonal(Lowering& to, Tensor self, int64_t offset, int64_t dim1, int64_t dim2) {
+  return Diagonal(to, self, offset, dim1, dim2);
+}
+
+// `values` along the diagonal of matrices, elsewhere `background`.
+Tensor OnDiagonal(Lowering& to, Tensor values, Dim rows, Dim columns, int64_t offset, Tensor background) {
+  // Row i of an upper diagonal holds element i, column j of a lower one element j.
+  const int64_t last = values.rank() - 1;
+  const Dim missing = to.Minus(offset >= 0 ? rows : columns, values.size(last));
+  const Tensor aligned = to.UnsqueezeAt(PadEnd(to, values, last, missing), {offset >= 0 ? last + 1 : last});
+  return to.Where(DiagonalMask(to, rows, columns, offset), aligned, background);
+}
+
+Tensor DiagEmbed(Lowering& to, Tensor self, int64_t offset, int64_t dim1, int64_t dim2) {
+  const Dim size = to.Plus(self.size(-1), to.Of(std::abs(offset)));
+  const Tensor matrices = OnDiagonal(to, self, size, size, offset, to.ConstantOf(int64_t{0}, self.dtype()));
+  return MoveDims(to, matrices, {-2, -1}, {dim1, dim2});
+}
+Tensor Diag(Lowering& to, Tensor self, int64_t diagonal) {
+  return self.rank() == 1 ? DiagEmbed(to, self, diagonal, -2, -1) : Diagonal(to, self, diagonal, 0, 1);
+}
+Tensor DiagFlat(Lowering& to, Tensor self, int64_t offset) {
+  return DiagEmbed(to, Flat(to, AtLeast1d(to, self)), offset, -2, -1);
+}
+
+Tensor DiagonalScatter(Lowering& to, Tensor self, Tensor src, int64_t offset, int64_t dim1, int64_t dim2) {
+  const Tensor matrices = MoveDims(to, self, {dim1, dim2}, {-2, -1});
+  const Dim rows = matrices.size(-2), columns = matrices.size(-1);
+  if (to.AsConstant(DiagonalLength(to, rows, columns, offset)) == 0) return self;
+  const Tensor written = OnDiagonal(to, to.CastTo(src, self.dtype()), rows, columns, offset, matrices);
+  return Sized(to, MoveDims(to, written, {-2, -1}, {dim1, dim2}), self.sizes());
+}
+
+Tensor Trace(Lowering& to, Tensor self) {
+  const DType dtype = IsFloating(self.dtype()) ? self.dtype() : DType::kInt64;
+  return to.ReduceSum(to.CastTo(Diagonal(to, self, 0, 0, 1), dtype), {}, {.keepdims = 0});
+}
+
+constexpr OpRow kRows[] = {
+    Op<Diag>("aten::diag(Tensor self, int diagonal=0) -> Tensor"),
+    Op<DiagEmbed>("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor"),
+    Op<DiagFlat>("aten::diagflat(Tensor self, int offset=0) -> Tensor"),
+    Op<Diagonal>("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)"),
+    Op<Diagonal>("aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor"),
+    Op<DiagonalScatter>(
+        "aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor"),
+    Op<LinalgDiagonal>("aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)"),
+    Op<Trace>("aten::trace(Tensor self) -> Tensor"),
+    Op<Tril>("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor"),
+    Op<TrilIndices>("aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, "
+                    "Device? device=None, bool? pin_memory=None) -> Tensor"),
+    Op<Triu>("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor"),
+    Op<TriuIndices>("aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, "
+                    "Device? device=None, bool? pin_memory=None) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Diagonals() { return kRows; }
+
+}  // namespace flambeau::lower

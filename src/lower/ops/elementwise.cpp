@@ -1,0 +1,225 @@
+// One operand, one result of its shape.
+#include "lower/ops/elementwise.h"
+
+#include <cmath>
+#include <limits>
+
+#include "lower/ops/arithmetic.h"
+#include "lower/ops/families.h"
+
+namespace flambeau::lower {
+namespace {
+
+Tensor Identity(Lowering&, Tensor self) { return self; }
+
+// --- rounding ------------------------------------------------------------------
+
+Tensor Truncated(Lowering& to, Tensor x) {
+  // -0.5 gives -0, as sign(x)·⌊|x|⌋ does; infinities pass.
+  return to.Mul(to.Sign(x), to.Floor(to.Abs(x)));
+}
+
+Tensor Frac(Lowering& to, Tensor self) { return to.Mod(self, to.NumberOf(1.0, self.dtype()), {.fmod = 1}); }
+
+Tensor RoundDecimals(Lowering& to, Tensor self, int64_t decimals) {
+  if (!self.is_floating()) return self;
+  if (decimals == 0) return to.Round(self);
+  const Tensor scale = to.NumberOf(std::pow(10.0, std::abs(static_cast<double>(decimals))), self.dtype());
+  return decimals > 0 ? to.Div(to.Round(to.Mul(self, scale)), scale) : to.Mul(to.Round(to.Div(self, scale)), scale);
+}
+
+// --- powers, exponentials, logarithms ----------------------------------------------
+
+Tensor Square(Lowering& to, Tensor self) { return Pow(to, self, internal::AsResult(to, Scalar(2))); }
+
+Tensor Rsqrt(Lowering& to, Tensor self) { return to.Reciprocal(to.Sqrt(to.ToFloat(self))); }
+
+Tensor Exp2(Lowering& to, Tensor self) {
+  const Tensor x = to.ToFloat(self);
+  return to.Pow(to.NumberOf(2.0, x.dtype()), x);
+}
+
+Tensor Expm1(Lowering& to, Tensor self) {
+  return InDouble(to, to.ToFloat(self), [&](Tensor x) { return to.Sub(to.Exp(x), to.NumberOf(1.0, x.dtype())); });
+}
+
+Tensor Log1p(Lowering& to, Tensor self) {
+  return InDouble(to, to.ToFloat(self), [&](Tensor x) { return to.Log(to.Add(x, to.NumberOf(1.0, x.dtype()))); });
+}
+
+template <int kBase>
+Tensor LogToBase(Lowering& to, Tensor self) {
+  const Tensor x = to.ToFloat(self);
+  return to.Div(to.Log(x), to.NumberOf(std::log(static_cast<double>(kBase)), x.dtype()));
+}
+
+Tensor Logit(Lowering& to, Tensor self, std::optional<double> eps) {
+  Tensor x = to.ToFloat(self);
+  const Tensor one = to.NumberOf(1.0, x.dtype());
+  if (eps) x = to.Clip(x, to.NumberOf(*eps, x.dtype()), to.NumberOf(1 - *eps, x.dtype()));
+  return to.Log(to.Div(x, to.Sub(one, x)));
+}
+
+Tensor Entr(Lowering& to, Tensor self) {
+  const Tensor x = to.ToFloat(self), zero = to.NumberOf(0.0, x.dtype());
+  const Tensor infinity = to.NumberOf(-std::numeric_limits<double>::infinity(), x.dtype());
+  const Tensor inside = to.Where(to.Equal(x, zero), zero, to.Neg(to.Mul(x, to.Log(x))));
+  return to.Where(to.Less(x, zero), infinity, inside);
+}
+
+Tensor Sinc(Lowering& to, Tensor self) {
+  const Tensor x = to.ToFloat(self);
+  const Tensor scaled = to.Mul(x, to.NumberOf(M_PI, x.dtype()));
+  const Tensor is_zero = to.Equal(x, to.NumberOf(0.0, x.dtype()));
+  return to.Where(is_zero, to.NumberOf(1.0, x.dtype()), to.Div(to.Sin(scaled), scaled));
+}
+
+Tensor Erfc(Lowering& to, Tensor self) {
+  const Tensor x = to.ToFloat(self);
+  return to.Sub(to.NumberOf(1.0, x.dtype()), to.Erf(x));
+}
+
+// The normal distribution's integral: (1 + erf(x/√2)) / 2.
+Tensor Ndtr(Lowering& to, Tensor self) {
+  const Tensor x = to.ToFloat(self);
+  const Tensor erf = to.Erf(to.Mul(x, to.NumberOf(M_SQRT1_2, x.dtype())));
+  return to.Mul(to.Add(erf, to.NumberOf(1.0, x.dtype())), to.NumberOf(0.5, x.dtype()));
+}
+
+Tensor Deg2Rad(Lowering& to, Tensor self) {
+  const Tensor x = to.ToFloat(self);
+  return to.Mul(x, to.NumberOf(M_PI / 180, x.dtype()));
+}
+
+Tensor Rad2Deg(Lowering& to, Tensor self) {
+  const Tensor x = to.ToFloat(self);
+  return to.Mul(x, to.NumberOf(180 / M_PI, x.dtype()));
+}
+
+// --- signs -------------------------------------------------------------------------
+
+Tensor Abs(Lowering& to, Tensor self) { return self.is_bool() ? self : to.Abs(self); }
+
+// ONNX's sign of NaN is NaN, PyTorch's is 0.
+Tensor Sign(Lowering& to, Tensor self) {
+  if (self.is_bool()) return self;
+  const Tensor sign = to.Sign(self);
+  return self.is_floating() ? to.Where(to.IsNaN(self), to.NumberOf(0.0, self.dtype()), sign) : sign;
+}
+
+// --- what is not a number ------------------------------------------------------------
+
+Tensor Everywhere(Lowering& to, Tensor self, bool value) { return to.Full(self.sizes(), value, DType::kBool); }
+
+Tensor Isnan(Lowering& to, Tensor self) { return self.is_floating() ? to.IsNaN(self) : Everywhere(to, self, false); }
+Tensor Isinf(Lowering& to, Tensor self) { return self.is_floating() ? to.IsInf(self) : Everywhere(to, self, false); }
+
+Tensor Isposinf(Lowering& to, Tensor self) {
+  return self.is_floating() ? to.IsInf(self, {.detect_negative = 0}) : Everywhere(to, self, false);
+}
+
+Tensor Isneginf(Lowering& to, Tensor self) {
+  return self.is_floating() ? to.IsInf(self, {.detect_positive = 0}) : Everywhere(to, self, false);
+}
+
+Tensor Isfinite(Lowering& to, Tensor self) {
+  return self.is_floating() ? to.Not(to.Or(to.IsInf(self), to.IsNaN(self))) : Everywhere(to, self, true);
+}
+
+Tensor Isreal(Lowering& to, Tensor self) { return Everywhere(to, self, true); }
+
+double LargestFinite(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16: return 65504;
+    case DType::kBfloat16: return 3.3895313892515355e38;
+    case DType::kFloat64: return std::numeric_limits<double>::max();
+    default: return std::numeric_limits<float>::max();
+  }
+}
+
+Tensor NanToNum(Lowering& to, Tensor self, std::optional<double> nan, std::optional<double> posinf,
+                std::optional<double> neginf) {
+  if (!self.is_floating()) return self;
+  auto number = [&](double value) { return to.NumberOf(value, self.dtype()); };
+  const double largest = LargestFinite(self.dtype());
+  Tensor x = to.Where(to.IsNaN(self), number(nan.value_or(0)), self);
+  x = to.Where(to.IsInf(self, {.detect_negative = 0}), number(posinf.value_or(largest)), x);
+  return to.Where(to.IsInf(self, {.detect_positive = 0}), number(neginf.value_or(-largest)), x);
+}
+
+constexpr OpRow kRows[] = {
+    Op<Abs>("aten::abs(Tensor self) -> Tensor"),
+    Op<Abs>("aten::absolute(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Acos">>("aten::acos(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Acosh">>("aten::acosh(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Acos">>("aten::arccos(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Acosh">>("aten::arccosh(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Asin">>("aten::arcsin(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Asinh">>("aten::arcsinh(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Atan">>("aten::arctan(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Atanh">>("aten::arctanh(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Asin">>("aten::asin(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Asinh">>("aten::asinh(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Atan">>("aten::atan(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Atanh">>("aten::atanh(Tensor self) -> Tensor"),
+    Op<IntegersAsTheyAre<Unary<"Ceil">>>("aten::ceil(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Cos">>("aten::cos(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Cosh">>("aten::cosh(Tensor self) -> Tensor"),
+    Op<Deg2Rad>("aten::deg2rad(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Erf">>("aten::erf(Tensor self) -> Tensor"),
+    Op<Erfc>("aten::erfc(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Exp">>("aten::exp(Tensor self) -> Tensor"),
+    Op<Exp2>("aten::exp2(Tensor self) -> Tensor"),
+    Op<Expm1>("aten::expm1(Tensor self) -> Tensor"),
+    Op<IntegersAsTheyAre<Truncated>>("aten::fix(Tensor self) -> Tensor"),
+    Op<IntegersAsTheyAre<Unary<"Floor">>>("aten::floor(Tensor self) -> Tensor"),
+    Op<Frac>("aten::frac(Tensor self) -> Tensor"),
+    Op<Isfinite>("aten::isfinite(Tensor self) -> Tensor"),
+    Op<Isinf>("aten::isinf(Tensor self) -> Tensor"),
+    Op<Isnan>("aten::isnan(Tensor self) -> Tensor"),
+    Op<Isneginf>("aten::isneginf(Tensor self) -> Tensor"),
+    Op<Isposinf>("aten::isposinf(Tensor self) -> Tensor"),
+    Op<Isreal>("aten::isreal(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Log">>("aten::log(Tensor self) -> Tensor"),
+    Op<LogToBase<10>>("aten::log10(Tensor self) -> Tensor"),
+    Op<Log1p>("aten::log1p(Tensor self) -> Tensor"),
+    Op<LogToBase<2>>("aten::log2(Tensor self) -> Tensor"),
+    Op<Logit>("aten::logit(Tensor self, float? eps=None) -> Tensor"),
+    Op<NanToNum>("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor"),
+    Op<Unary<"Neg">>("aten::neg(Tensor self) -> Tensor"),
+    Op<Unary<"Neg">>("aten::negative(Tensor self) -> Tensor"),
+    Op<Identity>("aten::positive(Tensor(a) self) -> Tensor(a)"),
+    Op<Rad2Deg>("aten::rad2deg(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Reciprocal">>("aten::reciprocal(Tensor self) -> Tensor"),
+    Op<IntegersAsTheyAre<Unary<"Round">>>("aten::round(Tensor self) -> Tensor"),
+    Op<RoundDecimals>("aten::round.decimals(Tensor self, *, int decimals) -> Tensor"),
+    Op<Rsqrt>("aten::rsqrt(Tensor self) -> Tensor"),
+    Op<Sign>("aten::sgn(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Sigmoid">>("aten::sigmoid(Tensor self) -> Tensor"),
+    Op<Sign>("aten::sign(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Sin">>("aten::sin(Tensor self) -> Tensor"),
+    Op<Sinc>("aten::sinc(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Sinh">>("aten::sinh(Tensor self) -> Tensor"),
+    Op<Entr>("aten::special_entr(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Erf">>("aten::special_erf(Tensor self) -> Tensor"),
+    Op<Erfc>("aten::special_erfc(Tensor self) -> Tensor"),
+    Op<Exp2>("aten::special_exp2(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Sigmoid">>("aten::special_expit(Tensor self) -> Tensor"),
+    Op<Expm1>("aten::special_expm1(Tensor self) -> Tensor"),
+    Op<Log1p>("aten::special_log1p(Tensor self) -> Tensor"),
+    Op<Logit>("aten::special_logit(Tensor self, float? eps=None) -> Tensor"),
+    Op<Ndtr>("aten::special_ndtr(Tensor self) -> Tensor"),
+    Op<RoundDecimals>("aten::special_round(Tensor self, *, int decimals=0) -> Tensor"),
+    Op<Sinc>("aten::special_sinc(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Sqrt">>("aten::sqrt(Tensor self) -> Tensor"),
+    Op<Square>("aten::square(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Tan">>("aten::tan(Tensor self) -> Tensor"),
+    Op<UnaryFloat<"Tanh">>("aten::tanh(Tensor self) -> Tensor"),
+    Op<IntegersAsTheyAre<Truncated>>("aten::trunc(Tensor self) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Elementwise() { return kRows; }
+
+}  // namespace flambeau::lower

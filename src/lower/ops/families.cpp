@@ -1,0 +1,16 @@
+#include "lower/ops/families.h"
+
+#include <vector>
+
+namespace flambeau::lower {
+
+std::span<const std::span<const OpRow>> Families() {
+  static const std::vector<std::span<const OpRow>> families = {
+#define FLAMBEAU_FAMILY(function, holds) function(),
+#include "lower/ops/families.def"
+#undef FLAMBEAU_FAMILY
+  };
+  return families;
+}
+
+}  // namespace flambeau::lower

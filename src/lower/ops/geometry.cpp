@@ -1,0 +1,167 @@
+#include "lower/ops/geometry.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "onnx/infer/infer.h"
+
+namespace flambeau::lower {
+
+Dim FromFront(Lowering& to, Dim position, Dim size) {
+  ExprPool& exprs = to.exprs();
+  const auto range = exprs.RangeOf(position.expr);
+  if (range.min >= 0) return position;
+  const Dim shifted = to.Plus(position, size);
+  if (range.max < 0) return shifted;
+  return {exprs.Select(exprs.Less(position.expr, exprs.Constant(0)), shifted.expr, position.expr)};
+}
+
+Dims InferSize(Lowering& to, Dims wanted, Dim count) {
+  Dim rest = to.Of(1);
+  Dim* open = nullptr;
+  for (Dim& size : wanted) {
+    if (to.AsConstant(size) == -1) {
+      open = &size;
+    } else {
+      rest = to.Times(rest, size);
+    }
+  }
+  if (open) *open = to.AsConstant(rest) == 0 ? to.Of(0) : Dim{to.exprs().FloorDiv(count.expr, rest.expr)};
+  return wanted;
+}
+
+Tensor Sized(Lowering& to, Tensor tensor, const Dims& sizes) {
+  if (tensor.is_number() || to.graph()[tensor.id()].kind != ValueKind::kResult) return tensor;
+  Type type = tensor.type();
+  type.ranked = true;
+  type.sizes.clear();
+  for (Dim size : sizes) type.sizes.push_back(size.expr);
+  to.graph().SetType(tensor.id(), to.context().Intern(std::move(type)));
+  return to.Wrap(tensor.id());
+}
+
+Dims BroadcastDims(Lowering& to, const Dims& a, const Dims& b) {
+  std::vector<Expr> left, right;
+  for (Dim dim : a) left.push_back(dim.expr);
+  for (Dim dim : b) right.push_back(dim.expr);
+  Dims dims;
+  for (Expr size : onnx::BroadcastSizes(to.exprs(), left, right)) dims.push_back({size});
+  return dims;
+}
+
+TensorList Broadcast(Lowering& to, TensorList tensors) {
+  Dims sizes;
+  for (const Tensor& tensor : tensors) sizes = BroadcastDims(to, sizes, tensor.sizes());
+  const auto unknown = [&](Dim size) { return to.exprs().HasAnonymous(size.expr) && !to.HasSource(size.expr); };
+  const bool computed = std::ranges::none_of(sizes, unknown);
+  const TensorList originals = tensors;
+  for (Tensor& tensor : tensors) {
+    if (computed) {
+      tensor = to.ExpandTo(tensor, sizes);
+      continue;
+    }
+    // Which of two sizes wins is known at run time only.
+    for (const Tensor& other : originals)
+      if (other.sizes() != tensor.sizes()) tensor = to.Expand(tensor, to.Shape(other));
+  }
+  // All have one shape now, which nothing else may have.
+  for (Tensor& tensor : tensors) tensor = Sized(to, tensor, tensors.front().sizes());
+  if (!tensors.empty()) to.BindSizes(tensors.front());
+  return tensors;
+}
+
+Tensor Iota(Lowering& to, Dim count) {
+  return Sized(to, to.Range(to.ConstantInt(0), to.Number(count), to.ConstantInt(1)), {count});
+}
+
+Tensor Flat(Lowering& to, Tensor tensor) {
+  if (tensor.rank() == 1) return tensor;
+  return to.ReshapeTo(tensor, Dims{to.Numel(tensor)});
+}
+
+Tensor AtLeast1d(Lowering& to, Tensor tensor) { return tensor.rank() == 0 ? to.UnsqueezeAt(tensor, {0}) : tensor; }
+
+Tensor SliceRange(Lowering& to, Tensor tensor, int64_t axis, Dim start, Dim end, Dim step) {
+  const bool unit = to.AsConstant(step) == 1;
+  if (unit && to.AsConstant(start) == 0 && (end == tensor.size(axis) || to.AsConstant(end) == INT64_MAX)) return tensor;
+  return to.Slice(tensor, to.Number1(start), to.Number1(end), to.ConstantInts({axis}),
+                  unit ? Tensor() : to.Number1(step));
+}
+
+Dims WithSize(const Dims& sizes, int64_t axis, Dim size) {
+  Dims result = sizes;
+  result[static_cast<size_t>(axis)] = size;
+  return result;
+}
+
+Ints MovingPermutation(int64_t rank, const Ints& source, const Ints& destination) {
+  Ints permutation(static_cast<size_t>(rank), -1);
+  for (size_t i = 0; i < source.size(); ++i) permutation[static_cast<size_t>(destination[i])] = source[i];
+  int64_t next = 0;
+  for (int64_t& from : permutation) {
+    if (from >= 0) continue;
+    while (std::ranges::find(source, next) != source.end()) ++next;
+    from = next++;
+  }
+  return permutation;
+}
+
+Ints Inverse(const Ints& permutation) {
+  Ints inverse(permutation.size());
+  for (size_t i = 0; i < permutation.size(); ++i)
+    inverse[static_cast<size_t>(permutation[i])] = static_cast<int64_t>(i);
+  return inverse;
+}
+
+Dim DiagonalLength(Lowering& to, Dim rows, Dim columns, int64_t offset) {
+  ExprPool& exprs = to.exprs();
+  if (offset >= 0) columns = to.Minus(columns, to.Of(offset));
+  if (offset < 0) rows = to.Plus(rows, to.Of(offset));
+  const Expr length = exprs.Min(rows.expr, columns.expr);
+  return {exprs.RangeOf(length).min >= 0 ? length : exprs.Max(length, exprs.Constant(0))};
+}
+
+Tensor DiagonalMask(Lowering& to, Dim rows, Dim columns, int64_t offset) {
+  Tensor row = Iota(to, rows);
+  if (offset != 0) row = to.Add(row, to.ConstantInt(offset));
+  return to.Equal(to.UnsqueezeAt(row, {1}), Iota(to, columns));
+}
+
+Tensor PadEnd(Lowering& to, Tensor tensor, int64_t axis, Dim count) {
+  if (to.AsConstant(count) == 0) return tensor;
+  const Tensor zeros = to.Full(WithSize(tensor.sizes(), axis, count), int64_t{0}, tensor.dtype());
+  return to.Concat({tensor, zeros}, {.axis = axis});
+}
+
+Dim RunTimeDim(Lowering& to, Tensor number) {
+  if (number.type().contents && number.type().contents->size() == 1) return {number.type().contents->front()};
+  const Expr symbol = to.exprs().Anonymous();
+  to.exprs().SetRange(symbol, {INT64_MIN, INT64_MAX});
+  to.BindNumber(symbol, number);
+  return {symbol};
+}
+
+Dims ContiguousStrides(Lowering& to, const Dims& sizes) {
+  Dims strides(sizes.size());
+  Dim next = to.Of(1);
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = next;
+    next = to.Times(next, {to.exprs().Max(sizes[i].expr, to.exprs().Constant(1))});
+  }
+  return strides;
+}
+
+Tensor StridedPositions(Lowering& to, const Dims& sizes, const Dims& strides, Dim offset) {
+  Tensor positions = to.Number(offset);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    Tensor steps = Iota(to, sizes[i]);
+    if (to.AsConstant(strides[i]) != 1) steps = to.Mul(steps, to.Number(strides[i]));
+    Ints shape(sizes.size() - i, 1);
+    shape[0] = -1;
+    positions = to.Add(positions, shape.size() == 1 ? steps : to.ReshapeTo(steps, shape));
+  }
+  // A broadcast of ranges has every size by construction.
+  return Sized(to, positions, sizes);
+}
+
+}  // namespace flambeau::lower

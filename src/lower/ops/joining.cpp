@@ -1,0 +1,192 @@
+// Many tensors into one, and one into many.
+#include "lower/ops/families.h"
+#include "lower/ops/geometry.h"
+#include "lower/ops/views.h"
+
+namespace flambeau::lower {
+namespace {
+
+constexpr Restriction kRunTimeSections{"tensor_split into a number of pieces that is known at run time only",
+                                       "torch.tensor_split(x, torch.argmax(x))"};
+
+Tensor Cat(Lowering& to, TensorList tensors, int64_t dim) {
+  const DType dtype = to.PromotedDtype(tensors);
+  // A tensor of no elements and one dimension fits with everything.
+  std::vector<Tensor> parts;
+  for (const Tensor& tensor : tensors)
+    if (tensor.rank() != 1 || to.AsConstant(tensor.size(0)) != 0) parts.push_back(to.CastTo(tensor, dtype));
+  if (parts.empty()) return to.CastTo(tensors.front(), dtype);
+  if (parts.size() == 1) return parts.front();
+  return to.Concat(parts, {.axis = to.Axis(dim, parts.front())});
+}
+
+Tensor Stack(Lowering& to, TensorList tensors, int64_t dim) {
+  const int64_t axis = dim < 0 ? dim + tensors.front().rank() + 1 : dim;
+  const DType dtype = to.PromotedDtype(tensors);
+  for (Tensor& tensor : tensors) tensor = to.UnsqueezeAt(to.CastTo(tensor, dtype), {axis});
+  return tensors.size() == 1 ? tensors.front() : to.Concat(tensors, {.axis = axis});
+}
+
+Tensor HStack(Lowering& to, TensorList tensors) {
+  for (Tensor& tensor : tensors) tensor = AtLeast1d(to, tensor);
+  const int64_t dim = tensors.front().rank() == 1 ? 0 : 1;
+  return Cat(to, std::move(tensors), dim);
+}
+Tensor VStack(Lowering& to, TensorList tensors) {
+  for (Tensor& tensor : tensors) tensor = AtLeast2d(to, tensor);
+  return Cat(to, std::move(tensors), 0);
+}
+Tensor DStack(Lowering& to, TensorList tensors) {
+  for (Tensor& tensor : tensors) tensor = AtLeast3d(to, tensor);
+  return Cat(to, std::move(tensors), 2);
+}
+Tensor ColumnStack(Lowering& to, TensorList tensors) {
+  for (Tensor& tensor : tensors)
+    if (tensor.rank() < 2) tensor = to.UnsqueezeAt(AtLeast1d(to, tensor), {1});
+  return Cat(to, std::move(tensors), 1);
+}
+
+Tensor BlockDiag(Lowering& to, TensorList tensors) {
+  const DType dtype = to.PromotedDtype(tensors);
+  Dim columns = to.Of(0);
+  for (Tensor& tensor : tensors) {
+    tensor = AtLeast2d(to, to.CastTo(tensor, dtype));
+    columns = to.Plus(columns, tensor.size(1));
+  }
+  // Each block becomes a band of rows with zeros on both sides.
+  Dim before = to.Of(0);
+  std::vector<Tensor> bands;
+  for (const Tensor& tensor : tensors) {
+    const Dim after = to.Minus(to.Minus(columns, before), tensor.size(1));
+    const Tensor pads = to.Shape1(Dims{to.Of(0), before, to.Of(0), after});
+    const bool none = to.AsConstant(before) == 0 && to.AsConstant(after) == 0;
+    bands.push_back(none ? tensor : to.Pad(tensor, pads, to.ConstantOf(int64_t{0}, dtype)));
+    before = to.Plus(before, tensor.size(1));
+  }
+  return bands.size() == 1 ? bands.front() : to.Concat(bands, {.axis = 0});
+}
+
+TensorList SplitWithSizes(Lowering& to, Tensor self, Dims split_sizes, int64_t dim) {
+  return to.SplitSizes(self, to.Axis(dim, self), split_sizes);
+}
+
+// Pieces of `size`, the last of what is left. How many there are is what the
+// program recorded where the dimension is symbolic.
+TensorList SplitEvenly(Lowering& to, Tensor self, Dim size, int64_t axis, int64_t count) {
+  Dims sizes(static_cast<size_t>(count), size);
+  if (count > 0) sizes.back() = to.Minus(self.size(axis), to.Times(size, to.Of(count - 1)));
+  return to.SplitSizes(self, axis, sizes);
+}
+
+TensorList SplitTensor(Lowering& to, Tensor self, Dim split_size, int64_t dim) {
+  return SplitEvenly(to, self, split_size, to.Axis(dim, self), to.recorded_results());
+}
+
+TensorList Chunk(Lowering& to, Tensor self, int64_t chunks, int64_t dim) {
+  const int64_t axis = to.Axis(dim, self);
+  const Dim size{to.exprs().CeilDiv(self.size(axis).expr, to.exprs().Constant(chunks))};
+  return SplitEvenly(to, self, size, axis, to.recorded_results());
+}
+
+// As equal as can be, the larger ones first.
+TensorList TensorSplitSections(Lowering& to, Tensor self, Const<Dim> sections, int64_t dim) {
+  const int64_t axis = to.Axis(dim, self), count = sections.value;
+  Dims sizes;
+  for (int64_t i = 0; i < count; ++i) {
+    const Dim rounded_up = to.Plus(self.size(axis), to.Of(count - 1 - i));
+    sizes.push_back({to.exprs().FloorDiv(rounded_up.expr, to.exprs().Constant(count))});
+  }
+  return to.SplitSizes(self, axis, sizes);
+}
+
+TensorList TensorSplitIndices(Lowering& to, Tensor self, Dims indices, int64_t dim) {
+  const int64_t axis = to.Axis(dim, self);
+  TensorList pieces;
+  Dim start = to.Of(0);
+  for (Dim index : indices) {
+    pieces.push_back(SliceRange(to, self, axis, start, index, to.Of(1)));
+    start = index;
+  }
+  pieces.push_back(SliceRange(to, self, axis, start, to.Of(INT64_MAX), to.Of(1)));
+  return pieces;
+}
+
+TensorList TensorSplitTensor(Lowering& to, Tensor self, Tensor tensor_indices_or_sections, int64_t dim) {
+  const Tensor numbers = to.CastTo(tensor_indices_or_sections, DType::kInt64);
+  if (numbers.rank() == 0) {
+    const auto sections =
+        numbers.type().contents ? to.exprs().AsConstant(numbers.type().contents->front()) : std::nullopt;
+    if (!sections) return to.Unsupported(kRunTimeSections);
+    return TensorSplitSections(to, self, {*sections}, dim);
+  }
+  // How many bounds there are is known even where they are not.
+  const auto count = to.AsConstant(numbers.size(0));
+  if (!count) return to.Unsupported(kRunTimeSections);
+  Dims indices;
+  for (int64_t i = 0; i < *count; ++i) indices.push_back(RunTimeDim(to, to.GatherIndex(numbers, 0, to.Of(i))));
+  return TensorSplitIndices(to, self, std::move(indices), dim);
+}
+
+template <int64_t kAxis>
+TensorList SplitArray(Lowering& to, Tensor self, Ints indices) {
+  Dims dims;
+  for (int64_t index : indices) dims.push_back(to.Of(index));
+  return TensorSplitIndices(to, self, std::move(dims), self.rank() == 1 ? 0 : kAxis);
+}
+template <int64_t kAxis>
+TensorList SplitInt(Lowering& to, Tensor self, int64_t sections) {
+  return TensorSplitSections(to, self, {sections}, self.rank() == 1 ? 0 : kAxis);
+}
+
+TensorList Unbind(Lowering& to, Tensor self, int64_t dim) {
+  const int64_t axis = to.Axis(dim, self), count = to.recorded_results();
+  if (count == 1) return {to.SqueezeAt(self, {axis})};
+  TensorList slices;
+  for (int64_t i = 0; i < count; ++i) slices.push_back(to.GatherIndex(self, axis, to.Of(i)));
+  return slices;
+}
+
+constexpr OpRow kRows[] = {
+    Op<Stack>("aten::_stack(Tensor[] tensors, int dim=0) -> Tensor"),
+    Op<BlockDiag>("aten::block_diag(Tensor[] tensors) -> Tensor"),
+    Op<Cat>("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
+    Op<Chunk>("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]"),
+    Op<ColumnStack>("aten::column_stack(Tensor[] tensors) -> Tensor"),
+    Op<Cat>("aten::concat(Tensor[] tensors, int dim=0) -> Tensor"),
+    Op<Cat>("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor"),
+    Op<SplitArray<2>>("aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]"),
+    Op<SplitInt<2>>("aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"),
+    Op<DStack>("aten::dstack(Tensor[] tensors) -> Tensor"),
+    Op<SplitArray<1>>("aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]"),
+    Op<SplitInt<1>>("aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"),
+    Op<HStack>("aten::hstack(Tensor[] tensors) -> Tensor"),
+    Op<VStack>("aten::row_stack(Tensor[] tensors) -> Tensor"),
+    Op<SplitWithSizes>("aten::split(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]"),
+    Op<SplitTensor>("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]"),
+    Op<SplitWithSizes>("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]"),
+    Op<SplitTensor>("aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"),
+    Op<SplitWithSizes>("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]"),
+    Op<SplitWithSizes>("aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"),
+    Op<Stack>("aten::stack(Tensor[] tensors, int dim=0) -> Tensor"),
+    Op<TensorSplitIndices>(
+        "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]"),
+    Op<TensorSplitSections>(
+        "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]"),
+    Op<TensorSplitTensor>("aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor "
+                          "tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
+                          &kRunTimeSections),
+    Op<Unbind>("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]"),
+    Op<Unbind>("aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]"),
+    Op<Chunk>("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]"),
+    Op<SplitTensor>("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"),
+    Op<SplitWithSizes>("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"),
+    Op<SplitArray<0>>("aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]"),
+    Op<SplitInt<0>>("aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"),
+    Op<VStack>("aten::vstack(Tensor[] tensors) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Joining() { return kRows; }
+
+}  // namespace flambeau::lower

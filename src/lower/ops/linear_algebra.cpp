@@ -1,0 +1,264 @@
+// Products of matrices.
+#include "lower/ops/linear_algebra.h"
+
+#include <algorithm>
+
+#include "lower/ops/families.h"
+#include "lower/ops/reduction.h"
+
+namespace flambeau::lower {
+
+// Gemm takes matrices only, so other ranks are a MatMul with the bias added.
+Tensor Linear(Lowering& to, Tensor input, Tensor weight, std::optional<Tensor> bias) {
+  if (input.ranked() && input.rank() == 2 && weight.ranked() && weight.rank() == 2 && input.is_floating())
+    return bias ? to.Gemm(input, weight, *bias, {.transB = 1}) : to.Gemm(input, weight, {.transB = 1});
+  // A weight of one dimension gives a dot product.
+  const Tensor transposed = weight.rank() == 2 ? to.Transpose(weight, {.perm = {1, 0}}) : weight;
+  const Tensor product = to.MatMul(input, transposed);
+  return bias ? to.Add(product, *bias) : product;
+}
+
+Tensor Matmul(Lowering& to, Tensor self, Tensor other) { return to.MatMul(self, other); }
+
+namespace {
+
+// beta · self + alpha · product; a beta of 0 ignores even NaN in self.
+Tensor AddScaled(Lowering& to, Tensor self, Tensor product, const Scalar& beta, const Scalar& alpha) {
+  product = to.Scale(product, alpha);
+  return beta.Is(0) ? product : to.Add(to.Scale(self, beta), product);
+}
+
+Tensor Addmm(Lowering& to, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
+  // Gemm's factors are floats; integers take the long way.
+  if (self.is_floating() && alpha.is_constant() && beta.is_constant()) {
+    if (beta.Is(0)) return to.Gemm(mat1, mat2, {.alpha = alpha.AsDouble()});
+    return to.Gemm(mat1, mat2, self, {.alpha = alpha.AsDouble(), .beta = beta.AsDouble()});
+  }
+  return AddScaled(to, self, to.MatMul(mat1, mat2), beta, alpha);
+}
+
+// Also for vectors: addmv.
+Tensor Baddbmm(Lowering& to, Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha) {
+  return AddScaled(to, self, to.MatMul(batch1, batch2), beta, alpha);
+}
+
+Tensor Addbmm(Lowering& to, Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha) {
+  const Tensor sum = to.ReduceSum(to.MatMul(batch1, batch2), to.ConstantInts({0}), {.keepdims = 0});
+  return AddScaled(to, self, sum, beta, alpha);
+}
+
+Tensor Outer(Lowering& to, Tensor self, Tensor vec2) {
+  const DType dtype = to.PromotedDtype({self, vec2});
+  return to.Mul(to.UnsqueezeAt(to.CastTo(self, dtype), {1}), to.CastTo(vec2, dtype));
+}
+
+Tensor Addr(Lowering& to, Tensor self, Tensor vec1, Tensor vec2, Scalar beta, Scalar alpha) {
+  const Tensor outer = Outer(to, vec1, vec2);
+  const DType dtype = to.PromotedDtype({self, outer});
+  return AddScaled(to, to.CastTo(self, dtype), to.CastTo(outer, dtype), beta, alpha);
+}
+
+Tensor MultiDot(Lowering& to, TensorList tensors) {
+  Tensor product = tensors[0];
+  for (size_t i = 1; i < tensors.size(); ++i) product = to.MatMul(product, tensors[i]);
+  return product;
+}
+
+Tensor Vecdot(Lowering& to, Tensor x, Tensor y, int64_t dim) {
+  return Sum(to, to.Mul(x, y), Ints{dim}, false, x.dtype());
+}
+
+// By squares: n products at most for a power of 2ⁿ.
+constexpr Restriction kInverse = {"a negative power of a matrix", "torch.linalg.matrix_power(x, -1)"};
+
+Tensor MatrixPower(Lowering& to, Tensor self, int64_t n) {
+  if (n < 0) return to.Unsupported(kInverse);
+  if (n == 0) {
+    auto range = [&] { return to.Range(to.ConstantInt(0), to.Number(self.size(-1)), to.ConstantInt(1)); };
+    const Tensor identity = to.CastTo(to.Equal(to.UnsqueezeAt(range(), {1}), range()), self.dtype());
+    return to.ExpandTo(identity, self.sizes());
+  }
+  Tensor power, square = self;
+  for (;; n /= 2) {
+    if (n % 2 == 1) power = power ? to.MatMul(power, square) : square;
+    if (n <= 1) return power;
+    square = to.MatMul(square, square);
+  }
+}
+
+// --- sums over indices --------------------------------------------------------------
+
+Tensor Einsum(Lowering& to, std::string_view equation, TensorList tensors, std::optional<Ints>) {
+  std::string compact;
+  for (char c : equation)
+    if (c != ' ') compact += c;
+  return to.Einsum(tensors, {.equation = compact});
+}
+
+// Letters for the axes of a tensor.
+std::string Letters(char first, int64_t count) {
+  std::string letters;
+  for (int64_t i = 0; i < count; ++i) letters += static_cast<char>(first + i);
+  return letters;
+}
+
+constexpr Restriction kManyAxes = {"tensors of more than 20 dimensions",
+                                   "torch.tensordot(torch.ones([1] * 21), torch.ones(1), ([0], [0]))"};
+
+Tensor Tensordot(Lowering& to, Tensor self, Tensor other, Ints dims_self, Ints dims_other) {
+  if (self.rank() > 20 || other.rank() > 20) return to.Unsupported(kManyAxes);
+  std::string a = Letters('a', self.rank()), b = Letters('A', other.rank()), kept;
+  std::string contracted;
+  for (size_t i = 0; i < dims_self.size(); ++i) {
+    const auto in_self = static_cast<size_t>(to.Axis(dims_self[i], self)),
+               in_other = static_cast<size_t>(to.Axis(dims_other[i], other));
+    b[in_other] = a[in_self];
+    contracted += a[in_self];
+  }
+  for (char c : a + b)
+    if (contracted.find(c) == std::string::npos) kept += c;
+  return to.Einsum({self, other}, {.equation = a + "," + b + "->" + kept});
+}
+
+Tensor Inner(Lowering& to, Tensor self, Tensor other) {
+  if (self.rank() == 0 || other.rank() == 0) return to.Mul(self, other);
+  return Tensordot(to, self, other, {-1}, {-1});
+}
+
+Tensor Bilinear(Lowering& to, Tensor input1, Tensor input2, Tensor weight, std::optional<Tensor> bias) {
+  const Tensor product = to.Einsum({input1, weight, input2}, {.equation = "...i,oij,...j->...o"});
+  return bias ? to.Add(product, *bias) : product;
+}
+
+Tensor Kron(Lowering& to, Tensor self, Tensor other) {
+  const DType dtype = to.PromotedDtype({self, other});
+  const int64_t rank = std::max(self.rank(), other.rank());
+  Dims own, others, result;
+  for (int64_t i = 0; i < rank; ++i) {
+    auto size = [&](const Tensor& tensor) {
+      const int64_t axis = i - (rank - tensor.rank());
+      return axis < 0 ? to.Of(1) : tensor.size(axis);
+    };
+    own.insert(own.end(), {size(self), to.Of(1)});
+    others.insert(others.end(), {to.Of(1), size(other)});
+    result.push_back(to.Times(size(self), size(other)));
+  }
+  const Tensor product =
+      to.Mul(to.ReshapeTo(to.CastTo(self, dtype), own), to.ReshapeTo(to.CastTo(other, dtype), others));
+  return to.ReshapeTo(product, result);
+}
+
+// a₁b₂ - a₂b₁, …: the axis rolled by one and by two.
+Tensor LinalgCross(Lowering& to, Tensor self, Tensor other, int64_t dim) {
+  const int64_t axis = to.Axis(dim, self);
+  auto rolled = [&](Tensor tensor, bool once) {
+    return to.Gather(tensor, once ? to.ConstantInts({1, 2, 0}) : to.ConstantInts({2, 0, 1}), {.axis = axis});
+  };
+  return to.Sub(to.Mul(rolled(self, true), rolled(other, false)), to.Mul(rolled(self, false), rolled(other, true)));
+}
+
+Tensor Cross(Lowering& to, Tensor self, Tensor other, std::optional<int64_t> dim) {
+  // By default the first axis of three elements.
+  int64_t axis = dim.value_or(0);
+  while (!dim && axis + 1 < self.rank() && to.AsConstant(self.size(axis)) != 3) ++axis;
+  return LinalgCross(to, self, other, axis);
+}
+
+// --- distances ----------------------------------------------------------------------
+
+Tensor DistanceNorm(Lowering& to, Tensor differences, double p) {
+  return VectorNorm(to, differences, {Scalar(p)}, Ints{-1}, false, std::nullopt);
+}
+
+Tensor Cdist(Lowering& to, Tensor x1, Tensor x2, double p, std::optional<int64_t>) {
+  return DistanceNorm(to, to.Sub(to.UnsqueezeAt(x1, {-2}), to.UnsqueezeAt(x2, {-3})), p);
+}
+
+Tensor EuclideanDist(Lowering& to, Tensor x1, Tensor x2) { return Cdist(to, x1, x2, 2, std::nullopt); }
+
+// Of each pair of rows i < j.
+Tensor Pdist(Lowering& to, Tensor self, double p) {
+  auto range = [&] { return to.Range(to.ConstantInt(0), to.Number(self.size(0)), to.ConstantInt(1)); };
+  const Tensor pairs = to.NonZero(to.Less(to.UnsqueezeAt(range(), {1}), range()));
+  auto rows = [&](int64_t end) { return to.Gather(self, to.GatherIndex(pairs, 0, to.Of(end))); };
+  return DistanceNorm(to, to.Sub(rows(0), rows(1)), p);
+}
+
+// --- mixtures of experts --------------------------------------------------------------
+
+constexpr Restriction kGroupedForm = {"_grouped_mm of other forms than (rows, groups of matrices) and batches",
+                                      "torch._grouped_mm(a_2d, b_2d, offs=offs)"};
+
+// Rows of the input in consecutive groups, each times its own matrix; `offs`
+// are the groups' ends. Rows behind the last end give zeros.
+Tensor GroupedMmFallback(Lowering& to, Tensor input, Tensor weight, Tensor offs) {
+  const auto groups = weight.rank() == 3 && input.rank() == 2 ? to.AsConstant(weight.size(0)) : std::nullopt;
+  if (!groups || *groups == 0) return to.Unsupported(kGroupedForm);
+  const Tensor ends = to.CastTo(offs, DType::kInt64);
+  const Tensor all = to.Concat({to.ConstantInts({0}), ends, to.Number1(input.size(0))}, {.axis = 0});
+  const Tensor sizes =
+      to.Sub(to.SliceAxis(all, 0, to.Of(1), to.Of(*groups + 2)), to.SliceAxis(all, 0, to.Of(0), to.Of(*groups + 1)));
+  const auto rows = to.Split(input, sizes, {.axis = 0}, static_cast<size_t>(*groups + 1));
+  const auto matrices = to.SplitSizes(weight, 0, Dims(static_cast<size_t>(*groups), to.Of(1)));
+  std::vector<Tensor> products;
+  for (size_t i = 0; i < matrices.size(); ++i) products.push_back(to.MatMul(rows[i], matrices[i]));
+  const Tensor last = to.SliceAxis(sizes, 0, to.Of(*groups), to.Of(*groups + 1));
+  const Tensor rest = to.Concat({to.ConstantInts({1}), last, to.Number1(weight.size(-1))}, {.axis = 0});
+  products.push_back(to.Expand(to.NumberOf(0.0, input.dtype()), rest));
+  return to.SqueezeAt(to.Concat(products, {.axis = 1}), {0});
+}
+
+Tensor GroupedMm(Lowering& to, Tensor self, Tensor mat2, std::optional<Tensor> offs, std::optional<Tensor> bias,
+                 std::optional<DType> out_dtype) {
+  if (offs.has_value() != (self.rank() == 2)) return to.Unsupported(kGroupedForm);
+  Tensor product = offs ? GroupedMmFallback(to, self, mat2, *offs) : to.MatMul(self, mat2);
+  if (bias) product = to.Add(product, *bias);
+  return to.CastTo(product, out_dtype.value_or(self.dtype()));
+}
+
+constexpr OpRow kRows[] = {
+    Op<Cdist>("aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor"),
+    Op<EuclideanDist>("aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor"),
+    Op<GroupedMm>("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? "
+                  "out_dtype=None) -> Tensor",
+                  &kGroupedForm),
+    Op<Pdist>("aten::_pdist_forward(Tensor self, float p=2.) -> Tensor"),
+    Op<Addbmm>("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
+    Op<Addmm>("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
+    Op<Baddbmm>("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
+    Op<Addr>("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
+    Op<Baddbmm>("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
+    Op<Bilinear>("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor"),
+    Op<Matmul>("aten::bmm(Tensor self, Tensor mat2) -> Tensor"),
+    Op<Cdist>("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor"),
+    Op<MultiDot>("aten::chain_matmul(Tensor[] matrices) -> Tensor"),
+    Op<Cross>("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor"),
+    Op<Matmul>("aten::dot(Tensor self, Tensor tensor) -> Tensor"),
+    Op<Einsum>("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor"),
+    Op<Outer>("aten::ger(Tensor self, Tensor vec2) -> Tensor"),
+    Op<Inner>("aten::inner(Tensor self, Tensor other) -> Tensor"),
+    Op<Kron>("aten::kron(Tensor self, Tensor other) -> Tensor"),
+    Op<LinalgCross>("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"),
+    Op<Matmul>("aten::linalg_matmul(Tensor self, Tensor other) -> Tensor"),
+    Op<MatrixPower>("aten::linalg_matrix_power(Tensor self, int n) -> Tensor", &kInverse),
+    Op<MultiDot>("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor"),
+    Op<Vecdot>("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor"),
+    Op<Linear>("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"),
+    Op<Matmul>("aten::matmul(Tensor self, Tensor other) -> Tensor"),
+    Op<MatrixPower>("aten::matrix_power(Tensor self, int n) -> Tensor", &kInverse),
+    Op<Matmul>("aten::mm(Tensor self, Tensor mat2) -> Tensor"),
+    Op<Matmul>("aten::mv(Tensor self, Tensor vec) -> Tensor"),
+    Op<Outer>("aten::outer(Tensor self, Tensor vec2) -> Tensor"),
+    Op<Pdist>("aten::pdist(Tensor self, float p=2.) -> Tensor"),
+    Op<Tensordot>("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+                  &kManyAxes),
+    Op<Matmul>("aten::vdot(Tensor self, Tensor other) -> Tensor"),
+    Op<GroupedMmFallback>("transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor",
+                          &kGroupedForm),
+};
+
+}  // namespace
+
+std::span<const OpRow> LinearAlgebra() { return kRows; }
+
+}  // namespace flambeau::lower

@@ -1,0 +1,288 @@
+// Loss functions.
+#include <cmath>
+#include <limits>
+
+#include "lower/op.h"
+#include "lower/ops/activation.h"
+#include "lower/ops/arithmetic.h"
+#include "lower/ops/elementwise.h"
+#include "lower/ops/families.h"
+#include "lower/ops/reduction.h"
+
+namespace flambeau::lower {
+namespace {
+
+enum Reduction : int64_t { kNoReduction, kMeanReduction, kSumReduction };
+
+Tensor Reduced(Lowering& to, Tensor loss, int64_t reduction) {
+  if (reduction == kNoReduction) return loss;
+  return reduction == kMeanReduction ? Mean(to, loss, std::nullopt, false, std::nullopt)
+                                     : Sum(to, loss, std::nullopt, false, std::nullopt);
+}
+
+Tensor Number(Lowering& to, const Tensor& like, double value) { return to.NumberOf(value, like.dtype()); }
+
+Tensor Difference(Lowering& to, Tensor self, Tensor target) {
+  const auto [dtype, a, b] = Promoted(to, self, target);
+  return to.Sub(a, b);
+}
+
+// --- distances -------------------------------------------------------------------
+
+Tensor MseLoss(Lowering& to, Tensor self, Tensor target, int64_t reduction) {
+  const Tensor difference = Difference(to, self, target);
+  return Reduced(to, to.Mul(difference, difference), reduction);
+}
+
+Tensor L1Loss(Lowering& to, Tensor self, Tensor target, int64_t reduction) {
+  return Reduced(to, to.Abs(Difference(to, self, target)), reduction);
+}
+
+// Squares near zero, straight lines beyond.
+Tensor SmoothL1Loss(Lowering& to, Tensor self, Tensor target, int64_t reduction, double beta) {
+  const Tensor z = to.Abs(Difference(to, self, target));
+  if (beta == 0) return Reduced(to, z, reduction);
+  const Tensor square = to.Mul(to.Mul(z, z), Number(to, z, 0.5 / beta));
+  const Tensor line = to.Sub(z, Number(to, z, 0.5 * beta));
+  return Reduced(to, to.Where(to.Less(z, Number(to, z, beta)), square, line), reduction);
+}
+
+Tensor HuberLoss(Lowering& to, Tensor self, Tensor target, int64_t reduction, double delta) {
+  const Tensor z = to.Abs(Difference(to, self, target));
+  const Tensor square = to.Mul(to.Mul(z, z), Number(to, z, 0.5));
+  const Tensor line = to.Mul(to.Sub(z, Number(to, z, 0.5 * delta)), Number(to, z, delta));
+  return Reduced(to, to.Where(to.LessOrEqual(z, Number(to, z, delta)), square, line), reduction);
+}
+
+// --- probabilities ----------------------------------------------------------------
+
+Tensor BinaryCrossEntropy(Lowering& to, Tensor self, Tensor target, std::optional<Tensor> weight, int64_t reduction) {
+  // The logarithms are cut at -100, so that the loss of certainties is finite.
+  const Tensor one = Number(to, self, 1), least = Number(to, self, -100);
+  const Tensor log = to.Max({to.Log(self), least}), log_of_rest = to.Max({to.Log(to.Sub(one, self)), least});
+  Tensor loss = to.Sub(to.Mul(to.Sub(target, one), log_of_rest), to.Mul(target, log));
+  if (weight) loss = to.Mul(loss, *weight);
+  return Reduced(to, loss, reduction);
+}
+
+// (1 - y)·x + (1 + (w - 1)·y)·softplus(-x), for w the weight of positives.
+Tensor BinaryCrossEntropyWithLogits(Lowering& to, Tensor self, Tensor target, std::optional<Tensor> weight,
+                                    std::optional<Tensor> pos_weight, int64_t reduction) {
+  const auto [dtype, x, y] = PromotedToFloat(to, self, target);
+  const Tensor one = Number(to, x, 1);
+  Tensor log_sigmoid = LogSigmoid(to, x);
+  if (pos_weight) log_sigmoid = to.Mul(log_sigmoid, to.Add(to.Mul(to.Sub(*pos_weight, one), y), one));
+  Tensor loss = to.Sub(to.Mul(to.Sub(one, y), x), log_sigmoid);
+  if (weight) loss = to.Mul(loss, *weight);
+  return Reduced(to, loss, reduction);
+}
+
+// t·log t, 0 at 0.
+Tensor XLogX(Lowering& to, Tensor t) {
+  return to.Where(to.Equal(t, Number(to, t, 0)), Number(to, t, 0), to.Mul(t, to.Log(t)));
+}
+
+Tensor KlDiv(Lowering& to, Tensor self, Tensor target, int64_t reduction, bool log_target) {
+  if (log_target) return Reduced(to, to.Mul(to.Exp(target), to.Sub(target, self)), reduction);
+  return Reduced(to, to.Sub(XLogX(to, target), to.Mul(target, self)), reduction);
+}
+
+Tensor PoissonNllLoss(Lowering& to, Tensor input, Tensor target, bool log_input, bool full, double eps,
+                      int64_t reduction) {
+  const auto [dtype, x, t] = PromotedToFloat(to, input, target);
+  const Tensor rate = log_input ? to.Exp(x) : x;
+  const Tensor log_rate = log_input ? x : to.Log(to.Add(x, Number(to, x, eps)));
+  Tensor loss = to.Sub(rate, to.Mul(t, log_rate));
+  if (full) {
+    // Stirling's approximation of log t!, for t above 1.
+    const Tensor half_log = to.Mul(to.Log(to.Mul(t, Number(to, t, 2 * M_PI))), Number(to, t, 0.5));
+    const Tensor stirling = to.Add(to.Sub(to.Mul(t, to.Log(t)), t), half_log);
+    loss = to.Add(loss, to.Where(to.LessOrEqual(t, Number(to, t, 1)), Number(to, t, 0), stirling));
+  }
+  return Reduced(to, loss, reduction);
+}
+
+// --- classes ------------------------------------------------------------------------
+
+struct NllTerms {
+  Tensor loss;    // one an element of the target
+  Tensor weight;  // the weight that each counts with
+};
+
+// Classes are on axis 1, or the only one. `ignored` targets have weight 0.
+NllTerms NllOf(Lowering& to, Tensor scores, Tensor target, std::optional<Tensor> weight, int64_t ignore_index) {
+  const int64_t axis = scores.rank() == 1 ? 0 : 1;
+  const Tensor ignored = to.Equal(target, to.NumberOf(ignore_index, target.dtype()));
+  const Tensor known = to.Where(ignored, to.NumberOf(0, target.dtype()), target);
+  Tensor picked = to.GatherElements(scores, to.UnsqueezeAt(known, {axis}), {.axis = axis});
+  picked = to.SqueezeAt(picked, {axis});
+  const Tensor zero = Number(to, scores, 0);
+  const Tensor each = weight ? to.Gather(*weight, known) : Number(to, scores, 1);
+  const Tensor counted = to.Where(ignored, zero, each);
+  // Not a product with 0: an ignored score may be infinite.
+  const Tensor loss = to.Where(ignored, zero, to.Neg(weight ? to.Mul(picked, each) : picked));
+  return {loss, counted};
+}
+
+Tensor Total(Lowering& to, Tensor x) { return Sum(to, x, std::nullopt, false, std::nullopt); }
+
+Tensor NllLoss(Lowering& to, Tensor self, Tensor target, std::optional<Tensor> weight, int64_t reduction,
+               Const<Dim> ignore_index) {
+  const auto [loss, counted] = NllOf(to, self, target, weight, ignore_index);
+  if (reduction == kNoReduction) return loss;
+  return reduction == kSumReduction ? Total(to, loss) : to.Div(Total(to, loss), Total(to, counted));
+}
+
+std::tuple<Tensor, Tensor> NllLossForward(Lowering& to, Tensor self, Tensor target, std::optional<Tensor> weight,
+                                          int64_t reduction, Const<Dim> ignore_index) {
+  const auto [loss, counted] = NllOf(to, self, target, weight, ignore_index);
+  if (reduction == kNoReduction) return {loss, Number(to, self, 0)};
+  const Tensor total = Total(to, loss), weights = Total(to, counted);
+  return {reduction == kSumReduction ? total : to.Div(total, weights), weights};
+}
+
+// A weight of each class, ready to broadcast over the scores.
+Tensor AlongClasses(Lowering& to, Tensor weight, const Tensor& scores) {
+  Ints trailing;
+  for (int64_t axis = 2; axis < scores.rank(); ++axis) trailing.push_back(axis - 1);
+  return to.UnsqueezeAt(weight, trailing);
+}
+
+// Targets are the classes' probabilities.
+Tensor SoftCrossEntropy(Lowering& to, Tensor log_scores, Tensor target, std::optional<Tensor> weight, int64_t reduction,
+                        double smoothing) {
+  const int64_t axis = log_scores.rank() == 1 ? 0 : 1;
+  const Dim classes = log_scores.size(axis);
+  if (smoothing > 0) {
+    const Tensor share = to.Div(Number(to, target, smoothing), to.CastTo(to.Number(classes), target.dtype()));
+    target = to.Add(to.Mul(target, Number(to, target, 1 - smoothing)), share);
+  }
+  Tensor product = to.Mul(log_scores, target);
+  if (weight) product = to.Mul(product, AlongClasses(to, *weight, log_scores));
+  if (reduction == kNoReduction) return to.Neg(Sum(to, product, Ints{axis}, false, std::nullopt));
+  const Tensor total = to.Neg(Total(to, product));
+  if (reduction == kSumReduction) return total;
+  Ints others;
+  for (int64_t i = 0; i < log_scores.rank(); ++i)
+    if (i != axis) others.push_back(i);
+  return to.Div(total, to.CastTo(to.Number(ReducedCount(to, log_scores, others)), total.dtype()));
+}
+
+Tensor CrossEntropyLoss(Lowering& to, Tensor self, Tensor target, std::optional<Tensor> weight, int64_t reduction,
+                        Const<Dim> ignore_index, double label_smoothing) {
+  const int64_t axis = self.rank() == 1 ? 0 : 1;
+  const Tensor log_scores = LogSoftmax(to, self, axis, std::nullopt);
+  if (target.is_floating()) return SoftCrossEntropy(to, log_scores, target, weight, reduction, label_smoothing);
+  const auto [loss, counted] = NllOf(to, log_scores, target, weight, ignore_index);
+  auto reduced = [&](Tensor x) {
+    if (reduction == kNoReduction) return x;
+    return reduction == kSumReduction ? Total(to, x) : to.Div(Total(to, x), Total(to, counted));
+  };
+  if (label_smoothing == 0) return reduced(loss);
+  // A part of each target is spread evenly over the classes.
+  const Tensor weighted = weight ? to.Mul(log_scores, AlongClasses(to, *weight, log_scores)) : log_scores;
+  const Tensor ignored = to.Equal(target, to.NumberOf(ignore_index.value, target.dtype()));
+  const Tensor spread =
+      to.Where(ignored, Number(to, self, 0), to.Neg(Sum(to, weighted, Ints{axis}, false, std::nullopt)));
+  const Tensor share = to.Div(Number(to, self, label_smoothing), to.CastTo(to.Number(self.size(axis)), self.dtype()));
+  return to.Add(to.Mul(reduced(loss), Number(to, self, 1 - label_smoothing)), to.Mul(reduced(spread), share));
+}
+
+// --- margins --------------------------------------------------------------------------
+
+Tensor SoftMarginLoss(Lowering& to, Tensor self, Tensor target, int64_t reduction) {
+  return Reduced(to, to.Softplus(to.Neg(to.Mul(self, target))), reduction);
+}
+
+Tensor HingeEmbeddingLoss(Lowering& to, Tensor self, Tensor target, double margin, int64_t reduction) {
+  const Tensor zero = Number(to, self, 0);
+  const Tensor apart = to.Relu(to.Sub(Number(to, self, margin), self));
+  const Tensor is_one = to.Equal(target, to.NumberOf(1, target.dtype()));
+  const Tensor is_minus_one = to.Equal(target, to.NumberOf(-1, target.dtype()));
+  return Reduced(to, to.Add(to.Where(is_minus_one, apart, zero), to.Where(is_one, self, zero)), reduction);
+}
+
+Tensor MarginRankingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor target, double margin, int64_t reduction) {
+  const Tensor ranked = to.Mul(to.Neg(target), to.Sub(input1, input2));
+  return Reduced(to, to.Relu(margin == 0 ? ranked : to.Add(ranked, Number(to, ranked, margin))), reduction);
+}
+
+// Each norm is at least eps on its own.
+Tensor CosineSimilarity(Lowering& to, Tensor x1, Tensor x2, int64_t dim, double eps) {
+  const auto [dtype, a, b] = PromotedToFloat(to, x1, x2);
+  const int64_t axis = std::max(a.rank(), b.rank()) > 0 && dim >= 0 ? dim - std::max(a.rank(), b.rank()) : dim;
+  auto sum = [&](Tensor product) { return Sum(to, product, Ints{axis}, false, std::nullopt); };
+  auto norm = [&](Tensor x) { return to.Max({to.Sqrt(sum(to.Mul(x, x))), Number(to, x, eps)}); };
+  return to.Div(sum(to.Mul(a, b)), to.Mul(norm(a), norm(b)));
+}
+
+Tensor CosineEmbeddingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor target, double margin,
+                           int64_t reduction) {
+  auto sum = [&](Tensor product) { return Sum(to, product, Ints{-1}, false, std::nullopt); };
+  auto square = [&](Tensor x) { return to.Add(sum(to.Mul(x, x)), Number(to, x, 1e-12)); };
+  const Tensor cosine = to.Div(sum(to.Mul(input1, input2)), to.Sqrt(to.Mul(square(input1), square(input2))));
+  const Tensor zero = Number(to, cosine, 0);
+  const Tensor is_one = to.Equal(target, to.NumberOf(1, target.dtype()));
+  const Tensor is_minus_one = to.Equal(target, to.NumberOf(-1, target.dtype()));
+  const Tensor near = to.Where(is_one, to.Sub(Number(to, cosine, 1), cosine), zero);
+  const Tensor far = to.Where(is_minus_one, to.Relu(to.Sub(cosine, Number(to, cosine, margin))), zero);
+  return Reduced(to, to.Add(near, far), reduction);
+}
+
+Tensor PairwiseDistance(Lowering& to, Tensor x1, Tensor x2, double p, double eps, bool keepdim) {
+  const Tensor difference = Difference(to, x1, x2);
+  return VectorNorm(to, to.Add(difference, Number(to, difference, eps)), {Scalar(p)}, Ints{-1}, keepdim, std::nullopt);
+}
+
+Tensor TripletMarginLoss(Lowering& to, Tensor anchor, Tensor positive, Tensor negative, double margin, double p,
+                         double eps, bool swap, int64_t reduction) {
+  auto distance = [&](Tensor a, Tensor b) { return PairwiseDistance(to, a, b, p, eps, false); };
+  const Tensor near = distance(anchor, positive);
+  Tensor far = distance(anchor, negative);
+  if (swap) far = to.Min({far, distance(positive, negative)});
+  return Reduced(to, to.Relu(to.Add(to.Sub(near, far), Number(to, near, margin))), reduction);
+}
+
+constexpr OpRow kRows[] = {
+    Op<BinaryCrossEntropy>(
+        "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor"),
+    Op<BinaryCrossEntropyWithLogits>("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? "
+                                     "weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor"),
+    Op<CosineEmbeddingLoss>("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., "
+                            "int reduction=1) -> Tensor"),
+    Op<CosineSimilarity>("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor"),
+    Op<CrossEntropyLoss>("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
+                         "SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor"),
+    Op<HingeEmbeddingLoss>(
+        "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor"),
+    Op<HuberLoss>("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor"),
+    Op<KlDiv>("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor"),
+    Op<L1Loss>("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"),
+    Op<MarginRankingLoss>("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int "
+                          "reduction=1) -> Tensor"),
+    Op<MseLoss>("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"),
+    Op<NllLoss>("aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
+                "ignore_index=-100) -> Tensor"),
+    Op<NllLoss>("aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
+                "ignore_index=-100) -> Tensor"),
+    Op<NllLossForward>("aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
+                       "ignore_index) -> (Tensor output, Tensor total_weight)"),
+    Op<NllLossForward>("aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
+                       "ignore_index) -> (Tensor output, Tensor total_weight)"),
+    Op<NllLoss>("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
+                "ignore_index=-100) -> Tensor"),
+    Op<PairwiseDistance>("aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, "
+                         "bool keepdim=False) -> Tensor"),
+    Op<PoissonNllLoss>("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int "
+                       "reduction) -> Tensor"),
+    Op<SmoothL1Loss>("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor"),
+    Op<SoftMarginLoss>("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"),
+    Op<TripletMarginLoss>("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., "
+                          "float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Loss() { return kRows; }
+
+}  // namespace flambeau::lower

@@ -1,0 +1,320 @@
+// Normalisations: over batches, layers, groups and instances.
+#include <algorithm>
+#include <limits>
+
+#include "lower/ops/families.h"
+#include "lower/ops/reduction.h"
+
+namespace flambeau::lower {
+namespace {
+
+using OptionalTensor = std::optional<Tensor>;
+
+// Statistics of 16-bit floats are computed in float32, as PyTorch does.
+DType StatisticsDtype(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBfloat16 ? DType::kFloat32 : dtype;
+}
+
+struct Statistics {
+  Tensor centered, mean, variance, rstd;  // in the dtype of statistics; axes are kept as 1
+};
+
+Statistics StatisticsOf(Lowering& to, Tensor input, const Ints& axes, double eps) {
+  const Tensor x = to.CastTo(input, StatisticsDtype(input.dtype()));
+  const Tensor mean = to.ReduceMean(x, to.ConstantInts(axes));
+  const Tensor centered = to.Sub(x, mean);
+  const Tensor variance = to.ReduceMean(to.Mul(centered, centered), to.ConstantInts(axes));
+  const Tensor deviation = to.Sqrt(to.Add(variance, to.NumberOf(eps, x.dtype())));
+  return {centered, mean, variance, to.Reciprocal(deviation)};
+}
+
+Ints AllBut(int64_t rank, int64_t axis) {
+  Ints axes;
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != axis) axes.push_back(i);
+  return axes;
+}
+
+Ints Trailing(int64_t rank, size_t count) {
+  Ints axes;
+  for (int64_t i = rank - static_cast<int64_t>(count); i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+// A tensor of one element a channel, for broadcasting against (batch, channels, …).
+Tensor OverChannels(Lowering& to, Tensor per_channel, int64_t rank) {
+  Ints axes;
+  for (int64_t i = 1; i < rank - 1; ++i) axes.push_back(i);
+  return to.UnsqueezeAt(per_channel, axes);
+}
+
+// y · weight + bias, each of them optional, in y's dtype.
+Tensor Affine(Lowering& to, Tensor y, OptionalTensor weight, OptionalTensor bias) {
+  if (weight) y = to.Mul(y, to.CastTo(*weight, y.dtype()));
+  if (bias) y = to.Add(y, to.CastTo(*bias, y.dtype()));
+  return y;
+}
+
+// The weight, or ones: ONNX's operators insist on a scale.
+Tensor OrFull(Lowering& to, OptionalTensor tensor, std::span<const Dim> sizes, double value, DType dtype) {
+  if (tensor) return to.CastTo(*tensor, dtype);
+  if (const auto known = to.AsConstants(sizes)) {
+    int64_t count = 1;
+    for (int64_t size : *known) count *= size;
+    constexpr int64_t kInline = 1 << 16;
+    if (count <= kInline)
+      return to.ConstantFloats(std::vector<double>(static_cast<size_t>(count), value), dtype, *known);
+  }
+  return to.Full(sizes, value, dtype);
+}
+
+OptionalTensor Channels(Lowering& to, OptionalTensor tensor, int64_t rank) {
+  return tensor ? OptionalTensor(OverChannels(to, *tensor, rank)) : std::nullopt;
+}
+
+// --- batches ----------------------------------------------------------------------
+
+Tensor BatchNormOfRunning(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, Tensor mean,
+                          Tensor variance, double eps) {
+  const Dim channels[] = {input.size(1)};
+  // ONNX allows weights and statistics of their own dtypes, runtimes rarely
+  // do: wider ones make the whole operator wider.
+  const DType dtype = to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor()), mean, variance});
+  const Tensor y = to.BatchNormalization(to.CastTo(input, dtype), OrFull(to, weight, channels, 1, dtype),
+                                         OrFull(to, bias, channels, 0, dtype), to.CastTo(mean, dtype),
+                                         to.CastTo(variance, dtype), {.epsilon = eps})[0];
+  return to.CastTo(y, input.dtype());
+}
+
+struct BatchNormed {
+  Tensor output, mean, rstd, variance;
+  Dim count;
+};
+
+BatchNormed BatchNormOfBatch(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, double eps) {
+  const Ints axes = AllBut(input.rank(), 1);
+  const Statistics found = StatisticsOf(to, input, axes, eps);
+  const Tensor y = Affine(to, to.Mul(found.centered, found.rstd), Channels(to, weight, input.rank()),
+                          Channels(to, bias, input.rank()));
+  return {to.CastTo(y, input.dtype()), to.SqueezeAt(found.mean, axes), to.SqueezeAt(found.rstd, axes),
+          to.SqueezeAt(found.variance, axes), ReducedCount(to, input, axes)};
+}
+
+using Five = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>;
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+// (output, mean, 1/deviation, new running mean, new running variance)
+Five BatchNormWithUpdate(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
+                         OptionalTensor running_mean, OptionalTensor running_var, bool training, double momentum,
+                         double eps) {
+  if (!to.RequireRank(input, "input")) return {};
+  if (!training && running_mean && running_var) {
+    const Tensor none = to.ConstantFloats({}, input.dtype(), Ints{0});
+    return {BatchNormOfRunning(to, input, weight, bias, *running_mean, *running_var, eps), none, none, *running_mean,
+            *running_var};
+  }
+  const BatchNormed batch = BatchNormOfBatch(to, input, weight, bias, eps);
+  auto update = [&](OptionalTensor running, Tensor now) -> Tensor {
+    if (!running) return {};
+    return to.Add(to.Scale(to.CastTo(now, running->dtype()), momentum), to.Scale(*running, 1 - momentum));
+  };
+  // The running variance is the unbiased one: n / (n - 1) times the batch's.
+  const DType dtype = batch.variance.dtype();
+  const Tensor unbiased = to.Div(to.Mul(batch.variance, to.NumberOf(batch.count, dtype)),
+                                 to.NumberOf(to.Minus(batch.count, to.Of(1)), dtype));
+  return {batch.output, to.CastTo(batch.mean, input.dtype()), to.CastTo(batch.rstd, input.dtype()),
+          update(running_mean, batch.mean), update(running_var, unbiased)};
+}
+
+Three NativeBatchNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
+                      OptionalTensor running_mean, OptionalTensor running_var, bool training, double momentum,
+                      double eps) {
+  const auto [y, mean, rstd, m, v] =
+      BatchNormWithUpdate(to, input, weight, bias, running_mean, running_var, training, momentum, eps);
+  return {y, mean, rstd};
+}
+
+Five NativeBatchNormLegitFunctional(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
+                                    Tensor running_mean, Tensor running_var, bool training, double momentum,
+                                    double eps) {
+  return BatchNormWithUpdate(to, input, weight, bias, running_mean, running_var, training, momentum, eps);
+}
+
+Three NativeBatchNormLegit(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, Tensor running_mean,
+                           Tensor running_var, bool training, double momentum, double eps) {
+  return NativeBatchNorm(to, input, weight, bias, running_mean, running_var, training, momentum, eps);
+}
+
+Three NativeBatchNormLegitNoTraining(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
+                                     Tensor running_mean, Tensor running_var, double momentum, double eps) {
+  return NativeBatchNorm(to, input, weight, bias, running_mean, running_var, false, momentum, eps);
+}
+
+Three NativeBatchNormLegitNoStats(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, bool,
+                                  double momentum, double eps) {
+  return NativeBatchNorm(to, input, weight, bias, std::nullopt, std::nullopt, true, momentum, eps);
+}
+
+Tensor BatchNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, OptionalTensor running_mean,
+                 OptionalTensor running_var, bool training, double momentum, double eps, Unused) {
+  return std::get<0>(NativeBatchNorm(to, input, weight, bias, running_mean, running_var, training, momentum, eps));
+}
+
+// --- layers -----------------------------------------------------------------------
+
+Tensor LayerNorm(Lowering& to, Tensor input, Dims normalized_shape, OptionalTensor weight, OptionalTensor bias,
+                 double eps, Unused) {
+  if (normalized_shape.empty()) return input;
+  // A wider weight makes the operator wider: ONNX has one dtype for both.
+  const DType dtype = to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor())});
+  const Tensor y = to.LayerNormalization(to.CastTo(input, dtype), OrFull(to, weight, normalized_shape, 1, dtype),
+                                         bias ? to.CastTo(*bias, dtype) : Tensor(),
+                                         {.axis = -static_cast<int64_t>(normalized_shape.size()),
+                                          .epsilon = eps,
+                                          .stash_type = Info(StatisticsDtype(dtype)).onnx_code})[0];
+  return to.CastTo(y, input.dtype());
+}
+
+Three NativeLayerNorm(Lowering& to, Tensor input, Dims normalized_shape, OptionalTensor weight, OptionalTensor bias,
+                      double eps) {
+  const Statistics found = StatisticsOf(to, input, Trailing(input.rank(), normalized_shape.size()), eps);
+  // Mixed dtypes keep the statistics of the wider one.
+  const DType dtype = weight ? to.PromotedDtype({input, *weight}) : input.dtype();
+  return {LayerNorm(to, input, normalized_shape, weight, bias, eps, {}), to.CastTo(found.mean, dtype),
+          to.CastTo(found.rstd, dtype)};
+}
+
+double DefaultEps(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64: return std::numeric_limits<double>::epsilon();
+    case DType::kFloat16: return 0x1p-10;
+    case DType::kBfloat16: return 0x1p-7;
+    default: return std::numeric_limits<float>::epsilon();
+  }
+}
+
+// (output, 1/root mean square)
+std::tuple<Tensor, Tensor> FusedRmsNorm(Lowering& to, Tensor input, Ints normalized_shape, OptionalTensor weight,
+                                        std::optional<double> eps) {
+  const Tensor x = to.CastTo(input, StatisticsDtype(input.dtype()));
+  const Tensor mean = to.ReduceMean(to.Mul(x, x), to.ConstantInts(Trailing(x.rank(), normalized_shape.size())));
+  const Tensor rstd =
+      to.Reciprocal(to.Sqrt(to.Add(mean, to.NumberOf(eps.value_or(DefaultEps(input.dtype())), x.dtype()))));
+  return {to.CastTo(Affine(to, to.Mul(x, rstd), weight, std::nullopt), input.dtype()), rstd};
+}
+
+Tensor RmsNorm(Lowering& to, Tensor input, Dims normalized_shape, OptionalTensor weight, std::optional<double> eps) {
+  const DType dtype = weight ? to.PromotedDtype({input, *weight}) : input.dtype();
+  return to.RMSNormalization(to.CastTo(input, dtype), OrFull(to, weight, normalized_shape, 1, dtype),
+                             {.axis = -static_cast<int64_t>(normalized_shape.size()),
+                              .epsilon = eps.value_or(DefaultEps(input.dtype())),
+                              .stash_type = Info(StatisticsDtype(dtype)).onnx_code});
+}
+
+// --- groups and instances ---------------------------------------------------------
+
+Tensor GroupNorm(Lowering& to, Tensor input, int64_t num_groups, OptionalTensor weight, OptionalTensor bias, double eps,
+                 Unused) {
+  if (!to.RequireRank(input, "input")) return to.Poison(input.type());
+  const Dim channels[] = {input.size(1)};
+  const DType dtype = to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor())});
+  const Tensor y = to.GroupNormalization(
+      to.CastTo(input, dtype), OrFull(to, weight, channels, 1, dtype), OrFull(to, bias, channels, 0, dtype),
+      {.num_groups = num_groups, .epsilon = eps, .stash_type = Info(StatisticsDtype(dtype)).onnx_code});
+  return to.CastTo(y, input.dtype());
+}
+
+// N, C and HxW repeat the input's sizes.
+Three NativeGroupNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, Dim n, Dim, Dim,
+                      int64_t group, double eps) {
+  const Tensor grouped = to.ReshapeTo(
+      input, Dims{n, to.Of(group), {to.exprs().FloorDiv(to.Numel(input).expr, to.Times(n, to.Of(group)).expr)}});
+  const Statistics found = StatisticsOf(to, grouped, {2}, eps);
+  auto saved = [&](Tensor tensor) { return to.CastTo(to.SqueezeAt(tensor, {2}), input.dtype()); };
+  return {GroupNorm(to, input, group, weight, bias, eps, {}), saved(found.mean), saved(found.rstd)};
+}
+
+Tensor InstanceNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, OptionalTensor running_mean,
+                    OptionalTensor running_var, bool use_input_stats, double, double eps, Unused) {
+  if (!to.RequireRank(input, "input")) return to.Poison(input.type());
+  if (!use_input_stats && running_mean && running_var)
+    return BatchNormOfRunning(to, input, weight, bias, *running_mean, *running_var, eps);
+  const Dim channels[] = {input.size(1)};
+  const DType dtype = StatisticsDtype(to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor())}));
+  const Tensor y = to.InstanceNormalization(to.CastTo(input, dtype), OrFull(to, weight, channels, 1, dtype),
+                                            OrFull(to, bias, channels, 0, dtype), {.epsilon = eps});
+  return to.CastTo(y, input.dtype());
+}
+
+// --- weights ----------------------------------------------------------------------
+
+// The p-norm over all axes but one; dim = -1 means over all.
+Tensor NormExceptDim(Lowering& to, Tensor v, int64_t pow, int64_t dim) {
+  if (dim == -1) return VectorNorm(to, v, {Scalar(pow)}, std::nullopt, false, std::nullopt);
+  const Ints axes = AllBut(v.rank(), dim);
+  if (axes.empty()) return to.Abs(v);
+  return VectorNorm(to, v, {Scalar(pow)}, axes, true, std::nullopt);
+}
+
+std::tuple<Tensor, Tensor> WeightNormInterface(Lowering& to, Tensor v, Tensor g, int64_t dim) {
+  const Tensor norm = NormExceptDim(to, v, 2, dim);
+  return {to.Mul(v, to.Div(g, norm)), norm};
+}
+
+Tensor WeightNorm(Lowering& to, Tensor v, Tensor g, int64_t dim) {
+  return std::get<0>(WeightNormInterface(to, v, g, dim));
+}
+
+// Slices along `dim` whose norm exceeds maxnorm are scaled down to it.
+Tensor Renorm(Lowering& to, Tensor self, Const<Scalar> p, int64_t dim, Scalar maxnorm) {
+  const Ints axes = AllBut(self.rank(), to.Axis(dim, self));
+  const Tensor x = to.CastTo(self, StatisticsDtype(self.dtype()));
+  const Tensor norm = VectorNorm(to, x, p, axes, true, std::nullopt);
+  const Tensor limit = to.NumberOf(maxnorm, x.dtype());
+  const Tensor factor = to.Div(limit, to.Add(norm, to.NumberOf(1e-7, x.dtype())));
+  const Tensor scale = to.Where(to.Greater(norm, limit), factor, to.NumberOf(1.0, x.dtype()));
+  return to.CastTo(to.Mul(x, scale), self.dtype());
+}
+
+constexpr OpRow kRows[] = {
+    Op<FusedRmsNorm>(
+        "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)"),
+    Op<NativeBatchNormLegit>(
+        "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
+        "Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"),
+    Op<NativeBatchNormLegitNoStats>("aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? "
+                                    "bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"),
+    Op<NativeBatchNormLegitFunctional>(
+        "aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+        "Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor "
+        "running_mean_out, Tensor running_var_out)"),
+    Op<NativeBatchNormLegitNoTraining>(
+        "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+        "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)"),
+    Op<WeightNorm>("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor"),
+    Op<WeightNormInterface>("aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)"),
+    Op<BatchNorm>("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+                  "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor"),
+    Op<GroupNorm>("aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
+                  "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor"),
+    Op<InstanceNorm>("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+                     "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor"),
+    Op<LayerNorm>("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, "
+                  "float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor"),
+    Op<NativeBatchNorm>("aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+                        "Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"),
+    Op<NativeGroupNorm>("aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
+                        "SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)"),
+    Op<NativeLayerNorm>("aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
+                        "bias, float eps) -> (Tensor, Tensor, Tensor)"),
+    Op<NormExceptDim>("aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor"),
+    Op<Renorm>("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor"),
+    Op<RmsNorm>(
+        "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Normalization() { return kRows; }
+
+}  // namespace flambeau::lower

@@ -1,0 +1,177 @@
+// Windows of an image taken apart and put together again.
+#include <algorithm>
+
+#include "lower/ops/families.h"
+#include "lower/ops/pooling.h"
+#include "lower/ops/spatial.h"
+
+namespace flambeau::lower {
+namespace {
+
+Tensor Range(Lowering& to, Dim size, int64_t step) {
+  if (const auto known = to.AsConstant(size)) {
+    Ints values;
+    for (int64_t i = 0; i < *known; ++i) values.push_back(i * step);
+    return to.ConstantInts(values);
+  }
+  const Tensor range = to.Range(to.ConstantInt(0), to.Number(size), to.ConstantInt(1));
+  return step == 1 ? range : to.Mul(range, to.ConstantInt(step));
+}
+
+// (batch, channels, height, width) to (batch, channels · window, windows).
+Tensor Im2col(Lowering& to, Tensor self, Ints kernel_size, Ints dilation, Ints padding, Ints stride) {
+  const Ints kernel = PerAxis(kernel_size, 2), gaps = PerAxis(dilation, 2), border = PerAxis(padding, 2),
+             steps = PerAxis(stride, 2);
+  const Batched batched(to, self, 2);
+  Tensor x = batched.tensor();
+  Dims sizes{x.size(0), to.Times(x.size(1), to.Of(kernel[0] * kernel[1])), to.Of(1)};
+  const Dims image{x.size(2), x.size(3)};
+  if (border[0] != 0 || border[1] != 0)
+    x = to.Pad(x, to.ConstantInts({0, 0, border[0], border[1], 0, 0, border[0], border[1]}));
+  // An axis becomes (window, windows), first the rows, then the columns.
+  for (size_t i = 0; i < 2; ++i) {
+    const Dim windows = PooledSize(to, image[i], gaps[i] * (kernel[i] - 1) + 1, steps[i], border[i], false);
+    const Tensor at = to.Add(to.UnsqueezeAt(Range(to, to.Of(kernel[i]), gaps[i]), {1}), Range(to, windows, steps[i]));
+    x = to.Gather(x, at, {.axis = i == 0 ? 2 : 4});
+    sizes[2] = to.Times(sizes[2], windows);
+  }
+  return batched.Undo(to.ReshapeTo(to.Transpose(x, {.perm = {0, 1, 2, 4, 3, 5}}), sizes));
+}
+
+// Sums what overlaps.
+Tensor Col2im(Lowering& to, Tensor self, Dims output_size, Ints kernel_size, Ints dilation, Ints padding, Ints stride) {
+  const Batched batched(to, self, 1);
+  if (output_size.size() == 1) output_size.push_back(output_size[0]);
+  return batched.Undo(to.Col2Im(
+      batched.tensor(), to.Shape1(output_size), to.ConstantInts(PerAxis(kernel_size, 2)),
+      {.dilations = PerAxis(dilation, 2), .pads = BothSides(PerAxis(padding, 2)), .strides = PerAxis(stride, 2)}));
+}
+
+// The inverse of a max pool: values at their indices, zeros elsewhere.
+Tensor Unpool(Lowering& to, Tensor self, Tensor indices, const Dims& output_size) {
+  const auto spatial = static_cast<int64_t>(output_size.size());
+  Dims kept = self.sizes();
+  kept.resize(kept.size() - output_size.size());
+  auto flat = [&](Dim elements) {
+    Dims sizes = kept;
+    sizes.push_back(elements);
+    return sizes;
+  };
+  Dim windows = to.Of(1);
+  for (int64_t axis = 1; axis <= spatial; ++axis) windows = to.Times(windows, self.size(-axis));
+  const Tensor zeros = to.Full(flat(to.Product(output_size)), 0.0, self.dtype());
+  const Tensor y = to.ScatterElements(zeros, to.ReshapeTo(indices, flat(windows)), to.ReshapeTo(self, flat(windows)),
+                                      {.axis = static_cast<int64_t>(kept.size())});
+  Dims sizes = kept;
+  sizes.insert(sizes.end(), output_size.begin(), output_size.end());
+  return to.ReshapeTo(y, sizes);
+}
+
+Tensor MaxUnpool2d(Lowering& to, Tensor self, Tensor indices, Dims output_size) {
+  return Unpool(to, self, indices, output_size);
+}
+
+Tensor MaxUnpool3d(Lowering& to, Tensor self, Tensor indices, Dims output_size, Ints, Ints) {
+  return Unpool(to, self, indices, output_size);
+}
+
+// --- adaptive max pools -----------------------------------------------------------
+
+constexpr Restriction kDynamicBins = {"bins of a dynamic size", "F.adaptive_max_pool2d(x_of_dynamic_size, 3)"};
+
+// The elements of each bin along an axis, (bins, longest bin): shorter bins
+// repeat their last element, which changes no maximum.
+struct Bins {
+  int64_t count, longest;
+  Ints elements;
+};
+
+Bins BinsOf(int64_t size, int64_t count) {
+  Bins bins{count, 0, {}};
+  auto begin = [&](int64_t i) { return i * size / count; };
+  auto end = [&](int64_t i) { return ((i + 1) * size + count - 1) / count; };
+  for (int64_t i = 0; i < count; ++i) bins.longest = std::max(bins.longest, end(i) - begin(i));
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t k = 0; k < bins.longest; ++k) bins.elements.push_back(std::min(begin(i) + k, end(i) - 1));
+  return bins;
+}
+
+// Positions within a channel of the elements of all bins, (bins · elements of a bin).
+Ints Positions(const std::vector<Bins>& axes, const Ints& sizes) {
+  Ints positions{0};
+  int64_t bin_count = 1, element_count = 1;
+  for (size_t axis = 0; axis < axes.size(); ++axis) {
+    const Bins& one = axes[axis];
+    Ints next(static_cast<size_t>(bin_count * one.count * element_count * one.longest));
+    for (int64_t b = 0; b < bin_count; ++b)
+      for (int64_t i = 0; i < one.count; ++i)
+        for (int64_t e = 0; e < element_count; ++e)
+          for (int64_t k = 0; k < one.longest; ++k)
+            next[static_cast<size_t>(((b * one.count + i) * element_count + e) * one.longest + k)] =
+                positions[static_cast<size_t>(b * element_count + e)] * sizes[axis] +
+                one.elements[static_cast<size_t>(i * one.longest + k)];
+    positions = std::move(next);
+    bin_count *= one.count;
+    element_count *= one.longest;
+  }
+  return positions;
+}
+
+// (values, indices): one Gather brings the elements of each bin together.
+template <int64_t kSpatial>
+std::tuple<Tensor, Tensor> AdaptiveMaxPool(Lowering& to, Tensor self, Ints output_size) {
+  const Ints bins = PerAxis(output_size, kSpatial);
+  const int64_t first = self.rank() - kSpatial;
+  Dims flat, result = self.sizes();
+  for (int64_t axis = 0; axis < first; ++axis) flat.push_back(self.size(axis));
+  Dim plane = to.Of(1);
+  for (int64_t axis = first; axis < self.rank(); ++axis) plane = to.Times(plane, self.size(axis));
+  flat.push_back(plane);
+  for (int64_t i = 0; i < kSpatial; ++i) result[static_cast<size_t>(first + i)] = to.Of(bins[static_cast<size_t>(i)]);
+  const Tensor elements = to.ReshapeTo(self, flat);
+  if (bins == Ints(kSpatial, 1)) {
+    const Tensor values = to.ReduceMax(elements, to.ConstantInts({first}));
+    return {to.ReshapeTo(values, result), to.ReshapeTo(to.ArgMax(elements, {.axis = first}), result)};
+  }
+  Ints sizes;
+  std::vector<Bins> axes;
+  int64_t count = 1, longest = 1;
+  for (int64_t i = 0; i < kSpatial; ++i) {
+    const auto size = to.AsConstant(self.size(first + i));
+    if (!size) return to.Unsupported(kDynamicBins);
+    sizes.push_back(*size);
+    axes.push_back(BinsOf(*size, bins[static_cast<size_t>(i)]));
+    count *= axes.back().count;
+    longest *= axes.back().longest;
+  }
+  const Ints positions = Positions(axes, sizes);
+  const Tensor table = to.ConstantInts(positions);
+  const Tensor binned = to.Gather(elements, to.ReshapeTo(table, Ints{count, longest}), {.axis = first});
+  const Tensor values = to.ReduceMax(binned, to.ConstantInts({first + 1}), {.keepdims = 0});
+  Ints starts;
+  for (int64_t i = 0; i < count; ++i) starts.push_back(i * longest);
+  const Tensor at = to.Add(to.ArgMax(binned, {.axis = first + 1, .keepdims = 0}), to.ConstantInts(starts));
+  return {to.ReshapeTo(values, result), to.ReshapeTo(to.Gather(table, at), result)};
+}
+
+constexpr OpRow kRows[] = {
+    Op<AdaptiveMaxPool<1>>("aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
+                           &kDynamicBins),
+    Op<AdaptiveMaxPool<2>>("aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
+                           &kDynamicBins),
+    Op<AdaptiveMaxPool<3>>("aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
+                           &kDynamicBins),
+    Op<Col2im>("aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, "
+               "int[2] stride) -> Tensor"),
+    Op<Im2col>(
+        "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor"),
+    Op<MaxUnpool2d>("aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor"),
+    Op<MaxUnpool3d>("aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] "
+                    "padding) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Patches() { return kRows; }
+
+}  // namespace flambeau::lower

@@ -1,0 +1,186 @@
+// Pools over windows of one size.
+#include "lower/ops/pooling.h"
+
+#include <algorithm>
+
+#include "lower/ops/families.h"
+#include "lower/ops/spatial.h"
+
+namespace flambeau::lower {
+
+Dim PooledSize(Lowering& to, Dim size, int64_t window, int64_t stride, int64_t padding, bool ceil_mode) {
+  auto& exprs = to.exprs();
+  auto constant = [&](int64_t value) { return exprs.Constant(value); };
+  const Expr padded = exprs.Add(size.expr, constant(2 * padding - window + (ceil_mode ? stride - 1 : 0)));
+  const Expr count = exprs.Add(exprs.FloorDiv(padded, constant(stride)), constant(1));
+  if (!ceil_mode) return {count};
+  // The last window starts inside the input or its left padding.
+  return {exprs.Min(count, exprs.CeilDiv(exprs.Add(size.expr, constant(padding)), constant(stride)))};
+}
+
+namespace {
+
+struct Window {
+  Ints kernel, stride, padding, dilation;
+};
+
+Window WindowOf(int64_t spatial, const Ints& kernel, const Ints& stride, const Ints& padding, const Ints& dilation) {
+  const Ints all = PerAxis(kernel, spatial);
+  return {all, stride.empty() ? all : PerAxis(stride, spatial), PerAxis(padding, spatial), PerAxis(dilation, spatial)};
+}
+
+// The attributes that make ONNX's pool see PyTorch's windows. Where sizes are
+// known, ceil_mode becomes padding at the ends: versions of ONNX disagree on
+// whether a window may start in the padding.
+struct Geometry {
+  Ints pads;
+  bool ceil_mode;
+};
+
+int64_t Extent(const Window& window, size_t i) { return window.dilation[i] * (window.kernel[i] - 1) + 1; }
+
+Geometry GeometryOf(Lowering& to, const Tensor& x, const Window& window, bool ceil_mode) {
+  const size_t spatial = window.kernel.size();
+  Geometry geometry{BothSides(window.padding), false};
+  for (size_t i = 0; i < spatial && ceil_mode; ++i) {
+    const auto size = to.AsConstant(x.size(static_cast<int64_t>(i) - static_cast<int64_t>(spatial)));
+    if (!size) return {BothSides(window.padding), true};
+    const Dim count = PooledSize(to, to.Of(*size), Extent(window, i), window.stride[i], window.padding[i], true);
+    const int64_t covered = (*to.AsConstant(count) - 1) * window.stride[i] + Extent(window, i);
+    geometry.pads[spatial + i] = std::max<int64_t>(covered - *size - window.padding[i], 0);
+  }
+  return geometry;
+}
+
+// --- max -------------------------------------------------------------------------
+
+// (values, indices): PyTorch's indices count within a channel, ONNX's within
+// the whole tensor.
+std::tuple<Tensor, Tensor> MaxPoolOf(Lowering& to, Tensor self, const Window& window, bool ceil_mode,
+                                     bool with_indices) {
+  const auto spatial = static_cast<int64_t>(window.kernel.size());
+  const Batched batched(to, self, spatial);
+  const Geometry geometry = GeometryOf(to, self, window, ceil_mode);
+  const auto [values, indices] = to.MaxPool(batched.tensor(),
+                                            {.kernel_shape = window.kernel,
+                                             .ceil_mode = geometry.ceil_mode,
+                                             .dilations = window.dilation,
+                                             .pads = geometry.pads,
+                                             .strides = window.stride},
+                                            with_indices ? 2 : 1);
+  if (!with_indices) return {batched.Undo(values), Tensor()};
+  Dim plane = to.Of(1);
+  for (int64_t axis = 1; axis <= spatial; ++axis) plane = to.Times(plane, self.size(-axis));
+  return {batched.Undo(values), batched.Undo(to.Mod(indices, to.Number(plane)))};
+}
+
+template <int64_t kSpatial>
+Tensor MaxPoolNd(Lowering& to, Tensor self, Ints kernel_size, Ints stride, Ints padding, Ints dilation,
+                 bool ceil_mode) {
+  return std::get<0>(MaxPoolOf(to, self, WindowOf(kSpatial, kernel_size, stride, padding, dilation), ceil_mode, false));
+}
+
+template <int64_t kSpatial>
+std::tuple<Tensor, Tensor> MaxPoolNdWithIndices(Lowering& to, Tensor self, Ints kernel_size, Ints stride, Ints padding,
+                                                Ints dilation, bool ceil_mode) {
+  return MaxPoolOf(to, self, WindowOf(kSpatial, kernel_size, stride, padding, dilation), ceil_mode, true);
+}
+
+// --- average ---------------------------------------------------------------------
+
+// Zeros around the spatial axes, so that windows of ceil_mode lie within.
+Tensor PadForWindows(Lowering& to, Tensor x, const Window& window, bool ceil_mode) {
+  Dims begins(static_cast<size_t>(x.rank()), to.Of(0)), ends = begins;
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    const auto axis = static_cast<size_t>(x.rank()) - window.kernel.size() + i;
+    const Dim size = x.size(static_cast<int64_t>(axis));
+    const Dim count = PooledSize(to, size, window.kernel[i], window.stride[i], window.padding[i], ceil_mode);
+    const Dim covered = to.Plus(to.Times(to.Minus(count, to.Of(1)), to.Of(window.stride[i])), to.Of(window.kernel[i]));
+    begins[axis] = to.Of(window.padding[i]);
+    ends[axis] = ceil_mode ? to.Minus(covered, to.Plus(size, to.Of(window.padding[i]))) : to.Of(window.padding[i]);
+  }
+  begins.insert(begins.end(), ends.begin(), ends.end());
+  return to.Pad(x, to.Shape1(begins));
+}
+
+// What count_include_pad divides by along an axis: windows end with the padding.
+Tensor WindowCounts(Lowering& to, int64_t count, int64_t size, const Window& window, size_t i, DType dtype) {
+  std::vector<double> counts;
+  for (int64_t w = 0; w < count; ++w) {
+    const int64_t begin = w * window.stride[i], end = std::min(begin + window.kernel[i], size + 2 * window.padding[i]);
+    counts.push_back(static_cast<double>(end - begin) / static_cast<double>(window.kernel[i]));
+  }
+  Ints sizes(window.kernel.size(), 1);
+  sizes[i] = count;
+  return to.ConstantFloats(counts, dtype, sizes);
+}
+
+Tensor AveragePoolOf(Lowering& to, Tensor self, const Window& window, bool ceil_mode, bool count_include_pad,
+                     std::optional<int64_t> divisor) {
+  const size_t spatial = window.kernel.size();
+  const Batched batched(to, self, static_cast<int64_t>(spatial));
+  const Geometry geometry = GeometryOf(to, self, window, ceil_mode);
+  const bool extended = geometry.pads != BothSides(window.padding);
+  if (!divisor && !(extended && count_include_pad))
+    return batched.Undo(to.AveragePool(batched.tensor(), {.kernel_shape = window.kernel,
+                                                          .ceil_mode = geometry.ceil_mode,
+                                                          .count_include_pad = count_include_pad,
+                                                          .pads = geometry.pads,
+                                                          .strides = window.stride}));
+  // Means of full windows over zeros, to be divided anew.
+  Tensor y = to.AveragePool(PadForWindows(to, batched.tensor(), window, ceil_mode),
+                            {.kernel_shape = window.kernel, .strides = window.stride});
+  if (divisor) {
+    int64_t elements = 1;
+    for (int64_t size : window.kernel) elements *= size;
+    return batched.Undo(to.Scale(y, static_cast<double>(elements) / static_cast<double>(*divisor)));
+  }
+  for (size_t i = 0; i < spatial; ++i) {
+    const int64_t axis = static_cast<int64_t>(i) - static_cast<int64_t>(spatial);
+    if (geometry.pads[spatial + i] <= window.padding[i]) continue;
+    const int64_t size = *to.AsConstant(self.size(axis));
+    const Dim count = PooledSize(to, to.Of(size), window.kernel[i], window.stride[i], window.padding[i], true);
+    y = to.Div(y, WindowCounts(to, *to.AsConstant(count), size, window, i, y.dtype()));
+  }
+  return batched.Undo(y);
+}
+
+Tensor AvgPool1d(Lowering& to, Tensor self, Ints kernel_size, Ints stride, Ints padding, bool ceil_mode,
+                 bool count_include_pad) {
+  return AveragePoolOf(to, self, WindowOf(1, kernel_size, stride, padding, {1}), ceil_mode, count_include_pad,
+                       std::nullopt);
+}
+
+template <int64_t kSpatial>
+Tensor AvgPoolNd(Lowering& to, Tensor self, Ints kernel_size, Ints stride, Ints padding, bool ceil_mode,
+                 bool count_include_pad, std::optional<int64_t> divisor_override) {
+  return AveragePoolOf(to, self, WindowOf(kSpatial, kernel_size, stride, padding, {1}), ceil_mode, count_include_pad,
+                       divisor_override);
+}
+
+constexpr OpRow kRows[] = {
+    Op<AvgPool1d>("aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool "
+                  "ceil_mode=False, bool count_include_pad=True) -> Tensor"),
+    Op<AvgPoolNd<2>>("aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool "
+                     "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
+    Op<AvgPoolNd<3>>("aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool "
+                     "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
+    Op<MaxPoolNd<1>>("aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] "
+                     "dilation=[1], bool ceil_mode=False) -> Tensor"),
+    Op<MaxPoolNdWithIndices<1>>("aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], "
+                                "int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)"),
+    Op<MaxPoolNd<2>>("aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
+                     "dilation=1, bool ceil_mode=False) -> Tensor"),
+    Op<MaxPoolNdWithIndices<2>>("aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], "
+                                "int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"),
+    Op<MaxPoolNd<3>>("aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
+                     "dilation=1, bool ceil_mode=False) -> Tensor"),
+    Op<MaxPoolNdWithIndices<3>>("aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], "
+                                "int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Pooling() { return kRows; }
+
+}  // namespace flambeau::lower

@@ -1,0 +1,286 @@
+// Recurrent networks and their cells.
+#include <algorithm>
+
+#include "lower/ops/activation.h"
+#include "lower/ops/families.h"
+#include "lower/ops/linear_algebra.h"
+
+namespace flambeau::lower {
+namespace {
+
+using OptionalTensor = std::optional<Tensor>;
+
+// --- cells ------------------------------------------------------------------------
+
+std::tuple<Tensor, Tensor> LstmStep(Lowering& to, Tensor gates, Tensor cell, Tensor w_hh) {
+  const Dim hidden{to.exprs().FloorDiv(w_hh.size(0).expr, to.exprs().Constant(4))};
+  const auto parts = to.SplitSizes(gates, gates.rank() - 1, Dims(4, hidden));
+  const Tensor kept = to.Mul(to.Sigmoid(parts[1]), cell), added = to.Mul(to.Sigmoid(parts[0]), to.Tanh(parts[2]));
+  const Tensor next = to.Add(kept, added);
+  return {to.Mul(to.Sigmoid(parts[3]), to.Tanh(next)), next};
+}
+
+std::tuple<Tensor, Tensor> LstmCell(Lowering& to, Tensor input, TensorList hx, Tensor w_ih, Tensor w_hh,
+                                    OptionalTensor b_ih, OptionalTensor b_hh) {
+  return LstmStep(to, to.Add(Linear(to, input, w_ih, b_ih), Linear(to, hx[0], w_hh, b_hh)), hx[1], w_hh);
+}
+
+// `gates` are the input's parts.
+Tensor GruStep(Lowering& to, Tensor gates, Tensor hx, Tensor w_hh, OptionalTensor b_hh) {
+  const Dim hidden{to.exprs().FloorDiv(w_hh.size(0).expr, to.exprs().Constant(3))};
+  const auto x = to.SplitSizes(gates, gates.rank() - 1, Dims(3, hidden));
+  const auto h = to.SplitSizes(Linear(to, hx, w_hh, b_hh), hx.rank() - 1, Dims(3, hidden));
+  const Tensor reset = to.Sigmoid(to.Add(x[0], h[0])), update = to.Sigmoid(to.Add(x[1], h[1]));
+  const Tensor candidate = to.Tanh(to.Add(x[2], to.Mul(reset, h[2])));
+  return to.Add(candidate, to.Mul(update, to.Sub(hx, candidate)));
+}
+
+Tensor GruCell(Lowering& to, Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, OptionalTensor b_ih,
+               OptionalTensor b_hh) {
+  return GruStep(to, Linear(to, input, w_ih, b_ih), hx, w_hh, b_hh);
+}
+
+template <bool kRelu>
+Tensor RnnCell(Lowering& to, Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, OptionalTensor b_ih,
+               OptionalTensor b_hh) {
+  const Tensor sum = to.Add(Linear(to, input, w_ih, b_ih), Linear(to, hx, w_hh, b_hh));
+  return kRelu ? to.Relu(sum) : to.Tanh(sum);
+}
+
+// --- layers -----------------------------------------------------------------------
+
+enum class Kind { kLstm, kGru, kTanh, kRelu };
+
+// ONNX's gates in terms of PyTorch's: i f c o -> i o f c, r z n -> z r n.
+Ints GateOrder(Kind kind) {
+  switch (kind) {
+    case Kind::kLstm: return {0, 3, 1, 2};
+    case Kind::kGru: return {1, 0, 2};
+    default: return {0};
+  }
+}
+
+// (gates · hidden, …) with the gates in ONNX's order, behind an axis of directions.
+Tensor Reordered(Lowering& to, Tensor weight, const Ints& order) {
+  if (order.size() > 1) {
+    const auto count = static_cast<int64_t>(order.size());
+    const Dim hidden{to.exprs().FloorDiv(weight.size(0).expr, to.exprs().Constant(count))};
+    const auto parts = to.SplitSizes(weight, 0, Dims(order.size(), hidden));
+    std::vector<Tensor> reordered;
+    for (int64_t gate : order) reordered.push_back(parts[static_cast<size_t>(gate)]);
+    weight = to.Concat(reordered, {.axis = 0});
+  }
+  return to.UnsqueezeAt(weight, {0});
+}
+
+struct DirectionWeights {
+  Tensor w_ih, w_hh;
+  OptionalTensor b_ih, b_hh, w_hr;
+};
+
+struct Network {
+  Kind kind;
+  bool has_biases;
+  int64_t num_layers;
+  double dropout;  // between layers
+  bool bidirectional;
+
+  int64_t directions() const { return bidirectional ? 2 : 1; }
+};
+
+// The parameters of a layer's direction: PyTorch lists them flat.
+std::optional<DirectionWeights> WeightsOf(Lowering& to, const Network& network, const TensorList& params,
+                                          int64_t index) {
+  const auto total = static_cast<size_t>(network.num_layers * network.directions());
+  const size_t stride = params.size() / total, with_biases = network.has_biases ? 4 : 2;
+  if (params.size() % total != 0 || stride < with_biases || stride > with_biases + 1) {
+    to.Report(DiagnosticKind::kUnsupportedForm, "'params' has not the number of weights that the layers need");
+    return std::nullopt;
+  }
+  const size_t at = static_cast<size_t>(index) * stride;
+  DirectionWeights weights{params[at], params[at + 1], {}, {}, {}};
+  if (network.has_biases) weights.b_ih = params[at + 2], weights.b_hh = params[at + 3];
+  if (stride > with_biases) weights.w_hr = params[at + stride - 1];
+  return weights;
+}
+
+// What a layer gives: (time, batch, directions · hidden), and the last states,
+// each (directions, batch, hidden).
+struct LayerResult {
+  Tensor output, h, c;
+};
+
+Tensor JoinDirections(Lowering& to, const std::vector<Tensor>& parts) {
+  return parts.size() == 1 ? parts[0] : to.Concat(parts, {.axis = 0});
+}
+
+LayerResult FusedLayer(Lowering& to, const Network& network, Tensor x, const std::vector<DirectionWeights>& weights,
+                       Tensor h, Tensor c) {
+  const Ints order = GateOrder(network.kind);
+  std::vector<Tensor> w, r, b;
+  for (const DirectionWeights& one : weights) {
+    w.push_back(Reordered(to, one.w_ih, order));
+    r.push_back(Reordered(to, one.w_hh, order));
+    if (one.b_ih)
+      b.push_back(to.Concat({Reordered(to, *one.b_ih, order), Reordered(to, *one.b_hh, order)}, {.axis = 1}));
+  }
+  const Tensor input_weight = JoinDirections(to, w), state_weight = JoinDirections(to, r);
+  const Tensor bias = b.empty() ? Tensor() : JoinDirections(to, b);
+  const std::string direction = network.bidirectional ? "bidirectional" : "forward";
+  const Dim hidden = weights[0].w_hh.size(1);
+  const auto hidden_size = to.AsConstant(hidden);
+  LayerResult result;
+  Tensor y;
+  if (network.kind == Kind::kLstm) {
+    const auto outputs = to.LSTM(x, input_weight, state_weight, bias, {}, h, c, {},
+                                 {.direction = direction, .hidden_size = hidden_size});
+    y = outputs[0], result.h = outputs[1], result.c = outputs[2];
+  } else if (network.kind == Kind::kGru) {
+    const auto outputs = to.GRU(x, input_weight, state_weight, bias, {}, h,
+                                {.direction = direction, .hidden_size = hidden_size, .linear_before_reset = 1});
+    y = outputs[0], result.h = outputs[1];
+  } else {
+    const Strings activations(weights.size(), network.kind == Kind::kTanh ? "Tanh" : "Relu");
+    const auto outputs = to.RNN(x, input_weight, state_weight, bias, {}, h,
+                                {.activations = activations, .direction = direction, .hidden_size = hidden_size});
+    y = outputs[0], result.h = outputs[1];
+  }
+  // (time, directions, batch, hidden)
+  if (network.bidirectional) {
+    result.output =
+        to.ReshapeTo(to.Transpose(y, {.perm = {0, 2, 1, 3}}), Dims{x.size(0), x.size(1), to.Times(to.Of(2), hidden)});
+  } else {
+    result.output = to.SqueezeAt(y, {1});
+  }
+  return result;
+}
+
+// One step: the next hidden state and, of an LSTM, cell.
+std::vector<Tensor> Step(Lowering& to, Kind kind, const DirectionWeights& weights, Tensor gates, Tensor h, Tensor c) {
+  if (kind == Kind::kGru) return {GruStep(to, gates, h, weights.w_hh, weights.b_hh)};
+  const Tensor sum = to.Add(gates, Linear(to, h, weights.w_hh, weights.b_hh));
+  if (kind == Kind::kTanh) return {to.Tanh(sum)};
+  if (kind == Kind::kRelu) return {to.Relu(sum)};
+  const auto [next, cell] = LstmStep(to, sum, c, weights.w_hh);
+  return {weights.w_hr ? Linear(to, next, *weights.w_hr, std::nullopt) : next, cell};
+}
+
+// What ONNX's operators lack, projections of an LSTM's state, and their kernels
+// in onnxruntime, float64: a Scan steps through time.
+LayerResult SteppedLayer(Lowering& to, const Network& network, Tensor x, const std::vector<DirectionWeights>& weights,
+                         Tensor h, Tensor c) {
+  std::vector<Tensor> outputs, last_h, last_c;
+  const Dims one_each(weights.size(), to.Of(1));
+  const auto h_parts = to.SplitSizes(h, 0, one_each);
+  const auto c_parts = c ? to.SplitSizes(c, 0, one_each) : std::vector<Tensor>(weights.size());
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const Tensor gates = Linear(to, x, weights[i].w_ih, weights[i].b_ih);
+    std::vector<Tensor> operands{to.SqueezeAt(h_parts[i], {0})};
+    if (c) operands.push_back(to.SqueezeAt(c_parts[i], {0}));
+    operands.push_back(gates);
+    const BlockId body = to.Body([&]() -> std::vector<Tensor> {
+      const Tensor state = to.AddBlockInput(operands[0].type());
+      const Tensor cell = c ? to.AddBlockInput(operands[1].type()) : Tensor();
+      Type step = gates.type();
+      step.sizes.erase(step.sizes.begin());
+      const Tensor now = to.AddBlockInput(step);
+      std::vector<Tensor> results = Step(to, network.kind, weights[i], now, state, cell);
+      results.push_back(to.Identity(results[0]));
+      return results;
+    });
+    onnx::AttributeList attributes;
+    attributes.Add("body", body);
+    attributes.Add("num_scan_inputs", int64_t{1});
+    if (i == 1) {
+      attributes.Add("scan_input_directions", Ints{1});
+      attributes.Add("scan_output_directions", Ints{1});
+    }
+    std::vector<Type> types{operands[0].type()};
+    if (c) types.push_back(operands[1].type());
+    types.push_back(operands[0].type());
+    types.back().sizes.insert(types.back().sizes.begin(), x.size(0).expr);
+    const auto results = to.EmitCustom("Scan", operands, attributes, types);
+    last_h.push_back(to.UnsqueezeAt(results[0], {0}));
+    if (c) last_c.push_back(to.UnsqueezeAt(results[1], {0}));
+    outputs.push_back(results.back());
+  }
+  const Tensor output = outputs.size() == 1 ? outputs[0] : to.Concat(outputs, {.axis = 2});
+  return {output, JoinDirections(to, last_h), c ? JoinDirections(to, last_c) : Tensor()};
+}
+
+LayerResult RunLayers(Lowering& to, const Network& network, Tensor input, Tensor h, Tensor c, const TensorList& params,
+                      bool batch_first) {
+  Tensor x = batch_first ? to.Transpose(input, {.perm = {1, 0, 2}}) : input;
+  const Dims per_layer(static_cast<size_t>(network.num_layers), to.Of(network.directions()));
+  const auto h_layers = to.SplitSizes(h, 0, per_layer);
+  const auto c_layers = c ? to.SplitSizes(c, 0, per_layer) : std::vector<Tensor>(per_layer.size());
+  std::vector<Tensor> last_h, last_c;
+  for (int64_t layer = 0; layer < network.num_layers; ++layer) {
+    std::vector<DirectionWeights> weights;
+    for (int64_t direction = 0; direction < network.directions(); ++direction) {
+      const auto found = WeightsOf(to, network, params, layer * network.directions() + direction);
+      if (!found) return {to.Poison(input.type()), to.Poison(h.type()), c ? to.Poison(c.type()) : Tensor()};
+      weights.push_back(*found);
+    }
+    const auto at = static_cast<size_t>(layer);
+    const bool stepped = weights[0].w_hr || x.dtype() == DType::kFloat64;
+    const LayerResult result = stepped ? SteppedLayer(to, network, x, weights, h_layers[at], c_layers[at])
+                                       : FusedLayer(to, network, x, weights, h_layers[at], c_layers[at]);
+    last_h.push_back(result.h);
+    last_c.push_back(result.c);
+    x = result.output;
+    if (layer + 1 < network.num_layers) x = Dropout(to, x, network.dropout, network.dropout > 0);
+  }
+  return {batch_first ? to.Transpose(x, {.perm = {1, 0, 2}}) : x, JoinDirections(to, last_h),
+          c ? JoinDirections(to, last_c) : Tensor()};
+}
+
+constexpr Restriction kStates = {"hidden states other than (h, c)",
+                                 "torch.ops.aten.lstm.input(x, [h], params, True, 1, 0.0, False, False, False)"};
+
+std::tuple<Tensor, Tensor, Tensor> Lstm(Lowering& to, Tensor input, TensorList hx, TensorList params, bool has_biases,
+                                        int64_t num_layers, double dropout, bool train, bool bidirectional,
+                                        bool batch_first) {
+  if (hx.size() != 2) return to.Unsupported(kStates);
+  const Network network{Kind::kLstm, has_biases, num_layers, train ? dropout : 0, bidirectional};
+  const LayerResult result = RunLayers(to, network, input, hx[0], hx[1], params, batch_first);
+  return {result.output, result.h, result.c};
+}
+
+template <Kind kKind>
+std::tuple<Tensor, Tensor> Recurrent(Lowering& to, Tensor input, Tensor hx, TensorList params, bool has_biases,
+                                     int64_t num_layers, double dropout, bool train, bool bidirectional,
+                                     bool batch_first) {
+  const Network network{kKind, has_biases, num_layers, train ? dropout : 0, bidirectional};
+  const LayerResult result = RunLayers(to, network, input, hx, {}, params, batch_first);
+  return {result.output, result.h};
+}
+
+constexpr OpRow kRows[] = {
+    Op<GruCell>("aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
+                "b_hh=None) -> Tensor"),
+    Op<Recurrent<Kind::kGru>>(
+        "aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
+        "bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"),
+    Op<Lstm>("aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float "
+             "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
+             &kStates),
+    Op<LstmCell>("aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
+                 "b_hh=None) -> (Tensor, Tensor)"),
+    Op<Recurrent<Kind::kRelu>>(
+        "aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
+        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"),
+    Op<RnnCell<true>>("aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
+                      "Tensor? b_hh=None) -> Tensor"),
+    Op<Recurrent<Kind::kTanh>>(
+        "aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
+        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"),
+    Op<RnnCell<false>>("aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
+                       "Tensor? b_hh=None) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Recurrence() { return kRows; }
+
+}  // namespace flambeau::lower

@@ -1,0 +1,327 @@
+// Sums, means, extrema, norms and variances.
+#include "lower/ops/reduction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lower/op.h"
+#include "lower/ops/elementwise.h"
+#include "lower/ops/families.h"
+
+namespace flambeau::lower {
+
+Ints ReducedAxes(Lowering& to, const Tensor& tensor, const std::optional<Ints>& dims) {
+  Ints axes;
+  if (tensor.rank() == 0) return axes;
+  if (dims && !dims->empty()) {
+    axes = to.Axes(*dims, tensor);
+    std::sort(axes.begin(), axes.end());
+  } else {
+    for (int64_t axis = 0; axis < tensor.rank(); ++axis) axes.push_back(axis);
+  }
+  return axes;
+}
+
+Tensor AxesOperand(Lowering& to, const Tensor& tensor, const Ints& axes) {
+  return static_cast<int64_t>(axes.size()) == tensor.rank() ? Tensor() : to.ConstantInts(axes);
+}
+
+Dim ReducedCount(Lowering& to, const Tensor& tensor, const Ints& axes) {
+  Dim count = to.Of(1);
+  for (int64_t axis : axes) count = to.Times(count, tensor.size(axis));
+  return count;
+}
+
+namespace {
+
+// One ONNX reduction. Nothing is reduced in a 0-d tensor.
+template <Text kOp>
+Tensor Reduce(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool keepdim) {
+  if (x.rank() == 0) return x;
+  const Tensor operands[] = {x, AxesOperand(to, x, ReducedAxes(to, x, dims))};
+  onnx::AttributeList attributes;
+  if (!keepdim) attributes.Add("keepdims", int64_t{0});
+  return to.Emit(kOp.view(), operands, attributes, 1).front();
+}
+
+// The mean of nothing is NaN; onnxruntime says 0.
+Tensor MeanOf(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool keepdim) {
+  const Tensor mean = Reduce<"ReduceMean">(to, x, dims, keepdim);
+  if (to.AsConstant(ReducedCount(to, x, ReducedAxes(to, x, dims))) != 0) return mean;
+  return to.Full(mean.sizes(), std::numeric_limits<double>::quiet_NaN(), x.dtype());
+}
+
+// Sums and products of integers and bools are int64.
+DType SumDtype(const Tensor& self, std::optional<DType> dtype) {
+  return dtype.value_or(self.is_floating() ? self.dtype() : DType::kInt64);
+}
+
+std::optional<Ints> One(std::optional<int64_t> dim) { return dim ? std::optional(Ints{*dim}) : std::nullopt; }
+
+Tensor SumAll(Lowering& to, Tensor self, std::optional<DType> dtype) {
+  return Sum(to, self, std::nullopt, false, dtype);
+}
+
+Tensor MeanAll(Lowering& to, Tensor self, std::optional<DType> dtype) {
+  return Mean(to, self, std::nullopt, false, dtype);
+}
+
+Tensor ProdDim(Lowering& to, Tensor self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
+  return Reduce<"ReduceProd">(to, to.CastTo(self, SumDtype(self, dtype)), Ints{dim}, keepdim);
+}
+
+Tensor Prod(Lowering& to, Tensor self, std::optional<DType> dtype) {
+  return Reduce<"ReduceProd">(to, to.CastTo(self, SumDtype(self, dtype)), std::nullopt, false);
+}
+
+Tensor WithoutNan(Lowering& to, Tensor self) {
+  return self.is_floating() ? to.Where(to.IsNaN(self), to.NumberOf(0.0, self.dtype()), self) : self;
+}
+
+Tensor Nansum(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
+  return Sum(to, WithoutNan(to, self), dim, keepdim, dtype);
+}
+
+Tensor Nanmean(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
+  const DType result = dtype.value_or(self.dtype());
+  const Tensor sum = Nansum(to, self, dim, keepdim, result);
+  const Tensor counted = to.CastTo(to.Not(to.IsNaN(self)), result);
+  return to.Div(sum, Sum(to, counted, dim, keepdim, result));
+}
+
+// --- extrema --------------------------------------------------------------------
+
+Tensor Max(Lowering& to, Tensor self) { return Reduce<"ReduceMax">(to, self, std::nullopt, false); }
+Tensor Min(Lowering& to, Tensor self) { return Reduce<"ReduceMin">(to, self, std::nullopt, false); }
+
+template <Text kOp>
+Tensor ArgExtremum(Lowering& to, Tensor self, std::optional<int64_t> dim, bool keepdim) {
+  if (self.rank() == 0) return to.ConstantInt(0);
+  auto index_along = [&](Tensor x, int64_t axis, bool keep) {
+    onnx::AttributeList attributes;
+    attributes.Add("axis", axis);
+    attributes.Add("keepdims", int64_t{keep});
+    return to.Emit(kOp.view(), {&x, 1}, attributes, 1).front();
+  };
+  if (dim) return index_along(self, to.Axis(*dim, self), keepdim);
+  const Tensor flat = self.rank() == 1 ? self : to.ReshapeTo(self, Ints{-1});
+  const Tensor index = index_along(flat, 0, keepdim);
+  return keepdim ? to.ReshapeTo(index, Ints(static_cast<size_t>(self.rank()), 1)) : index;
+}
+
+template <Text kReduce, Text kArg>
+std::tuple<Tensor, Tensor> ExtremumDim(Lowering& to, Tensor self, int64_t dim, bool keepdim) {
+  return {Reduce<kReduce>(to, self, Ints{dim}, keepdim), ArgExtremum<kArg>(to, self, dim, keepdim)};
+}
+
+std::tuple<Tensor, Tensor> Aminmax(Lowering& to, Tensor self, std::optional<int64_t> dim, bool keepdim) {
+  return {Reduce<"ReduceMin">(to, self, One(dim), keepdim), Reduce<"ReduceMax">(to, self, One(dim), keepdim)};
+}
+
+// --- of bools ---------------------------------------------------------------------
+
+// As sums and products of 0 and 1, which are right for empty tensors too.
+template <Text kOp>
+Tensor OfTruth(Lowering& to, Tensor self, const std::optional<Ints>& dims, bool keepdim) {
+  const Tensor truth = to.CastTo(to.CastTo(self, DType::kBool), DType::kInt32);
+  const Tensor result = to.CastTo(Reduce<kOp>(to, truth, dims, keepdim), DType::kBool);
+  return self.dtype() == DType::kUint8 ? to.CastTo(result, DType::kUint8) : result;
+}
+
+template <Text kOp>
+Tensor Quantifier(Lowering& to, Tensor self) {
+  return OfTruth<kOp>(to, self, std::nullopt, false);
+}
+template <Text kOp>
+Tensor QuantifierDim(Lowering& to, Tensor self, int64_t dim, bool keepdim) {
+  return OfTruth<kOp>(to, self, Ints{dim}, keepdim);
+}
+template <Text kOp>
+Tensor QuantifierDims(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim) {
+  return OfTruth<kOp>(to, self, dim, keepdim);
+}
+
+Tensor CountNonzeroDims(Lowering& to, Tensor self, Ints dim) {
+  const Tensor truth = to.CastTo(to.CastTo(self, DType::kBool), DType::kInt64);
+  return Reduce<"ReduceSum">(to, truth, dim, false);
+}
+Tensor CountNonzero(Lowering& to, Tensor self, std::optional<int64_t> dim) {
+  return CountNonzeroDims(to, self, dim ? Ints{*dim} : Ints{});
+}
+
+// --- variances ----------------------------------------------------------------------
+
+using Correction = std::optional<Const<Scalar>>;
+using Pair = std::tuple<Tensor, Tensor>;
+
+Correction OfBias(bool unbiased) { return Const<Scalar>{Scalar(unbiased ? 1 : 0)}; }
+
+Tensor VarCorrection(Lowering& to, Tensor self, std::optional<Ints> dim, Correction correction, bool keepdim) {
+  return std::get<0>(VarMean(to, self, dim, correction, keepdim));
+}
+Tensor VarDim(Lowering& to, Tensor self, std::optional<Ints> dim, bool unbiased, bool keepdim) {
+  return VarCorrection(to, self, dim, OfBias(unbiased), keepdim);
+}
+Tensor Var(Lowering& to, Tensor self, bool unbiased) { return VarDim(to, self, std::nullopt, unbiased, false); }
+
+Tensor StdCorrection(Lowering& to, Tensor self, std::optional<Ints> dim, Correction correction, bool keepdim) {
+  return to.Sqrt(VarCorrection(to, self, dim, correction, keepdim));
+}
+Tensor StdDim(Lowering& to, Tensor self, std::optional<Ints> dim, bool unbiased, bool keepdim) {
+  return StdCorrection(to, self, dim, OfBias(unbiased), keepdim);
+}
+Tensor Std(Lowering& to, Tensor self, bool unbiased) { return StdDim(to, self, std::nullopt, unbiased, false); }
+
+Pair StdMeanCorrection(Lowering& to, Tensor self, std::optional<Ints> dim, Correction correction, bool keepdim) {
+  const auto [variance, mean] = VarMean(to, self, dim, correction, keepdim);
+  return {to.Sqrt(variance), mean};
+}
+Pair StdMeanDim(Lowering& to, Tensor self, std::optional<Ints> dim, bool unbiased, bool keepdim) {
+  return StdMeanCorrection(to, self, dim, OfBias(unbiased), keepdim);
+}
+Pair StdMean(Lowering& to, Tensor self, bool unbiased) { return StdMeanDim(to, self, std::nullopt, unbiased, false); }
+Pair VarMeanDim(Lowering& to, Tensor self, std::optional<Ints> dim, bool unbiased, bool keepdim) {
+  return VarMean(to, self, dim, OfBias(unbiased), keepdim);
+}
+Pair VarMeanAll(Lowering& to, Tensor self, bool unbiased) {
+  return VarMeanDim(to, self, std::nullopt, unbiased, false);
+}
+
+// --- norms ----------------------------------------------------------------------------
+
+Tensor NormDim(Lowering& to, Tensor self, std::optional<Const<Scalar>> p, Ints dim, bool keepdim) {
+  return VectorNorm(to, self, p.value_or(Const<Scalar>{Scalar(2)}), dim, keepdim, std::nullopt);
+}
+Tensor NormDimDtype(Lowering& to, Tensor self, std::optional<Const<Scalar>> p, Ints dim, bool keepdim, DType dtype) {
+  return VectorNorm(to, self, p.value_or(Const<Scalar>{Scalar(2)}), dim, keepdim, dtype);
+}
+Tensor NormDtype(Lowering& to, Tensor self, std::optional<Const<Scalar>> p, DType dtype) {
+  return NormDimDtype(to, self, p, {}, false, dtype);
+}
+Tensor Norm(Lowering& to, Tensor self, Const<Scalar> p) { return NormDim(to, self, p, {}, false); }
+
+Tensor Dist(Lowering& to, Tensor self, Tensor other, Const<Scalar> p) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  return Norm(to, to.Sub(a, b), p);
+}
+
+Tensor Logsumexp(Lowering& to, Tensor self, Ints dim, bool keepdim) {
+  return Reduce<"ReduceLogSumExp">(to, to.ToFloat(self), dim, keepdim);
+}
+
+}  // namespace
+
+Tensor Sum(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
+  return Reduce<"ReduceSum">(to, to.CastTo(self, SumDtype(self, dtype)), dim, keepdim);
+}
+
+Tensor Mean(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
+  return MeanOf(to, to.CastTo(self, dtype.value_or(self.dtype())), dim, keepdim);
+}
+
+Tensor Amax(Lowering& to, Tensor self, Ints dim, bool keepdim) { return Reduce<"ReduceMax">(to, self, dim, keepdim); }
+Tensor Amin(Lowering& to, Tensor self, Ints dim, bool keepdim) { return Reduce<"ReduceMin">(to, self, dim, keepdim); }
+
+std::tuple<Tensor, Tensor> VarMean(Lowering& to, Tensor self, std::optional<Ints> dim, Correction correction,
+                                   bool keepdim) {
+  const DType dtype = self.dtype();
+  const Ints axes = ReducedAxes(to, self, dim);
+  const Tensor mean = MeanOf(to, self, axes, true);
+  const Tensor squares = Reduce<"ReduceSumSquare">(to, to.Sub(self, mean), axes, keepdim);
+  const Tensor result_mean = keepdim || axes.empty() ? mean : to.SqueezeAt(mean, axes);
+  const double minus = correction ? correction->value.AsDouble() : 1;
+  const Dim count = ReducedCount(to, self, axes);
+  Tensor divisor;
+  if (const auto known = to.AsConstant(count)) {
+    divisor = to.NumberOf(std::max(static_cast<double>(*known) - minus, 0.0), dtype);
+  } else {
+    const Tensor corrected = to.Sub(to.CastTo(to.Number(count), dtype), to.NumberOf(minus, dtype));
+    divisor = minus > 0 ? to.Relu(corrected) : corrected;
+  }
+  return {to.Div(squares, divisor), result_mean};
+}
+
+Tensor VectorNorm(Lowering& to, Tensor self, Const<Scalar> ord, std::optional<Ints> dim, bool keepdim,
+                  std::optional<DType> dtype) {
+  const Tensor x = to.CastTo(self, dtype.value_or(self.dtype()));
+  const double p = ord.value.AsDouble();
+  auto number = [&](double value) { return to.NumberOf(value, x.dtype()); };
+  if (p == 0) return Reduce<"ReduceSum">(to, to.CastTo(to.CastTo(x, DType::kBool), x.dtype()), dim, keepdim);
+  if (x.rank() == 0) return to.Abs(x);
+  if (std::isinf(p))
+    return p > 0 ? Reduce<"ReduceMax">(to, to.Abs(x), dim, keepdim) : Reduce<"ReduceMin">(to, to.Abs(x), dim, keepdim);
+  if (p == 1) return Reduce<"ReduceL1">(to, x, dim, keepdim);
+  if (p == 2) return Reduce<"ReduceL2">(to, x, dim, keepdim);
+  const Tensor powers = Reduce<"ReduceSum">(to, to.Pow(to.Abs(x), number(p)), dim, keepdim);
+  return to.Pow(powers, number(1 / p));
+}
+
+namespace {
+
+constexpr OpRow kRows[] = {
+    Op<Quantifier<"ReduceProd">>("aten::_is_all_true(Tensor self) -> Tensor"),
+    Op<Quantifier<"ReduceSum">>("aten::_is_any_true(Tensor self) -> Tensor"),
+    Op<Quantifier<"ReduceProd">>("aten::all(Tensor self) -> Tensor"),
+    Op<QuantifierDim<"ReduceProd">>("aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor"),
+    Op<QuantifierDims<"ReduceProd">>("aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor"),
+    Op<Amax>("aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor"),
+    Op<Amin>("aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor"),
+    Op<Aminmax>("aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)"),
+    Op<Quantifier<"ReduceSum">>("aten::any(Tensor self) -> Tensor"),
+    Op<QuantifierDim<"ReduceSum">>("aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor"),
+    Op<QuantifierDims<"ReduceSum">>("aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor"),
+    Op<ArgExtremum<"ArgMax">>("aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor"),
+    Op<ArgExtremum<"ArgMin">>("aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor"),
+    Op<CountNonzero>("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor"),
+    Op<CountNonzeroDims>("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"),
+    Op<Dist>("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor"),
+    Op<VectorNorm>("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
+                   "ScalarType? dtype=None) -> Tensor"),
+    Op<Logsumexp>("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor"),
+    Op<Max>("aten::max(Tensor self) -> Tensor"),
+    Op<ExtremumDim<"ReduceMax", "ArgMax">>(
+        "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"),
+    Op<MeanAll>("aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor"),
+    Op<Mean>("aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    Op<Min>("aten::min(Tensor self) -> Tensor"),
+    Op<ExtremumDim<"ReduceMin", "ArgMin">>(
+        "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"),
+    Op<Nanmean>(
+        "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    Op<Nansum>("aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    Op<Norm>("aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor"),
+    Op<NormDim>("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor"),
+    Op<NormDimDtype>("aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType "
+                     "dtype) -> Tensor"),
+    Op<NormDtype>("aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor"),
+    Op<Prod>("aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor"),
+    Op<ProdDim>("aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    Op<Logsumexp>("aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor"),
+    Op<Std>("aten::std(Tensor self, bool unbiased=True) -> Tensor"),
+    Op<StdCorrection>("aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
+                      "keepdim=False) -> Tensor"),
+    Op<StdDim>("aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor"),
+    Op<StdMean>("aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)"),
+    Op<StdMeanCorrection>("aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
+                          "keepdim=False) -> (Tensor, Tensor)"),
+    Op<StdMeanDim>(
+        "aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)"),
+    Op<SumAll>("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor"),
+    Op<Sum>("aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    Op<Var>("aten::var(Tensor self, bool unbiased=True) -> Tensor"),
+    Op<VarCorrection>("aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
+                      "keepdim=False) -> Tensor"),
+    Op<VarDim>("aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor"),
+    Op<VarMeanAll>("aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)"),
+    Op<VarMean>("aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
+                "keepdim=False) -> (Tensor, Tensor)"),
+    Op<VarMeanDim>(
+        "aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Reduction() { return kRows; }
+
+}  // namespace flambeau::lower

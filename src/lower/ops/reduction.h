@@ -1,0 +1,29 @@
+// Reductions with PyTorch's conventions: which axes, what of 0-d tensors, which
+// dtype, keepdim. Also for other families.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "lower/op.h"
+
+namespace flambeau::lower {
+
+// The axes of a reduction: sorted, not negative. None, or an empty list, means all.
+Ints ReducedAxes(Lowering& to, const Tensor& tensor, const std::optional<Ints>& dims);
+// The operand that ONNX's reductions take for axes; absent for all of them.
+Tensor AxesOperand(Lowering& to, const Tensor& tensor, const Ints& axes);
+// The number of elements that one element of the result is made of.
+Dim ReducedCount(Lowering& to, const Tensor& tensor, const Ints& axes);
+
+Tensor Sum(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype);
+Tensor Mean(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype);
+Tensor Amax(Lowering& to, Tensor self, Ints dim, bool keepdim);
+Tensor Amin(Lowering& to, Tensor self, Ints dim, bool keepdim);
+Tensor VectorNorm(Lowering& to, Tensor self, Const<Scalar> ord, std::optional<Ints> dim, bool keepdim,
+                  std::optional<DType> dtype);
+// (variance, mean)
+std::tuple<Tensor, Tensor> VarMean(Lowering& to, Tensor self, std::optional<Ints> dim,
+                                   std::optional<Const<Scalar>> correction, bool keepdim);
+
+}  // namespace flambeau::lower

@@ -1,0 +1,39 @@
+// Sums of many terms as few nodes: the terms lie on a trailing axis. All in
+// float64, in which cancellation leaves float32 its digits.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "lower/lowering.h"
+
+namespace flambeau::lower {
+
+inline Tensor Double(Lowering& to, double value) { return to.NumberOf(value, DType::kFloat64); }
+
+inline Tensor DoubleVector(Lowering& to, std::span<const double> values) {
+  const int64_t size = static_cast<int64_t>(values.size());
+  return to.ConstantFloats(values, DType::kFloat64, {&size, 1});
+}
+
+// 0, 1, … count - 1.
+inline Tensor Counting(Lowering& to, int count) {
+  std::vector<double> values;
+  for (int i = 0; i < count; ++i) values.push_back(i);
+  return DoubleVector(to, values);
+}
+
+// x as a column that broadcasts against a vector of terms.
+inline Tensor ForTerms(Lowering& to, Tensor x) { return to.UnsqueezeAt(x, {x.rank()}); }
+
+inline Tensor SumOfTerms(Lowering& to, Tensor terms) {
+  return to.ReduceSum(terms, to.ConstantInts({-1}), {.keepdims = 0});
+}
+
+// Σ coefficients[i] · x^i.
+inline Tensor PowerSeries(Lowering& to, Tensor x, std::span<const double> coefficients) {
+  const Tensor powers = to.Pow(ForTerms(to, x), Counting(to, static_cast<int>(coefficients.size())));
+  return to.MatMul(powers, DoubleVector(to, coefficients));
+}
+
+}  // namespace flambeau::lower

@@ -1,0 +1,238 @@
+// Order: sorting, unique values, bins.
+#include <algorithm>
+#include <numeric>
+
+#include "lower/ops/families.h"
+#include "lower/ops/geometry.h"
+#include "lower/ops/indexing.h"
+#include "lower/ops/scatter.h"
+#include "lower/ops/views.h"
+
+namespace flambeau::lower {
+namespace {
+
+using ValuesAndIndices = std::tuple<Tensor, Tensor>;
+
+// ONNX's TopK puts the earlier of equal elements first, so that sorting by it is stable.
+ValuesAndIndices Topk(Lowering& to, Tensor self, Dim k, int64_t dim, bool largest, bool sorted) {
+  if (self.rank() == 0) return {self, to.ConstantInt(0)};
+  const int64_t axis = to.Axis(dim, self);
+  auto [values, indices] = to.TopK(self, to.Number1(k), {.axis = axis, .largest = largest, .sorted = sorted});
+  const Dims sizes = WithSize(self.sizes(), axis, k);
+  return {Sized(to, values, sizes), Sized(to, indices, sizes)};
+}
+
+ValuesAndIndices Sort(Lowering& to, Tensor self, int64_t dim, bool descending) {
+  const Dim size = self.rank() == 0 ? to.Of(1) : self.size(to.Axis(dim, self));
+  return Topk(to, self, size, dim, descending, true);
+}
+ValuesAndIndices SortStable(Lowering& to, Tensor self, Unused, int64_t dim, bool descending) {
+  return Sort(to, self, dim, descending);
+}
+Tensor Argsort(Lowering& to, Tensor self, int64_t dim, bool descending) {
+  return std::get<1>(Sort(to, self, dim, descending));
+}
+Tensor ArgsortStable(Lowering& to, Tensor self, Unused, int64_t dim, bool descending) {
+  return Argsort(to, self, dim, descending);
+}
+Tensor Msort(Lowering& to, Tensor self) { return std::get<0>(Sort(to, self, 0, false)); }
+
+ValuesAndIndices Kthvalue(Lowering& to, Tensor self, Dim k, int64_t dim, bool keepdim) {
+  if (self.rank() == 0) return {self, to.ConstantInt(0)};
+  const auto [values, indices] = Topk(to, self, k, dim, false, true);
+  const int64_t axis = to.Axis(dim, self);
+  const Dim last = to.Of(-1);
+  if (!keepdim) return {to.GatherIndex(values, axis, last), to.GatherIndex(indices, axis, last)};
+  return {SliceRange(to, values, axis, last, to.Of(INT64_MAX), to.Of(1)),
+          SliceRange(to, indices, axis, last, to.Of(INT64_MAX), to.Of(1))};
+}
+
+// --- unique -------------------------------------------------------------------------
+
+using ThreeTensors = std::tuple<Tensor, Tensor, Tensor>;
+
+// What PyTorch gives for a result that wasn't asked for.
+Tensor NotWanted(Lowering& to) { return to.ConstantInts({}); }
+
+// Sorted always, as PyTorch's CPU kernels do.
+ThreeTensors Unique2(Lowering& to, Tensor self, Unused, bool return_inverse, bool return_counts) {
+  const auto [values, first, inverse, counts] = to.Unique(Flat(to, AtLeast1d(to, self)), {.sorted = 1}, 4);
+  return {values, return_inverse ? to.ReshapeTo(inverse, self.sizes()) : NotWanted(to),
+          return_counts ? counts : NotWanted(to)};
+}
+ValuesAndIndices Unique(Lowering& to, Tensor self, Unused, bool return_inverse) {
+  const auto [values, inverse, counts] = Unique2(to, self, {}, return_inverse, false);
+  return {values, inverse};
+}
+// Gives all three whether asked for or not.
+ThreeTensors UniqueDim(Lowering& to, Tensor self, int64_t dim, Unused, Unused, Unused) {
+  const auto [values, first, inverse, counts] = to.Unique(self, {.axis = to.Axis(dim, self), .sorted = 1}, 4);
+  return {values, inverse, counts};
+}
+
+ThreeTensors UniqueConsecutive(Lowering& to, Tensor self, bool return_inverse, bool return_counts,
+                               std::optional<int64_t> dim) {
+  const Tensor x = dim ? AtLeast1d(to, self) : Flat(to, AtLeast1d(to, self));
+  const int64_t axis = dim ? to.Axis(*dim, x) : 0;
+  const Dim size = x.size(axis);
+  // Where an element differs from the one before; the first does by definition.
+  const Tensor left = SliceRange(to, x, axis, to.Of(0), to.Of(-1), to.Of(1));
+  const Tensor right = SliceRange(to, x, axis, to.Of(1), to.Of(INT64_MAX), to.Of(1));
+  Tensor differs = to.Not(to.Equal(left, right));
+  if (x.rank() > 1) {
+    Ints others(static_cast<size_t>(x.rank()));
+    std::iota(others.begin(), others.end(), 0);
+    others.erase(others.begin() + axis);
+    differs = to.CastTo(to.ReduceMax(to.CastTo(differs, DType::kInt32), to.ConstantInts(others), {.keepdims = 0}),
+                        DType::kBool);
+  }
+  const Dim first_count{to.exprs().Min(size.expr, to.exprs().Constant(1))};
+  const Tensor starts = to.Concat({to.Full(Dims{first_count}, true, DType::kBool), differs}, {.axis = 0});
+  const Tensor group = to.CumSum(to.CastTo(starts, DType::kInt64), to.ConstantInt(0));
+  const Tensor inverse = to.Sub(group, to.ConstantInt(1));
+  // A group is as long as it is far to the start of the next.
+  const Tensor positions = to.GatherIndex(NonZeroCoordinates(to, starts), 0, to.Of(0));
+  const Tensor ends =
+      to.Concat({SliceRange(to, positions, 0, to.Of(1), to.Of(INT64_MAX), to.Of(1)), to.Number1(size)}, {.axis = 0});
+  const Tensor counts = to.Sub(SliceRange(to, ends, 0, to.Of(0), positions.size(0), to.Of(1)), positions);
+  const Tensor values = to.Compress(x, starts, {.axis = axis});
+  if (dim) return {values, inverse, counts};
+  return {values, return_inverse ? to.ReshapeTo(inverse, self.sizes()) : NotWanted(to),
+          return_counts ? counts : NotWanted(to)};
+}
+ThreeTensors UniqueDimConsecutive(Lowering& to, Tensor self, int64_t dim, bool return_inverse, bool return_counts) {
+  return UniqueConsecutive(to, self, return_inverse, return_counts, dim);
+}
+
+// --- search -------------------------------------------------------------------------
+
+// How many boundaries are below the value (or not above it): the index of the
+// first that isn't. NaN is above all, hence the negated comparisons.
+Tensor CountBelow(Lowering& to, Tensor sequence, Tensor values, bool right, bool out_int32) {
+  const DType count_dtype = out_int32 ? DType::kInt32 : DType::kInt64;
+  if (to.AsConstant(sequence.size(-1)) == 0) return to.Full(values.sizes(), int64_t{0}, count_dtype);
+  const DType dtype = to.PromotedDtype({sequence, values});
+  const Tensor boundaries = to.CastTo(sequence, dtype), x = to.UnsqueezeAt(to.CastTo(values, dtype), {values.rank()});
+  const Tensor passed = IsFloating(dtype) ? to.Not(right ? to.Greater(boundaries, x) : to.GreaterOrEqual(boundaries, x))
+                        : right           ? to.LessOrEqual(boundaries, x)
+                                          : to.Less(boundaries, x);
+  return to.ReduceSum(to.CastTo(passed, count_dtype), to.ConstantInts({-1}), {.keepdims = 0});
+}
+
+Tensor Searchsorted(Lowering& to, Tensor sorted_sequence, Tensor self, bool out_int32, bool right,
+                    std::optional<std::string_view> side, std::optional<Tensor> sorter) {
+  if (sorter) sorted_sequence = TakeAlong(to, sorted_sequence, -1, *sorter);
+  if (sorted_sequence.rank() > 1) sorted_sequence = to.UnsqueezeAt(sorted_sequence, {sorted_sequence.rank() - 1});
+  return CountBelow(to, sorted_sequence, self, side ? *side == "right" : right, out_int32);
+}
+Tensor SearchsortedScalar(Lowering& to, Tensor sorted_sequence, Scalar self, bool out_int32, bool right,
+                          std::optional<std::string_view> side, std::optional<Tensor> sorter) {
+  return Searchsorted(to, sorted_sequence, to.NumberOf(self, sorted_sequence.dtype()), out_int32, right, side, sorter);
+}
+Tensor Bucketize(Lowering& to, Tensor self, Tensor boundaries, bool out_int32, bool right) {
+  return CountBelow(to, boundaries, self, right, out_int32);
+}
+Tensor BucketizeScalar(Lowering& to, Scalar self, Tensor boundaries, bool out_int32, bool right) {
+  return CountBelow(to, boundaries, to.NumberOf(self, boundaries.dtype()), right, out_int32);
+}
+
+Tensor IsIn(Lowering& to, Tensor elements, Tensor test_elements, Unused, bool invert) {
+  if (to.AsConstant(to.Numel(test_elements)) == 0) return to.Full(elements.sizes(), invert, DType::kBool);
+  const DType dtype = to.PromotedDtype({elements, test_elements});
+  const Tensor x = to.UnsqueezeAt(to.CastTo(elements, dtype), {elements.rank()});
+  const Tensor equal = to.Equal(x, Flat(to, AtLeast1d(to, to.CastTo(test_elements, dtype))));
+  // A sum, as a maximum over no elements has no value.
+  const Tensor matches = to.ReduceSum(to.CastTo(equal, DType::kInt32), to.ConstantInts({-1}), {.keepdims = 0});
+  const Tensor zero = to.ConstantOf(int64_t{0}, DType::kInt32);
+  return invert ? to.Equal(matches, zero) : to.Greater(matches, zero);
+}
+Tensor IsInTensorScalar(Lowering& to, Tensor elements, Scalar test_element, Unused, bool invert) {
+  return IsIn(to, elements, internal::AsResult(to, test_element), {}, invert);
+}
+Tensor IsInScalarTensor(Lowering& to, Scalar element, Tensor test_elements, Unused, bool invert) {
+  return IsIn(to, internal::AsResult(to, element), test_elements, {}, invert);
+}
+
+// --- bins ---------------------------------------------------------------------------
+
+Tensor Bincount(Lowering& to, Tensor self, std::optional<Tensor> weights, Dim minlength) {
+  const DType dtype = !weights                              ? DType::kInt64
+                      : weights->dtype() == DType::kFloat32 ? DType::kFloat32
+                                                            : DType::kFloat64;
+  const Tensor bins = to.CastTo(self, DType::kInt64);
+  // One more than the largest; nothing in an empty tensor is larger than -1.
+  const Tensor top = to.ReduceMax(to.Concat({bins, to.ConstantInts({-1})}, {.axis = 0}), to.ConstantInts({0}));
+  const Tensor size = to.Max({to.Add(top, to.ConstantInts({1})), to.Number1(minlength)});
+  const Tensor none = to.Expand(to.ConstantOf(int64_t{0}, dtype), size);
+  const Tensor each = weights ? to.CastTo(*weights, dtype) : to.Full(self.sizes(), int64_t{1}, dtype);
+  return ScatterAxis(to, none, 0, bins, each, Combine::kAdd);
+}
+
+Tensor Histc(Lowering& to, Tensor self, int64_t bins, Const<Scalar> min, Const<Scalar> max) {
+  const DType dtype = self.dtype();
+  const Tensor x = Flat(to, AtLeast1d(to, self));
+  auto number = [&](double value) { return to.ConstantOf(value, dtype); };
+  Tensor low = to.ConstantOf(min.value, dtype), high = to.ConstantOf(max.value, dtype);
+  if (min.value.AsDouble() == max.value.AsDouble()) {
+    // The range of the data, widened if that is one value.
+    const bool empty = to.AsConstant(x.size(0)) == 0;
+    if (!empty) {
+      low = to.ReduceMin(x, {}, {.keepdims = 0});
+      high = to.ReduceMax(x, {}, {.keepdims = 0});
+    }
+    const Tensor flat = to.Equal(low, high);
+    std::tie(low, high) =
+        std::tuple{to.Where(flat, to.Sub(low, number(1)), low), to.Where(flat, to.Add(high, number(1)), high)};
+  }
+  const Tensor scaled = to.Div(to.Mul(to.Sub(x, low), to.ConstantOf(bins, dtype)), to.Sub(high, low));
+  const Tensor inside = to.And(to.GreaterOrEqual(x, low), to.LessOrEqual(x, high));
+  // The last bin includes its upper end; what lies outside counts 0 in any bin.
+  const Tensor position = to.Where(inside, scaled, number(0));
+  const Tensor bin = to.Min({to.CastTo(position, DType::kInt64), to.ConstantInt(bins - 1)});
+  const Tensor none = to.Full(Dims{to.Of(bins)}, int64_t{0}, dtype);
+  return ScatterAxis(to, none, 0, bin, to.CastTo(inside, dtype), Combine::kAdd);
+}
+
+constexpr OpRow kRows[] = {
+    Op<Unique>("aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)"),
+    Op<Unique2>("aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
+                "(Tensor, Tensor, Tensor)"),
+    Op<Argsort>("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor"),
+    Op<ArgsortStable>("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor"),
+    Op<Bincount>("aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor"),
+    Op<BucketizeScalar>("aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, "
+                        "bool right=False) -> Tensor"),
+    Op<Bucketize>(
+        "aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor"),
+    Op<Histc>("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor"),
+    Op<IsInScalarTensor>("aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, "
+                         "bool invert=False) -> Tensor"),
+    Op<IsInTensorScalar>("aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, "
+                         "bool invert=False) -> Tensor"),
+    Op<IsIn>("aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, "
+             "bool invert=False) -> Tensor"),
+    Op<Kthvalue>(
+        "aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"),
+    Op<Msort>("aten::msort(Tensor self) -> Tensor"),
+    Op<SearchsortedScalar>("aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, "
+                           "bool right=False, str? side=None, Tensor? sorter=None) -> Tensor"),
+    Op<Searchsorted>("aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, "
+                     "bool right=False, str? side=None, Tensor? sorter=None) -> Tensor"),
+    Op<Sort>("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)"),
+    Op<SortStable>("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> "
+                   "(Tensor values, Tensor indices)"),
+    Op<Topk>("aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> "
+             "(Tensor values, Tensor indices)"),
+    Op<UniqueConsecutive>("aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, "
+                          "int? dim=None) -> (Tensor, Tensor, Tensor)"),
+    Op<UniqueDim>("aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, "
+                  "bool return_counts=False) -> (Tensor, Tensor, Tensor)"),
+    Op<UniqueDimConsecutive>("aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, "
+                             "bool return_counts=False) -> (Tensor, Tensor, Tensor)"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Sorting() { return kRows; }
+
+}  // namespace flambeau::lower

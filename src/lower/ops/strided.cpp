@@ -1,0 +1,38 @@
+// Views by strides, which ONNX's tensors don't have: elements are gathered by
+// their positions in memory.
+
+#include "lower/ops/families.h"
+#include "lower/ops/geometry.h"
+
+namespace flambeau::lower {
+namespace {
+
+// `self` is a whole memory, in row-major order: the pass that makes programs
+// functional has seen to that.
+Tensor AsStrided(Lowering& to, Tensor self, Dims size, Dims stride, std::optional<Dim> storage_offset) {
+  return to.Gather(Flat(to, AtLeast1d(to, self)),
+                   StridedPositions(to, size, stride, storage_offset.value_or(to.Of(0))));
+}
+
+Tensor AsStridedScatter(Lowering& to, Tensor self, Tensor src, Dims size, Dims stride,
+                        std::optional<Dim> storage_offset) {
+  const Tensor positions = StridedPositions(to, size, stride, storage_offset.value_or(to.Of(0)));
+  const Tensor points = to.UnsqueezeAt(Flat(to, AtLeast1d(to, positions)), {1});
+  const Tensor updates = Flat(to, AtLeast1d(to, to.CastTo(src, self.dtype())));
+  return to.ReshapeTo(to.ScatterND(Flat(to, AtLeast1d(to, self)), points, updates), self.sizes());
+}
+
+constexpr OpRow kRows[] = {
+    Op<AsStrided>("aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> "
+                  "Tensor(a)"),
+    Op<AsStrided>("aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> "
+                  "Tensor"),
+    Op<AsStridedScatter>("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, "
+                         "SymInt? storage_offset=None) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> Strided() { return kRows; }
+
+}  // namespace flambeau::lower

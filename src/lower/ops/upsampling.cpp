@@ -1,0 +1,269 @@
+// Resizing of images, signals and volumes.
+#include <algorithm>
+#include <cmath>
+
+#include "lower/ops/families.h"
+
+namespace flambeau::lower {
+namespace {
+
+using OptionalDims = std::optional<Dims>;
+using OptionalFloats = std::optional<Floats>;
+
+constexpr Restriction kScalesDisagree = {"scale factors that disagree with the output's size",
+                                         "torch.ops.aten.upsample_nearest2d(torch.ones(1, 1, 4, 4), [9, 9], 2.0, 2.0)"};
+constexpr Restriction kNoSize = {"neither an output size nor scale factors",
+                                 "torch.ops.aten.upsample_nearest2d.vec(x, None, None)"};
+
+// PyTorch's sizes are floor(size · factor). Factors give the coordinates too,
+// unless sizes say the same.
+Tensor ResizeBy(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
+                onnx::ResizeAttributes attributes) {
+  const auto spatial = static_cast<int64_t>(factors.empty() ? output_size->size() : factors.size());
+  bool exact = true;
+  Dims sizes;
+  for (int64_t i = 0; i < spatial; ++i) {
+    const int64_t axis = x.rank() - spatial + i;
+    attributes.axes.push_back(axis);
+    if (factors.empty()) continue;
+    const double factor = factors[static_cast<size_t>(i)];
+    const auto size = to.AsConstant(x.size(axis));
+    exact = exact && size && std::floor(static_cast<double>(*size) * factor) == static_cast<double>(*size) * factor;
+    if (!size) continue;
+    sizes.push_back(to.Of(static_cast<int64_t>(std::floor(static_cast<double>(*size) * factor))));
+    if (output_size && to.AsConstant((*output_size)[static_cast<size_t>(i)]).value_or(*to.AsConstant(sizes.back())) !=
+                           *to.AsConstant(sizes.back()))
+      return to.Unsupported(kScalesDisagree);
+  }
+  if (factors.empty()) return to.Resize(x, {}, {}, to.Shape1(*output_size), attributes);
+  if (exact) return to.Resize(x, {}, {}, to.Shape1(sizes), attributes);
+  return to.Resize(x, {}, to.ConstantFloats(factors, DType::kFloat32, Ints{spatial}), {}, attributes);
+}
+
+// uint8 is interpolated in float32 and rounded.
+Tensor Interpolate(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
+                   onnx::ResizeAttributes attributes) {
+  if (x.is_floating()) return ResizeBy(to, x, output_size, factors, attributes);
+  const Tensor y = ResizeBy(to, to.CastTo(x, DType::kFloat32), output_size, factors, attributes);
+  return to.CastTo(to.Clip(to.Round(y), to.NumberOf(0.0, DType::kFloat32), to.NumberOf(255.0, DType::kFloat32)),
+                   x.dtype());
+}
+
+// --- modes ------------------------------------------------------------------------
+
+onnx::ResizeAttributes Nearest() {
+  return {.coordinate_transformation_mode = "asymmetric", .mode = "nearest", .nearest_mode = "floor"};
+}
+
+onnx::ResizeAttributes NearestExact() {
+  return {.coordinate_transformation_mode = "half_pixel", .mode = "nearest", .nearest_mode = "round_prefer_ceil"};
+}
+
+std::string Coordinates(bool align_corners) { return align_corners ? "align_corners" : "half_pixel"; }
+
+onnx::ResizeAttributes Linear(bool align_corners) {
+  return {.coordinate_transformation_mode = Coordinates(align_corners), .mode = "linear"};
+}
+
+onnx::ResizeAttributes Cubic(bool align_corners) {
+  return {.coordinate_transformation_mode = Coordinates(align_corners), .cubic_coeff_a = -0.75, .mode = "cubic"};
+}
+
+onnx::ResizeAttributes LinearAntialiased(bool align_corners) {
+  return {.antialias = 1,
+          .coordinate_transformation_mode = Coordinates(align_corners),
+          .exclude_outside = 1,
+          .mode = "linear"};
+}
+
+onnx::ResizeAttributes CubicAntialiased(bool align_corners) {
+  return {.antialias = 1,
+          .coordinate_transformation_mode = Coordinates(align_corners),
+          .cubic_coeff_a = -0.5,
+          .exclude_outside = 1,
+          .mode = "cubic"};
+}
+
+template <auto kMode>
+Tensor NearestVec(Lowering& to, Tensor input, OptionalDims output_size, OptionalFloats scale_factors) {
+  if (!output_size && !scale_factors) return to.Unsupported(kNoSize);
+  return ResizeBy(to, input, output_size, scale_factors.value_or(Floats{}), kMode());
+}
+
+template <auto kMode>
+Tensor InterpolateVec(Lowering& to, Tensor input, OptionalDims output_size, bool align_corners,
+                      OptionalFloats scale_factors) {
+  if (!output_size && !scale_factors) return to.Unsupported(kNoSize);
+  return Interpolate(to, input, output_size, scale_factors.value_or(Floats{}), kMode(align_corners));
+}
+
+// The factors if each is given.
+Floats Given(std::initializer_list<std::optional<double>> factors) {
+  Floats given;
+  for (const auto& factor : factors)
+    if (factor) given.push_back(*factor);
+  return given.size() == factors.size() ? given : Floats{};
+}
+
+using Factor = std::optional<double>;
+
+template <auto kMode>
+Tensor Nearest1(Lowering& to, Tensor self, Dims output_size, Factor scales) {
+  return ResizeBy(to, self, output_size, Given({scales}), kMode());
+}
+template <auto kMode>
+Tensor Nearest2(Lowering& to, Tensor self, Dims output_size, Factor scales_h, Factor scales_w) {
+  return ResizeBy(to, self, output_size, Given({scales_h, scales_w}), kMode());
+}
+template <auto kMode>
+Tensor Nearest3(Lowering& to, Tensor self, Dims output_size, Factor scales_d, Factor scales_h, Factor scales_w) {
+  return ResizeBy(to, self, output_size, Given({scales_d, scales_h, scales_w}), kMode());
+}
+template <auto kMode>
+Tensor Interpolate1(Lowering& to, Tensor self, Dims output_size, bool align_corners, Factor scales) {
+  return Interpolate(to, self, output_size, Given({scales}), kMode(align_corners));
+}
+template <auto kMode>
+Tensor Interpolate2(Lowering& to, Tensor self, Dims output_size, bool align_corners, Factor scales_h, Factor scales_w) {
+  return Interpolate(to, self, output_size, Given({scales_h, scales_w}), kMode(align_corners));
+}
+template <auto kMode>
+Tensor Interpolate3(Lowering& to, Tensor self, Dims output_size, bool align_corners, Factor scales_d, Factor scales_h,
+                    Factor scales_w) {
+  return Interpolate(to, self, output_size, Given({scales_d, scales_h, scales_w}), kMode(align_corners));
+}
+
+// --- grids ------------------------------------------------------------------------
+
+Tensor GridSampler(Lowering& to, Tensor input, Tensor grid, int64_t interpolation_mode, int64_t padding_mode,
+                   bool align_corners) {
+  static constexpr std::string_view kModes[] = {"linear", "nearest", "cubic"},
+                                    kPaddings[] = {"zeros", "border", "reflection"};
+  return to.GridSample(input, grid,
+                       {.align_corners = align_corners,
+                        .mode = std::string(kModes[std::clamp<int64_t>(interpolation_mode, 0, 2)]),
+                        .padding_mode = std::string(kPaddings[std::clamp<int64_t>(padding_mode, 0, 2)])});
+}
+
+// -1 … 1 in `count` steps: the middles of pixels, or their corners.
+Tensor PixelCoordinates(Lowering& to, Dim count, bool align_corners, DType dtype) {
+  const Tensor range = to.Range(to.ConstantInt(0), to.Number(count), to.ConstantInt(1));
+  auto number = [&](const Scalar& value) { return to.NumberOf(value, dtype); };
+  const Tensor twice = to.Mul(to.CastTo(range, dtype), number(2.0));
+  // The only pixel of an axis is in its middle.
+  if (align_corners && to.AsConstant(count) == 1) return twice;
+  if (align_corners) return to.Sub(to.Div(twice, number(to.Minus(count, to.Of(1)))), number(1.0));
+  return to.Sub(to.Div(to.Add(twice, number(1.0)), number(count)), number(1.0));
+}
+
+// theta · (x, y, 1) at each pixel; likewise with a depth.
+Tensor AffineGridGenerator(Lowering& to, Tensor theta, Dims size, bool align_corners) {
+  const size_t spatial = size.size() - 2;
+  const Dims image(size.begin() + 2, size.end());
+  std::vector<Tensor> columns;
+  for (size_t i = spatial; i-- > 0;) {  // x first
+    const Tensor along = PixelCoordinates(to, image[i], align_corners, theta.dtype());
+    Ints axes;
+    for (size_t axis = 1; axis <= spatial - i; ++axis) axes.push_back(static_cast<int64_t>(axis));
+    Dims one_each = image;
+    one_each.push_back(to.Of(1));
+    columns.push_back(to.ExpandTo(to.UnsqueezeAt(along, axes), one_each));
+  }
+  Dims ones = image;
+  ones.push_back(to.Of(1));
+  columns.push_back(to.Full(ones, 1.0, theta.dtype()));
+  Dim pixels = to.Product(image);
+  const Tensor base = to.ReshapeTo(to.Concat(columns, {.axis = static_cast<int64_t>(spatial)}),
+                                   Dims{pixels, to.Of(static_cast<int64_t>(spatial) + 1)});
+  Dims grid = image;
+  grid.insert(grid.begin(), theta.size(0));
+  grid.push_back(to.Of(static_cast<int64_t>(spatial)));
+  return to.ReshapeTo(to.MatMul(base, to.Transpose(theta, {.perm = {0, 2, 1}})), grid);
+}
+
+constexpr OpRow kRows[] = {
+    Op<Interpolate2<CubicAntialiased>>("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool "
+                                       "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+                                       &kScalesDisagree),
+    Op<InterpolateVec<CubicAntialiased>>("aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
+                                         "align_corners, float[]? scale_factors) -> Tensor",
+                                         &kNoSize),
+    Op<Interpolate2<LinearAntialiased>>("aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool "
+                                        "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+                                        &kScalesDisagree),
+    Op<InterpolateVec<LinearAntialiased>>("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
+                                          "align_corners, float[]? scale_factors) -> Tensor",
+                                          &kNoSize),
+    Op<Nearest1<NearestExact>>(
+        "aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
+        &kScalesDisagree),
+    Op<NearestVec<NearestExact>>(
+        "aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+        &kNoSize),
+    Op<Nearest2<NearestExact>>("aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? "
+                               "scales_h=None, float? scales_w=None) -> Tensor",
+                               &kScalesDisagree),
+    Op<NearestVec<NearestExact>>(
+        "aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+        &kNoSize),
+    Op<Nearest3<NearestExact>>("aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? "
+                               "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+                               &kScalesDisagree),
+    Op<NearestVec<NearestExact>>(
+        "aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+        &kNoSize),
+    Op<AffineGridGenerator>("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor"),
+    Op<GridSampler>("aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
+                    "align_corners) -> Tensor"),
+    Op<GridSampler>("aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
+                    "align_corners) -> Tensor"),
+    Op<GridSampler>("aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
+                    "align_corners) -> Tensor"),
+    Op<Interpolate2<Cubic>>("aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+                            "scales_h=None, float? scales_w=None) -> Tensor",
+                            &kScalesDisagree),
+    Op<InterpolateVec<Cubic>>("aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
+                              "float[]? scale_factors) -> Tensor",
+                              &kNoSize),
+    Op<Interpolate2<Linear>>("aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+                             "scales_h=None, float? scales_w=None) -> Tensor",
+                             &kScalesDisagree),
+    Op<InterpolateVec<Linear>>("aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
+                               "float[]? scale_factors) -> Tensor",
+                               &kNoSize),
+    Op<Interpolate1<Linear>>(
+        "aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
+        &kScalesDisagree),
+    Op<InterpolateVec<Linear>>("aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
+                               "float[]? scale_factors) -> Tensor",
+                               &kNoSize),
+    Op<Nearest1<Nearest>>("aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
+                          &kScalesDisagree),
+    Op<NearestVec<Nearest>>(
+        "aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+        &kNoSize),
+    Op<Nearest2<Nearest>>("aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? "
+                          "scales_w=None) -> Tensor",
+                          &kScalesDisagree),
+    Op<NearestVec<Nearest>>(
+        "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+        &kNoSize),
+    Op<Nearest3<Nearest>>("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? "
+                          "scales_h=None, float? scales_w=None) -> Tensor",
+                          &kScalesDisagree),
+    Op<NearestVec<Nearest>>(
+        "aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+        &kNoSize),
+    Op<Interpolate3<Linear>>("aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, "
+                             "float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+                             &kScalesDisagree),
+    Op<InterpolateVec<Linear>>("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool "
+                               "align_corners, float[]? scale_factors) -> Tensor",
+                               &kNoSize),
+};
+
+}  // namespace
+
+std::span<const OpRow> Upsampling() { return kRows; }
+
+}  // namespace flambeau::lower
