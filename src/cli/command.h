@@ -1,0 +1,38 @@
+// One subcommand of `flambeau`: it declares its options, and runs.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "flambeau/diagnostic.h"
+
+namespace flambeau::cli {
+
+// Exit codes; `flambeau --help` lists them.
+enum ExitCode : int {
+  kSuccess = 0,
+  kFailed = 1,        // the input is damaged, or the target cannot be written
+  kUsage = 2,         // the command line makes no sense
+  kUnsupported = 3,   // operators or forms that cannot be converted; the report lists them
+  kInterrupted = 130, // Ctrl-C
+};
+
+// Each adds itself to `app` and returns what to run if it was chosen.
+using Run = std::function<int()>;
+Run AddConvert(CLI::App& app);
+Run AddInspect(CLI::App& app);
+Run AddDump(CLI::App& app);
+Run AddOps(CLI::App& app);
+Run AddCompletion(CLI::App& app);
+
+// Prints the report on standard error as text, or on standard output as JSON,
+// and says how to exit.
+int Conclude(bool ok, const std::vector<Diagnostic>& diagnostics, bool json, bool quiet);
+// Splits "a,b,c".
+std::vector<std::string> SplitList(const std::string& text);
+// "x.0=batch" pairs; throws CLI::ValidationError on anything else.
+std::vector<std::pair<std::string, std::string>> SplitPairs(const std::vector<std::string>& items, const std::string& option);
+
+}  // namespace flambeau::cli

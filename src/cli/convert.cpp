@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "flambeau/convert.h"
+
+namespace flambeau::cli {
+namespace {
+
+struct ConvertArguments {
+  std::string source, target;
+  Options options;
+  std::string input_names, output_names;
+  std::vector<std::string> dim_names, user_metadata;
+  std::string report = "text";
+  bool no_optimize = false, quiet = false;
+  int verbose = 0;
+};
+
+template <class T>
+using Choices = std::vector<std::pair<std::string, T>>;
+const Choices<ExternalData> kExternalData = {{"auto", ExternalData::kAuto}, {"always", ExternalData::kAlways},
+                                             {"never", ExternalData::kNever}, {"reference", ExternalData::kReference}};
+const Choices<Metadata> kMetadata = {{"release", Metadata::kRelease}, {"namespace", Metadata::kNamespace},
+                                     {"default", Metadata::kDefault}, {"debug", Metadata::kDebug}};
+
+template <class T>
+std::vector<std::string> Names(const Choices<T>& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) names.push_back(name);
+  return names;
+}
+
+// Sets `target`, which outlives the parse, to what the chosen name stands for.
+template <class T>
+std::function<void(const std::string&)> Choose(T& target, const Choices<T>& choices) {
+  return [&](const std::string& chosen) {
+    for (const auto& [name, value] : choices)
+      if (name == chosen) target = value;
+  };
+}
+
+std::string Shape(const std::vector<std::string>& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
+
+void PrintModel(const Model& model, const std::string& target) {
+  fmt::print(stderr, "wrote {}: opset {}, IR {}, {} nodes, {:.1f} MB of weights\n", target, model.opset(), model.ir_version(), model.node_count(),
+             static_cast<double>(model.weight_bytes()) / 1e6);
+  for (const auto& input : model.inputs()) fmt::print(stderr, "  input  {}: {}{}\n", input.name, input.dtype, Shape(input.sizes));
+  for (const auto& output : model.outputs()) fmt::print(stderr, "  output {}: {}{}\n", output.name, output.dtype, Shape(output.sizes));
+}
+
+int RunConvert(ConvertArguments& arguments) {
+  Options& options = arguments.options;
+  options.input_names = SplitList(arguments.input_names);
+  options.output_names = SplitList(arguments.output_names);
+  options.dim_names = SplitPairs(arguments.dim_names, "--dim-names");
+  options.user_metadata = SplitPairs(arguments.user_metadata, "--set-metadata");
+  options.optimize = !arguments.no_optimize;
+  options.progress = MakeProgress(arguments.quiet || arguments.report == "json");
+  if (arguments.target.empty()) arguments.target = std::filesystem::path(arguments.source).replace_extension(".onnx").string();
+  const Outcome outcome = ConvertFile(arguments.source, arguments.target, options);
+  ClearProgress();
+  if (outcome.ok() && arguments.verbose > 0) PrintModel(*outcome.model, arguments.target);
+  return Conclude(outcome.ok(), outcome.diagnostics, arguments.report == "json", arguments.quiet);
+}
+
+}  // namespace
+
+Run AddConvert(CLI::App& app) {
+  auto arguments = std::make_shared<ConvertArguments>();
+  CLI::App* command = app.add_subcommand("convert", "Convert an archive to an ONNX model.");
+  Options& options = arguments->options;
+  command->add_option("model", arguments->source, "the .pt2 archive to read")->required();
+  command->add_option("-o,--output", arguments->target, "the file to write; by default the archive's name with .onnx");
+  command->add_option("--opset", options.opset, fmt::format("opset of the model, up to {}", NewestOpset()))->capture_default_str();
+  command->add_option_function<std::string>("--external-data", Choose(options.external_data, kExternalData),
+                      "where weights go: auto (beside the model above 2 GB), always (beside it), never, or reference (they stay in the archive, the model points into it)")
+      ->check(CLI::IsMember(Names(kExternalData)))->option_text("MODE");
+  command->add_option_function<std::string>("--metadata", Choose(options.metadata, kMetadata),
+                      "what the model tells of its origin: release (nothing), namespace, default, debug (stack traces, too)")
+      ->check(CLI::IsMember(Names(kMetadata)))->option_text("LEVEL");
+  command->add_flag_callback("--release", [arguments] { arguments->options.metadata = Metadata::kRelease; }, "the same as --metadata release");
+  command->add_flag_callback("--debug", [arguments] { arguments->options.metadata = Metadata::kDebug; }, "the same as --metadata debug");
+  command->add_option("--set-metadata", arguments->user_metadata, "KEY=VALUE for the model's metadata; may be repeated");
+  command->add_option("--input-names", arguments->input_names, "names of the inputs, in order: a,b,c");
+  command->add_option("--output-names", arguments->output_names, "names of the outputs, in order: a,b,c");
+  command->add_option("--dim-names", arguments->dim_names, "names of dynamic dimensions: x.0=batch,x.1=seq (or s77=batch)");
+  command->add_option("--report", arguments->report, "text (on standard error) or json (on standard output)")->check(CLI::IsMember({"text", "json"}))->option_text("FORMAT");
+  command->add_flag("--no-optimize", arguments->no_optimize, "keep the graph as it was lowered");
+  command->add_flag("--state-outputs", options.state_outputs, "new values of mutated buffers and inputs become outputs");
+  command->add_flag("-v,--verbose", arguments->verbose, "say what was written");
+  command->add_flag("-q,--quiet", arguments->quiet, "no warnings, no progress bar");
+  return [arguments] { return RunConvert(*arguments); };
+}
+
+}  // namespace flambeau::cli

@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "flambeau/convert.h"
+
+namespace flambeau::cli {
+namespace {
+
+struct InspectArguments {
+  std::string source;
+  bool weights = false;
+};
+
+void PrintTensor(const ProgramSummary::Tensor& tensor) {
+  fmt::print("  {:<9} {}: {}[{}]\n", tensor.kind, tensor.name, tensor.dtype, fmt::join(tensor.sizes, ", "));
+}
+
+int RunInspect(const InspectArguments& arguments) {
+  std::vector<Diagnostic> diagnostics;
+  const auto program = ReadProgram(arguments.source, diagnostics);
+  if (!program) return Conclude(false, diagnostics, false, false);
+  const ProgramSummary summary = Summarize(*program);
+  fmt::print("{}\n  saved by torch {}\n", arguments.source, summary.torch_version.empty() ? "(not recorded)" : summary.torch_version);
+  fmt::print("\ninputs and outputs\n");
+  for (const auto& tensor : summary.inputs) PrintTensor(tensor);
+  for (const auto& tensor : summary.outputs) PrintTensor(tensor);
+  if (!summary.dims.empty()) fmt::print("\ndynamic dimensions\n");
+  for (const auto& [symbol, range] : summary.dims) fmt::print("  {:<9} {}\n", symbol, range);
+  fmt::print("\nweights: {} tensors, {:.1f} MB\n", summary.weights.size(), static_cast<double>(summary.weight_bytes) / 1e6);
+  if (arguments.weights)
+    for (const auto& tensor : summary.weights) PrintTensor(tensor);
+  size_t missing = 0, nodes = 0;
+  for (const auto& op : summary.operators) {
+    missing += !op.supported;
+    nodes += op.count;
+  }
+  fmt::print("\noperators: {} nodes, {} kinds, {} not supported\n", nodes, summary.operators.size(), missing);
+  for (const auto& op : summary.operators) fmt::print("  {:>6} {}{}\n", op.count, op.name, op.supported ? "" : "   NOT SUPPORTED");
+  return Conclude(true, diagnostics, false, false);
+}
+
+}  // namespace
+
+Run AddInspect(CLI::App& app) {
+  auto arguments = std::make_shared<InspectArguments>();
+  CLI::App* command = app.add_subcommand("inspect", "Say what an archive takes, holds and calls.");
+  command->add_option("model", arguments->source, "the archive")->required();
+  command->add_flag("--weights", arguments->weights, "list the parameters and buffers");
+  return [arguments] { return RunInspect(*arguments); };
+}
+
+}  // namespace flambeau::cli

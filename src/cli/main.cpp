@@ -1,0 +1,110 @@
+// The command `flambeau`: a thin skin over the public library.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <system_error>
+
+#include "cli/command.h"
+#include "flambeau/report.h"
+#include "flambeau/version.h"
+
+namespace flambeau::cli {
+
+int Conclude(bool ok, const std::vector<Diagnostic>& diagnostics, bool json, bool quiet) {
+  if (json) {
+    fmt::print("{}", ReportJson(diagnostics));
+  } else if (!quiet || !ok) {
+    fmt::print(stderr, "{}", ReportText(diagnostics));
+  }
+  if (ok) return kSuccess;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.kind == DiagnosticKind::kInterrupted) return kInterrupted;
+    if (diagnostic.kind == DiagnosticKind::kBadOption) return kUsage;
+    if (diagnostic.kind == DiagnosticKind::kUnsupportedOperator || diagnostic.kind == DiagnosticKind::kUnsupportedForm ||
+        diagnostic.kind == DiagnosticKind::kUnsupportedOpset || diagnostic.kind == DiagnosticKind::kUnsupportedDtype)
+      return kUnsupported;
+  }
+  return kFailed;
+}
+
+std::vector<std::string> SplitList(const std::string& text) {
+  std::vector<std::string> items;
+  if (text.empty()) return items;
+  for (size_t begin = 0;;) {
+    const size_t comma = text.find(',', begin);
+    items.push_back(text.substr(begin, comma - begin));
+    if (comma == std::string::npos) return items;
+    begin = comma + 1;
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> SplitPairs(const std::vector<std::string>& items, const std::string& option) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& list : items)
+    for (const std::string& item : SplitList(list)) {
+      const size_t equals = item.find('=');
+      if (equals == std::string::npos || equals == 0 || equals + 1 == item.size())
+        throw CLI::ValidationError(option, fmt::format("'{}' is not NAME=VALUE", item));
+      pairs.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+    }
+  return pairs;
+}
+
+namespace {
+
+constexpr char kFooter[] = R"(Examples:
+  flambeau convert model.pt2                       writes model.onnx beside it
+  flambeau convert model.pt2 -o out.onnx --opset 21 --dim-names x.0=batch
+  flambeau convert big.pt2 --external-data reference
+  flambeau inspect model.pt2                       what it takes, holds and calls
+  flambeau ops --format markdown                   what can be converted
+
+Exit codes:
+  0  done
+  1  the input is damaged, or the target cannot be written
+  2  the command line makes no sense
+  3  the model uses operators that cannot be converted; the report lists all
+  130  interrupted; the target is as it was)";
+
+// A closed pipe or a file-size limit is an error of the write that meets it.
+void ReportFailedWrites() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+// What was printed may still be in a buffer, and the disk full.
+int Flushed(int code) {
+  if (std::fflush(stdout) == 0) return code;
+  std::perror("flambeau: standard output cannot be written");
+  return code == kSuccess ? kFailed : code;
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  ReportFailedWrites();
+  CLI::App app("Converts PyTorch models to ONNX.", "flambeau");
+  app.set_version_flag("--version", std::string("flambeau ") + Version(), "print the version");
+  app.require_subcommand(0, 1);
+  app.footer(kFooter);
+  app.get_formatter()->column_width(34);
+  const std::pair<const char*, Run> commands[] = {{"convert", AddConvert(app)}, {"inspect", AddInspect(app)}, {"dump", AddDump(app)},
+                                                  {"ops", AddOps(app)}, {"completion", AddCompletion(app)}};
+  try {
+    app.parse(argc, argv);
+    for (const auto& [name, run] : commands)
+      if (app.got_subcommand(name)) return Flushed(run());
+  } catch (const CLI::ParseError& error) {
+    return Flushed(app.exit(error) == 0 ? kSuccess : kUsage);
+  } catch (const std::system_error& error) {  // of a print
+    std::fprintf(stderr, "flambeau: standard output cannot be written: %s\n", error.code().message().c_str());
+    return kFailed;
+  }
+  std::fputs("a command is missing\nRun with --help for more information.\n", stderr);
+  return kUsage;
+}
+
+}  // namespace flambeau::cli
+
+int main(int argc, char** argv) { return flambeau::cli::Main(argc, argv); }

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "flambeau/convert.h"
+
+namespace flambeau::cli {
+namespace {
+
+std::string Escaped(std::string_view text, std::string_view special) {
+  std::string out;
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+int RunOps(const std::string& format) {
+  const std::vector<OperatorInfo> operators = SupportedOperators();
+  if (format == "markdown") fmt::print("| operator | not translated |\n|---|---|\n");
+  if (format == "json") fmt::print("[\n");
+  for (size_t i = 0; i < operators.size(); ++i) {
+    const OperatorInfo& op = operators[i];
+    if (format == "json") {
+      std::string restrictions;
+      for (const std::string& text : op.restrictions) restrictions += fmt::format("{}\"{}\"", restrictions.empty() ? "" : ", ", Escaped(text, "\"\\"));
+      fmt::print("  {{\"schema\": \"{}\", \"restrictions\": [{}]}}{}\n", Escaped(op.schema, "\"\\"), restrictions, i + 1 < operators.size() ? "," : "");
+    } else if (format == "markdown") {
+      fmt::print("| `{}` | {} |\n", Escaped(op.schema, "|"), Escaped(fmt::format("{}", fmt::join(op.restrictions, "; ")), "|"));
+    } else {
+      fmt::print("{}\n", op.schema);
+      for (const std::string& text : op.restrictions) fmt::print("    not translated: {}\n", text);
+    }
+  }
+  if (format == "json") fmt::print("]\n");
+  return kSuccess;
+}
+
+}  // namespace
+
+Run AddOps(CLI::App& app) {
+  auto format = std::make_shared<std::string>("text");
+  CLI::App* command = app.add_subcommand("ops", "List the operators that can be converted.");
+  command->add_option("--format", *format, "text, markdown or json")->check(CLI::IsMember({"text", "markdown", "json"}))->option_text("FORMAT");
+  return [format] { return RunOps(*format); };
+}
+
+}  // namespace flambeau::cli

@@ -1,0 +1,56 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <string>
+
+namespace flambeau::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+volatile std::sig_atomic_t stop_requested = 0;
+bool drawn = false;
+
+void RequestStop(int) { stop_requested = 1; }
+
+std::string Amount(const Progress& progress) {
+  if (progress.stage != "writing") return progress.total == 0 ? std::string() : fmt::format("{}/{}", progress.done, progress.total);
+  return fmt::format("{:.0f}/{:.0f} MB", static_cast<double>(progress.done) / 1e6, static_cast<double>(progress.total) / 1e6);
+}
+
+}  // namespace
+
+std::function<bool(const Progress&)> MakeProgress(bool quiet) {
+  std::signal(SIGINT, RequestStop);
+  std::signal(SIGTERM, RequestStop);
+  const bool draw = !quiet && ::isatty(STDERR_FILENO) != 0;
+  const auto start = Clock::now();
+  auto last = std::make_shared<Clock::time_point>(start);
+  return [=](const Progress& progress) {
+    if (stop_requested != 0) return false;
+    const auto now = Clock::now();
+    if (!draw || now - start < std::chrono::seconds(1) || now - *last < std::chrono::milliseconds(80)) return true;
+    *last = now;
+    constexpr int kWidth = 30;
+    const double share = progress.total == 0 ? 0 : static_cast<double>(progress.done) / static_cast<double>(progress.total);
+    const int filled = std::clamp(static_cast<int>(share * kWidth), 0, kWidth);
+    fmt::print(stderr, "\r\x1b[K{:<9} [{}{}] {}", progress.stage, std::string(static_cast<size_t>(filled), '#'),
+               std::string(static_cast<size_t>(kWidth - filled), ' '), Amount(progress));
+    std::fflush(stderr);
+    drawn = true;
+    return true;
+  };
+}
+
+void ClearProgress() {
+  if (drawn) fmt::print(stderr, "\r\x1b[K");
+  drawn = false;
+}
+
+}  // namespace flambeau::cli

@@ -1,0 +1,193 @@
+// The conversion, from a program to a model: one function a stage, in order.
+#include "flambeau/convert.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "diag/sink.h"
+#include "driver/dimension_names.h"
+#include "driver/guard.h"
+#include "driver/metadata.h"
+#include "driver/model_impl.h"
+#include "driver/pipeline.h"
+#include "flambeau/version.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "lower/lower.h"
+#include "onnx/check.h"
+#include "onnx/ir_version.h"
+#include "onnx/names.h"
+#include "onnx/operator_table.h"
+#include "onnx/text.h"
+#include "pass/manager.h"
+
+namespace flambeau {
+namespace {
+
+constexpr int kOldestOpset = 18;
+
+class Conversion {
+ public:
+  Conversion(Program::Impl& program, const Options& options, Sink& sink) : program_(program), options_(options), sink_(sink) {}
+
+  // Called with each graph as it stands after a stage or pass; may be empty.
+  std::function<void(std::string_view stage, const Graph& graph)> watch;
+
+  Result<std::unique_ptr<onnx::ModelData>> Run() {
+    if (options_.opset < kOldestOpset || options_.opset > onnx::NewestOpset())
+      return sink_.Error(DiagnosticKind::kBadOption, fmt::format("opset {} is not supported", options_.opset), {},
+                         fmt::format("choose an opset from {} to {}", kOldestOpset, onnx::NewestOpset()));
+    Watch("aten", program_.graph);
+    // Texts of the captured nodes are made from the graph as it was.
+    auto captured = options_.metadata >= Metadata::kDefault ? std::make_shared<const Graph>(program_.graph) : nullptr;
+    FLAMBEAU_CHECK_OK(NameDimensions(program_, options_.dim_names, options_.input_names, sink_));
+    FLAMBEAU_CHECK_OK(Step("passes"));
+    FLAMBEAU_CHECK_OK(RunAtenPasses());
+    Watch("functional", program_.graph);
+    FLAMBEAU_CHECK_OK(Step("lowering"));
+    FLAMBEAU_TRY(Graph graph, lower::LowerProgram(program_, {options_.opset, options_.state_outputs, options_.export_params}, sink_));
+    Watch("lowered", graph);
+    FLAMBEAU_CHECK_OK(Step("passes"));
+    FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
+    FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, {options_.input_names, options_.output_names}, sink_));
+    Watch("onnx", graph);
+    return Finish(std::move(graph), std::move(captured));
+  }
+
+ private:
+  void Watch(std::string_view stage, const Graph& graph) {
+    if (watch) watch(stage, graph);
+  }
+
+  Status Step(std::string_view stage) {
+    if (options_.progress && !options_.progress({stage, 0, 0}))
+      return sink_.Error(DiagnosticKind::kInterrupted, "the conversion was interrupted");
+    return {};
+  }
+
+  PassHooks Hooks() {
+    PassHooks hooks;
+    hooks.after = [this](std::string_view pass, const Graph& graph) { Watch(pass, graph); };
+#ifndef NDEBUG
+    hooks.verify = [](const Graph& graph, Sink& sink) { return VerifyGraph(graph, sink); };
+#endif
+    return hooks;
+  }
+
+  Status RunAtenPasses() {
+    PassContext context{sink_, options_.state_outputs};
+    if (!RunPasses(AtenPipeline(), program_, context, Hooks())) return kFailure;
+    return {};
+  }
+
+  Status RunOnnxPasses(Graph& graph) {
+    PassContext context{sink_};
+    context.opset = options_.opset;
+    context.keep_weights = options_.external_data == ExternalData::kReference;
+    if (!RunPasses(OnnxPipeline(options_.optimize), graph, context, Hooks())) return kFailure;
+    return {};
+  }
+
+  Result<std::unique_ptr<onnx::ModelData>> Finish(Graph graph, std::shared_ptr<const Graph> captured) {
+    std::set<std::string_view> domains;
+    for (BlockId block : graph.AllBlocks())
+      graph.ForEachNode(block, [&](NodeId node) { domains.insert(onnx::SplitOperator(graph.op(node)).first); });
+    // On the heap: the metadata's callbacks keep its address.
+    auto made = std::make_unique<onnx::ModelData>(std::move(graph));
+    onnx::ModelData& model = *made;
+    model.opset_imports.push_back({"", options_.opset});
+    for (std::string_view domain : domains)
+      if (!domain.empty()) model.opset_imports.push_back({std::string(domain), 1});
+    model.producer_name = "flambeau";
+    model.producer_version = Version();
+    model.graph_name = program_.name;
+    model.initializers_are_inputs = options_.keep_initializers_as_inputs;
+    AttachMetadata(program_, std::move(captured), options_.metadata, options_, model);
+    model.ir_version = onnx::LeastIrVersion(model);
+    FLAMBEAU_CHECK_OK(onnx::CheckModel(model, sink_));
+    return made;
+  }
+
+  Program::Impl& program_;
+  const Options& options_;
+  Sink& sink_;
+};
+
+}  // namespace
+
+const char* Version() { return FLAMBEAU_VERSION; }
+int NewestOpset() { return onnx::NewestOpset(); }
+
+Outcome Convert(Program program, const Options& options) {
+  Outcome outcome;
+  Guard(outcome.diagnostics, {}, [&] {
+    auto impl = std::make_unique<Program::Impl>(std::move(program.impl()));
+    Sink sink;
+    Conversion conversion(*impl, options, sink);
+    auto model = conversion.Run();
+    outcome.diagnostics = sink.Take();
+    if (model) outcome.model.emplace(std::make_unique<Model::Impl>(std::move(impl), *std::move(model)));
+  });
+  return outcome;
+}
+
+Outcome ConvertFile(const std::string& source, const std::string& target, const Options& options) {
+  Outcome outcome;
+  std::error_code error;
+  if (std::filesystem::equivalent(source, target, error)) {
+    outcome.diagnostics.push_back({DiagnosticKind::kBadOption, Severity::kError, {.file = target}, "the target is the archive itself", {},
+                                   "give the model another name"});
+    return outcome;
+  }
+  auto program = ReadProgram(source, outcome.diagnostics);
+  if (!program) return outcome;
+  Outcome converted = Convert(*std::move(program), options);
+  for (Diagnostic& diagnostic : converted.diagnostics) outcome.diagnostics.push_back(std::move(diagnostic));
+  if (!converted.model) return outcome;
+  Guard(outcome.diagnostics, {.file = target}, [&] {
+    if (converted.model->Save(target, options.external_data, outcome.diagnostics, options.progress))
+      outcome.model = std::move(converted.model);
+  });
+  return outcome;
+}
+
+std::string Dump(Program program, std::string_view stage, const Options& options, std::vector<Diagnostic>& diagnostics) {
+  std::string text;
+  Guard(diagnostics, {}, [&] {
+    const auto stages = DumpStages();
+    Sink sink;
+    if (std::find(stages.begin(), stages.end(), stage) == stages.end()) {
+      (void)sink.Error(DiagnosticKind::kBadOption, fmt::format("there is no stage '{}'", stage), {}, fmt::format("stages: {}", fmt::join(stages, ", ")));
+    } else {
+      Conversion conversion(program.impl(), options, sink);
+      bool seen = false;
+      conversion.watch = [&](std::string_view reached, const Graph& graph) {
+        if (reached != stage || (seen && stage != "onnx")) return;
+        seen = true;
+        text = PrintGraph(graph);
+      };
+      const auto model = conversion.Run();
+      if (model && stage == "onnx") text = onnx::ModelText(**model);
+      
+      if (seen) {  // what failed after the stage doesn't matter here
+        (void)sink.Take();
+      }
+    }
+    for (Diagnostic& diagnostic : sink.Take()) diagnostics.push_back(std::move(diagnostic));
+  });
+  return text;
+}
+
+std::vector<std::string> DumpStages() {
+  std::vector<std::string> stages = {"aten"};
+  for (const AtenPass& pass : AtenPipeline()) stages.emplace_back(pass.name);
+  stages.insert(stages.end(), {"functional", "lowered"});
+  for (const OnnxPass& pass : OnnxPipeline(true)) stages.emplace_back(pass.name);
+  stages.emplace_back("onnx");
+  return stages;
+}
+
+}  // namespace flambeau

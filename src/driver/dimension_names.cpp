@@ -1,0 +1,201 @@
+#include "driver/dimension_names.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace flambeau {
+namespace {
+
+class Namer {
+ public:
+  Namer(Program::Impl& program, const std::vector<std::string>& input_names, Sink& sink)
+      : program_(program), exprs_(program.context->exprs()), sink_(sink) {
+    size_t position = 0;
+    for (const InputSpec& input : program.inputs) {
+      if (input.kind != InputKind::kUser) continue;
+      const std::string captured(program.context->Text(input.name));
+      const std::string name =
+          position < input_names.size() && !input_names[position].empty() ? input_names[position] : captured;
+      ++position;
+      if (program.graph.type(input.value).kind == TypeKind::kTensor) inputs_.push_back({input.value, name, captured});
+    }
+  }
+
+  // What the program says of all symbols. Those that it holds at one value are
+  // that value: the capture was specialised to it.
+  void ReadSymbols() {
+    Graph& graph = program_.graph;
+    std::unordered_map<Expr, Expr> fixed;
+    std::unordered_set<TypeId> seen;
+    for (ValueId id{0}; id.index < graph.value_capacity(); ++id.index) {
+      if (!seen.insert(graph[id].type).second) continue;
+      ForEachExpr(graph.type(id), [&](Expr expr) {
+        exprs_.ForEachSymbol(expr, [&](Expr symbol) {
+          if (!symbols_.insert(symbol).second) return;
+          if (const auto [min, max] = exprs_.RangeOf(symbol); min == max) fixed.emplace(symbol, exprs_.Constant(min));
+        });
+      });
+    }
+    if (fixed.empty()) return;
+    for (const auto& [symbol, value] : fixed) fixed_.insert(symbol);
+    std::unordered_map<TypeId, TypeId> replaced;
+    for (ValueId id{0}; id.index < graph.value_capacity(); ++id.index) {
+      const auto [it, added] = replaced.try_emplace(graph[id].type);
+      if (added) {
+        Type type = graph.type(id);
+        ForEachExpr(type, [&](Expr& expr) { expr = exprs_.Substitute(expr, fixed); });
+        it->second = program_.context->Intern(std::move(type));
+      }
+      graph.SetType(id, it->second);
+    }
+  }
+
+  // "x.0" or "s77".
+  Status Give(const std::string& which, const std::string& name) {
+    const size_t dot = which.rfind('.');
+    size_t dim = 0;
+    if (dot != std::string::npos) {
+      const char* end = which.data() + which.size();
+      const auto [stop, error] = std::from_chars(which.data() + dot + 1, end, dim);
+      if (error == std::errc() && stop == end) {
+        const std::string input = which.substr(0, dot);
+        for (const Input& candidate : inputs_)
+          if (candidate.name == input || candidate.captured == input) return Assign(candidate, dim, name);
+        return sink_.Error(DiagnosticKind::kBadOption,
+                           fmt::format("dimension name '{}={}': there is no input '{}'", which, name, input), {},
+                           "inputs: " + InputList());
+      }
+    }
+    const Expr symbol = exprs_.Find(which);
+    if (symbol && fixed_.contains(symbol)) {
+      sink_.Warning(DiagnosticKind::kFrozenDimension,
+                    fmt::format("dimension '{}' was named '{}', but the captured program fixes it at {}", which, name,
+                                exprs_.RangeOf(symbol).min));
+      return {};
+    }
+    if (!symbol || !symbols_.contains(symbol))
+      return sink_.Error(DiagnosticKind::kBadOption,
+                         fmt::format("dimension name '{}={}': there is no dimension '{}'", which, name, which), {},
+                         "write INPUT.DIMENSION=NAME, for example x.0=batch");
+    Rename(symbol, name);
+    return {};
+  }
+
+  void Give(const DimensionName& given) {
+    if (given.input < inputs_.size()) (void)Assign(inputs_[given.input], given.dim, given.name, given.frozen_by);
+  }
+
+  // By the inputs, else by the values that first have them as a size, as their
+  // number, or within an expression.
+  void NameTheRest() {
+    for (const Input& input : inputs_) NameSizes(program_.graph.type(input.value), input.name);
+    const Graph& graph = program_.graph;
+    ForEachNewType([&](ValueId id, const std::string& name) { NameSizes(graph.type(id), name); });
+    ForEachNewType([&](ValueId id, const std::string& name) {
+      if (const Type& type = graph.type(id);
+          type.kind == TypeKind::kInt && type.contents && NeedsName(type.contents->front()))
+        Rename(type.contents->front(), name);
+    });
+    ForEachNewType([&](ValueId id, const std::string& name) {
+      ForEachExpr(graph.type(id), [&](Expr expr) {
+        exprs_.ForEachSymbol(expr, [&](Expr symbol) {
+          if (NeedsName(symbol)) Rename(symbol, name + "_size");
+        });
+      });
+    });
+  }
+
+ private:
+  struct Input {
+    ValueId value;
+    std::string name, captured;
+  };
+
+  Status Assign(const Input& input, size_t dim, const std::string& name, const std::string& frozen_by = {}) {
+    const Type& type = program_.graph.type(input.value);
+    if (dim >= type.rank())
+      return sink_.Error(DiagnosticKind::kBadOption, fmt::format("dimension name '{}.{}={}': '{}' has {} dimensions",
+                                                                 input.name, dim, name, input.name, type.rank()));
+    const Expr size = type.sizes[dim];
+    if (const auto constant = exprs_.AsConstant(size)) {
+      sink_.Warning(
+          DiagnosticKind::kFrozenDimension,
+          fmt::format("dimension {} of input '{}' was declared dynamic ('{}'), but the captured program fixes it at {}",
+                      dim, input.name, name, *constant),
+          {.source = frozen_by},
+          "the model was specialised while it was captured: look for a shape that becomes a Python number");
+    } else if (exprs_.kind(size) == ExprKind::kSymbol && !named_.contains(size)) {
+      Rename(size, name);
+    }
+    return {};
+  }
+
+  void Rename(Expr symbol, const std::string& name) {
+    // Two symbols of one name would be taken for one size.
+    std::string unique = name;
+    for (int i = 1; !used_.insert(unique).second; ++i) unique = fmt::format("{}_{}", name, i);
+    exprs_.Rename(symbol, unique);
+    named_.insert(symbol);
+  }
+
+  template <class AnyType, class F>
+  static void ForEachExpr(AnyType& type, F f) {
+    for (auto& size : type.sizes) f(size);
+    for (auto& stride : type.strides) f(stride);
+    if (type.contents)
+      for (auto& element : *type.contents) f(element);
+  }
+
+  // Calls f(value, name) for a value of each type, in the program's order.
+  template <class F>
+  void ForEachNewType(F f) const {
+    const Graph& graph = program_.graph;
+    std::unordered_set<TypeId> seen;
+    for (ValueId id{0}; id.index < graph.value_capacity(); ++id.index) {
+      if (!seen.insert(graph[id].type).second) continue;
+      const std::string_view name = program_.context->Text(graph[id].name);
+      f(id, std::string(name.empty() ? "value" : name));
+    }
+  }
+
+  bool NeedsName(Expr size) const {
+    return exprs_.kind(size) == ExprKind::kSymbol && exprs_.symbol_kind(size) != SymbolKind::kAnonymous &&
+           !named_.contains(size);
+  }
+
+  void NameSizes(const Type& type, const std::string& name) {
+    for (size_t i = 0; i < type.rank(); ++i)
+      if (NeedsName(type.sizes[i])) Rename(type.sizes[i], fmt::format("{}_dim_{}", name, i));
+  }
+
+  std::string InputList() const {
+    std::string list;
+    for (const Input& input : inputs_) list += (list.empty() ? "" : ", ") + input.name;
+    return list;
+  }
+
+  Program::Impl& program_;
+  ExprPool& exprs_;
+  Sink& sink_;
+  std::vector<Input> inputs_;
+  std::unordered_set<Expr> symbols_, fixed_, named_;
+  std::unordered_set<std::string> used_;
+};
+
+}  // namespace
+
+Status NameDimensions(Program::Impl& program, const std::vector<std::pair<std::string, std::string>>& given,
+                      const std::vector<std::string>& input_names, Sink& sink) {
+  Namer namer(program, input_names, sink);
+  namer.ReadSymbols();
+  for (const auto& [which, name] : given) FLAMBEAU_CHECK_OK(namer.Give(which, name));
+  for (const DimensionName& name : program.dimension_names) namer.Give(name);
+  namer.NameTheRest();
+  return {};
+}
+
+}  // namespace flambeau

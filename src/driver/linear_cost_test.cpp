@@ -1,0 +1,159 @@
+// The cost of a conversion is linear in the program, whatever its shape: an
+// eight times larger one makes eight times as many allocations, of eight times
+// as many bytes. (Times would depend on the machine.)
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "flambeau/convert.h"
+#include "flambeau/program.h"
+
+namespace {
+
+struct Allocated {
+  size_t calls = 0, bytes = 0;
+} allocated;
+
+}  // namespace
+
+// Not inlined, or the compiler takes the pairs new and free for mistakes.
+[[gnu::noinline]] void* operator new(size_t size) {
+  ++allocated.calls;
+  allocated.bytes += size;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace flambeau {
+namespace {
+
+const ValueInfo kVector = {.sizes = {int64_t{8}}, .strides = {int64_t{1}}};
+const ValueInfo kElement = {};
+
+// A program under construction.
+class Sketch {
+ public:
+  ValueHandle Input() { return builder_.AddInput(InputKind::kUser, Name(), kVector); }
+  ValueHandle Call(std::string_view target, std::vector<Argument> arguments, const ValueInfo& result = kVector) {
+    const std::string name = Name();
+    const std::pair<std::string_view, ValueInfo> results[] = {{name, result}};
+    return builder_.AddCall(target, arguments, {}, results, {.modules = {{"layer", "Layer"}}, .name = name})[0];
+  }
+  void Output(ValueHandle value) { builder_.AddOutput(OutputKind::kUser, value, Name()); }
+  Program Finish() {
+    std::vector<Diagnostic> diagnostics;
+    std::optional<Program> program = builder_.Finish(diagnostics);
+    EXPECT_TRUE(program) << (diagnostics.empty() ? "" : diagnostics[0].message);
+    return *std::move(program);
+  }
+
+ private:
+  std::string Name() { return "v" + std::to_string(names_++); }
+
+  ProgramBuilder builder_;
+  int names_ = 0;
+};
+
+using Shape = void (*)(Sketch& sketch, int size);
+
+void Chain(Sketch& to, int size) {
+  const ValueHandle x = to.Input();
+  ValueHandle y = to.Input();
+  for (int i = 0; i < size; ++i) y = to.Call(i % 2 ? "aten.mul.Tensor" : "aten.add.Tensor", {y, x});
+  to.Output(y);
+}
+void ManyInputsAndOutputs(Sketch& to, int size) {
+  std::vector<ValueHandle> inputs;
+  for (int i = 0; i < size; ++i) inputs.push_back(to.Input());
+  for (ValueHandle input : inputs) to.Output(to.Call("aten.relu.default", {input}));
+}
+void InputsAsOutputs(Sketch& to, int size) {
+  const ValueHandle x = to.Input();
+  for (int i = 0; i < size; ++i) to.Output(x);
+}
+void NoOps(Sketch& to, int size) {
+  ValueHandle x = to.Input();
+  for (int i = 0; i < size; ++i) x = to.Call("aten.clone.default", {x});
+  to.Output(to.Call("aten.relu.default", {x}));
+}
+void EqualNodes(Sketch& to, int size) {
+  const ValueHandle x = to.Input();
+  ValueHandle sum = x;
+  for (int i = 0; i < size; ++i) {
+    const ValueHandle equal = to.Call("aten.relu.default", {x});
+    sum = to.Call("aten.add.Tensor", {sum, equal});
+  }
+  to.Output(sum);
+}
+void DeadNodes(Sketch& to, int size) {
+  const ValueHandle x = to.Input();
+  ValueHandle dead = x;
+  for (int i = 0; i < size; ++i) dead = to.Call("aten.relu.default", {dead});
+  to.Output(x);
+}
+void Writes(Sketch& to, int size) {
+  const ValueHandle x = to.Input();
+  ValueHandle y = to.Call("aten.relu.default", {x});
+  for (int i = 0; i < size; ++i) y = to.Call("aten.add_.Tensor", {y, x});
+  to.Output(y);
+}
+void WritesThroughViews(Sketch& to, int size) {
+  const ValueHandle x = to.Input();
+  const ValueHandle y = to.Call("aten.relu.default", {x});
+  for (int i = 0; i < size; ++i) {
+    const ValueHandle view = to.Call("aten.select.int", {y, int64_t{0}, int64_t{i % 8}}, kElement);
+    to.Call("aten.mul_.Scalar", {view, 2.0}, kElement);
+  }
+  to.Output(y);
+}
+void ViewsReadAfterWrites(Sketch& to, int size) {
+  const ValueHandle x = to.Input();
+  const ValueHandle y = to.Call("aten.relu.default", {x});
+  std::vector<ValueHandle> views;
+  for (int i = 0; i < size; ++i) views.push_back(to.Call("aten.select.int", {y, int64_t{0}, int64_t{i % 8}}, kElement));
+  for (int i = 0; i < size; ++i) to.Call("aten.add_.Tensor", {y, x});
+  ValueHandle sum = views[0];
+  for (ValueHandle view : views) sum = to.Call("aten.add.Tensor", {sum, view}, kElement);
+  to.Output(sum);
+}
+
+Allocated CostOf(Shape shape, int size) {
+  Sketch sketch;
+  shape(sketch, size);
+  Program program = sketch.Finish();
+  const Allocated before = allocated;
+  const Outcome outcome = Convert(std::move(program), {});
+  EXPECT_TRUE(outcome.model) << (outcome.diagnostics.empty() ? "" : outcome.diagnostics[0].message);
+  return {allocated.calls - before.calls, allocated.bytes - before.bytes};
+}
+
+struct NamedShape {
+  const char* name;
+  Shape shape;
+};
+
+class LinearCostTest : public testing::TestWithParam<NamedShape> {};
+
+TEST_P(LinearCostTest, EightTimesTheProgramIsEightTimesTheWork) {
+  constexpr int kSize = 500, kTimes = 8;
+  CostOf(GetParam().shape, 8);  // tables that are made once
+  const Allocated small = CostOf(GetParam().shape, kSize), large = CostOf(GetParam().shape, kTimes * kSize);
+  EXPECT_LT(large.calls, small.calls * kTimes * 5 / 4);
+  EXPECT_LT(large.bytes, small.bytes * kTimes * 3 / 2);  // tables grow in steps
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, LinearCostTest,
+                         testing::Values(NamedShape{"Chain", Chain},
+                                         NamedShape{"ManyInputsAndOutputs", ManyInputsAndOutputs},
+                                         NamedShape{"InputsAsOutputs", InputsAsOutputs}, NamedShape{"NoOps", NoOps},
+                                         NamedShape{"EqualNodes", EqualNodes}, NamedShape{"DeadNodes", DeadNodes},
+                                         NamedShape{"Writes", Writes},
+                                         NamedShape{"WritesThroughViews", WritesThroughViews},
+                                         NamedShape{"ViewsReadAfterWrites", ViewsReadAfterWrites}),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace flambeau

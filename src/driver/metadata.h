@@ -1,0 +1,16 @@
+// The metadata that torch.onnx documents, for a model and its parts.
+#pragma once
+
+#include "aten/program.h"
+#include "flambeau/options.h"
+#include "onnx/model.h"
+
+namespace flambeau {
+
+// Fills the model's, graph's, nodes' and values' metadata as `level` asks.
+// `captured` is the ATen graph as it was read: node texts are made from it.
+// Both must outlive the model.
+void AttachMetadata(const Program::Impl& program, std::shared_ptr<const Graph> captured, Metadata level,
+                    const Options& options, onnx::ModelData& model);
+
+}  // namespace flambeau

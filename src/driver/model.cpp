@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include "diag/sink.h"
+#include "driver/model_impl.h"
+#include "flambeau/convert.h"
+#include "onnx/save.h"
+#include "onnx/serialize.h"
+#include "onnx/text.h"
+
+namespace flambeau {
+namespace {
+
+void AppendTo(std::vector<Diagnostic>& list, Sink& sink) {
+  for (Diagnostic& diagnostic : sink.Take()) list.push_back(std::move(diagnostic));
+}
+
+Model::NamedType Describe(const Graph& graph, ValueId id) {
+  const Context& context = graph.context();
+  const Type& type = graph.type(id);
+  Model::NamedType named{std::string(context.Text(graph[id].name)), std::string(Info(type.dtype).torch_name), {}};
+  for (Expr size : type.sizes) named.sizes.push_back(context.exprs().HasAnonymous(size) ? "?" : context.exprs().Text(size));
+  return named;
+}
+
+}  // namespace
+
+Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+std::string Model::Serialize(std::vector<Diagnostic>& diagnostics, bool weights) const {
+  Sink sink;
+  auto bytes = onnx::SerializeModel(impl_->data, weights, sink);
+  AppendTo(diagnostics, sink);
+  return bytes ? *std::move(bytes) : std::string();
+}
+
+bool Model::Save(const std::string& path, ExternalData external_data, std::vector<Diagnostic>& diagnostics,
+                 const std::function<bool(const Progress&)>& progress) const {
+  Sink sink;
+  const bool saved = static_cast<bool>(onnx::SaveModel(impl_->data, path, external_data, progress, sink));
+  AppendTo(diagnostics, sink);
+  return saved;
+}
+
+std::vector<Model::NamedType> Model::inputs() const {
+  std::vector<NamedType> list;
+  for (ValueId id : impl_->data.graph[impl_->data.graph.main()].inputs) list.push_back(Describe(impl_->data.graph, id));
+  return list;
+}
+
+std::vector<Model::NamedType> Model::outputs() const {
+  std::vector<NamedType> list;
+  for (ValueId id : impl_->data.graph.outputs(impl_->data.graph.main())) list.push_back(Describe(impl_->data.graph, id));
+  return list;
+}
+
+uint64_t Model::node_count() const { return impl_->data.graph.live_nodes(); }
+
+uint64_t Model::weight_bytes() const {
+  uint64_t bytes = 0;
+  for (ValueId id : onnx::Initializers(impl_->data.graph)) bytes += impl_->program->context->operator[](impl_->data.graph[id].data).byte_size();
+  return bytes;
+}
+
+int Model::opset() const {
+  for (const onnx::OpsetImport& import : impl_->data.opset_imports)
+    if (import.domain.empty()) return import.version;
+  return 0;
+}
+
+int Model::ir_version() const { return impl_->data.ir_version; }
+std::string Model::Text() const { return onnx::ModelText(impl_->data); }
+
+}  // namespace flambeau

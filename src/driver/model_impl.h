@@ -1,0 +1,23 @@
+// What stands behind flambeau::Model.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aten/program.h"
+#include "flambeau/convert.h"
+#include "onnx/model.h"
+
+namespace flambeau {
+
+struct Model::Impl {
+  Impl(std::unique_ptr<Program::Impl> from, std::unique_ptr<onnx::ModelData> made)
+      : program(std::move(from)), owned(std::move(made)), data(*owned) {}
+
+  std::unique_ptr<Program::Impl> program;  // owns the context of `data`
+  std::unique_ptr<onnx::ModelData> owned;
+  const onnx::ModelData& data;
+};
+
+}  // namespace flambeau

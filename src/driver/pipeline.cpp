@@ -1,0 +1,33 @@
+#include "driver/pipeline.h"
+
+#include "pass/aten/passes.h"
+#include "pass/onnx/passes.h"
+
+namespace flambeau {
+namespace {
+
+constexpr AtenPass kAtenPipeline[] = {
+    {"inline-regions", "bodies of wrappers join their parent; autocast becomes casts", &InlineRegions},
+    {"functionalize", "turn in-place writes, also through views, into pure operators", &Functionalize},
+    {"drop-state-outputs", "a model keeps no state, unless its state is asked for", &DropStateOutputs},
+    {"drop-guards", "assertions are not part of an ONNX graph", &DropGuards},
+    {"drop-dead-nodes", "what only guards and mutations used goes", &DropDeadNodes},
+};
+
+constexpr OnnxPass kOnnxPipeline[] = {
+    {"drop-unused-nodes", "what lowering made and nobody used", &DropDeadOnnxNodes},
+    {"share-constants", "tied weights and equal numbers are one, so that equal nodes are seen", &ShareConstants},
+    {"share-nodes", "sizes are often computed more than once", &ShareNodes},
+    {"simplify", "fold constants, drop what does nothing, merge neighbours", &Simplify},
+    {"share-folded-constants", "folding makes equal constants again", &ShareConstants},
+    {"share-merged-nodes", "and merging equal nodes", &ShareNodes},
+};
+
+}  // namespace
+
+std::span<const AtenPass> AtenPipeline() { return kAtenPipeline; }
+std::span<const OnnxPass> OnnxPipeline(bool optimize) {
+  return optimize ? std::span<const OnnxPass>(kOnnxPipeline) : std::span(kOnnxPipeline).first(1);
+}
+
+}  // namespace flambeau

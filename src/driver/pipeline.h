@@ -1,0 +1,15 @@
+// The one list of what happens to a program, in order.
+#pragma once
+
+#include <span>
+
+#include "pass/pass.h"
+
+namespace flambeau {
+
+// On the captured ATen program, before lowering.
+std::span<const AtenPass> AtenPipeline();
+// On the ONNX graph; `optimize` false leaves what correctness needs.
+std::span<const OnnxPass> OnnxPipeline(bool optimize);
+
+}  // namespace flambeau

@@ -1,0 +1,93 @@
+// What an archive holds, and what Flambeau supports.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "aten/program.h"
+#include "flambeau/convert.h"
+#include "lower/registry.h"
+
+namespace flambeau {
+namespace {
+
+std::vector<std::string> SizeTexts(const ExprPool& exprs, const Type& type) {
+  std::vector<std::string> texts;
+  for (Expr size : type.sizes) texts.push_back(exprs.HasAnonymous(size) ? "?" : exprs.Text(size));
+  return texts;
+}
+
+std::string DtypeText(const Type& type) {
+  switch (type.kind) {
+    case TypeKind::kInt: return "int";
+    case TypeKind::kFloat: return "float";
+    case TypeKind::kBool: return "bool";
+    default: return std::string(Info(type.dtype).torch_name);
+  }
+}
+
+std::string_view KindText(InputKind kind) {
+  switch (kind) {
+    case InputKind::kUser: return "input";
+    case InputKind::kParameter: return "parameter";
+    case InputKind::kBuffer: return "buffer";
+    case InputKind::kConstantTensor: return "constant";
+    case InputKind::kConstant: return "fixed";
+    case InputKind::kToken: return "token";
+    case InputKind::kObject: return "object";
+  }
+  return "";
+}
+
+}  // namespace
+
+ProgramSummary Summarize(const Program& program) {
+  const Program::Impl& impl = program.impl();
+  const Context& context = *impl.context;
+  const ExprPool& exprs = context.exprs();
+  ProgramSummary summary;
+  summary.torch_version = impl.torch_version;
+  std::map<std::string, std::string> dims;
+  for (const InputSpec& input : impl.inputs) {
+    const Type& type = impl.graph.type(input.value);
+    const bool user = input.kind == InputKind::kUser || input.kind == InputKind::kConstant;
+    ProgramSummary::Tensor tensor{std::string(context.Text(user ? input.name : input.target)), DtypeText(type), SizeTexts(exprs, type), std::string(KindText(input.kind))};
+    if (user) {
+      for (Expr size : type.sizes)
+        exprs.ForEachSymbol(size, [&](Expr symbol) {
+          const auto range = exprs.RangeOf(symbol);
+          dims[std::string(exprs.symbol_name(symbol))] = fmt::format("{} … {}", range.min == INT64_MIN ? "-∞" : std::to_string(range.min), range.max == INT64_MAX ? "∞" : std::to_string(range.max));
+        });
+      summary.inputs.push_back(std::move(tensor));
+    } else {
+      if (impl.graph[input.value].kind == ValueKind::kConstant) summary.weight_bytes += context[impl.graph[input.value].data].byte_size();
+      summary.weights.push_back(std::move(tensor));
+    }
+  }
+  summary.dims.assign(dims.begin(), dims.end());
+  for (size_t i = 0; i < impl.outputs.size(); ++i) {
+    const ValueId value = impl.graph.output(impl.graph.main(), static_cast<uint32_t>(i));
+    if (!value) continue;
+    const Type& type = impl.graph.type(value);
+    summary.outputs.push_back({std::string(context.Text(impl.outputs[i].name)), DtypeText(type), SizeTexts(exprs, type),
+                               impl.outputs[i].kind == OutputKind::kUser ? "output" : "mutation"});
+  }
+  std::map<std::string_view, uint64_t> counts;
+  for (BlockId block : impl.graph.AllBlocks()) impl.graph.ForEachNode(block, [&](NodeId node) { ++counts[impl.graph.op(node)]; });
+  for (const auto& [name, count] : counts) summary.operators.push_back({std::string(name), count, lower::FindOp(name) != nullptr});
+  std::stable_sort(summary.operators.begin(), summary.operators.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
+  return summary;
+}
+
+std::vector<OperatorInfo> SupportedOperators() {
+  std::vector<OperatorInfo> list;
+  for (const lower::OpRow* row : lower::AllOps()) {
+    OperatorInfo info{std::string(row->schema), {}};
+    for (const lower::Restriction* restriction : row->restrictions)
+      if (restriction != nullptr) info.restrictions.emplace_back(restriction->text);
+    list.push_back(std::move(info));
+  }
+  return list;
+}
+
+}  // namespace flambeau
