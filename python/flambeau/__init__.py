@@ -1,0 +1,49 @@
+"""PyTorch models to ONNX.
+
+>>> import flambeau
+>>> program = flambeau.export(model, (x,), "model.onnx", dynamic_shapes=({0: "batch"},))
+>>> program(x)                                   # runs it in onnxruntime
+
+:func:`convert`, :func:`inspect` and :func:`operators` need neither torch nor
+onnx; :func:`export` and :func:`save` import torch when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import errors
+from ._engine import __version__
+from .conversion import convert, inspect, operators
+from .program import ONNXProgram
+
+if TYPE_CHECKING:
+    from .archive import save
+    from .exporter import export
+
+__all__ = [
+    "ONNXProgram",
+    "__version__",
+    "convert",
+    "errors",
+    "export",
+    "inspect",
+    "operators",
+    "save",
+]
+
+_NEED_TORCH = {"export": ".exporter", "save": ".archive"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NEED_TORCH:
+        raise AttributeError(f"module 'flambeau' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_NEED_TORCH[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

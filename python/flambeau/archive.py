@@ -1,0 +1,65 @@
+"""``flambeau.save``: a ``.pt2`` that also holds what torch.export forgets."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.utils import _pytree
+
+from . import errors
+from .dynamic_shapes import dimension_names, program_arguments
+
+__all__ = ["save"]
+
+errors.adopt_torch_errors()
+
+_ENTRY = "flambeau.json"
+
+
+def save(exported_program: ExportedProgram, path: str | os.PathLike, *, dynamic_shapes: Any = None) -> None:
+    """Save a captured program as ``torch.export.save`` does, with two things more.
+
+    The archive's entry ``extra/flambeau.json``, which torch ignores, holds
+
+    - ``dimension_names``: the user's names, as ``{"input", "dim", "name"}``,
+      where input counts the tensors among the flattened arguments;
+    - ``expected_outputs``: the outputs of the example inputs, as
+      ``{"dtype", "sizes", "data"}`` with the bytes in base64.
+
+    Args:
+        exported_program: What ``torch.export.export`` returned.
+        path: Path of the archive, by custom ending in ``.pt2``.
+        dynamic_shapes: As given to ``torch.export.export``; strings and ``Dim``
+            objects name dimensions.
+    """
+    names = dimension_names(program_arguments(exported_program), dynamic_shapes)
+    extra = {
+        "dimension_names": [{"input": position, "dim": dim, "name": name} for position, dim, name in names],
+        "expected_outputs": _expected_outputs(exported_program),
+    }
+    torch.export.save(exported_program, path, extra_files={_ENTRY: json.dumps(extra)})
+
+
+def _expected_outputs(exported: ExportedProgram) -> list[dict[str, Any]] | None:
+    if exported.example_inputs is None:
+        return None
+    args, kwargs = _pytree.tree_map(
+        lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, exported.example_inputs
+    )
+    with torch.no_grad():
+        outputs = _pytree.tree_leaves(exported.module()(*args, **kwargs))
+    return [_encode(torch.as_tensor(output)) for output in outputs if output is not None]
+
+
+def _encode(tensor: torch.Tensor) -> dict[str, Any]:
+    data = tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
+    return {
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "sizes": list(tensor.shape),
+        "data": base64.b64encode(data).decode("ascii"),
+    }

@@ -1,0 +1,170 @@
+"""Archives to ONNX. Nothing here needs torch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+from . import _engine
+from .errors import error_of, warn_of
+from .program import ONNXProgram
+
+__all__ = ["convert", "inspect", "make_options", "operators"]
+
+Progress = Callable[[str, int, int], bool | None]
+
+
+def external_data_mode(external_data: bool | str | None) -> _engine.ExternalData:
+    """The engine's word for a user's ``external_data``.
+
+    None is "auto", True "always", False "never".
+    """
+    if isinstance(external_data, bool):
+        external_data = "always" if external_data else "never"
+    modes = {
+        "auto": _engine.ExternalData.AUTO,
+        "always": _engine.ExternalData.ALWAYS,
+        "never": _engine.ExternalData.NEVER,
+        "reference": _engine.ExternalData.REFERENCE,
+    }
+    mode = modes.get(external_data or "auto")
+    if mode is None:
+        raise ValueError(f"external_data is {external_data!r}; it must be a bool, None or one of {', '.join(modes)}")
+    return mode
+
+
+def make_options(
+    *,
+    opset_version: int | None = None,
+    external_data: bool | str | None = None,
+    metadata: str = "default",
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    dim_names: Mapping[str, str] | None = None,
+    optimize: bool = True,
+    state_outputs: bool = False,
+    keep_initializers_as_inputs: bool = False,
+    export_params: bool = True,
+    user_metadata: Mapping[str, str] | None = None,
+) -> _engine.Options:
+    """The engine's options. See :func:`convert` for what they mean.
+
+    Raises:
+        ValueError: ``external_data`` or ``metadata`` is none of the known words.
+    """
+    levels = {
+        "release": _engine.Metadata.RELEASE,
+        "namespace": _engine.Metadata.NAMESPACE,
+        "default": _engine.Metadata.DEFAULT,
+        "debug": _engine.Metadata.DEBUG,
+    }
+    if metadata not in levels:
+        raise ValueError(f"metadata is {metadata!r}; it must be one of {', '.join(levels)}")
+    options = _engine.Options()
+    options.opset = _engine.DEFAULT_OPSET if opset_version is None else opset_version
+    options.external_data = external_data_mode(external_data)
+    options.metadata = levels[metadata]
+    options.input_names = list(input_names or ())
+    options.output_names = list(output_names or ())
+    options.dim_names = list((dim_names or {}).items())
+    options.optimize = optimize
+    options.state_outputs = state_outputs
+    options.keep_initializers_as_inputs = keep_initializers_as_inputs
+    options.export_params = export_params
+    options.user_metadata = list((user_metadata or {}).items())
+    return options
+
+
+def read(source: str | os.PathLike[str]) -> _engine.Program:
+    """Read a ``.pt2`` archive.
+
+    Raises:
+        OnnxExporterError: The file is no archive that Flambeau reads, or is damaged.
+    """
+    program, diagnostics = _engine.read_program(os.fspath(source))
+    if program is None:
+        raise error_of(diagnostics)
+    return program
+
+
+def convert(
+    src: str | os.PathLike[str],
+    dst: str | os.PathLike[str],
+    *,
+    opset_version: int | None = None,
+    external_data: bool | str | None = None,
+    metadata: str = "default",
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    dim_names: Mapping[str, str] | None = None,
+    optimize: bool = True,
+    state_outputs: bool = False,
+    keep_initializers_as_inputs: bool = False,
+    export_params: bool = True,
+    user_metadata: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> ONNXProgram:
+    """Convert a ``.pt2`` archive to an ONNX file. Needs no torch.
+
+    Args:
+        src: Path of the archive.
+        dst: Path of the ONNX file. It is replaced at the end, or left as it was.
+        opset_version: Opset of the model; None means the default.
+        external_data: Where weights go: "auto" (or None) keeps one file while it
+            stays below 2 GB; "always" (or True) puts weights of 64 KB and more
+            into ``dst`` + ".data"; "never" (or False) keeps one file; "reference"
+            leaves them in ``src`` and points there.
+        metadata: What the model says about its origin: "release" (nothing),
+            "namespace", "default", "debug" (stack traces too).
+        input_names: Names of the inputs, in order; fewer are fine.
+        output_names: Names of the outputs, in order; fewer are fine.
+        dim_names: Names of dynamic dimensions: ``{"x.0": "batch"}`` for dimension
+            0 of input x, ``{"s77": "batch"}`` for a symbol.
+        optimize: Make the graph smaller.
+        state_outputs: New values of mutated buffers become outputs.
+        keep_initializers_as_inputs: Weights are inputs too, with defaults.
+        export_params: False leaves the weights' bytes out.
+        user_metadata: Key-value pairs for the model's ``metadata_props``.
+        progress: Called now and then with (stage, done, total); False interrupts.
+
+    Returns:
+        The model that was saved.
+
+    Raises:
+        UnsupportedOperatorError: Some operators have no translation.
+        OnnxExporterError: Anything else went wrong; see its ``diagnostics``.
+        KeyboardInterrupt: Ctrl-C was pressed; ``dst`` is as it was.
+    """
+    options = make_options(
+        opset_version=opset_version,
+        external_data=external_data,
+        metadata=metadata,
+        input_names=input_names,
+        output_names=output_names,
+        dim_names=dim_names,
+        optimize=optimize,
+        state_outputs=state_outputs,
+        keep_initializers_as_inputs=keep_initializers_as_inputs,
+        export_params=export_params,
+        user_metadata=user_metadata,
+    )
+    source = os.fspath(src)
+    model, diagnostics = _engine.convert_file(source, os.fspath(dst), options, progress)
+    if model is None:
+        raise error_of(diagnostics)
+    warn_of(diagnostics, stacklevel=2)
+    return ONNXProgram(model, diagnostics, options=options, rebuild=lambda export_params: read(source))
+
+
+def inspect(path: str | os.PathLike[str]) -> _engine.ProgramSummary:
+    """What an archive holds: inputs, outputs, weights, dynamic dimensions, operators.
+
+    Raises:
+        OnnxExporterError: The file is no archive that Flambeau reads, or is damaged.
+    """
+    return _engine.summarize(read(path))
+
+
+def operators() -> list[_engine.OperatorInfo]:
+    """The operators that can be converted: their schemas and restrictions."""
+    return _engine.supported_operators()

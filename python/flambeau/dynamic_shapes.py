@@ -1,0 +1,204 @@
+"""The user's words about dynamic dimensions: ``dynamic_shapes`` and ``dynamic_axes``.
+
+Both are trees that follow the model's arguments. Here they become what
+``torch.export`` takes (without names) and what the engine takes (the names).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.export import Dim, ExportedProgram
+from torch.utils import _pytree
+
+from .walk import DimensionName
+
+__all__ = [
+    "dimension_names",
+    "from_dynamic_axes",
+    "model_arguments",
+    "output_dimension_names",
+    "program_arguments",
+    "replace_names",
+]
+
+# Arguments by name: first the positional ones, then the keyword ones as given.
+Arguments = dict[str, Any]
+
+
+def model_arguments(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """A module's arguments by the names of ``forward``; ``*args`` is one tuple, as torch.export has it.
+
+    Raises:
+        TypeError: ``forward`` does not take these arguments.
+    """
+    signature = inspect.signature(model.forward)
+    bound = signature.bind(*args, **kwargs).arguments
+    rest = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD), None)
+    bound.pop(rest, None)
+    return {name: value for name, value in bound.items() if name not in kwargs} | kwargs
+
+
+def program_arguments(exported: ExportedProgram) -> Arguments:
+    """A captured program's arguments by name; tensors are the fake ones of the capture."""
+    signature = exported.graph_signature
+    values = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
+    inputs = [values.get(name, name) if isinstance(name, str) else name for name in signature.user_inputs]
+    args, kwargs = exported.call_spec.in_spec.unflatten(inputs)
+    call = exported.module_call_graph[0].signature
+    names = list((call and call.forward_arg_names) or [f"args_{i}" for i in range(len(args))])
+    return dict(zip(names, args)) | kwargs
+
+
+def replace_names(dynamic_shapes: Any, hint: Any) -> Any:
+    """``dynamic_shapes`` with `hint` for each dimension that is only named."""
+    if isinstance(dynamic_shapes, str):
+        return hint
+    if isinstance(dynamic_shapes, Mapping):
+        return {key: replace_names(value, hint) for key, value in dynamic_shapes.items()}
+    if isinstance(dynamic_shapes, (list, tuple)):
+        return type(dynamic_shapes)([replace_names(value, hint) for value in dynamic_shapes])
+    return dynamic_shapes
+
+
+def _name(dim: Any) -> str | None:
+    """The user's name of a dimension. A derived one (``2*batch``) is named by its root."""
+    if isinstance(dim, str):
+        return dim
+    if isinstance(dim, Dim) and dim.__name__.isidentifier():
+        return dim.__name__
+    return None
+
+
+def _children(value: Any) -> list[Any] | None:
+    """The children of a pytree node; None for a leaf."""
+    children, spec = _pytree.tree_flatten(value, is_leaf=lambda inner: inner is not value)
+    return None if spec.is_leaf() else children
+
+
+def _axes(value: Any, spec: Any) -> Iterator[tuple[torch.Tensor, Any]]:
+    """Each tensor below `value`, with what `spec` says of its dimensions."""
+    if isinstance(value, torch.Tensor):
+        yield value, spec
+        return
+    children = _children(value)
+    if children is None:
+        return
+    if isinstance(value, Mapping) and isinstance(spec, Mapping):
+        specs = [spec.get(key) for key in value]
+    else:
+        specs = [None] * len(children) if spec is None else _children(spec) or [None] * len(children)
+    for child, child_spec in zip(children, specs):
+        yield from _axes(child, child_spec)
+
+
+def _tensors(arguments: Arguments, dynamic_shapes: Any, order: Sequence[str]) -> Iterator[tuple[torch.Tensor, Any]]:
+    if isinstance(dynamic_shapes, (list, tuple)):
+        dynamic_shapes = dict(zip(order, dynamic_shapes))
+    for name, value in arguments.items():
+        yield from _axes(value, (dynamic_shapes or {}).get(name))
+
+
+def dimension_names(
+    arguments: Arguments, dynamic_shapes: Any, model: torch.nn.Module | None = None
+) -> list[DimensionName]:
+    """The names in ``dynamic_shapes``.
+
+    Args:
+        arguments: Of :func:`model_arguments` or :func:`program_arguments`.
+        dynamic_shapes: As ``torch.export.export`` takes it; strings are names.
+        model: Where a sequence of shapes finds the order of its arguments.
+    """
+    order = list(arguments)
+    if model is not None:
+        order = [name for name in inspect.signature(model.forward).parameters if name in arguments]
+    names = []
+    for position, (tensor, axes) in enumerate(_tensors(arguments, dynamic_shapes, order)):
+        if isinstance(axes, (list, tuple)):
+            axes = dict(enumerate(axes))
+        if not isinstance(axes, Mapping):
+            continue
+        for dim, word in axes.items():
+            if (name := _name(word)) is not None:
+                names.append((position, dim % tensor.ndim if tensor.ndim else dim, name))
+    return names
+
+
+def _named_axes(name: str, axes: Any) -> dict[int, str]:
+    """One entry of ``dynamic_axes``: {0: "batch"} as it is, [0] with names made up as torch does."""
+    if isinstance(axes, Mapping):
+        named = dict(axes)
+    elif isinstance(axes, Sequence) and not isinstance(axes, str):
+        named = {axis: f"{name}_dynamic_axes_{i}" for i, axis in enumerate(axes, 1)}
+    else:
+        raise ValueError(f"dynamic_axes[{name!r}] is {axes!r}; it must be a dict or a list of axes")
+    if not all(isinstance(axis, int) for axis in named):
+        raise ValueError(f"dynamic_axes[{name!r}] has axes that are no integers")
+    return named
+
+
+def from_dynamic_axes(
+    dynamic_axes: Mapping[str, Any],
+    arguments: Arguments,
+    input_names: Sequence[str],
+    output_names: Sequence[str],
+) -> tuple[dict[str, Any], dict[str, dict[int, str]]]:
+    """``dynamic_axes`` as ``dynamic_shapes``, and what it says of outputs.
+
+    A key is one of ``input_names`` (the n-th names the n-th tensor among the
+    flattened arguments), the name of an argument that is a tensor, or one of
+    ``output_names``.
+
+    Raises:
+        ValueError: A key names nothing, or an entry has another form.
+    """
+    by_position = list(input_names)
+    outputs = {name: _named_axes(name, axes) for name, axes in dynamic_axes.items() if name in output_names}
+    unused = {name: axes for name, axes in dynamic_axes.items() if name not in outputs}
+    position = -1
+
+    def shape_of(argument: str, value: Any, top: bool) -> Any:
+        nonlocal position
+        if not isinstance(value, torch.Tensor):
+            return None
+        position += 1
+        name = by_position[position] if position < len(by_position) else None
+        key = name if name in unused else argument if top and argument in unused else None
+        if key is None:
+            return None
+        return {axis % value.ndim: word for axis, word in _named_axes(key, unused.pop(key)).items()}
+
+    shapes = {}
+    for argument, value in arguments.items():
+        top = isinstance(value, torch.Tensor)
+        shapes[argument] = _pytree.tree_map(lambda leaf: shape_of(argument, leaf, top), value)  # noqa: B023
+    if unused:
+        raise ValueError(f"dynamic_axes names {', '.join(map(repr, unused))}, which is no input or output")
+    return shapes, outputs
+
+
+def output_dimension_names(
+    exported: ExportedProgram, output_names: Sequence[str], axes: Mapping[str, Mapping[int, str]]
+) -> dict[str, str]:
+    """Names of symbols that ``dynamic_axes`` gives through outputs.
+
+    An axis whose size is an input's keeps the input's name: both are one symbol.
+    """
+    taken = set()
+    for node in exported.graph.nodes:
+        if node.op == "placeholder" and isinstance(value := node.meta.get("val"), torch.Tensor):
+            taken.update(str(size) for size in value.shape)
+    values = {node.name: node.meta.get("val") for node in exported.graph.nodes}
+    names = {}
+    for name, output in zip(output_names, exported.graph_signature.user_outputs):
+        value = values.get(output) if isinstance(output, str) else None
+        for axis, word in axes.get(name, {}).items():
+            if not isinstance(value, torch.Tensor) or not -value.ndim <= axis < value.ndim:
+                raise ValueError(f"dynamic_axes[{name!r}] names axis {axis}, which that output lacks")
+            symbol = str(value.shape[axis])
+            if symbol.isidentifier() and symbol not in taken:
+                names[symbol] = word
+    return names

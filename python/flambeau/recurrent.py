@@ -1,0 +1,171 @@
+"""Keeps time and batch of recurrent layers dynamic while a module is captured.
+
+torch traces ``nn.LSTM``, ``nn.GRU`` and ``nn.RNN`` by unrolling, or fixes the
+number of steps. So operators of the same schemas that nothing looks into stand
+in for ``aten::lstm`` and its like during the capture; afterwards the graph holds
+the ATen operators themselves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.nn.utils.rnn import PackedSequence
+
+__all__ = ["opaque_layers", "restore"]
+
+_NAMESPACE = "flambeau"
+
+
+def _infer(inputs: torch.Tensor, hx: Any, bidirectional: bool, batch_first: bool) -> tuple[torch.Tensor, ...]:
+    """Results like those of a layer over `inputs`, [time, batch, …] or packed."""
+    states = hx if isinstance(hx, (list, tuple)) else [hx]
+    sizes = list(inputs.shape[:-1])
+    if batch_first:
+        sizes.reverse()
+    output = inputs.new_empty((*sizes, states[0].shape[-1] * (2 if bidirectional else 1)))
+    return (output.transpose(0, 1) if batch_first else output, *(torch.empty_like(state) for state in states))
+
+
+def _infer_input(
+    inputs: torch.Tensor,
+    hx: Any,
+    params: Any,
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[torch.Tensor, ...]:
+    return _infer(inputs, hx, bidirectional, batch_first)
+
+
+def _infer_data(
+    data: torch.Tensor,
+    batch_sizes: torch.Tensor,
+    hx: Any,
+    params: Any,
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[torch.Tensor, ...]:
+    return _infer(data, hx, bidirectional, False)
+
+
+def _infer_packed(inputs: torch.Tensor, lengths: torch.Tensor, batch_first: bool) -> tuple[torch.Tensor, ...]:
+    context = torch.library.get_ctx()
+    rows, steps = context.new_dynamic_size(), context.new_dynamic_size()
+    return inputs.new_empty((rows, *inputs.shape[2:])), lengths.new_empty((steps,))
+
+
+def _infer_padded(
+    data: torch.Tensor, batch_sizes: torch.Tensor, batch_first: bool, padding_value: Any, total_length: int
+) -> tuple[torch.Tensor, ...]:
+    fixed = isinstance(total_length, int) and total_length > 0
+    steps = total_length if fixed else batch_sizes.shape[0]
+    batch = torch.library.get_ctx().new_dynamic_size()
+    padded = data.new_empty((steps, batch, *data.shape[1:]))
+    return padded.transpose(0, 1) if batch_first else padded, batch_sizes.new_empty((batch,))
+
+
+_INFER: dict[str, Callable[..., tuple[torch.Tensor, ...]]] = {
+    **{f"{layer}.input": _infer_input for layer in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
+    **{f"{layer}.data": _infer_data for layer in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
+    "_pack_padded_sequence.default": _infer_packed,
+    "_pad_packed_sequence.default": _infer_padded,
+}
+"""The operators that get a stand-in, and the types of what they return."""
+
+_FUNCTIONS = sorted({name.split(".")[0] for name in _INFER})
+
+
+@functools.cache
+def _library() -> torch.library.Library:
+    """The stand-ins; made at the first capture, they live as long as this object."""
+    library = torch.library.Library(_NAMESPACE, "DEF")
+    for name, infer in _INFER.items():
+        real = _overload("aten", name)
+        schema = str(real._schema).removeprefix("aten::")
+        library.define(schema.replace("int total_length", "SymInt total_length"))
+        key = name.removesuffix(".default")
+        library.impl(key, real, "CompositeExplicitAutograd")
+        torch.library.register_fake(f"{_NAMESPACE}::{key}", infer, lib=library)
+    return library
+
+
+def _overload(namespace: str, name: str) -> torch._ops.OpOverload:
+    return operator.attrgetter(f"{namespace}.{name}")(torch.ops)
+
+
+class _Patches(contextlib.ExitStack):
+    """Attributes that get their old values back."""
+
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        had, before = name in vars(owner), vars(owner).get(name)
+        self.callback(setattr, owner, name, before) if had else self.callback(delattr, owner, name)
+        setattr(owner, name, value)
+
+
+def _with_state(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """A layer's forward that makes the initial state of packed inputs: the layer's own fixes its size."""
+
+    @functools.wraps(forward)
+    def wrapped(self: torch.nn.RNNBase, input: Any, hx: Any = None) -> Any:
+        if hx is None and isinstance(input, PackedSequence):
+            known = input.sorted_indices
+            batch = input.batch_sizes[0].item() if known is None else known.shape[0]
+            rows = self.num_layers * (2 if self.bidirectional else 1)
+            hx = input.data.new_zeros((rows, batch, self.proj_size or self.hidden_size))
+            if isinstance(self, torch.nn.LSTM):
+                hx = hx, input.data.new_zeros((rows, batch, self.hidden_size))
+        return forward(self, input, hx)
+
+    return wrapped
+
+
+def _unless_packed(check: Callable[..., None]) -> Callable[..., None]:
+    """The check of a layer's arguments takes the size of a packed batch for a constant."""
+
+    @functools.wraps(check)
+    def wrapped(self: torch.nn.RNNBase, input: Any, hidden: Any, batch_sizes: torch.Tensor | None) -> None:
+        if batch_sizes is None:
+            check(self, input, hidden, batch_sizes)
+
+    return wrapped
+
+
+@contextlib.contextmanager
+def opaque_layers() -> Iterator[None]:
+    """While it is open, recurrent layers call the stand-ins."""
+    _library()
+    with _Patches() as patches:
+        for function in _FUNCTIONS:
+            patches.set(torch._VF, function, operator.attrgetter(f"{_NAMESPACE}.{function}")(torch.ops))
+        for layer in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
+            patches.set(layer, "forward", _with_state(layer.forward))
+            patches.set(layer, "check_forward_args", _unless_packed(layer.check_forward_args))
+        yield
+
+
+def restore(exported: ExportedProgram) -> None:
+    """Put ATen's operators in the place of the stand-ins."""
+    stand_ins = {_overload(_NAMESPACE, name): _overload("aten", name) for name in _INFER}
+    for module in exported.graph_module.modules():
+        if not isinstance(module, torch.fx.GraphModule):
+            continue
+        changed = False
+        for node in module.graph.nodes:
+            if node.op == "call_function" and (real := stand_ins.get(node.target)) is not None:
+                node.target = real
+                changed = True
+        if changed:
+            module.recompile()

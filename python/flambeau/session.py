@@ -1,0 +1,113 @@
+"""Runs a converted model in onnxruntime, on the arguments of the PyTorch model."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _engine
+
+if TYPE_CHECKING:
+    import onnxruntime
+    import torch
+
+__all__ = ["Session", "flat_inputs"]
+
+# Types that numpy lacks, as onnxruntime takes them: (same-sized numpy type, TensorProto.DataType).
+_FOREIGN = {
+    "bfloat16": (np.uint16, 16),
+    "float8_e4m3fn": (np.uint8, 17),
+    "float8_e4m3fnuz": (np.uint8, 18),
+    "float8_e5m2": (np.uint8, 19),
+    "float8_e5m2fnuz": (np.uint8, 20),
+}
+
+
+def _leaves(value: Any) -> Iterable[Any]:
+    """The leaves of nested lists, tuples and dicts, where torch's pytree is not at hand."""
+    if isinstance(value, Mapping):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        yield value
+        return
+    for element in value:
+        yield from _leaves(element)
+
+
+def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.export.ExportedProgram | None) -> list[Any]:
+    """The values of a model's inputs, in order: what the capture made constant is left out.
+
+    Raises:
+        TypeError: The arguments have another structure than the captured ones.
+    """
+    if exported is None:
+        return [leaf for leaf in _leaves((args, kwargs)) if leaf is not None and not isinstance(leaf, str)]
+    from torch.export.graph_signature import ConstantArgument, InputKind
+    from torch.utils import _pytree
+
+    in_spec = exported.call_spec.in_spec
+    order = in_spec.unflatten(range(in_spec.num_leaves))[1]
+    if kwargs.keys() == order.keys():
+        kwargs = {name: kwargs[name] for name in order}
+    leaves, spec = _pytree.tree_flatten((args, kwargs))
+    if spec != in_spec:
+        raise TypeError(f"the arguments are nested as {spec}; the captured ones were {in_spec}")
+    specs = [spec for spec in exported.graph_signature.input_specs if spec.kind is InputKind.USER_INPUT]
+    return [leaf for leaf, spec in zip(leaves, specs, strict=True) if not isinstance(spec.arg, ConstantArgument)]
+
+
+class Session:
+    """An onnxruntime session of one model."""
+
+    def __init__(self, model: bytes | os.PathLike[str], engine_model: _engine.Model) -> None:
+        import onnxruntime
+
+        source = model if isinstance(model, bytes) else os.fspath(model)
+        self._session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
+        self._inputs = engine_model.inputs
+        self._outputs = [output.name for output in self._session.get_outputs()]
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.export.ExportedProgram | None) -> list[Any]:
+        """The outputs, in order. See :meth:`flambeau.ONNXProgram.__call__`."""
+        values = flat_inputs(args, kwargs, exported)
+        inputs = self._inputs
+        if len(values) != len(inputs):
+            names = ", ".join(value.name for value in inputs)
+            raise TypeError(f"the model has {len(inputs)} inputs ({names}); {len(values)} were given")
+        feeds = {taken.name: _to_ort(value, taken.dtype) for taken, value in zip(inputs, values)}
+        results = self._session.run_with_ort_values(self._outputs, feeds)
+        torch = sys.modules.get("torch")
+        return [_from_ort(result, torch) for result in results]
+
+
+def _to_ort(value: Any, dtype: str) -> onnxruntime.OrtValue:
+    """An argument as onnxruntime takes it; `dtype` is the input's."""
+    from onnxruntime import OrtValue
+
+    if hasattr(value, "detach"):
+        import torch
+
+        value = value.detach().cpu().contiguous()
+        if dtype in _FOREIGN:
+            carrier = {1: torch.uint8, 2: torch.int16}[value.element_size()]
+            value = value.view(carrier)
+        value = value.numpy()
+    if dtype in _FOREIGN:
+        carrier, number = _FOREIGN[dtype]
+        return OrtValue.ortvalue_from_numpy_with_onnx_type(np.ascontiguousarray(value).view(carrier), number)
+    if not isinstance(value, np.ndarray):
+        value = np.asarray(value, dtype=dtype)
+    return OrtValue.ortvalue_from_numpy(value)
+
+
+def _from_ort(value: onnxruntime.OrtValue, torch: Any) -> Any:
+    if torch is None:
+        return value.numpy()
+    foreign = next((name for name in _FOREIGN if value.data_type() == f"tensor({name.replace('_', '')})"), None)
+    if foreign is None:
+        return torch.from_numpy(value.numpy())
+    return torch.from_dlpack(value._ortvalue.to_dlpack()).view(getattr(torch, foreign))

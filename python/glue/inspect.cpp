@@ -1,0 +1,40 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "glue.h"
+
+namespace flambeau::python {
+
+void BindInspect(nb::module_& module) {
+  nb::class_<ProgramSummary::Tensor>(module, "SummaryTensor", "An input, output or weight of a program.")
+      .def_ro("name", &ProgramSummary::Tensor::name)
+      .def_ro("dtype", &ProgramSummary::Tensor::dtype)
+      .def_ro("sizes", &ProgramSummary::Tensor::sizes)
+      .def_ro("kind", &ProgramSummary::Tensor::kind);
+  nb::class_<ProgramSummary::Operator>(module, "SummaryOperator", "An operator that a program calls.")
+      .def_ro("name", &ProgramSummary::Operator::name)
+      .def_ro("count", &ProgramSummary::Operator::count)
+      .def_ro("supported", &ProgramSummary::Operator::supported);
+  nb::class_<ProgramSummary>(module, "ProgramSummary", "What a program holds.")
+      .def_ro("torch_version", &ProgramSummary::torch_version)
+      .def_ro("inputs", &ProgramSummary::inputs)
+      .def_ro("outputs", &ProgramSummary::outputs)
+      .def_ro("weights", &ProgramSummary::weights)
+      .def_ro("dims", &ProgramSummary::dims)
+      .def_ro("operators", &ProgramSummary::operators)
+      .def_ro("weight_bytes", &ProgramSummary::weight_bytes);
+  nb::class_<OperatorInfo>(module, "OperatorInfo", "One row of the table of supported operators.")
+      .def_ro("schema", &OperatorInfo::schema)
+      .def_ro("restrictions", &OperatorInfo::restrictions);
+  module.def(
+      "summarize",
+      [](const LiveProgram& self) {
+        if (!self.program) throw nb::value_error("this program was converted before; build it again");
+        return Summarize(*self.program);
+      },
+      nb::arg("program"));
+  module.def("supported_operators", &SupportedOperators);
+}
+
+}  // namespace flambeau::python
