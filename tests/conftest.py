@@ -1,0 +1,22 @@
+"""Keeps what shares a capture or a build in one process (`-n 2 --dist loadgroup`), and the long matrix for `make test-all`."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # processes run side by side
+
+import pytest  # noqa: E402
+
+# Minutes each: PyTorch's own samples through the aliasing table; a wheel built from nothing.
+ONLY_IN_TEST_ALL = {"test_aliasing_table.py", "test_wheel.py"}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests of one file go together, unless they name a group of their own."""
+    if not os.environ.get("FLAMBEAU_TEST_ALL"):
+        named = {str(argument).split("::")[0].rsplit("/", 1)[-1] for argument in config.args}
+        later = [item for item in items if item.path.name in ONLY_IN_TEST_ALL - named]
+        items[:] = [item for item in items if item not in later]
+        config.hook.pytest_deselected(items=later)
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))

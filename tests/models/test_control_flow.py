@@ -1,0 +1,161 @@
+"""Models with nested graphs: torch.cond, while_loop, scan and map."""
+
+import pytest
+import torch
+from .checking import compare, convert
+from torch._higher_order_ops import cond, scan, while_loop
+from torch._higher_order_ops.map import map as map_over
+
+OPSETS = (18, 20, 21, 26)
+
+
+def model_of(function):
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    return Model()
+
+
+def branches(x):
+    return cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos() + x.shape[0], (x,))
+
+
+def branches_of_a_vector_predicate(x):
+    return cond(x.sum().reshape(1) > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+
+def branches_of_many_results(x):
+    return cond(x.sum() > 0, lambda x: (x.sin(), x.mean(0)), lambda x: (x.cos(), x.amax(0)), (x,))
+
+
+def branches_of_different_sizes(x):
+    return cond(x.sum() > 0, lambda x: x[:2].clone(), lambda x: x[:3].clone(), (x,)) * 2
+
+
+def branch_by_size(x):
+    return cond(x.shape[0] > 4, lambda x: x * 2, lambda x: x / x.shape[0], (x,))
+
+
+def branches_in_branches(x):
+    def positive(x):
+        return cond(x.amax() > 1, lambda x: x * 2, lambda x: x * 3, (x,))
+
+    return cond(x.sum() > 0, positive, lambda x: -x, (x,))
+
+
+def data_dependent_branch(x):
+    def positive(x):
+        return x[x[:, 0] > 0].sum(0)
+
+    return cond(x.sum() > 0, positive, lambda x: x.sum(0), (x,))
+
+
+def branches_that_return_what_they_take(x):
+    return cond(x.sum() > 0, lambda x, y: (y.clone(), x + 1), lambda x, y: (x + y, x.clone()), (x, x * 2))
+
+
+def loop(x):
+    return while_loop(lambda i, x: i < x.shape[0], lambda i, x: (i + 1, x * 2 + i), (torch.zeros((), dtype=torch.int64), x))
+
+
+def loop_over_a_number(x):
+    return while_loop(lambda i, x: i < 5, lambda i, x: (i + 1, x * 2 + i), (0, x))
+
+
+def loop_that_never_runs(x):
+    return while_loop(lambda i, x: i < 0, lambda i, x: (i + 1, x * 2), (torch.zeros((), dtype=torch.int64), x))
+
+
+def loop_until_small(x):
+    limit = x.abs().mean()
+    return while_loop(lambda y: y.abs().sum() > limit, lambda y: (y / 2 + limit * 0,), (x,))
+
+
+def loop_in_a_loop(x):
+    def body(i, x):
+        j, x = while_loop(lambda j, x: j < i, lambda j, x: (j + 1, x + 1), (torch.zeros((), dtype=torch.int64), x))
+        return i + 1, x
+
+    return while_loop(lambda i, x: i < 4, body, (torch.zeros((), dtype=torch.int64), x))
+
+
+def loop_in_a_test(x):
+    def test(i, x):
+        (total,) = while_loop(lambda t: t < 3, lambda t: (t + 1,), (i.clone(),))
+        return total + i < 7
+
+    return while_loop(test, lambda i, x: (i + 1, x * 2), (torch.zeros((), dtype=torch.int64), x))
+
+
+def branch_in_a_loop(x):
+    def body(i, x):
+        return i + 1, cond(i % 2 == 0, lambda x: x + 1, lambda x: x * 2, (x,))
+
+    return while_loop(lambda i, x: i < 5, body, (torch.zeros((), dtype=torch.int64), x))
+
+
+def cumulative(x):
+    return scan(lambda c, x: (c + x, c * x), torch.zeros(4), x, dim=0)
+
+
+def cumulative_from_the_end(x):
+    return scan(lambda c, x: (c + x, (c * x, x.sin())), torch.zeros(x.shape[0]), x, dim=1, reverse=True)
+
+
+def cumulative_over_two(x):
+    scale = x.mean()
+
+    def step(carry, both):
+        a, b = carry
+        y, z = both
+        return (a + y, b * scale + z), (a - b, y * z)
+
+    return scan(step, (torch.zeros(4), torch.ones(4)), (x, x.sin()), dim=0)
+
+
+def mapped(x):
+    return map_over(lambda row, y: row.softmax(0) + y, x, x.mean(0))
+
+
+def map_of_many(x):
+    return map_over(lambda rows: (rows[0] + rows[1], rows[0].sum()), (x, x.cos()))
+
+
+positive, negative, wide = torch.rand(3, 4), -torch.rand(3, 4), torch.rand(6, 4) - 0.2
+CASES = [
+    branches,
+    branches_of_a_vector_predicate,
+    branches_of_many_results,
+    branches_of_different_sizes,
+    branch_by_size,
+    branches_in_branches,
+    data_dependent_branch,
+    branches_that_return_what_they_take,
+    loop,
+    loop_over_a_number,
+    loop_that_never_runs,
+    loop_until_small,
+    loop_in_a_loop,
+    loop_in_a_test,
+    branch_in_a_loop,
+    cumulative,
+    cumulative_from_the_end,
+    cumulative_over_two,
+    mapped,
+    map_of_many,
+]
+
+
+@pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
+def test_static_sizes(function):
+    model = model_of(function)
+    compare(convert(model, (positive,)), model, (positive,), (negative,))
+
+
+@pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("opset", OPSETS)
+def test_dynamic_sizes(function, opset):
+    model = model_of(function)
+    program = convert(model, (positive,), ({0: "rows"},), opset)
+    compare(program, model, (positive,), (negative,), (wide,))

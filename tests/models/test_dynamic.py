@@ -1,0 +1,104 @@
+"""Sizes known only at run time: names and expressions in the model, other sizes in its runs."""
+
+import pytest
+import torch
+from .checking import compare, convert, sizes_of
+
+import flambeau
+
+X, LONGER = torch.randn(3, 4), torch.randn(7, 4)
+
+
+def model_of(function):
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    return Model()
+
+
+def nonzero_twice(x):
+    return torch.cat([x.nonzero(), (x > 1).nonzero()])
+
+
+def masked(x):
+    return x[x > 0]
+
+
+def size_from_a_number(x):
+    count = (x > 0).sum().item()
+    torch._check(count >= 0)
+    return x.new_zeros(count) + 1
+
+
+def size_from_two_numbers(x):
+    count = (x > 0).sum().item()
+    torch._check(count >= 0)
+    return torch.arange(2 * count + 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "sizes"),
+    [
+        (lambda x: torch.cat([x, x, x[:1]]), ["2*batch + 1", 4]),
+        (lambda x: x.reshape(-1), ["4*batch"]),
+        (lambda x: x[::2], ["floor(batch/2 + 1/2)", 4]),
+        (lambda x: torch.nn.functional.pad(x, (1, 2, 3, 0)), ["batch + 3", 7]),
+        (lambda x: x[:, None] + x, ["batch", "batch", 4]),
+        (lambda x: torch.arange(x.shape[0] * 3), ["3*batch"]),
+        (lambda x: x.new_full((x.shape[0] + 2, x.shape[0] - 1), 5.0), ["batch + 2", "batch - 1"]),
+        (lambda x: torch.tensor([x.shape[0], x.numel()]), [2]),
+    ],
+)
+def test_expressions_over_named_dimensions(function, sizes):
+    model = model_of(function)
+    program = convert(model, (X,), ({0: "batch"},))
+    (found,) = sizes_of(program.model_proto.graph.output)
+    assert len(found) == len(sizes)
+    # The text is checked by its values: there are many ways to write one expression.
+    for ours, theirs in zip(found, sizes):
+        for batch in (3, 7, 8):
+            names = {"batch": batch, "floor": lambda value: value.__floor__()}
+            assert eval(str(ours), names) == eval(str(theirs), names)
+    compare(program, model, (X,), (LONGER,))
+
+
+@pytest.mark.parametrize("function", [nonzero_twice, masked, size_from_a_number, size_from_two_numbers])
+def test_sizes_that_depend_on_values(function):
+    model = model_of(function)
+    program = convert(model, (X,), ({0: "batch"},))
+    compare(program, model, (X,), (LONGER,), (-X.abs(),))
+
+
+@pytest.mark.parametrize("function", [nonzero_twice, masked, size_from_a_number, size_from_two_numbers])
+def test_no_name_is_one_of_the_capture(function):
+    program = convert(model_of(function), (X,), ({0: "batch"},), optimize=False)
+    graph = program.model_proto.graph
+    words = {str(size) for sizes in sizes_of([*graph.input, *graph.value_info, *graph.output]) for size in sizes}
+    assert sizes_of(graph.input) == [["batch", 4]]
+    assert not [word for word in words if any(word.lstrip("0123456789*").startswith(c) and word[1:].isdigit() for c in "su")]
+
+
+@pytest.mark.parametrize("size", [0, 1, 2])
+def test_any_example_size_stays_dynamic(size):
+    model = model_of(lambda x: (x * 2).sum(1) + x.shape[0])
+    program = convert(model, (torch.randn(size, 4),), {"x": {0: "batch"}})
+    assert sizes_of(program.model_proto.graph.input) == [["batch", 4]]
+    compare(program, model, (X,), (LONGER,), (torch.randn(1, 4),))
+
+
+def unroll(x):
+    total = x[0]
+    for i in range(1, int(x.shape[0])):
+        total = total + x[i]
+    return total
+
+
+def test_dimension_that_the_model_fixes_is_a_warning_with_its_line():
+    with pytest.warns(Warning, match=r"(?s)dimension 0 of input 'x' was declared dynamic \('batch'\).*fixes it at 3"):
+        program = flambeau.export(model_of(unroll), (X,), dynamic_shapes={"x": {0: "batch", 1: "width"}})
+    assert sizes_of(program.model_proto.graph.input) == [[3, "width"]]
+    (diagnostic,) = [d for d in program.diagnostics if "fixes it" in d.message]
+    line = unroll.__code__.co_firstlineno + 2
+    assert diagnostic.location.source.endswith(f"test_dynamic.py:{line}")
+    compare(program, model_of(unroll), (torch.randn(3, 9),))

@@ -1,0 +1,50 @@
+"""Whole models: captured, converted, run in onnxruntime, compared with PyTorch, also at a second size."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+
+import flambeau
+
+from . import zoo
+
+
+def flat(value: object) -> list[torch.Tensor]:
+    """The tensors of nested tuples, lists and dicts, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [tensor for item in value for tensor in flat(item)] if isinstance(value, list | tuple) else []
+
+
+def largest_difference(session: onnxruntime.InferenceSession, case: zoo.Case, args: tuple[object, ...]) -> float:
+    """Runs both; shapes and dtypes must agree."""
+    with torch.no_grad():
+        expected = flat(case.module(*args))
+    names = [value.name for value in session.get_inputs()]
+    results = session.run(None, dict(zip(names, (tensor.numpy() for tensor in flat(list(args))), strict=True)))
+    assert len(results) == len(expected)
+    largest = 0.0
+    for got, want in zip(results, expected, strict=True):
+        assert got.shape == tuple(want.shape)
+        assert got.dtype == want.numpy().dtype
+        largest = max(largest, float(np.abs(got.astype(np.float64) - want.numpy()).max(initial=0)))
+    return largest
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("name", zoo.MODELS)
+def test_model_matches_pytorch(name: str, dynamic: bool, tmp_path) -> None:
+    case = zoo.MODELS[name]()
+    path = tmp_path / "model.onnx"
+    flambeau.export(case.module, case.args, path, dynamic_shapes=case.dynamic_shapes if dynamic else None)
+    onnx.checker.check_model(str(path), full_check=True)
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    assert largest_difference(session, case, case.args) <= case.tolerance
+    if dynamic and case.second is not None:
+        assert largest_difference(session, case, case.second) <= case.tolerance

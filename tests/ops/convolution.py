@@ -1,0 +1,49 @@
+import torch
+from harness import case, floats
+from torch import nn
+from torch.nn import functional as F
+
+aten = torch.ops.aten
+HALVES = [torch.float16, torch.bfloat16]
+line, image, volume = floats(2, 4, 9), floats(2, 4, 9, 8), floats(2, 4, 5, 6, 7)
+BATCH_AND_SPACE = {0: [0, 2, 3]}
+
+
+def transposed(x, w):
+    return aten.convolution.default(x, w, None, [2, 2], [1, 1], [1, 1], True, [1, 1], 2)
+
+
+CASES = [
+    case(F.conv1d, line, floats(6, 4, 3), floats(6)),
+    case(F.conv1d, line, floats(6, 2, 3), stride=2, padding=1, dilation=2, groups=2),
+    case(F.conv1d, floats(4, 9), floats(6, 4, 3), floats(6), padding=1),
+    case(F.conv1d, line, floats(6, 4, 4), floats(6), padding="same"),
+    case(F.conv1d, line, floats(6, 4, 4), floats(6), padding="valid"),
+    case(F.conv1d, line, floats(6, 4, 3), floats(6), dtypes=HALVES, tolerance=(5e-2, 1e-1)),
+    case(F.conv2d, image, floats(6, 4, 3, 3), floats(6)),
+    case(F.conv2d, image, floats(6, 4, 3, 3), floats(6), dtypes=HALVES, tolerance=(5e-2, 2e-1)),
+    case(F.conv2d, image, floats(8, 1, 3, 2), stride=(2, 1), padding=(1, 0), dilation=(1, 2), groups=4),
+    case(F.conv2d, floats(4, 9, 8), floats(6, 4, 3, 3), padding=1),
+    case(F.conv2d, image, floats(6, 4, 4, 3), floats(6), padding="same", dilation=(2, 1)),
+    case(F.conv2d, image, floats(6, 4, 4, 3), padding="valid", stride=2),
+    case(F.conv2d, image, floats(6, 4, 1, 1), name="a weight that is an input", dynamic={0: [0, 2, 3]}),
+    case(nn.Conv2d(4, 6, 3, padding=1), image, dynamic=BATCH_AND_SPACE),
+    case(F.conv3d, volume, floats(6, 4, 3, 3, 3), floats(6)),
+    case(F.conv3d, volume, floats(4, 2, 2, 3, 2), stride=(1, 2, 1), padding=(1, 0, 1), groups=2),
+    case(F.conv3d, floats(4, 5, 6, 7), floats(6, 4, 3, 3, 3), padding="same"),
+    case(F.conv3d, volume, floats(6, 4, 2, 3, 3), padding="valid"),
+    case(F.conv_transpose1d, line, floats(4, 6, 3), floats(6)),
+    case(F.conv_transpose1d, line, floats(4, 3, 3), stride=3, padding=1, output_padding=2, groups=2, dilation=2),
+    case(F.conv_transpose1d, floats(4, 9), floats(4, 6, 3)),
+    case(F.conv_transpose2d, image, floats(4, 6, 3, 3), floats(6), stride=2, padding=1, output_padding=1),
+    case(F.conv_transpose2d, floats(4, 9, 8), floats(4, 3, 2, 3), stride=(2, 3), groups=2),
+    case(F.conv_transpose2d, image, floats(4, 6, 3, 3), dtypes=HALVES, tolerance=(5e-2, 2e-1)),
+    case(F.conv_transpose3d, volume, floats(4, 6, 3, 2, 3), floats(6), stride=2, output_padding=1),
+    case(F.conv_transpose3d, floats(4, 5, 6, 7), floats(4, 3, 2, 3, 2), groups=2),
+    case(transposed, image, floats(4, 3, 3, 3)),
+    case(aten.convolution.default, image, floats(6, 4, 3, 3), floats(6), [1, 1], [1, 1], [1, 1], False, [0, 0], 1),
+    case(aten._convolution.default, image, floats(6, 4, 3, 3), floats(6), [1, 1], [1, 1], [1, 1], False, [0, 0], 1, False, False, True, True),
+    case(aten._convolution.deprecated, image, floats(6, 4, 3, 3), floats(6), [1, 1], [1, 1], [1, 1], False, [0, 0], 1, False, False, True),
+    case(aten._convolution_mode.default, image, floats(6, 4, 3, 3), floats(6), [1, 1], "same", [1, 1], 1),
+    case(torch.conv_tbc, floats(9, 2, 4), floats(3, 4, 6), floats(6), 1),
+]

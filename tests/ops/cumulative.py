@@ -1,0 +1,39 @@
+import torch
+from harness import bools, case, floats, ints
+
+x, i, p = floats(2, 3, 4), ints(2, 3, 4), bools(2, 3)
+nans = torch.tensor([[1.0, float("nan"), -2.0], [3.0, 0.5, -1.0], [float("inf"), 1.0, float("-inf")]])
+ties = torch.tensor([[1.0, 3.0, 3.0, 2.0], [2.0, 2.0, 1.0, 2.0]])
+
+CASES = [
+    *(
+        [
+            case(op, x, dim=1),
+            case(op, x, dim=-1),
+            case(op, i, dim=0),
+            case(op, p, dim=1),
+            case(op, x, dim=0, dtype=torch.float64),
+            case(op, i, dim=0, dtypes=[torch.int8, torch.int32]),
+            case(op, torch.tensor(2.0), dim=0),
+            case(op, nans, dim=1),
+            case(op, x, dim=1, dtypes=[torch.float64, torch.float16]),
+        ]
+        for op in (torch.cumsum, torch.cumprod)
+    ),
+    *(
+        [
+            case(op, x, dim=1),
+            case(op, i, dim=-1),
+            case(op, p, dim=1),
+            case(op, nans, dim=1),
+            case(op, ties, dim=1),
+            case(op, torch.tensor(2.0), dim=0),
+            case(op, i, dim=0, dtypes=[torch.int8, torch.uint8]),
+            case(op, x, dim=0, dtypes=[torch.float64, torch.float16]),
+        ]
+        for op in (torch.cummax, torch.cummin)
+    ),
+    case(torch.logcumsumexp, x, dim=1),
+    case(torch.logcumsumexp, torch.tensor(1.0), dim=0),
+    case(torch.logcumsumexp, torch.tensor([[1000.0, 1000.0, float("-inf")], [float("-inf"), float("-inf"), float("inf")]]), dim=1),
+]

@@ -1,0 +1,102 @@
+import torch
+from harness import case, floats, ints
+from torch.nn import functional as F
+
+aten = torch.ops.aten
+HALVES = [torch.float16, torch.bfloat16]
+OTHERS = [torch.float64, *HALVES, torch.int32, torch.int64]
+ROOM = {"tolerance": (5e-2, 1e-1)}
+a, b = floats(3, 4), floats(4, 5)
+batch_a, batch_b = floats(2, 3, 4), floats(2, 4, 5)
+
+
+
+@torch.library.custom_op("transformers::grouped_mm_fallback", mutates_args=())
+def grouped_mm_fallback(input: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
+    output = input.new_zeros(input.shape[0], weight.shape[2])
+    begin = 0
+    for i, end in enumerate(offs.tolist()):
+        output[begin:end] = input[begin:end] @ weight[i]
+        begin = end
+    return output
+
+
+@grouped_mm_fallback.register_fake
+def _(input, weight, offs):
+    return input.new_empty(input.shape[0], weight.shape[2])
+
+
+def experts(x, w):
+    return grouped_mm_fallback(x, w, torch.tensor([2, 2, 7], dtype=torch.int32))
+
+
+CASES = [
+    case(F.linear, a, floats(5, 4), floats(5)),
+    case(F.linear, a, floats(5, 4)),
+    case(F.linear, batch_a, floats(5, 4), floats(5)),
+    case(F.linear, floats(4), floats(5, 4), floats(5)),
+    case(F.linear, a, floats(4)),
+    case(F.linear, batch_a, floats(5, 4), floats(5), dtypes=HALVES, **ROOM),
+    case(torch.mm, a, b, dtypes=OTHERS, **ROOM),
+    case(torch.bmm, batch_a, batch_b),
+    *[
+        case(torch.matmul, floats(*one), floats(*other))
+        for one, other in (((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 5)), ((2, 3, 4), (4,)), ((4,), (2, 4, 5)), ((2, 1, 3, 4), (6, 4, 5)), ((3, 0), (0, 5)), ((0, 4), (4, 5)))
+    ],
+    case(torch.mv, a, floats(4)),
+    case(torch.dot, floats(4), floats(4)),
+    case(torch.dot, ints(4), ints(4)),
+    case(torch.vdot, floats(4), floats(4)),
+    case(aten.linalg_matmul.default, batch_a, batch_b),
+    case(torch.addmm, floats(5), a, b),
+    case(torch.addmm, floats(3, 1), a, b, beta=0.5, alpha=2),
+    case(torch.addmm, floats(3, 5), a, b, beta=0),
+    case(torch.addmm, ints(3, 5), ints(3, 4), ints(4, 5), beta=2, alpha=3),
+    case(torch.addmv, floats(3), a, floats(4), beta=0.5, alpha=2),
+    case(torch.addr, floats(3, 4), floats(3), floats(4), beta=2, alpha=0.5),
+    case(torch.addr, floats(3, 4), floats(3), floats(4), beta=0),
+    case(torch.baddbmm, floats(2, 3, 5), batch_a, batch_b, beta=0.5, alpha=2),
+    case(torch.baddbmm, floats(5), batch_a, batch_b),
+    case(torch.baddbmm, floats(2, 3, 5), batch_a, batch_b, beta=0),
+    case(torch.addbmm, floats(3, 5), batch_a, batch_b, beta=0.5, alpha=2),
+    case(torch.outer, floats(3), floats(4)),
+    case(torch.ger, floats(3), floats(4)),
+    case(torch.outer, floats(3), ints(4)),
+    case(torch.inner, a, floats(5, 4)),
+    case(torch.inner, batch_a, floats(4)),
+    case(torch.inner, torch.tensor(2.0), a),
+    *[
+        case(torch.einsum, equation, *operands)
+        for equation, operands in (
+            ("ij,jk->ik", (a, b)), ("ij,jk", (a, b)), ("b i j , b j k -> b i k", (batch_a, batch_b)), ("...ij,...jk->...ik", (batch_a, batch_b)),
+            ("ii->i", (floats(3, 3),)), ("ii", (floats(3, 3),)), ("ij->", (a,)), ("i,j->ij", (floats(3), floats(4))), ("bhqd,bhkd->bhqk", (floats(2, 3, 4, 5), floats(2, 3, 6, 5))),
+            ("ab,bc,cd->ad", (a, b, floats(5, 2))),
+        )
+    ],
+    case(torch.einsum, "ij,jk->ik", a, b, dtypes=HALVES, **ROOM),
+    case(torch.tensordot, batch_a, floats(4, 2, 5), dims=([0, 2], [1, 0])),
+    case(torch.tensordot, batch_a, b, dims=1),
+    case(torch.tensordot, a, b, dims=0),
+    case(torch.chain_matmul, a, b, floats(5, 2)),
+    case(torch.linalg.multi_dot, [a, b, floats(5)]),
+    case(torch.linalg.vecdot, a, floats(3, 4)),
+    case(torch.linalg.vecdot, a, floats(3, 4), dim=0),
+    *[case(torch.linalg.matrix_power, floats(2, 3, 3), n, dynamic={0: [0]}) for n in (0, 1, 2, 5)],
+    case(torch.matrix_power, floats(3, 3), 3, dynamic=False),
+    case(torch.kron, a, floats(2, 3)),
+    case(torch.kron, floats(3), floats(2, 2, 3)),
+    case(torch.kron, ints(2, 2), floats(2)),
+    case(torch.linalg.cross, floats(4, 3), floats(4, 3)),
+    case(torch.linalg.cross, floats(3, 4), floats(3, 1), dim=0),
+    case(torch.cross, floats(4, 3, 3), floats(4, 3, 3)),
+    case(torch.cross, floats(4, 3), floats(4, 3), dim=1),
+    case(F.bilinear, floats(2, 3), floats(2, 4), floats(5, 3, 4), floats(5)),
+    case(F.bilinear, floats(2, 6, 3), floats(2, 6, 4), floats(5, 3, 4)),
+    *[case(torch.cdist, batch_a, floats(2, 6, 4), p=p) for p in (0.0, 1.0, 2.0, 3.0, float("inf"))],
+    case(aten._cdist_forward.default, batch_a, floats(2, 6, 4), 2.0, None),
+    case(aten._euclidean_dist.default, a, floats(6, 4)),
+    case(F.pdist, floats(5, 4)),
+    case(F.pdist, floats(5, 4), 1.0),
+    case(aten._pdist_forward.default, floats(5, 4), 2.0),
+    case(experts, floats(9, 4), floats(3, 4, 5), dynamic={0: [0]}),
+]

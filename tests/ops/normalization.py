@@ -1,0 +1,64 @@
+import torch
+from harness import case, floats
+from torch import nn
+from torch.nn import functional as F
+
+aten = torch.ops.aten
+HALVES = [torch.float16, torch.bfloat16]
+WIDE = [torch.float64, *HALVES]
+x = floats(3, 4, 5, 6)
+w, b = floats(4), floats(4)
+mean, var = floats(4), floats(4, low=0.5, high=2)
+ROOM = {"tolerance": (3e-2, 3e-2)}
+
+CASES = [
+    case(nn.BatchNorm2d(4), x),
+    case(F.batch_norm, x, mean, var, w, b),
+    case(F.batch_norm, x, mean, var, w, b, dtypes=WIDE, tolerance=(3e-2, 5e-2)),
+    case(F.batch_norm, x, mean, var),
+    case(F.batch_norm, floats(3, 4), mean, var, w, b),
+    case(F.batch_norm, floats(3, 4, 5), mean, var, w),
+    case(F.batch_norm, x, None, None, w, b, training=True),
+    case(F.batch_norm, x, None, None, training=True),
+    case(aten.native_batch_norm.default, x, w, b, mean, var, False, 0.1, 1e-5, name="native_batch_norm"),
+    case(aten.native_batch_norm.default, x, w, None, None, None, True, 0.1, 1e-5),
+    case(aten._native_batch_norm_legit.no_stats, x, w, b, True, 0.1, 1e-5),
+    case(aten._native_batch_norm_legit.default, x, w, b, mean, var, False, 0.1, 1e-5),
+    case(aten._native_batch_norm_legit_no_training.default, x, w, b, mean, var, 0.1, 1e-5),
+    case(aten._native_batch_norm_legit_functional.default, x, w, b, mean, var, True, 0.3, 1e-5),
+    case(aten._native_batch_norm_legit_functional.default, x, None, None, mean, var, False, 0.3, 1e-5),
+    case(F.layer_norm, x, [6], floats(6), floats(6)),
+    case(F.layer_norm, x, [6], floats(6)),
+    case(F.layer_norm, x, [5, 6]),
+    case(F.layer_norm, x, [5, 6], floats(5, 6), floats(5, 6), 1e-2),
+    case(F.layer_norm, x, [6], floats(6), floats(6), dtypes=WIDE, **ROOM),
+    case(F.layer_norm, floats(3, 6).half(), [6], floats(6), floats(6), name="layer_norm of mixed dtypes", **ROOM),
+    case(aten.native_layer_norm.default, x, [5, 6], floats(5, 6), None, 1e-5),
+    case(aten.native_layer_norm.default, x, [6], None, None, 1e-5, dtypes=WIDE, **ROOM),
+    case(F.group_norm, x, 2, w, b),
+    case(F.group_norm, x, 4),
+    case(F.group_norm, floats(3, 4), 2, w, b),
+    case(F.group_norm, floats(3, 4, 5), 1, w),
+    case(F.group_norm, x, 2, w, b, dtypes=WIDE, **ROOM),
+    case(aten.native_group_norm.default, x, w, b, 3, 4, 30, 2, 1e-5, dynamic=False),
+    case(F.instance_norm, x, None, None, w, b),
+    case(F.instance_norm, floats(3, 4, 5)),
+    case(F.instance_norm, x, mean, var, w, b, use_input_stats=False),
+    case(F.instance_norm, x, dtypes=HALVES, **ROOM),
+    case(F.rms_norm, x, [6], floats(6)),
+    case(F.rms_norm, x, [5, 6], floats(5, 6), 1e-2),
+    case(F.rms_norm, x, [6]),
+    case(F.rms_norm, x, [6], floats(6), dtypes=WIDE, **ROOM),
+    case(aten._fused_rms_norm.default, x, [6], floats(6), 1e-5),
+    case(F.local_response_norm, x, 3),
+    case(F.local_response_norm, x, 2, 1e-2, 0.5, 2.0),
+    case(torch._weight_norm, x, floats(3, 1, 1, 1), 0),
+    case(torch._weight_norm, x, floats(1, 1, 1, 6), 3),
+    case(torch._weight_norm, x, floats(1), -1, dynamic=False),
+    case(aten._weight_norm_interface.default, x, floats(3, 1, 1, 1), 0, strided=False),
+    case(torch.norm_except_dim, x, 2, 1),
+    case(torch.norm_except_dim, x, 2, -1),
+    case(torch.renorm, x, 2, 1, 3.0),
+    case(torch.renorm, x, 1, -1, 5),
+    case(F.normalize, x, dim=1),
+]

@@ -1,0 +1,73 @@
+import torch
+from harness import case, floats
+from torch.nn import functional as F
+
+aten = torch.ops.aten
+HALVES = [torch.float16, torch.bfloat16]
+WIDE = [torch.float64, *HALVES]
+line, image, volume = floats(2, 3, 11), floats(2, 3, 10, 11), floats(2, 3, 6, 7, 8)
+
+# Where ceil_mode matters, and where PyTorch drops the last window.
+CEILS = [(2, 2, 0), (3, 2, 1), (2, 3, 1), (3, 3, 0), (4, 3, 2), (1, 2, 0), (3, 4, 1)]
+
+def unpooled(pool, unpool):
+    def both(x):
+        values, indices = pool(x, 2, return_indices=True)
+        return unpool(values, indices, 2)
+
+    return both
+
+
+CASES = [
+    *[case(F.max_pool2d, image, k, s, p, 1, ceil) for k, s, p in CEILS for ceil in (False, True)],
+    *[case(F.avg_pool2d, image, k, s, p, ceil, include) for k, s, p in CEILS for ceil in (False, True) for include in (False, True)],
+    *[case(F.avg_pool1d, line, k, s, p, ceil, include) for k, s, p in CEILS for ceil in (False, True) for include in (False, True)],
+    *[case(F.avg_pool2d, image, k, s, p, ceil, True, 5) for k, s, p in CEILS for ceil in (False, True)],
+    case(F.max_pool1d, line, 3),
+    case(F.max_pool1d, floats(3, 11), 3, 2, 1, 2),
+    case(F.max_pool1d, line, 3, 2, 1, return_indices=True),
+    case(F.max_pool2d, image, (3, 2)),
+    case(F.max_pool2d, image, 3, 1, 1, dilation=2),
+    case(F.max_pool2d, image, 2, dtypes=WIDE),
+    case(F.max_pool2d, floats(3, 10, 11), (3, 2), (2, 1), (1, 0)),
+    case(F.max_pool2d, image, 3, 2, 1, return_indices=True),
+    case(F.max_pool2d, image, 3, 2, 1, 2, True, return_indices=True),
+    case(F.max_pool2d, floats(3, 10, 11), 2, return_indices=True),
+    case(F.max_pool3d, volume, 2),
+    case(F.max_pool3d, volume, (2, 3, 2), 2, 1, ceil_mode=True),
+    case(F.max_pool3d, volume, 2, 1, return_indices=True),
+    case(F.avg_pool1d, floats(3, 11), 3, 2, 1),
+    case(F.avg_pool2d, image, (3, 2)),
+    case(F.avg_pool2d, image, 2, dtypes=HALVES),
+    case(F.avg_pool2d, image, 2, dtypes=[torch.float64], xfail="onnxruntime has no AveragePool of float64"),
+    case(F.avg_pool2d, floats(3, 10, 11), 3, 2, 1, divisor_override=4),
+    case(F.avg_pool3d, volume, 2),
+    case(F.avg_pool3d, volume, 3, 2, 1, True, False),
+    case(F.avg_pool3d, volume, (2, 3, 3), 2, (1, 0, 1), True, divisor_override=7),
+    case(F.avg_pool3d, floats(3, 6, 7, 8), 3, 2, 1),
+    *[case(F.adaptive_avg_pool1d, line, o) for o in (1, 2, 5, 11, 13)],
+    *[case(F.adaptive_avg_pool2d, image, o) for o in (1, 5, (5, 11), (None, 4), (1, None), (1, 3), (7, 20))],
+    case(F.adaptive_avg_pool2d, floats(3, 10, 11), 1),
+    case(F.adaptive_avg_pool2d, floats(3, 10, 11), (3, 4)),
+    case(F.adaptive_avg_pool2d, image, (3, 4), dtypes=WIDE, tolerance=(3e-2, 3e-2)),
+    case(F.adaptive_avg_pool2d, image, 1, dtypes=WIDE, tolerance=(3e-2, 3e-2)),
+    *[case(F.adaptive_avg_pool3d, volume, o) for o in (1, 2, (3, 7, 4), (4, 3, 5))],
+    case(aten._adaptive_avg_pool2d.default, image, [3, 2]),
+    case(aten._adaptive_avg_pool3d.default, volume, [3, 2, 2]),
+    *[case(F.adaptive_max_pool1d, line, o, return_indices=True, dynamic={0: [0]}) for o in (1, 2, 5, 11)],
+    *[case(F.adaptive_max_pool2d, image, o, return_indices=True, dynamic={0: [0]}) for o in (1, 5, (3, 4), (None, 7))],
+    case(F.adaptive_max_pool2d, image, 1),
+    case(F.adaptive_max_pool2d, floats(3, 10, 11), (3, 4), dynamic=False),
+    *[case(F.adaptive_max_pool3d, volume, o, return_indices=True, dynamic={0: [0]}) for o in (1, (4, 3, 5))],
+    case(F.lp_pool1d, line, 2, 3, 2),
+    case(F.lp_pool2d, image, 2, 3, 2),
+    case(unpooled(F.max_pool1d, F.max_unpool1d), floats(2, 3, 8), name="max_unpool1d", dynamic={0: [0]}),
+    case(unpooled(F.max_pool2d, F.max_unpool2d), floats(2, 3, 8, 6), name="max_unpool2d", dynamic={0: [0]}),
+    case(unpooled(F.max_pool3d, F.max_unpool3d), floats(2, 3, 4, 6, 8), name="max_unpool3d", dynamic={0: [0]}),
+    case(F.unfold, image, 3),
+    case(F.unfold, image, (2, 3), (2, 1), (1, 0), (1, 2)),
+    case(F.unfold, floats(3, 10, 11), 3),
+    case(F.fold, floats(2, 12, 12), (4, 5), 2),
+    case(F.fold, floats(2, 12, 30), (8, 10), 2, padding=1, stride=2),
+    case(F.fold, floats(12, 12), (4, 5), 2),
+]

@@ -1,0 +1,74 @@
+import functools
+
+import torch
+from harness import case, floats, ints
+
+aten = torch.ops.aten
+OPSETS = (18, 20, 21)  # onnxruntime has no generator of the form of opset 22
+n = 2000
+
+
+def looks_like(want, got, mean, std):
+    """Shape, dtype, and moments within a few of their own deviations."""
+    if got.shape != tuple(want.shape) or str(got.dtype) != str(want.dtype).removeprefix("torch."):
+        return False
+    values = got.astype(float)
+    room = 6 * std / max(values.size, 1) ** 0.5 + 1e-6
+    return abs(values.mean() - mean) < room and abs(values.std() - std) < 0.1 * std + 0.01
+
+
+def drawn(fn, *args, mean, std, **options):
+    return case(fn, *args, opsets=OPSETS, again=False, check=functools.partial(looks_like, mean=mean, std=std), **options)
+
+
+def permutation(want, got):
+    return sorted(got.tolist()) == list(range(len(want))) and got.tolist() != list(range(len(want)))
+
+
+def sample_without_zero(want, got):
+    """Categories 0 and 3 of probability zero; without replacement no category twice."""
+    return got.shape == tuple(want.shape) and got.dtype == "int64" and set(got.flatten().tolist()) <= {1, 2, 4}
+
+
+def distinct(want, got):
+    return sample_without_zero(want, got) and all(len(set(row)) == len(row) for row in got.reshape(-1, got.shape[-1]).tolist())
+
+
+flat, weights = torch.zeros(40, 60), torch.tensor([0.0, 1.0, 3.0, 0.0, 2.0])
+
+CASES = [
+    drawn(lambda x: torch.rand(n) + x, torch.tensor(0.0), mean=0.5, std=0.289, name="rand"),
+    drawn(lambda x: torch.rand(x.shape[0], x.shape[1]), flat, mean=0.5, std=0.289, name="rand of sizes"),
+    drawn(lambda x: torch.rand(n, dtype=torch.float64) + x, torch.tensor(0.0), mean=0.5, std=0.289, name="rand float64"),
+    drawn(lambda x: aten.rand.generator([n], generator=None) + x, torch.tensor(0.0), mean=0.5, std=0.289, name="rand.generator"),
+    drawn(torch.rand_like, flat, mean=0.5, std=0.289),
+    drawn(lambda x: torch.randn(n) + x, torch.tensor(0.0), mean=0, std=1, name="randn"),
+    drawn(lambda x: aten.randn.generator([n], generator=None) + x, torch.tensor(0.0), mean=0, std=1, name="randn.generator"),
+    drawn(torch.randn_like, flat, mean=0, std=1),
+    drawn(torch.randn_like, flat, mean=0, std=1, dtypes=[torch.float16, torch.float64]),
+    drawn(lambda x: torch.randint(10, (n,)) + x, torch.tensor(0), mean=4.5, std=2.872, name="randint"),
+    drawn(lambda x: torch.randint(-5, 5, (n,), dtype=torch.int32) + x, torch.tensor(0, dtype=torch.int32), mean=-0.5, std=2.872, name="randint.low"),
+    drawn(torch.randint_like, flat, 10, mean=4.5, std=2.872),
+    drawn(torch.randint_like, flat.long(), -5, 5, mean=-0.5, std=2.872),
+    case(lambda x: torch.randperm(x.shape[0]), torch.zeros(40), check=permutation, opsets=OPSETS, name="randperm"),
+    case(lambda x: torch.randperm(50) + x, torch.tensor(0), check=permutation, opsets=OPSETS, name="randperm of a constant"),
+    drawn(lambda x: aten.uniform.default(x, 2.0, 4.0), flat, mean=3, std=0.577, name="uniform"),
+    drawn(lambda x: torch.empty_like(x).uniform_(-1, 1), flat, mean=0, std=0.577, name="uniform_"),
+    drawn(lambda x: torch.empty_like(x).normal_(1, 2), flat, mean=1, std=2, name="normal_"),
+    drawn(aten.normal_functional.default, flat, 1.0, 2.0, mean=1, std=2),
+    drawn(aten.exponential.default, flat, 2.0, mean=0.5, std=0.5),
+    drawn(aten.log_normal.default, flat, 0.0, 0.25, mean=1.0317, std=0.262),
+    drawn(aten.geometric.default, flat, 0.25, mean=4, std=3.464),
+    case(aten.cauchy.default, flat, check="shapes", opsets=OPSETS),
+    drawn(torch.normal, flat + 3, flat + 2, mean=3, std=2),
+    drawn(torch.normal, flat + 3, 2.0, mean=3, std=2),
+    drawn(torch.normal, 3.0, flat + 2, mean=3, std=2),
+    drawn(lambda x: torch.normal(3.0, 2.0, (n,)) + x, torch.tensor(0.0), mean=3, std=2, name="normal.float_float"),
+    drawn(torch.bernoulli, flat + 0.25, mean=0.25, std=0.433),
+    drawn(torch.bernoulli, flat, 0.25, mean=0.25, std=0.433),
+    drawn(aten.bernoulli.p, flat, 0.25, mean=0.25, std=0.433),
+    drawn(aten.bernoulli.Tensor, flat, torch.tensor(0.25), mean=0.25, std=0.433),
+    case(torch.multinomial, weights, 2, check=distinct, opsets=OPSETS, dynamic=False, again=False),
+    case(torch.multinomial, weights.repeat(4, 1), 3, check=distinct, opsets=OPSETS, dynamic={0: [0]}, again=False),
+    case(torch.multinomial, weights.repeat(4, 1), 40, True, check=sample_without_zero, opsets=OPSETS, dynamic={0: [0]}, again=False),
+]

@@ -1,0 +1,140 @@
+import torch
+from harness import bools, case, floats, ints, special
+
+aten = torch.ops.aten
+WIDE = [torch.float64, torch.float16, torch.bfloat16]
+x, i, p = floats(2, 3, 4), ints(2, 3, 4), bools(2, 3, 4)
+nans = torch.tensor([[1.0, float("nan"), -2.0], [3.0, 0.5, -1.0], [float("inf"), 1.0, float("-inf")]])
+no_order = "onnxruntime's extrema pass over NaN"
+ties = torch.tensor([[1.0, 3.0, 3.0], [2.0, 2.0, 1.0]])
+
+
+def dims(op, inputs, several=True, **options):
+    yield case(op, inputs, dim=1, **options)
+    yield case(op, inputs, dim=-1, keepdim=True, **options)
+    if several:
+        yield case(op, inputs, dim=(0, -1), **options)
+        yield case(op, inputs, dim=(2, 0), keepdim=True, **options)
+
+
+CASES = [
+    *(
+        [
+            case(op, x),
+            case(op, torch.tensor(2.5)),
+            case(op, nans),
+            case(op, x, dtype=torch.float64),
+            case(op, x, dtypes=WIDE),
+        ]
+        for op in (torch.sum, torch.mean, torch.prod)
+    ),
+    *(
+        [case(op, i), case(op, p), case(op, i, dtypes=[torch.int8, torch.int32]), case(op, i, dtype=torch.float32), case(op, floats(0, 3)), case(op, p, dim=1), case(op, floats(0, 3), dim=0)]
+        for op in (torch.sum, torch.prod)
+    ),
+    dims(torch.sum, x),
+    dims(torch.mean, x),
+    dims(torch.prod, x, several=False),
+    case(torch.sum, x, dim=()),
+    case(torch.sum, torch.tensor(2.0), dim=0),
+    case(torch.sum, torch.tensor(2.0), dim=-1, keepdim=True),
+    case(torch.mean, i, dim=1, dtype=torch.float32),
+    case(torch.mean, floats(2, 0), dim=1),
+    case(torch.nansum, nans, dim=1),
+    case(torch.nansum, i),
+    case(torch.nanmean, nans, dim=1, keepdim=True),
+    case(torch.nanmean, x),
+    # extrema
+    *(
+        [
+            case(op, x),
+            case(op, i),
+            case(op, torch.tensor(3.0)),
+            case(op, ties, dim=1),
+            case(op, x, dim=-2, keepdim=True),
+            case(op, i, dim=0),
+            case(op, torch.tensor(3.0), dim=0),
+            case(op, i, dtypes=[torch.int8, torch.uint8, torch.int32, torch.int16]),
+            case(op, x, dim=1, dtypes=WIDE),
+        ]
+        for op in (torch.max, torch.min, torch.argmax, torch.argmin)
+    ),
+    case(torch.max, p),
+    case(torch.min, p, dim=1),
+    case(torch.argmax, x, keepdim=True),
+    dims(torch.amax, x),
+    dims(torch.amin, x),
+    *(case(op, nans, again=False, xfail=no_order) for op in (torch.max, torch.min, torch.amax, torch.amin, torch.aminmax)),
+    *(case(op, nans, dim=1, again=False, xfail=no_order) for op in (torch.argmax, torch.argmin)),
+    case(torch.amax, p, dim=1),
+    case(torch.amax, torch.tensor(1.0)),
+    case(torch.aminmax, x),
+    case(torch.aminmax, i, dim=1, keepdim=True),
+    # bools
+    *(
+        [
+            case(op, p),
+            case(op, x.round()),
+            case(op, i, dim=1),
+            case(op, p, dim=(0, 2), keepdim=True),
+            case(op, p, dim=-1),
+            case(op, floats(0, 3)),
+            case(op, floats(0, 3), dim=0),
+            case(op, torch.tensor(True)),
+            case(op, ints(2, 3, low=0, high=2, dtype=torch.uint8), dim=1),
+        ]
+        for op in (torch.any, torch.all)
+    ),
+    case(aten._is_all_true.default, p),
+    case(aten._is_any_true.default, p),
+    case(torch.count_nonzero, i),
+    case(torch.count_nonzero, i, dim=1),
+    case(torch.count_nonzero, x.round(), dim=(0, 1)),
+    # variances
+    *(
+        [
+            case(op, x),
+            case(op, x, unbiased=False),
+            case(op, x, dim=1, unbiased=False),
+            case(op, x, dim=(0, 2), keepdim=True),
+            case(op, x, dim=-1, correction=0),
+            case(op, x, dim=1, correction=0.5),
+            case(op, x, dim=1, correction=5, dynamic=False),
+            case(op, floats(3, 1), dim=1),
+            case(op, floats(2, 0), dim=1),
+            case(op, torch.tensor(2.0)),
+            case(op, x, correction=2),
+            case(op, torch.tensor([[1.0, float("nan"), -2.0], [3.0, 0.5, -1.0]]), dim=1),
+            case(op, x, dim=1, dtypes=[torch.float64, torch.float16]),
+            case(op, x + 1000, dim=1),
+        ]
+        for op in (torch.var, torch.std, torch.var_mean, torch.std_mean)
+    ),
+    # norms
+    *(
+        [
+            case(torch.linalg.vector_norm, x, ord),
+            case(torch.linalg.vector_norm, x, ord, dim=1),
+            case(torch.linalg.vector_norm, x, ord, dim=(0, 2), keepdim=True),
+            case(torch.linalg.vector_norm, torch.tensor(-2.0), ord),
+            case(torch.linalg.vector_norm, x, ord, dtypes=WIDE, tolerance=(3e-2, 2e-2)),
+        ]
+        for ord in (2, 1, 0, 3, 0.5, float("inf"), float("-inf"), -2)
+    ),
+    case(torch.linalg.vector_norm, x, dim=1, dtype=torch.float64),
+    case(torch.norm, x),
+    case(torch.norm, x, p=1, dim=1),
+    case(aten.norm.Scalar, x, 3),
+    case(aten.norm.ScalarOpt_dim, x, None, [1], True),
+    case(aten.norm.ScalarOpt_dim_dtype, x, 2, [1], False, dtype=torch.float64),
+    case(aten.norm.ScalarOpt_dtype, x, 2, dtype=torch.float64),
+    case(torch.dist, x, floats(4), 2),
+    case(torch.dist, x, floats(4), 3),
+    dims(torch.logsumexp, x),
+    case(torch.logsumexp, torch.tensor([[1000.0, 1000.0], [float("-inf"), float("-inf")], [float("inf"), 1.0]]), dim=1),
+    case(torch.logsumexp, ints(2, 3), dim=1),
+    case(torch.special.logsumexp, x, 1),
+    case(torch.trace, floats(3, 4)),
+    case(torch.trace, ints(4, 3)),
+    case(torch.trace, nans),
+]

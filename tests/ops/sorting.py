@@ -1,0 +1,64 @@
+import torch
+from harness import bools, case, floats, ints
+
+x, cube, scalar = floats(4, 5), floats(3, 4, 5), torch.tensor(1.5)
+ANY = [torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.uint8, torch.int32, torch.int64]
+edges = torch.tensor([-2.0, -1.0, 0.0, 1.5])
+repeated = torch.tensor([[1, 1, 2], [2, 2, 1], [1, 1, 2]])
+
+
+def fixed(fn, *args, **kwargs):
+    return case(fn, *args, dynamic=False, **kwargs)
+
+
+CASES = [
+    *(case(torch.sort, cube, d, descending=r) for d in (0, -1) for r in (False, True)),
+    *(case(lambda t: torch.sort(t).values, x, dtypes=ANY, name="sorted values")),
+    case(torch.sort, ints(4, 6, low=0, high=3), stable=True),
+    case(torch.sort, ints(4, 6, low=0, high=3), stable=True, descending=True),
+    case(lambda t: torch.sort(t).values, bools(2, 5), name="sorted bools"),
+    case(torch.sort, scalar),
+    case(torch.sort, floats(0, 3), 0),
+    case(torch.argsort, x),
+    case(torch.argsort, x, dim=0, descending=True, stable=True),
+    case(torch.msort, x),
+    *(fixed(torch.topk, cube, 2, d, largest) for d in (0, -1) for largest in (True, False)),
+    case(torch.topk, x, 3, 1, dynamic={0: [0]}),
+    fixed(lambda t: torch.topk(t, 2).values, x, dtypes=ANY, name="topk values"),
+    fixed(torch.topk, scalar, 1),
+    *(fixed(torch.kthvalue, x, 2, d, k) for d in (0, -1) for k in (False, True)),
+    *(fixed(torch.unique, ints(3, 4, low=0, high=4), return_inverse=i, return_counts=c) for i in (False, True) for c in (False, True)),
+    fixed(torch.unique, ints(8, low=0, high=3), return_inverse=True, dtypes=[torch.int8, torch.int32, torch.float32, torch.bool]),
+    fixed(torch.unique, repeated, dim=0, return_inverse=True, return_counts=True),
+    fixed(torch.unique, torch.zeros(0)),
+    fixed(torch.unique_consecutive, torch.tensor([1, 1, 2, 2, 2, 1]), return_inverse=True, return_counts=True),
+    fixed(torch.unique_consecutive, repeated, return_inverse=True),
+    fixed(torch.unique_consecutive, repeated, dim=1, return_counts=True),
+    fixed(torch.unique_consecutive, torch.zeros(0)),
+    *(case(torch.searchsorted, edges, floats(2, 3), right=r, again=False) for r in (False, True)),
+    case(torch.searchsorted, torch.sort(x).values, floats(4, 2), again=False, dynamic=False),
+    case(torch.searchsorted, edges, edges, side="right", out_int32=True, again=False),
+    case(torch.searchsorted, edges, 0.0, again=False),
+    case(torch.searchsorted, edges, torch.tensor([float("nan"), float("inf")]), again=False),
+    case(torch.searchsorted, torch.tensor([3, 1, 2]), torch.tensor([2, 4]), sorter=torch.tensor([1, 2, 0]), again=False),
+    *(case(torch.bucketize, floats(2, 3), edges, right=r, again=False) for r in (False, True)),
+    case(torch.bucketize, ints(4), torch.tensor([-2, 0, 3]), again=False),
+    case(torch.isin, ints(3, 4), torch.tensor([1, 2])),
+    case(torch.isin, ints(3, 4), torch.tensor([1, 2]), invert=True),
+    case(torch.isin, floats(3), torch.zeros(0)),
+    case(torch.isin, ints(4), 2),
+    case(torch.isin, 2, ints(4)),
+    fixed(torch.bincount, ints(9, low=0, high=5)),
+    fixed(torch.bincount, ints(9, low=0, high=5), floats(9), 8),
+    fixed(torch.bincount, torch.zeros(0, dtype=torch.int64), minlength=3),
+    *(fixed(torch.histc, floats(20), 4, *r) for r in ((), (-1, 2), (0, 0))),
+    fixed(torch.histc, torch.full((3,), 2.0), 2),
+    *(fixed(torch.histogram, floats(20), 5, density=d) for d in (False, True)),
+    fixed(torch.histogram, floats(20), edges, again=False),
+    fixed(torch.histogram, floats(6), 3, range=(-1.0, 2.0), weight=floats(6)),
+    case(torch.trapezoid, x, floats(5)),
+    case(torch.trapezoid, x, dx=0.5, dim=0),
+    case(torch.trapezoid, ints(3, 4), dx=2),
+    case(torch.cumulative_trapezoid, x, floats(4, 5), dim=0),
+    case(torch.cumulative_trapezoid, x, dx=0.5),
+]

@@ -1,0 +1,45 @@
+import torch
+from harness import bools, case, floats, ints
+
+x, i = floats(2, 3, 5), ints(2, 3, 5)
+nans = torch.tensor([[1.0, float("nan"), -2.0, 4.0], [3.0, 0.5, -1.0, 0.0], [float("nan")] * 4])
+ties = torch.tensor([[1.0, 3.0, 3.0, 2.0, 1.0], [2.0, 2.0, 1.0, 2.0, 0.0]])
+q = torch.tensor([0.0, 0.3, 0.5, 1.0])
+QUANTILES = {0: [0, 1, 2]}
+
+CASES = [
+    *(
+        [
+            case(op, x),
+            case(op, i),
+            case(op, nans),
+            case(op, torch.tensor(2.0)),
+            case(op, x, dim=1),
+            case(op, x, dim=-1, keepdim=True),
+            case(op, torch.randperm(30).reshape(5, 6), dim=0),
+            case(op, nans[:2], dim=1),
+            case(op, torch.tensor(2.0), dim=0),
+        ]
+        for op in (torch.median, torch.nanmedian)
+    ),
+    case(lambda t: torch.mode(t, dim=1)[0], ties, name="mode values"),
+    case(lambda t: torch.mode(t, dim=0, keepdim=True)[0], i, name="mode of integers"),
+    case(torch.mode, torch.randperm(6).float()),
+    *(
+        [
+            case(op, x, 0.3, dynamic=QUANTILES),
+            case(op, x, q, dynamic=QUANTILES),
+            case(op, x, q, dim=1, dynamic=QUANTILES),
+            case(op, x, q, dim=-1, keepdim=True, dynamic=QUANTILES),
+            case(op, x, 0.5, keepdim=True, dynamic=QUANTILES),
+            case(op, nans, q, dim=1, dynamic={0: [0, 1]}),
+            case(op, torch.tensor(2.0), 0.5),
+            *(case(op, x, q, dim=1, interpolation=mode, dynamic=QUANTILES) for mode in ("lower", "higher", "nearest", "midpoint")),
+        ]
+        for op in (torch.quantile, torch.nanquantile)
+    ),
+    case(torch.diff, x),
+    case(torch.diff, i, n=2, dim=1, dynamic=False),
+    case(torch.diff, bools(2, 6)),
+    case(torch.diff, x, dim=0, prepend=floats(1, 3, 5), append=floats(2, 3, 5)),
+]

@@ -1,0 +1,45 @@
+import torch
+from harness import case, floats
+from torch.nn import functional as F
+
+aten = torch.ops.aten
+HALVES = [torch.float16, torch.bfloat16]
+line, image, volume = floats(2, 3, 8), floats(2, 3, 6, 8), floats(2, 3, 4, 5, 6)
+MODES = ["nearest", "nearest-exact", "bilinear", "bicubic"]
+SIZES = [dict(size=(12, 16)), dict(size=(7, 5)), dict(scale_factor=2), dict(scale_factor=(1.5, 0.5)), dict(scale_factor=1.7),
+         dict(scale_factor=1.7, recompute_scale_factor=True), dict(size=(1, 1))]
+
+CASES = [
+    *[case(F.interpolate, image, mode=mode, **size) for mode in MODES for size in SIZES],
+    *[case(F.interpolate, image, mode=mode, align_corners=True, **size) for mode in MODES[2:] for size in SIZES],
+    *[case(F.interpolate, image, mode=mode, antialias=True, **size) for mode in MODES[2:] for size in SIZES[:2]],
+    *[case(F.interpolate, line, mode=mode, size=11) for mode in ("nearest", "nearest-exact", "linear")],
+    *[case(F.interpolate, line, mode=mode, scale_factor=2.5) for mode in ("nearest", "nearest-exact", "linear")],
+    *[case(F.interpolate, volume, mode=mode, size=(8, 3, 7)) for mode in ("nearest", "nearest-exact", "trilinear")],
+    *[case(F.interpolate, volume, mode=mode, scale_factor=2) for mode in ("nearest", "nearest-exact", "trilinear")],
+    *[case(F.interpolate, image, mode=mode, scale_factor=2, dtypes=HALVES, tolerance=(3e-2, 3e-2)) for mode in MODES],
+    case(aten.upsample_nearest1d.default, line, [16]),
+    case(aten._upsample_nearest_exact1d.default, line, [16], 2.0),
+    case(aten.upsample_linear1d.default, line, [16], False),
+    case(aten.upsample_nearest2d.default, image, [12, 16], 2.0, 2.0, dynamic={0: [0]}),
+    case(aten._upsample_nearest_exact2d.default, image, [9, 9]),
+    case(aten.upsample_bilinear2d.default, image, [9, 9], True),
+    case(aten.upsample_bicubic2d.default, image, [9, 9], False),
+    case(aten._upsample_bilinear2d_aa.default, image, [3, 4], False),
+    case(aten._upsample_bicubic2d_aa.default, image, [3, 4], False),
+    case(aten.upsample_nearest3d.default, volume, [8, 10, 12]),
+    case(aten._upsample_nearest_exact3d.default, volume, [8, 10, 12]),
+    case(aten.upsample_trilinear3d.default, volume, [8, 10, 12], True),
+    *[
+        case(F.grid_sample, image, floats(2, 4, 5, 2, low=-1.2, high=1.2), mode=mode, padding_mode=padding, align_corners=align)
+        for mode in ("bilinear", "nearest", "bicubic")
+        for padding in ("zeros", "border", "reflection")
+        for align in (False, True)
+    ],
+    case(F.grid_sample, volume, floats(2, 4, 5, 3, 3, low=-1.2, high=1.2), align_corners=False, since=20),
+    case(aten.grid_sampler_2d.default, image, floats(2, 4, 5, 2, low=-1, high=1), 0, 0, True),
+    case(aten.grid_sampler_3d.default, volume, floats(2, 4, 5, 3, 3, low=-1, high=1), 0, 0, True, since=20),
+    *[case(F.affine_grid, floats(2, 2, 3), [2, 3, 4, 5], align) for align in (False, True)],
+    *[case(F.affine_grid, floats(2, 3, 4), [2, 3, 4, 5, 6], align) for align in (False, True)],
+    case(lambda theta, x: F.affine_grid(theta, x.shape, False), floats(2, 2, 3), image, name="affine_grid of an image's size"),
+]

@@ -1,0 +1,126 @@
+"""Archives: what flambeau.save adds, and conversion of what is in a file."""
+
+import base64
+import json
+import subprocess
+import sys
+import zipfile
+
+import onnx
+import pytest
+import torch
+
+import flambeau
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(4, 2)
+
+    def forward(self, pair, y):
+        return self.fc(pair["a"]) + y, None, 7
+
+
+ARGS = ({"a": torch.ones(3, 4)}, torch.ones(3, 1))
+SHAPES = {"pair": {"a": {0: "batch"}}, "y": {0: "batch"}}
+
+
+@pytest.fixture
+def archive(tmp_path):
+    batch = torch.export.Dim("rows")
+    shapes = {"pair": {"a": {0: batch}}, "y": {0: batch}}
+    model = Model()
+    exported = torch.export.export(model, ARGS, dynamic_shapes=shapes)
+    path = tmp_path / "model.pt2"
+    flambeau.save(exported, path, dynamic_shapes=SHAPES)
+    return model, path
+
+
+def test_save_adds_names_and_outputs(archive):
+    model, path = archive
+    extra_files = {"flambeau.json": ""}
+    loaded = torch.export.load(path, extra_files=extra_files)
+    torch.testing.assert_close(loaded.module()(*ARGS)[0], model(*ARGS)[0])
+    with zipfile.ZipFile(path) as file:
+        (name,) = [name for name in file.namelist() if name.endswith("extra/flambeau.json")]
+        extra = json.loads(file.read(name))
+    assert extra["dimension_names"] == [
+        {"input": 0, "dim": 0, "name": "batch"},
+        {"input": 1, "dim": 0, "name": "batch"},
+    ]
+    first, seven = extra["expected_outputs"]
+    assert (first["dtype"], first["sizes"], seven["dtype"]) == ("float32", [3, 2], "int64")
+    values = torch.frombuffer(bytearray(base64.b64decode(first["data"])), dtype=torch.float32)
+    torch.testing.assert_close(values.reshape(3, 2), model(*ARGS)[0])
+
+
+def test_convert(archive, tmp_path):
+    model, path = archive
+    target = tmp_path / "model.onnx"
+    program = flambeau.convert(path, target)
+    onnx.checker.check_model(str(target), full_check=True)
+    args = ({"a": torch.randn(5, 4)}, torch.randn(5, 1))
+    torch.testing.assert_close(program(*args)[0], model(*args)[0])
+    assert program.exported_program is None
+    with pytest.raises(TypeError, match="2 inputs"):
+        program(torch.ones(3, 4))
+
+
+def test_names_of_dimensions_come_from_the_archive(archive):
+    program = flambeau.export(archive[1])
+    assert program.model.graph.inputs[0].shape == ("batch", 4)
+
+
+def test_inspect(archive):
+    summary = flambeau.inspect(archive[1])
+    assert [weight.name for weight in summary.weights] == ["fc.weight", "fc.bias"]
+    assert "aten::linear" in [operator.name for operator in summary.operators]
+
+
+def test_operators():
+    assert any(row.schema.startswith("aten::linear(") for row in flambeau.operators())
+
+
+def test_file_that_is_no_archive(tmp_path):
+    path = tmp_path / "model.pt2"
+    path.write_bytes(b"no zip")
+    target = tmp_path / "model.onnx"
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="model.pt2") as raised:
+        flambeau.convert(path, target)
+    assert raised.value.diagnostics
+    assert not target.exists()
+
+
+def test_convert_without_torch(archive, tmp_path):
+    """Neither import nor conversion may touch torch or onnx."""
+    script = f"""
+import sys
+sys.modules["torch"] = sys.modules["onnx"] = sys.modules["onnx_ir"] = None
+import flambeau
+program = flambeau.convert({str(archive[1])!r}, {str(tmp_path / "model.onnx")!r})
+print(program.diagnostics, flambeau.inspect({str(archive[1])!r}).torch_version, len(flambeau.operators()))
+try:
+    flambeau.export
+except ImportError:
+    print("export needs torch")
+"""
+    path = [folder for folder in sys.path if folder]
+    run = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{script}"], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.endswith("export needs torch\n")
+    assert (tmp_path / "model.onnx").exists()
+
+
+def test_interrupt_leaves_the_target(archive, tmp_path):
+    target = tmp_path / "model.onnx"
+    target.write_bytes(b"before")
+
+    def progress(stage, done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        flambeau.convert(archive[1], target, progress=progress)
+    assert target.read_bytes() == b"before"

@@ -1,0 +1,151 @@
+"""Names of dimensions, in every form that torch.export and torch.onnx take."""
+
+import pytest
+import torch
+from torch.export import Dim
+
+from flambeau.capture import capture
+from flambeau.dynamic_shapes import (
+    dimension_names,
+    from_dynamic_axes,
+    model_arguments,
+    output_dimension_names,
+    program_arguments,
+    replace_names,
+)
+from flambeau.errors import CaptureError
+
+
+class Nested(torch.nn.Module):
+    def forward(self, x, pair, table, scale=1, *, late):
+        return x + pair[0] + table["a"] * scale, late * 2
+
+
+X = torch.ones(3, 4)
+ARGS = (X, [torch.ones(3, 4), 7], {"a": torch.ones(3, 4), "b": torch.ones(2)})
+KWARGS = {"late": torch.ones(5)}
+
+
+def names_of(dynamic_shapes, model=None, args=ARGS, kwargs=KWARGS):
+    model = model or Nested()
+    return dimension_names(model_arguments(model, args, kwargs), dynamic_shapes, model)
+
+
+@pytest.mark.parametrize(
+    "dynamic_shapes",
+    [
+        {"x": {0: "n"}, "pair": [{0: "n"}, None], "table": {"b": None, "a": {0: "n"}}, "late": {0: Dim("m")}},
+        ({0: "n"}, [{0: "n"}, None], {"a": {0: "n"}, "b": None}, {0: "m"}),
+        {"x": ("n", None), "pair": (("n", Dim.STATIC), None), "table": {"a": ("n", 4), "b": None}, "late": ["m"]},
+        {"x": {-2: "n"}, "pair": [{0: "n"}, None], "table": {"a": {0: "n"}}, "late": {0: "m"}},
+    ],
+    ids=["by name", "by place", "sequences of dims", "negative dim"],
+)
+def test_names_follow_the_arguments(dynamic_shapes):
+    # Tensors among the flattened arguments: x, pair[0], table.a, table.b, late.
+    assert sorted(names_of(dynamic_shapes)) == [(0, 0, "n"), (1, 0, "n"), (2, 0, "n"), (4, 0, "m")]
+
+
+def test_hints_and_derived_dims_name_nothing():
+    n = Dim("n")
+    shapes = {"x": {0: Dim.AUTO, 1: Dim.DYNAMIC}, "pair": None, "table": None, "late": {0: 2 * n}}
+    assert names_of(shapes) == []
+
+
+def test_keyword_arguments_in_another_order():
+    class Model(torch.nn.Module):
+        def forward(self, a, b, c):
+            return a + b + c
+
+    kwargs = {"c": torch.ones(2), "b": torch.ones(2)}
+    shapes = {"a": None, "b": {0: "b"}, "c": {0: "c"}}
+    assert names_of(shapes, Model(), (torch.ones(2),), kwargs) == [(1, 0, "c"), (2, 0, "b")]
+    assert names_of((None, {0: "b"}, {0: "c"}), Model(), (torch.ones(2),), kwargs) == [(1, 0, "c"), (2, 0, "b")]
+
+
+def test_variadic_arguments():
+    class Model(torch.nn.Module):
+        def forward(self, *xs, **rest):
+            return xs[0] + xs[1] + rest["y"]
+
+    args, kwargs = (torch.ones(2), torch.ones(2)), {"y": torch.ones(2)}
+    shapes = {"xs": ({0: "n"}, {0: "n"}), "y": {0: "n"}}
+    assert names_of(shapes, Model(), args, kwargs) == [(0, 0, "n"), (1, 0, "n"), (2, 0, "n")]
+
+
+def test_arguments_of_a_captured_program():
+    exported = capture(Nested(), ARGS, KWARGS, None)
+    shapes = {"x": {0: "n"}, "table": {"a": {1: "m"}}, "late": {0: "k"}}
+    assert dimension_names(program_arguments(exported), shapes) == [(0, 0, "n"), (2, 1, "m"), (4, 0, "k")]
+
+
+def test_replace_names_leaves_the_rest():
+    n = Dim("n")
+    shapes = {"x": {0: "a", 1: n}, "y": ("b", None, 3), "z": [{0: Dim.AUTO}]}
+    replaced = {"x": {0: Dim.DYNAMIC, 1: n}, "y": (Dim.DYNAMIC, None, 3), "z": [{0: Dim.AUTO}]}
+    assert replace_names(shapes, Dim.DYNAMIC) == replaced
+
+
+@pytest.mark.parametrize(
+    ("axes", "shapes", "outputs"),
+    [
+        ({"in0": {0: "n"}}, {"x": {0: "n"}}, {}),
+        ({"x": {0: "n"}, "late": {0: "m"}}, {"x": {0: "n"}, "late": {0: "m"}}, {}),
+        ({"in0": [0, 1], "in2": [0]}, {"x": {0: "in0_dynamic_axes_1", 1: "in0_dynamic_axes_2"}, "a": {0: "in2_dynamic_axes_1"}}, {}),
+        ({"in4": {-1: "m"}, "out": [0]}, {"late": {0: "m"}}, {"out": {0: "out_dynamic_axes_1"}}),
+    ],
+    ids=["named", "by argument", "lists", "negative and output"],
+)
+def test_dynamic_axes(axes, shapes, outputs):
+    arguments = model_arguments(Nested(), ARGS, KWARGS)
+    names = ["in0", "in1", "in2", "in3", "in4"]
+    found, found_outputs = from_dynamic_axes(axes, arguments, names, ["out"])
+    expected = {
+        "x": shapes.get("x"),
+        "pair": [None, None],
+        "table": {"a": shapes.get("a"), "b": None},
+        "late": shapes.get("late"),
+    }
+    assert (found, found_outputs) == (expected, outputs)
+
+
+@pytest.mark.parametrize("axes", [{"nothing": {0: "n"}}, {"in0": "n"}, {"in0": {"0": "n"}}])
+def test_dynamic_axes_that_mean_nothing(axes):
+    with pytest.raises(ValueError, match="dynamic_axes"):
+        from_dynamic_axes(axes, model_arguments(Nested(), ARGS, KWARGS), ["in0"], [])
+
+
+def test_output_axes_name_only_what_no_input_names():
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return x * 2, torch.nonzero(x)
+
+    exported = capture(Model(), (torch.ones(3),), {}, {"x": {0: "n"}})
+    names = output_dimension_names(exported, ["y", "found"], {"y": {0: "other"}, "found": {0: "hits"}})
+    assert list(names.values()) == ["hits"]
+    with pytest.raises(ValueError, match="axis 2"):
+        output_dimension_names(exported, ["y", "found"], {"found": {2: "hits"}})
+
+
+@pytest.mark.parametrize("size", [0, 1, 2])
+def test_small_examples_stay_dynamic(size):
+    exported = capture(torch.nn.Linear(4, 2), (torch.ones(size, 4),), {}, {"input": {0: "batch"}})
+    (x,) = (node for node in exported.graph.nodes if node.name == "input")
+    assert isinstance(x.meta["val"].shape[0], torch.SymInt)
+
+
+def test_capture_that_fails_names_the_model_and_the_cause():
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            raise ArithmeticError("no such luck")
+
+    with pytest.raises(CaptureError, match="Model.*no such luck") as raised:
+        capture(Model(), (X,), {}, None)
+    assert raised.value.__cause__ is not None
+
+
+def test_capture_restores_the_training_mode():
+    model = torch.nn.Sequential(torch.nn.Dropout(), torch.nn.Linear(4, 4)).train()
+    model[1].eval()
+    capture(model, (X,), {}, None)
+    assert [module.training for module in model.modules()] == [True, True, False]

@@ -1,0 +1,65 @@
+"""`flambeau.export` takes what `torch.onnx.export` takes, and swallows nothing."""
+
+import inspect
+
+import pytest
+import torch
+
+import flambeau
+
+
+def test_signature_is_that_of_torch():
+    ours = inspect.signature(flambeau.export).parameters
+    theirs = inspect.signature(torch.onnx.export).parameters
+    assert list(ours) == list(theirs)
+    for name, parameter in theirs.items():
+        assert (ours[name].kind, ours[name].default) == (parameter.kind, parameter.default), name
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"dynamo": False},
+        {"custom_translation_table": {torch.ops.aten.relu.default: lambda x: x}},
+        {"report": True},
+        {"profile": True},
+        {"dump_exported_program": True},
+        {"artifacts_dir": "elsewhere"},
+        {"operator_export_type": torch.onnx.OperatorExportTypes.ONNX_ATEN},
+        {"do_constant_folding": False},
+        {"custom_opsets": {"mine": 1}},
+        {"export_modules_as_functions": True},
+        {"autograd_inlining": False},
+    ],
+    ids=lambda option: next(iter(option)),
+)
+def test_option_that_is_not_implemented_is_named(option):
+    with pytest.raises(flambeau.errors.UnsupportedOptionError, match=next(iter(option))):
+        flambeau.export(torch.nn.ReLU(), (torch.ones(2),), **option)
+
+
+def test_errors_are_those_of_torch_too():
+    with pytest.raises(torch.onnx.OnnxExporterError):
+        flambeau.export(torch.nn.ReLU(), (torch.ones(2),), report=True)
+
+
+@pytest.mark.parametrize("value", ["sometimes", "Always"])
+def test_external_data_of_another_word(value):
+    with pytest.raises(ValueError, match="external_data"):
+        flambeau.export(torch.nn.ReLU(), (torch.ones(2),), external_data=value)
+
+
+def test_model_of_another_type():
+    with pytest.raises(TypeError, match="builtin_function_or_method|function"):
+        flambeau.export(torch.relu, (torch.ones(2),))
+
+
+def test_script_module_is_refused():
+    scripted = torch.jit.script(torch.nn.ReLU())
+    with pytest.raises(flambeau.errors.CaptureError, match="TorchScript"):
+        flambeau.export(scripted, (torch.ones(2),))
+
+
+def test_dynamic_shapes_of_an_archive_are_refused(tmp_path):
+    with pytest.raises(flambeau.errors.UnsupportedOptionError, match="dynamic_shapes"):
+        flambeau.export(tmp_path / "model.pt2", dynamic_shapes={"x": {0: "batch"}})
