@@ -1,0 +1,60 @@
+"""Cost a node on chains of growing length, and memory beside the weights."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+from .chains import write_chain, write_large
+
+LENGTHS = (1_000, 10_000, 100_000, 1_000_000)
+
+
+def measured(command: list[str], limit: int | None = None) -> tuple[float, int]:
+    """Seconds and peak resident bytes of a command."""
+
+    def limits() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    start = time.perf_counter()
+    process = subprocess.Popen(command, preexec_fn=limits)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        raise RuntimeError(f"{command} failed with status {status}")
+    return time.perf_counter() - start, usage.ru_maxrss * 1024
+
+
+def chain_rows() -> list[str]:
+    cli = str(pathlib.Path(os.environ["FLAMBEAU_BUILD_DIR"]) / "bin" / "flambeau")
+    lines = ["| nodes | seconds | µs a node | peak memory, bytes a node |", "|---|---|---|---|"]
+    with tempfile.TemporaryDirectory(dir=os.environ.get("FLAMBEAU_BENCH_DIR")) as folder:
+        archive, target = os.path.join(folder, "chain.pt2"), os.path.join(folder, "chain.onnx")
+        _, floor = measured([cli, "--version"])
+        for length in LENGTHS:
+            write_chain(archive, length)
+            command = [cli, "convert", archive, "-o", target, "-q", "--metadata", "release"]
+            seconds, peak = min(measured(command) for _ in range(3 if length < 1_000_000 else 1))
+            lines.append(f"| {length:,} | {seconds:.3f} | {1e6 * seconds / length:.1f} | {(peak - floor) / length:.0f} |")
+    return lines
+
+
+def memory_rows() -> list[str]:
+    cli = str(pathlib.Path(os.environ["FLAMBEAU_BUILD_DIR"]) / "bin" / "flambeau")
+    lines = ["| weights | mode | `ulimit -v` | seconds | peak memory, MB |", "|---|---|---|---|---|"]
+    with tempfile.TemporaryDirectory(dir=os.environ.get("FLAMBEAU_BENCH_DIR")) as folder:
+        archive, target = os.path.join(folder, "large.pt2"), os.path.join(folder, "large.onnx")
+        size = write_large(archive, 6, 16384)
+        for mode in ("reference", "always"):
+            seconds, peak = measured([cli, "convert", archive, "-o", target, "-q", "--external-data", mode], 1 << 30)
+            lines.append(f"| {size / 1e9:.1f} GB (sparse) | {mode} | 1 GB | {seconds:.2f} | {peak / 1e6:.0f} |")
+    return lines
+
+
+if __name__ == "__main__":
+    print("\n".join(chain_rows() + memory_rows()), file=sys.stdout)
