@@ -2,7 +2,7 @@
 #include "lower/ops/activation.h"
 
 #include "lower/ops/elementwise.h"
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/random.h"
 
 namespace flambeau::lower {

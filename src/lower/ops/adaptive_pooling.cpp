@@ -1,7 +1,7 @@
 // Pools to a given size: bin i of o covers floor(i·n/o) to ceil((i+1)·n/o).
 #include <algorithm>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/spatial.h"
 
 namespace flambeau::lower {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "lower/ops/elementwise.h"
-#include "lower/ops/families.h"
+#include "lower/op.h"
 
 namespace flambeau::lower {
 

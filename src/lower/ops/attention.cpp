@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "lower/ops/activation.h"
-#include "lower/ops/families.h"
+#include "lower/op.h"
 
 namespace flambeau::lower {
 namespace {

@@ -1,5 +1,5 @@
 // The same elements in another dtype; where they are is of no meaning in ONNX.
-#include "lower/ops/families.h"
+#include "lower/op.h"
 
 namespace flambeau::lower {
 namespace {

@@ -1,6 +1,6 @@
 // Comparisons, logic on bools and bits, and choices by a condition.
 #include "lower/ops/elementwise.h"
-#include "lower/ops/families.h"
+#include "lower/op.h"
 
 namespace flambeau::lower {
 namespace {

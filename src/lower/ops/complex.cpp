@@ -1,6 +1,6 @@
 // Complex tensors, which ONNX sees as pairs (real, imaginary) on a trailing axis
 // of real dtype.
-#include "lower/ops/families.h"
+#include "lower/op.h"
 
 namespace flambeau::lower {
 namespace {

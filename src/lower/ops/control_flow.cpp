@@ -2,7 +2,7 @@
 // subgraphs see the graphs around them.
 #include <fmt/format.h>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 
 namespace flambeau::lower {
 namespace {

@@ -1,7 +1,7 @@
 // Convolutions.
 #include <algorithm>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/spatial.h"
 
 namespace flambeau::lower {

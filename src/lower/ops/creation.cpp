@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/geometry.h"
 
 namespace flambeau::lower {

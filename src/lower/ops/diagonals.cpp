@@ -1,7 +1,7 @@
 // Triangles and diagonals of matrices.
 #include <algorithm>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/indexing.h"
 #include "lower/ops/views.h"

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "lower/ops/arithmetic.h"
-#include "lower/ops/families.h"
+#include "lower/op.h"
 
 namespace flambeau::lower {
 namespace {

@@ -1,7 +1,7 @@
 // Rows of a table, by themselves and in bags.
 #include <cmath>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 
 namespace flambeau::lower {
 namespace {

@@ -1,4 +1,5 @@
-// The families of operators, one table each, listed in families.def.
+// All families of operators; families.def lists them. A family's own file does
+// not see that list: one more family recompiles no other.
 #pragma once
 
 #include <span>
@@ -6,10 +7,6 @@
 #include "lower/op.h"
 
 namespace flambeau::lower {
-
-#define FLAMBEAU_FAMILY(function, holds) std::span<const OpRow> function();
-#include "lower/ops/families.def"
-#undef FLAMBEAU_FAMILY
 
 std::span<const std::span<const OpRow>> Families();
 

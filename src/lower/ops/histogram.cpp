@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/scatter.h"
 

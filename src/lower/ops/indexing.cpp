@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/views.h"
 

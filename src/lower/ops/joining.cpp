@@ -1,5 +1,5 @@
 // Many tensors into one, and one into many.
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/views.h"
 

@@ -6,7 +6,6 @@
 #include "lower/ops/activation.h"
 #include "lower/ops/arithmetic.h"
 #include "lower/ops/elementwise.h"
-#include "lower/ops/families.h"
 #include "lower/ops/reduction.h"
 
 namespace flambeau::lower {

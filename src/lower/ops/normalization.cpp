@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/reduction.h"
 
 namespace flambeau::lower {

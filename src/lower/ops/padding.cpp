@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/geometry.h"
 
 namespace flambeau::lower {

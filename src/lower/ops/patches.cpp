@@ -1,7 +1,7 @@
 // Windows of an image taken apart and put together again.
 #include <algorithm>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/pooling.h"
 #include "lower/ops/spatial.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/spatial.h"
 
 namespace flambeau::lower {

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "lower/op.h"
-#include "lower/ops/families.h"
 
 namespace flambeau::lower {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lower/ops/activation.h"
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/linear_algebra.h"
 
 namespace flambeau::lower {

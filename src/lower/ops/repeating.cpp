@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/indexing.h"
 #include "lower/ops/views.h"

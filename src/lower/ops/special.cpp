@@ -5,7 +5,6 @@
 
 #include "lower/op.h"
 #include "lower/ops/elementwise.h"
-#include "lower/ops/families.h"
 #include "lower/ops/series.h"
 
 namespace flambeau::lower {

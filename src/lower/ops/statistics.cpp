@@ -5,7 +5,6 @@
 
 #include "lower/op.h"
 #include "lower/ops/elementwise.h"
-#include "lower/ops/families.h"
 #include "lower/ops/reduction.h"
 
 namespace flambeau::lower {

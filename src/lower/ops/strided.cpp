@@ -1,7 +1,7 @@
 // Views by strides, which ONNX's tensors don't have: elements are gathered by
 // their positions in memory.
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/geometry.h"
 
 namespace flambeau::lower {

@@ -3,7 +3,7 @@
 // by 0-d tensors: int64, bool, and float64 as Python's floats are.
 #include <cmath>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 #include "lower/ops/geometry.h"
 
 namespace flambeau::lower {

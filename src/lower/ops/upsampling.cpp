@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 
 namespace flambeau::lower {
 namespace {

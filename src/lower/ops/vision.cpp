@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "lower/ops/families.h"
+#include "lower/op.h"
 
 namespace flambeau::lower {
 namespace {
