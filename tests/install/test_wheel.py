@@ -52,8 +52,8 @@ def test_wheel_converts_where_torch_is_not_installed(tmp_path):
 
 
 def _build_options():
-    """The flags of the preset `dev`: what its build left in the compiler's cache serves here."""
-    options = ["-Ccmake.build-type=None", "-Ccmake.define.CMAKE_CXX_FLAGS=-O1 -g1 -Werror"]
+    """The flags of `make build`: what it left in the compiler's cache serves here."""
+    options = ["-Ccmake.build-type=Release", "-Ccmake.define.CMAKE_CXX_FLAGS_RELEASE=-O2"]
     if shutil.which("ccache"):
         options.append("-Ccmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache")
     if find_spec("scikit_build_core") and find_spec("nanobind"):
