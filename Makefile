@@ -46,6 +46,8 @@ models: build
 docs: build
 	(printf '# Operators\n\nWritten by `make docs`. Each row is a schema that is translated; forms that are not are named beside it.\n\n'; \
 	  $(BUILD)/bin/flambeau ops --format markdown) > docs/operators.md
+	command -v doxygen > /dev/null || { echo "the C++ reference needs doxygen: apt-get install doxygen" >&2; exit 1; }
+	mkdir -p build/reference && doxygen docs/Doxyfile
 
 clean:
 	rm -rf build

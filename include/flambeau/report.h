@@ -1,4 +1,5 @@
-// Diagnostics as text and JSON.
+/// \file
+/// Diagnostics as text and JSON.
 #pragma once
 
 #include <string>
@@ -8,10 +9,10 @@
 
 namespace flambeau {
 
-// For people: one paragraph a diagnostic; missing operators grouped and counted.
+/// For people: one paragraph a diagnostic; missing operators grouped and counted.
 std::string ReportText(const std::vector<Diagnostic>& diagnostics);
-// For programs: {"diagnostics": [{"kind", "severity", "message", "location": {…}, "notes": […], "hint"}],
-// "unsupported": [{"operator", "count", "places": […], "nearest"}]}.
+/// For programs: {"diagnostics": [{"kind", "severity", "message", "location": {…}, "notes": […], "hint"}],
+/// "unsupported": [{"operator", "count", "places": […], "nearest"}]}.
 std::string ReportJson(const std::vector<Diagnostic>& diagnostics);
 
 }  // namespace flambeau
