@@ -10,7 +10,7 @@ export FLAMBEAU_BUILD_DIR := $(CURDIR)/$(BUILD)
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 JOBS ?= 2
 
-.PHONY: demo test test-all unit setup build bench models docs fuzz clean
+.PHONY: demo test test-all check unit env setup build bench models docs fuzz clean
 demo: build
 	$(PY) examples/demo.py
 
@@ -22,9 +22,16 @@ test: build unit
 test-all: build unit
 	FLAMBEAU_TEST_ALL=1 $(PY) -m pytest -q -n $(JOBS) --dist loadgroup tests
 
+# One operator, or whatever pytest's -k selects: every case, mode and opset. `make check K=addcmul`
+check: build
+	$(PY) -m pytest -q tests/ops -k "$(K)"
+
 unit: build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error -Q -O $(BUILD)/ctest.log || { cat $(BUILD)/ctest.log; exit 1; }
 	tail -n 3 $(BUILD)/ctest.log
+
+env:
+	@echo "export FLAMBEAU_BUILD_DIR=$(FLAMBEAU_BUILD_DIR) PYTHONPATH=$(PYTHONPATH) OMP_NUM_THREADS=1"
 
 setup: $(VENV)/.stamp
 $(VENV)/.stamp: tools/setup.sh tests/requirements.txt

@@ -286,6 +286,28 @@ TEST(FoldBatchNorm, ScalesWeightsAndKeepsNames) {
   EXPECT_NE(After(kText, {&Simplify}, true).find("BatchNormalization"), std::string::npos);
 }
 
+// Pruned channels hardly vary: there epsilon is most of what is under the root.
+TEST(FoldBatchNorm, EpsilonIsUnderTheRoot) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 1, 4]) {
+  const %"conv.weight": f32[2, 1, 2] = [1.0, 2.0, 3.0, 4.0]
+  const %gamma: f32[2] = [1.0, 2.0]
+  const %beta: f32[2] = [0.5, 0.0]
+  const %mean: f32[2] = [1.0, 1.0]
+  const %variance: f32[2] = [0.0, 0.75]
+  %a: f32[n, 2, 3] = Conv(%x, %"conv.weight")
+  %y: f32[n, 2, 3] = BatchNormalization(%a, %gamma, %beta, %mean, %variance, epsilon=0.25)
+  return %y
+}
+)"),
+            R"(graph(%x: f32[n, 1, 4]) {
+  const %conv.bias: f32[2] = [-1.5, -2.0]
+  const %conv.weight: f32[2, 1, 2] = [2.0, 4.0, 6.0, 8.0]
+  %y: f32[n, 2, 3] = Conv(%x, %conv.weight, %conv.bias)
+  return %y
+}
+)");
+}
+
 TEST(Simplify, LongChainsTakeOneVisitANode) {
   std::string text = "graph(%x: f32[4]) {\n  %v0: f32[4] = Relu(%x)\n";
   constexpr int kCount = 20'000;
