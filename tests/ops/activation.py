@@ -25,6 +25,8 @@ CASES = [
         for op in (F.relu, F.relu6, F.gelu, F.silu, F.mish, F.elu, F.selu, F.celu, F.leaky_relu, F.hardtanh, F.hardsigmoid,
                    F.hardswish, F.hardshrink, F.softshrink, F.softplus, F.tanhshrink, F.logsigmoid, F.softsign)
     ),
+    case(lambda t: torch.clamp(F.relu6(F.relu(t)), 0.5, 2), x, name="clips in a row"),
+    case(lambda t: torch.clamp(F.relu(t), max=1), special(10), name="relu and clip"),
     case(F.relu, ints(2, 3)),
     case(F.relu6, ints(2, 3, high=9)),
     case(F.hardtanh, ints(2, 3), -2, 2),

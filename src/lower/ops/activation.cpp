@@ -18,11 +18,6 @@ Tensor Silu(Lowering& to, Tensor self) {
   return to.Mul(x, to.Sigmoid(x));
 }
 
-// Some integers have no kernel for Relu.
-Tensor Relu(Lowering& to, Tensor self) {
-  return self.is_floating() ? to.Relu(self) : to.Max({self, to.NumberOf(0, self.dtype())});
-}
-
 // Mish has no kernel, but a body in terms of Softplus, which takes float32 (and float16 by casts).
 Tensor Mish(Lowering& to, Tensor self) {
   if (self.dtype() == DType::kFloat32) return to.Mish(self);
@@ -142,6 +137,11 @@ Tensor FeatureDropout(Lowering& to, Tensor input, double p, bool train) {
 }
 
 }  // namespace
+
+// Some integers have no kernel for Relu.
+Tensor Relu(Lowering& to, Tensor self) {
+  return self.is_floating() ? to.Relu(self) : to.Max({self, to.NumberOf(0, self.dtype())});
+}
 
 Tensor Softmax(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, dtype.value_or(self.dtype()));

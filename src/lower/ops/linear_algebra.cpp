@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lower/op.h"
+#include "lower/ops/activation.h"
 #include "lower/ops/reduction.h"
 
 namespace flambeau::lower {
@@ -35,6 +36,17 @@ Tensor Addmm(Lowering& to, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, S
     return to.Gemm(mat1, mat2, self, {.alpha = alpha.AsDouble(), .beta = beta.AsDouble()});
   }
   return AddScaled(to, self, to.MatMul(mat1, mat2), beta, alpha);
+}
+
+// gelu is exact, as PyTorch computes it on a CPU.
+Tensor AddmmActivation(Lowering& to, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha, bool use_gelu) {
+  const Tensor sum = Addmm(to, self, mat1, mat2, beta, alpha);
+  return use_gelu ? to.Gelu(sum) : Relu(to, sum);
+}
+
+// int8 matrices give int32. Not by MatMulInteger: 8-bit kernels may saturate sums in int16 on CPUs without VNNI.
+Tensor IntMm(Lowering& to, Tensor self, Tensor mat2) {
+  return to.MatMul(to.CastTo(self, DType::kInt32), to.CastTo(mat2, DType::kInt32));
 }
 
 // Also for vectors: addmv.
@@ -217,11 +229,14 @@ Tensor GroupedMm(Lowering& to, Tensor self, Tensor mat2, std::optional<Tensor> o
 }
 
 constexpr OpRow kRows[] = {
+    Op<AddmmActivation>("aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar "
+                        "alpha=1, bool use_gelu=False) -> Tensor"),
     Op<Cdist>("aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor"),
     Op<EuclideanDist>("aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor"),
     Op<GroupedMm>("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? "
                   "out_dtype=None) -> Tensor",
                   &kGroupedForm),
+    Op<IntMm>("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor"),
     Op<Pdist>("aten::_pdist_forward(Tensor self, float p=2.) -> Tensor"),
     Op<Addbmm>("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
     Op<Addmm>("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),

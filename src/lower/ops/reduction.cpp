@@ -211,6 +211,8 @@ Tensor Logsumexp(Lowering& to, Tensor self, Ints dim, bool keepdim) {
 
 }  // namespace
 
+Tensor All(Lowering& to, Tensor self) { return Quantifier<"ReduceProd">(to, self); }
+
 Tensor Sum(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
   return Reduce<"ReduceSum">(to, to.CastTo(self, SumDtype(self, dtype)), dim, keepdim);
 }
@@ -259,9 +261,9 @@ Tensor VectorNorm(Lowering& to, Tensor self, Const<Scalar> ord, std::optional<In
 namespace {
 
 constexpr OpRow kRows[] = {
-    Op<Quantifier<"ReduceProd">>("aten::_is_all_true(Tensor self) -> Tensor"),
+    Op<All>("aten::_is_all_true(Tensor self) -> Tensor"),
     Op<Quantifier<"ReduceSum">>("aten::_is_any_true(Tensor self) -> Tensor"),
-    Op<Quantifier<"ReduceProd">>("aten::all(Tensor self) -> Tensor"),
+    Op<All>("aten::all(Tensor self) -> Tensor"),
     Op<QuantifierDim<"ReduceProd">>("aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor"),
     Op<QuantifierDims<"ReduceProd">>("aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor"),
     Op<Amax>("aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor"),
