@@ -16,7 +16,8 @@
 //   std::optional<T>   where the schema has T?
 //   Unused             devices, layouts, generators, memory formats, flags without meaning in ONNX
 //
-// Results: Tensor, TensorList, Dim, Scalar, or a tuple of them.
+// Results: Tensor, TensorList, Dim, Scalar, or a tuple of them; where the schema has an int, float or bool, a Scalar,
+// a Dim or a 0-d Tensor of that dtype.
 #pragma once
 
 #include <array>

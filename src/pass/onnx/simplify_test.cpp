@@ -304,6 +304,10 @@ TEST(FoldBatchNorm, EpsilonIsUnderTheRoot) {
   const %conv.weight: f32[2, 1, 2] = [2.0, 4.0, 6.0, 8.0]
   %y: f32[n, 2, 3] = Conv(%x, %conv.weight, %conv.bias)
   return %y
+}
+)");
+}
+
 TEST(MergeClips, ReluAndClips) {
   EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 4]) {
   const %one: f32[] = [1.0]
