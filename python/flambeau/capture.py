@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.export import Dim, ExportedProgram
 
+from .data_dependent import CapturableCalls
 from .dynamic_shapes import replace_names
 from .errors import CaptureError
 from .recurrent import opaque_layers, restore
@@ -76,6 +77,7 @@ def capture(
                 _mode(model, training),
                 _silence(verbose),
                 opaque_layers(),
+                contextlib.nullcontext() if strict else CapturableCalls(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
                 exported = torch.export.export(

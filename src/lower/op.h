@@ -154,7 +154,7 @@ FLAMBEAU_PARAMETER(Ints, ({kIntKind | kListFlag}), AsInts);
 FLAMBEAU_PARAMETER(bool, ({kBoolKind}), AsBool);
 FLAMBEAU_PARAMETER(Bools, ({kBoolKind | kListFlag}), AsBools);
 FLAMBEAU_PARAMETER(double, ({kFloatKind}), AsDouble);
-FLAMBEAU_PARAMETER(Floats, ({kFloatKind | kListFlag}), AsFloats);
+FLAMBEAU_PARAMETER(Floats, ({kFloatKind | kListFlag, kScalarKind | kListFlag}), AsFloats);
 FLAMBEAU_PARAMETER(DType, ({kDtypeKind}), AsDtype);
 FLAMBEAU_PARAMETER(std::string_view, ({kStringKind}), AsString);
 FLAMBEAU_PARAMETER(MemoryFormat, ({kMemoryFormatKind}), AsMemoryFormat);

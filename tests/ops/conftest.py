@@ -71,7 +71,7 @@ def pytest_generate_tests(metafunc):
                     name = f"{label}-{mode}-{opset}"
                     marks = [pytest.mark.xdist_group(f"ops-{family}")]
                     if name in KNOWN_FAILURES:
-                        marks.append(pytest.mark.xfail(reason="listed in known_failures.txt"))
+                        marks.append(pytest.mark.xfail(reason="listed in known_failures.txt", strict=True))
                     arguments.append(pytest.param(one, mode, opset, marks=marks))
                     ids.append(name)
     metafunc.parametrize("one,mode,opset", arguments, ids=ids)

@@ -107,4 +107,9 @@ CASES = [
     case(F.pdist, floats(5, 4), 1.0),
     case(aten._pdist_forward.default, floats(5, 4), 2.0),
     case(experts, floats(9, 4), floats(3, 4, 5), dynamic={0: [0]}),
+
+    case(torch.addmm, floats(5), floats(4, 0), floats(0, 5), beta=0.2, alpha=0.6, dynamic=False),
+    case(torch.einsum, "...ik, ...j -> ij", floats(1, 2, 3), floats(3)),
+    case(torch.einsum, "...ik,...kj", floats(2, 1, 2, 3), floats(4, 3, 2)),
+    case(torch.einsum, "...i,i->...", floats(2, 3, 4), floats(4)),
 ]

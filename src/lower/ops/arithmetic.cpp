@@ -110,7 +110,13 @@ Tensor Pow(Lowering& to, Tensor self, Tensor exponent) {
     if (e.Is(-0.5)) return to.Reciprocal(to.Sqrt(base));
     if (e.Is(-1) && IsFloating(dtype)) return to.Reciprocal(base);
   }
-  return to.Pow(base, power);
+  const bool not_negative = exponent.is_number() && exponent.number().is_constant() && exponent.number().AsDouble() >= 0;
+  if (IsFloating(dtype) || !IsSigned(dtype) || not_negative) return to.Pow(base, power);
+  // Of integers, powers below 0 are cut to 0, but for those of 1 and -1.
+  const Tensor zero = to.NumberOf(0, dtype), one = to.NumberOf(1, dtype);
+  const Tensor unit = to.Equal(to.Abs(base), one);
+  const Tensor parity = to.Where(to.Equal(to.Mod(power, to.NumberOf(2, dtype)), zero), one, base);
+  return to.Where(to.Less(power, zero), to.Where(unit, parity, zero), to.Pow(base, to.Max({power, zero})));
 }
 
 Tensor Maximum(Lowering& to, Tensor self, Tensor other) {
@@ -128,7 +134,12 @@ Tensor Clamp(Lowering& to, Tensor self, std::optional<Tensor> min, std::optional
   const Tensor x = to.CastTo(self, dtype);
   const Tensor low = min ? to.CastTo(*min, dtype) : Tensor(), high = max ? to.CastTo(*max, dtype) : Tensor();
   auto is_scalar = [](const Tensor& bound) { return !bound || (bound.ranked() && bound.rank() == 0); };
-  if (is_scalar(low) && is_scalar(high)) return to.Clip(x, low, high);
+  // A bound that is NaN makes everything NaN; Clip ignores it.
+  auto is_number = [&](const std::optional<Tensor>& bound) {
+    return !bound || (bound->is_number() && bound->number().is_constant() && !std::isnan(bound->number().AsDouble()));
+  };
+  if ((is_number(min) && is_number(max)) || (!IsFloating(dtype) && is_scalar(low) && is_scalar(high)))
+    return to.Clip(x, low, high);
   const Tensor raised = low ? to.Max({x, low}) : x;
   return high ? to.Min({raised, high}) : raised;
 }

@@ -30,8 +30,8 @@ Tensor AddScaled(Lowering& to, Tensor self, Tensor product, const Scalar& beta, 
 }
 
 Tensor Addmm(Lowering& to, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
-  // Gemm's factors are floats; integers take the long way.
-  if (self.is_floating() && alpha.is_constant() && beta.is_constant()) {
+  // Gemm's factors are floats; integers take the long way. So do sums of nothing: onnxruntime leaves out beta.
+  if (self.is_floating() && to.AsConstant(mat1.size(1)) != 0 && alpha.is_constant() && beta.is_constant()) {
     if (beta.Is(0)) return to.Gemm(mat1, mat2, {.alpha = alpha.AsDouble()});
     return to.Gemm(mat1, mat2, self, {.alpha = alpha.AsDouble(), .beta = beta.AsDouble()});
   }
@@ -100,10 +100,69 @@ Tensor MatrixPower(Lowering& to, Tensor self, int64_t n) {
 
 // --- sums over indices --------------------------------------------------------------
 
+constexpr std::string_view kEllipsis = "...";
+
+// Letters in the place of ellipses, which ONNX has for equal sizes only. An operand loses axes of size 1 that
+// another has longer.
+std::string WithoutEllipses(Lowering& to, const std::string& equation, TensorList* tensors) {
+  const size_t arrow = std::min(equation.find("->"), equation.size());
+  std::vector<std::string> terms(1);
+  for (char c : equation.substr(0, arrow)) {
+    if (c == ',') terms.emplace_back();
+    else terms.back() += c;
+  }
+  if (terms.size() != tensors->size()) return equation;
+  std::string free;
+  for (char first : {'A', 'a'})
+    for (char c = first; c < first + 26; ++c)
+      if (equation.find(c) == std::string::npos) free += c;
+  auto covered = [&](size_t i) -> int64_t {
+    return terms[i].find(kEllipsis) == std::string::npos ? 0 : (*tensors)[i].rank() + 3 - static_cast<int64_t>(terms[i].size());
+  };
+  int64_t longest = 0;
+  for (size_t i = 0; i < terms.size(); ++i) longest = std::max(longest, covered(i));
+  if (longest < 0 || longest > static_cast<int64_t>(free.size())) return equation;
+  const std::string letters = free.substr(0, static_cast<size_t>(longest));
+  std::vector<bool> stretched(letters.size());
+  auto size_at = [&](size_t i, int64_t k) {  // of the ellipsis
+    return (*tensors)[i].size(static_cast<int64_t>(terms[i].find(kEllipsis)) + k);
+  };
+  for (size_t i = 0; i < terms.size(); ++i)
+    for (int64_t k = 0; k < covered(i); ++k)
+      if (to.AsConstant(size_at(i, k)) != 1) stretched[static_cast<size_t>(longest - covered(i) + k)] = true;
+  std::string result;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const size_t at = terms[i].find(kEllipsis);
+    std::string named;
+    Ints dropped;
+    for (int64_t k = 0; k < covered(i); ++k) {
+      const auto letter = static_cast<size_t>(longest - covered(i) + k);
+      if (stretched[letter] && to.AsConstant(size_at(i, k)) == 1) dropped.push_back(static_cast<int64_t>(at) + k);
+      else named += letters[letter];
+    }
+    if (at != std::string::npos) terms[i].replace(at, kEllipsis.size(), named);
+    (*tensors)[i] = to.SqueezeAt((*tensors)[i], dropped);
+    result += (i == 0 ? "" : ",") + terms[i];
+  }
+  std::string output;
+  if (arrow < equation.size()) {
+    output = equation.substr(arrow + 2);
+    if (const size_t at = output.find(kEllipsis); at != std::string::npos) output.replace(at, kEllipsis.size(), letters);
+  } else {
+    // By default, what occurs once, in alphabetical order, after the ellipsis.
+    output = letters;
+    for (char first : {'A', 'a'})
+      for (char c = first; c < first + 26; ++c)
+        if (letters.find(c) == std::string::npos && std::count(result.begin(), result.end(), c) == 1) output += c;
+  }
+  return result + "->" + output;
+}
+
 Tensor Einsum(Lowering& to, std::string_view equation, TensorList tensors, std::optional<Ints>) {
   std::string compact;
   for (char c : equation)
     if (c != ' ') compact += c;
+  if (compact.find(kEllipsis) != std::string::npos) compact = WithoutEllipses(to, compact, &tensors);
   return to.Einsum(tensors, {.equation = compact});
 }
 
