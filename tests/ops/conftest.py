@@ -44,6 +44,9 @@ def in_selection(mode: str, opset: int, one: harness.Case, index: int) -> bool:
     """What runs by default: every third case at the default opset, with dynamic sizes where it has any; each other
     opset a share, in turn. FLAMBEAU_TEST_ALL runs everything."""
     everything = bool(os.environ.get("FLAMBEAU_TEST_ALL"))
+    if opset in harness.OLDER_OPSETS:
+        share = len(harness.OLDER_OPSETS) * (2 if everything else 24)
+        return mode == "dynamic" and index % share == harness.OLDER_OPSETS.index(opset) * (1 if everything else 4)
     if opset != harness.DEFAULT_OPSET:
         return mode == "dynamic" and index % (len(harness.OTHER_OPSETS) * (1 if everything else 8)) == harness.OTHER_OPSETS.index(opset)
     return everything or (index % 3 == 0 and (mode == "dynamic" or one.dynamic is False))
@@ -69,7 +72,7 @@ def pytest_generate_tests(metafunc):
                         continue
                     name = f"{label}-{mode}-{opset}"
                     marks = [pytest.mark.xdist_group(f"ops-{family}")]
-                    if name in KNOWN_FAILURES:
+                    if name in KNOWN_FAILURES or (opset in harness.OLDER_OPSETS and f"{label}-{mode}-{harness.DEFAULT_OPSET}" in KNOWN_FAILURES):
                         marks.append(pytest.mark.xfail(reason="listed in known_failures.txt"))
                     arguments.append(pytest.param(one, mode, opset, marks=marks))
                     ids.append(name)
