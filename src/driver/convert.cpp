@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <tuple>
 
 #include "diag/sink.h"
 #include "driver/dimension_names.h"
@@ -27,7 +28,7 @@
 namespace flambeau {
 namespace {
 
-constexpr int kOldestOpset = 18;
+constexpr int kOldestOpset = 7;
 
 class Conversion {
  public:
@@ -48,7 +49,7 @@ class Conversion {
     FLAMBEAU_CHECK_OK(RunAtenPasses());
     Watch("functional", program_.graph);
     FLAMBEAU_CHECK_OK(Step("lowering"));
-    FLAMBEAU_TRY(Graph graph, lower::LowerProgram(program_, {options_.opset, options_.state_outputs, options_.export_params}, sink_));
+    FLAMBEAU_TRY(Graph graph, Lower());
     Watch("lowered", graph);
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
@@ -75,6 +76,44 @@ class Conversion {
     hooks.verify = [](const Graph& graph, Sink& sink) { return VerifyGraph(graph, sink); };
 #endif
     return hooks;
+  }
+
+  Result<Graph> LowerAt(int opset, Sink& sink) const {
+    return lower::LowerProgram(program_, {opset, options_.state_outputs, options_.export_params}, sink);
+  }
+
+  Result<Graph> Lower() {
+    Sink found;
+    Result<Graph> graph = LowerAt(options_.opset, found);
+    std::vector<Diagnostic> diagnostics = found.Take();
+    NameLowestOpsets(diagnostics);
+    for (Diagnostic& diagnostic : diagnostics) sink_.Add(std::move(diagnostic));
+    return graph;
+  }
+
+  // The lowest opset that has what a node needs depends on all that its
+  // translation is made of; so it is found by trying.
+  void NameLowestOpsets(std::vector<Diagnostic>& diagnostics) const {
+    std::vector<Diagnostic*> open;
+    for (Diagnostic& diagnostic : diagnostics)
+      if (diagnostic.kind == DiagnosticKind::kUnsupportedOpset) open.push_back(&diagnostic);
+    for (int opset = options_.opset + 1; !open.empty() && opset <= onnx::NewestOpset(); ++opset) {
+      Sink tried;
+      (void)LowerAt(opset, tried);
+      std::set<std::tuple<std::string, std::string, std::vector<std::string>>> failing;
+      for (const Diagnostic& diagnostic : tried.diagnostics())
+        if (diagnostic.severity == Severity::kError) failing.insert(PlaceOf(diagnostic));
+      std::erase_if(open, [&](Diagnostic* diagnostic) {
+        if (failing.contains(PlaceOf(*diagnostic))) return false;
+        diagnostic->hint = fmt::format("use opset {} or newer", opset);
+        return true;
+      });
+    }
+  }
+
+  // The captured node that a diagnostic speaks of.
+  static std::tuple<std::string, std::string, std::vector<std::string>> PlaceOf(const Diagnostic& diagnostic) {
+    return {diagnostic.location.operation, diagnostic.location.module, diagnostic.notes};
   }
 
   Status RunAtenPasses() {

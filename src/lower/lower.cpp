@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "lower/lowering.h"
+#include "onnx/operator_table.h"
 
 namespace flambeau::lower {
 namespace {
@@ -47,6 +48,14 @@ Tensor OutputValue(Lowering& to, const Tensor& tensor, const Type& recorded) {
   }
 }
 
+// What is no result of a node becomes an output by an Identity.
+void RequireIdentity(Lowering& to, const Tensor& tensor) {
+  const auto& types = onnx::FindOperator("Identity", to.opset())->types();
+  if (to.graph()[tensor.id()].kind == ValueKind::kResult || types[0].tensors.contains(tensor.dtype())) return;
+  to.Report(DiagnosticKind::kUnsupportedOpset,
+            fmt::format("ONNX's Identity does not take {} at opset {}", Info(tensor.dtype()).torch_name, to.opset()));
+}
+
 }  // namespace
 
 Result<Graph> LowerProgram(const Program::Impl& program, const LowerOptions& options, Sink& sink) {
@@ -63,6 +72,7 @@ Result<Graph> LowerProgram(const Program::Impl& program, const LowerOptions& opt
     if (IsState(spec.kind) && !options.state_outputs) continue;
     const ValueId aten_value = aten.output(aten.main(), static_cast<uint32_t>(i));
     const Tensor tensor = OutputValue(to, outputs[i], aten.type(aten_value));
+    if (tensor.type().is_tensor()) RequireIdentity(to, tensor);
     if (spec.name && !program.context->Text(spec.name).empty() && graph[tensor.id()].kind == ValueKind::kResult)
       graph.SetName(tensor.id(), spec.name);
     (IsState(spec.kind) ? states : user).push_back(tensor.id());

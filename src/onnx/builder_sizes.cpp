@@ -71,8 +71,7 @@ Tensor Builder::ComputeNumber(Expr expr) {
       }
       const Source source = it->second;
       if (source.axis < 0) return UnsqueezeAt(CastTo(source.tensor, DType::kInt64), {0});
-      if (opset_ >= 15) return Shape(source.tensor, {.end = source.axis + 1, .start = source.axis});
-      return Gather(Shape(source.tensor), ConstantInts({source.axis}));
+      return Shape(source.tensor, {.end = source.axis + 1, .start = source.axis});
     }
     case ExprKind::kAdd: return fold([&](Tensor a, Tensor b) { return Add(a, b); });
     case ExprKind::kMul: return fold([&](Tensor a, Tensor b) { return Mul(a, b); });

@@ -44,6 +44,9 @@ def in_selection(mode: str, opset: int, one: harness.Case, index: int, everythin
     """What runs by default: every third case at the default opset, with dynamic sizes where it has any; each other
     opset a share, in turn. Who asks for a family, an opset or a keyword, or sets FLAMBEAU_TEST_ALL, gets everything
     there is of it."""
+    if opset in harness.OLDER_OPSETS:
+        share = len(harness.OLDER_OPSETS) * (2 if everything else 24)
+        return mode == "dynamic" and index % share == harness.OLDER_OPSETS.index(opset) * (1 if everything else 4)
     if opset != harness.DEFAULT_OPSET:
         return mode == "dynamic" and index % (len(harness.OTHER_OPSETS) * (1 if everything else 8)) == harness.OTHER_OPSETS.index(opset)
     return everything or (index % 3 == 0 and (mode == "dynamic" or one.dynamic is False))

@@ -18,7 +18,9 @@ everything else is baked in. Each case runs
   model runs at the sizes of its capture and at larger ones;
 
 both at several opsets, after ``onnx.checker``'s full check. Outputs must agree
-with eager in number, dtype, shape and values.
+with eager in number, dtype, shape and values. Where an opset can't express a
+case, its diagnostics must name the lowest opset that can: the one below it must
+be refused, too, and there the case must pass.
 
 Capturing is the slow part, so many cases share one captured module. Where a
 batch fails as a whole (capture, conversion, checker, loading), it is halved
@@ -43,11 +45,13 @@ import torch
 from torch.utils import _pytree as pytree
 
 import flambeau
+from flambeau.errors import UnsupportedOperatorError
 
 MODES = ("static", "dynamic")
 DEFAULT_OPSET = 20  # of the exporter; runs every case
 OTHER_OPSETS = (18, 21, 23, 26)  # run a share of the cases each
-OPSETS = (DEFAULT_OPSET, *OTHER_OPSETS)
+OLDER_OPSETS = (7, 9, 11, 13, 16, 17)  # and a smaller one
+OPSETS = (DEFAULT_OPSET, *OTHER_OPSETS, *OLDER_OPSETS)
 BATCH = 40
 
 # rtol, atol by the dtype of eager's result; integers and bools are exact.
@@ -282,6 +286,19 @@ def capture(cases: Sequence[Case], mode: str) -> Captured:
     return Captured(program, inputs, counts, sizes, symbols)
 
 
+def lowest_opset(error: Exception) -> int | None:
+    """The lowest opset that can express what was refused; None where that isn't why it failed."""
+    if not isinstance(error, UnsupportedOperatorError):
+        return None
+    named = []
+    for diagnostic in error.diagnostics:
+        found = re.fullmatch(r"use opset (\d+) or newer", diagnostic.hint)
+        if diagnostic.kind != "unsupported-opset" or not found:
+            return None
+        named.append(int(found[1]))
+    return max(named, default=None)
+
+
 def operators_in(program: torch.export.ExportedProgram) -> set[str]:
     """The full overload names in a program, in-place ones as the functional ones that they become."""
     names = set()
@@ -428,6 +445,7 @@ class Batches:
     def __init__(self) -> None:
         self.outcomes: Outcomes = {}
         self.operators: set[str] = set()
+        self.refused = 0  # cases that an old opset can't express
         self._captures: dict[tuple[int, ...], Captured | Exception] = {}
         self._batch_of: dict[tuple[Case, str, int], list[Case]] = {}
 
@@ -463,6 +481,26 @@ class Batches:
             raise known
         return known
 
+    def _refused(self, one: Case, mode: str, opset: int, error: Exception) -> str | None:
+        """What is wrong with a refusal: nothing where it names the lowest opset at which the case passes."""
+        lowest = lowest_opset(error)
+        if lowest is None:
+            return f"{type(error).__name__}: {error}"
+        if lowest - 1 > opset:
+            try:
+                flambeau.export(self._capture([one], mode).program, opset_version=lowest - 1, verbose=False)
+            except UnsupportedOperatorError as below:
+                if lowest_opset(below) != lowest:
+                    return f"opset {opset} names {lowest} as the lowest, opset {lowest - 1} says: {below}"
+            else:
+                return f"opset {opset} names {lowest} as the lowest, but {lowest - 1} can express it"
+        if (one, mode, lowest) not in self.outcomes:
+            self._run([one], mode, lowest)
+        if failure := self.outcomes[one, mode, lowest]:
+            return f"at opset {lowest}, which is named as the lowest: {failure}"
+        self.refused += 1
+        return None
+
     def _run(self, cases: Sequence[Case], mode: str, opset: int) -> None:
         try:
             captured = self._capture(cases, mode)
@@ -482,7 +520,7 @@ class Batches:
                 whole.append(runner(flat))
         except Exception as error:
             if len(cases) == 1:
-                self.outcomes[cases[0], mode, opset] = f"{type(error).__name__}: {error}"
+                self.outcomes[cases[0], mode, opset] = self._refused(cases[0], mode, opset, error)
                 return
             half = len(cases) // 2
             self._run(cases[:half], mode, opset)

@@ -22,7 +22,7 @@ CASES = [
     *[case(vision.roi_align, image, regions, scale, 3, 2, 2, aligned, dynamic={1: [0]}, **FIXED) for scale in (1.0, 0.5) for aligned in (False, True)],
     *[
         case(vision.deform_conv2d, image, floats(6, 4 // groups, 3, 2), floats(2, 12 * offsets, 10, 13), floats(2, 6 * offsets, 10, 13), floats(6),
-             1, 1, 0, 0, 1, 1, groups, offsets, masked, dynamic=False, strided=False, since=19)
+             1, 1, 0, 0, 1, 1, groups, offsets, masked, dynamic=False, strided=False)
         for groups, offsets, masked in ((1, 1, False), (2, 2, True))
     ],
 ]
