@@ -45,10 +45,10 @@ class Conversion {
       return sink_.Error(DiagnosticKind::kBadOption, fmt::format("opset {} is not supported", options_.opset), {},
                          fmt::format("choose an opset from {} to {}", kOldestOpset, onnx::NewestOpset()));
     Watch("aten", program_.graph);
-    if (recorder) recorder->Begin(program_);
     // Texts of the captured nodes are made from the graph as it was.
     auto captured = options_.metadata >= Metadata::kDefault ? std::make_shared<const Graph>(program_.graph) : nullptr;
     FLAMBEAU_CHECK_OK(NameDimensions(program_, options_.dim_names, options_.input_names, sink_));
+    if (recorder) recorder->Begin(program_);
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunAtenPasses());
     Watch("functional", program_.graph);
