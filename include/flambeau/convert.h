@@ -18,6 +18,7 @@
 #include "flambeau/diagnostic.h"
 #include "flambeau/options.h"
 #include "flambeau/program.h"
+#include "flambeau/report.h"
 
 namespace flambeau {
 
@@ -61,6 +62,7 @@ class Model {
 struct Outcome {
   std::optional<Model> model;
   std::vector<Diagnostic> diagnostics;
+  std::optional<ConversionReport> report;  ///< if Options::report asks, also of a failure
   bool ok() const { return model.has_value(); }
 };
 

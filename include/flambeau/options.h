@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "flambeau/translation.h"
+
 namespace flambeau {
 
 enum class ExternalData : uint8_t {
@@ -52,6 +54,13 @@ struct Options {
   bool export_params = true;
   /// Key-value pairs for the model's metadata.
   std::vector<std::pair<std::string, std::string>> user_metadata;
+  /// ("mylib::foo", its translator): asked before Flambeau's own table.
+  std::vector<std::pair<std::string, Translator>> translations;
+  /// ("mylib", 1): operators of that namespace that have no translation become
+  /// nodes of the ONNX domain of that name and version.
+  std::vector<std::pair<std::string, int>> custom_opsets;
+  /// Keep a report of the conversion (Outcome::report).
+  bool report = false;
   /// Called now and then; false interrupts the conversion.
   std::function<bool(const Progress&)> progress;
 };

@@ -146,6 +146,11 @@ class ProgramBuilder {
   /// The documented texts for the model's metadata.
   void SetMetadata(std::string_view key, std::string_view value);
 
+  /// The schema of an operator that is not PyTorch's own, as torch prints it:
+  /// "mylib::foo(Tensor x, float scale=1.) -> Tensor". Without it, the arguments
+  /// of its calls keep the form in which they are given.
+  void DeclareOperator(std::string_view schema);
+
   // --- inputs, in the graph's order -----------------------------------------
   /// `target` is the name in the state_dict; for user inputs it is empty.
   ValueHandle AddInput(InputKind kind, std::string_view name, const ValueInfo& info, std::string_view target = {},

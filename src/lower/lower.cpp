@@ -58,14 +58,15 @@ void RequireIdentity(Lowering& to, const Tensor& tensor) {
 
 }  // namespace
 
-Result<Graph> LowerProgram(const Program::Impl& program, const LowerOptions& options, Sink& sink) {
+Result<LoweredProgram> LowerProgram(const Program::Impl& program, const LowerOptions& options, Sink& sink) {
   const Graph& aten = program.graph;
   Graph graph(program.context.get());
-  Lowering to(aten, &graph, options.opset, &sink);
+  Lowering to(aten, &graph, options.opset, &sink, options.custom);
   AddInputs(program, options, to);
   const std::vector<Tensor> outputs = to.LowerBlock(aten.main(), {});
 
   std::vector<ValueId> user, states;
+  std::vector<size_t> user_indices, state_indices;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const OutputSpec& spec = program.outputs[i];
     if (!outputs[i] || spec.kind == OutputKind::kToken || spec.kind == OutputKind::kGradient) continue;
@@ -76,11 +77,14 @@ Result<Graph> LowerProgram(const Program::Impl& program, const LowerOptions& opt
     if (spec.name && !program.context->Text(spec.name).empty() && graph[tensor.id()].kind == ValueKind::kResult)
       graph.SetName(tensor.id(), spec.name);
     (IsState(spec.kind) ? states : user).push_back(tensor.id());
+    (IsState(spec.kind) ? state_indices : user_indices).push_back(i);
   }
   user.insert(user.end(), states.begin(), states.end());
+  user_indices.insert(user_indices.end(), state_indices.begin(), state_indices.end());
+  to.additions().outputs = std::move(user_indices);
   graph.SetOutputs(graph.main(), user);
   if (sink.HasErrors()) return kFailure;
-  return graph;
+  return LoweredProgram{std::move(graph), std::move(to.additions())};
 }
 
 }  // namespace flambeau::lower

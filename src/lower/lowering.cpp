@@ -4,13 +4,14 @@
 
 #include <algorithm>
 
+#include "lower/custom.h"
 #include "lower/op.h"
 #include "lower/registry.h"
 
 namespace flambeau::lower {
 
-Lowering::Lowering(const Graph& aten, Graph* graph, int opset, Sink* sink)
-    : Builder(graph, opset, sink), aten_(&aten), values_(aten.value_capacity()) {}
+Lowering::Lowering(const Graph& aten, Graph* graph, int opset, Sink* sink, const CustomOperators* custom)
+    : Builder(graph, opset, sink), aten_(&aten), custom_(custom), values_(aten.value_capacity()) {}
 
 // --- the nodes ------------------------------------------------------------------
 
@@ -113,10 +114,14 @@ void Lowering::LowerNode(NodeId node) {
   });
   std::optional<std::vector<Tensor>> results;
   const OpRow* row = FindOp(name);
-  if (row && !row->takes_complex && TouchesComplex(*aten_, node)) {
+  if (const Translator* translator = custom_ ? custom_->FindTranslator(name) : nullptr) {
+    results = LowerByTranslator(*this, node, *translator);
+  } else if (row && !row->takes_complex && TouchesComplex(*aten_, node)) {
     Report(DiagnosticKind::kUnsupportedDtype, fmt::format("{} of complex tensors has no translation", name));
   } else if (row) {
     results = row->lower(*this, node);
+  } else if (const auto version = custom_ ? custom_->FindDomain(name) : std::nullopt) {
+    results = LowerAsCustomNode(*this, node, *version);
   } else {
     std::string hint;
     for (std::string_view nearest : NearestOps(name)) hint += (hint.empty() ? "supported: " : ", ") + std::string(nearest);
@@ -147,7 +152,12 @@ void Lowering::Record(NodeId node, std::vector<Tensor> results) {
       }
       continue;
     }
-    SetValue(value, Reconcile(node, i, results[i]));
+    const Tensor result = Reconcile(node, i, results[i]);
+    SetValue(value, result);
+    // Values keep their captured names: by them, numbers are compared. The first of several names stays.
+    if (!result || result.is_number()) continue;
+    const flambeau::Value& made = graph()[result.id()];
+    if (made.kind == ValueKind::kResult && context().Text(made.name).empty()) graph().SetName(result.id(), (*aten_)[value].name);
   }
 }
 

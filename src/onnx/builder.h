@@ -50,6 +50,12 @@ class Builder {
   // other domains are emitted as they are; `results` then gives their types.
   std::vector<Tensor> Emit(std::string_view op, std::span<const Tensor> operands, const AttributeList& attributes,
                            size_t results);
+  // A node of ai.onnx in the very form in which it is given, which the target
+  // opset must have; its results' types are inferred.
+  std::vector<Tensor> EmitAsGiven(std::string_view op, std::span<const Tensor> operands, const AttributeList& attributes,
+                                  size_t results) {
+    return EmitNode(op, operands, attributes, results);
+  }
   std::vector<Tensor> EmitCustom(std::string_view op, std::span<const Tensor> operands, const AttributeList& attributes,
                                  std::span<const Type> results);
 
