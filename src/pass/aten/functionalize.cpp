@@ -12,7 +12,7 @@ bool NeedsWork(const Graph& graph, BlockId block) {
   bool found = false;
   graph.ForEachNode(block, [&](NodeId node) {
     if (found) return;
-    const Schema* schema = aten::FindSchema(graph.op(node));
+    const aten::Schema* schema = aten::FindSchema(graph.op(node));
     found = schema != nullptr && (schema->base == "aten::as_strided" || schema->has_writes() ||
                                   !aten::WritesOf(graph, node, *schema).arguments.empty());
   });
