@@ -15,9 +15,7 @@ struct DumpArguments {
 
 int RunDump(const DumpArguments& arguments) {
   std::vector<Diagnostic> diagnostics;
-  auto program = ReadProgram(arguments.source, diagnostics);
-  if (!program) return Conclude(false, diagnostics, false, false);
-  const std::string text = Dump(*std::move(program), arguments.stage, arguments.options, diagnostics);
+  const std::string text = DumpFile(arguments.source, arguments.stage, arguments.options, diagnostics);
   fmt::print("{}", text);
   return Conclude(!text.empty(), diagnostics, false, false);
 }

@@ -13,6 +13,7 @@
 #include "driver/metadata.h"
 #include "driver/model_impl.h"
 #include "driver/pipeline.h"
+#include "driver/read.h"
 #include "flambeau/version.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -181,8 +182,14 @@ std::string Dump(Program program, std::string_view stage, const Options& options
   return text;
 }
 
+std::string DumpFile(const std::string& path, std::string_view stage, const Options& options, std::vector<Diagnostic>& diagnostics) {
+  if (stage == "torchscript") return DumpTorchScript(path, diagnostics);
+  std::optional<Program> program = ReadProgram(path, diagnostics);
+  return program ? Dump(*std::move(program), stage, options, diagnostics) : std::string();
+}
+
 std::vector<std::string> DumpStages() {
-  std::vector<std::string> stages = {"aten"};
+  std::vector<std::string> stages = {"torchscript", "aten"};
   for (const AtenPass& pass : AtenPipeline()) stages.emplace_back(pass.name);
   stages.insert(stages.end(), {"functional", "lowered"});
   for (const OnnxPass& pass : OnnxPipeline(true)) stages.emplace_back(pass.name);

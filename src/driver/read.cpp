@@ -6,8 +6,10 @@
 #include "container/zip.h"
 #include "diag/sink.h"
 #include "driver/guard.h"
+#include "driver/read.h"
 #include "flambeau/convert.h"
 #include "reader/pt2/reader.h"
+#include "reader/torchscript/reader.h"
 #include "support/file.h"
 
 namespace flambeau {
@@ -34,7 +36,7 @@ Result<Program> ReadArchive(const ZipArchive& archive, Sink& sink) {
   if (LooksLikePt2(archive)) return ReadPt2(archive, sink);
   const std::string root(archive.root());
   const bool pickled = archive.Find(root + "data.pkl") != nullptr;
-  const bool script = pickled && archive.Find(root + "constants.pkl") != nullptr;
+  const bool script = LooksLikeTorchScript(archive);
   return sink.Error(DiagnosticKind::kUnknownFormat,
                     script    ? "the file is a TorchScript archive, which Flambeau does not read yet"
                     : pickled ? "the file holds pickled objects, as torch.save writes them, and no program"
@@ -42,7 +44,7 @@ Result<Program> ReadArchive(const ZipArchive& archive, Sink& sink) {
                     archive.Where(nullptr), std::string(kWhatIsRead));
 }
 
-Result<Program> ReadFile(const std::string& path, Sink& sink) {
+Result<ZipArchive> OpenArchive(const std::string& path, Sink& sink) {
   std::string error;
   const std::shared_ptr<const File> file = File::Open(path, &error);
   if (!file)
@@ -52,8 +54,7 @@ Result<Program> ReadFile(const std::string& path, Sink& sink) {
   if (!is_zip)
     return sink.Error(DiagnosticKind::kUnknownFormat, std::string(DescribeBytes(*file)), {.file = path},
                       std::string(kWhatIsRead));
-  FLAMBEAU_TRY(const ZipArchive archive, ZipArchive::Open(file, sink));
-  return ReadArchive(archive, sink);
+  return ZipArchive::Open(file, sink);
 }
 
 }  // namespace
@@ -62,11 +63,29 @@ std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnost
   std::optional<Program> program;
   Guard(diagnostics, {.file = path}, [&] {
     Sink sink;
-    Result<Program> read = ReadFile(path, sink);
+    const Result<ZipArchive> archive = OpenArchive(path, sink);
+    Result<Program> read = archive ? ReadArchive(*archive, sink) : kFailure;
     for (Diagnostic& diagnostic : sink.Take()) diagnostics.push_back(std::move(diagnostic));
     if (read) program.emplace(*std::move(read));
   });
   return program;
+}
+
+std::string DumpTorchScript(const std::string& path, std::vector<Diagnostic>& diagnostics) {
+  std::string text;
+  Guard(diagnostics, {.file = path}, [&] {
+    Sink sink;
+    if (const Result<ZipArchive> archive = OpenArchive(path, sink)) {
+      if (!LooksLikeTorchScript(*archive)) {
+        (void)sink.Error(DiagnosticKind::kUnknownFormat, "the file is no TorchScript archive", archive->Where(nullptr),
+                         "save the model with torch.jit.save");
+      } else if (const auto graph = torchscript::ReadArchive(*archive, sink)) {
+        text = torchscript::Print(*graph);
+      }
+    }
+    for (Diagnostic& diagnostic : sink.Take()) diagnostics.push_back(std::move(diagnostic));
+  });
+  return text;
 }
 
 }  // namespace flambeau

@@ -48,6 +48,7 @@ enum class TypeKind : uint8_t {
   kInterface,
   kEnum,      // `name`; elements[0] is the type of its values
   kFunction,
+  kVariable,  // of a schema, by its `name`: "t"
 };
 
 struct Type;

@@ -43,6 +43,7 @@ std::string_view Word(TypeKind kind) {
     case TypeKind::kFuture: return "Future";
     case TypeKind::kClass:
     case TypeKind::kInterface:
+    case TypeKind::kVariable:
     case TypeKind::kEnum: return {};
     case TypeKind::kFunction: return "Function";
   }
