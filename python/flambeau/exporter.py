@@ -23,7 +23,7 @@ from .dynamic_shapes import (
 )
 from .errors import CaptureError, UnsupportedOptionError, error_of, warn_of
 from .program import ONNXProgram
-from .script import build_script_program, describe_inputs, script_arguments, trace
+from .script import build_script_program, describe_inputs, script_arguments, tensor_input, trace
 from .verification import verify as verify_program
 from .walk import DimensionName, build_program
 
@@ -155,7 +155,7 @@ def export(
         script, inputs = _script(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, training)
 
         def rebuild(export_params: bool) -> _engine.Program:
-            return build_script_program(script, inputs)
+            return build_script_program(script, inputs, bound=not isinstance(model, _SCRIPT))
 
     else:
         args, kwargs = _example_arguments(model, args, kwargs)
@@ -234,8 +234,9 @@ def _script(
     if scripted:
         return model, describe_inputs(model, args, kwargs, dims)
     with mode(model, _TRAINING[training]):
-        traced = trace(model, args, kwargs)
-    return traced, describe_inputs(traced, tuple(arguments.values()), {}, dims)
+        traced, tensors, names = trace(model, arguments, args, kwargs)
+    inputs = [tensor_input(tensor, dims.get(i, {}), name) for i, (tensor, name) in enumerate(zip(tensors, names))]
+    return traced, inputs
 
 
 def _capture(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.utils import _pytree
 
 from . import _engine
 from .errors import CaptureError, error_of
 from .walk import DTYPES
 
-__all__ = ["Dims", "build_script_program", "describe_inputs", "script_arguments", "trace"]
+__all__ = ["Dims", "build_script_program", "describe_inputs", "script_arguments", "tensor_input", "trace"]
 
 Dims = Mapping[int, str]
 """Names of a tensor's dynamic dimensions."""
@@ -89,7 +91,7 @@ def tensor_constant(tensor: torch.Tensor, name: str) -> _engine.ScriptTensor:
 class _Import:
     """One walk over an inlined graph."""
 
-    def __init__(self, graph: Any, module: torch.jit.ScriptModule | None) -> None:
+    def __init__(self, graph: Any, module: torch.jit.ScriptModule | None, bound: bool) -> None:
         self.graph = graph
         self.builder = _engine.ScriptBuilder()
         self.types: dict[str, int] = {}
@@ -97,7 +99,10 @@ class _Import:
         self.objects: dict[int, _engine.ScriptObject] = {}
         self.kept: list[Any] = []  # what the keys above are ids of
         self.attributes = _attributes_by_class(graph)
+        self.bound = bound  # `module` is a _Bound, of which nobody wants to hear
         self.roles: dict[str, tuple[_engine.InputKind, bool]] = {}
+        if bound:
+            module = module.model
         if module is not None:
             persistent = set(module.state_dict().keys())
             for name, _ in module.named_parameters(remove_duplicate=False):
@@ -126,6 +131,8 @@ class _Import:
             if not value.hasattr(name):
                 continue
             inner = f"{path}.{name}" if path else name
+            if path == "" and self.bound and name == "model":
+                inner = ""
             role, persistent = self.roles.get(inner, (_engine.InputKind.CONSTANT, False))
             self.builder.add_attribute(handle, name, self.constant(value.getattr(name), inner), role, persistent)
         return handle
@@ -205,6 +212,8 @@ class _Import:
         frames = [("", "")]
         path = ""
         for frame in _HIERARCHY.finditer(node.getModuleHierarchy()):
+            if self.bound and not path and frame["path"] == "model" and len(frames) == 1:
+                continue
             path = f"{path}.{frame['path']}" if path else frame["path"]
             frames.append((path, frame["type"]))
         return frames if len(frames) > 1 else []
@@ -232,7 +241,10 @@ def _attributes_by_class(graph: Any) -> dict[str, set[str]]:
 
 
 def build_script_program(
-    model: torch.jit.ScriptModule | torch.jit.ScriptFunction, inputs: Sequence[_engine.ScriptInput]
+    model: torch.jit.ScriptModule | torch.jit.ScriptFunction,
+    inputs: Sequence[_engine.ScriptInput],
+    *,
+    bound: bool = False,
 ) -> _engine.Program:
     """Hand a TorchScript program to the engine, for these inputs. Weights are passed by pointer.
 
@@ -240,6 +252,7 @@ def build_script_program(
         model: The module or function. Its tensors must stay unchanged until the
             converted model is saved.
         inputs: What the program gets for each input (see :func:`describe_inputs`).
+        bound: The module comes from :func:`trace`.
 
     Raises:
         OnnxExporterError: The program holds what the engine does not convert.
@@ -247,7 +260,7 @@ def build_script_program(
     is_module = isinstance(model, torch.jit.ScriptModule)
     graph = (model.forward.graph if is_module else model.graph).copy()
     torch._C._jit_pass_inline(graph)
-    walk = _Import(graph, model if is_module else None)
+    walk = _Import(graph, model if is_module else None, bound)
     builder = walk.builder
     builder.set_torch_version(torch.__version__)
     for value in graph.inputs():
@@ -277,6 +290,12 @@ def script_arguments(
     return dict(zip(names, args)) | dict(kwargs)
 
 
+def tensor_input(tensor: torch.Tensor, dims: Dims, name: str = "") -> _engine.ScriptInput:
+    """An input like this tensor, of which some dimensions are dynamic."""
+    sizes = [dims.get(axis, int(size)) for axis, size in enumerate(tensor.shape)]
+    return _engine.ScriptInput.tensor(DTYPES[tensor.dtype], sizes, name)
+
+
 def describe_inputs(
     model: torch.jit.ScriptModule | torch.jit.ScriptFunction,
     args: Sequence[Any],
@@ -295,8 +314,7 @@ def describe_inputs(
     def describe(value: Any) -> _engine.ScriptInput:
         if isinstance(value, torch.Tensor):
             names = (dims or {}).get(next(position), {})
-            sizes = [names.get(axis, int(size)) for axis, size in enumerate(value.shape)]
-            return _engine.ScriptInput.tensor(DTYPES[value.dtype], sizes)
+            return tensor_input(value, names)
         if isinstance(value, (list, tuple)):
             kind = "list" if isinstance(value, list) else "tuple"
             return _engine.ScriptInput.container(kind, [describe(element) for element in value], [])
@@ -317,19 +335,63 @@ def describe_inputs(
     return described
 
 
-def trace(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.jit.ScriptModule:
+class _Bound(torch.nn.Module):
+    """A module of which only the tensors among the arguments are left to give; its outputs are flat.
+
+    torch.jit.trace takes no None, numbers and text, and returns none either.
+    """
+
+    def __init__(self, model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.model = model
+        self.leaves, self.structure = _pytree.tree_flatten((list(args), dict(kwargs)))
+
+    def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        left = iter(tensors)
+        leaves = [next(left) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
+        args, kwargs = _pytree.tree_unflatten(leaves, self.structure)
+        outputs = _pytree.tree_leaves(self.model(*args, **kwargs))
+        return tuple(
+            output if isinstance(output, torch.Tensor) else torch.tensor(output)
+            for output in outputs
+            if isinstance(output, (torch.Tensor, bool, int, float))
+        )
+
+
+def trace(
+    model: torch.nn.Module, arguments: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[torch.jit.ScriptModule, list[torch.Tensor], list[str]]:
     """Trace a module with its example arguments.
+
+    Args:
+        arguments: The same arguments by the names of ``forward``.
+
+    Returns:
+        The traced module, the tensors that it takes, and their names.
 
     Raises:
         CaptureError: torch cannot trace the model; its error is the cause.
     """
+    tensors, names = [], []
+    for name, value in arguments.items():
+        leaves = [leaf for leaf in _pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+        tensors.extend(leaves)
+        names.extend([name] if isinstance(value, torch.Tensor) else [f"{name}_{i}" for i in range(len(leaves))])
     try:
-        return torch.jit.trace(
-            model,
-            example_inputs=tuple(args) if args or not kwargs else None,
-            example_kwarg_inputs=dict(kwargs) if kwargs and not args else None,
-            check_trace=False,
-            strict=False,
-        )
+        bound = _Bound(model, args, kwargs)
+        bound.train(model.training)
+        with _in_export():
+            return torch.jit.trace(bound, tuple(tensors), check_trace=False, strict=False), tensors, names
     except Exception as error:
         raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}") from error
+
+
+@contextlib.contextmanager
+def _in_export() -> Iterator[None]:
+    """``torch.onnx.is_in_onnx_export()`` is true inside."""
+    flags = torch.onnx._globals.GLOBALS
+    before, flags.in_onnx_export = flags.in_onnx_export, True
+    try:
+        yield
+    finally:
+        flags.in_onnx_export = before

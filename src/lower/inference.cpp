@@ -103,7 +103,9 @@ Inference::Inferred Inference::Describe(Tensor& tensor, const aten::SchemaArgume
     type.sizes.pop_back();
     type.dtype = type.dtype == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
   }
-  for (Expr& size : type.sizes) size = WithoutAnonymous(size);
+  // Elements of a list need not share a size that has no name.
+  if (type.kind != TypeKind::kSequence)
+    for (Expr& size : type.sizes) size = WithoutAnonymous(size);
   return type;
 }
 

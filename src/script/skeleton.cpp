@@ -100,7 +100,8 @@ bool Skeleton::Conflict(std::string) {
 // Sizes that differ become sizes of their own.
 bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
   ExprPool& exprs = emit.context().exprs();
-  if (type_.kind != other.kind || (type_.is_tensor() && type_.dtype != other.dtype)) {
+  const bool sequence = type_.kind == TypeKind::kSequence;
+  if (type_.kind != other.kind || ((type_.is_tensor() || sequence) && type_.dtype != other.dtype)) {
     // Python's numbers promote.
     if (type_.kind == TypeKind::kInt && other.kind == TypeKind::kFloat) {
       type_ = Type::OfFloat();
@@ -130,9 +131,10 @@ bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
     return true;
   }
   for (size_t i = 0; i < type_.rank(); ++i) {
-    if (type_.sizes[i] == other.sizes[i]) continue;
+    if (type_.sizes[i] == other.sizes[i] || (sequence && exprs.HasAnonymous(type_.sizes[i]))) continue;
     if (std::ranges::find(fresh_, type_.sizes[i]) != fresh_.end()) continue;
-    type_.sizes[i] = emit.FreshSize();
+    // Elements of a list need not share a size that differs: it gets no name.
+    type_.sizes[i] = sequence ? exprs.Anonymous() : emit.FreshSize();
     fresh_.push_back(type_.sizes[i]);
     changed = true;
   }

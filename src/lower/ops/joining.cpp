@@ -11,7 +11,13 @@ constexpr Restriction kRunTimeSections{"tensor_split into a number of pieces tha
 
 constexpr Restriction kRunTimePieces{"a list of which the length is known at run time only", ""};
 
+// A list whose length is known at run time only.
+bool IsSequence(const TensorList& tensors) {
+  return tensors.size() == 1 && tensors.front() && tensors.front().type().kind == TypeKind::kSequence;
+}
+
 Tensor Cat(Lowering& to, TensorList tensors, int64_t dim) {
+  if (IsSequence(tensors)) return to.ConcatFromSequence(tensors.front(), {.axis = dim});
   const DType dtype = to.PromotedDtype(tensors);
   // A tensor of no elements and one dimension fits with everything.
   std::vector<Tensor> parts;
@@ -23,6 +29,7 @@ Tensor Cat(Lowering& to, TensorList tensors, int64_t dim) {
 }
 
 Tensor Stack(Lowering& to, TensorList tensors, int64_t dim) {
+  if (IsSequence(tensors)) return to.ConcatFromSequence(tensors.front(), {.axis = dim, .new_axis = 1});
   const int64_t axis = dim < 0 ? dim + tensors.front().rank() + 1 : dim;
   const DType dtype = to.PromotedDtype(tensors);
   for (Tensor& tensor : tensors) tensor = to.UnsqueezeAt(to.CastTo(tensor, dtype), {axis});
