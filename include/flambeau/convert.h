@@ -66,8 +66,10 @@ struct Outcome {
   bool ok() const { return model.has_value(); }
 };
 
-/// Reads a `.pt2` archive.
-std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics);
+/// Reads a `.pt2` archive, or one of TorchScript, whose inputs are as
+/// `options.inputs` says.
+std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics,
+                                   const Options& options = {});
 
 Outcome Convert(Program program, const Options& options = {});
 /// Reads, converts and saves. The model of the outcome is the one that was saved.
@@ -76,6 +78,9 @@ Outcome ConvertFile(const std::string& source, const std::string& target, const 
 /// The textual IR of a program after a stage or pass ("aten", "functional",
 /// "onnx", or a pass's name); empty, with a diagnostic, if there is no such stage.
 std::string Dump(Program program, std::string_view stage, const Options& options, std::vector<Diagnostic>& diagnostics);
+// As Dump, from a file; "torchscript" is the graph of a TorchScript archive as
+// it was read.
+std::string DumpFile(const std::string& path, std::string_view stage, const Options& options, std::vector<Diagnostic>& diagnostics);
 std::vector<std::string> DumpStages();
 
 /// What an archive holds.

@@ -19,11 +19,11 @@ from .dynamic_shapes import replace_names
 from .errors import CaptureError
 from .recurrent import opaque_layers, restore
 
-__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "user_line"]
+__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "mode", "user_line"]
 
 
 @contextlib.contextmanager
-def _mode(model: torch.nn.Module, training: bool | None) -> Iterator[None]:
+def mode(model: torch.nn.Module, training: bool | None) -> Iterator[None]:
     """The model in training or evaluation mode; None leaves it. Each module gets its own mode back."""
     if training is None:
         yield
@@ -169,7 +169,7 @@ def capture(
         start = time.perf_counter()
         try:
             with (
-                _mode(model, training),
+                mode(model, training),
                 _silence(verbose),
                 _exporting(),
                 opaque_layers(),

@@ -15,7 +15,8 @@ from torch.onnx import OperatorExportTypes, TrainingMode
 
 from . import _engine, conversion, errors
 from .artifacts import Artifacts
-from .capture import Attempt, capture
+from .capture import Attempt, mode
+from .capture import capture as capture_program
 from .decomposition import without_newer_operators
 from .dynamic_shapes import (
     by_argument,
@@ -27,6 +28,7 @@ from .dynamic_shapes import (
 )
 from .errors import CaptureError, OnnxExporterError, UnsupportedOptionError, error_of, warn_of
 from .program import ONNXProgram
+from .script import build_script_program, describe_inputs, script_arguments, tensor_input, trace
 from .translation import Translators
 from .verification import verify as verify_program
 from .walk import DimensionName, build_program
@@ -35,6 +37,7 @@ __all__ = ["export"]
 
 errors.adopt_torch_errors()
 
+_SCRIPT = (torch.jit.ScriptModule, torch.jit.ScriptFunction)
 _TRAINING = {TrainingMode.EVAL: False, TrainingMode.PRESERVE: None, TrainingMode.TRAINING: True}
 
 
@@ -67,6 +70,7 @@ def export(
     custom_opsets: Mapping[str, int] | None = None,
     export_modules_as_functions: bool | Collection[type[torch.nn.Module]] = False,
     autograd_inlining: bool = True,
+    capture: str | None = None,
     capture_strategies: Sequence[str] | None = None,
     metadata: str = "default",
     user_metadata: Mapping[str, str] | None = None,
@@ -76,8 +80,9 @@ def export(
     """Convert a PyTorch model to ONNX. The arguments are ``torch.onnx.export``'s, and five more.
 
     Args:
-        model: A module, a captured program, or the path of a ``.pt2`` archive.
-            A ``torch.onnx.ExportableModule`` brings its own examples and names.
+        model: A module, a TorchScript module or function, a captured program, or
+            the path of an archive. A ``torch.onnx.ExportableModule`` brings its
+            own examples and names.
         args: Example positional arguments of the module: tensors become inputs,
             everything else is constant. A dict in the last place holds keyword
             arguments if all its keys are names of ``forward``'s parameters.
@@ -88,7 +93,9 @@ def export(
         input_names: Names of the inputs, in order; fewer are fine.
         output_names: Names of the outputs, in order; fewer are fine.
         opset_version: Opset of the model; None means the default.
-        dynamo: Must be True.
+        dynamo: False captures modules by tracing, as ``capture="trace"`` does.
+        capture: How a module is captured: "export" by ``torch.export``, "trace" by
+            ``torch.jit.trace``. None goes by ``dynamo``.
         external_data: Whether weights of 64 KB and more go into ``f`` + ".data".
         dynamic_shapes: Which dimensions are dynamic, as ``torch.export.export``
             takes it; a string in place of a ``Dim`` names the dimension. Keys of a
@@ -139,8 +146,9 @@ def export(
         OnnxExporterError: The conversion or the file failed; the base of the above.
         KeyboardInterrupt: Ctrl-C was pressed; ``f`` is as it was.
     """
+    if capture not in (None, "export", "trace"):
+        raise ValueError(f"capture is {capture!r}; it must be 'export' or 'trace'")
     _refuse_unsupported(
-        dynamo=dynamo,
         operator_export_type=operator_export_type,
         export_modules_as_functions=export_modules_as_functions,
         autograd_inlining=autograd_inlining,
@@ -166,6 +174,9 @@ def export(
         custom_opsets=custom_opsets,
     )
     options.set_translations(translators.by_name())
+    wishes = _Wishes(
+        dynamic_shapes, dynamic_axes, input_names or (), output_names or (), training, bool(verbose), capture_strategies
+    )
     shapes = None
     if isinstance(model, (str, os.PathLike)):
         if dynamic_shapes is not None or dynamic_axes is not None:
@@ -180,12 +191,19 @@ def export(
         def rebuild(export_params: bool) -> _engine.Program:
             return conversion.read(source)
 
+    elif isinstance(model, _SCRIPT) or (
+        isinstance(model, torch.nn.Module) and (capture or ("export" if dynamo else "trace")) == "trace"
+    ):
+        args, kwargs = _example_arguments(model, args, kwargs)
+        exported, artifacts.model = None, type(model).__qualname__
+        script, inputs = _script(model, args, kwargs, wishes)
+
+        def rebuild(export_params: bool) -> _engine.Program:
+            return build_script_program(script, inputs, bound=not isinstance(model, _SCRIPT))
+
     else:
         args, kwargs = _example_arguments(model, args, kwargs)
         artifacts.model = type(model).__qualname__
-        wishes = _Wishes(
-            dynamic_shapes, dynamic_axes, input_names or (), output_names or (), training, bool(verbose), capture_strategies
-        )
         try:
             exported, names, symbols, shapes = _capture(model, args, kwargs, wishes, artifacts.attempts)
         except CaptureError as error:
@@ -246,10 +264,7 @@ def _refuse_unsupported(**options: Any) -> None:
         default = parameters[name].default
         if value == default or (default is None and not value):
             continue
-        hint = {
-            "dynamo": "TorchScript capture is not implemented; leave it True",
-        }.get(name, "leave it at its default")
-        raise UnsupportedOptionError(f"the option '{name}={value!r}' is not supported; {hint}")
+        raise UnsupportedOptionError(f"the option '{name}={value!r}' is not supported; leave it at its default")
 
 
 def _example_arguments(
@@ -260,7 +275,11 @@ def _example_arguments(
         args = (args,)
     args = tuple(args)
     if kwargs is None and args and isinstance(args[-1], dict) and isinstance(model, torch.nn.Module):
-        parameters = inspect.signature(model.forward).parameters
+        parameters = (
+            script_arguments(model, args[:-1], args[-1])
+            if isinstance(model, _SCRIPT)
+            else inspect.signature(model.forward).parameters
+        )
         if all(name in parameters for name in args[-1]):
             args, kwargs = args[:-1], args[-1]
     return args, dict(kwargs or {})
@@ -279,12 +298,31 @@ class _Wishes:
     strategies: Sequence[str] | None
 
 
+def _script(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: _Wishes
+) -> tuple[torch.jit.ScriptModule | torch.jit.ScriptFunction, list[_engine.ScriptInput]]:
+    """The TorchScript program, and what its inputs are."""
+    scripted = isinstance(model, _SCRIPT)
+    arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
+    shapes = wishes.dynamic_shapes
+    if shapes is None and wishes.dynamic_axes is not None:
+        shapes, _ = from_dynamic_axes(wishes.dynamic_axes, arguments, wishes.input_names, wishes.output_names)
+    shapes = by_argument(shapes, arguments, wishes.input_names)
+    dims: dict[int, dict[int, str]] = {}
+    for position, dim, name in dimension_names(arguments, shapes, None if scripted else model):
+        dims.setdefault(position, {})[dim] = name
+    if scripted:
+        return model, describe_inputs(model, args, kwargs, dims)
+    with mode(model, _TRAINING[wishes.training]):
+        traced, tensors, names = trace(model, arguments, args, kwargs)
+    inputs = [tensor_input(tensor, dims.get(i, {}), name) for i, (tensor, name) in enumerate(zip(tensors, names))]
+    return traced, inputs
+
+
 def _capture(
     model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: _Wishes, attempts: list[Attempt]
 ) -> tuple[ExportedProgram, list[DimensionName], dict[str, str], Any]:
     """The captured program, the names of its inputs' dimensions, those of symbols, and the dynamic shapes."""
-    if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
-        raise CaptureError("TorchScript modules are not supported; pass the nn.Module that they were made of")
     if not isinstance(model, (torch.nn.Module, ExportedProgram)):
         raise TypeError(
             f"the model is a {type(model).__qualname__}; it must be an nn.Module, an ExportedProgram or a path"
@@ -298,7 +336,7 @@ def _capture(
     shapes = by_argument(shapes, arguments, wishes.input_names)
     names = dimension_names(arguments, shapes, model if live else None)
     if live:
-        exported = capture(
+        exported = capture_program(
             model,
             args,
             kwargs,

@@ -24,6 +24,7 @@ void BindTranslations(nb::module_& module);
 void BindConvert(nb::module_& module);
 void BindReport(nb::module_& module);
 void BindInspect(nb::module_& module);
+void BindScript(nb::module_& module);
 
 // The translators of a dict {"mylib::foo": callable}.
 void SetTranslations(Options& options, const nb::dict& translations);

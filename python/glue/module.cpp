@@ -41,4 +41,5 @@ NB_MODULE(_engine, module) {
   BindReport(module);
   BindConvert(module);
   BindInspect(module);
+  BindScript(module);
 }

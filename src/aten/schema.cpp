@@ -44,6 +44,7 @@ constexpr NamedBase kBases[] = {
 // "Tensor(a!)?[2]" -> its parts. `text` is a type without the argument's name.
 void ParseType(std::string_view text, SchemaArgument* argument) {
   SchemaType& type = argument->type;
+  argument->type_text = text;
   if (const size_t open = text.find('('); open != text.npos && open > 0) {
     const size_t close = text.find(')', open);
     if (close != text.npos) {

@@ -41,6 +41,7 @@ struct SchemaType {
 struct SchemaArgument {
   std::string_view name;
   SchemaType type;
+  std::string_view type_text;  // as the schema has it, with the alias annotation: "Dict(str, t)(a!)"
   bool keyword_only = false;
   bool has_default = false;
   Attribute default_value;

@@ -21,7 +21,7 @@ struct ConvertArguments {
   std::string source, target;
   Options options;
   std::string input_names, output_names;
-  std::vector<std::string> dim_names, user_metadata, custom_opsets;
+  std::vector<std::string> dim_names, user_metadata, custom_opsets, inputs;
   std::string report = "text", report_file, profile;
   bool no_optimize = false, quiet = false;
   int verbose = 0;
@@ -105,6 +105,7 @@ int RunConvert(ConvertArguments& arguments) {
   options.dim_names = SplitPairs(arguments.dim_names, "--dim-names");
   options.user_metadata = SplitPairs(arguments.user_metadata, "--set-metadata");
   options.custom_opsets = Versions(SplitPairs(arguments.custom_opsets, "--custom-opset"));
+  options.inputs = Inputs(arguments.inputs);
   options.optimize = !arguments.no_optimize;
   options.progress = MakeProgress(arguments.quiet || arguments.report == "json");
   if (arguments.target.empty()) arguments.target = std::filesystem::path(arguments.source).replace_extension(".onnx").string();
@@ -125,7 +126,7 @@ Run AddConvert(CLI::App& app) {
   auto arguments = std::make_shared<ConvertArguments>();
   CLI::App* command = app.add_subcommand("convert", "Convert an archive to an ONNX model.");
   Options& options = arguments->options;
-  command->add_option("model", arguments->source, "the .pt2 archive to read")->required();
+  command->add_option("model", arguments->source, "the .pt2 or TorchScript archive to read")->required();
   command->add_option("-o,--output", arguments->target, "the file to write; by default the archive's name with .onnx");
   command->add_option("--opset", options.opset, fmt::format("opset of the model, up to {}", NewestOpset()))->capture_default_str();
   command->add_option_function<std::string>("--external-data", Choose(options.external_data, kExternalData),
@@ -141,6 +142,7 @@ Run AddConvert(CLI::App& app) {
   command->add_option("--output-names", arguments->output_names, "names of the outputs, in order: a,b,c");
   command->add_option("--dim-names", arguments->dim_names, "names of dynamic dimensions: x.0=batch,x.1=seq (or s77=batch)");
   command->add_option("--custom-opset", arguments->custom_opsets, "NAMESPACE=VERSION: operators of that namespace that have no translation become custom ONNX operators; may be repeated");
+  AddInputOption(*command, arguments->inputs);
   command->add_option("--report", arguments->report, "text (diagnostics, on standard error), json (the same, on standard output), html or markdown (all of the conversion, in a file)")->check(CLI::IsMember({"text", "json", "html", "markdown"}))->option_text("FORMAT");
   command->add_option("--report-file", arguments->report_file, "where to write all of the conversion: .html, .md or .json; by default beside the model")->option_text("FILE");
   command->add_option("--profile", arguments->profile, "write the stages as a trace for Chrome's viewer")->option_text("FILE");

@@ -14,6 +14,7 @@
 #include "driver/metadata.h"
 #include "driver/model_impl.h"
 #include "driver/pipeline.h"
+#include "driver/read.h"
 #include "driver/recorder.h"
 #include "flambeau/version.h"
 #include "ir/print.h"
@@ -209,7 +210,7 @@ Outcome ConvertFile(const std::string& source, const std::string& target, const 
                                    "give the model another name"});
     return outcome;
   }
-  auto program = ReadProgram(source, outcome.diagnostics);
+  auto program = ReadProgram(source, outcome.diagnostics, options);
   if (program) {
     Outcome converted = Convert(*std::move(program), options);
     for (Diagnostic& diagnostic : converted.diagnostics) outcome.diagnostics.push_back(std::move(diagnostic));
@@ -256,8 +257,14 @@ std::string Dump(Program program, std::string_view stage, const Options& options
   return text;
 }
 
+std::string DumpFile(const std::string& path, std::string_view stage, const Options& options, std::vector<Diagnostic>& diagnostics) {
+  if (stage == "torchscript") return DumpTorchScript(path, diagnostics);
+  std::optional<Program> program = ReadProgram(path, diagnostics, options);
+  return program ? Dump(*std::move(program), stage, options, diagnostics) : std::string();
+}
+
 std::vector<std::string> DumpStages() {
-  std::vector<std::string> stages = {"aten"};
+  std::vector<std::string> stages = {"torchscript", "aten"};
   for (const AtenPass& pass : AtenPipeline()) stages.emplace_back(pass.name);
   stages.insert(stages.end(), {"functional", "lowered"});
   for (const OnnxPass& pass : OnnxPipeline(true)) stages.emplace_back(pass.name);

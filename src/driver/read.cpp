@@ -6,8 +6,12 @@
 #include "container/zip.h"
 #include "diag/sink.h"
 #include "driver/guard.h"
+#include "driver/read.h"
 #include "flambeau/convert.h"
 #include "reader/pt2/reader.h"
+#include "reader/torchscript/reader.h"
+#include "script/inputs.h"
+#include "script/specialize.h"
 #include "support/file.h"
 
 namespace flambeau {
@@ -30,19 +34,21 @@ std::string_view DescribeBytes(const File& file) {
   return "the file is no zip archive";
 }
 
-Result<Program> ReadArchive(const ZipArchive& archive, Sink& sink) {
+Result<Program> ReadArchive(const ZipArchive& archive, const Options& options, Sink& sink) {
   if (LooksLikePt2(archive)) return ReadPt2(archive, sink);
-  const std::string root(archive.root());
-  const bool pickled = archive.Find(root + "data.pkl") != nullptr;
-  const bool script = pickled && archive.Find(root + "constants.pkl") != nullptr;
+  if (LooksLikeTorchScript(archive)) {
+    FLAMBEAU_TRY(const torchscript::Graph graph, torchscript::ReadArchive(archive, sink));
+    FLAMBEAU_TRY(const std::vector<ScriptInput> inputs, script::DescribeInputs(graph, options.inputs, sink));
+    return script::Specialize(graph, inputs, sink);
+  }
+  const bool pickled = archive.Find(std::string(archive.root()) + "data.pkl") != nullptr;
   return sink.Error(DiagnosticKind::kUnknownFormat,
-                    script    ? "the file is a TorchScript archive, which Flambeau does not read yet"
-                    : pickled ? "the file holds pickled objects, as torch.save writes them, and no program"
-                              : "the file is a zip archive, but not one of PyTorch's",
+                    pickled ? "the file holds pickled objects, as torch.save writes them, and no program"
+                            : "the file is a zip archive, but not one of PyTorch's",
                     archive.Where(nullptr), std::string(kWhatIsRead));
 }
 
-Result<Program> ReadFile(const std::string& path, Sink& sink) {
+Result<ZipArchive> OpenArchive(const std::string& path, Sink& sink) {
   std::string error;
   const std::shared_ptr<const File> file = File::Open(path, &error);
   if (!file)
@@ -52,21 +58,38 @@ Result<Program> ReadFile(const std::string& path, Sink& sink) {
   if (!is_zip)
     return sink.Error(DiagnosticKind::kUnknownFormat, std::string(DescribeBytes(*file)), {.file = path},
                       std::string(kWhatIsRead));
-  FLAMBEAU_TRY(const ZipArchive archive, ZipArchive::Open(file, sink));
-  return ReadArchive(archive, sink);
+  return ZipArchive::Open(file, sink);
 }
 
 }  // namespace
 
-std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics) {
+std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics, const Options& options) {
   std::optional<Program> program;
   Guard(diagnostics, {.file = path}, [&] {
     Sink sink;
-    Result<Program> read = ReadFile(path, sink);
+    const Result<ZipArchive> archive = OpenArchive(path, sink);
+    Result<Program> read = archive ? ReadArchive(*archive, options, sink) : kFailure;
     for (Diagnostic& diagnostic : sink.Take()) diagnostics.push_back(std::move(diagnostic));
     if (read) program.emplace(*std::move(read));
   });
   return program;
+}
+
+std::string DumpTorchScript(const std::string& path, std::vector<Diagnostic>& diagnostics) {
+  std::string text;
+  Guard(diagnostics, {.file = path}, [&] {
+    Sink sink;
+    if (const Result<ZipArchive> archive = OpenArchive(path, sink)) {
+      if (!LooksLikeTorchScript(*archive)) {
+        (void)sink.Error(DiagnosticKind::kUnknownFormat, "the file is no TorchScript archive", archive->Where(nullptr),
+                         "save the model with torch.jit.save");
+      } else if (const auto graph = torchscript::ReadArchive(*archive, sink)) {
+        text = torchscript::Print(*graph);
+      }
+    }
+    for (Diagnostic& diagnostic : sink.Take()) diagnostics.push_back(std::move(diagnostic));
+  });
+  return text;
 }
 
 }  // namespace flambeau

@@ -20,7 +20,6 @@ def test_signature_is_that_of_torch():
 @pytest.mark.parametrize(
     "option",
     [
-        {"dynamo": False},
         {"operator_export_type": torch.onnx.OperatorExportTypes.ONNX_ATEN},
         {"export_modules_as_functions": True},
         {"autograd_inlining": False},
@@ -48,12 +47,6 @@ def test_model_of_another_type():
         flambeau.export(torch.relu, (torch.ones(2),))
 
 
-def test_script_module_is_refused():
-    scripted = torch.jit.script(torch.nn.ReLU())
-    with pytest.raises(flambeau.errors.CaptureError, match="TorchScript"):
-        flambeau.export(scripted, (torch.ones(2),))
-
-
-def test_dynamic_shapes_of_an_archive_are_refused(tmp_path):
-    with pytest.raises(flambeau.errors.UnsupportedOptionError, match="dynamic_shapes"):
-        flambeau.export(tmp_path / "model.pt2", dynamic_shapes={"x": {0: "batch"}})
+def test_capture_of_another_word():
+    with pytest.raises(ValueError, match="capture"):
+        flambeau.export(torch.nn.ReLU(), (torch.ones(2),), capture="magic")

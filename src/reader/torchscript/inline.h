@@ -1,0 +1,29 @@
+// Puts the bodies of functions and methods in the place of their calls.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reader/torchscript/emitter.h"
+
+namespace flambeau::torchscript {
+
+// The graphs of functions, emitted when they are first called.
+class FunctionTable {
+ public:
+  explicit FunctionTable(Program& program) : program_(program) {}
+  Result<const Graph*> Find(const FunctionInfo& function);
+  Library& library() { return program_.library; }
+
+ private:
+  Program& program_;
+  std::map<std::string, std::unique_ptr<Graph>, std::less<>> graphs_;
+};
+
+// One block tree that calls nothing. `self` is the module that `entry` is a
+// method of; invalid for a free function. `objects` become the graph's.
+Result<Graph> Inline(const FunctionInfo& entry, ObjectId self, std::vector<Object> objects, FunctionTable& functions);
+
+}  // namespace flambeau::torchscript

@@ -1,0 +1,52 @@
+// The state of the modules of an archive: what its pickles hold, as objects
+// and constants. Tensors stay in the file.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "container/pickle.h"
+#include "container/torch_tensors.h"
+#include "container/zip.h"
+#include "reader/torchscript/library.h"
+
+namespace flambeau::torchscript {
+
+// The one attribute of objects whose state only their own class understands.
+inline constexpr std::string_view kOpaqueState = "__state__";
+
+class ObjectReader {
+ public:
+  ObjectReader(const ZipArchive& archive, Library& library, std::vector<Object>* objects)
+      : archive_(archive), library_(library), objects_(objects) {}
+
+  // data.pkl: the root module, and all that it reaches.
+  Result<ObjectId> ReadModule();
+  // constants.pkl, or nothing where there is none.
+  Result<std::vector<Constant>> ReadConstants();
+  // traced_inputs.pkl: what the module was traced with, by method; empty where there is none.
+  Result<Constant> ReadTracedInputs();
+
+ private:
+  // One pickle and the folder of its storages.
+  struct Source {
+    TensorReader tensors;
+    std::map<uint64_t, ObjectId> objects;  // by the opcode that made them
+  };
+  Result<Constant> Read(Source& source, PickleValue value, const TypePtr& type, const std::string& name, int depth);
+  Result<Constant> ReadCall(Source& source, PickleValue call, const TypePtr& type, const std::string& name, int depth);
+  Result<Constant> ReadElements(Source& source, PickleValue list, const TypePtr& type, const std::string& name, int depth);
+  Result<Constant> ReadTensor(Source& source, PickleValue call, const std::string& name);
+  Result<Constant> ReadInstance(Source& source, PickleValue call, const ClassInfo& info, const std::string& name, int depth);
+  Result<Constant> ReadOpaque(Source& source, PickleValue call, std::string class_name, const std::string& name, int depth);
+  Result<Constant> ReadEnum(PickleValue call, const ClassInfo& info);
+
+  const ZipArchive& archive_;
+  Library& library_;
+  std::vector<Object>* objects_;
+  std::map<uint64_t, std::shared_ptr<const DataSource>> storages_;  // by where they begin in the file
+};
+
+}  // namespace flambeau::torchscript
