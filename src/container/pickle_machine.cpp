@@ -29,7 +29,7 @@ enum Opcode : uint8_t {
 };
 // clang-format on
 
-// Every opcode takes at least a byte and makes at most one node, so time and
+// Every opcode takes at least a byte and makes at most three nodes, so time and
 // memory are linear in the input without further limits.
 class Machine {
  public:
@@ -173,9 +173,15 @@ class Machine {
         return Fail("calls with keyword arguments are not supported");
       }
     }
-    FLAMBEAU_TRY(const uint32_t args, Pop());
+    FLAMBEAU_TRY(uint32_t args, Pop());
     FLAMBEAU_TRY(const uint32_t callee, Pop());
-    if (arena_.nodes[args].kind != PickleKind::kTuple) return Fail("the arguments of a call are not a tuple");
+    if (arena_.nodes[args].kind != PickleKind::kTuple) {
+      // TorchScript calls enums so, with the value alone.
+      if (arena_.nodes[callee].kind != PickleKind::kGlobal || !arena_.TextOf(arena_.nodes[callee].first).starts_with("__torch__"))
+        return Fail("the arguments of a call are not a tuple");
+      FLAMBEAU_CHECK_OK(PushSequence(PickleKind::kTuple, {args}));
+      FLAMBEAU_TRY(args, Pop());
+    }
     auto& node = Push(PickleKind::kCall);
     node.first = callee;
     node.second = args;

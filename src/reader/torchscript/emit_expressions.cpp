@@ -277,7 +277,8 @@ Result<Sugared> Emitter::AttributeOf(Value* object, std::string_view name, const
   }
   if (!IsKind(type, TypeKind::kClass) && !IsKind(type, TypeKind::kInterface)) {
     const std::string property = fmt::format("prim::{}", name);
-    if (IsKind(type, TypeKind::kTensor) && !FindOverloads(property).empty()) {
+    const std::vector<Signature>& properties = FindOverloads(property);
+    if (IsKind(type, TypeKind::kTensor) && !properties.empty() && properties[0].arguments.size() == 1) {
       FLAMBEAU_TRY(Value* value, Operator(property, std::vector<Value*>{object}));
       return Sugared::Of(value);
     }

@@ -39,7 +39,7 @@ class Inliner {
     FLAMBEAU_TRY(const Graph* body, functions_.Find(entry));
     graph_.self = self;
     Block* main = graph_.AddBlock();
-    FLAMBEAU_CHECK_OK(Enter(entry.name, *body, nullptr, self));
+    FLAMBEAU_CHECK_OK(Enter(entry.name, nullptr, self));
     for (const Value* input : body->main->inputs) {
       Value* copy = graph_.AddInput(main, input->type, Unique(input->name));
       activations_.back()->values[input] = copy;
@@ -68,7 +68,7 @@ class Inliner {
   };
 
   // Begins a call; its scope is the caller's and, of a method of a module, the module.
-  Status Enter(const std::string& name, const Graph&, const Node* call, ObjectId self) {
+  Status Enter(const std::string& name, const Node* call, ObjectId self) {
     Activation* caller = activations_.empty() ? nullptr : activations_.back().get();
     for (const auto& each : activations_) {
       if (each->function == name && !self)
@@ -109,7 +109,7 @@ class Inliner {
     open_.pop_back();
     std::vector<Value*> outputs;
     for (const Value* output : done.from->outputs) outputs.push_back(done.activation->values.at(output));
-    if (done.from != nullptr && done.call != nullptr) {
+    if (done.call != nullptr) {
       activations_.pop_back();
       Activation& caller = *activations_.back();
       for (size_t i = 0; i < outputs.size(); ++i) caller.values[done.call->outputs[i]] = outputs[i];
@@ -145,7 +145,7 @@ class Inliner {
     if (body->main->inputs.size() != arguments.size())
       return library.sink().Error(DiagnosticKind::kBadProgram,
                                   fmt::format("{} takes {} arguments, not {}", function->name, body->main->inputs.size(), arguments.size()));
-    FLAMBEAU_CHECK_OK(Enter(function->name, *body, &node, self));
+    FLAMBEAU_CHECK_OK(Enter(function->name, &node, self));
     for (size_t i = 0; i < arguments.size(); ++i) activations_.back()->values[body->main->inputs[i]] = arguments[i];
     open_.push_back({activations_.back().get(), body->main, 0, to, &node});
     return {};
@@ -162,13 +162,13 @@ class Inliner {
     for (const Value* output : node.outputs)
       activation.values[output] = graph_.AddOutput(copy, output->type, Unique(output->name));
     if (node.kind == "prim::GetAttr") Follow(*copy);
-    // Last first, so that the first is copied first.
     for (const Block* block : node.blocks) {
       Block* body = graph_.AddBlock();
       copy->blocks.push_back(body);
       for (const Value* input : block->inputs)
         activation.values[input] = graph_.AddInput(body, input->type, Unique(input->name));
     }
+    // Last first, so that the first is copied first.
     Activation* running = &activation;
     for (size_t i = node.blocks.size(); i-- > 0;) open_.push_back({running, node.blocks[i], 0, copy->blocks[i], nullptr});
   }

@@ -113,6 +113,9 @@ Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::stri
   FLAMBEAU_TRY(const ObjectId root, reader.ReadModule());
   const std::string class_name = objects[root.index].class_name;
   FLAMBEAU_TRY(const FunctionInfo* entry, library.FindMethod(class_name, method));
+  if (entry == nullptr) {  // the first of the overloads that nn.LSTM and its like have
+    FLAMBEAU_TRY(entry, library.FindMethod(class_name, method + "__0"));
+  }
   if (entry == nullptr) {
     FLAMBEAU_TRY(const ClassInfo* info, library.FindClass(class_name));
     return NoMethod(archive, info, method, sink);
