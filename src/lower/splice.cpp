@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "onnx/emission.h"
 #include "onnx/operator_table.h"
 
 namespace flambeau::lower {
@@ -83,7 +84,7 @@ class Splicer {
     }
     std::vector<Tensor> results;
     if (is_onnx) {
-      results = to_.EmitAsGiven(op, operands, attributes, node.result_count);
+      results = onnx::EmitAsIs(to_, op, operands, attributes, node.result_count);
       TakeDtypesOfBody(op, attributes, &results);
     } else {
       std::vector<Type> types;
