@@ -10,7 +10,7 @@ export FLAMBEAU_BUILD_DIR := $(CURDIR)/$(BUILD)
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 JOBS ?= 2
 
-.PHONY: demo test test-all check unit env setup build bench models docs fuzz clean
+.PHONY: demo test test-all check unit env setup build bench models coverage docs fuzz clean
 demo: build
 	$(PY) examples/demo.py
 
@@ -49,6 +49,11 @@ bench: build
 
 models: build
 	$(PY) tools/model_table.py --write docs/models.md
+
+# OPINFO: the folder of the tool that runs OpInfo's samples; OPINFO_TORCH: its summary of torch's exporters.
+coverage: build
+	$(PY) -m pip install --quiet expecttest==0.3.0
+	$(PY) tools/operator_coverage.py --tool $(OPINFO) --torch-summary $(OPINFO_TORCH) --results .cache/coverage --write docs/coverage.md
 
 docs: build
 	(printf '# Operators\n\nWritten by `make docs`. Each row is a schema that is translated; forms that are not are named beside it.\n\n'; \

@@ -117,6 +117,44 @@ def _gaussian_nll_loss(
     return {"mean": torch.mean, "sum": torch.sum}.get(reduction, lambda each: each)(loss)
 
 
+def _ctc_loss(
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> torch.Tensor:
+    """By the stand-in of the operator: torch reads the lengths."""
+    how = {"none": 0, "mean": 1, "sum": 2}[reduction]
+    return torch._VF.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, how, zero_infinity)
+
+
+def _instance_norm(
+    input: torch.Tensor,
+    running_mean: torch.Tensor | None = None,
+    running_var: torch.Tensor | None = None,
+    weight: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> torch.Tensor:
+    """The running statistics are written by operators that say so."""
+    if use_input_stats and running_mean is not None and running_var is not None:
+        variance, mean = torch.var_mean(input, tuple(range(2, input.dim())))
+        for running, now in ((running_mean, mean), (running_var, variance)):
+            running.copy_(running * (1 - momentum) + now.mean(0) * momentum)
+        running_mean = running_var = None
+    return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+def _linear_cross_entropy(*args: Any, options: Any = None, **kwargs: Any) -> torch.Tensor:
+    """Without options: they decide how much memory it takes, in chunks of the batch."""
+    return F.linear_cross_entropy(*args, **kwargs)
+
+
 def _unique_consecutive(
     input: torch.Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -138,7 +176,10 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.Tensor.cov: _covariance,
     torch.corrcoef: _correlation,
     torch.Tensor.corrcoef: _correlation,
+    F.ctc_loss: _ctc_loss,
     F.gaussian_nll_loss: _gaussian_nll_loss,
+    F.instance_norm: _instance_norm,
+    F.linear_cross_entropy: _linear_cross_entropy,
     torch.unique_consecutive: _unique_consecutive,
     torch.Tensor.unique_consecutive: _unique_consecutive,
 }

@@ -25,4 +25,6 @@ CASES = [
              1, 1, 0, 0, 1, 1, groups, offsets, masked, dynamic=False, strided=False)
         for groups, offsets, masked in ((1, 1, False), (2, 2, True))
     ],
+    *[case(lambda *a: vision.roi_pool(*a)[0], image, regions, scale, 3, 2, name=f"roi_pool at {scale}", dynamic={1: [0]}, **FIXED) for scale in (1.0, 0.5)],
+    *[case(vision.ps_roi_align, floats(2, 12, 12, 14), regions, scale, 3, 2, samples, dynamic={1: [0]}, **FIXED) for scale, samples in ((1.0, 2), (0.5, -1))],
 ]
