@@ -7,14 +7,12 @@
 namespace flambeau::onnx {
 namespace {
 
-bool IsWideInteger(const Tensor& x) { return x.dtype() == DType::kInt64 || x.dtype() == DType::kUint64; }
-
 // Max and Min before 12 take floats, and before 8 tensors of the same sizes.
-// 64-bit integers, which no float holds, are compared.
+// Integers are compared.
 Results ExtremeByComparison(Builder& to, const Request& request) {
   const bool max = request.op == "Max";
   const auto& operands = request.operands;
-  if (IsWideInteger(operands[0])) {
+  if (!operands[0].is_floating()) {
     Tensor result = operands[0];
     for (const Tensor& other : operands.subspan(1))
       result = to.Where(max ? to.Less(result, other) : to.Less(other, result), other, result);
@@ -50,7 +48,7 @@ Results ClipByBounds(Builder& to, const Request& request) {
       return EmitAsIs(to, "Clip", {&x, 1}, attributes, 1);
     }
   }
-  if (to.opset() >= 11 && !IsWideInteger(x)) return std::nullopt;
+  if (to.opset() >= 11 && x.is_floating()) return std::nullopt;
   Tensor y = x;
   if (least) y = to.Max(Tensors{y, least});
   if (most) y = to.Min(Tensors{y, most});

@@ -126,6 +126,17 @@ Results ScatterNdByRows(Builder& to, const Request& request) {
   return {{to.Reshape(written, to.Shape(data))}};
 }
 
+// Nothing, of the right sizes.
+Results NoneOf(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  if (!x.ranked()) return Refuse(to, request, "takes only a positive 'K'");
+  const int64_t axis = request.Int("axis", -1) < 0 ? request.Int("axis", -1) + x.rank() : request.Int("axis", -1);
+  std::vector<Tensor> sizes;
+  for (int64_t d = 0; d < x.rank(); ++d) sizes.push_back(d == axis ? to.ConstantInts({0}) : SizeAlong(to, x, d));
+  const Tensor shape = to.Concat(sizes, {.axis = 0});
+  return {{to.Expand(to.ConstantOf(int64_t{0}, x.dtype()), shape), to.Expand(to.ConstantInt(0), shape)}};
+}
+
 // The smallest are the largest of the negated; how many was an attribute.
 Results TopKOfNegated(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
@@ -140,6 +151,7 @@ Results TopKOfNegated(Builder& to, const Request& request) {
   if (to.opset() < 10) {
     const auto k = KnownInts(to, request.operands[1]);
     if (!k) return Refuse(to, request, "takes 'K' only as a constant");
+    if (k->front() == 0) return NoneOf(to, request);
     attributes = With(attributes, "k", k->front());
     operands.pop_back();
   }

@@ -1,6 +1,7 @@
 // Resize, of which older opsets have little. Before 11 an axis after the other
 // is a weighted sum of elements picked by number; constants where the sizes are.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "onnx/legalize/rule.h"
@@ -46,12 +47,26 @@ float Ratio(const Axis& axis, Coordinates coordinates) {
   return axis.scale ? static_cast<float>(1 / *axis.scale) : in / out;
 }
 
+// Scales are float32; what was meant is the number that the shortest decimal is.
+double Meant(double scale) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof(text), static_cast<float>(scale)).ptr;
+  double meant = scale;
+  std::from_chars(text, end, meant);
+  return meant;
+}
+
 float SourceOf(int64_t place, float ratio, Coordinates coordinates) {
   const auto x = static_cast<float>(place);
   return coordinates == Coordinates::kHalfPixel ? (x + 0.5F) * ratio - 0.5F : x * ratio;
 }
 
-int64_t NearestTo(float source, const std::string& mode) {
+int64_t NearestTo(int64_t place, float ratio, const Sampling& sampling) {
+  const std::string& mode = sampling.nearest;
+  // Without the halves that cancel out: what they round off counts.
+  if (mode == "round_prefer_ceil" && sampling.coordinates == Coordinates::kHalfPixel)
+    return static_cast<int64_t>(std::floor((static_cast<float>(place) + 0.5F) * ratio));
+  const float source = SourceOf(place, ratio, sampling.coordinates);
   if (mode == "floor") return static_cast<int64_t>(std::floor(source));
   if (mode == "ceil") return static_cast<int64_t>(std::ceil(source));
   return static_cast<int64_t>(mode == "round_prefer_ceil" ? std::floor(source + 0.5F) : std::ceil(source - 0.5F));
@@ -64,11 +79,11 @@ std::vector<Tap> KnownTaps(Builder& to, const Axis& axis, const Sampling& sampli
   std::vector<Ints> indices(static_cast<size_t>(count));
   std::vector<Floats> weights(static_cast<size_t>(count));
   for (int64_t place = 0; place < *axis.known_out; ++place) {
-    float source = SourceOf(place, ratio, sampling.coordinates);
     if (count == 1) {
-      indices[0].push_back(std::clamp<int64_t>(NearestTo(source, sampling.nearest), 0, last));
+      indices[0].push_back(std::clamp<int64_t>(NearestTo(place, ratio, sampling), 0, last));
       continue;
     }
+    float source = SourceOf(place, ratio, sampling.coordinates);
     if (count == 2) source = std::clamp(source, 0.0F, static_cast<float>(last));
     const float below = std::floor(source);
     for (int i = 0; i < count; ++i) {
@@ -194,7 +209,7 @@ std::optional<std::vector<Axis>> AxesOf(Builder& to, const Request& request) {
     const int64_t at = axes[i] < 0 ? axes[i] + x.rank() : axes[i];
     Axis axis{at, SizeNumber(to, x, at), {}, {}, {}, {}};
     if (scales) {
-      axis.scale = (*factors)[i];
+      axis.scale = Meant((*factors)[i]);
       const Tensor exact = to.Mul(Float(to, axis.in), Float(to, *axis.scale));
       axis.known_in = to.AsConstant(x.size(at));
       if (axis.known_in) {
