@@ -190,11 +190,15 @@ def test_page_by_keyboard(browse, written):
       out.zoomed = view.scale > scale;
       press(canvas, "Enter");
       out.closed = view.chosen.label;
+      view.resize();
+      view.draw();
+      out.centered = Math.abs(view.chosen.x * view.scale + view.offset.x - view.width / 2) < 1;
+      out.painted = view.context.getImageData(0, 0, canvas.width, canvas.height).data.some(value => value > 0);
     """)
     assert found["tab"] == "tab-graph"
     assert found["first"] == "(model)" and int(found["opened"]) >= 1
     assert (found["second"], found["third"], found["zoomed"]) == ("Relu", "Add", "true")
-    assert found["closed"] == "blocks.0"
+    assert (found["closed"], found["centered"], found["painted"]) == ("blocks.0", "true", "true")
 
 
 def test_page_of_a_failure(browse, failed):

@@ -31,6 +31,7 @@ class GraphView {
     this.height = box.height;
     this.ratio = ratio;
     if (this.fitted) this.fit(this.readable);
+    if (this.centered) this.center(this.centered);
     this.redraw();
   }
 
@@ -38,6 +39,7 @@ class GraphView {
   fit(readable = false) {
     const {boxes} = this.layout;
     this.fitted = true;
+    this.centered = null;
     this.readable = readable;
     if (!boxes.length || !this.width) return;
     let left = Infinity, right = -Infinity, bottom = 0;
@@ -52,8 +54,11 @@ class GraphView {
     this.redraw();
   }
 
+  // Before the canvas is seen, its size is not known: then this waits.
   center(box) {
     this.fitted = false;
+    this.centered = this.width ? null : box;
+    if (!this.width) return;
     this.scale = Math.max(this.scale, 0.7);
     this.offset = {x: this.width / 2 - box.x * this.scale, y: this.height / 2 - (box.y + HEIGHT / 2) * this.scale};
     this.redraw();
