@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -51,14 +51,15 @@ def verify(
     args, kwargs = _examples(exported, args, kwargs)
     names = [output.name for output in program.outputs]
     comparisons = _compare_outputs(program, exported, args, kwargs, names, "example")
-    other = second_inputs(exported, args, kwargs) if second_sizes else None
+    sizes = [value.sizes for value in program.inputs]
+    other = second_inputs(exported, args, kwargs, sizes) if second_sizes else None
     if other is not None:
         words, (other_args, other_kwargs) = other
         try:
             comparisons += _compare_outputs(program, exported, other_args, other_kwargs, names, words)
         except _NotForTheProgram:
             pass  # the capture's own guards refuse these sizes
-    _raise_if_any_failed(comparisons)
+    _raise_if_any_failed(comparisons, names)
     return comparisons
 
 
@@ -145,8 +146,8 @@ def _compare_outputs(
     ]
 
 
-def _raise_if_any_failed(comparisons: list[_engine.Comparison]) -> None:
-    failed = [(i, comparison) for i, comparison in enumerate(comparisons) if not comparison.ok]
+def _raise_if_any_failed(comparisons: list[_engine.Comparison], names: list[str]) -> None:
+    failed = [(names.index(comparison.name), comparison) for comparison in comparisons if not comparison.ok]
     if not failed:
         return
     lines = [
@@ -161,11 +162,16 @@ def _raise_if_any_failed(comparisons: list[_engine.Comparison]) -> None:
 # --- inputs of other sizes -----------------------------------------------------
 
 
-def second_inputs(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Arguments] | None:
-    """Inputs in which each dynamic dimension has another size, and words that say which.
+def second_inputs(
+    exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[Sequence[str]] = ()
+) -> tuple[str, Arguments] | None:
+    """Inputs in which each dynamic dimension has another size, and words that say which: "batch=6".
 
     Sizes stay within the range that the capture allows; dimensions that are one
     symbol stay equal, derived ones follow. None where nothing is dynamic.
+
+    Args:
+        names: Of the dimensions of each tensor input; the capture's symbols where they are not known.
     """
     leaves, spec = _pytree.tree_flatten((args, kwargs))
     placeholders = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
@@ -182,7 +188,14 @@ def second_inputs(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict
         else leaf
         for leaf, fake in zip(leaves, recorded)
     ]
-    words = ", ".join(f"{symbol}={size}" for symbol, size in sorted((str(s), n) for s, n in sizes.items()))
+    tensors = [fake for fake in recorded if isinstance(fake, torch.Tensor)]
+    called = {
+        size.node.expr: name
+        for fake, of_input in zip(tensors, names)
+        for size, name in zip(fake.shape, of_input)
+        if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol
+    }
+    words = ", ".join(sorted(f"{called.get(symbol, symbol)}={size}" for symbol, size in sizes.items()))
     return words, _pytree.tree_unflatten(made, spec)
 
 

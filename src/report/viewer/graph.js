@@ -30,13 +30,17 @@ class GraphView {
     this.width = box.width;
     this.height = box.height;
     this.ratio = ratio;
-    if (this.fitted) this.fit();
+    if (this.fitted) this.fit(this.readable);
+    if (this.centered) this.center(this.centered);
     this.redraw();
   }
 
-  fit() {
+  // Shows everything, or with `readable` as much from the top as can be read.
+  fit(readable = false) {
     const {boxes} = this.layout;
     this.fitted = true;
+    this.centered = null;
+    this.readable = readable;
     if (!boxes.length || !this.width) return;
     let left = Infinity, right = -Infinity, bottom = 0;
     for (const box of boxes) {
@@ -45,14 +49,16 @@ class GraphView {
       bottom = Math.max(bottom, box.y + HEIGHT);
     }
     const scale = Math.min(1.4, this.width / (right - left + 40), this.height / (bottom + 40));
-    // What would be too small to read starts at its top.
-    this.scale = Math.max(scale, 0.02);
+    this.scale = Math.max(scale, readable ? 0.7 : 0.02);
     this.offset = {x: this.width / 2 - (left + right) / 2 * this.scale, y: Math.max(20, (this.height - bottom * this.scale) / 2)};
     this.redraw();
   }
 
+  // Before the canvas is seen, its size is not known: then this waits.
   center(box) {
     this.fitted = false;
+    this.centered = this.width ? null : box;
+    if (!this.width) return;
     this.scale = Math.max(this.scale, 0.7);
     this.offset = {x: this.width / 2 - box.x * this.scale, y: this.height / 2 - (box.y + HEIGHT / 2) * this.scale};
     this.redraw();
@@ -143,7 +149,7 @@ class GraphView {
     const isModule = box.module !== null;
     context.fillStyle = box === this.chosen || this.found.has(box.id) ? color("chosen") : isModule ? color("module") : color("node");
     context.strokeStyle = box.missing ? color("bad") : box === this.chosen ? color("accent") : color("edge");
-    context.lineWidth = box === this.chosen || box.missing ? 2.5 : 1;
+    context.lineWidth = (box === this.chosen || box.missing ? 2.5 : 1) / Math.min(1, Math.max(scale * 2, 0.1));
     context.beginPath();
     context.roundRect(box.x - box.width / 2, box.y, box.width, HEIGHT, isModule ? 10 : 4);
     context.fill();
@@ -198,7 +204,7 @@ class GraphView {
       Home: () => 0, End: () => boxes.length - 1,
     };
     const actions = {
-      "+": () => this.zoom(1.25), "=": () => this.zoom(1.25), "-": () => this.zoom(0.8), "0": () => this.fit(),
+      "+": () => this.zoom(1.25), "=": () => this.zoom(1.25), "-": () => this.zoom(0.8), "0": () => this.fit(false),
       Enter: () => now && this.onToggle(now), Escape: () => this.choose(null, false),
     };
     if (moves[event.key] && boxes.length) {

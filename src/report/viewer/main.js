@@ -2,7 +2,7 @@
 
 const TABS = [["summary", "Summary"], ["graph", "Graph"], ["modules", "Modules"], ["problems", "Problems"], ["numbers", "Numbers"], ["stages", "Stages"]];
 const STATUS = {converted: ["converted", "good"], failed: ["not converted", "bad"], "capture-failed": ["not captured", "bad"], "verification-failed": ["numbers differ", "bad"]};
-const READABLE = 150, MOST_RESULTS = 200;
+const READABLE = 40, MOST_RESULTS = 200;
 
 class Page {
   constructor(report) {
@@ -24,7 +24,7 @@ class Page {
     this.makeTabs();
     this.makeBar();
     this.relayout();
-    this.view.fitted = true;
+    this.view.fit(true);
     this.select(TABS.some(([id]) => "#" + id === location.hash) ? location.hash.slice(1) : "summary");
     document.documentElement.dataset.ready = "true";
   }
@@ -53,9 +53,9 @@ class Page {
 
   makeBar() {
     const on = (id, event, act) => document.getElementById(id).addEventListener(event, act);
-    on("fit", "click", () => this.view.fit());
-    on("expand", "click", () => { this.open = new Set(this.model.modules.map(m => m.id)); this.relayout(); this.view.fit(); });
-    on("collapse", "click", () => { this.open = new Set(); this.relayout(); this.view.fit(); });
+    on("fit", "click", () => this.view.fit(false));
+    on("expand", "click", () => { this.open = new Set(this.model.modules.map(m => m.id)); this.relayout(); this.view.fit(true); });
+    on("collapse", "click", () => { this.open = new Set(); this.relayout(); this.view.fit(true); });
     on("search", "input", event => this.search(event.target.value));
     on("search", "keydown", event => {
       if (event.key === "Escape") { event.target.value = ""; this.search(""); this.view.canvas.focus(); }
@@ -79,7 +79,7 @@ class Page {
     this.kind = kind;
     for (const radio of document.querySelectorAll("input[name=graph]")) radio.checked = radio.value === kind;
     this.relayout();
-    this.view.fit();
+    this.view.fit(true);
     this.search(document.getElementById("search").value);
   }
 

@@ -87,7 +87,7 @@ function fillStages(panel, model) {
   const made = new Map();
   for (const n of nodes) if (n.stage !== null) made.set(n.stage, (made.get(n.stage) || 0) + 1);
   const longest = Math.max(1e-9, ...stages.map(s => s.seconds));
-  panel.append(element("h2", {}, "Stages and passes"), table(["stage", "nodes before", "after", "nodes of the model it made", "ms", "", "what it is for"], stages.map((s, i) => [
+  panel.append(element("h2", {}, "Stages and passes"), table(["stage", "nodes before", "after", "left of what it made", "ms", "", "what it is for"], stages.map((s, i) => [
     s.name, number(s.nodes_before), number(s.nodes_after), number(made.get(i) || 0), number((s.seconds * 1e3).toFixed(1)),
     element("span", {class: "meter", style: `width:${(160 * s.seconds / longest).toFixed(0)}px`}), s.description])));
 }
