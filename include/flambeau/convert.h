@@ -63,8 +63,10 @@ struct Outcome {
   bool ok() const { return model.has_value(); }
 };
 
-// Reads a `.pt2` archive.
-std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics);
+// Reads a `.pt2` archive, or one of TorchScript, whose inputs are as
+// `options.inputs` says.
+std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics,
+                                   const Options& options = {});
 
 Outcome Convert(Program program, const Options& options = {});
 // Reads, converts and saves. The model of the outcome is the one that was saved.

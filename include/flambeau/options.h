@@ -42,6 +42,8 @@ struct Options {
   std::vector<std::string> output_names;
   // ("x.0", "batch"): dimension 0 of input x; ("s77", "batch"): that symbol.
   std::vector<std::pair<std::string, std::string>> dim_names;
+  // ("x", "float32[batch,3,224,224]"): what a TorchScript archive gets as input x.
+  std::vector<std::pair<std::string, std::string>> inputs;
   // ONNX passes that make the graph smaller; what correctness needs always runs.
   bool optimize = true;
   // New values of mutated buffers and inputs become further outputs.

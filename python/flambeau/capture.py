@@ -14,11 +14,11 @@ from .dynamic_shapes import replace_names
 from .errors import CaptureError
 from .recurrent import opaque_layers, restore
 
-__all__ = ["capture"]
+__all__ = ["capture", "mode"]
 
 
 @contextlib.contextmanager
-def _mode(model: torch.nn.Module, training: bool | None) -> Iterator[None]:
+def mode(model: torch.nn.Module, training: bool | None) -> Iterator[None]:
     """The model in training or evaluation mode; None leaves it. Each module gets its own mode back."""
     if training is None:
         yield
@@ -73,7 +73,7 @@ def capture(
             continue
         try:
             with (
-                _mode(model, training),
+                mode(model, training),
                 _silence(verbose),
                 opaque_layers(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),

@@ -41,6 +41,7 @@ def make_options(
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
     dim_names: Mapping[str, str] | None = None,
+    inputs: Mapping[str, str] | None = None,
     optimize: bool = True,
     state_outputs: bool = False,
     keep_initializers_as_inputs: bool = False,
@@ -67,6 +68,7 @@ def make_options(
     options.input_names = list(input_names or ())
     options.output_names = list(output_names or ())
     options.dim_names = list((dim_names or {}).items())
+    options.inputs = list((inputs or {}).items())
     options.optimize = optimize
     options.state_outputs = state_outputs
     options.keep_initializers_as_inputs = keep_initializers_as_inputs
@@ -75,13 +77,13 @@ def make_options(
     return options
 
 
-def read(source: str | os.PathLike[str]) -> _engine.Program:
-    """Read a ``.pt2`` archive.
+def read(source: str | os.PathLike[str], options: _engine.Options | None = None) -> _engine.Program:
+    """Read a ``.pt2`` or TorchScript archive, whose inputs are as the options say.
 
     Raises:
         OnnxExporterError: The file is no archive that Flambeau reads, or is damaged.
     """
-    program, diagnostics = _engine.read_program(os.fspath(source))
+    program, diagnostics = _engine.read_program(os.fspath(source), options or _engine.Options())
     if program is None:
         raise error_of(diagnostics)
     return program
@@ -97,6 +99,7 @@ def convert(
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
     dim_names: Mapping[str, str] | None = None,
+    inputs: Mapping[str, str] | None = None,
     optimize: bool = True,
     state_outputs: bool = False,
     keep_initializers_as_inputs: bool = False,
@@ -120,6 +123,8 @@ def convert(
         output_names: Names of the outputs, in order; fewer are fine.
         dim_names: Names of dynamic dimensions: ``{"x.0": "batch"}`` for dimension
             0 of input x, ``{"s77": "batch"}`` for a symbol.
+        inputs: What a TorchScript archive gets as its inputs:
+            ``{"x": "float32[batch,3,224,224]", "n": "3"}``.
         optimize: Make the graph smaller.
         state_outputs: New values of mutated buffers become outputs.
         keep_initializers_as_inputs: Weights are inputs too, with defaults.
@@ -142,6 +147,7 @@ def convert(
         input_names=input_names,
         output_names=output_names,
         dim_names=dim_names,
+        inputs=inputs,
         optimize=optimize,
         state_outputs=state_outputs,
         keep_initializers_as_inputs=keep_initializers_as_inputs,
@@ -153,7 +159,7 @@ def convert(
     if model is None:
         raise error_of(diagnostics)
     warn_of(diagnostics, stacklevel=2)
-    return ONNXProgram(model, diagnostics, options=options, rebuild=lambda export_params: read(source))
+    return ONNXProgram(model, diagnostics, options=options, rebuild=lambda export_params: read(source, options))
 
 
 def inspect(path: str | os.PathLike[str]) -> _engine.ProgramSummary:

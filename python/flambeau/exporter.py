@@ -12,7 +12,8 @@ from torch.export import ExportedProgram
 from torch.onnx import OperatorExportTypes, TrainingMode
 
 from . import _engine, conversion, errors
-from .capture import capture
+from .capture import capture as capture_program
+from .capture import mode
 from .dynamic_shapes import (
     dimension_names,
     from_dynamic_axes,
@@ -22,6 +23,7 @@ from .dynamic_shapes import (
 )
 from .errors import CaptureError, UnsupportedOptionError, error_of, warn_of
 from .program import ONNXProgram
+from .script import build_script_program, describe_inputs, script_arguments, tensor_input, trace
 from .verification import verify as verify_program
 from .walk import DimensionName, build_program
 
@@ -29,6 +31,7 @@ __all__ = ["export"]
 
 errors.adopt_torch_errors()
 
+_SCRIPT = (torch.jit.ScriptModule, torch.jit.ScriptFunction)
 _TRAINING = {TrainingMode.EVAL: False, TrainingMode.PRESERVE: None, TrainingMode.TRAINING: True}
 
 
@@ -61,11 +64,13 @@ def export(
     custom_opsets: Mapping[str, int] | None = None,
     export_modules_as_functions: bool | Collection[type[torch.nn.Module]] = False,
     autograd_inlining: bool = True,
+    capture: str | None = None,
 ) -> ONNXProgram | None:
     """Convert a PyTorch model to ONNX. The signature is ``torch.onnx.export``'s.
 
     Args:
-        model: A module, a captured program, or the path of a ``.pt2`` archive.
+        model: A module, a TorchScript module or function, a captured program, or
+            the path of an archive.
         args: Example positional arguments of the module: tensors become inputs,
             everything else is constant. A dict in the last place holds keyword
             arguments if all its keys are names of ``forward``'s parameters.
@@ -76,7 +81,9 @@ def export(
         input_names: Names of the inputs, in order; fewer are fine.
         output_names: Names of the outputs, in order; fewer are fine.
         opset_version: Opset of the model; None means the default.
-        dynamo: Must be True.
+        dynamo: False captures modules by tracing, as ``capture="trace"`` does.
+        capture: How a module is captured: "export" by ``torch.export``, "trace" by
+            ``torch.jit.trace``. None goes by ``dynamo``.
         external_data: Whether weights of 64 KB and more go into ``f`` + ".data".
         dynamic_shapes: Which dimensions are dynamic, as ``torch.export.export``
             takes it; a string in place of a ``Dim`` names the dimension.
@@ -105,8 +112,9 @@ def export(
         OnnxExporterError: The conversion or the file failed; the base of the above.
         KeyboardInterrupt: Ctrl-C was pressed; ``f`` is as it was.
     """
+    if capture not in (None, "export", "trace"):
+        raise ValueError(f"capture is {capture!r}; it must be 'export' or 'trace'")
     _refuse_unsupported(
-        dynamo=dynamo,
         custom_translation_table=custom_translation_table,
         report=report,
         profile=profile,
@@ -138,6 +146,16 @@ def export(
 
         def rebuild(export_params: bool) -> _engine.Program:
             return conversion.read(source)
+
+    elif isinstance(model, _SCRIPT) or (
+        isinstance(model, torch.nn.Module) and (capture or ("export" if dynamo else "trace")) == "trace"
+    ):
+        args, kwargs = _example_arguments(model, args, kwargs)
+        exported = None
+        script, inputs = _script(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, training)
+
+        def rebuild(export_params: bool) -> _engine.Program:
+            return build_script_program(script, inputs, bound=not isinstance(model, _SCRIPT))
 
     else:
         args, kwargs = _example_arguments(model, args, kwargs)
@@ -172,7 +190,6 @@ def _refuse_unsupported(**options: Any) -> None:
         if value == default or (default is None and not value):
             continue
         hint = {
-            "dynamo": "TorchScript capture is not implemented; leave it True",
             "do_constant_folding": "pass optimize=False to keep the graph as it is lowered",
         }.get(name, "leave it at its default")
         raise UnsupportedOptionError(f"the option '{name}={value!r}' is not supported; {hint}")
@@ -186,10 +203,40 @@ def _example_arguments(
         args = (args,)
     args = tuple(args)
     if kwargs is None and args and isinstance(args[-1], dict) and isinstance(model, torch.nn.Module):
-        parameters = inspect.signature(model.forward).parameters
+        parameters = (
+            script_arguments(model, args[:-1], args[-1])
+            if isinstance(model, _SCRIPT)
+            else inspect.signature(model.forward).parameters
+        )
         if all(name in parameters for name in args[-1]):
             args, kwargs = args[:-1], args[-1]
     return args, dict(kwargs or {})
+
+
+def _script(
+    model: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    dynamic_shapes: Any,
+    dynamic_axes: Mapping[str, Any] | None,
+    input_names: Sequence[str] | None,
+    output_names: Sequence[str] | None,
+    training: TrainingMode,
+) -> tuple[torch.jit.ScriptModule | torch.jit.ScriptFunction, list[_engine.ScriptInput]]:
+    """The TorchScript program, and what its inputs are."""
+    scripted = isinstance(model, _SCRIPT)
+    arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
+    if dynamic_shapes is None and dynamic_axes is not None:
+        dynamic_shapes, _ = from_dynamic_axes(dynamic_axes, arguments, input_names or (), output_names or ())
+    dims: dict[int, dict[int, str]] = {}
+    for position, dim, name in dimension_names(arguments, dynamic_shapes, None if scripted else model):
+        dims.setdefault(position, {})[dim] = name
+    if scripted:
+        return model, describe_inputs(model, args, kwargs, dims)
+    with mode(model, _TRAINING[training]):
+        traced, tensors, names = trace(model, arguments, args, kwargs)
+    inputs = [tensor_input(tensor, dims.get(i, {}), name) for i, (tensor, name) in enumerate(zip(tensors, names))]
+    return traced, inputs
 
 
 def _capture(
@@ -204,8 +251,6 @@ def _capture(
     verbose: bool | None,
 ) -> tuple[ExportedProgram, list[DimensionName], dict[str, str]]:
     """The captured program, the names of its inputs' dimensions, and those of symbols."""
-    if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
-        raise CaptureError("TorchScript modules are not supported; pass the nn.Module that they were made of")
     if not isinstance(model, (torch.nn.Module, ExportedProgram)):
         raise TypeError(
             f"the model is a {type(model).__qualname__}; it must be an nn.Module, an ExportedProgram or a path"
@@ -219,7 +264,7 @@ def _capture(
         )
     names = dimension_names(arguments, dynamic_shapes, model if live else None)
     if live:
-        exported = capture(
+        exported = capture_program(
             model, args, kwargs, dynamic_shapes, training=_TRAINING[training], verbose=bool(verbose)
         )
     else:

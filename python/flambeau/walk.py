@@ -32,7 +32,7 @@ _PREFIX = "pkg.torch.export.ExportedProgram."
 _NO_MODULES = "_empty_nn_module_stack_from_metadata_hook"
 
 # By their numbers in c10::ScalarType.
-_DTYPES = {
+DTYPES = {
     torch.uint8: 0,
     torch.int8: 1,
     torch.int16: 2,
@@ -96,7 +96,7 @@ def _vocabulary() -> _engine.Vocabulary:
         sym_int=torch.SymInt,
         sym_float=torch.SymFloat,
         sym_bool=torch.SymBool,
-        dtypes=_DTYPES,
+        dtypes=DTYPES,
         layouts={layout: _word(layout) for layout in layouts},
         memory_formats={fmt: _word(fmt) for fmt in formats},
     )

@@ -61,12 +61,12 @@ nb::tuple ConvertArchive(const std::string& source, const std::string& target, O
   return nb::make_tuple(ModelOrNone(std::move(outcome.model), errors), std::move(outcome.diagnostics));
 }
 
-nb::tuple ReadArchive(const std::string& path) {
+nb::tuple ReadArchive(const std::string& path, const Options& options) {
   Diagnostics diagnostics;
   std::optional<Program> program;
   {
     nb::gil_scoped_release release;
-    program = ReadProgram(path, diagnostics);
+    program = ReadProgram(path, diagnostics, options);
   }
   nb::object result = nb::none();
   if (program) result = nb::cast(LiveProgram{std::move(program), std::make_shared<ErrorSlot>()});
@@ -124,7 +124,7 @@ void BindConvert(nb::module_& module) {
   module.def("convert", &ConvertLive, nb::arg("program"), nb::arg("options"), nb::arg("progress") = nb::none());
   module.def("convert_file", &ConvertArchive, nb::arg("source"), nb::arg("target"), nb::arg("options"),
              nb::arg("progress") = nb::none());
-  module.def("read_program", &ReadArchive, nb::arg("path"));
+  module.def("read_program", &ReadArchive, nb::arg("path"), nb::arg("options") = Options());
   module.def("dump", &DumpLive, nb::arg("program"), nb::arg("stage"), nb::arg("options"));
   module.def("dump_stages", &DumpStages);
   module.def("newest_opset", &NewestOpset);

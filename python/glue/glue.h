@@ -22,6 +22,7 @@ void BindOptions(nb::module_& module);
 void BindProgramBuilder(nb::module_& module);
 void BindConvert(nb::module_& module);
 void BindInspect(nb::module_& module);
+void BindScript(nb::module_& module);
 
 // Keeps a Python object alive from code that does not hold the GIL.
 std::shared_ptr<PyObject> KeepAlive(nb::handle object);

@@ -39,4 +39,5 @@ NB_MODULE(_engine, module) {
   BindProgramBuilder(module);
   BindConvert(module);
   BindInspect(module);
+  BindScript(module);
 }

@@ -25,6 +25,7 @@ void BindOptions(nb::module_& module) {
       .def_rw("metadata", &Options::metadata)
       .def_rw("input_names", &Options::input_names)
       .def_rw("output_names", &Options::output_names)
+      .def_rw("inputs", &Options::inputs)
       .def_rw("dim_names", &Options::dim_names)
       .def_rw("optimize", &Options::optimize)
       .def_rw("state_outputs", &Options::state_outputs)

@@ -32,6 +32,11 @@ Run AddCompletion(CLI::App& app);
 int Conclude(bool ok, const std::vector<Diagnostic>& diagnostics, bool json, bool quiet);
 // Splits "a,b,c".
 std::vector<std::string> SplitList(const std::string& text);
+// "x=float32[1,3]", of which the value may hold commas; throws CLI::ValidationError on anything else.
+std::pair<std::string, std::string> SplitPair(const std::string& item, const std::string& option);
+// The option --input of commands that read archives, and what it was given.
+CLI::Option* AddInputOption(CLI::App& command, std::vector<std::string>& inputs);
+std::vector<std::pair<std::string, std::string>> Inputs(const std::vector<std::string>& inputs);
 // "x.0=batch" pairs; throws CLI::ValidationError on anything else.
 std::vector<std::pair<std::string, std::string>> SplitPairs(const std::vector<std::string>& items, const std::string& option);
 

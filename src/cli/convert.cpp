@@ -18,7 +18,7 @@ struct ConvertArguments {
   std::string source, target;
   Options options;
   std::string input_names, output_names;
-  std::vector<std::string> dim_names, user_metadata;
+  std::vector<std::string> dim_names, user_metadata, inputs;
   std::string report = "text";
   bool no_optimize = false, quiet = false;
   int verbose = 0;
@@ -62,6 +62,7 @@ int RunConvert(ConvertArguments& arguments) {
   options.output_names = SplitList(arguments.output_names);
   options.dim_names = SplitPairs(arguments.dim_names, "--dim-names");
   options.user_metadata = SplitPairs(arguments.user_metadata, "--set-metadata");
+  options.inputs = Inputs(arguments.inputs);
   options.optimize = !arguments.no_optimize;
   options.progress = MakeProgress(arguments.quiet || arguments.report == "json");
   if (arguments.target.empty()) arguments.target = std::filesystem::path(arguments.source).replace_extension(".onnx").string();
@@ -77,7 +78,7 @@ Run AddConvert(CLI::App& app) {
   auto arguments = std::make_shared<ConvertArguments>();
   CLI::App* command = app.add_subcommand("convert", "Convert an archive to an ONNX model.");
   Options& options = arguments->options;
-  command->add_option("model", arguments->source, "the .pt2 archive to read")->required();
+  command->add_option("model", arguments->source, "the .pt2 or TorchScript archive to read")->required();
   command->add_option("-o,--output", arguments->target, "the file to write; by default the archive's name with .onnx");
   command->add_option("--opset", options.opset, fmt::format("opset of the model, up to {}", NewestOpset()))->capture_default_str();
   command->add_option_function<std::string>("--external-data", Choose(options.external_data, kExternalData),
@@ -92,6 +93,7 @@ Run AddConvert(CLI::App& app) {
   command->add_option("--input-names", arguments->input_names, "names of the inputs, in order: a,b,c");
   command->add_option("--output-names", arguments->output_names, "names of the outputs, in order: a,b,c");
   command->add_option("--dim-names", arguments->dim_names, "names of dynamic dimensions: x.0=batch,x.1=seq (or s77=batch)");
+  AddInputOption(*command, arguments->inputs);
   command->add_option("--report", arguments->report, "text (on standard error) or json (on standard output)")->check(CLI::IsMember({"text", "json"}))->option_text("FORMAT");
   command->add_flag("--no-optimize", arguments->no_optimize, "keep the graph as it was lowered");
   command->add_flag("--state-outputs", options.state_outputs, "new values of mutated buffers and inputs become outputs");

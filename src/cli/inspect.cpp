@@ -10,6 +10,7 @@ namespace {
 
 struct InspectArguments {
   std::string source;
+  std::vector<std::string> inputs;
   bool weights = false;
 };
 
@@ -19,7 +20,9 @@ void PrintTensor(const ProgramSummary::Tensor& tensor) {
 
 int RunInspect(const InspectArguments& arguments) {
   std::vector<Diagnostic> diagnostics;
-  const auto program = ReadProgram(arguments.source, diagnostics);
+  Options options;
+  options.inputs = Inputs(arguments.inputs);
+  const auto program = ReadProgram(arguments.source, diagnostics, options);
   if (!program) return Conclude(false, diagnostics, false, false);
   const ProgramSummary summary = Summarize(*program);
   fmt::print("{}\n  saved by torch {}\n", arguments.source, summary.torch_version.empty() ? "(not recorded)" : summary.torch_version);
@@ -47,6 +50,7 @@ Run AddInspect(CLI::App& app) {
   auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command = app.add_subcommand("inspect", "Say what an archive takes, holds and calls.");
   command->add_option("model", arguments->source, "the archive")->required();
+  AddInputOption(*command, arguments->inputs);
   command->add_flag("--weights", arguments->weights, "list the parameters and buffers");
   return [arguments] { return RunInspect(*arguments); };
 }

@@ -39,15 +39,29 @@ std::vector<std::string> SplitList(const std::string& text) {
   }
 }
 
+std::pair<std::string, std::string> SplitPair(const std::string& item, const std::string& option) {
+  const size_t equals = item.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == item.size())
+    throw CLI::ValidationError(option, fmt::format("'{}' is not NAME=VALUE", item));
+  return {item.substr(0, equals), item.substr(equals + 1)};
+}
+
 std::vector<std::pair<std::string, std::string>> SplitPairs(const std::vector<std::string>& items, const std::string& option) {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const std::string& list : items)
-    for (const std::string& item : SplitList(list)) {
-      const size_t equals = item.find('=');
-      if (equals == std::string::npos || equals == 0 || equals + 1 == item.size())
-        throw CLI::ValidationError(option, fmt::format("'{}' is not NAME=VALUE", item));
-      pairs.emplace_back(item.substr(0, equals), item.substr(equals + 1));
-    }
+    for (const std::string& item : SplitList(list)) pairs.push_back(SplitPair(item, option));
+  return pairs;
+}
+
+CLI::Option* AddInputOption(CLI::App& command, std::vector<std::string>& inputs) {
+  return command
+      .add_option("--input", inputs, "what a TorchScript archive gets as an input: x=float32[batch,3,224,224], n=3; may be repeated")
+      ->option_text("NAME=VALUE");
+}
+
+std::vector<std::pair<std::string, std::string>> Inputs(const std::vector<std::string>& inputs) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& input : inputs) pairs.push_back(SplitPair(input, "--input"));
   return pairs;
 }
 

@@ -26,6 +26,7 @@ class Sink {
   void Add(Diagnostic diagnostic);
 
   bool HasErrors() const { return errors_ > 0; }
+  size_t error_count() const { return errors_; }
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
   std::vector<Diagnostic> Take() { return std::move(diagnostics_); }
 

@@ -143,7 +143,7 @@ Outcome ConvertFile(const std::string& source, const std::string& target, const 
                                    "give the model another name"});
     return outcome;
   }
-  auto program = ReadProgram(source, outcome.diagnostics);
+  auto program = ReadProgram(source, outcome.diagnostics, options);
   if (!program) return outcome;
   Outcome converted = Convert(*std::move(program), options);
   for (Diagnostic& diagnostic : converted.diagnostics) outcome.diagnostics.push_back(std::move(diagnostic));
@@ -184,7 +184,7 @@ std::string Dump(Program program, std::string_view stage, const Options& options
 
 std::string DumpFile(const std::string& path, std::string_view stage, const Options& options, std::vector<Diagnostic>& diagnostics) {
   if (stage == "torchscript") return DumpTorchScript(path, diagnostics);
-  std::optional<Program> program = ReadProgram(path, diagnostics);
+  std::optional<Program> program = ReadProgram(path, diagnostics, options);
   return program ? Dump(*std::move(program), stage, options, diagnostics) : std::string();
 }
 

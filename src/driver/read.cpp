@@ -10,6 +10,8 @@
 #include "flambeau/convert.h"
 #include "reader/pt2/reader.h"
 #include "reader/torchscript/reader.h"
+#include "script/inputs.h"
+#include "script/specialize.h"
 #include "support/file.h"
 
 namespace flambeau {
@@ -32,15 +34,17 @@ std::string_view DescribeBytes(const File& file) {
   return "the file is no zip archive";
 }
 
-Result<Program> ReadArchive(const ZipArchive& archive, Sink& sink) {
+Result<Program> ReadArchive(const ZipArchive& archive, const Options& options, Sink& sink) {
   if (LooksLikePt2(archive)) return ReadPt2(archive, sink);
-  const std::string root(archive.root());
-  const bool pickled = archive.Find(root + "data.pkl") != nullptr;
-  const bool script = LooksLikeTorchScript(archive);
+  if (LooksLikeTorchScript(archive)) {
+    FLAMBEAU_TRY(const torchscript::Graph graph, torchscript::ReadArchive(archive, sink));
+    FLAMBEAU_TRY(const std::vector<ScriptInput> inputs, script::DescribeInputs(graph, options.inputs, sink));
+    return script::Specialize(graph, inputs, sink);
+  }
+  const bool pickled = archive.Find(std::string(archive.root()) + "data.pkl") != nullptr;
   return sink.Error(DiagnosticKind::kUnknownFormat,
-                    script    ? "the file is a TorchScript archive, which Flambeau does not read yet"
-                    : pickled ? "the file holds pickled objects, as torch.save writes them, and no program"
-                              : "the file is a zip archive, but not one of PyTorch's",
+                    pickled ? "the file holds pickled objects, as torch.save writes them, and no program"
+                            : "the file is a zip archive, but not one of PyTorch's",
                     archive.Where(nullptr), std::string(kWhatIsRead));
 }
 
@@ -59,12 +63,12 @@ Result<ZipArchive> OpenArchive(const std::string& path, Sink& sink) {
 
 }  // namespace
 
-std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics) {
+std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics, const Options& options) {
   std::optional<Program> program;
   Guard(diagnostics, {.file = path}, [&] {
     Sink sink;
     const Result<ZipArchive> archive = OpenArchive(path, sink);
-    Result<Program> read = archive ? ReadArchive(*archive, sink) : kFailure;
+    Result<Program> read = archive ? ReadArchive(*archive, options, sink) : kFailure;
     for (Diagnostic& diagnostic : sink.Take()) diagnostics.push_back(std::move(diagnostic));
     if (read) program.emplace(*std::move(read));
   });

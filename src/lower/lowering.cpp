@@ -23,9 +23,15 @@ std::vector<Tensor> Lowering::LowerBlock(BlockId aten_block, std::span<const Ten
   return outputs;
 }
 
+// A graph that is still being built grows.
+Tensor& Lowering::Slot(ValueId aten_value) {
+  if (aten_value.index >= values_.size()) values_.resize(aten_->value_capacity());
+  return values_[aten_value.index];
+}
+
 Tensor Lowering::ValueOf(ValueId aten_value) {
   if (!aten_value) return {};
-  Tensor& known = values_[aten_value.index];
+  Tensor& known = Slot(aten_value);
   if (known) return known;
   const flambeau::Value& value = (*aten_)[aten_value];
   if (value.kind == ValueKind::kConstant) return known = Weight(value.data, value.name);
@@ -33,7 +39,7 @@ Tensor Lowering::ValueOf(ValueId aten_value) {
 }
 
 void Lowering::SetValue(ValueId aten_value, Tensor tensor) {
-  values_[aten_value.index] = tensor;
+  Slot(aten_value) = tensor;
   const Type& recorded = aten_->type(aten_value);
   if (!tensor) return;
   if (recorded.kind == TypeKind::kInt && recorded.contents) BindRecorded(recorded.contents->front(), tensor);
@@ -69,11 +75,11 @@ bool Lowering::KnownNumbers(NodeId node) {
     const Expr expr = aten_->type(n.result(i)).contents->front();
     const bool is_bool = aten_->type(n.result(i)).kind == TypeKind::kBool;
     if (const auto constant = AsConstant({expr})) {
-      values_[n.result(i).index] = internal::AsResult(*this, is_bool ? Scalar(*constant != 0) : Scalar(*constant));
+      Slot(n.result(i)) = internal::AsResult(*this, is_bool ? Scalar(*constant != 0) : Scalar(*constant));
     } else if (is_bool) {
-      values_[n.result(i).index] = CastTo(Number({expr}), DType::kBool);
+      Slot(n.result(i)) = CastTo(Number({expr}), DType::kBool);
     } else {
-      values_[n.result(i).index] = internal::AsResult(*this, Dim{expr});
+      Slot(n.result(i)) = internal::AsResult(*this, Dim{expr});
     }
   }
   return true;
@@ -93,8 +99,16 @@ bool TouchesComplex(const Graph& aten, NodeId node) {
 }  // namespace
 
 void Lowering::LowerNode(NodeId node) {
-  const Node& n = (*aten_)[node];
   if (KnownNumbers(node)) return;
+  const Node& n = (*aten_)[node];
+  if (auto results = Translate(node)) return Record(node, *std::move(results));
+  for (uint32_t i = 0; i < n.result_count; ++i)
+    if (const Type& type = aten_->type(n.result(i)); type.kind != TypeKind::kNone)
+      SetValue(n.result(i), Poison(OnnxType(type)));
+}
+
+std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
+  const Node& n = (*aten_)[node];
   const NodeId outer = current_;
   const OriginId outer_origin = origin();
   current_ = node;
@@ -122,15 +136,9 @@ void Lowering::LowerNode(NodeId node) {
     for (std::string_view nearest : NearestOps(name)) hint += (hint.empty() ? "supported: " : ", ") + std::string(nearest);
     Report(DiagnosticKind::kUnsupportedOperator, fmt::format("{} has no translation", name), std::move(hint));
   }
-  if (results) {
-    Record(node, std::move(*results));
-  } else {
-    for (uint32_t i = 0; i < n.result_count; ++i)
-      if (const Type& type = aten_->type(n.result(i)); type.kind != TypeKind::kNone)
-        SetValue(n.result(i), Poison(OnnxType(type)));
-  }
   current_ = outer;
   SetOrigin(outer_origin);
+  return results;
 }
 
 void Lowering::Record(NodeId node, std::vector<Tensor> results) {

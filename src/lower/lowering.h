@@ -101,11 +101,16 @@ class Lowering : public onnx::Builder {
   // reals on a trailing axis; strides are gone.
   Type OnnxType(const Type& aten_type);
 
+ protected:
+  // Runs the node's translator; nullopt after a report.
+  std::optional<std::vector<Tensor>> Translate(NodeId node);
+  void Record(NodeId node, std::vector<Tensor> results);
+
  private:
   void LowerNode(NodeId node);
   bool KnownNumbers(NodeId node);
   void BindRecorded(Expr symbol, const Tensor& number);
-  void Record(NodeId node, std::vector<Tensor> results);
+  Tensor& Slot(ValueId aten_value);
   Tensor Reconcile(NodeId node, uint32_t result, Tensor tensor);
 
   const Graph* aten_;

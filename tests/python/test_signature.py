@@ -11,7 +11,7 @@ import flambeau
 def test_signature_is_that_of_torch():
     ours = inspect.signature(flambeau.export).parameters
     theirs = inspect.signature(torch.onnx.export).parameters
-    assert list(ours) == list(theirs)
+    assert list(ours) == [*theirs, "capture"]
     for name, parameter in theirs.items():
         assert (ours[name].kind, ours[name].default) == (parameter.kind, parameter.default), name
 
@@ -19,7 +19,6 @@ def test_signature_is_that_of_torch():
 @pytest.mark.parametrize(
     "option",
     [
-        {"dynamo": False},
         {"custom_translation_table": {torch.ops.aten.relu.default: lambda x: x}},
         {"report": True},
         {"profile": True},
@@ -54,12 +53,6 @@ def test_model_of_another_type():
         flambeau.export(torch.relu, (torch.ones(2),))
 
 
-def test_script_module_is_refused():
-    scripted = torch.jit.script(torch.nn.ReLU())
-    with pytest.raises(flambeau.errors.CaptureError, match="TorchScript"):
-        flambeau.export(scripted, (torch.ones(2),))
-
-
-def test_dynamic_shapes_of_an_archive_are_refused(tmp_path):
-    with pytest.raises(flambeau.errors.UnsupportedOptionError, match="dynamic_shapes"):
-        flambeau.export(tmp_path / "model.pt2", dynamic_shapes={"x": {0: "batch"}})
+def test_capture_of_another_word():
+    with pytest.raises(ValueError, match="capture"):
+        flambeau.export(torch.nn.ReLU(), (torch.ones(2),), capture="magic")

@@ -216,6 +216,34 @@ Lowered WhileLoop(Lowering& to, NodeId node) {
   return to.EmitCustom("Loop", operands, attributes, RecordedTypes(to, node));
 }
 
+// --- TorchScript's loop --------------------------------------------------------------
+
+// prim::Loop(max_trip_count, condition, carried, body): ONNX's own Loop. The
+// body is (iteration, carried…) -> (condition, carried…).
+Lowered ScriptLoop(Lowering& to, NodeId node) {
+  const Arguments arguments(to, node);
+  const auto trips = arguments.One(0), condition = arguments.One(1);
+  auto carried = arguments.List(2);
+  const auto graph = arguments.Graph(3);
+  if (!trips || !condition || !carried || !graph) return std::nullopt;
+  if (!RequireShape(to, *graph, carried->size() + 1, carried->size() + 1)) return std::nullopt;
+  const std::span formal = std::span(to.aten()[*graph].inputs);
+  Materialise(to, formal.subspan(1), *carried);
+  onnx::AttributeList attributes;
+  attributes.Add("body", to.Body([&] {
+    std::vector<Tensor> inputs = {to.AddBlockInput(Type::OfTensor(DType::kInt64, {}))};
+    to.AddBlockInput(Type::OfTensor(DType::kBool, {}));
+    inputs = Join(std::move(inputs), BlockInputs(to, formal.subspan(1)));
+    std::vector<Tensor> outputs = Inline(to, *graph, inputs);
+    outputs[0] = Condition(to, outputs[0]);
+    return outputs;
+  }));
+  // "As often as it wants": an absent count.
+  const bool counted = !trips->is_number() || !trips->number().Is(static_cast<double>(INT64_MAX));
+  const Tensor count = counted ? to.Value(*trips, DType::kInt64) : Tensor();
+  return to.EmitCustom("Loop", Join({count, Condition(to, *condition)}, *carried), attributes, RecordedTypes(to, node));
+}
+
 // --- scan and map --------------------------------------------------------------------
 
 // Loops over dimension 0 of `xs`; the first results of `graph` are carried, the
@@ -259,6 +287,7 @@ constexpr OpRow kControlFlowRows[] = {
     RawOp("higher_order::map_impl", &Map),
     RawOp("higher_order::scan", &Scan),
     RawOp("higher_order::while_loop", &WhileLoop),
+    RawOp("prim::Loop", &ScriptLoop),
 };
 
 }  // namespace

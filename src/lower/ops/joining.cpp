@@ -9,7 +9,15 @@ namespace {
 constexpr Restriction kRunTimeSections{"tensor_split into a number of pieces that is known at run time only",
                                        "torch.tensor_split(x, torch.argmax(x))"};
 
+constexpr Restriction kRunTimePieces{"a list of which the length is known at run time only", ""};
+
+// A list whose length is known at run time only.
+bool IsSequence(const TensorList& tensors) {
+  return tensors.size() == 1 && tensors.front() && tensors.front().type().kind == TypeKind::kSequence;
+}
+
 Tensor Cat(Lowering& to, TensorList tensors, int64_t dim) {
+  if (IsSequence(tensors)) return to.ConcatFromSequence(tensors.front(), {.axis = dim});
   const DType dtype = to.PromotedDtype(tensors);
   // A tensor of no elements and one dimension fits with everything.
   std::vector<Tensor> parts;
@@ -21,6 +29,7 @@ Tensor Cat(Lowering& to, TensorList tensors, int64_t dim) {
 }
 
 Tensor Stack(Lowering& to, TensorList tensors, int64_t dim) {
+  if (IsSequence(tensors)) return to.ConcatFromSequence(tensors.front(), {.axis = dim, .new_axis = 1});
   const int64_t axis = dim < 0 ? dim + tensors.front().rank() + 1 : dim;
   const DType dtype = to.PromotedDtype(tensors);
   for (Tensor& tensor : tensors) tensor = to.UnsqueezeAt(to.CastTo(tensor, dtype), {axis});
@@ -70,22 +79,32 @@ TensorList SplitWithSizes(Lowering& to, Tensor self, Dims split_sizes, int64_t d
   return to.SplitSizes(self, to.Axis(dim, self), split_sizes);
 }
 
-// Pieces of `size`, the last of what is left. How many there are is what the
-// program recorded where the dimension is symbolic.
-TensorList SplitEvenly(Lowering& to, Tensor self, Dim size, int64_t axis, int64_t count) {
+// How many pieces of `size` there are: what the program recorded; else what
+// follows from the sizes; else `otherwise`, 0 for not known.
+int64_t PieceCount(Lowering& to, Tensor self, Dim size, int64_t axis, int64_t otherwise) {
+  if (to.recorded_results() > 0) return to.recorded_results();
+  const auto count = to.AsConstant({to.exprs().CeilDiv(self.size(axis).expr, size.expr)});
+  return count ? std::max<int64_t>(*count, 1) : otherwise;
+}
+
+// Pieces of `size`, the last of what is left.
+TensorList SplitEvenly(Lowering& to, Tensor self, Dim size, int64_t axis, int64_t otherwise) {
+  if (to.AsConstant(size) == 0) size = to.Of(1);
+  const int64_t count = PieceCount(to, self, size, axis, otherwise);
+  if (count == 0) return to.Unsupported(kRunTimePieces);
   Dims sizes(static_cast<size_t>(count), size);
   if (count > 0) sizes.back() = to.Minus(self.size(axis), to.Times(size, to.Of(count - 1)));
   return to.SplitSizes(self, axis, sizes);
 }
 
 TensorList SplitTensor(Lowering& to, Tensor self, Dim split_size, int64_t dim) {
-  return SplitEvenly(to, self, split_size, to.Axis(dim, self), to.recorded_results());
+  return SplitEvenly(to, self, split_size, to.Axis(dim, self), 0);
 }
 
 TensorList Chunk(Lowering& to, Tensor self, int64_t chunks, int64_t dim) {
   const int64_t axis = to.Axis(dim, self);
   const Dim size{to.exprs().CeilDiv(self.size(axis).expr, to.exprs().Constant(chunks))};
-  return SplitEvenly(to, self, size, axis, to.recorded_results());
+  return SplitEvenly(to, self, size, axis, chunks);
 }
 
 // As equal as can be, the larger ones first.
@@ -139,7 +158,8 @@ TensorList SplitInt(Lowering& to, Tensor self, int64_t sections) {
 }
 
 TensorList Unbind(Lowering& to, Tensor self, int64_t dim) {
-  const int64_t axis = to.Axis(dim, self), count = to.recorded_results();
+  const int64_t axis = to.Axis(dim, self), count = PieceCount(to, self, to.Of(1), axis, 0);
+  if (count == 0) return to.Unsupported(kRunTimePieces);
   if (count == 1) return {to.SqueezeAt(self, {axis})};
   TensorList slices;
   for (int64_t i = 0; i < count; ++i) slices.push_back(to.GatherIndex(self, axis, to.Of(i)));
@@ -150,7 +170,7 @@ constexpr OpRow kRows[] = {
     Op<Stack>("aten::_stack(Tensor[] tensors, int dim=0) -> Tensor"),
     Op<BlockDiag>("aten::block_diag(Tensor[] tensors) -> Tensor"),
     Op<Cat>("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
-    Op<Chunk>("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]"),
+    Op<Chunk>("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", &kRunTimePieces),
     Op<ColumnStack>("aten::column_stack(Tensor[] tensors) -> Tensor"),
     Op<Cat>("aten::concat(Tensor[] tensors, int dim=0) -> Tensor"),
     Op<Cat>("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor"),
@@ -162,9 +182,9 @@ constexpr OpRow kRows[] = {
     Op<HStack>("aten::hstack(Tensor[] tensors) -> Tensor"),
     Op<VStack>("aten::row_stack(Tensor[] tensors) -> Tensor"),
     Op<SplitWithSizes>("aten::split(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]"),
-    Op<SplitTensor>("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]"),
+    Op<SplitTensor>("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", &kRunTimePieces),
     Op<SplitWithSizes>("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]"),
-    Op<SplitTensor>("aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"),
+    Op<SplitTensor>("aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", &kRunTimePieces),
     Op<SplitWithSizes>("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]"),
     Op<SplitWithSizes>("aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"),
     Op<Stack>("aten::stack(Tensor[] tensors, int dim=0) -> Tensor"),
@@ -175,10 +195,10 @@ constexpr OpRow kRows[] = {
     Op<TensorSplitTensor>("aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor "
                           "tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
                           &kRunTimeSections),
-    Op<Unbind>("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]"),
-    Op<Unbind>("aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]"),
-    Op<Chunk>("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]"),
-    Op<SplitTensor>("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"),
+    Op<Unbind>("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", &kRunTimePieces),
+    Op<Unbind>("aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", &kRunTimePieces),
+    Op<Chunk>("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", &kRunTimePieces),
+    Op<SplitTensor>("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", &kRunTimePieces),
     Op<SplitWithSizes>("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"),
     Op<SplitArray<0>>("aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]"),
     Op<SplitInt<0>>("aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"),

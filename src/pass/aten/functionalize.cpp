@@ -1,347 +1,48 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-#include <unordered_map>
-
-#include "aten/aliasing.h"
-#include "aten/pure_form.h"
-#include "aten/strides.h"
+#include "aten/schema.h"
+#include "pass/aten/functionalizer.h"
 #include "pass/aten/passes.h"
-#include "pass/aten/storages.h"
 
 namespace flambeau {
 namespace {
 
-using aten::Relation;
-using aten::Schema;
-
-bool IsHigherOrder(std::string_view op) { return op.starts_with("higher_order::"); }
-
-// In-place operators that change what a tensor object is a view of, not what
-// its memory holds.
-bool ChangesMetadata(std::string_view base) {
-  static constexpr std::string_view kOps[] = {"aten::as_strided_", "aten::detach_",    "aten::requires_grad_",
-                                              "aten::squeeze_",    "aten::swapaxes_",  "aten::swapdims_",
-                                              "aten::t_",          "aten::transpose_", "aten::unsqueeze_"};
-  return std::ranges::find(kOps, base) != std::end(kOps);
-}
-
-class Functionalizer {
- public:
-  Functionalizer(Program::Impl& program, Sink& sink)
-      : program_(program), graph_(program.graph), sink_(sink), storages_(graph_, sink) {}
-
-  Status RunBlock(BlockId block);
-  Status AddStateOutputs();
-  Changed changed() const { return changed_; }
-
- private:
-  struct Written {
-    ValueId tensor;  // as captured
-    ViewId view;
-  };
-
-  bool NeedsWork(BlockId block) const;
-  Status Visit(NodeId node);
-  void VisitViews(NodeId node, const Schema* schema, std::span<const ValueId> captured);
-  Status AddView(NodeId node, uint32_t result, uint32_t argument, ValueId tensor);
-  Status AddStrided(NodeId node, ValueId tensor);
-  Status VisitWrites(NodeId node, const Schema& schema, const aten::Writes& writes, std::span<const ValueId> captured);
-  Status VisitMetadata(NodeId node, const Schema& schema, ValueId tensor);
-  Result<Call> PureCall(NodeId node, const Schema& schema, const aten::PureForm& form,
-                        std::span<const Written> written);
-  Status Store(NodeId node, const Written& written, ValueId value);
-  DType PureDtype(NodeId node, const aten::PureForm& form, DType written) const;
-  std::vector<ValueId> CapturedElements(NodeId node, uint32_t argument, std::span<const ValueId> captured) const;
-  const aten::PureForm* PureFormOf(const Schema& schema, const aten::Writes& writes, uint32_t count);
-
-  Program::Impl& program_;
-  Graph& graph_;
-  Sink& sink_;
-  Storages storages_;
-  std::map<std::pair<const Schema*, std::string_view>, std::optional<aten::PureForm>> pure_forms_;
-  std::vector<NodeId> replaced_;
-  Changed changed_ = Changed::kNo;
-};
-
 // Most programs write nothing; theirs is the price of one scan.
-bool Functionalizer::NeedsWork(BlockId block) const {
+bool NeedsWork(const Graph& graph, BlockId block) {
   bool found = false;
-  graph_.ForEachNode(block, [&](NodeId node) {
+  graph.ForEachNode(block, [&](NodeId node) {
     if (found) return;
-    const Schema* schema = aten::FindSchema(graph_.op(node));
+    const aten::Schema* schema = aten::FindSchema(graph.op(node));
     found = schema != nullptr && (schema->base == "aten::as_strided" || schema->has_writes() ||
-                                  !aten::WritesOf(graph_, node, *schema).arguments.empty());
+                                  !aten::WritesOf(graph, node, *schema).arguments.empty());
   });
   return found;
 }
 
-Status Functionalizer::RunBlock(BlockId block) {
-  if (!NeedsWork(block)) return {};
-  changed_ = Changed::kYes;
+Status RunBlock(Graph& graph, BlockId block, Functionalizer& functionalizer, Sink& sink) {
   bool ok = true;
-  graph_.ForEachNode(block, [&](NodeId node) { ok = Visit(node) && ok; });
-  const NodeId end = graph_[block].terminator;
-  for (uint32_t i = 0; i < graph_.operand_count(end); ++i) {
-    const ValueId output = graph_.operand(end, i);
-    if (output) graph_.SetOperand(end, i, storages_.Read(output, end));
+  graph.ForEachNode(block, [&](NodeId node) { ok = functionalizer.Visit(node) && ok; });
+  const NodeId end = graph[block].terminator;
+  for (uint32_t i = 0; i < graph.operand_count(end); ++i) {
+    const ValueId output = graph.operand(end, i);
+    if (output) graph.SetOperand(end, i, functionalizer.storages().Read(output, end));
   }
-  if (!ok || sink_.HasErrors()) return kFailure;
-  for (size_t i = replaced_.size(); i-- > 0;) graph_.Erase(replaced_[i]);
-  replaced_.clear();
+  if (!ok || sink.HasErrors()) return kFailure;
+  functionalizer.EraseReplaced();
   return {};
 }
 
-Status Functionalizer::Visit(NodeId node) {
-  const Schema* schema = aten::FindSchema(graph_.op(node));
-  const std::vector<ValueId> captured = graph_.operands(node);
-  for (uint32_t i = 0; i < captured.size(); ++i) {
-    const ValueId now = storages_.Read(captured[i], node);
-    if (now != captured[i]) graph_.SetOperand(node, i, now);
-  }
-  if (schema != nullptr) {
-    const aten::Writes writes = aten::WritesOf(graph_, node, *schema);
-    if (!writes.arguments.empty()) return VisitWrites(node, *schema, writes, captured);
-  }
-  if (schema != nullptr && schema->base == "aten::as_strided") return AddStrided(node, captured[0]);
-  VisitViews(node, schema, captured);
-  return {};
-}
+}  // namespace
 
-void Functionalizer::VisitViews(NodeId node, const Schema* schema, std::span<const ValueId> captured) {
-  std::vector<TypeId> types;
-  for (const ValueId tensor : captured)
-    types.push_back(!tensor                   ? TypeId{}
-                    : storages_.Knows(tensor) ? storages_.type(storages_.ViewOf(tensor))
-                                              : graph_[tensor].type);
-  for (uint32_t result = 0; result < graph_[node].result_count; ++result) {
-    const ValueId value = graph_.result(node, result);
-    if (!graph_.type(value).is_tensor()) continue;
-    if (schema == nullptr) {
-      if (IsHigherOrder(graph_.op(node))) continue;
-      // Who knows what it does.
-      for (const ValueId tensor : captured)
-        if (tensor && graph_.type(tensor).is_tensor()) storages_.SetMaybe(value, tensor);
-      continue;
-    }
-    const aten::ResultAlias alias = aten::AliasOf(graph_, node, *schema, result, types);
-    if (alias.relation == Relation::kFresh) continue;
-    const std::vector<ValueId> elements = CapturedElements(node, alias.argument, captured);
-    const ValueId tensor = elements.size() > 1 && result < elements.size() ? elements[result] : elements[0];
-    if (alias.relation == Relation::kMaybe) {
-      storages_.SetMaybe(value, tensor);
-      continue;
-    }
-    std::vector<ViewStep> steps = StepsOf(graph_, node, result, alias.argument);
-    storages_.SetView(value, storages_.ViewOf(tensor), std::move(steps), graph_[node].origin);
-  }
-}
-
-// as_strided sees the memory behind its argument, whatever view that is. Here
-// it becomes a view of the whole storage, with its dimensions in the order in
-// which they lie in memory.
-Status Functionalizer::AddStrided(NodeId node, ValueId tensor) {
-  Context& context = graph_.context();
-  const ViewId view = storages_.ViewOf(tensor);
-  const ViewId root = storages_.Root(view);
-  auto fail = [&](std::string message) {
-    return sink_.Error(DiagnosticKind::kUnsupportedForm, std::move(message), LocationOf(graph_, node));
-  };
-  const Type& type = context[storages_.type(root)];
-  const auto order = aten::DenseOrder(type, context.exprs());
-  if (!order) return fail("as_strided on memory of which the layout is not known, or has gaps");
-  const Attribute* given = graph_.FindAttribute(node, "storage_offset");
-  Attribute offset = given ? *given : Attribute(None{});
-  if (std::holds_alternative<None>(offset)) {
-    const auto start = storages_.Offset(view);
-    const auto constant = start ? context.exprs().AsConstant(*start) : std::nullopt;
-    if (!constant) return fail("as_strided without a storage_offset, on a view that starts at an unknown place");
-    offset = *constant;
-  }
-  std::vector<ViewStep> steps;
-  ValueId base = storages_.Read(root, node);
-  if (!std::ranges::is_sorted(*order)) {
-    std::vector<Expr> sizes;
-    for (const int64_t dim : *order) sizes.push_back(type.sizes[static_cast<size_t>(dim)]);
-    Call permute = CallMaker(context, "aten::permute").Set("self", base).Set("dims", *order).Make();
-    steps.push_back({std::move(permute), 0, false, context.Intern(Type::OfTensor(type.dtype, std::move(sizes)))});
-    base = Replay(graph_, steps.back(), base, node, graph_[node].origin);
-  }
-  const ValueId result = graph_.result(node);
-  graph_.SetOperand(node, 0, base);
-  graph_.SetAttribute(node, context.Intern("storage_offset"), offset);
-  steps.push_back({Call::Of(graph_, node), 0, false, graph_[result].type});
-  storages_.SetView(result, root, std::move(steps), graph_[node].origin);
-  return {};
-}
-
-std::vector<ValueId> Functionalizer::CapturedElements(NodeId node, uint32_t argument,
-                                                      std::span<const ValueId> captured) const {
-  const Attribute& value = graph_[node].attributes[argument].value;
-  if (const auto* operand = std::get_if<Operand>(&value)) return {captured[operand->index]};
-  std::vector<ValueId> elements;
-  if (const auto* list = std::get_if<OperandList>(&value))
-    for (const ListElement& element : *list) {
-      const auto* operand = std::get_if<Operand>(&element);
-      elements.push_back(operand ? captured[operand->index] : ValueId{});
-    }
-  return elements;
-}
-
-const aten::PureForm* Functionalizer::PureFormOf(const Schema& schema, const aten::Writes& writes, uint32_t count) {
-  if (writes.listed && writes.pure.empty()) return nullptr;
-  auto& form = pure_forms_.try_emplace({&schema, writes.pure}).first->second;
-  if (!form) form = aten::FindPureForm(schema, writes.pure, count);
-  return form ? &*form : nullptr;
-}
-
-Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten::Writes& writes,
-                                   std::span<const ValueId> captured) {
-  if (ChangesMetadata(schema.base)) return VisitMetadata(node, schema, captured[0]);
-  std::vector<Written> written;
-  for (const uint32_t argument : writes.arguments)
-    for (const ValueId tensor : CapturedElements(node, argument, captured))
-      if (tensor) written.push_back({tensor, storages_.ViewOf(tensor)});
-  const aten::PureForm* form = PureFormOf(schema, writes, static_cast<uint32_t>(written.size()));
-  if (form == nullptr)
-    return sink_.Error(DiagnosticKind::kUnsupportedForm, "writes to its argument, and has no pure counterpart",
-                       LocationOf(graph_, node));
-  const OriginId origin = graph_[node].origin;
-  // What the pure operator returns: the fresh results, then what is written.
-  std::vector<uint32_t> fresh;
-  std::vector<TypeId> types;
-  for (uint32_t i = 0; i < graph_[node].result_count; ++i) {
-    const auto& to = aten::ReturnOf(graph_, node, schema, i);
-    const auto target = std::ranges::find_if(
-        schema.arguments, [&](const auto& a) { return a.writes && !to.alias.empty() && a.alias == to.alias; });
-    const ValueId result = graph_.result(node, i);
-    if (target == schema.arguments.end()) {
-      fresh.push_back(i);
-      types.push_back(graph_[result].type);
-      continue;
-    }
-    const auto elements = CapturedElements(node, static_cast<uint32_t>(target - schema.arguments.begin()), captured);
-    const ValueId tensor = elements.size() > 1 ? elements[i] : elements[0];
-    // An out= argument of other sizes is made to fit; its memory is then new.
-    if (graph_.type(result).sizes != graph_.context()[storages_.type(storages_.ViewOf(tensor))].sizes)
-      storages_.Detach(tensor, result);
-    storages_.SetSame(result, tensor);
-  }
-  // Batch norm returns its batch's statistics too, which are like the running ones.
-  const size_t returned = form->schema->returns.size();
-  for (size_t i = types.size() + written.size(); i < returned; ++i) types.push_back(graph_[written[0].tensor].type);
-  const auto first_written = static_cast<uint32_t>(types.size());
-  for (Written& each : written) {
-    each.view = storages_.ViewOf(each.tensor);
-    Type type = graph_.context()[storages_.type(each.view)];
-    type.dtype = PureDtype(node, *form, type.dtype);
-    types.push_back(graph_.context().Intern(std::move(type)));
-  }
-  replaced_.push_back(node);
-  // A copy of something of the same type is that something.
-  if (schema.base == "aten::copy_" && graph_.operand_count(node) >= 2) {
-    const Type &to = graph_.type(graph_.operand(node, 0)), &from = graph_.type(graph_.operand(node, 1));
-    if (to.dtype == from.dtype && to.sizes == from.sizes) return Store(node, written[0], graph_.operand(node, 1));
-  }
-  FLAMBEAU_TRY(Call call, PureCall(node, schema, *form, written));
-  const NodeId pure = InsertCall(graph_, node, std::move(call), types, origin);
-  for (uint32_t i = 0; i < fresh.size(); ++i) {
-    const ValueId old = graph_.result(node, fresh[i]), now = graph_.result(pure, i);
-    graph_.SetName(now, graph_[old].name);
-    graph_.ReplaceAllUses(old, now);
-  }
-  for (uint32_t i = 0; i < written.size(); ++i) {
-    const ValueId value = graph_.result(pure, first_written + i);
-    if (fresh.empty() && i < graph_[node].result_count) graph_.SetName(value, graph_[graph_.result(node, i)].name);
-    FLAMBEAU_CHECK_OK(Store(node, written[i], value));
-  }
-  return {};
-}
-
-// The pure operator's own dtype, before what in-place operators cast away.
-DType Functionalizer::PureDtype(NodeId node, const aten::PureForm& form, DType written) const {
-  const aten::ResultDtype rule = aten::ResultDtypeOf(form.schema->base);
-  if (rule == aten::ResultDtype::kSame) return written;
-  if (rule == aten::ResultDtype::kBool) return DType::kBool;
-  // Tensors with dimensions count first, then those without, then numbers.
-  DType dims = DType::kNone, scalars = DType::kNone;
-  for (size_t i = 0; i < form.arguments.size(); ++i) {
-    if (form.arguments[i] < 0 || form.schema->arguments[i].type.base != aten::BaseType::kTensor) continue;
-    const ValueId value = aten::TensorArgument(graph_, node, static_cast<uint32_t>(form.arguments[i]));
-    if (!value || !graph_.type(value).is_tensor()) continue;
-    const Type& type = graph_.type(value);
-    DType& side = type.rank() > 0 ? dims : scalars;
-    side = side == DType::kNone ? type.dtype : aten::PromoteTypes(side, type.dtype);
-  }
-  if (dims == DType::kNone || (scalars != DType::kNone && Info(scalars).category > Info(dims).category))
-    return dims == DType::kNone ? scalars : aten::PromoteTypes(dims, scalars);
-  return dims;
-}
-
-Result<Call> Functionalizer::PureCall(NodeId node, const Schema& schema, const aten::PureForm& form,
-                                      std::span<const Written> written) {
-  const Call call = Call::Of(graph_, node);
-  CallMaker maker(graph_.context(), form.schema->name);
-  for (size_t i = 0; i < form.arguments.size(); ++i) {
-    const int from = form.arguments[i];
-    const std::string_view name = form.schema->arguments[i].name;
-    if (from >= 0)
-      maker.Take(name, call, schema.arguments[static_cast<size_t>(from)].name);
-    else if (from == aten::PureForm::kOutDtype)
-      maker.Set(name, Attribute(graph_.context()[storages_.type(written[0].view)].dtype));
-  }
-  return maker.Make();
-}
-
-Status Functionalizer::Store(NodeId node, const Written& written, ValueId value) {
-  Context& context = graph_.context();
-  const ViewId root = storages_.Root(written.view);
-  const Type& type = context[storages_.type(written.view)];
-  const ValueId memory = storages_.Read(root, node);
-  if (graph_[memory].kind == ValueKind::kInput && graph_[memory].block != graph_.main())
-    return sink_.Error(DiagnosticKind::kUnsupportedForm, "writes to an input of a nested graph",
-                       LocationOf(graph_, node));
-  if (graph_.type(value).dtype != type.dtype) {
-    const Call cast =
-        CallMaker(context, "aten::to.dtype").Set("self", value).Set("dtype", Attribute(type.dtype)).Make();
-    value = InsertCall(graph_, node, cast, storages_.type(written.view), graph_[node].origin);
-  }
-  storages_.Write(written.view, value, node);
-  return {};
-}
-
-// t_() and its like: the same memory, seen differently through this object.
-Status Functionalizer::VisitMetadata(NodeId node, const Schema& schema, ValueId tensor) {
-  const OriginId origin = graph_[node].origin;
-  const ViewId view = storages_.ViewOf(tensor);
-  const aten::PureForm* form = PureFormOf(schema, {}, 1);
-  const ValueId result = graph_[node].result_count > 0 ? graph_.result(node) : ValueId{};
-  if (result && form != nullptr && schema.base != "aten::detach_" && schema.base != "aten::requires_grad_") {
-    FLAMBEAU_TRY(Call call, PureCall(node, schema, *form, {}));
-    const TypeId type = graph_[result].type;
-    const ValueId viewed = InsertCall(graph_, node, std::move(call), type, origin);
-    const NodeId pure = graph_[viewed].node;
-    if (schema.base == "aten::as_strided_") {
-      FLAMBEAU_CHECK_OK(AddStrided(pure, tensor));
-      storages_.SetSame(tensor, viewed);
-    } else {
-      storages_.Rebind(tensor, view, StepsOf(graph_, pure, 0, 0), viewed, origin);
-    }
-  }
-  if (result) storages_.SetSame(result, tensor);
-  replaced_.push_back(node);
-  return {};
-}
-
-Status Functionalizer::AddStateOutputs() {
-  std::vector<ValueId> outputs = graph_.outputs(graph_.main());
-  for (const InputSpec& input : program_.inputs) {
-    const std::string_view name = graph_.context().Text(input.target == Symbol{0} ? input.name : input.target);
-    const auto value = storages_.Final(input.value);
+void AddStateOutputs(Program::Impl& program, const Storages& storages, Sink& sink) {
+  Graph& graph = program.graph;
+  std::vector<ValueId> outputs = graph.outputs(graph.main());
+  for (const InputSpec& input : program.inputs) {
+    const std::string_view name = graph.context().Text(input.target == Symbol{0} ? input.name : input.target);
+    const auto value = storages.Final(input.value);
     if (!value) {
-      if (storages_.MaybeWritten(input.value))
-        sink_.Warning(DiagnosticKind::kUnknownAliasing,
+      if (storages.MaybeWritten(input.value))
+        sink.Warning(DiagnosticKind::kUnknownAliasing,
                       fmt::format("whether '{}' is written is not known; its new value is not an output", name));
       continue;
     }
@@ -349,21 +50,23 @@ Status Functionalizer::AddStateOutputs() {
                             : input.kind == InputKind::kParameter ? OutputKind::kParameterMutation
                                                                   : OutputKind::kBufferMutation;
     outputs.push_back(*value);
-    program_.outputs.push_back({kind, input.name, graph_.context().Intern(name)});
+    program.outputs.push_back({kind, input.name, graph.context().Intern(name)});
   }
-  if (outputs.size() != graph_.output_count(graph_.main())) graph_.SetOutputs(graph_.main(), outputs);
-  return {};
+  if (outputs.size() != graph.output_count(graph.main())) graph.SetOutputs(graph.main(), outputs);
 }
 
-}  // namespace
-
 Result<Changed> Functionalize(Program::Impl& program, PassContext& context) {
-  Functionalizer functionalizer(program, context.sink);
+  Functionalizer functionalizer(program.graph, context.sink);
+  Changed changed = Changed::kNo;
   bool ok = true;
-  for (const BlockId block : program.graph.AllBlocks()) ok = functionalizer.RunBlock(block) && ok;
+  for (const BlockId block : program.graph.AllBlocks()) {
+    if (!NeedsWork(program.graph, block)) continue;
+    changed = Changed::kYes;
+    ok = RunBlock(program.graph, block, functionalizer, context.sink) && ok;
+  }
   if (!ok) return kFailure;
-  FLAMBEAU_CHECK_OK(functionalizer.AddStateOutputs());
-  return functionalizer.changed();
+  AddStateOutputs(program, functionalizer.storages(), context.sink);
+  return changed;
 }
 
 }  // namespace flambeau

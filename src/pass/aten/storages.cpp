@@ -78,7 +78,11 @@ void Storages::AddLinks(StorageId to, StorageId from) {
 }
 
 void Storages::SetMaybe(ValueId tensor, ValueId other) {
-  const StorageId a = views_[ViewOf(tensor)].storage, b = views_[ViewOf(other)].storage;
+  const StorageId a = StorageOf(tensor), b = StorageOf(other);
+  LinkStorages(a, b);
+}
+
+void Storages::LinkStorages(StorageId a, StorageId b) {
   if (a == b) return;
   const std::vector<Link> before = storages_[b].links;
   AddLinks(a, b);
@@ -181,6 +185,27 @@ std::optional<ValueId> Storages::Final(ValueId tensor) const {
 bool Storages::MaybeWritten(ValueId tensor) const {
   return tensor.index < roots_.size() && roots_[tensor.index] &&
          MaybeStale(storages_[views_[roots_[tensor.index]].storage]);
+}
+
+Storages& Storages::operator=(const Storages& other) {
+  handles_ = other.handles_;
+  handle_views_ = other.handle_views_;
+  roots_ = other.roots_;
+  views_ = other.views_;
+  storages_ = other.storages_;
+  writes_ = other.writes_;
+  return *this;
+}
+
+Storages::Difference Storages::Since(const Storages& before) const {
+  Difference difference;
+  for (uint32_t i = 0; i < before.storages_.size(); ++i)
+    if (const StorageId id{i}; storages_[id].generation != before.storages_[id].generation)
+      difference.written.push_back(id);
+  difference.rebound =
+      !std::equal(before.handle_views_.begin(), before.handle_views_.end(), handle_views_.begin(),
+                  handle_views_.begin() + static_cast<ptrdiff_t>(before.handle_views_.size()));
+  return difference;
 }
 
 }  // namespace flambeau

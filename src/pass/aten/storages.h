@@ -24,6 +24,9 @@ using StorageId = Id<struct StorageTag>;
 class Storages {
  public:
   Storages(Graph& graph, Sink& sink) : graph_(graph), sink_(sink) {}
+  // A copy is a snapshot; assigning it goes back to where the program stood.
+  Storages(const Storages&) = default;
+  Storages& operator=(const Storages& other);
 
   // The view that a tensor of the program as captured is; its own storage, as a
   // whole, until something else is said.
@@ -58,6 +61,19 @@ class Storages {
   // Whether a write may have gone to it unseen.
   bool MaybeWritten(ValueId tensor) const;
 
+  // --- across nested graphs -------------------------------------------------
+  // What happened since a snapshot to the storages that it has.
+  struct Difference {
+    std::vector<StorageId> written;
+    bool rebound = false;  // some tensor names other memory, or has another shape
+  };
+  Difference Since(const Storages& before) const;
+  StorageId StorageOf(ValueId tensor) { return views_[ViewOf(tensor)].storage; }
+  uint32_t count() const { return storages_.size(); }
+  ViewId Root(StorageId storage) const { return storages_[storage].root; }
+  // A value that came out of a nested graph may share memory with this storage.
+  void SetMaybe(ValueId tensor, StorageId other) { LinkStorages(StorageOf(tensor), other); }
+
  private:
   using HandleId = Id<struct HandleTag>;  // a tensor object: values that are names of one share it
   struct View {
@@ -89,6 +105,7 @@ class Storages {
   ViewId OutermostOverlap(ViewId view) const;
   bool MaybeStale(const Storage& storage) const;
   void AddLinks(StorageId to, StorageId from);
+  void LinkStorages(StorageId a, StorageId b);
 
   Graph& graph_;
   Sink& sink_;

@@ -1,0 +1,397 @@
+"""Feeds the engine with live TorchScript: the graph as torch holds it, weights by pointer."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+
+from . import _engine
+from .errors import CaptureError, error_of
+from .walk import DTYPES
+
+__all__ = ["Dims", "build_script_program", "describe_inputs", "script_arguments", "tensor_input", "trace"]
+
+Dims = Mapping[int, str]
+"""Names of a tensor's dynamic dimensions."""
+
+_TYPE_KINDS = {
+    "TensorType": "Tensor",
+    "IntType": "int",
+    "FloatType": "float",
+    "BoolType": "bool",
+    "ComplexType": "complex",
+    "NumberType": "number",
+    "StringType": "str",
+    "DeviceObjType": "Device",
+    "NoneType": "None",
+    "OptionalType": "Optional",
+    "ListType": "List",
+    "DictType": "Dict",
+    "TupleType": "Tuple",
+    "UnionType": "Union",
+    "FutureType": "Future",
+    "ClassType": "Class",
+    "InterfaceType": "Interface",
+    "EnumType": "Enum",
+    "GeneratorType": "Generator",
+    "FunctionType": "Function",
+}
+
+_FRAME = re.compile(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)$")
+_HIERARCHY = re.compile(r"(?P<path>[\w.]+)\((?P<type>[\w.]+)\)")
+
+
+def _elements(type_: Any) -> list[Any]:
+    kind = type_.kind()
+    if kind in ("OptionalType", "ListType", "FutureType"):
+        return [type_.getElementType()]
+    if kind == "DictType":
+        return [type_.getKeyType(), type_.getValueType()]
+    if kind == "TupleType":
+        return type_.elements()
+    return []
+
+
+def _stack_trace(source: str) -> str:
+    """Torch's text of a source range, as Python writes tracebacks: the innermost frame last."""
+    frames = [_FRAME.match(line) for line in source.splitlines()]
+    if not frames or not all(frames):
+        return source  # a scripted function's, which is in this form
+    return "\n".join(f'  File "{f["file"]}", line {f["line"]}, in {f["function"]}' for f in reversed(frames) if f)
+
+
+def tensor_constant(tensor: torch.Tensor, name: str) -> _engine.ScriptTensor:
+    """A tensor by its place in memory.
+
+    Raises:
+        CaptureError: Its bytes are not plain strided ones.
+    """
+    if tensor.layout is not torch.strided or tensor.is_quantized:
+        raise CaptureError(f"the tensor '{name}' is no plain strided tensor; replace it with its dense, dequantized form")
+    if tensor.device.type != "cpu":
+        tensor = tensor.cpu()
+    tensor = tensor.detach().resolve_conj().resolve_neg()
+    storage = tensor.untyped_storage()
+    return _engine.ScriptTensor(
+        dtype=DTYPES[tensor.dtype],
+        sizes=list(tensor.shape),
+        strides=list(tensor.stride()),
+        storage_offset=tensor.storage_offset() * tensor.element_size(),
+        storage_size=storage.nbytes(),
+        address=storage.data_ptr(),
+        owner=storage,
+    )
+
+
+class _Import:
+    """One walk over an inlined graph."""
+
+    def __init__(self, graph: Any, module: torch.jit.ScriptModule | None, bound: bool) -> None:
+        self.graph = graph
+        self.builder = _engine.ScriptBuilder()
+        self.types: dict[str, int] = {}
+        self.values: dict[int, int] = {}  # by torch._C.Value.unique()
+        self.objects: dict[int, _engine.ScriptObject] = {}
+        self.kept: list[Any] = []  # what the keys above are ids of
+        self.attributes = _attributes_by_class(graph)
+        self.bound = bound  # `module` is a _Bound, of which nobody wants to hear
+        self.roles: dict[str, tuple[_engine.InputKind, bool]] = {}
+        if bound:
+            module = module.model
+        if module is not None:
+            persistent = set(module.state_dict().keys())
+            for name, _ in module.named_parameters(remove_duplicate=False):
+                self.roles[name] = (_engine.InputKind.PARAMETER, True)
+            for name, _ in module.named_buffers(remove_duplicate=False):
+                self.roles[name] = (_engine.InputKind.BUFFER, name in persistent)
+
+    def type(self, type_: Any) -> int:
+        text = str(type_)
+        if text not in self.types:
+            kind = _TYPE_KINDS.get(type_.kind(), "Any")
+            name = type_.qualified_name() if kind == "Class" else ""
+            self.types[text] = self.builder.add_type(kind, [self.type(e) for e in _elements(type_)], name)
+        return self.types[text]
+
+    def object(self, value: Any, path: str) -> _engine.ScriptObject:
+        # torch makes a Python object anew each time that one asks for an attribute.
+        key = value._c.hash() if hasattr(value, "_c") and hasattr(value._c, "hash") else id(value)
+        if key in self.objects:
+            return self.objects[key]
+        self.kept.append(value)
+        class_name = value._type().qualified_name()
+        handle = self.builder.add_object(class_name, path)
+        self.objects[key] = handle
+        for name in sorted(self.attributes.get(class_name, ())):
+            if not value.hasattr(name):
+                continue
+            inner = f"{path}.{name}" if path else name
+            if path == "" and self.bound and name == "model":
+                inner = ""
+            role, persistent = self.roles.get(inner, (_engine.InputKind.CONSTANT, False))
+            self.builder.add_attribute(handle, name, self.constant(value.getattr(name), inner), role, persistent)
+        return handle
+
+    def constant(self, value: Any, name: str) -> Any:
+        if value is None or isinstance(value, (bool, int, float, complex, str)):
+            return value
+        if isinstance(value, torch.Tensor):
+            return tensor_constant(value, name)
+        if isinstance(value, torch.device):
+            return _engine.ScriptDevice(str(value))
+        if isinstance(value, torch.dtype):
+            return DTYPES[value]
+        if isinstance(value, list):
+            return [self.constant(element, f"{name}.{i}") for i, element in enumerate(value)]
+        if isinstance(value, tuple):
+            return tuple(self.constant(element, f"{name}.{i}") for i, element in enumerate(value))
+        if isinstance(value, dict):
+            # Keys are numbers or text; a tensor cannot be one here.
+            return {self.constant(key, name): self.constant(entry, f"{name}.{key}") for key, entry in value.items()}
+        if isinstance(value, torch.jit.ScriptModule):
+            value = value._c
+        if isinstance(value, (torch._C.ScriptModule, torch._C.ScriptObject)):
+            return self.object(value, name)
+        if hasattr(value, "name") and hasattr(value, "value"):
+            return _engine.ScriptEnum(type(value).__qualname__, value.name, self.constant(value.value, name))
+        return None
+
+    def input(self, value: Any) -> None:
+        self.values[value.unique()] = self.builder.add_input(value.debugName(), self.type(value.type()))
+
+    def block(self, nodes: Any) -> None:
+        for node in nodes:
+            self.node(node)
+
+    def node(self, node: Any) -> None:
+        outputs = list(node.outputs())
+        handles = self.builder.add_node(
+            node.kind(),
+            _overload(node),
+            [self.values[value.unique()] for value in node.inputs()],
+            [(value.debugName(), self.type(value.type())) for value in outputs],
+            self.node_attributes(node),
+            self.modules(node),
+            _stack_trace(node.sourceRange()),
+        )
+        for value, handle in zip(outputs, handles, strict=True):
+            self.values[value.unique()] = handle
+        for block in node.blocks():
+            self.builder.begin_block()
+            for value in block.inputs():
+                self.input(value)
+            self.block(block.nodes())
+            self.builder.end_block([self.values[value.unique()] for value in block.outputs()])
+
+    def node_attributes(self, node: Any) -> dict[str, Any]:
+        kind = node.kind()
+        if kind == "prim::Constant":
+            output = node.output()
+            if output.type().kind() in ("FunctionType", "NoneType"):
+                return {}
+            return {"value": self.constant(output.toIValue(), output.debugName())}
+        if kind == "prim::isinstance":
+            return {"types": [type_.annotation_str for type_ in node.tys("types")]}
+        if kind == "prim::PythonOp":
+            return {"name": node.pyname()}
+        read = {"s": node.s, "i": node.i, "f": node.f, "ss": node.ss, "is": node.is_, "fs": node.fs}
+        attributes = {}
+        for name in node.attributeNames():
+            getter = read.get(node.kindOf(name))
+            if getter is not None:
+                attributes[name] = getter(name)
+        return attributes
+
+    def modules(self, node: Any) -> list[tuple[str, str]]:
+        """(path, class) of each module around the node, outermost first."""
+        frames = [("", "")]
+        path = ""
+        for frame in _HIERARCHY.finditer(node.getModuleHierarchy()):
+            if self.bound and not path and frame["path"] == "model" and len(frames) == 1:
+                continue
+            path = f"{path}.{frame['path']}" if path else frame["path"]
+            frames.append((path, frame["type"]))
+        return frames if len(frames) > 1 else []
+
+
+def _overload(node: Any) -> str:
+    schema = node.schema()
+    name = schema[: schema.find("(")]
+    return name.partition(".")[2] if name.startswith(node.kind()) else ""
+
+
+def _attributes_by_class(graph: Any) -> dict[str, set[str]]:
+    """Class → names of the attributes that the graph reads or writes."""
+    names: dict[str, set[str]] = {}
+    pending = [graph]
+    while pending:
+        block = pending.pop()
+        for node in block.nodes():
+            if node.kind() in ("prim::GetAttr", "prim::SetAttr", "prim::hasattr"):
+                type_ = next(iter(node.inputs())).type()
+                if type_.kind() == "ClassType":
+                    names.setdefault(type_.qualified_name(), set()).add(node.s("name"))
+            pending.extend(node.blocks())
+    return names
+
+
+def build_script_program(
+    model: torch.jit.ScriptModule | torch.jit.ScriptFunction,
+    inputs: Sequence[_engine.ScriptInput],
+    *,
+    bound: bool = False,
+) -> _engine.Program:
+    """Hand a TorchScript program to the engine, for these inputs. Weights are passed by pointer.
+
+    Args:
+        model: The module or function. Its tensors must stay unchanged until the
+            converted model is saved.
+        inputs: What the program gets for each input (see :func:`describe_inputs`).
+        bound: The module comes from :func:`trace`.
+
+    Raises:
+        OnnxExporterError: The program holds what the engine does not convert.
+    """
+    is_module = isinstance(model, torch.jit.ScriptModule)
+    graph = (model.forward.graph if is_module else model.graph).copy()
+    torch._C._jit_pass_inline(graph)
+    walk = _Import(graph, model if is_module else None, bound)
+    builder = walk.builder
+    builder.set_torch_version(torch.__version__)
+    for value in graph.inputs():
+        walk.input(value)
+    if is_module:
+        builder.set_self(walk.object(model._c, ""))
+    walk.block(graph.nodes())
+    builder.set_outputs([walk.values[value.unique()] for value in graph.outputs()])
+    program, diagnostics = builder.finish(list(inputs))
+    if program is None:
+        raise error_of(diagnostics)
+    return program
+
+
+def script_arguments(
+    model: torch.jit.ScriptModule | torch.jit.ScriptFunction, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Example arguments by the names of the program's inputs.
+
+    Raises:
+        TypeError: There are more of them than the program takes.
+    """
+    method = model.forward if isinstance(model, torch.jit.ScriptModule) else model
+    names = [argument.name for argument in method.schema.arguments if argument.name != "self"]
+    if len(args) > len(names):
+        raise TypeError(f"the program takes {len(names)} arguments, {len(args)} are given")
+    return dict(zip(names, args)) | dict(kwargs)
+
+
+def tensor_input(tensor: torch.Tensor, dims: Dims, name: str = "") -> _engine.ScriptInput:
+    """An input like this tensor, of which some dimensions are dynamic."""
+    sizes = [dims.get(axis, int(size)) for axis, size in enumerate(tensor.shape)]
+    return _engine.ScriptInput.tensor(DTYPES[tensor.dtype], sizes, name)
+
+
+def describe_inputs(
+    model: torch.jit.ScriptModule | torch.jit.ScriptFunction,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    dims: Mapping[int, Dims] | None = None,
+) -> list[_engine.ScriptInput]:
+    """What example arguments say of the program's inputs, in its order.
+
+    Args:
+        dims: Names of dynamic dimensions, by position among the input tensors.
+    """
+    method = model.forward if isinstance(model, torch.jit.ScriptModule) else model
+    formal = [argument for argument in method.schema.arguments if argument.name != "self"]
+    position = iter(range(1 << 30))
+
+    def describe(value: Any) -> _engine.ScriptInput:
+        if isinstance(value, torch.Tensor):
+            names = (dims or {}).get(next(position), {})
+            return tensor_input(value, names)
+        if isinstance(value, (list, tuple)):
+            kind = "list" if isinstance(value, list) else "tuple"
+            return _engine.ScriptInput.container(kind, [describe(element) for element in value], [])
+        if isinstance(value, dict):
+            return _engine.ScriptInput.container("dict", [describe(entry) for entry in value.values()], list(value))
+        return _engine.ScriptInput.constant(value)
+
+    described = []
+    for i, argument in enumerate(formal):
+        if i < len(args):
+            described.append(describe(args[i]))
+        elif argument.name in kwargs:
+            described.append(describe(kwargs[argument.name]))
+        elif argument.has_default_value():
+            described.append(describe(argument.default_value))
+        else:
+            raise CaptureError(f"the example arguments lack '{argument.name}'")
+    return described
+
+
+class _Bound(torch.nn.Module):
+    """A module of which only the tensors among the arguments are left to give; its outputs are flat.
+
+    torch.jit.trace takes no None, numbers and text, and returns none either.
+    """
+
+    def __init__(self, model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.model = model
+        self.leaves, self.structure = _pytree.tree_flatten((list(args), dict(kwargs)))
+
+    def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        left = iter(tensors)
+        leaves = [next(left) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
+        args, kwargs = _pytree.tree_unflatten(leaves, self.structure)
+        outputs = _pytree.tree_leaves(self.model(*args, **kwargs))
+        return tuple(
+            output if isinstance(output, torch.Tensor) else torch.tensor(output)
+            for output in outputs
+            if isinstance(output, (torch.Tensor, bool, int, float))
+        )
+
+
+def trace(
+    model: torch.nn.Module, arguments: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[torch.jit.ScriptModule, list[torch.Tensor], list[str]]:
+    """Trace a module with its example arguments.
+
+    Args:
+        arguments: The same arguments by the names of ``forward``.
+
+    Returns:
+        The traced module, the tensors that it takes, and their names.
+
+    Raises:
+        CaptureError: torch cannot trace the model; its error is the cause.
+    """
+    tensors, names = [], []
+    for name, value in arguments.items():
+        leaves = [leaf for leaf in _pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+        tensors.extend(leaves)
+        names.extend([name] if isinstance(value, torch.Tensor) else [f"{name}_{i}" for i in range(len(leaves))])
+    try:
+        bound = _Bound(model, args, kwargs)
+        bound.train(model.training)
+        with _in_export():
+            return torch.jit.trace(bound, tuple(tensors), check_trace=False, strict=False), tensors, names
+    except Exception as error:
+        raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}") from error
+
+
+@contextlib.contextmanager
+def _in_export() -> Iterator[None]:
+    """``torch.onnx.is_in_onnx_export()`` is true inside."""
+    flags = torch.onnx._globals.GLOBALS
+    before, flags.in_onnx_export = flags.in_onnx_export, True
+    try:
+        yield
+    finally:
+        flags.in_onnx_export = before

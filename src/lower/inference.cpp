@@ -1,0 +1,163 @@
+#include "lower/inference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lower/op.h"
+#include "onnx/operator_table.h"
+
+namespace flambeau::lower {
+namespace {
+
+using aten::BaseType;
+
+Type TypeOfNumber(DType dtype, Expr value) {
+  switch (dtype) {
+    case DType::kBool: return Type::OfBool();
+    case DType::kInt64: return Type::OfInt(value);
+    default: return Type::OfFloat();
+  }
+}
+
+bool ReturnsNumber(const aten::SchemaArgument* returned) {
+  if (returned == nullptr || returned->type.list) return false;
+  switch (returned->type.base) {
+    case BaseType::kInt:
+    case BaseType::kSymInt:
+    case BaseType::kFloat:
+    case BaseType::kBool:
+    case BaseType::kScalar: return true;
+    default: return false;
+  }
+}
+
+// Which results of an operator over complex operands are pairs again.
+bool KeepsComplex(std::string_view base) {
+  static constexpr std::string_view kReal[] = {"aten::abs",  "aten::angle",       "aten::imag",
+                                               "aten::real", "aten::view_as_real", "aten::view_as_real_copy"};
+  return std::ranges::find(kReal, base) == std::end(kReal);
+}
+
+bool MakesComplex(std::string_view base) {
+  static constexpr std::string_view kMakers[] = {"aten::complex", "aten::polar", "aten::view_as_complex",
+                                                 "aten::view_as_complex_copy"};
+  return std::ranges::find(kMakers, base) != std::end(kMakers);
+}
+
+}  // namespace
+
+Inference::Inference(const Graph& aten, Graph* scratch, Sink* sink)
+    : Lowering(aten, scratch, onnx::NewestOpset(), sink) {}
+
+Expr Inference::FreshSymbol(ExprPool::Range range) {
+  std::string name;
+  do name = fmt::format("u{}", next_symbol_++);
+  while (exprs().Find(name));
+  const Expr symbol = exprs().Symbolic(name, SymbolKind::kUnbacked);
+  exprs().SetRange(symbol, range);
+  return symbol;
+}
+
+Expr Inference::WithoutAnonymous(Expr expr) {
+  if (!exprs().HasAnonymous(expr)) return expr;
+  exprs().ForEachSymbol(expr, [&](Expr symbol) {
+    if (exprs().symbol_kind(symbol) != SymbolKind::kAnonymous || named_.contains(symbol)) return;
+    const ExprPool::Range range = exprs().RangeOf(symbol);
+    named_[symbol] = FreshSymbol(range);
+  });
+  // A size is one symbol: what it is made of has no source.
+  if (exprs().kind(expr) == ExprKind::kSymbol) return named_.at(expr);
+  const auto [found, fresh] = named_.try_emplace(expr);
+  if (fresh) {
+    const ExprPool::Range range = exprs().RangeOf(expr);
+    found->second = FreshSymbol(range);
+  }
+  return named_.at(expr);
+}
+
+Inference::Inferred Inference::Describe(Tensor& tensor, const aten::SchemaArgument* returned, bool complex) {
+  if (tensor.is_number() && ReturnsNumber(returned)) {
+    const Scalar& number = tensor.number();
+    if (number.is_constant()) return number;
+    if (number.kind() == Scalar::Kind::kSymbolic) {
+      if (const auto value = AsConstant(number.dim())) return Scalar(*value);
+      if (!exprs().HasAnonymous(number.dim().expr)) return Type::OfInt(number.dim().expr);
+      tensor = Number(number.dim());
+    } else {
+      tensor = Wrap(number.value());
+    }
+  }
+  if (ReturnsNumber(returned)) {
+    // A value that exists at run time.
+    if (tensor.type().contents && tensor.type().contents->size() == 1)
+      if (const auto value = AsConstant({tensor.type().contents->front()}))
+        return tensor.is_bool() ? Scalar(*value != 0) : Scalar(*value);
+    Type type = TypeOfNumber(tensor.dtype(), {});
+    if (type.kind == TypeKind::kInt) type.contents = std::vector<Expr>{FreshSymbol({INT64_MIN, INT64_MAX})};
+    return type;
+  }
+  Type type = tensor.type();
+  type.contents.reset();
+  if (complex && !type.sizes.empty()) {
+    type.sizes.pop_back();
+    type.dtype = type.dtype == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
+  }
+  // Elements of a list need not share a size that has no name.
+  if (type.kind != TypeKind::kSequence)
+    for (Expr& size : type.sizes) size = WithoutAnonymous(size);
+  return type;
+}
+
+std::optional<std::vector<Inference::Inferred>> Inference::Infer(NodeId node) {
+  last_.clear();
+  const size_t errors = sink().error_count();
+  auto results = Translate(node);
+  if (!results || sink().error_count() > errors) return std::nullopt;
+  const aten::Schema* schema = aten::FindSchema(aten().op(node));
+  bool complex = false;
+  if (schema != nullptr) {
+    for (const ValueId operand : aten().operands(node)) complex |= operand && IsComplex(aten().type(operand).dtype);
+    complex = MakesComplex(schema->base) || (complex && KeepsComplex(schema->base));
+  }
+  std::vector<Inferred> inferred;
+  for (size_t i = 0; i < results->size(); ++i) {
+    const aten::SchemaArgument* returned = schema == nullptr                   ? nullptr
+                                           : schema->returns.size() == 1       ? &schema->returns[0]
+                                           : i < schema->returns.size()        ? &schema->returns[i]
+                                                                               : nullptr;
+    Tensor& tensor = (*results)[i];
+    if (!tensor) {
+      inferred.emplace_back(Type::OfNone());
+      continue;
+    }
+    inferred.push_back(Describe(tensor, returned, complex));
+  }
+  last_ = std::move(*results);
+  return inferred;
+}
+
+void Inference::Accept(NodeId node) {
+  Record(node, std::move(last_));
+  last_.clear();
+  const Node& n = aten()[node];
+  for (uint32_t i = 0; i < n.result_count; ++i) {
+    // From here on an integer is its symbol.
+    const Type& type = aten().type(n.result(i));
+    if (type.kind == TypeKind::kInt && type.contents)
+      SetValue(n.result(i), internal::AsResult(*this, Dim{type.contents->front()}));
+  }
+}
+
+void Inference::Introduce(ValueId value) {
+  const Type& type = aten().type(value);
+  if (type.kind == TypeKind::kNone) return;
+  const Tensor input = AddBlockInput(OnnxType(type));
+  SetValue(value, input);
+  if (type.kind == TypeKind::kInt && type.contents)
+    SetValue(value, internal::AsResult(*this, Dim{type.contents->front()}));
+  if (type.kind == TypeKind::kFloat || type.kind == TypeKind::kBool)
+    SetValue(value, internal::AsResult(*this, Scalar::OfValue(input.id(), &input.type())));
+}
+
+}  // namespace flambeau::lower

@@ -1,0 +1,79 @@
+// Makes the nodes of a program pure, one after the other: what each storage
+// holds is followed from node to node (storages.h), a write becomes the pure
+// operator and a new value, and readers get the values of their moment.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aten/aliasing.h"
+#include "aten/program.h"
+#include "aten/pure_form.h"
+#include "pass/aten/call.h"
+#include "pass/aten/storages.h"
+
+namespace flambeau {
+
+class Functionalizer {
+ public:
+  // A nested graph's inputs may be written only if whoever drives this carries
+  // what was written out of it again.
+  enum class BodyInputs : uint8_t { kReadOnly, kWritable };
+
+  Functionalizer(Graph& graph, Sink& sink, BodyInputs body_inputs = BodyInputs::kReadOnly)
+      : graph_(graph), sink_(sink), body_inputs_(body_inputs), storages_(graph, sink) {}
+
+  // The next node of the program: Resolve, then Apply.
+  Status Visit(NodeId node);
+  // Puts the values of now in the place of the node's operands; returns the
+  // operands as captured.
+  std::vector<ValueId> Resolve(NodeId node);
+  // What the node does to storages. Its results have their types now.
+  Status Apply(NodeId node, std::span<const ValueId> captured);
+  // The pure counterpart of a node that writes, after Resolve; its results are
+  // the fresh ones, then what is written. nullopt if the node writes nothing.
+  std::optional<Result<Call>> PureCallOf(NodeId node, std::span<const ValueId> captured);
+  // Erases the nodes that pure ones have replaced.
+  void EraseReplaced();
+
+  Storages& storages() { return storages_; }
+
+ private:
+  struct Written {
+    ValueId tensor;  // as captured
+    ViewId view;
+  };
+
+  void VisitViews(NodeId node, const aten::Schema* schema, std::span<const ValueId> captured);
+  Status AddStrided(NodeId node, ValueId tensor);
+  Status VisitWrites(NodeId node, const aten::Schema& schema, const aten::Writes& writes,
+                     std::span<const ValueId> captured);
+  Status VisitMetadata(NodeId node, const aten::Schema& schema, ValueId tensor);
+  std::vector<Written> WrittenBy(NodeId node, const aten::Writes& writes, std::span<const ValueId> captured);
+  Result<Call> PureCall(NodeId node, const aten::Schema& schema, const aten::PureForm& form,
+                        std::span<const Written> written);
+  Status Store(NodeId node, const Written& written, ValueId value);
+  DType PureDtype(NodeId node, const aten::PureForm& form, DType written) const;
+  std::vector<ValueId> CapturedElements(NodeId node, uint32_t argument, std::span<const ValueId> captured) const;
+  const aten::PureForm* PureFormOf(const aten::Schema& schema, const aten::Writes& writes, uint32_t count);
+
+  Graph& graph_;
+  Sink& sink_;
+  BodyInputs body_inputs_;
+  Storages storages_;
+  std::map<std::pair<const aten::Schema*, std::string_view>, std::optional<aten::PureForm>> pure_forms_;
+  std::vector<NodeId> replaced_;
+};
+
+// What the program leaves in its inputs and buffers becomes further outputs.
+void AddStateOutputs(Program::Impl& program, const Storages& storages, Sink& sink);
+
+// In-place operators that change what a tensor object is a view of, not what
+// its memory holds.
+bool ChangesMetadata(std::string_view base);
+
+}  // namespace flambeau

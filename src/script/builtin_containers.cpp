@@ -1,0 +1,512 @@
+// Tuples, lists and dicts. A list of tensors whose length is known at run time
+// only is a sequence of the program: its operators are called by the names that
+// TorchScript gives them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "script/builtins.h"
+
+namespace flambeau::script {
+
+using torchscript::Node;
+
+namespace {
+
+Failure Bad(Evaluator& evaluator, std::string_view what) {
+  return evaluator.sink().Error(DiagnosticKind::kBadProgram, std::string(what));
+}
+
+const Cell* ListOf(Evaluator& evaluator, const Val& value) {
+  const auto* list = value.As<ListVal>();
+  return list != nullptr ? &evaluator.heap()[list->cell] : nullptr;
+}
+
+// The place that Python means: from the end if negative.
+std::optional<size_t> Place(int64_t index, size_t size) {
+  const int64_t at = index < 0 ? index + static_cast<int64_t>(size) : index;
+  if (at < 0 || at >= static_cast<int64_t>(size)) return std::nullopt;
+  return static_cast<size_t>(at);
+}
+
+// --- tuples and construction -----------------------------------------------------------
+
+Result<Vals> TupleConstruct(Evaluator&, const Node&, std::span<const Val> arguments) {
+  return Vals{Evaluator::Tuple(Vals(arguments.begin(), arguments.end()))};
+}
+Result<Vals> TupleUnpack(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto* tuple = arguments[0].As<TupleVal>();
+  if (tuple == nullptr) return Bad(evaluator, "unpacks something that is no tuple");
+  return *tuple->elements;
+}
+Result<Vals> TupleIndex(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto* tuple = arguments[0].As<TupleVal>();
+  const auto index = arguments.size() > 1 ? arguments[1].AsInt() : std::nullopt;
+  const auto at = tuple != nullptr && index ? Place(*index, tuple->elements->size()) : std::nullopt;
+  if (!at) return Bad(evaluator, "takes an element that the tuple lacks");
+  return Vals{(*tuple->elements)[*at]};
+}
+Result<Vals> TupleSlice(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const auto* tuple = arguments[0].As<TupleVal>();
+  const auto bound = [&](std::string_view name) {
+    const torchscript::Constant* constant = node.Find(name);
+    const auto* value = constant != nullptr ? std::get_if<int64_t>(&constant->value) : nullptr;
+    return value != nullptr ? *value : 0;
+  };
+  if (tuple == nullptr) return Bad(evaluator, "slices something that is no tuple");
+  const auto size = static_cast<int64_t>(tuple->elements->size());
+  const int64_t begin = std::clamp<int64_t>(bound("beg"), 0, size), end = std::clamp<int64_t>(bound("end"), begin, size);
+  return Vals{Evaluator::Tuple(Vals(tuple->elements->begin() + begin, tuple->elements->begin() + end))};
+}
+Result<Vals> ListConstruct(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  return Vals{evaluator.List(Vals(arguments.begin(), arguments.end()))};
+}
+Result<Vals> ListUnpack(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return Bad(evaluator, "unpacks something that is no list");
+  if (list->sequence) {
+    Vals results;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::__getitem__.t", {arguments[0], static_cast<int64_t>(i)}));
+      results.push_back(std::move(element));
+    }
+    return results;
+  }
+  if (list->elements.size() != node.outputs.size())
+    return Bad(evaluator, fmt::format("unpacks a list of {} into {} names", list->elements.size(), node.outputs.size()));
+  return list->elements;
+}
+Result<Vals> DictConstruct(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  Cell cell;
+  for (size_t i = 0; i + 1 < arguments.size(); i += 2) cell.entries.emplace_back(arguments[i], arguments[i + 1]);
+  return Vals{DictVal{evaluator.heap().Add(std::move(cell))}};
+}
+
+// --- lists ---------------------------------------------------------------------------------
+
+const std::pair<Val, Val>* EntryOf(Evaluator& evaluator, const Cell& cell, const Val& key) {
+  for (const auto& entry : cell.entries)
+    if (KnownEqual(entry.first, key, evaluator.heap()).value_or(false)) return &entry;
+  return nullptr;
+}
+
+Result<Vals> GetItem(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (const auto* dict = arguments[0].As<DictVal>()) {
+    const auto* entry = EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]);
+    if (entry == nullptr) return evaluator.Unsupported("reads a key that the dict lacks for these inputs");
+    return Vals{entry->second};
+  }
+  const auto index = arguments[1].AsInt();
+  if (const auto* text = arguments[0].As<std::string>()) {
+    const auto at = index ? Place(*index, text->size()) : std::nullopt;
+    if (!at) return evaluator.Unsupported("takes a character that the text lacks");
+    return Vals{std::string(1, (*text)[*at])};
+  }
+  if (arguments[0].Is<TupleVal>()) return TupleIndex(evaluator, {}, arguments);
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return Bad(evaluator, "takes an element of something that has none");
+  if (!list->sequence && index) {
+    const auto at = Place(*index, list->elements.size());
+    if (!at) return evaluator.Unsupported(fmt::format("takes element {} of a list of {}", *index, list->elements.size()));
+    return Vals{list->elements[*at]};
+  }
+  if (!list->sequence && std::ranges::all_of(list->elements, &Val::IsNumber)) {
+    // Numbers at a place that is known at run time only: from a tensor of them.
+    FLAMBEAU_TRY(Val tensor, evaluator.emit().NumbersTensor(list->elements));
+    FLAMBEAU_TRY(Val place, evaluator.emit().NumbersTensor(Vals{arguments[1]}));
+    FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::index_select", {tensor, int64_t{0}, place}));
+    FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {element}));
+    return Vals{std::move(number)};
+  }
+  FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::__getitem__.t", {arguments[0], arguments[1]}));
+  return Vals{std::move(element)};
+}
+
+Result<Vals> Length(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Val& value = arguments[0];
+  if (const auto* text = value.As<std::string>()) return Vals{static_cast<int64_t>(text->size())};
+  if (const auto* dict = value.As<DictVal>()) return Vals{static_cast<int64_t>(evaluator.heap()[dict->cell].entries.size())};
+  if (value.Is<TensorVal>()) {
+    FLAMBEAU_TRY(Val size, evaluator.emit().Call1("aten::sym_size.int", {value, int64_t{0}}));
+    return Vals{std::move(size)};
+  }
+  if (const auto* tuple = value.As<TupleVal>()) return Vals{static_cast<int64_t>(tuple->elements->size())};
+  const Cell* list = ListOf(evaluator, value);
+  if (list == nullptr) return Bad(evaluator, "asks for the length of something that has none");
+  if (!list->sequence) return Vals{static_cast<int64_t>(list->elements.size())};
+  FLAMBEAU_TRY(Val size, evaluator.emit().Call1("aten::len.t", {value}));
+  return Vals{std::move(size)};
+}
+
+// A write to a list: to its elements, or by a call that returns the new sequence.
+template <class F>
+Result<Vals> Write(Evaluator& evaluator, std::span<const Val> arguments, std::string_view op, F edit) {
+  const auto* list = arguments[0].As<ListVal>();
+  if (list == nullptr) return Bad(evaluator, "writes to something that is no list");
+  if (evaluator.heap()[list->cell].sequence) {
+    FLAMBEAU_TRY(Val changed, evaluator.emit().Call1(op, std::vector<Val>(arguments.begin(), arguments.end())));
+    const auto* now = changed.As<ListVal>();
+    if (now == nullptr || !evaluator.heap()[now->cell].sequence) return Bad(evaluator, "has no sequence as its result");
+    evaluator.heap().Edit(list->cell).sequence = evaluator.heap()[now->cell].sequence;
+    return Vals{arguments[0]};
+  }
+  FLAMBEAU_CHECK_OK(edit(evaluator.heap().Edit(list->cell).elements));
+  return Vals{arguments[0]};
+}
+
+Result<Vals> Append(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  return Write(evaluator, arguments, "aten::append.t", [&](Vals& elements) -> Status {
+    elements.push_back(arguments[1]);
+    return {};
+  });
+}
+Result<Vals> Extend(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Cell* other = ListOf(evaluator, arguments[1]);
+  if (other == nullptr || other->sequence) return evaluator.Unsupported("extends a list by one of run-time length");
+  const Vals added = other->elements;
+  return Write(evaluator, arguments, "aten::extend.t", [&](Vals& elements) -> Status {
+    elements.insert(elements.end(), added.begin(), added.end());
+    return {};
+  });
+}
+Result<Vals> Insert(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  return Write(evaluator, arguments, "aten::insert.t", [&](Vals& elements) -> Status {
+    const auto index = arguments[1].AsInt();
+    if (!index) return evaluator.Unsupported("inserts at a place that is known at run time only");
+    const auto size = static_cast<int64_t>(elements.size());
+    elements.insert(elements.begin() + std::clamp<int64_t>(*index < 0 ? *index + size : *index, 0, size), arguments[2]);
+    return {};
+  });
+}
+Result<Vals> Clear(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (const auto* dict = arguments[0].As<DictVal>()) {
+    evaluator.heap().Edit(dict->cell).entries.clear();
+    return Vals{};
+  }
+  const auto* list = arguments[0].As<ListVal>();
+  if (list == nullptr) return Bad(evaluator, "clears something that is no list");
+  Cell& cell = evaluator.heap().Edit(list->cell);
+  cell.elements.clear();
+  cell.sequence.reset();
+  return Vals{};
+}
+Result<Vals> Reverse(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  return Write(evaluator, arguments, "aten::reverse.t", [&](Vals& elements) -> Status {
+    std::ranges::reverse(elements);
+    return {};
+  });
+}
+Result<Vals> SetItem(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (const auto* dict = arguments[0].As<DictVal>()) {
+    Cell& cell = evaluator.heap().Edit(dict->cell);
+    for (auto& [key, value] : cell.entries)
+      if (KnownEqual(key, arguments[1], evaluator.heap()).value_or(false)) {
+        value = arguments[2];
+        return Vals{};
+      }
+    cell.entries.emplace_back(arguments[1], arguments[2]);
+    return Vals{};
+  }
+  return Write(evaluator, arguments, "aten::_set_item.t", [&](Vals& elements) -> Status {
+    const auto index = arguments[1].AsInt();
+    const auto at = index ? Place(*index, elements.size()) : std::nullopt;
+    if (!at) return evaluator.Unsupported("writes an element that the list lacks, or at a place that is known at run time only");
+    elements[*at] = arguments[2];
+    return {};
+  });
+}
+Result<Vals> Delete(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (const auto* dict = arguments[0].As<DictVal>()) {
+    std::erase_if(evaluator.heap().Edit(dict->cell).entries, [&](const auto& entry) {
+      return KnownEqual(entry.first, arguments[1], evaluator.heap()).value_or(false);
+    });
+    return Vals{};
+  }
+  FLAMBEAU_TRY(Vals written, Write(evaluator, arguments, "aten::Delete.t", [&](Vals& elements) -> Status {
+    const auto index = arguments[1].AsInt();
+    const auto at = index ? Place(*index, elements.size()) : std::nullopt;
+    if (!at) return evaluator.Unsupported("deletes an element that the list lacks, or at a place that is known at run time only");
+    elements.erase(elements.begin() + static_cast<ptrdiff_t>(*at));
+    return {};
+  }));
+  return Vals{};
+}
+Result<Vals> Pop(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  if (const auto* dict = arguments[0].As<DictVal>()) {
+    const auto* entry = EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]);
+    if (entry == nullptr && arguments.size() > 2) return Vals{arguments[2]};
+    if (entry == nullptr) return evaluator.Unsupported("pops a key that the dict lacks");
+    const Val value = entry->second;
+    FLAMBEAU_CHECK_OK(Delete(evaluator, node, arguments.first(2)));
+    return Vals{value};
+  }
+  const Vals place = {arguments[0], arguments.size() > 1 ? arguments[1] : Val(int64_t{-1})};
+  FLAMBEAU_TRY(Vals value, GetItem(evaluator, node, place));
+  FLAMBEAU_CHECK_OK(Delete(evaluator, node, place));
+  return value;
+}
+Result<Vals> Remove(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  return Write(evaluator, arguments, "aten::remove.t", [&](Vals& elements) -> Status {
+    const auto found = std::ranges::find_if(elements, [&](const Val& each) {
+      return KnownEqual(each, arguments[1], evaluator.heap()).value_or(false);
+    });
+    if (found == elements.end()) return evaluator.Unsupported("removes something that the list lacks");
+    elements.erase(found);
+    return {};
+  });
+}
+Result<Vals> Copy(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  if (const auto* list = arguments[0].As<ListVal>()) return Vals{ListVal{evaluator.heap().Add(Cell(evaluator.heap()[list->cell]))}};
+  if (const auto* dict = arguments[0].As<DictVal>()) return Vals{DictVal{evaluator.heap().Add(Cell(evaluator.heap()[dict->cell]))}};
+  if (const auto* tuple = arguments[0].As<TupleVal>()) return Vals{evaluator.List(*tuple->elements)};
+  if (const auto* text = arguments[0].As<std::string>()) {
+    Vals characters;
+    for (const char c : *text) characters.emplace_back(std::string(1, c));
+    return Vals{evaluator.List(std::move(characters))};
+  }
+  return evaluator.CallOperator(node, arguments);
+}
+Result<Vals> Index(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::index of a tensor
+  for (size_t i = 0; i < list->elements.size(); ++i) {
+    const auto equal = KnownEqual(list->elements[i], arguments[1], evaluator.heap());
+    if (!equal) break;
+    if (*equal) return Vals{static_cast<int64_t>(i)};
+  }
+  return evaluator.Unsupported("looks in a list for what is known at run time only, or is not there");
+}
+Result<Vals> Count(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return evaluator.Unsupported("counts in something that is no list");
+  int64_t count = 0;
+  for (const Val& element : list->elements) {
+    const auto equal = KnownEqual(element, arguments[1], evaluator.heap());
+    if (!equal) return evaluator.Unsupported("counts what is known at run time only");
+    count += *equal;
+  }
+  return Vals{count};
+}
+Result<Vals> Contains(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (const auto* dict = arguments[0].As<DictVal>())
+    return Vals{EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]) != nullptr};
+  if (const auto* text = arguments[0].As<std::string>())
+    return Vals{arguments[1].Is<std::string>() && text->find(*arguments[1].As<std::string>()) != std::string::npos};
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return Bad(evaluator, "looks into something that holds nothing");
+  bool unknown = false;
+  for (const Val& element : list->elements) {
+    const auto equal = KnownEqual(element, arguments[1], evaluator.heap());
+    if (equal && *equal) return Vals{true};
+    unknown |= !equal;
+  }
+  if (unknown) return evaluator.Unsupported("looks in a list for what is known at run time only");
+  return Vals{false};
+}
+Result<Vals> Sort(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::sort of a tensor
+  auto number = [](const Val& value) { return value.AsInt() ? static_cast<double>(*value.AsInt()) : *value.As<double>(); };
+  Vals sorted = list->elements;
+  const bool text = std::ranges::all_of(sorted, [](const Val& value) { return value.Is<std::string>(); });
+  if (!text && !std::ranges::all_of(sorted, [](const Val& value) { return value.AsInt() || value.Is<double>(); }))
+    return evaluator.Unsupported("sorts a list that is known at run time only");
+  const bool reverse = arguments.size() > 1 && evaluator.KnownBool(arguments[1]).value_or(false);
+  std::ranges::stable_sort(sorted, [&](const Val& a, const Val& b) {
+    if (text) return reverse ? *b.As<std::string>() < *a.As<std::string>() : *a.As<std::string>() < *b.As<std::string>();
+    return reverse ? number(b) < number(a) : number(a) < number(b);
+  });
+  if (node.kind == "aten::sorted") return Vals{evaluator.List(std::move(sorted))};
+  evaluator.heap().Edit(arguments[0].As<ListVal>()->cell).elements = std::move(sorted);
+  return Vals{};
+}
+
+Result<Vals> Add(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const auto *a = arguments[0].As<std::string>(), *b = arguments[1].As<std::string>();
+  if (a != nullptr && b != nullptr) return Vals{*a + *b};
+  const Cell *left = ListOf(evaluator, arguments[0]), *right = ListOf(evaluator, arguments[1]);
+  if (left == nullptr || right == nullptr) return evaluator.CallOperator(node, arguments);
+  if (left->sequence || right->sequence) return evaluator.Unsupported("joins lists of run-time length");
+  Vals elements = left->elements;
+  elements.insert(elements.end(), right->elements.begin(), right->elements.end());
+  if (node.kind != "aten::add_") return Vals{evaluator.List(std::move(elements))};
+  evaluator.heap().Edit(arguments[0].As<ListVal>()->cell).elements = std::move(elements);
+  return Vals{arguments[0]};
+}
+Result<Vals> Multiply(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const bool swapped = arguments[1].Is<ListVal>();
+  const Cell* list = ListOf(evaluator, arguments[swapped ? 1 : 0]);
+  if (list == nullptr) return evaluator.CallOperator(node, arguments);
+  const auto times = arguments[swapped ? 0 : 1].AsInt();
+  constexpr int64_t kMost = 1 << 20;
+  if (!times || list->sequence || *times > kMost) return evaluator.Unsupported("repeats a list as often as is known at run time only");
+  const Vals once = list->elements;
+  Vals elements;
+  for (int64_t i = 0; i < *times; ++i) elements.insert(elements.end(), once.begin(), once.end());
+  return Vals{evaluator.List(std::move(elements))};
+}
+Result<Vals> Slice(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  const auto* text = arguments[0].As<std::string>();
+  if (list == nullptr && text == nullptr) return evaluator.CallOperator(node, arguments);
+  const auto size = static_cast<int64_t>(list != nullptr ? list->elements.size() : text->size());
+  auto bound = [&](size_t i, int64_t absent) -> std::optional<int64_t> {
+    if (i >= arguments.size() || arguments[i].Is<Nothing>()) return absent;
+    return arguments[i].AsInt();
+  };
+  const auto step = bound(3, 1);
+  const auto begin = bound(1, step && *step < 0 ? size - 1 : 0), end = bound(2, step && *step < 0 ? -size - 1 : size);
+  if ((list != nullptr && list->sequence) || !begin || !end || !step || *step == 0)
+    return evaluator.Unsupported("slices a list at places that are known at run time only");
+  const int64_t lowest = *step < 0 ? -1 : 0, highest = *step < 0 ? size - 1 : size;
+  auto clamp = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, lowest, highest); };
+  Vals elements;
+  std::string characters;
+  for (int64_t i = clamp(*begin); *step > 0 ? i < clamp(*end) : i > clamp(*end); i += *step) {
+    if (list != nullptr) elements.push_back(list->elements[static_cast<size_t>(i)]);
+    else characters += (*text)[static_cast<size_t>(i)];
+  }
+  return Vals{list != nullptr ? evaluator.List(std::move(elements)) : Val(std::move(characters))};
+}
+
+// prim::min and prim::max: of two numbers, of two lists, of one list.
+Result<Vals> Extremum(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return evaluator.CallOperator(node, arguments);
+  if (arguments.size() > 1 || list->elements.empty() || list->sequence)
+    return evaluator.Unsupported("compares lists");
+  const Vals elements = list->elements;
+  Val best = elements[0];
+  for (size_t i = 1; i < elements.size(); ++i) {
+    FLAMBEAU_TRY(best, evaluator.emit().Call1(NumberOperator(node.kind), {best, elements[i]}));
+  }
+  return Vals{std::move(best)};
+}
+// sum of a list of numbers
+template <bool kAny>
+Result<Vals> AnyOrAll(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return evaluator.CallOperator(node, arguments);
+  for (const Val& element : list->elements) {
+    const auto known = evaluator.KnownBool(element);
+    if (!known) return evaluator.Unsupported("asks for the truth of a list that is known at run time only");
+    if (*known == kAny) return Vals{kAny};
+  }
+  return Vals{!kAny};
+}
+Result<Vals> Sum(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return evaluator.CallOperator(node, arguments);
+  const Vals elements = list->elements;
+  Val sum = int64_t{0};
+  for (const Val& element : elements) {
+    FLAMBEAU_TRY(sum, evaluator.emit().Call1("_operator::add", {sum, element}));
+  }
+  return Vals{std::move(sum)};
+}
+
+// --- dicts -------------------------------------------------------------------------------
+
+template <class F>
+Result<Vals> OfEntries(Evaluator& evaluator, std::span<const Val> arguments, F pick) {
+  const auto* dict = arguments[0].As<DictVal>();
+  if (dict == nullptr) return Bad(evaluator, "asks for the entries of something that is no dict");
+  Vals picked;
+  for (const auto& entry : evaluator.heap()[dict->cell].entries) picked.push_back(pick(entry));
+  return Vals{evaluator.List(std::move(picked))};
+}
+Result<Vals> Keys(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  return OfEntries(evaluator, arguments, [](const auto& entry) { return entry.first; });
+}
+Result<Vals> Values(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  if (arguments[0].Is<TensorVal>()) return evaluator.CallOperator(node, arguments);
+  return OfEntries(evaluator, arguments, [](const auto& entry) { return entry.second; });
+}
+Result<Vals> Items(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  return OfEntries(evaluator, arguments, [](const auto& entry) { return Evaluator::Tuple({entry.first, entry.second}); });
+}
+Result<Vals> Get(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto* dict = arguments[0].As<DictVal>();
+  if (dict == nullptr) return Bad(evaluator, "looks into something that is no dict");
+  const auto* entry = EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]);
+  return Vals{entry != nullptr ? entry->second : arguments.size() > 2 ? arguments[2] : Val(Nothing{})};
+}
+Result<Vals> Update(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const auto* other = arguments[1].As<DictVal>();
+  if (other == nullptr) return Bad(evaluator, "updates a dict by something that is none");
+  const auto entries = evaluator.heap()[other->cell].entries;
+  for (const auto& [key, value] : entries) FLAMBEAU_CHECK_OK(SetItem(evaluator, node, Vals{arguments[0], key, value}));
+  return Vals{};
+}
+
+// --- ranges ------------------------------------------------------------------------------
+
+Result<Vals> RangeLength(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  // max(0, ceil((high - low) / step)), for steps of either sign.
+  Emitter& emit = evaluator.emit();
+  const auto step = arguments[2].AsInt();
+  if (!step || *step == 0) return evaluator.Unsupported("counts by a step that is known at run time only");
+  FLAMBEAU_TRY(Val span, *step > 0 ? emit.Call1("_operator::sub", {arguments[1], arguments[0]})
+                                   : emit.Call1("_operator::sub", {arguments[0], arguments[1]}));
+  const int64_t size = *step > 0 ? *step : -*step;
+  FLAMBEAU_TRY(Val rounded, emit.Call1("_operator::add", {span, size - 1}));
+  FLAMBEAU_TRY(Val count, emit.Call1("_operator::floordiv", {rounded, size}));
+  FLAMBEAU_TRY(Val length, emit.Call1("torch::sym_max", {count, int64_t{0}}));
+  return Vals{std::move(length)};
+}
+Result<Vals> DeriveIndex(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  FLAMBEAU_TRY(Val offset, evaluator.emit().Call1("_operator::mul", {arguments[0], arguments[2]}));
+  FLAMBEAU_TRY(Val index, evaluator.emit().Call1("_operator::add", {arguments[1], offset}));
+  return Vals{std::move(index)};
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"aten::Delete", &Delete},
+    {"aten::__contains__", &Contains},
+    {"aten::__derive_index", &DeriveIndex},
+    {"aten::__getitem__", &GetItem},
+    {"aten::__range_length", &RangeLength},
+    {"aten::_set_item", &SetItem},
+    {"aten::add", &Add},
+    {"aten::add_", &Add},
+    {"aten::all", &AnyOrAll<false>},
+    {"aten::any", &AnyOrAll<true>},
+    {"aten::append", &Append},
+    {"aten::clear", &Clear},
+    {"aten::copy", &Copy},
+    {"aten::count", &Count},
+    {"aten::dict", &Copy},
+    {"aten::extend", &Extend},
+    {"aten::get", &Get},
+    {"aten::index", &Index},
+    {"aten::insert", &Insert},
+    {"aten::items", &Items},
+    {"aten::keys", &Keys},
+    {"aten::len", &Length},
+    {"aten::list", &Copy},
+    {"aten::mul", &Multiply},
+    {"aten::pop", &Pop},
+    {"aten::remove", &Remove},
+    {"aten::reverse", &Reverse},
+    {"aten::slice", &Slice},
+    {"aten::sort", &Sort},
+    {"aten::sorted", &Sort},
+    {"aten::sum", &Sum},
+    {"aten::update", &Update},
+    {"aten::values", &Values},
+    {"prim::DictConstruct", &DictConstruct},
+    {"prim::ListConstruct", &ListConstruct},
+    {"prim::ListUnpack", &ListUnpack},
+    {"prim::TupleConstruct", &TupleConstruct},
+    {"prim::TupleIndex", &TupleIndex},
+    {"prim::TupleSlice", &TupleSlice},
+    {"prim::TupleUnpack", &TupleUnpack},
+    {"prim::max", &Extremum},
+    {"prim::min", &Extremum},
+};
+
+}  // namespace
+
+std::span<const BuiltinRow> ContainerBuiltins() { return kRows; }
+
+}  // namespace flambeau::script

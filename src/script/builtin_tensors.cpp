@@ -1,0 +1,212 @@
+// What Python asks of tensors: sizes, dtypes, numbers in tensors and tensors of
+// numbers.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "script/builtins.h"
+
+namespace flambeau::script {
+
+using torchscript::Node;
+
+namespace {
+
+const Type* TensorType(Evaluator& evaluator, const Val& value) {
+  const auto* tensor = value.As<TensorVal>();
+  if (tensor == nullptr) {
+    (void)evaluator.sink().Error(DiagnosticKind::kBadProgram, "asks something of a value that is no tensor");
+    return nullptr;
+  }
+  return &evaluator.TypeOf(*tensor);
+}
+
+const Type* RankedType(Evaluator& evaluator, const Val& value) {
+  const Type* type = TensorType(evaluator, value);
+  if (type != nullptr && !type->ranked) {
+    (void)evaluator.sink().Error(DiagnosticKind::kMissingInformation,
+                                 "needs the rank of a tensor that paths through the program give different ranks");
+    return nullptr;
+  }
+  return type;
+}
+
+Result<Vals> Size(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Type* type = RankedType(evaluator, arguments[0]);
+  if (type == nullptr) return kFailure;
+  if (arguments.size() > 1) {
+    FLAMBEAU_TRY(Val size, evaluator.emit().Call1("aten::sym_size.int", {arguments[0], arguments[1]}));
+    return Vals{std::move(size)};
+  }
+  const auto rank = static_cast<int64_t>(type->rank());
+  Vals sizes;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    FLAMBEAU_TRY(Val size, evaluator.emit().Call1("aten::sym_size.int", {arguments[0], dim}));
+    sizes.push_back(std::move(size));
+  }
+  return Vals{evaluator.List(std::move(sizes))};
+}
+
+Result<Vals> Rank(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Type* type = RankedType(evaluator, arguments[0]);
+  if (type == nullptr) return kFailure;
+  return Vals{static_cast<int64_t>(type->rank())};
+}
+
+Result<Vals> ElementCount(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (RankedType(evaluator, arguments[0]) == nullptr) return kFailure;
+  FLAMBEAU_TRY(Val count, evaluator.emit().Call1("aten::sym_numel", {arguments[0]}));
+  return Vals{std::move(count)};
+}
+
+Result<Vals> DtypeOf(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Type* type = TensorType(evaluator, arguments[0]);
+  if (type == nullptr) return kFailure;
+  return Vals{int64_t{Info(type->dtype).torch_code}};
+}
+
+template <bool (*kTest)(DType)>
+Result<Vals> DtypeIs(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Type* type = TensorType(evaluator, arguments[0]);
+  if (type == nullptr) return kFailure;
+  return Vals{kTest(type->dtype)};
+}
+
+Result<Vals> DeviceOf(Evaluator&, const Node&, std::span<const Val> arguments) {
+  if (const auto* text = arguments[0].As<std::string>()) return Vals{DeviceVal{*text}};
+  return Vals{DeviceVal{"cpu"}};
+}
+
+Result<Vals> Strided(Evaluator&, const Node&, std::span<const Val>) { return Vals{int64_t{0}}; }
+Result<Vals> IsContiguous(Evaluator&, const Node&, std::span<const Val>) { return Vals{true}; }
+
+Result<Vals> ElementSize(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Type* type = TensorType(evaluator, arguments[0]);
+  if (type == nullptr) return kFailure;
+  return Vals{int64_t{ByteSize(type->dtype)}};
+}
+
+Result<Vals> Data(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  FLAMBEAU_TRY(Val detached, evaluator.emit().Call1("aten::detach", {arguments[0]}));
+  return Vals{std::move(detached)};
+}
+
+// A number as a 0-d tensor of its own dtype.
+Result<Vals> NumberToTensor(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (arguments[0].Is<TensorVal>()) return Vals{arguments[0]};
+  FLAMBEAU_TRY(Val tensor, evaluator.emit().NumberTensor(arguments[0]));
+  return Vals{std::move(tensor)};
+}
+
+Result<Vals> Item(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  if (!arguments[0].Is<TensorVal>()) return evaluator.CallOperator(node, arguments);
+  FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {arguments[0]}));
+  return Vals{std::move(number)};
+}
+
+// torch.tensor(data, dtype, device, requires_grad): data is a number, or lists
+// of numbers in lists.
+struct Flat {
+  Vals numbers;
+  std::vector<int64_t> sizes;
+};
+
+bool Flatten(Evaluator& evaluator, const Val& value, size_t depth, Flat& flat) {
+  if (value.IsNumber() || value.Is<TensorVal>()) {
+    flat.numbers.push_back(value);
+    return depth == flat.sizes.size();
+  }
+  constexpr size_t kMaxDepth = 32;
+  const auto* list = value.As<ListVal>();
+  if (list == nullptr || depth > kMaxDepth) return false;
+  const Vals& elements = evaluator.heap()[list->cell].elements;
+  const auto size = static_cast<int64_t>(elements.size());
+  if (depth == flat.sizes.size() && flat.numbers.empty())
+    flat.sizes.push_back(size);
+  else if (depth >= flat.sizes.size() || flat.sizes[depth] != size)
+    return false;
+  return std::ranges::all_of(elements, [&](const Val& element) { return Flatten(evaluator, element, depth + 1, flat); });
+}
+
+Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  Emitter& emit = evaluator.emit();
+  const Val dtype = arguments.size() > 1 ? arguments[1] : Val(Nothing{});
+  if (const auto* tensor = arguments[0].As<TensorVal>()) {
+    FLAMBEAU_TRY(Val copy, emit.Call1("aten::clone", {*tensor}));
+    if (dtype.Is<Nothing>()) return Vals{std::move(copy)};
+    FLAMBEAU_TRY(Val cast, emit.Call1("aten::to.dtype", {copy, dtype}));
+    return Vals{std::move(cast)};
+  }
+  Flat flat;
+  if (!Flatten(evaluator, arguments[0], 0, flat)) return evaluator.Unsupported("makes a tensor of lists of different lengths");
+  Val tensor;
+  if (flat.sizes.empty()) {
+    FLAMBEAU_TRY(tensor, emit.NumberTensor(flat.numbers[0]));
+  } else {
+    FLAMBEAU_TRY(tensor, emit.NumbersTensor(flat.numbers));
+    if (flat.sizes.size() > 1) {
+      Vals sizes;
+      for (const int64_t size : flat.sizes) sizes.emplace_back(size);
+      FLAMBEAU_TRY(tensor, emit.Call1("aten::reshape", {tensor, evaluator.List(std::move(sizes))}));
+    }
+  }
+  if (!dtype.Is<Nothing>()) {
+    FLAMBEAU_TRY(tensor, emit.Call1("aten::to.dtype", {tensor, dtype}));
+  }
+  return Vals{std::move(tensor)};
+}
+
+Result<Vals> ToList(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Type* type = RankedType(evaluator, arguments[0]);
+  if (type == nullptr) return kFailure;
+  const auto size = type->rank() == 1 ? evaluator.context().exprs().AsConstant(type->sizes[0]) : std::nullopt;
+  if (type->rank() == 0) return Item(evaluator, {}, arguments.first(1));
+  if (!size) return evaluator.Unsupported("makes a list of a tensor that has more than one dimension or a run-time size");
+  Vals numbers;
+  for (int64_t i = 0; i < *size; ++i) {
+    FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::select.int", {arguments[0], int64_t{0}, i}));
+    FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {element}));
+    numbers.push_back(std::move(number));
+  }
+  return Vals{evaluator.List(std::move(numbers))};
+}
+
+Result<Vals> ConstantChunk(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  auto number = [&](std::string_view name) {
+    const torchscript::Constant* constant = node.Find(name);
+    const auto* value = constant != nullptr ? std::get_if<int64_t>(&constant->value) : nullptr;
+    return value != nullptr ? *value : 0;
+  };
+  FLAMBEAU_TRY(Val list, evaluator.emit().Call1("aten::chunk", {arguments[0], number("chunks"), number("dim")}));
+  const auto* pieces = list.As<ListVal>();
+  return pieces != nullptr ? evaluator.heap()[pieces->cell].elements : Vals{};
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"aten::ScalarImplicit", &Item},
+    {"aten::as_tensor", &MakeTensor},
+    {"aten::device", &DeviceOf},
+    {"aten::dim", &Rank},
+    {"aten::element_size", &ElementSize},
+    {"aten::is_complex", &DtypeIs<IsComplex>},
+    {"aten::is_contiguous", &IsContiguous},
+    {"aten::is_floating_point", &DtypeIs<IsFloating>},
+    {"aten::is_signed", &DtypeIs<IsSigned>},
+    {"aten::numel", &ElementCount},
+    {"aten::size", &Size},
+    {"aten::tensor", &MakeTensor},
+    {"prim::ConstantChunk", &ConstantChunk},
+    {"prim::NumToTensor", &NumberToTensor},
+    {"prim::data", &Data},
+    {"prim::device", &DeviceOf},
+    {"prim::dtype", &DtypeOf},
+    {"prim::layout", &Strided},
+    {"prim::shape", &Size},
+    {"prim::tolist", &ToList},
+};
+
+}  // namespace
+
+std::span<const BuiltinRow> TensorBuiltins() { return kRows; }
+
+}  // namespace flambeau::script

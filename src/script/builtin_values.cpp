@@ -1,0 +1,318 @@
+// Constants, objects, types and text.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "script/builtins.h"
+
+namespace flambeau::script {
+
+using torchscript::Node;
+
+std::optional<bool> KnownEqual(const Val& a, const Val& b, const Heap& heap) {
+  if (a.Is<NumberVal>() || b.Is<NumberVal>() || a.Is<TensorVal>() || b.Is<TensorVal>()) {
+    const auto *x = a.As<TensorVal>(), *y = b.As<TensorVal>();
+    if (x != nullptr && y != nullptr && x->id == y->id) return true;
+    return std::nullopt;
+  }
+  if (a.IsConstantNumber() && b.IsConstantNumber()) {
+    const auto i = a.AsInt(), j = b.AsInt();
+    if (i && j) return *i == *j;
+    const double x = i ? static_cast<double>(*i) : a.Is<double>() ? *a.As<double>() : 0;
+    const double y = j ? static_cast<double>(*j) : b.Is<double>() ? *b.As<double>() : 0;
+    return x == y;
+  }
+  if (a.storage.index() != b.storage.index()) return false;
+  if (const auto* text = a.As<std::string>()) return *text == *b.As<std::string>();
+  if (const auto* device = a.As<DeviceVal>()) return device->text == b.As<DeviceVal>()->text;
+  if (const auto* value = a.As<EnumVal>())
+    return value->constant->member == b.As<EnumVal>()->constant->member &&
+           value->constant->class_name == b.As<EnumVal>()->constant->class_name;
+  if (a.Is<Nothing>()) return true;
+  if (const auto* object = a.As<ObjectVal>()) return object->cell == b.As<ObjectVal>()->cell;
+  const Vals* left = nullptr;
+  const Vals* right = nullptr;
+  if (const auto* list = a.As<ListVal>()) {
+    if (heap[list->cell].sequence || heap[b.As<ListVal>()->cell].sequence) return std::nullopt;
+    left = &heap[list->cell].elements;
+    right = &heap[b.As<ListVal>()->cell].elements;
+  } else if (const auto* tuple = a.As<TupleVal>()) {
+    left = tuple->elements.get();
+    right = b.As<TupleVal>()->elements.get();
+  } else {
+    return std::nullopt;
+  }
+  if (left->size() != right->size()) return false;
+  bool unknown = false;
+  for (size_t i = 0; i < left->size(); ++i) {
+    const auto equal = KnownEqual((*left)[i], (*right)[i], heap);
+    if (equal && !*equal) return false;
+    unknown |= !equal;
+  }
+  return unknown ? std::nullopt : std::optional(true);
+}
+
+namespace {
+
+Result<Vals> First(Evaluator&, const Node&, std::span<const Val> arguments) { return Vals{arguments[0]}; }
+Result<Vals> Ignore(Evaluator&, const Node&, std::span<const Val>) { return Vals{}; }
+Result<Vals> None(Evaluator&, const Node&, std::span<const Val>) { return Vals{Nothing{}}; }
+Result<Vals> False(Evaluator&, const Node&, std::span<const Val>) { return Vals{false}; }
+Result<Vals> Unassigned(Evaluator&, const Node& node, std::span<const Val>) { return Vals(node.outputs.size()); }
+
+Result<Vals> Unwrap(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (arguments[0].Is<Nothing>()) return evaluator.Unsupported("unwraps an optional that is None for these inputs");
+  return Vals{arguments[0]};
+}
+
+Result<Vals> Raise(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto* message = arguments.empty() ? nullptr : arguments[0].As<std::string>();
+  return evaluator.sink().Error(DiagnosticKind::kBadProgram,
+                                fmt::format("the program raises an exception for these inputs{}{}", message ? ": " : "", message ? *message : ""));
+}
+
+// --- objects --------------------------------------------------------------------------
+
+const std::string* NameOf(const Node& node) {
+  const torchscript::Constant* name = node.Find("name");
+  return name != nullptr ? std::get_if<std::string>(&name->value) : nullptr;
+}
+
+Result<Vals> GetAttr(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const auto* object = arguments[0].As<ObjectVal>();
+  const std::string* name = NameOf(node);
+  if (object == nullptr || name == nullptr)
+    return evaluator.sink().Error(DiagnosticKind::kBadProgram, "reads an attribute of something that is no object");
+  FLAMBEAU_TRY(Val value, evaluator.GetAttribute(object->cell, *name));
+  return Vals{std::move(value)};
+}
+
+Result<Vals> SetAttr(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const auto* object = arguments[0].As<ObjectVal>();
+  const std::string* name = NameOf(node);
+  if (object == nullptr || name == nullptr || arguments.size() != 2)
+    return evaluator.sink().Error(DiagnosticKind::kBadProgram, "writes an attribute of something that is no object");
+  FLAMBEAU_CHECK_OK(evaluator.SetAttribute(object->cell, *name, arguments[1]));
+  return Vals{};
+}
+
+Result<Vals> HasAttr(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const auto* object = arguments[0].As<ObjectVal>();
+  const std::string* name = NameOf(node);
+  if (object == nullptr || name == nullptr) return Vals{false};
+  const auto& known = evaluator.heap()[object->cell].attributes;
+  return Vals{std::ranges::find(known, *name, &std::pair<std::string, Val>::first) != known.end()};
+}
+
+Result<Vals> CreateObject(Evaluator& evaluator, const Node&, std::span<const Val>) {
+  return Vals{ObjectVal{evaluator.heap().Add({})}};
+}
+
+// --- types ------------------------------------------------------------------------------
+
+bool IsInstance(Evaluator& evaluator, const Val& value, std::string_view type) {
+  const size_t open = type.find('[');
+  const std::string_view head = type.substr(0, open);
+  if (head == "Optional")
+    return value.Is<Nothing>() || IsInstance(evaluator, value, type.substr(open + 1, type.size() - open - 2));
+  if (head == "Any" || head == "t") return true;
+  if (value.Is<TensorVal>()) return head.starts_with("Tensor");
+  if (value.Is<Nothing>()) return head == "NoneType" || head == "None";
+  if (value.Is<bool>()) return head == "bool";
+  if (value.Is<int64_t>()) return head == "int" || head == "number";
+  if (value.Is<double>()) return head == "float" || head == "number";
+  if (value.Is<std::string>()) return head == "str";
+  if (value.Is<DeviceVal>()) return head == "Device" || head == "device";
+  if (const auto* number = value.As<NumberVal>()) {
+    const TypeKind kind = evaluator.emit().TypeOf(number->id).kind;
+    return head == (kind == TypeKind::kBool ? "bool" : kind == TypeKind::kInt ? "int" : "float") || head == "number";
+  }
+  if (value.Is<DictVal>()) return head == "Dict" || head == "dict";
+  const Vals* elements = nullptr;
+  if (const auto* list = value.As<ListVal>()) {
+    if (head == "list") return true;
+    if (head != "List") return false;
+    elements = &evaluator.heap()[list->cell].elements;
+    const std::string_view element = type.substr(open + 1, type.size() - open - 2);
+    return std::ranges::all_of(*elements, [&](const Val& each) { return IsInstance(evaluator, each, element); });
+  }
+  if (value.Is<TupleVal>()) return head == "Tuple" || head == "tuple" || head.starts_with("__torch__");
+  return false;
+}
+
+Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const torchscript::Constant* types = node.Find("types");
+  const auto* list = types != nullptr ? std::get_if<torchscript::ListConstant>(&types->value) : nullptr;
+  if (list == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "does not say which types it asks for");
+  for (const torchscript::Constant& type : list->elements)
+    if (const auto* text = std::get_if<std::string>(&type.value); text != nullptr && IsInstance(evaluator, arguments[0], *text))
+      return Vals{true};
+  return Vals{false};
+}
+
+// --- identity and equality ----------------------------------------------------------------
+
+Result<Vals> Is(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Val &a = arguments[0], &b = arguments[1];
+  if (a.Is<Nothing>() || b.Is<Nothing>()) return Vals{a.Is<Nothing>() && b.Is<Nothing>()};
+  const auto *x = a.As<ListVal>(), *y = b.As<ListVal>();
+  if (x != nullptr && y != nullptr) return Vals{x->cell == y->cell};
+  const auto equal = KnownEqual(a, b, evaluator.heap());
+  if (!equal) return evaluator.Unsupported("asks whether two values are one that are known at run time only");
+  return Vals{*equal};
+}
+
+Result<Vals> IsNot(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  FLAMBEAU_TRY(Vals is, Is(evaluator, node, arguments));
+  return Vals{!*is[0].As<bool>()};
+}
+
+bool IsOperand(const Val& value) { return value.Is<TensorVal>() || value.IsNumber(); }
+
+template <bool kEqual>
+Result<Vals> Compare(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  if (IsOperand(arguments[0]) && IsOperand(arguments[1])) return evaluator.CallOperator(node, arguments);
+  if (const auto equal = KnownEqual(arguments[0], arguments[1], evaluator.heap())) return Vals{*equal == kEqual};
+  const auto *a = arguments[0].As<ListVal>(), *b = arguments[1].As<ListVal>();
+  if (a == nullptr || b == nullptr) return evaluator.Unsupported("compares values that are known at run time only");
+  // Lists of numbers: element by element.
+  const Vals left = evaluator.heap()[a->cell].elements, right = evaluator.heap()[b->cell].elements;
+  Val all = true;
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (!left[i].IsNumber() || !right[i].IsNumber()) return evaluator.Unsupported("compares lists that are known at run time only");
+    FLAMBEAU_TRY(const Val equal, evaluator.emit().Call1("_operator::eq", {left[i], right[i]}));
+    FLAMBEAU_TRY(all, evaluator.emit().Call1("_operator::and_", {all, equal}));
+  }
+  if (!kEqual) {
+    FLAMBEAU_TRY(all, evaluator.emit().Call1("_operator::not_", {all}));
+  }
+  return Vals{all};
+}
+
+Result<Vals> Truth(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  if (const auto known = evaluator.KnownBool(arguments[0])) return Vals{*known};
+  const auto* number = arguments[0].As<NumberVal>();
+  if (number == nullptr) return evaluator.CallOperator(node, arguments);
+  if (evaluator.emit().TypeOf(number->id).kind == TypeKind::kBool) return Vals{arguments[0]};
+  FLAMBEAU_TRY(Val result, evaluator.emit().Call1("_operator::ne", {arguments[0], int64_t{0}}));
+  return Vals{std::move(result)};
+}
+
+Result<Vals> Not(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (const auto known = evaluator.KnownBool(arguments[0])) return Vals{!*known};
+  FLAMBEAU_TRY(Val result, evaluator.emit().Call1("_operator::not_", {arguments[0]}));
+  return Vals{std::move(result)};
+}
+
+// A number of another kind: of text, or as TorchScript converts numbers.
+template <class T>
+Result<Vals> Convert(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const auto* text = arguments[0].As<std::string>();
+  if (text == nullptr) return evaluator.CallOperator(node, arguments);
+  try {
+    if constexpr (std::is_same_v<T, double>) return Vals{std::stod(*text)};
+    else return Vals{static_cast<int64_t>(std::stoll(*text))};
+  } catch (const std::exception&) {
+    return evaluator.Unsupported(fmt::format("'{}' is no number", *text));
+  }
+}
+
+// --- text -----------------------------------------------------------------------------------
+
+std::string Shown(Evaluator& evaluator, const Val& value) {
+  if (const auto* text = value.As<std::string>()) return *text;
+  if (const auto* i = value.As<int64_t>()) return fmt::format("{}", *i);
+  if (const auto* b = value.As<bool>()) return *b ? "True" : "False";
+  if (const auto* d = value.As<double>()) return fmt::format("{}", *d);
+  if (const auto* device = value.As<DeviceVal>()) return device->text;
+  if (value.Is<Nothing>()) return "None";
+  if (const auto* list = value.As<ListVal>()) {
+    std::string out = "[";
+    for (const Val& element : evaluator.heap()[list->cell].elements) out += (out.size() > 1 ? ", " : "") + Shown(evaluator, element);
+    return out + "]";
+  }
+  return "?";  // only messages hold what exists at run time
+}
+
+Result<Vals> Text(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  return Vals{Shown(evaluator, arguments[0])};
+}
+
+// "{}" is replaced by the next argument.
+Result<Vals> Format(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto* pattern = arguments.empty() ? nullptr : arguments[0].As<std::string>();
+  if (pattern == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "formats something that is no text");
+  std::string out;
+  size_t next = 1;
+  for (size_t i = 0; i < pattern->size(); ++i) {
+    if (pattern->compare(i, 2, "{}") == 0 && next < arguments.size()) {
+      out += Shown(evaluator, arguments[next++]);
+      ++i;
+    } else {
+      out += (*pattern)[i];
+    }
+  }
+  return Vals{std::move(out)};
+}
+
+Result<Vals> EnumValue(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto* value = arguments[0].As<EnumVal>();
+  if (value == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "asks for the value of something that is no enum");
+  return Vals{evaluator.Import(*value->constant->value, "")};
+}
+Result<Vals> EnumName(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto* value = arguments[0].As<EnumVal>();
+  if (value == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "asks for the name of something that is no enum");
+  return Vals{value->constant->member};
+}
+
+Result<Vals> PythonFunction(Evaluator& evaluator, const Node& node, std::span<const Val>) {
+  const std::string* name = NameOf(node);
+  return evaluator.sink().Error(DiagnosticKind::kUnsupportedOperator,
+                                fmt::format("the Python function '{}' has no translation", name ? *name : "?"));
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"aten::Bool", &Truth},
+    {"aten::Float", &Convert<double>},
+    {"aten::Int", &Convert<int64_t>},
+    {"aten::__is__", &Is},
+    {"aten::__isnot__", &IsNot},
+    {"aten::__not__", &Not},
+    {"aten::_unwrap_optional", &Unwrap},
+    {"aten::eq", &Compare<true>},
+    {"aten::format", &Format},
+    {"aten::ne", &Compare<false>},
+    {"aten::str", &Text},
+    {"aten::warn", &Ignore},
+    {"cuda::set_stream", &Ignore},
+    {"prim::CreateObject", &CreateObject},
+    {"prim::EnumName", &EnumName},
+    {"prim::EnumValue", &EnumValue},
+    {"prim::GetAttr", &GetAttr},
+    {"prim::Print", &Ignore},
+    {"prim::PythonOp", &PythonFunction},
+    {"prim::RaiseException", &Raise},
+    {"prim::SetAttr", &SetAttr},
+    {"prim::Uninitialized", &Unassigned},
+    {"prim::hasattr", &HasAttr},
+    {"prim::isinstance", &IsInstanceOf},
+    {"prim::unchecked_cast", &First},
+    {"prim::unchecked_unwrap_optional", &Unwrap},
+    {"prim::grad", &None},
+    {"prim::is_cuda", &False},
+    {"prim::is_mkldnn", &False},
+    {"prim::is_mps", &False},
+    {"prim::is_nested", &False},
+    {"prim::is_quantized", &False},
+    {"prim::is_sparse", &False},
+    {"prim::is_sparse_csr", &False},
+    {"prim::requires_grad", &False},
+    {"aten::is_scripting", &False},
+};
+
+}  // namespace
+
+std::span<const BuiltinRow> ValueBuiltins() { return kRows; }
+
+}  // namespace flambeau::script

@@ -1,0 +1,75 @@
+// Which functions of Python and TorchScript are evaluated here: one table.
+#include <algorithm>
+#include <unordered_map>
+
+#include "script/builtins.h"
+
+namespace flambeau::script {
+namespace {
+
+struct NumberRow {
+  std::string_view kind, op;
+};
+// The rest of what TorchScript does with Python's numbers.
+constexpr NumberRow kNumberRows[] = {
+    {"aten::Float", "torch::sym_float"},
+    {"aten::FloatImplicit", "torch::sym_float"},
+    {"aten::Int", "torch::sym_int"},
+    {"aten::IntImplicit", "torch::sym_int"},
+    {"aten::ScalarImplicit", "_operator::pos"},
+    {"aten::__and__", "_operator::and_"},
+    {"aten::__lshift__", "_operator::lshift"},
+    {"aten::__not__", "_operator::not_"},
+    {"aten::__or__", "_operator::or_"},
+    {"aten::__rshift__", "_operator::rshift"},
+    {"aten::__xor__", "_operator::xor"},
+    {"aten::abs", "_operator::abs"},
+    {"aten::add", "_operator::add"},
+    {"aten::ceil", "math::ceil"},
+    {"aten::div", "_operator::truediv"},
+    {"aten::eq", "_operator::eq"},
+    {"aten::exp", "math::exp"},
+    {"aten::floor", "math::floor"},
+    {"aten::floordiv", "_operator::floordiv"},
+    {"aten::ge", "_operator::ge"},
+    {"aten::gt", "_operator::gt"},
+    {"aten::le", "_operator::le"},
+    {"aten::log", "math::log"},
+    {"aten::lt", "_operator::lt"},
+    {"aten::mul", "_operator::mul"},
+    {"aten::ne", "_operator::ne"},
+    {"aten::neg", "_operator::neg"},
+    {"aten::pow", "_operator::pow"},
+    {"aten::remainder", "_operator::mod"},
+    {"aten::round", "builtins::round"},
+    {"aten::sqrt", "math::sqrt"},
+    {"aten::sub", "_operator::sub"},
+    {"prim::abs", "_operator::abs"},
+    {"prim::max", "torch::sym_max"},
+    {"prim::min", "torch::sym_min"},
+};
+
+}  // namespace
+
+std::string_view NumberOperator(std::string_view kind) {
+  static const auto* rows = [] {
+    auto* map = new std::unordered_map<std::string_view, std::string_view>;
+    for (const NumberRow& row : kNumberRows) map->emplace(row.kind, row.op);
+    return map;
+  }();
+  const auto found = rows->find(kind);
+  return found == rows->end() ? std::string_view() : found->second;
+}
+
+Builtin FindBuiltin(std::string_view kind) {
+  static const auto* rows = [] {
+    auto* map = new std::unordered_map<std::string_view, Builtin>;
+    for (const auto table : {ValueBuiltins(), ContainerBuiltins(), TensorBuiltins()})
+      for (const BuiltinRow& row : table) map->emplace(row.kind, row.function);
+    return map;
+  }();
+  const auto found = rows->find(kind);
+  return found == rows->end() ? nullptr : found->second;
+}
+
+}  // namespace flambeau::script

@@ -1,0 +1,455 @@
+#include "script/emitter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "aten/canonical.h"
+#include "aten/strides.h"
+#include "lower/registry.h"
+
+namespace flambeau::script {
+
+using aten::BaseType;
+using aten::Schema;
+
+Emitter::Emitter(Program::Impl& program, Heap& heap, Sink& sink)
+    : program_(program),
+      graph_(program.graph),
+      heap_(heap),
+      sink_(sink),
+      scratch_(program.context.get()),
+      functionalizer_(graph_, sink, Functionalizer::BodyInputs::kWritable),
+      inference_(graph_, &scratch_, &sink) {
+  open_.push_back({graph_.main(), {}});
+}
+
+// --- inputs and weights ------------------------------------------------------------
+
+ValueId Emitter::AddInput(InputKind kind, std::string_view name, Type type, std::string_view target) {
+  if (type.is_tensor() && type.ranked && type.strides.empty()) type.strides = ContiguousStrides(type.sizes, context().exprs());
+  const ValueId value = graph_.AddInput(graph_.main(), context().Intern(std::move(type)), context().Intern(name));
+  program_.inputs.push_back({kind, value, context().Intern(name), context().Intern(target)});
+  inference_.Introduce(value);
+  return value;
+}
+
+ValueId Emitter::AddTensor(const TensorData& data, InputKind kind, std::string_view target, bool persistent) {
+  Type type = Type::OfTensor(data.dtype, {});
+  for (const int64_t size : data.sizes) type.sizes.push_back(context().exprs().Constant(size));
+  if (data.strides.empty()) {
+    type.strides = ContiguousStrides(type.sizes, context().exprs());
+  } else {
+    for (const int64_t stride : data.strides) type.strides.push_back(context().exprs().Constant(stride));
+  }
+  const ValueId value =
+      graph_.AddConstant(context().Add(data), context().Intern(std::move(type)), context().Intern(target));
+  program_.inputs.push_back({kind, value, context().Intern(target), context().Intern(target), persistent});
+  return value;
+}
+
+// --- calls -----------------------------------------------------------------------------
+
+namespace {
+
+// By their numbers in c10::Layout and c10::MemoryFormat.
+std::optional<Argument> EnumArgument(BaseType base, int64_t number) {
+  static constexpr std::string_view kLayouts[] = {"strided",    "sparse_coo", "sparse_csr", "mkldnn",
+                                                  "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"};
+  static constexpr std::string_view kFormats[] = {"contiguous_format", "preserve_format", "channels_last",
+                                                  "channels_last_3d"};
+  const auto at = static_cast<size_t>(number);
+  if (base == BaseType::kLayout && at < std::size(kLayouts)) return Argument(LayoutArgument{kLayouts[at]});
+  if (base == BaseType::kMemoryFormat && at < std::size(kFormats)) return Argument(MemoryFormatArgument{kFormats[at]});
+  if (base == BaseType::kLayout || base == BaseType::kMemoryFormat) return std::nullopt;
+  return Argument(number);
+}
+
+}  // namespace
+
+Result<Argument> Emitter::ArgumentOf(const Val& value, const aten::SchemaType& type, std::string_view name) {
+  auto handle = [&](ValueId id) {
+    handles_.push_back(id);
+    return Argument(ValueHandle{static_cast<uint32_t>(handles_.size() - 1)});
+  };
+  auto elements = [&](const Vals& list) -> Result<Argument> {
+    Argument::List arguments;
+    aten::SchemaType element = type;
+    element.list = false;
+    for (const Val& each : list) {
+      FLAMBEAU_TRY(Argument argument, ArgumentOf(each, element, name));
+      arguments.push_back(std::move(argument));
+    }
+    return Argument(std::move(arguments));
+  };
+  if (value.Is<Nothing>()) return Argument();
+  if (const auto* b = value.As<bool>()) return Argument(*b);
+  if (const auto* i = value.As<int64_t>()) {
+    if (auto argument = EnumArgument(type.base, *i)) return *std::move(argument);
+  }
+  if (const auto* d = value.As<double>()) return Argument(*d);
+  if (const auto* c = value.As<std::complex<double>>()) return Argument(*c);
+  if (const auto* s = value.As<std::string>()) return Argument(std::string_view(*s));
+  if (const auto* device = value.As<DeviceVal>()) return Argument(DeviceArgument{device->text});
+  if (const auto* tensor = value.As<TensorVal>()) return handle(tensor->id);
+  if (const auto* number = value.As<NumberVal>()) return handle(number->id);
+  if (const auto* tuple = value.As<TupleVal>()) return elements(*tuple->elements);
+  if (const auto* list = value.As<ListVal>()) {
+    const Cell& cell = heap_[list->cell];
+    if (cell.sequence) return handle(*cell.sequence);
+    return elements(cell.elements);
+  }
+  return sink_.Error(DiagnosticKind::kUnsupportedForm,
+                     fmt::format("argument '{}' is a value that no operator can take", name));
+}
+
+Status Emitter::Settle(NodeId except) {
+  Open& open = open_.back();
+  NodeId node = open.settled ? graph_[open.settled].next : graph_[open.block].first;
+  for (; node; node = graph_[node].next) {
+    if (node == except) continue;
+    if (!inference_.Infer(node)) return kFailure;
+    inference_.Accept(node);
+  }
+  open.settled = graph_[open.block].last;
+  return {};
+}
+
+// The types of the results of a node that writes.
+Result<std::vector<Type>> Emitter::PureTypes(NodeId node, const Schema& schema, std::span<const ValueId> captured,
+                                             flambeau::Call call) {
+  const NodeId probe = InsertCall(graph_, node, std::move(call), std::span<const TypeId>(), origin_);
+  auto inferred = inference_.Infer(probe);
+  graph_.Erase(probe);
+  if (!inferred) return kFailure;
+  size_t fresh = 0, written = 0, writes = 0;
+  for (const aten::SchemaArgument& argument : schema.arguments) writes += argument.writes;
+  const size_t first_written = inferred->size() >= writes ? inferred->size() - writes : 0;
+  std::vector<Type> types;
+  auto take = [&](size_t i) {
+    const Type* type = i < inferred->size() ? std::get_if<Type>(&(*inferred)[i]) : nullptr;
+    types.push_back(type != nullptr ? *type : Type::OfNone());
+  };
+  for (const aten::SchemaArgument& returned : schema.returns) {
+    const auto target = std::ranges::find_if(schema.arguments, [&](const aten::SchemaArgument& argument) {
+      return argument.writes && !returned.alias.empty() && argument.alias == returned.alias;
+    });
+    if (target == schema.arguments.end()) {
+      take(fresh++);
+      continue;
+    }
+    const auto index = static_cast<uint32_t>(target - schema.arguments.begin());
+    const auto operand = aten::TensorOperand(graph_, node, index);
+    const ValueId tensor = operand ? captured[*operand] : ValueId{};
+    if (!tensor || ChangesMetadata(schema.base)) {
+      take(first_written + written);
+    } else {
+      const Type& before = context()[functionalizer_.storages().type(functionalizer_.storages().ViewOf(tensor))];
+      take(first_written + written);
+      // An out= argument is made to fit; what is written in place keeps its sizes.
+      if (!target->keyword_only) types.back() = before;
+      types.back().dtype = before.dtype;
+    }
+    ++written;
+  }
+  return types;
+}
+
+void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
+  if (!type.is_tensor() || !type.ranked || !type.strides.empty()) return;
+  ExprPool& exprs = graph_.context().exprs();
+  const bool view = schema != nullptr && !schema->returns.empty() && !schema->returns[0].alias.empty();
+  static constexpr std::string_view kDense[] = {"aten::view", "aten::reshape", "aten::flatten", "aten::unsqueeze",
+                                                "aten::squeeze", "aten::detach", "aten::alias", "aten::contiguous",
+                                                "aten::view_as", "aten::reshape_as", "aten::unflatten", "aten::to"};
+  if (view && std::ranges::find(kDense, schema->base) == std::end(kDense)) return;
+  for (const ValueId operand : graph_.operands(node)) {
+    if (!operand || !graph_.type(operand).is_tensor()) continue;
+    if (aten::IsContiguous(graph_.type(operand), MemoryFormat::kContiguous, exprs) != aten::Decision::kYes) return;
+  }
+  type.strides = ContiguousStrides(type.sizes, exprs);
+}
+
+Val Emitter::ResultOf(ValueId value) {
+  const Type& type = graph_.type(value);
+  switch (type.kind) {
+    case TypeKind::kTensor: return TensorVal{value};
+    case TypeKind::kInt:
+    case TypeKind::kBool:
+      if (type.contents)
+        if (const auto constant = context().exprs().AsConstant(type.contents->front()))
+          return type.kind == TypeKind::kBool ? Val(*constant != 0) : Val(*constant);
+      return NumberVal{value};
+    case TypeKind::kFloat: return NumberVal{value};
+    case TypeKind::kSequence: return ListVal{heap_.Add({.sequence = value})};
+    case TypeKind::kNone: return Nothing{};
+    default: return Undefined{};
+  }
+}
+
+Vals Emitter::Group(const Schema& schema, Vals flat) {
+  if (schema.returns.size() == 1 && schema.returns[0].type.list) {
+    if (flat.size() == 1 && flat[0].Is<ListVal>()) return flat;
+    return {ListVal{heap_.Add({.elements = std::move(flat)})}};
+  }
+  // torch's two operators with a list among several results don't occur.
+  return flat;
+}
+
+namespace {
+
+Val ConstantOf(const onnx::Scalar& scalar) {
+  switch (scalar.kind()) {
+    case onnx::Scalar::Kind::kBool: return scalar.AsInt() != 0;
+    case onnx::Scalar::Kind::kInt: return scalar.AsInt();
+    case onnx::Scalar::Kind::kComplex: return scalar.AsComplex();
+    default: return scalar.AsDouble();
+  }
+}
+
+}  // namespace
+
+Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values) {
+  const Schema* schema = aten::FindSchema(op);
+  if (schema == nullptr)
+    return sink_.Error(DiagnosticKind::kUnsupportedOperator, fmt::format("{} has no translation", op),
+                       {.operation = std::string(op)});
+  if (values.size() > schema->arguments.size())
+    return sink_.Error(DiagnosticKind::kBadProgram, fmt::format("{} takes {} arguments, {} are given", op,
+                       schema->arguments.size(), values.size()));
+  handles_.clear();
+  std::vector<Argument> arguments;
+  for (size_t i = 0; i < values.size(); ++i) {
+    FLAMBEAU_TRY(Argument argument, ArgumentOf(values[i], schema->arguments[i].type, schema->arguments[i].name));
+    arguments.push_back(std::move(argument));
+  }
+  FLAMBEAU_TRY(aten::CanonicalCall call,
+               aten::Canonicalize(schema, op, arguments, {}, handles_, {}, context(), sink_));
+  FLAMBEAU_CHECK_OK(Settle());
+  NodeId node = graph_.Append(block(), context().Intern(op), call.operands, call.attributes, {}, origin_);
+  const std::vector<ValueId> captured = functionalizer_.Resolve(node);
+  FLAMBEAU_CHECK_OK(Settle(node));
+
+  std::vector<Type> types;
+  Vals constants;
+  const auto pure = functionalizer_.PureCallOf(node, captured);
+  if (pure) {
+    if (!*pure)
+      return sink_.Error(DiagnosticKind::kUnsupportedForm, fmt::format("{} writes to its argument, and has no pure counterpart", op));
+    FLAMBEAU_TRY(std::vector<Type> found, PureTypes(node, *schema, captured, **pure));
+    types = std::move(found);
+  } else {
+    auto inferred = inference_.Infer(node);
+    if (!inferred) return kFailure;
+    for (auto& each : *inferred) {
+      if (const auto* scalar = std::get_if<onnx::Scalar>(&each)) {
+        constants.push_back(ConstantOf(*scalar));
+        types.push_back(Type::OfNone());
+      } else {
+        types.push_back(std::move(std::get<Type>(each)));
+      }
+    }
+    if (!types.empty() && constants.size() == types.size()) {
+      graph_.Erase(node);
+      return Group(*schema, std::move(constants));
+    }
+  }
+  std::vector<TypeId> ids;
+  for (Type& type : types) {
+    SetStrides(node, schema, type);
+    ids.push_back(context().Intern(std::move(type)));
+  }
+  // Now that the number of results is known.
+  const NodeId probe = node;
+  node = graph_.InsertBefore(probe, context().Intern(op), graph_.operands(probe),
+                             graph_[probe].attributes, ids, origin_);
+  graph_.Erase(probe);
+  if (origin_) context()[origin_].node = node;
+  if (!pure) {
+    inference_.Accept(node);
+    open_.back().settled = node;
+  }
+  FLAMBEAU_CHECK_OK(functionalizer_.Apply(node, captured));
+  FLAMBEAU_CHECK_OK(Settle(pure ? node : NodeId{}));
+  Vals results;
+  for (uint32_t i = 0; i < graph_[node].result_count; ++i) results.push_back(ResultOf(graph_.result(node, i)));
+  return Group(*schema, std::move(results));
+}
+
+Result<Val> Emitter::Call1(std::string_view op, std::span<const Val> arguments) {
+  FLAMBEAU_TRY(Vals results, Call(op, arguments));
+  if (results.empty()) return sink_.Error(DiagnosticKind::kInternalError, fmt::format("{} has no result", op));
+  return std::move(results.front());
+}
+
+// --- tensors of numbers ------------------------------------------------------------------
+
+namespace {
+
+// bool < int < float, as c10::ScalarType numbers.
+int64_t DtypeOf(const Val& number, const Graph& graph) {
+  const auto* value = number.As<NumberVal>();
+  const TypeKind kind = value != nullptr ? graph.type(value->id).kind : TypeKind::kNone;
+  if (const auto* tensor = number.As<TensorVal>()) return Info(graph.type(tensor->id).dtype).torch_code;
+  if (number.Is<bool>() || kind == TypeKind::kBool) return Info(DType::kBool).torch_code;
+  if (number.Is<int64_t>() || kind == TypeKind::kInt) return Info(DType::kInt64).torch_code;
+  if (number.Is<std::complex<double>>()) return Info(DType::kComplex64).torch_code;
+  return Info(DType::kFloat32).torch_code;
+}
+
+int Order(int64_t code) { return code == Info(DType::kBool).torch_code ? 0 : code == Info(DType::kInt64).torch_code ? 1 : 2; }
+
+}  // namespace
+
+Result<Val> Emitter::NumberTensor(const Val& number) {
+  if (number.Is<TensorVal>()) return number;
+  return Call1("aten::scalar_tensor", {number, DtypeOf(number, graph_)});
+}
+
+Result<Val> Emitter::NumbersTensor(const Vals& numbers) {
+  int64_t dtype = numbers.empty() ? Info(DType::kFloat32).torch_code : Info(DType::kBool).torch_code;
+  for (const Val& number : numbers)
+    if (const int64_t other = DtypeOf(number, graph_); Order(other) > Order(dtype)) dtype = other;
+  if (numbers.empty()) return Call1("aten::zeros", {ListVal{heap_.Add({.elements = {int64_t{0}}})}, dtype});
+  if (std::ranges::all_of(numbers, &Val::IsConstantNumber)) return ConstantTensor(numbers, dtype);
+  Vals tensors;
+  for (const Val& number : numbers) {
+    if (number.Is<TensorVal>()) {
+      FLAMBEAU_TRY(Val flat, Call1("aten::reshape", {number, ListVal{heap_.Add({})}}));
+      FLAMBEAU_TRY(Val cast, Call1("aten::to.dtype", {flat, dtype}));
+      tensors.push_back(std::move(cast));
+      continue;
+    }
+    FLAMBEAU_TRY(Val tensor, Call1("aten::scalar_tensor", {number, dtype}));
+    tensors.push_back(std::move(tensor));
+  }
+  return Call1("aten::stack", {ListVal{heap_.Add({.elements = std::move(tensors)})}, int64_t{0}});
+}
+
+Val Emitter::ConstantTensor(const Vals& numbers, int64_t dtype) {
+  TensorData data;
+  data.dtype = *DTypeFromTorchCode(dtype);
+  data.sizes = {static_cast<int64_t>(numbers.size())};
+  std::vector<std::byte> bytes(data.byte_size());
+  const auto width = static_cast<size_t>(ByteSize(data.dtype));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    std::byte* to = bytes.data() + i * width;
+    const auto integer = numbers[i].AsInt();
+    const double number = integer ? static_cast<double>(*integer) : numbers[i].Is<double>() ? *numbers[i].As<double>() : 0;
+    const auto single = static_cast<float>(number);
+    const auto flag = static_cast<uint8_t>(integer.value_or(0) != 0);
+    if (data.dtype == DType::kInt64) std::memcpy(to, &*integer, sizeof(int64_t));
+    else if (data.dtype == DType::kBool) std::memcpy(to, &flag, 1);
+    else std::memcpy(to, &single, sizeof single);
+  }
+  data.source = MakeBufferSource(std::move(bytes));
+  return TensorVal{AddTensor(data, InputKind::kConstantTensor, fmt::format("constant_{}", constants_++), false)};
+}
+
+// --- values of now ------------------------------------------------------------------------
+
+ValueId Emitter::Read(ValueId tensor) {
+  const ValueId value = functionalizer_.storages().Read(tensor, graph_[block()].terminator);
+  (void)Settle();
+  return value;
+}
+
+ValueId Emitter::Read(ViewId view) {
+  const ValueId value = functionalizer_.storages().Read(view, graph_[block()].terminator);
+  (void)Settle();
+  return value;
+}
+
+void Emitter::Write(StorageId storage, ValueId value) {
+  functionalizer_.storages().Write(functionalizer_.storages().Root(storage), value, graph_[block()].terminator);
+}
+
+ValueId Emitter::Materialise(const Val& number) {
+  Type type;
+  Attribute constant;
+  if (const auto* b = number.As<bool>()) {
+    type = Type::OfBool();
+    type.contents = {context().exprs().Constant(*b)};
+    constant = *b;
+  } else if (const auto* i = number.As<int64_t>()) {
+    type = Type::OfInt(context().exprs().Constant(*i));
+    constant = *i;
+  } else if (const auto* d = number.As<double>()) {
+    type = Type::OfFloat();
+    constant = *d;
+  } else {
+    return {};
+  }
+  (void)Settle();
+  const TypeId id = context().Intern(std::move(type));
+  const NodeId node = graph_.Append(block(), context().Intern("prim::Constant"), {},
+                                    {{context().Intern("value"), std::move(constant)}}, {&id, 1}, origin_);
+  (void)Settle();
+  return graph_.result(node);
+}
+
+Result<ValueId> Emitter::Sequence(const Cell& list, const Type& type) {
+  if (list.sequence) return *list.sequence;
+  (void)Settle();
+  std::vector<ValueId> operands;
+  OperandList elements;
+  for (const Val& element : list.elements) {
+    const auto* tensor = element.As<TensorVal>();
+    if (tensor == nullptr) return sink_.Error(DiagnosticKind::kUnsupportedForm, "a list of run-time length must hold tensors");
+    elements.push_back(Operand{static_cast<uint32_t>(operands.size())});
+    operands.push_back(Read(tensor->id));
+  }
+  Type sequence = type;
+  sequence.strides.clear();
+  const TypeId id = context().Intern(std::move(sequence));
+  std::vector<NamedAttribute> attributes = {{context().Intern("elements"), std::move(elements)},
+                                            {context().Intern("dtype"), type.dtype}};
+  const NodeId node = graph_.Append(block(), context().Intern("prim::ListConstruct"), operands, std::move(attributes),
+                                    {&id, 1}, origin_);
+  inference_.Introduce(graph_.result(node));
+  open_.back().settled = node;
+  return graph_.result(node);
+}
+
+// --- nested graphs ----------------------------------------------------------------------------
+
+BlockId Emitter::BeginBlock() {
+  open_.push_back({graph_.AddBlock(), {}});
+  return block();
+}
+
+void Emitter::EndBlock(std::span<const ValueId> outputs) {
+  graph_.SetOutputs(block(), outputs);
+  open_.pop_back();
+}
+
+ValueId Emitter::AddBlockInput(Type type) {
+  if (type.is_tensor()) type.strides = type.ranked ? ContiguousStrides(type.sizes, context().exprs()) : type.strides;
+  const ValueId value = graph_.AddInput(block(), context().Intern(std::move(type)));
+  inference_.Introduce(value);
+  return value;
+}
+
+std::vector<ValueId> Emitter::CallWithBlocks(std::string_view op, std::vector<ValueId> operands,
+                                             std::vector<NamedAttribute> attributes, std::span<const Type> results) {
+  (void)Settle();
+  std::vector<TypeId> types;
+  for (Type type : results) {
+    if (type.is_tensor() && type.ranked) type.strides = ContiguousStrides(type.sizes, context().exprs());
+    types.push_back(context().Intern(std::move(type)));
+  }
+  const NodeId node = graph_.Append(block(), context().Intern(op), operands, std::move(attributes), types, origin_);
+  if (origin_) context()[origin_].node = node;
+  std::vector<ValueId> values;
+  for (uint32_t i = 0; i < types.size(); ++i) {
+    values.push_back(graph_.result(node, i));
+    inference_.Introduce(values.back());
+  }
+  open_.back().settled = node;
+  return values;
+}
+
+void Emitter::Finish() { functionalizer_.EraseReplaced(); }
+
+}  // namespace flambeau::script

@@ -1,0 +1,108 @@
+// Appends calls to the ATen program that a TorchScript program becomes: pure,
+// canonical, and with the types of all results.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aten/program.h"
+#include "diag/sink.h"
+#include "lower/inference.h"
+#include "pass/aten/functionalizer.h"
+#include "script/value.h"
+
+namespace flambeau::script {
+
+class Emitter {
+ public:
+  Emitter(Program::Impl& program, Heap& heap, Sink& sink);
+
+  // Calls an operator by its full name, with all arguments of its schema, or the
+  // first ones where the others have defaults. Lists among the results become
+  // cells of the heap. A call of known numbers leaves no node.
+  Result<Vals> Call(std::string_view op, std::span<const Val> arguments);
+  Result<Vals> Call(std::string_view op, std::initializer_list<Val> arguments) {
+    return Call(op, std::span(arguments.begin(), arguments.size()));
+  }
+  Result<Val> Call1(std::string_view op, std::span<const Val> arguments);
+  Result<Val> Call1(std::string_view op, std::initializer_list<Val> arguments) {
+    return Call1(op, std::span(arguments.begin(), arguments.size()));
+  }
+  // A number as a 0-d tensor, numbers as a 1-d one: of the dtype that
+  // torch.tensor gives them.
+  Result<Val> NumberTensor(const Val& number);
+  Result<Val> NumbersTensor(const Vals& numbers);
+
+  // The value of now, at the end of the current block.
+  ValueId Read(ValueId tensor);
+  ValueId Read(ViewId view);
+  // The storage gets a new value, as a whole.
+  void Write(StorageId storage, ValueId value);
+  // A value of the program for a constant number.
+  ValueId Materialise(const Val& number);
+  // A list of tensors as a value of that type, kSequence.
+  Result<ValueId> Sequence(const Cell& list, const Type& type);
+  // The value of an element that is known to be a tensor or a number.
+  const Type& TypeOf(ValueId value) const { return graph_.type(value); }
+
+  // A nested graph: what is emitted between the two belongs to it.
+  BlockId BeginBlock();
+  void EndBlock(std::span<const ValueId> outputs);
+  // Leaves the block, to come back to it later.
+  void LeaveBlock() { open_.pop_back(); }
+  void ReopenBlock(BlockId block) { open_.push_back({block, graph_[block].last}); }
+  ValueId AddBlockInput(Type type);
+  // prim::If and prim::Loop. The results have been introduced.
+  std::vector<ValueId> CallWithBlocks(std::string_view op, std::vector<ValueId> operands,
+                                      std::vector<NamedAttribute> attributes, std::span<const Type> results);
+
+  // An input of the program.
+  ValueId AddInput(InputKind kind, std::string_view name, Type type, std::string_view target = {});
+  // A weight.
+  ValueId AddTensor(const TensorData& data, InputKind kind, std::string_view target, bool persistent);
+
+  Expr FreshSize() { return inference_.FreshSymbol({0, INT64_MAX}); }
+  Expr FreshInteger() { return inference_.FreshSymbol({INT64_MIN, INT64_MAX}); }
+  Storages& storages() { return functionalizer_.storages(); }
+  Graph& graph() { return graph_; }
+  Context& context() { return graph_.context(); }
+  Heap& heap() { return heap_; }
+  Sink& sink() { return sink_; }
+  BlockId block() const { return open_.back().block; }
+  void SetOrigin(OriginId origin) { origin_ = origin; }
+  // Nodes emitted so far, dead ones too.
+  uint32_t node_count() const { return graph_.node_capacity(); }
+  void Finish();
+
+ private:
+  struct Open {
+    BlockId block;
+    NodeId settled;  // up to here the nodes have types
+  };
+
+  Result<Argument> ArgumentOf(const Val& value, const aten::SchemaType& type, std::string_view name);
+  Status Settle(NodeId except = {});
+  Result<std::vector<Type>> PureTypes(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured,
+                                      flambeau::Call call);
+  void SetStrides(NodeId node, const aten::Schema* schema, Type& type) const;
+  Vals Group(const aten::Schema& schema, Vals flat);
+  Val ResultOf(ValueId value);
+  Val ConstantTensor(const Vals& numbers, int64_t dtype);
+
+  Program::Impl& program_;
+  Graph& graph_;
+  Heap& heap_;
+  Sink& sink_;
+  Graph scratch_;
+  Functionalizer functionalizer_;
+  lower::Inference inference_;
+  std::vector<Open> open_;
+  std::vector<ValueId> handles_;  // of the call at hand
+  OriginId origin_;
+  size_t constants_ = 0;  // made here
+};
+
+}  // namespace flambeau::script

@@ -1,0 +1,231 @@
+#include "script/evaluator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace flambeau::script {
+
+using torchscript::Block;
+using torchscript::Constant;
+using torchscript::ObjectId;
+
+namespace {
+
+// Blocks nest as the program's own statements do.
+constexpr int kMaxDepth = 200;
+
+std::string OperatorName(const torchscript::Node& node) {
+  return node.overload.empty() ? node.kind : fmt::format("{}.{}", node.kind, node.overload);
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink)
+    : source_(source), program_(program), sink_(sink), emitter_(program, heap_, sink) {
+  ImportObjects();
+}
+
+Failure Evaluator::Unsupported(std::string message, std::string hint) {
+  return sink_.Error(DiagnosticKind::kUnsupportedForm, std::move(message), {}, std::move(hint));
+}
+
+const Type& Evaluator::TypeOf(TensorVal tensor) {
+  Storages& storages = emitter_.storages();
+  return storages.Knows(tensor.id) ? context()[storages.type(storages.ViewOf(tensor.id))] : emitter_.TypeOf(tensor.id);
+}
+
+std::optional<bool> Evaluator::KnownBool(const Val& value) const {
+  if (const auto* b = value.As<bool>()) return *b;
+  if (const auto* i = value.As<int64_t>()) return *i != 0;
+  if (const auto* d = value.As<double>()) return *d != 0;
+  return std::nullopt;
+}
+
+// --- the module's state --------------------------------------------------------------
+
+// Objects get their cells at the start: their numbers and lists are then there
+// before any snapshot. Tensors become weights where they are first read.
+void Evaluator::ImportObjects() {
+  for (uint32_t i = 0; i < source_.objects.size(); ++i) heap_.Add({.object = ObjectId{i}});
+  for (uint32_t i = 0; i < source_.objects.size(); ++i)
+    for (const torchscript::ObjectAttribute& attribute : source_.objects[i].attributes)
+      if (!std::holds_alternative<TensorData>(attribute.value.value)) {
+        Val value = Import(attribute.value, PathOf(ObjectId{i}, attribute.name));
+        heap_.Edit(i).attributes.emplace_back(attribute.name, std::move(value));
+      }
+}
+
+std::string Evaluator::PathOf(ObjectId object, std::string_view attribute) const {
+  const std::string& owner = source_[object].path;
+  return owner.empty() ? std::string(attribute) : fmt::format("{}.{}", owner, attribute);
+}
+
+Val Evaluator::ImportTensor(const TensorData& data, InputKind kind, std::string_view path, bool persistent) {
+  const auto [found, fresh] = tensors_.try_emplace(&data);
+  if (fresh) found->second = emitter_.AddTensor(data, kind, path, persistent);
+  return TensorVal{found->second};
+}
+
+// Constants nest no deeper than their readers let them.
+Val Evaluator::Import(const Constant& constant, std::string_view path) {
+  auto import_all = [&](const std::vector<Constant>& constants) {
+    Vals values;
+    for (size_t i = 0; i < constants.size(); ++i) values.push_back(Import(constants[i], fmt::format("{}.{}", path, i)));
+    return values;
+  };
+  return std::visit(
+      [&](const auto& value) -> Val {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return Nothing{};
+        } else if constexpr (std::is_same_v<T, TensorData>) {
+          return ImportTensor(value, InputKind::kConstantTensor, path, false);
+        } else if constexpr (std::is_same_v<T, torchscript::DeviceConstant>) {
+          return DeviceVal{value.text};
+        } else if constexpr (std::is_same_v<T, torchscript::ListConstant>) {
+          return List(import_all(value.elements));
+        } else if constexpr (std::is_same_v<T, torchscript::TupleConstant>) {
+          return Tuple(import_all(value.elements));
+        } else if constexpr (std::is_same_v<T, torchscript::DictConstant>) {
+          Cell cell;
+          for (const auto& [key, entry] : value.entries)
+            cell.entries.emplace_back(Import(key, path), Import(entry, path));
+          return DictVal{heap_.Add(std::move(cell))};
+        } else if constexpr (std::is_same_v<T, torchscript::EnumConstant>) {
+          return EnumVal{std::make_shared<const torchscript::EnumConstant>(value)};
+        } else if constexpr (std::is_same_v<T, ObjectId>) {
+          // The cells of objects are the first ones, in order.
+          return value.index < source_.objects.size() ? Val(ObjectVal{value.index}) : Val();
+        } else {
+          return value;
+        }
+      },
+      constant.value);
+}
+
+Result<Val> Evaluator::GetAttribute(uint32_t cell, std::string_view name) {
+  for (const auto& [known, value] : heap_[cell].attributes)
+    if (known == name) return value;
+  const ObjectId id = heap_[cell].object;
+  const torchscript::ObjectAttribute* attribute = id ? source_[id].Find(name) : nullptr;
+  const auto* data = attribute != nullptr ? std::get_if<TensorData>(&attribute->value.value) : nullptr;
+  if (data == nullptr)
+    return sink_.Error(DiagnosticKind::kBadProgram, fmt::format("reads the attribute '{}', which the object lacks", name));
+  const InputKind kind = attribute->role == torchscript::AttributeRole::kParameter ? InputKind::kParameter
+                         : attribute->role == torchscript::AttributeRole::kBuffer  ? InputKind::kBuffer
+                                                                                   : InputKind::kConstantTensor;
+  return ImportTensor(*data, kind, PathOf(id, name), attribute->persistent);
+}
+
+Status Evaluator::SetAttribute(uint32_t cell, std::string_view name, Val value) {
+  Cell& edited = heap_.Edit(cell);
+  for (auto& [known, old] : edited.attributes) {
+    if (known != name) continue;
+    old = std::move(value);
+    return {};
+  }
+  edited.attributes.emplace_back(name, std::move(value));
+  return {};
+}
+
+// --- the walk -----------------------------------------------------------------------------
+
+Result<Vals> Evaluator::Run(std::span<const Val> inputs) {
+  const Block& main = *source_.main;
+  if (inputs.size() != main.inputs.size())
+    return sink_.Error(DiagnosticKind::kBadProgram, fmt::format("the program has {} inputs, {} are given", main.inputs.size(), inputs.size()));
+  for (size_t i = 0; i < inputs.size(); ++i) Bind(main.inputs[i], inputs[i]);
+  FLAMBEAU_CHECK_OK(EvaluateBlock(main));
+  if (sink_.HasErrors()) return kFailure;
+  return Outputs(main);
+}
+
+const Val& Evaluator::ValueOf(const torchscript::Value* value) {
+  return values_[value];
+}
+
+Vals Evaluator::Outputs(const Block& block) {
+  Vals outputs;
+  for (const torchscript::Value* output : block.outputs) outputs.push_back(ValueOf(output));
+  return outputs;
+}
+
+OriginId Evaluator::OriginOf(const Node& node) {
+  Origin origin;
+  if (node.scopes) {
+    auto& frames = frames_[node.scopes.get()];
+    if (frames.empty())
+      for (const torchscript::Scope& scope : *node.scopes)
+        frames.push_back({context().Intern(scope.path), context().Intern(scope.class_name)});
+    origin.modules = frames;
+  }
+  if (node.source) origin.stack_trace = context().Intern(*node.source);
+  if (!node.outputs.empty()) origin.node_name = context().Intern(node.outputs[0]->name);
+  origin.target = context().Intern(OperatorName(node));
+  return context().Add(std::move(origin));
+}
+
+// A node that fails leaves its results undefined, so that one run reports all
+// of what is missing.
+Status Evaluator::EvaluateBlock(const Block& block) {
+  if (++depth_ > kMaxDepth) {
+    --depth_;
+    return sink_.Error(DiagnosticKind::kLimitExceeded, fmt::format("the program nests more than {} blocks", kMaxDepth));
+  }
+  for (const Node* node : block.nodes) {
+    if (node->kind == "prim::Constant") {
+      const Constant* constant = node->Find("value");
+      if (!node->outputs.empty())
+        Bind(node->outputs[0], constant != nullptr ? Import(*constant, node->outputs[0]->name) : Val(Nothing{}));
+      continue;
+    }
+    auto results = Evaluate(*node);
+    for (size_t i = 0; i < node->outputs.size(); ++i)
+      Bind(node->outputs[i], results && i < results->size() ? std::move((*results)[i]) : Val());
+  }
+  --depth_;
+  return {};
+}
+
+Result<Vals> Evaluator::Evaluate(const Node& node) {
+  ContextScope scope(sink_, [&](Diagnostic& diagnostic) {
+    Location& at = diagnostic.location;
+    if (at.operation.empty()) at.operation = OperatorName(node);
+    if (at.module.empty() && node.scopes && !node.scopes->empty()) at.module = node.scopes->back().path;
+    if (at.source.empty() && node.source) at.source = SourceLine(*node.source);
+  });
+  Vals arguments;
+  bool undefined = false;
+  for (const torchscript::Value* input : node.inputs) {
+    arguments.push_back(ValueOf(input));
+    undefined |= arguments.back().Is<Undefined>();
+  }
+  const bool region = node.kind == "prim::If" || node.kind == "prim::Loop";
+  if (undefined && !region && node.kind != "prim::TupleConstruct" && node.kind != "prim::unchecked_cast") {
+    if (!sink_.HasErrors())
+      return Unsupported("uses a value that only some paths through the program define, or that differs between them in kind");
+    return kFailure;
+  }
+  emitter_.SetOrigin(OriginOf(node));
+  if (node.kind == "prim::If") return If(node, arguments[0]);
+  if (node.kind == "prim::Loop") return Loop(node, arguments);
+  return Dispatch(node, arguments);
+}
+
+Result<Vals> Evaluator::Dispatch(const Node& node, std::span<const Val> arguments) {
+  if (const Builtin builtin = FindBuiltin(node.kind)) return builtin(*this, node, arguments);
+  return CallOperator(node, arguments);
+}
+
+Result<Vals> Evaluator::CallOperator(const Node& node, std::span<const Val> arguments) {
+  const bool numbers = !arguments.empty() && std::ranges::all_of(arguments, &Val::IsNumber);
+  if (numbers)
+    if (const std::string_view op = NumberOperator(node.kind); !op.empty()) {
+      const aten::Schema* schema = aten::FindSchema(op);
+      return emitter_.Call(op, arguments.first(std::min(arguments.size(), schema->arguments.size())));
+    }
+  return emitter_.Call(OperatorName(node), arguments);
+}
+
+}  // namespace flambeau::script

@@ -1,0 +1,91 @@
+// Walks a TorchScript program once and specialises it for its inputs: what is
+// known is computed on the spot, the rest becomes calls of the ATen program.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "script/emitter.h"
+#include "script/skeleton.h"
+#include "script/value.h"
+
+namespace flambeau::script {
+
+class Evaluator {
+ public:
+  Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink);
+
+  // `inputs`: one for each input of the main block, `self` too.
+  Result<Vals> Run(std::span<const Val> inputs);
+  // The module itself, as the first input.
+  Val Self() const { return ObjectVal{source_.self.index}; }
+
+  // --- for the functions of builtins.cpp and friends --------------------------
+  using Node = torchscript::Node;
+  Emitter& emit() { return emitter_; }
+  Heap& heap() { return heap_; }
+  Sink& sink() { return sink_; }
+  Context& context() { return emitter_.context(); }
+  // The operator of the node, in its canonical form.
+  Result<Vals> CallOperator(const Node& node, std::span<const Val> arguments);
+  Failure Unsupported(std::string message, std::string hint = {});
+  Val Import(const torchscript::Constant& constant, std::string_view path);
+  Result<Val> GetAttribute(uint32_t cell, std::string_view name);
+  Status SetAttribute(uint32_t cell, std::string_view name, Val value);
+
+  Val List(Vals elements) { return ListVal{heap_.Add({.elements = std::move(elements)})}; }
+  static Val Tuple(Vals elements) { return TupleVal{std::make_shared<const Vals>(std::move(elements))}; }
+  // A constant where the value is known: also of a tensor of one known element.
+  std::optional<bool> KnownBool(const Val& value) const;
+  // The type of a tensor as it is now.
+  const Type& TypeOf(TensorVal tensor);
+
+ private:
+  struct Snapshot {
+    Storages storages;
+    Heap heap;
+  };
+
+  void ImportObjects();
+  std::string PathOf(torchscript::ObjectId object, std::string_view attribute) const;
+  Val ImportTensor(const TensorData& data, InputKind kind, std::string_view path, bool persistent);
+  Status EvaluateBlock(const torchscript::Block& block);
+  Result<Vals> Evaluate(const Node& node);
+  Result<Vals> Dispatch(const Node& node, std::span<const Val> arguments);
+  OriginId OriginOf(const Node& node);
+  Vals Outputs(const torchscript::Block& block);
+  const Val& ValueOf(const torchscript::Value* value);
+  void Bind(const torchscript::Value* value, Val val) { values_[value] = std::move(val); }
+
+  // regions.cpp
+  Result<Vals> If(const Node& node, const Val& condition);
+  Result<Vals> Branch(const Node& node, const Val& condition);
+  Result<Vals> Loop(const Node& node, std::span<const Val> arguments);
+  Result<std::optional<Vals>> Unroll(const Node& node, std::span<const Val> arguments);
+  Result<Vals> EmitLoop(const Node& node, std::span<const Val> arguments);
+  Result<ValueId> Predicate(const Val& value);
+  Snapshot Save() { return {emitter_.storages(), heap_}; }
+  void Restore(const Snapshot& snapshot);
+
+  const torchscript::Graph& source_;
+  Program::Impl& program_;
+  Sink& sink_;
+  Heap heap_;
+  Emitter emitter_;
+  std::unordered_map<const torchscript::Value*, Val> values_;
+  std::unordered_map<const TensorData*, ValueId> tensors_;
+  std::unordered_map<const void*, std::vector<ModuleFrame>> frames_;
+  int depth_ = 0;
+};
+
+// A function of Python or TorchScript that no operator of the program is.
+using Builtin = Result<Vals> (*)(Evaluator& evaluator, const torchscript::Node& node, std::span<const Val> arguments);
+// nullptr if the kind ("aten::append", "prim::TupleUnpack") is none.
+Builtin FindBuiltin(std::string_view kind);
+// The operator on numbers that a kind is: "aten::add" -> "_operator::add"; empty if it is none.
+std::string_view NumberOperator(std::string_view kind);
+
+}  // namespace flambeau::script

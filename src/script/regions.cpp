@@ -1,0 +1,410 @@
+// Where paths of a program part and meet: prim::If and prim::Loop.
+//
+// What is decided now is evaluated in place; a loop of few known rounds is
+// unrolled. Else the bodies become nested graphs, which give out everything
+// that differs between the paths: results, tensors written in place, lists and
+// attributes of modules.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "script/evaluator.h"
+
+namespace flambeau::script {
+
+using torchscript::Block;
+using torchscript::Node;
+
+namespace {
+
+constexpr uint64_t kMaxUnrolledNodes = 20000;
+constexpr int kMaxRounds = 12;  // until the types of what a loop carries settle
+
+// A branch that ends in an exception is one that a model does not take.
+bool Raises(const Block& block) {
+  return std::ranges::any_of(block.nodes, [](const Node* node) { return node->kind == "prim::RaiseException"; });
+}
+
+// The parts of the program's state that a region changes, with what they
+// look like afterwards.
+struct Changes {
+  std::vector<std::pair<StorageId, Skeleton>> storages;
+  std::vector<std::pair<uint32_t, Skeleton>> cells;                              // lists and dicts
+  std::vector<std::tuple<uint32_t, std::string, Skeleton>> attributes;           // of objects
+
+  bool HasStorage(StorageId id) const {
+    return std::ranges::any_of(storages, [&](const auto& each) { return each.first == id; });
+  }
+};
+
+}  // namespace
+
+void Evaluator::Restore(const Snapshot& snapshot) {
+  emitter_.storages() = snapshot.storages;
+  heap_ = snapshot.heap;
+}
+
+Result<Vals> Evaluator::If(const Node& node, const Val& condition) {
+  if (node.blocks.size() != 2 || node.blocks[0]->outputs.size() != node.outputs.size() ||
+      node.blocks[1]->outputs.size() != node.outputs.size())
+    return sink_.Error(DiagnosticKind::kBadProgram, "has not two blocks that fit its outputs");
+  Val known = condition;
+  if (const auto* tensor = known.As<TensorVal>()) {
+    FLAMBEAU_TRY(known, emitter_.Call1("aten::Bool.Tensor", {*tensor}));
+  }
+  std::optional<bool> taken = KnownBool(known);
+  if (!taken && Raises(*node.blocks[0]) != Raises(*node.blocks[1])) taken = Raises(*node.blocks[1]);
+  if (!taken) return Branch(node, known);
+  const Block& block = *node.blocks[*taken ? 0 : 1];
+  FLAMBEAU_CHECK_OK(EvaluateBlock(block));
+  return Outputs(block);
+}
+
+namespace {
+
+// A list, dict or object of the state before, as it is on a path.
+Val Reference(const Heap& heap, uint32_t cell) {
+  const Cell& of = heap[cell];
+  if (!of.entries.empty()) return DictVal{cell};
+  return ListVal{cell};
+}
+
+}  // namespace
+
+// Both branches as nested graphs.
+Result<Vals> Evaluator::Branch(const Node& node, const Val& condition) {
+  const auto* predicate = condition.As<NumberVal>();
+  if (predicate == nullptr)
+    return sink_.Error(DiagnosticKind::kBadProgram, "has a condition that is no bool");
+  const OriginId origin = OriginOf(node);
+  const Snapshot before = Save();
+  struct Path {
+    BlockId block;
+    Snapshot after;
+    Vals outputs;
+  };
+  std::vector<Path> paths;
+  for (const Block* block : node.blocks) {
+    const BlockId id = emitter_.BeginBlock();
+    const Status status = EvaluateBlock(*block);
+    emitter_.LeaveBlock();
+    if (!status) return kFailure;
+    paths.push_back({id, Save(), Outputs(*block)});
+    Restore(before);
+  }
+  if (sink_.HasErrors()) return kFailure;
+
+  // What the two paths have in common, and what not. The heap that a skeleton
+  // looks into is that of the path.
+  std::vector<Skeleton> outputs;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    Restore(paths[0].after);
+    outputs.push_back(Skeleton::Of(paths[0].outputs[i], emitter_, paths[0].after.heap, true));
+    Restore(paths[1].after);
+    (void)outputs.back().Unify(paths[1].outputs[i], emitter_, paths[1].after.heap);
+  }
+  Changes changes;
+  for (const Path& path : paths) {
+    const Storages::Difference difference = path.after.storages.Since(before.storages);
+    if (difference.rebound) return Unsupported("changes the shape of a tensor in place, in a branch");
+    for (const StorageId id : difference.written)
+      if (!changes.HasStorage(id))
+        changes.storages.emplace_back(
+            id, Skeleton::OfTensor(context()[emitter_.storages().type(emitter_.storages().Root(id))]));
+  }
+  for (uint32_t cell = 0; cell < before.heap.size(); ++cell) {
+    const bool changed = std::ranges::any_of(paths, [&](const Path& path) { return !path.after.heap.Same(before.heap, cell); });
+    if (!changed) continue;
+    const Cell& old = before.heap[cell];
+    if (old.object || !paths[0].after.heap[cell].attributes.empty() || !paths[1].after.heap[cell].attributes.empty()) {
+      // What a path only read is what it was.
+      for (size_t p = 0; p < 2; ++p)
+        for (const auto& [name, value] : paths[p].after.heap[cell].attributes) {
+          if (std::ranges::any_of(changes.attributes, [&](const auto& a) { return std::get<0>(a) == cell && std::get<1>(a) == name; })) continue;
+          Restore(paths[p].after);
+          Skeleton skeleton = Skeleton::Of(value, emitter_, paths[p].after.heap, true);
+          Restore(paths[1 - p].after);
+          auto other = GetAttribute(cell, name);
+          if (!other) return kFailure;
+          (void)skeleton.Unify(*other, emitter_, paths[1 - p].after.heap);
+          changes.attributes.emplace_back(cell, name, std::move(skeleton));
+        }
+      continue;
+    }
+    const Val reference = Reference(paths[0].after.heap, cell);
+    Restore(paths[0].after);
+    Skeleton skeleton = Skeleton::Of(reference, emitter_, paths[0].after.heap, false);
+    Restore(paths[1].after);
+    (void)skeleton.Unify(Reference(paths[1].after.heap, cell), emitter_, paths[1].after.heap);
+    changes.cells.emplace_back(cell, std::move(skeleton));
+  }
+
+  for (size_t p = 0; p < 2; ++p) {
+    Path& path = paths[p];
+    Restore(path.after);
+    emitter_.SetOrigin(origin);
+    emitter_.ReopenBlock(path.block);
+    std::vector<ValueId> leaves;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      FLAMBEAU_CHECK_OK(outputs[i].AppendLeaves(path.outputs[i], emitter_, heap_, leaves));
+    for (auto& [id, skeleton] : changes.storages) leaves.push_back(emitter_.Read(emitter_.storages().Root(id)));
+    for (auto& [cell, skeleton] : changes.cells)
+      FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(Reference(heap_, cell), emitter_, heap_, leaves));
+    for (auto& [cell, name, skeleton] : changes.attributes) {
+      FLAMBEAU_TRY(const Val value, GetAttribute(cell, name));
+      FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(value, emitter_, heap_, leaves));
+    }
+    emitter_.EndBlock(leaves);
+  }
+  Restore(before);
+
+  std::vector<Type> types;
+  for (const Skeleton& skeleton : outputs) skeleton.AppendTypes(types);
+  for (const auto& [id, skeleton] : changes.storages) skeleton.AppendTypes(types);
+  for (const auto& [cell, skeleton] : changes.cells) skeleton.AppendTypes(types);
+  for (const auto& [cell, name, skeleton] : changes.attributes) skeleton.AppendTypes(types);
+  std::vector<ValueId> leaves;
+  if (!types.empty()) {
+    auto name = [&](std::string_view text) { return context().Intern(text); };
+    leaves = emitter_.CallWithBlocks("higher_order::cond", {predicate->id},
+                                     {{name("arg0"), Operand{0}},
+                                      {name("arg1"), paths[0].block},
+                                      {name("arg2"), paths[1].block},
+                                      {name("arg3"), OperandList{}}},
+                                     types);
+  }
+  size_t next = 0;
+  Vals results;
+  for (const Skeleton& skeleton : outputs) results.push_back(skeleton.Build(leaves, next, heap_));
+  for (const auto& [id, skeleton] : changes.storages) emitter_.Write(id, leaves[next++]);
+  for (const auto& [cell, skeleton] : changes.cells) {
+    const Val built = skeleton.Build(leaves, next, heap_);
+    const auto* list = built.As<ListVal>();
+    const auto* dict = built.As<DictVal>();
+    if (list == nullptr && dict == nullptr) return Unsupported("makes a list or dict of another kind in each branch");
+    heap_.Edit(cell) = Cell(heap_[list != nullptr ? list->cell : dict->cell]);
+  }
+  for (const auto& [cell, name, skeleton] : changes.attributes)
+    FLAMBEAU_CHECK_OK(SetAttribute(cell, name, skeleton.Build(leaves, next, heap_)));
+  return results;
+}
+
+// --- loops --------------------------------------------------------------------------------
+
+Result<Vals> Evaluator::Loop(const Node& node, std::span<const Val> arguments) {
+  if (node.blocks.size() != 1 || arguments.size() != node.outputs.size() + 2 ||
+      node.blocks[0]->inputs.size() != node.outputs.size() + 1 ||
+      node.blocks[0]->outputs.size() != node.outputs.size() + 1)
+    return sink_.Error(DiagnosticKind::kBadProgram, "has not one block that fits its inputs and outputs");
+  const std::optional<bool> first = KnownBool(arguments[1]);
+  const auto* trips = arguments[0].As<int64_t>();
+  if ((first && !*first) || (trips != nullptr && *trips <= 0)) return Vals(arguments.begin() + 2, arguments.end());
+  if (first && trips != nullptr) {
+    const bool counted = *trips < INT64_MAX;
+    const uint64_t size = node.blocks[0]->nodes.size() + 1;
+    if (!counted || static_cast<uint64_t>(*trips) <= kMaxUnrolledNodes / size) {
+      FLAMBEAU_TRY(auto unrolled, Unroll(node, arguments));
+      if (unrolled) return *std::move(unrolled);
+    }
+  }
+  return EmitLoop(node, arguments);
+}
+
+// The values after all rounds; nullopt where a condition is not known, or the
+// rounds are too many.
+Result<std::optional<Vals>> Evaluator::Unroll(const Node& node, std::span<const Val> arguments) {
+  const Block& block = *node.blocks[0];
+  const Snapshot before = Save();
+  const uint32_t nodes = emitter_.node_count();
+  const int64_t trips = *arguments[0].As<int64_t>();
+  Vals carried(arguments.begin() + 2, arguments.end());
+  uint64_t steps = 0;
+  for (int64_t i = 0; i < trips; ++i) {
+    Bind(block.inputs[0], i);
+    for (size_t k = 0; k < carried.size(); ++k) Bind(block.inputs[k + 1], carried[k]);
+    FLAMBEAU_CHECK_OK(EvaluateBlock(block));
+    if (sink_.HasErrors()) return kFailure;
+    Vals outputs = Outputs(block);
+    const std::optional<bool> again = KnownBool(outputs[0]);
+    carried.assign(outputs.begin() + 1, outputs.end());
+    if (again && !*again) break;
+    steps += block.nodes.size() + 1;
+    if (!again || steps > kMaxUnrolledNodes || emitter_.node_count() - nodes > 4 * kMaxUnrolledNodes) {
+      if (again && i + 1 == trips) break;
+      Restore(before);
+      return std::optional<Vals>();
+    }
+  }
+  return std::optional<Vals>(std::move(carried));
+}
+
+// The body as a nested graph. What it carries is found by walking it until
+// nothing new turns up.
+Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> arguments) {
+  const Block& block = *node.blocks[0];
+  const OriginId origin = OriginOf(node);
+  const Snapshot before = Save();
+  const std::span<const Val> initial = arguments.subspan(2);
+  std::vector<Skeleton> carried;
+  for (const Val& value : initial) carried.push_back(Skeleton::Of(value, emitter_, heap_, false));
+  Changes changes;
+  BlockId body;
+  for (int round = 0;; ++round) {
+    if (round == kMaxRounds)
+      return Unsupported("carries values whose types do not settle from one round of the loop to the next");
+    Restore(before);
+    emitter_.SetOrigin(origin);
+    body = emitter_.BeginBlock();
+    Type iteration = Type::OfInt(emitter_.FreshSize());
+    Bind(block.inputs[0], NumberVal{emitter_.AddBlockInput(std::move(iteration))});
+    std::vector<Type> types;
+    for (const Skeleton& skeleton : carried) skeleton.AppendTypes(types);
+    for (const auto& [id, skeleton] : changes.storages) skeleton.AppendTypes(types);
+    for (const auto& [cell, skeleton] : changes.cells) skeleton.AppendTypes(types);
+    for (const auto& [cell, name, skeleton] : changes.attributes) skeleton.AppendTypes(types);
+    std::vector<ValueId> inputs;
+    for (Type& type : types) inputs.push_back(emitter_.AddBlockInput(std::move(type)));
+    size_t next = 0;
+    for (size_t i = 0; i < carried.size(); ++i) Bind(block.inputs[i + 1], carried[i].Build(inputs, next, heap_));
+    for (const auto& [id, skeleton] : changes.storages) emitter_.Write(id, inputs[next++]);
+    for (const auto& [cell, skeleton] : changes.cells) {
+      const Val built = skeleton.Build(inputs, next, heap_);
+      const auto* list = built.As<ListVal>();
+      const auto* dict = built.As<DictVal>();
+      if (list == nullptr && dict == nullptr) return Unsupported("makes of a list or dict something else from round to round");
+      heap_.Edit(cell) = Cell(heap_[list != nullptr ? list->cell : dict->cell]);
+    }
+    for (const auto& [cell, name, skeleton] : changes.attributes)
+      FLAMBEAU_CHECK_OK(SetAttribute(cell, name, skeleton.Build(inputs, next, heap_)));
+    const Snapshot entered = Save();
+
+    if (!EvaluateBlock(block) || sink_.HasErrors()) {
+      emitter_.LeaveBlock();
+      return kFailure;
+    }
+    const Vals outputs = Outputs(block);
+    bool changed = false;
+    for (size_t i = 0; i < carried.size(); ++i) changed = carried[i].Unify(outputs[i + 1], emitter_, heap_) || changed;
+    const Storages::Difference difference = emitter_.storages().Since(entered.storages);
+    if (difference.rebound) return Unsupported("changes the shape of a tensor in place, in a loop");
+    for (const StorageId id : difference.written) {
+      if (id.index >= before.storages.count() || changes.HasStorage(id)) continue;
+      changes.storages.emplace_back(id, Skeleton::OfTensor(context()[emitter_.storages().type(emitter_.storages().Root(id))]));
+      changed = true;
+    }
+    for (uint32_t cell = 0; cell < before.heap.size(); ++cell) {
+      if (heap_.Same(entered.heap, cell)) continue;
+      if (heap_[cell].object || !heap_[cell].attributes.empty()) {
+        const std::vector<std::pair<std::string, Val>> attributes = heap_[cell].attributes;
+        for (const auto& [name, value] : attributes) {
+          const auto known = std::ranges::find_if(changes.attributes, [&](const auto& a) { return std::get<0>(a) == cell && std::get<1>(a) == name; });
+          if (known != changes.attributes.end()) {
+            changed = std::get<2>(*known).Unify(value, emitter_, heap_) || changed;
+            continue;
+          }
+          const Snapshot here = Save();
+          Restore(entered);
+          auto old = GetAttribute(cell, name);
+          Restore(here);
+          if (!old) return kFailure;
+          Skeleton same = Skeleton::Of(*old, emitter_, entered.heap, true);
+          if (!same.Unify(value, emitter_, heap_)) continue;
+          Skeleton skeleton = Skeleton::Of(*old, emitter_, entered.heap, false);
+          (void)skeleton.Unify(value, emitter_, heap_);
+          changes.attributes.emplace_back(cell, name, std::move(skeleton));
+          changed = true;
+        }
+        continue;
+      }
+      const auto known = std::ranges::find(changes.cells, cell, &std::pair<uint32_t, Skeleton>::first);
+      if (known != changes.cells.end()) {
+        changed = known->second.Unify(Reference(heap_, cell), emitter_, heap_) || changed;
+        continue;
+      }
+      Skeleton skeleton = Skeleton::Of(Reference(before.heap, cell), emitter_, before.heap, false);
+      (void)skeleton.Unify(Reference(heap_, cell), emitter_, heap_);
+      changes.cells.emplace_back(cell, std::move(skeleton));
+      changed = true;
+    }
+    if (changed) {
+      emitter_.LeaveBlock();
+      continue;
+    }
+    // Settled: this walk's body is the one.
+    emitter_.SetOrigin(origin);
+    std::vector<ValueId> leaves;
+    FLAMBEAU_TRY(const ValueId again, Predicate(outputs[0]));
+    leaves.push_back(again);
+    for (size_t i = 0; i < carried.size(); ++i)
+      FLAMBEAU_CHECK_OK(carried[i].AppendLeaves(outputs[i + 1], emitter_, heap_, leaves));
+    for (const auto& [id, skeleton] : changes.storages) leaves.push_back(emitter_.Read(emitter_.storages().Root(id)));
+    for (const auto& [cell, skeleton] : changes.cells)
+      FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(Reference(heap_, cell), emitter_, heap_, leaves));
+    for (const auto& [cell, name, skeleton] : changes.attributes) {
+      FLAMBEAU_TRY(const Val value, GetAttribute(cell, name));
+      FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(value, emitter_, heap_, leaves));
+    }
+    emitter_.EndBlock(leaves);
+    break;
+  }
+
+  Restore(before);
+  std::vector<ValueId> operands;
+  const auto* trips = arguments[0].As<NumberVal>();
+  operands.push_back(trips != nullptr ? trips->id : emitter_.Materialise(arguments[0]));
+  FLAMBEAU_TRY(const ValueId first, Predicate(arguments[1]));
+  operands.push_back(first);
+  std::vector<Type> types;
+  for (size_t i = 0; i < carried.size(); ++i) {
+    FLAMBEAU_CHECK_OK(carried[i].AppendLeaves(initial[i], emitter_, heap_, operands));
+    carried[i].AppendTypes(types);
+  }
+  for (const auto& [id, skeleton] : changes.storages) {
+    operands.push_back(emitter_.Read(emitter_.storages().Root(id)));
+    skeleton.AppendTypes(types);
+  }
+  for (const auto& [cell, skeleton] : changes.cells) {
+    FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(Reference(heap_, cell), emitter_, heap_, operands));
+    skeleton.AppendTypes(types);
+  }
+  for (const auto& [cell, name, skeleton] : changes.attributes) {
+    FLAMBEAU_TRY(const Val value, GetAttribute(cell, name));
+    FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(value, emitter_, heap_, operands));
+    skeleton.AppendTypes(types);
+  }
+  // Afterwards integers have values of their own.
+  for (Type& type : types)
+    if (type.kind == TypeKind::kInt) type.contents = std::vector<Expr>{emitter_.FreshInteger()};
+  OperandList list;
+  for (uint32_t i = 2; i < operands.size(); ++i) list.push_back(Operand{i});
+  auto name = [&](std::string_view text) { return context().Intern(text); };
+  const std::vector<ValueId> leaves = emitter_.CallWithBlocks(
+      "prim::Loop", std::move(operands),
+      {{name("max_trip_count"), Operand{0}}, {name("condition"), Operand{1}}, {name("carried"), std::move(list)}, {name("body"), body}},
+      types);
+  size_t next = 0;
+  Vals results;
+  for (const Skeleton& skeleton : carried) results.push_back(skeleton.Build(leaves, next, heap_));
+  for (const auto& [id, skeleton] : changes.storages) emitter_.Write(id, leaves[next++]);
+  for (const auto& [cell, skeleton] : changes.cells) {
+    const Val built = skeleton.Build(leaves, next, heap_);
+    const auto* built_list = built.As<ListVal>();
+    heap_.Edit(cell) = Cell(heap_[built_list != nullptr ? built_list->cell : built.As<DictVal>()->cell]);
+  }
+  for (const auto& [cell, attribute, skeleton] : changes.attributes)
+    FLAMBEAU_CHECK_OK(SetAttribute(cell, attribute, skeleton.Build(leaves, next, heap_)));
+  return results;
+}
+
+// A condition as a bool of the program.
+Result<ValueId> Evaluator::Predicate(const Val& value) {
+  if (const auto* number = value.As<NumberVal>()) return number->id;
+  if (const auto known = KnownBool(value)) return emitter_.Materialise(Val(*known));
+  if (const auto* tensor = value.As<TensorVal>()) {
+    FLAMBEAU_TRY(const Val converted, emitter_.Call1("aten::Bool.Tensor", {*tensor}));
+    return Predicate(converted);
+  }
+  return sink_.Error(DiagnosticKind::kBadProgram, "has a condition that is no bool");
+}
+
+}  // namespace flambeau::script

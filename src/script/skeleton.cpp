@@ -1,0 +1,338 @@
+#include "script/skeleton.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace flambeau::script {
+namespace {
+
+bool SameConstant(const Val& a, const Val& b) {
+  if (a.storage.index() != b.storage.index()) return false;
+  return std::visit(
+      [&](const auto& left) {
+        using T = std::decay_t<decltype(left)>;
+        const T& right = std::get<T>(b.storage);
+        if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, int64_t> || std::is_same_v<T, double> ||
+                      std::is_same_v<T, std::complex<double>> || std::is_same_v<T, std::string>)
+          return left == right;
+        else if constexpr (std::is_same_v<T, DeviceVal>)
+          return left.text == right.text;
+        else if constexpr (std::is_same_v<T, EnumVal>)
+          return left.constant->class_name == right.constant->class_name && left.constant->member == right.constant->member;
+        else if constexpr (std::is_same_v<T, TensorVal> || std::is_same_v<T, NumberVal>)
+          return left.id == right.id;
+        else if constexpr (std::is_same_v<T, ListVal> || std::is_same_v<T, DictVal> || std::is_same_v<T, ObjectVal>)
+          return left.cell == right.cell;
+        else if constexpr (std::is_same_v<T, TupleVal>)
+          return left.elements == right.elements;
+        else
+          return true;
+      },
+      a.storage);
+}
+
+std::optional<Type> NumberType(const Val& value, Emitter& emit) {
+  if (const auto* number = value.As<NumberVal>()) return emit.TypeOf(number->id);
+  if (value.Is<bool>()) return Type::OfBool();
+  if (const auto* i = value.As<int64_t>()) return Type::OfInt(emit.context().exprs().Constant(*i));
+  if (value.Is<double>()) return Type::OfFloat();
+  return std::nullopt;
+}
+
+Type CurrentType(TensorVal tensor, Emitter& emit) {
+  Storages& storages = emit.storages();
+  return storages.Knows(tensor.id) ? emit.context()[storages.type(storages.ViewOf(tensor.id))] : emit.TypeOf(tensor.id);
+}
+
+const Vals* ElementsOf(const Val& value, const Heap& heap) {
+  if (const auto* list = value.As<ListVal>()) return &heap[list->cell].elements;
+  if (const auto* tuple = value.As<TupleVal>()) return tuple->elements.get();
+  return nullptr;
+}
+
+Vals EntryValues(const Cell& cell) {
+  Vals values;
+  for (const auto& [key, value] : cell.entries) values.push_back(value);
+  return values;
+}
+
+}  // namespace
+
+Skeleton Skeleton::OfTensor(Type type) {
+  Skeleton skeleton;
+  skeleton.kind_ = Kind::kTensor;
+  skeleton.type_ = std::move(type);
+  return skeleton;
+}
+
+Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, bool fixed_tensors) {
+  Skeleton skeleton;
+  skeleton.fixed_ = value;
+  skeleton.kind_ = value.Is<Undefined>() ? Kind::kUndefined : Kind::kFixed;
+  if (const auto* tensor = value.As<TensorVal>()) {
+    skeleton.type_ = CurrentType(*tensor, emit);
+    if (!fixed_tensors) skeleton.kind_ = Kind::kTensor;
+  } else if (const auto type = NumberType(value, emit)) {
+    skeleton.type_ = *type;
+    if (!fixed_tensors && value.Is<NumberVal>()) skeleton.kind_ = Kind::kNumber;
+  } else if (const auto* list = value.As<ListVal>(); list != nullptr && heap[list->cell].sequence) {
+    skeleton.type_ = emit.TypeOf(*heap[list->cell].sequence);
+    skeleton.kind_ = Kind::kTensor;
+  } else if (const Vals* elements = ElementsOf(value, heap)) {
+    for (const Val& element : *elements) skeleton.children_.push_back(Of(element, emit, heap, fixed_tensors));
+    if (!fixed_tensors || value.Is<TupleVal>()) skeleton.kind_ = value.Is<TupleVal>() ? Kind::kTuple : Kind::kList;
+  } else if (const auto* dict = value.As<DictVal>()) {
+    for (const auto& [key, entry] : heap[dict->cell].entries) {
+      skeleton.keys_.push_back(key);
+      skeleton.children_.push_back(Of(entry, emit, heap, fixed_tensors));
+    }
+    if (!fixed_tensors) skeleton.kind_ = Kind::kDict;
+  }
+  return skeleton;
+}
+
+bool Skeleton::Conflict(std::string) {
+  kind_ = Kind::kConflict;
+  return true;
+}
+
+// Sizes that differ become sizes of their own.
+bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
+  ExprPool& exprs = emit.context().exprs();
+  const bool sequence = type_.kind == TypeKind::kSequence;
+  if (type_.kind != other.kind || ((type_.is_tensor() || sequence) && type_.dtype != other.dtype)) {
+    // Python's numbers promote.
+    if (type_.kind == TypeKind::kInt && other.kind == TypeKind::kFloat) {
+      type_ = Type::OfFloat();
+      return true;
+    }
+    if (type_.kind == TypeKind::kFloat && other.kind == TypeKind::kInt) return false;
+    return Conflict("types differ");
+  }
+  bool changed = false;
+  if (type_.kind == TypeKind::kInt) {
+    if (type_.contents == other.contents) return false;
+    const Expr mine = type_.contents ? type_.contents->front() : Expr{};
+    if (mine && exprs.kind(mine) == ExprKind::kSymbol && exprs.symbol_kind(mine) == SymbolKind::kUnbacked && joined_) return false;
+    type_.contents = std::vector<Expr>{emit.FreshInteger()};
+    joined_ = true;
+    return true;
+  }
+  if (type_.kind == TypeKind::kBool || type_.kind == TypeKind::kFloat) {
+    type_.contents.reset();
+    return false;
+  }
+  if (!type_.ranked) return false;
+  if (!other.ranked || other.rank() != type_.rank()) {
+    type_.ranked = false;
+    type_.sizes.clear();
+    type_.strides.clear();
+    return true;
+  }
+  for (size_t i = 0; i < type_.rank(); ++i) {
+    if (type_.sizes[i] == other.sizes[i] || (sequence && exprs.HasAnonymous(type_.sizes[i]))) continue;
+    if (std::ranges::find(fresh_, type_.sizes[i]) != fresh_.end()) continue;
+    // Elements of a list need not share a size that differs: it gets no name.
+    type_.sizes[i] = sequence ? exprs.Anonymous() : emit.FreshSize();
+    fresh_.push_back(type_.sizes[i]);
+    changed = true;
+  }
+  if (changed) type_.strides.clear();
+  return changed;
+}
+
+bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
+  if (kind_ == Kind::kConflict || value.Is<Undefined>()) return false;
+  if (kind_ == Kind::kUndefined) {
+    *this = Of(value, emit, heap, false);
+    return true;
+  }
+  if (kind_ == Kind::kFixed) {
+    if (SameConstant(fixed_, value)) return false;
+    if (fixed_.Is<TensorVal>())
+      kind_ = Kind::kTensor;
+    else if (fixed_.IsNumber())
+      kind_ = Kind::kNumber;
+    else if (fixed_.Is<ListVal>())
+      kind_ = Kind::kList;
+    else if (fixed_.Is<DictVal>())
+      kind_ = Kind::kDict;
+    else
+      return Conflict("differs");
+    (void)Unify(value, emit, heap);
+    return true;
+  }
+  switch (kind_) {
+    case Kind::kTensor: {
+      if (const auto* tensor = value.As<TensorVal>(); tensor != nullptr && type_.is_tensor())
+        return UnifyType(CurrentType(*tensor, emit), emit);
+      const auto* list = value.As<ListVal>();
+      if (list == nullptr || type_.kind != TypeKind::kSequence) return Conflict("kinds differ");
+      if (const auto& sequence = heap[list->cell].sequence) return UnifyType(emit.TypeOf(*sequence), emit);
+      bool changed = false;
+      for (const Val& element : heap[list->cell].elements) {
+        const auto* tensor = element.As<TensorVal>();
+        if (tensor == nullptr) return Conflict("kinds differ");
+        Type type = CurrentType(*tensor, emit);
+        type.kind = TypeKind::kSequence;
+        changed = UnifyType(type, emit) || changed;
+      }
+      return changed;
+    }
+    case Kind::kNumber: {
+      const auto type = NumberType(value, emit);
+      return type ? UnifyType(*type, emit) : Conflict("kinds differ");
+    }
+    case Kind::kList:
+    case Kind::kTuple: {
+      const Vals* elements = ElementsOf(value, heap);
+      const auto* list = value.As<ListVal>();
+      const bool sequence = list != nullptr && heap[list->cell].sequence;
+      if (kind_ == Kind::kList && list != nullptr && (sequence || elements->size() != children_.size()))
+        return ToSequence(*list, emit, heap);
+      if (elements == nullptr || elements->size() != children_.size()) return Conflict("lengths differ");
+      bool changed = false;
+      for (size_t i = 0; i < children_.size(); ++i) changed = children_[i].Unify((*elements)[i], emit, heap) || changed;
+      return changed;
+    }
+    case Kind::kDict: {
+      const auto* dict = value.As<DictVal>();
+      if (dict == nullptr) return Conflict("kinds differ");
+      const Cell& cell = heap[dict->cell];
+      if (cell.entries.size() != children_.size()) return Conflict("keys differ");
+      bool changed = false;
+      for (size_t i = 0; i < children_.size(); ++i) {
+        if (!SameConstant(keys_[i], cell.entries[i].first)) return Conflict("keys differ");
+        changed = children_[i].Unify(cell.entries[i].second, emit, heap) || changed;
+      }
+      return changed;
+    }
+    default: return false;
+  }
+}
+
+// A list whose length depends on the path: all elements must be tensors.
+bool Skeleton::ToSequence(ListVal list, Emitter& emit, const Heap& heap) {
+  std::optional<Type> element;
+  auto take = [&](Type type) {
+    type.kind = TypeKind::kSequence;
+    type.strides.clear();
+    type.contents.reset();
+    if (!element) {
+      element = std::move(type);
+      return;
+    }
+    std::swap(type_, *element);
+    (void)UnifyType(type, emit);
+    std::swap(type_, *element);
+  };
+  for (const Skeleton& child : children_) {
+    if (!child.type_.is_tensor()) return Conflict("lengths differ");
+    take(child.type_);
+  }
+  const Cell& cell = heap[list.cell];
+  if (cell.sequence) take(emit.TypeOf(*cell.sequence));
+  for (const Val& each : cell.elements) {
+    const auto* tensor = each.As<TensorVal>();
+    if (tensor == nullptr) return Conflict("lengths differ");
+    take(CurrentType(*tensor, emit));
+  }
+  if (!element || kind_ == Kind::kConflict) return Conflict("lengths differ");
+  kind_ = Kind::kTensor;
+  type_ = *element;
+  children_.clear();
+  return true;
+}
+
+// On a path on which the value is never read.
+Status Skeleton::AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) const {
+  if (kind_ == Kind::kNumber) {
+    const Val zero = type_.kind == TypeKind::kBool ? Val(false) : type_.kind == TypeKind::kInt ? Val(int64_t{0}) : Val(0.0);
+    leaves.push_back(emit.Materialise(zero));
+    return {};
+  }
+  if (kind_ == Kind::kTensor && type_.is_tensor()) {
+    Vals sizes;
+    for (const Expr size : type_.sizes)
+      sizes.push_back(int64_t{emit.context().exprs().AsConstant(size).value_or(0)});
+    const Val shape = ListVal{emit.heap().Add({.elements = std::move(sizes)})};
+    FLAMBEAU_TRY(const Val zeros, emit.Call1("aten::zeros", {shape, int64_t{Info(type_.dtype).torch_code}}));
+    leaves.push_back(zeros.As<TensorVal>()->id);
+    return {};
+  }
+  for (const Skeleton& child : children_) FLAMBEAU_CHECK_OK(child.AppendPlaceholder(emit, leaves));
+  return {};
+}
+
+Status Skeleton::AppendLeaves(const Val& value, Emitter& emit, const Heap& heap, std::vector<ValueId>& leaves) const {
+  switch (kind_) {
+    case Kind::kFixed:
+    case Kind::kConflict:
+    case Kind::kUndefined: return {};
+    case Kind::kTensor:
+    case Kind::kNumber: {
+      if (value.Is<Undefined>()) return AppendPlaceholder(emit, leaves);
+      if (const auto* tensor = value.As<TensorVal>()) {
+        leaves.push_back(emit.Read(tensor->id));
+      } else if (const auto* number = value.As<NumberVal>()) {
+        leaves.push_back(number->id);
+      } else if (const auto* list = value.As<ListVal>()) {
+        FLAMBEAU_TRY(const ValueId sequence, emit.Sequence(heap[list->cell], type_));
+        leaves.push_back(sequence);
+      } else if (type_.kind == TypeKind::kFloat && value.AsInt()) {
+        leaves.push_back(emit.Materialise(Val(static_cast<double>(*value.AsInt()))));
+      } else {
+        leaves.push_back(emit.Materialise(value));
+      }
+      return {};
+    }
+    case Kind::kList:
+    case Kind::kTuple:
+    case Kind::kDict: {
+      if (value.Is<Undefined>()) return AppendPlaceholder(emit, leaves);
+      const auto* dict = value.As<DictVal>();
+      const Vals elements = dict != nullptr ? EntryValues(heap[dict->cell]) : *ElementsOf(value, heap);
+      for (size_t i = 0; i < children_.size(); ++i)
+        FLAMBEAU_CHECK_OK(children_[i].AppendLeaves(elements[i], emit, heap, leaves));
+      return {};
+    }
+  }
+  return {};
+}
+
+void Skeleton::AppendTypes(std::vector<Type>& types) const {
+  if (kind_ == Kind::kTensor || kind_ == Kind::kNumber) {
+    Type type = type_;
+    type.strides.clear();
+    if (type.kind == TypeKind::kBool || type.is_tensor()) type.contents.reset();
+    types.push_back(std::move(type));
+  } else if (kind_ == Kind::kList || kind_ == Kind::kTuple || kind_ == Kind::kDict) {
+    for (const Skeleton& child : children_) child.AppendTypes(types);
+  }
+}
+
+Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const {
+  switch (kind_) {
+    case Kind::kFixed: return fixed_;
+    case Kind::kConflict:
+    case Kind::kUndefined: return Undefined{};
+    case Kind::kTensor:
+      if (type_.kind == TypeKind::kSequence) return ListVal{heap.Add({.sequence = leaves[next++]})};
+      return TensorVal{leaves[next++]};
+    case Kind::kNumber: return NumberVal{leaves[next++]};
+    default: break;
+  }
+  Vals elements;
+  for (const Skeleton& child : children_) elements.push_back(child.Build(leaves, next, heap));
+  if (kind_ == Kind::kTuple) return TupleVal{std::make_shared<const Vals>(std::move(elements))};
+  Cell cell;
+  if (kind_ == Kind::kList) {
+    cell.elements = std::move(elements);
+    return ListVal{heap.Add(std::move(cell))};
+  }
+  for (size_t i = 0; i < elements.size(); ++i) cell.entries.emplace_back(keys_[i], std::move(elements[i]));
+  return DictVal{heap.Add(std::move(cell))};
+}
+
+}  // namespace flambeau::script

@@ -1,0 +1,50 @@
+// What a value looks like where paths of a program meet: which parts are the
+// same on each path, and which are tensors and numbers that a nested graph
+// must give out.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "script/emitter.h"
+#include "script/value.h"
+
+namespace flambeau::script {
+
+class Skeleton {
+ public:
+  // Of the value on the first path. `fixed_tensors`: a tensor that all paths
+  // name alike need not be given out.
+  static Skeleton Of(const Val& value, Emitter& emit, const Heap& heap, bool fixed_tensors);
+  static Skeleton OfTensor(Type type);
+
+  // Takes in the value of another path; `heap` is that of the path. Whether
+  // that changed anything.
+  bool Unify(const Val& value, Emitter& emit, const Heap& heap);
+  // The tensors and numbers to be given out, read at the end of the current
+  // block, where `value` is the value of this path.
+  Status AppendLeaves(const Val& value, Emitter& emit, const Heap& heap, std::vector<ValueId>& leaves) const;
+  void AppendTypes(std::vector<Type>& types) const;
+  // The value of which the leaves are `leaves`, from `next` on.
+  Val Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const;
+
+ private:
+  enum class Kind { kFixed, kTensor, kNumber, kList, kTuple, kDict, kConflict, kUndefined };
+
+  bool Conflict(std::string reason);
+  bool UnifyType(const Type& other, Emitter& emit);
+  bool ToSequence(ListVal list, Emitter& emit, const Heap& heap);
+  Status AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) const;
+
+  Kind kind_ = Kind::kUndefined;
+  Val fixed_;                       // kFixed
+  Type type_;                       // kTensor, kNumber
+  std::vector<Skeleton> children_;  // of a list, tuple or dict
+  Vals keys_;                       // of a dict
+  std::vector<Expr> fresh_;         // sizes that were made here
+  bool joined_ = false;             // the integer is a symbol that was made here
+};
+
+}  // namespace flambeau::script

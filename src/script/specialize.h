@@ -1,0 +1,19 @@
+// A TorchScript program becomes a canonical ATen program for given inputs.
+#pragma once
+
+#include <span>
+
+#include "aten/program.h"
+#include "diag/sink.h"
+#include "flambeau/script.h"
+#include "reader/torchscript/graph.h"
+
+namespace flambeau::script {
+
+// `inputs`: one for each input of the program, without `self`.
+Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, Sink& sink);
+
+// A constant of the public interface as the graph has it.
+Result<torchscript::Constant> ImportConstant(ScriptConstant constant, Sink& sink);
+
+}  // namespace flambeau::script

@@ -1,0 +1,112 @@
+// What a TorchScript value is while a program is specialised: known now, or
+// computed by the ATen program that comes out.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/ids.h"
+#include "reader/torchscript/graph.h"
+
+namespace flambeau::script {
+
+struct Val;
+using Vals = std::vector<Val>;
+
+struct Undefined {};  // prim::Uninitialized, or what a failed node would have made
+struct Nothing {};    // Python's None
+struct TensorVal {
+  ValueId id;  // as the program names it; Emitter::Read gives its value of now
+};
+// A Python number that is known at run time only; the type of the value says
+// whether it is an int, a float or a bool.
+struct NumberVal {
+  ValueId id;
+};
+struct DeviceVal {
+  std::string text;
+};
+// Lists, dicts and objects are mutable, and shared by reference: a cell each.
+struct ListVal {
+  uint32_t cell;
+};
+struct DictVal {
+  uint32_t cell;
+};
+struct ObjectVal {
+  uint32_t cell;
+};
+struct TupleVal {
+  std::shared_ptr<const Vals> elements;
+};
+struct EnumVal {
+  std::shared_ptr<const torchscript::EnumConstant> constant;
+};
+
+struct Val {
+  using Storage = std::variant<Undefined, Nothing, bool, int64_t, double, std::complex<double>, std::string, DeviceVal,
+                               EnumVal, TensorVal, NumberVal, ListVal, DictVal, TupleVal, ObjectVal>;
+  Storage storage;
+
+  Val() = default;
+  template <class T>
+    requires std::is_constructible_v<Storage, T&&> && (!std::is_same_v<std::remove_cvref_t<T>, Val>)
+  Val(T&& value) : storage(std::forward<T>(value)) {}
+
+  template <class T>
+  const T* As() const {
+    return std::get_if<T>(&storage);
+  }
+  template <class T>
+  bool Is() const {
+    return std::holds_alternative<T>(storage);
+  }
+  bool IsConstantNumber() const { return Is<bool>() || Is<int64_t>() || Is<double>() || Is<std::complex<double>>(); }
+  bool IsNumber() const { return IsConstantNumber() || Is<NumberVal>(); }
+  // A constant int (or bool, which is one).
+  std::optional<int64_t> AsInt() const {
+    if (const auto* i = As<int64_t>()) return *i;
+    if (const auto* b = As<bool>()) return *b;
+    return std::nullopt;
+  }
+};
+
+// The contents of a mutable value.
+struct Cell {
+  Vals elements;                               // of a list
+  std::optional<ValueId> sequence;             // a list of tensors of which the length is known at run time only
+  std::vector<std::pair<Val, Val>> entries;    // of a dict, in insertion order
+  std::vector<std::pair<std::string, Val>> attributes;  // of an object, as far as they were read or written
+  torchscript::ObjectId object;                // what the archive has of an object; invalid for one made by the program
+  bool shared = false;  // may be another list too, nobody knows: must not be written
+};
+
+// All mutable values. A copy is a snapshot; cells are shared until written.
+class Heap {
+ public:
+  uint32_t Add(Cell cell) {
+    cells_.push_back(std::make_shared<const Cell>(std::move(cell)));
+    return static_cast<uint32_t>(cells_.size() - 1);
+  }
+  const Cell& operator[](uint32_t cell) const { return *cells_[cell]; }
+  // For writing.
+  Cell& Edit(uint32_t cell) {
+    auto copy = std::make_shared<Cell>(*cells_[cell]);
+    Cell& edited = *copy;
+    cells_[cell] = std::move(copy);
+    return edited;
+  }
+  uint32_t size() const { return static_cast<uint32_t>(cells_.size()); }
+  bool Same(const Heap& other, uint32_t cell) const { return cells_[cell] == other.cells_[cell]; }
+
+ private:
+  std::vector<std::shared_ptr<const Cell>> cells_;
+};
+
+}  // namespace flambeau::script
