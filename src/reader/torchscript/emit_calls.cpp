@@ -82,7 +82,7 @@ Result<Value*> Emitter::ConvertTo(Value* value, const TypePtr& type, std::string
   if (IsSubtype(*value->type, *type) && !OperandOf(value).empty_list) return value;
   const Operand converted = Convert(OperandOf(value), type, true);
   if (!IsSubtype(*converted.type, *type))
-    return Error(fmt::format("{} is a {}, not a {}", what, Text(*value->type), Text(*type)));
+    return Error(fmt::format("{} has the type {}, not {}", what, Text(*value->type), Text(*type)));
   return Materialize(converted);
 }
 
@@ -202,10 +202,15 @@ Result<Sugared> Emitter::Construct(const ClassInfo& info, const Expr& expr) {
 
 // --- operators ---
 
+// The upgraders themselves say what they mean in today's operators.
+int64_t Emitter::OperatorVersion() const {
+  return std::string_view(function_.name).starts_with(kUpgraderModule) ? INT64_MAX : program_.operator_version;
+}
+
 Result<Sugared> Emitter::Operator(std::string_view name, const Call& call) {
   std::vector<const Signature*> current, old;
   for (const Signature& overload : FindOverloads(name)) {
-    const Upgrader* upgrader = FindUpgrader(name, overload.overload, program_.operator_version);
+    const Upgrader* upgrader = FindUpgrader(name, overload.overload, OperatorVersion());
     (upgrader == nullptr ? current : old).push_back(upgrader == nullptr ? &overload : &OldSignature(*upgrader));
   }
   const size_t first_old = current.size();
@@ -218,7 +223,7 @@ Result<Sugared> Emitter::Operator(std::string_view name, const Call& call) {
   const bool is_old = std::find(current.begin() + static_cast<ptrdiff_t>(first_old), current.end(), match->signature) != current.end();
   Node* node = nullptr;
   if (is_old) {
-    const Upgrader* upgrader = FindUpgrader(name, match->signature->overload, program_.operator_version);
+    const Upgrader* upgrader = FindUpgrader(name, match->signature->overload, OperatorVersion());
     node = Append("prim::CallFunction", "", std::move(inputs));
     node->attributes.push_back({"name", {fmt::format("{}.{}", kUpgraderModule, upgrader->function)}});
   } else {

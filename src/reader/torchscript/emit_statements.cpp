@@ -162,7 +162,7 @@ Status Emitter::AssignTuple(const Expr& target, const Sugared& value) {
       Node* unpack = Append("prim::ListUnpack", "", {value.value});
       for (size_t i = 0; i < target.operands.size(); ++i) values.push_back(Output(unpack, type->elements[0]));
     } else {
-      return Error(target, fmt::format("a {} can't be unpacked", Text(*type)));
+      return Error(target, fmt::format("a value of type {} can't be unpacked", Text(*type)));
     }
   } else if (value.kind != Sugared::Kind::kTuple) {
     return Error(target, "this can't be unpacked");
@@ -259,7 +259,7 @@ void Emitter::JoinBranches(Node* branch, Frame (&frames)[2]) {
     TypePtr type = Unify(sides[0]->value->type, sides[1]->value->type);
     if (!type) {
       Bind(name, Sugared::Named(Sugared::Kind::kUndefined,
-                                fmt::format("it is a {} or a {}, as a condition decides", Text(*sides[0]->value->type),
+                                fmt::format("its type is {} or {}, as a condition decides", Text(*sides[0]->value->type),
                                             Text(*sides[1]->value->type))));
       continue;
     }
@@ -373,7 +373,7 @@ Status Emitter::EmitLoop(const Stmt& stmt) {
       const TypePtr type = Unify(inputs[i]->type, after->type);
       if (!type)
         return syntax_.source->Error(
-            stmt.begin, fmt::format("{} is a {} before the loop and a {} after its body", Quote(carried[i]), Text(*inputs[i]->type), Text(*after->type)),
+            stmt.begin, fmt::format("{} has the type {} before the loop and {} after its body", Quote(carried[i]), Text(*inputs[i]->type), Text(*after->type)),
             library_.sink());
       inputs[i]->type = type;
       block_->outputs.push_back(after);

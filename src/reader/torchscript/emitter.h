@@ -130,6 +130,7 @@ class Emitter {
   Result<Sugared> CallMethod(Value* object, std::string_view name, const Expr& expr);
   Result<Sugared> CallFunction(const FunctionInfo& function, const Expr& expr, Call call);
   Result<Call> EmitArguments(const Expr& expr);
+  int64_t OperatorVersion() const;
   Result<Sugared> Operator(std::string_view name, const Call& call);
   // An operator with one result.
   Result<Value*> Operator(std::string_view name, std::span<Value* const> arguments);

@@ -13,7 +13,7 @@ namespace {
 
 // Recursion follows the nesting of the code, to this depth. Each nesting costs
 // the stack of one walk over the precedences.
-constexpr int kMaxDepth = 256;
+constexpr uint32_t kMaxDepth = 256;
 
 constexpr std::string_view kKeywords[] = {"def",  "class",  "if",       "elif",  "else",   "while", "for", "in",  "return",
                                           "pass", "break",  "continue", "raise", "assert", "del",   "and", "or",  "not",
@@ -41,7 +41,7 @@ class Parser {
       FLAMBEAU_TRY(const StmtId stmt, ParseStatement());
       syntax_.body.push_back(stmt);
     }
-    return {};
+    return CheckDepth();
   }
 
  private:
@@ -93,20 +93,25 @@ class Parser {
 
   // Counts the nesting while it lives.
   struct Nesting {
-    explicit Nesting(int& depth) : depth(depth) { ++depth; }
+    explicit Nesting(uint32_t& depth) : depth(depth) { ++depth; }
     ~Nesting() { --depth; }
     Nesting(const Nesting&) = delete;
-    int& depth;
+    uint32_t& depth;
   };
   Status CheckDepth() {
-    if (depth_ <= kMaxDepth) return {};
+    if (depth_ <= kMaxDepth && !too_high_) return {};
     return syntax_.source->Error(DiagnosticKind::kLimitExceeded, Begin(),
                                  fmt::format("the code is nested more than {} deep", kMaxDepth), sink_);
   }
 
   // --- expressions ---
   ExprId Make(ExprKind kind, uint32_t begin, std::string_view text = {}, std::vector<ExprId> operands = {}) {
-    return syntax_.exprs.Add({kind, begin, End(), text, std::move(operands), {}});
+    // "a + a + …" nests without recursion here; who walks the tree recurses.
+    uint32_t height = 0;
+    for (const ExprId operand : operands)
+      if (operand) height = std::max(height, syntax_.exprs[operand].height + 1);
+    too_high_ |= height > kMaxDepth;
+    return syntax_.exprs.Add({kind, begin, End(), height, text, std::move(operands), {}});
   }
 
   // `value` or, with a comma, a tuple.
@@ -130,7 +135,7 @@ class Parser {
         return !IsKeyword(Text()) || Text() == "True" || Text() == "False" || Text() == "None" || Text() == "not";
       case TokenKind::kOperator: {
         const std::string_view text = Text();
-        return text == "(" || text == "[" || text == "{" || text == "-" || text == "~" || text == "*" || text == "...";
+        return text == "(" || text == "[" || text == "{" || text == "-" || text == "+" || text == "~" || text == "*" || text == "...";
       }
       default: return false;
     }
@@ -457,6 +462,7 @@ class Parser {
     }
     FLAMBEAU_CHECK_OK(ParseSimple(&stmt));
     const StmtId id = Add(std::move(stmt), begin);
+    FLAMBEAU_CHECK_OK(CheckDepth());
     FLAMBEAU_CHECK_OK(ExpectNewline());
     return id;
   }
@@ -597,7 +603,8 @@ class Parser {
   std::vector<Token> tokens_;
   Sink& sink_;
   size_t next_ = 0;
-  int depth_ = 0;
+  uint32_t depth_ = 0;
+  bool too_high_ = false;
 };
 
 }  // namespace

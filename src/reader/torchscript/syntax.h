@@ -45,6 +45,7 @@ enum class ExprKind : uint8_t {
 struct Expr {
   ExprKind kind;
   uint32_t begin = 0, end = 0;  // bytes of the file
+  uint32_t height = 0;          // of the tree of operands; bounded
   std::string_view text;
   std::vector<ExprId> operands;
   std::vector<std::string_view> keywords;
