@@ -50,12 +50,6 @@ class Builder {
   // other domains are emitted as they are; `results` then gives their types.
   std::vector<Tensor> Emit(std::string_view op, std::span<const Tensor> operands, const AttributeList& attributes,
                            size_t results);
-  // A node of ai.onnx in the very form in which it is given, which the target
-  // opset must have; its results' types are inferred.
-  std::vector<Tensor> EmitAsGiven(std::string_view op, std::span<const Tensor> operands, const AttributeList& attributes,
-                                  size_t results) {
-    return EmitNode(op, operands, attributes, results);
-  }
   std::vector<Tensor> EmitCustom(std::string_view op, std::span<const Tensor> operands, const AttributeList& attributes,
                                  std::span<const Type> results);
 
@@ -146,12 +140,6 @@ class Builder {
     std::vector<Expr> bound;                    // sources that end with the block
   };
 
-  std::vector<Tensor> EmitNode(std::string_view op, std::span<const Tensor> operands, const AttributeList& attributes,
-                               size_t results);
-  // Casts around an operator whose kernels lack the element type.
-  std::optional<std::vector<Tensor>> EmitThroughCasts(std::string_view op, std::span<const Tensor> operands,
-                                                      const AttributeList& attributes, size_t results);
-  std::optional<Tensor> FoldedResult(const Type& type);
   std::vector<Tensor> FillBlock(BlockId block, const std::function<std::vector<Tensor>()>& fill);
   Tensor ComputeNumber(Expr expr);
   Tensor* FindMemo(std::unordered_map<Expr, Tensor> OpenBlock::*memo, Expr expr);
