@@ -100,12 +100,15 @@ Schur Triangularize(Lowering& to, Tensor a) {
         const Tensor shifts = to.Mul(IdentityMatrix(to, n, n, kWide), AsColumn(to, shift));
         const Unitary step = Decompose(to, to.Sub(t, shifts));
         const Tensor next = to.Add(to.MatMul(step.r, step.q), shifts);
-        const Tensor before = OnlyWhere(to, to.Less(columns, index), PickRow(to, next, index));
+        const Tensor is_left = to.Less(columns, index);
+        const Tensor before = OnlyWhere(to, is_left, PickRow(to, next, index));
         const Tensor rest = to.UnsqueezeAt(to.Sqrt(SquaredLength(to, before)), {last});
         const Tensor done = to.LessOrEqual(rest, limit);
+        // Exact zeros stay; anything else would grow again under later shifts.
+        const Tensor is_cut = to.And(AsColumn(to, to.Equal(columns, index)), AsRow(to, to.And(is_left, done)));
         const Tensor moved = to.Max({to.Where(done, to.Sub(index, one), index), zero});
         const Tensor again = to.Greater(to.ReduceMax(moved, {}, {.keepdims = 0}), zero);
-        return std::vector<Tensor>{again, to.MatMul(q, step.q), next, moved,
+        return std::vector<Tensor>{again, to.MatMul(q, step.q), OnlyWhere(to, to.Not(is_cut), next), moved,
                                    to.Where(done, zero, to.Add(tries, one))};
       });
   return {states[1], states[2]};
