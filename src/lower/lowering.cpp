@@ -130,7 +130,7 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
   const OpRow* row = FindOp(name);
   if (const Translator* translator = custom_ ? custom_->FindTranslator(name) : nullptr) {
     results = LowerByTranslator(*this, node, *translator);
-  } else if (row && !row->takes_complex && TouchesComplex(*aten_, node)) {
+  } else if (row && TouchesComplex(*aten_, node) && !TakesComplex(name)) {
     Report(DiagnosticKind::kUnsupportedDtype, fmt::format("{} of complex tensors has no translation", name));
   } else if (row) {
     results = row->lower(*this, node);
@@ -205,9 +205,7 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
     refined.sizes[i] = recorded.sizes[i];
     changed = true;
   }
-  if (!changed || graph()[tensor.id()].kind != ValueKind::kResult) return tensor;
-  graph().SetType(tensor.id(), context().Intern(std::move(refined)));
-  return Wrap(tensor.id());
+  return changed ? Refined(tensor, std::move(refined)) : tensor;
 }
 
 Type Lowering::OnnxType(const Type& aten_type) {
@@ -219,10 +217,6 @@ Type Lowering::OnnxType(const Type& aten_type) {
     case TypeKind::kBool: return Type::OfTensor(DType::kBool, {});
     case TypeKind::kFloat: return Type::OfTensor(default_dtype(), {});
     default: break;
-  }
-  if (IsComplex(type.dtype)) {
-    type.dtype = type.dtype == DType::kComplex128 ? DType::kFloat64 : type.dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat16;
-    type.sizes.push_back(exprs().Constant(2));
   }
   return type;
 }

@@ -101,8 +101,7 @@ class Lowering : public onnx::Builder {
   // The tensor for a value of the ATen graph that has been lowered.
   Tensor ValueOf(ValueId aten_value);
   void SetValue(ValueId aten_value, Tensor tensor);
-  // A recorded ATen type as the ONNX graph has it: complex tensors are pairs of
-  // reals on a trailing axis; strides are gone.
+  // A recorded ATen type as translators see it: numbers are 0-d tensors; strides are gone.
   Type OnnxType(const Type& aten_type);
   // What the model needs beside the graph.
   Additions& additions() { return additions_; }

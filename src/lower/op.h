@@ -243,15 +243,7 @@ struct OpRow {
   Lowered (*lower)(Lowering& to, NodeId node);
   std::array<const Restriction*, kMaxRestrictions> restrictions = {};
 
-  // Whether complex operands and results, pairs of reals on a trailing axis, mean what they should.
-  bool takes_complex = false;
-
   constexpr std::string_view name() const { return schema.substr(0, schema.find('(')); }
-  constexpr OpRow WithComplex() const {
-    OpRow row = *this;
-    row.takes_complex = true;
-    return row;
-  }
 };
 
 namespace internal {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "onnx/complex.h"
 #include "onnx/emission.h"
 #include "onnx/legalize.h"
 #include "onnx/operator_table.h"
@@ -25,6 +26,16 @@ const Type* Builder::InternType(Type type) {
   return &context[context.Intern(std::move(type))];
 }
 
+Tensor Builder::As(ValueId value, const Type& type) {
+  return IsComplex(type.dtype) ? Tensor(value, InternType(type)) : Wrap(value);
+}
+
+Tensor Builder::Refined(const Tensor& tensor, Type type) {
+  if (tensor.is_number() || (*graph_)[tensor.id()].kind != ValueKind::kResult) return tensor;
+  graph_->SetType(tensor.id(), context().Intern(PairType(type, exprs())));
+  return As(tensor.id(), type);
+}
+
 // --- emission -----------------------------------------------------------------
 
 std::vector<Tensor> Builder::Emit(std::string_view op, std::span<const Tensor> operands,
@@ -32,24 +43,34 @@ std::vector<Tensor> Builder::Emit(std::string_view op, std::span<const Tensor> o
   std::vector<Tensor> values;
   values.reserve(operands.size());
   for (const Tensor& operand : operands) values.push_back(operand ? Value(operand) : Tensor());
+  if (auto complex = EmitComplex(*this, op, values, attributes, results)) return std::move(*complex);
   return EmitNewestForm(*this, op, values, attributes, results);
 }
 
 std::vector<Tensor> Builder::EmitCustom(std::string_view op, std::span<const Tensor> operands,
                                         const AttributeList& attributes, std::span<const Type> results) {
   std::vector<Tensor> inputs;
-  for (const Tensor& operand : operands) inputs.push_back(operand ? Value(operand) : Tensor());
-  if (HasOlderForm(op, opset_))
-    if (auto legal = Legalize(*this, op, inputs, attributes, results)) return std::move(*legal);
-  std::vector<ValueId> ids;
-  for (const Tensor& input : inputs) ids.push_back(input ? input.id() : ValueId{});
-  std::vector<TypeId> types;
-  for (const Type& type : results) types.push_back(context().Intern(type));
-  std::vector<NamedAttribute> named;
-  for (const auto& [name, value] : attributes.items()) named.push_back({context().Intern(name), value});
-  const NodeId node = graph_->Append(block(), context().Intern(op), ids, std::move(named), types, origin_);
+  for (const Tensor& operand : operands) {
+    inputs.push_back(operand ? Value(operand) : Tensor());
+    if (inputs.back() && inputs.back().is_complex()) inputs.back() = Pairs(*this, inputs.back());
+  }
+  std::vector<Type> pairs;
+  for (const Type& type : results) pairs.push_back(PairType(type, exprs()));
   std::vector<Tensor> values;
-  for (uint32_t i = 0; i < results.size(); ++i) values.push_back(Wrap(graph_->result(node, i)));
+  if (HasOlderForm(op, opset_))
+    if (auto legal = Legalize(*this, op, inputs, attributes, pairs)) values = std::move(*legal);
+  if (values.empty()) {
+    std::vector<ValueId> ids;
+    for (const Tensor& input : inputs) ids.push_back(input ? input.id() : ValueId{});
+    std::vector<TypeId> types;
+    for (const Type& type : pairs) types.push_back(context().Intern(type));
+    std::vector<NamedAttribute> named;
+    for (const auto& [name, value] : attributes.items()) named.push_back({context().Intern(name), value});
+    const NodeId node = graph_->Append(block(), context().Intern(op), ids, std::move(named), types, origin_);
+    for (uint32_t i = 0; i < results.size(); ++i) values.push_back(Wrap(graph_->result(node, i)));
+  }
+  for (size_t i = 0; i < values.size() && i < results.size(); ++i)
+    if (IsComplex(results[i].dtype)) values[i] = As(values[i].id(), results[i]);
   return values;
 }
 
@@ -94,12 +115,11 @@ Tensor Builder::ConstantOf(const Scalar& value, DType dtype) {
   if (value.kind() == Scalar::Kind::kValue) return CastTo(Tensor(value.value(), value.type()), dtype);
   std::byte bytes[16] = {};
   if (IsComplex(dtype)) {
-    // Complex values are pairs of reals on a trailing axis.
-    const DType part = dtype == DType::kComplex128 ? DType::kFloat64 : dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat16;
+    const DType part = PartDtype(dtype);
     const int64_t two = 2;
     StoreDouble(part, value.AsComplex().real(), bytes);
     StoreDouble(part, value.AsComplex().imag(), bytes + ByteSize(part));
-    return Constant(part, {&two, 1}, std::span(bytes, static_cast<size_t>(2 * ByteSize(part))));
+    return OfPairs(*this, Constant(part, {&two, 1}, std::span(bytes, static_cast<size_t>(2 * ByteSize(part)))));
   }
   if (value.kind() == Scalar::Kind::kInt || value.kind() == Scalar::Kind::kBool) {
     StoreInt(dtype, value.AsInt(), bytes);
@@ -121,8 +141,22 @@ Tensor Builder::Value(const Tensor& tensor, std::optional<DType> dtype) {
   return ConstantOf(tensor.number(), dtype.value_or(tensor.dtype()));
 }
 
+namespace {
+
+// The same bytes as pairs of reals.
+TensorData PairsOfData(TensorData data) {
+  data.dtype = PartDtype(data.dtype);
+  data.sizes.push_back(2);
+  for (int64_t& stride : data.strides) stride *= 2;
+  if (!data.strides.empty()) data.strides.push_back(1);
+  return data;
+}
+
+}  // namespace
+
 Tensor Builder::Weight(DataId data, Symbol name) {
   if (auto it = weights_.find(data); it != weights_.end()) return it->second;
+  if (IsComplex(context()[data].dtype)) return weights_[data] = OfPairs(*this, Weight(context().Add(PairsOfData(context()[data])), name));
   const TensorData& tensor = context()[data];
   Type type = Type::OfTensor(tensor.dtype, {});
   for (int64_t size : tensor.sizes) type.sizes.push_back(exprs().Constant(size));
@@ -146,9 +180,9 @@ std::optional<std::vector<std::byte>> Builder::ConstantBytes(const Tensor& tenso
 
 Tensor Builder::Poison(const Type& type) {
   poisoned_ = true;
-  const TypeId id = context().Intern(type);
+  const TypeId id = context().Intern(PairType(type, exprs()));
   const NodeId node = graph_->Append(block(), context().Intern("flambeau::Poison"), {}, {}, {&id, 1}, origin_);
-  return Wrap(graph_->result(node));
+  return As(graph_->result(node), type);
 }
 
 Failure Builder::Report(DiagnosticKind kind, std::string message, std::string hint) {

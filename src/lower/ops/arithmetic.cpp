@@ -5,6 +5,7 @@
 
 #include "lower/ops/elementwise.h"
 #include "lower/op.h"
+#include "onnx/complex_functions.h"
 
 namespace flambeau::lower {
 
@@ -179,7 +180,8 @@ Tensor Lerp(Lowering& to, Tensor self, Tensor end, Tensor weight) {
 }
 
 Tensor FloatPower(Lowering& to, Tensor self, Tensor exponent) {
-  return to.Pow(to.CastTo(self, DType::kFloat64), to.CastTo(exponent, DType::kFloat64));
+  const DType dtype = self.is_complex() || exponent.is_complex() ? DType::kComplex128 : DType::kFloat64;
+  return to.Pow(to.CastTo(self, dtype), to.CastTo(exponent, dtype));
 }
 
 // In float64, squares of float32 neither overflow nor vanish.
@@ -230,37 +232,20 @@ Tensor Heaviside(Lowering& to, Tensor self, Tensor values) {
   return to.Where(to.Equal(self, zero), to.CastTo(values, self.dtype()), step);
 }
 
-// True where the sign bit is set, also of -0.
-Tensor HasSign(Lowering& to, Tensor x) {
-  const Tensor zero = to.NumberOf(0, x.dtype());
-  if (!x.is_floating()) return to.Less(x, zero);
-  // The reciprocal tells the zeros apart.
-  return to.Less(to.Where(to.Equal(x, zero), to.Reciprocal(x), x), zero);
-}
-
 Tensor Signbit(Lowering& to, Tensor self) {
   if (self.is_bool() || !IsSigned(self.dtype())) return to.Full(self.sizes(), false, DType::kBool);
-  return HasSign(to, self);
+  return onnx::HasSign(to, self);
 }
 
 Tensor Copysign(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, magnitude, sign] = PromotedToFloat(to, self, other);
   const Tensor size = to.Abs(magnitude);
-  return to.Where(HasSign(to, sign), to.Neg(size), size);
+  return to.Where(onnx::HasSign(to, sign), to.Neg(size), size);
 }
 
-// The angle of (x, y): atan(y/x), turned by a half where x is negative. The
-// quotient fails where it is 0/0 or inf/inf; there the diagonals are taken.
 Tensor Atan2(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, y, x] = PromotedToFloat(to, self, other);
-  const Tensor zero = to.NumberOf(0.0, dtype), one = to.NumberOf(1.0, dtype);
-  const Tensor ratio = to.Div(to.Abs(y), to.Abs(x));
-  const Tensor both_zero = to.And(to.Equal(x, zero), to.Equal(y, zero));
-  const Tensor both_infinite = to.And(to.IsInf(x), to.IsInf(y));
-  const Tensor safe = to.Where(both_zero, zero, to.Where(both_infinite, one, ratio));
-  const Tensor acute = to.Atan(safe);
-  const Tensor angle = to.Where(HasSign(to, x), to.Sub(to.NumberOf(M_PI, dtype), acute), acute);
-  return to.Where(HasSign(to, y), to.Neg(angle), angle);
+  return onnx::Angle(to, y, x);
 }
 
 constexpr OpRow kRows[] = {

@@ -53,7 +53,7 @@ std::vector<Tensor> Running(Lowering& to, Tensor x, int64_t axis, const std::vec
 }
 
 DType SumDtype(const Tensor& self, std::optional<DType> dtype) {
-  return dtype.value_or(self.is_floating() ? self.dtype() : DType::kInt64);
+  return dtype.value_or(self.is_floating() || self.is_complex() ? self.dtype() : DType::kInt64);
 }
 
 Tensor Cumsum(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {

@@ -5,6 +5,7 @@
 
 #include "lower/op.h"
 #include "lower/ops/activation.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/reduction.h"
 
 namespace flambeau::lower {
@@ -77,26 +78,10 @@ Tensor MultiDot(Lowering& to, TensorList tensors) {
 }
 
 Tensor Vecdot(Lowering& to, Tensor x, Tensor y, int64_t dim) {
-  return Sum(to, to.Mul(x, y), Ints{dim}, false, x.dtype());
+  return Sum(to, to.Mul(Conj(to, x), y), Ints{dim}, false, x.dtype());
 }
 
-// By squares: n products at most for a power of 2ⁿ.
-constexpr Restriction kInverse = {"a negative power of a matrix", "torch.linalg.matrix_power(x, -1)"};
-
-Tensor MatrixPower(Lowering& to, Tensor self, int64_t n) {
-  if (n < 0) return to.Unsupported(kInverse);
-  if (n == 0) {
-    auto range = [&] { return to.Range(to.ConstantInt(0), to.Number(self.size(-1)), to.ConstantInt(1)); };
-    const Tensor identity = to.CastTo(to.Equal(to.UnsqueezeAt(range(), {1}), range()), self.dtype());
-    return to.ExpandTo(identity, self.sizes());
-  }
-  Tensor power, square = self;
-  for (;; n /= 2) {
-    if (n % 2 == 1) power = power ? to.MatMul(power, square) : square;
-    if (n <= 1) return power;
-    square = to.MatMul(square, square);
-  }
-}
+Tensor Vdot(Lowering& to, Tensor self, Tensor other) { return to.MatMul(Conj(to, self), other); }
 
 // --- sums over indices --------------------------------------------------------------
 
@@ -314,19 +299,17 @@ constexpr OpRow kRows[] = {
     Op<Kron>("aten::kron(Tensor self, Tensor other) -> Tensor"),
     Op<LinalgCross>("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"),
     Op<Matmul>("aten::linalg_matmul(Tensor self, Tensor other) -> Tensor"),
-    Op<MatrixPower>("aten::linalg_matrix_power(Tensor self, int n) -> Tensor", &kInverse),
     Op<MultiDot>("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor"),
     Op<Vecdot>("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor"),
     Op<Linear>("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"),
     Op<Matmul>("aten::matmul(Tensor self, Tensor other) -> Tensor"),
-    Op<MatrixPower>("aten::matrix_power(Tensor self, int n) -> Tensor", &kInverse),
     Op<Matmul>("aten::mm(Tensor self, Tensor mat2) -> Tensor"),
     Op<Matmul>("aten::mv(Tensor self, Tensor vec) -> Tensor"),
     Op<Outer>("aten::outer(Tensor self, Tensor vec2) -> Tensor"),
     Op<Pdist>("aten::pdist(Tensor self, float p=2.) -> Tensor"),
     Op<Tensordot>("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
                   &kManyAxes),
-    Op<Matmul>("aten::vdot(Tensor self, Tensor other) -> Tensor"),
+    Op<Vdot>("aten::vdot(Tensor self, Tensor other) -> Tensor"),
     Op<GroupedMmFallback>("transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor",
                           &kGroupedForm),
 };

@@ -63,7 +63,7 @@ Tensor Extremum(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool ke
 
 // Sums and products of integers and bools are int64.
 DType SumDtype(const Tensor& self, std::optional<DType> dtype) {
-  return dtype.value_or(self.is_floating() ? self.dtype() : DType::kInt64);
+  return dtype.value_or(self.is_floating() || self.is_complex() ? self.dtype() : DType::kInt64);
 }
 
 std::optional<Ints> One(std::optional<int64_t> dim) { return dim ? std::optional(Ints{*dim}) : std::nullopt; }
@@ -263,10 +263,12 @@ Tensor Amin(Lowering& to, Tensor self, Ints dim, bool keepdim) { return Extremum
 
 std::tuple<Tensor, Tensor> VarMean(Lowering& to, Tensor self, std::optional<Ints> dim, Correction correction,
                                    bool keepdim) {
-  const DType dtype = self.dtype();
   const Ints axes = ReducedAxes(to, self, dim);
   const Tensor mean = MeanOf(to, self, axes, true);
-  const Tensor squares = Reduce<"ReduceSumSquare">(to, to.Sub(self, mean), axes, keepdim);
+  Tensor deviation = to.Sub(self, mean);
+  if (deviation.is_complex()) deviation = to.Abs(deviation);
+  const DType dtype = deviation.dtype();
+  const Tensor squares = Reduce<"ReduceSumSquare">(to, deviation, axes, keepdim);
   const Tensor result_mean = keepdim || axes.empty() ? mean : to.SqueezeAt(mean, axes);
   const double minus = correction ? correction->value.AsDouble() : 1;
   const Dim count = ReducedCount(to, self, axes);
@@ -282,7 +284,8 @@ std::tuple<Tensor, Tensor> VarMean(Lowering& to, Tensor self, std::optional<Ints
 
 Tensor VectorNorm(Lowering& to, Tensor self, Const<Scalar> ord, std::optional<Ints> dim, bool keepdim,
                   std::optional<DType> dtype) {
-  const Tensor x = to.CastTo(self, dtype.value_or(self.dtype()));
+  Tensor x = to.CastTo(self, dtype.value_or(self.dtype()));
+  if (x.is_complex()) x = to.Abs(x);
   const double p = ord.value.AsDouble();
   auto number = [&](double value) { return to.NumberOf(value, x.dtype()); };
   if (p == 0) return Reduce<"ReduceSum">(to, to.CastTo(to.CastTo(x, DType::kBool), x.dtype()), dim, keepdim);

@@ -63,6 +63,7 @@ std::span<const LegalizeRule> RandomForms();
 std::span<const LegalizeRule> ReductionForms();
 std::span<const LegalizeRule> ResizeForms();
 std::span<const LegalizeRule> ShapeForms();
+std::span<const LegalizeRule> SignalForms();
 std::span<const LegalizeRule> SlicingForms();
 
 // --- what rules ask and do ----------------------------------------------------------
