@@ -8,15 +8,19 @@ namespace flambeau::onnx {
 namespace {
 
 // Max and Min before 12 take floats, and before 8 tensors of the same sizes.
-// Integers are compared.
+// Integers are compared, and before 8 float64, for which runtimes lack kernels.
 Results ExtremeByComparison(Builder& to, const Request& request) {
   const bool max = request.op == "Max";
   const auto& operands = request.operands;
-  if (!operands[0].is_floating()) {
+  const bool is_float64 = operands[0].dtype() == DType::kFloat64;
+  if (!operands[0].is_floating() || (is_float64 && to.opset() < 8)) {
     Tensor result = operands[0];
-    for (const Tensor& other : operands.subspan(1))
-      result = to.Where(max ? to.Less(result, other) : to.Less(other, result), other, result);
-    return {{result}};
+    for (const Tensor& other : operands.subspan(1)) {
+      Tensor taken = max ? to.Less(result, other) : to.Less(other, result);
+      if (is_float64) taken = to.Or(taken, to.IsNaN(other));
+      result = to.Where(taken, other, result);
+    }
+    return {{result.id() == operands[0].id() ? to.Identity(result) : result}};
   }
   const bool same = std::ranges::all_of(operands, [&](const Tensor& x) { return x.ranked() && x.type().sizes == operands[0].type().sizes; });
   if (to.opset() >= 8 || same) return std::nullopt;
