@@ -47,3 +47,13 @@ def test_report_that_cannot_be_written(flambeau, tmp_path):
 @pytest.mark.parametrize("text", ["mylib", "mylib=x", "mylib=0"])
 def test_custom_opset_that_makes_no_sense(flambeau, tmp_path, text):
     assert run(flambeau, ARCHIVE, "--custom-opset", text, "-q", cwd=tmp_path).returncode == 2
+
+
+def test_commands_that_python_runs(flambeau, tmp_path):
+    fake = tmp_path / "python"
+    fake.write_text('#!/bin/sh\necho "$@"\nexit 4\n')
+    fake.chmod(0o755)
+    done = subprocess.run([flambeau, "verify", "a.pt2", "--nodes", "b.onnx"], capture_output=True, text=True, env={"PYTHON": str(fake)})
+    assert (done.returncode, done.stdout) == (4, "-m flambeau verify a.pt2 --nodes b.onnx\n")
+    done = subprocess.run([flambeau, "doctor"], capture_output=True, text=True, env={"PYTHON": str(tmp_path / "none")})
+    assert done.returncode == 1 and "set PYTHON" in done.stderr
