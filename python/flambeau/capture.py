@@ -72,7 +72,7 @@ def _exporting() -> Iterator[None]:
 
 _NOT_THE_USERS = ("<", os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
 
-STRATEGIES = ("non-strict", "strict", "draft", "torchscript")
+STRATEGIES = ("non-strict", "strict", "draft")
 DEFAULT_STRATEGIES = ("non-strict", "strict")
 
 
@@ -114,23 +114,8 @@ def _attempts(
                     yield f"{strategy}, with torch's suggested fixes", lambda: _export(model, args, kwargs, refined, strict)
             else:
                 yield strategy, lambda: _export(model, args, kwargs, lenient, True)
-        elif strategy == "draft":
-            yield strategy, lambda: torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient)
         else:
-            yield strategy, lambda: _by_torchscript(model, args, kwargs, dynamic_shapes)
-
-
-def _by_torchscript(
-    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
-) -> ExportedProgram:
-    """A trace, as a captured program: control flow and sizes are those of the example."""
-    from torch._export.converter import TS2EPConverter
-
-    if kwargs:
-        raise TypeError("a TorchScript trace takes no keyword arguments; pass them by position")
-    if dynamic_shapes:
-        raise TypeError("a TorchScript trace fixes all sizes; leave dynamic_shapes out, or use another strategy")
-    return TS2EPConverter(torch.jit.trace(model, args), args).convert()
+            yield strategy, lambda: torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient)
 
 
 def capture(
