@@ -201,3 +201,17 @@ def test_progress_interrupts():
 
     with pytest.raises(flambeau.errors.OnnxExporterError, match="interrupted"):
         flambeau.export(Two(), ARGS, progress=progress)
+
+
+def test_input_observer():
+    """What torch's observer infers from calls is what an export takes."""
+    model = torch.nn.Linear(4, 2)
+    observer = torch.onnx.InputObserver()
+    with observer(model):
+        model(torch.randn(3, 4))
+        model(torch.randn(5, 4))
+    args = observer.infer_arguments()
+    args, kwargs = ((), args) if isinstance(args, dict) else (args, None)
+    program = flambeau.export(model, args, kwargs=kwargs, dynamic_shapes=observer.infer_dynamic_shapes())
+    assert not isinstance(shape(program)[0], int)
+    torch.testing.assert_close(program(torch.ones(7, 4))[0], model(torch.ones(7, 4)))
