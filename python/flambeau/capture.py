@@ -19,7 +19,7 @@ from .dynamic_shapes import replace_names
 from .errors import CaptureError
 from .recurrent import opaque_layers, restore
 
-__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "mode", "user_line"]
+__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "exporting", "mode", "user_line"]
 
 
 @contextlib.contextmanager
@@ -58,7 +58,7 @@ class Attempt:
 
 
 @contextlib.contextmanager
-def _exporting() -> Iterator[None]:
+def exporting() -> Iterator[None]:
     """While it is open, ``torch.onnx.is_in_onnx_export()`` is true."""
     from torch.onnx._internal.exporter import _flags
 
@@ -156,7 +156,7 @@ def capture(
             with (
                 mode(model, training),
                 _silence(verbose),
-                _exporting(),
+                exporting(),
                 opaque_layers(),
                 contextlib.nullcontext() if strategy.startswith("strict") else CapturableCalls(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),

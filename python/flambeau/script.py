@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.utils import _pytree
 
 from . import _engine
+from .capture import exporting
 from .errors import CaptureError, error_of
 from .walk import DTYPES
 
@@ -380,18 +380,7 @@ def trace(
     try:
         bound = _Bound(model, args, kwargs)
         bound.train(model.training)
-        with _in_export():
+        with exporting():
             return torch.jit.trace(bound, tuple(tensors), check_trace=False, strict=False), tensors, names
     except Exception as error:
         raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}") from error
-
-
-@contextlib.contextmanager
-def _in_export() -> Iterator[None]:
-    """``torch.onnx.is_in_onnx_export()`` is true inside."""
-    flags = torch.onnx._globals.GLOBALS
-    before, flags.in_onnx_export = flags.in_onnx_export, True
-    try:
-        yield
-    finally:
-        flags.in_onnx_export = before
