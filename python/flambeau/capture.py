@@ -173,7 +173,7 @@ def capture(
                 _silence(verbose),
                 _exporting(),
                 opaque_layers(),
-                contextlib.nullcontext() if strict else CapturableCalls(),
+                contextlib.nullcontext() if strategy.startswith("strict") else CapturableCalls(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
                 exported = attempt()
