@@ -77,9 +77,10 @@ DEFAULT_STRATEGIES = ("non-strict", "strict")
 
 
 def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, strict: bool) -> ExportedProgram:
-    return torch.export.export(
-        model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True
-    )
+    with contextlib.nullcontext() if strict else CapturableCalls():
+        return torch.export.export(
+            model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True
+        )
 
 
 def _refined(shapes: Any, error: Exception | None) -> Any:
@@ -158,7 +159,6 @@ def capture(
                 _silence(verbose),
                 exporting(),
                 opaque_layers(),
-                contextlib.nullcontext() if strategy.startswith("strict") else CapturableCalls(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
                 exported = attempt()
