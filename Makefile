@@ -10,7 +10,7 @@ export FLAMBEAU_BUILD_DIR := $(CURDIR)/$(BUILD)
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 JOBS ?= 2
 
-.PHONY: demo test test-all unit setup build bench models docs fuzz clean
+.PHONY: demo test test-all check unit env setup build bench models coverage docs fuzz clean
 demo: build
 	$(PY) examples/demo.py
 
@@ -22,9 +22,16 @@ test: build unit
 test-all: build unit
 	FLAMBEAU_TEST_ALL=1 $(PY) -m pytest -q -n $(JOBS) --dist loadgroup tests
 
+# One operator, or whatever pytest's -k selects: every case, mode and opset. `make check K=addcmul`
+check: build
+	$(PY) -m pytest -q tests/ops -k "$(K)"
+
 unit: build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error -Q -O $(BUILD)/ctest.log || { cat $(BUILD)/ctest.log; exit 1; }
 	tail -n 3 $(BUILD)/ctest.log
+
+env:
+	@echo "export FLAMBEAU_BUILD_DIR=$(FLAMBEAU_BUILD_DIR) PYTHONPATH=$(PYTHONPATH) OMP_NUM_THREADS=1"
 
 setup: $(VENV)/.stamp
 $(VENV)/.stamp: tools/setup.sh tests/requirements.txt
@@ -43,9 +50,16 @@ bench: build
 models: build
 	$(PY) tools/model_table.py --write docs/models.md
 
+# OPINFO: the folder of the tool that runs OpInfo's samples; OPINFO_TORCH: its summary of torch's exporters.
+coverage: build
+	$(PY) -m pip install --quiet expecttest==0.3.0
+	$(PY) tools/operator_coverage.py --tool $(OPINFO) --torch-summary $(OPINFO_TORCH) --results .cache/coverage --write docs/coverage.md
+
 docs: build
 	(printf '# Operators\n\nWritten by `make docs`. Each row is a schema that is translated; forms that are not are named beside it.\n\n'; \
 	  $(BUILD)/bin/flambeau ops --format markdown) > docs/operators.md
+	command -v doxygen > /dev/null || { echo "the C++ reference needs doxygen: apt-get install doxygen" >&2; exit 1; }
+	mkdir -p build/reference && doxygen docs/Doxyfile
 
 clean:
 	rm -rf build

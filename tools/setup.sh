@@ -5,7 +5,7 @@ set -euo pipefail
 venv=${1:?usage: tools/setup.sh VENV}
 python=${PYTHON:-python3}
 
-packages=(g++ cmake ninja-build ccache make git binutils libsimdjson-dev libprotozero-dev zlib1g-dev libcli11-dev libfmt-dev libgtest-dev python3-dev python3-venv)
+packages=(g++ cmake ninja-build ccache make git binutils libsimdjson-dev libprotozero-dev zlib1g-dev libcli11-dev libfmt-dev robin-map-dev libgtest-dev python3-dev python3-venv)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")

@@ -1,9 +1,10 @@
-// PyTorch programs to ONNX models.
-//
-//   flambeau::Outcome outcome = flambeau::ConvertFile("model.pt2", "model.onnx");
-//   if (!outcome.ok()) std::cerr << flambeau::ReportText(outcome.diagnostics);
-//
-// Nothing here throws. A failed or interrupted call leaves its target as it was.
+/// \file
+/// PyTorch programs to ONNX models.
+///
+///   flambeau::Outcome outcome = flambeau::ConvertFile("model.pt2", "model.onnx");
+///   if (!outcome.ok()) std::cerr << flambeau::ReportText(outcome.diagnostics);
+///
+/// Nothing here throws. A failed or interrupted call leaves its target as it was.
 #pragma once
 
 #include <cstdint>
@@ -17,36 +18,37 @@
 #include "flambeau/diagnostic.h"
 #include "flambeau/options.h"
 #include "flambeau/program.h"
+#include "flambeau/report.h"
 
 namespace flambeau {
 
-// A finished ONNX model; its weights are still where they were.
+/// A finished ONNX model; its weights are still where they were.
 class Model {
  public:
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();
 
-  // The serialized ModelProto. With `weights` false, tensors of 64 KB and more
-  // are left out (their entries name no data).
-  // Empty, with a diagnostic, above the 2 GB that protobuf allows.
+  /// The serialized ModelProto. With `weights` false, tensors of 64 KB and more
+  /// are left out (their entries name no data).
+  /// Empty, with a diagnostic, above the 2 GB that protobuf allows.
   std::string Serialize(std::vector<Diagnostic>& diagnostics, bool weights = true) const;
-  // Writes PATH and, if asked for or needed, PATH.data beside it.
+  /// Writes PATH and, if asked for or needed, PATH.data beside it.
   bool Save(const std::string& path, ExternalData external_data, std::vector<Diagnostic>& diagnostics,
             const std::function<bool(const Progress&)>& progress = {}) const;
 
   struct NamedType {
     std::string name;
-    std::string dtype;               // PyTorch's word: "float32"
-    std::vector<std::string> sizes;  // "3", "batch", "2*batch + 1", "?"
+    std::string dtype;               ///< PyTorch's word: "float32"
+    std::vector<std::string> sizes;  ///< "3", "batch", "2*batch + 1", "?"
   };
   std::vector<NamedType> inputs() const;
   std::vector<NamedType> outputs() const;
-  uint64_t node_count() const;    // over all nested graphs
+  uint64_t node_count() const;    ///< over all nested graphs
   uint64_t weight_bytes() const;
   int opset() const;
   int ir_version() const;
-  // The graph in ONNX's textual syntax.
+  /// The graph in ONNX's textual syntax.
   std::string Text() const;
 
   struct Impl;
@@ -60,53 +62,54 @@ class Model {
 struct Outcome {
   std::optional<Model> model;
   std::vector<Diagnostic> diagnostics;
+  std::optional<ConversionReport> report;  ///< if Options::report asks, also of a failure
   bool ok() const { return model.has_value(); }
 };
 
-// Reads a `.pt2` archive, or one of TorchScript, whose inputs are as
-// `options.inputs` says.
+/// Reads a `.pt2` archive, or one of TorchScript, whose inputs are as
+/// `options.inputs` says.
 std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics,
                                    const Options& options = {});
 
 Outcome Convert(Program program, const Options& options = {});
-// Reads, converts and saves. The model of the outcome is the one that was saved.
+/// Reads, converts and saves. The model of the outcome is the one that was saved.
 Outcome ConvertFile(const std::string& source, const std::string& target, const Options& options = {});
 
-// The textual IR of a program after a stage or pass ("aten", "functional",
-// "onnx", or a pass's name); empty, with a diagnostic, if there is no such stage.
+/// The textual IR of a program after a stage or pass ("aten", "functional",
+/// "onnx", or a pass's name); empty, with a diagnostic, if there is no such stage.
 std::string Dump(Program program, std::string_view stage, const Options& options, std::vector<Diagnostic>& diagnostics);
 // As Dump, from a file; "torchscript" is the graph of a TorchScript archive as
 // it was read.
 std::string DumpFile(const std::string& path, std::string_view stage, const Options& options, std::vector<Diagnostic>& diagnostics);
 std::vector<std::string> DumpStages();
 
-// What an archive holds.
+/// What an archive holds.
 struct ProgramSummary {
   struct Tensor {
     std::string name, dtype;
     std::vector<std::string> sizes;
-    std::string kind;  // "input", "parameter", "buffer", "constant", "output"
+    std::string kind;  ///< "input", "parameter", "buffer", "constant", "output"
   };
   struct Operator {
-    std::string name;  // "aten::add.Tensor"
+    std::string name;  ///< "aten::add.Tensor"
     uint64_t count = 0;
     bool supported = false;
   };
   std::string torch_version;
   std::vector<Tensor> inputs, outputs, weights;
-  std::vector<std::pair<std::string, std::string>> dims;  // symbol, "2 … 1024"
-  std::vector<Operator> operators;                        // by count
+  std::vector<std::pair<std::string, std::string>> dims;  ///< symbol, "2 … 1024"
+  std::vector<Operator> operators;                        ///< by count
   uint64_t weight_bytes = 0;
 };
 ProgramSummary Summarize(const Program& program);
 
-// One row of the table of operators.
+/// One row of the table of operators.
 struct OperatorInfo {
   std::string schema;
   std::vector<std::string> restrictions;
 };
 std::vector<OperatorInfo> SupportedOperators();
-// The newest opset that the engine writes.
+/// The newest opset that the engine writes.
 int NewestOpset();
 
 }  // namespace flambeau

@@ -1,4 +1,5 @@
-// What a caller can ask of a conversion.
+/// \file
+/// What a caller can ask of a conversion.
 #pragma once
 
 #include <cstdint>
@@ -8,27 +9,29 @@
 #include <utility>
 #include <vector>
 
+#include "flambeau/translation.h"
+
 namespace flambeau {
 
 enum class ExternalData : uint8_t {
-  kAuto,       // one file while it stays below 2 GB, else weights in NAME.onnx.data
-  kAlways,     // weights of 64 KB and more in NAME.onnx.data
-  kNever,      // all in one file; an error above 2 GB
-  kReference,  // unchanged weights stay in the archive; the model points into it
+  kAuto,       ///< one file while it stays below 2 GB, else weights in NAME.onnx.data
+  kAlways,     ///< weights of 64 KB and more in NAME.onnx.data
+  kNever,      ///< all in one file; an error above 2 GB
+  kReference,  ///< unchanged weights stay in the archive; the model points into it
 };
 
 enum class Metadata : uint8_t {
-  kRelease,    // none at all
-  kNamespace,  // `namespace` of each node
-  kDefault,    // every documented key but stack traces
-  kDebug,      // every documented key
+  kRelease,    ///< none at all
+  kNamespace,  ///< `namespace` of each node
+  kDefault,    ///< every documented key but stack traces
+  kDebug,      ///< every documented key
 };
 
-// How far a conversion has come.
+/// How far a conversion has come.
 struct Progress {
-  std::string_view stage;  // "reading", "passes", "lowering", "writing"
-  uint64_t done = 0;       // nodes, or bytes while writing
-  uint64_t total = 0;      // 0 where not known
+  std::string_view stage;  ///< "reading", "passes", "lowering", "writing"
+  uint64_t done = 0;       ///< nodes, or bytes while writing
+  uint64_t total = 0;      ///< 0 where not known
 };
 
 struct Options {
@@ -37,23 +40,30 @@ struct Options {
   int opset = kDefaultOpset;
   ExternalData external_data = ExternalData::kAuto;
   Metadata metadata = Metadata::kDefault;
-  // In graph order; fewer than there are is fine. Inputs, then parameters.
+  /// In graph order; fewer than there are is fine. Inputs, then parameters.
   std::vector<std::string> input_names;
   std::vector<std::string> output_names;
-  // ("x.0", "batch"): dimension 0 of input x; ("s77", "batch"): that symbol.
+  /// ("x.0", "batch"): dimension 0 of input x; ("s77", "batch"): that symbol.
   std::vector<std::pair<std::string, std::string>> dim_names;
-  // ("x", "float32[batch,3,224,224]"): what a TorchScript archive gets as input x.
+  /// ("x", "float32[batch,3,224,224]"): what a TorchScript archive gets as input x.
   std::vector<std::pair<std::string, std::string>> inputs;
-  // ONNX passes that make the graph smaller; what correctness needs always runs.
+  /// ONNX passes that make the graph smaller; what correctness needs always runs.
   bool optimize = true;
-  // New values of mutated buffers and inputs become further outputs.
+  /// New values of mutated buffers and inputs become further outputs.
   bool state_outputs = false;
   bool keep_initializers_as_inputs = false;
-  // False: parameters become inputs of the model, without bytes.
+  /// False: parameters become inputs of the model, without bytes.
   bool export_params = true;
-  // Key-value pairs for the model's metadata.
+  /// Key-value pairs for the model's metadata.
   std::vector<std::pair<std::string, std::string>> user_metadata;
-  // Called now and then; false interrupts the conversion.
+  /// ("mylib::foo", its translator): asked before Flambeau's own table.
+  std::vector<std::pair<std::string, Translator>> translations;
+  /// ("mylib", 1): operators of that namespace that have no translation become
+  /// nodes of the ONNX domain of that name and version.
+  std::vector<std::pair<std::string, int>> custom_opsets;
+  /// Keep a report of the conversion (Outcome::report).
+  bool report = false;
+  /// Called now and then; false interrupts the conversion.
   std::function<bool(const Progress&)> progress;
 };
 

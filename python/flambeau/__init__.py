@@ -20,6 +20,7 @@ from .program import ONNXProgram
 if TYPE_CHECKING:
     from .archive import save
     from .exporter import export
+    from .verification import find_mismatch, verify
 
 __all__ = [
     "ONNXProgram",
@@ -27,12 +28,19 @@ __all__ = [
     "convert",
     "errors",
     "export",
+    "find_mismatch",
     "inspect",
     "operators",
     "save",
+    "verify",
 ]
 
-_NEED_TORCH = {"export": ".exporter", "save": ".archive"}
+_NEED_TORCH = {
+    "export": ".exporter",
+    "find_mismatch": ".verification",
+    "save": ".archive",
+    "verify": ".verification",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import os
+import time
+import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch.export import Dim, ExportedProgram
 
+from .data_dependent import CapturableCalls
 from .dynamic_shapes import replace_names
 from .errors import CaptureError
 from .recurrent import opaque_layers, restore
 
-__all__ = ["capture", "mode"]
+__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "mode", "user_line"]
 
 
 @contextlib.contextmanager
@@ -43,6 +48,91 @@ def _silence(verbose: bool) -> Iterator[None]:
         yield
 
 
+@dataclasses.dataclass(frozen=True)
+class Attempt:
+    """One way to capture a module, tried: its name, and what it raised if it failed."""
+
+    strategy: str
+    seconds: float
+    error: Exception | None = None
+
+
+@contextlib.contextmanager
+def _exporting() -> Iterator[None]:
+    """While it is open, ``torch.onnx.is_in_onnx_export()`` is true."""
+    from torch.onnx._internal.exporter import _flags
+
+    before = _flags._is_onnx_exporting
+    _flags._is_onnx_exporting = True
+    try:
+        yield
+    finally:
+        _flags._is_onnx_exporting = before
+
+
+_NOT_THE_USERS = ("<", os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
+
+STRATEGIES = ("non-strict", "strict", "draft", "torchscript")
+DEFAULT_STRATEGIES = ("non-strict", "strict")
+
+
+def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, strict: bool) -> ExportedProgram:
+    return torch.export.export(
+        model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True
+    )
+
+
+def _refined(shapes: Any, error: Exception | None) -> Any:
+    """The dynamic shapes that torch's error suggests; None if it suggests none."""
+    if not isinstance(error, torch._dynamo.exc.UserError):
+        return None
+    try:
+        return torch.export.dynamic_shapes.refine_dynamic_shapes_from_suggested_fixes(error.msg, shapes)
+    except Exception:  # of a helper that parses a message; then there is no suggestion
+        return None
+
+
+def _attempts(
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    dynamic_shapes: Any,
+    strategies: Sequence[str],
+    failed: list[Attempt],
+) -> Iterator[tuple[str, Callable[[], ExportedProgram]]]:
+    """What to try, in order; `failed` holds what was tried so far."""
+    asked, lenient = replace_names(dynamic_shapes, Dim.DYNAMIC), replace_names(dynamic_shapes, Dim.AUTO)
+    for strategy in strategies:
+        strict = strategy == "strict"
+        if strategy in ("non-strict", "strict"):
+            if not strict or not failed:
+                yield strategy, lambda strict=strict: _export(model, args, kwargs, asked, strict)
+                error = failed[-1].error
+                if asked != lenient and _is_about_shapes(error):
+                    yield f"{strategy}, leaving named dimensions to torch", lambda: _export(model, args, kwargs, lenient, strict)
+                elif (refined := _refined(asked, error)) is not None:
+                    yield f"{strategy}, with torch's suggested fixes", lambda: _export(model, args, kwargs, refined, strict)
+            else:
+                yield strategy, lambda: _export(model, args, kwargs, lenient, True)
+        elif strategy == "draft":
+            yield strategy, lambda: torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient)
+        else:
+            yield strategy, lambda: _by_torchscript(model, args, kwargs, dynamic_shapes)
+
+
+def _by_torchscript(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
+) -> ExportedProgram:
+    """A trace, as a captured program: control flow and sizes are those of the example."""
+    from torch._export.converter import TS2EPConverter
+
+    if kwargs:
+        raise TypeError("a TorchScript trace takes no keyword arguments; pass them by position")
+    if dynamic_shapes:
+        raise TypeError("a TorchScript trace fixes all sizes; leave dynamic_shapes out, or use another strategy")
+    return TS2EPConverter(torch.jit.trace(model, args), args).convert()
+
+
 def capture(
     model: torch.nn.Module,
     args: tuple[Any, ...],
@@ -51,6 +141,8 @@ def capture(
     *,
     training: bool | None = False,
     verbose: bool = False,
+    strategies: Sequence[str] | None = None,
+    attempts: list[Attempt] | None = None,
 ) -> ExportedProgram:
     """Capture a module.
 
@@ -61,37 +153,51 @@ def capture(
 
     Args:
         training: The mode that the module is captured in; None keeps its own.
+        strategies: Which of :data:`STRATEGIES` to try, in order.
+        attempts: Gets what was tried; the last one succeeded.
 
     Raises:
         CaptureError: torch cannot capture the model; its error is the cause.
+        ValueError: A strategy has no such name.
     """
-    attempts = [(Dim.DYNAMIC, False), (Dim.AUTO, False), (Dim.AUTO, True)]
-    named = replace_names(dynamic_shapes, Dim.DYNAMIC) != replace_names(dynamic_shapes, Dim.AUTO)
-    first: Exception | None = None
-    for hint, strict in attempts:
-        if hint is Dim.AUTO and not strict and not (named and _is_about_shapes(first)):
-            continue
+    strategies = DEFAULT_STRATEGIES if strategies is None else tuple(strategies)
+    for strategy in strategies:
+        if strategy not in STRATEGIES:
+            raise ValueError(f"there is no capture strategy {strategy!r}; choose from {', '.join(STRATEGIES)}")
+    attempts = [] if attempts is None else attempts
+    for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
+        start = time.perf_counter()
         try:
             with (
                 mode(model, training),
                 _silence(verbose),
+                _exporting(),
                 opaque_layers(),
+                contextlib.nullcontext() if strict else CapturableCalls(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
-                exported = torch.export.export(
-                    model,
-                    args,
-                    kwargs,
-                    dynamic_shapes=replace_names(dynamic_shapes, hint),
-                    strict=strict,
-                    prefer_deferred_runtime_asserts_over_guards=True,
-                )
+                exported = attempt()
             restore(exported)
+            attempts.append(Attempt(strategy, time.perf_counter() - start))
             return exported
         except Exception as error:
-            first = first or error
+            attempts.append(Attempt(strategy, time.perf_counter() - start, error))
+    first = next((attempt.error for attempt in attempts if attempt.error is not None), None)
     name = type(model).__qualname__
-    raise CaptureError(f"torch.export cannot capture {name}: {first}") from first
+    where = user_line(first)
+    raise CaptureError(
+        f"torch.export cannot capture {name}{f' (at {where})' if where else ''}: {first}\n"
+        f"  tried: {'; '.join(attempt.strategy for attempt in attempts)}"
+    ) from first
+
+
+def user_line(error: BaseException | None) -> str:
+    """The innermost line outside torch from which an error came: "model.py:17: y = math.sqrt(n)"; nothing if there is none."""
+    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
+    for frame in reversed(frames):
+        if not frame.filename.startswith(_NOT_THE_USERS):
+            return f"{os.path.basename(frame.filename)}:{frame.lineno}{': ' + frame.line if frame.line else ''}"
+    return ""
 
 
 def _is_about_shapes(error: Exception | None) -> bool:

@@ -47,6 +47,7 @@ def make_options(
     keep_initializers_as_inputs: bool = False,
     export_params: bool = True,
     user_metadata: Mapping[str, str] | None = None,
+    custom_opsets: Mapping[str, int] | None = None,
 ) -> _engine.Options:
     """The engine's options. See :func:`convert` for what they mean.
 
@@ -74,6 +75,7 @@ def make_options(
     options.keep_initializers_as_inputs = keep_initializers_as_inputs
     options.export_params = export_params
     options.user_metadata = list((user_metadata or {}).items())
+    options.custom_opsets = list((custom_opsets or {}).items())
     return options
 
 
@@ -105,6 +107,7 @@ def convert(
     keep_initializers_as_inputs: bool = False,
     export_params: bool = True,
     user_metadata: Mapping[str, str] | None = None,
+    custom_opsets: Mapping[str, int] | None = None,
     progress: Progress | None = None,
 ) -> ONNXProgram:
     """Convert a ``.pt2`` archive to an ONNX file. Needs no torch.
@@ -130,6 +133,8 @@ def convert(
         keep_initializers_as_inputs: Weights are inputs too, with defaults.
         export_params: False leaves the weights' bytes out.
         user_metadata: Key-value pairs for the model's ``metadata_props``.
+        custom_opsets: ``{"mylib": 1}``: operators of the namespace mylib that have
+            no translation become nodes of the domain mylib, version 1.
         progress: Called now and then with (stage, done, total); False interrupts.
 
     Returns:
@@ -153,6 +158,7 @@ def convert(
         keep_initializers_as_inputs=keep_initializers_as_inputs,
         export_params=export_params,
         user_metadata=user_metadata,
+        custom_opsets=custom_opsets,
     )
     source = os.fspath(src)
     model, diagnostics = _engine.convert_file(source, os.fspath(dst), options, progress)

@@ -17,6 +17,7 @@ from torch.utils import _pytree
 from .walk import DimensionName
 
 __all__ = [
+    "by_argument",
     "dimension_names",
     "from_dynamic_axes",
     "model_arguments",
@@ -127,6 +128,39 @@ def dimension_names(
     return names
 
 
+def by_argument(dynamic_shapes: Any, arguments: Arguments, input_names: Sequence[str]) -> Any:
+    """``dynamic_shapes`` as torch.export takes it: a dict has a key for each argument.
+
+    A key may also be one of ``input_names``: the n-th names the n-th tensor
+    among the flattened arguments. Arguments that are not named are static.
+
+    Raises:
+        ValueError: A key names no argument and no input.
+    """
+    if not isinstance(dynamic_shapes, Mapping) or not dynamic_shapes:
+        return dynamic_shapes
+    unused = dict(dynamic_shapes)
+    position = -1
+
+    def of_leaf(leaf: Any) -> Any:
+        nonlocal position
+        if not isinstance(leaf, torch.Tensor):
+            return None
+        position += 1
+        return unused.pop(input_names[position], None) if position < len(input_names) else None
+
+    shapes = {}
+    for argument, value in arguments.items():
+        own = unused.pop(argument, None)
+        renamed = _pytree.tree_map(of_leaf, value)
+        has_renamed = any(spec is not None for spec in _pytree.tree_leaves(renamed, is_leaf=lambda spec: isinstance(spec, (dict, tuple))))
+        shapes[argument] = own if own is not None or not has_renamed else renamed
+    if unused:
+        known = ", ".join([*arguments, *(name for name in input_names if name not in arguments)])
+        raise ValueError(f"dynamic_shapes names {', '.join(map(repr, unused))}, which is no argument or input; there are: {known}")
+    return shapes
+
+
 def _named_axes(name: str, axes: Any) -> dict[int, str]:
     """One entry of ``dynamic_axes``: {0: "batch"} as it is, [0] with names made up as torch does."""
     if isinstance(axes, Mapping):
@@ -156,8 +190,8 @@ def from_dynamic_axes(
         ValueError: A key names nothing, or an entry has another form.
     """
     by_position = list(input_names)
-    outputs = {name: _named_axes(name, axes) for name, axes in dynamic_axes.items() if name in output_names}
-    unused = {name: axes for name, axes in dynamic_axes.items() if name not in outputs}
+    outputs = {name: _named_axes(name, axes) for name, axes in dynamic_axes.items() if name in output_names and axes is not None}
+    unused = {name: axes for name, axes in dynamic_axes.items() if name not in outputs and axes is not None}
     position = -1
 
     def shape_of(argument: str, value: Any, top: bool) -> Any:

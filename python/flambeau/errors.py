@@ -54,7 +54,17 @@ class UnsupportedOptionError(OnnxExporterError):
 
 
 class VerificationError(OnnxExporterError):
-    """The converted model gives other numbers than the PyTorch model."""
+    """The converted model gives other numbers than the PyTorch model.
+
+    Attributes:
+        comparisons: Each tensor that was compared, also those that agree.
+    """
+
+    comparisons: list[_engine.Comparison]
+
+    def __init__(self, message: str, comparisons: Sequence[_engine.Comparison] = ()) -> None:
+        super().__init__(message)
+        self.comparisons = list(comparisons)
 
 
 class ConversionWarning(UserWarning):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import io
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -12,18 +14,22 @@ from torch.export import ExportedProgram
 from torch.onnx import OperatorExportTypes, TrainingMode
 
 from . import _engine, conversion, errors
+from .artifacts import Artifacts
+from .capture import Attempt, mode
 from .capture import capture as capture_program
-from .capture import mode
+from .decomposition import without_newer_operators
 from .dynamic_shapes import (
+    by_argument,
     dimension_names,
     from_dynamic_axes,
     model_arguments,
     output_dimension_names,
     program_arguments,
 )
-from .errors import CaptureError, UnsupportedOptionError, error_of, warn_of
+from .errors import CaptureError, OnnxExporterError, UnsupportedOptionError, error_of, warn_of
 from .program import ONNXProgram
 from .script import build_script_program, describe_inputs, script_arguments, tensor_input, trace
+from .translation import Translators
 from .verification import verify as verify_program
 from .walk import DimensionName, build_program
 
@@ -38,7 +44,7 @@ _TRAINING = {TrainingMode.EVAL: False, TrainingMode.PRESERVE: None, TrainingMode
 def export(
     model: torch.nn.Module | ExportedProgram | torch.jit.ScriptModule | torch.jit.ScriptFunction | str | os.PathLike,
     args: tuple[Any, ...] = (),
-    f: str | os.PathLike | None = None,
+    f: str | os.PathLike | io.BytesIO | None = None,
     *,
     kwargs: dict[str, Any] | None = None,
     verbose: bool | None = None,
@@ -65,16 +71,22 @@ def export(
     export_modules_as_functions: bool | Collection[type[torch.nn.Module]] = False,
     autograd_inlining: bool = True,
     capture: str | None = None,
+    capture_strategies: Sequence[str] | None = None,
+    metadata: str = "default",
+    user_metadata: Mapping[str, str] | None = None,
+    state_outputs: bool = False,
+    progress: conversion.Progress | None = None,
 ) -> ONNXProgram | None:
-    """Convert a PyTorch model to ONNX. The signature is ``torch.onnx.export``'s.
+    """Convert a PyTorch model to ONNX. The arguments are ``torch.onnx.export``'s, and five more.
 
     Args:
         model: A module, a TorchScript module or function, a captured program, or
-            the path of an archive.
+            the path of an archive. A ``torch.onnx.ExportableModule`` brings its
+            own examples and names.
         args: Example positional arguments of the module: tensors become inputs,
             everything else is constant. A dict in the last place holds keyword
             arguments if all its keys are names of ``forward``'s parameters.
-        f: Path of the ONNX file; None writes none.
+        f: Path of the ONNX file, or a BytesIO; None writes none.
         kwargs: Example keyword arguments.
         verbose: True shows what torch says while it captures, and the report;
             False hides the warnings of the conversion too.
@@ -86,9 +98,21 @@ def export(
             ``torch.jit.trace``. None goes by ``dynamo``.
         external_data: Whether weights of 64 KB and more go into ``f`` + ".data".
         dynamic_shapes: Which dimensions are dynamic, as ``torch.export.export``
-            takes it; a string in place of a ``Dim`` names the dimension.
+            takes it; a string in place of a ``Dim`` names the dimension. Keys of a
+            dict are names of arguments, or of ``input_names``; arguments that are
+            left out are static.
+        custom_translation_table: ``{torch.ops.mylib.foo.default: function}``: ONNX
+            Script functions, or Python functions that call ONNX Script's operators,
+            that translate an operator. They are asked before Flambeau's own.
+        report: Write a report, also of a failure, into ``artifacts_dir``: HTML,
+            Markdown and JSON.
         optimize: Make the graph smaller.
-        verify: Compare the outputs of the example inputs with PyTorch's.
+        verify: Compare the outputs with PyTorch's, for the example inputs and for
+            inputs of other sizes where dimensions are dynamic.
+        profile: Write a trace of the conversion's stages into ``artifacts_dir``,
+            for Chrome's trace viewer.
+        dump_exported_program: Write the captured program into ``artifacts_dir``.
+        artifacts_dir: The folder for reports, traces and captured programs.
         export_params: False leaves the weights' bytes out; fake and meta tensors
             are fine then.
         keep_initializers_as_inputs: Weights are inputs too, with defaults.
@@ -96,10 +120,20 @@ def export(
             or ``{"x": [0]}``, by names of inputs and outputs.
         training: EVAL captures the module in evaluation mode, TRAINING in training
             mode, PRESERVE as it is.
-        custom_translation_table: Not implemented; nor are ``report``, ``profile``,
-            ``dump_exported_program``, ``artifacts_dir``, ``operator_export_type``,
-            ``do_constant_folding``, ``custom_opsets``,
-            ``export_modules_as_functions``, ``autograd_inlining``.
+        do_constant_folding: False keeps the graph as it is lowered, as
+            ``optimize=False`` does.
+        custom_opsets: ``{"mylib": 1}``: operators of the namespace mylib that have
+            no translation become nodes of the domain mylib, version 1.
+        operator_export_type: Must be ONNX.
+        export_modules_as_functions: Must be False.
+        autograd_inlining: Must be True.
+        capture_strategies: What to try, in order, of "non-strict", "strict",
+            "draft" and "torchscript"; by default the first two.
+        metadata: What the model says about its origin: "release" (nothing),
+            "namespace", "default", "debug" (stack traces too).
+        user_metadata: Key-value pairs for the model's ``metadata_props``.
+        state_outputs: New values of mutated buffers become outputs.
+        progress: Called now and then with (stage, done, total); False interrupts.
 
     Returns:
         The converted model.
@@ -115,26 +149,35 @@ def export(
     if capture not in (None, "export", "trace"):
         raise ValueError(f"capture is {capture!r}; it must be 'export' or 'trace'")
     _refuse_unsupported(
-        custom_translation_table=custom_translation_table,
-        report=report,
-        profile=profile,
-        dump_exported_program=dump_exported_program,
-        artifacts_dir=artifacts_dir,
         operator_export_type=operator_export_type,
-        do_constant_folding=do_constant_folding,
-        custom_opsets=custom_opsets,
         export_modules_as_functions=export_modules_as_functions,
         autograd_inlining=autograd_inlining,
     )
+    translators = Translators(custom_translation_table)
+    artifacts = Artifacts(artifacts_dir, report=report, profile=profile)
+    if isinstance(model, torch.onnx.ExportableModule) and not args and not kwargs:
+        args, kwargs = model.example_arguments()
+        input_names = model.input_names() if input_names is None else input_names
+        output_names = model.output_names() if output_names is None else output_names
+        dynamic_shapes = model.dynamic_shapes() if dynamic_shapes is None else dynamic_shapes
     options = conversion.make_options(
         opset_version=opset_version,
         external_data=external_data,
+        metadata=metadata,
         input_names=input_names,
         output_names=output_names,
-        optimize=optimize,
+        optimize=optimize and do_constant_folding,
+        state_outputs=state_outputs,
         keep_initializers_as_inputs=keep_initializers_as_inputs,
         export_params=export_params,
+        user_metadata=user_metadata,
+        custom_opsets=custom_opsets,
     )
+    options.set_translations(translators.by_name())
+    wishes = _Wishes(
+        dynamic_shapes, dynamic_axes, input_names or (), output_names or (), training, bool(verbose), capture_strategies
+    )
+    shapes = None
     if isinstance(model, (str, os.PathLike)):
         if dynamic_shapes is not None or dynamic_axes is not None:
             given = "dynamic_shapes" if dynamic_shapes is not None else "dynamic_axes"
@@ -143,6 +186,7 @@ def export(
                 "(name them with flambeau.save or flambeau.convert(dim_names=...))"
             )
         source, exported = os.fspath(model), None
+        artifacts.model = source
 
         def rebuild(export_params: bool) -> _engine.Program:
             return conversion.read(source)
@@ -151,35 +195,66 @@ def export(
         isinstance(model, torch.nn.Module) and (capture or ("export" if dynamo else "trace")) == "trace"
     ):
         args, kwargs = _example_arguments(model, args, kwargs)
-        exported = None
-        script, inputs = _script(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, training)
+        exported, artifacts.model = None, type(model).__qualname__
+        script, inputs = _script(model, args, kwargs, wishes)
 
         def rebuild(export_params: bool) -> _engine.Program:
             return build_script_program(script, inputs, bound=not isinstance(model, _SCRIPT))
 
     else:
         args, kwargs = _example_arguments(model, args, kwargs)
-        exported, names, symbols = _capture(
-            model, args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, training, verbose
-        )
+        artifacts.model = type(model).__qualname__
+        try:
+            exported, names, symbols, shapes = _capture(model, args, kwargs, wishes, artifacts.attempts)
+        except CaptureError as error:
+            artifacts.write_failure(str(error))
+            raise
+        if dump_exported_program:
+            artifacts.dump(exported)
+        exported = without_newer_operators(exported, options.opset)
         options.dim_names = list(symbols.items())
 
         def rebuild(export_params: bool) -> _engine.Program:
             return build_program(exported, dimension_names=names, export_params=export_params)
 
-    engine_model, diagnostics = _engine.convert(rebuild(export_params), options)
+    try:
+        built = artifacts.timed("hand over to the engine", lambda: rebuild(export_params))
+    except OnnxExporterError as error:
+        artifacts.write_failure(str(error))
+        raise
+    engine_model, diagnostics, record = _engine.convert_with_report(built, options, progress)
+    artifacts.take(record)
     if engine_model is None:
-        raise error_of(diagnostics)
-    program = ONNXProgram(engine_model, diagnostics, options=options, rebuild=rebuild, exported_program=exported)
+        artifacts.write()
+        raise error_of(diagnostics) from next(iter(translators.errors), None)
+    program = ONNXProgram(
+        engine_model,
+        diagnostics,
+        options=options,
+        rebuild=rebuild,
+        exported_program=exported,
+        attempts=artifacts.attempts,
+        dynamic_shapes=shapes,
+    )
+    try:
+        if verify:
+            artifacts.verified(lambda: verify_program(program, args, kwargs))
+        if f is not None:
+            artifacts.timed("write the model", lambda: _save(program, f, external_data))
+    finally:
+        artifacts.write()
     if verbose:
         print(program.report(), end="")
     elif verbose is None:
         warn_of(diagnostics, stacklevel=2)
-    if verify:
-        verify_program(program, args, kwargs)
-    if f is not None:
-        program.save(f, external_data=external_data)
     return program
+
+
+def _save(program: ONNXProgram, f: str | os.PathLike | io.BytesIO, external_data: bool) -> None:
+    if isinstance(f, io.BytesIO):
+        f.write(program.model_proto.SerializeToString())
+    else:
+        program.save(f, external_data=external_data)
 
 
 def _refuse_unsupported(**options: Any) -> None:
@@ -189,10 +264,7 @@ def _refuse_unsupported(**options: Any) -> None:
         default = parameters[name].default
         if value == default or (default is None and not value):
             continue
-        hint = {
-            "do_constant_folding": "pass optimize=False to keep the graph as it is lowered",
-        }.get(name, "leave it at its default")
-        raise UnsupportedOptionError(f"the option '{name}={value!r}' is not supported; {hint}")
+        raise UnsupportedOptionError(f"the option '{name}={value!r}' is not supported; leave it at its default")
 
 
 def _example_arguments(
@@ -213,60 +285,67 @@ def _example_arguments(
     return args, dict(kwargs or {})
 
 
+@dataclasses.dataclass(frozen=True)
+class _Wishes:
+    """What the caller says of the capture."""
+
+    dynamic_shapes: Any
+    dynamic_axes: Mapping[str, Any] | None
+    input_names: Sequence[str]
+    output_names: Sequence[str]
+    training: TrainingMode
+    verbose: bool
+    strategies: Sequence[str] | None
+
+
 def _script(
-    model: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    dynamic_shapes: Any,
-    dynamic_axes: Mapping[str, Any] | None,
-    input_names: Sequence[str] | None,
-    output_names: Sequence[str] | None,
-    training: TrainingMode,
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: _Wishes
 ) -> tuple[torch.jit.ScriptModule | torch.jit.ScriptFunction, list[_engine.ScriptInput]]:
     """The TorchScript program, and what its inputs are."""
     scripted = isinstance(model, _SCRIPT)
     arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
-    if dynamic_shapes is None and dynamic_axes is not None:
-        dynamic_shapes, _ = from_dynamic_axes(dynamic_axes, arguments, input_names or (), output_names or ())
+    shapes = wishes.dynamic_shapes
+    if shapes is None and wishes.dynamic_axes is not None:
+        shapes, _ = from_dynamic_axes(wishes.dynamic_axes, arguments, wishes.input_names, wishes.output_names)
+    shapes = by_argument(shapes, arguments, wishes.input_names)
     dims: dict[int, dict[int, str]] = {}
-    for position, dim, name in dimension_names(arguments, dynamic_shapes, None if scripted else model):
+    for position, dim, name in dimension_names(arguments, shapes, None if scripted else model):
         dims.setdefault(position, {})[dim] = name
     if scripted:
         return model, describe_inputs(model, args, kwargs, dims)
-    with mode(model, _TRAINING[training]):
+    with mode(model, _TRAINING[wishes.training]):
         traced, tensors, names = trace(model, arguments, args, kwargs)
     inputs = [tensor_input(tensor, dims.get(i, {}), name) for i, (tensor, name) in enumerate(zip(tensors, names))]
     return traced, inputs
 
 
 def _capture(
-    model: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    dynamic_shapes: Any,
-    dynamic_axes: Mapping[str, Any] | None,
-    input_names: Sequence[str] | None,
-    output_names: Sequence[str] | None,
-    training: TrainingMode,
-    verbose: bool | None,
-) -> tuple[ExportedProgram, list[DimensionName], dict[str, str]]:
-    """The captured program, the names of its inputs' dimensions, and those of symbols."""
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: _Wishes, attempts: list[Attempt]
+) -> tuple[ExportedProgram, list[DimensionName], dict[str, str], Any]:
+    """The captured program, the names of its inputs' dimensions, those of symbols, and the dynamic shapes."""
     if not isinstance(model, (torch.nn.Module, ExportedProgram)):
         raise TypeError(
             f"the model is a {type(model).__qualname__}; it must be an nn.Module, an ExportedProgram or a path"
         )
     live = isinstance(model, torch.nn.Module)
     arguments = model_arguments(model, args, kwargs) if live else program_arguments(model)
+    shapes = wishes.dynamic_shapes
     output_axes: dict[str, dict[int, str]] = {}
-    if dynamic_shapes is None and dynamic_axes is not None:
-        dynamic_shapes, output_axes = from_dynamic_axes(
-            dynamic_axes, arguments, input_names or (), output_names or ()
-        )
-    names = dimension_names(arguments, dynamic_shapes, model if live else None)
+    if shapes is None and wishes.dynamic_axes is not None:
+        shapes, output_axes = from_dynamic_axes(wishes.dynamic_axes, arguments, wishes.input_names, wishes.output_names)
+    shapes = by_argument(shapes, arguments, wishes.input_names)
+    names = dimension_names(arguments, shapes, model if live else None)
     if live:
         exported = capture_program(
-            model, args, kwargs, dynamic_shapes, training=_TRAINING[training], verbose=bool(verbose)
+            model,
+            args,
+            kwargs,
+            shapes,
+            training=_TRAINING[wishes.training],
+            verbose=wishes.verbose,
+            strategies=wishes.strategies,
+            attempts=attempts,
         )
     else:
         exported = model
-    return exported, names, output_dimension_names(exported, output_names or (), output_axes)
+    return exported, names, output_dimension_names(exported, wishes.output_names, output_axes), shapes

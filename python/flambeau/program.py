@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _engine
-from .errors import error_of
+from .errors import ConversionWarning, error_of
 
 if TYPE_CHECKING:
+    import numpy as np
     import onnx
     import onnx_ir
+    import onnxruntime
     import torch
+
+    from .capture import Attempt
 
 __all__ = ["ONNXProgram"]
 
@@ -27,6 +33,9 @@ class ONNXProgram:
 
     Weights are read from where they are, the archive or the live module, when
     the model is serialized, saved or run: leave them unchanged until then.
+
+    Once :attr:`model` was asked for, it is the model: changes of it are what is
+    saved and run.
     """
 
     def __init__(
@@ -37,6 +46,8 @@ class ONNXProgram:
         options: _engine.Options,
         rebuild: Callable[[bool], _engine.Program],
         exported_program: torch.export.ExportedProgram | None = None,
+        attempts: Sequence[Attempt] = (),
+        dynamic_shapes: Any = None,
     ) -> None:
         """Made by :func:`flambeau.export` and :func:`flambeau.convert`.
 
@@ -48,10 +59,14 @@ class ONNXProgram:
         self._options = options
         self._rebuild = rebuild
         self._exported_program = exported_program
+        self._attempts = tuple(attempts)
+        self._dynamic_shapes = dynamic_shapes
         self._proto: onnx.ModelProto | None = None
         self._model: onnx_ir.Model | None = None
         self._session: Any = None
         self._files: tempfile.TemporaryDirectory[str] | None = None
+
+    # --- what it is -----------------------------------------------------------
 
     @property
     def exported_program(self) -> torch.export.ExportedProgram | None:
@@ -59,13 +74,37 @@ class ONNXProgram:
         return self._exported_program
 
     @property
+    def capture_strategy(self) -> str | None:
+        """How the module was captured; None if it came captured."""
+        return self._attempts[-1].strategy if self._attempts else None
+
+    @property
     def diagnostics(self) -> tuple[_engine.Diagnostic, ...]:
         """Notes and warnings of the conversion."""
         return self._diagnostics
 
+    @property
+    def inputs(self) -> list[_engine.NamedType]:
+        """The model's inputs as it was converted: ``name``, ``dtype``, ``sizes``."""
+        return self._engine_model.inputs
+
+    @property
+    def outputs(self) -> list[_engine.NamedType]:
+        """The model's outputs as it was converted."""
+        return self._engine_model.outputs
+
     def report(self) -> str:
         """The diagnostics as text."""
         return _engine.report_text(list(self._diagnostics))
+
+    def conversion_report(self) -> _engine.ConversionReport:
+        """Everything about the conversion, which is done once more: ``.html()``, ``.markdown()``, ``.json()``."""
+        model, diagnostics, report = _engine.convert_with_report(self._rebuild(self._options.export_params), self._options)
+        if model is None:
+            raise error_of(diagnostics)
+        for attempt in self._attempts:
+            report.add_attempt(attempt.strategy, attempt.seconds, str(attempt.error or ""))
+        return report
 
     @property
     def model_proto(self) -> onnx.ModelProto:
@@ -74,6 +113,10 @@ class ONNXProgram:
         Raises:
             OnnxExporterError: It has more than the 2 GB that protobuf allows; use :meth:`save`.
         """
+        if self._model is not None:
+            import onnx_ir
+
+            return onnx_ir.to_proto(self._model)
         if self._proto is None:
             import onnx
 
@@ -82,7 +125,7 @@ class ONNXProgram:
 
     @property
     def model(self) -> onnx_ir.Model:
-        """The model as ``onnx_ir`` holds it. Changes of it are not saved by :meth:`save`.
+        """The model as ``onnx_ir`` holds it. Changes of it are saved and run from now on.
 
         Above 2 GB its weights are mapped from a temporary file.
         """
@@ -93,7 +136,65 @@ class ONNXProgram:
                 self._model = onnx_ir.from_proto(self.model_proto)
             else:
                 self._model = onnx_ir.load(self._temporary_file())
+            self._proto = self._session = None
         return self._model
+
+    @model.setter
+    def model(self, model: onnx_ir.Model) -> None:
+        self._model = model
+        self._proto = self._session = None
+
+    # --- changing it ----------------------------------------------------------
+
+    def optimize(self) -> None:
+        """Make the graph smaller, in place, if the model was converted with ``optimize=False``.
+
+        A :attr:`model` that was asked for is optimised by ONNX Script.
+        """
+        if self._model is not None:
+            from onnxscript import optimizer
+
+            self.model = optimizer.optimize(self._model) or self._model
+        elif not self._options.optimize:
+            self._options.optimize = True
+            self._reconvert()
+
+    def apply_weights(self, state_dict: Mapping[str, torch.Tensor]) -> None:
+        """Put weights into the model, by their names in the state_dict; what it lacks is warned about.
+
+        Weights that were left out (``export_params=False``) become initializers.
+        """
+        import onnx_ir
+
+        from .session import to_numpy
+
+        graph = self.model.graph
+        inputs = {value.name: value for value in graph.inputs}
+        for name, tensor in state_dict.items():
+            value = graph.initializers.get(name) or inputs.get(name)
+            if value is None:
+                warnings.warn(f"the model has no weight '{name}'; it is left out", ConversionWarning, stacklevel=2)
+                continue
+            array = to_numpy(tensor, str(tensor.dtype).removeprefix("torch."))
+            value.const_value = onnx_ir.tensor(array, name=name)
+            value.shape, value.type = onnx_ir.Shape(array.shape), onnx_ir.TensorType(value.const_value.dtype)
+            if name not in graph.initializers:
+                graph.inputs.remove(value)
+                graph.initializers[name] = value
+        self._session = None
+
+    def rename_axes(self, rename_mapping: Mapping[Any, str]) -> None:
+        """Rename dynamic dimensions, also inside expressions such as ``2*s0 + 1``.
+
+        Args:
+            rename_mapping: From names, or ``onnx_ir.SymbolicDim``s of the model, to names.
+        """
+        from .axes import rename_axes
+
+        rename_axes(self.model, rename_mapping)
+        self._session = None
+
+    # --- saving ---------------------------------------------------------------
 
     def save(
         self,
@@ -107,7 +208,8 @@ class ONNXProgram:
 
         Args:
             destination: Path of the ONNX file.
-            include_initializers: False leaves the weights out. None: as converted.
+            include_initializers: False leaves the weights out: they become inputs.
+                None: as converted.
             keep_initializers_as_inputs: True makes the weights inputs with
                 defaults. None: as converted.
             external_data: Where weights go: "auto" (or None) keeps one file while
@@ -122,17 +224,25 @@ class ONNXProgram:
         from .conversion import external_data_mode
 
         mode = external_data_mode(external_data)
+        if self._model is not None:
+            from .saving import save_model
+
+            save_model(self._model, Path(destination), include_initializers, keep_initializers_as_inputs, mode)
+            return
         model = self._with(include_initializers, keep_initializers_as_inputs)
         saved, diagnostics = model.save(os.fspath(destination), mode)
         if not saved:
             raise error_of(diagnostics)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """Run the model in onnxruntime, on the CPU.
+    # --- running --------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Run the model in onnxruntime, on the CPU unless :meth:`initialize_inference_session` chose otherwise.
 
         Args:
             args: What ``forward`` takes: tensors, numbers, and lists, tuples and
-                dicts of them. Values that the capture made constant are ignored.
+                dicts of them; or the model's inputs, in order. Values that the
+                capture made constant are ignored.
             kwargs: The same, by name.
 
         Returns:
@@ -142,19 +252,89 @@ class ONNXProgram:
         Raises:
             TypeError: There are more or fewer inputs than the model has.
         """
-        from .session import Session
-
+        values = self._input_values(args, kwargs)
         if self._session is None:
-            small = self._engine_model.weight_bytes < _LARGEST_MESSAGE
-            self._session = Session(self._serialize() if small else self._temporary_file(), self._engine_model)
-        return self._session.run(args, kwargs, self._exported_program)
+            self.initialize_inference_session()
+        return self._session.run(values)
+
+    def call_reference(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Run the model in ``onnx.reference``: slow, and independent of onnxruntime."""
+        import sys
+
+        import onnx.reference
+
+        evaluator = onnx.reference.ReferenceEvaluator(self.model_proto)
+        results = evaluator.run(None, self.to_numpy_inputs(*args, **kwargs))
+        torch = sys.modules.get("torch")
+        return tuple(results if torch is None else (_tensor_of(result, torch) for result in results))
+
+    def compute_values(
+        self, value_names: Sequence[str], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> tuple[Any, ...]:
+        """Values inside the model, in the order of their names, for these inputs.
+
+        Raises:
+            ValueError: The model has no value of that name.
+        """
+        from .saving import with_outputs
+        from .session import Session, cpu_session
+
+        data = with_outputs(self.model_proto, value_names)
+        values = self._input_values(tuple(args), dict(kwargs or {}))
+        return Session(cpu_session(data), self._input_types()).run(values)
+
+    def value_names(self) -> set[str]:
+        """Names of what the nodes of the main graph give."""
+        return {name for node in self.model_proto.graph.node for name in node.output if name}
+
+    def to_numpy_inputs(self, *args: Any, **kwargs: Any) -> dict[str, np.ndarray]:
+        """The arguments as what any ONNX runtime takes: arrays by the names of the inputs."""
+        from .session import to_numpy
+
+        values = self._input_values(args, kwargs)
+        return {name: to_numpy(value, dtype) for (name, dtype), value in zip(self._input_types(), values)}
+
+    def initialize_inference_session(
+        self, initializer: Callable[[str | bytes], onnxruntime.InferenceSession] | None = None
+    ) -> None:
+        """Make the onnxruntime session that calls use.
+
+        Args:
+            initializer: Makes a session of a model's bytes, or of its path if it is
+                larger than 1.9 GB; by default one on the CPU.
+        """
+        from .session import Session, cpu_session
+
+        large = self._engine_model.weight_bytes >= _LARGEST_MESSAGE
+        if self._model is not None and not large:
+            source: str | bytes = self.model_proto.SerializeToString()
+        else:
+            source = str(self._temporary_file()) if large else self._serialize()
+        self._session = Session((initializer or cpu_session)(source), self._input_types())
 
     def release(self) -> None:
         """Free the onnxruntime session, the protobuf copy and temporary files."""
-        self._session = self._proto = self._model = None
-        if self._files is not None:
+        self._session = self._proto = None
+        if self._files is not None and self._model is None:
             self._files.cleanup()
             self._files = None
+
+    def without_optimization(self) -> ONNXProgram:
+        """The same program converted with ``optimize=False``: nearly every captured node is a value of it."""
+        options = self._options
+        before = options.optimize
+        try:
+            options.optimize = False
+            model, diagnostics = _engine.convert(self._rebuild(options.export_params), options)
+        finally:
+            options.optimize = before
+        if model is None:
+            raise error_of(diagnostics)
+        return ONNXProgram(
+            model, diagnostics, options=options, rebuild=self._rebuild, exported_program=self._exported_program
+        )
+
+    # --- how it looks ---------------------------------------------------------
 
     def __repr__(self) -> str:
         model = self._engine_model
@@ -167,6 +347,37 @@ class ONNXProgram:
             f"    inputs: {listed(model.inputs)}\n    outputs: {listed(model.outputs)})"
         )
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the report, with the graph, in a frame."""
+        import html
+
+        page = html.escape(self.conversion_report().html(), quote=True)
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 640px; border: 1px solid #8884"></iframe>'
+
+    # --- within ---------------------------------------------------------------
+
+    def _input_types(self) -> list[tuple[str, str]]:
+        """(name, PyTorch's dtype) of the user's inputs."""
+        types = [(value.name, value.dtype) for value in self._engine_model.inputs]
+        if self._model is None:
+            return types
+        initializers = self._model.graph.initializers
+        names = [value.name for value in self._model.graph.inputs if value.name not in initializers]
+        dtypes = dict(types)
+        if len(names) == len(types):
+            return [(name or "", dtype) for name, (_, dtype) in zip(names, types)]
+        return [(name or "", dtypes.get(name or "", "float32")) for name in names]
+
+    def _input_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        from .session import flat_inputs
+
+        values = flat_inputs(args, kwargs, self._exported_program)
+        inputs = self._input_types()
+        if len(values) != len(inputs):
+            names = ", ".join(name for name, _ in inputs)
+            raise TypeError(f"the model has {len(inputs)} inputs ({names}); {len(values)} were given")
+        return values
+
     def _serialize(self) -> bytes:
         data, diagnostics = self._engine_model.serialize()
         if not data:
@@ -176,24 +387,47 @@ class ONNXProgram:
     def _temporary_file(self) -> Path:
         if self._files is None:
             self._files = tempfile.TemporaryDirectory(prefix="flambeau-")
-            self.save(Path(self._files.name, "model.onnx"), external_data=True)
-        return Path(self._files.name, "model.onnx")
+        path = Path(self._files.name, "model.onnx")
+        if not path.exists() or self._model is not None:
+            self.save(path, external_data=True)
+        return path
+
+    @contextlib.contextmanager
+    def _changed_options(self, export_params: bool, keep_initializers_as_inputs: bool) -> Iterator[_engine.Options]:
+        options = self._options
+        before = options.export_params, options.keep_initializers_as_inputs
+        options.export_params, options.keep_initializers_as_inputs = export_params, keep_initializers_as_inputs
+        try:
+            yield options
+        finally:
+            options.export_params, options.keep_initializers_as_inputs = before
+
+    def _reconvert(self) -> None:
+        model, diagnostics = _engine.convert(self._rebuild(self._options.export_params), self._options)
+        if model is None:
+            raise error_of(diagnostics)
+        self._engine_model, self._diagnostics = model, tuple(diagnostics)
+        self.release()
 
     def _with(self, include_initializers: bool | None, keep_initializers_as_inputs: bool | None) -> _engine.Model:
         """The model converted with these options, which is this one if nothing differs."""
-        options = self._options
-        before = options.export_params, options.keep_initializers_as_inputs
+        before = self._options.export_params, self._options.keep_initializers_as_inputs
         wanted = (
             before[0] if include_initializers is None else include_initializers,
             before[1] if keep_initializers_as_inputs is None else keep_initializers_as_inputs,
         )
         if wanted == before:
             return self._engine_model
-        try:
-            options.export_params, options.keep_initializers_as_inputs = wanted
+        with self._changed_options(*wanted) as options:
             model, diagnostics = _engine.convert(self._rebuild(wanted[0]), options)
-        finally:
-            options.export_params, options.keep_initializers_as_inputs = before
         if model is None:
             raise error_of(diagnostics)
         return model
+
+
+def _tensor_of(array: Any, torch: Any) -> Any:
+    if array.dtype.kind == "V" or array.dtype.name.startswith(("bfloat", "float8")):
+        name = array.dtype.name
+        carrier = {1: "uint8", 2: "uint16"}[array.dtype.itemsize]
+        return torch.from_numpy(array.view(carrier)).view(getattr(torch, name))
+    return torch.as_tensor(array)

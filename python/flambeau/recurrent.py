@@ -77,11 +77,25 @@ def _infer_padded(
     return padded.transpose(0, 1) if batch_first else padded, batch_sizes.new_empty((batch,))
 
 
-_INFER: dict[str, Callable[..., tuple[torch.Tensor, ...]]] = {
+def _infer_ctc(
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> torch.Tensor:
+    return log_probs.new_empty(log_probs.shape[1:2] if reduction == 0 and log_probs.dim() == 3 else ())
+
+
+_INFER: dict[str, Callable[..., Any]] = {
     **{f"{layer}.input": _infer_input for layer in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
     **{f"{layer}.data": _infer_data for layer in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
     "_pack_padded_sequence.default": _infer_packed,
     "_pad_packed_sequence.default": _infer_padded,
+    "ctc_loss.IntList": _infer_ctc,
+    "ctc_loss.Tensor": _infer_ctc,
 }
 """The operators that get a stand-in, and the types of what they return."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     import onnxruntime
     import torch
 
-__all__ = ["Session", "flat_inputs"]
+__all__ = ["Session", "cpu_session", "flat_inputs", "to_numpy"]
 
 # Types that numpy lacks, as onnxruntime takes them: (same-sized numpy type, TensorProto.DataType).
 _FOREIGN = {
@@ -54,34 +53,53 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
     if kwargs.keys() == order.keys():
         kwargs = {name: kwargs[name] for name in order}
     leaves, spec = _pytree.tree_flatten((args, kwargs))
-    if spec != in_spec:
-        raise TypeError(f"the arguments are nested as {spec}; the captured ones were {in_spec}")
     specs = [spec for spec in exported.graph_signature.input_specs if spec.kind is InputKind.USER_INPUT]
+    if spec != in_spec:
+        # The inputs themselves, in order, are fine too.
+        inputs = sum(not isinstance(spec.arg, ConstantArgument) for spec in specs)
+        if not kwargs and len(args) == inputs and all(_pytree.tree_is_leaf(value) for value in args):
+            return list(args)
+        raise TypeError(f"the arguments are nested as {spec}; the captured ones were {in_spec}")
     return [leaf for leaf, spec in zip(leaves, specs, strict=True) if not isinstance(spec.arg, ConstantArgument)]
 
 
+def cpu_session(model: str | bytes) -> onnxruntime.InferenceSession:
+    """An onnxruntime session of a file or of bytes, on the CPU."""
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+
+
 class Session:
-    """An onnxruntime session of one model."""
+    """An onnxruntime session, and the names and types of its inputs."""
 
-    def __init__(self, model: bytes | os.PathLike[str], engine_model: _engine.Model) -> None:
-        import onnxruntime
+    def __init__(self, session: onnxruntime.InferenceSession, inputs: Sequence[tuple[str, str]]) -> None:
+        """``inputs``: (name, dtype) of each input that is the user's, in order."""
+        self._session = session
+        self._inputs = list(inputs)
+        self._outputs = [output.name for output in session.get_outputs()]
 
-        source = model if isinstance(model, bytes) else os.fspath(model)
-        self._session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
-        self._inputs = engine_model.inputs
-        self._outputs = [output.name for output in self._session.get_outputs()]
-
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.export.ExportedProgram | None) -> list[Any]:
-        """The outputs, in order. See :meth:`flambeau.ONNXProgram.__call__`."""
-        values = flat_inputs(args, kwargs, exported)
-        inputs = self._inputs
-        if len(values) != len(inputs):
-            names = ", ".join(value.name for value in inputs)
-            raise TypeError(f"the model has {len(inputs)} inputs ({names}); {len(values)} were given")
-        feeds = {taken.name: _to_ort(value, taken.dtype) for taken, value in zip(inputs, values)}
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """The outputs, in order, for the values of the inputs."""
+        feeds = {name: _to_ort(value, dtype) for (name, dtype), value in zip(self._inputs, values, strict=True)}
         results = self._session.run_with_ort_values(self._outputs, feeds)
         torch = sys.modules.get("torch")
-        return [_from_ort(result, torch) for result in results]
+        return tuple(_from_ort(result, torch) for result in results)
+
+
+def to_numpy(value: Any, dtype: str) -> np.ndarray:
+    """An argument as an array; `dtype` is the input's, PyTorch's word. Small floats are those of ml_dtypes."""
+    if hasattr(value, "detach"):
+        import torch
+
+        value = value.detach().cpu().contiguous()
+        if dtype in _FOREIGN:
+            import ml_dtypes
+
+            carrier = {1: torch.uint8, 2: torch.int16}[value.element_size()]
+            return value.view(carrier).numpy().view(getattr(ml_dtypes, dtype))
+        return value.numpy()
+    return value if isinstance(value, np.ndarray) else np.asarray(value, dtype=dtype)
 
 
 def _to_ort(value: Any, dtype: str) -> onnxruntime.OrtValue:

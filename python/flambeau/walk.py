@@ -23,7 +23,7 @@ from . import _engine
 from .errors import CaptureError, error_of
 from .weights import add_weight
 
-__all__ = ["DimensionName", "build_program"]
+__all__ = ["DimensionName", "build_program", "canonical_name", "dtype_of_code"]
 
 DimensionName = tuple[int, int, str]
 """(position among the user's tensor inputs, dimension, name)"""
@@ -112,6 +112,17 @@ def _target_name(target: Any) -> str:
     return f"{target.__module__}.{target.__qualname__}"
 
 
+def canonical_name(target: Any) -> str:
+    """The engine's name of an operator: ``aten::add.Tensor``, ``aten::relu``, ``_operator::mul``."""
+    namespace, _, name = _target_name(target).removeprefix("torch.ops.").partition(".")
+    return f"{namespace}::{name.removesuffix('.default')}"
+
+
+def dtype_of_code(code: int) -> torch.dtype:
+    """The dtype of a number in c10::ScalarType."""
+    return next(dtype for dtype, number in _DTYPES.items() if number == code)
+
+
 class _Walk:
     """One walk. Fails with CaptureError; the message names the node."""
 
@@ -126,6 +137,7 @@ class _Walk:
             if interval.lower == interval.upper
         }
         self.parameters: dict[int, torch.fx.Node] = {}  # by identity of the tensor
+        self.declared: set[torch._ops.OpOverload] = set()
 
     def print_expression(self, expression: sympy.Basic) -> int | str:
         if self.frozen:
@@ -191,6 +203,10 @@ class _Walk:
         names = None
         if isinstance(value, (list, tuple)):
             names = {user.args[1]: user.name for user in node.users if user.target is operator.getitem}
+        if isinstance(node.target, torch._ops.OpOverload) and node.target not in self.declared:
+            self.declared.add(node.target)
+            if node.target.namespace != "aten":
+                self.builder.declare_operator(str(node.target._schema))
         modules = meta.get("nn_module_stack")
         if modules and _NO_MODULES in modules:
             modules = None

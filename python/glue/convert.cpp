@@ -36,7 +36,7 @@ nb::object ModelOrNone(std::optional<Model> model, std::shared_ptr<ErrorSlot> er
   return nb::cast(LiveModel{std::move(*model), std::move(errors)});
 }
 
-nb::tuple ConvertLive(LiveProgram& program, Options options, nb::object progress) {
+Outcome RunConvert(LiveProgram& program, Options options, nb::object progress) {
   const std::shared_ptr<ErrorSlot> errors = program.errors;
   options.progress = Watch(std::move(progress), errors);
   Program taken = program.Take();
@@ -46,7 +46,19 @@ nb::tuple ConvertLive(LiveProgram& program, Options options, nb::object progress
     outcome = Convert(std::move(taken), options);
   }
   errors->Rethrow();
-  return nb::make_tuple(ModelOrNone(std::move(outcome.model), errors), std::move(outcome.diagnostics));
+  return outcome;
+}
+
+nb::tuple ConvertLive(LiveProgram& program, Options options, nb::object progress) {
+  Outcome outcome = RunConvert(program, std::move(options), std::move(progress));
+  return nb::make_tuple(ModelOrNone(std::move(outcome.model), program.errors), std::move(outcome.diagnostics));
+}
+
+nb::tuple ConvertWithReport(LiveProgram& program, Options options, nb::object progress) {
+  options.report = true;
+  Outcome outcome = RunConvert(program, std::move(options), std::move(progress));
+  if (!outcome.report) outcome.report.emplace().diagnostics = outcome.diagnostics;
+  return nb::make_tuple(ModelOrNone(std::move(outcome.model), program.errors), std::move(outcome.diagnostics), std::move(*outcome.report));
 }
 
 nb::tuple ConvertArchive(const std::string& source, const std::string& target, Options options, nb::object progress) {
@@ -122,6 +134,7 @@ void BindConvert(nb::module_& module) {
       .def_prop_ro("ir_version", [](const LiveModel& self) { return self.model.ir_version(); })
       .def("text", [](const LiveModel& self) { return self.model.Text(); });
   module.def("convert", &ConvertLive, nb::arg("program"), nb::arg("options"), nb::arg("progress") = nb::none());
+  module.def("convert_with_report", &ConvertWithReport, nb::arg("program"), nb::arg("options"), nb::arg("progress") = nb::none());
   module.def("convert_file", &ConvertArchive, nb::arg("source"), nb::arg("target"), nb::arg("options"),
              nb::arg("progress") = nb::none());
   module.def("read_program", &ReadArchive, nb::arg("path"), nb::arg("options") = Options());

@@ -33,7 +33,7 @@ void BindDiagnostics(nb::module_& module) {
       .def_ro("hint", &Diagnostic::hint)
       .def("__repr__", &Represent);
   module.def("report_text", &ReportText, nb::arg("diagnostics"), "The diagnostics for people.");
-  module.def("report_json", &ReportJson, nb::arg("diagnostics"), "The diagnostics for programs.");
+  module.def("report_json", nb::overload_cast<const std::vector<Diagnostic>&>(&ReportJson), nb::arg("diagnostics"), "The diagnostics for programs.");
 }
 
 }  // namespace flambeau::python

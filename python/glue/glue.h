@@ -20,9 +20,14 @@ namespace nb = nanobind;
 void BindDiagnostics(nb::module_& module);
 void BindOptions(nb::module_& module);
 void BindProgramBuilder(nb::module_& module);
+void BindTranslations(nb::module_& module);
 void BindConvert(nb::module_& module);
+void BindReport(nb::module_& module);
 void BindInspect(nb::module_& module);
 void BindScript(nb::module_& module);
+
+// The translators of a dict {"mylib::foo": callable}.
+void SetTranslations(Options& options, const nb::dict& translations);
 
 // Keeps a Python object alive from code that does not hold the GIL.
 std::shared_ptr<PyObject> KeepAlive(nb::handle object);

@@ -36,7 +36,9 @@ NB_MODULE(_engine, module) {
   module.attr("__version__") = flambeau::Version();
   BindDiagnostics(module);
   BindOptions(module);
+  BindTranslations(module);
   BindProgramBuilder(module);
+  BindReport(module);
   BindConvert(module);
   BindInspect(module);
   BindScript(module);

@@ -265,6 +265,8 @@ void BindProgramBuilder(nb::module_& module) {
             self.engine().NameDimension(position, dim, name, frozen_by);
           },
           nb::arg("position"), nb::arg("dim"), nb::arg("name"), nb::arg("frozen_by") = "")
+      .def("declare_operator",
+           [](PythonBuilder& self, std::string_view schema) { self.engine().DeclareOperator(schema); }, nb::arg("schema"))
       .def(
           "set_metadata",
           [](PythonBuilder& self, std::string_view key, std::string_view value) {

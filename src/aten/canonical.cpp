@@ -100,7 +100,25 @@ double AsNumber(const Argument& a) {
   return std::get<double>(a.storage());
 }
 
+// [[0, 1], [1, 3]] as [0, 1, 1, 3]; one level, which is all that schemas nest ("int[][]").
+Argument::List Flattened(const Argument::List& lists) {
+  Argument::List flat;
+  for (const Argument& list : lists) {
+    if (const auto* inner = std::get_if<Argument::List>(&list.storage())) {
+      flat.insert(flat.end(), inner->begin(), inner->end());
+    } else {
+      flat.push_back(list);
+    }
+  }
+  return flat;
+}
+
 std::optional<Attribute> Canonicalizer::Take(const Argument::List& list, const SchemaType* type) {
+  if (type && type->nested) {
+    SchemaType inner = *type;
+    inner.nested = false;
+    return Take(Flattened(list), &inner);
+  }
   const BaseType base = type ? type->base : BaseType::kOther;
   if (list.empty()) {
     switch (base) {

@@ -157,6 +157,7 @@ void ProgramBuilder::NameDimension(size_t position, size_t dim, std::string_view
   impl_->program->dimension_names.push_back({position, dim, std::string(name), std::string(frozen_by)});
 }
 
+void ProgramBuilder::DeclareOperator(std::string_view schema) { aten::DeclareSchema(schema); }
 void ProgramBuilder::SetMetadata(std::string_view key, std::string_view value) {
   impl_->program->metadata.emplace_back(key, value);
 }

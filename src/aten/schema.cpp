@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <memory>
+#include <deque>
 #include <mutex>
 #include <unordered_map>
 
@@ -68,6 +68,10 @@ void ParseType(std::string_view text, SchemaArgument* argument) {
       std::from_chars(size.data(), size.data() + size.size(), type.list_size);
       text = text.substr(0, open);
       // "Tensor(a!)[](b)" does not occur; "Tensor(a)[]" does.
+      if (text.ends_with("[]")) {
+        type.nested = true;
+        text.remove_suffix(2);
+      }
     }
   }
   if (text.ends_with('?')) {
@@ -242,28 +246,61 @@ std::optional<Schema> ParseSchema(std::string_view text) {
   return schema;
 }
 
-const Schema* FindSchema(std::string_view name) {
-  static std::mutex mutex;
-  static std::unordered_map<std::string_view, std::unique_ptr<const Schema>> parsed;
-  const std::lock_guard lock(mutex);
-  if (auto it = parsed.find(name); it != parsed.end()) return it->second.get();
-  std::string_view text;
+namespace {
+
+// Schemas that were asked for, or declared. Entries stay where they are.
+struct Known {
+  std::mutex mutex;
+  std::unordered_map<std::string_view, const Schema*> by_name;
+  std::deque<Schema> schemas;
+  std::deque<std::string> texts;  // of declared ones
+
+  static Known& Get() {
+    static Known* known = new Known;
+    return *known;
+  }
+};
+
+std::string_view TextInTables(std::string_view name) {
   const auto by_name = [](uint32_t index, std::string_view wanted) { return NameOf(kTorchSchemas[index]) < wanted; };
   const auto* found =
       std::lower_bound(std::begin(kTorchSchemasByName), std::end(kTorchSchemasByName), name, by_name);
-  if (found != std::end(kTorchSchemasByName) && NameOf(kTorchSchemas[*found]) == name) {
-    text = kTorchSchemas[*found];
-  } else {
-    for (std::string_view each : kPythonSchemas)
-      if (NameOf(each) == name) text = each;
-  }
+  if (found != std::end(kTorchSchemasByName) && NameOf(kTorchSchemas[*found]) == name) return kTorchSchemas[*found];
+  for (std::string_view each : kPythonSchemas)
+    if (NameOf(each) == name) return each;
+  return {};
+}
+
+}  // namespace
+
+const Schema* FindSchema(std::string_view name) {
+  Known& known = Known::Get();
+  const std::lock_guard lock(known.mutex);
+  if (auto it = known.by_name.find(name); it != known.by_name.end()) return it->second;
+  const std::string_view text = TextInTables(name);
   if (text.empty()) return nullptr;
   auto schema = ParseSchema(text);
   if (!schema) return nullptr;
-  auto kept = std::make_unique<const Schema>(std::move(*schema));
-  const Schema* result = kept.get();
-  parsed.emplace(result->name, std::move(kept));
+  const Schema* result = &known.schemas.emplace_back(std::move(*schema));
+  known.by_name.emplace(result->name, result);
   return result;
+}
+
+bool DeclareSchema(std::string_view text) {
+  Known& known = Known::Get();
+  const std::lock_guard lock(known.mutex);
+  const std::string_view name = NameOf(text);
+  if (!TextInTables(name).empty()) return false;
+  if (auto it = known.by_name.find(name); it != known.by_name.end() && it->second->text == text) return true;
+  auto schema = ParseSchema(known.texts.emplace_back(text));
+  if (!schema) {
+    known.texts.pop_back();
+    return false;
+  }
+  const Schema* result = &known.schemas.emplace_back(std::move(*schema));
+  known.by_name.erase(result->name);  // the key lives in the schema that it leads to
+  known.by_name.emplace(result->name, result);
+  return true;
 }
 
 std::vector<std::string_view> TorchSchemaTexts() { return {std::begin(kTorchSchemas), std::end(kTorchSchemas)}; }

@@ -34,6 +34,7 @@ struct SchemaType {
   bool optional = false;
   bool list = false;
   bool optional_elements = false;  // "Tensor?[]"
+  bool nested = false;             // "int[][]": kept as one list
   int list_size = 0;               // "int[2]": a single number stands for two
 };
 
@@ -69,6 +70,11 @@ std::optional<Schema> ParseSchema(std::string_view text);
 // Python's own functions (`_operator::add`, `torch::sym_max`); nullptr if there
 // is none. Parsed at first use; the address is stable; thread-safe.
 const Schema* FindSchema(std::string_view name);
+
+// Makes the schema of an operator known that is in no table, one that a user
+// registered with torch.library. The last text for a name wins; false if it is
+// no schema, or the name is one of the tables'.
+bool DeclareSchema(std::string_view text);
 
 // PyTorch's table in registration order.
 std::vector<std::string_view> TorchSchemaTexts();

@@ -26,6 +26,8 @@ Run AddInspect(CLI::App& app);
 Run AddDump(CLI::App& app);
 Run AddOps(CLI::App& app);
 Run AddCompletion(CLI::App& app);
+// A command that `python -m flambeau` runs.
+Run AddPython(CLI::App& app, const std::string& name, const std::string& description);
 
 // Prints the report on standard error as text, or on standard output as JSON,
 // and says how to exit.

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "flambeau/convert.h"
+#include "flambeau/report.h"
 
 namespace flambeau::cli {
 namespace {
@@ -18,8 +21,8 @@ struct ConvertArguments {
   std::string source, target;
   Options options;
   std::string input_names, output_names;
-  std::vector<std::string> dim_names, user_metadata, inputs;
-  std::string report = "text";
+  std::vector<std::string> dim_names, user_metadata, custom_opsets, inputs;
+  std::string report = "text", report_file, profile;
   bool no_optimize = false, quiet = false;
   int verbose = 0;
 };
@@ -56,20 +59,65 @@ void PrintModel(const Model& model, const std::string& target) {
   for (const auto& output : model.outputs()) fmt::print(stderr, "  output {}: {}{}\n", output.name, output.dtype, Shape(output.sizes));
 }
 
+// By the ending of the file.
+std::string Rendered(const ConversionReport& report, const std::filesystem::path& file) {
+  const std::string ending = file.extension().string();
+  if (ending == ".json") return ReportJson(report);
+  if (ending == ".md") return ReportMarkdown(report);
+  return ReportHtml(report);
+}
+
+bool WriteText(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) fmt::print(stderr, "flambeau: cannot write {}\n", path);
+  return static_cast<bool>(file);
+}
+
+// The files that were asked for; also of a conversion that failed.
+bool WriteReports(const ConvertArguments& arguments, const ConversionReport& report) {
+  bool fine = true;
+  if (!arguments.report_file.empty()) {
+    fine &= WriteText(arguments.report_file, Rendered(report, arguments.report_file));
+    if (fine && !arguments.quiet) fmt::print(stderr, "report: {}\n", arguments.report_file);
+  }
+  if (!arguments.profile.empty()) fine &= WriteText(arguments.profile, ReportTrace(report));
+  return fine;
+}
+
+std::vector<std::pair<std::string, int>> Versions(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  std::vector<std::pair<std::string, int>> versions;
+  for (const auto& [name, text] : pairs) {
+    int version = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+    if (error != std::errc() || end != text.data() + text.size() || version < 1)
+      throw CLI::ValidationError("--custom-opset", fmt::format("'{}' is no version of an opset", text));
+    versions.emplace_back(name, version);
+  }
+  return versions;
+}
+
 int RunConvert(ConvertArguments& arguments) {
   Options& options = arguments.options;
   options.input_names = SplitList(arguments.input_names);
   options.output_names = SplitList(arguments.output_names);
   options.dim_names = SplitPairs(arguments.dim_names, "--dim-names");
   options.user_metadata = SplitPairs(arguments.user_metadata, "--set-metadata");
+  options.custom_opsets = Versions(SplitPairs(arguments.custom_opsets, "--custom-opset"));
   options.inputs = Inputs(arguments.inputs);
   options.optimize = !arguments.no_optimize;
   options.progress = MakeProgress(arguments.quiet || arguments.report == "json");
   if (arguments.target.empty()) arguments.target = std::filesystem::path(arguments.source).replace_extension(".onnx").string();
+  const bool to_file = arguments.report == "html" || arguments.report == "markdown";
+  if (to_file && arguments.report_file.empty())
+    arguments.report_file = std::filesystem::path(arguments.target).replace_extension(arguments.report == "html" ? ".report.html" : ".report.md").string();
+  options.report = !arguments.report_file.empty() || !arguments.profile.empty();
   const Outcome outcome = ConvertFile(arguments.source, arguments.target, options);
   ClearProgress();
   if (outcome.ok() && arguments.verbose > 0) PrintModel(*outcome.model, arguments.target);
-  return Conclude(outcome.ok(), outcome.diagnostics, arguments.report == "json", arguments.quiet);
+  const bool written = !outcome.report || WriteReports(arguments, *outcome.report);
+  return Conclude(outcome.ok() && written, outcome.diagnostics, arguments.report == "json", arguments.quiet);
 }
 
 }  // namespace
@@ -93,8 +141,11 @@ Run AddConvert(CLI::App& app) {
   command->add_option("--input-names", arguments->input_names, "names of the inputs, in order: a,b,c");
   command->add_option("--output-names", arguments->output_names, "names of the outputs, in order: a,b,c");
   command->add_option("--dim-names", arguments->dim_names, "names of dynamic dimensions: x.0=batch,x.1=seq (or s77=batch)");
+  command->add_option("--custom-opset", arguments->custom_opsets, "NAMESPACE=VERSION: operators of that namespace that have no translation become custom ONNX operators; may be repeated");
   AddInputOption(*command, arguments->inputs);
-  command->add_option("--report", arguments->report, "text (on standard error) or json (on standard output)")->check(CLI::IsMember({"text", "json"}))->option_text("FORMAT");
+  command->add_option("--report", arguments->report, "text (diagnostics, on standard error), json (the same, on standard output), html or markdown (all of the conversion, in a file)")->check(CLI::IsMember({"text", "json", "html", "markdown"}))->option_text("FORMAT");
+  command->add_option("--report-file", arguments->report_file, "where to write all of the conversion: .html, .md or .json; by default beside the model")->option_text("FILE");
+  command->add_option("--profile", arguments->profile, "write the stages as a trace for Chrome's viewer")->option_text("FILE");
   command->add_flag("--no-optimize", arguments->no_optimize, "keep the graph as it was lowered");
   command->add_flag("--state-outputs", options.state_outputs, "new values of mutated buffers and inputs become outputs");
   command->add_flag("-v,--verbose", arguments->verbose, "say what was written");

@@ -73,12 +73,14 @@ constexpr char kFooter[] = R"(Examples:
   flambeau convert big.pt2 --external-data reference
   flambeau inspect model.pt2                       what it takes, holds and calls
   flambeau ops --format markdown                   what can be converted
+  flambeau verify model.pt2 model.onnx             runs both, and compares the numbers
 
 Exit codes:
   0  done
   1  the input is damaged, or the target cannot be written
   2  the command line makes no sense
   3  the model uses operators that cannot be converted; the report lists all
+  4  verify, diff: the models differ
   130  interrupted; the target is as it was)";
 
 // A closed pipe or a file-size limit is an error of the write that meets it.
@@ -104,7 +106,11 @@ int Main(int argc, char** argv) {
   app.footer(kFooter);
   app.get_formatter()->column_width(34);
   const std::pair<const char*, Run> commands[] = {{"convert", AddConvert(app)}, {"inspect", AddInspect(app)}, {"dump", AddDump(app)},
-                                                  {"ops", AddOps(app)}, {"completion", AddCompletion(app)}};
+                                                  {"ops", AddOps(app)},
+                                                  {"verify", AddPython(app, "verify", "Compare an ONNX model with the archive that it came from (with PyTorch).")},
+                                                  {"diff", AddPython(app, "diff", "Compare two ONNX models (with Python).")},
+                                                  {"doctor", AddPython(app, "doctor", "Say what this installation can do (with Python).")},
+                                                  {"completion", AddCompletion(app)}};
   try {
     app.parse(argc, argv);
     for (const auto& [name, run] : commands)

@@ -5,9 +5,9 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <unordered_set>
 
 #include "container/quote.h"
+#include "support/hash_table.h"
 
 namespace flambeau {
 
@@ -58,7 +58,7 @@ std::optional<std::string_view> DuplicateKey(const JsonTape& tape, uint32_t obje
   const uint32_t first = object + 1, end = tape.next(object) - 1;
   constexpr uint32_t kFew = 8;
   const bool few = tape.payload(object) >> 32 <= kFew;
-  std::unordered_set<std::string_view> seen;
+  NameSet seen;
   for (uint32_t key = first; key != end; key = tape.next(key + 1)) {
     const std::string_view text = tape.text(key);
     if (!few && !seen.insert(text).second) return text;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <tuple>
 
 #include "diag/sink.h"
 #include "driver/dimension_names.h"
@@ -14,9 +15,11 @@
 #include "driver/model_impl.h"
 #include "driver/pipeline.h"
 #include "driver/read.h"
+#include "driver/recorder.h"
 #include "flambeau/version.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "lower/custom.h"
 #include "lower/lower.h"
 #include "onnx/check.h"
 #include "onnx/ir_version.h"
@@ -28,7 +31,7 @@
 namespace flambeau {
 namespace {
 
-constexpr int kOldestOpset = 18;
+constexpr int kOldestOpset = 7;
 
 class Conversion {
  public:
@@ -36,6 +39,8 @@ class Conversion {
 
   // Called with each graph as it stands after a stage or pass; may be empty.
   std::function<void(std::string_view stage, const Graph& graph)> watch;
+  // May be null.
+  Recorder* recorder = nullptr;
 
   Result<std::unique_ptr<onnx::ModelData>> Run() {
     if (options_.opset < kOldestOpset || options_.opset > onnx::NewestOpset())
@@ -45,22 +50,30 @@ class Conversion {
     // Texts of the captured nodes are made from the graph as it was.
     auto captured = options_.metadata >= Metadata::kDefault ? std::make_shared<const Graph>(program_.graph) : nullptr;
     FLAMBEAU_CHECK_OK(NameDimensions(program_, options_.dim_names, options_.input_names, sink_));
+    if (recorder) recorder->Begin(program_);
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunAtenPasses());
     Watch("functional", program_.graph);
     FLAMBEAU_CHECK_OK(Step("lowering"));
-    FLAMBEAU_TRY(Graph graph, lower::LowerProgram(program_, {options_.opset, options_.state_outputs, options_.export_params}, sink_));
+    FLAMBEAU_TRY(lower::LoweredProgram lowered, Lower());
+    Graph& graph = lowered.graph;
     Watch("lowered", graph);
+    Record("lowered", "each ATen call becomes ONNX nodes", graph);
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
     FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, {options_.input_names, options_.output_names}, sink_));
     Watch("onnx", graph);
-    return Finish(std::move(graph), std::move(captured));
+    Record("names", "every node and value gets a name", graph);
+    return Finish(std::move(lowered), std::move(captured));
   }
 
  private:
   void Watch(std::string_view stage, const Graph& graph) {
     if (watch) watch(stage, graph);
+  }
+
+  void Record(std::string_view stage, std::string_view description, const Graph& graph) {
+    if (recorder) recorder->After(stage, description, graph);
   }
 
   Status Step(std::string_view stage) {
@@ -69,18 +82,63 @@ class Conversion {
     return {};
   }
 
-  PassHooks Hooks() {
+  // `passes` are described in the report.
+  template <class Passes>
+  PassHooks Hooks(Passes passes) {
     PassHooks hooks;
-    hooks.after = [this](std::string_view pass, const Graph& graph) { Watch(pass, graph); };
+    hooks.after = [this, passes](std::string_view pass, const Graph& graph) {
+      Watch(pass, graph);
+      const auto row = std::ranges::find(passes, pass, [](const auto& each) { return each.name; });
+      Record(pass, row->description, graph);
+    };
 #ifndef NDEBUG
     hooks.verify = [](const Graph& graph, Sink& sink) { return VerifyGraph(graph, sink); };
 #endif
     return hooks;
   }
 
+  Result<lower::LoweredProgram> LowerAt(int opset, Sink& sink) const {
+    const lower::CustomOperators custom(options_.translations, options_.custom_opsets);
+    return lower::LowerProgram(program_, {opset, options_.state_outputs, options_.export_params, &custom}, sink);
+  }
+
+  Result<lower::LoweredProgram> Lower() {
+    Sink found;
+    Result<lower::LoweredProgram> lowered = LowerAt(options_.opset, found);
+    std::vector<Diagnostic> diagnostics = found.Take();
+    NameLowestOpsets(diagnostics);
+    for (Diagnostic& diagnostic : diagnostics) sink_.Add(std::move(diagnostic));
+    return lowered;
+  }
+
+  // The lowest opset that has what a node needs depends on all that its
+  // translation is made of; so it is found by trying.
+  void NameLowestOpsets(std::vector<Diagnostic>& diagnostics) const {
+    std::vector<Diagnostic*> open;
+    for (Diagnostic& diagnostic : diagnostics)
+      if (diagnostic.kind == DiagnosticKind::kUnsupportedOpset) open.push_back(&diagnostic);
+    for (int opset = options_.opset + 1; !open.empty() && opset <= onnx::NewestOpset(); ++opset) {
+      Sink tried;
+      (void)LowerAt(opset, tried);
+      std::set<std::tuple<std::string, std::string, std::vector<std::string>>> failing;
+      for (const Diagnostic& diagnostic : tried.diagnostics())
+        if (diagnostic.severity == Severity::kError) failing.insert(PlaceOf(diagnostic));
+      std::erase_if(open, [&](Diagnostic* diagnostic) {
+        if (failing.contains(PlaceOf(*diagnostic))) return false;
+        diagnostic->hint = fmt::format("use opset {} or newer", opset);
+        return true;
+      });
+    }
+  }
+
+  // The captured node that a diagnostic speaks of.
+  static std::tuple<std::string, std::string, std::vector<std::string>> PlaceOf(const Diagnostic& diagnostic) {
+    return {diagnostic.location.operation, diagnostic.location.module, diagnostic.notes};
+  }
+
   Status RunAtenPasses() {
     PassContext context{sink_, options_.state_outputs};
-    if (!RunPasses(AtenPipeline(), program_, context, Hooks())) return kFailure;
+    if (!RunPasses(AtenPipeline(), program_, context, Hooks(AtenPipeline()))) return kFailure;
     return {};
   }
 
@@ -88,11 +146,13 @@ class Conversion {
     PassContext context{sink_};
     context.opset = options_.opset;
     context.keep_weights = options_.external_data == ExternalData::kReference;
-    if (!RunPasses(OnnxPipeline(options_.optimize), graph, context, Hooks())) return kFailure;
+    const auto pipeline = OnnxPipeline(options_.optimize);
+    if (!RunPasses(pipeline, graph, context, Hooks(pipeline))) return kFailure;
     return {};
   }
 
-  Result<std::unique_ptr<onnx::ModelData>> Finish(Graph graph, std::shared_ptr<const Graph> captured) {
+  Result<std::unique_ptr<onnx::ModelData>> Finish(lower::LoweredProgram lowered, std::shared_ptr<const Graph> captured) {
+    Graph& graph = lowered.graph;
     std::set<std::string_view> domains;
     for (BlockId block : graph.AllBlocks())
       graph.ForEachNode(block, [&](NodeId node) { domains.insert(onnx::SplitOperator(graph.op(node)).first); });
@@ -101,14 +161,18 @@ class Conversion {
     onnx::ModelData& model = *made;
     model.opset_imports.push_back({"", options_.opset});
     for (std::string_view domain : domains)
-      if (!domain.empty()) model.opset_imports.push_back({std::string(domain), 1});
+      if (!domain.empty()) {
+        const auto version = lowered.additions.domains.find(domain);
+        model.opset_imports.push_back({std::string(domain), version == lowered.additions.domains.end() ? 1 : version->second});
+      }
     model.producer_name = "flambeau";
     model.producer_version = Version();
     model.graph_name = program_.name;
     model.initializers_are_inputs = options_.keep_initializers_as_inputs;
-    AttachMetadata(program_, std::move(captured), options_.metadata, options_, model);
+    AttachMetadata(program_, std::move(captured), std::move(lowered.additions), options_, model);
     model.ir_version = onnx::LeastIrVersion(model);
     FLAMBEAU_CHECK_OK(onnx::CheckModel(model, sink_));
+    if (recorder) recorder->Finish(model);
     return made;
   }
 
@@ -128,8 +192,11 @@ Outcome Convert(Program program, const Options& options) {
     auto impl = std::make_unique<Program::Impl>(std::move(program.impl()));
     Sink sink;
     Conversion conversion(*impl, options, sink);
+    Recorder recorder;
+    if (options.report) conversion.recorder = &recorder;
     auto model = conversion.Run();
     outcome.diagnostics = sink.Take();
+    if (options.report) outcome.report = recorder.Take(outcome.diagnostics);
     if (model) outcome.model.emplace(std::make_unique<Model::Impl>(std::move(impl), *std::move(model)));
   });
   return outcome;
@@ -144,14 +211,22 @@ Outcome ConvertFile(const std::string& source, const std::string& target, const 
     return outcome;
   }
   auto program = ReadProgram(source, outcome.diagnostics, options);
-  if (!program) return outcome;
-  Outcome converted = Convert(*std::move(program), options);
-  for (Diagnostic& diagnostic : converted.diagnostics) outcome.diagnostics.push_back(std::move(diagnostic));
-  if (!converted.model) return outcome;
-  Guard(outcome.diagnostics, {.file = target}, [&] {
-    if (converted.model->Save(target, options.external_data, outcome.diagnostics, options.progress))
-      outcome.model = std::move(converted.model);
-  });
+  if (program) {
+    Outcome converted = Convert(*std::move(program), options);
+    for (Diagnostic& diagnostic : converted.diagnostics) outcome.diagnostics.push_back(std::move(diagnostic));
+    outcome.report = std::move(converted.report);
+    Guard(outcome.diagnostics, {.file = target}, [&] {
+      if (converted.model && converted.model->Save(target, options.external_data, outcome.diagnostics, options.progress))
+        outcome.model = std::move(converted.model);
+    });
+  }
+  if (options.report) {
+    ConversionReport& report = outcome.report ? *outcome.report : outcome.report.emplace();
+    report.model = source;
+    report.target = target;
+    if (!outcome.model) report.status = "failed";
+    report.diagnostics = outcome.diagnostics;
+  }
   return outcome;
 }
 

@@ -20,7 +20,9 @@ std::string PythonList(const std::vector<std::string>& items) {
 // A node of the captured graph as torch.fx prints it.
 class FxText {
  public:
-  explicit FxText(const Graph& graph) : graph_(graph), context_(graph.context()) {}
+  FxText(const Graph& graph, const std::vector<InputSpec>& inputs) : graph_(graph), context_(graph.context()) {
+    for (const InputSpec& input : inputs) placeholders_.emplace(input.value, input.name);
+  }
 
   std::string operator()(NodeId id) const {
     const Node& node = graph_[id];
@@ -52,7 +54,11 @@ class FxText {
   static std::string TargetText(std::string_view target) {
     return target.starts_with("_operator") || target.starts_with("torch.") ? std::string(target) : fmt::format("torch.ops.{}", target);
   }
-  std::string ValueText(ValueId value) const { return value ? fmt::format("%{}", context_.Text(graph_[value].name)) : "None"; }
+  std::string ValueText(ValueId value) const {
+    if (!value) return "None";
+    const auto placeholder = placeholders_.find(value);
+    return fmt::format("%{}", context_.Text(placeholder == placeholders_.end() ? graph_[value].name : placeholder->second));
+  }
   static std::string Number(double value) { return fmt::format("{}", value); }
 
   std::string ArgumentText(NodeId node, const Attribute& attribute) const {
@@ -97,6 +103,7 @@ class FxText {
 
   const Graph& graph_;
   const Context& context_;
+  std::unordered_map<ValueId, Symbol> placeholders_;  // weights have the state_dict's names in the graph
 };
 
 std::string_view KindName(InputKind kind) {
@@ -108,6 +115,19 @@ std::string_view KindName(InputKind kind) {
     case InputKind::kConstant: return "USER_INPUT";
     case InputKind::kToken: return "TOKEN";
     case InputKind::kObject: return "CUSTOM_OBJ";
+  }
+  return "";
+}
+
+std::string_view KindName(OutputKind kind) {
+  switch (kind) {
+    case OutputKind::kUser: return "USER_OUTPUT";
+    case OutputKind::kLoss: return "LOSS_OUTPUT";
+    case OutputKind::kBufferMutation: return "BUFFER_MUTATION";
+    case OutputKind::kParameterMutation: return "PARAMETER_MUTATION";
+    case OutputKind::kUserInputMutation: return "USER_INPUT_MUTATION";
+    case OutputKind::kGradient: return "GRADIENT_TO_PARAMETER";
+    case OutputKind::kToken: return "TOKEN";
   }
   return "";
 }
@@ -140,23 +160,26 @@ Scopes ScopesOf(const Context& context, const Origin& origin) {
 
 }  // namespace
 
-void AttachMetadata(const Program::Impl& program, std::shared_ptr<const Graph> captured, Metadata level,
+void AttachMetadata(const Program::Impl& program, std::shared_ptr<const Graph> captured, lower::Additions additions,
                     const Options& options, onnx::ModelData& model) {
   model.metadata = options.user_metadata;
-  if (level == Metadata::kRelease) return;
-  if (level >= Metadata::kDefault) model.graph_metadata = program.metadata;
+  const Metadata level = options.metadata;
   const Context* context = program.context.get();
   const Graph* graph = &model.graph;
-  model.node_metadata = [=](NodeId id, onnx::Properties& properties) {
+  if (level >= Metadata::kDefault) model.graph_metadata = program.metadata;
+  if (level == Metadata::kRelease && additions.node_metadata.empty()) return;
+  const auto fx_text = captured ? std::make_shared<const FxText>(*captured, program.inputs) : nullptr;
+  model.node_metadata = [=, given = std::move(additions.node_metadata)](NodeId id, onnx::Properties& properties) {
+    if (const auto found = given.find(id); found != given.end()) properties = found->second;
     const OriginId origin_id = (*graph)[id].origin;
-    if (!origin_id) return;
+    if (!origin_id || level == Metadata::kRelease) return;
     const Origin& origin = (*context)[origin_id];
     const Scopes scopes = ScopesOf(*context, origin);
     properties.emplace_back("namespace", scopes.name_space);
     if (level < Metadata::kDefault) return;
     properties.emplace_back("pkg.torch.onnx.class_hierarchy", PythonList(scopes.classes));
     if (origin.node && origin.node.index < captured->node_capacity())
-      properties.emplace_back("pkg.torch.onnx.fx_node", FxText(*captured)(origin.node));
+      properties.emplace_back("pkg.torch.onnx.fx_node", (*fx_text)(origin.node));
     properties.emplace_back("pkg.torch.onnx.name_scopes", PythonList(scopes.names));
     if (level == Metadata::kDebug && !context->Text(origin.stack_trace).empty())
       properties.emplace_back("pkg.torch.onnx.stack_trace", context->Text(origin.stack_trace));
@@ -167,20 +190,36 @@ void AttachMetadata(const Program::Impl& program, std::shared_ptr<const Graph> c
     kinds->emplace(std::string(context->Text(input.name)), &input);
     if (!context->Text(input.target).empty()) kinds->emplace(std::string(context->Text(input.target)), &input);
   }
-  const std::vector<ValueId> outputs = graph->outputs(graph->main());
-  auto is_output = std::make_shared<std::unordered_map<ValueId, bool>>();
-  for (ValueId output : outputs) is_output->emplace(output, true);
+  // By value of the graph: the user's inputs in order, whatever they are called now, and the outputs.
+  auto inputs = std::make_shared<std::unordered_map<ValueId, const InputSpec*>>();
+  auto outputs = std::make_shared<std::unordered_map<ValueId, const OutputSpec*>>();
+  const std::vector<ValueId>& graph_inputs = (*graph)[graph->main()].inputs;
+  size_t next = 0;
+  for (const InputSpec& input : program.inputs)
+    if (input.kind == InputKind::kUser && next < graph_inputs.size()) inputs->emplace(graph_inputs[next++], &input);
+  for (size_t i = 0; i < additions.outputs.size(); ++i)
+    outputs->emplace(graph->output(graph->main(), static_cast<uint32_t>(i)), &program.outputs[additions.outputs[i]]);
   model.value_metadata = [=](ValueId id, onnx::Properties& properties) {
     const Value& value = (*graph)[id];
-    if (is_output->contains(id)) properties.emplace_back("pkg.torch.export.graph_signature.OutputSpec.kind", "USER_OUTPUT");
-    if (value.kind == ValueKind::kResult) return;
-    const auto found = kinds->find(std::string(context->Text(value.name)));
-    if (found == kinds->end()) return;
-    const InputSpec& input = *found->second;
-    properties.emplace_back("pkg.torch.export.graph_signature.InputSpec.kind", KindName(input.kind));
-    properties.emplace_back("pkg.torch.export.graph_signature.InputSpec.persistent",
-                            input.kind == InputKind::kBuffer ? (input.persistent ? "True" : "False") : "None");
-    properties.emplace_back("pkg.torch.onnx.original_node_name", context->Text(input.name));
+    std::string_view original;
+    if (const auto output = outputs->find(id); output != outputs->end()) {
+      properties.emplace_back("pkg.torch.export.graph_signature.OutputSpec.kind", KindName(output->second->kind));
+      original = context->Text(output->second->name);
+    }
+    const InputSpec* input = nullptr;
+    if (const auto known = inputs->find(id); known != inputs->end()) {
+      input = known->second;
+    } else if (value.kind != ValueKind::kResult) {
+      const auto found = kinds->find(std::string(context->Text(value.name)));
+      if (found != kinds->end()) input = found->second;
+    }
+    if (input != nullptr) {
+      properties.emplace_back("pkg.torch.export.graph_signature.InputSpec.kind", KindName(input->kind));
+      properties.emplace_back("pkg.torch.export.graph_signature.InputSpec.persistent",
+                              input->kind == InputKind::kBuffer ? (input->persistent ? "True" : "False") : "None");
+      original = context->Text(input->name);
+    }
+    if (!original.empty()) properties.emplace_back("pkg.torch.onnx.original_node_name", original);
   };
 }
 

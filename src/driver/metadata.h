@@ -3,14 +3,15 @@
 
 #include "aten/program.h"
 #include "flambeau/options.h"
+#include "lower/additions.h"
 #include "onnx/model.h"
 
 namespace flambeau {
 
-// Fills the model's, graph's, nodes' and values' metadata as `level` asks.
+// Fills the model's, graph's, nodes' and values' metadata as the options ask.
 // `captured` is the ATen graph as it was read: node texts are made from it.
-// Both must outlive the model.
-void AttachMetadata(const Program::Impl& program, std::shared_ptr<const Graph> captured, Metadata level,
+// The program must outlive the model.
+void AttachMetadata(const Program::Impl& program, std::shared_ptr<const Graph> captured, lower::Additions additions,
                     const Options& options, onnx::ModelData& model);
 
 }  // namespace flambeau

@@ -18,7 +18,7 @@ constexpr OnnxPass kOnnxPipeline[] = {
     {"drop-unused-nodes", "what lowering made and nobody used", &DropDeadOnnxNodes},
     {"share-constants", "tied weights and equal numbers are one, so that equal nodes are seen", &ShareConstants},
     {"share-nodes", "sizes are often computed more than once", &ShareNodes},
-    {"simplify", "fold constants, drop what does nothing, merge neighbours", &Simplify},
+    {"simplify", "fold constants and batch norms, drop what does nothing, merge neighbours (rules.h)", &Simplify},
     {"share-folded-constants", "folding makes equal constants again", &ShareConstants},
     {"share-merged-nodes", "and merging equal nodes", &ShareNodes},
 };

@@ -31,8 +31,9 @@ TEST(ReadTest, SaysWhatAFileIsInstead) {
   EXPECT_EQ(Fault(Pack({Stored("a/b", "c")})), "unknown-format: the file is a zip archive, but not one of PyTorch's");
   EXPECT_EQ(Fault(Pack({Stored("m/data.pkl", "x"), Stored("m/version", "3")})),
             "unknown-format: the file holds pickled objects, as torch.save writes them, and no program");
+  // A TorchScript archive, read as one.
   EXPECT_EQ(Fault(Pack({Stored("m/data.pkl", "x"), Stored("m/constants.pkl", "x")})),
-            "unknown-format: the file is a TorchScript archive, which Flambeau does not read yet");
+            "bad-pickle: this opcode is not supported (at byte 0, opcode 'x')");
   EXPECT_EQ(Fault("PK\x03\x04"), "bad-archive: there is no zip end record; the file is truncated, or no zip archive");
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "lower/lowering.h"
+#include "onnx/operator_table.h"
 
 namespace flambeau::lower {
 namespace {
@@ -47,30 +48,43 @@ Tensor OutputValue(Lowering& to, const Tensor& tensor, const Type& recorded) {
   }
 }
 
+// What is no result of a node becomes an output by an Identity.
+void RequireIdentity(Lowering& to, const Tensor& tensor) {
+  const auto& types = onnx::FindOperator("Identity", to.opset())->types();
+  if (to.graph()[tensor.id()].kind == ValueKind::kResult || types[0].tensors.contains(tensor.dtype())) return;
+  to.Report(DiagnosticKind::kUnsupportedOpset,
+            fmt::format("ONNX's Identity does not take {} at opset {}", Info(tensor.dtype()).torch_name, to.opset()));
+}
+
 }  // namespace
 
-Result<Graph> LowerProgram(const Program::Impl& program, const LowerOptions& options, Sink& sink) {
+Result<LoweredProgram> LowerProgram(const Program::Impl& program, const LowerOptions& options, Sink& sink) {
   const Graph& aten = program.graph;
   Graph graph(program.context.get());
-  Lowering to(aten, &graph, options.opset, &sink);
+  Lowering to(aten, &graph, options.opset, &sink, options.custom);
   AddInputs(program, options, to);
   const std::vector<Tensor> outputs = to.LowerBlock(aten.main(), {});
 
   std::vector<ValueId> user, states;
+  std::vector<size_t> user_indices, state_indices;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const OutputSpec& spec = program.outputs[i];
     if (!outputs[i] || spec.kind == OutputKind::kToken || spec.kind == OutputKind::kGradient) continue;
     if (IsState(spec.kind) && !options.state_outputs) continue;
     const ValueId aten_value = aten.output(aten.main(), static_cast<uint32_t>(i));
     const Tensor tensor = OutputValue(to, outputs[i], aten.type(aten_value));
+    if (tensor.type().is_tensor()) RequireIdentity(to, tensor);
     if (spec.name && !program.context->Text(spec.name).empty() && graph[tensor.id()].kind == ValueKind::kResult)
       graph.SetName(tensor.id(), spec.name);
     (IsState(spec.kind) ? states : user).push_back(tensor.id());
+    (IsState(spec.kind) ? state_indices : user_indices).push_back(i);
   }
   user.insert(user.end(), states.begin(), states.end());
+  user_indices.insert(user_indices.end(), state_indices.begin(), state_indices.end());
+  to.additions().outputs = std::move(user_indices);
   graph.SetOutputs(graph.main(), user);
   if (sink.HasErrors()) return kFailure;
-  return graph;
+  return LoweredProgram{std::move(graph), std::move(to.additions())};
 }
 
 }  // namespace flambeau::lower

@@ -4,13 +4,22 @@
 #include "aten/program.h"
 #include "diag/sink.h"
 #include "ir/graph.h"
+#include "lower/additions.h"
 
 namespace flambeau::lower {
+
+class CustomOperators;
 
 struct LowerOptions {
   int opset = 20;
   bool state_outputs = false;  // new values of mutated buffers and inputs are outputs, too
   bool export_params = true;   // false: parameters are inputs of the graph
+  const CustomOperators* custom = nullptr;  // what the user brings (custom.h)
+};
+
+struct LoweredProgram {
+  Graph graph;
+  Additions additions;
 };
 
 // Inputs of the result: the user's, in order (then parameters where they are not
@@ -19,6 +28,6 @@ struct LowerOptions {
 //
 // Goes on past what it can't translate, so that one run reports all of it; the
 // result is a failure then.
-Result<Graph> LowerProgram(const Program::Impl& program, const LowerOptions& options, Sink& sink);
+Result<LoweredProgram> LowerProgram(const Program::Impl& program, const LowerOptions& options, Sink& sink);
 
 }  // namespace flambeau::lower

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 
+#include "lower/custom.h"
 #include "lower/op.h"
 #include "lower/registry.h"
 
 namespace flambeau::lower {
 
-Lowering::Lowering(const Graph& aten, Graph* graph, int opset, Sink* sink)
-    : Builder(graph, opset, sink), aten_(&aten), values_(aten.value_capacity()) {}
+Lowering::Lowering(const Graph& aten, Graph* graph, int opset, Sink* sink, const CustomOperators* custom)
+    : Builder(graph, opset, sink), aten_(&aten), custom_(custom), values_(aten.value_capacity()) {}
 
 // --- the nodes ------------------------------------------------------------------
 
@@ -127,10 +128,14 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
   });
   std::optional<std::vector<Tensor>> results;
   const OpRow* row = FindOp(name);
-  if (row && !row->takes_complex && TouchesComplex(*aten_, node)) {
+  if (const Translator* translator = custom_ ? custom_->FindTranslator(name) : nullptr) {
+    results = LowerByTranslator(*this, node, *translator);
+  } else if (row && TouchesComplex(*aten_, node) && !TakesComplex(name)) {
     Report(DiagnosticKind::kUnsupportedDtype, fmt::format("{} of complex tensors has no translation", name));
   } else if (row) {
     results = row->lower(*this, node);
+  } else if (const auto version = custom_ ? custom_->FindDomain(name) : std::nullopt) {
+    results = LowerAsCustomNode(*this, node, *version);
   } else {
     std::string hint;
     for (std::string_view nearest : NearestOps(name)) hint += (hint.empty() ? "supported: " : ", ") + std::string(nearest);
@@ -155,7 +160,12 @@ void Lowering::Record(NodeId node, std::vector<Tensor> results) {
       }
       continue;
     }
-    SetValue(value, Reconcile(node, i, results[i]));
+    const Tensor result = Reconcile(node, i, results[i]);
+    SetValue(value, result);
+    // Values keep their captured names: by them, numbers are compared. The first of several names stays.
+    if (!result || result.is_number()) continue;
+    const flambeau::Value& made = graph()[result.id()];
+    if (made.kind == ValueKind::kResult && context().Text(made.name).empty()) graph().SetName(result.id(), (*aten_)[value].name);
   }
 }
 
@@ -195,9 +205,7 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
     refined.sizes[i] = recorded.sizes[i];
     changed = true;
   }
-  if (!changed || graph()[tensor.id()].kind != ValueKind::kResult) return tensor;
-  graph().SetType(tensor.id(), context().Intern(std::move(refined)));
-  return Wrap(tensor.id());
+  return changed ? Refined(tensor, std::move(refined)) : tensor;
 }
 
 Type Lowering::OnnxType(const Type& aten_type) {
@@ -209,10 +217,6 @@ Type Lowering::OnnxType(const Type& aten_type) {
     case TypeKind::kBool: return Type::OfTensor(DType::kBool, {});
     case TypeKind::kFloat: return Type::OfTensor(default_dtype(), {});
     default: break;
-  }
-  if (IsComplex(type.dtype)) {
-    type.dtype = type.dtype == DType::kComplex128 ? DType::kFloat64 : type.dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat16;
-    type.sizes.push_back(exprs().Constant(2));
   }
   return type;
 }

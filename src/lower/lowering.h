@@ -15,8 +15,10 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
+#include "lower/additions.h"
 #include "onnx/builder.h"
 
 namespace flambeau::lower {
@@ -45,10 +47,12 @@ struct Unconvertible {
   operator std::tuple<T...>() const { return {T{}...}; }
 };
 
+class CustomOperators;
+
 class Lowering : public onnx::Builder {
  public:
-  // `aten` must outlive this.
-  Lowering(const Graph& aten, Graph* graph, int opset, Sink* sink);
+  // `aten` must outlive this, and so must `custom`, which may be null.
+  Lowering(const Graph& aten, Graph* graph, int opset, Sink* sink, const CustomOperators* custom = nullptr);
 
   // --- PyTorch's semantics ---------------------------------------------------
   // The dtype in which an operator over these operands computes: PyTorch's type
@@ -97,9 +101,10 @@ class Lowering : public onnx::Builder {
   // The tensor for a value of the ATen graph that has been lowered.
   Tensor ValueOf(ValueId aten_value);
   void SetValue(ValueId aten_value, Tensor tensor);
-  // A recorded ATen type as the ONNX graph has it: complex tensors are pairs of
-  // reals on a trailing axis; strides are gone.
+  // A recorded ATen type as translators see it: numbers are 0-d tensors; strides are gone.
   Type OnnxType(const Type& aten_type);
+  // What the model needs beside the graph.
+  Additions& additions() { return additions_; }
 
  protected:
   // Runs the node's translator; nullopt after a report.
@@ -114,6 +119,8 @@ class Lowering : public onnx::Builder {
   Tensor Reconcile(NodeId node, uint32_t result, Tensor tensor);
 
   const Graph* aten_;
+  const CustomOperators* custom_;
+  Additions additions_;
   NodeId current_;
   std::vector<Tensor> values_;  // by ATen value
 };

@@ -16,7 +16,8 @@
 //   std::optional<T>   where the schema has T?
 //   Unused             devices, layouts, generators, memory formats, flags without meaning in ONNX
 //
-// Results: Tensor, TensorList, Dim, Scalar, or a tuple of them.
+// Results: Tensor, TensorList, Dim, Scalar, or a tuple of them; where the schema has an int, float or bool, a Scalar,
+// a Dim or a 0-d Tensor of that dtype.
 #pragma once
 
 #include <array>
@@ -153,7 +154,7 @@ FLAMBEAU_PARAMETER(Ints, ({kIntKind | kListFlag}), AsInts);
 FLAMBEAU_PARAMETER(bool, ({kBoolKind}), AsBool);
 FLAMBEAU_PARAMETER(Bools, ({kBoolKind | kListFlag}), AsBools);
 FLAMBEAU_PARAMETER(double, ({kFloatKind}), AsDouble);
-FLAMBEAU_PARAMETER(Floats, ({kFloatKind | kListFlag}), AsFloats);
+FLAMBEAU_PARAMETER(Floats, ({kFloatKind | kListFlag, kScalarKind | kListFlag}), AsFloats);
 FLAMBEAU_PARAMETER(DType, ({kDtypeKind}), AsDtype);
 FLAMBEAU_PARAMETER(std::string_view, ({kStringKind}), AsString);
 FLAMBEAU_PARAMETER(MemoryFormat, ({kMemoryFormatKind}), AsMemoryFormat);
@@ -242,15 +243,7 @@ struct OpRow {
   Lowered (*lower)(Lowering& to, NodeId node);
   std::array<const Restriction*, kMaxRestrictions> restrictions = {};
 
-  // Whether complex operands and results, pairs of reals on a trailing axis, mean what they should.
-  bool takes_complex = false;
-
   constexpr std::string_view name() const { return schema.substr(0, schema.find('(')); }
-  constexpr OpRow WithComplex() const {
-    OpRow row = *this;
-    row.takes_complex = true;
-    return row;
-  }
 };
 
 namespace internal {

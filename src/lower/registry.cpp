@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "lower/ops/families.h"
 
@@ -29,6 +30,16 @@ std::string_view BaseName(std::string_view name) {
 const OpRow* FindOp(std::string_view name) {
   const auto it = Rows().find(name);
   return it == Rows().end() ? nullptr : it->second;
+}
+
+bool TakesComplex(std::string_view name) {
+  static const std::unordered_set<std::string_view> names = {
+#define FLAMBEAU_COMPLEX(name) "aten::" #name,
+#include "lower/complex_operators.def"
+#undef FLAMBEAU_COMPLEX
+  };
+  // What holds graphs, or Python numbers, does nothing to elements.
+  return !name.starts_with("aten::") || names.contains(BaseName(name));
 }
 
 std::vector<const OpRow*> AllOps() {

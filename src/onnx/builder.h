@@ -125,6 +125,10 @@ class Builder {
   Failure Report(DiagnosticKind kind, std::string message, std::string hint = {});
 
   Tensor Wrap(ValueId value) { return {value, &graph_->type(value)}; }
+  // The value seen as a tensor of that type, which is complex where it holds pairs.
+  Tensor As(ValueId value, const Type& type);
+  // The tensor with a more exact type; constants and inputs keep theirs.
+  Tensor Refined(const Tensor& tensor, Type type);
   const Type* InternType(Type type);
 
  private:
@@ -140,12 +144,7 @@ class Builder {
     std::vector<Expr> bound;                    // sources that end with the block
   };
 
-  std::vector<Tensor> EmitNode(std::string_view op, std::span<const Tensor> operands, const AttributeList& attributes,
-                               size_t results);
-  // Casts around an operator whose kernels lack the element type.
-  std::optional<std::vector<Tensor>> EmitThroughCasts(std::string_view op, std::span<const Tensor> operands,
-                                                      const AttributeList& attributes, size_t results);
-  std::optional<Tensor> FoldedResult(const Type& type);
+  void SetOutputs(BlockId body, std::span<const Tensor> outputs);
   std::vector<Tensor> FillBlock(BlockId block, const std::function<std::vector<Tensor>()>& fill);
   Tensor ComputeNumber(Expr expr);
   Tensor* FindMemo(std::unordered_map<Expr, Tensor> OpenBlock::*memo, Expr expr);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "onnx/builder.h"
+#include "onnx/complex.h"
 #include "support/numeric.h"
 
 namespace flambeau::onnx {
@@ -71,8 +72,7 @@ Tensor Builder::ComputeNumber(Expr expr) {
       }
       const Source source = it->second;
       if (source.axis < 0) return UnsqueezeAt(CastTo(source.tensor, DType::kInt64), {0});
-      if (opset_ >= 15) return Shape(source.tensor, {.end = source.axis + 1, .start = source.axis});
-      return Gather(Shape(source.tensor), ConstantInts({source.axis}));
+      return Shape(source.tensor, {.end = source.axis + 1, .start = source.axis});
     }
     case ExprKind::kAdd: return fold([&](Tensor a, Tensor b) { return Add(a, b); });
     case ExprKind::kMul: return fold([&](Tensor a, Tensor b) { return Mul(a, b); });
@@ -116,9 +116,10 @@ Tensor Builder::Shape1(std::span<const Dim> dims) {
 Tensor Builder::CastTo(Tensor tensor, DType dtype) {
   if (tensor.is_number()) return ConstantOf(tensor.number(), dtype);
   if (tensor.dtype() == dtype) return tensor;
+  if (tensor.is_complex() || IsComplex(dtype)) return CastComplex(*this, tensor, dtype);
   // Small constants are cast here, without a node.
   const DType from = tensor.dtype();
-  if (ByteSize(from) > 0 && ByteSize(dtype) > 0 && !IsComplex(from) && !IsComplex(dtype)) {
+  if (ByteSize(from) > 0 && ByteSize(dtype) > 0) {
     if (const auto bytes = ConstantBytes(tensor)) {
       const auto source_width = static_cast<size_t>(ByteSize(from)), width = static_cast<size_t>(ByteSize(dtype));
       std::vector<std::byte> cast(bytes->size() / source_width * width);
@@ -174,8 +175,7 @@ Tensor Builder::ReshapeTo(Tensor tensor, std::span<const Dim> sizes) {
   type.ranked = true;
   type.sizes.clear();
   for (Dim dim : sizes) type.sizes.push_back(dim.expr);
-  if ((*graph_)[result.id()].kind == ValueKind::kResult) graph_->SetType(result.id(), context().Intern(std::move(type)));
-  return Wrap(result.id());
+  return Refined(result, std::move(type));
 }
 
 Tensor Builder::ExpandTo(Tensor tensor, std::span<const Dim> sizes) {
@@ -235,8 +235,7 @@ std::vector<Tensor> Builder::FillBlock(BlockId block, const std::function<std::v
     if (type.contents)
       for (Expr& element : *type.contents) element = exprs().Substitute(element, ended);
     if (type == output.type()) continue;
-    graph_->SetType(output.id(), context().Intern(std::move(type)));
-    output = Wrap(output.id());
+    output = Refined(output, std::move(type));
   }
   return outputs;
 }
@@ -245,26 +244,37 @@ std::vector<Tensor> Builder::Scope(const std::function<std::vector<Tensor>()>& f
 
 BlockId Builder::Body(const std::function<std::vector<Tensor>()>& fill) {
   const BlockId body = graph_->AddBlock();
-  std::vector<ValueId> outputs;
-  for (const Tensor& output : FillBlock(body, fill)) outputs.push_back(output.id());
-  graph_->SetOutputs(body, outputs);
+  SetOutputs(body, FillBlock(body, fill));
   return body;
 }
 
+void Builder::SetOutputs(BlockId body, std::span<const Tensor> outputs) {
+  std::vector<ValueId> ids;
+  for (const Tensor& output : outputs) ids.push_back(output.id());
+  graph_->SetOutputs(body, ids);
+}
+
 Tensor Builder::AddBlockInput(const Type& type, Symbol name) {
-  return Wrap(graph_->AddInput(block(), context().Intern(type), name));
+  return As(graph_->AddInput(block(), context().Intern(PairType(type, exprs())), name), type);
 }
 
 std::vector<Tensor> Builder::Choose(Tensor condition, const std::function<std::vector<Tensor>()>& then_branch,
                                     const std::function<std::vector<Tensor>()>& else_branch) {
-  const BlockId then_body = Body(then_branch), else_body = Body(else_branch);
+  std::vector<Tensor> then_outputs, else_outputs;
+  auto body = [&](const std::function<std::vector<Tensor>()>& fill, std::vector<Tensor>* outputs) {
+    const BlockId block = graph_->AddBlock();
+    *outputs = FillBlock(block, fill);
+    SetOutputs(block, *outputs);
+    return block;
+  };
+  const BlockId then_body = body(then_branch, &then_outputs), else_body = body(else_branch, &else_outputs);
   AttributeList attributes;
   attributes.Add("then_branch", then_body);
   attributes.Add("else_branch", else_body);
   std::vector<Type> types;
-  for (uint32_t i = 0; i < graph_->output_count(then_body); ++i) {
-    Type type = graph_->type(graph_->output(then_body, i));
-    const Type& other = graph_->type(graph_->output(else_body, i));
+  for (size_t i = 0; i < then_outputs.size(); ++i) {
+    Type type = then_outputs[i].type();
+    const Type& other = else_outputs[i].type();
     type.contents.reset();
     type.strides.clear();
     if (!type.ranked || !other.ranked || type.rank() != other.rank()) {

@@ -13,6 +13,8 @@ struct Requirement {
 constexpr Requirement kByOpset[] = {{1, 3},  {9, 4},   {10, 5},  {11, 6},  {12, 7},  {15, 8},
                                     {19, 9}, {21, 10}, {23, 11}, {24, 12}, {25, 13}, {28, 14}};
 constexpr int kMetadataIrVersion = 10;
+// Until then each initializer had to be an input, too.
+constexpr int kInitializersAloneIrVersion = 4;
 
 int IrVersionOf(DType dtype) {
   switch (dtype) {
@@ -40,7 +42,10 @@ int LeastIrVersion(const ModelData& model) {
   }
   const Graph& graph = model.graph;
   const auto consider = [&](ValueId value) { least = std::max(least, IrVersionOf(graph.type(value).dtype)); };
-  for (ValueId initializer : Initializers(graph)) consider(initializer);
+  for (ValueId initializer : Initializers(graph)) {
+    consider(initializer);
+    if (!model.initializers_are_inputs) least = std::max(least, kInitializersAloneIrVersion);
+  }
   for (BlockId block : graph.AllBlocks()) {
     for (ValueId input : graph[block].inputs) consider(input);
     graph.ForEachNode(block, [&](NodeId node) {

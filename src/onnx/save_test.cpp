@@ -231,6 +231,12 @@ TEST_F(SaveTest, IrVersions) {
     model.opset_imports = {{"com.microsoft", 1}, {"", opset}};
     out << opset << ' ' << LeastIrVersion(model) << '\n';
   }
+  Op("Relu", {Weight("w", {MakeBufferSource(Ramp(2)), 0, DType::kFloat32, {2}, {}})}, Tensor({2}));
+  ModelData weighted(graph_);
+  weighted.opset_imports = {{"", 7}};
+  EXPECT_EQ(LeastIrVersion(weighted), 4);
+  weighted.initializers_are_inputs = true;
+  EXPECT_EQ(LeastIrVersion(weighted), 3);
   const TypeId type = Tensor({2}, DType::kInt4);
   const ValueId x = Input("x", type), y = Op("Identity", {x}, type);
   graph_.SetOutputs(graph_.main(), std::span(&y, 1));

@@ -67,7 +67,19 @@ class Walk {
           Value(field::kGraphValueInfo, result);
       }
     });
+    if (is_main && !model_.initializers_are_inputs) InitializerMetadata();
     if (is_main) Metadata(field::kGraphMetadata, model_.graph_metadata);
+  }
+
+  // What is known of initializers stands beside their types, as for other values.
+  void InitializerMetadata() {
+    if (!inner_metadata_ || !model_.value_metadata) return;
+    for (ValueId initializer : layout_.initializers) {
+      model_.value_metadata(initializer, properties_);
+      const bool any = !properties_.empty();
+      properties_.clear();
+      if (any) Value(field::kGraphValueInfo, initializer);
+    }
   }
 
   void Node(NodeId id) {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "support/hash_table.h"
 #include "support/ids.h"
 
 namespace flambeau {
@@ -28,7 +28,7 @@ class Interner {
  private:
   std::string_view Keep(std::string_view text);
 
-  std::unordered_map<std::string_view, Symbol> symbols_;
+  NameTable<Symbol> symbols_;
   std::vector<std::string_view> texts_;
   std::vector<std::unique_ptr<char[]>> blocks_;
   size_t left_ = 0;

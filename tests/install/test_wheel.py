@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "wheel"  # as deep as build/make: the compiler's cache sees the same relative paths
 
 
 def run(*command, **options):
@@ -31,7 +32,7 @@ def test_wheel_converts_where_torch_is_not_installed(tmp_path):
     torch.export.save(torch.export.export(Model(), (torch.ones(3, 4),)), archive)
 
     wheels = tmp_path / "wheels"
-    run(sys.executable, "-m", "pip", "wheel", *_build_options(), "--no-deps", "--wheel-dir", wheels, ROOT)
+    run(sys.executable, "-m", "pip", "wheel", *_build_options(), "--no-deps", "--wheel-dir", wheels, ROOT, env={"CXX": "c++", **os.environ})
     (wheel,) = wheels.glob("flambeau-*.whl")
 
     environment = tmp_path / "venv"
@@ -52,8 +53,9 @@ def test_wheel_converts_where_torch_is_not_installed(tmp_path):
 
 
 def _build_options():
-    """The flags of the preset `dev`: what its build left in the compiler's cache serves here."""
-    options = ["-Ccmake.build-type=None", "-Ccmake.define.CMAKE_CXX_FLAGS=-O1 -g1 -Werror"]
+    """The flags of `make build`: what it left in the compiler's cache serves here."""
+    shutil.rmtree(BUILD, ignore_errors=True)
+    options = [f"-Cbuild-dir={BUILD}", "-Ccmake.build-type=Release", "-Ccmake.define.CMAKE_CXX_FLAGS_RELEASE=-O2"]
     if shutil.which("ccache"):
         options.append("-Ccmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache")
     if find_spec("scikit_build_core") and find_spec("nanobind"):

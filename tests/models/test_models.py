@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -47,4 +49,27 @@ def test_model_matches_pytorch(name: str, dynamic: bool, tmp_path) -> None:
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     assert largest_difference(session, case, case.args) <= case.tolerance
     if dynamic and case.second is not None:
+        assert largest_difference(session, case, case.second) <= case.tolerance
+
+
+OLDER_OPSETS = (9, 11, 13, 17)
+# Each model at one of them; all with FLAMBEAU_TEST_ALL.
+OLDER = [
+    (name, opset)
+    for i, name in enumerate(zoo.MODELS)
+    for j, opset in enumerate(OLDER_OPSETS)
+    if os.environ.get("FLAMBEAU_TEST_ALL") or i % len(OLDER_OPSETS) == j
+]
+
+
+@pytest.mark.parametrize(("name", "opset"), OLDER)
+def test_model_at_an_older_opset(name: str, opset: int) -> None:
+    case = zoo.MODELS[name]()
+    program = flambeau.export(case.module, case.args, opset_version=opset, dynamic_shapes=case.dynamic_shapes)
+    model = program.model_proto
+    onnx.checker.check_model(model, full_check=True)
+    assert {imported.version for imported in model.opset_import if not imported.domain} == {opset}
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    assert largest_difference(session, case, case.args) <= case.tolerance
+    if case.second is not None:
         assert largest_difference(session, case, case.second) <= case.tolerance

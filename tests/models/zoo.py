@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 import sys
-import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -43,12 +42,11 @@ def model(function: Callable[[], Case]) -> Callable[[], Case]:
 
 def torchvision() -> Any:
     """torchvision's models module; PyPI's build is made to load beside a CPU torch."""
-    for folder in (pathlib.Path(sys.prefix) / "torchvision", ROOT / "tools"):
-        if str(folder) not in sys.path:
-            sys.path.append(str(folder))
+    if str(ROOT / "tools") not in sys.path:
+        sys.path.append(str(ROOT / "tools"))
     import torchvision_cpu
 
-    torchvision_cpu.load(torchvision_cpu.build(tempfile.mkdtemp()))
+    torchvision_cpu.imported()
     import torchvision.models
 
     return torchvision.models

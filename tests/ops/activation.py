@@ -25,6 +25,8 @@ CASES = [
         for op in (F.relu, F.relu6, F.gelu, F.silu, F.mish, F.elu, F.selu, F.celu, F.leaky_relu, F.hardtanh, F.hardsigmoid,
                    F.hardswish, F.hardshrink, F.softshrink, F.softplus, F.tanhshrink, F.logsigmoid, F.softsign)
     ),
+    case(lambda t: torch.clamp(F.relu6(F.relu(t)), 0.5, 2), x, name="clips in a row"),
+    case(lambda t: torch.clamp(F.relu(t), max=1), special(10), name="relu and clip"),
     case(F.relu, ints(2, 3)),
     case(F.relu6, ints(2, 3, high=9)),
     case(F.hardtanh, ints(2, 3), -2, 2),
@@ -74,4 +76,13 @@ CASES = [
     case(F.dropout, x, 1.0, True),
     case(F.dropout1d, torch.ones(8, 9, 4), 0.5, True, dynamic={0: [0]}, check=channels_dropped),
     case(aten.feature_dropout.default, x, 0.5, False),
+
+    case(F.rrelu, -torch.ones(60, 60), 0.1, 0.3, training=True, check=lambda want, got: (got <= -0.1).all() and (got >= -0.3).all() and got.std() > 0.04),
+    case(F.alpha_dropout, floats(60, 60), 0.3, True, check=lambda want, got: abs(got.mean() - want.mean().item()) < 0.2 and abs(got.std() - want.std().item()) < 0.2),
+    case(F.feature_alpha_dropout, floats(9, 8, 4), 0.5, True, check="shapes", dynamic={0: [0]}),
+    *(case(op, x, 0.5, False) for op in (F.alpha_dropout, F.feature_alpha_dropout)),
+    *(case(op, x, 1.0, True) for op in (F.alpha_dropout, F.feature_alpha_dropout)),
+    case(aten._softmax_backward_data.default, x, x.softmax(1), 1, torch.float32),
+    case(aten._log_softmax_backward_data.default, x, x.log_softmax(-1), -1, torch.float32),
+    case(aten.native_dropout_backward.default, x, x > 0, 2.0),
 ]

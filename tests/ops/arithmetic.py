@@ -8,6 +8,7 @@ a, b, row, positive = floats(2, 3, 4), floats(2, 3, 4), floats(4), floats(2, 3, 
 i, j, nonzero = ints(2, 3, 4), ints(2, 3, 4), torch.tensor([1, -2, 3, -4])
 scalar = torch.tensor(1.5)
 
+EXTREMES = torch.tensor([1e-45, -1e-40, 1.1754944e-38, 3.4028235e38, -3.4028235e38, 1.0, 2.0, -0.5, 0.99999994])
 CASES = [
     # add, sub, mul: broadcasting, alpha, every kind of promotion
     *(
@@ -194,4 +195,22 @@ CASES = [
     case(torch.atan2, special(10), special(10, 1)),
     case(torch.atan2, i, j),
     case(torch.arctan2, a, row),
+
+    *(case(op, ints(4, 5, low=-60, high=60), ints(5, low=-60, high=60)) for op in (torch.gcd, torch.lcm)),
+    *(case(op, ints(3, 4, dtype=torch.int32), ints(4, dtype=torch.int64)) for op in (torch.gcd, torch.lcm)),
+    *(case(op, ints(3, 4, low=0, high=9, dtype=torch.uint8), ints(4, low=0, high=9, dtype=torch.uint8)) for op in (torch.gcd, torch.lcm)),
+    case(torch.gcd, torch.tensor([0, 0, 7, -12]), torch.tensor([0, 5, 0, 18])),
+    *(case(torch.frexp, numbers.to(dtype)) for dtype in (torch.float32, torch.float64) for numbers in (special(10), EXTREMES)),
+    case(torch.frexp, floats(3, 4), dtypes=[torch.float16]),
+    *(
+        case(torch.nextafter, a.to(dtype), b.to(dtype), tolerance=(0, 0))
+        for dtype in (torch.float32, torch.float64)
+        for a, b in ((special(10), special(10, 1)), (EXTREMES, EXTREMES[:, None]), (floats(3, 4), floats(4)))
+    ),
+    case(torch.pow, ints(5, 4), ints(4, low=-4, high=5)),
+    case(torch.pow, torch.tensor([-2, -1, 0, 1, 2]), torch.tensor([-3, -2, -1, 0, 1])[:, None]),
+    case(torch.pow, torch.tensor([-2, -1, 0, 1, 2]), torch.tensor(-3)),
+    case(torch.clamp, special(10), torch.tensor(-1.0), torch.tensor(float("nan")), again=False),
+    case(torch.clamp, floats(4), min=float("nan")),
+    *(case(op, special(10), special(10, 1)) for op in (torch.maximum, torch.minimum)),
 ]

@@ -38,19 +38,19 @@ CASES = [
     case(torch.logical_not, i),
     *(
         [
-            case(op, p, q, since=18),
-            case(op, p, True, since=18),
-            case(op, i, j, since=18, dtypes=INTS),
-            case(op, i, 6, since=18),
-            case(op, i, p, since=18),
-            case(op, 6, i, since=18),
+            case(op, p, q),
+            case(op, p, True),
+            case(op, i, j, dtypes=INTS),
+            case(op, i, 6),
+            case(op, i, p),
+            case(op, 6, i),
         ]
         for op in (torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor)
     ),
     case(torch.bitwise_not, p),
-    case(torch.bitwise_not, i, since=18, dtypes=INTS),
+    case(torch.bitwise_not, i, dtypes=INTS),
     *(
-        [case(getattr(aten, name).Tensor, p, q), case(getattr(aten, name).Scalar, i, 3, since=18)]
+        [case(getattr(aten, name).Tensor, p, q), case(getattr(aten, name).Scalar, i, 3)]
         for name in ("__and__", "__or__", "__xor__")
     ),
     *(

@@ -40,10 +40,13 @@ def pytest_addoption(parser):
     parser.addoption("--opset", type=int, action="append", help="only that opset")
 
 
-def in_selection(mode: str, opset: int, one: harness.Case, index: int) -> bool:
+def in_selection(mode: str, opset: int, one: harness.Case, index: int, everything: bool) -> bool:
     """What runs by default: every third case at the default opset, with dynamic sizes where it has any; each other
-    opset a share, in turn. FLAMBEAU_TEST_ALL runs everything."""
-    everything = bool(os.environ.get("FLAMBEAU_TEST_ALL"))
+    opset a share, in turn. Who asks for a family, an opset or a keyword, or sets FLAMBEAU_TEST_ALL, gets everything
+    there is of it."""
+    if opset in harness.OLDER_OPSETS:
+        share = len(harness.OLDER_OPSETS) * (2 if everything else 24)
+        return mode == "dynamic" and index % share == harness.OLDER_OPSETS.index(opset) * (1 if everything else 4)
     if opset != harness.DEFAULT_OPSET:
         return mode == "dynamic" and index % (len(harness.OTHER_OPSETS) * (1 if everything else 8)) == harness.OTHER_OPSETS.index(opset)
     return everything or (index % 3 == 0 and (mode == "dynamic" or one.dynamic is False))
@@ -54,6 +57,7 @@ def pytest_generate_tests(metafunc):
         return
     chosen = metafunc.config.getoption("--family") or families()
     opsets = metafunc.config.getoption("--opset")
+    everything = bool(os.environ.get("FLAMBEAU_TEST_ALL")) or narrowed(metafunc.config)
     arguments, ids, seen = [], [], {}
     for family in chosen:
         for i, one in enumerate(_flatten(importlib.import_module(family).CASES)):
@@ -63,14 +67,14 @@ def pytest_generate_tests(metafunc):
                 if mode == "dynamic" and one.dynamic is False:
                     continue
                 for opset in one.opsets:
-                    if opsets is None and not in_selection(mode, opset, one, i):
+                    if opsets is None and not in_selection(mode, opset, one, i, everything):
                         continue
                     if opsets is not None and opset not in opsets:
                         continue
                     name = f"{label}-{mode}-{opset}"
                     marks = [pytest.mark.xdist_group(f"ops-{family}")]
                     if name in KNOWN_FAILURES:
-                        marks.append(pytest.mark.xfail(reason="listed in known_failures.txt"))
+                        marks.append(pytest.mark.xfail(reason="listed in known_failures.txt", strict=True))
                     arguments.append(pytest.param(one, mode, opset, marks=marks))
                     ids.append(name)
     metafunc.parametrize("one,mode,opset", arguments, ids=ids)
@@ -93,9 +97,12 @@ EXERCISED: set[str] = set()
 UNCOVERED = HERE / "uncovered.txt"  # rows that are owed a case, one a line
 
 
+def narrowed(config) -> bool:
+    return bool(config.getoption("--family") or config.getoption("--opset") or config.getoption("keyword"))
+
+
 def whole_suite(config) -> bool:
-    narrowed = config.getoption("--family") or config.getoption("--opset") or config.getoption("keyword")
-    return not narrowed and any(pathlib.Path(a.split("::")[0]).resolve() in (HERE, HERE.parent) for a in config.args)
+    return not narrowed(config) and any(pathlib.Path(a.split("::")[0]).resolve() in (HERE, HERE.parent) for a in config.args)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,5 +1,5 @@
 import torch
-from harness import case, floats
+from harness import case, floats, ints
 from torch import nn
 from torch.nn import functional as F
 
@@ -46,4 +46,12 @@ CASES = [
     case(aten._convolution.deprecated, image, floats(6, 4, 3, 3), floats(6), [1, 1], [1, 1], [1, 1], False, [0, 0], 1, False, False, True),
     case(aten._convolution_mode.default, image, floats(6, 4, 3, 3), floats(6), [1, 1], "same", [1, 1], 1),
     case(torch.conv_tbc, floats(9, 2, 4), floats(3, 4, 6), floats(6), 1),
+
+    case(F.conv1d, ints(2, 4, 9), ints(6, 2, 3), ints(6), stride=2, padding=1, dilation=2, groups=2, dynamic={0: [0, 2]}),
+    case(F.conv1d, ints(4, 9), ints(6, 4, 4), padding="same", dynamic={0: [1]}),
+    case(F.conv2d, ints(2, 4, 9, 8), ints(6, 4, 3, 2), ints(6), stride=(2, 1), padding=1, dynamic={0: [0, 2, 3]}),
+    case(F.conv3d, ints(1, 2, 5, 6, 7), ints(2, 1, 3, 2, 2), groups=2, dynamic={0: [0]}),
+    case(F.conv_transpose1d, ints(2, 4, 9), ints(4, 3, 3), ints(3), stride=2, padding=1, output_padding=1, dynamic={0: [0, 2]}),
+    case(F.conv_transpose2d, ints(2, 4, 5, 6), ints(4, 3, 3, 2), ints(6), stride=(2, 1), padding=1, dilation=2, groups=2, dynamic={0: [0]}),
+    case(F.conv_transpose3d, ints(1, 2, 3, 4, 3), ints(2, 3, 2, 3, 2), stride=2, dynamic={0: [0]}),
 ]

@@ -18,7 +18,9 @@ everything else is baked in. Each case runs
   model runs at the sizes of its capture and at larger ones;
 
 both at several opsets, after ``onnx.checker``'s full check. Outputs must agree
-with eager in number, dtype, shape and values.
+with eager in number, dtype, shape and values. Where an opset can't express a
+case, its diagnostics must name the lowest opset that can: the one below it must
+be refused, too, and there the case must pass.
 
 Capturing is the slow part, so many cases share one captured module. Where a
 batch fails as a whole (capture, conversion, checker, loading), it is halved
@@ -38,15 +40,18 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
+import sympy
 import torch
 from torch.utils import _pytree as pytree
 
 import flambeau
+from flambeau.errors import UnsupportedOperatorError
 
 MODES = ("static", "dynamic")
 DEFAULT_OPSET = 20  # of the exporter; runs every case
 OTHER_OPSETS = (18, 21, 23, 26)  # run a share of the cases each
-OPSETS = (DEFAULT_OPSET, *OTHER_OPSETS)
+OLDER_OPSETS = (7, 9, 11, 13, 16, 17)  # and a smaller one
+OPSETS = (DEFAULT_OPSET, *OTHER_OPSETS, *OLDER_OPSETS)
 BATCH = 40
 
 # rtol, atol by the dtype of eager's result; integers and bools are exact.
@@ -186,10 +191,6 @@ def _not_contiguous(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def _larger(size: int) -> int:
-    return size + 2 if size > 1 else size
-
-
 # --- one captured module of many cases ------------------------------------------
 
 
@@ -218,7 +219,16 @@ class Captured:
     program: torch.export.ExportedProgram
     inputs: list[list[torch.Tensor]]  # by case
     output_counts: list[int]
-    symbolic: list[list[set[int]]]  # by case and input: the dims that are symbols
+    sizes: list[list[list[int | sympy.Expr]]]  # by case and input: the sizes, of which symbols are to vary
+    symbols: dict[sympy.Symbol, int]  # their values at the capture
+
+    def sizes_where(self, index: int, grown: Callable[[int], int]) -> list[list[int]]:
+        """The sizes of a case's inputs after each symbol's value has grown, in its range."""
+        values = {}
+        for symbol, value in self.symbols.items():
+            bounds = self.program.range_constraints.get(symbol)
+            values[symbol] = int(min(grown(value), bounds.upper)) if bounds is not None else grown(value)
+        return [[int(sympy.sympify(size).subs(values)) for size in sizes] for sizes in self.sizes[index]]
 
 
 def _example(one: Case, mode: str) -> list[torch.Tensor]:
@@ -252,22 +262,41 @@ def capture(cases: Sequence[Case], mode: str) -> Captured:
     )
     module = _Batch(cases, [len(tensors) for tensors in inputs]).eval()
     with torch.no_grad():
-        program = torch.export.export(module, tuple(flat), dynamic_shapes={"tensors": shapes}, strict=False)
+        program = torch.export.export(module, tuple(flat), dynamic_shapes={"tensors": shapes} if flat else None, strict=False)
         counts = [len(outputs) for outputs in module(*(t.clone() for t in flat))]
     users = [s.arg.name for s in program.graph_signature.input_specs if s.kind == torch.export.graph_signature.InputKind.USER_INPUT]
     nodes = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
     found = iter(nodes[name].meta["val"] for name in users)
-    symbolic = [
-        [{d for d, size in enumerate(next(found).shape) if isinstance(size, torch.SymInt)} for _ in tensors]
-        for tensors in inputs
-    ]
-    for one, dims in zip(cases, symbolic):
+    symbols: dict[sympy.Symbol, int] = {}
+
+    def known_size(size: int | torch.SymInt) -> int | sympy.Expr:
+        if not isinstance(size, torch.SymInt):
+            return size
+        known = size.node.shape_env.backed_var_to_val
+        symbols.update((symbol, int(known[symbol])) for symbol in size.node.expr.free_symbols)
+        return size.node.expr
+
+    sizes = [[[known_size(size) for size in next(found).shape] for _ in tensors] for tensors in inputs]
+    for one, of_inputs in zip(cases, sizes):
         if isinstance(one.dynamic, dict) and mode == "dynamic":
             for index, wanted in one.dynamic.items():
-                rank = one.tensors(one.args)[index].dim()
-                if missing := {d % rank for d in wanted} - dims[index]:
-                    raise Failed(f"dimensions {sorted(missing)} of input {index} were specialised by the capture")
-    return Captured(program, inputs, counts, symbolic)
+                of_input = of_inputs[index]
+                if missing := sorted({d % len(of_input) for d in wanted if isinstance(of_input[d], int)}):
+                    raise Failed(f"dimensions {missing} of input {index} were specialised by the capture")
+    return Captured(program, inputs, counts, sizes, symbols)
+
+
+def lowest_opset(error: Exception) -> int | None:
+    """The lowest opset that can express what was refused; None where that isn't why it failed."""
+    if not isinstance(error, UnsupportedOperatorError):
+        return None
+    named = []
+    for diagnostic in error.diagnostics:
+        found = re.fullmatch(r"use opset (\d+) or newer", diagnostic.hint)
+        if diagnostic.kind != "unsupported-opset" or not found:
+            return None
+        named.append(int(found[1]))
+    return max(named, default=None)
 
 
 def operators_in(program: torch.export.ExportedProgram) -> set[str]:
@@ -386,16 +415,25 @@ def _rounds(one: Case, captured: Captured, index: int, mode: str) -> list[tuple[
     if mode == "dynamic":
         if one.second is not None:
             rounds.append(("at the second sizes", one.tensors(one.second)))
-        else:
-            sizes = [
-                [_larger(s) if d in dims else s for d, s in enumerate(t.shape)]
-                for t, dims in zip(first, captured.symbolic[index])
-            ]
-            make = _other_values if one.again else lambda t, s: t
-            rounds.append(("at larger sizes", [make(t, s) for t, s in zip(first, sizes)]))
+        elif one.again:
+            rounds.append(("at larger sizes", _larger(one, captured, index)))
     elif one.again:
         rounds.append(("on other values", [_other_values(t, t.shape) for t in first]))
     return rounds
+
+
+def _larger(one: Case, captured: Captured, index: int) -> list[torch.Tensor]:
+    """Inputs of larger sizes. The capture need not say how sizes hang together (one twice the other): eager does."""
+    refusals = []
+    for grown in (lambda size: size + 2, lambda size: 2 * size):
+        sizes = captured.sizes_where(index, grown)
+        tensors = [_other_values(t, s) for t, s in zip(captured.inputs[index], sizes)]
+        try:
+            one.call([t.clone() for t in tensors])
+            return tensors
+        except Exception as error:
+            refusals.append(f"{sizes}: {error}")
+    raise Failed("eager takes none of the larger sizes; give the case 'second': " + "; ".join(refusals))
 
 
 Outcomes = dict[tuple[Case, str, int], str | None]  # None: it passed
@@ -407,6 +445,7 @@ class Batches:
     def __init__(self) -> None:
         self.outcomes: Outcomes = {}
         self.operators: set[str] = set()
+        self.refused = 0  # cases that an old opset can't express
         self._captures: dict[tuple[int, ...], Captured | Exception] = {}
         self._batch_of: dict[tuple[Case, str, int], list[Case]] = {}
 
@@ -442,12 +481,38 @@ class Batches:
             raise known
         return known
 
+    def _refused(self, one: Case, mode: str, opset: int, error: Exception) -> str | None:
+        """What is wrong with a refusal: nothing where it names the lowest opset at which the case passes."""
+        lowest = lowest_opset(error)
+        if lowest is None:
+            return f"{type(error).__name__}: {error}"
+        if lowest - 1 > opset:
+            try:
+                flambeau.export(self._capture([one], mode).program, opset_version=lowest - 1, verbose=False)
+            except UnsupportedOperatorError as below:
+                if lowest_opset(below) != lowest:
+                    return f"opset {opset} names {lowest} as the lowest, opset {lowest - 1} says: {below}"
+            else:
+                return f"opset {opset} names {lowest} as the lowest, but {lowest - 1} can express it"
+        if (one, mode, lowest) not in self.outcomes:
+            self._run([one], mode, lowest)
+        if failure := self.outcomes[one, mode, lowest]:
+            return f"at opset {lowest}, which is named as the lowest: {failure}"
+        self.refused += 1
+        return None
+
     def _run(self, cases: Sequence[Case], mode: str, opset: int) -> None:
         try:
             captured = self._capture(cases, mode)
             model = flambeau.export(captured.program, opset_version=opset, verbose=False).model_proto
             runner = Runner(model)
-            rounds = [_rounds(one, captured, i, mode) for i, one in enumerate(cases)]
+            rounds, refused = [], {}
+            for i, one in enumerate(cases):
+                try:
+                    rounds.append(_rounds(one, captured, i, mode))
+                except Failed as error:
+                    rounds.append([("on the captured inputs", captured.inputs[i])])
+                    refused[one] = error
             longest = max(map(len, rounds))
             whole = []
             for r in range(longest):
@@ -455,7 +520,7 @@ class Batches:
                 whole.append(runner(flat))
         except Exception as error:
             if len(cases) == 1:
-                self.outcomes[cases[0], mode, opset] = f"{type(error).__name__}: {error}"
+                self.outcomes[cases[0], mode, opset] = self._refused(cases[0], mode, opset, error)
                 return
             half = len(cases) // 2
             self._run(cases[:half], mode, opset)
@@ -467,6 +532,8 @@ class Batches:
             try:
                 for r, (when, tensors) in enumerate(rounds[i]):
                     _compare(one, tensors, whole[r][begin:end], when)
+                if one in refused:
+                    raise refused[one]
                 self.outcomes[one, mode, opset] = None
             except Exception as error:
                 self.outcomes[one, mode, opset] = f"{type(error).__name__}: {error}"

@@ -8,6 +8,7 @@ p, q = floats(4, 5, low=0.05, high=0.95), floats(4, 5, low=0.05, high=0.95)
 signs = torch.tensor([1.0, -1.0, 1.0, -1.0])
 scores, classes = floats(4, 5), ints(4, low=0, high=5)
 image, labels, weight = floats(2, 5, 3, 4), ints(2, 3, 4, low=0, high=5), floats(5, low=0.1)
+several = torch.tensor([[3, 0, -1, 1, 2], [4, 3, 2, 1, 0], [-1, 0, 1, 2, 3], [1, 1, -1, -1, -1]])  # ends at -1
 ROWS = {0: [0], 1: [0]}  # the classes stay as they are
 MODES = ("none", "mean", "sum")
 
@@ -53,7 +54,9 @@ CASES = [
     case(F.cross_entropy, floats(5), torch.tensor(3), dynamic=False),
     reductions(F.soft_margin_loss, x, signs[:, None].expand(4, 5)),
     reductions(F.hinge_embedding_loss, x, signs[:, None].expand(4, 5)),
+    reductions(F.hinge_embedding_loss, x, y),
     reductions(F.margin_ranking_loss, x, y, signs[:, None], margin=0.5),
+    case(F.margin_ranking_loss, ints(4, 5), ints(4, 5), ints(4, 5)),
     case(F.cosine_similarity, x, y),
     case(F.cosine_similarity, floats(2, 3, 4), floats(3, 1), dim=1),
     case(F.cosine_similarity, torch.zeros(2, 3), floats(2, 3)),
@@ -61,5 +64,15 @@ CASES = [
     case(F.pairwise_distance, x, y),
     case(F.pairwise_distance, x, y, p=1, keepdim=True),
     reductions(F.triplet_margin_loss, x, y, p),
+    case(F.pairwise_distance, ints(4, 5), ints(4, 5), keepdim=True),
+    case(F.cosine_embedding_loss, ints(4, 5), ints(4, 5), ints(4, low=0, high=2)),
+    case(F.triplet_margin_loss, ints(4, 5), ints(4, 5), ints(4, 5), swap=True),
+    reductions(F.multi_margin_loss, scores, classes, weight=weight, p=2, margin=0.5, dynamic=ROWS),
+    case(F.multi_margin_loss, scores, classes),
+    case(F.multi_margin_loss, floats(5), torch.tensor(3), dynamic=False),
+    reductions(F.multilabel_margin_loss, scores, several, dynamic=ROWS, again=False),
+    case(F.multilabel_margin_loss, floats(5), torch.tensor([3, 0, -1, 1, 2]), dynamic=False, again=False),
+    case(aten.multilabel_margin_loss_forward.default, scores, several, 1, dynamic=False, again=False),
+    case(aten.multilabel_margin_loss.default, scores, several, 2, dynamic=False, again=False),
     case(lambda a, b, c: F.triplet_margin_loss(a, b, c, margin=0.5, p=1, swap=True), x, y, p, name="triplet swapped"),
 ]

@@ -10,6 +10,15 @@ x = floats(3, 4, 5, 6)
 w, b = floats(4), floats(4)
 mean, var = floats(4), floats(4, low=0.5, high=2)
 ROOM = {"tolerance": (3e-2, 3e-2)}
+SPACE = {"dynamic": {0: [0, 2, 3]}}
+
+
+def normed(layer: nn.Module, norm: nn.Module) -> nn.Module:
+    """A layer and its normalisation, where some channels hardly vary, as pruned ones do: epsilon decides them."""
+    norm.running_mean.copy_(torch.tensor([0.5, -0.25, 0.0, 1.0]))
+    norm.running_var.copy_(torch.tensor([0.0, 1e-5, 1e-3, 1.0]))
+    return nn.Sequential(layer, norm).eval()
+
 
 CASES = [
     case(nn.BatchNorm2d(4), x),
@@ -61,4 +70,8 @@ CASES = [
     case(torch.renorm, x, 2, 1, 3.0),
     case(torch.renorm, x, 1, -1, 5),
     case(F.normalize, x, dim=1),
+    case(normed(nn.Conv2d(4, 4, 3, bias=False), nn.BatchNorm2d(4)), x, name="norm after conv", **SPACE),
+    case(normed(nn.ConvTranspose2d(4, 4, 2), nn.BatchNorm2d(4, eps=1e-3)), x, name="norm after transposed conv", **SPACE),
+    case(normed(nn.Linear(6, 4), nn.BatchNorm1d(4)), floats(3, 6), name="norm after linear", dynamic={0: [0]}),
+    case(lambda *a: aten._batch_norm_with_update(*a, 0.1, 1e-5), x, w, b, mean, var, name="_batch_norm_with_update", dynamic={0: [0, 2, 3]}),
 ]

@@ -18,6 +18,12 @@ def unpooled(pool, unpool):
     return both
 
 
+def max_pool_gradient(x, gradient):
+    window = [3, 3], [2, 2], [1, 1], [1, 1], False
+    indices = aten.max_pool2d_with_indices(x, *window)[1]
+    return aten.max_pool2d_with_indices_backward(gradient[..., : indices.shape[2], : indices.shape[3]], x, *window, indices)
+
+
 CASES = [
     *[case(F.max_pool2d, image, k, s, p, 1, ceil) for k, s, p in CEILS for ceil in (False, True)],
     *[case(F.avg_pool2d, image, k, s, p, ceil, include) for k, s, p in CEILS for ceil in (False, True) for include in (False, True)],
@@ -70,4 +76,28 @@ CASES = [
     case(F.fold, floats(2, 12, 12), (4, 5), 2),
     case(F.fold, floats(2, 12, 30), (8, 10), 2, padding=1, stride=2),
     case(F.fold, floats(12, 12), (4, 5), 2),
+
+    *(
+        case(F.max_pool2d, grid, k, s, p, d, ceil_mode=ceil, return_indices=True)
+        for grid in (ints(2, 3, 10, 11), ints(3, 9, 8, dtype=torch.int32))
+        for k, s, p, d, ceil in ((3, 2, 1, 1, False), (3, 2, 1, 1, True), (2, 1, 0, 2, False))
+    ),
+    case(F.max_pool1d, ints(2, 3, 11), 3, 2, 1),
+    case(F.max_pool3d, ints(2, 3, 6, 7, 8), 2, 2, return_indices=True),
+    *(
+        case(F.avg_pool2d, ints(2, 3, 10, 11, low=-50, high=50), k, s, p, ceil_mode=ceil, count_include_pad=pad)
+        for k, s, p in CEILS
+        for ceil in (False, True)
+        for pad in (False, True)
+    ),
+    case(F.avg_pool2d, ints(2, 3, 10, 11), 3, 2, 1, divisor_override=4),
+    case(F.avg_pool1d, ints(3, 11), 3, 2, 1),
+    case(F.avg_pool3d, ints(2, 3, 6, 7, 8), 2, 2),
+    *(
+        case(fractional, grid, kernel, output_size=size, _random_samples=torch.rand(2, 3, grid.dim() - 2), return_indices=True, dynamic={0: [-1]})
+        for fractional, grid in ((F.fractional_max_pool2d, image), (F.fractional_max_pool3d, volume))
+        for kernel, size in ((2, 3), (3, 2), (2, 1))
+    ),
+    case(lambda x: F.fractional_max_pool2d(x, 2, output_ratio=0.5), image, name="fractional_max_pool2d, drawn", check="shapes", dynamic=False),
+    case(max_pool_gradient, image, floats(2, 3, 5, 5), name="max_pool2d_with_indices_backward", dynamic={0: [0, 1], 1: [0, 1]}),
 ]

@@ -5,7 +5,7 @@ aten = torch.ops.aten
 WIDE = [torch.float64, torch.float16, torch.bfloat16]
 x, i, p = floats(2, 3, 4), ints(2, 3, 4), bools(2, 3, 4)
 nans = torch.tensor([[1.0, float("nan"), -2.0], [3.0, 0.5, -1.0], [float("inf"), 1.0, float("-inf")]])
-no_order = "onnxruntime's extrema pass over NaN"
+ended = torch.tensor([[1.0, float("inf"), float("nan")], [float("nan"), 0.5, float("inf")], [2.0, float("-inf"), 1.0]])
 ties = torch.tensor([[1.0, 3.0, 3.0], [2.0, 2.0, 1.0]])
 
 
@@ -64,8 +64,8 @@ CASES = [
     case(torch.argmax, x, keepdim=True),
     dims(torch.amax, x),
     dims(torch.amin, x),
-    *(case(op, nans, again=False, xfail=no_order) for op in (torch.max, torch.min, torch.amax, torch.amin, torch.aminmax)),
-    *(case(op, nans, dim=1, again=False, xfail=no_order) for op in (torch.argmax, torch.argmin)),
+    *(case(op, nans, again=False) for op in (torch.max, torch.min, torch.amax, torch.amin, torch.aminmax)),
+    *(case(op, nans, dim=1, again=False) for op in (torch.argmax, torch.argmin)),
     case(torch.amax, p, dim=1),
     case(torch.amax, torch.tensor(1.0)),
     case(torch.aminmax, x),
@@ -137,4 +137,31 @@ CASES = [
     case(torch.trace, floats(3, 4)),
     case(torch.trace, ints(4, 3)),
     case(torch.trace, nans),
+
+    *(case(op, ended, again=False) for op in (torch.max, torch.min, torch.amax, torch.amin, torch.argmax, torch.argmin)),
+    *(
+        case(op, ended, dim=d, keepdim=k, again=False)
+        for op in (torch.max, torch.min, torch.amax, torch.amin, torch.argmax, torch.argmin)
+        for d, k in ((0, False), (1, True))
+    ),
+    case(torch.amax, ended, dim=(0, 1), again=False, dtypes=WIDE),
+    *(case(torch.linalg.vector_norm, ended, ord=o, dim=1, again=False) for o in (float("inf"), float("-inf"))),
+    case(lambda t: t[t > 0].mean(), torch.tensor([-1.0, 2.0, 3.0]), name="mean of a selection", second=(torch.tensor([-1.0, -2.0, -3.0, -4.0]),)),
+    case(lambda t: (t > 2).float().amax(), x, name="amax of what was a bool"),
+    case(lambda t: t.sum_to_size(3, 1), x, name="sum_to_size", dynamic={0: [0, 2]}),
+    case(lambda t: t.sum_to_size(()), x, name="sum_to_size of all"),
+    *(
+        case(
+            lambda t, n, how=how, start=start: torch.segment_reduce(t, how, lengths=n, initial=start, unsafe=True),
+            nans if how in ("max", "min") else floats(3, 4),
+            torch.tensor([1, 0, 2]),
+            name=f"segment_reduce {how} from {start}",
+            dynamic={0: [1]},
+            again=False,
+        )
+        for how in ("sum", "mean", "max", "min", "prod")
+        for start in (None, 2.0)
+    ),
+    case(lambda t, n: torch.segment_reduce(t, "sum", lengths=n, axis=1, unsafe=True), floats(2, 5, 3), torch.tensor([[1, 4], [3, 2]]), name="segment_reduce of axis 1", dynamic=False, again=False),
+    case(lambda t, n: torch.segment_reduce(t, "mean", offsets=n, unsafe=True), floats(5, 3), torch.tensor([0, 2, 5]), name="segment_reduce by offsets", dynamic=False, again=False),
 ]

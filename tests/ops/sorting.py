@@ -3,6 +3,7 @@ from harness import bools, case, floats, ints
 
 x, cube, scalar = floats(4, 5), floats(3, 4, 5), torch.tensor(1.5)
 ANY = [torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.uint8, torch.int32, torch.int64]
+nans = torch.tensor([[1.0, float("inf"), float("nan"), -2.0], [float("nan"), 3.0, float("inf"), float("-inf")]])
 edges = torch.tensor([-2.0, -1.0, 0.0, 1.5])
 repeated = torch.tensor([[1, 1, 2], [2, 2, 1], [1, 1, 2]])
 
@@ -61,4 +62,11 @@ CASES = [
     case(torch.trapezoid, ints(3, 4), dx=2),
     case(torch.cumulative_trapezoid, x, floats(4, 5), dim=0),
     case(torch.cumulative_trapezoid, x, dx=0.5),
+
+    # NaN is above every number
+    *(case(op, nans, again=False) for op in (torch.sort, torch.argsort, torch.msort)),
+    *(case(torch.sort, nans, dim=0, descending=d, stable=True, dtypes=[torch.float16, torch.bfloat16, torch.float64]) for d in (False, True)),
+    *(case(torch.topk, nans, 3, largest=largest, again=False) for largest in (False, True)),
+    case(torch.kthvalue, nans, 4, again=False),
+    case(lambda t: torch.topk(t.float(), 2)[0], ints(4, 5), name="topk of what was an integer"),
 ]

@@ -61,4 +61,6 @@ CASES = [
                    special.scaled_modified_bessel_k0, special.scaled_modified_bessel_k1)
     ),
     case(special.i0e, torch.tensor([299.0, 301.0, 1e5])),
+
+    *(case(op, floats(4, 1, low=-0.9, high=0.9), floats(6, low=-1.9, high=4.9)) for op in POLYNOMIALS),
 ]

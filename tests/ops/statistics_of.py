@@ -1,7 +1,7 @@
 import torch
 from harness import bools, case, floats, ints
 
-x, i = floats(2, 3, 5), ints(2, 3, 5)
+x, i, plane = floats(2, 3, 5), ints(2, 3, 5), floats(4, 5)
 nans = torch.tensor([[1.0, float("nan"), -2.0, 4.0], [3.0, 0.5, -1.0, 0.0], [float("nan")] * 4])
 ties = torch.tensor([[1.0, 3.0, 3.0, 2.0, 1.0], [2.0, 2.0, 1.0, 2.0, 0.0]])
 q = torch.tensor([0.0, 0.3, 0.5, 1.0])
@@ -42,4 +42,14 @@ CASES = [
     case(torch.diff, i, n=2, dim=1, dynamic=False),
     case(torch.diff, bools(2, 6)),
     case(torch.diff, x, dim=0, prepend=floats(1, 3, 5), append=floats(2, 3, 5)),
+
+    case(torch.gradient, plane),
+    case(torch.gradient, plane, spacing=0.5, dim=1, edge_order=2),
+    case(torch.gradient, plane, spacing=[0.5, 2.0]),
+    case(torch.gradient, plane, spacing=[0.5, 2.0], dim=(1, 0)),
+    case(torch.gradient, plane, spacing=2.0, dim=(0, 1)),
+    case(torch.gradient, plane, dim=(0, 1), edge_order=2),
+    case(torch.gradient, floats(5), spacing=(torch.tensor([0.0, 1.0, 1.5, 3.0, 4.0]),), edge_order=2, dynamic=False, again=False),
+    case(torch.gradient, plane, spacing=(floats(plane.shape[0]).sort().values, floats(plane.shape[1]).sort().values), dim=(0, 1), dynamic=False, again=False),
+    case(torch.gradient, ints(4, 5), spacing=[2.0], dim=0),
 ]

@@ -36,10 +36,19 @@ CASES = [
         for padding in ("zeros", "border", "reflection")
         for align in (False, True)
     ],
-    case(F.grid_sample, volume, floats(2, 4, 5, 3, 3, low=-1.2, high=1.2), align_corners=False, since=20),
+    case(F.grid_sample, volume, floats(2, 4, 5, 3, 3, low=-1.2, high=1.2), align_corners=False),
     case(aten.grid_sampler_2d.default, image, floats(2, 4, 5, 2, low=-1, high=1), 0, 0, True),
-    case(aten.grid_sampler_3d.default, volume, floats(2, 4, 5, 3, 3, low=-1, high=1), 0, 0, True, since=20),
+    case(aten.grid_sampler_3d.default, volume, floats(2, 4, 5, 3, 3, low=-1, high=1), 0, 0, True),
     *[case(F.affine_grid, floats(2, 2, 3), [2, 3, 4, 5], align) for align in (False, True)],
     *[case(F.affine_grid, floats(2, 3, 4), [2, 3, 4, 5, 6], align) for align in (False, True)],
     case(lambda theta, x: F.affine_grid(theta, x.shape, False), floats(2, 2, 3), image, name="affine_grid of an image's size"),
+
+    *[
+        case(fn, image, (9, 5), aligned, 0.7, 1.7, dynamic=False)
+        for fn in (aten._upsample_bilinear2d_aa.default, aten._upsample_bicubic2d_aa.default)
+        for aligned in (False, True)
+    ],
+    *[case(F.interpolate, image, mode=mode, antialias=True, align_corners=True, dynamic=False, **size) for mode in MODES[2:] for size in SIZES],
+    case(aten.upsample_nearest2d.default, image, (9, 20), 1.7, 2.0),
+    case(aten._upsample_nearest_exact2d.default, image, (9, 20), 1.7, 2.0),
 ]

@@ -81,7 +81,7 @@ def test_same_graph_as_torch(name, tmp_path):
         warnings.simplefilter("ignore")
         module = MODULES[name]()
     path = tmp_path / "model.pt"
-    torch.jit.save(module, path)
+    torch.jit.save(module, str(path))  # functions take no other path
     mine = ours(dump(path))
     # The overloads of prim:: operators say nothing of how they are called.
     mine = [kind.split(".")[0] if kind.startswith("prim::") else kind for kind in mine]

@@ -1,6 +1,8 @@
 // Activation functions, softmax and dropout.
 #include "lower/ops/activation.h"
 
+#include <cmath>
+
 #include "lower/ops/elementwise.h"
 #include "lower/op.h"
 #include "lower/ops/random.h"
@@ -16,11 +18,6 @@ Tensor Gelu(Lowering& to, Tensor self, std::string_view approximate) {
 Tensor Silu(Lowering& to, Tensor self) {
   const Tensor x = to.ToFloat(self);
   return to.Mul(x, to.Sigmoid(x));
-}
-
-// Some integers have no kernel for Relu.
-Tensor Relu(Lowering& to, Tensor self) {
-  return self.is_floating() ? to.Relu(self) : to.Max({self, to.NumberOf(0, self.dtype())});
 }
 
 // Mish has no kernel, but a body in terms of Softplus, which takes float32 (and float16 by casts).
@@ -67,11 +64,11 @@ Tensor Prelu(Lowering& to, Tensor self, Tensor weight) {
   return to.PRelu(self, weight);
 }
 
-constexpr Restriction kRandomSlopes{"rrelu in training draws its slopes", "F.rrelu(torch.ones(3), training=True)"};
-
 Tensor Rrelu(Lowering& to, Tensor self, Const<Scalar> lower, Const<Scalar> upper, bool training, Unused) {
-  if (training) return to.Unsupported(kRandomSlopes);
-  return to.LeakyRelu(self, {.alpha = (lower.value.AsDouble() + upper.value.AsDouble()) / 2});
+  const double low = lower.value.AsDouble(), high = upper.value.AsDouble();
+  if (!training) return to.LeakyRelu(self, {.alpha = (low + high) / 2});
+  const Tensor drawn = to.Mul(RandomUniform(to, self.sizes(), self.dtype()), to.NumberOf(high - low, self.dtype()));
+  return to.PRelu(self, to.Add(drawn, to.NumberOf(low, self.dtype())));
 }
 
 Tensor Hardshrink(Lowering& to, Tensor self, Const<Scalar> lambd) {
@@ -141,7 +138,35 @@ Tensor FeatureDropout(Lowering& to, Tensor input, double p, bool train) {
   return to.Mul(input, to.Mul(to.CastTo(kept, input.dtype()), factor));
 }
 
+// What is dropped becomes the value to which selu saturates; an affine map keeps mean and variance.
+Tensor SaturatingDropout(Lowering& to, Tensor input, double p, bool train, const Dims& mask_sizes) {
+  if (!train || p == 0) return input;
+  if (p == 1) return to.Mul(input, to.NumberOf(0.0, input.dtype()));
+  constexpr double kAlpha = 1.7580993408473766;  // selu's alpha · scale
+  const double a = 1 / std::sqrt((kAlpha * kAlpha * p + 1) * (1 - p));
+  const Tensor uniform = RandomUniform(to, mask_sizes, DType::kFloat32);
+  const Tensor kept = to.CastTo(to.Less(uniform, to.NumberOf(1 - p, DType::kFloat32)), input.dtype());
+  auto number = [&](double value) { return to.NumberOf(value, input.dtype()); };
+  const Tensor shift = to.Add(to.Mul(to.Sub(kept, number(1)), number(kAlpha * a)), number(kAlpha * a * p));
+  return to.Add(to.Mul(input, to.Mul(kept, number(a))), shift);
+}
+
+Tensor AlphaDropout(Lowering& to, Tensor input, double p, bool train) {
+  return SaturatingDropout(to, input, p, train, input.sizes());
+}
+
+Tensor FeatureAlphaDropout(Lowering& to, Tensor input, double p, bool train) {
+  Dims sizes = input.sizes();
+  for (size_t i = 2; i < sizes.size(); ++i) sizes[i] = to.Of(1);
+  return SaturatingDropout(to, input, p, train, sizes);
+}
+
 }  // namespace
+
+// Some integers have no kernel for Relu.
+Tensor Relu(Lowering& to, Tensor self) {
+  return self.is_floating() ? to.Relu(self) : to.Max({self, to.NumberOf(0, self.dtype())});
+}
 
 Tensor Softmax(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, dtype.value_or(self.dtype()));
@@ -166,9 +191,11 @@ namespace {
 constexpr OpRow kRows[] = {
     Op<LogSoftmaxToFloat>("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
     Op<SoftmaxToFloat>("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
+    Op<AlphaDropout>("aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor"),
     Op<Celu>("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor"),
     Op<Dropout>("aten::dropout(Tensor input, float p, bool train) -> Tensor"),
     Op<Elu>("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"),
+    Op<FeatureAlphaDropout>("aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor"),
     Op<FeatureDropout>("aten::feature_dropout(Tensor input, float p, bool train) -> Tensor"),
     Op<Gelu>("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor"),
     Op<Glu>("aten::glu(Tensor self, int dim=-1) -> Tensor"),
@@ -185,8 +212,7 @@ constexpr OpRow kRows[] = {
     Op<Relu>("aten::relu(Tensor self) -> Tensor"),
     Op<Relu6>("aten::relu6(Tensor self) -> Tensor"),
     Op<Rrelu>("aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, "
-              "Generator? generator=None) -> Tensor",
-              &kRandomSlopes),
+              "Generator? generator=None) -> Tensor"),
     Op<Selu>("aten::selu(Tensor self) -> Tensor"),
     Op<Silu>("aten::silu(Tensor self) -> Tensor"),
     Op<Softmax>("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),

@@ -7,6 +7,7 @@
 
 namespace flambeau::lower {
 
+Tensor Relu(Lowering& to, Tensor self);
 Tensor Softmax(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype);
 Tensor LogSoftmax(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype);
 Tensor LogSigmoid(Lowering& to, Tensor self);

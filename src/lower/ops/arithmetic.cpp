@@ -5,6 +5,7 @@
 
 #include "lower/ops/elementwise.h"
 #include "lower/op.h"
+#include "onnx/complex_functions.h"
 
 namespace flambeau::lower {
 
@@ -110,7 +111,13 @@ Tensor Pow(Lowering& to, Tensor self, Tensor exponent) {
     if (e.Is(-0.5)) return to.Reciprocal(to.Sqrt(base));
     if (e.Is(-1) && IsFloating(dtype)) return to.Reciprocal(base);
   }
-  return to.Pow(base, power);
+  const bool not_negative = exponent.is_number() && exponent.number().is_constant() && exponent.number().AsDouble() >= 0;
+  if (IsFloating(dtype) || !IsSigned(dtype) || not_negative) return to.Pow(base, power);
+  // Of integers, powers below 0 are cut to 0, but for those of 1 and -1.
+  const Tensor zero = to.NumberOf(0, dtype), one = to.NumberOf(1, dtype);
+  const Tensor unit = to.Equal(to.Abs(base), one);
+  const Tensor parity = to.Where(to.Equal(to.Mod(power, to.NumberOf(2, dtype)), zero), one, base);
+  return to.Where(to.Less(power, zero), to.Where(unit, parity, zero), to.Pow(base, to.Max({power, zero})));
 }
 
 Tensor Maximum(Lowering& to, Tensor self, Tensor other) {
@@ -128,7 +135,12 @@ Tensor Clamp(Lowering& to, Tensor self, std::optional<Tensor> min, std::optional
   const Tensor x = to.CastTo(self, dtype);
   const Tensor low = min ? to.CastTo(*min, dtype) : Tensor(), high = max ? to.CastTo(*max, dtype) : Tensor();
   auto is_scalar = [](const Tensor& bound) { return !bound || (bound.ranked() && bound.rank() == 0); };
-  if (is_scalar(low) && is_scalar(high)) return to.Clip(x, low, high);
+  // A bound that is NaN makes everything NaN; Clip ignores it.
+  auto is_number = [&](const std::optional<Tensor>& bound) {
+    return !bound || (bound->is_number() && bound->number().is_constant() && !std::isnan(bound->number().AsDouble()));
+  };
+  if ((is_number(min) && is_number(max)) || (!IsFloating(dtype) && is_scalar(low) && is_scalar(high)))
+    return to.Clip(x, low, high);
   const Tensor raised = low ? to.Max({x, low}) : x;
   return high ? to.Min({raised, high}) : raised;
 }
@@ -168,7 +180,8 @@ Tensor Lerp(Lowering& to, Tensor self, Tensor end, Tensor weight) {
 }
 
 Tensor FloatPower(Lowering& to, Tensor self, Tensor exponent) {
-  return to.Pow(to.CastTo(self, DType::kFloat64), to.CastTo(exponent, DType::kFloat64));
+  const DType dtype = self.is_complex() || exponent.is_complex() ? DType::kComplex128 : DType::kFloat64;
+  return to.Pow(to.CastTo(self, dtype), to.CastTo(exponent, dtype));
 }
 
 // In float64, squares of float32 neither overflow nor vanish.
@@ -219,37 +232,20 @@ Tensor Heaviside(Lowering& to, Tensor self, Tensor values) {
   return to.Where(to.Equal(self, zero), to.CastTo(values, self.dtype()), step);
 }
 
-// True where the sign bit is set, also of -0.
-Tensor HasSign(Lowering& to, Tensor x) {
-  const Tensor zero = to.NumberOf(0, x.dtype());
-  if (!x.is_floating()) return to.Less(x, zero);
-  // The reciprocal tells the zeros apart.
-  return to.Less(to.Where(to.Equal(x, zero), to.Reciprocal(x), x), zero);
-}
-
 Tensor Signbit(Lowering& to, Tensor self) {
   if (self.is_bool() || !IsSigned(self.dtype())) return to.Full(self.sizes(), false, DType::kBool);
-  return HasSign(to, self);
+  return onnx::HasSign(to, self);
 }
 
 Tensor Copysign(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, magnitude, sign] = PromotedToFloat(to, self, other);
   const Tensor size = to.Abs(magnitude);
-  return to.Where(HasSign(to, sign), to.Neg(size), size);
+  return to.Where(onnx::HasSign(to, sign), to.Neg(size), size);
 }
 
-// The angle of (x, y): atan(y/x), turned by a half where x is negative. The
-// quotient fails where it is 0/0 or inf/inf; there the diagonals are taken.
 Tensor Atan2(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, y, x] = PromotedToFloat(to, self, other);
-  const Tensor zero = to.NumberOf(0.0, dtype), one = to.NumberOf(1.0, dtype);
-  const Tensor ratio = to.Div(to.Abs(y), to.Abs(x));
-  const Tensor both_zero = to.And(to.Equal(x, zero), to.Equal(y, zero));
-  const Tensor both_infinite = to.And(to.IsInf(x), to.IsInf(y));
-  const Tensor safe = to.Where(both_zero, zero, to.Where(both_infinite, one, ratio));
-  const Tensor acute = to.Atan(safe);
-  const Tensor angle = to.Where(HasSign(to, x), to.Sub(to.NumberOf(M_PI, dtype), acute), acute);
-  return to.Where(HasSign(to, y), to.Neg(angle), angle);
+  return onnx::Angle(to, y, x);
 }
 
 constexpr OpRow kRows[] = {

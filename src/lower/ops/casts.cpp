@@ -45,6 +45,7 @@ constexpr OpRow kRows[] = {
     Op<CastOf<DType::kInt16>>("aten::_cast_Short(Tensor self, bool non_blocking=False) -> Tensor"),
     Op<ToCopy>("aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
                "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor"),
+    Op<CastOf<DType::kComplex32>>("aten::chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor"),
     Op<ToDevice>("aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
                  "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)"),
     Op<ToDtype>("aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "

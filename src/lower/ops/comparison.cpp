@@ -1,6 +1,7 @@
 // Comparisons, logic on bools and bits, and choices by a condition.
 #include "lower/ops/elementwise.h"
 #include "lower/op.h"
+#include "lower/ops/reduction.h"
 
 namespace flambeau::lower {
 namespace {
@@ -81,6 +82,19 @@ Tensor Isclose(Lowering& to, Tensor self, Tensor other, double rtol, double atol
   return to.Or(close, near);
 }
 
+// One bool. Tensors of other sizes are not equal, and are not compared: they might broadcast.
+Tensor EqualTensors(Lowering& to, Tensor self, Tensor other) {
+  const Tensor no = to.NumberOf(false, DType::kBool);
+  if (self.rank() != other.rank()) return no;
+  Dim same_sizes = to.Of(1);
+  for (int64_t axis = 0; axis < self.rank(); ++axis)
+    same_sizes = to.Times(same_sizes, {to.exprs().Equal(self.size(axis).expr, other.size(axis).expr)});
+  auto all_equal = [&] { return All(to, Binary<"Equal">(to, self, other)); };
+  if (const auto known = to.AsConstant(same_sizes)) return *known != 0 ? all_equal() : no;
+  const Tensor condition = to.CastTo(to.Number(same_sizes), DType::kBool);
+  return to.Choose(condition, [&] { return TensorList{all_equal()}; }, [&] { return TensorList{no}; }).front();
+}
+
 constexpr OpRow kRows[] = {
     Op<Bitwise<"And", "BitwiseAnd">>("aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor"),
     Op<Bitwise<"And", "BitwiseAnd">>("aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor"),
@@ -110,6 +124,7 @@ constexpr OpRow kRows[] = {
     Op<Bitwise<"Xor", "BitwiseXor">>("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor"),
     Op<Binary<"Equal">>("aten::eq.Scalar(Tensor self, Scalar other) -> Tensor"),
     Op<Binary<"Equal">>("aten::eq.Tensor(Tensor self, Tensor other) -> Tensor"),
+    Op<EqualTensors>("aten::equal(Tensor self, Tensor other) -> bool"),
     Op<Compare<"GreaterOrEqual">>("aten::ge.Scalar(Tensor self, Scalar other) -> Tensor"),
     Op<Compare<"GreaterOrEqual">>("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor"),
     Op<Compare<"Greater">>("aten::greater.Scalar(Tensor self, Scalar other) -> Tensor"),

@@ -3,6 +3,7 @@
 
 #include "lower/op.h"
 #include "lower/ops/spatial.h"
+#include "lower/ops/windows.h"
 
 namespace flambeau::lower {
 namespace {
@@ -20,14 +21,20 @@ Ints KernelShape(Lowering& to, const Tensor& weight) {
 struct Geometry {
   Ints stride, pads, dilation;
   int64_t groups;
+  bool same = false;  // pads as many as keep the size, in place of `pads`
 };
 
 Tensor Convolve(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, const Geometry& geometry) {
   if (!to.RequireRank(weight, "weight")) return to.Poison(Type::Unranked(input.dtype()));
   const int64_t spatial = weight.rank() - 2;
   const Batched batched(to, input, spatial);
+  if (!input.is_floating() && !geometry.same)
+    return batched.Undo(ConvolveIntegers(to, batched.tensor(), weight, bias.value_or(Tensor()),
+                                         {PerAxis(geometry.stride, spatial), geometry.pads,
+                                          PerAxis(geometry.dilation, spatial), geometry.groups}));
   return batched.Undo(to.Conv(batched.tensor(), weight, bias.value_or(Tensor()),
-                              {.dilations = PerAxis(geometry.dilation, spatial),
+                              {.auto_pad = geometry.same ? "SAME_UPPER" : "NOTSET",
+                               .dilations = PerAxis(geometry.dilation, spatial),
                                .group = geometry.groups,
                                .kernel_shape = KernelShape(to, weight),
                                .pads = geometry.pads,
@@ -40,7 +47,7 @@ Tensor ConvNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Co
   return Convolve(to, input, weight, bias, {stride, BothSides(PerAxis(padding, kSpatial)), dilation, groups});
 }
 
-constexpr Restriction kSameWithoutKernel = {"padding='same' where the size of the kernel is not known",
+constexpr Restriction kSameWithoutKernel = {"padding='same' of integers where the size of the kernel is not known",
                                             "F.conv1d(x, weight_of_dynamic_size, padding='same')"};
 
 // 'same' puts an odd one of the padding at the end.
@@ -50,7 +57,10 @@ Tensor ConvNdOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bi
   Ints pads(2 * kSpatial, 0);
   if (padding == "same") {
     const Ints kernel = KernelShape(to, weight), spread = PerAxis(dilation, kSpatial);
-    if (kernel.size() != kSpatial) return to.Unsupported(kSameWithoutKernel);
+    if (kernel.size() != kSpatial) {
+      if (!input.is_floating()) return to.Unsupported(kSameWithoutKernel);
+      return Convolve(to, input, weight, bias, {stride, {}, dilation, groups, true});
+    }
     for (size_t i = 0; i < kSpatial; ++i) {
       const int64_t total = spread[i] * (kernel[i] - 1);
       pads[i] = total / 2;
@@ -64,6 +74,10 @@ template <int64_t kSpatial>
 Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
                        Const<Dims> padding, Const<Dims> output_padding, Const<Dim> groups, Const<Dims> dilation) {
   const Batched batched(to, input, kSpatial);
+  if (!input.is_floating())
+    return batched.Undo(ConvolveIntegersTransposed(
+        to, batched.tensor(), weight, bias.value_or(Tensor()), PerAxis(stride, kSpatial), PerAxis(padding, kSpatial),
+        PerAxis(output_padding, kSpatial), PerAxis(dilation, kSpatial), groups));
   return batched.Undo(to.ConvTranspose(batched.tensor(), weight, bias.value_or(Tensor()),
                                        {.dilations = PerAxis(dilation, kSpatial),
                                         .group = groups,

@@ -16,6 +16,12 @@ using Step = std::function<std::vector<Tensor>(std::vector<Tensor> states, Tenso
 // sees tensors without the axis.
 std::vector<Tensor> Running(Lowering& to, Tensor x, int64_t axis, const std::vector<Tensor>& initial,
                             const Step& step) {
+  if (to.AsConstant(x.size(axis)) == 0) {
+    // onnxruntime's Scan wants a first slice.
+    std::vector<Tensor> nothing;
+    for (const Tensor& state : initial) nothing.push_back(to.ExpandTo(state, x.sizes()));
+    return nothing;
+  }
   Dims sizes = x.sizes();
   sizes.erase(sizes.begin() + axis);
   std::vector<Expr> slice;
@@ -47,7 +53,7 @@ std::vector<Tensor> Running(Lowering& to, Tensor x, int64_t axis, const std::vec
 }
 
 DType SumDtype(const Tensor& self, std::optional<DType> dtype) {
-  return dtype.value_or(self.is_floating() ? self.dtype() : DType::kInt64);
+  return dtype.value_or(self.is_floating() || self.is_complex() ? self.dtype() : DType::kInt64);
 }
 
 Tensor Cumsum(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {

@@ -85,7 +85,7 @@ Tensor DiagonalScatter(Lowering& to, Tensor self, Tensor src, int64_t offset, in
 }
 
 Tensor Trace(Lowering& to, Tensor self) {
-  const DType dtype = IsFloating(self.dtype()) ? self.dtype() : DType::kInt64;
+  const DType dtype = self.is_floating() || self.is_complex() ? self.dtype() : DType::kInt64;
   return to.ReduceSum(to.CastTo(Diagonal(to, self, 0, 0, 1), dtype), {}, {.keepdims = 0});
 }
 

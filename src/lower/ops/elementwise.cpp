@@ -6,6 +6,7 @@
 
 #include "lower/ops/arithmetic.h"
 #include "lower/op.h"
+#include "onnx/complex.h"
 
 namespace flambeau::lower {
 namespace {
@@ -111,8 +112,10 @@ Tensor Sign(Lowering& to, Tensor self) {
 
 Tensor Everywhere(Lowering& to, Tensor self, bool value) { return to.Full(self.sizes(), value, DType::kBool); }
 
-Tensor Isnan(Lowering& to, Tensor self) { return self.is_floating() ? to.IsNaN(self) : Everywhere(to, self, false); }
-Tensor Isinf(Lowering& to, Tensor self) { return self.is_floating() ? to.IsInf(self) : Everywhere(to, self, false); }
+bool HoldsFloats(const Tensor& tensor) { return tensor.is_floating() || tensor.is_complex(); }
+
+Tensor Isnan(Lowering& to, Tensor self) { return HoldsFloats(self) ? to.IsNaN(self) : Everywhere(to, self, false); }
+Tensor Isinf(Lowering& to, Tensor self) { return HoldsFloats(self) ? to.IsInf(self) : Everywhere(to, self, false); }
 
 Tensor Isposinf(Lowering& to, Tensor self) {
   return self.is_floating() ? to.IsInf(self, {.detect_negative = 0}) : Everywhere(to, self, false);
@@ -123,10 +126,14 @@ Tensor Isneginf(Lowering& to, Tensor self) {
 }
 
 Tensor Isfinite(Lowering& to, Tensor self) {
-  return self.is_floating() ? to.Not(to.Or(to.IsInf(self), to.IsNaN(self))) : Everywhere(to, self, true);
+  return HoldsFloats(self) ? to.Not(to.Or(to.IsInf(self), to.IsNaN(self))) : Everywhere(to, self, true);
 }
 
-Tensor Isreal(Lowering& to, Tensor self) { return Everywhere(to, self, true); }
+Tensor Isreal(Lowering& to, Tensor self) {
+  if (!self.is_complex()) return Everywhere(to, self, true);
+  const Tensor imaginary = onnx::PartsOf(to, self).im;
+  return to.Equal(imaginary, to.NumberOf(0.0, imaginary.dtype()));
+}
 
 double LargestFinite(DType dtype) {
   switch (dtype) {

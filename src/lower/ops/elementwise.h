@@ -61,7 +61,7 @@ inline Operands PromotedToFloat(Lowering& to, Tensor a, Tensor b) {
 template <class F>
 Tensor InDouble(Lowering& to, Tensor x, F compute) {
   const DType dtype = x.dtype();
-  return to.CastTo(compute(to.CastTo(x, DType::kFloat64)), dtype);
+  return to.CastTo(compute(to.CastTo(x, x.is_complex() ? DType::kComplex128 : DType::kFloat64)), dtype);
 }
 
 }  // namespace flambeau::lower

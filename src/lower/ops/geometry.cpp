@@ -31,13 +31,11 @@ Dims InferSize(Lowering& to, Dims wanted, Dim count) {
 }
 
 Tensor Sized(Lowering& to, Tensor tensor, const Dims& sizes) {
-  if (tensor.is_number() || to.graph()[tensor.id()].kind != ValueKind::kResult) return tensor;
   Type type = tensor.type();
   type.ranked = true;
   type.sizes.clear();
   for (Dim size : sizes) type.sizes.push_back(size.expr);
-  to.graph().SetType(tensor.id(), to.context().Intern(std::move(type)));
-  return to.Wrap(tensor.id());
+  return to.Refined(tensor, std::move(type));
 }
 
 Dims BroadcastDims(Lowering& to, const Dims& a, const Dims& b) {

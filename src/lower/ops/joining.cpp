@@ -75,6 +75,23 @@ Tensor BlockDiag(Lowering& to, TensorList tensors) {
   return bands.size() == 1 ? bands.front() : to.Concat(bands, {.axis = 0});
 }
 
+// Each tensor is padded to a multiple of the chunks and laid out a chunk a row; the rows are joined.
+Tensor ChunkCat(Lowering& to, TensorList tensors, int64_t dim, int64_t num_chunks) {
+  const int64_t axis = to.Axis(dim, tensors.front());
+  for (Tensor& tensor : tensors) {
+    const Dim size = tensor.size(axis), chunks = to.Of(num_chunks);
+    const Dim padded = to.Times({to.exprs().CeilDiv(size.expr, chunks.expr)}, chunks);
+    if (!(padded == size)) tensor = PadEnd(to, tensor, axis, to.Minus(padded, size));
+    Dims sizes = tensor.sizes();
+    Dim row{to.exprs().FloorDiv(padded.expr, chunks.expr)};
+    for (size_t i = static_cast<size_t>(axis) + 1; i < sizes.size(); ++i) row = to.Times(row, sizes[i]);
+    sizes.resize(static_cast<size_t>(axis));
+    sizes.insert(sizes.end(), {chunks, row});
+    tensor = to.ReshapeTo(tensor, sizes);
+  }
+  return Cat(to, std::move(tensors), axis + 1);
+}
+
 TensorList SplitWithSizes(Lowering& to, Tensor self, Dims split_sizes, int64_t dim) {
   return to.SplitSizes(self, to.Axis(dim, self), split_sizes);
 }
@@ -167,6 +184,7 @@ TensorList Unbind(Lowering& to, Tensor self, int64_t dim) {
 }
 
 constexpr OpRow kRows[] = {
+    Op<ChunkCat>("aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor"),
     Op<Stack>("aten::_stack(Tensor[] tensors, int dim=0) -> Tensor"),
     Op<BlockDiag>("aten::block_diag(Tensor[] tensors) -> Tensor"),
     Op<Cat>("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),

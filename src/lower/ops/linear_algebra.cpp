@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "lower/op.h"
+#include "lower/ops/activation.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/reduction.h"
 
 namespace flambeau::lower {
@@ -29,12 +31,23 @@ Tensor AddScaled(Lowering& to, Tensor self, Tensor product, const Scalar& beta, 
 }
 
 Tensor Addmm(Lowering& to, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
-  // Gemm's factors are floats; integers take the long way.
-  if (self.is_floating() && alpha.is_constant() && beta.is_constant()) {
+  // Gemm's factors are floats; integers take the long way. So do sums of nothing: onnxruntime leaves out beta.
+  if (self.is_floating() && to.AsConstant(mat1.size(1)) != 0 && alpha.is_constant() && beta.is_constant()) {
     if (beta.Is(0)) return to.Gemm(mat1, mat2, {.alpha = alpha.AsDouble()});
     return to.Gemm(mat1, mat2, self, {.alpha = alpha.AsDouble(), .beta = beta.AsDouble()});
   }
   return AddScaled(to, self, to.MatMul(mat1, mat2), beta, alpha);
+}
+
+// gelu is exact, as PyTorch computes it on a CPU.
+Tensor AddmmActivation(Lowering& to, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha, bool use_gelu) {
+  const Tensor sum = Addmm(to, self, mat1, mat2, beta, alpha);
+  return use_gelu ? to.Gelu(sum) : Relu(to, sum);
+}
+
+// int8 matrices give int32. Not by MatMulInteger: 8-bit kernels may saturate sums in int16 on CPUs without VNNI.
+Tensor IntMm(Lowering& to, Tensor self, Tensor mat2) {
+  return to.MatMul(to.CastTo(self, DType::kInt32), to.CastTo(mat2, DType::kInt32));
 }
 
 // Also for vectors: addmv.
@@ -65,33 +78,76 @@ Tensor MultiDot(Lowering& to, TensorList tensors) {
 }
 
 Tensor Vecdot(Lowering& to, Tensor x, Tensor y, int64_t dim) {
-  return Sum(to, to.Mul(x, y), Ints{dim}, false, x.dtype());
+  return Sum(to, to.Mul(Conj(to, x), y), Ints{dim}, false, x.dtype());
 }
 
-// By squares: n products at most for a power of 2ⁿ.
-constexpr Restriction kInverse = {"a negative power of a matrix", "torch.linalg.matrix_power(x, -1)"};
-
-Tensor MatrixPower(Lowering& to, Tensor self, int64_t n) {
-  if (n < 0) return to.Unsupported(kInverse);
-  if (n == 0) {
-    auto range = [&] { return to.Range(to.ConstantInt(0), to.Number(self.size(-1)), to.ConstantInt(1)); };
-    const Tensor identity = to.CastTo(to.Equal(to.UnsqueezeAt(range(), {1}), range()), self.dtype());
-    return to.ExpandTo(identity, self.sizes());
-  }
-  Tensor power, square = self;
-  for (;; n /= 2) {
-    if (n % 2 == 1) power = power ? to.MatMul(power, square) : square;
-    if (n <= 1) return power;
-    square = to.MatMul(square, square);
-  }
-}
+Tensor Vdot(Lowering& to, Tensor self, Tensor other) { return to.MatMul(Conj(to, self), other); }
 
 // --- sums over indices --------------------------------------------------------------
+
+constexpr std::string_view kEllipsis = "...";
+
+// Letters in the place of ellipses, which ONNX has for equal sizes only. An operand loses axes of size 1 that
+// another has longer.
+std::string WithoutEllipses(Lowering& to, const std::string& equation, TensorList* tensors) {
+  const size_t arrow = std::min(equation.find("->"), equation.size());
+  std::vector<std::string> terms(1);
+  for (char c : equation.substr(0, arrow)) {
+    if (c == ',') terms.emplace_back();
+    else terms.back() += c;
+  }
+  if (terms.size() != tensors->size()) return equation;
+  std::string free;
+  for (char first : {'A', 'a'})
+    for (char c = first; c < first + 26; ++c)
+      if (equation.find(c) == std::string::npos) free += c;
+  auto covered = [&](size_t i) -> int64_t {
+    return terms[i].find(kEllipsis) == std::string::npos ? 0 : (*tensors)[i].rank() + 3 - static_cast<int64_t>(terms[i].size());
+  };
+  int64_t longest = 0;
+  for (size_t i = 0; i < terms.size(); ++i) longest = std::max(longest, covered(i));
+  if (longest < 0 || longest > static_cast<int64_t>(free.size())) return equation;
+  const std::string letters = free.substr(0, static_cast<size_t>(longest));
+  std::vector<bool> stretched(letters.size());
+  auto size_at = [&](size_t i, int64_t k) {  // of the ellipsis
+    return (*tensors)[i].size(static_cast<int64_t>(terms[i].find(kEllipsis)) + k);
+  };
+  for (size_t i = 0; i < terms.size(); ++i)
+    for (int64_t k = 0; k < covered(i); ++k)
+      if (to.AsConstant(size_at(i, k)) != 1) stretched[static_cast<size_t>(longest - covered(i) + k)] = true;
+  std::string result;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const size_t at = terms[i].find(kEllipsis);
+    std::string named;
+    Ints dropped;
+    for (int64_t k = 0; k < covered(i); ++k) {
+      const auto letter = static_cast<size_t>(longest - covered(i) + k);
+      if (stretched[letter] && to.AsConstant(size_at(i, k)) == 1) dropped.push_back(static_cast<int64_t>(at) + k);
+      else named += letters[letter];
+    }
+    if (at != std::string::npos) terms[i].replace(at, kEllipsis.size(), named);
+    (*tensors)[i] = to.SqueezeAt((*tensors)[i], dropped);
+    result += (i == 0 ? "" : ",") + terms[i];
+  }
+  std::string output;
+  if (arrow < equation.size()) {
+    output = equation.substr(arrow + 2);
+    if (const size_t at = output.find(kEllipsis); at != std::string::npos) output.replace(at, kEllipsis.size(), letters);
+  } else {
+    // By default, what occurs once, in alphabetical order, after the ellipsis.
+    output = letters;
+    for (char first : {'A', 'a'})
+      for (char c = first; c < first + 26; ++c)
+        if (letters.find(c) == std::string::npos && std::count(result.begin(), result.end(), c) == 1) output += c;
+  }
+  return result + "->" + output;
+}
 
 Tensor Einsum(Lowering& to, std::string_view equation, TensorList tensors, std::optional<Ints>) {
   std::string compact;
   for (char c : equation)
     if (c != ' ') compact += c;
+  if (compact.find(kEllipsis) != std::string::npos) compact = WithoutEllipses(to, compact, &tensors);
   return to.Einsum(tensors, {.equation = compact});
 }
 
@@ -217,11 +273,14 @@ Tensor GroupedMm(Lowering& to, Tensor self, Tensor mat2, std::optional<Tensor> o
 }
 
 constexpr OpRow kRows[] = {
+    Op<AddmmActivation>("aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar "
+                        "alpha=1, bool use_gelu=False) -> Tensor"),
     Op<Cdist>("aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor"),
     Op<EuclideanDist>("aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor"),
     Op<GroupedMm>("aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? "
                   "out_dtype=None) -> Tensor",
                   &kGroupedForm),
+    Op<IntMm>("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor"),
     Op<Pdist>("aten::_pdist_forward(Tensor self, float p=2.) -> Tensor"),
     Op<Addbmm>("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
     Op<Addmm>("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
@@ -240,19 +299,17 @@ constexpr OpRow kRows[] = {
     Op<Kron>("aten::kron(Tensor self, Tensor other) -> Tensor"),
     Op<LinalgCross>("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"),
     Op<Matmul>("aten::linalg_matmul(Tensor self, Tensor other) -> Tensor"),
-    Op<MatrixPower>("aten::linalg_matrix_power(Tensor self, int n) -> Tensor", &kInverse),
     Op<MultiDot>("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor"),
     Op<Vecdot>("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor"),
     Op<Linear>("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"),
     Op<Matmul>("aten::matmul(Tensor self, Tensor other) -> Tensor"),
-    Op<MatrixPower>("aten::matrix_power(Tensor self, int n) -> Tensor", &kInverse),
     Op<Matmul>("aten::mm(Tensor self, Tensor mat2) -> Tensor"),
     Op<Matmul>("aten::mv(Tensor self, Tensor vec) -> Tensor"),
     Op<Outer>("aten::outer(Tensor self, Tensor vec2) -> Tensor"),
     Op<Pdist>("aten::pdist(Tensor self, float p=2.) -> Tensor"),
     Op<Tensordot>("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
                   &kManyAxes),
-    Op<Matmul>("aten::vdot(Tensor self, Tensor other) -> Tensor"),
+    Op<Vdot>("aten::vdot(Tensor self, Tensor other) -> Tensor"),
     Op<GroupedMmFallback>("transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor",
                           &kGroupedForm),
 };

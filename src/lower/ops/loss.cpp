@@ -1,4 +1,6 @@
 // Loss functions.
+#include "lower/ops/loss.h"
+
 #include <cmath>
 #include <limits>
 
@@ -9,15 +11,14 @@
 #include "lower/ops/reduction.h"
 
 namespace flambeau::lower {
-namespace {
-
-enum Reduction : int64_t { kNoReduction, kMeanReduction, kSumReduction };
 
 Tensor Reduced(Lowering& to, Tensor loss, int64_t reduction) {
   if (reduction == kNoReduction) return loss;
   return reduction == kMeanReduction ? Mean(to, loss, std::nullopt, false, std::nullopt)
                                      : Sum(to, loss, std::nullopt, false, std::nullopt);
 }
+
+namespace {
 
 Tensor Number(Lowering& to, const Tensor& like, double value) { return to.NumberOf(value, like.dtype()); }
 
@@ -198,11 +199,12 @@ Tensor HingeEmbeddingLoss(Lowering& to, Tensor self, Tensor target, double margi
   const Tensor apart = to.Relu(to.Sub(Number(to, self, margin), self));
   const Tensor is_one = to.Equal(target, to.NumberOf(1, target.dtype()));
   const Tensor is_minus_one = to.Equal(target, to.NumberOf(-1, target.dtype()));
-  return Reduced(to, to.Add(to.Where(is_minus_one, apart, zero), to.Where(is_one, self, zero)), reduction);
+  // Targets that are neither count both ways.
+  return Reduced(to, to.Add(to.Where(is_one, zero, apart), to.Where(is_minus_one, zero, self)), reduction);
 }
 
 Tensor MarginRankingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor target, double margin, int64_t reduction) {
-  const Tensor ranked = to.Mul(to.Neg(target), to.Sub(input1, input2));
+  const Tensor ranked = to.ToFloat(Mul(to, to.Neg(target), Difference(to, input1, input2)));
   return Reduced(to, to.Relu(margin == 0 ? ranked : to.Add(ranked, Number(to, ranked, margin))), reduction);
 }
 
@@ -217,8 +219,11 @@ Tensor CosineSimilarity(Lowering& to, Tensor x1, Tensor x2, int64_t dim, double 
 
 Tensor CosineEmbeddingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor target, double margin,
                            int64_t reduction) {
-  auto sum = [&](Tensor product) { return Sum(to, product, Ints{-1}, false, std::nullopt); };
-  auto square = [&](Tensor x) { return to.Add(sum(to.Mul(x, x)), Number(to, x, 1e-12)); };
+  auto sum = [&](Tensor product) { return to.ToFloat(Sum(to, product, Ints{-1}, false, std::nullopt)); };
+  auto square = [&](Tensor x) {
+    const Tensor total = sum(to.Mul(x, x));
+    return to.Add(total, Number(to, total, 1e-12));
+  };
   const Tensor cosine = to.Div(sum(to.Mul(input1, input2)), to.Sqrt(to.Mul(square(input1), square(input2))));
   const Tensor zero = Number(to, cosine, 0);
   const Tensor is_one = to.Equal(target, to.NumberOf(1, target.dtype()));
@@ -229,7 +234,7 @@ Tensor CosineEmbeddingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor ta
 }
 
 Tensor PairwiseDistance(Lowering& to, Tensor x1, Tensor x2, double p, double eps, bool keepdim) {
-  const Tensor difference = Difference(to, x1, x2);
+  const Tensor difference = to.ToFloat(Difference(to, x1, x2));
   return VectorNorm(to, to.Add(difference, Number(to, difference, eps)), {Scalar(p)}, Ints{-1}, keepdim, std::nullopt);
 }
 

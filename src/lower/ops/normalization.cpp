@@ -140,6 +140,16 @@ Five NativeBatchNormLegitFunctional(Lowering& to, Tensor input, OptionalTensor w
   return BatchNormWithUpdate(to, input, weight, bias, running_mean, running_var, training, momentum, eps);
 }
 
+using Six = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
+
+// The fourth is memory that only a backward pass on a GPU reads.
+Six BatchNormWithUpdateFunctional(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
+                                  Tensor running_mean, Tensor running_var, double momentum, double eps) {
+  const auto [y, mean, rstd, new_mean, new_var] =
+      BatchNormWithUpdate(to, input, weight, bias, running_mean, running_var, true, momentum, eps);
+  return {y, mean, rstd, to.Full(Dims{to.Of(0)}, int64_t{0}, DType::kUint8), new_mean, new_var};
+}
+
 Three NativeBatchNormLegit(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, Tensor running_mean,
                            Tensor running_var, bool training, double momentum, double eps) {
   return NativeBatchNorm(to, input, weight, bias, running_mean, running_var, training, momentum, eps);
@@ -279,6 +289,10 @@ Tensor Renorm(Lowering& to, Tensor self, Const<Scalar> p, int64_t dim, Scalar ma
 constexpr OpRow kRows[] = {
     Op<FusedRmsNorm>(
         "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)"),
+    Op<BatchNormWithUpdateFunctional>(
+        "aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+        "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, "
+        "Tensor running_var_out)"),
     Op<NativeBatchNormLegit>(
         "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
         "Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"),

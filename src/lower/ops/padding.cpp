@@ -1,4 +1,6 @@
 // Padding; negative pads cut.
+#include "lower/ops/padding.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -90,6 +92,8 @@ Tensor PadEnum(Lowering& to, Tensor self, Dims pad, int64_t mode, std::optional<
   }
 }
 
+}  // namespace
+
 Tensor Pad(Lowering& to, Tensor self, Dims pad, std::string_view mode, std::optional<double> value) {
   const int64_t which = mode == "reflect"     ? kReflect
                         : mode == "replicate" ? kReplicate
@@ -97,6 +101,8 @@ Tensor Pad(Lowering& to, Tensor self, Dims pad, std::string_view mode, std::opti
                                               : kConstant;
   return PadEnum(to, self, std::move(pad), which, value);
 }
+
+namespace {
 
 constexpr OpRow kRows[] = {
     Op<CircularPad>("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor"),

@@ -31,11 +31,17 @@ Tensor Line(Lowering& to, Tensor x, double offset, double slope) {
   return offset == 0 ? line : to.Add(line, to.NumberOf(offset, x.dtype()));
 }
 
+// The part before the point; what is between -1 and 0 is degree 0.
+Tensor Truncated(Lowering& to, Tensor n) {
+  const Tensor x = to.CastTo(n, DType::kFloat64);
+  return n.is_floating() ? to.Mul(to.Sign(x), to.Floor(to.Abs(x))) : x;
+}
+
 // Runs the recurrence to the largest degree; each element stops at its own. In
 // float64: the terms cancel.
 Tensor Evaluate(Lowering& to, Tensor x, Tensor n, const Recurrence& r) {
   const auto constant = [&](double value) { return to.NumberOf(value, DType::kFloat64); };
-  const Tensor argument = to.CastTo(x, DType::kFloat64), degree = to.Floor(to.CastTo(n, DType::kFloat64));
+  const Tensor argument = to.CastTo(x, DType::kFloat64), degree = Truncated(to, n);
   const Dims sizes = to.Mul(argument, degree).sizes();
   const Tensor first = to.ExpandTo(constant(1), sizes);
   const Tensor second = to.ExpandTo(Line(to, argument, r.p1_offset, r.p1_slope), sizes);

@@ -2,9 +2,12 @@
 #include "lower/ops/pooling.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/geometry.h"
 #include "lower/ops/spatial.h"
+#include "lower/ops/windows.h"
 
 namespace flambeau::lower {
 
@@ -52,6 +55,87 @@ Geometry GeometryOf(Lowering& to, const Tensor& x, const Window& window, bool ce
   return geometry;
 }
 
+// --- integers --------------------------------------------------------------------
+
+// A tensor around which `value` was put, so that all windows lie within, and how many windows an axis has.
+struct Surrounded {
+  Tensor tensor;
+  Dims counts;
+};
+
+Surrounded Surround(Lowering& to, Tensor x, const Window& window, bool ceil_mode, const Scalar& value) {
+  Dims begins(static_cast<size_t>(x.rank()), to.Of(0)), ends = begins, counts;
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    const Dim size = x.size(static_cast<int64_t>(2 + i));
+    counts.push_back(PooledSize(to, size, Extent(window, i), window.stride[i], window.padding[i], ceil_mode));
+    const Dim covered = to.Plus(to.Times(to.Minus(counts[i], to.Of(1)), to.Of(window.stride[i])),
+                                to.Of(Extent(window, i)));
+    begins[2 + i] = to.Of(window.padding[i]);
+    ends[2 + i] = to.Minus(covered, to.Plus(size, to.Of(window.padding[i])));
+  }
+  begins.insert(begins.end(), ends.begin(), ends.end());
+  return {to.Pad(x, to.Shape1(begins), to.NumberOf(value, x.dtype())), counts};
+}
+
+// The elements of each window side by side: (batch, channels, windows…, elements).
+Tensor ElementsOf(Lowering& to, const Surrounded& surrounded, const Window& window) {
+  int64_t elements = 1;
+  for (int64_t size : window.kernel) elements *= size;
+  Dims sizes{surrounded.tensor.size(0), surrounded.tensor.size(1)};
+  sizes.insert(sizes.end(), surrounded.counts.begin(), surrounded.counts.end());
+  sizes.push_back(to.Of(elements));
+  return to.ReshapeTo(
+      WindowsOf(to, surrounded.tensor, {window.kernel, window.stride, window.dilation}, surrounded.counts), sizes);
+}
+
+// The positions of the elements are windows of their own.
+std::tuple<Tensor, Tensor> MaxPoolIntegers(Lowering& to, Tensor x, const Window& window, bool ceil_mode) {
+  const auto last = static_cast<int64_t>(2 + window.kernel.size());
+  const bool is_signed = IsSigned(x.dtype());
+  const int bits = static_cast<int>(ByteSize(x.dtype())) * 8;
+  const Scalar least(is_signed ? std::numeric_limits<int64_t>::min() >> (64 - bits) : int64_t{0});
+  const Tensor values = ElementsOf(to, Surround(to, x, window, ceil_mode, least), window);
+  Dims plane{to.Of(1), to.Of(1)};
+  for (int64_t axis = 2; axis < last; ++axis) plane.push_back(x.size(axis));
+  const Tensor positions = to.ReshapeTo(Iota(to, to.Product(plane)), plane);
+  const Tensor places = ElementsOf(to, Surround(to, positions, window, ceil_mode, Scalar(-1)), window);
+  // Padding is not chosen, not even where all elements are the least number.
+  const Tensor inside = to.GreaterOrEqual(places, to.ConstantInt(0));
+  const Tensor largest = to.ReduceMax(values, to.ConstantInts({last}));
+  const Tensor chosen = to.And(to.Equal(values, largest), inside);
+  const Tensor first = to.ArgMax(to.CastTo(chosen, DType::kInt32), {.axis = last});
+  Dims sizes = values.sizes();
+  sizes.back() = places.size(last);
+  const Tensor index = to.GatherElements(to.ExpandTo(places, sizes), first, {.axis = last});
+  return {to.SqueezeAt(largest, {last}), to.SqueezeAt(index, {last})};
+}
+
+// Sums over the elements; divided by all of a window, by those that the input or its padding has, or by `divisor`.
+Tensor AveragePoolIntegers(Lowering& to, Tensor x, const Window& window, bool ceil_mode, bool count_include_pad,
+                           std::optional<int64_t> divisor) {
+  const auto last = static_cast<int64_t>(2 + window.kernel.size());
+  auto sum = [&](Tensor tensor, const Window& over) {
+    return to.ReduceSum(ElementsOf(to, Surround(to, tensor, over, ceil_mode, Scalar(0)), over), to.ConstantInts({last}),
+                        {.keepdims = 0});
+  };
+  const Tensor total = sum(x, window);
+  if (divisor) return to.Div(total, to.NumberOf(*divisor, x.dtype()));
+  Dims counted{to.Of(1), to.Of(1)};
+  for (int64_t axis = 2; axis < last; ++axis) {
+    const auto i = static_cast<size_t>(axis - 2);
+    counted.push_back(count_include_pad ? to.Plus(x.size(axis), to.Of(2 * window.padding[i])) : x.size(axis));
+  }
+  const Tensor ones = to.Full(counted, int64_t{1}, x.dtype());
+  if (!count_include_pad) return to.Div(total, sum(ones, window));
+  // Windows that ceil_mode adds reach beyond the padding.
+  const Surrounded surrounded = Surround(to, x, window, ceil_mode, Scalar(0));
+  Dims ends(static_cast<size_t>(2 * last), to.Of(0));
+  for (int64_t axis = 2; axis < last; ++axis)
+    ends[static_cast<size_t>(last + axis)] = to.Minus(surrounded.tensor.size(axis), counted[static_cast<size_t>(axis)]);
+  const Surrounded all{to.Pad(ones, to.Shape1(ends), to.NumberOf(0, x.dtype())), surrounded.counts};
+  return to.Div(total, to.ReduceSum(ElementsOf(to, all, window), to.ConstantInts({last}), {.keepdims = 0}));
+}
+
 // --- max -------------------------------------------------------------------------
 
 // (values, indices): PyTorch's indices count within a channel, ONNX's within
@@ -60,6 +144,11 @@ std::tuple<Tensor, Tensor> MaxPoolOf(Lowering& to, Tensor self, const Window& wi
                                      bool with_indices) {
   const auto spatial = static_cast<int64_t>(window.kernel.size());
   const Batched batched(to, self, spatial);
+  // onnxruntime has kernels for the narrow ones.
+  if (!self.is_floating() && ByteSize(self.dtype()) > 1) {
+    const auto [values, indices] = MaxPoolIntegers(to, batched.tensor(), window, ceil_mode);
+    return {batched.Undo(values), batched.Undo(indices)};
+  }
   const Geometry geometry = GeometryOf(to, self, window, ceil_mode);
   const auto [values, indices] = to.MaxPool(batched.tensor(),
                                             {.kernel_shape = window.kernel,
@@ -119,6 +208,9 @@ Tensor AveragePoolOf(Lowering& to, Tensor self, const Window& window, bool ceil_
                      std::optional<int64_t> divisor) {
   const size_t spatial = window.kernel.size();
   const Batched batched(to, self, static_cast<int64_t>(spatial));
+  if (!self.is_floating())
+    return batched.Undo(
+        AveragePoolIntegers(to, batched.tensor(), window, ceil_mode, count_include_pad, divisor));
   const Geometry geometry = GeometryOf(to, self, window, ceil_mode);
   const bool extended = geometry.pads != BothSides(window.padding);
   if (!divisor && !(extended && count_include_pad))

@@ -4,6 +4,7 @@
 #include "lower/ops/activation.h"
 #include "lower/op.h"
 #include "lower/ops/linear_algebra.h"
+#include "lower/ops/packed.h"
 
 namespace flambeau::lower {
 namespace {
@@ -114,8 +115,10 @@ Tensor JoinDirections(Lowering& to, const std::vector<Tensor>& parts) {
   return parts.size() == 1 ? parts[0] : to.Concat(parts, {.axis = 0});
 }
 
+// `packing`, if any, says how long each sequence is.
 LayerResult FusedLayer(Lowering& to, const Network& network, Tensor x, const std::vector<DirectionWeights>& weights,
-                       Tensor h, Tensor c) {
+                       Tensor h, Tensor c, const Packing* packing) {
+  const Tensor lengths = packing ? to.CastTo(packing->lengths, DType::kInt32) : Tensor();
   const Ints order = GateOrder(network.kind);
   std::vector<Tensor> w, r, b;
   for (const DirectionWeights& one : weights) {
@@ -132,16 +135,16 @@ LayerResult FusedLayer(Lowering& to, const Network& network, Tensor x, const std
   LayerResult result;
   Tensor y;
   if (network.kind == Kind::kLstm) {
-    const auto outputs = to.LSTM(x, input_weight, state_weight, bias, {}, h, c, {},
+    const auto outputs = to.LSTM(x, input_weight, state_weight, bias, lengths, h, c, {},
                                  {.direction = direction, .hidden_size = hidden_size});
     y = outputs[0], result.h = outputs[1], result.c = outputs[2];
   } else if (network.kind == Kind::kGru) {
-    const auto outputs = to.GRU(x, input_weight, state_weight, bias, {}, h,
+    const auto outputs = to.GRU(x, input_weight, state_weight, bias, lengths, h,
                                 {.direction = direction, .hidden_size = hidden_size, .linear_before_reset = 1});
     y = outputs[0], result.h = outputs[1];
   } else {
     const Strings activations(weights.size(), network.kind == Kind::kTanh ? "Tanh" : "Relu");
-    const auto outputs = to.RNN(x, input_weight, state_weight, bias, {}, h,
+    const auto outputs = to.RNN(x, input_weight, state_weight, bias, lengths, h,
                                 {.activations = activations, .direction = direction, .hidden_size = hidden_size});
     y = outputs[0], result.h = outputs[1];
   }
@@ -166,9 +169,11 @@ std::vector<Tensor> Step(Lowering& to, Kind kind, const DirectionWeights& weight
 }
 
 // What ONNX's operators lack, projections of an LSTM's state, and their kernels
-// in onnxruntime, float64: a Scan steps through time.
+// in onnxruntime, float64: a Scan steps through time. Where a sequence has no
+// step, its states stay.
 LayerResult SteppedLayer(Lowering& to, const Network& network, Tensor x, const std::vector<DirectionWeights>& weights,
-                         Tensor h, Tensor c) {
+                         Tensor h, Tensor c, const Packing* packing) {
+  const Tensor inside = packing ? to.UnsqueezeAt(packing->inside, {2}) : Tensor();
   std::vector<Tensor> outputs, last_h, last_c;
   const Dims one_each(weights.size(), to.Of(1));
   const auto h_parts = to.SplitSizes(h, 0, one_each);
@@ -178,6 +183,7 @@ LayerResult SteppedLayer(Lowering& to, const Network& network, Tensor x, const s
     std::vector<Tensor> operands{to.SqueezeAt(h_parts[i], {0})};
     if (c) operands.push_back(to.SqueezeAt(c_parts[i], {0}));
     operands.push_back(gates);
+    if (inside) operands.push_back(inside);
     const BlockId body = to.Body([&]() -> std::vector<Tensor> {
       const Tensor state = to.AddBlockInput(operands[0].type());
       const Tensor cell = c ? to.AddBlockInput(operands[1].type()) : Tensor();
@@ -185,14 +191,22 @@ LayerResult SteppedLayer(Lowering& to, const Network& network, Tensor x, const s
       step.sizes.erase(step.sizes.begin());
       const Tensor now = to.AddBlockInput(step);
       std::vector<Tensor> results = Step(to, network.kind, weights[i], now, state, cell);
+      if (inside) {
+        Type flags = inside.type();
+        flags.sizes.erase(flags.sizes.begin());
+        const Tensor lasts = to.AddBlockInput(flags);
+        results[0] = to.Where(lasts, results[0], state);
+        if (c) results[1] = to.Where(lasts, results[1], cell);
+      }
       results.push_back(to.Identity(results[0]));
       return results;
     });
     onnx::AttributeList attributes;
     attributes.Add("body", body);
-    attributes.Add("num_scan_inputs", int64_t{1});
+    const int64_t inputs = inside ? 2 : 1;
+    attributes.Add("num_scan_inputs", inputs);
     if (i == 1) {
-      attributes.Add("scan_input_directions", Ints{1});
+      attributes.Add("scan_input_directions", Ints(static_cast<size_t>(inputs), 1));
       attributes.Add("scan_output_directions", Ints{1});
     }
     std::vector<Type> types{operands[0].type()};
@@ -209,7 +223,7 @@ LayerResult SteppedLayer(Lowering& to, const Network& network, Tensor x, const s
 }
 
 LayerResult RunLayers(Lowering& to, const Network& network, Tensor input, Tensor h, Tensor c, const TensorList& params,
-                      bool batch_first) {
+                      bool batch_first, const Packing* packing = nullptr) {
   Tensor x = batch_first ? to.Transpose(input, {.perm = {1, 0, 2}}) : input;
   const Dims per_layer(static_cast<size_t>(network.num_layers), to.Of(network.directions()));
   const auto h_layers = to.SplitSizes(h, 0, per_layer);
@@ -224,8 +238,8 @@ LayerResult RunLayers(Lowering& to, const Network& network, Tensor input, Tensor
     }
     const auto at = static_cast<size_t>(layer);
     const bool stepped = weights[0].w_hr || x.dtype() == DType::kFloat64;
-    const LayerResult result = stepped ? SteppedLayer(to, network, x, weights, h_layers[at], c_layers[at])
-                                       : FusedLayer(to, network, x, weights, h_layers[at], c_layers[at]);
+    const LayerResult result = stepped ? SteppedLayer(to, network, x, weights, h_layers[at], c_layers[at], packing)
+                                       : FusedLayer(to, network, x, weights, h_layers[at], c_layers[at], packing);
     last_h.push_back(result.h);
     last_c.push_back(result.c);
     x = result.output;
@@ -256,7 +270,46 @@ std::tuple<Tensor, Tensor> Recurrent(Lowering& to, Tensor input, Tensor hx, Tens
   return {result.output, result.h};
 }
 
+// Packed data goes through the layers padded.
+LayerResult RunPacked(Lowering& to, const Network& network, Tensor data, Tensor batch_sizes, Tensor h, Tensor c,
+                      const TensorList& params) {
+  const Packing packing = PackingOf(to, batch_sizes, to.Number(h.size(1)));
+  LayerResult result = RunLayers(to, network, Padded(to, data, packing), h, c, params, false, &packing);
+  result.output = Packed(to, result.output, packing.inside);
+  return result;
+}
+
+std::tuple<Tensor, Tensor, Tensor> LstmData(Lowering& to, Tensor data, Tensor batch_sizes, TensorList hx,
+                                            TensorList params, bool has_biases, int64_t num_layers, double dropout,
+                                            bool train, bool bidirectional) {
+  if (hx.size() != 2) return to.Unsupported(kStates);
+  const Network network{Kind::kLstm, has_biases, num_layers, train ? dropout : 0, bidirectional};
+  const LayerResult result = RunPacked(to, network, data, batch_sizes, hx[0], hx[1], params);
+  return {result.output, result.h, result.c};
+}
+
+template <Kind kKind>
+std::tuple<Tensor, Tensor> RecurrentData(Lowering& to, Tensor data, Tensor batch_sizes, Tensor hx, TensorList params,
+                                         bool has_biases, int64_t num_layers, double dropout, bool train,
+                                         bool bidirectional) {
+  const Network network{kKind, has_biases, num_layers, train ? dropout : 0, bidirectional};
+  const LayerResult result = RunPacked(to, network, data, batch_sizes, hx, {}, params);
+  return {result.output, result.h};
+}
+
 constexpr OpRow kRows[] = {
+    Op<RecurrentData<Kind::kGru>>(
+        "aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
+        "float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
+    Op<LstmData>("aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int "
+                 "num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)",
+                 &kStates),
+    Op<RecurrentData<Kind::kRelu>>(
+        "aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int "
+        "num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
+    Op<RecurrentData<Kind::kTanh>>(
+        "aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int "
+        "num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
     Op<GruCell>("aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
                 "b_hh=None) -> Tensor"),
     Op<Recurrent<Kind::kGru>>(

@@ -7,6 +7,7 @@
 
 #include "lower/op.h"
 #include "lower/ops/elementwise.h"
+#include "lower/ops/nan_order.h"
 
 namespace flambeau::lower {
 
@@ -47,19 +48,47 @@ Tensor Reduce(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool keep
 // The mean of nothing is NaN; onnxruntime says 0.
 Tensor MeanOf(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool keepdim) {
   const Tensor mean = Reduce<"ReduceMean">(to, x, dims, keepdim);
-  if (to.AsConstant(ReducedCount(to, x, ReducedAxes(to, x, dims))) != 0) return mean;
-  return to.Full(mean.sizes(), std::numeric_limits<double>::quiet_NaN(), x.dtype());
+  const Dim count = ReducedCount(to, x, ReducedAxes(to, x, dims));
+  if (to.exprs().RangeOf(count.expr).min > 0) return mean;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  if (to.AsConstant(count)) return to.Full(mean.sizes(), nan, x.dtype());
+  return to.Where(to.Equal(to.Number(count), to.ConstantInt(0)), to.NumberOf(nan, x.dtype()), mean);
+}
+
+template <Text kOp>
+Tensor Extremum(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool keepdim) {
+  if (x.rank() == 0) return x;
+  return NanWhereAny(to, Reduce<kOp>(to, x, dims, keepdim), x, AxesOperand(to, x, ReducedAxes(to, x, dims)), keepdim);
 }
 
 // Sums and products of integers and bools are int64.
 DType SumDtype(const Tensor& self, std::optional<DType> dtype) {
-  return dtype.value_or(self.is_floating() ? self.dtype() : DType::kInt64);
+  return dtype.value_or(self.is_floating() || self.is_complex() ? self.dtype() : DType::kInt64);
 }
 
 std::optional<Ints> One(std::optional<int64_t> dim) { return dim ? std::optional(Ints{*dim}) : std::nullopt; }
 
 Tensor SumAll(Lowering& to, Tensor self, std::optional<DType> dtype) {
   return Sum(to, self, std::nullopt, false, dtype);
+}
+
+constexpr Restriction kUnknownSum = {"sizes of which it is not known whether they are 1",
+                                     "x.sum_to_size(y.shape)"};
+
+// The opposite of broadcasting.
+Tensor SumToSize(Lowering& to, Tensor self, Dims size) {
+  const int64_t extra = self.rank() - static_cast<int64_t>(size.size());
+  Ints leading, stretched;
+  for (int64_t axis = 0; axis < extra; ++axis) leading.push_back(axis);
+  for (int64_t axis = extra; axis < self.rank(); ++axis) {
+    const Dim wanted = size[static_cast<size_t>(axis - extra)];
+    if (wanted == self.size(axis)) continue;
+    if (to.AsConstant(wanted) != 1) return to.Unsupported(kUnknownSum);
+    stretched.push_back(axis);
+  }
+  Tensor sum = self;
+  if (!stretched.empty()) sum = Sum(to, sum, stretched, true, std::nullopt);
+  return leading.empty() ? sum : Sum(to, sum, leading, false, std::nullopt);
 }
 
 Tensor MeanAll(Lowering& to, Tensor self, std::optional<DType> dtype) {
@@ -91,17 +120,18 @@ Tensor Nanmean(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim,
 
 // --- extrema --------------------------------------------------------------------
 
-Tensor Max(Lowering& to, Tensor self) { return Reduce<"ReduceMax">(to, self, std::nullopt, false); }
-Tensor Min(Lowering& to, Tensor self) { return Reduce<"ReduceMin">(to, self, std::nullopt, false); }
+Tensor Max(Lowering& to, Tensor self) { return Extremum<"ReduceMax">(to, self, std::nullopt, false); }
+Tensor Min(Lowering& to, Tensor self) { return Extremum<"ReduceMin">(to, self, std::nullopt, false); }
 
 template <Text kOp>
 Tensor ArgExtremum(Lowering& to, Tensor self, std::optional<int64_t> dim, bool keepdim) {
   if (self.rank() == 0) return to.ConstantInt(0);
   auto index_along = [&](Tensor x, int64_t axis, bool keep) {
+    const Tensor keys = OrderKeys(to, x, kOp.view() == "ArgMax" ? NanRank::kHighest : NanRank::kLowest);
     onnx::AttributeList attributes;
     attributes.Add("axis", axis);
     attributes.Add("keepdims", int64_t{keep});
-    return to.Emit(kOp.view(), {&x, 1}, attributes, 1).front();
+    return to.Emit(kOp.view(), {&keys, 1}, attributes, 1).front();
   };
   if (dim) return index_along(self, to.Axis(*dim, self), keepdim);
   const Tensor flat = self.rank() == 1 ? self : to.ReshapeTo(self, Ints{-1});
@@ -109,13 +139,20 @@ Tensor ArgExtremum(Lowering& to, Tensor self, std::optional<int64_t> dim, bool k
   return keepdim ? to.ReshapeTo(index, Ints(static_cast<size_t>(self.rank()), 1)) : index;
 }
 
+// Where NaN may be, the position decides what the value is.
 template <Text kReduce, Text kArg>
 std::tuple<Tensor, Tensor> ExtremumDim(Lowering& to, Tensor self, int64_t dim, bool keepdim) {
-  return {Reduce<kReduce>(to, self, Ints{dim}, keepdim), ArgExtremum<kArg>(to, self, dim, keepdim)};
+  if (self.rank() == 0 || !MayHoldNan(to, self))
+    return {Reduce<kReduce>(to, self, Ints{dim}, keepdim), ArgExtremum<kArg>(to, self, dim, keepdim)};
+  const int64_t axis = to.Axis(dim, self);
+  const Tensor index = ArgExtremum<kArg>(to, self, axis, true);
+  const Tensor value = to.GatherElements(self, index, {.axis = axis});
+  if (keepdim) return {value, index};
+  return {to.SqueezeAt(value, {axis}), to.SqueezeAt(index, {axis})};
 }
 
 std::tuple<Tensor, Tensor> Aminmax(Lowering& to, Tensor self, std::optional<int64_t> dim, bool keepdim) {
-  return {Reduce<"ReduceMin">(to, self, One(dim), keepdim), Reduce<"ReduceMax">(to, self, One(dim), keepdim)};
+  return {Extremum<"ReduceMin">(to, self, One(dim), keepdim), Extremum<"ReduceMax">(to, self, One(dim), keepdim)};
 }
 
 // --- of bools ---------------------------------------------------------------------
@@ -211,6 +248,8 @@ Tensor Logsumexp(Lowering& to, Tensor self, Ints dim, bool keepdim) {
 
 }  // namespace
 
+Tensor All(Lowering& to, Tensor self) { return Quantifier<"ReduceProd">(to, self); }
+
 Tensor Sum(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
   return Reduce<"ReduceSum">(to, to.CastTo(self, SumDtype(self, dtype)), dim, keepdim);
 }
@@ -219,15 +258,17 @@ Tensor Mean(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, st
   return MeanOf(to, to.CastTo(self, dtype.value_or(self.dtype())), dim, keepdim);
 }
 
-Tensor Amax(Lowering& to, Tensor self, Ints dim, bool keepdim) { return Reduce<"ReduceMax">(to, self, dim, keepdim); }
-Tensor Amin(Lowering& to, Tensor self, Ints dim, bool keepdim) { return Reduce<"ReduceMin">(to, self, dim, keepdim); }
+Tensor Amax(Lowering& to, Tensor self, Ints dim, bool keepdim) { return Extremum<"ReduceMax">(to, self, dim, keepdim); }
+Tensor Amin(Lowering& to, Tensor self, Ints dim, bool keepdim) { return Extremum<"ReduceMin">(to, self, dim, keepdim); }
 
 std::tuple<Tensor, Tensor> VarMean(Lowering& to, Tensor self, std::optional<Ints> dim, Correction correction,
                                    bool keepdim) {
-  const DType dtype = self.dtype();
   const Ints axes = ReducedAxes(to, self, dim);
   const Tensor mean = MeanOf(to, self, axes, true);
-  const Tensor squares = Reduce<"ReduceSumSquare">(to, to.Sub(self, mean), axes, keepdim);
+  Tensor deviation = to.Sub(self, mean);
+  if (deviation.is_complex()) deviation = to.Abs(deviation);
+  const DType dtype = deviation.dtype();
+  const Tensor squares = Reduce<"ReduceSumSquare">(to, deviation, axes, keepdim);
   const Tensor result_mean = keepdim || axes.empty() ? mean : to.SqueezeAt(mean, axes);
   const double minus = correction ? correction->value.AsDouble() : 1;
   const Dim count = ReducedCount(to, self, axes);
@@ -243,13 +284,15 @@ std::tuple<Tensor, Tensor> VarMean(Lowering& to, Tensor self, std::optional<Ints
 
 Tensor VectorNorm(Lowering& to, Tensor self, Const<Scalar> ord, std::optional<Ints> dim, bool keepdim,
                   std::optional<DType> dtype) {
-  const Tensor x = to.CastTo(self, dtype.value_or(self.dtype()));
+  Tensor x = to.CastTo(self, dtype.value_or(self.dtype()));
+  if (x.is_complex()) x = to.Abs(x);
   const double p = ord.value.AsDouble();
   auto number = [&](double value) { return to.NumberOf(value, x.dtype()); };
   if (p == 0) return Reduce<"ReduceSum">(to, to.CastTo(to.CastTo(x, DType::kBool), x.dtype()), dim, keepdim);
   if (x.rank() == 0) return to.Abs(x);
   if (std::isinf(p))
-    return p > 0 ? Reduce<"ReduceMax">(to, to.Abs(x), dim, keepdim) : Reduce<"ReduceMin">(to, to.Abs(x), dim, keepdim);
+    return p > 0 ? Extremum<"ReduceMax">(to, to.Abs(x), dim, keepdim)
+                 : Extremum<"ReduceMin">(to, to.Abs(x), dim, keepdim);
   if (p == 1) return Reduce<"ReduceL1">(to, x, dim, keepdim);
   if (p == 2) return Reduce<"ReduceL2">(to, x, dim, keepdim);
   const Tensor powers = Reduce<"ReduceSum">(to, to.Pow(to.Abs(x), number(p)), dim, keepdim);
@@ -259,9 +302,9 @@ Tensor VectorNorm(Lowering& to, Tensor self, Const<Scalar> ord, std::optional<In
 namespace {
 
 constexpr OpRow kRows[] = {
-    Op<Quantifier<"ReduceProd">>("aten::_is_all_true(Tensor self) -> Tensor"),
+    Op<All>("aten::_is_all_true(Tensor self) -> Tensor"),
     Op<Quantifier<"ReduceSum">>("aten::_is_any_true(Tensor self) -> Tensor"),
-    Op<Quantifier<"ReduceProd">>("aten::all(Tensor self) -> Tensor"),
+    Op<All>("aten::all(Tensor self) -> Tensor"),
     Op<QuantifierDim<"ReduceProd">>("aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor"),
     Op<QuantifierDims<"ReduceProd">>("aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor"),
     Op<Amax>("aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor"),
@@ -306,6 +349,7 @@ constexpr OpRow kRows[] = {
                           "keepdim=False) -> (Tensor, Tensor)"),
     Op<StdMeanDim>(
         "aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)"),
+    Op<SumToSize>("aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", &kUnknownSum),
     Op<SumAll>("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor"),
     Op<Sum>("aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
     Op<Var>("aten::var(Tensor self, bool unbiased=True) -> Tensor"),

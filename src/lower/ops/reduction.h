@@ -20,6 +20,8 @@ Tensor Sum(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std
 Tensor Mean(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype);
 Tensor Amax(Lowering& to, Tensor self, Ints dim, bool keepdim);
 Tensor Amin(Lowering& to, Tensor self, Ints dim, bool keepdim);
+// Whether all elements are true.
+Tensor All(Lowering& to, Tensor self);
 Tensor VectorNorm(Lowering& to, Tensor self, Const<Scalar> ord, std::optional<Ints> dim, bool keepdim,
                   std::optional<DType> dtype);
 // (variance, mean)

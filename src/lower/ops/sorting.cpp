@@ -5,6 +5,7 @@
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/indexing.h"
+#include "lower/ops/nan_order.h"
 #include "lower/ops/scatter.h"
 #include "lower/ops/views.h"
 
@@ -17,7 +18,9 @@ using ValuesAndIndices = std::tuple<Tensor, Tensor>;
 ValuesAndIndices Topk(Lowering& to, Tensor self, Dim k, int64_t dim, bool largest, bool sorted) {
   if (self.rank() == 0) return {self, to.ConstantInt(0)};
   const int64_t axis = to.Axis(dim, self);
-  auto [values, indices] = to.TopK(self, to.Number1(k), {.axis = axis, .largest = largest, .sorted = sorted});
+  const Tensor keys = OrderKeys(to, self, NanRank::kHighest);
+  auto [values, indices] = to.TopK(keys, to.Number1(k), {.axis = axis, .largest = largest, .sorted = sorted});
+  if (keys.id() != self.id()) values = to.GatherElements(self, indices, {.axis = axis});
   const Dims sizes = WithSize(self.sizes(), axis, k);
   return {Sized(to, values, sizes), Sized(to, indices, sizes)};
 }

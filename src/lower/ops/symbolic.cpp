@@ -2,6 +2,7 @@
 // integers stay symbolic where the algebra can say them, the rest is computed
 // by 0-d tensors: int64, bool, and float64 as Python's floats are.
 #include <cmath>
+#include <functional>
 
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
@@ -190,7 +191,7 @@ Scalar IfThenElse(Lowering& to, Scalar b, Scalar t, Scalar f) {
 template <double (*kFold)(double), Tensor (onnx::Builder::*kEmit)(Tensor)>
 Scalar Float(Lowering& to, Scalar x) {
   if (x.is_constant()) return Scalar(kFold(x.AsDouble()));
-  return RunTime((to.*kEmit)(to.NumberOf(x, DType::kFloat64)));
+  return RunTime(std::invoke(kEmit, to, to.NumberOf(x, DType::kFloat64)));
 }
 Scalar Log2(Lowering& to, Scalar x) {
   if (x.is_constant()) return Scalar(std::log2(x.AsDouble()));
@@ -202,7 +203,7 @@ template <double (*kFold)(double), Tensor (onnx::Builder::*kEmit)(Tensor)>
 Scalar Rounded(Lowering& to, Scalar x) {
   if (!x.is_floating()) return x;
   if (x.is_constant()) return Scalar(static_cast<int64_t>(kFold(x.AsDouble())));
-  return RunTime(to.CastTo((to.*kEmit)(to.NumberOf(x, DType::kFloat64)), DType::kInt64));
+  return RunTime(to.CastTo(std::invoke(kEmit, to, to.NumberOf(x, DType::kFloat64)), DType::kInt64));
 }
 // A cast truncates.
 Scalar Trunc(Lowering& to, Scalar x) {

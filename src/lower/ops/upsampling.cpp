@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "lower/op.h"
+#include "lower/ops/antialias.h"
+#include "lower/ops/geometry.h"
 
 namespace flambeau::lower {
 namespace {
@@ -10,10 +12,29 @@ namespace {
 using OptionalDims = std::optional<Dims>;
 using OptionalFloats = std::optional<Floats>;
 
-constexpr Restriction kScalesDisagree = {"scale factors that disagree with the output's size",
-                                         "torch.ops.aten.upsample_nearest2d(torch.ones(1, 1, 4, 4), [9, 9], 2.0, 2.0)"};
+constexpr Restriction kScalesDisagree = {
+    "scale factors that disagree with the output's size",
+    "torch.ops.aten.upsample_bilinear2d(torch.ones(1, 1, 4, 4), [9, 9], False, 2.0, 2.0)"};
 constexpr Restriction kNoSize = {"neither an output size nor scale factors",
                                  "torch.ops.aten.upsample_nearest2d.vec(x, None, None)"};
+
+// Whether the output's size is floor(size · factor), as far as can be known: a symbolic one is taken for that, unless
+// a whole factor says otherwise.
+bool Agrees(Lowering& to, Dim size, double factor, Dim output) {
+  const auto in = to.AsConstant(size), out = to.AsConstant(output);
+  if (in && out) return *out == static_cast<int64_t>(std::floor(static_cast<double>(*in) * factor));
+  if (out) return false;
+  return factor != std::floor(factor) || to.Times(size, to.Of(static_cast<int64_t>(factor))) == output;
+}
+
+bool Agree(Lowering& to, const Tensor& x, const OptionalDims& output_size, const Floats& factors) {
+  bool agree = true;
+  for (size_t i = 0; output_size && i < factors.size(); ++i) {
+    const int64_t axis = x.rank() - static_cast<int64_t>(factors.size() - i);
+    agree = agree && Agrees(to, x.size(axis), factors[i], (*output_size)[i]);
+  }
+  return agree;
+}
 
 // PyTorch's sizes are floor(size · factor). Factors give the coordinates too,
 // unless sizes say the same.
@@ -29,22 +50,49 @@ Tensor ResizeBy(Lowering& to, Tensor x, const OptionalDims& output_size, const F
     const double factor = factors[static_cast<size_t>(i)];
     const auto size = to.AsConstant(x.size(axis));
     exact = exact && size && std::floor(static_cast<double>(*size) * factor) == static_cast<double>(*size) * factor;
-    if (!size) continue;
-    sizes.push_back(to.Of(static_cast<int64_t>(std::floor(static_cast<double>(*size) * factor))));
-    if (output_size && to.AsConstant((*output_size)[static_cast<size_t>(i)]).value_or(*to.AsConstant(sizes.back())) !=
-                           *to.AsConstant(sizes.back()))
-      return to.Unsupported(kScalesDisagree);
+    if (size) sizes.push_back(to.Of(static_cast<int64_t>(std::floor(static_cast<double>(*size) * factor))));
   }
+  if (!Agree(to, x, output_size, factors)) return to.Unsupported(kScalesDisagree);
   if (factors.empty()) return to.Resize(x, {}, {}, to.Shape1(*output_size), attributes);
   if (exact) return to.Resize(x, {}, {}, to.Shape1(sizes), attributes);
   return to.Resize(x, {}, to.ConstantFloats(factors, DType::kFloat32, Ints{spatial}), {}, attributes);
 }
 
+// The output's sizes, if they are constants.
+std::optional<Ints> KnownSizes(Lowering& to, const Tensor& x, const OptionalDims& output_size, const Floats& factors) {
+  const size_t spatial = output_size ? output_size->size() : factors.size();
+  Ints sizes;
+  for (size_t i = 0; i < spatial; ++i) {
+    const auto in = to.AsConstant(x.size(x.rank() - static_cast<int64_t>(spatial - i)));
+    if (!in) return std::nullopt;
+    const auto out = output_size ? to.AsConstant((*output_size)[i])
+                                 : static_cast<int64_t>(std::floor(static_cast<double>(*in) * factors[i]));
+    if (!out) return std::nullopt;
+    sizes.push_back(*out);
+  }
+  return sizes;
+}
+
+constexpr Restriction kAlignedAntialias = {
+    "antialiasing with aligned corners of images of symbolic sizes",
+    "F.interpolate(x_of_symbolic_size, scale_factor=0.5, mode='bilinear', align_corners=True, antialias=True)"};
+
+Tensor InterpolateFloats(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
+                         const onnx::ResizeAttributes& attributes) {
+  const bool aligned = attributes.coordinate_transformation_mode == "align_corners";
+  if (attributes.antialias == 0 || (!aligned && Agree(to, x, output_size, factors)))
+    return ResizeBy(to, x, output_size, factors, attributes);
+  const auto sizes = KnownSizes(to, x, output_size, factors);
+  if (!sizes) return to.Unsupported(aligned ? kAlignedAntialias : kScalesDisagree);
+  const AntialiasFilter filter = attributes.mode == "cubic" ? AntialiasFilter::kCubic : AntialiasFilter::kLinear;
+  return AntialiasByMatrices(to, x, *sizes, factors, aligned, filter);
+}
+
 // uint8 is interpolated in float32 and rounded.
 Tensor Interpolate(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
                    onnx::ResizeAttributes attributes) {
-  if (x.is_floating()) return ResizeBy(to, x, output_size, factors, attributes);
-  const Tensor y = ResizeBy(to, to.CastTo(x, DType::kFloat32), output_size, factors, attributes);
+  if (x.is_floating()) return InterpolateFloats(to, x, output_size, factors, attributes);
+  const Tensor y = InterpolateFloats(to, to.CastTo(x, DType::kFloat32), output_size, factors, attributes);
   return to.CastTo(to.Clip(to.Round(y), to.NumberOf(0.0, DType::kFloat32), to.NumberOf(255.0, DType::kFloat32)),
                    x.dtype());
 }
@@ -84,10 +132,30 @@ onnx::ResizeAttributes CubicAntialiased(bool align_corners) {
           .mode = "cubic"};
 }
 
+// Element i of an axis is element floor(i / factor) of the input, of the middle of a pixel if that is exact.
+Tensor PickNearest(Lowering& to, Tensor x, const Dims& output_size, const Floats& factors, bool exact) {
+  for (size_t i = 0; i < factors.size(); ++i) {
+    const int64_t axis = x.rank() - static_cast<int64_t>(factors.size() - i);
+    auto number = [&](double value) { return to.NumberOf(value, DType::kFloat32); };
+    Tensor at = to.CastTo(Iota(to, output_size[i]), DType::kFloat32);
+    if (exact) at = to.Add(at, number(0.5));
+    at = to.CastTo(to.Floor(to.Mul(at, number(1 / factors[i]))), DType::kInt64);
+    x = to.Gather(x, to.Min({at, to.Number(to.Minus(x.size(axis), to.Of(1)))}), {.axis = axis});
+  }
+  return x;
+}
+
+template <auto kMode>
+Tensor NearestOf(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors) {
+  if (!Agree(to, x, output_size, factors))
+    return PickNearest(to, x, *output_size, factors, kMode().coordinate_transformation_mode == "half_pixel");
+  return ResizeBy(to, x, output_size, factors, kMode());
+}
+
 template <auto kMode>
 Tensor NearestVec(Lowering& to, Tensor input, OptionalDims output_size, OptionalFloats scale_factors) {
   if (!output_size && !scale_factors) return to.Unsupported(kNoSize);
-  return ResizeBy(to, input, output_size, scale_factors.value_or(Floats{}), kMode());
+  return NearestOf<kMode>(to, input, output_size, scale_factors.value_or(Floats{}));
 }
 
 template <auto kMode>
@@ -109,15 +177,15 @@ using Factor = std::optional<double>;
 
 template <auto kMode>
 Tensor Nearest1(Lowering& to, Tensor self, Dims output_size, Factor scales) {
-  return ResizeBy(to, self, output_size, Given({scales}), kMode());
+  return NearestOf<kMode>(to, self, output_size, Given({scales}));
 }
 template <auto kMode>
 Tensor Nearest2(Lowering& to, Tensor self, Dims output_size, Factor scales_h, Factor scales_w) {
-  return ResizeBy(to, self, output_size, Given({scales_h, scales_w}), kMode());
+  return NearestOf<kMode>(to, self, output_size, Given({scales_h, scales_w}));
 }
 template <auto kMode>
 Tensor Nearest3(Lowering& to, Tensor self, Dims output_size, Factor scales_d, Factor scales_h, Factor scales_w) {
-  return ResizeBy(to, self, output_size, Given({scales_d, scales_h, scales_w}), kMode());
+  return NearestOf<kMode>(to, self, output_size, Given({scales_d, scales_h, scales_w}));
 }
 template <auto kMode>
 Tensor Interpolate1(Lowering& to, Tensor self, Dims output_size, bool align_corners, Factor scales) {
@@ -184,31 +252,28 @@ Tensor AffineGridGenerator(Lowering& to, Tensor theta, Dims size, bool align_cor
 constexpr OpRow kRows[] = {
     Op<Interpolate2<CubicAntialiased>>("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool "
                                        "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-                                       &kScalesDisagree),
+                                       &kScalesDisagree, &kAlignedAntialias),
     Op<InterpolateVec<CubicAntialiased>>("aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
                                          "align_corners, float[]? scale_factors) -> Tensor",
-                                         &kNoSize),
+                                         &kNoSize, &kAlignedAntialias),
     Op<Interpolate2<LinearAntialiased>>("aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool "
                                         "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-                                        &kScalesDisagree),
+                                        &kScalesDisagree, &kAlignedAntialias),
     Op<InterpolateVec<LinearAntialiased>>("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
                                           "align_corners, float[]? scale_factors) -> Tensor",
-                                          &kNoSize),
+                                          &kNoSize, &kAlignedAntialias),
     Op<Nearest1<NearestExact>>(
-        "aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
-        &kScalesDisagree),
+        "aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"),
     Op<NearestVec<NearestExact>>(
         "aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
         &kNoSize),
     Op<Nearest2<NearestExact>>("aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? "
-                               "scales_h=None, float? scales_w=None) -> Tensor",
-                               &kScalesDisagree),
+                               "scales_h=None, float? scales_w=None) -> Tensor"),
     Op<NearestVec<NearestExact>>(
         "aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
         &kNoSize),
     Op<Nearest3<NearestExact>>("aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? "
-                               "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
-                               &kScalesDisagree),
+                               "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
     Op<NearestVec<NearestExact>>(
         "aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
         &kNoSize),
@@ -237,20 +302,17 @@ constexpr OpRow kRows[] = {
     Op<InterpolateVec<Linear>>("aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
                                "float[]? scale_factors) -> Tensor",
                                &kNoSize),
-    Op<Nearest1<Nearest>>("aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
-                          &kScalesDisagree),
+    Op<Nearest1<Nearest>>("aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"),
     Op<NearestVec<Nearest>>(
         "aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
         &kNoSize),
     Op<Nearest2<Nearest>>("aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? "
-                          "scales_w=None) -> Tensor",
-                          &kScalesDisagree),
+                          "scales_w=None) -> Tensor"),
     Op<NearestVec<Nearest>>(
         "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
         &kNoSize),
     Op<Nearest3<Nearest>>("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? "
-                          "scales_h=None, float? scales_w=None) -> Tensor",
-                          &kScalesDisagree),
+                          "scales_h=None, float? scales_w=None) -> Tensor"),
     Op<NearestVec<Nearest>>(
         "aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
         &kNoSize),

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "lower/op.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/views.h"
 
@@ -46,6 +47,19 @@ Tensor AtLeast3d(Lowering& to, Tensor self) {
     case 2: return to.UnsqueezeAt(self, {2});
     default: return self;
   }
+}
+
+Tensor Unfold(Lowering& to, Tensor self, int64_t dimension, int64_t size, int64_t step) {
+  const Tensor x = AtLeast1d(to, self);
+  const int64_t axis = to.Axis(dimension, x);
+  if (self.rank() == 0 && size == 0) return to.Full(Dims{to.Of(0)}, int64_t{0}, self.dtype());
+  ExprPool& exprs = to.exprs();
+  const Expr last = to.Minus(x.size(axis), to.Of(size)).expr;
+  const Dim count{exprs.Add(exprs.FloorDiv(last, exprs.Constant(step)), exprs.Constant(1))};
+  const Tensor positions = StridedPositions(to, {count, to.Of(size)}, {to.Of(step), to.Of(1)}, to.Of(0));
+  const Tensor windows = to.Gather(x, positions, {.axis = axis});
+  const Tensor unfolded = MoveDims(to, windows, {axis + 1}, {-1});
+  return self.rank() == 0 ? to.SqueezeAt(unfolded, {0}) : unfolded;
 }
 
 namespace {
@@ -104,6 +118,7 @@ Tensor Unsqueeze(Lowering& to, Tensor self, int64_t dim) {
 }
 
 Tensor TransposeLast(Lowering& to, Tensor self) { return self.rank() < 2 ? self : TransposeInt(to, self, -2, -1); }
+Tensor Adjoint(Lowering& to, Tensor self) { return Conj(to, TransposeLast(to, self)); }
 
 Tensor ReverseDims(Lowering& to, Tensor self) {
   Ints permutation(static_cast<size_t>(self.rank()));
@@ -127,20 +142,6 @@ template <auto kOne>
 TensorList Each(Lowering& to, TensorList tensors) {
   for (Tensor& tensor : tensors) tensor = kOne(to, tensor);
   return tensors;
-}
-
-// The windows of `size` elements, `step` apart, along a new last dimension.
-Tensor Unfold(Lowering& to, Tensor self, int64_t dimension, int64_t size, int64_t step) {
-  const Tensor x = AtLeast1d(to, self);
-  const int64_t axis = to.Axis(dimension, x);
-  if (self.rank() == 0 && size == 0) return to.Full(Dims{to.Of(0)}, int64_t{0}, self.dtype());
-  ExprPool& exprs = to.exprs();
-  const Expr last = to.Minus(x.size(axis), to.Of(size)).expr;
-  const Dim count{exprs.Add(exprs.FloorDiv(last, exprs.Constant(step)), exprs.Constant(1))};
-  const Tensor positions = StridedPositions(to, {count, to.Of(size)}, {to.Of(step), to.Of(1)}, to.Of(0));
-  const Tensor windows = to.Gather(x, positions, {.axis = axis});
-  const Tensor unfolded = MoveDims(to, windows, {axis + 1}, {-1});
-  return self.rank() == 0 ? to.SqueezeAt(unfolded, {0}) : unfolded;
 }
 
 Tensor PixelShuffle(Lowering& to, Tensor self, int64_t upscale_factor) {
@@ -183,9 +184,9 @@ constexpr OpRow kRows[] = {
     Op<ReshapeAlias>("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)"),
     Op<View>("aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor"),
     Op<View>("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor"),
-    Op<TransposeLast>("aten::adjoint(Tensor(a) self) -> Tensor(a)"),
-    Op<Same>("aten::alias(Tensor(a) self) -> Tensor(a)").WithComplex(),
-    Op<Same>("aten::alias_copy(Tensor self) -> Tensor").WithComplex(),
+    Op<Adjoint>("aten::adjoint(Tensor(a) self) -> Tensor(a)"),
+    Op<Same>("aten::alias(Tensor(a) self) -> Tensor(a)"),
+    Op<Same>("aten::alias_copy(Tensor self) -> Tensor"),
     Op<AtLeast1d>("aten::atleast_1d(Tensor self) -> Tensor"),
     Op<Each<AtLeast1d>>("aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]"),
     Op<AtLeast2d>("aten::atleast_2d(Tensor self) -> Tensor"),
@@ -195,23 +196,23 @@ constexpr OpRow kRows[] = {
     Op<BroadcastTensors>("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]"),
     Op<Expand>("aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)"),
     Op<ChannelShuffle>("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor"),
-    Op<Clone>("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor").WithComplex(),
-    Op<Clone>("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)").WithComplex(),
-    Op<Same>("aten::detach(Tensor(a) self) -> Tensor(a)").WithComplex(),
-    Op<Same>("aten::detach_copy(Tensor self) -> Tensor").WithComplex(),
+    Op<Clone>("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor"),
+    Op<Clone>("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)"),
+    Op<Same>("aten::detach(Tensor(a) self) -> Tensor(a)"),
+    Op<Same>("aten::detach_copy(Tensor self) -> Tensor"),
     Op<ExpandImplicit>("aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)"),
     Op<ExpandAs>("aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)"),
     Op<ExpandImplicit>("aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor"),
     Op<Flatten>("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)"),
-    Op<Same>("aten::lift(Tensor self) -> Tensor").WithComplex(),
-    Op<Same>("aten::lift_fresh(Tensor(a) self) -> Tensor(a)").WithComplex(),
-    Op<Same>("aten::lift_fresh_copy(Tensor self) -> Tensor").WithComplex(),
-    Op<TransposeLast>("aten::mH(Tensor(a) self) -> Tensor(a)"),
-    Op<TransposeLast>("aten::mH.a(Tensor(a) self) -> Tensor(a)"),
+    Op<Same>("aten::lift(Tensor self) -> Tensor"),
+    Op<Same>("aten::lift_fresh(Tensor(a) self) -> Tensor(a)"),
+    Op<Same>("aten::lift_fresh_copy(Tensor self) -> Tensor"),
+    Op<Adjoint>("aten::mH(Tensor(a) self) -> Tensor(a)"),
+    Op<Adjoint>("aten::mH.a(Tensor(a) self) -> Tensor(a)"),
     Op<TransposeLast>("aten::mT(Tensor(a) self) -> Tensor(a)"),
     Op<TransposeLast>("aten::mT.a(Tensor(a) self) -> Tensor(a)"),
-    Op<TransposeLast>("aten::matrix_H(Tensor(a) self) -> Tensor(a)"),
-    Op<TransposeLast>("aten::matrix_H.a(Tensor(a) self) -> Tensor(a)"),
+    Op<Adjoint>("aten::matrix_H(Tensor(a) self) -> Tensor(a)"),
+    Op<Adjoint>("aten::matrix_H.a(Tensor(a) self) -> Tensor(a)"),
     Op<MoveDim>("aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)"),
     Op<MoveDims>("aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)"),
     Op<MoveDim>("aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)"),
@@ -226,7 +227,7 @@ constexpr OpRow kRows[] = {
     Op<Ravel>("aten::ravel(Tensor(a) self) -> Tensor(a)"),
     Op<View>("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)"),
     Op<ViewAs>("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)"),
-    Op<Same>("aten::resolve_neg(Tensor(a) self) -> Tensor(a)").WithComplex(),
+    Op<Same>("aten::resolve_neg(Tensor(a) self) -> Tensor(a)"),
     Op<Squeeze>("aten::squeeze(Tensor(a) self) -> Tensor(a)"),
     Op<SqueezeDim>("aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)"),
     Op<SqueezeDims>("aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)"),

@@ -49,7 +49,7 @@ class Editor {
   // The attribute's ints, or those of operand `i`: opsets moved axes from one
   // to the other. nullopt where they are not known; `*absent` where not given.
   std::optional<Ints> IntsOf(NodeId node, std::string_view attribute, uint32_t i, bool* absent) const;
-  // The only element of a real constant.
+  // The only element of a real constant. Of integers from 2⁵³ on, the nearest double.
   std::optional<double> KnownNumber(ValueId value) const;
   // Both are tensors of the same element type and provably of the same sizes.
   bool SameType(ValueId a, ValueId b) const;

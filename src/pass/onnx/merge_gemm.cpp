@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "onnx/infer/sizes.h"
+#include "onnx/operator_table.h"
 #include "onnx/runtime_kernels.h"
 #include "pass/onnx/rules.h"
 
@@ -45,6 +46,7 @@ bool TransposeInMatMul(Editor& to, NodeId node) {
   const ValueId a = graph.operand(node, 0), b = graph.operand(node, 1);
   if (!IsMatrix(to, a) || !IsMatrix(to, b) || !HasGemm(to, a)) return false;
   if (!MatrixTranspose(to, a) && !MatrixTranspose(to, b)) return false;
+  if (onnx::FindOperator("Gemm", to.opset())->min_inputs > 2) return false;  // it needs a summand, too
   return to.Replace(node, to.Insert(node, "Gemm", {a, b}));
 }
 

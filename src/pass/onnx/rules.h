@@ -13,6 +13,8 @@ RewriteTable NoOpRules();
 RewriteTable LayoutRules();
 // Products with biases and transposed operands become Gemm (merge_gemm.cpp).
 RewriteTable GemmRules();
+// Relu and Clip in front of Clip become one Clip (merge_clips.cpp).
+RewriteTable ClipRules();
 // BatchNormalization goes into the weights in front of it (fold_batch_norm.cpp).
 RewriteTable BatchNormRules();
 

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <unordered_map>
 
 #include "onnx/operator_table.h"
 #include "pass/onnx/editor.h"
 #include "pass/onnx/passes.h"
+#include "support/hash_table.h"
 
 namespace flambeau {
 namespace {
@@ -48,7 +48,6 @@ class Sharer {
   }
 
  private:
-  using Known = std::unordered_multimap<size_t, NodeId>;
   struct Frame {
     NodeId next;
     size_t added;  // how many were known before the block
@@ -60,16 +59,13 @@ class Sharer {
     bool has_body = false;
     graph_.ForEachBody(node, [&](BlockId) { has_body = true; });
     if (has_body) return;
-    const size_t hash = Hash(node);
-    const auto [first, last] = known_.equal_range(hash);
-    for (auto it = first; it != last; ++it) {
-      if (!Same(it->second, node)) continue;
-      for (uint32_t i = 0; i < graph_[node].result_count; ++i)
-        to_.Replace(graph_.result(node, i), graph_.result(it->second, i));
-      to_.Erase(node);
-      return;
-    }
-    added_.push_back(known_.emplace(hash, node));
+    const auto [it, is_new] = known_.try_emplace(Hash(node), node);
+    if (is_new) return added_.push_back(it->first);
+    const NodeId before = it->second;  // another node of the same hash would be a 64-bit coincidence, and cost a sharing
+    if (!Same(before, node)) return;
+    for (uint32_t i = 0; i < graph_[node].result_count; ++i)
+      to_.Replace(graph_.result(node, i), graph_.result(before, i));
+    to_.Erase(node);
   }
 
   size_t Hash(NodeId node) const {
@@ -106,8 +102,8 @@ class Sharer {
 
   Editor& to_;
   Graph& graph_;
-  Known known_;
-  std::vector<Known::iterator> added_;  // in order
+  HashTable<NodeId> known_;      // by Hash()
+  std::vector<uint64_t> added_;  // in order
 };
 
 }  // namespace

@@ -4,7 +4,8 @@
 namespace flambeau {
 
 Result<Changed> Simplify(Graph& graph, PassContext& context) {
-  return ApplyRewrites(graph, context, {NoOpRules(), LayoutRules(), GemmRules(), BatchNormRules(), FoldingRules()});
+  return ApplyRewrites(graph, context,
+                       {NoOpRules(), LayoutRules(), GemmRules(), ClipRules(), BatchNormRules(), FoldingRules()});
 }
 
 Result<Changed> DropDeadOnnxNodes(Graph& graph, PassContext& context) { return ApplyRewrites(graph, context, {}); }

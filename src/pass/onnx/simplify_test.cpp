@@ -286,6 +286,98 @@ TEST(FoldBatchNorm, ScalesWeightsAndKeepsNames) {
   EXPECT_NE(After(kText, {&Simplify}, true).find("BatchNormalization"), std::string::npos);
 }
 
+// Pruned channels hardly vary: there epsilon is most of what is under the root.
+TEST(FoldBatchNorm, EpsilonIsUnderTheRoot) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 1, 4]) {
+  const %"conv.weight": f32[2, 1, 2] = [1.0, 2.0, 3.0, 4.0]
+  const %gamma: f32[2] = [1.0, 2.0]
+  const %beta: f32[2] = [0.5, 0.0]
+  const %mean: f32[2] = [1.0, 1.0]
+  const %variance: f32[2] = [0.0, 0.75]
+  %a: f32[n, 2, 3] = Conv(%x, %"conv.weight")
+  %y: f32[n, 2, 3] = BatchNormalization(%a, %gamma, %beta, %mean, %variance, epsilon=0.25)
+  return %y
+}
+)"),
+            R"(graph(%x: f32[n, 1, 4]) {
+  const %conv.bias: f32[2] = [-1.5, -2.0]
+  const %conv.weight: f32[2, 1, 2] = [2.0, 4.0, 6.0, 8.0]
+  %y: f32[n, 2, 3] = Conv(%x, %conv.weight, %conv.bias)
+  return %y
+}
+)");
+}
+
+TEST(MergeClips, ReluAndClips) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 4]) {
+  const %one: f32[] = [1.0]
+  const %two: f32[] = [2.0]
+  const %six: f32[] = [6.0]
+  %a: f32[n, 4] = Relu(%x)
+  %b: f32[n, 4] = Clip(%a, _, %six)
+  %c: f32[n, 4] = Clip(%b, %one)
+  %d: f32[n, 4] = Clip(%c, _, %two)
+  %e: f32[n, 4] = Exp(%x)
+  %f: f32[n, 4] = Relu(%e)
+  %g: f32[n, 4] = Clip(%f, _, %six)
+  %h: f32[n, 4] = Clip(%x, %one)
+  %i: f32[n, 4] = Clip(%h, %two)
+  return %d, %g, %i
+}
+)"),
+            R"(graph(%x: f32[n, 4]) {
+  const %one: f32[] = [1.0]
+  const %two: f32[] = [2.0]
+  const %six: f32[] = [6.0]
+  const %0: f32[] = [0.0]
+  %d: f32[n, 4] = Clip(%x, %one, %two)
+  %e: f32[n, 4] = Exp(%x)
+  %g: f32[n, 4] = Clip(%e, %0, %six)
+  %i: f32[n, 4] = Clip(%x, %two)
+  return %d, %g, %i
+}
+)");
+}
+
+TEST(MergeClips, RangesWithoutCommonNumbersAndReversedOnes) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[4], %k: i64[4]) {
+  const %low: f32[] = [-2.0]
+  const %high: f32[] = [-1.0]
+  const %three: i64[] = [3]
+  const %five: i64[] = [5]
+  %a: f32[4] = Relu(%x)
+  %b: f32[4] = Clip(%a, %low, %high)
+  %c: i64[4] = Clip(%k, %five, %three)
+  %d: i64[4] = Clip(%c, %five)
+  return %b, %d
+}
+)"),
+            R"(graph(%x: f32[4], %k: i64[4]) {
+  const %high: f32[] = [-1.0]
+  const %five: i64[] = [5]
+  %b: f32[4] = Clip(%x, %high, %high)
+  %d: i64[4] = Clip(%k, %five, %five)
+  return %b, %d
+}
+)");
+}
+
+TEST(MergeClips, WhatOthersUseOrOnlyRunTimeKnowsStays) {
+  constexpr std::string_view kText = R"(graph(%x: f32[4], %m: f32[]) {
+  const %nan: f32[] = hex 0000c07f
+  const %one: f32[] = [1.0]
+  %a: f32[4] = Relu(%x)
+  %b: f32[4] = Clip(%a, _, %one)
+  %c: f32[4] = Clip(%x, _, %m)
+  %d: f32[4] = Clip(%c, _, %one)
+  %e: f32[4] = Relu(%d)
+  %f: f32[4] = Clip(%e, _, %nan)
+  return %a, %b, %f
+}
+)";
+  EXPECT_EQ(Simplified(kText), kText);
+}
+
 TEST(Simplify, LongChainsTakeOneVisitANode) {
   std::string text = "graph(%x: f32[4]) {\n  %v0: f32[4] = Relu(%x)\n";
   constexpr int kCount = 20'000;

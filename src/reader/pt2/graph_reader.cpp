@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxNesting = 64;
 
 Status ReadTable(const JsonReader& graph, std::string_view key,
-                 std::unordered_map<std::string_view, JsonReader>* table) {
+                 NameTable<JsonReader>* table) {
   FLAMBEAU_TRY(const std::optional<JsonReader> values, graph.OptionalObject(key));
   if (!values) return {};
   table->reserve(values->size());

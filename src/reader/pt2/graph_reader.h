@@ -14,6 +14,7 @@
 #include "flambeau/program.h"
 #include "reader/pt2/tagged.h"
 #include "reader/pt2/tensor_table.h"
+#include "support/hash_table.h"
 
 namespace flambeau::pt2 {
 
@@ -29,8 +30,8 @@ class GraphReader {
  private:
   // The names of one graph; a nested graph sees none of those around it.
   struct Scope {
-    std::unordered_map<std::string_view, JsonReader> tensors, ints, floats, bools;  // what the graph says of its values
-    std::unordered_map<std::string_view, ValueHandle> values;                       // those that are defined
+    NameTable<JsonReader> tensors, ints, floats, bools;  // what the graph says of its values
+    NameTable<ValueHandle> values;                       // those that are defined
   };
   // A value that is about to be defined. Constants have no name.
   struct Declared {

@@ -1,0 +1,16 @@
+# Puts styles and scripts into a page, and the page into a C++ initializer:
+#   cmake -DPAGE=page.html -DSTYLE=style.css "-DSCRIPTS=a.js;b.js" -DOUTPUT=page.inc -P EmbedPage.cmake
+file(READ ${PAGE} page)
+file(READ ${STYLE} style)
+set(script "")
+foreach(part IN LISTS SCRIPTS)
+  file(READ ${part} text)
+  string(APPEND script "${text}\n")
+endforeach()
+string(REPLACE "/*STYLE*/" "${style}" page "${page}")
+string(REPLACE "/*SCRIPT*/" "${script}" page "${page}")
+file(WRITE ${OUTPUT}.html "${page}")
+file(READ ${OUTPUT}.html bytes HEX)
+string(REGEX REPLACE "([0-9a-f][0-9a-f])" "char(0x\\1)," bytes "${bytes}")
+file(WRITE ${OUTPUT} "${bytes}\n")
+file(REMOVE ${OUTPUT}.html)

@@ -1,0 +1,46 @@
+/// \file
+/// Translations that a user brings: of operators that Flambeau lacks, or instead
+/// of its own.
+///
+///   options.translations.push_back({"mylib::swish", [](const OperatorCall& call) {
+///     return Translation{.model = MakeSwish(call.operands[0].dtype)};
+///   }});
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "flambeau/program.h"
+
+namespace flambeau {
+
+/// One call of an operator in the captured program. Views live during the call.
+struct OperatorCall {
+  struct Value {
+    std::string name;
+    std::string dtype;               ///< PyTorch's word: "float32"
+    bool ranked = true;
+    std::vector<std::string> sizes;  ///< "3", "batch", "2*batch + 1", "?"
+  };
+
+  std::string_view op;  ///< "aten::relu", "mylib::foo.overload"
+  int opset = 0;
+  std::vector<Value> operands;
+  /// Every argument, in the schema's order. ValueHandle{i} is operand i.
+  std::vector<std::pair<std::string_view, Argument>> arguments;
+  std::vector<Value> results;  ///< as the capture recorded them
+};
+
+/// An ONNX model that does what the call does: its input i is operand i, its
+/// output i is result i. It becomes part of the graph.
+struct Translation {
+  std::string model;  ///< a serialized ModelProto
+  std::string error;  ///< why there is none; reported with the call's place
+};
+
+using Translator = std::function<Translation(const OperatorCall&)>;
+
+}  // namespace flambeau

@@ -1,0 +1,63 @@
+"""``python -m flambeau``: what needs Python's side: verify, diff, doctor."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from .errors import OnnxExporterError
+
+EXIT_DIFFERENT = 4
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from .archive_verification import verify_archive
+
+    return EXIT_DIFFERENT if not verify_archive(arguments.model, arguments.onnx, per_node=arguments.nodes) else 0
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from .diff import diff_models
+
+    differences = diff_models(arguments.a, arguments.b)
+    print("\n".join(differences) if differences else "no differences")
+    return EXIT_DIFFERENT if differences else 0
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from .doctor import diagnose
+
+    lines, fine = diagnose()
+    print("\n".join(lines))
+    return 0 if fine else 1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit codes: 0 done, 1 failed, 2 usage, 4 the models differ."""
+    parser = argparse.ArgumentParser("flambeau", description="Checks converted models, and the installation.")
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    def add(name: str, run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=text)
+        command.set_defaults(run=run)
+        return command
+
+    verify = add("verify", _verify, "Compare an ONNX model with the captured program that it came from.")
+    verify.add_argument("model", help="the .pt2 archive")
+    verify.add_argument("onnx", help="the converted model")
+    verify.add_argument("--nodes", action="store_true", help="also find the first captured node that differs")
+    diff = add("diff", _diff, "Compare two ONNX models: interface, structure by module, weights, metadata.")
+    diff.add_argument("a")
+    diff.add_argument("b")
+    add("doctor", _doctor, "Say what this installation can do.")
+    arguments = parser.parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except (OnnxExporterError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""What an export leaves behind beside the model: reports, traces, captured programs."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import _engine
+from .errors import VerificationError
+
+if TYPE_CHECKING:
+    import torch
+
+    from .capture import Attempt
+
+__all__ = ["Artifacts"]
+
+_T = TypeVar("_T")
+_SUFFIXES = {
+    "converted": "success",
+    "failed": "conversion",
+    "capture-failed": "pt_export",
+    "verification-failed": "accuracy",
+}
+
+
+class Artifacts:
+    """Gathers the report of one export, and writes what was asked for.
+
+    Attributes:
+        attempts: The captures that were tried.
+        model: What is converted, as the report calls it.
+        written: The files that were written.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, report: bool, profile: bool) -> None:
+        self.attempts: list[Attempt] = []
+        self.model = ""
+        self.written: list[Path] = []
+        self._folder = Path(folder)
+        self._report_wanted, self._profile_wanted = report, profile
+        self._record = _engine.ConversionReport()
+        self._before: list[tuple[str, float]] = []
+        self._taken = False
+        self._timestamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
+
+    def timed(self, name: str, call: Callable[[], _T]) -> _T:
+        """What `call` returns; the report has its time."""
+        start = time.perf_counter()
+        try:
+            return call()
+        finally:
+            seconds = time.perf_counter() - start
+            if self._taken:
+                self._record.add_stage_after(name, "", seconds)
+            else:
+                self._before.append((name, seconds))
+
+    def take(self, record: _engine.ConversionReport) -> None:
+        """The engine's report: what was timed so far came before it."""
+        self._record = record
+        for name, seconds in reversed(self._before):
+            record.add_stage_before(name, "", seconds)
+        for attempt in reversed(self.attempts):
+            record.add_stage_before(f"capture: {attempt.strategy}", "torch.export", attempt.seconds)
+        self._taken = True
+
+    def verified(self, verify: Callable[[], list[_engine.Comparison]]) -> None:
+        """Run a verification; its numbers, also those of a failure, are in the report."""
+        comparisons: list[_engine.Comparison] = []
+        try:
+            comparisons = self.timed("verify", verify)
+        except VerificationError as error:
+            self._record.status, self._record.failure = "verification-failed", str(error)
+            comparisons = error.comparisons
+            raise
+        finally:
+            for comparison in comparisons:
+                self._record.add_comparison(comparison)
+
+    def dump(self, exported: torch.export.ExportedProgram) -> None:
+        import torch
+
+        path = self._path("", ".pt2")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torch.export.save(exported, path)
+        self.written.append(path)
+
+    def write_failure(self, failure: str) -> None:
+        """The report of an export that did not reach the engine."""
+        self._record.status, self._record.failure = "capture-failed", failure
+        self.write()
+
+    def write(self) -> None:
+        """Write the report and the trace, as far as they were asked for."""
+        record = self._record
+        record.model = record.model or self.model
+        for attempt in self.attempts:
+            record.add_attempt(attempt.strategy, attempt.seconds, str(attempt.error or ""))
+        suffix = f"_{_SUFFIXES.get(record.status, 'conversion')}"
+        if self._report_wanted:
+            for ending, text in ((".md", record.markdown), (".html", record.html), (".json", record.json)):
+                self._write(self._path(suffix, ending), text())
+        if self._profile_wanted:
+            self._write(self._path("_trace", ".json"), record.trace())
+
+    def _path(self, suffix: str, ending: str) -> Path:
+        return self._folder / f"onnx_export_{self._timestamp}{suffix}{ending}"
+
+    def _write(self, path: Path, text: Any) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        self.written.append(path)

@@ -1,0 +1,185 @@
+"""Calls that torch cannot capture because it looks at data: replaced by equal ones that it can.
+
+Some compute a Python number from a tensor, some check their arguments' values
+before they compute, and some have results whose sizes torch gets wrong.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch.overrides import TorchFunctionMode
+
+__all__ = ["CapturableCalls"]
+
+
+class CapturableCalls(TorchFunctionMode):
+    """While it is active, the calls are replaced."""
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        return _REPLACEMENTS.get(func, func)(*args, **(kwargs or {}))
+
+
+def _equal(input: torch.Tensor, other: torch.Tensor) -> Any:
+    return input.shape == other.shape and (input == other).all().item()
+
+
+def _allclose(
+    input: torch.Tensor, other: torch.Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Any:
+    return torch.isclose(input, other, rtol, atol, equal_nan).all().item()
+
+
+def _combinations(input: torch.Tensor, r: int = 2, with_replacement: bool = False) -> torch.Tensor:
+    size = input.shape[0]
+    if r == 0:
+        return input.new_empty(0)
+    if isinstance(size, int):
+        choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+        chosen = list(choose(range(size), r))
+        return input[torch.tensor(chosen, dtype=torch.int64, device=input.device).reshape(len(chosen), r)]
+    positions = torch.arange(size, device=input.device)
+    along = [positions.reshape([-1 if i == axis else 1 for i in range(r)]) for axis in range(r)]
+    rising = torch.ones([size] * r, dtype=torch.bool, device=input.device)
+    for left, right in itertools.pairwise(along):
+        rising = rising & (left <= right if with_replacement else left < right)
+    return input[rising.nonzero()]
+
+
+def _narrow(input: torch.Tensor, dim: int, start: Any, length: Any) -> torch.Tensor:
+    if not isinstance(start, torch.Tensor):
+        return torch.narrow(input, dim, start, length)
+    begin = torch.where(start < 0, start + input.shape[dim], start)
+    return input.index_select(dim, begin + torch.arange(length, device=input.device))
+
+
+def _covariance(
+    input: torch.Tensor,
+    *,
+    correction: int = 1,
+    fweights: torch.Tensor | None = None,
+    aweights: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Without the check that no weight is negative."""
+    x = torch.atleast_2d(input)
+    x = x if x.is_floating_point() or x.is_complex() else x.to(torch.get_default_dtype())
+    weights = None if fweights is None else fweights.to(x.real.dtype)
+    if aweights is not None:
+        weights = aweights.to(x.real.dtype) if weights is None else weights * aweights
+    if weights is None:
+        total: Any = x.shape[1]
+        mean = x.sum(1, keepdim=True) / total
+        divisor: Any = max(total - correction, 0) if isinstance(total, int) else torch.sym_max(total - correction, 0)
+        centered = x - mean
+        return torch.squeeze(centered @ centered.mH / divisor)
+    total = weights.sum()
+    centered = x - (x * weights).sum(1, keepdim=True) / total
+    if aweights is None or correction == 0:
+        divisor = total - correction
+    else:
+        divisor = total - correction * (weights * aweights).sum() / total
+    return torch.squeeze((centered * weights) @ centered.mH / divisor.clamp(min=0))
+
+
+def _correlation(input: torch.Tensor) -> torch.Tensor:
+    covariance = _covariance(input)
+    if covariance.dim() == 0:
+        return covariance / covariance
+    deviation = covariance.diagonal().real.sqrt()
+    result = covariance / deviation[:, None] / deviation
+    if result.is_complex():
+        return torch.complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
+    return result.clamp(-1, 1)
+
+
+def _gaussian_nll_loss(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    var: torch.Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    """Without the check that no variance is negative."""
+    if isinstance(var, float):
+        var = var * torch.ones_like(input)
+    if var.shape != input.shape and input.shape[:-1] == var.shape:
+        var = var.unsqueeze(-1)
+    var = var.clamp(min=eps)
+    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return {"mean": torch.mean, "sum": torch.sum}.get(reduction, lambda each: each)(loss)
+
+
+def _ctc_loss(
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> torch.Tensor:
+    """By the stand-in of the operator: torch reads the lengths."""
+    how = {"none": 0, "mean": 1, "sum": 2}[reduction]
+    return torch._VF.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, how, zero_infinity)
+
+
+def _instance_norm(
+    input: torch.Tensor,
+    running_mean: torch.Tensor | None = None,
+    running_var: torch.Tensor | None = None,
+    weight: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> torch.Tensor:
+    """The running statistics are written by operators that say so."""
+    if use_input_stats and running_mean is not None and running_var is not None:
+        variance, mean = torch.var_mean(input, tuple(range(2, input.dim())))
+        for running, now in ((running_mean, mean), (running_var, variance)):
+            running.copy_(running * (1 - momentum) + now.mean(0) * momentum)
+        running_mean = running_var = None
+    return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+def _linear_cross_entropy(*args: Any, options: Any = None, **kwargs: Any) -> torch.Tensor:
+    """Without options: they decide how much memory it takes, in chunks of the batch."""
+    return F.linear_cross_entropy(*args, **kwargs)
+
+
+def _unique_consecutive(
+    input: torch.Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """torch gives the result of a negative `dim` too many dimensions."""
+    if dim is not None and dim < 0:
+        dim += max(input.dim(), 1)
+    return torch.unique_consecutive(input, return_inverse=return_inverse, return_counts=return_counts, dim=dim)
+
+
+_REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
+    torch.equal: _equal,
+    torch.Tensor.equal: _equal,
+    torch.allclose: _allclose,
+    torch.Tensor.allclose: _allclose,
+    torch.combinations: _combinations,
+    torch.narrow: _narrow,
+    torch.Tensor.narrow: _narrow,
+    torch.cov: _covariance,
+    torch.Tensor.cov: _covariance,
+    torch.corrcoef: _correlation,
+    torch.Tensor.corrcoef: _correlation,
+    F.ctc_loss: _ctc_loss,
+    F.gaussian_nll_loss: _gaussian_nll_loss,
+    F.instance_norm: _instance_norm,
+    F.linear_cross_entropy: _linear_cross_entropy,
+    torch.unique_consecutive: _unique_consecutive,
+    torch.Tensor.unique_consecutive: _unique_consecutive,
+}

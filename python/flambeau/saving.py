@@ -1,0 +1,83 @@
+"""``onnx_ir`` models and protobufs to files and bytes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import _engine
+from .errors import OnnxExporterError
+
+if TYPE_CHECKING:
+    import onnx
+    import onnx_ir
+
+__all__ = ["save_model", "with_outputs"]
+
+_LARGEST_MESSAGE = 1_900_000_000
+_EXTERNAL_FROM = 64 * 1024
+
+
+def save_model(
+    model: onnx_ir.Model,
+    destination: Path,
+    include_initializers: bool | None,
+    keep_initializers_as_inputs: bool | None,
+    mode: _engine.ExternalData,
+) -> None:
+    """Write a model that was changed in Python; the target is replaced at the end, or left as it was.
+
+    Raises:
+        OnnxExporterError: The target cannot be written, or the weights cannot stay in the archive.
+    """
+    import onnx_ir as ir
+
+    if mode is _engine.ExternalData.REFERENCE:
+        raise OnnxExporterError("a model that was changed cannot leave its weights in the archive; use 'always'")
+    copy = model.clone() if hasattr(model, "clone") else ir.from_proto(ir.to_proto(model))
+    graph = copy.graph
+    if include_initializers is False or keep_initializers_as_inputs:
+        have = {value.name for value in graph.inputs}
+        graph.inputs.extend(value for value in graph.initializers.values() if value.name not in have)
+    if include_initializers is False:
+        graph.initializers.clear()
+    size = sum(value.const_value.nbytes for value in graph.initializers.values() if value.const_value is not None)
+    external = mode is _engine.ExternalData.ALWAYS or (mode is _engine.ExternalData.AUTO and size > _LARGEST_MESSAGE)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".flambeau-", dir=destination.parent) as folder:
+            written = Path(folder, destination.name)
+            if external:
+                ir.save(copy, written, external_data=destination.name + ".data", size_threshold_bytes=_EXTERNAL_FROM)
+            else:
+                ir.save(copy, written)
+            data = written.with_name(destination.name + ".data")
+            if data.exists() and data.stat().st_size > 0:
+                os.replace(data, destination.with_name(data.name))
+            shutil.move(written, destination)
+    except OSError as error:
+        raise OnnxExporterError(f"cannot write {destination}: {error.strerror or error}") from error
+
+
+def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> bytes:
+    """The model with other values as outputs.
+
+    Raises:
+        ValueError: The main graph has no value of that name.
+    """
+    import onnx
+
+    known = {name for node in model.graph.node for name in node.output}
+    known |= {value.name for value in model.graph.input} | {tensor.name for tensor in model.graph.initializer}
+    for name in names:
+        if name not in known:
+            raise ValueError(f"the model has no value '{name}'")
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    del changed.graph.output[:]
+    # onnxruntime infers the types of outputs that name none.
+    changed.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    return changed.SerializeToString()

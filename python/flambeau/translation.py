@@ -1,0 +1,194 @@
+"""``custom_translation_table``: a user's functions as the engine's translators."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from . import _engine
+from .walk import canonical_name, dtype_of_code
+
+__all__ = ["Translators"]
+
+
+class Translators:
+    """The functions of a table, by the engine's names of their operators.
+
+    Attributes:
+        errors: What the functions raised, in order; the engine reports the texts.
+    """
+
+    def __init__(self, table: Mapping[Callable, Callable] | None) -> None:
+        """Raises:
+        TypeError: A key is no overload of an operator or no Python function, or
+            an entry is no function.
+        """
+        self.errors: list[Exception] = []
+        self._table = dict(table or {})
+        for target, function in self._table.items():
+            if isinstance(target, torch._ops.OpOverloadPacket):
+                raise TypeError(
+                    f"custom_translation_table names '{target}', which has several overloads; name one: {target}.default"
+                )
+            if not callable(target) or not callable(function):
+                raise TypeError(f"custom_translation_table maps functions to functions, not {target!r} to {function!r}")
+
+    def by_name(self) -> dict[str, Callable[[_engine.OperatorCall], bytes | str]]:
+        return {
+            canonical_name(target): lambda call, target=target, function=function: self._translate(target, function, call)
+            for target, function in self._table.items()
+        }
+
+    def _translate(self, target: Callable, function: Callable, call: _engine.OperatorCall) -> bytes | str:
+        try:
+            return _model_of(target, function, call)
+        except Exception as error:
+            self.errors.append(error)
+            return f"{type(error).__name__}: {error}"
+
+
+def _model_of(target: Callable, function: Callable, call: _engine.OperatorCall) -> bytes:
+    """Run the function on symbols, and serialize what it recorded."""
+    import onnx_ir as ir
+    from onnx_ir.passes import common
+    from onnxscript import evaluator
+
+    from .recorder import Recorder
+
+    recorder = Recorder(call.opset)
+    inputs = [
+        recorder.input(value.name, ir.DataType[_ONNX_WORDS.get(value.dtype, value.dtype.upper())], _shape(value))
+        for value in call.operands
+    ]
+    args, kwargs = _arguments(target, function, call, inputs)
+    with evaluator.default_as(recorder):
+        results = function(*args, **kwargs)
+    if not isinstance(results, (list, tuple)):
+        results = [results]
+    outputs = [recorder._constant(result, None) for result in results]
+    for i, output in enumerate(outputs):
+        if output is None:
+            raise TypeError(f"result {i} of the function is None")
+    _drop_unused_outputs(recorder.nodes, outputs)
+    # What was written for another opset means the same at the target's, or is refused.
+    imports = {**recorder.imports, "": call.opset}
+    for node in recorder.nodes:
+        _check_form(node, node.version or call.opset, call.opset)
+    model = ir.Model(ir.Graph(inputs, outputs, nodes=recorder.nodes, opset_imports=imports, name="translation"), ir_version=10)
+    for identifier, body in recorder.functions.items():
+        function_ir = body.clone()
+        for node in ir.traversal.RecursiveGraphIterator(function_ir.graph):
+            _check_form(node, function_ir.opset_imports.get("", call.opset), call.opset)
+        function_ir.opset_imports[""] = call.opset
+        model.functions[identifier] = function_ir
+    common.NameFixPass()(model)
+    if recorder.functions:
+        common.InlinePass()(model)
+        for domain, *_ in recorder.functions:
+            model.graph.opset_imports.pop(domain, None)
+    return ir.to_proto(model).SerializeToString()
+
+
+def _check_form(node: Any, version: int, opset: int) -> None:
+    """Raise TypeError if the node's operator is written in another way at the opset."""
+    import onnx
+
+    if node.domain or version == opset:
+        return
+
+    given, target = (onnx.defs.get_schema(node.op_type, at, "") for at in (version, opset))
+    inputs = [value.name for value in given.inputs][: len(node.inputs)]
+    fits = (
+        inputs == [value.name for value in target.inputs][: len(inputs)]
+        and len(node.outputs) <= target.max_output
+        and all(name in target.attributes for name in node.attributes)
+        and all(
+            given.attributes[name].default_value == target.attributes[name].default_value
+            for name in given.attributes
+            if name in target.attributes
+        )
+        and not any(attribute.required for name, attribute in target.attributes.items() if name not in node.attributes)
+    )
+    if not fits:
+        raise TypeError(f"it uses {node.op_type} of opset {version}, which opset {opset} has in another form")
+
+
+# torch's words of element types that ONNX writes in another way.
+_ONNX_WORDS = {
+    "float32": "FLOAT",
+    "float64": "DOUBLE",
+    "float8_e4m3fn": "FLOAT8E4M3FN",
+    "float8_e4m3fnuz": "FLOAT8E4M3FNUZ",
+    "float8_e5m2": "FLOAT8E5M2",
+    "float8_e5m2fnuz": "FLOAT8E5M2FNUZ",
+}
+
+
+def _shape(value: _engine.OperatorCallValue) -> list[int | str | None] | None:
+    if not value.ranked:
+        return None
+    return [int(size) if size.isdecimal() else None if size == "?" else size for size in value.sizes]
+
+
+def _drop_unused_outputs(nodes: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """Optional outputs cost time where nobody reads them."""
+    kept = {id(output) for output in outputs}
+    for node in nodes:
+        count = len(node.outputs)
+        while count > 1 and not node.outputs[count - 1].uses() and id(node.outputs[count - 1]) not in kept:
+            count -= 1
+        if count != len(node.outputs):
+            node.resize_outputs(count)
+
+
+def _arguments(
+    target: Callable, function: Callable, call: _engine.OperatorCall, inputs: Sequence[Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The call's arguments as the function takes them: in the schema's order; keyword-only ones by name.
+
+    Arguments that the function does not take must have their defaults.
+    """
+    schema = {argument.name: argument for argument in target._schema.arguments} if hasattr(target, "_schema") else {}
+    parameters = inspect.signature(getattr(function, "function", function)).parameters.values()
+    places = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+    any_place = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    names = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    any_name = any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for name, given in call.arguments:
+        value = _value(given, inputs)
+        formal = schema.get(name)
+        if (formal is None or not formal.kwarg_only) and (len(args) < places or any_place) and not kwargs:
+            args.append(value)
+        elif name in names or any_name:
+            kwargs[name] = value
+        elif formal is None or not _is_default(given, formal):
+            raise TypeError(f"it does not take the argument '{name}', which is {value!r} in this call")
+    return args, kwargs
+
+
+def _is_default(given: Any, formal: Any) -> bool:
+    if isinstance(given, (_engine.Operand, _engine.DtypeCode)):
+        return False
+    if isinstance(given, str):  # devices, layouts, memory formats mean nothing in ONNX
+        return str(formal.type) != "str" or given == formal.default_value
+    return given is None or (formal.has_default_value() and given == formal.default_value)
+
+
+def _value(given: Any, inputs: Sequence[Any]) -> Any:
+    """An argument as a translation sees it: a symbol, a constant, ONNX's number of a dtype."""
+    if isinstance(given, _engine.Operand):
+        return inputs[given.index]
+    if isinstance(given, _engine.DtypeCode):
+        import onnx_ir as ir
+
+        word = str(dtype_of_code(given.code)).removeprefix("torch.")
+        return int(ir.DataType[_ONNX_WORDS.get(word, word.upper())])
+    if isinstance(given, list):
+        return [_value(element, inputs) for element in given]
+    return given

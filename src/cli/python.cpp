@@ -1,0 +1,39 @@
+// Commands that need PyTorch or onnxruntime: Python's side of Flambeau runs them.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "cli/command.h"
+
+namespace flambeau::cli {
+namespace {
+
+// Does not return, but where Python cannot be started.
+int RunPython(const std::string& name, const std::vector<std::string>& rest) {
+  const char* chosen = std::getenv("PYTHON");
+  const std::string python = chosen != nullptr && *chosen != 0 ? chosen : "python3";
+  std::vector<std::string> words = {python, "-m", "flambeau", name};
+  words.insert(words.end(), rest.begin(), rest.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  std::fflush(nullptr);
+  ::execvp(argv[0], argv.data());
+  fmt::print(stderr, "flambeau: {} needs Python, and {} cannot be started: {}\n  set PYTHON to an interpreter that has flambeau\n", name, python, std::strerror(errno));
+  return kFailed;
+}
+
+}  // namespace
+
+Run AddPython(CLI::App& app, const std::string& name, const std::string& description) {
+  CLI::App* command = app.add_subcommand(name, description);
+  command->prefix_command();
+  command->set_help_flag();  // Python's own
+  return [command, name] { return RunPython(name, command->remaining()); };
+}
+
+}  // namespace flambeau::cli

@@ -1,0 +1,40 @@
+// Operators beyond our table: by the user's own translators, or as nodes of
+// custom domains.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "flambeau/translation.h"
+#include "lower/op.h"
+
+namespace flambeau::lower {
+
+class CustomOperators {
+ public:
+  // Later entries replace earlier ones of the same name.
+  CustomOperators(std::span<const std::pair<std::string, Translator>> translations,
+                  std::span<const std::pair<std::string, int>> domains);
+
+  // By full overload name; nullptr if there is none.
+  const Translator* FindTranslator(std::string_view op) const;
+  // The version of the custom domain that the operator's namespace is.
+  std::optional<int> FindDomain(std::string_view op) const;
+
+ private:
+  std::map<std::string, Translator, std::less<>> translators_;
+  std::map<std::string, int, std::less<>> domains_;
+};
+
+// The nodes of the model that the translator gives for the ATen node.
+Lowered LowerByTranslator(Lowering& to, NodeId node, const Translator& translator);
+
+// `mylib::foo.out` as a node `foo_out` of domain `mylib`: arguments that are
+// tensors or run-time sizes are its inputs, constants its attributes.
+Lowered LowerAsCustomNode(Lowering& to, NodeId node, int version);
+
+}  // namespace flambeau::lower

@@ -1,0 +1,13 @@
+// Complex tensors for other families.
+#pragma once
+
+#include "lower/op.h"
+
+namespace flambeau::lower {
+
+// The conjugate; real tensors as they are.
+Tensor Conj(Lowering& to, Tensor self);
+// The real part; real tensors as they are.
+Tensor RealPart(Lowering& to, Tensor self);
+
+}  // namespace flambeau::lower

@@ -1,0 +1,94 @@
+// Mantissas, exponents and neighbours of floats, by arithmetic: ONNX sees no bits.
+#include <cmath>
+#include <limits>
+
+#include "lower/op.h"
+#include "lower/ops/elementwise.h"
+
+namespace flambeau::lower {
+namespace {
+
+Tensor Double(Lowering& to, double value) { return to.NumberOf(value, DType::kFloat64); }
+
+// In two steps: 2^-1074 has no reciprocal.
+Tensor TimesPowerOfTwo(Lowering& to, Tensor x, Tensor exponent) {
+  const Tensor half = to.Floor(to.Mul(exponent, Double(to, 0.5)));
+  const Tensor first = to.Pow(Double(to, 2), half), second = to.Pow(Double(to, 2), to.Sub(exponent, half));
+  return to.Mul(to.Mul(x, first), second);
+}
+
+struct Parts {
+  Tensor mantissa;  // 0.5 <= |m| < 1
+  Tensor exponent;
+};
+
+// Of finite numbers that aren't 0. The logarithm may be off near powers of two, which the mantissa shows.
+Parts PartsOf(Lowering& to, Tensor x) {
+  const Tensor log2 = to.Mul(to.Log(to.Abs(x)), Double(to, 1 / std::log(2.0)));
+  Tensor exponent = to.Add(to.Floor(log2), Double(to, 1));
+  const Tensor size = to.Abs(TimesPowerOfTwo(to, x, to.Neg(exponent)));
+  const Tensor too_large = to.CastTo(to.GreaterOrEqual(size, Double(to, 1)), DType::kFloat64);
+  const Tensor too_small = to.CastTo(to.Less(size, Double(to, 0.5)), DType::kFloat64);
+  exponent = to.Sub(to.Add(exponent, too_large), too_small);
+  return {TimesPowerOfTwo(to, x, to.Neg(exponent)), exponent};
+}
+
+Tensor IsOrdinary(Lowering& to, Tensor x) {
+  const Tensor size = to.Abs(x);
+  return to.And(to.Greater(size, Double(to, 0)), to.Less(size, Double(to, std::numeric_limits<double>::infinity())));
+}
+
+// Zeros, infinities and NaN are their own mantissas.
+std::tuple<Tensor, Tensor> Frexp(Lowering& to, Tensor self) {
+  const Tensor x = to.CastTo(self, DType::kFloat64), ordinary = IsOrdinary(to, x);
+  const auto [mantissa, exponent] = PartsOf(to, to.Where(ordinary, x, Double(to, 1)));
+  return {to.CastTo(to.Where(ordinary, mantissa, x), self.dtype()),
+          to.CastTo(to.Where(ordinary, exponent, Double(to, 0)), DType::kInt32)};
+}
+
+struct Format {
+  int digits, smallest;  // the exponent of the smallest number above 0
+  double largest;
+};
+
+Format FormatOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16: return {11, -24, 65504};
+    case DType::kBfloat16: return {8, -133, 3.3895313892515355e38};
+    case DType::kFloat32: return {24, -149, std::numeric_limits<float>::max()};
+    default: return {53, -1074, std::numeric_limits<double>::max()};
+  }
+}
+
+// A step of one unit in the last place of the magnitude below or above; towards zero from a power of two it is half
+// of that.
+Tensor Nextafter(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = Promoted(to, self, other);
+  const Format format = FormatOf(dtype);
+  const Tensor x = to.CastTo(a, DType::kFloat64), goal = to.CastTo(b, DType::kFloat64), zero = Double(to, 0);
+  const Tensor ordinary = IsOrdinary(to, x);
+  const auto [mantissa, exponent] = PartsOf(to, to.Where(ordinary, x, Double(to, 1)));
+  const Tensor up = to.Greater(goal, x), inwards = to.Xor(up, to.Greater(x, zero));
+  const Tensor at_power = to.Equal(to.Abs(mantissa), Double(to, 0.5));
+  const Tensor half = to.CastTo(to.And(inwards, at_power), DType::kFloat64);
+  Tensor place = to.Sub(to.Sub(exponent, Double(to, format.digits)), half);
+  place = to.Where(ordinary, to.Max({place, Double(to, format.smallest)}), Double(to, format.smallest));
+  const Tensor step = TimesPowerOfTwo(to, to.Where(up, Double(to, 1), Double(to, -1)), place);
+  Tensor next = to.Add(x, step);
+  // Infinity steps to the largest finite number, which steps to infinity.
+  next = to.Where(to.IsInf(x), to.Mul(to.Sign(x), Double(to, format.largest)), next);
+  next = to.Where(to.Greater(to.Abs(next), Double(to, format.largest)), goal, next);
+  next = to.Where(to.Equal(x, goal), goal, next);
+  return to.CastTo(to.Where(to.Or(to.IsNaN(x), to.IsNaN(goal)), to.Add(x, goal), next), dtype);
+}
+
+constexpr OpRow kRows[] = {
+    Op<Frexp>("aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)"),
+    Op<Nextafter>("aten::nextafter(Tensor self, Tensor other) -> Tensor"),
+};
+
+}  // namespace
+
+std::span<const OpRow> FloatParts() { return kRows; }
+
+}  // namespace flambeau::lower

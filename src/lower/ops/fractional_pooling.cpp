@@ -1,0 +1,85 @@
+// Max pools over windows at random places.
+#include "lower/op.h"
+#include "lower/ops/geometry.h"
+#include "lower/ops/nan_order.h"
+#include "lower/ops/spatial.h"
+
+namespace flambeau::lower {
+namespace {
+
+// Where the windows of each channel begin along an axis, (batch, channels, count): steps of a fractional length from
+// a random start, truncated; the last window ends with the axis.
+Tensor WindowStarts(Lowering& to, Tensor samples, Dim size, int64_t window, int64_t count) {
+  const Tensor last = to.Number(to.Minus(size, to.Of(window)));
+  Dims one_each{samples.size(0), samples.size(1), to.Of(1)};
+  const Tensor end = to.ExpandTo(last, one_each);
+  if (count == 1) return end;
+  const DType dtype = samples.dtype();
+  const Tensor sample = to.UnsqueezeAt(samples, {2});
+  const Tensor step = to.Div(to.CastTo(last, dtype), to.NumberOf(static_cast<double>(count - 1), dtype));
+  const Tensor index = to.CastTo(Iota(to, to.Of(count - 1)), dtype);
+  const Tensor at = to.CastTo(to.Mul(to.Add(index, sample), step), DType::kInt64);
+  return to.Concat({to.Sub(at, to.CastTo(to.Mul(sample, step), DType::kInt64)), end}, {.axis = 2});
+}
+
+// (values, indices within a channel).
+template <int64_t kSpatial>
+std::tuple<Tensor, Tensor> FractionalMaxPool(Lowering& to, Tensor self, Ints kernel_size, Ints output_size,
+                                             Tensor random_samples) {
+  const Ints kernel = PerAxis(kernel_size, kSpatial), count = PerAxis(output_size, kSpatial);
+  const Batched batched(to, self, kSpatial);
+  const Tensor x = batched.tensor();
+  // Positions of the elements of all windows: an axis for the windows, then one for their elements.
+  Tensor windows, elements;
+  Dim plane = to.Of(1);
+  int64_t window_count = 1, element_count = 1;
+  for (int64_t i = 0; i < kSpatial; ++i) {
+    const Dim size = x.size(2 + i);
+    plane = to.Times(plane, size);
+    window_count *= count[static_cast<size_t>(i)];
+    element_count *= kernel[static_cast<size_t>(i)];
+    // PyTorch draws for the last axis first where there are two, for the first one where there are three.
+    const int64_t drawn = kSpatial == 2 ? kSpatial - 1 - i : i;
+    const Tensor starts = WindowStarts(to, to.GatherIndex(random_samples, 2, to.Of(drawn)), size,
+                                       kernel[static_cast<size_t>(i)], count[static_cast<size_t>(i)]);
+    const Tensor within = Iota(to, to.Of(kernel[static_cast<size_t>(i)]));
+    auto combined = [&](Tensor before, Tensor one) {
+      if (!before) return one;
+      const Tensor scaled = to.Mul(before, to.Number(size));
+      const Tensor pairs = to.Add(to.UnsqueezeAt(scaled, {scaled.rank()}), to.UnsqueezeAt(one, {one.rank() - 1}));
+      return one.rank() == 1 ? to.ReshapeTo(pairs, Ints{-1}) : to.ReshapeTo(pairs, Ints{0, 0, -1});
+    };
+    windows = combined(windows, starts);
+    elements = combined(elements, within);
+  }
+  const Tensor positions = to.Add(to.UnsqueezeAt(windows, {3}), elements);
+  const Dims lead{x.size(0), x.size(1)};
+  auto with = [&](std::initializer_list<Dim> more) {
+    Dims sizes = lead;
+    sizes.insert(sizes.end(), more);
+    return sizes;
+  };
+  const Tensor flat = to.ReshapeTo(x, with({plane}));
+  const Tensor taken = to.GatherElements(
+      flat, to.ReshapeTo(positions, with({to.Of(window_count * element_count)})), {.axis = 2});
+  const Tensor keys = OrderKeys(to, to.ReshapeTo(taken, with({to.Of(window_count), to.Of(element_count)})), NanRank::kHighest);
+  const Tensor best = to.ArgMax(keys, {.axis = 3});
+  const Tensor index = to.SqueezeAt(to.GatherElements(positions, best, {.axis = 3}), {3});
+  Dims sizes = lead;
+  for (int64_t each : count) sizes.push_back(to.Of(each));
+  return {batched.Undo(to.ReshapeTo(to.GatherElements(flat, index, {.axis = 2}), sizes)),
+          batched.Undo(to.ReshapeTo(index, sizes))};
+}
+
+constexpr OpRow kRows[] = {
+    Op<FractionalMaxPool<2>>("aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor "
+                             "random_samples) -> (Tensor, Tensor)"),
+    Op<FractionalMaxPool<3>>("aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor "
+                             "random_samples) -> (Tensor, Tensor)"),
+};
+
+}  // namespace
+
+std::span<const OpRow> FractionalPooling() { return kRows; }
+
+}  // namespace flambeau::lower

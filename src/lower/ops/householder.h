@@ -1,0 +1,20 @@
+// Orthogonal factorizations for other families.
+#pragma once
+
+#include "lower/op.h"
+
+namespace flambeau::lower {
+
+// A = Q·R as LAPACK's geqrf stores it: R, below its diagonal the reflectors'
+// vectors (their first element is 1), and their factors tau.
+struct Reflectors {
+  Tensor vectors;  // [batch, m, n]
+  Tensor tau;      // [batch, count]
+};
+Reflectors Reflect(Lowering& to, Tensor a);
+// Q·C, or Qᵀ·C; C has the batch and the rows of the reflectors.
+Tensor ApplyReflectors(Lowering& to, const Reflectors& reflectors, Tensor c, bool transpose);
+// The first columns of Q.
+Tensor OrthogonalColumns(Lowering& to, const Reflectors& reflectors, Dim columns);
+
+}  // namespace flambeau::lower

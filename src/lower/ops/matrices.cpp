@@ -1,0 +1,72 @@
+#include "lower/ops/matrices.h"
+
+#include "lower/ops/geometry.h"
+#include "lower/ops/views.h"
+
+namespace flambeau::lower {
+
+Tensor Transposed(Lowering& to, Tensor matrix) { return TransposeInt(to, matrix, -2, -1); }
+
+Tensor RowAt(Lowering& to, Tensor matrix, Tensor k) { return to.Gather(matrix, k, {.axis = matrix.rank() - 2}); }
+Tensor ColumnAt(Lowering& to, Tensor matrix, Tensor k) { return to.Gather(matrix, k, {.axis = matrix.rank() - 1}); }
+Tensor ElementAt(Lowering& to, Tensor vector, Tensor k) { return to.Gather(vector, k, {.axis = vector.rank() - 1}); }
+
+Tensor AsColumn(Lowering& to, Tensor vector) { return to.UnsqueezeAt(vector, {vector.rank()}); }
+Tensor AsRow(Lowering& to, Tensor vector) { return to.UnsqueezeAt(vector, {vector.rank() - 1}); }
+
+Dims BatchSizes(const Tensor& matrix) {
+  Dims sizes = matrix.sizes();
+  sizes.resize(sizes.size() - 2);
+  return sizes;
+}
+
+Dim SmallerSide(Lowering& to, const Tensor& matrix) {
+  return {to.exprs().Min(matrix.size(-2).expr, matrix.size(-1).expr)};
+}
+
+Tensor FirstRows(Lowering& to, Tensor matrix, Dim count) {
+  if (matrix.size(-2) == count) return matrix;
+  return Sized(to, to.SliceAxis(matrix, matrix.rank() - 2, to.Of(0), count), WithSize(matrix.sizes(), matrix.rank() - 2, count));
+}
+Tensor FirstColumns(Lowering& to, Tensor matrix, Dim count) {
+  if (matrix.size(-1) == count) return matrix;
+  return Sized(to, to.SliceAxis(matrix, matrix.rank() - 1, to.Of(0), count), WithSize(matrix.sizes(), matrix.rank() - 1, count));
+}
+
+Tensor DiagonalOf(Lowering& to, Tensor matrix) {
+  const Dim side = SmallerSide(to, matrix);
+  const Tensor square = FirstColumns(to, FirstRows(to, matrix, side), side);
+  const Tensor positions = AsColumn(to, Iota(to, side));
+  Dims sizes = BatchSizes(matrix);
+  sizes.insert(sizes.end(), {side, to.Of(1)});
+  const Tensor gathered = to.GatherElements(square, to.ExpandTo(positions, sizes), {.axis = matrix.rank() - 1});
+  sizes.pop_back();
+  return Sized(to, to.SqueezeAt(gathered, {matrix.rank() - 1}), sizes);
+}
+
+Tensor IdentityMatrix(Lowering& to, Dim rows, Dim columns, DType dtype) {
+  return to.CastTo(DiagonalMask(to, rows, columns, 0), dtype);
+}
+
+Tensor IdentityMatrices(Lowering& to, const Dims& batch, Dim rows, Dim columns, DType dtype) {
+  Dims sizes = batch;
+  sizes.insert(sizes.end(), {rows, columns});
+  return to.ExpandTo(IdentityMatrix(to, rows, columns, dtype), sizes);
+}
+
+Tensor OnlyWhere(Lowering& to, Tensor condition, Tensor x) {
+  return to.Where(condition, x, to.NumberOf(0.0, x.dtype()));
+}
+
+Tensor LowerTriangle(Lowering& to, Tensor matrix, bool diagonal) {
+  return to.Trilu(matrix, to.ConstantInt(diagonal ? 0 : -1), {.upper = 0});
+}
+Tensor UpperTriangle(Lowering& to, Tensor matrix, bool diagonal) {
+  return to.Trilu(matrix, to.ConstantInt(diagonal ? 0 : 1), {.upper = 1});
+}
+
+Tensor SafeDiv(Lowering& to, Tensor x, Tensor y) {
+  return to.Div(x, to.Where(to.Equal(y, to.NumberOf(0.0, y.dtype())), to.NumberOf(1.0, y.dtype()), y));
+}
+
+}  // namespace flambeau::lower

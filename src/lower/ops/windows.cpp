@@ -1,0 +1,111 @@
+#include "lower/ops/windows.h"
+
+#include <numeric>
+
+#include "lower/ops/geometry.h"
+#include "lower/ops/pooling.h"
+
+namespace flambeau::lower {
+namespace {
+
+Tensor PadSpatial(Lowering& to, Tensor x, const Ints& pads) {
+  if (pads == Ints(pads.size(), 0)) return x;
+  const size_t spatial = pads.size() / 2;
+  Ints all{0, 0};
+  all.insert(all.end(), pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(spatial));
+  all.insert(all.end(), {0, 0});
+  all.insert(all.end(), pads.begin() + static_cast<std::ptrdiff_t>(spatial), pads.end());
+  return to.Pad(x, to.ConstantInts(all), to.NumberOf(0, x.dtype()));
+}
+
+Dims SpatialSizes(const Tensor& tensor) {
+  const Dims sizes = tensor.sizes();
+  return {sizes.begin() + 2, sizes.end()};
+}
+
+// x[…, size, …] to x[…, (size - 1)·step + 1, …] with zeros between.
+Tensor Spread(Lowering& to, Tensor x, int64_t axis, int64_t step) {
+  if (step == 1) return x;
+  const Dim size = x.size(axis);
+  Ints pads(2 * static_cast<size_t>(x.rank() + 1), 0);
+  pads[static_cast<size_t>(2 * x.rank() + 1 - (x.rank() - 1 - axis))] = step - 1;
+  const Tensor padded = to.Pad(to.UnsqueezeAt(x, {axis + 1}), to.ConstantInts(pads), to.NumberOf(0, x.dtype()));
+  Dims sizes = x.sizes();
+  sizes[static_cast<size_t>(axis)] = to.Times(size, to.Of(step));
+  return SliceRange(to, to.ReshapeTo(padded, sizes), axis, to.Of(0), to.Of(1 - step), to.Of(1));
+}
+
+}  // namespace
+
+Tensor WindowsOf(Lowering& to, Tensor x, const WindowShape& shape, const Dims& counts) {
+  const size_t spatial = counts.size();
+  for (size_t i = 0; i < spatial; ++i) {
+    const Tensor begin = to.Mul(Iota(to, counts[i]), to.ConstantInt(shape.stride[i]));
+    const Tensor within = to.Mul(Iota(to, to.Of(shape.kernel[i])), to.ConstantInt(shape.dilation[i]));
+    x = to.Gather(x, to.Add(to.UnsqueezeAt(begin, {1}), within), {.axis = static_cast<int64_t>(2 + 2 * i)});
+  }
+  Ints order{0, 1};
+  for (size_t half = 0; half < 2; ++half)
+    for (size_t i = 0; i < spatial; ++i) order.push_back(static_cast<int64_t>(2 + 2 * i + half));
+  return to.Permute(x, order);
+}
+
+Tensor ConvolveIntegers(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const IntegerConvolution& how) {
+  const Dims kernel = SpatialSizes(weight);
+  const size_t spatial = kernel.size();
+  const Ints known = to.AsConstants(kernel).value_or(Ints(spatial, 1));
+  const Tensor x = PadSpatial(to, input, how.pads);
+  Dims counts;
+  Dim elements = weight.size(1);
+  for (size_t i = 0; i < spatial; ++i) {
+    const int64_t extent = how.dilation[i] * (known[i] - 1) + 1;
+    counts.push_back(PooledSize(to, x.size(static_cast<int64_t>(2 + i)), extent, how.stride[i], 0, false));
+    elements = to.Times(elements, kernel[i]);
+  }
+  // (batch, groups, channels of one, windows…, elements…) to (batch, groups, windows, channels · elements).
+  const Tensor windows = WindowsOf(to, x, {known, how.stride, how.dilation}, counts);
+  const Dim window_count = to.Product(counts), groups = to.Of(how.groups);
+  Dims split{x.size(0), groups, weight.size(1), window_count, to.Product(kernel)};
+  const Tensor rows = to.ReshapeTo(to.Permute(to.ReshapeTo(windows, split), {0, 1, 3, 2, 4}),
+                                   Dims{x.size(0), groups, window_count, elements});
+  const Dim per_group{to.exprs().FloorDiv(weight.size(0).expr, groups.expr)};
+  const Tensor columns = to.Permute(to.ReshapeTo(weight, Dims{groups, per_group, elements}), {0, 2, 1});
+  Dims sizes{x.size(0), weight.size(0)};
+  sizes.insert(sizes.end(), counts.begin(), counts.end());
+  const Tensor product = to.ReshapeTo(to.Permute(to.MatMul(rows, columns), {0, 1, 3, 2}), sizes);
+  if (!bias) return product;
+  Ints trailing(spatial);
+  std::iota(trailing.begin(), trailing.end(), 1);
+  return to.Add(product, to.UnsqueezeAt(bias, trailing));
+}
+
+Tensor ConvolveIntegersTransposed(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const Ints& stride,
+                                  const Ints& padding, const Ints& output_padding, const Ints& dilation,
+                                  int64_t groups) {
+  const Dims kernel = SpatialSizes(weight);
+  const size_t spatial = kernel.size();
+  const Ints known = to.AsConstants(kernel).value_or(Ints(spatial, 1));
+  Tensor x = input;
+  Ints pads(2 * spatial);
+  for (size_t i = 0; i < spatial; ++i) {
+    x = Spread(to, x, static_cast<int64_t>(2 + i), stride[i]);
+    const int64_t reach = dilation[i] * (known[i] - 1) - padding[i];
+    pads[i] = reach;
+    pads[spatial + i] = reach + output_padding[i];
+  }
+  // (in, out / groups, kernel…) to (out, in / groups, kernel…), turned around.
+  const Dim in_group{to.exprs().FloorDiv(weight.size(0).expr, to.exprs().Constant(groups))};
+  Dims grouped{to.Of(groups), in_group, weight.size(1)}, sizes{to.Times(weight.size(1), to.Of(groups)), in_group};
+  Ints order{0, 2, 1};
+  for (size_t i = 0; i < spatial; ++i) {
+    grouped.push_back(kernel[i]);
+    sizes.push_back(kernel[i]);
+    order.push_back(static_cast<int64_t>(3 + i));
+  }
+  Tensor turned = to.ReshapeTo(to.Permute(to.ReshapeTo(weight, grouped), order), sizes);
+  for (size_t i = 0; i < spatial; ++i)
+    turned = SliceRange(to, turned, static_cast<int64_t>(2 + i), to.Of(-1), to.Of(INT64_MIN), to.Of(-1));
+  return ConvolveIntegers(to, x, turned, bias, {Ints(spatial, 1), pads, dilation, groups});
+}
+
+}  // namespace flambeau::lower

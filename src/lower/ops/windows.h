@@ -1,0 +1,27 @@
+// Pools and convolutions of integers, which ONNX has of floats only: the
+// elements of the windows are brought together and reduced.
+#pragma once
+
+#include "lower/lowering.h"
+
+namespace flambeau::lower {
+
+struct WindowShape {
+  Ints kernel, stride, dilation;
+};
+
+// (batch, channels, spatial…), padded already, to (batch, channels, windows…, elements…) with an axis for each
+// spatial one.
+Tensor WindowsOf(Lowering& to, Tensor x, const WindowShape& shape, const Dims& counts);
+
+struct IntegerConvolution {
+  Ints stride, pads, dilation;
+  int64_t groups;
+};
+Tensor ConvolveIntegers(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const IntegerConvolution& how);
+// As a convolution of the input with zeros between its elements.
+Tensor ConvolveIntegersTransposed(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const Ints& stride,
+                                  const Ints& padding, const Ints& output_padding, const Ints& dilation,
+                                  int64_t groups);
+
+}  // namespace flambeau::lower

@@ -1,0 +1,21 @@
+// How an operator becomes a node: legalised for the target opset, checked
+// against its version there, cast around types that the version or the runtime
+// lacks, its results' types inferred.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "onnx/builder.h"
+
+namespace flambeau::onnx {
+
+// An operator in the form of its newest version.
+std::vector<Tensor> EmitNewestForm(Builder& to, std::string_view op, std::span<const Tensor> operands,
+                                   const AttributeList& attributes, size_t results);
+// An operator in the very form that the target opset has.
+std::vector<Tensor> EmitAsIs(Builder& to, std::string_view op, std::span<const Tensor> operands,
+                             const AttributeList& attributes, size_t results);
+
+}  // namespace flambeau::onnx

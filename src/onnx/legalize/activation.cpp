@@ -1,0 +1,98 @@
+// Activations that came late, in terms of older operators.
+#include <cmath>
+
+#include "onnx/legalize/rule.h"
+
+namespace flambeau::onnx {
+namespace {
+
+// gelu(x) = x/2 · (1 + erf(x/√2)), or with tanh.
+Results DecomposeGelu(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+    auto constant = [&](double value) { return to.ConstantOf(value, x.dtype()); };
+  Tensor inner;
+  if (request.Text("approximate", "none") == "tanh") {
+    const Tensor cube = to.Mul(x, to.Mul(x, x));
+    inner = to.Tanh(to.Mul(to.Add(x, to.Mul(cube, constant(0.044715))), constant(std::sqrt(2 / M_PI))));
+  } else {
+    inner = to.Erf(to.Div(x, constant(std::sqrt(2.0))));
+  }
+  return {{to.Mul(to.Mul(x, to.Add(inner, constant(1))), constant(0.5))}};
+}
+
+Results DecomposeSwish(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  const double alpha = request.Float("alpha", 1);
+  return {{to.Mul(x, to.Sigmoid(alpha == 1 ? x : to.Mul(x, to.ConstantOf(alpha, x.dtype()))))}};
+}
+
+Results DecomposeHardSwish(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  return {{to.Mul(x, to.HardSigmoid(x, {.alpha = 1.0 / 6, .beta = 0.5}))}};
+}
+
+Results DecomposeMish(Builder& to, const Request& request) {
+  return {{to.Mul(request.operands[0], to.Tanh(to.Softplus(request.operands[0])))}};
+}
+
+// celu(x) = α·elu(x/α)
+Results DecomposeCelu(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  const double alpha = request.Float("alpha", 1);
+  if (alpha == 1) return {{to.Elu(x)}};
+  const Tensor factor = to.ConstantOf(alpha, x.dtype());
+  return {{to.Mul(to.Elu(to.Div(x, factor)), factor)}};
+}
+
+// Of integers.
+Results ReluAsMax(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  if (x.is_floating()) return std::nullopt;
+  return {{to.Max(Tensors{x, to.ConstantOf(int64_t{0}, x.dtype())})}};
+}
+
+// Of integers: the slope is one, too.
+Results PReluAsWhere(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  if (x.is_floating()) return std::nullopt;
+  return {{to.Where(to.Less(x, to.ConstantOf(int64_t{0}, x.dtype())), to.Mul(x, request.operands[1]), x)}};
+}
+
+// Before 13 everything from the axis on is one distribution.
+Results AlongLastAxis(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  if (!x.ranked()) return Refuse(to, request, "takes only tensors of known rank");
+  int64_t axis = request.Int("axis", -1);
+  if (axis < 0) axis += x.rank();
+  AttributeList attributes;
+  if (x.rank() == 0) {
+    attributes.Add("axis", int64_t{0});
+    const Tensor row = to.UnsqueezeAt(x, {0});
+    return {{to.SqueezeAt(EmitAsIs(to, request.op, {&row, 1}, attributes, 1).front(), {0})}};
+  }
+  Ints swap;
+  for (int64_t d = 0; d < x.rank(); ++d) swap.push_back(d);
+  std::swap(swap[static_cast<size_t>(axis)], swap.back());
+  attributes.Add("axis", x.rank() - 1);
+  const Tensor swapped = to.Permute(x, swap);
+  return {{to.Permute(EmitAsIs(to, request.op, {&swapped, 1}, attributes, 1).front(), swap)}};
+}
+
+constexpr LegalizeRule kRules[] = {
+    {"Celu", 12, &DecomposeCelu},
+    {"Gelu", 20, &DecomposeGelu},
+    {"HardSwish", 14, &DecomposeHardSwish},
+    {"Hardmax", 13, &AlongLastAxis},
+    {"LogSoftmax", 13, &AlongLastAxis},
+    {"Mish", 18, &DecomposeMish},
+    {"PRelu", 9, &PReluAsWhere},
+    {"Relu", 14, &ReluAsMax},
+    {"Softmax", 13, &AlongLastAxis},
+    {"Swish", 24, &DecomposeSwish},
+};
+
+}  // namespace
+
+std::span<const LegalizeRule> ActivationForms() { return kRules; }
+
+}  // namespace flambeau::onnx

@@ -1,0 +1,200 @@
+// Reading and writing by index.
+#include <algorithm>
+
+#include "onnx/legalize/rule.h"
+
+namespace flambeau::onnx {
+namespace {
+
+// Σ iota·stride over all axes but one, for tensors of the sizes of `like` that
+// point into a row-major tensor like `data`; and the stride of that axis.
+struct Places {
+  Tensor others, stride;
+};
+Places PlacesAround(Builder& to, const Tensor& data, const Tensor& like, int64_t axis) {
+  Places places;
+  Tensor stride = to.ConstantInts({1});
+  for (int64_t d = data.rank(); d-- > 0;) {
+    if (d == axis) {
+      places.stride = stride;
+    } else if (!IsKnown(to, SizeAlong(to, like, d), 1)) {
+      Ints along(static_cast<size_t>(data.rank()), 1);
+      along[static_cast<size_t>(d)] = -1;
+      const Tensor part = to.ReshapeTo(to.Mul(Iota(to, SizeNumber(to, like, d)), stride), along);
+      places.others = places.others ? to.Add(places.others, part) : part;
+    }
+    stride = to.Mul(stride, SizeAlong(to, data, d));
+  }
+  return places;
+}
+
+Results GatherElementsByPlace(Builder& to, const Request& request) {
+  const Tensor data = request.operands[0], indices = request.operands[1];
+  if (!data.ranked() || !indices.ranked()) return Refuse(to, request, "takes only tensors of known rank");
+  int64_t axis = request.Int("axis", 0);
+  if (axis < 0) axis += data.rank();
+  const Places places = PlacesAround(to, data, indices, axis);
+  const Tensor wrapped = to.CastTo(WrapNegative(to, indices, SizeNumber(to, data, axis)), DType::kInt64);
+  Tensor place = to.Mul(wrapped, places.stride);
+  if (places.others) place = to.Add(place, places.others);
+  return {{to.Gather(to.ReshapeTo(data, Ints{-1}), place)}};
+}
+
+// The first axes as one: rows that a list of numbers can point to.
+struct Rows {
+  Tensor data, places, width;  // [rows, width], [n], [width]
+};
+Rows RowsOf(Builder& to, const Tensor& data, const Tensor& indices, int64_t depth) {
+  Tensor place, rows = to.ConstantInts({1});
+  for (int64_t d = depth; d-- > 0;) {
+    const Tensor number = to.Gather(indices, to.ConstantInt(d), {.axis = indices.rank() - 1});
+    const Tensor part = to.Mul(WrapNegative(to, number, SizeNumber(to, data, d)), rows);
+    place = place ? to.Add(place, part) : part;
+    rows = to.Mul(rows, SizeAlong(to, data, d));
+  }
+  Tensor width = to.ConstantInts({1});
+  for (int64_t d = depth; d < data.rank(); ++d) width = to.Mul(width, SizeAlong(to, data, d));
+  return {to.Reshape(data, to.Concat(Tensors{rows, width}, {.axis = 0})), place, width};
+}
+
+std::optional<int64_t> DepthOf(Builder& to, const Tensor& data, const Tensor& indices) {
+  if (!data.ranked() || !indices.ranked() || indices.rank() == 0) return std::nullopt;
+  const auto depth = to.AsConstant(indices.size(-1));
+  return depth && *depth >= 1 && *depth <= data.rank() ? depth : std::nullopt;
+}
+
+Results GatherNdByRows(Builder& to, const Request& request) {
+  const Tensor data = request.operands[0], indices = request.operands[1];
+  if (to.opset() >= 11 && request.Int("batch_dims", 0) == 0) return std::nullopt;
+  const auto depth = DepthOf(to, data, indices);
+  if (!depth || request.Int("batch_dims", 0) != 0) return Refuse(to, request, "has no batches");
+  const Rows rows = RowsOf(to, data, indices, *depth);
+  const Tensor found = to.Gather(rows.data, rows.places);
+  std::vector<Tensor> sizes;
+  for (int64_t d = 0; d + 1 < indices.rank(); ++d) sizes.push_back(SizeAlong(to, indices, d));
+  for (int64_t d = *depth; d < data.rank(); ++d) sizes.push_back(SizeAlong(to, data, d));
+  return {{sizes.empty() ? to.ReshapeTo(found, Ints{}) : to.Reshape(found, to.Concat(sizes, {.axis = 0}))}};
+}
+
+// What the reduction makes of an old and a new element.
+Tensor Reduced(Builder& to, const std::string& reduction, const Tensor& old, const Tensor& update) {
+  if (reduction == "add") return to.Add(old, update);
+  if (reduction == "mul") return to.Mul(old, update);
+  return reduction == "max" ? to.Max(Tensors{old, update}) : to.Min(Tensors{old, update});
+}
+
+bool HasReduction(int opset, const std::string& reduction) {
+  return reduction == "none" || opset >= 18 || (opset >= 16 && (reduction == "add" || reduction == "mul"));
+}
+
+// Along the axis one after the other: then no two write to the same place.
+Results ScatterInTurn(Builder& to, const Request& request, const std::string& reduction) {
+  const Tensor data = request.operands[0], indices = request.operands[1], updates = request.operands[2];
+  if (!data.ranked() || !indices.ranked()) return Refuse(to, request, "takes only tensors of known rank");
+  int64_t axis = request.Int("axis", 0);
+  if (axis < 0) axis += data.rank();
+  const auto step = [&](const Tensor& turn, const std::vector<Tensor>& state) {
+    const Tensor place = to.UnsqueezeAt(turn, {0});
+    const Tensor index = to.Gather(indices, place, {.axis = axis}), update = to.Gather(updates, place, {.axis = axis});
+    const Tensor old = to.GatherElements(state[0], index, {.axis = axis});
+    return std::vector<Tensor>{to.ScatterElements(state[0], index, Reduced(to, reduction, old, update), {.axis = axis})};
+  };
+  if (to.AsConstant(indices.size(axis)) == 1) return step(to.ConstantInt(0), {data});
+  return Repeat(to, SizeNumber(to, indices, axis), {data}, 0, step);
+}
+
+Results ScatterElementsByTurns(Builder& to, const Request& request) {
+  const std::string reduction = request.Text("reduction", "none");
+  if (!HasReduction(to.opset(), reduction)) return ScatterInTurn(to, request, reduction);
+  if (to.opset() >= 11) return std::nullopt;
+  AttributeList attributes = request.attributes;
+  attributes = Without(attributes, "reduction");
+  return EmitAsIs(to, "Scatter", request.operands, attributes, 1);
+}
+
+Results ScatterNdByRows(Builder& to, const Request& request) {
+  const std::string reduction = request.Text("reduction", "none");
+  if (to.opset() >= 11 && HasReduction(to.opset(), reduction)) return std::nullopt;
+  const Tensor data = request.operands[0], indices = request.operands[1];
+  const auto depth = DepthOf(to, data, indices);
+  if (!depth) return Refuse(to, request, "takes only indices of known depth");
+  const Rows rows = RowsOf(to, data, indices, *depth);
+  const Tensor column = to.ReshapeTo(rows.places, Ints{-1, 1});
+  const Tensor shape = to.Concat(Tensors{SizeAlong(to, column, 0), rows.width}, {.axis = 0});
+  const Tensor updates = to.Reshape(request.operands[2], shape);
+  const Tensor written = to.ScatterElements(rows.data, to.Expand(column, shape), updates, {.axis = 0, .reduction = reduction});
+  return {{to.Reshape(written, to.Shape(data))}};
+}
+
+// Nothing, of the right sizes.
+Results NoneOf(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  if (!x.ranked()) return Refuse(to, request, "takes only a positive 'K'");
+  const int64_t axis = request.Int("axis", -1) < 0 ? request.Int("axis", -1) + x.rank() : request.Int("axis", -1);
+  std::vector<Tensor> sizes;
+  for (int64_t d = 0; d < x.rank(); ++d) sizes.push_back(d == axis ? to.ConstantInts({0}) : SizeAlong(to, x, d));
+  const Tensor shape = to.Concat(sizes, {.axis = 0});
+  return {{to.Expand(to.ConstantOf(int64_t{0}, x.dtype()), shape), to.Expand(to.ConstantInt(0), shape)}};
+}
+
+// The smallest are the largest of the negated; how many was an attribute.
+Results TopKOfNegated(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  const bool largest = request.Int("largest", 1) != 0;
+  AttributeList attributes = request.attributes;
+  attributes = Without(attributes, "largest");
+  attributes = Without(attributes, "sorted");  // it always was
+  std::vector<Tensor> operands = {x, request.operands[1]};
+  // Of integers -1 - x, which does not overflow.
+  auto negated = [&](const Tensor& y) { return y.is_floating() ? to.Neg(y) : to.Sub(to.ConstantOf(int64_t{-1}, y.dtype()), y); };
+  if (!largest) operands[0] = negated(x);
+  if (to.opset() < 10) {
+    const auto k = KnownInts(to, request.operands[1]);
+    if (!k) return Refuse(to, request, "takes 'K' only as a constant");
+    if (k->front() == 0) return NoneOf(to, request);
+    attributes = With(attributes, "k", k->front());
+    operands.pop_back();
+  }
+  std::vector<Tensor> results = EmitAsIs(to, "TopK", operands, attributes, request.results);
+  if (!largest && !to.poisoned()) results[0] = negated(results[0]);
+  return results;
+}
+
+// A loop over the axis carries the sum so far.
+Results CumSumByLoop(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  const auto known = KnownInts(to, request.operands[1]);
+  if (!x.ranked() || !known || known->size() != 1) return Refuse(to, request, "does not exist");
+  const int64_t axis = known->front() < 0 ? known->front() + x.rank() : known->front();
+  const bool exclusive = request.Int("exclusive", 0) != 0, reverse = request.Int("reverse", 0) != 0;
+  const Tensor size = SizeNumber(to, x, axis), last = to.Sub(size, to.ConstantInt(1));
+  std::vector<Tensor> sizes;
+  for (int64_t d = 0; d < x.rank(); ++d)
+    if (d != axis) sizes.push_back(SizeAlong(to, x, d));
+  Tensor zero = to.ConstantOf(int64_t{0}, x.dtype());
+  if (!sizes.empty()) zero = to.Expand(zero, to.Concat(sizes, {.axis = 0}));
+  const auto step = [&](const Tensor& turn, const std::vector<Tensor>& state) {
+    const Tensor sum = to.Add(state[0], to.Gather(x, reverse ? to.Sub(last, turn) : turn, {.axis = axis}));
+    return std::vector<Tensor>{sum, to.Identity(exclusive ? state[0] : sum)};
+  };
+  Tensor sums = Repeat(to, size, {zero}, 1, step)[1];
+  if (reverse) sums = to.Gather(sums, to.Sub(last, Iota(to, size)));
+  Ints back;  // the new axis is in front
+  for (int64_t d = 0; d < x.rank(); ++d) back.push_back(d == axis ? 0 : d < axis ? d + 1 : d);
+  return {{to.Permute(sums, back)}};
+}
+
+constexpr LegalizeRule kRules[] = {
+    {"CumSum", 11, &CumSumByLoop},
+    {"GatherElements", 11, &GatherElementsByPlace},
+    {"GatherND", 12, &GatherNdByRows},
+    {"ScatterElements", 18, &ScatterElementsByTurns},
+    {"ScatterND", 18, &ScatterNdByRows},
+    {"TopK", 11, &TopKOfNegated},
+};
+
+}  // namespace
+
+std::span<const LegalizeRule> IndexingForms() { return kRules; }
+
+}  // namespace flambeau::onnx

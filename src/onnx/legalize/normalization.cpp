@@ -1,0 +1,70 @@
+// Normalisations, in terms of means.
+#include "onnx/legalize/rule.h"
+
+namespace flambeau::onnx {
+namespace {
+
+Ints TrailingAxes(int64_t rank, int64_t axis) {
+  Ints axes;
+  for (int64_t i = axis < 0 ? axis + rank : axis; i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+// The dtype in which a normalisation computes.
+DType StashDtype(const Request& request, DType dtype) {
+  const bool narrow = dtype == DType::kFloat16 || dtype == DType::kBfloat16;
+  return narrow && request.Int("stash_type", 1) == 1 ? DType::kFloat32 : dtype;
+}
+
+// (x - mean) / sqrt(variance + epsilon) · scale + bias over the trailing axes.
+Results DecomposeLayerNormalization(Builder& to, const Request& request) {
+  const DType dtype = request.operands[0].dtype();
+  const Tensor x = to.CastTo(request.operands[0], StashDtype(request, dtype));
+  const Tensor axes = to.ConstantInts(TrailingAxes(x.rank(), request.Int("axis", -1)));
+  const Tensor centered = to.Sub(x, to.ReduceMean(x, axes));
+  const Tensor variance = to.ReduceMean(to.Mul(centered, centered), axes);
+  Tensor y = to.Div(centered, to.Sqrt(to.Add(variance, to.ConstantOf(request.Float("epsilon", 1e-5), x.dtype()))));
+  y = to.Mul(to.CastTo(y, dtype), request.operands[1]);
+  if (request.operand(2)) y = to.Add(y, request.operands[2]);
+  return {{y}};
+}
+
+Results DecomposeRmsNormalization(Builder& to, const Request& request) {
+  const DType dtype = request.operands[0].dtype();
+  const Tensor x = to.CastTo(request.operands[0], StashDtype(request, dtype));
+  const Tensor axes = to.ConstantInts(TrailingAxes(x.rank(), request.Int("axis", -1)));
+  const Tensor mean = to.ReduceMean(to.Mul(x, x), axes);
+  const Tensor y = to.Div(x, to.Sqrt(to.Add(mean, to.ConstantOf(request.Float("epsilon", 1e-5), x.dtype()))));
+  return {{to.Mul(to.CastTo(y, dtype), request.operands[1])}};
+}
+
+// Until opset 21 GroupNormalization's scale and bias are one a group, not one a
+// channel: groups are normalised as instances instead.
+Results DecomposeGroupNormalization(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  const int64_t groups = request.Int("num_groups", 1);
+  Tensor y = to.Reshape(x, to.ConstantInts({0, groups, -1}));
+  const Ints channels = TrailingAxes(x.rank() - 1, 1);
+  const Tensor axis = to.ConstantInts({2});
+  const DType dtype = StashDtype(request, x.dtype());
+  y = to.CastTo(y, dtype);
+  const Tensor centered = to.Sub(y, to.ReduceMean(y, axis));
+  const Tensor variance = to.ReduceMean(to.Mul(centered, centered), axis);
+  y = to.Div(centered, to.Sqrt(to.Add(variance, to.ConstantOf(request.Float("epsilon", 1e-5), dtype))));
+  y = to.ReshapeTo(y, x.sizes());
+  const Tensor scale = to.UnsqueezeAt(request.operands[1], channels), bias = to.UnsqueezeAt(request.operands[2], channels);
+  y = to.Add(to.Mul(y, to.CastTo(scale, dtype)), to.CastTo(bias, dtype));
+  return {{to.CastTo(y, x.dtype())}};
+}
+
+constexpr LegalizeRule kRules[] = {
+    {"GroupNormalization", 21, &DecomposeGroupNormalization},
+    {"LayerNormalization", 17, &DecomposeLayerNormalization},
+    {"RMSNormalization", 23, &DecomposeRmsNormalization},
+};
+
+}  // namespace
+
+std::span<const LegalizeRule> NormalizationForms() { return kRules; }
+
+}  // namespace flambeau::onnx

@@ -1,0 +1,167 @@
+// Each node of a graph in text, in the newest form of its operator, as an older
+// opset has it.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "onnx/builder.h"
+#include "onnx/legalize.h"
+#include "onnx/operator_table.h"
+
+namespace flambeau::onnx {
+namespace {
+
+struct Legalized {
+  std::vector<std::string> operators;
+  std::string text;  // of the graph, or what was reported
+  DiagnosticKind kind = DiagnosticKind::kInternalError;
+};
+
+Legalized At(int opset, std::string_view text) {
+  Context context;
+  Sink sink;
+  Legalized legalized;
+  const auto newest = ParseGraph(text, context, sink);
+  if (!newest) return {{}, sink.diagnostics()[0].message};
+  Graph graph(&context);
+  Builder to(&graph, opset, &sink);
+  std::unordered_map<uint32_t, Tensor> made;
+  for (ValueId input : (*newest)[newest->main()].inputs) made[input.index] = to.AddBlockInput(newest->type(input), (*newest)[input].name);
+  newest->ForEachNode(newest->main(), [&](NodeId node) {
+    std::vector<Tensor> operands;
+    for (ValueId operand : newest->operands(node)) {
+      if (!operand) {
+        operands.emplace_back();
+      } else if ((*newest)[operand].kind == ValueKind::kConstant) {
+        operands.push_back(to.Weight((*newest)[operand].data));
+      } else {
+        operands.push_back(made.at(operand.index));
+      }
+    }
+    AttributeList attributes;
+    for (const auto& [name, value] : (*newest)[node].attributes) attributes.Add(context.Text(name), value);
+    const auto results = to.Emit(newest->op(node), operands, attributes, (*newest)[node].result_count);
+    for (uint32_t i = 0; i < results.size(); ++i) made[newest->result(node, i).index] = results[i];
+  });
+  if (sink.HasErrors()) return {{}, sink.diagnostics()[0].message, sink.diagnostics()[0].kind};
+  std::vector<ValueId> outputs;
+  for (ValueId output : newest->outputs(newest->main())) outputs.push_back(made.at(output.index).id());
+  graph.SetOutputs(graph.main(), outputs);
+  graph.ForEachNode(graph.main(), [&](NodeId node) { legalized.operators.emplace_back(graph.op(node)); });
+  legalized.text = PrintGraph(graph);
+  return legalized;
+}
+
+using Operators = std::vector<std::string>;
+
+TEST(Legalize, AxesWereAttributes) {
+  constexpr std::string_view kText = R"(graph(%x: f32[2, 3]) {
+  const %axes: i64[1] = [-1]
+  %y: f32[2, 1] = ReduceMax(%x, %axes)
+  return %y
+}
+)";
+  EXPECT_EQ(At(18, kText).text.find("axes="), std::string::npos);
+  EXPECT_NE(At(17, kText).text.find("ReduceMax(%x, axes=[-1])"), std::string::npos) << At(17, kText).text;
+  // Counted from the start before 11.
+  EXPECT_NE(At(9, kText).text.find("ReduceMax(%x, axes=[1])"), std::string::npos) << At(9, kText).text;
+}
+
+TEST(Legalize, NothingIsDroppedThatMeansSomething) {
+  constexpr std::string_view kText = R"(graph(%x: f32[2, 3], %r: f32[4, 5]) {
+  %y: f32[4, 256, 3, 3] = AveragePool(%x, kernel_shape=[3, 3], dilations=[2, 2])
+  return %y
+}
+)";
+  EXPECT_EQ(At(18, kText).text, "ONNX's AveragePool has no attribute 'dilations' at opset 18");
+  EXPECT_EQ(At(18, kText).kind, DiagnosticKind::kUnsupportedOpset);
+  constexpr std::string_view kDefault = R"(graph(%x: f32[2, 3]) {
+  %y: f16[2, 3] = Cast(%x, to=10, saturate=1)
+  return %y
+}
+)";
+  EXPECT_NE(At(18, kDefault).text.find("Cast(%x, to=10)"), std::string::npos) << At(18, kDefault).text;
+}
+
+TEST(Legalize, OperatorsThatCameLate) {
+  EXPECT_EQ(At(13, R"(graph(%x: f32[2]) {
+  %y: f32[2] = HardSwish(%x)
+  return %y
+}
+)").operators,
+            (Operators{"HardSigmoid", "Mul"}));
+  EXPECT_EQ(At(10, R"(graph(%n: i64[]) {
+  const %zero: i64[] = [0]
+  const %one: i64[] = [1]
+  %y: i64[m] = Range(%zero, %n, %one)
+  return %y
+}
+)").operators.back(),
+            "Squeeze");
+  EXPECT_EQ(At(8, R"(graph(%x: f32[2]) {
+  %y: i64[1, m] = NonZero(%x)
+  return %y
+}
+)").text,
+            "needs ONNX's NonZero, which opset 8 does not have");
+}
+
+TEST(Legalize, SoftmaxWasOfRowsAndColumns) {
+  constexpr std::string_view kText = R"(graph(%x: f32[2, 3, 4]) {
+  %y: f32[2, 3, 4] = Softmax(%x, axis=1)
+  return %y
+}
+)";
+  EXPECT_EQ(At(13, kText).operators, (Operators{"Softmax"}));
+  EXPECT_EQ(At(12, kText).operators, (Operators{"Transpose", "Softmax", "Transpose"}));
+}
+
+TEST(Legalize, TypesThatCameLate) {
+  constexpr std::string_view kText = R"(graph(%a: i64[2], %b: i64[2]) {
+  %y: bool[2] = Less(%a, %b)
+  return %y
+}
+)";
+  EXPECT_EQ(At(9, kText).operators, (Operators{"Less"}));
+  // No float holds an int64: the halves are compared.
+  const Operators old = At(8, kText).operators;
+  EXPECT_GT(std::ranges::count(old, "Div"), 0);
+  EXPECT_EQ(At(10, R"(graph(%a: f32[2], %b: f32[2]) {
+  %y: bool[2] = Equal(%a, %b)
+  return %y
+}
+)").operators,
+            (Operators{"Less", "Less", "Or", "IsNaN", "IsNaN", "Or", "Or", "Not"}));
+}
+
+TEST(Legalize, CastsAroundTypesThatCameLate) {
+  EXPECT_EQ(At(13, R"(graph(%a: u8[2], %b: u8[2]) {
+  %y: u8[2] = Mul(%a, %b)
+  return %y
+}
+)").operators,
+            (Operators{"Cast", "Cast", "Mul", "Cast"}));
+  EXPECT_EQ(At(12, R"(graph(%x: f32[2]) {
+  %y: bf16[2] = Cast(%x, to=16)
+  return %y
+}
+)").text,
+            "ONNX's Cast does not give bfloat16 at opset 12");
+}
+
+// The newest opset needs no rule.
+TEST(Legalize, NothingChangesAtTheNewestOpset) {
+  for (const OperatorVersion& version : AllOperators()) {
+    const bool newest = FindOperator(version.name, NewestOpset()) == &version;
+    if (newest && !version.deprecated) {
+      EXPECT_FALSE(HasOlderForm(version.name, NewestOpset())) << version.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace flambeau::onnx

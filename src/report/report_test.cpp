@@ -1,0 +1,80 @@
+#include "flambeau/report.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "report/json_writer.h"
+
+namespace flambeau {
+namespace {
+
+TEST(JsonWriter, CommasAndQuotes) {
+  JsonWriter to;
+  to.BeginObject();
+  to.Field("a\"b", "c\\d\n\x01<");
+  to.Each("list", std::vector<int>{1, 2}, [&](int i) { to.Value(i); });
+  to.Objects("objects", std::vector<int>{3, 4}, [&](int i) { to.Field("i", i); });
+  to.Objects("none", std::vector<int>{}, [&](int) {});
+  to.Field("flag", true);
+  to.Key("null");
+  to.Null();
+  to.EndObject();
+  EXPECT_EQ(to.Take(), "{\"a\\\"b\":\"c\\\\d\\n\\u0001\\u003c\",\"list\":[1,2],\"objects\":[\n{\"i\":3},\n{\"i\":4}],\"none\":[],\"flag\":true,\"null\":null}");
+}
+
+TEST(JsonWriter, NumbersThatJsonLacksAreTexts) {
+  JsonWriter to;
+  to.BeginList();
+  to.Value(0.5);
+  to.Value(std::nan(""));
+  to.Value(-INFINITY);
+  to.EndList();
+  EXPECT_EQ(to.Take(), "[0.5,\"nan\",\"-inf\"]");
+}
+
+ConversionReport Small() {
+  ConversionReport report;
+  report.status = "converted";
+  report.model = "a|b";
+  report.inputs.push_back({"x", "float32", {"batch", "3"}});
+  report.stages.push_back({"lowered", "each call becomes nodes", 0.5, 0.25, 1, 2});
+  report.modules.push_back({"", "Model"});
+  report.captured.push_back({"relu", "aten::relu", 0, "model.py:7", "y = relu(x)", false, {}});
+  report.nodes.push_back({"/Relu", "Relu", 0, 0, 0, {0, ConversionReport::kNone}, {1}});
+  report.values = {{"x", "float32[batch, 3]"}, {"y", "float32[batch, 3]"}};
+  return report;
+}
+
+TEST(Report, AbsentIndicesAreNull) {
+  const std::string json = ReportJson(Small());
+  EXPECT_NE(json.find(R"("inputs":[0,null],"outputs":[1])"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"("path":"","class":"Model","parent":null)"), std::string::npos) << json;
+}
+
+TEST(Report, MarkdownKeepsItsTables) {
+  ConversionReport report = Small();
+  report.comparisons.push_back({.name = "y", .inputs = "example", .dtype = "float32", .ok = false, .cause = "values: 1 | 2"});
+  report.status = "verification-failed";
+  const std::string text = ReportMarkdown(report);
+  EXPECT_NE(text.find("`a\\|b`"), std::string::npos) << text;
+  EXPECT_NE(text.find("❌ values: 1 \\| 2 |"), std::string::npos) << text;
+  EXPECT_NE(text.find("❌ Validate model output accuracy"), std::string::npos) << text;
+}
+
+TEST(Report, PageHoldsTheReportAndNoOtherScript) {
+  ConversionReport report = Small();
+  report.failure = "</script><script>alert(1)</script>";
+  const std::string page = ReportHtml(report);
+  EXPECT_NE(page.find("\"model\":\"a|b\""), std::string::npos);
+  EXPECT_EQ(page.find("alert(1)</script>"), std::string::npos);
+  EXPECT_EQ(page.find("/*STYLE*/"), std::string::npos);
+  EXPECT_EQ(page.find("/*SCRIPT*/"), std::string::npos);
+}
+
+TEST(Report, TraceIsInMicroseconds) {
+  EXPECT_NE(ReportTrace(Small()).find(R"("ts":500000,"dur":250000)"), std::string::npos) << ReportTrace(Small());
+}
+
+}  // namespace
+}  // namespace flambeau

@@ -1,0 +1,153 @@
+// Puts the page together.
+
+const TABS = [["summary", "Summary"], ["graph", "Graph"], ["modules", "Modules"], ["problems", "Problems"], ["numbers", "Numbers"], ["stages", "Stages"]];
+const STATUS = {converted: ["converted", "good"], failed: ["not converted", "bad"], "capture-failed": ["not captured", "bad"], "verification-failed": ["numbers differ", "bad"]};
+const READABLE = 40, MOST_RESULTS = 200;
+
+class Page {
+  constructor(report) {
+    this.model = makeModel(report);
+    this.kind = report.nodes.length ? "onnx" : "captured";
+    this.open = openAtFirst(this.model, this.graph, READABLE);
+    const [words, style] = STATUS[report.status] || [report.status, ""];
+    document.getElementById("title").textContent = report.model || "Conversion report";
+    Object.assign(document.getElementById("status"), {textContent: words, className: style});
+    fillSummary(this.panel("summary"), this.model);
+    fillModules(this.panel("modules"), this.model, id => this.showModule(id));
+    fillProblems(this.panel("problems"), this.model);
+    fillNumbers(this.panel("numbers"), this.model);
+    fillStages(this.panel("stages"), this.model);
+    this.details = document.getElementById("details");
+    this.go = {module: id => this.showModule(id), node: (kind, i) => this.showNode(kind, i), open: box => this.toggle(box), close: id => this.close(id)};
+    this.view = new GraphView(document.getElementById("canvas"), box => fillDetails(this.details, this.model, box, this.go), box => this.toggle(box));
+    fillDetails(this.details, this.model, null, this.go);
+    this.makeTabs();
+    this.makeBar();
+    this.relayout();
+    this.view.fit(true);
+    this.select(TABS.some(([id]) => "#" + id === location.hash) ? location.hash.slice(1) : "summary");
+    document.documentElement.dataset.ready = "true";
+  }
+
+  get graph() { return this.model.graphs[this.kind]; }
+  panel(id) { return document.getElementById("panel-" + id); }
+
+  makeTabs() {
+    const bar = document.getElementById("tabs");
+    this.tabs = TABS.map(([id, words], i) => element("button", {role: "tab", id: "tab-" + id, "aria-controls": "panel-" + id, onclick: () => this.select(id),
+      onkeydown: event => {
+        const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+        if (step) this.select(TABS[(i + step + TABS.length) % TABS.length][0], true);
+      }}, words));
+    bar.append(...this.tabs);
+  }
+
+  select(id, focus) {
+    TABS.forEach(([each], i) => {
+      this.panel(each).hidden = each !== id;
+      this.tabs[i].setAttribute("aria-selected", each === id);
+      this.tabs[i].tabIndex = each === id ? 0 : -1;
+      if (each === id && focus) this.tabs[i].focus();
+    });
+  }
+
+  makeBar() {
+    const on = (id, event, act) => document.getElementById(id).addEventListener(event, act);
+    on("fit", "click", () => this.view.fit(false));
+    on("expand", "click", () => { this.open = new Set(this.model.modules.map(m => m.id)); this.relayout(); this.view.fit(true); });
+    on("collapse", "click", () => { this.open = new Set(); this.relayout(); this.view.fit(true); });
+    on("search", "input", event => this.search(event.target.value));
+    on("search", "keydown", event => {
+      if (event.key === "Escape") { event.target.value = ""; this.search(""); this.view.canvas.focus(); }
+      if (event.key === "Enter" && this.first) this.showNode(this.kind, this.first.index);
+    });
+    for (const radio of document.querySelectorAll("input[name=graph]")) {
+      radio.checked = radio.value === this.kind;
+      radio.disabled = !this.model.graphs[radio.value].nodes.length;
+      radio.addEventListener("change", () => this.switchTo(radio.value));
+    }
+    document.addEventListener("keydown", event => {
+      if (event.key !== "/" || event.target instanceof HTMLInputElement) return;
+      event.preventDefault();
+      this.select("graph");
+      document.getElementById("search").focus();
+    });
+  }
+
+  switchTo(kind) {
+    if (kind === this.kind) return;
+    this.kind = kind;
+    for (const radio of document.querySelectorAll("input[name=graph]")) radio.checked = radio.value === kind;
+    this.relayout();
+    this.view.fit(true);
+    this.search(document.getElementById("search").value);
+  }
+
+  relayout() {
+    const start = performance.now();
+    this.shown = visibleGraph(this.model, this.graph, this.open);
+    const context = this.view.context;
+    context.font = "13px system-ui, sans-serif";
+    const layout = layoutGraph(this.shown, box => Math.min(280, 24 + 7.4 * (box.label.length + (box.module === null ? 0 : 5 + String(box.count).length))));
+    this.view.show(layout);
+    const data = document.documentElement.dataset;
+    data.boxes = layout.boxes.length;
+    data.layoutMs = Math.round(performance.now() - start);
+    document.getElementById("count").textContent = `${layout.boxes.length} boxes of ${this.graph.nodes.length} nodes`;
+  }
+
+  toggle(box) {
+    if (box.module === null) return this.close(box.inside);
+    const {x, y} = box;
+    this.open.add(box.module);
+    this.relayout();
+    const inside = this.shown.boxes.find(each => each.inside === box.module) || {x, y};
+    this.view.choose(inside.id === undefined ? null : inside, true);
+  }
+
+  close(id) {
+    if (id === null) return;
+    const within = other => other === id || (other !== null && within(this.model.modules[other].parent));
+    for (const each of [...this.open]) if (within(each)) this.open.delete(each);
+    this.relayout();
+    const box = this.shown.boxes.find(each => each.module === id);
+    if (box) this.view.choose(box, true);
+  }
+
+  reveal(id) {
+    for (let at = id; at !== null; at = this.model.modules[at].parent) this.open.add(at);
+  }
+
+  showModule(id) {
+    this.select("graph");
+    this.reveal(this.model.modules[id].parent);
+    this.open.delete(id);
+    this.relayout();
+    const box = this.shown.boxes.find(each => each.module === id);
+    if (box) this.view.choose(box, true);
+  }
+
+  showNode(kind, index) {
+    this.select("graph");
+    this.switchTo(kind);
+    this.reveal(this.graph.nodes[index].module);
+    this.relayout();
+    this.view.choose(this.shown.boxes[this.shown.boxOf[index]], true);
+  }
+
+  search(text) {
+    const list = document.getElementById("results"), wanted = text.trim().toLowerCase();
+    const pathOf = node => node.module === null ? "" : this.model.modules[node.module].path;
+    const found = wanted ? this.graph.nodes.filter(node => node.text.includes(wanted) || pathOf(node).toLowerCase().includes(wanted)) : [];
+    this.first = found[0];
+    list.hidden = !wanted;
+    list.replaceChildren(...found.slice(0, MOST_RESULTS).map(node => element("li", {}, element("button", {onclick: () => this.showNode(this.kind, node.index)},
+      node.label, " ", element("span", {class: "dim"}, node.name || pathOf(node))))));
+    if (wanted) list.prepend(element("li", {class: "dim"}, `${found.length} found`));
+    document.documentElement.dataset.found = found.length;
+    this.view.found = new Set(found.map(node => this.shown.boxOf[node.index]));
+    this.view.redraw();
+  }
+}
+
+window.flambeauReport = new Page(JSON.parse(document.getElementById("report").textContent));

@@ -1,0 +1,123 @@
+// The parts of the page that are text and tables. All text goes in as text
+// nodes: names in a model are not trusted.
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value !== undefined && value !== false) made.setAttribute(name, value);
+  }
+  made.append(...children.filter(child => child !== null && child !== undefined));
+  return made;
+}
+const code = text => element("code", {}, text);
+
+function table(head, rows) {
+  return element("table", {}, element("thead", {}, element("tr", {}, ...head.map(text => element("th", {scope: "col"}, text)))),
+    element("tbody", {}, ...rows.map(cells => element("tr", {}, ...cells.map(cell => cell instanceof HTMLTableCellElement ? cell : element("td", {}, cell ?? ""))))));
+}
+const number = text => element("td", {class: "number"}, String(text));
+const bytes = n => n < 1e6 ? `${(n / 1e3).toFixed(1)} KB` : n < 1e9 ? `${(n / 1e6).toFixed(1)} MB` : `${(n / 1e9).toFixed(2)} GB`;
+const short = n => typeof n === "string" ? n : n === 0 ? "0" : n.toExponential(2);
+const typeOf = t => `${t.dtype}[${t.sizes.join(", ")}]`;
+
+function terms(pairs) {
+  return element("dl", {}, ...pairs.flatMap(([term, text]) => text === "" || text === null || text === undefined ? [] : [element("dt", {}, term), element("dd", {}, text)]));
+}
+
+function fillSummary(panel, model) {
+  const r = model.report;
+  const seconds = r.stages.reduce((sum, stage) => sum + stage.seconds, 0);
+  panel.append(element("h2", {}, "Model"), terms([
+    ["model", r.model], ["written to", r.target], ["opset", r.opset ? String(r.opset) : ""], ["IR version", r.ir_version ? String(r.ir_version) : ""],
+    ["ONNX nodes", String(r.nodes.length)], ["captured nodes", String(r.captured.length)],
+    ["weights", `${r.weights.count} of ${bytes(r.weights.bytes)}`], ["time", `${seconds.toFixed(2)} s`],
+    ["torch", r.torch_version], ["Flambeau", r.flambeau_version]]));
+  if (r.failure) panel.append(element("h2", {class: "bad"}, "What failed"), element("pre", {}, r.failure));
+  panel.append(element("h2", {}, "Inputs and outputs"), table(["", "name", "type"],
+    [...r.inputs.map(t => ["input", code(t.name), code(typeOf(t))]), ...r.outputs.map(t => ["output", code(t.name), code(typeOf(t))])]));
+  if (r.dimensions.length) panel.append(element("h2", {}, "Dynamic dimensions"), table(["name", "range"], r.dimensions.map(d => [code(d.name), d.range])));
+  if (r.attempts.length) panel.append(element("h2", {}, "Capture"), table(["strategy", "seconds", "outcome"],
+    r.attempts.map(a => [a.strategy, number(a.seconds.toFixed(2)), a.error ? element("details", {}, element("summary", {class: "bad"}, "failed"), element("pre", {}, a.error)) : element("span", {class: "good"}, "used")])));
+}
+
+function fillModules(panel, model, show) {
+  const total = (m, key) => m[key] + m.children.reduce((sum, child) => sum + total(child, key), 0);
+  const sourcesOf = m => [...new Set(m.captured.map(i => model.report.captured[i].source).filter(Boolean))].slice(0, 4).join(", ");
+  function item(m) {
+    const line = [element("button", {class: "link", onclick: () => show(m.id)}, m.path || "(model)"), " ", element("span", {class: "dim"},
+      `${m.class}  ·  ${total(m, "captured_nodes")} captured, ${total(m, "onnx_nodes")} ONNX nodes${sourcesOf(m) ? "  ·  " + sourcesOf(m) : ""}`)];
+    if (!m.children.length) return element("li", {}, ...line);
+    return element("li", {}, element("details", {open: m.parent === null ? "" : undefined}, element("summary", {}, ...line), element("ul", {}, ...m.children.map(item))));
+  }
+  panel.append(element("h2", {}, "Modules"), model.roots.length ? element("div", {class: "tree"}, element("ul", {}, ...model.roots.map(item))) : element("p", {class: "dim"}, "The capture recorded no modules."));
+}
+
+function fillProblems(panel, model) {
+  const r = model.report;
+  if (r.unsupported.length) {
+    panel.append(element("h2", {class: "bad"}, "Operators that could not be converted"), table(["operator", "calls", "why", "where", "what there is"],
+      r.unsupported.map(u => [code(u.operator), number(u.count), u.message, u.places.slice(0, 5).map(p => `${p.module} ${p.source}`).join("; "), u.nearest])),
+      element("p", {}, "Translate one yourself with ", code("custom_translation_table={torch.ops…: function}"), ", or keep a namespace's operators as custom ONNX operators with ", code('custom_opsets={"namespace": 1}'), "."));
+  }
+  const others = r.diagnostics.filter(d => !["unsupported-operator", "unsupported-form"].includes(d.kind));
+  panel.append(element("h2", {}, "Diagnostics"));
+  if (!others.length) return panel.append(element("p", {class: "dim"}, "None."));
+  panel.append(table(["", "kind", "message", "where", "hint"], others.map(d => [
+    element("span", {class: d.severity === "error" ? "bad" : ""}, d.severity), code(d.kind), [d.message, ...d.notes].join("\n"),
+    [d.location.file, d.location.operation, d.location.module, d.location.source].filter(Boolean).join(", "), d.hint])));
+}
+
+function fillNumbers(panel, model) {
+  const all = model.report.comparisons;
+  panel.append(element("h2", {}, "Compared with PyTorch"));
+  if (!all.length) return panel.append(element("p", {class: "dim"}, "The numbers were not compared: export with verify=True."));
+  const logs = all.map(c => typeof c.max_absolute === "number" && c.max_absolute > 0 ? Math.log10(c.max_absolute) : null);
+  const meter = i => logs[i] === null ? 0 : Math.max(2, Math.min(120, (logs[i] + 12) * 10));
+  panel.append(table(["value", "inputs", "type", "largest difference", "", "relative", "tolerance (abs, rel)", "differences: 0 … 1", ""], all.map((c, i) => {
+    const most = Math.max(1, ...c.histogram);
+    const bars = element("span", {class: "histogram", title: "how many elements differ by 0, <1e-7, <1e-6, … <1, more"}, ...c.histogram.map(n => element("i", {style: `height:${n ? 2 + 24 * Math.log1p(n) / Math.log1p(most) : 0}px`})));
+    return [code(c.name), c.inputs + (c.module ? `, ${c.module}` : ""), c.dtype, number(short(c.max_absolute)), element("span", {class: "meter", style: `width:${meter(i)}px`}), number(short(c.max_relative)),
+      `${short(c.absolute_tolerance)}, ${short(c.relative_tolerance)}`, bars, element("span", {class: c.ok ? "good" : "bad"}, c.ok ? "agrees" : c.cause)];
+  })));
+}
+
+function fillStages(panel, model) {
+  const {stages, nodes} = model.report;
+  const made = new Map();
+  for (const n of nodes) if (n.stage !== null) made.set(n.stage, (made.get(n.stage) || 0) + 1);
+  const longest = Math.max(1e-9, ...stages.map(s => s.seconds));
+  panel.append(element("h2", {}, "Stages and passes"), table(["stage", "nodes before", "after", "left of what it made", "ms", "", "what it is for"], stages.map((s, i) => [
+    s.name, number(s.nodes_before), number(s.nodes_after), number(made.get(i) || 0), number((s.seconds * 1e3).toFixed(1)),
+    element("span", {class: "meter", style: `width:${(160 * s.seconds / longest).toFixed(0)}px`}), s.description])));
+}
+
+// Everything about one box of the graph, with links both ways.
+function fillDetails(panel, model, box, go) {
+  panel.replaceChildren();
+  if (!box) return panel.append(element("p", {class: "dim"}, "Choose a node. Double-click or Enter opens a module; the wheel zooms."));
+  const r = model.report;
+  const module = id => id === null ? null : element("button", {class: "link", onclick: () => go.module(id)}, `${r.modules[id].path || "(model)"} : ${r.modules[id].class}`);
+  const onnx = i => element("div", {}, element("button", {class: "link", onclick: () => go.node("onnx", i)}, `${r.nodes[i].op}  ${r.nodes[i].name}`));
+  const captured = i => element("div", {}, element("button", {class: "link", onclick: () => go.node("captured", i)}, `${r.captured[i].op}  ${r.captured[i].name}`));
+  const place = n => n ? element("div", {}, n.source, n.code ? element("pre", {}, n.code) : null) : null;
+  const block = (...made) => element("div", {}, ...made);
+  if (box.module !== null) {
+    const m = model.modules[box.module];
+    panel.append(element("h2", {}, m.path || "(model)"), terms([["class", m.class], ["nodes", String(box.count)], ["within", module(m.parent)]]),
+      element("p", {}, element("button", {onclick: () => go.open(box)}, "Open")));
+  } else if (box.node.kind === "onnx") {
+    const n = r.nodes[box.node.index];
+    const from = n.captured === null ? null : r.captured[n.captured];
+    const value = v => v === null ? "(absent)" : `${r.values[v].name}: ${r.values[v].type}`;
+    panel.append(element("h2", {}, n.op), terms([["name", n.name], ["module", module(n.module)], ["captured as", from ? captured(n.captured) : null], ["Python", place(from)],
+      ["made by", n.stage === null ? "" : r.stages[n.stage].name],
+      ["inputs", block(...n.inputs.map(v => element("div", {}, value(v))))], ["outputs", block(...n.outputs.map(v => element("div", {}, value(v))))]]),
+      element("p", {}, element("button", {onclick: () => go.close(n.module)}, "Close its module")));
+  } else {
+    const n = r.captured[box.node.index];
+    panel.append(element("h2", {class: n.missing ? "bad" : ""}, n.op), terms([["name", n.name], ["module", module(n.module)], ["Python", place(n)],
+      ["", n.missing ? "could not be converted" : ""], ["became", block(...(model.fromCaptured.get(box.node.index) || []).map(onnx))]]),
+      element("p", {}, element("button", {onclick: () => go.close(n.module)}, "Close its module")));
+  }
+}

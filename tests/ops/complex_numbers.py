@@ -1,0 +1,126 @@
+import torch
+from harness import bools, case, floats, ints
+from torch.nn import functional as F
+
+aten = torch.ops.aten
+
+
+def z(*sizes, dtype=torch.complex64):
+    return torch.complex(floats(*sizes), floats(*sizes)).to(dtype)
+
+
+a, b = z(3, 4), z(3, 4)
+axes = torch.tensor([1, -1, 0.5, -2, 0, 0, 0.0, 3])
+on_axes = torch.complex(axes, axes.flip(0).roll(3))
+mask = bools(3, 4)
+index = torch.tensor([2, 0, 1, 0])
+
+
+def each(functions, *args, **kwargs):
+    return [case(fn, *args, **kwargs) for fn in functions]
+
+
+def written_part(x, y):
+    x = x.clone()
+    x[1] = y[0]
+    x[:, 0] *= 2
+    return x
+
+
+def written_real(x):
+    x = x.clone()
+    torch.view_as_real(x)[..., 0].mul_(3)
+    return x
+
+
+CASES = [
+    # arithmetic
+    *each([torch.add, torch.sub, torch.mul, torch.div, torch.rsub, torch.eq, torch.ne], a, b),
+    *each([torch.add, torch.sub, torch.mul, torch.div], a, z(4)),
+    *each([torch.add, torch.mul, torch.div, torch.sub], a, floats(3, 4)),
+    *each([torch.add, torch.mul, torch.div], ints(3, 4), a),
+    *each([torch.add, torch.mul, torch.div, torch.pow], a, 2.5),
+    *each([torch.add, torch.mul, torch.div], a, 1 - 2j),
+    *each([torch.add, torch.mul], floats(3, 4), 1 + 2j),
+    case(torch.mul, floats(3, 4, dtype=torch.float64), 1j),
+    case(torch.add, a, b, alpha=2 - 1j),
+    case(torch.mul, a, z()),
+    case(torch.mul, z(3, 4, dtype=torch.complex128), a),
+    *[case(torch.pow, a, p) for p in (0, 1, 2, 3, 0.5, -0.5, -1, 1 + 2j)],
+    case(torch.pow, a, b),
+    case(torch.pow, 2.0, a),
+    case(torch.pow, on_axes, torch.tensor([1, 2, 0.5, 0, 1 + 1j, 1.5, 2 - 1j, 1j]), again=False),
+    case(torch.float_power, a, 2),
+    case(torch.addcmul, a, b, z(3, 4), value=0.5),
+    case(torch.addcdiv, a, b, z(3, 4)),
+    case(torch.lerp, a, b, 0.25),
+    # functions
+    *[
+        case(fn, x)
+        for x in (a, on_axes)
+        for fn in (
+            torch.abs, torch.angle, torch.sgn, torch.neg, torch.positive, torch.square, torch.exp, torch.sqrt, torch.sin, torch.cos, torch.tan,
+            torch.sinh, torch.cosh, torch.tanh, torch.asinh, torch.conj, torch.isfinite, torch.isnan, torch.isinf, torch.isreal, torch.sinc,
+        )
+    ],
+    *each(
+        [torch.log, torch.log2, torch.log10, torch.reciprocal, torch.rsqrt, torch.sigmoid, torch.exp2, torch.expm1, torch.log1p, torch.asin, torch.acos,
+         torch.atan, torch.acosh, torch.atanh], a,
+    ),
+    case(torch.angle, floats(3, 4)),
+    case(torch.angle, ints(3, 4)),
+    case(torch.isfinite, torch.complex(torch.tensor([1.0, float("inf"), 0.0]), torch.tensor([float("nan"), 0.0, 2.0]))),
+    # parts
+    case(torch.real, a), case(torch.imag, a), case(torch.real, floats(3)), case(torch.view_as_real, a), case(torch.view_as_complex, floats(3, 4, 2), dynamic={0: [0, 1]}),
+    case(lambda x: torch.view_as_real(x).transpose(0, 1), a, name="view_as_real transposed"),
+    case(aten.view_as_real_copy.default, a),
+    case(aten.view_as_complex_copy.default, floats(3, 2), dynamic={0: [0]}),
+    case(aten.conj_physical.default, a), case(aten._conj_physical.default, a), case(lambda x: x.conj().resolve_conj() + 1, a, name="resolve_conj"),
+    case(torch.complex, floats(3, 4), floats(3, 4)), case(torch.complex, floats(3, 4), floats(4)), case(torch.complex, floats(4), floats(3, 1), dynamic={0: [0]}),
+    case(torch.polar, floats(3, 4), floats(3, 4)),
+    # elements moved
+    *[
+        case(fn, a, name=name)
+        for name, fn in {
+            "reshape": lambda x: x.reshape(-1), "view": lambda x: x.contiguous().view(x.shape[0], 1, -1), "permute": lambda x: x.permute(1, 0),
+            "t": lambda x: x.t(), "mT": lambda x: x.mT, "mH": lambda x: x.mH, "adjoint": torch.adjoint, "unsqueeze": lambda x: x.unsqueeze(-1),
+            "squeeze": lambda x: x.unsqueeze(-1).squeeze(-1), "expand": lambda x: x.unsqueeze(0).expand(2, -1, -1), "select": lambda x: x.select(-1, -1),
+            "slice": lambda x: x[..., 1:], "steps": lambda x: x[:, ::2], "flip": lambda x: x.flip(-1), "roll": lambda x: x.roll(1, -1),
+            "repeat": lambda x: x.repeat(2, 1, 2), "tile": lambda x: x.tile(2), "cat": lambda x: torch.cat([x, x * 2], -1), "stack": lambda x: torch.stack([x, x], -1),
+            "split": lambda x: x.split(2, -1)[0], "chunk": lambda x: x.chunk(2, -1), "flatten": lambda x: x.flatten(),
+            "movedim": lambda x: x.movedim(-1, 0), "diagonal": lambda x: x.diagonal(), "tril": torch.tril, "triu": lambda x: x.triu(1), "diag_embed": torch.diag_embed,
+            "unfold": lambda x: x.unfold(-1, 2, 1), "clone": torch.clone, "zeros_like": torch.zeros_like, "ones_like": torch.ones_like,
+            "full_like": lambda x: torch.full_like(x, 2 - 1j), "new_zeros": lambda x: x.new_zeros(2, 3), "rot90": torch.rot90, "numel": lambda x: x * x.shape[0],
+            "repeat_interleave": lambda x: x.repeat_interleave(2, -1), "kept axis": lambda x: x.swapaxes(-1, -2).contiguous(),
+        }.items()
+    ],
+    case(lambda x: x + torch.full((2, 1, 1), 1 + 2j), a, name="full"),
+    case(lambda x: x + torch.zeros(1, dtype=torch.complex64), floats(3, 4), name="zeros"),
+    case(lambda x: torch.cat([x, x.to(torch.complex64)]), a, name="cat of casts"),
+    case(lambda x, y: torch.cat([x, y], -1), a, floats(3, 4), name="cat with reals"),
+    case(F.pad, a, (1, 2)), case(F.pad, a, (1, 1, 2, 0), value=2.0),
+    case(torch.where, mask, a, b), case(torch.where, mask, a, floats(3, 4)), case(torch.masked_fill, a, mask, 1 + 1j), case(torch.masked_select, a, mask, dynamic=False),
+    case(lambda x, i: x[i], a, torch.tensor([2, 0, 1]), name="index"), case(lambda x, i: x[:, i], a, index, name="index columns"), case(lambda x, m: x[m], a, mask, dynamic=False, name="index by mask"),
+    case(torch.gather, a, 1, torch.tensor([[0, 3], [1, 1], [2, 0]])), case(torch.index_select, a, -1, index), case(torch.take_along_dim, a, torch.tensor([[0], [2], [1]]), 1, dynamic=False),
+    case(torch.scatter, a, 1, torch.tensor([[0, 3], [1, 2], [2, 0]]), z(3, 2), dynamic=False), case(torch.index_add, a, 0, torch.tensor([2, 0]), z(2, 4), dynamic=False),
+    case(torch.index_put, a, (torch.tensor([0, 2]),), z(2, 4), dynamic=False), case(torch.index_put, a, (torch.tensor([0, 0]),), z(2, 4), accumulate=True, dynamic=False),
+    case(written_part, a, b), case(written_real, a),
+    # casts
+    *[case(lambda x, d=d: x.to(d), a, name=f"complex64 to {d}") for d in (torch.complex128,)],
+    *[case(lambda x, d=d: x.to(d), x, name=f"{x.dtype} to {d}") for x in (floats(3, 4), ints(3, 4), mask) for d in (torch.complex64, torch.complex128)],
+    case(lambda x: x.bool(), on_axes, name="complex to bool"),
+    case(torch.logical_not, on_axes), case(torch.count_nonzero, on_axes), case(torch.nonzero, on_axes, dynamic=False), case(torch.any, on_axes), case(torch.all, on_axes),
+    # sums
+    *[case(fn, a, name=name) for name, fn in {
+        "sum": torch.sum, "sum of rows": lambda x: x.sum(-1), "mean": torch.mean, "cumsum": lambda x: x.cumsum(-1), "trace": torch.trace,
+        "var": torch.var, "std": lambda x: x.std(-1), "norm": torch.linalg.vector_norm, "norm 1": lambda x: torch.linalg.vector_norm(x, 1, -1), "norm inf": lambda x: torch.linalg.vector_norm(x, float("inf")),
+    }.items()],
+    case(lambda x: x.mean(0, keepdim=True), a, dynamic={0: [1]}, name="mean kept"), case(lambda x: x.unbind(-2), a, dynamic={0: [1]}, name="unbind"),
+    case(torch.var_mean, a), case(torch.dist, a, b),
+    # products
+    case(torch.mm, a, z(4, 5)), case(torch.bmm, z(2, 3, 4), z(2, 4, 5)), case(torch.matmul, z(2, 3, 4), z(4)), case(torch.mv, a, z(4)), case(torch.dot, z(4), z(4)), case(torch.vdot, z(4), z(4)),
+    case(torch.linalg.vecdot, a, b), case(torch.addmm, z(5), a, z(4, 5), beta=0.5, alpha=2), case(torch.addmm, z(5), a, z(4, 5), beta=1j), case(torch.baddbmm, z(2, 3, 5), z(2, 3, 4), z(2, 4, 5)), case(torch.outer, z(3), z(4)),
+    case(torch.einsum, "ij,jk->ki", a, z(4, 5)), case(torch.einsum, "ij->j", a), case(torch.kron, z(2, 3), z(3, 2), dynamic=False), case(torch.tensordot, a, z(4, 5), 1), case(torch.inner, a, z(5, 4)),
+    case(F.linear, a, z(5, 4), z(5)), case(torch.linalg.cross, z(4, 3), z(4, 3), dynamic=False), case(torch.linalg.multi_dot, [a, z(4, 5), z(5)], dynamic=False),
+    case(torch.mm, z(3, 4, dtype=torch.complex128), z(4, 5, dtype=torch.complex128)),
+]

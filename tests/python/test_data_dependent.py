@@ -1,0 +1,113 @@
+"""Calls that torch.export alone refuses, because it would have to look at data."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.export import Dim
+
+import flambeau
+
+
+class Call(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def compare(function, *inputs, others=(), dynamic_shapes=None):
+    module = Call(function).eval()
+    program = flambeau.export(module, inputs, dynamic_shapes=dynamic_shapes, verbose=False)
+    for given in (inputs, *others):
+        wanted = function(*(value.clone() for value in given))
+        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+        got = program(*given)
+        assert len(got) == len(wanted)
+        for one, want in zip(got, wanted):
+            torch.testing.assert_close(one, torch.as_tensor(want), rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+torch.manual_seed(5)
+A, B = torch.randn(3, 5), torch.randn(3, 5)
+WEIGHTS = torch.tensor([1, 2, 1, 3, 1])
+
+
+@pytest.mark.parametrize("function", [torch.equal, torch.Tensor.equal, torch.allclose, torch.Tensor.allclose])
+def test_equality(function):
+    compare(function, A, B, others=[(A, A.clone()), (A, A + 1e-9)])
+
+
+def test_equality_of_other_sizes():
+    compare(torch.equal, A, A[0])
+
+
+@pytest.mark.parametrize("inputs", [A, A[0], torch.randint(9, (3, 5))], ids=["matrix", "vector", "integers"])
+def test_covariance(inputs):
+    compare(torch.cov, inputs)
+    compare(torch.corrcoef, inputs)
+
+
+@pytest.mark.parametrize("correction", [0, 1])
+def test_weighted_covariance(correction):
+    compare(lambda x, f: torch.cov(x, correction=correction, fweights=f), A, WEIGHTS)
+    compare(lambda x, a: torch.cov(x, correction=correction, aweights=a), A, WEIGHTS.float())
+    compare(lambda x, f, a: torch.cov(x, correction=correction, fweights=f, aweights=a), A, WEIGHTS, torch.rand(5))
+
+
+@pytest.mark.parametrize("replacement", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_combinations(count, replacement):
+    compare(lambda x: torch.combinations(x, count, replacement), torch.randn(5))
+
+
+def test_combinations_of_a_dynamic_size():
+    function = lambda x: torch.combinations(x, 3)  # noqa: E731
+    compare(function, torch.randn(5), others=[(torch.randn(7),)], dynamic_shapes=(({0: Dim.DYNAMIC},),))
+
+
+def test_narrow_at_a_tensor():
+    others = [(A, torch.tensor(start)) for start in (0, 2, -3)]
+    compare(lambda x, start: torch.narrow(x, 1, start, 3), A, torch.tensor(1), others=others)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_gaussian_nll_loss(reduction):
+    compare(lambda x, y, v: F.gaussian_nll_loss(x, y, v, full=True, reduction=reduction), A, B, torch.rand(3, 5))
+    compare(lambda x, y, v: F.gaussian_nll_loss(x, y, v, reduction=reduction), A, B, torch.rand(3, 1))
+
+
+@pytest.mark.parametrize("dim", [None, -1, -2, 1])
+def test_unique_consecutive(dim):
+    x = torch.tensor([[1, 1, 2, 2, 2], [1, 1, 2, 3, 3], [1, 1, 2, 3, 3]])
+    compare(lambda x: torch.unique_consecutive(x, return_inverse=True, return_counts=True, dim=dim), x)
+    compare(lambda x: torch.unique_consecutive(x, return_counts=True, dim=dim), x, others=[(torch.ones_like(x),)])
+
+
+def test_instance_norm_of_running_statistics():
+    def function(x, mean, variance):
+        result = F.instance_norm(x, mean, variance, use_input_stats=True, momentum=0.3)
+        return result, mean + 0, variance + 0
+
+    compare(function, torch.randn(2, 3, 6), torch.zeros(3), torch.ones(3))
+
+
+LOG_PROBS = torch.randn(7, 3, 6).log_softmax(2)
+
+
+@pytest.mark.parametrize("zero_infinity", [False, True])
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_ctc_loss(reduction, zero_infinity):
+    def function(scores, targets, steps, lengths):
+        return F.ctc_loss(scores, targets, steps, lengths, reduction=reduction, zero_infinity=zero_infinity)
+
+    targets = torch.tensor([[1, 1, 2, 5], [3, 4, 4, 4], [2, 1, 0, 0]])
+    others = [(LOG_PROBS, targets, torch.tensor([2, 7, 1]), torch.tensor([3, 0, 1]))]
+    compare(function, LOG_PROBS, targets, torch.tensor([7, 7, 5]), torch.tensor([4, 3, 2]), others=others)
+
+
+def test_ctc_loss_of_targets_end_to_end():
+    targets = torch.tensor([1, 1, 2, 3, 4, 2])
+    compare(lambda s, t: F.ctc_loss(s, t, (7, 6, 7), (3, 2, 1), blank=5), LOG_PROBS, targets)
+    compare(lambda s, t: F.ctc_loss(s, t, torch.tensor(7), torch.tensor(2)), LOG_PROBS[:, 0], targets[2:4])

@@ -1,0 +1,193 @@
+"""Arguments of `flambeau.export` beyond model and inputs."""
+
+import io
+import json
+import math
+
+import onnx
+import pytest
+import torch
+from torch.export import Dim
+
+import flambeau
+
+
+class Two(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(8, 4)
+
+    def forward(self, x, pair):
+        return self.fc(x) + pair["a"], x.sum(0)
+
+
+ARGS = (torch.randn(3, 8), {"a": torch.randn(3, 4)})
+AUTO, DYNAMIC, STATIC = Dim.AUTO, Dim.DYNAMIC, Dim.STATIC
+
+
+def shape(program, i=0):
+    return list(program.model.graph.inputs[i].shape)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "first"),
+    [
+        ({"x": {0: "n"}, "pair": {"a": {0: "n"}}}, "n"),
+        (({0: "n"}, {"a": {0: "n"}}), "n"),
+        ([{0: "n"}, {"a": ["n", None]}], "n"),
+        ({"x": {0: Dim("n")}, "pair": {"a": {0: Dim("n")}}}, "n"),
+        ({"x": {0: Dim("n", min=2, max=9), 1: 8}, "pair": {"a": (Dim("n", min=2, max=9), STATIC)}}, "n"),
+        ({"x": {0: AUTO}, "pair": {"a": {0: AUTO}}}, None),
+        ({"x": {0: DYNAMIC, 1: STATIC}, "pair": {"a": {0: DYNAMIC}}}, None),
+    ],
+    ids=["names", "tuple", "list", "dims", "bounds", "auto", "dynamic"],
+)
+def test_dynamic_shapes(shapes, first):
+    program = flambeau.export(Two(), ARGS, dynamic_shapes=shapes)
+    dims = shape(program)
+    assert dims[1] == 8 and not isinstance(dims[0], int)
+    assert first is None or dims[0] == first
+    actual = program(torch.ones(5, 8), {"a": torch.ones(5, 4)})
+    assert actual[0].shape == (5, 4)
+
+
+def test_arguments_left_out_are_static():
+    class Model(torch.nn.Module):
+        def forward(self, x, y):
+            return x * 2, y * 2
+
+    program = flambeau.export(Model(), (torch.ones(3), torch.ones(4)), dynamic_shapes={"x": {0: "n"}})
+    assert (shape(program), shape(program, 1)) == (["n"], [4])
+
+
+def test_keys_may_be_names_of_inputs():
+    shapes = {"image": {0: "n"}, "offset": {0: "n"}}
+    program = flambeau.export(Two(), ARGS, dynamic_shapes=shapes, input_names=["image", "offset"])
+    assert [value.name for value in program.model.graph.inputs] == ["image", "offset"]
+    assert (shape(program), shape(program, 1)) == (["n", 8], ["n", 4])
+    program = flambeau.export(
+        Two(), ARGS, dynamic_shapes={"x": {0: "n"}, "pair": {"a": {0: "n"}}}, input_names=["image", "offset"]
+    )
+    assert shape(program) == ["n", 8]
+    with pytest.raises(ValueError, match="'picture'.*image"):
+        flambeau.export(Two(), ARGS, dynamic_shapes={"picture": {0: "n"}}, input_names=["image", "offset"])
+
+
+def test_dynamic_axes_of_nested_and_keyword_arguments():
+    class Model(torch.nn.Module):
+        def forward(self, x, *, late):
+            return x + late["b"]
+
+    program = flambeau.export(
+        Model(),
+        (torch.ones(3, 2),),
+        kwargs={"late": {"b": torch.ones(3, 2)}},
+        input_names=["x", "late_b"],
+        output_names=["sum"],
+        dynamic_axes={"x": [0], "late_b": {0: "x_dynamic_axes_1"}, "sum": [0]},
+    )
+    assert shape(program) == shape(program, 1) == ["x_dynamic_axes_1", 2]
+    assert list(program.model.graph.outputs[0].shape) == ["x_dynamic_axes_1", 2]
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_example_of_size_one_freezes_nothing(size, recwarn):
+    class Model(torch.nn.Module):
+        def forward(self, x, y):
+            return (x.reshape(x.shape[0], -1) @ y).softmax(-1)
+
+    model, shapes = Model(), {"x": {0: "n"}, "y": {1: "m"}}
+    program = flambeau.export(model, (torch.randn(size, 2, 3), torch.randn(6, size)), dynamic_shapes=shapes)
+    assert not [warning for warning in recwarn if "frozen" in str(warning.message)]
+    args = torch.randn(4, 2, 3), torch.randn(6, 5)
+    torch.testing.assert_close(program(*args)[0], model(*args))
+
+
+def test_capture_that_fails_says_the_line_and_what_was_tried():
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return x + 1 if math.sqrt(x.sum()) > 1 else x
+
+    with pytest.raises(flambeau.errors.CaptureError, match=r"test_export_arguments.py:\d+: .*math.sqrt(?s:.*)tried: non-strict"):
+        flambeau.export(Model(), (torch.ones(4),))
+
+
+def test_capture_strategies():
+    program = flambeau.export(Two(), ARGS, capture_strategies=["strict"])
+    assert program.capture_strategy == "strict"
+    assert flambeau.export(Two(), ARGS).capture_strategy == "non-strict"
+    assert flambeau.export(Two(), ARGS, capture_strategies=["draft"]).capture_strategy == "draft"
+    model = torch.nn.Linear(3, 2)
+    traced = flambeau.export(model, (torch.ones(4, 3),), capture_strategies=["torchscript"])
+    torch.testing.assert_close(traced(torch.ones(4, 3))[0], model(torch.ones(4, 3)))
+    with pytest.raises(ValueError, match="'guess'"):
+        flambeau.export(Two(), ARGS, capture_strategies=["guess"])
+
+
+def test_is_in_onnx_export():
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return x + 1 if torch.onnx.is_in_onnx_export() else x - 1
+
+    assert flambeau.export(Model(), (torch.zeros(2),))(torch.zeros(2))[0].tolist() == [1, 1]
+    assert not torch.onnx.is_in_onnx_export()
+
+
+def test_exportable_module():
+    class Model(torch.onnx.ExportableModule):
+        def forward(self, x):
+            return x * 2
+
+        def example_arguments(self):
+            return (torch.ones(3, 4),), None
+
+        def input_names(self):
+            return ["input"]
+
+        def output_names(self):
+            return ["output"]
+
+        def dynamic_shapes(self):
+            return ({0: "batch"},)
+
+    graph = flambeau.export(Model()).model.graph
+    assert (graph.inputs[0].name, graph.outputs[0].name, list(graph.inputs[0].shape)) == ("input", "output", ["batch", 4])
+
+
+def test_artifacts(tmp_path):
+    flambeau.export(
+        Two(), ARGS, report=True, verify=True, profile=True, dump_exported_program=True, artifacts_dir=tmp_path / "made"
+    )
+    files = sorted(path.name.split("_", 4)[-1] for path in (tmp_path / "made").iterdir())
+    assert [name.rpartition(".")[2] for name in files] == ["pt2", "html", "json", "md", "json"]
+    (archive,) = (tmp_path / "made").glob("*.pt2")
+    assert torch.export.load(archive).module()(*ARGS)[0].shape == (3, 4)
+    (trace,) = (tmp_path / "made").glob("*_trace.json")
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert {"capture: non-strict", "lowered", "verify"} <= {event["name"] for event in events}
+    assert [event["ts"] for event in events] == sorted(event["ts"] for event in events)
+
+
+def test_bytes_io_and_keep_initializers():
+    stream = io.BytesIO()
+    flambeau.export(Two(), ARGS, stream, keep_initializers_as_inputs=True)
+    model = onnx.load_model_from_string(stream.getvalue())
+    assert {"fc.weight", "fc.bias"} <= {value.name for value in model.graph.input}
+
+
+def test_without_constant_folding():
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return x + torch.arange(3).float().reshape(3, 1) * 2
+
+    folded = flambeau.export(Model(), (torch.ones(3, 2),))
+    kept = flambeau.export(Model(), (torch.ones(3, 2),), do_constant_folding=False)
+    assert len(kept.model_proto.graph.node) > len(folded.model_proto.graph.node)
+
+
+def test_progress_interrupts():
+    def progress(stage, done, total):
+        return stage != "lowering"
+
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="interrupted"):
+        flambeau.export(Two(), ARGS, progress=progress)

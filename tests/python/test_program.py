@@ -1,0 +1,155 @@
+"""`ONNXProgram`: what torch.onnx's has, and that changes of the model count."""
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+
+import flambeau
+
+
+class MLP(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(8, 8)
+        self.second = torch.nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+
+X = torch.randn(3, 8)
+
+
+@pytest.fixture
+def model():
+    return MLP()
+
+
+@pytest.fixture
+def program(model):
+    return flambeau.export(model, (X,), dynamic_shapes=({0: "batch"},))
+
+
+def test_has_what_torch_has():
+    public = {name for name in dir(torch.onnx.ONNXProgram) if not name.startswith("_")}
+    assert public <= set(dir(flambeau.ONNXProgram))
+
+
+def test_reference(program, model):
+    torch.testing.assert_close(program.call_reference(X)[0], model(X), rtol=1e-5, atol=1e-5)
+
+
+def test_numpy_inputs_run_anywhere(program, model):
+    feeds = program.to_numpy_inputs(X)
+    assert {name: (array.dtype, array.shape) for name, array in feeds.items()} == {"x": (np.float32, (3, 8))}
+    session = onnxruntime.InferenceSession(program.model_proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(None, feeds)[0], model(X).detach(), rtol=1e-5, atol=1e-5)
+
+
+def test_values_inside(program, model):
+    with pytest.raises(ValueError, match="'nothing'"):
+        program.compute_values(["nothing"], (X,))
+    plain = program.without_optimization()
+    assert {"relu", "linear"} <= plain.value_names()
+    relu, first = plain.compute_values(["relu", "linear"], (X,))
+    torch.testing.assert_close(first, model.first(X), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(relu, first.relu())
+
+
+def test_session_of_the_users(program):
+    seen = []
+
+    def initializer(source):
+        seen.append(type(source))
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+    program.initialize_inference_session(initializer)
+    assert program(X)[0].shape == (3, 4) and seen == [bytes]
+
+
+def test_changes_of_the_model_are_saved_and_run(program, tmp_path):
+    before = program(X)[0]
+    weight = program.model.graph.initializers["second.bias"]
+    import onnx_ir
+
+    weight.const_value = onnx_ir.tensor(weight.const_value.numpy() + 1)
+    program.release()
+    torch.testing.assert_close(program(X)[0], before + 1)
+    program.model.graph.outputs[0].name = "logits"
+    program.save(tmp_path / "model.onnx", external_data=True)
+    saved = onnx.load(tmp_path / "model.onnx")
+    assert saved.graph.output[0].name == "logits"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.onnx"]  # no weight is large
+
+
+def test_large_weights_of_a_changed_model_go_beside_it(tmp_path):
+    program = flambeau.export(torch.nn.Linear(200, 200), (torch.ones(1, 200),))
+    assert program.model.graph.initializers
+    program.save(tmp_path / "model.onnx", external_data=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.onnx", "model.onnx.data"]
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+    (name,) = (value.name for value in session.get_inputs())
+    expected = program(torch.ones(1, 200))[0]
+    np.testing.assert_allclose(session.run(None, {name: np.ones((1, 200), np.float32)})[0], expected, rtol=1e-5)
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="archive"):
+        program.save(tmp_path / "model.onnx", external_data="reference")
+
+
+def test_weights_later(model, tmp_path):
+    with torch.device("meta"):
+        empty = MLP()
+    program = flambeau.export(empty, (torch.ones(3, 8, device="meta"),), export_params=False)
+    with pytest.warns(flambeau.errors.ConversionWarning, match="'other'"):
+        program.apply_weights({**model.state_dict(), "other": torch.ones(1)})
+    assert {"first.weight", "second.bias"} <= set(program.model.graph.initializers)
+    torch.testing.assert_close(program(X)[0], model(X), rtol=1e-5, atol=1e-5)
+    program.save(tmp_path / "bare.onnx", include_initializers=False)
+    assert not onnx.load(tmp_path / "bare.onnx").graph.initializer
+
+
+def test_rename_axes():
+    class Model(torch.nn.Module):
+        def forward(self, x, y):
+            return torch.cat([x, y]), torch.cat([x, x])
+
+    program = flambeau.export(
+        Model(), (torch.ones(3), torch.ones(4)), dynamic_shapes=({0: "a"}, {0: "b"})
+    )
+    graph = program.model.graph
+    program.rename_axes({graph.inputs[0].shape[0]: "b", "b": "a"})
+    assert [list(value.shape) for value in graph.inputs] == [["b"], ["a"]]
+    assert str(graph.outputs[1].shape[0]).replace(" ", "") in ("2*b", "b*2")
+    with pytest.raises(ValueError, match="3"):
+        program.rename_axes({3: "x"})
+
+
+def test_optimize(model):
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return (x + torch.zeros(4)).reshape(3, 4).reshape(4, 3) * torch.arange(3).float()
+
+    program = flambeau.export(Model(), (torch.ones(3, 4),), optimize=False)
+    before, result = len(program.model_proto.graph.node), program(torch.ones(3, 4))[0]
+    program.optimize()
+    assert len(program.model_proto.graph.node) < before
+    torch.testing.assert_close(program(torch.ones(3, 4))[0], result)
+
+
+def test_inputs_may_come_flat():
+    class Model(torch.nn.Module):
+        def forward(self, pair, scale):
+            return pair[0] * pair[1] * scale
+
+    pair = torch.ones(2), torch.ones(2) * 3
+    program = flambeau.export(Model(), (pair, 2.0))
+    assert program(*pair)[0].tolist() == program(pair, 2.0)[0].tolist() == [6, 6]
+
+
+def test_notebooks_show_the_graph(program):
+    shown = program._repr_html_()
+    assert shown.startswith("<iframe srcdoc=") and "first.weight" in shown
+    assert "float32[batch, 8]" in repr(program).replace("x: ", "")

@@ -1,0 +1,221 @@
+"""Operators that the user brings: translation tables, custom opsets, torch.onnx.ops."""
+
+import onnx
+import onnxscript
+import pytest
+import torch
+from onnxscript import opset18 as op
+
+import flambeau
+from flambeau.errors import UnsupportedOperatorError
+
+
+def _library_op(name, schema, function, fake):
+    made = torch.library.custom_op(f"flambeau_table::{name}", function, mutates_args=(), schema=schema)
+    made.register_fake(fake)
+    return made
+
+
+swish = _library_op(
+    "swish", "(Tensor x, float beta=1.0, *, bool negate=False) -> Tensor", lambda x, beta=1.0, negate=False: (-1 if negate else 1) * x * torch.sigmoid(beta * x), lambda x, beta=1.0, negate=False: torch.empty_like(x)
+)
+both = _library_op("both", "(Tensor[] xs, int k) -> (Tensor, Tensor)", lambda xs, k: (xs[0] + k, xs[1] * k), lambda xs, k: (torch.empty_like(xs[0]), torch.empty_like(xs[1])))
+SWISH, BOTH = torch.ops.flambeau_table.swish.default, torch.ops.flambeau_table.both.default
+
+
+class Swish(torch.nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.options = options
+
+    def forward(self, x):
+        return swish(x, **self.options) + 1
+
+
+def check(model, args, table, *, dynamic_shapes=None, **options):
+    program = flambeau.export(model, args, custom_translation_table=table, dynamic_shapes=dynamic_shapes, **options)
+    onnx.checker.check_model(program.model_proto, full_check=True)
+    expected = torch.utils._pytree.tree_leaves(model(*args))
+    for ours, theirs in zip(program(*args), expected, strict=True):
+        torch.testing.assert_close(ours, theirs)
+    return program
+
+
+def by_function(x, beta=1.0, *, negate=False):
+    y = x * op.Sigmoid(x * beta)
+    return -y if negate else y
+
+
+@onnxscript.script(onnxscript.values.Opset("mine", 1))
+def by_script(x, beta: float = 1.0):
+    scale = op.CastLike(op.Constant(value_float=beta), x)
+    return op.Mul(x, op.Sigmoid(op.Mul(scale, x)))
+
+
+@onnxscript.script(onnxscript.values.Opset("mine", 1))
+def by_branch(x, beta: float = 1.0):
+    positive = op.ReduceSum(x, keepdims=0) >= 0.0
+    if positive:
+        y = op.Mul(x, op.Sigmoid(x))
+    else:
+        y = op.Mul(op.Sigmoid(x), x)
+    return y
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+@pytest.mark.parametrize("function", [by_function, by_script, by_branch], ids=lambda f: f.__name__)
+def test_custom_operator(function, dtype):
+    check(Swish(), (torch.randn(3, 4).to(dtype),), {SWISH: function}, dynamic_shapes=({0: "n"},))
+
+
+def test_arguments_arrive_by_schema():
+    check(Swish(beta=2.0, negate=True), (torch.randn(3),), {SWISH: by_function})
+    with pytest.raises(UnsupportedOperatorError, match="does not take the argument 'negate'"):
+        check(Swish(negate=True), (torch.randn(3),), {SWISH: by_script})
+
+
+def test_lists_and_several_results():
+    class Model(torch.nn.Module):
+        def forward(self, x, y):
+            return both([x, y], 3)
+
+    check(Model(), (torch.ones(2), torch.ones(3)), {BOTH: lambda xs, k: (op.Add(xs[0], k), xs[1] * k)})
+
+
+def test_built_in_translations_are_overridden():
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return torch.relu(x) + torch.nn.functional.relu_(x.clone())
+
+    calls = []
+
+    def relu(x):
+        calls.append((x.dtype.name, list(x.shape), x.rank))
+        return op.Max(x, 0.0)
+
+    program = check(Model(), (torch.randn(3, 2),), {torch.ops.aten.relu.default: relu}, dynamic_shapes=({0: "n"},))
+    assert calls == [("FLOAT", ["n", 2], 2)] * 2
+    assert {"Max"} <= {node.op_type for node in program.model_proto.graph.node}
+
+
+def test_python_functions_are_keys():
+    import operator
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return x.sum().item() * 2 + x
+
+    check(Model(), (torch.ones(2),), {operator.mul: lambda a, b: op.Add(a, a)})
+
+
+def test_values_in_lists_become_one_vector():
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return x.view(x.shape[0] * 2, -1)
+
+    table = {torch.ops.aten.view.default: lambda x, size: op.Reshape(x, [op.Mul(op.Shape(x, start=0, end=1), 2), -1])}
+    program = check(Model(), (torch.ones(3, 4),), table, dynamic_shapes=({0: "n"},))
+    assert program(torch.ones(5, 4))[0].shape == (10, 2)
+
+
+def test_operators_of_other_domains():
+    microsoft = onnxscript.values.Opset("com.microsoft", 1)
+
+    def gelu(x, *, approximate="none"):
+        return onnxscript.values.Op(microsoft, "Gelu")(x)
+
+    program = check(torch.nn.GELU(), (torch.randn(3),), {torch.ops.aten.gelu.default: gelu})
+    assert [(node.domain, node.op_type) for node in program.model_proto.graph.node] == [("com.microsoft", "Gelu")]
+
+
+def test_errors_are_gathered_and_kept():
+    def fails(x, beta):
+        raise ZeroDivisionError("no such luck")
+
+    with pytest.raises(UnsupportedOperatorError, match="ZeroDivisionError: no such luck") as raised:
+        check(Swish(), (torch.randn(3),), {SWISH: fails})
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
+    assert raised.value.diagnostics[0].location.source.startswith("test_translation.py:")
+    with pytest.raises(TypeError, match="overloads"):
+        check(Swish(), (torch.randn(3),), {torch.ops.flambeau_table.swish: by_function})
+    with pytest.raises(TypeError, match="functions"):
+        check(Swish(), (torch.randn(3),), {SWISH: "Sigmoid"})
+
+
+def test_wrong_result_is_no_model():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="rank 0 where the program has rank 2"):
+        check(Swish(), (torch.randn(3, 4),), {SWISH: lambda x, beta: op.ReduceSum(x, keepdims=0)})
+
+
+def test_operators_that_the_opset_has_in_another_form():
+    from onnxscript import opset13
+
+    def softmax(x, dim, dtype=None):
+        return opset13.ReduceMax(x, axes=[dim])
+
+    with pytest.raises(UnsupportedOperatorError, match="ReduceMax of opset 13"):
+        check(torch.nn.Softmax(dim=-1), (torch.randn(3, 4),), {torch.ops.aten.softmax.int: softmax})
+
+
+def test_custom_opset():
+    class Model(torch.nn.Module):
+        def forward(self, x, y):
+            first, second = both([x, y], 3)
+            return swish(first, beta=0.5), second
+
+    program = flambeau.export(Model(), (torch.ones(2, 3), torch.ones(4)), custom_opsets={"flambeau_table": 7}, dynamic_shapes=({0: "n"}, None))
+    proto = program.model_proto
+    assert [(entry.domain, entry.version) for entry in proto.opset_import if entry.domain] == [("flambeau_table", 7)]
+    nodes = {node.op_type: {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute} for node in proto.graph.node}
+    assert nodes == {"both": {"k": 3}, "swish": {"beta": 0.5, "negate": 0}}
+    assert [dim.dim_param or dim.dim_value for dim in proto.graph.output[0].type.tensor_type.shape.dim] == ["n", 3]
+
+
+def test_symbolic():
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            y = torch.onnx.ops.symbolic(
+                "mine::Odd", (x, None, x), {"i": 1, "f": 0.5, "s": "text", "is": [1, 2, 3], "fs": [0.5, 1.5], "ss": ["a", "b"]},
+                dtype=torch.float16, shape=(x.shape[0], 7), version=3, metadata_props={"who": "me"},
+            )
+            low, high = torch.onnx.ops.symbolic_multi_out(
+                "Split", (x,), {"axis": 1, "num_outputs": 2}, dtypes=(x.dtype, x.dtype), shapes=((x.shape[0], 2), (x.shape[0], 2))
+            )
+            return y, low, high
+
+    program = flambeau.export(Model(), (torch.ones(3, 4),), dynamic_shapes=({0: "n"},))
+    proto = program.model_proto
+    odd = next(node for node in proto.graph.node if node.op_type == "Odd")
+    assert odd.domain == "mine" and list(odd.input) == ["x", "", "x"]
+    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in odd.attribute}
+    assert attributes == {"i": 1, "f": 0.5, "s": b"text", "is": [1, 2, 3], "fs": [0.5, 1.5], "ss": [b"a", b"b"]}
+    assert ("mine", 3) in [(entry.domain, entry.version) for entry in proto.opset_import]
+    assert {"who": "me"}.items() <= {entry.key: entry.value for entry in odd.metadata_props}.items()
+    assert [(d.dim_param or d.dim_value) for d in proto.graph.output[0].type.tensor_type.shape.dim] == ["n", 7]
+    assert "Split" in [node.op_type for node in proto.graph.node]
+
+
+@pytest.mark.parametrize("opset", [20, 23])
+def test_rotary_embedding(opset):
+    class Model(torch.nn.Module):
+        def forward(self, x, cos, sin, positions):
+            return torch.onnx.ops.rotary_embedding(x, cos, sin, positions)
+
+    args = (torch.randn(2, 3, 5, 8), torch.randn(16, 4), torch.randn(16, 4), torch.randint(0, 16, (2, 5)))
+    model = Model()
+    program = flambeau.export(model, args, opset_version=opset)
+    assert ("RotaryEmbedding" in [node.op_type for node in program.model_proto.graph.node]) == (opset == 23)
+    torch.testing.assert_close(program(*args)[0], model(*args), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("opset", [20, 23])
+def test_attention(opset):
+    class Model(torch.nn.Module):
+        def forward(self, q, k, v):
+            return torch.onnx.ops.attention(q, k, v, is_causal=True, scale=0.5)[0]
+
+    args = tuple(torch.randn(2, 3, 5, 8) for _ in range(3))
+    model = Model()
+    program = flambeau.export(model, args, opset_version=opset)
+    assert ("Attention" in [node.op_type for node in program.model_proto.graph.node]) == (opset == 23)
+    torch.testing.assert_close(program(*args)[0], model(*args), rtol=1e-4, atol=1e-5)

@@ -1,0 +1,153 @@
+"""Proof that the numbers are right: verify, find_mismatch, diff, doctor, and their command."""
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from onnxscript import opset18 as op
+
+import flambeau
+from flambeau import __main__ as command
+from flambeau.comparison import compare
+from flambeau.diff import diff_models
+from flambeau.doctor import diagnose
+from flambeau.errors import VerificationError
+from flambeau.verification import find_mismatch, second_inputs, verify
+
+
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) * 3
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(4, 4), Inner()
+
+    def forward(self, x, ids):
+        return self.second(self.first(x)).sum(1), ids + 1
+
+
+ARGS = (torch.randn(3, 4), torch.tensor([4, 5, 6]))
+SHAPES = {"x": {0: "rows"}, "ids": {0: "count"}}
+WRONG_RELU = {torch.ops.aten.relu.default: lambda x: op.Abs(x)}
+
+
+def test_verify_at_two_sizes():
+    program = flambeau.export(Model(), ARGS, dynamic_shapes=SHAPES)
+    comparisons = verify(program, ARGS)
+    assert [(c.inputs, c.ok, c.dtype) for c in comparisons] == [
+        ("example", True, "float32"), ("example", True, "int64"),
+        ("count=6, rows=6", True, "float32"), ("count=6, rows=6", True, "int64"),
+    ]
+
+
+def test_verify_finds_a_frozen_size():
+    """The example agrees; only inputs of another size show the constant."""
+    table = {torch.ops.aten.sum.dim_IntList: lambda x, dim, keepdim=False, dtype=None: op.Mul(op.ReduceMean(x, dim, keepdims=0), 3.0)}
+
+    class Sum(torch.nn.Module):
+        def forward(self, x):
+            return x.sum(0)
+
+    with pytest.raises(VerificationError, match=r"output 0 'sum_1' \(rows=6\) differs from PyTorch's: values") as raised:
+        flambeau.export(Sum(), (torch.randn(3, 4),), dynamic_shapes=({0: "rows"},), custom_translation_table=table, verify=True)
+    assert [c.ok for c in raised.value.comparisons] == [True, False]
+
+
+def test_second_inputs_keep_to_ranges_and_relations():
+    class Two(torch.nn.Module):
+        def forward(self, x, y):
+            return torch.cat([x, y])[: x.shape[0]] + x
+
+    n = torch.export.Dim("n", min=2, max=3)
+    exported = torch.export.export(Two(), (torch.ones(3), torch.ones(6)), dynamic_shapes=({0: n}, {0: 2 * n}))
+    words, (args, _) = second_inputs(exported, *exported.example_inputs, [["n"], ["2*n"]])
+    assert (words, [tuple(x.shape) for x in args]) == ("n=2", [(2,), (4,)])
+    static = torch.export.export(Two(), (torch.ones(3), torch.ones(6)))
+    assert second_inputs(static, *static.example_inputs) is None
+
+
+def test_first_mismatch_is_located():
+    program = flambeau.export(Model(), ARGS, custom_translation_table=WRONG_RELU)
+    mismatch = find_mismatch(program)
+    assert mismatch and (mismatch.node.name, mismatch.module, mismatch.checked) == ("relu", "second", 2)
+    assert "torch.relu(x) * 3" in repr(mismatch) and mismatch.comparison.cause.startswith("values")
+    assert not find_mismatch(flambeau.export(Model(), ARGS))
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "cause"),
+    [
+        (np.ones(3, np.float32), np.ones(3, np.float32) + 5e-5, None),
+        (np.ones(3, np.float32), np.ones(3), "dtype"),
+        (np.ones((3, 1)), np.ones(3), "shape"),
+        (np.array([1, np.inf]), np.array([1, 2.0]), "not finite"),
+        (np.array([np.nan, np.inf]), np.array([np.nan, np.inf]), None),
+        (np.ones(3, np.float32), np.ones(3, np.float32) + 5e-4, "rounding"),
+        (np.array([1, 2, 3]), np.array([1, 2, 4]), "values"),
+        (np.array([True]), np.array([False]), "values"),
+        (np.empty((0, 2)), np.empty((0, 2)), None),
+        (np.array([1 + 1j]), np.array([1 + 2j]), "values"),
+    ],
+)
+def test_causes(actual, expected, cause):
+    result = compare("x", actual, expected)
+    assert result.ok == (cause is None) and result.cause.startswith(cause or "")
+    assert not result.ok or sum(result.histogram) == actual.size
+
+
+@pytest.fixture
+def files(tmp_path):
+    exported = torch.export.export(Model(), ARGS, dynamic_shapes={"x": {0: torch.export.Dim("rows")}, "ids": {0: torch.export.Dim("count")}})
+    torch.export.save(exported, tmp_path / "model.pt2")
+    flambeau.export(exported, f=tmp_path / "right.onnx")
+    flambeau.export(exported, f=tmp_path / "wrong.onnx", custom_translation_table=WRONG_RELU)
+    return tmp_path
+
+
+def test_command_verify(files, capsys):
+    assert command.main(["verify", str(files / "model.pt2"), str(files / "right.onnx")]) == 0
+    assert capsys.readouterr().out.count("agrees") == 4
+    assert command.main(["verify", "--nodes", str(files / "model.pt2"), str(files / "wrong.onnx")]) == command.EXIT_DIFFERENT
+    assert "DIFFERS (values" in capsys.readouterr().out
+    assert command.main(["verify", str(files / "nothing.pt2"), str(files / "right.onnx")]) == 1
+    assert "nothing.pt2" in capsys.readouterr().err
+
+
+def test_diff(files, capsys):
+    assert command.main(["diff", str(files / "right.onnx"), str(files / "right.onnx")]) == 0
+    assert command.main(["diff", str(files / "right.onnx"), str(files / "wrong.onnx")]) == command.EXIT_DIFFERENT
+    lines = capsys.readouterr().out
+    assert "nodes Abs in module" in lines and "nodes Relu in module" in lines and "Inner" in lines
+    model = onnx.load(files / "right.onnx")
+    onnx.helper.set_model_props(model, {"who": "me"})
+    bias = next(tensor for tensor in model.graph.initializer if tensor.name == "first.bias")
+    values = onnx.numpy_helper.to_array(bias).copy()
+    values[1] += 0.5
+    bias.CopyFrom(onnx.numpy_helper.from_array(values, "first.bias"))
+    onnx.save(model, files / "changed.onnx")
+    assert diff_models(files / "right.onnx", files / "changed.onnx") == [
+        "weight 'first.bias': largest difference 0.5, in 1 of 4 elements",
+        "metadata 'who': only in the second (me)",
+    ]
+
+
+def test_doctor(monkeypatch, capsys):
+    lines, fine = diagnose()
+    assert fine and lines[0].startswith(f"flambeau {flambeau.__version__}: opsets 18 to")
+    assert any(line.split()[:2] == ["ok", "torch"] for line in lines)
+    import importlib.metadata
+
+    real = importlib.metadata.version
+
+    def version(name):
+        if name == "onnxscript":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return "1.0.0" if name == "torch" else real(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    assert command.main(["doctor"]) == 1
+    text = capsys.readouterr().out
+    assert "missing  onnxscript: pip install onnxscript" in text and "too old  torch 1.0.0" in text

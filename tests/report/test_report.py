@@ -1,0 +1,264 @@
+"""The report of a conversion: JSON by its schema, Markdown, trace, and the page in a browser."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+import flambeau
+from flambeau import _engine
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/report.schema.json").read_text())
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(8, 8)
+        self.norm = torch.nn.LayerNorm(8)
+
+    def forward(self, x):
+        return self.norm(torch.relu(self.fc(x)) + x)  # the line
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = torch.nn.Sequential(*[Block() for _ in range(12)])
+
+    def forward(self, x):
+        return self.blocks(x)
+
+
+class Missing(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+
+    def forward(self, x):
+        return self.inner(x) * 2
+
+
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        return torch.ops.flambeau_report.nothing(x + 1)
+
+
+torch.library.custom_op("flambeau_report::nothing", lambda x: x.clone(), mutates_args=(), schema="(Tensor x) -> Tensor").register_fake(torch.empty_like)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """{ending: text} of an export that succeeded."""
+    folder = tmp_path_factory.mktemp("report")
+    flambeau.export(Model(), (torch.randn(3, 8),), dynamic_shapes=({0: "batch"},), report=True, verify=True, artifacts_dir=folder)
+    return {path.suffix: path.read_text() for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("failed")
+    with pytest.raises(flambeau.errors.UnsupportedOperatorError):
+        flambeau.export(Missing(), (torch.randn(3, 8),), report=True, artifacts_dir=folder)
+    assert all("_conversion." in path.name for path in folder.iterdir())
+    return {path.suffix: path.read_text() for path in folder.iterdir()}
+
+
+def conforms(value, schema, at="$"):
+    """The few words of JSON Schema that ours uses; a failure says where."""
+    if "anyOf" in schema:
+        problems = [conforms(value, each, at) for each in schema["anyOf"]]
+        return None if None in problems else problems[0]
+    if "const" in schema:
+        return None if value == schema["const"] else f"{at}: {value!r}"
+    if "enum" in schema:
+        return None if value in schema["enum"] else f"{at}: {value!r}"
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if not any(isinstance(value, kinds[kind]) and (kind == "boolean" or not isinstance(value, bool)) for kind in types):
+        return f"{at}: {value!r} is no {types}"
+    if isinstance(value, dict):
+        if value.keys() != set(schema["required"]):
+            return f"{at}: {sorted(value.keys() ^ set(schema['required']))}"
+        found = (conforms(item, schema["properties"][key], f"{at}.{key}") for key, item in value.items())
+    elif isinstance(value, list):
+        found = (conforms(item, schema["items"], f"{at}[{i}]") for i, item in enumerate(value))
+    else:
+        return f"{at}: {value}" if isinstance(value, int) and value < schema.get("minimum", value) else None
+    return next(filter(None, found), None)
+
+
+def test_json_follows_the_schema(written, failed):
+    for text in (written[".json"], failed[".json"], _engine.ConversionReport().json()):
+        assert conforms(json.loads(text), SCHEMA) is None
+    assert conforms({**json.loads(written[".json"]), "status": "perhaps"}, SCHEMA) is not None
+
+
+def test_nodes_are_traced_to_python(written):
+    report = json.loads(written[".json"])
+    assert (report["status"], report["model"]) == ("converted", "Model")
+    line = next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if text.endswith("# the line"))
+    gemm = next(node for node in report["nodes"] if node["op"] == "Gemm")
+    captured = report["captured"][gemm["captured"]]
+    assert (captured["op"], captured["source"]) == ("aten::linear", f"test_report.py:{line}")
+    assert captured["code"].startswith("return self.norm(")
+    module = report["modules"][gemm["module"]]
+    assert (module["path"], module["captured_nodes"], module["onnx_nodes"]) == ("blocks.0.fc", 1, 1)
+    assert report["modules"][module["parent"]]["path"] == "blocks.0"
+    assert report["stages"][gemm["stage"]]["name"] == "lowered"
+    assert {output for node in report["nodes"] for output in node["outputs"]} <= set(range(len(report["values"])))
+    assert report["dimensions"] == [{"name": "batch", "range": "1 … ∞"}] or report["dimensions"][0]["name"] == "batch"
+    assert [c["ok"] for c in report["comparisons"]] == [True, True]
+    assert sum(report["comparisons"][0]["histogram"]) == 24
+
+
+def test_failure_marks_what_is_missing(failed):
+    report = json.loads(failed[".json"])
+    assert report["status"] == "failed"
+    assert [node["op"] for node in report["captured"] if node["missing"]] == ["flambeau_report::nothing"]
+    assert report["unsupported"][0]["places"][0]["module"] == "inner"
+    assert "flambeau_report::nothing" in failed[".md"] and "custom_translation_table" in failed[".md"]
+
+
+def test_report_of_a_capture_that_fails(tmp_path):
+    class Branches(torch.nn.Module):
+        def forward(self, x):
+            return x + 1 if x.sum() > 0 else x
+
+    with pytest.raises(flambeau.errors.CaptureError):
+        flambeau.export(Branches(), (torch.ones(2),), report=True, artifacts_dir=tmp_path)
+    (path,) = tmp_path.glob("*_pt_export.json")
+    report = json.loads(path.read_text())
+    assert report["status"] == "capture-failed" and "test_report.py" in report["failure"]
+    assert [bool(attempt["error"]) for attempt in report["attempts"]] == [True] * len(report["attempts"])
+
+
+def test_markdown(written):
+    text = written[".md"]
+    assert text.startswith("# PyTorch ONNX Conversion Report") and "No errors" in text
+    assert "| `blocks.0.fc` |" in text and "✅ Validate model output accuracy" in text
+
+
+def test_page_needs_nothing_else(written):
+    assert not re.findall(r"(?:src|href)\s*=|https?://|@import|fetch\(|XMLHttpRequest", written[".html"])
+
+
+def test_page_renders_and_searches(browse, written):
+    found = browse(written[".html"], """
+      out.open = page.open.size;
+      document.getElementById("tab-graph").click();
+      const search = document.getElementById("search");
+      press(document.body, "/");
+      out.focused = document.activeElement.id;
+      search.value = "layer_norm";
+      search.dispatchEvent(new Event("input"));
+      press(search, "Enter");
+      out.details = document.getElementById("details").textContent;
+      [...document.querySelectorAll("#details button")].find(b => b.textContent.startsWith("aten::layer_norm")).click();
+      out.kind = page.kind;
+      [...document.querySelectorAll("#details button")].find(b => b.textContent.startsWith("LayerNormalization")).click();
+      out.back = page.kind + page.view.chosen.label;
+    """)
+    assert found["ready"] == "true" and 1 < int(found["boxes"]) <= 60
+    assert found["focused"] == "search" and found["found"] == "12"
+    assert "test_report.py" in found["details"] and "lowered" in found["details"]
+    assert (found["kind"], found["back"]) == ("captured", "onnxLayerNormalization")
+
+
+def test_page_by_keyboard(browse, written):
+    found = browse(written[".html"], """
+      press(document.getElementById("tab-summary"), "ArrowRight");
+      out.tab = document.querySelector("[aria-selected=true]").id;
+      document.getElementById("collapse").click();
+      const canvas = view.canvas;
+      canvas.focus();
+      press(canvas, "Home");
+      out.first = view.chosen.label;
+      press(canvas, "Enter");
+      out.opened = page.shown.boxes.length;
+      document.getElementById("expand").click();
+      press(canvas, "Home");
+      press(canvas, "ArrowDown");
+      press(canvas, "ArrowDown");
+      out.third = view.chosen.label;
+      press(canvas, "ArrowUp");
+      out.second = view.chosen.label;
+      const scale = view.scale;
+      press(canvas, "+");
+      out.zoomed = view.scale > scale;
+      press(canvas, "Enter");
+      out.closed = view.chosen.label;
+      view.resize();
+      view.draw();
+      out.centered = Math.abs(view.chosen.x * view.scale + view.offset.x - view.width / 2) < 1;
+      out.painted = view.context.getImageData(0, 0, canvas.width, canvas.height).data.some(value => value > 0);
+    """)
+    assert found["tab"] == "tab-graph"
+    assert found["first"] == "(model)" and int(found["opened"]) >= 1
+    assert (found["second"], found["third"], found["zoomed"]) == ("Relu", "Add", "true")
+    assert (found["closed"], found["centered"], found["painted"]) == ("blocks.0", "true", "true")
+
+
+def test_page_of_a_failure(browse, failed):
+    found = browse(failed[".html"], """
+      out.status = document.getElementById("status").textContent;
+      out.problems = document.getElementById("panel-problems").textContent;
+      document.getElementById("expand").click();
+      out.missing = page.shown.boxes.filter(box => box.missing).map(box => box.label).join();
+    """)
+    assert found["status"] == "not converted" and found["missing"] == "flambeau_report::nothing"
+    assert "flambeau_report::nothing" in found["problems"]
+
+
+def test_names_are_no_markup(browse):
+    report = _engine.ConversionReport()
+    report.model = report.failure = "</script><img src=x onerror=document.documentElement.dataset.hacked=1>"
+    found = browse(report.html(), "out.title = document.getElementById('title').textContent;")
+    assert "hacked" not in found and "onerror" in found["title"]
+
+
+def many_nodes(count):
+    """A report of that many nodes in modules of 20, each using the one before and one long before."""
+    modules = [{"path": "", "class": "Model", "parent": None, "captured_nodes": 0, "onnx_nodes": 0}]
+    modules += [{"path": f"layers.{i}", "class": "Layer", "parent": 0, "captured_nodes": 0, "onnx_nodes": 20} for i in range(count // 20)]
+    nodes = [
+        {"name": f"n{i}", "op": ["Add", "Mul", "Relu"][i % 3], "module": 1 + i // 20, "captured": None, "stage": None,
+         "inputs": [j for j in (i - 1, i - 37) if j >= 0], "outputs": [i]}
+        for i in range(count)
+    ]
+    values = [{"name": f"v{i}", "type": "float32[2]"} for i in range(count)]
+    return {**json.loads(_engine.ConversionReport().json()), "status": "converted", "model": "Many", "modules": modules, "nodes": nodes, "values": values}
+
+
+def test_many_nodes_do_not_freeze(browse):
+    page = _engine.ConversionReport().html()
+    start = page.index('id="report">') + len('id="report">')
+    page = page[:start] + json.dumps(many_nodes(20_000)) + page[page.index("</script>", start):]
+    found = browse(page, """
+      out.first = out.boxes;
+      document.getElementById("tab-graph").click();
+      document.getElementById("expand").click();
+      view.resize();
+      const start = performance.now();
+      for (let i = 0; i < 5; i++) view.draw();
+      out.drawMs = Math.round((performance.now() - start) / 5);
+      const search = document.getElementById("search"), before = performance.now();
+      search.value = "n19999";
+      search.dispatchEvent(new Event("input"));
+      press(search, "Enter");
+      out.searchMs = Math.round(performance.now() - before);
+      out.chosen = view.chosen.node.name;
+    """)
+    assert int(found["first"]) <= 1001 and int(found["boxes"]) == 20_000
+    assert found["chosen"] == "n19999"
+    # Generous: the machine may be busy. What freezes takes minutes.
+    assert int(found["layout-ms"]) < 5_000 and int(found["draw-ms"]) < 1_000 and int(found["search-ms"]) < 10_000
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark(browse, written, scheme):
+    option = ["--blink-settings=preferredColorScheme=0"] if scheme == "dark" else ["--blink-settings=preferredColorScheme=1"]
+    found = browse(written[".html"], "out.back = getComputedStyle(document.body).backgroundColor;", *option)
+    assert found["back"] == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 27)"}[scheme]
