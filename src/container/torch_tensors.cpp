@@ -40,6 +40,9 @@ constexpr struct {
     {"UInt16Storage", DType::kUint16},
     {"UInt32Storage", DType::kUint32},
     {"UInt64Storage", DType::kUint64},
+    {"QInt8Storage", DType::kInt8},
+    {"QUInt8Storage", DType::kUint8},
+    {"QInt32Storage", DType::kInt32},
 };
 
 std::optional<DType> DTypeOfStorage(PickleValue storage) {
@@ -95,6 +98,16 @@ Result<Pickle> ReadPickleEntry(const ZipArchive& archive, std::string_view name,
   FLAMBEAU_TRY(const ZipEntry* entry, archive.Require(path, sink));
   FLAMBEAU_TRY(const std::string bytes, archive.Read(*entry, kLargestPickle, sink));
   return Pickle::Parse(bytes, archive.Where(entry), sink);
+}
+
+std::optional<TensorShape> DescribeTensor(PickleValue call) {
+  if (!call.IsCallOf(kUtils, "_rebuild_tensor_v2") || call.args().size() < 4) return std::nullopt;
+  const PickleValue storage = call.args()[0];
+  if (storage.kind() != PickleKind::kPersistent || storage.id().size() < 2) return std::nullopt;
+  const auto dtype = DTypeOfStorage(storage.id()[1]);
+  auto sizes = AsNaturals(call.args()[2]);
+  if (!dtype || !sizes) return std::nullopt;
+  return TensorShape{*dtype, *std::move(sizes)};
 }
 
 Result<TensorReader> TensorReader::Create(const ZipArchive& archive, std::string folder, Sink& sink) {
@@ -158,25 +171,47 @@ Status TensorReader::ReadTensor(PickleValue call, StoredTensor* tensor) {
   } else if (untyped) {
     return Bad(args[0], *tensor, "nothing says its dtype");
   }
-  const auto offset = args[1].AsInt();
-  const auto sizes = AsNaturals(args[2]), strides = AsNaturals(args[3]);
   const auto requires_grad = args[4].AsBool();
-  if (!offset || *offset < 0 || !sizes || !strides || sizes->size() != strides->size() || !requires_grad) {
-    return Bad(call, *tensor, "its offset, sizes or strides make no sense");
-  }
-  tensor->storage_offset = *offset;
-  tensor->sizes = *sizes;
-  tensor->strides = *strides;
+  if (!requires_grad) return Bad(call, *tensor, "its offset, sizes or strides make no sense");
   tensor->requires_grad = *requires_grad;
   // The conjugate and negative bits change what the bytes mean.
   if (args.size() > metadata && !args[metadata].IsNone() && args[metadata].entry_count() > 0) {
     return Bad(args[metadata], *tensor, "it is a lazy conjugate or negative view; save .resolve_conj().resolve_neg()");
   }
+  return ReadGeometry(call, tensor);
+}
+
+// (storage, storage_offset, size, stride, …), of which the storage was read.
+Status TensorReader::ReadGeometry(PickleValue call, StoredTensor* tensor) {
+  const PickleValue args = call.args();
+  const auto offset = args[1].AsInt();
+  const auto sizes = AsNaturals(args[2]), strides = AsNaturals(args[3]);
+  if (!offset || *offset < 0 || !sizes || !strides || sizes->size() != strides->size()) {
+    return Bad(call, *tensor, "its offset, sizes or strides make no sense");
+  }
+  tensor->storage_offset = *offset;
+  tensor->sizes = *sizes;
+  tensor->strides = *strides;
   const auto reach = Reach(*tensor);
   if (!reach || *reach > tensor->storage_bytes / static_cast<uint64_t>(ByteSize(tensor->dtype))) {
     return Bad(call, *tensor, "it reaches beyond its storage of " + std::to_string(tensor->storage_bytes) + " bytes");
   }
   return {};
+}
+
+bool TensorReader::IsQuantized(PickleValue value) { return value.IsCallOf(kUtils, "_rebuild_qtensor"); }
+
+// _rebuild_qtensor(storage, storage_offset, size, stride, quantizer, requires_grad, backward_hooks)
+Result<StoredTensor> TensorReader::ReadQuantized(PickleValue value, std::string name) {
+  StoredTensor tensor;
+  tensor.name = std::move(name);
+  const PickleValue args = value.args();
+  if (args.size() < 5) return Bad(value, tensor, "it is rebuilt from " + std::to_string(args.size()) + " arguments");
+  bool untyped = false;
+  FLAMBEAU_CHECK_OK(ReadStorage(args[0], &tensor, &untyped));
+  if (untyped) return Bad(args[0], tensor, "nothing says its dtype");
+  FLAMBEAU_CHECK_OK(ReadGeometry(value, &tensor));
+  return tensor;
 }
 
 // The persistent id ('storage', class, key, device, elements).

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -28,6 +29,13 @@ struct StoredTensor {
   bool is_parameter = false;
 };
 
+// What the pickle of a tensor says of it, whether or not its bytes are there.
+struct TensorShape {
+  DType dtype = DType::kNone;
+  std::vector<int64_t> sizes;
+};
+std::optional<TensorShape> DescribeTensor(PickleValue call);
+
 // Interprets the tensors of one archive's pickles. Storages are
 // `folder` + key: "model/data/" for data.pkl, "model/constants/" for TorchScript's constants.pkl.
 class TensorReader {
@@ -38,12 +46,16 @@ class TensorReader {
   static bool IsTensor(PickleValue value);
   // `name` is what messages call it.
   Result<StoredTensor> Read(PickleValue value, std::string name);
+  // The integers of a quantized tensor; what they mean stands beside them.
+  static bool IsQuantized(PickleValue value);
+  Result<StoredTensor> ReadQuantized(PickleValue value, std::string name);
 
  private:
   TensorReader(const ZipArchive& archive, std::string folder, Sink& sink)
       : archive_(&archive), folder_(std::move(folder)), sink_(&sink) {}
   Status ReadTensor(PickleValue call, StoredTensor* tensor);
   Status ReadStorage(PickleValue storage, StoredTensor* tensor, bool* untyped);
+  Status ReadGeometry(PickleValue call, StoredTensor* tensor);
   Failure Bad(PickleValue value, const StoredTensor& tensor, const std::string& message) const;
 
   struct Storage {

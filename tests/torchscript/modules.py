@@ -396,6 +396,28 @@ class Many(nn.Module):
         return out["a"][idx], out["z"].to(torch.float64), (x.flatten(1), torch.arange(x.size(0))), x.max(1)[0]
 
 
+@torch.jit.interface
+class Activation(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        pass
+
+
+class Sigmoid(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.sigmoid(x)
+
+
+class Interfaces(nn.Module):
+    activation: Activation
+
+    def __init__(self):
+        super().__init__()
+        self.activation = Sigmoid()
+
+    def forward(self, x: Tensor):
+        return self.activation.forward(x)
+
+
 def modules():
     """name -> a module as torch.jit has it."""
     torch.manual_seed(0)

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from modules import modules  # noqa: E402
+from modules import Interfaces, modules  # noqa: E402
 
 # What constant propagation and the lowering of tuples, which torch.jit.load runs, add and take away.
 NOT_COMPARED = {"prim::Constant", "prim::TupleConstruct", "prim::TupleUnpack", "prim::TupleIndex", "prim::Uninitialized", "prim::ListConstruct", "aten::device"}
@@ -86,3 +86,19 @@ def test_same_graph_as_torch(name, tmp_path):
     # The overloads of prim:: operators say nothing of how they are called.
     mine = [kind.split(".")[0] if kind.startswith("prim::") else kind for kind in mine]
     assert mine == theirs(path)
+
+
+def test_interfaces_are_what_their_objects_are(tmp_path):
+    """torch leaves calls of an interface's methods to its runtime; the module's state says what they call."""
+    path = tmp_path / "model.pt"
+    torch.jit.save(torch.jit.script(Interfaces()), path)
+    kinds = ours(dump(path))
+    assert "prim::CallMethod" not in kinds and "aten::sigmoid" in kinds
+
+
+def test_a_state_dict_is_no_program(tmp_path):
+    path = tmp_path / "weights.pt"
+    torch.save({"w": torch.ones(2)}, path)
+    program = Path(os.environ["FLAMBEAU_BUILD_DIR"]) / "bin/flambeau"
+    run = subprocess.run([program, "dump", path, "--stage", "torchscript"], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 1 and "the file is no TorchScript archive" in run.stderr

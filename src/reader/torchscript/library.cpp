@@ -284,6 +284,11 @@ Result<const Signature*> Library::SignatureOf(const FunctionInfo& function) {
     formal.type = TensorType();
     if (parameter.annotation) {
       FLAMBEAU_TRY(formal.type, Resolve(syntax, parameter.annotation));
+    } else if (parameter.name == "self") {  // of an interface
+      FLAMBEAU_TRY(const ClassInfo* owner, FindClass(SplitName(function.name).first));
+      if (owner != nullptr) {
+        FLAMBEAU_TRY(formal.type, TypeOf(*owner));
+      }
     }
     if (parameter.default_value) {
       FLAMBEAU_TRY(formal.default_value, Literal(syntax, parameter.default_value));

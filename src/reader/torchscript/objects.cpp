@@ -53,13 +53,45 @@ Result<std::vector<Constant>> ObjectReader::ReadConstants() {
   return constants;
 }
 
-Result<Constant> ObjectReader::ReadTracedInputs() {
-  Sink& sink = library_.sink();
-  if (archive_.Find(std::string(archive_.root()) + "traced_inputs.pkl") == nullptr) return Constant{DictConstant{}};
-  FLAMBEAU_TRY(const Pickle pickle, ReadPickleEntry(archive_, "traced_inputs.pkl", sink));
-  FLAMBEAU_TRY(TensorReader tensors, TensorReader::Create(archive_, std::string(archive_.root()) + "traced_inputs/", sink));
-  Source source = {std::move(tensors), {}};
-  return Read(source, pickle.root(), nullptr, "traced_inputs", 0);
+namespace {
+
+// restore_type_tag(object, type) -> object
+PickleValue Untagged(PickleValue value) {
+  // What a call is given is older than the call, so this ends.
+  while (value.IsCallOf(kPickleModule, "restore_type_tag") && value.args().size() == 2) value = value.args()[0];
+  return value;
+}
+
+TypePtr TracedType(PickleValue value, int depth) {
+  value = Untagged(value);
+  if (const auto shape = DescribeTensor(value)) {
+    auto type = std::make_shared<Type>();
+    type->kind = TypeKind::kTensor;
+    type->dtype = shape->dtype;
+    type->sizes = shape->sizes;
+    return type;
+  }
+  if (value.kind() != PickleKind::kTuple || depth > kMaxTypeDepth) return nullptr;
+  std::vector<TypePtr> elements;
+  for (uint32_t i = 0; i < value.size(); ++i) {
+    TypePtr element = TracedType(value[i], depth + 1);
+    if (!element) return nullptr;
+    elements.push_back(std::move(element));
+  }
+  return TupleOf(std::move(elements));
+}
+
+}  // namespace
+
+Result<std::vector<TypePtr>> ObjectReader::ReadTracedTypes(std::string_view method) {
+  if (archive_.Find(std::string(archive_.root()) + "traced_inputs.pkl") == nullptr) return std::vector<TypePtr>();
+  FLAMBEAU_TRY(const Pickle pickle, ReadPickleEntry(archive_, "traced_inputs.pkl", library_.sink()));
+  std::vector<TypePtr> types;
+  const std::optional<PickleValue> found = Untagged(pickle.root()).Get(method);
+  if (!found) return types;
+  const PickleValue inputs = Untagged(*found);
+  for (uint32_t i = 0; i < inputs.size(); ++i) types.push_back(TracedType(inputs[i], 0));
+  return types;
 }
 
 Result<Constant> ObjectReader::Read(Source& source, PickleValue value, const TypePtr& type, const std::string& name,
@@ -91,7 +123,7 @@ Result<Constant> ObjectReader::Read(Source& source, PickleValue value, const Typ
       return Constant{std::move(dict)};
     }
     case PickleKind::kCall: return ReadCall(source, value, type, name, depth);
-    case PickleKind::kGlobal:
+    case PickleKind::kGlobal: return Constant{fmt::format("{}.{}", value.module(), value.name())};  // of a quantizer
     case PickleKind::kPersistent: break;
   }
   return value.Error(DiagnosticKind::kBadPickle, fmt::format("{} is {}", Quote(name), Describe(value.kind())), library_.sink());
@@ -112,6 +144,7 @@ Result<Constant> ObjectReader::ReadElements(Source& source, PickleValue list, co
 Result<Constant> ObjectReader::ReadCall(Source& source, PickleValue call, const TypePtr& type, const std::string& name,
                                         int depth) {
   if (TensorReader::IsTensor(call)) return ReadTensor(source, call, name);
+  if (TensorReader::IsQuantized(call)) return ReadQuantized(source, call, name, depth);
   const PickleValue callee = call.callee(), args = call.args();
   if (callee.kind() != PickleKind::kGlobal)
     return call.Error(DiagnosticKind::kBadPickle, fmt::format("{} is the result of a call of {}", Quote(name), Describe(callee.kind())), library_.sink());
@@ -152,8 +185,7 @@ Result<Constant> ObjectReader::ReadCall(Source& source, PickleValue call, const 
   return ReadOpaque(source, call, std::move(class_name), name, depth);
 }
 
-Result<Constant> ObjectReader::ReadTensor(Source& source, PickleValue call, const std::string& name) {
-  FLAMBEAU_TRY(StoredTensor stored, source.tensors.Read(call, name));
+Constant ObjectReader::InFile(StoredTensor stored) {
   std::shared_ptr<const DataSource>& storage = storages_[stored.storage_begin];
   if (!storage) storage = MakeFileSource(archive_.file(), stored.storage_begin, stored.storage_bytes);
   TensorData tensor;
@@ -163,6 +195,23 @@ Result<Constant> ObjectReader::ReadTensor(Source& source, PickleValue call, cons
   tensor.sizes = std::move(stored.sizes);
   tensor.strides = std::move(stored.strides);
   return Constant{std::move(tensor)};
+}
+
+Result<Constant> ObjectReader::ReadTensor(Source& source, PickleValue call, const std::string& name) {
+  FLAMBEAU_TRY(StoredTensor stored, source.tensors.Read(call, name));
+  return InFile(std::move(stored));
+}
+
+Result<Constant> ObjectReader::ReadQuantized(Source& source, PickleValue call, const std::string& name, int depth) {
+  FLAMBEAU_TRY(StoredTensor stored, source.tensors.ReadQuantized(call, name));
+  FLAMBEAU_TRY(Constant quantizer, Read(source, call.args()[4], nullptr, Join(name, "quantizer"), depth + 1));
+  const ObjectId id{static_cast<uint32_t>(objects_->size())};
+  TypePtr type = TypeOf(quantizer);
+  Object object = {std::string(kQuantizedTensor), "", {}};
+  object.attributes.push_back({"data", TensorType(), InFile(std::move(stored))});
+  object.attributes.push_back({"quantizer", std::move(type), std::move(quantizer)});
+  objects_->push_back(std::move(object));
+  return Constant{id};
 }
 
 Result<Constant> ObjectReader::ReadEnum(PickleValue call, const ClassInfo& info) {

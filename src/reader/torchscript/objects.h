@@ -14,6 +14,10 @@
 
 namespace flambeau::torchscript {
 
+// Quantized tensors are objects of this class: "data", their integers; and
+// "quantizer", as PyTorch pickles it: a tuple of the scheme's name ("torch.per_tensor_affine"), scale,
+// zero point, and, by channel, axis.
+inline constexpr std::string_view kQuantizedTensor = "torch._utils._rebuild_qtensor";
 // The one attribute of objects whose state only their own class understands.
 inline constexpr std::string_view kOpaqueState = "__state__";
 
@@ -26,8 +30,9 @@ class ObjectReader {
   Result<ObjectId> ReadModule();
   // constants.pkl, or nothing where there is none.
   Result<std::vector<Constant>> ReadConstants();
-  // traced_inputs.pkl: what the module was traced with, by method; empty where there is none.
-  Result<Constant> ReadTracedInputs();
+  // traced_inputs.pkl: dtypes and sizes of what the method was traced with, as
+  // types of its arguments; empty where there is none. The values are not kept.
+  Result<std::vector<TypePtr>> ReadTracedTypes(std::string_view method);
 
  private:
   // One pickle and the folder of its storages.
@@ -39,6 +44,8 @@ class ObjectReader {
   Result<Constant> ReadCall(Source& source, PickleValue call, const TypePtr& type, const std::string& name, int depth);
   Result<Constant> ReadElements(Source& source, PickleValue list, const TypePtr& type, const std::string& name, int depth);
   Result<Constant> ReadTensor(Source& source, PickleValue call, const std::string& name);
+  Result<Constant> ReadQuantized(Source& source, PickleValue call, const std::string& name, int depth);
+  Constant InFile(StoredTensor stored);
   Result<Constant> ReadInstance(Source& source, PickleValue call, const ClassInfo& info, const std::string& name, int depth);
   Result<Constant> ReadOpaque(Source& source, PickleValue call, std::string class_name, const std::string& name, int depth);
   Result<Constant> ReadEnum(PickleValue call, const ClassInfo& info);

@@ -10,6 +10,7 @@
 #include "container/quote.h"
 #include "reader/torchscript/inline.h"
 #include "reader/torchscript/objects.h"
+#include "reader/torchscript/types.h"
 #include "reader/torchscript/upgraders.h"
 
 namespace flambeau {
@@ -91,6 +92,14 @@ Result<int64_t> ReadVersion(const ZipArchive& archive, Sink& sink) {
   return version;
 }
 
+// Types that say more than the code does, where they agree with it.
+void RecordTraced(Graph& graph, const std::vector<TypePtr>& traced) {
+  for (size_t i = 0; i < traced.size() && i + 1 < graph.main->inputs.size(); ++i) {
+    TypePtr& type = graph.main->inputs[i + 1]->type;
+    if (traced[i] && IsSubtype(*traced[i], *type)) type = traced[i];
+  }
+}
+
 Failure NoMethod(const ZipArchive& archive, const ClassInfo* info, const std::string& method, Sink& sink) {
   std::vector<std::string_view> methods;
   if (info != nullptr)
@@ -120,8 +129,11 @@ Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::stri
     FLAMBEAU_TRY(const ClassInfo* info, library.FindClass(class_name));
     return NoMethod(archive, info, method, sink);
   }
+  FLAMBEAU_TRY(const std::vector<TypePtr> traced, reader.ReadTracedTypes(method));
   FunctionTable functions(program);
-  return Inline(*entry, root, std::move(objects), functions);
+  FLAMBEAU_TRY(Graph graph, Inline(*entry, root, std::move(objects), functions));
+  RecordTraced(graph, traced);
+  return graph;
 }
 
 Result<Graph> ReadCode(std::string text, const std::string& name, Sink& sink, int64_t version) {
