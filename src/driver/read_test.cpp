@@ -31,8 +31,6 @@ TEST(ReadTest, SaysWhatAFileIsInstead) {
   EXPECT_EQ(Fault(Pack({Stored("a/b", "c")})), "unknown-format: the file is a zip archive, but not one of PyTorch's");
   EXPECT_EQ(Fault(Pack({Stored("m/data.pkl", "x"), Stored("m/version", "3")})),
             "unknown-format: the file holds pickled objects, as torch.save writes them, and no program");
-  EXPECT_EQ(Fault(Pack({Stored("m/data.pkl", "x"), Stored("m/constants.pkl", "x")})),
-            "unknown-format: the file is a TorchScript archive, which Flambeau does not read yet");
   EXPECT_EQ(Fault("PK\x03\x04"), "bad-archive: there is no zip end record; the file is truncated, or no zip archive");
 }
 
