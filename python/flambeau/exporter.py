@@ -29,7 +29,7 @@ from .dynamic_shapes import (
 )
 from .errors import CaptureError, OnnxExporterError, UnsupportedOptionError, error_of, warn_of
 from .program import ONNXProgram
-from .script import build_script_program, describe_inputs, script_arguments, tensor_input, trace
+from .script import build_script_program, describe_inputs, script_arguments, script_parameters, tensor_input, trace
 from .translation import Translators
 from .verification import verify as verify_program
 from .walk import DimensionName, build_program
@@ -296,7 +296,7 @@ def _example_arguments(
     args = tuple(args)
     if kwargs is None and args and isinstance(args[-1], dict) and isinstance(model, torch.nn.Module):
         parameters = (
-            script_arguments(model, args[:-1], args[-1])
+            script_parameters(model)
             if isinstance(model, _SCRIPT)
             else inspect.signature(model.forward).parameters
         )

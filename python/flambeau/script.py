@@ -14,7 +14,7 @@ from .capture import exporting
 from .errors import CaptureError, error_of
 from .walk import DTYPES
 
-__all__ = ["Dims", "build_script_program", "describe_inputs", "script_arguments", "tensor_input", "trace"]
+__all__ = ["Dims", "build_script_program", "describe_inputs", "script_arguments", "script_parameters", "tensor_input", "trace"]
 
 Dims = Mapping[int, str]
 """Names of a tensor's dynamic dimensions."""
@@ -275,6 +275,12 @@ def build_script_program(
     return program
 
 
+def script_parameters(model: torch.jit.ScriptModule | torch.jit.ScriptFunction) -> list[str]:
+    """Names of the program's inputs."""
+    method = model.forward if isinstance(model, torch.jit.ScriptModule) else model
+    return [argument.name for argument in method.schema.arguments if argument.name != "self"]
+
+
 def script_arguments(
     model: torch.jit.ScriptModule | torch.jit.ScriptFunction, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -283,8 +289,7 @@ def script_arguments(
     Raises:
         TypeError: There are more of them than the program takes.
     """
-    method = model.forward if isinstance(model, torch.jit.ScriptModule) else model
-    names = [argument.name for argument in method.schema.arguments if argument.name != "self"]
+    names = script_parameters(model)
     if len(args) > len(names):
         raise TypeError(f"the program takes {len(names)} arguments, {len(args)} are given")
     return dict(zip(names, args)) | dict(kwargs)
