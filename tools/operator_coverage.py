@@ -17,13 +17,18 @@ import sys
 
 # Their file, what they are, and the tool's options. The first is the one that torch's exporters were measured with.
 RUNS = {
-    "compared": ("up to 3 samples an operator and floating dtype, 1 of the others", ["--n", "3"]),
-    "again": ("up to 6 samples, run again on other values", ["--n", "6", "--again"]),
-    "dynamic": ("up to 3 samples with every dimension dynamic, run again at other sizes", ["--n", "3", "--dynamic"]),
+    "compared": ("up to 3 samples an operator and floating dtype, 1 of the others", ["--n", "3", "--again"]),
+    "more": ("up to 6 samples an operator and floating dtype", ["--n", "6", "--again"]),
+    "dynamic": ("up to 3 samples with every dimension dynamic", ["--n", "3", "--dynamic"]),
 }
 TORCH = {"torch-dynamo": "torch.export exporter", "torch-torchscript": "TorchScript exporter"}
-REPEATED = {"again": "again", "dynamic": "dyn"}  # the field in which a run says how its second part went
-SOUND = ("pass", "n/a")
+# The field in which a run says how each model that was right did on other inputs, and what these were.
+REPEATED = {
+    "compared": ("again", "on other values"),
+    "more": ("again", "on other values"),
+    "dynamic": ("dyn", "at other sizes"),
+}
+SOUND = ("pass", "n/a", "static", "specialised")
 
 TEXT = """# Coverage of PyTorch's operators
 
@@ -68,12 +73,13 @@ def export(module, args, kwargs=None, *, dynamic=False, opset=None):
     return program.model_proto
 
 
-def measure(tool: pathlib.Path, results: pathlib.Path, timeout: int) -> None:
-    """Run what has no results yet."""
+def measure(names: list[str], tool: pathlib.Path, results: pathlib.Path, timeout: int) -> None:
+    """Run those of the measurements that have no results yet."""
     here = pathlib.Path(__file__).resolve()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here.parent), os.environ.get("PYTHONPATH", "")])}
     results.mkdir(parents=True, exist_ok=True)
-    for name, (_, options) in RUNS.items():
+    for name in names:
+        options = RUNS[name][1]
         if not (file := results / f"{name}.jsonl.gz").exists():
             command = [sys.executable, str(tool / "run.py"), "--exporter", here.stem, "--out", str(file)]
             subprocess.run([*command, "--timeout", str(timeout), *options], env=environment, check=True)
@@ -133,11 +139,12 @@ def compared(summarize, rows: list[dict], summary: str) -> tuple[str, str]:
 
 def repeated(summarize, name: str, rows: list[dict]) -> str:
     grades = collections.Counter(summarize.grades(rows, lambda row: True).values())
-    again = collections.Counter(row[REPEATED[name]].split(":")[0] for row in rows if REPEATED[name] in row)
+    field, where = REPEATED[name]
+    again = collections.Counter(row[field].split(":")[0] for row in rows if field in row)
     statuses = collections.Counter(row["status"] for row in rows)
     counts = ", ".join(f"{status} {count}" for status, count in statuses.most_common())
     more = ", ".join(f"{status} {count}" for status, count in again.most_common())
-    return f"- {RUNS[name][0]}: {grades['full']} of {sum(grades.values())} operators full; {counts}. Then: {more}."
+    return f"- {RUNS[name][0]}: {grades['full']} of {sum(grades.values())} operators full; {counts}. Then {where}: {more}."
 
 
 def missing(summarize, runs: dict[str, list[dict]]) -> str:
@@ -145,10 +152,11 @@ def missing(summarize, runs: dict[str, list[dict]]) -> str:
     lines = {}
     for name, rows in runs.items():
         for row in rows:
-            then = row.get(REPEATED.get(name, ""), "pass").split(":")[0]
-            if row["status"] == "pass" and then in (*SOUND, "static", "specialised"):
+            field, where = REPEATED[name]
+            then = row.get(field, "pass").split(":")[0]
+            if row["status"] == "pass" and then in SOUND:
                 continue
-            operator, what = summarize.name_of(row), row["status"] if row["status"] != "pass" else f"{then}, {name}"
+            operator, what = summarize.name_of(row), row["status"] if row["status"] != "pass" else f"{then} {where}"
             lines.setdefault(operator, f"- `{operator}` ({row['dtype']}, {what}): {shortened(row)}")
     return "\n".join(lines[name] for name in sorted(lines)) or "Nothing."
 
@@ -166,14 +174,15 @@ def main() -> None:
     parser.add_argument("--torch-summary", type=pathlib.Path, required=True, help="the tool's summary of torch's exporters")
     parser.add_argument("--results", type=pathlib.Path, required=True, help="a folder; measurements found there are kept")
     parser.add_argument("--write", type=pathlib.Path, required=True, help="the document")
+    parser.add_argument("--only", choices=RUNS, nargs="+", default=list(RUNS), help="some of the measurements; 'compared' is among them")
     parser.add_argument("--timeout", type=int, default=90, help="seconds a sample may take")
     options = parser.parse_args()
-    measure(options.tool.resolve(), options.results.resolve(), options.timeout)
+    measure(options.only, options.tool.resolve(), options.results.resolve(), options.timeout)
     sys.path.insert(0, str(options.tool.resolve()))
     import summarize
 
     runs, metas = {}, {}
-    for name in RUNS:
+    for name in options.only:
         metas[name], rows = summarize.load(str(options.results / f"{name}.jsonl.gz"))
         runs[name] = [row for row in rows if row["status"] != "skip"]
     statuses, operators = compared(summarize, runs["compared"], options.torch_summary.read_text())
@@ -184,7 +193,7 @@ def main() -> None:
             compared=RUNS["compared"][0][0].upper() + RUNS["compared"][0][1:],
             statuses=statuses,
             operators=operators,
-            repeated="\n".join(repeated(summarize, name, runs[name]) for name in REPEATED),
+            repeated="\n".join(repeated(summarize, name, runs[name]) for name in runs),
             missing=missing(summarize, runs),
         )
     )

@@ -51,10 +51,11 @@ def verify_archive(archive: str | os.PathLike, onnx: str | os.PathLike, *, per_n
     sets: list[tuple[str, Any]] = [("example", (args, kwargs))]
     if (other := second_inputs(exported, args, kwargs)) is not None:
         sets.append(other)
+    module = exported.module()
     fine = True
     for words, (set_args, set_kwargs) in sets:
         try:
-            expected = expected_outputs(exported, set_args, set_kwargs)
+            expected = expected_outputs(module, set_args, set_kwargs)
         except Exception as error:
             where = user_line(error)
             print(f"not compared for {words}: PyTorch refuses these inputs{f' at {where}' if where else ''}: {error}")

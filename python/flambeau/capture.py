@@ -19,7 +19,7 @@ from .dynamic_shapes import replace_names
 from .errors import CaptureError
 from .recurrent import opaque_layers, restore
 
-__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "mode", "user_line"]
+__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "exporting", "mode", "user_line"]
 
 
 @contextlib.contextmanager
@@ -58,7 +58,7 @@ class Attempt:
 
 
 @contextlib.contextmanager
-def _exporting() -> Iterator[None]:
+def exporting() -> Iterator[None]:
     """While it is open, ``torch.onnx.is_in_onnx_export()`` is true."""
     from torch.onnx._internal.exporter import _flags
 
@@ -72,14 +72,15 @@ def _exporting() -> Iterator[None]:
 
 _NOT_THE_USERS = ("<", os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
 
-STRATEGIES = ("non-strict", "strict", "draft", "torchscript")
+STRATEGIES = ("non-strict", "strict", "draft")
 DEFAULT_STRATEGIES = ("non-strict", "strict")
 
 
 def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, strict: bool) -> ExportedProgram:
-    return torch.export.export(
-        model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True
-    )
+    with contextlib.nullcontext() if strict else CapturableCalls():
+        return torch.export.export(
+            model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True
+        )
 
 
 def _refined(shapes: Any, error: Exception | None) -> Any:
@@ -114,23 +115,8 @@ def _attempts(
                     yield f"{strategy}, with torch's suggested fixes", lambda: _export(model, args, kwargs, refined, strict)
             else:
                 yield strategy, lambda: _export(model, args, kwargs, lenient, True)
-        elif strategy == "draft":
-            yield strategy, lambda: torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient)
         else:
-            yield strategy, lambda: _by_torchscript(model, args, kwargs, dynamic_shapes)
-
-
-def _by_torchscript(
-    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
-) -> ExportedProgram:
-    """A trace, as a captured program: control flow and sizes are those of the example."""
-    from torch._export.converter import TS2EPConverter
-
-    if kwargs:
-        raise TypeError("a TorchScript trace takes no keyword arguments; pass them by position")
-    if dynamic_shapes:
-        raise TypeError("a TorchScript trace fixes all sizes; leave dynamic_shapes out, or use another strategy")
-    return TS2EPConverter(torch.jit.trace(model, args), args).convert()
+            yield strategy, lambda: torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient)
 
 
 def capture(
@@ -171,9 +157,8 @@ def capture(
             with (
                 mode(model, training),
                 _silence(verbose),
-                _exporting(),
+                exporting(),
                 opaque_layers(),
-                contextlib.nullcontext() if strict else CapturableCalls(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
                 exported = attempt()

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import io
 import os
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ from .dynamic_shapes import (
 )
 from .errors import CaptureError, OnnxExporterError, UnsupportedOptionError, error_of, warn_of
 from .program import ONNXProgram
-from .script import build_script_program, describe_inputs, script_arguments, tensor_input, trace
+from .script import build_script_program, describe_inputs, script_arguments, script_parameters, tensor_input, trace
 from .translation import Translators
 from .verification import verify as verify_program
 from .walk import DimensionName, build_program
@@ -127,8 +128,9 @@ def export(
         operator_export_type: Must be ONNX.
         export_modules_as_functions: Must be False.
         autograd_inlining: Must be True.
-        capture_strategies: What to try, in order, of "non-strict", "strict",
-            "draft" and "torchscript"; by default the first two.
+        capture_strategies: What to try, in order, of "non-strict", "strict" and
+            "draft"; by default the first two. "torchscript" among them traces the
+            module where all others fail.
         metadata: What the model says about its origin: "release" (nothing),
             "namespace", "default", "debug" (stack traces too).
         user_metadata: Key-value pairs for the model's ``metadata_props``.
@@ -191,31 +193,36 @@ def export(
         def rebuild(export_params: bool) -> _engine.Program:
             return conversion.read(source)
 
-    elif isinstance(model, _SCRIPT) or (
-        isinstance(model, torch.nn.Module) and (capture or ("export" if dynamo else "trace")) == "trace"
-    ):
-        args, kwargs = _example_arguments(model, args, kwargs)
-        exported, artifacts.model = None, type(model).__qualname__
-        script, inputs = _script(model, args, kwargs, wishes)
-
-        def rebuild(export_params: bool) -> _engine.Program:
-            return build_script_program(script, inputs, bound=not isinstance(model, _SCRIPT))
-
     else:
         args, kwargs = _example_arguments(model, args, kwargs)
         artifacts.model = type(model).__qualname__
-        try:
-            exported, names, symbols, shapes = _capture(model, args, kwargs, wishes, artifacts.attempts)
-        except CaptureError as error:
-            artifacts.write_failure(str(error))
-            raise
-        if dump_exported_program:
-            artifacts.dump(exported)
-        exported = without_newer_operators(exported, options.opset)
-        options.dim_names = list(symbols.items())
+        live = isinstance(model, torch.nn.Module)
+        traced = live and ((capture or ("export" if dynamo else "trace")) == "trace" or wishes.exports == [])
+        captured = None
+        if not isinstance(model, _SCRIPT) and not traced:
+            try:
+                captured = _capture(model, args, kwargs, wishes, artifacts.attempts)
+            except CaptureError as error:
+                if not live or not wishes.trace_at_last:
+                    artifacts.write_failure(str(error))
+                    raise
+        if captured is None:
+            exported, start = None, time.perf_counter()
+            script, inputs = _script(model, args, kwargs, wishes)
+            artifacts.attempts.append(Attempt("torchscript", time.perf_counter() - start))
 
-        def rebuild(export_params: bool) -> _engine.Program:
-            return build_program(exported, dimension_names=names, export_params=export_params)
+            def rebuild(export_params: bool) -> _engine.Program:
+                return build_script_program(script, inputs, bound=not isinstance(model, _SCRIPT))
+
+        else:
+            exported, names, symbols, shapes = captured
+            if dump_exported_program:
+                artifacts.dump(exported)
+            exported = without_newer_operators(exported, options.opset)
+            options.dim_names = list(symbols.items())
+
+            def rebuild(export_params: bool) -> _engine.Program:
+                return build_program(exported, dimension_names=names, export_params=export_params)
 
     try:
         built = artifacts.timed("hand over to the engine", lambda: rebuild(export_params))
@@ -238,7 +245,8 @@ def export(
     )
     try:
         if verify:
-            artifacts.verified(lambda: verify_program(program, args, kwargs))
+            reference = _reference(model, training) if exported is None and not isinstance(model, (str, os.PathLike)) else None
+            artifacts.verified(lambda: verify_program(program, args, kwargs, reference=reference))
         if f is not None:
             artifacts.timed("write the model", lambda: _save(program, f, external_data))
     finally:
@@ -248,6 +256,18 @@ def export(
     elif verbose is None:
         warn_of(diagnostics, stacklevel=2)
     return program
+
+
+def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
+    """The module itself, in the mode in which it was traced."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(model, torch.jit.ScriptFunction):
+            return model(*args, **kwargs)
+        with mode(model, _TRAINING[training]):
+            return model(*args, **kwargs)
+
+    return call
 
 
 def _save(program: ONNXProgram, f: str | os.PathLike | io.BytesIO, external_data: bool) -> None:
@@ -276,7 +296,7 @@ def _example_arguments(
     args = tuple(args)
     if kwargs is None and args and isinstance(args[-1], dict) and isinstance(model, torch.nn.Module):
         parameters = (
-            script_arguments(model, args[:-1], args[-1])
+            script_parameters(model)
             if isinstance(model, _SCRIPT)
             else inspect.signature(model.forward).parameters
         )
@@ -296,6 +316,15 @@ class _Wishes:
     training: TrainingMode
     verbose: bool
     strategies: Sequence[str] | None
+
+    @property
+    def trace_at_last(self) -> bool:
+        return "torchscript" in (self.strategies or ())
+
+    @property
+    def exports(self) -> Sequence[str] | None:
+        """The strategies that are torch.export's."""
+        return None if self.strategies is None else [name for name in self.strategies if name != "torchscript"]
 
 
 def _script(
@@ -343,7 +372,7 @@ def _capture(
             shapes,
             training=_TRAINING[wishes.training],
             verbose=wishes.verbose,
-            strategies=wishes.strategies,
+            strategies=wishes.exports,
             attempts=attempts,
         )
     else:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.utils import _pytree
 
 from . import _engine
+from .capture import exporting
 from .errors import CaptureError, error_of
 from .walk import DTYPES
 
-__all__ = ["Dims", "build_script_program", "describe_inputs", "script_arguments", "tensor_input", "trace"]
+__all__ = ["Dims", "build_script_program", "describe_inputs", "script_arguments", "script_parameters", "tensor_input", "trace"]
 
 Dims = Mapping[int, str]
 """Names of a tensor's dynamic dimensions."""
@@ -275,6 +275,12 @@ def build_script_program(
     return program
 
 
+def script_parameters(model: torch.jit.ScriptModule | torch.jit.ScriptFunction) -> list[str]:
+    """Names of the program's inputs."""
+    method = model.forward if isinstance(model, torch.jit.ScriptModule) else model
+    return [argument.name for argument in method.schema.arguments if argument.name != "self"]
+
+
 def script_arguments(
     model: torch.jit.ScriptModule | torch.jit.ScriptFunction, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -283,8 +289,7 @@ def script_arguments(
     Raises:
         TypeError: There are more of them than the program takes.
     """
-    method = model.forward if isinstance(model, torch.jit.ScriptModule) else model
-    names = [argument.name for argument in method.schema.arguments if argument.name != "self"]
+    names = script_parameters(model)
     if len(args) > len(names):
         raise TypeError(f"the program takes {len(names)} arguments, {len(args)} are given")
     return dict(zip(names, args)) | dict(kwargs)
@@ -380,18 +385,7 @@ def trace(
     try:
         bound = _Bound(model, args, kwargs)
         bound.train(model.training)
-        with _in_export():
+        with exporting():
             return torch.jit.trace(bound, tuple(tensors), check_trace=False, strict=False), tensors, names
     except Exception as error:
         raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}") from error
-
-
-@contextlib.contextmanager
-def _in_export() -> Iterator[None]:
-    """``torch.onnx.is_in_onnx_export()`` is true inside."""
-    flags = torch.onnx._globals.GLOBALS
-    before, flags.in_onnx_export = flags.in_onnx_export, True
-    try:
-        yield
-    finally:
-        flags.in_onnx_export = before

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _engine
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -29,7 +29,12 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def verify(
-    program: ONNXProgram, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, *, second_sizes: bool = True
+    program: ONNXProgram,
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    *,
+    second_sizes: bool = True,
+    reference: Callable[..., Any] | None = None,
 ) -> list[_engine.Comparison]:
     """Run both models on the same inputs, and compare every output.
 
@@ -42,21 +47,28 @@ def verify(
         kwargs: Example keyword arguments.
         second_sizes: Also run on generated inputs, where dimensions are dynamic:
             of other sizes, floats drawn at random and integers from the examples.
+        reference: What to compare with, where the program was not made by
+            torch.export: the module itself, on the examples only.
 
     Raises:
         VerificationError: An output has another dtype, shape or other numbers, or
             there are no example inputs.
     """
+    names = [output.name for output in program.outputs]
+    if reference is not None:
+        comparisons = _compare_outputs(program, reference, args, kwargs or {}, names, "example")
+        _raise_if_any_failed(comparisons, names)
+        return comparisons
     exported = _captured(program)
     args, kwargs = _examples(exported, args, kwargs)
-    names = [output.name for output in program.outputs]
-    comparisons = _compare_outputs(program, exported, args, kwargs, names, "example")
+    module = exported.module()
+    comparisons = _compare_outputs(program, module, args, kwargs, names, "example")
     sizes = [value.sizes for value in program.inputs]
     other = second_inputs(exported, args, kwargs, sizes) if second_sizes else None
     if other is not None:
         words, (other_args, other_kwargs) = other
         try:
-            comparisons += _compare_outputs(program, exported, other_args, other_kwargs, names, words)
+            comparisons += _compare_outputs(program, module, other_args, other_kwargs, names, words)
         except _NotForTheProgram:
             pass  # the capture's own guards refuse these sizes
     _raise_if_any_failed(comparisons, names)
@@ -97,11 +109,11 @@ def _tensors(results: Any) -> list[torch.Tensor]:
     return [torch.as_tensor(leaf).detach().cpu() for leaf in _pytree.tree_leaves(results) if leaf is not None]
 
 
-def expected_outputs(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """What PyTorch gives, without the Nones. Raises whatever the program raises."""
     run_args, run_kwargs = _copies(args, kwargs)
     with torch.no_grad():
-        return _tensors(exported.module()(*run_args, **run_kwargs))
+        return _tensors(reference(*run_args, **run_kwargs))
 
 
 def _array(tensor: torch.Tensor) -> Any:
@@ -125,14 +137,14 @@ def compare_tensors(name: str, actual: torch.Tensor, expected: torch.Tensor, **p
 
 def _compare_outputs(
     program: ONNXProgram,
-    exported: ExportedProgram,
+    reference: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     names: list[str],
     inputs: str,
 ) -> list[_engine.Comparison]:
     try:
-        expected = expected_outputs(exported, args, kwargs)
+        expected = expected_outputs(reference, args, kwargs)
     except Exception as error:
         if inputs == "example":
             raise VerificationError(f"PyTorch does not run on these inputs: {error}") from error

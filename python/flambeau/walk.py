@@ -120,7 +120,7 @@ def canonical_name(target: Any) -> str:
 
 def dtype_of_code(code: int) -> torch.dtype:
     """The dtype of a number in c10::ScalarType."""
-    return next(dtype for dtype, number in _DTYPES.items() if number == code)
+    return next(dtype for dtype, number in DTYPES.items() if number == code)
 
 
 class _Walk:

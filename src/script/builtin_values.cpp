@@ -308,6 +308,8 @@ constexpr BuiltinRow kRows[] = {
     {"prim::is_sparse", &False},
     {"prim::is_sparse_csr", &False},
     {"prim::requires_grad", &False},
+    {"aten::is_autocast_cpu_enabled", &False},
+    {"aten::is_autocast_enabled", &False},
     {"aten::is_scripting", &False},
 };
 

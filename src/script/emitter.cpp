@@ -7,7 +7,7 @@
 
 #include "aten/canonical.h"
 #include "aten/strides.h"
-#include "lower/registry.h"
+#include "script/view_strides.h"
 
 namespace flambeau::script {
 
@@ -32,7 +32,7 @@ ValueId Emitter::AddInput(InputKind kind, std::string_view name, Type type, std:
   const ValueId value = graph_.AddInput(graph_.main(), context().Intern(std::move(type)), context().Intern(name));
   program_.inputs.push_back({kind, value, context().Intern(name), context().Intern(target)});
   inference_.Introduce(value);
-  return value;
+  return Register(value);
 }
 
 ValueId Emitter::AddTensor(const TensorData& data, InputKind kind, std::string_view target, bool persistent) {
@@ -46,6 +46,13 @@ ValueId Emitter::AddTensor(const TensorData& data, InputKind kind, std::string_v
   const ValueId value =
       graph_.AddConstant(context().Add(data), context().Intern(std::move(type)), context().Intern(target));
   program_.inputs.push_back({kind, value, context().Intern(target), context().Intern(target), persistent});
+  return Register(value);
+}
+
+// Before a snapshot is taken, or a write after it would go to a storage that the
+// snapshot does not know.
+ValueId Emitter::Register(ValueId value) {
+  if (value && graph_.type(value).is_tensor()) storages().ViewOf(value);
   return value;
 }
 
@@ -109,10 +116,11 @@ Status Emitter::Settle(NodeId except) {
   NodeId node = open.settled ? graph_[open.settled].next : graph_[open.block].first;
   for (; node; node = graph_[node].next) {
     if (node == except) continue;
+    open.settled = node;  // reported once
     if (!inference_.Infer(node)) return kFailure;
     inference_.Accept(node);
   }
-  open.settled = graph_[open.block].last;
+  open.settled = except ? graph_[except].previous : graph_[open.block].last;
   return {};
 }
 
@@ -160,6 +168,11 @@ void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
   if (!type.is_tensor() || !type.ranked || !type.strides.empty()) return;
   ExprPool& exprs = graph_.context().exprs();
   const bool view = schema != nullptr && !schema->returns.empty() && !schema->returns[0].alias.empty();
+  if (view)
+    if (auto strides = StridesOfView(graph_, node, schema->base, type)) {
+      type.strides = *std::move(strides);
+      return;
+    }
   static constexpr std::string_view kDense[] = {"aten::view", "aten::reshape", "aten::flatten", "aten::unsqueeze",
                                                 "aten::squeeze", "aten::detach", "aten::alias", "aten::contiguous",
                                                 "aten::view_as", "aten::reshape_as", "aten::unflatten", "aten::to"};
@@ -235,12 +248,17 @@ Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values) {
   Vals constants;
   const auto pure = functionalizer_.PureCallOf(node, captured);
   if (pure) {
-    if (!*pure)
+    if (!*pure) {
+      graph_.Erase(node);
       return sink_.Error(DiagnosticKind::kUnsupportedForm, fmt::format("{} writes to its argument, and has no pure counterpart", op));
-    FLAMBEAU_TRY(std::vector<Type> found, PureTypes(node, *schema, captured, **pure));
-    types = std::move(found);
+    }
+    auto found = PureTypes(node, *schema, captured, **pure);
+    if (!found) graph_.Erase(node);
+    if (!found) return kFailure;
+    types = *std::move(found);
   } else {
     auto inferred = inference_.Infer(node);
+    if (!inferred) graph_.Erase(node);
     if (!inferred) return kFailure;
     for (auto& each : *inferred) {
       if (const auto* scalar = std::get_if<onnx::Scalar>(&each)) {
@@ -272,8 +290,9 @@ Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values) {
   }
   FLAMBEAU_CHECK_OK(functionalizer_.Apply(node, captured));
   FLAMBEAU_CHECK_OK(Settle(pure ? node : NodeId{}));
+  open_.back().settled = graph_[block()].last;  // what was replaced stays where it is until the end
   Vals results;
-  for (uint32_t i = 0; i < graph_[node].result_count; ++i) results.push_back(ResultOf(graph_.result(node, i)));
+  for (uint32_t i = 0; i < graph_[node].result_count; ++i) results.push_back(ResultOf(Register(graph_.result(node, i))));
   return Group(*schema, std::move(results));
 }
 
@@ -428,7 +447,7 @@ ValueId Emitter::AddBlockInput(Type type) {
   if (type.is_tensor()) type.strides = type.ranked ? ContiguousStrides(type.sizes, context().exprs()) : type.strides;
   const ValueId value = graph_.AddInput(block(), context().Intern(std::move(type)));
   inference_.Introduce(value);
-  return value;
+  return Register(value);
 }
 
 std::vector<ValueId> Emitter::CallWithBlocks(std::string_view op, std::vector<ValueId> operands,
@@ -443,11 +462,16 @@ std::vector<ValueId> Emitter::CallWithBlocks(std::string_view op, std::vector<Va
   if (origin_) context()[origin_].node = node;
   std::vector<ValueId> values;
   for (uint32_t i = 0; i < types.size(); ++i) {
-    values.push_back(graph_.result(node, i));
+    values.push_back(Register(graph_.result(node, i)));
     inference_.Introduce(values.back());
   }
   open_.back().settled = node;
   return values;
+}
+
+void Emitter::DiscardBlock(BlockId block) {
+  // Uses come after definitions: from the last node to the first.
+  while (const NodeId last = graph_[block].last) graph_.Erase(last);
 }
 
 void Emitter::Finish() { functionalizer_.EraseReplaced(); }

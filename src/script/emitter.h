@@ -53,6 +53,8 @@ class Emitter {
   void EndBlock(std::span<const ValueId> outputs);
   // Leaves the block, to come back to it later.
   void LeaveBlock() { open_.pop_back(); }
+  // Erases what was emitted into a block that nothing refers to.
+  void DiscardBlock(BlockId block);
   void ReopenBlock(BlockId block) { open_.push_back({block, graph_[block].last}); }
   ValueId AddBlockInput(Type type);
   // prim::If and prim::Loop. The results have been introduced.
@@ -90,6 +92,7 @@ class Emitter {
   void SetStrides(NodeId node, const aten::Schema* schema, Type& type) const;
   Vals Group(const aten::Schema& schema, Vals flat);
   Val ResultOf(ValueId value);
+  ValueId Register(ValueId value);
   Val ConstantTensor(const Vals& numbers, int64_t dtype);
 
   Program::Impl& program_;

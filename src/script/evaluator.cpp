@@ -44,13 +44,15 @@ std::optional<bool> Evaluator::KnownBool(const Val& value) const {
 
 // --- the module's state --------------------------------------------------------------
 
-// Objects get their cells at the start: their numbers and lists are then there
-// before any snapshot. Tensors become weights where they are first read.
+// Objects get their cells, and weights their storages, at the start: then they
+// are there before any snapshot.
 void Evaluator::ImportObjects() {
   for (uint32_t i = 0; i < source_.objects.size(); ++i) heap_.Add({.object = ObjectId{i}});
   for (uint32_t i = 0; i < source_.objects.size(); ++i)
     for (const torchscript::ObjectAttribute& attribute : source_.objects[i].attributes)
-      if (!std::holds_alternative<TensorData>(attribute.value.value)) {
+      if (std::holds_alternative<TensorData>(attribute.value.value)) {
+        (void)GetAttribute(i, attribute.name);
+      } else {
         Val value = Import(attribute.value, PathOf(ObjectId{i}, attribute.name));
         heap_.Edit(i).attributes.emplace_back(attribute.name, std::move(value));
       }

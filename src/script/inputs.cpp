@@ -75,6 +75,15 @@ class Describer {
  public:
   Describer(std::span<const std::pair<std::string, std::string>> given, Sink& sink) : given_(given), used_(given.size()), sink_(sink) {}
 
+  // By which the caller knows the input: the program's names end in ".1" and so
+  // on where torch made them unique.
+  std::string NameOf(const std::string& name) const {
+    const size_t dot = name.rfind('.');
+    const bool numbered = dot != name.npos && dot > 0 && Number<int64_t>(std::string_view(name).substr(dot + 1));
+    const bool exact = std::ranges::any_of(given_, [&](const auto& each) { return each.first == name; });
+    return numbered && !exact ? name.substr(0, dot) : name;
+  }
+
   // What is said of the input called `name`; nullopt, noting its name, if nothing is.
   std::optional<ScriptInput> Describe(const std::string& name, const Type& type) {
     if (const auto input = Given(name)) return input;
@@ -127,16 +136,9 @@ class Describer {
   }
 
  private:
-  // The program's names end in ".1" and so on where torch made them unique.
-  static bool SameName(std::string_view given, std::string_view name) {
-    if (given == name) return true;
-    const size_t dot = name.rfind('.');
-    return dot != name.npos && Number<int64_t>(name.substr(dot + 1)) && given == name.substr(0, dot);
-  }
-
   std::optional<ScriptInput> Given(const std::string& name) {
     for (size_t i = 0; i < given_.size(); ++i) {
-      if (used_[i] || !SameName(given_[i].first, name)) continue;
+      if (used_[i] || given_[i].first != name) continue;
       used_[i] = true;
       if (auto input = Parse(given_[i].second)) return input;
       (void)sink_.Error(DiagnosticKind::kBadOption, fmt::format("'{}' describes no input", given_[i].second), {},
@@ -147,7 +149,7 @@ class Describer {
   }
 
   bool HasElements(const std::string& name) const {
-    return std::ranges::any_of(given_, [&](const auto& each) { return SameName(each.first, name) || each.first.starts_with(name + "."); });
+    return std::ranges::any_of(given_, [&](const auto& each) { return each.first == name || each.first.starts_with(name + "."); });
   }
 
   std::span<const std::pair<std::string, std::string>> given_;
@@ -165,7 +167,7 @@ Result<std::vector<ScriptInput>> DescribeInputs(const torchscript::Graph& graph,
   const std::vector<torchscript::Value*>& formal = graph.main->inputs;
   for (size_t i = graph.self ? 1 : 0; i < formal.size(); ++i) {
     static const torchscript::TypePtr kUnknown = Type::Of(TypeKind::kAny);
-    auto input = describer.Describe(formal[i]->name, formal[i]->type ? *formal[i]->type : *kUnknown);
+    auto input = describer.Describe(describer.NameOf(formal[i]->name), formal[i]->type ? *formal[i]->type : *kUnknown);
     inputs.push_back(input ? *std::move(input) : ScriptInput());
   }
   FLAMBEAU_CHECK_OK(describer.Conclude());

@@ -74,6 +74,7 @@ Val Reference(const Heap& heap, uint32_t cell) {
 // Both branches as nested graphs.
 Result<Vals> Evaluator::Branch(const Node& node, const Val& condition) {
   const auto* predicate = condition.As<NumberVal>();
+  if (condition.Is<Undefined>() && sink_.HasErrors()) return kFailure;
   if (predicate == nullptr)
     return sink_.Error(DiagnosticKind::kBadProgram, "has a condition that is no bool");
   const OriginId origin = OriginOf(node);
@@ -164,7 +165,9 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition) {
   for (const auto& [cell, skeleton] : changes.cells) skeleton.AppendTypes(types);
   for (const auto& [cell, name, skeleton] : changes.attributes) skeleton.AppendTypes(types);
   std::vector<ValueId> leaves;
-  if (!types.empty()) {
+  if (types.empty()) {
+    for (const Path& path : paths) emitter_.DiscardBlock(path.block);
+  } else {
     auto name = [&](std::string_view text) { return context().Intern(text); };
     leaves = emitter_.CallWithBlocks("higher_order::cond", {predicate->id},
                                      {{name("arg0"), Operand{0}},
@@ -328,6 +331,7 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
     }
     if (changed) {
       emitter_.LeaveBlock();
+      emitter_.DiscardBlock(body);
       continue;
     }
     // Settled: this walk's body is the one.
@@ -378,7 +382,8 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
   OperandList list;
   for (uint32_t i = 2; i < operands.size(); ++i) list.push_back(Operand{i});
   auto name = [&](std::string_view text) { return context().Intern(text); };
-  const std::vector<ValueId> leaves = emitter_.CallWithBlocks(
+  if (types.empty()) emitter_.DiscardBlock(body);
+  const std::vector<ValueId> leaves = types.empty() ? std::vector<ValueId>() : emitter_.CallWithBlocks(
       "prim::Loop", std::move(operands),
       {{name("max_trip_count"), Operand{0}}, {name("condition"), Operand{1}}, {name("carried"), std::move(list)}, {name("body"), body}},
       types);

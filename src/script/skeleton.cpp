@@ -143,7 +143,18 @@ bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
 }
 
 bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
-  if (kind_ == Kind::kConflict || value.Is<Undefined>()) return false;
+  if (kind_ == Kind::kConflict) return false;
+  if (value.Is<Undefined>()) {
+    // What is fixed and no constant may be known to the other path only.
+    if (kind_ == Kind::kFixed) {
+      if (fixed_.Is<TensorVal>()) kind_ = Kind::kTensor;
+      if (fixed_.Is<NumberVal>()) kind_ = Kind::kNumber;
+      if (fixed_.Is<ListVal>()) kind_ = Kind::kList;
+      if (fixed_.Is<DictVal>()) kind_ = Kind::kDict;
+    }
+    for (Skeleton& child : children_) (void)child.Unify(value, emit, heap);
+    return false;
+  }
   if (kind_ == Kind::kUndefined) {
     *this = Of(value, emit, heap, false);
     return true;

@@ -155,6 +155,10 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
   program->graph.SetOutputs(program->graph.main(), outputs.values());
   AddStateOutputs(*program, evaluator.emit().storages(), sink);
   evaluator.emit().Finish();
+  const Graph& finished = program->graph;
+  std::erase_if(program->inputs, [&](const InputSpec& input) {
+    return finished[input.value].kind == ValueKind::kConstant && !finished.HasUses(input.value);
+  });
   if (sink.HasErrors()) return kFailure;
   return Program(std::move(program));
 }

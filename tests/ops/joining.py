@@ -41,6 +41,6 @@ CASES = [
     case(torch.cartesian_prod, floats(3)),
     *(case(torch.combinations, floats(4), r, dynamic=False) for r in (0, 1)),
 
-    case(aten._chunk_cat.default, [floats(5, 2), floats(3, 4)], 0, 3, dynamic={0: [0]}),
-    case(aten._chunk_cat.default, [ints(2, 3, 3), ints(2, 3, 2)], 1, 2, dynamic=False),
+    case(torch.ops.aten._chunk_cat.default, [floats(5, 2), floats(3, 4)], 0, 3, dynamic={0: [0]}),
+    case(torch.ops.aten._chunk_cat.default, [ints(2, 3, 3), ints(2, 3, 2)], 1, 2, dynamic=False),
 ]

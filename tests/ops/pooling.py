@@ -1,5 +1,5 @@
 import torch
-from harness import case, floats
+from harness import case, floats, ints
 from torch.nn import functional as F
 
 aten = torch.ops.aten

@@ -2,7 +2,6 @@ import torch
 import torch.ao.quantization.fx._decomposed  # registers quantized_decomposed
 from harness import case, floats, ints
 
-aten = torch.ops.aten
 decomposed = torch.ops.quantized_decomposed
 x = floats(3, 4, 5)
 scale, zero_point = torch.tensor([0.1]), torch.tensor([2])
@@ -37,14 +36,7 @@ CASES = [
         [
             case(torch.fake_quantize_per_tensor_affine, x, 0.05, 3, low, high),
             case(torch.fake_quantize_per_tensor_affine, x, scale[0], zero_point[0].int(), low, high),
-            case(aten.fake_quantize_per_tensor_affine_cachemask.default, x, 0.02, 1, low, high),
             case(torch.fake_quantize_per_channel_affine, x, scales, zero_points.abs().int(), 1, low, high, dynamic=CHANNELS),
-            case(aten.fake_quantize_per_channel_affine_cachemask.default, x, scales, zero_points.abs().int(), 1, low, high, dynamic=CHANNELS),
-            *(
-                case(aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default, x, scale, zero_point.int(), torch.tensor([on]), low, high,
-                     dynamic={0: [0]}, again=False)
-                for on in (0, 1)
-            ),
         ]
         for low, high in ((-128, 127), (0, 255), (0, 15), (-8, 7), (0, 1023))
     ),

@@ -1,5 +1,5 @@
 import torch
-from harness import bools, case, floats, ints, special
+from harness import bools, case, floats, ints
 
 aten = torch.ops.aten
 WIDE = [torch.float64, torch.float16, torch.bfloat16]

@@ -118,10 +118,20 @@ def test_capture_strategies():
     assert flambeau.export(Two(), ARGS).capture_strategy == "non-strict"
     assert flambeau.export(Two(), ARGS, capture_strategies=["draft"]).capture_strategy == "draft"
     model = torch.nn.Linear(3, 2)
-    traced = flambeau.export(model, (torch.ones(4, 3),), capture_strategies=["torchscript"])
+    traced = flambeau.export(model, (torch.ones(4, 3),), capture_strategies=["torchscript"], verify=True)
+    assert traced.capture_strategy == "torchscript"
     torch.testing.assert_close(traced(torch.ones(4, 3))[0], model(torch.ones(4, 3)))
     with pytest.raises(ValueError, match="'guess'"):
         flambeau.export(Two(), ARGS, capture_strategies=["guess"])
+
+
+def test_trace_where_all_else_fails():
+    class Branches(torch.nn.Module):
+        def forward(self, x):
+            return x + 1 if x.sum() > 0 else x
+
+    program = flambeau.export(Branches(), (torch.ones(4),), capture_strategies=["non-strict", "torchscript"], verify=True)
+    assert program.capture_strategy == "torchscript" and program(torch.ones(4))[0].tolist() == [2] * 4
 
 
 def test_is_in_onnx_export():
@@ -191,3 +201,17 @@ def test_progress_interrupts():
 
     with pytest.raises(flambeau.errors.OnnxExporterError, match="interrupted"):
         flambeau.export(Two(), ARGS, progress=progress)
+
+
+def test_input_observer():
+    """What torch's observer infers from calls is what an export takes."""
+    model = torch.nn.Linear(4, 2)
+    observer = torch.onnx.InputObserver()
+    with observer(model):
+        model(torch.randn(3, 4))
+        model(torch.randn(5, 4))
+    args = observer.infer_arguments()
+    args, kwargs = ((), args) if isinstance(args, dict) else (args, None)
+    program = flambeau.export(model, args, kwargs=kwargs, dynamic_shapes=observer.infer_dynamic_shapes())
+    assert not isinstance(shape(program)[0], int)
+    torch.testing.assert_close(program(torch.ones(7, 4))[0], model(torch.ones(7, 4)))

@@ -50,9 +50,23 @@ def test_layers(name, batch_first):
             compare(program, module, x, torch.tensor(lengths))
 
 
-def test_double_and_total_length():
-    module = Packed(nn.GRU(4, 3, bidirectional=True).double(), False, padding_value=-1.0, total_length=7).eval()
+def test_double():
+    module = Packed(nn.GRU(4, 3, bidirectional=True).double(), False, padding_value=-1.0).eval()
     x = torch.randn(6, 3, 4, dtype=torch.float64)
     program = flambeau.export(module, (x, torch.tensor([2, 5, 4])), verbose=False)
     with torch.no_grad():
         compare(program, module, x, torch.tensor([3, 3, 6]))
+
+
+class PaddedTo(nn.Module):
+    """By the operator itself: pad_packed_sequence refuses to capture a total length."""
+
+    def forward(self, data, batch_sizes):
+        return torch._VF._pad_packed_sequence(data, batch_sizes, True, -2.0, 7)
+
+
+def test_total_length():
+    module = PaddedTo().eval()
+    packed = pack_padded_sequence(torch.randn(6, 3, 4), torch.tensor([5, 4, 2]))
+    program = flambeau.export(module, (packed.data, packed.batch_sizes), verbose=False)
+    compare(program, module, packed.data, packed.batch_sizes)

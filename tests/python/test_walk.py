@@ -7,7 +7,7 @@ from flambeau import _engine, weights
 from flambeau.capture import capture
 from flambeau.conversion import make_options
 from flambeau.errors import CaptureError
-from flambeau.walk import _DTYPES, build_program
+from flambeau.walk import DTYPES, build_program
 
 
 def aten_text(exported, **options):
@@ -32,9 +32,9 @@ def scalar_type(x: torch.Tensor) -> int:
     return x.dtype  # TorchScript holds a dtype as its c10::ScalarType
 
 
-@pytest.mark.parametrize("dtype", _DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_dtype_codes_are_those_of_torch(dtype):
-    assert _DTYPES[dtype] == scalar_type(torch.empty(0, dtype=dtype))
+    assert DTYPES[dtype] == scalar_type(torch.empty(0, dtype=dtype))
 
 
 def test_calls_modules_and_names():

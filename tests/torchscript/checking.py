@@ -21,10 +21,6 @@ def script(model):
     return torch.jit.script(copy.deepcopy(model))
 
 
-def trace(model, args):
-    return torch.jit.trace(copy.deepcopy(model), args, check_trace=False, strict=False)
-
-
 def compare(model, program, args):
     """Run both on the arguments; outputs must agree in number, dtype, shape and values."""
     model = copy.deepcopy(model)
@@ -48,7 +44,9 @@ def compare(model, program, args):
 def check(model, args, *, others=(), how="script", dynamic_axes=None, **options):
     """Export as captured by `how`, check, and run on these arguments and on others."""
     model = model.eval() if options.get("training") is None else model
-    captured = script(model) if how == "script" else trace(model, args)
+    captured = script(model) if how == "script" else copy.deepcopy(model)
+    if how == "trace":
+        options["capture"] = "trace"
     if dynamic_axes is not None:
         options["input_names"] = options.get("input_names") or list(dynamic_axes)
     program = flambeau.export(captured, args, dynamic_axes=dynamic_axes, verbose=False, **options)

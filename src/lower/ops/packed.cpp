@@ -59,13 +59,13 @@ std::tuple<Tensor, Tensor> PackPadded(Lowering& to, Tensor input, Tensor lengths
 
 // (padded, lengths)
 std::tuple<Tensor, Tensor> PadPacked(Lowering& to, Tensor data, Tensor batch_sizes, bool batch_first,
-                                     Const<Scalar> padding_value, int64_t total_length) {
+                                     Const<Scalar> padding_value, Dim total_length) {
   const Packing packing = PackingOf(to, batch_sizes, to.GatherIndex(batch_sizes, 0, to.Of(0)));
   const Tensor value = to.ConstantOf(padding_value.value, data.dtype());
   Tensor x = Padded(to, data, packing);
   x = to.Where(OverRows(to, packing.inside, x.rank()), x, value);
-  if (total_length > 0) {
-    const Dim missing = to.Minus(to.Of(total_length), batch_sizes.size(0));
+  const Dim missing = to.Minus(total_length, batch_sizes.size(0));
+  if (to.AsConstant(missing) != 0 && to.AsConstant(total_length).value_or(1) > 0) {
     Dims pads(static_cast<size_t>(2 * x.rank()), to.Of(0));
     pads[static_cast<size_t>(x.rank())] = missing;
     x = to.Pad(x, to.Shape1(pads), value);

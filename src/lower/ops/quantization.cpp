@@ -124,24 +124,10 @@ Tensor DequantizePerChannel(Lowering& to, Tensor input, Tensor scales, std::opti
 
 // --- fake quantization ----------------------------------------------------------------
 
-// (there and back, whether within the grid)
-using Masked = std::tuple<Tensor, Tensor>;
-
 Tensor ThereAndBack(Lowering& to, Tensor x, const Grid& grid) {
   return Dequantize(to, Quantize(to, x, grid, TypeOf(grid)), grid, x.dtype());
 }
 
-Masked WithMask(Lowering& to, Tensor x, const Grid& grid) {
-  const Tensor place = Unbounded(to, x, grid);
-  auto number = [&](int64_t value) { return to.NumberOf(value, place.dtype()); };
-  return {ThereAndBack(to, x, grid),
-          to.And(to.GreaterOrEqual(place, number(grid.low)), to.LessOrEqual(place, number(grid.high)))};
-}
-
-Masked FakeQuantizeMasked(Lowering& to, Tensor self, double scale, int64_t zero_point, int64_t quant_min,
-                          int64_t quant_max) {
-  return WithMask(to, self, OfNumbers(to, scale, zero_point, quant_min, quant_max));
-}
 Tensor FakeQuantize(Lowering& to, Tensor self, double scale, int64_t zero_point, int64_t quant_min,
                     int64_t quant_max) {
   return ThereAndBack(to, self, OfNumbers(to, scale, zero_point, quant_min, quant_max));
@@ -150,36 +136,18 @@ Tensor FakeQuantizeOfTensors(Lowering& to, Tensor self, Tensor scale, Tensor zer
                              int64_t quant_max) {
   return ThereAndBack(to, self, {scale, zero_point, std::nullopt, quant_min, quant_max});
 }
-Masked FakeQuantizeSwitched(Lowering& to, Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled,
-                            int64_t quant_min, int64_t quant_max) {
-  const auto [quantized, mask] = WithMask(to, self, {scale, zero_point, std::nullopt, quant_min, quant_max});
-  const Tensor enabled = to.CastTo(fake_quant_enabled, DType::kBool);
-  return {to.Where(enabled, quantized, self), to.Or(mask, to.Not(enabled))};
-}
-Masked FakeQuantizePerChannelMasked(Lowering& to, Tensor self, Tensor scale, Tensor zero_point, int64_t axis,
-                                    int64_t quant_min, int64_t quant_max) {
-  return WithMask(to, self, {scale, zero_point, axis, quant_min, quant_max});
-}
 Tensor FakeQuantizePerChannel(Lowering& to, Tensor self, Tensor scale, Tensor zero_point, int64_t axis,
                               int64_t quant_min, int64_t quant_max) {
   return ThereAndBack(to, self, {scale, zero_point, axis, quant_min, quant_max});
 }
 
 constexpr OpRow kRows[] = {
-    Op<FakeQuantizeSwitched>("aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor "
-                             "scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> "
-                             "(Tensor output, Tensor mask)"),
     Op<FakeQuantizePerChannel>("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, "
                                "int axis, int quant_min, int quant_max) -> Tensor"),
-    Op<FakeQuantizePerChannelMasked>(
-        "aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int "
-        "quant_min, int quant_max) -> (Tensor output, Tensor mask)"),
     Op<FakeQuantize>("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, "
                      "int quant_max) -> Tensor"),
     Op<FakeQuantizeOfTensors>("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor "
                               "zero_point, int quant_min, int quant_max) -> Tensor"),
-    Op<FakeQuantizeMasked>("aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, "
-                           "int quant_min, int quant_max) -> (Tensor output, Tensor mask)"),
     Op<DequantizePerChannel>(
         "quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int "
         "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor"),

@@ -7,11 +7,16 @@
 namespace flambeau::lower {
 namespace {
 
-// The list that is argument 0: an operand, alone in its list of arguments.
+// The list that is argument 0: an operand, or alone in a list of them.
 std::optional<Tensor> ListOf(Lowering& to, NodeId node) {
-  const auto elements = ArgumentView(to, node, 0).AsTensorList();
-  if (!elements) return std::nullopt;
-  if (elements->size() == 1 && elements->front() && elements->front().type().kind == TypeKind::kSequence) return elements->front();
+  const ArgumentView argument(to, node, 0);
+  std::optional<Tensor> list;
+  if (std::holds_alternative<Operand>(to.aten()[node].attributes[0].value)) {
+    list = argument.AsTensor();
+  } else if (const auto elements = argument.AsTensorList(); elements && elements->size() == 1) {
+    list = elements->front();
+  }
+  if (list && *list && list->type().kind == TypeKind::kSequence) return list;
   to.Report(DiagnosticKind::kBadProgram, "argument 0 must be a list of run-time length");
   return std::nullopt;
 }

@@ -24,10 +24,10 @@ Tensor StepCount(Builder& to, const Tensor& start, const Tensor& limit, const Te
 
 // 0, 1, … before there was Range: the places of ones, or the turns of a loop.
 Tensor CountUp(Builder& to, const Tensor& count) {
-  if (to.opset() < 9)
-    return Repeat(to, count, {}, 1, [&](const Tensor& turn, const std::vector<Tensor>&) {
-             return std::vector<Tensor>{to.Identity(turn)};
-           })[0];
+  if (to.opset() < 9)  // such loops carry something
+    return Repeat(to, count, {to.ConstantInt(0)}, 1, [&](const Tensor& turn, const std::vector<Tensor>& state) {
+             return std::vector<Tensor>{to.Identity(state[0]), to.Identity(turn)};
+           })[1];
   const Tensor ones = to.Expand(to.ConstantOf(true, DType::kBool), to.UnsqueezeAt(count, {0}));
   return to.SqueezeAt(to.NonZero(ones), {0});
 }

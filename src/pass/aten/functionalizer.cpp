@@ -154,7 +154,8 @@ std::optional<Result<Call>> Functionalizer::PureCallOf(NodeId node, std::span<co
 }
 
 void Functionalizer::EraseReplaced() {
-  for (size_t i = replaced_.size(); i-- > 0;) graph_.Erase(replaced_[i]);
+  for (size_t i = replaced_.size(); i-- > 0;)
+    if (!graph_[replaced_[i]].erased) graph_.Erase(replaced_[i]);
   replaced_.clear();
 }
 
@@ -209,6 +210,7 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
     const ValueId old = graph_.result(node, fresh[i]), now = graph_.result(pure, i);
     graph_.SetName(now, graph_[old].name);
     graph_.ReplaceAllUses(old, now);
+    storages_.SetSame(old, now);  // for users that are still to come
   }
   for (uint32_t i = 0; i < written.size(); ++i) {
     const ValueId value = graph_.result(pure, first_written + i);

@@ -1,0 +1,111 @@
+#include "script/specialize.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "reader/torchscript/reader.h"
+#include "script/inputs.h"
+
+namespace flambeau::script {
+namespace {
+
+using Inputs = std::vector<std::pair<std::string, std::string>>;
+
+// The ATen graph, or the diagnostics.
+std::string Specialized(const std::string& code, const Inputs& given) {
+  Sink sink;
+  std::string text;
+  if (const auto graph = torchscript::ReadCode(code, "forward", sink))
+    if (const auto inputs = DescribeInputs(*graph, given, sink))
+      if (const auto program = Specialize(*graph, *inputs, sink); program && VerifyGraph(program->impl().graph, sink))
+        text = PrintGraph(program->impl().graph);
+  for (const Diagnostic& diagnostic : sink.diagnostics()) text += std::string(Slug(diagnostic.kind)) + ": " + diagnostic.message + "\n";
+  return text;
+}
+
+bool Has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST(Specialize, InfersTypesByLowering) {
+  const std::string text = Specialized(
+      "def forward(x: Tensor) -> Tensor:\n"
+      "  return torch.sum(torch.mul(x, 2), [1])\n",
+      {{"x", "int32[batch,3]"}});
+  EXPECT_TRUE(Has(text, "i64[batch]")) << text;
+}
+
+TEST(Specialize, TakesTheBranchThatIsKnown) {
+  const std::string text = Specialized(
+      "def forward(x: Tensor) -> Tensor:\n"
+      "  if torch.eq(torch.dim(x), 2):\n"
+      "    _0 = torch.relu(x)\n"
+      "  else:\n"
+      "    _0 = torch.neg(x)\n"
+      "  return _0\n",
+      {{"x", "float32[2,3]"}});
+  EXPECT_TRUE(Has(text, "aten::relu")) << text;
+  EXPECT_FALSE(Has(text, "aten::neg")) << text;
+  EXPECT_FALSE(Has(text, "cond")) << text;
+}
+
+TEST(Specialize, GivesOutWhatABranchWrites) {
+  const std::string text = Specialized(
+      "def forward(x: Tensor) -> Tensor:\n"
+      "  y = torch.mul(x, 2)\n"
+      "  if bool(torch.gt(torch.sum(x), 0)):\n"
+      "    _0 = torch.add_(y, 1)\n"
+      "  else:\n"
+      "    pass\n"
+      "  return y\n",
+      {{"x", "float32[2]"}});
+  EXPECT_TRUE(Has(text, "higher_order::cond")) << text;
+  EXPECT_FALSE(Has(text, "aten::add_")) << text;
+}
+
+TEST(Specialize, UnrollsWhatIsCounted) {
+  const std::string text = Specialized(
+      "def forward(x: Tensor) -> Tensor:\n"
+      "  y = x\n"
+      "  for i in range(3):\n"
+      "    y = torch.add(y, i)\n"
+      "  return y\n",
+      {{"x", "float32[2]"}});
+  EXPECT_FALSE(Has(text, "prim::Loop")) << text;
+}
+
+TEST(Specialize, CarriesWhatALoopChanges) {
+  const std::string text = Specialized(
+      "def forward(x: Tensor, n: Tensor) -> Tuple[Tensor, int]:\n"
+      "  y = x\n"
+      "  k = 0\n"
+      "  for i in range(int(n)):\n"
+      "    y = torch.cat([y, x])\n"
+      "    k = torch.add(k, 2)\n"
+      "  return (y, k)\n",
+      {{"x", "float32[2]"}, {"n", "int64[]"}});
+  EXPECT_TRUE(Has(text, "prim::Loop")) << text;
+  EXPECT_TRUE(Has(text, "f32[u")) << text;  // a size of its own
+}
+
+TEST(Specialize, AsksForWhatIsMissingInOneError) {
+  const std::string text = Specialized(
+      "def forward(x: Tensor, y: Tensor) -> Tensor:\n"
+      "  return torch.add(x, y)\n",
+      {});
+  EXPECT_TRUE(Has(text, "missing-information")) << text;
+  EXPECT_TRUE(Has(text, "x (Tensor), y (Tensor)")) << text;
+}
+
+TEST(Specialize, ReportsAllThatIsMissing) {
+  const std::string text = Specialized(
+      "def forward(x: Tensor) -> Tensor:\n"
+      "  a = torch.geqrf(x)\n"
+      "  b = torch.fft_hfft(x)\n"
+      "  return torch.add(x, x)\n",
+      {{"x", "float32[2,2]"}});
+  EXPECT_TRUE(Has(text, "aten::geqrf")) << text;
+  EXPECT_TRUE(Has(text, "aten::fft_hfft")) << text;
+}
+
+}  // namespace
+}  // namespace flambeau::script

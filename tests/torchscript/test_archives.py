@@ -1,0 +1,49 @@
+"""Saved TorchScript, converted without torch, against PyTorch."""
+
+import pytest
+import torch
+from checking import compare
+from torch import nn
+
+import flambeau
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, padding=1)
+        self.norm = nn.BatchNorm2d(4)
+
+    def forward(self, x, scale: int = 2):
+        y = torch.relu(self.norm(self.conv(x)))
+        if y.sum() > 100:
+            y = y / scale
+        return y.flatten(1)
+
+
+def save(model, path, how):
+    model = model.eval()
+    saved = torch.jit.script(model) if how == "script" else torch.jit.trace(model, torch.ones(1, 3, 8, 8), check_trace=False)
+    saved.save(path)
+
+
+@pytest.mark.parametrize("how", ["script", "trace"])
+def test_archive_with_described_inputs(tmp_path, how):
+    model = Net()
+    save(model, tmp_path / "net.pt", how)
+    inputs = {"x": "float32[batch,3,8,8]"} | ({"scale": "2"} if how == "script" else {})
+    program = flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs=inputs)
+    for batch in (1, 3):
+        compare(model, program, (torch.randn(batch, 3, 8, 8) * 0.1,))
+
+
+def test_archive_without_described_inputs_asks_for_them(tmp_path):
+    save(Net(), tmp_path / "net.pt", "script")
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="x.*Tensor"):
+        flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx")
+
+
+def test_input_that_the_program_lacks(tmp_path):
+    save(Net(), tmp_path / "net.pt", "trace")
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="no input 'y'"):
+        flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs={"x": "float32[1,3,8,8]", "y": "3"})
