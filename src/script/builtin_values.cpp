@@ -255,6 +255,13 @@ Result<Vals> Format(Evaluator& evaluator, const Node&, std::span<const Val> argu
   return Vals{std::move(out)};
 }
 
+// "cuda" of "cuda:1"
+Result<Vals> DeviceType(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto* device = arguments[0].As<DeviceVal>();
+  if (device == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "asks for the type of something that is no device");
+  return Vals{device->text.substr(0, device->text.find(':'))};
+}
+
 Result<Vals> EnumValue(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   const auto* value = arguments[0].As<EnumVal>();
   if (value == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "asks for the value of something that is no enum");
@@ -297,6 +304,7 @@ constexpr BuiltinRow kRows[] = {
     {"prim::Uninitialized", &Unassigned},
     {"prim::hasattr", &HasAttr},
     {"prim::isinstance", &IsInstanceOf},
+    {"prim::type", &DeviceType},
     {"prim::unchecked_cast", &First},
     {"prim::unchecked_unwrap_optional", &Unwrap},
     {"prim::grad", &None},
@@ -310,6 +318,7 @@ constexpr BuiltinRow kRows[] = {
     {"prim::requires_grad", &False},
     {"aten::is_autocast_cpu_enabled", &False},
     {"aten::is_autocast_enabled", &False},
+    {"aten::is_grad_enabled", &False},
     {"aten::is_scripting", &False},
 };
 
