@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
-#include "container/quote.h"
 #include "reader/torchscript/syntax.h"
+#include "reader/torchscript/token_cursor.h"
 
 namespace flambeau::torchscript {
 namespace {
@@ -14,14 +14,6 @@ namespace {
 // Recursion follows the nesting of the code, to this depth. Each nesting costs
 // the stack of one walk over the precedences.
 constexpr uint32_t kMaxDepth = 256;
-
-constexpr std::string_view kKeywords[] = {"def",  "class",  "if",       "elif",  "else",   "while", "for", "in",  "return",
-                                          "pass", "break",  "continue", "raise", "assert", "del",   "and", "or",  "not",
-                                          "is",   "import", "with",     "as",    "True",   "False", "None", "lambda"};
-
-bool IsKeyword(std::string_view word) {
-  return std::find(std::begin(kKeywords), std::end(kKeywords), word) != std::end(kKeywords);
-}
 
 // Binary operators by precedence, loosest first; comparisons and the words
 // around them have their own rule.
@@ -31,10 +23,10 @@ constexpr std::array<std::string_view, 5> kBinaryLevels[] = {
 constexpr std::string_view kComparisons[] = {"<", ">", "<=", ">=", "==", "!="};
 constexpr std::string_view kAugmented[] = {"+=", "-=", "*=", "/=", "//=", "%=", "|=", "&=", "^=", "<<=", ">>=", "**=", "@="};
 
-class Parser {
+class Parser : TokenCursor {
  public:
   Parser(Syntax& syntax, std::vector<Token> tokens, Sink& sink)
-      : syntax_(syntax), text_(syntax.source->text), tokens_(std::move(tokens)), sink_(sink) {}
+      : TokenCursor(*syntax.source, std::move(tokens), sink), syntax_(syntax) {}
 
   Status Run() {
     while (Kind() != TokenKind::kEnd) {
@@ -45,52 +37,6 @@ class Parser {
   }
 
  private:
-  // --- tokens ---
-  TokenKind Kind() const { return tokens_[next_].kind; }
-  std::string_view Text() const { return TextOf(tokens_[next_]); }
-  std::string_view TextOf(const Token& token) const { return text_.substr(token.begin, token.end - token.begin); }
-  uint32_t Begin() const { return tokens_[next_].begin; }
-  uint32_t End() const { return next_ == 0 ? 0 : tokens_[next_ - 1].end; }  // of what was taken last
-  void Advance() {
-    if (Kind() != TokenKind::kEnd) ++next_;
-  }
-  bool Is(std::string_view text) const {
-    return (Kind() == TokenKind::kOperator || Kind() == TokenKind::kName) && Text() == text;
-  }
-  bool Take(std::string_view text) {
-    if (!Is(text)) return false;
-    Advance();
-    return true;
-  }
-  Failure Unexpected(std::string_view expected) {
-    std::string found;
-    switch (Kind()) {
-      case TokenKind::kEnd: found = "the end of the code"; break;
-      case TokenKind::kNewline: found = "the end of the line"; break;
-      case TokenKind::kIndent: found = "a deeper indentation"; break;
-      case TokenKind::kDedent: found = "the end of a block"; break;
-      default: found = Quote(Text());
-    }
-    return syntax_.source->Error(Begin(), fmt::format("expected {}, found {}", expected, found), sink_);
-  }
-  Status Expect(std::string_view text) {
-    if (!Take(text)) return Unexpected(fmt::format("'{}'", text));
-    return {};
-  }
-  Result<std::string_view> ExpectName(std::string_view what) {
-    if (Kind() != TokenKind::kName || IsKeyword(Text())) return Unexpected(what);
-    const std::string_view name = Text();
-    Advance();
-    return name;
-  }
-  Status ExpectNewline() {
-    if (Take(";")) return {};
-    if (Kind() == TokenKind::kEnd) return {};
-    if (Kind() != TokenKind::kNewline) return Unexpected("the end of the statement");
-    Advance();
-    return {};
-  }
-
   // Counts the nesting while it lives.
   struct Nesting {
     explicit Nesting(uint32_t& depth) : depth(depth) { ++depth; }
@@ -186,7 +132,7 @@ class Parser {
       return Take("not") ? "is not" : "is";
     } else if (Take("in")) {
       return "in";
-    } else if (Is("not") && TextOf(tokens_[next_ + 1]) == "in") {
+    } else if (Is("not") && NextText() == "in") {
       Advance();
       Advance();
       return "not in";
@@ -264,7 +210,7 @@ class Parser {
     std::vector<ExprId> operands = {callee};
     std::vector<std::string_view> keywords;
     while (!Is(")")) {
-      if (Kind() == TokenKind::kName && TextOf(tokens_[next_ + 1]) == "=") {
+      if (Kind() == TokenKind::kName && NextText() == "=") {
         keywords.push_back(Text());
         Advance();
         Advance();
@@ -590,10 +536,6 @@ class Parser {
   }
 
   Syntax& syntax_;
-  const std::string_view text_;
-  std::vector<Token> tokens_;
-  Sink& sink_;
-  size_t next_ = 0;
   uint32_t depth_ = 0;
   bool too_high_ = false;
 };
