@@ -75,7 +75,7 @@ CASES = [
     case(lambda x: torch.view_as_real(x).transpose(0, 1), a, name="view_as_real transposed"),
     case(aten.view_as_real_copy.default, a),
     case(aten.view_as_complex_copy.default, floats(3, 2), dynamic={0: [0]}),
-    case(aten.conj_physical.default, a), case(aten._conj_physical.default, a), case(lambda x: x.conj().resolve_conj() + 1, a, name="resolve_conj"),
+    case(aten.conj.default, a), case(aten.conj_physical.default, a), case(aten._conj_physical.default, a), case(lambda x: x.conj().resolve_conj() + 1, a, name="resolve_conj"),
     case(torch.complex, floats(3, 4), floats(3, 4)), case(torch.complex, floats(3, 4), floats(4)), case(torch.complex, floats(4), floats(3, 1), dynamic={0: [0]}),
     case(torch.polar, floats(3, 4), floats(3, 4)),
     # elements moved
@@ -108,6 +108,7 @@ CASES = [
     # casts
     *[case(lambda x, d=d: x.to(d), a, name=f"complex64 to {d}") for d in (torch.complex128,)],
     *[case(lambda x, d=d: x.to(d), x, name=f"{x.dtype} to {d}") for x in (floats(3, 4), ints(3, 4), mask) for d in (torch.complex64, torch.complex128)],
+    case(lambda x: x.chalf(), floats(3, 4), tolerance=(1e-2, 2e-3), name="chalf"),
     case(lambda x: x.bool(), on_axes, name="complex to bool"),
     case(torch.logical_not, on_axes), case(torch.count_nonzero, on_axes), case(torch.nonzero, on_axes, dynamic=False), case(torch.any, on_axes), case(torch.all, on_axes),
     # sums

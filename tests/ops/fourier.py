@@ -43,6 +43,7 @@ CASES = [
     case(torch.stft, signal, 16, 4, 12, None, return_complex=True),
     case(torch.stft, floats(50), 16, 4, return_complex=False),
     case(torch.stft, torch.complex(floats(40), floats(40)), 16, return_complex=True),
+    *[case(torch.ops.aten.stft.center, signal, 16, 4, None, None, center, "reflect", False, None, True, dynamic={0: [0]}) for center in (True, False)],
     case(torch.istft, spectrum(6), 16, dynamic={0: [0, 2]}),
     case(torch.istft, spectrum(6), 16, 4, 12, window, dynamic={0: [0]}),
     case(torch.istft, spectrum(6), 16, normalized=True, dynamic={0: [0, 2]}),
