@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "onnx/operator_table.h"
 #include "pass/onnx/rules.h"
 
 namespace flambeau {
@@ -50,6 +51,7 @@ bool MergeClips(Editor& to, NodeId node) {
   const Graph& graph = to.graph();
   const ValueId middle = graph.operand(node, 0);
   if (!to.HasOneUse(middle)) return false;
+  if (onnx::FindOperator("Clip", to.opset())->max_inputs < 3) return false;  // bounds were attributes
   const auto outer = RangeOf(to, node);
   if (!outer) return false;
   NodeId inner = to.Producer(middle, "Clip");
