@@ -130,8 +130,8 @@ TEST(TorchTensorsTest, RefusesTensorsThatDoNotFit) {
   EXPECT_EQ(Fault(TensorText{.elements = 7}),
             "bad-tensor: tensor 'w': its storage claims 7 elements, but has only 24 bytes");
   EXPECT_TRUE(Fault(TensorText{.key = "1"}).starts_with("missing-entry: the archive has no entry 'm/data/1'"));
-  EXPECT_EQ(Fault(TensorText{.storage = "ctorch\nQInt8Storage\n"}),
-            "bad-tensor: tensor 'w': its storage has the unknown class 'QInt8Storage'");
+  EXPECT_EQ(Fault(TensorText{.storage = "ctorch\nQUInt4x2Storage\n"}),
+            "bad-tensor: tensor 'w': its storage has the unknown class 'QUInt4x2Storage'");
   EXPECT_EQ(Fault(TensorText{.storage = "ctorch.storage\nUntypedStorage\n"}),
             "bad-tensor: tensor 'w': nothing says its dtype");
   EXPECT_EQ(Fault(TensorText{.dtype = "ctorch\n\n"}), "bad-tensor: tensor 'w': its dtype is unknown: ''");

@@ -97,15 +97,39 @@ bool TouchesComplex(const Graph& aten, NodeId node) {
   return false;
 }
 
+// Says of what is reported at which call it was.
+std::function<void(Diagnostic&)> AtNode(Lowering& to, NodeId node) {
+  return [&to, node](Diagnostic& diagnostic) {
+    Location& at = diagnostic.location;
+    if (!at.operation.empty()) return;  // an inner node said it
+    at.operation = to.aten().op(node);
+    const OriginId id = to.aten()[node].origin;
+    if (!id) return;
+    const Origin& origin = to.context()[id];
+    at.module = to.context().Text(origin.module_path());
+    at.source = SourceLine(to.context().Text(origin.stack_trace));
+    if (const std::string_view captured = to.context().Text(origin.node_name); !captured.empty())
+      diagnostic.notes.push_back(fmt::format("in the captured node '{}'", captured));
+  };
+}
+
 }  // namespace
 
 void Lowering::LowerNode(NodeId node) {
   if (KnownNumbers(node)) return;
   const Node& n = (*aten_)[node];
-  if (auto results = Translate(node)) return Record(node, *std::move(results));
-  for (uint32_t i = 0; i < n.result_count; ++i)
-    if (const Type& type = aten_->type(n.result(i)); type.kind != TypeKind::kNone)
-      SetValue(n.result(i), Poison(OnnxType(type)));
+  // Recording may report and emit, too.
+  const OriginId outer_origin = origin();
+  if (n.origin) SetOrigin(n.origin);
+  ContextScope scope(sink(), AtNode(*this, node));
+  if (auto results = Translate(node)) {
+    Record(node, *std::move(results));
+  } else {
+    for (uint32_t i = 0; i < n.result_count; ++i)
+      if (const Type& type = aten_->type(n.result(i)); type.kind != TypeKind::kNone)
+        SetValue(n.result(i), Poison(OnnxType(type)));
+  }
+  SetOrigin(outer_origin);
 }
 
 std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
@@ -115,17 +139,7 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
   current_ = node;
   if (n.origin) SetOrigin(n.origin);
   const std::string_view name = aten_->op(node);
-  ContextScope scope(sink(), [&](Diagnostic& diagnostic) {
-    Location& at = diagnostic.location;
-    if (!at.operation.empty()) return;  // an inner node said it
-    at.operation = name;
-    if (!n.origin) return;
-    const Origin& origin = context()[n.origin];
-    at.module = context().Text(origin.module_path());
-    at.source = SourceLine(context().Text(origin.stack_trace));
-    if (const std::string_view captured = context().Text(origin.node_name); !captured.empty())
-      diagnostic.notes.push_back(fmt::format("in the captured node '{}'", captured));
-  });
+  ContextScope scope(sink(), AtNode(*this, node));
   std::optional<std::vector<Tensor>> results;
   const OpRow* row = FindOp(name);
   if (const Translator* translator = custom_ ? custom_->FindTranslator(name) : nullptr) {

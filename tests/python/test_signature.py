@@ -33,7 +33,7 @@ def test_option_that_is_not_implemented_is_named(option):
 
 def test_errors_are_those_of_torch_too():
     with pytest.raises(torch.onnx.OnnxExporterError):
-        flambeau.export(torch.nn.ReLU(), (torch.ones(2),), dynamo=False)
+        flambeau.export(torch.nn.ReLU(), (torch.ones(2),), autograd_inlining=False)
 
 
 @pytest.mark.parametrize("value", ["sometimes", "Always"])

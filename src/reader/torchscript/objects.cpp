@@ -20,6 +20,9 @@ std::string Join(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
 }
 
+// What messages call a value; the root has no name.
+std::string Called(const std::string& name) { return name.empty() ? "the module" : Quote(name); }
+
 const TypePtr& Element(const TypePtr& type, size_t index) {
   static const TypePtr any = AnyType();
   if (!type) return any;
@@ -126,7 +129,7 @@ Result<Constant> ObjectReader::Read(Source& source, PickleValue value, const Typ
     case PickleKind::kGlobal: return Constant{fmt::format("{}.{}", value.module(), value.name())};  // of a quantizer
     case PickleKind::kPersistent: break;
   }
-  return value.Error(DiagnosticKind::kBadPickle, fmt::format("{} is {}", Quote(name), Describe(value.kind())), library_.sink());
+  return value.Error(DiagnosticKind::kBadPickle, fmt::format("{} is {}", Called(name), Describe(value.kind())), library_.sink());
 }
 
 Result<Constant> ObjectReader::ReadElements(Source& source, PickleValue list, const TypePtr& type,
@@ -147,7 +150,7 @@ Result<Constant> ObjectReader::ReadCall(Source& source, PickleValue call, const 
   if (TensorReader::IsQuantized(call)) return ReadQuantized(source, call, name, depth);
   const PickleValue callee = call.callee(), args = call.args();
   if (callee.kind() != PickleKind::kGlobal)
-    return call.Error(DiagnosticKind::kBadPickle, fmt::format("{} is the result of a call of {}", Quote(name), Describe(callee.kind())), library_.sink());
+    return call.Error(DiagnosticKind::kBadPickle, fmt::format("{} is the result of a call of {}", Called(name), Describe(callee.kind())), library_.sink());
   const std::string_view module = callee.module();
   if (module == kPickleModule && args.size() >= 1)  // build_intlist(list), restore_type_tag(object, type), …
     return Read(source, args[0], type, name, depth + 1);
@@ -174,7 +177,7 @@ Result<Constant> ObjectReader::ReadCall(Source& source, PickleValue call, const 
     FLAMBEAU_TRY(const ClassInfo* info, library_.FindClass(class_name));
     if (info == nullptr)
       return call.Error(DiagnosticKind::kMissingEntry,
-                        fmt::format("{} is a {}, whose code the archive does not have", Quote(name), Quote(class_name)), library_.sink());
+                        fmt::format("{} is a {}, whose code the archive does not have", Called(name), Quote(class_name)), library_.sink());
     if (info->kind == ClassKind::kEnum) return ReadEnum(call, *info);
     if (info->kind == ClassKind::kNamedTuple) {
       FLAMBEAU_TRY(const TypePtr tuple, library_.TypeOf(*info));
@@ -239,7 +242,7 @@ Result<Constant> ObjectReader::ReadInstance(Source& source, PickleValue call, co
   const std::optional<PickleValue> state = call.state();
   if (!state) return Constant{id};
   if (state->kind() != PickleKind::kDict)
-    return state->Error(DiagnosticKind::kBadPickle, fmt::format("the state of {} is no dictionary", Quote(name)), library_.sink());
+    return state->Error(DiagnosticKind::kBadPickle, fmt::format("the state of {} is no dictionary", Called(name)), library_.sink());
   for (uint32_t i = 0; i < state->entry_count(); ++i) {
     const auto [key, value] = state->entry(i);
     const auto attribute_name = key.AsString();

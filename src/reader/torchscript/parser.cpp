@@ -17,8 +17,8 @@ constexpr uint32_t kMaxDepth = 256;
 
 // Binary operators by precedence, loosest first; comparisons and the words
 // around them have their own rule.
-constexpr std::array<std::string_view, 4> kBinaryLevels[] = {
-    {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%"},
+constexpr std::array<std::string_view, 5> kBinaryLevels[] = {
+    {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%", "@"},
 };
 constexpr std::string_view kComparisons[] = {"<", ">", "<=", ">=", "==", "!="};
 constexpr std::string_view kAugmented[] = {"+=", "-=", "*=", "/=", "//=", "%=", "|=", "&=", "^=", "<<=", ">>=", "**=", "@="};
@@ -104,21 +104,14 @@ class Parser : TokenCursor {
     FLAMBEAU_TRY(const ExprId otherwise, ParseExpression());
     return Make(ExprKind::kConditional, begin, {}, {condition, value, otherwise});
   }
-  Result<ExprId> ParseOr() {
+  Result<ExprId> ParseOr() { return ParseChain("or", &Parser::ParseAnd); }
+  Result<ExprId> ParseAnd() { return ParseChain("and", &Parser::ParseNot); }
+  Result<ExprId> ParseChain(std::string_view word, Result<ExprId> (Parser::*parse_operand)()) {
     const uint32_t begin = Begin();
-    FLAMBEAU_TRY(ExprId left, ParseAnd());
-    while (Take("or")) {
-      FLAMBEAU_TRY(const ExprId right, ParseAnd());
-      left = Make(ExprKind::kBinary, begin, "or", {left, right});
-    }
-    return left;
-  }
-  Result<ExprId> ParseAnd() {
-    const uint32_t begin = Begin();
-    FLAMBEAU_TRY(ExprId left, ParseNot());
-    while (Take("and")) {
-      FLAMBEAU_TRY(const ExprId right, ParseNot());
-      left = Make(ExprKind::kBinary, begin, "and", {left, right});
+    FLAMBEAU_TRY(ExprId left, (this->*parse_operand)());
+    while (Take(word)) {
+      FLAMBEAU_TRY(const ExprId right, (this->*parse_operand)());
+      left = Make(ExprKind::kBinary, begin, word, {left, right});
     }
     return left;
   }
@@ -162,8 +155,7 @@ class Parser : TokenCursor {
     while (Kind() == TokenKind::kOperator) {
       const auto& level_operators = kBinaryLevels[level];
       const auto* found = std::find(level_operators.begin(), level_operators.end(), Text());
-      const bool matmul = level + 1 == std::size(kBinaryLevels) && Is("@");
-      if (found == level_operators.end() && !matmul) break;
+      if (found == level_operators.end()) break;
       const std::string_view word = Text();
       Advance();
       FLAMBEAU_TRY(const ExprId right, ParseBinary(level + 1));
@@ -473,9 +465,12 @@ class Parser : TokenCursor {
 
   // A statement of one line, without its end.
   Status ParseSimple(Stmt* stmt) {
-    if (Take("pass")) return {};
-    if (Take("break")) return SetKind(stmt, StmtKind::kBreak);
-    if (Take("continue")) return SetKind(stmt, StmtKind::kContinue);
+    static constexpr std::pair<std::string_view, StmtKind> kWords[] = {
+        {"pass", StmtKind::kPass}, {"break", StmtKind::kBreak}, {"continue", StmtKind::kContinue}};
+    for (const auto& [word, kind] : kWords) {
+      stmt->kind = kind;
+      if (Take(word)) return {};
+    }
     if (Take("return")) {
       stmt->kind = StmtKind::kReturn;
       if (!StartsExpression()) return {};
@@ -505,10 +500,6 @@ class Parser : TokenCursor {
       return SetValue(stmt, ParsePostfix());
     }
     return ParseAssignment(stmt);
-  }
-  Status SetKind(Stmt* stmt, StmtKind kind) {
-    stmt->kind = kind;
-    return {};
   }
   Status SetValue(Stmt* stmt, const Result<ExprId>& value) {
     if (!value) return kFailure;

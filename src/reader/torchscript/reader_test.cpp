@@ -109,7 +109,7 @@ TEST(TorchScriptArchive, SaysWhatIsWrong) {
   EXPECT_EQ(Error(Archive({{"version", "x"}})), "bad-archive: the version of the archive is 'x', which is no number [m/version]");
   EXPECT_EQ(Error(Archive(), "backward"), "bad-program: the module has no method 'backward'");
   EXPECT_EQ(Error(Archive({{"code/__torch__.py", "class N(Module):\n  pass\n"}})),
-            "missing-entry: '' is a '__torch__.M', whose code the archive does not have (at byte 16) [m/data.pkl]");
+            "missing-entry: the module is a '__torch__.M', whose code the archive does not have (at byte 16) [m/data.pkl]");
   EXPECT_EQ(Error(Archive({{"code/__torch__.py", "x = (\n"}})),
             "bad-program: the code ends inside of brackets (line 2, column 1) [m/code/__torch__.py]");
   EXPECT_EQ(Error(Archive({{"data.pkl", "\x80\x02]."}})), "bad-pickle: the archive's object is no module (at byte 2) [m/data.pkl]");
