@@ -52,7 +52,6 @@ models: build
 
 # OPINFO: the folder of the tool that runs OpInfo's samples; OPINFO_TORCH: its summary of torch's exporters.
 coverage: build
-	$(PY) -m pip install --quiet expecttest==0.3.0
 	$(PY) tools/operator_coverage.py --tool $(OPINFO) --torch-summary $(OPINFO_TORCH) --results .cache/coverage --write docs/coverage.md
 
 docs: build

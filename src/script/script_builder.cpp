@@ -60,7 +60,7 @@ Result<torchscript::Constant> ImportConstant(ScriptConstant constant, Sink& sink
           for (auto& [key, entry] : value.entries) {
             FLAMBEAU_TRY(Constant imported_key, ImportConstant(std::move(key), sink));
             FLAMBEAU_TRY(Constant imported, ImportConstant(std::move(entry), sink));
-            dict.entries.emplace_back(std::move(imported_key), std::move(imported));
+            dict.entries.push_back({std::move(imported_key), std::move(imported)});
           }
           return Constant{std::move(dict)};
         } else if constexpr (std::is_same_v<T, ScriptConstant::Enum>) {

@@ -61,7 +61,7 @@ TypePtr TypeOf(const Constant& constant) {
     }
     TypePtr operator()(const DictConstant& dict) const {
       if (dict.entries.empty()) return Type::Of(TypeKind::kDict, {StringType(), TensorType()});
-      return Type::Of(TypeKind::kDict, {TypeOf(dict.entries[0].first), TypeOf(dict.entries[0].second)});
+      return Type::Of(TypeKind::kDict, {TypeOf(dict.entries[0].key), TypeOf(dict.entries[0].value)});
     }
     TypePtr operator()(const EnumConstant& member) const {
       auto type = std::make_shared<Type>();

@@ -80,8 +80,9 @@ struct ListConstant {
 struct TupleConstant {
   std::vector<Constant> elements;
 };
+struct DictEntry;
 struct DictConstant {
-  std::vector<std::pair<Constant, Constant>> entries;  // in insertion order
+  std::vector<DictEntry> entries;  // in insertion order
 };
 struct DeviceConstant {
   std::string text;  // "cpu", "cuda:0"
@@ -97,6 +98,9 @@ struct Constant {
   std::variant<std::monostate, bool, int64_t, double, std::complex<double>, std::string, TensorData, DeviceConstant,
                ListConstant, TupleConstant, DictConstant, EnumConstant, ObjectId>
       value;
+};
+struct DictEntry {
+  Constant key, value;
 };
 
 enum class AttributeRole : uint8_t { kAttribute, kParameter, kBuffer };

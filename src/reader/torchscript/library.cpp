@@ -346,7 +346,7 @@ Result<Constant> Library::Literal(const Syntax& syntax, ExprId literal, int dept
       FLAMBEAU_TRY(std::vector<Constant> values, elements());
       DictConstant dict;
       for (size_t i = 0; i + 1 < values.size(); i += 2)
-        dict.entries.emplace_back(std::move(values[i]), std::move(values[i + 1]));
+        dict.entries.push_back({std::move(values[i]), std::move(values[i + 1])});
       return Constant{std::move(dict)};
     }
     case ExprKind::kApply: {  // annotate(List[int], []), torch.device("cpu")

@@ -121,7 +121,7 @@ Result<Constant> ObjectReader::Read(Source& source, PickleValue value, const Typ
         FLAMBEAU_TRY(Constant key_constant, Read(source, key, Element(type, 0), name, depth + 1));
         const std::string item_name = Join(name, key.AsString().value_or("value"));
         FLAMBEAU_TRY(Constant item_constant, Read(source, item, Element(type, 1), item_name, depth + 1));
-        dict.entries.emplace_back(std::move(key_constant), std::move(item_constant));
+        dict.entries.push_back({std::move(key_constant), std::move(item_constant)});
       }
       return Constant{std::move(dict)};
     }
@@ -167,7 +167,7 @@ Result<Constant> ObjectReader::ReadCall(Source& source, PickleValue call, const 
     for (uint32_t i = 0; i < call.entry_count(); ++i) {
       FLAMBEAU_TRY(Constant key, Read(source, call.entry(i).first, Element(type, 0), name, depth + 1));
       FLAMBEAU_TRY(Constant value, Read(source, call.entry(i).second, Element(type, 1), name, depth + 1));
-      dict.entries.emplace_back(std::move(key), std::move(value));
+      dict.entries.push_back({std::move(key), std::move(value)});
     }
     return Constant{std::move(dict)};
   }
