@@ -66,8 +66,10 @@ Tensor Builder::ComputeNumber(Expr expr) {
     case ExprKind::kSymbol: {
       const auto it = sources_.find(expr);
       if (it == sources_.end()) {
-        Report(DiagnosticKind::kInternalError,
-               "a size is needed as a number, but nothing that was converted so far has it: " + exprs().Text(expr));
+        // After an error, sizes of what was not made are missing; that error is the one to read.
+        if (!sink().HasErrors())
+          Report(DiagnosticKind::kInternalError,
+                 "a size is needed as a number, but nothing that was converted so far has it: " + exprs().Text(expr));
         return Poison(Type::OfTensor(DType::kInt64, {exprs().Constant(1)}));
       }
       const Source source = it->second;

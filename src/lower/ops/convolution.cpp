@@ -47,8 +47,8 @@ Tensor ConvNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Co
   return Convolve(to, input, weight, bias, {stride, BothSides(PerAxis(padding, kSpatial)), dilation, groups});
 }
 
-constexpr Restriction kSameWithoutKernel = {"padding='same' of integers where the size of the kernel is not known",
-                                            "F.conv1d(x, weight_of_dynamic_size, padding='same')"};
+constexpr Restriction kSameWithoutKernel = {"padding='same' of integers or with dilation where the size of the kernel is not known",
+                                            "F.conv1d(x, weight_of_dynamic_size, padding='same', dilation=2)"};
 
 // 'same' puts an odd one of the padding at the end.
 template <int64_t kSpatial>
@@ -58,7 +58,9 @@ Tensor ConvNdOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bi
   if (padding == "same") {
     const Ints kernel = KernelShape(to, weight), spread = PerAxis(dilation, kSpatial);
     if (kernel.size() != kSpatial) {
-      if (!input.is_floating()) return to.Unsupported(kSameWithoutKernel);
+      // onnxruntime refuses SAME_UPPER with dilation.
+      const bool dilated = std::ranges::any_of(spread, [](int64_t step) { return step != 1; });
+      if (!input.is_floating() || dilated) return to.Unsupported(kSameWithoutKernel);
       return Convolve(to, input, weight, bias, {stride, {}, dilation, groups, true});
     }
     for (size_t i = 0; i < kSpatial; ++i) {

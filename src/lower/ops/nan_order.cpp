@@ -20,7 +20,7 @@ Tensor OrderKeys(Lowering& to, Tensor x, NanRank rank) {
   const DType dtype = narrow ? DType::kFloat32 : DType::kFloat64;
   const double end = narrow ? double{std::numeric_limits<float>::max()} : std::numeric_limits<double>::max();
   const double infinity = std::numeric_limits<double>::infinity();
-  const Tensor finite = to.Clip(to.CastTo(x, dtype), to.NumberOf(-end, dtype), to.NumberOf(end, dtype));
+  const Tensor finite = to.Min({to.Max({to.CastTo(x, dtype), to.NumberOf(-end, dtype)}), to.NumberOf(end, dtype)});
   return to.Where(to.IsNaN(x), to.NumberOf(rank == NanRank::kHighest ? infinity : -infinity, dtype), finite);
 }
 

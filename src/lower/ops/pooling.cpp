@@ -57,24 +57,25 @@ Geometry GeometryOf(Lowering& to, const Tensor& x, const Window& window, bool ce
 
 // --- integers --------------------------------------------------------------------
 
-// A tensor around which `value` was put, so that all windows lie within, and how many windows an axis has.
+// A tensor around which `value` was put, so that all windows lie within; how many windows an axis has, and its size.
 struct Surrounded {
   Tensor tensor;
-  Dims counts;
+  Dims counts, sizes;
 };
 
 Surrounded Surround(Lowering& to, Tensor x, const Window& window, bool ceil_mode, const Scalar& value) {
-  Dims begins(static_cast<size_t>(x.rank()), to.Of(0)), ends = begins, counts;
+  Dims begins(static_cast<size_t>(x.rank()), to.Of(0)), ends = begins, counts, sizes;
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     const Dim size = x.size(static_cast<int64_t>(2 + i));
     counts.push_back(PooledSize(to, size, Extent(window, i), window.stride[i], window.padding[i], ceil_mode));
     const Dim covered = to.Plus(to.Times(to.Minus(counts[i], to.Of(1)), to.Of(window.stride[i])),
                                 to.Of(Extent(window, i)));
+    sizes.push_back(covered);
     begins[2 + i] = to.Of(window.padding[i]);
     ends[2 + i] = to.Minus(covered, to.Plus(size, to.Of(window.padding[i])));
   }
   begins.insert(begins.end(), ends.begin(), ends.end());
-  return {to.Pad(x, to.Shape1(begins), to.NumberOf(value, x.dtype())), counts};
+  return {to.Pad(x, to.Shape1(begins), to.NumberOf(value, x.dtype())), counts, sizes};
 }
 
 // The elements of each window side by side: (batch, channels, windows…, elements).
@@ -130,9 +131,9 @@ Tensor AveragePoolIntegers(Lowering& to, Tensor x, const Window& window, bool ce
   // Windows that ceil_mode adds reach beyond the padding.
   const Surrounded surrounded = Surround(to, x, window, ceil_mode, Scalar(0));
   Dims ends(static_cast<size_t>(2 * last), to.Of(0));
-  for (int64_t axis = 2; axis < last; ++axis)
-    ends[static_cast<size_t>(last + axis)] = to.Minus(surrounded.tensor.size(axis), counted[static_cast<size_t>(axis)]);
-  const Surrounded all{to.Pad(ones, to.Shape1(ends), to.NumberOf(0, x.dtype())), surrounded.counts};
+  for (size_t i = 0; i < surrounded.sizes.size(); ++i)
+    ends[static_cast<size_t>(last) + 2 + i] = to.Minus(surrounded.sizes[i], counted[2 + i]);
+  const Surrounded all{to.Pad(ones, to.Shape1(ends), to.NumberOf(0, x.dtype())), surrounded.counts, surrounded.sizes};
   return to.Div(total, to.ReduceSum(ElementsOf(to, all, window), to.ConstantInts({last}), {.keepdims = 0}));
 }
 
