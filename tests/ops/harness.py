@@ -45,7 +45,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 import flambeau
-from flambeau.errors import UnsupportedOperatorError
+from flambeau.errors import OnnxExporterError, UnsupportedOperatorError
 
 MODES = ("static", "dynamic")
 DEFAULT_OPSET = 20  # of the exporter; runs every case
@@ -489,7 +489,7 @@ class Batches:
         if lowest - 1 > opset:
             try:
                 flambeau.export(self._capture([one], mode).program, opset_version=lowest - 1, verbose=False)
-            except UnsupportedOperatorError as below:
+            except OnnxExporterError as below:
                 if lowest_opset(below) != lowest:
                     return f"opset {opset} names {lowest} as the lowest, opset {lowest - 1} says: {below}"
             else:
