@@ -159,9 +159,11 @@ Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, std::span<const Val> 
 Result<Vals> ToList(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
-  const auto size = type->rank() == 1 ? evaluator.context().exprs().AsConstant(type->sizes[0]) : std::nullopt;
   if (type->rank() == 0) return Item(evaluator, {}, arguments.first(1));
-  if (!size) return evaluator.Unsupported("makes a list of a tensor that has more than one dimension or a run-time size");
+  constexpr std::string_view kOthers = "makes a list of a tensor that has more than one dimension or a run-time size";
+  if (type->rank() != 1) return evaluator.Unsupported(std::string(kOthers));
+  const auto size = evaluator.context().exprs().AsConstant(type->sizes[0]);
+  if (!size) return evaluator.Unsupported(std::string(kOthers));
   Vals numbers;
   for (int64_t i = 0; i < *size; ++i) {
     FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::select.int", {arguments[0], int64_t{0}, i}));
