@@ -147,10 +147,13 @@ Result<Vals> Write(Evaluator& evaluator, std::span<const Val> arguments, std::st
     FLAMBEAU_TRY(Val changed, evaluator.emit().Call1(op, std::vector<Val>(arguments.begin(), arguments.end())));
     const auto* now = changed.As<ListVal>();
     if (now == nullptr || !evaluator.heap()[now->cell].sequence) return Bad(evaluator, "has no sequence as its result");
-    evaluator.heap().Edit(list->cell).sequence = evaluator.heap()[now->cell].sequence;
+    const auto sequence = evaluator.heap()[now->cell].sequence;
+    FLAMBEAU_TRY(Cell* cell, evaluator.Edit(list->cell));
+    cell->sequence = sequence;
     return Vals{arguments[0]};
   }
-  FLAMBEAU_CHECK_OK(edit(evaluator.heap().Edit(list->cell).elements));
+  FLAMBEAU_TRY(Cell* cell, evaluator.Edit(list->cell));
+  FLAMBEAU_CHECK_OK(edit(cell->elements));
   return Vals{arguments[0]};
 }
 
@@ -180,14 +183,15 @@ Result<Vals> Insert(Evaluator& evaluator, const Node&, std::span<const Val> argu
 }
 Result<Vals> Clear(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
-    evaluator.heap().Edit(dict->cell).entries.clear();
+    FLAMBEAU_TRY(Cell* cell, evaluator.Edit(dict->cell));
+    cell->entries.clear();
     return Vals{};
   }
   const auto* list = arguments[0].As<ListVal>();
   if (list == nullptr) return Bad(evaluator, "clears something that is no list");
-  Cell& cell = evaluator.heap().Edit(list->cell);
-  cell.elements.clear();
-  cell.sequence.reset();
+  FLAMBEAU_TRY(Cell* cell, evaluator.Edit(list->cell));
+  cell->elements.clear();
+  cell->sequence.reset();
   return Vals{};
 }
 Result<Vals> Reverse(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
@@ -198,13 +202,13 @@ Result<Vals> Reverse(Evaluator& evaluator, const Node&, std::span<const Val> arg
 }
 Result<Vals> SetItem(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
-    Cell& cell = evaluator.heap().Edit(dict->cell);
-    for (auto& [key, value] : cell.entries)
+    FLAMBEAU_TRY(Cell* cell, evaluator.Edit(dict->cell));
+    for (auto& [key, value] : cell->entries)
       if (KnownEqual(key, arguments[1], evaluator.heap()).value_or(false)) {
         value = arguments[2];
         return Vals{};
       }
-    cell.entries.emplace_back(arguments[1], arguments[2]);
+    cell->entries.emplace_back(arguments[1], arguments[2]);
     return Vals{};
   }
   return Write(evaluator, arguments, "aten::_set_item.t", [&](Vals& elements) -> Status {
@@ -217,7 +221,8 @@ Result<Vals> SetItem(Evaluator& evaluator, const Node&, std::span<const Val> arg
 }
 Result<Vals> Delete(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
-    std::erase_if(evaluator.heap().Edit(dict->cell).entries, [&](const auto& entry) {
+    FLAMBEAU_TRY(Cell* cell, evaluator.Edit(dict->cell));
+    std::erase_if(cell->entries, [&](const auto& entry) {
       return KnownEqual(entry.first, arguments[1], evaluator.heap()).value_or(false);
     });
     return Vals{};
@@ -256,8 +261,13 @@ Result<Vals> Remove(Evaluator& evaluator, const Node&, std::span<const Val> argu
   });
 }
 Result<Vals> Copy(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
-  if (const auto* list = arguments[0].As<ListVal>()) return Vals{ListVal{evaluator.heap().Add(Cell(evaluator.heap()[list->cell]))}};
-  if (const auto* dict = arguments[0].As<DictVal>()) return Vals{DictVal{evaluator.heap().Add(Cell(evaluator.heap()[dict->cell]))}};
+  auto copy = [&](uint32_t cell) {
+    Cell copied = evaluator.heap()[cell];
+    copied.shared = false;
+    return evaluator.heap().Add(std::move(copied));
+  };
+  if (const auto* list = arguments[0].As<ListVal>()) return Vals{ListVal{copy(list->cell)}};
+  if (const auto* dict = arguments[0].As<DictVal>()) return Vals{DictVal{copy(dict->cell)}};
   if (const auto* tuple = arguments[0].As<TupleVal>()) return Vals{evaluator.List(*tuple->elements)};
   if (const auto* text = arguments[0].As<std::string>()) {
     Vals characters;
@@ -317,7 +327,8 @@ Result<Vals> Sort(Evaluator& evaluator, const Node& node, std::span<const Val> a
     return reverse ? number(b) < number(a) : number(a) < number(b);
   });
   if (node.kind == "aten::sorted") return Vals{evaluator.List(std::move(sorted))};
-  evaluator.heap().Edit(arguments[0].As<ListVal>()->cell).elements = std::move(sorted);
+  FLAMBEAU_TRY(Cell* cell, evaluator.Edit(arguments[0].As<ListVal>()->cell));
+  cell->elements = std::move(sorted);
   return Vals{};
 }
 
@@ -330,7 +341,8 @@ Result<Vals> Add(Evaluator& evaluator, const Node& node, std::span<const Val> ar
   Vals elements = left->elements;
   elements.insert(elements.end(), right->elements.begin(), right->elements.end());
   if (node.kind != "aten::add_") return Vals{evaluator.List(std::move(elements))};
-  evaluator.heap().Edit(arguments[0].As<ListVal>()->cell).elements = std::move(elements);
+  FLAMBEAU_TRY(Cell* cell, evaluator.Edit(arguments[0].As<ListVal>()->cell));
+  cell->elements = std::move(elements);
   return Vals{arguments[0]};
 }
 Result<Vals> Multiply(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {

@@ -52,7 +52,7 @@ ValueId Emitter::AddTensor(const TensorData& data, InputKind kind, std::string_v
 // Before a snapshot is taken, or a write after it would go to a storage that the
 // snapshot does not know.
 ValueId Emitter::Register(ValueId value) {
-  if (value && graph_.type(value).is_tensor()) storages().ViewOf(value);
+  if (value && (graph_.type(value).is_tensor() || graph_.type(value).kind == TypeKind::kSequence)) storages().ViewOf(value);
   return value;
 }
 
@@ -184,10 +184,23 @@ void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
   type.strides = ContiguousStrides(type.sizes, exprs);
 }
 
+// A sequence holds the values that its tensors had when they came to it.
+void Emitter::LinkSequences(NodeId node, const Schema& schema, std::span<const ValueId> captured) {
+  auto is_sequence = [&](ValueId value) { return graph_.type(value).kind == TypeKind::kSequence; };
+  for (uint32_t i = 0; i < graph_[node].result_count; ++i) {
+    const ValueId result = graph_.result(node, i);
+    const bool element = graph_.type(result).is_tensor() && !schema.returns.empty() && !schema.returns[0].alias.empty();
+    if (!is_sequence(result) && !element) continue;
+    for (const ValueId operand : captured)
+      if (operand && (is_sequence(operand) || (is_sequence(result) && graph_.type(operand).is_tensor())))
+        storages().SetMaybe(result, operand);
+  }
+}
+
 Val Emitter::ResultOf(ValueId value) {
   const Type& type = graph_.type(value);
   switch (type.kind) {
-    case TypeKind::kTensor: return TensorVal{value};
+    case TypeKind::kTensor: return TensorVal{storages().FirstName(value)};  // of what was written, if it was
     case TypeKind::kInt:
     case TypeKind::kBool:
       if (type.contents)
@@ -291,8 +304,10 @@ Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values) {
   FLAMBEAU_CHECK_OK(functionalizer_.Apply(node, captured));
   FLAMBEAU_CHECK_OK(Settle(pure ? node : NodeId{}));
   open_.back().settled = graph_[block()].last;  // what was replaced stays where it is until the end
+  for (uint32_t i = 0; i < graph_[node].result_count; ++i) Register(graph_.result(node, i));
+  LinkSequences(node, *schema, captured);
   Vals results;
-  for (uint32_t i = 0; i < graph_[node].result_count; ++i) results.push_back(ResultOf(Register(graph_.result(node, i))));
+  for (uint32_t i = 0; i < graph_[node].result_count; ++i) results.push_back(ResultOf(graph_.result(node, i)));
   return Group(*schema, std::move(results));
 }
 
@@ -428,7 +443,9 @@ Result<ValueId> Emitter::Sequence(const Cell& list, const Type& type) {
                                     {&id, 1}, origin_);
   inference_.Introduce(graph_.result(node));
   open_.back().settled = node;
-  return graph_.result(node);
+  const ValueId made = Register(graph_.result(node));
+  for (const Val& element : list.elements) storages().SetMaybe(made, element.As<TensorVal>()->id);
+  return made;
 }
 
 // --- nested graphs ----------------------------------------------------------------------------

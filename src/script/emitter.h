@@ -92,6 +92,7 @@ class Emitter {
   void SetStrides(NodeId node, const aten::Schema* schema, Type& type) const;
   Vals Group(const aten::Schema& schema, Vals flat);
   Val ResultOf(ValueId value);
+  void LinkSequences(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured);
   ValueId Register(ValueId value);
   Val ConstantTensor(const Vals& numbers, int64_t dtype);
 

@@ -35,6 +35,15 @@ const Type& Evaluator::TypeOf(TensorVal tensor) {
   return storages.Knows(tensor.id) ? context()[storages.type(storages.ViewOf(tensor.id))] : emitter_.TypeOf(tensor.id);
 }
 
+Result<Cell*> Evaluator::Edit(uint32_t cell) {
+  if (heap_[cell].shared)
+    return sink_.Error(DiagnosticKind::kUnknownAliasing,
+                       "writes to a list or dict that may be another one too, depending on the path the program took; "
+                       "which of them is known at run time only",
+                       {}, "copy the list or dict before the write");
+  return &heap_.Edit(cell);
+}
+
 std::optional<bool> Evaluator::KnownBool(const Val& value) const {
   if (const auto* b = value.As<bool>()) return *b;
   if (const auto* i = value.As<int64_t>()) return *i != 0;

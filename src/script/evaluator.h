@@ -36,6 +36,8 @@ class Evaluator {
   Result<Val> GetAttribute(uint32_t cell, std::string_view name);
   Status SetAttribute(uint32_t cell, std::string_view name, Val value);
 
+  // For writing to a list or dict.
+  Result<Cell*> Edit(uint32_t cell);
   Val List(Vals elements) { return ListVal{heap_.Add({.elements = std::move(elements)})}; }
   static Val Tuple(Vals elements) { return TupleVal{std::make_shared<const Vals>(std::move(elements))}; }
   // A constant where the value is known: also of a tensor of one known element.
@@ -48,6 +50,8 @@ class Evaluator {
     Storages storages;
     Heap heap;
   };
+
+  struct Region;
 
   void ImportObjects();
   std::string PathOf(torchscript::ObjectId object, std::string_view attribute) const;

@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "script/evaluator.h"
+#include "script/kinship.h"
 
 namespace flambeau::script {
 
@@ -25,19 +27,111 @@ bool Raises(const Block& block) {
   return std::ranges::any_of(block.nodes, [](const Node* node) { return node->kind == "prim::RaiseException"; });
 }
 
-// The parts of the program's state that a region changes, with what they
-// look like afterwards.
-struct Changes {
+// A list or dict of the state before, as it is on a path.
+Val Reference(const Heap& heap, uint32_t cell) {
+  if (!heap[cell].entries.empty()) return DictVal{cell};
+  return ListVal{cell};
+}
+
+}  // namespace
+
+// What comes out of a region: its values, and the parts of the program's state
+// that it changes, with what they look like afterwards. Leaves, types and parts
+// are in the order of the members here.
+struct Evaluator::Region {
+  Evaluator& evaluator;
+  std::vector<Skeleton> values;
   std::vector<std::pair<StorageId, Skeleton>> storages;
-  std::vector<std::pair<uint32_t, Skeleton>> cells;                              // lists and dicts
-  std::vector<std::tuple<uint32_t, std::string, Skeleton>> attributes;           // of objects
+  std::vector<std::pair<uint32_t, Skeleton>> cells;                     // lists and dicts
+  std::vector<std::tuple<uint32_t, std::string, Skeleton>> attributes;  // of objects
+  Kinship kinship;
 
   bool HasStorage(StorageId id) const {
     return std::ranges::any_of(storages, [&](const auto& each) { return each.first == id; });
   }
-};
+  Skeleton* FindAttribute(uint32_t cell, std::string_view name) {
+    for (auto& [of, known, skeleton] : attributes)
+      if (of == cell && known == name) return &skeleton;
+    return nullptr;
+  }
+  void AddStorage(StorageId id) {
+    const Storages& all = evaluator.emitter_.storages();
+    storages.emplace_back(id, Skeleton::OfTensor(evaluator.context()[all.type(all.Root(id))]));
+  }
 
-}  // namespace
+  std::vector<Type> Types() const {
+    std::vector<Type> types;
+    for (const Skeleton& skeleton : values) skeleton.AppendTypes(types);
+    for (const auto& [id, skeleton] : storages) skeleton.AppendTypes(types);
+    for (const auto& [cell, skeleton] : cells) skeleton.AppendTypes(types);
+    for (const auto& [cell, name, skeleton] : attributes) skeleton.AppendTypes(types);
+    return types;
+  }
+
+  // What is to be given out in the state of now, in which `of` are the values.
+  Status AppendLeaves(std::span<const Val> of, std::vector<ValueId>& leaves) const {
+    Emitter& emit = evaluator.emitter_;
+    const Heap& heap = evaluator.heap_;
+    for (size_t i = 0; i < values.size(); ++i) FLAMBEAU_CHECK_OK(values[i].AppendLeaves(of[i], emit, heap, leaves));
+    for (const auto& [id, skeleton] : storages) leaves.push_back(emit.Read(emit.storages().Root(id)));
+    for (const auto& [cell, skeleton] : cells)
+      FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(Reference(heap, cell), emit, heap, leaves));
+    for (const auto& [cell, name, skeleton] : attributes) {
+      FLAMBEAU_TRY(const Val value, evaluator.GetAttribute(cell, name));
+      FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(value, emit, heap, leaves));
+    }
+    return {};
+  }
+
+  // Takes in what the state of now says of memory. Whether that was news.
+  Result<bool> Learn(std::span<const Val> of, const Snapshot& before) {
+    std::vector<Kinship::Part> parts;
+    for (size_t i = 0; i < values.size(); ++i) AppendParts(values[i], of[i], false, parts);
+    for (const auto& [cell, skeleton] : cells) AppendParts(skeleton, Reference(evaluator.heap_, cell), true, parts);
+    for (const auto& [cell, name, skeleton] : attributes) {
+      FLAMBEAU_TRY(const Val value, evaluator.GetAttribute(cell, name));
+      AppendParts(skeleton, value, false, parts);
+    }
+    return kinship.Learn(parts, evaluator.emitter_.storages(), evaluator.heap_,
+                         {before.storages.count(), before.heap.size()});
+  }
+
+  // The values made of the leaves; the state of now becomes what they say.
+  Result<Vals> Build(std::span<const ValueId> leaves) const {
+    Heap& heap = evaluator.heap_;
+    std::vector<Kinship::Part> parts;
+    size_t next = 0;
+    Vals results;
+    for (const Skeleton& skeleton : values) {
+      results.push_back(skeleton.Build(leaves, next, heap));
+      AppendParts(skeleton, results.back(), false, parts);
+    }
+    for (const auto& [id, skeleton] : storages) evaluator.emitter_.Write(id, leaves[next++]);
+    for (const auto& [cell, skeleton] : cells) {
+      const Val built = skeleton.Build(leaves, next, heap);
+      const auto* list = built.As<ListVal>();
+      const auto* dict = built.As<DictVal>();
+      if (list == nullptr && dict == nullptr)
+        return evaluator.Unsupported("makes something else of a list or dict on each path, or from round to round");
+      AppendParts(skeleton, built, true, parts);
+      heap.Edit(cell) = Cell(heap[list != nullptr ? list->cell : dict->cell]);
+    }
+    for (const auto& [cell, name, skeleton] : attributes) {
+      Val built = skeleton.Build(leaves, next, heap);
+      AppendParts(skeleton, built, false, parts);
+      FLAMBEAU_CHECK_OK(evaluator.SetAttribute(cell, name, std::move(built)));
+    }
+    kinship.Apply(parts, evaluator.emitter_.storages(), heap);
+    return results;
+  }
+
+ private:
+  void AppendParts(const Skeleton& skeleton, const Val& value, bool contents, std::vector<Kinship::Part>& parts) const {
+    Vals found;
+    skeleton.AppendParts(value, evaluator.heap_, found);
+    for (Val& part : found) parts.push_back({std::move(part), std::exchange(contents, false)});
+  }
+};
 
 void Evaluator::Restore(const Snapshot& snapshot) {
   emitter_.storages() = snapshot.storages;
@@ -59,17 +153,6 @@ Result<Vals> Evaluator::If(const Node& node, const Val& condition) {
   FLAMBEAU_CHECK_OK(EvaluateBlock(block));
   return Outputs(block);
 }
-
-namespace {
-
-// A list, dict or object of the state before, as it is on a path.
-Val Reference(const Heap& heap, uint32_t cell) {
-  const Cell& of = heap[cell];
-  if (!of.entries.empty()) return DictVal{cell};
-  return ListVal{cell};
-}
-
-}  // namespace
 
 // Both branches as nested graphs.
 Result<Vals> Evaluator::Branch(const Node& node, const Val& condition) {
@@ -97,21 +180,19 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition) {
 
   // What the two paths have in common, and what not. The heap that a skeleton
   // looks into is that of the path.
-  std::vector<Skeleton> outputs;
+  const uint32_t known = before.heap.size();
+  Region region{*this};
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     Restore(paths[0].after);
-    outputs.push_back(Skeleton::Of(paths[0].outputs[i], emitter_, paths[0].after.heap, true));
+    region.values.push_back(Skeleton::Of(paths[0].outputs[i], emitter_, heap_, known));
     Restore(paths[1].after);
-    (void)outputs.back().Unify(paths[1].outputs[i], emitter_, paths[1].after.heap);
+    (void)region.values.back().Unify(paths[1].outputs[i], emitter_, heap_);
   }
-  Changes changes;
   for (const Path& path : paths) {
     const Storages::Difference difference = path.after.storages.Since(before.storages);
     if (difference.rebound) return Unsupported("changes the shape of a tensor in place, in a branch");
     for (const StorageId id : difference.written)
-      if (!changes.HasStorage(id))
-        changes.storages.emplace_back(
-            id, Skeleton::OfTensor(context()[emitter_.storages().type(emitter_.storages().Root(id))]));
+      if (!region.HasStorage(id)) region.AddStorage(id);
   }
   for (uint32_t cell = 0; cell < before.heap.size(); ++cell) {
     const bool changed = std::ranges::any_of(paths, [&](const Path& path) { return !path.after.heap.Same(before.heap, cell); });
@@ -121,49 +202,37 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition) {
       // What a path only read is what it was.
       for (size_t p = 0; p < 2; ++p)
         for (const auto& [name, value] : paths[p].after.heap[cell].attributes) {
-          if (std::ranges::any_of(changes.attributes, [&](const auto& a) { return std::get<0>(a) == cell && std::get<1>(a) == name; })) continue;
+          if (region.FindAttribute(cell, name) != nullptr) continue;
           Restore(paths[p].after);
-          Skeleton skeleton = Skeleton::Of(value, emitter_, paths[p].after.heap, true);
+          Skeleton skeleton = Skeleton::Of(value, emitter_, heap_, known);
           Restore(paths[1 - p].after);
           auto other = GetAttribute(cell, name);
           if (!other) return kFailure;
-          (void)skeleton.Unify(*other, emitter_, paths[1 - p].after.heap);
-          changes.attributes.emplace_back(cell, name, std::move(skeleton));
+          (void)skeleton.Unify(*other, emitter_, heap_);
+          region.attributes.emplace_back(cell, name, std::move(skeleton));
         }
       continue;
     }
     const Val reference = Reference(paths[0].after.heap, cell);
     Restore(paths[0].after);
-    Skeleton skeleton = Skeleton::Of(reference, emitter_, paths[0].after.heap, false);
+    Skeleton skeleton = Skeleton::Of(reference, emitter_, heap_);
     Restore(paths[1].after);
-    (void)skeleton.Unify(Reference(paths[1].after.heap, cell), emitter_, paths[1].after.heap);
-    changes.cells.emplace_back(cell, std::move(skeleton));
+    (void)skeleton.Unify(Reference(heap_, cell), emitter_, heap_);
+    region.cells.emplace_back(cell, std::move(skeleton));
   }
 
-  for (size_t p = 0; p < 2; ++p) {
-    Path& path = paths[p];
+  for (const Path& path : paths) {
     Restore(path.after);
     emitter_.SetOrigin(origin);
     emitter_.ReopenBlock(path.block);
     std::vector<ValueId> leaves;
-    for (size_t i = 0; i < outputs.size(); ++i)
-      FLAMBEAU_CHECK_OK(outputs[i].AppendLeaves(path.outputs[i], emitter_, heap_, leaves));
-    for (auto& [id, skeleton] : changes.storages) leaves.push_back(emitter_.Read(emitter_.storages().Root(id)));
-    for (auto& [cell, skeleton] : changes.cells)
-      FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(Reference(heap_, cell), emitter_, heap_, leaves));
-    for (auto& [cell, name, skeleton] : changes.attributes) {
-      FLAMBEAU_TRY(const Val value, GetAttribute(cell, name));
-      FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(value, emitter_, heap_, leaves));
-    }
+    FLAMBEAU_CHECK_OK(region.AppendLeaves(path.outputs, leaves));
+    FLAMBEAU_CHECK_OK(region.Learn(path.outputs, before));
     emitter_.EndBlock(leaves);
   }
   Restore(before);
 
-  std::vector<Type> types;
-  for (const Skeleton& skeleton : outputs) skeleton.AppendTypes(types);
-  for (const auto& [id, skeleton] : changes.storages) skeleton.AppendTypes(types);
-  for (const auto& [cell, skeleton] : changes.cells) skeleton.AppendTypes(types);
-  for (const auto& [cell, name, skeleton] : changes.attributes) skeleton.AppendTypes(types);
+  const std::vector<Type> types = region.Types();
   std::vector<ValueId> leaves;
   if (types.empty()) {
     for (const Path& path : paths) emitter_.DiscardBlock(path.block);
@@ -176,20 +245,7 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition) {
                                       {name("arg3"), OperandList{}}},
                                      types);
   }
-  size_t next = 0;
-  Vals results;
-  for (const Skeleton& skeleton : outputs) results.push_back(skeleton.Build(leaves, next, heap_));
-  for (const auto& [id, skeleton] : changes.storages) emitter_.Write(id, leaves[next++]);
-  for (const auto& [cell, skeleton] : changes.cells) {
-    const Val built = skeleton.Build(leaves, next, heap_);
-    const auto* list = built.As<ListVal>();
-    const auto* dict = built.As<DictVal>();
-    if (list == nullptr && dict == nullptr) return Unsupported("makes a list or dict of another kind in each branch");
-    heap_.Edit(cell) = Cell(heap_[list != nullptr ? list->cell : dict->cell]);
-  }
-  for (const auto& [cell, name, skeleton] : changes.attributes)
-    FLAMBEAU_CHECK_OK(SetAttribute(cell, name, skeleton.Build(leaves, next, heap_)));
-  return results;
+  return region.Build(leaves);
 }
 
 // --- loops --------------------------------------------------------------------------------
@@ -248,37 +304,23 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
   const OriginId origin = OriginOf(node);
   const Snapshot before = Save();
   const std::span<const Val> initial = arguments.subspan(2);
-  std::vector<Skeleton> carried;
-  for (const Val& value : initial) carried.push_back(Skeleton::Of(value, emitter_, heap_, false));
-  Changes changes;
+  // What turns out to be the same in each round is not carried.
+  Region region{*this};
+  for (const Val& value : initial) region.values.push_back(Skeleton::Of(value, emitter_, heap_, heap_.size()));
   BlockId body;
   for (int round = 0;; ++round) {
     if (round == kMaxRounds)
       return Unsupported("carries values whose types do not settle from one round of the loop to the next");
     Restore(before);
     emitter_.SetOrigin(origin);
+    FLAMBEAU_CHECK_OK(region.Learn(initial, before));
     body = emitter_.BeginBlock();
     Type iteration = Type::OfInt(emitter_.FreshSize());
     Bind(block.inputs[0], NumberVal{emitter_.AddBlockInput(std::move(iteration))});
-    std::vector<Type> types;
-    for (const Skeleton& skeleton : carried) skeleton.AppendTypes(types);
-    for (const auto& [id, skeleton] : changes.storages) skeleton.AppendTypes(types);
-    for (const auto& [cell, skeleton] : changes.cells) skeleton.AppendTypes(types);
-    for (const auto& [cell, name, skeleton] : changes.attributes) skeleton.AppendTypes(types);
     std::vector<ValueId> inputs;
-    for (Type& type : types) inputs.push_back(emitter_.AddBlockInput(std::move(type)));
-    size_t next = 0;
-    for (size_t i = 0; i < carried.size(); ++i) Bind(block.inputs[i + 1], carried[i].Build(inputs, next, heap_));
-    for (const auto& [id, skeleton] : changes.storages) emitter_.Write(id, inputs[next++]);
-    for (const auto& [cell, skeleton] : changes.cells) {
-      const Val built = skeleton.Build(inputs, next, heap_);
-      const auto* list = built.As<ListVal>();
-      const auto* dict = built.As<DictVal>();
-      if (list == nullptr && dict == nullptr) return Unsupported("makes of a list or dict something else from round to round");
-      heap_.Edit(cell) = Cell(heap_[list != nullptr ? list->cell : dict->cell]);
-    }
-    for (const auto& [cell, name, skeleton] : changes.attributes)
-      FLAMBEAU_CHECK_OK(SetAttribute(cell, name, skeleton.Build(inputs, next, heap_)));
+    for (Type& type : region.Types()) inputs.push_back(emitter_.AddBlockInput(std::move(type)));
+    FLAMBEAU_TRY(const Vals carried, region.Build(inputs));
+    for (size_t i = 0; i < carried.size(); ++i) Bind(block.inputs[i + 1], carried[i]);
     const Snapshot entered = Save();
 
     if (!EvaluateBlock(block) || sink_.HasErrors()) {
@@ -287,12 +329,13 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
     }
     const Vals outputs = Outputs(block);
     bool changed = false;
-    for (size_t i = 0; i < carried.size(); ++i) changed = carried[i].Unify(outputs[i + 1], emitter_, heap_) || changed;
+    const std::span<const Val> results = std::span(outputs).subspan(1);
+    for (size_t i = 0; i < results.size(); ++i) changed = region.values[i].Unify(results[i], emitter_, heap_) || changed;
     const Storages::Difference difference = emitter_.storages().Since(entered.storages);
     if (difference.rebound) return Unsupported("changes the shape of a tensor in place, in a loop");
     for (const StorageId id : difference.written) {
-      if (id.index >= before.storages.count() || changes.HasStorage(id)) continue;
-      changes.storages.emplace_back(id, Skeleton::OfTensor(context()[emitter_.storages().type(emitter_.storages().Root(id))]));
+      if (id.index >= before.storages.count() || region.HasStorage(id)) continue;
+      region.AddStorage(id);
       changed = true;
     }
     for (uint32_t cell = 0; cell < before.heap.size(); ++cell) {
@@ -300,9 +343,8 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
       if (heap_[cell].object || !heap_[cell].attributes.empty()) {
         const std::vector<std::pair<std::string, Val>> attributes = heap_[cell].attributes;
         for (const auto& [name, value] : attributes) {
-          const auto known = std::ranges::find_if(changes.attributes, [&](const auto& a) { return std::get<0>(a) == cell && std::get<1>(a) == name; });
-          if (known != changes.attributes.end()) {
-            changed = std::get<2>(*known).Unify(value, emitter_, heap_) || changed;
+          if (Skeleton* known = region.FindAttribute(cell, name)) {
+            changed = known->Unify(value, emitter_, heap_) || changed;
             continue;
           }
           const Snapshot here = Save();
@@ -310,26 +352,28 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
           auto old = GetAttribute(cell, name);
           Restore(here);
           if (!old) return kFailure;
-          Skeleton same = Skeleton::Of(*old, emitter_, entered.heap, true);
+          Skeleton same = Skeleton::Of(*old, emitter_, entered.heap, before.heap.size());
           if (!same.Unify(value, emitter_, heap_)) continue;
-          Skeleton skeleton = Skeleton::Of(*old, emitter_, entered.heap, false);
+          Skeleton skeleton = Skeleton::Of(*old, emitter_, entered.heap);
           (void)skeleton.Unify(value, emitter_, heap_);
-          changes.attributes.emplace_back(cell, name, std::move(skeleton));
+          region.attributes.emplace_back(cell, name, std::move(skeleton));
           changed = true;
         }
         continue;
       }
-      const auto known = std::ranges::find(changes.cells, cell, &std::pair<uint32_t, Skeleton>::first);
-      if (known != changes.cells.end()) {
+      const auto known = std::ranges::find(region.cells, cell, &std::pair<uint32_t, Skeleton>::first);
+      if (known != region.cells.end()) {
         changed = known->second.Unify(Reference(heap_, cell), emitter_, heap_) || changed;
         continue;
       }
-      Skeleton skeleton = Skeleton::Of(Reference(before.heap, cell), emitter_, before.heap, false);
+      Skeleton skeleton = Skeleton::Of(Reference(before.heap, cell), emitter_, before.heap);
       (void)skeleton.Unify(Reference(heap_, cell), emitter_, heap_);
-      changes.cells.emplace_back(cell, std::move(skeleton));
+      region.cells.emplace_back(cell, std::move(skeleton));
       changed = true;
     }
-    if (changed) {
+    if (changed) region.kinship = {};  // of other parts
+    FLAMBEAU_TRY(const bool news, region.Learn(results, before));
+    if (changed || news) {
       emitter_.LeaveBlock();
       emitter_.DiscardBlock(body);
       continue;
@@ -339,15 +383,7 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
     std::vector<ValueId> leaves;
     FLAMBEAU_TRY(const ValueId again, Predicate(outputs[0]));
     leaves.push_back(again);
-    for (size_t i = 0; i < carried.size(); ++i)
-      FLAMBEAU_CHECK_OK(carried[i].AppendLeaves(outputs[i + 1], emitter_, heap_, leaves));
-    for (const auto& [id, skeleton] : changes.storages) leaves.push_back(emitter_.Read(emitter_.storages().Root(id)));
-    for (const auto& [cell, skeleton] : changes.cells)
-      FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(Reference(heap_, cell), emitter_, heap_, leaves));
-    for (const auto& [cell, name, skeleton] : changes.attributes) {
-      FLAMBEAU_TRY(const Val value, GetAttribute(cell, name));
-      FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(value, emitter_, heap_, leaves));
-    }
+    FLAMBEAU_CHECK_OK(region.AppendLeaves(results, leaves));
     emitter_.EndBlock(leaves);
     break;
   }
@@ -358,24 +394,8 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
   operands.push_back(trips != nullptr ? trips->id : emitter_.Materialise(arguments[0]));
   FLAMBEAU_TRY(const ValueId first, Predicate(arguments[1]));
   operands.push_back(first);
-  std::vector<Type> types;
-  for (size_t i = 0; i < carried.size(); ++i) {
-    FLAMBEAU_CHECK_OK(carried[i].AppendLeaves(initial[i], emitter_, heap_, operands));
-    carried[i].AppendTypes(types);
-  }
-  for (const auto& [id, skeleton] : changes.storages) {
-    operands.push_back(emitter_.Read(emitter_.storages().Root(id)));
-    skeleton.AppendTypes(types);
-  }
-  for (const auto& [cell, skeleton] : changes.cells) {
-    FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(Reference(heap_, cell), emitter_, heap_, operands));
-    skeleton.AppendTypes(types);
-  }
-  for (const auto& [cell, name, skeleton] : changes.attributes) {
-    FLAMBEAU_TRY(const Val value, GetAttribute(cell, name));
-    FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(value, emitter_, heap_, operands));
-    skeleton.AppendTypes(types);
-  }
+  FLAMBEAU_CHECK_OK(region.AppendLeaves(initial, operands));
+  std::vector<Type> types = region.Types();
   // Afterwards integers have values of their own.
   for (Type& type : types)
     if (type.kind == TypeKind::kInt) type.contents = std::vector<Expr>{emitter_.FreshInteger()};
@@ -387,18 +407,7 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
       "prim::Loop", std::move(operands),
       {{name("max_trip_count"), Operand{0}}, {name("condition"), Operand{1}}, {name("carried"), std::move(list)}, {name("body"), body}},
       types);
-  size_t next = 0;
-  Vals results;
-  for (const Skeleton& skeleton : carried) results.push_back(skeleton.Build(leaves, next, heap_));
-  for (const auto& [id, skeleton] : changes.storages) emitter_.Write(id, leaves[next++]);
-  for (const auto& [cell, skeleton] : changes.cells) {
-    const Val built = skeleton.Build(leaves, next, heap_);
-    const auto* built_list = built.As<ListVal>();
-    heap_.Edit(cell) = Cell(heap_[built_list != nullptr ? built_list->cell : built.As<DictVal>()->cell]);
-  }
-  for (const auto& [cell, attribute, skeleton] : changes.attributes)
-    FLAMBEAU_CHECK_OK(SetAttribute(cell, attribute, skeleton.Build(leaves, next, heap_)));
-  return results;
+  return region.Build(leaves);
 }
 
 // A condition as a bool of the program.

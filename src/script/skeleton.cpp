@@ -66,28 +66,29 @@ Skeleton Skeleton::OfTensor(Type type) {
   return skeleton;
 }
 
-Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, bool fixed_tensors) {
+Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known) {
   Skeleton skeleton;
   skeleton.fixed_ = value;
   skeleton.kind_ = value.Is<Undefined>() ? Kind::kUndefined : Kind::kFixed;
   if (const auto* tensor = value.As<TensorVal>()) {
     skeleton.type_ = CurrentType(*tensor, emit);
-    if (!fixed_tensors) skeleton.kind_ = Kind::kTensor;
+    if (!known) skeleton.kind_ = Kind::kTensor;
   } else if (const auto type = NumberType(value, emit)) {
     skeleton.type_ = *type;
-    if (!fixed_tensors && value.Is<NumberVal>()) skeleton.kind_ = Kind::kNumber;
+    if (!known && value.Is<NumberVal>()) skeleton.kind_ = Kind::kNumber;
   } else if (const auto* list = value.As<ListVal>(); list != nullptr && heap[list->cell].sequence) {
     skeleton.type_ = emit.TypeOf(*heap[list->cell].sequence);
-    skeleton.kind_ = Kind::kTensor;
+    if (list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kTensor;
   } else if (const Vals* elements = ElementsOf(value, heap)) {
-    for (const Val& element : *elements) skeleton.children_.push_back(Of(element, emit, heap, fixed_tensors));
-    if (!fixed_tensors || value.Is<TupleVal>()) skeleton.kind_ = value.Is<TupleVal>() ? Kind::kTuple : Kind::kList;
+    for (const Val& element : *elements) skeleton.children_.push_back(Of(element, emit, heap, known));
+    if (value.Is<TupleVal>()) skeleton.kind_ = Kind::kTuple;
+    if (list != nullptr && list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kList;
   } else if (const auto* dict = value.As<DictVal>()) {
     for (const auto& [key, entry] : heap[dict->cell].entries) {
       skeleton.keys_.push_back(key);
-      skeleton.children_.push_back(Of(entry, emit, heap, fixed_tensors));
+      skeleton.children_.push_back(Of(entry, emit, heap, known));
     }
-    if (!fixed_tensors) skeleton.kind_ = Kind::kDict;
+    if (dict->cell >= known.value_or(0)) skeleton.kind_ = Kind::kDict;
   }
   return skeleton;
 }
@@ -149,14 +150,14 @@ bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
     if (kind_ == Kind::kFixed) {
       if (fixed_.Is<TensorVal>()) kind_ = Kind::kTensor;
       if (fixed_.Is<NumberVal>()) kind_ = Kind::kNumber;
-      if (fixed_.Is<ListVal>()) kind_ = Kind::kList;
+      if (fixed_.Is<ListVal>()) kind_ = type_.kind == TypeKind::kSequence ? Kind::kTensor : Kind::kList;
       if (fixed_.Is<DictVal>()) kind_ = Kind::kDict;
     }
     for (Skeleton& child : children_) (void)child.Unify(value, emit, heap);
     return false;
   }
   if (kind_ == Kind::kUndefined) {
-    *this = Of(value, emit, heap, false);
+    *this = Of(value, emit, heap);
     return true;
   }
   if (kind_ == Kind::kFixed) {
@@ -166,7 +167,7 @@ bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
     else if (fixed_.IsNumber())
       kind_ = Kind::kNumber;
     else if (fixed_.Is<ListVal>())
-      kind_ = Kind::kList;
+      kind_ = type_.kind == TypeKind::kSequence ? Kind::kTensor : Kind::kList;
     else if (fixed_.Is<DictVal>())
       kind_ = Kind::kDict;
     else
@@ -321,6 +322,17 @@ void Skeleton::AppendTypes(std::vector<Type>& types) const {
   } else if (kind_ == Kind::kList || kind_ == Kind::kTuple || kind_ == Kind::kDict) {
     for (const Skeleton& child : children_) child.AppendTypes(types);
   }
+}
+
+void Skeleton::AppendParts(const Val& value, const Heap& heap, Vals& parts) const {
+  if (kind_ == Kind::kFixed || kind_ == Kind::kNumber || kind_ == Kind::kConflict || kind_ == Kind::kUndefined) return;
+  if (kind_ != Kind::kTuple) parts.push_back(value);
+  if (kind_ == Kind::kTensor) return;
+  const auto* dict = value.As<DictVal>();
+  const Vals* listed = ElementsOf(value, heap);
+  const Vals elements = dict != nullptr ? EntryValues(heap[dict->cell]) : listed != nullptr ? *listed : Vals();
+  for (size_t i = 0; i < children_.size(); ++i)
+    children_[i].AppendParts(i < elements.size() ? elements[i] : Val(), heap, parts);
 }
 
 Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,9 +16,10 @@ namespace flambeau::script {
 
 class Skeleton {
  public:
-  // Of the value on the first path. `fixed_tensors`: a tensor that all paths
-  // name alike need not be given out.
-  static Skeleton Of(const Val& value, Emitter& emit, const Heap& heap, bool fixed_tensors);
+  // Of the value on the first path. With `known`, a tensor or number that all
+  // paths name alike need not be given out, nor a list or dict that is one of so
+  // many first cells: those that were there before the paths parted.
+  static Skeleton Of(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known = {});
   static Skeleton OfTensor(Type type);
 
   // Takes in the value of another path; `heap` is that of the path. Whether
@@ -27,6 +29,8 @@ class Skeleton {
   // block, where `value` is the value of this path.
   Status AppendLeaves(const Val& value, Emitter& emit, const Heap& heap, std::vector<ValueId>& leaves) const;
   void AppendTypes(std::vector<Type>& types) const;
+  // Of `value`, the tensors, lists and dicts that Build makes anew, in its order.
+  void AppendParts(const Val& value, const Heap& heap, Vals& parts) const;
   // The value of which the leaves are `leaves`, from `next` on.
   Val Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const;
 

@@ -84,7 +84,7 @@ struct Cell {
   std::vector<std::pair<Val, Val>> entries;    // of a dict, in insertion order
   std::vector<std::pair<std::string, Val>> attributes;  // of an object, as far as they were read or written
   torchscript::ObjectId object;                // what the archive has of an object; invalid for one made by the program
-  bool shared = false;  // may be another list too, nobody knows: must not be written
+  bool shared = false;  // may be another cell too, nobody knows: must not be written
 };
 
 // All mutable values. A copy is a snapshot; cells are shared until written.

@@ -89,6 +89,7 @@ ValueId InsertCall(Graph& graph, NodeId before, Call call, TypeId result, Origin
 
 Location LocationOf(const Graph& graph, NodeId node) {
   Location location;
+  if (!node) return location;
   location.operation = graph.op(node);
   const OriginId id = graph[node].origin;
   if (!id) return location;

@@ -25,6 +25,7 @@ ViewId Storages::ViewOf(ValueId tensor) {
   if (!handle) {
     handle = HandleId{static_cast<uint32_t>(handle_views_.size())};
     handle_views_.push_back(AddStorage(tensor, tensor));
+    first_names_.push_back(tensor);
     if (tensor.index >= roots_.size()) roots_.resize(graph_.value_capacity());
     roots_[tensor.index] = handle_views_.back();
   }
@@ -54,6 +55,7 @@ void Storages::SetView(ValueId tensor, ViewId base, std::vector<ViewStep> steps,
   const ViewId view = AddView(base, std::move(steps), tensor, origin);
   HandleOf(tensor) = HandleId{static_cast<uint32_t>(handle_views_.size())};
   handle_views_.push_back(view);
+  first_names_.push_back(tensor);
 }
 
 void Storages::Rebind(ValueId tensor, ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin) {
@@ -66,11 +68,18 @@ void Storages::Detach(ValueId tensor, ValueId value) {
   handle_views_[HandleOf(tensor).index] = AddStorage({}, value);
 }
 
+// A link to itself would make a storage stale by its own writes.
+void Storages::AddLink(StorageId to, StorageId other) {
+  const uint32_t generation = storages_[other].generation;
+  std::vector<Link>& links = storages_[to].links;
+  const auto known = [&](const Link& link) { return link.storage == other && link.generation == generation; };
+  if (to != other && std::ranges::none_of(links, known)) links.push_back({other, generation});
+}
+
 void Storages::AddLinks(StorageId to, StorageId from) {
   Storage& storage = storages_[to];
-  storage.links.push_back({from, storages_[from].generation});
-  for (const Link& link : storages_[from].links)
-    storage.links.push_back({link.storage, storages_[link.storage].generation});
+  AddLink(to, from);
+  for (const Link& link : storages_[from].links) AddLink(to, link.storage);
   if (storage.links.size() <= kMaxLinks && !storages_[from].alone_until) return;
   storage.links.clear();
   storage.links.shrink_to_fit();
@@ -87,7 +96,7 @@ void Storages::LinkStorages(StorageId a, StorageId b) {
   const std::vector<Link> before = storages_[b].links;
   AddLinks(a, b);
   for (const Link& link : before) AddLinks(link.storage, a);
-  storages_[b].links.push_back({a, storages_[a].generation});
+  AddLink(b, a);
   if (storages_[b].links.size() > kMaxLinks) {
     storages_[b].links.clear();
     storages_[b].alone_until = writes_;
@@ -95,10 +104,27 @@ void Storages::LinkStorages(StorageId a, StorageId b) {
 }
 
 bool Storages::MaybeStale(const Storage& storage) const {
+  if (storage.doubtful) return true;
   if (storage.alone_until && writes_ != *storage.alone_until) return true;
   for (const Link& link : storage.links)
     if (storages_[link.storage].generation != link.generation) return true;
   return false;
+}
+
+std::vector<StorageId> Storages::MayShare(ValueId tensor) {
+  const StorageId own = StorageOf(tensor);
+  std::vector<StorageId> shared = {own};
+  for (const Link& link : storages_[own].links) shared.push_back(link.storage);
+  if (storages_[own].alone_until)
+    for (uint32_t i = 0; i < storages_.size(); ++i) shared.emplace_back(i);
+  std::ranges::sort(shared, {}, &StorageId::index);
+  shared.erase(std::ranges::unique(shared).begin(), shared.end());
+  return shared;
+}
+
+ValueId Storages::FirstName(ValueId tensor) {
+  ViewOf(tensor);
+  return first_names_[HandleOf(tensor).index];
 }
 
 ValueId Storages::Read(ValueId tensor, NodeId reader) {
@@ -190,6 +216,7 @@ bool Storages::MaybeWritten(ValueId tensor) const {
 Storages& Storages::operator=(const Storages& other) {
   handles_ = other.handles_;
   handle_views_ = other.handle_views_;
+  first_names_ = other.first_names_;
   roots_ = other.roots_;
   views_ = other.views_;
   storages_ = other.storages_;

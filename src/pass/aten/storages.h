@@ -73,6 +73,13 @@ class Storages {
   ViewId Root(StorageId storage) const { return storages_[storage].root; }
   // A value that came out of a nested graph may share memory with this storage.
   void SetMaybe(ValueId tensor, StorageId other) { LinkStorages(StorageOf(tensor), other); }
+  // The tensor's storage, and those that may be the same memory.
+  std::vector<StorageId> MayShare(ValueId tensor);
+  // Whether a write may have gone to the storage unseen; that one has.
+  bool IsDoubtful(StorageId storage) const { return MaybeStale(storages_[storage]); }
+  void SetDoubtful(StorageId storage) { storages_[storage].doubtful = true; }
+  // The first name of the tensor object that `tensor` is a name of.
+  ValueId FirstName(ValueId tensor);
 
  private:
   using HandleId = Id<struct HandleTag>;  // a tensor object: values that are names of one share it
@@ -95,6 +102,7 @@ class Storages {
     uint32_t generation = 0;
     std::vector<Link> links;              // storages that may be this one, as they were then
     std::optional<uint64_t> alone_until;  // too many to list: any write counts after that many
+    bool doubtful = false;                // a write may have gone to it unseen
   };
   static constexpr size_t kMaxLinks = 64;
 
@@ -104,6 +112,7 @@ class Storages {
   // The view on the way to the storage, nearest to it, whose elements overlap.
   ViewId OutermostOverlap(ViewId view) const;
   bool MaybeStale(const Storage& storage) const;
+  void AddLink(StorageId to, StorageId other);
   void AddLinks(StorageId to, StorageId from);
   void LinkStorages(StorageId a, StorageId b);
 
@@ -111,6 +120,7 @@ class Storages {
   Sink& sink_;
   std::vector<HandleId> handles_;     // by ValueId
   std::vector<ViewId> handle_views_;  // by HandleId
+  std::vector<ValueId> first_names_;  // by HandleId
   std::vector<ViewId> roots_;         // by ValueId: of storages that began with that value
   Store<ViewId, View> views_;
   Store<StorageId, Storage> storages_;

@@ -1,0 +1,89 @@
+#include "script/kinship.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace flambeau::script {
+namespace {
+
+std::optional<uint32_t> CellOf(const Val& value) {
+  if (const auto* list = value.As<ListVal>()) return list->cell;
+  if (const auto* dict = value.As<DictVal>()) return dict->cell;
+  return std::nullopt;
+}
+
+// The value with the part's memory, if it is one.
+std::optional<ValueId> ValueOf(const Val& part, const Heap& heap) {
+  if (const auto* tensor = part.As<TensorVal>()) return tensor->id;
+  if (const auto* list = part.As<ListVal>()) return heap[list->cell].sequence;
+  return std::nullopt;
+}
+
+// A list that becomes a sequence where the paths meet has the memory of its elements.
+std::vector<ValueId> ValuesOf(const Val& part, const Heap& heap) {
+  std::vector<ValueId> values;
+  if (const auto value = ValueOf(part, heap)) values.push_back(*value);
+  if (const auto* list = part.As<ListVal>())
+    for (const Val& element : heap[list->cell].elements)
+      if (const auto* tensor = element.As<TensorVal>()) values.push_back(tensor->id);
+  return values;
+}
+
+// All pairs of each group that has two.
+template <class Groups, class F>
+void ForPairs(const Groups& groups, F f) {
+  for (const auto& [key, group] : groups)
+    for (size_t i = 0; i < group.size(); ++i)
+      for (size_t k = i + 1; k < group.size(); ++k) f(group[i], group[k]);
+}
+
+}  // namespace
+
+size_t Kinship::size() const {
+  return storages_.size() + parts_.size() + shared_parts_.size() + shared_cells_.size() + doubtful_.size();
+}
+
+bool Kinship::Learn(std::span<const Part> parts, Storages& storages, const Heap& heap, Outside outside) {
+  const size_t before = size();
+  std::map<uint32_t, std::vector<size_t>> of_storage, of_cell;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    std::set<uint32_t> shared;
+    for (const ValueId value : ValuesOf(parts[i].value, heap))
+      for (const StorageId storage : storages.MayShare(value)) shared.insert(storage.index);
+    for (const uint32_t storage : shared) {
+      of_storage[storage].push_back(i);
+      if (storage < outside.storages) storages_.emplace(i, storage);
+    }
+    const auto cell = CellOf(parts[i].value);
+    if (!cell || parts[i].contents) continue;
+    of_cell[*cell].push_back(i);
+    if (heap[*cell].shared) shared_parts_.insert(i);
+    if (*cell >= outside.cells) continue;
+    shared_parts_.insert(i);
+    shared_cells_.insert(*cell);
+  }
+  ForPairs(of_storage, [&](size_t a, size_t b) { parts_.emplace(a, b); });
+  ForPairs(of_cell, [&](size_t a, size_t b) { shared_parts_.insert({a, b}); });
+  for (uint32_t cell = 0; cell < outside.cells; ++cell)
+    if (heap[cell].shared) shared_cells_.insert(cell);
+  for (uint32_t storage = 0; storage < outside.storages; ++storage)
+    if (storages.IsDoubtful(StorageId{storage})) doubtful_.insert(storage);
+  return size() != before;
+}
+
+void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap) const {
+  for (const auto& [part, storage] : storages_)
+    if (const auto value = ValueOf(parts[part].value, heap)) storages.SetMaybe(*value, StorageId{storage});
+  for (const auto& [part, other] : parts_) {
+    const auto a = ValueOf(parts[part].value, heap), b = ValueOf(parts[other].value, heap);
+    if (a && b) storages.SetMaybe(*a, *b);
+  }
+  for (const size_t part : shared_parts_)
+    if (const auto cell = CellOf(parts[part].value)) heap.Edit(*cell).shared = true;
+  for (const uint32_t cell : shared_cells_)
+    if (!heap[cell].shared) heap.Edit(cell).shared = true;
+  for (const uint32_t storage : doubtful_) storages.SetDoubtful(StorageId{storage});
+}
+
+}  // namespace flambeau::script

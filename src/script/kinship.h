@@ -1,0 +1,45 @@
+// Where paths of a program meet, what comes out of them may be memory, a list
+// or a dict that was there before, or another of what comes out: which, no path
+// alone can say.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "pass/aten/storages.h"
+#include "script/value.h"
+
+namespace flambeau::script {
+
+class Kinship {
+ public:
+  // A tensor, list or dict that is made anew where the paths meet.
+  struct Part {
+    Val value;
+    bool contents = false;  // of a list or dict that stays the one it was
+  };
+  // What was there before the paths parted: so many first ones.
+  struct Outside {
+    uint32_t storages;
+    uint32_t cells;
+  };
+
+  // Takes in what the parts are at the end of a path. Whether that was news.
+  bool Learn(std::span<const Part> parts, Storages& storages, const Heap& heap, Outside outside);
+  // The parts as they are where the paths have met.
+  void Apply(std::span<const Part> parts, Storages& storages, Heap& heap) const;
+
+ private:
+  size_t size() const;
+
+  std::set<std::pair<size_t, uint32_t>> storages_;  // a part and a storage
+  std::set<std::pair<size_t, size_t>> parts_;       // two parts
+  std::set<size_t> shared_parts_;                   // lists and dicts that may be another
+  std::set<uint32_t> shared_cells_;
+  std::set<uint32_t> doubtful_;  // storages that may have been written unseen
+};
+
+}  // namespace flambeau::script
