@@ -189,7 +189,8 @@ void Emitter::LinkSequences(NodeId node, const Schema& schema, std::span<const V
   auto is_sequence = [&](ValueId value) { return graph_.type(value).kind == TypeKind::kSequence; };
   for (uint32_t i = 0; i < graph_[node].result_count; ++i) {
     const ValueId result = graph_.result(node, i);
-    const bool element = graph_.type(result).is_tensor() && !schema.returns.empty() && !schema.returns[0].alias.empty();
+    const bool aliases = !schema.returns.empty() && (schema.returns[0].wildcard || !schema.returns[0].alias.empty());
+    const bool element = graph_.type(result).is_tensor() && aliases;
     if (!is_sequence(result) && !element) continue;
     for (const ValueId operand : captured)
       if (operand && (is_sequence(operand) || (is_sequence(result) && graph_.type(operand).is_tensor())))

@@ -131,12 +131,19 @@ ValueId Storages::Read(ValueId tensor, NodeId reader) {
   if (!tensor || !Knows(tensor)) return tensor;
   const ViewId view = ViewOf(tensor);
   const Storage& storage = storages_[views_[view].storage];
-  if (MaybeStale(storage))
+  if (MaybeStale(storage)) {
+    // A program's end is no place in its source; where the tensor was made is.
+    Location location = LocationOf(graph_, reader);
+    const NodeId made = graph_[tensor].kind == ValueKind::kResult ? graph_[tensor].node : NodeId{};
+    if (location.source.empty()) location.source = LocationOf(graph_, made).source;
+    const std::string_view name = graph_.context().Text(graph_[tensor].name);
     sink_.Error(DiagnosticKind::kUnknownAliasing,
-                fmt::format("reads '{}', which may share its memory with a tensor that was written since; "
+                fmt::format("reads {}, which may share its memory with a tensor that was written since; "
                             "the capture does not say whether it does",
-                            graph_.context().Text(graph_[tensor].name)),
-                LocationOf(graph_, reader), "clone one of the two tensors before the write");
+                            !name.empty() || !made ? fmt::format("'{}'", name)
+                                                   : fmt::format("the result of {}", graph_.op(made))),
+                std::move(location), "clone one of the two tensors before the write");
+  }
   return Read(view, reader);
 }
 
