@@ -279,6 +279,14 @@ Result<Vals> PythonFunction(Evaluator& evaluator, const Node& node, std::span<co
                                 fmt::format("the Python function '{}' has no translation", name ? *name : "?"));
 }
 
+// As where a model is called with nothing said about gradients: torch takes its
+// fused paths for inference, which compute the same, only where no gradient is asked for.
+Result<Vals> True(Evaluator&, const Node&, std::span<const Val>) { return Vals{true}; }
+Result<Vals> RequiresGrad(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto* tensor = arguments[0].As<TensorVal>();
+  return Vals{tensor != nullptr && evaluator.emit().IsParameter(tensor->id)};
+}
+
 constexpr BuiltinRow kRows[] = {
     {"aten::Bool", &Truth},
     {"aten::Float", &Convert<double>},
@@ -315,10 +323,10 @@ constexpr BuiltinRow kRows[] = {
     {"prim::is_quantized", &False},
     {"prim::is_sparse", &False},
     {"prim::is_sparse_csr", &False},
-    {"prim::requires_grad", &False},
+    {"prim::requires_grad", &RequiresGrad},
     {"aten::is_autocast_cpu_enabled", &False},
     {"aten::is_autocast_enabled", &False},
-    {"aten::is_grad_enabled", &False},
+    {"aten::is_grad_enabled", &True},
     {"aten::is_scripting", &False},
 };
 

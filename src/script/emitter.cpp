@@ -49,6 +49,12 @@ ValueId Emitter::AddTensor(const TensorData& data, InputKind kind, std::string_v
   return Register(value);
 }
 
+bool Emitter::IsParameter(ValueId tensor) const {
+  return std::ranges::any_of(program_.inputs, [&](const InputSpec& input) {
+    return input.kind == InputKind::kParameter && input.value == tensor;
+  });
+}
+
 // Before a snapshot is taken, or a write after it would go to a storage that the
 // snapshot does not know.
 ValueId Emitter::Register(ValueId value) {

@@ -66,6 +66,8 @@ class Emitter {
   // A weight.
   ValueId AddTensor(const TensorData& data, InputKind kind, std::string_view target, bool persistent);
 
+  bool IsParameter(ValueId tensor) const;
+
   Expr FreshSize() { return inference_.FreshSymbol({0, INT64_MAX}); }
   Expr FreshInteger() { return inference_.FreshSymbol({INT64_MIN, INT64_MAX}); }
   Storages& storages() { return functionalizer_.storages(); }

@@ -320,8 +320,7 @@ def cell():
     return nn.GRUCell(3, 4)
 
 
-# Scripted, it takes torch's fast path, aten::_transformer_encoder_layer_fwd, which has no translation.
-@case(x(2, 6, 8), how=("trace",))
+@case(x(2, 6, 8))
 def attention():
     return nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
 
