@@ -431,7 +431,7 @@ ValueId Emitter::Materialise(const Val& number) {
 }
 
 Result<ValueId> Emitter::Sequence(const Cell& list, const Type& type) {
-  if (list.sequence) return *list.sequence;
+  if (list.sequence) return Read(*list.sequence);
   (void)Settle();
   std::vector<ValueId> operands;
   OperandList elements;

@@ -81,7 +81,7 @@ class Outputs {
       elements = tuple->elements.get();
     } else if (const auto* list = value.As<ListVal>()) {
       const Cell& cell = evaluator_.heap()[list->cell];
-      if (cell.sequence) return AddLeaf(*cell.sequence, name);
+      if (cell.sequence) return AddLeaf(emit.Read(*cell.sequence), name);
       elements = &cell.elements;
     } else if (const auto* dict = value.As<DictVal>()) {
       for (const auto& [key, entry] : evaluator_.heap()[dict->cell].entries) entries.push_back(entry);

@@ -635,6 +635,16 @@ def element_of_sequence_written(self, x, n: Tensor):
     return torch.cat(out)
 
 
+@sharing(*((n,) for n in ROUNDS), refused=True)
+def written_in_loop_after_append(self, x, n: Tensor):
+    out: List[Tensor] = []
+    y = x.clone()
+    for i in range(int(n)):
+        out.append(y)
+        y.add_(1)
+    return out, y
+
+
 @pytest.mark.parametrize("name", SHARED)
 def test_shared_memory(name):
     forward, others, refused = SHARED[name]
