@@ -11,9 +11,8 @@
 namespace flambeau::onnx {
 namespace {
 
-constexpr size_t kBuffer = 1 << 20;
 // Below it a system call costs more than a copy.
-constexpr uint64_t kLeastRange = 64 << 10;
+constexpr size_t kBuffer = 256 << 10;
 // How much is written between two looks at the meter.
 constexpr uint64_t kStep = 32 << 20;
 
@@ -54,19 +53,6 @@ void FileSink::DoAppend(std::string_view bytes) {
   }
 }
 
-void FileSink::DoAppend(const TensorData& data) {
-  const uint64_t size = data.byte_size();
-  if (can_copy_range_ && size >= kLeastRange && data.contiguous()) {
-    if (auto range = data.source->InFile()) {
-      Flush();
-      range->offset += data.offset;
-      if (!ok() || CopyRange(*range, size)) return;
-      can_copy_range_ = false;
-    }
-  }
-  ByteSink::DoAppend(data);
-}
-
 void FileSink::Align(uint64_t alignment) {
   const uint64_t rest = position_ % alignment;
   if (rest != 0) Append(std::string(alignment - rest, '\0'));
@@ -94,29 +80,6 @@ void FileSink::Write(std::string_view bytes) {
 
 void FileSink::Advance(uint64_t bytes) {
   if (!meter_->Advance(bytes)) Fail(SinkFailure::kInterrupted);
-}
-
-bool FileSink::CopyRange([[maybe_unused]] const DataSource::FileRange& range, [[maybe_unused]] uint64_t size) {
-#ifdef __linux__
-  auto from = static_cast<off_t>(range.offset);
-  for (bool first = true; ok() && size > 0; first = false) {
-    const ssize_t copied = ::copy_file_range(range.file->descriptor(), &from, descriptor_, nullptr,
-                                             static_cast<size_t>(std::min(size, kStep)), 0);
-    if (copied < 0 && errno == EINTR) continue;
-    if (copied < 0 && first && errno != ENOSPC && errno != EFBIG && errno != EDQUOT && errno != EIO) return false;
-    if (copied < 0) Fail(SinkFailure::kTarget, errno);
-    // The source has become shorter; some file systems say so of files that
-    // they make up, too, which only read(2) can tell apart.
-    if (copied == 0 && first) return false;
-    if (copied == 0) Fail(SinkFailure::kSource);
-    if (copied <= 0) break;
-    size -= static_cast<uint64_t>(copied);
-    Advance(static_cast<uint64_t>(copied));
-  }
-  return true;
-#else
-  return false;
-#endif
 }
 
 }  // namespace flambeau::onnx

@@ -78,8 +78,10 @@ class StringSink final : public ByteSink {
   std::string bytes_;
 };
 
-// Writes to a descriptor, from its position on. Payloads that lie unchanged in
-// a file are moved by the kernel where it can; Finish() when done.
+// Writes to a descriptor, from its position on; Finish() when done. What lies
+// unchanged in a file goes through a buffer that stays in the cache:
+// copy_file_range(2) moves single pages where offsets are not aligned alike,
+// and those of archives are not.
 class FileSink final : public ByteSink {
  public:
   FileSink(int descriptor, Meter* meter) : descriptor_(descriptor), meter_(meter) {}
@@ -89,18 +91,14 @@ class FileSink final : public ByteSink {
 
  protected:
   void DoAppend(std::string_view bytes) override;
-  void DoAppend(const TensorData& data) override;
 
  private:
   void Flush();
   void Write(std::string_view bytes);
   void Advance(uint64_t bytes);
-  // False if the kernel can't do it here and nothing was written.
-  bool CopyRange(const DataSource::FileRange& range, uint64_t size);
 
   int descriptor_;
   Meter* meter_;
-  bool can_copy_range_ = true;
   std::string pending_;
 };
 

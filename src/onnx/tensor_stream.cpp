@@ -8,6 +8,7 @@ namespace flambeau::onnx {
 namespace {
 
 constexpr uint64_t kPiece = 8 << 20;   // bytes of output at a time
+constexpr uint64_t kRun = 256 << 10;   // of what is copied as it lies: a buffer that stays in the cache
 constexpr uint64_t kExtent = 8 << 20;  // bytes of the source read at a time
 // A run with holes is read in one go while at least one byte in this many is
 // wanted.
@@ -131,9 +132,9 @@ class Gatherer {
 bool StreamContiguous(const TensorData& data, const std::function<bool(std::span<const std::byte>)>& take) {
   const uint64_t size = data.byte_size();
   if (const auto memory = data.source->InMemory()) return take(memory->subspan(data.offset, size));
-  std::vector<std::byte> piece(std::min(size, kPiece));
+  std::vector<std::byte> piece(std::min(size, kRun));
   for (uint64_t done = 0; done < size; done += piece.size()) {
-    piece.resize(std::min(size - done, kPiece));
+    piece.resize(std::min(size - done, kRun));
     if (!data.source->Read(data.offset + done, piece) || !take(piece)) return false;
   }
   return true;
