@@ -288,7 +288,7 @@ std::string Printer::OriginText(NodeId node) const {
       std::all_of(path.begin(), path.end(), [](char c) { return c > ' ' && c < 127 && c != '"' && c != ','; });
   if (!plain) path = Quoted(path);
   const bool plain_line =
-      std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c < 127 && c != '"' && c != ','; });
+      !line.starts_with(' ') && std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c < 127 && c != '"' && c != ','; });
   std::string text = "  # " + path;
   if (!line.empty()) text += (path.empty() ? "" : ", ") + (plain_line ? line : Quoted(line));
   return text;

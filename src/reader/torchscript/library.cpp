@@ -357,7 +357,8 @@ Result<Constant> Library::Literal(const Syntax& syntax, ExprId literal, int dept
       break;
     }
     case ExprKind::kAttribute: {  // __torch__.Color.RED
-      const auto [class_name, member] = SplitName(QualifiedName(syntax, literal));
+      const std::string qualified = QualifiedName(syntax, literal);
+      const auto [class_name, member] = SplitName(qualified);
       const std::string owner(class_name), name(member);
       if (owner.empty()) break;
       FLAMBEAU_TRY(const ClassInfo* info, FindClass(owner));
