@@ -622,7 +622,7 @@ OriginId Parser::ReadOrigin() {
   const size_t comma = comment.rfind(", ");
   const std::string last = unquote(comma == std::string::npos ? comment : std::string_view(comment).substr(comma + 2));
   const size_t colon = last.rfind(':');
-  const bool has_line = colon != std::string::npos && colon > 0 && colon + 1 < last.size() &&
+  const bool has_line = colon != std::string::npos && colon > 0 && last[colon - 1] != '/' && colon + 1 < last.size() &&
                         last.find_first_not_of("0123456789", colon + 1) == std::string::npos;
   Origin origin;
   if (has_line) {
