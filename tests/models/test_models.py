@@ -25,7 +25,7 @@ def flat(value: object) -> list[torch.Tensor]:
 
 
 def largest_difference(session: onnxruntime.InferenceSession, case: zoo.Case, args: tuple[object, ...]) -> float:
-    """Runs both; shapes and dtypes must agree."""
+    """Runs both; shapes and dtypes must agree, and the numbers to a thousandth of the largest (some models' are tiny)."""
     with torch.no_grad():
         expected = flat(case.module(*args))
     names = [value.name for value in session.get_inputs()]
@@ -35,7 +35,11 @@ def largest_difference(session: onnxruntime.InferenceSession, case: zoo.Case, ar
     for got, want in zip(results, expected, strict=True):
         assert got.shape == tuple(want.shape)
         assert got.dtype == want.numpy().dtype
-        largest = max(largest, float(np.abs(got.astype(np.float64) - want.numpy()).max(initial=0)))
+        difference = float(np.abs(got.astype(np.float64) - want.numpy()).max())
+        scale = float(want.abs().max())
+        assert 0 < scale < float("inf"), "an output without numbers shows nothing"
+        assert difference <= 1e-3 * scale, f"{difference} where the largest number is {scale}"
+        largest = max(largest, difference)
     return largest
 
 

@@ -53,7 +53,10 @@ def torchvision() -> Any:
 
 
 def image_case(module: nn.Module, size: int, channels: int = 3) -> Case:
-    """A batch of images; the batch is dynamic."""
+    """A batch of images; the batch is dynamic. Weights that start as zeros are drawn: they would hide what is before them."""
+    for parameter in module.parameters():
+        if not parameter.any():
+            nn.init.normal_(parameter, std=0.02)
     return Case(module.eval(), (torch.randn(2, channels, size, size),), ({0: "batch"},), (torch.randn(3, channels, size, size),))
 
 
