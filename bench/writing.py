@@ -29,6 +29,11 @@ class Large(torch.nn.Module):
         return x
 
 
+def capture_large() -> torch.export.ExportedProgram:
+    """That gigabyte, captured."""
+    return torch.export.export(Large().eval(), (torch.randn(1, 8192),))
+
+
 def best(action, repeats: int = 3) -> float:
     times = []
     for _ in range(repeats):
