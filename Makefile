@@ -10,7 +10,7 @@ export FLAMBEAU_BUILD_DIR := $(CURDIR)/$(BUILD)
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 JOBS ?= 2
 
-.PHONY: demo test test-all check unit env setup build bench models coverage docs fuzz clean
+.PHONY: demo test test-all check unit sanitize fuzz env setup build bench models coverage docs clean
 demo: build
 	$(PY) examples/demo.py
 
@@ -29,6 +29,21 @@ check: build
 unit: build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error -Q -O $(BUILD)/ctest.log || { cat $(BUILD)/ctest.log; exit 1; }
 	tail -n 3 $(BUILD)/ctest.log
+
+# The C++ tests under the address and undefined-behaviour sanitizers.
+sanitize:
+	cmake --preset asan && cmake --build --preset asan -j $(JOBS)
+	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error -Q -O build/asan/ctest.log \
+	  || { cat build/asan/ctest.log; exit 1; }
+
+# Each fuzzer for SECONDS_EACH, with clang 19; then mutated archives (those in SEEDS) through the sanitized command line.
+SECONDS_EACH ?= 600
+SEEDS ?= tests/data/archives
+fuzz:
+	cmake --preset fuzz && cmake --build --preset fuzz -j $(JOBS)
+	for target in $(notdir $(wildcard fuzz/corpus/*)); do mkdir -p .cache/corpus/$$target; \
+	  build/fuzz/fuzz/$${target}_fuzz -max_total_time=$(SECONDS_EACH) -rss_limit_mb=2048 -timeout=20 .cache/corpus/$$target fuzz/corpus/$$target || exit 1; done
+	$(PYTHON) fuzz/archives.py build/fuzz/bin/flambeau $(SEEDS) --seconds $(SECONDS_EACH)
 
 env:
 	@echo "export FLAMBEAU_BUILD_DIR=$(FLAMBEAU_BUILD_DIR) PYTHONPATH=$(PYTHONPATH) OMP_NUM_THREADS=1"
