@@ -1,13 +1,10 @@
 #include "ir/parse.h"
 
-#include <algorithm>
-#include <charconv>
-#include <cstring>
-#include <limits>
 #include <unordered_map>
 
 #include "ir/expr_text.h"
 #include "ir/text_lexer.h"
+#include "ir/text_literals.h"
 #include "ir/text_names.h"
 #include "ir/text_scanner.h"
 
@@ -19,7 +16,7 @@ using Element = std::variant<None, bool, int64_t, double, Operand, std::string>;
 class Parser {
  public:
   Parser(std::string_view text, Context& context, Sink& sink)
-      : scan_(text, sink), context_(context), graph_(&context), exprs_(context.exprs()), sink_(sink) {}
+      : scan_(text, sink), literals_(scan_, context, sink), context_(context), graph_(&context) {}
 
   Result<Graph> Parse();
 
@@ -57,104 +54,20 @@ class Parser {
   Status Define(Definition definition, ValueId value);
   Result<ValueId> ReadUse();
   Result<Operand> ReadOperand();
-  Result<Type> ReadType();
-  Result<Type> ReadTensorType(std::string_view dtype);
-  Status ReadExprs(char close, std::vector<Expr>* list);
   Result<Attribute> ReadValue();
   Result<Attribute> ReadWord();
   Result<Attribute> ReadList(std::string_view kind);
   Result<Element> ReadElement();
-  Result<std::variant<int64_t, double>> ReadNumber();
-  Result<int64_t> ReadInt();
-  Result<TensorData> ReadData(const Type* known);
-  Status DataType(const Type& type, size_t start, TensorData* data);
-  Status ReadElements(TensorData* data);
-  Status ReadHex(TensorData* data);
-  Status AppendElement(DType dtype, std::vector<std::byte>* bytes);
-  template <class T>
-  Status AppendNumber(std::vector<std::byte>* bytes);
   OriginId ReadOrigin();
 
   Scanner scan_;
+  LiteralReader literals_;
   Context& context_;
   Graph graph_;
-  ExprReader exprs_;
-  Sink& sink_;
-  bool strides_known_ = false;
   std::vector<Frame> frames_;
   std::unordered_map<std::string, ValueId> names_;
   std::unordered_map<std::string, OriginId> origins_;
-  std::unordered_map<std::string, std::shared_ptr<const DataSource>> sources_;
 };
-
-// --- types -------------------------------------------------------------------
-
-Status Parser::ReadExprs(char close, std::vector<Expr>* list) {
-  if (scan_.Take(close)) return {};
-  do {
-    scan_.Skip();
-    const size_t start = scan_.position();
-    const std::string_view text = scan_.TakeNested();
-    FLAMBEAU_TRY(const Expr e, exprs_.Read(text, sink_, scan_.Locate(start)));
-    list->push_back(e);
-  } while (scan_.Take(','));
-  return scan_.Expect(close);
-}
-
-Result<Type> Parser::ReadTensorType(std::string_view word) {
-  Type type;
-  type.kind = TypeKind::kTensor;
-  const auto dtype = word == Info(DType::kNone).text ? DType::kNone : DTypeFromText(word);
-  if (!dtype) return scan_.Error("`" + std::string(word) + "` is no data type", "a type reads f32[2, n]");
-  type.dtype = *dtype;
-  FLAMBEAU_CHECK_OK(scan_.Expect('['));
-  if (scan_.Take('*')) {
-    FLAMBEAU_CHECK_OK(scan_.Expect(']'));
-    return type;
-  }
-  type.ranked = true;
-  FLAMBEAU_CHECK_OK(ReadExprs(']', &type.sizes));
-  if (scan_.TakeAdjacent("{?}")) return type;
-  if (scan_.TakeAdjacent("{")) {
-    FLAMBEAU_CHECK_OK(ReadExprs('}', &type.strides));
-    if (type.strides.size() != type.rank())
-      return scan_.Error(std::to_string(type.strides.size()) + " strides for " + std::to_string(type.rank()) +
-                         " sizes");
-  } else if (strides_known_) {
-    type.strides = ContiguousStrides(type.sizes, context_.exprs());
-  }
-  return type;
-}
-
-Result<Type> Parser::ReadType() {
-  scan_.Skip();
-  const std::string_view word = scan_.TakeName();
-  if (scan_.Peek() == '[') {
-    FLAMBEAU_TRY(Type type, ReadTensorType(word));
-    if (scan_.TakeAdjacent("=(")) FLAMBEAU_CHECK_OK(ReadExprs(')', &type.contents.emplace()));
-    return type;
-  }
-  if (word == "seq") {
-    FLAMBEAU_CHECK_OK(scan_.Expect('('));
-    scan_.Skip();
-    FLAMBEAU_TRY(Type type, ReadTensorType(scan_.TakeName()));
-    type.kind = TypeKind::kSequence;
-    FLAMBEAU_CHECK_OK(scan_.Expect(')'));
-    return type;
-  }
-  const TypeKind* kind = FindWord(kTypeWords, word);
-  if (!kind) return scan_.Error("`" + std::string(word) + "` is no type", "a type reads f32[2, n], int or none");
-  Type type;
-  type.kind = *kind;
-  if (*kind == TypeKind::kInt) type = {TypeKind::kInt, DType::kInt64, true, {}, {}, {}};
-  if (*kind == TypeKind::kFloat) type = Type::OfFloat();
-  if (*kind == TypeKind::kBool) type = Type::OfBool();
-  if ((*kind == TypeKind::kInt || *kind == TypeKind::kBool) && scan_.TakeAdjacent("(")) {
-    FLAMBEAU_CHECK_OK(ReadExprs(')', &type.contents.emplace()));
-    if (type.contents->size() != 1) return scan_.Error("a number has one value");
-  }
-  return type;
-}
 
 // --- names -------------------------------------------------------------------
 
@@ -167,7 +80,7 @@ Result<Parser::Definition> Parser::ReadDefinition() {
   definition.key = name.key;
   if (!name.label.empty()) definition.label = context_.Intern(name.label);
   FLAMBEAU_CHECK_OK(scan_.Expect(':'));
-  FLAMBEAU_TRY(Type type, ReadType());
+  FLAMBEAU_TRY(Type type, literals_.ReadType());
   definition.type = context_.Intern(std::move(type));
   return definition;
 }
@@ -201,34 +114,6 @@ Result<Operand> Parser::ReadOperand() {
 
 // --- attributes --------------------------------------------------------------
 
-Result<std::variant<int64_t, double>> Parser::ReadNumber() {
-  using Number = std::variant<int64_t, double>;
-  scan_.Skip();
-  const size_t start = scan_.position();
-  const bool negative = scan_.Take('-');
-  const std::string_view sign = negative ? "-" : "";
-  if (scan_.TakeWord("inf"))
-    return Number(negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
-  if (scan_.TakeWord("nan")) return Number(std::numeric_limits<double>::quiet_NaN());
-  bool is_float;
-  const std::string digits = std::string(sign) + std::string(scan_.TakeNumber(&is_float));
-  if (is_float) {
-    if (const auto value = ParseFloat(digits)) return Number(*value);
-  } else {
-    int64_t value;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error == std::errc() && end == digits.data() + digits.size()) return Number(value);
-  }
-  scan_.MoveTo(start);
-  return scan_.Error("a number is expected, within 64 bits");
-}
-
-Result<int64_t> Parser::ReadInt() {
-  FLAMBEAU_TRY(const auto number, ReadNumber());
-  if (const auto* value = std::get_if<int64_t>(&number)) return *value;
-  return scan_.Error("an integer is expected");
-}
-
 Result<Element> Parser::ReadElement() {
   scan_.Skip();
   if (scan_.TakeWord("None")) return Element(None{});
@@ -242,7 +127,7 @@ Result<Element> Parser::ReadElement() {
     FLAMBEAU_TRY(std::string text, scan_.TakeString());
     return Element(std::move(text));
   }
-  FLAMBEAU_TRY(const auto number, ReadNumber());
+  FLAMBEAU_TRY(const auto number, literals_.ReadNumber());
   if (const auto* value = std::get_if<int64_t>(&number)) return Element(*value);
   return Element(std::get<double>(number));
 }
@@ -309,16 +194,16 @@ Result<Attribute> Parser::ReadWord() {
   FLAMBEAU_CHECK_OK(scan_.Expect('('));
   Attribute value;
   if (word == "complex") {
-    FLAMBEAU_TRY(const auto real, ReadNumber());
+    FLAMBEAU_TRY(const auto real, literals_.ReadNumber());
     FLAMBEAU_CHECK_OK(scan_.Expect(','));
-    FLAMBEAU_TRY(const auto imaginary, ReadNumber());
+    FLAMBEAU_TRY(const auto imaginary, literals_.ReadNumber());
     auto number = [](const auto& n) { return std::visit([](auto v) { return static_cast<double>(v); }, n); };
     value = std::complex<double>(number(real), number(imaginary));
   } else if (word == "device") {
     FLAMBEAU_TRY(std::string text, scan_.TakeString());
     value = Device{std::move(text)};
   } else {
-    FLAMBEAU_TRY(TensorData data, ReadData(nullptr));
+    FLAMBEAU_TRY(TensorData data, literals_.ReadData(nullptr));
     value = context_.Add(std::move(data));
   }
   FLAMBEAU_CHECK_OK(scan_.Expect(')'));
@@ -337,152 +222,27 @@ Result<Attribute> Parser::ReadValue() {
     return Attribute(operand);
   }
   if (IsNameStart(scan_.Peek()) && !scan_.IsAtWord("inf") && !scan_.IsAtWord("nan")) return ReadWord();
-  FLAMBEAU_TRY(const auto number, ReadNumber());
+  FLAMBEAU_TRY(const auto number, literals_.ReadNumber());
   return std::visit([](auto value) { return Attribute(value); }, number);
 }
 
-// --- constants ---------------------------------------------------------------
-
-template <class T>
-Status Parser::AppendNumber(std::vector<std::byte>* bytes) {
-  FLAMBEAU_TRY(const auto number, ReadNumber());
-  T value;
-  if constexpr (std::is_floating_point_v<T>) {
-    value = std::visit([](auto n) { return static_cast<T>(n); }, number);
-  } else {
-    const auto* integer = std::get_if<int64_t>(&number);
-    if (!integer || !std::in_range<T>(*integer)) return scan_.Error("the number does not fit the data type");
-    value = static_cast<T>(*integer);
-  }
-  const auto* raw = reinterpret_cast<const std::byte*>(&value);
-  bytes->insert(bytes->end(), raw, raw + sizeof(T));
-  return {};
-}
-
-Status Parser::AppendElement(DType dtype, std::vector<std::byte>* bytes) {
-  scan_.Skip();
-  switch (dtype) {
-    case DType::kBool: {
-      const bool value = scan_.TakeWord("True");
-      if (!value && !scan_.TakeWord("False")) return scan_.Error("True or False is expected");
-      bytes->push_back(std::byte{value});
-      return {};
-    }
-    case DType::kUint8: return AppendNumber<uint8_t>(bytes);
-    case DType::kInt8: return AppendNumber<int8_t>(bytes);
-    case DType::kUint16: return AppendNumber<uint16_t>(bytes);
-    case DType::kInt16: return AppendNumber<int16_t>(bytes);
-    case DType::kUint32: return AppendNumber<uint32_t>(bytes);
-    case DType::kInt32: return AppendNumber<int32_t>(bytes);
-    case DType::kInt64: return AppendNumber<int64_t>(bytes);
-    case DType::kFloat32: return AppendNumber<float>(bytes);
-    case DType::kFloat64: return AppendNumber<double>(bytes);
-    default:
-      return scan_.Error("elements of type " + std::string(Info(dtype).text) + " have no text",
-                         "give their bytes: hex 003c");
-  }
-}
-
-Status Parser::ReadElements(TensorData* data) {
-  std::vector<std::byte> bytes;
-  uint64_t count = 0;
-  if (!scan_.Take(']')) {
-    do {
-      FLAMBEAU_CHECK_OK(AppendElement(data->dtype, &bytes));
-      ++count;
-    } while (scan_.Take(','));
-    FLAMBEAU_CHECK_OK(scan_.Expect(']'));
-  }
-  if (count != data->element_count())
-    return scan_.Error(std::to_string(count) + " elements for a constant of " + std::to_string(data->element_count()));
-  data->source = MakeBufferSource(std::move(bytes));
-  return {};
-}
-
-Status Parser::ReadHex(TensorData* data) {
-  FLAMBEAU_TRY(std::vector<std::byte> bytes, scan_.TakeHex());
-  if (bytes.size() != data->byte_size())
-    return scan_.Error(std::to_string(bytes.size()) + " bytes for a constant of " + std::to_string(data->byte_size()));
-  data->source = MakeBufferSource(std::move(bytes));
-  return {};
-}
-
-Status Parser::DataType(const Type& type, size_t start, TensorData* data) {
-  auto constants = [&](const std::vector<Expr>& exprs, std::vector<int64_t>* out) {
-    for (Expr e : exprs) {
-      const auto value = context_.exprs().AsConstant(e);
-      if (!value) return false;
-      out->push_back(*value);
-    }
-    return true;
-  };
-  data->dtype = type.dtype;
-  if (type.kind == TypeKind::kTensor && type.ranked && constants(type.sizes, &data->sizes)) return {};
-  scan_.MoveTo(start);
-  return scan_.Error("the bytes need a tensor type with constant sizes");
-}
-
-// [type] values; inside of tensor(…), the type and a comma.
-Result<TensorData> Parser::ReadData(const Type* known) {
-  TensorData data;
-  scan_.Skip();
-  const size_t start = scan_.position();
-  if (!known || !(scan_.Peek() == '[' || scan_.IsAtWord("hex") || scan_.IsAtWord("data"))) {
-    FLAMBEAU_TRY(const Type type, ReadType());
-    FLAMBEAU_CHECK_OK(DataType(type, start, &data));
-    if (type.strides != ContiguousStrides(type.sizes, context_.exprs()))
-      for (Expr e : type.strides) data.strides.push_back(context_.exprs().AsConstant(e).value_or(-1));
-    if (!known) FLAMBEAU_CHECK_OK(scan_.Expect(','));
-  } else {
-    FLAMBEAU_CHECK_OK(DataType(*known, start, &data));
-  }
-  scan_.Skip();
-  const bool elsewhere = scan_.TakeWord("data");
-  std::string label;
-  if (elsewhere) {
-    FLAMBEAU_CHECK_OK(scan_.Expect('('));
-    FLAMBEAU_TRY(label, scan_.TakeString());
-    FLAMBEAU_CHECK_OK(scan_.Expect(','));
-    FLAMBEAU_TRY(const int64_t offset, ReadInt());
-    FLAMBEAU_CHECK_OK(scan_.Expect(')'));
-    data.offset = static_cast<uint64_t>(offset);
-  }
-  if (static_cast<int64_t>(data.offset) < 0 ||
-      !FitsInSource(data.dtype, data.sizes, data.strides, data.offset, INT64_MAX))
-    return scan_.Error("sizes, strides or offset of the constant are out of range");
-  if (elsewhere) {
-    auto& source = sources_[label];
-    if (!source) source = MakeAbsentSource(label);
-    data.source = source;
-    return data;
-  }
-  if (!data.strides.empty()) return scan_.Error("values that are given have no strides");
-  if (scan_.TakeWord("hex")) {
-    FLAMBEAU_CHECK_OK(ReadHex(&data));
-  } else {
-    FLAMBEAU_CHECK_OK(scan_.Expect('['));
-    FLAMBEAU_CHECK_OK(ReadElements(&data));
-  }
-  return data;
-}
+// --- nodes and blocks --------------------------------------------------------
 
 Status Parser::Constant() {
   if (frames_.size() > 1) return scan_.Error("a constant inside a body", "constants belong to the graph");
   FLAMBEAU_TRY(Definition definition, ReadDefinition());
   FLAMBEAU_CHECK_OK(scan_.Expect('='));
-  FLAMBEAU_TRY(TensorData data, ReadData(&context_[definition.type]));
+  FLAMBEAU_TRY(TensorData data, literals_.ReadData(&context_[definition.type]));
   const ValueId value = graph_.AddConstant(context_.Add(std::move(data)), definition.type, definition.label);
   return Define(std::move(definition), value);
 }
-
-// --- nodes and blocks --------------------------------------------------------
 
 Status Parser::SymbolLine() {
   scan_.Skip();
   Expr symbol;
   if (scan_.Take('?')) {
     bool is_float;
-    symbol = exprs_.Anonymous(scan_.TakeNumber(&is_float));
+    symbol = literals_.exprs().Anonymous(scan_.TakeNumber(&is_float));
   } else {
     FLAMBEAU_TRY(const std::string name, scan_.TakeLabel());
     scan_.Skip();
@@ -490,14 +250,14 @@ Status Parser::SymbolLine() {
     const bool dimension = !unbacked && scan_.TakeWord("dimension");
     symbol = unbacked    ? context_.exprs().Symbolic(name, SymbolKind::kUnbacked)
              : dimension ? context_.exprs().Symbolic(name, SymbolKind::kDimension)
-                         : exprs_.Symbol(name);
+                         : literals_.exprs().Symbol(name);
   }
   scan_.Skip();
   if (!scan_.TakeWord("in")) return scan_.Error("`in [min, max]` is expected");
   FLAMBEAU_CHECK_OK(scan_.Expect('['));
   auto bound = [&](std::string_view infinity, int64_t extreme) -> Result<int64_t> {
     scan_.Skip();
-    return scan_.TakeWord(infinity) ? Result(extreme) : ReadInt();
+    return scan_.TakeWord(infinity) ? Result(extreme) : literals_.ReadInt();
   };
   FLAMBEAU_TRY(const int64_t min, bound("-oo", INT64_MIN));
   FLAMBEAU_CHECK_OK(scan_.Expect(','));
@@ -639,7 +399,7 @@ Result<Graph> Parser::Parse() {
   if (scan_.TakeWord("strides")) {
     scan_.Skip();
     if (!scan_.TakeWord("known")) return scan_.Error("`strides known` is expected");
-    strides_known_ = true;
+    literals_.AssumeContiguous();
     scan_.Skip();
   }
   while (scan_.TakeWord("symbol")) {

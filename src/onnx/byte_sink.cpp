@@ -1,6 +1,5 @@
 #include "onnx/byte_sink.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
