@@ -103,11 +103,7 @@ std::optional<Dim> DimOf(Lowering& to, Tensor tensor) {
     if (number.kind() == Scalar::Kind::kInt || number.kind() == Scalar::Kind::kBool) return to.Of(number.AsInt());
     return std::nullopt;
   }
-  if (tensor.type().contents && tensor.type().contents->size() == 1) return Dim{tensor.type().contents->front()};
-  const Expr symbol = to.exprs().Anonymous();
-  to.exprs().SetRange(symbol, {INT64_MIN, INT64_MAX});
-  to.BindNumber(symbol, tensor);
-  return Dim{symbol};
+  return to.DimOf(tensor);
 }
 
 }  // namespace

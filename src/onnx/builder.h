@@ -78,6 +78,8 @@ class Builder {
   void BindSize(Expr symbol, const Tensor& tensor, int64_t axis);
   void BindNumber(Expr symbol, const Tensor& number);
   bool HasSource(Expr symbol) const { return sources_.contains(symbol); }
+  // What the integer in a tensor of one element is: an expression, or a symbol that is bound to it.
+  Dim DimOf(const Tensor& number);
   // Binds the symbols that are sizes of the tensor and have no source yet.
   void BindSizes(const Tensor& tensor);
   // An int64 tensor: 0-d, or of one element. Emits Shape, Mul, … only where the

@@ -24,6 +24,19 @@ void Builder::BindSize(Expr symbol, const Tensor& tensor, int64_t axis) {
 
 void Builder::BindNumber(Expr symbol, const Tensor& number) { BindSize(symbol, number, -1); }
 
+Dim Builder::DimOf(const Tensor& number) {
+  if (number.type().contents && number.type().contents->size() == 1) {
+    const Expr element = number.type().contents->front();
+    bool computable = true;
+    exprs().ForEachSymbol(element, [&](Expr symbol) { computable &= HasSource(symbol); });
+    if (computable) return {element};
+  }
+  const Expr symbol = exprs().Anonymous();
+  exprs().SetRange(symbol, {INT64_MIN, INT64_MAX});
+  BindNumber(symbol, number);
+  return {symbol};
+}
+
 void Builder::BindSizes(const Tensor& tensor) {
   if (!tensor.type().is_tensor() || !tensor.ranked()) return;
   for (int64_t axis = 0; axis < tensor.rank(); ++axis)

@@ -1,6 +1,7 @@
 // Operators of two operands, with PyTorch's broadcasting and type promotion.
 #include "lower/ops/arithmetic.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lower/ops/elementwise.h"
@@ -46,6 +47,12 @@ bool IsPositive(const Tensor& divisor) {
   return divisor.is_number() && divisor.number().is_constant() && divisor.number().AsDouble() > 0;
 }
 
+// Whether that is known of integers: they are constants, or sizes.
+bool IsNonNegative(Lowering& to, const Tensor& tensor) {
+  const auto& contents = tensor.type().contents;
+  return contents && std::ranges::all_of(*contents, [&](Expr e) { return to.exprs().RangeOf(e).min >= 0; });
+}
+
 Tensor DifferentSigns(Lowering& to, Tensor a, Tensor b) {
   const Tensor zero = to.NumberOf(0, a.dtype());
   return to.Xor(to.Less(a, zero), to.Less(b, zero));
@@ -85,8 +92,9 @@ Tensor Fmod(Lowering& to, Tensor self, Tensor other) {
 Tensor FloorDivide(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, a, b] = Promoted(to, self, other);
   if (IsFloating(dtype)) return FloorDivideFloats(to, a, b, other);
-  // Integer division truncates; without the remainder there is nothing to truncate.
-  return IsSigned(dtype) ? to.Div(to.Sub(a, to.Mod(a, b)), b) : to.Div(a, b);
+  // Integer division truncates; without the remainder there is nothing to truncate, nor where nothing is negative.
+  const bool truncates = IsSigned(dtype) && !(IsNonNegative(to, a) && IsNonNegative(to, b));
+  return truncates ? to.Div(to.Sub(a, to.Mod(a, b)), b) : to.Div(a, b);
 }
 
 Tensor Remainder(Lowering& to, Tensor self, Tensor other) {

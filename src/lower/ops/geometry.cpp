@@ -131,14 +131,6 @@ Tensor PadEnd(Lowering& to, Tensor tensor, int64_t axis, Dim count) {
   return to.Concat({tensor, zeros}, {.axis = axis});
 }
 
-Dim RunTimeDim(Lowering& to, Tensor number) {
-  if (number.type().contents && number.type().contents->size() == 1) return {number.type().contents->front()};
-  const Expr symbol = to.exprs().Anonymous();
-  to.exprs().SetRange(symbol, {INT64_MIN, INT64_MAX});
-  to.BindNumber(symbol, number);
-  return {symbol};
-}
-
 Dims ContiguousStrides(Lowering& to, const Dims& sizes) {
   Dims strides(sizes.size());
   Dim next = to.Of(1);

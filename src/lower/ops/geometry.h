@@ -42,8 +42,6 @@ Tensor DiagonalMask(Lowering& to, Dim rows, Dim columns, int64_t offset);
 // Zeros after the last element of an axis.
 Tensor PadEnd(Lowering& to, Tensor tensor, int64_t axis, Dim count);
 
-// A 0-d integer tensor as a size or position, with a symbol for what isn't known.
-Dim RunTimeDim(Lowering& to, Tensor number);
 
 // Strides of a contiguous tensor.
 Dims ContiguousStrides(Lowering& to, const Dims& sizes);
