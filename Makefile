@@ -36,14 +36,16 @@ sanitize:
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error -Q -O build/asan/ctest.log \
 	  || { cat build/asan/ctest.log; exit 1; }
 
-# Each fuzzer for SECONDS_EACH, with clang 19; then mutated archives (those in SEEDS) through the sanitized command line.
+# Each fuzzer for SECONDS_EACH, with clang 19; mutated archives (those in SEEDS) through the sanitized command line; and
+# generated programs through every capture, compared with PyTorch.
 SECONDS_EACH ?= 600
 SEEDS ?= tests/data/archives
-fuzz:
+fuzz: build
 	cmake --preset fuzz && cmake --build --preset fuzz -j $(JOBS)
 	for target in $(notdir $(wildcard fuzz/corpus/*)); do mkdir -p .cache/corpus/$$target; \
 	  build/fuzz/fuzz/$${target}_fuzz -max_total_time=$(SECONDS_EACH) -rss_limit_mb=2048 -timeout=20 .cache/corpus/$$target fuzz/corpus/$$target || exit 1; done
 	$(PYTHON) fuzz/archives.py build/fuzz/bin/flambeau $(SEEDS) --seconds $(SECONDS_EACH)
+	$(PY) fuzz/generated_programs.py --seconds $(SECONDS_EACH)
 
 env:
 	@echo "export FLAMBEAU_BUILD_DIR=$(FLAMBEAU_BUILD_DIR) PYTHONPATH=$(PYTHONPATH) OMP_NUM_THREADS=1"

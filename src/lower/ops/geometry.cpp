@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "onnx/infer/infer.h"
+#include "onnx/infer/sizes.h"
 
 namespace flambeau::lower {
 
@@ -26,7 +27,9 @@ Dims InferSize(Lowering& to, Dims wanted, Dim count) {
       rest = to.Times(rest, size);
     }
   }
-  if (open) *open = to.AsConstant(rest) == 0 ? to.Of(0) : Dim{to.exprs().FloorDiv(count.expr, rest.expr)};
+  if (!open) return wanted;
+  const bool empty = to.AsConstant(rest) == 0 || to.AsConstant(count) == 0;
+  *open = empty ? to.Of(0) : Dim{onnx::ExactQuotient(to.exprs(), {count.expr}, {rest.expr})};
   return wanted;
 }
 

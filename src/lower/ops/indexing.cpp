@@ -219,7 +219,8 @@ Tensor EmbeddingRenorm(Lowering& to, Tensor self, Tensor indices, double max_nor
 Tensor OneHot(Lowering& to, Tensor self, int64_t num_classes) {
   Tensor depth = to.ConstantInts({num_classes});
   if (num_classes == -1) depth = to.Add(to.ReduceMax(Flat(to, self), to.ConstantInts({0})), to.ConstantInts({1}));
-  return to.OneHot(self, depth, to.ConstantInts({0, 1}));
+  const Tensor rows = to.OneHot(AtLeast1d(to, self), depth, to.ConstantInts({0, 1}));
+  return self.rank() == 0 ? to.SqueezeAt(rows, {0}) : rows;
 }
 
 constexpr OpRow kRows[] = {

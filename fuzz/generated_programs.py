@@ -1,6 +1,6 @@
 """Generates programs of PyTorch operators, converts them, and compares onnxruntime with PyTorch at two sizes.
 
-    python fuzz/programs.py --seconds 600 [--capture export|trace|script] [--seed N] [--steps 8]
+    python fuzz/generated_programs.py --seconds 600 [--capture export|trace|script] [--seed N] [--steps 8]
 
 A program is Python text, so that every capture reads the same and a finding is a file that runs by itself. It is drawn
 by running it: each statement is tried on inputs of two sizes (the first dimension is dynamic) and kept where both work.
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import importlib.util
+import logging
 import pathlib
 import random
 import re
@@ -28,6 +29,8 @@ import torch.nn.functional as F
 
 import flambeau
 
+logging.disable(logging.WARNING)  # of the captures
+
 SIZES = (4, 6)
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\nclass Program(torch.nn.Module):\n    def forward(self, {}):\n"
 
@@ -37,22 +40,22 @@ EXPRESSIONS = """
 torch.add({t}, {t2}) ; {t} - {t2} ; {t} * {t2} ; torch.div({f}, {f2}.abs() + 1) ; {f} + {c} ; {i} * {s} ; {i} // {c} ; {i} % {c} ; {f} % {s}
 torch.div({f}, {s}, rounding_mode="floor") ; torch.div({i}, {c}, rounding_mode="trunc") ; torch.fmod({f}, {s}) ; torch.fmod({i}, {c})
 torch.remainder({i}, -{c}) ; torch.remainder({f}, {f2}.abs() + 1) ; {f} ** 2 ; {i} ** 2 ; torch.pow({f}.abs() + 0.5, {f2})
-{t} == {t2} ; {f} > {s} ; {i} <= {c} ; {f} < {f2} ; {b} & {b2} ; {b} | {b2} ; ~{b} ; {b} ^ {b2} ; torch.logical_and({t}, {t2}) ; {i} & {c} ; {i} << 1 ; ~{i}
+{t} == {t2} ; {f} > {s} ; {i} <= {c} ; {f} < {f2} ; {b} & {b2} ; {b} | {b2} ; ~{b} ; {b} ^ {b2} ; torch.logical_and({i}, {b}) ; {i} & {c} ; {i} << 1 ; ~{i}
 torch.where({b}, {t}, {t2}) ; torch.where({f} > 0, {f}, {s}) ; torch.where({b}, {i}, {c}) ; {t}.to(torch.float32) ; {t}.long() ; {t}.bool() ; {t}.int()
 {t}.sum() ; {t}.sum({dim}) ; {t}.sum({dim}, keepdim=True) ; {f}.mean({dim}) ; {f}.mean() ; {t}.prod({dim}) ; {f}.amax({dim}) ; {f}.amin({dim}, keepdim=True)
 {f}.max({dim})[0] ; {f}.min({dim})[0] ; {f}.argmax({dim}) ; {f}.argmin({dim}, keepdim=True) ; {f}.var({dim}, unbiased=False) ; {f}.std({dim}, unbiased=False)
 {t}.any({dim}) ; {t}.all({dim}) ; {t}.any() ; {f}.cumsum({dim}) ; {t}.cumsum({dim}) ; {f}.logsumexp({dim}) ; {f}.softmax({dim}) ; {f}.log_softmax({dim})
-{f}.norm() ; {f}.norm(2, {dim}) ; {f}.sort({dim})[0] ; {f}.sort({dim}, descending=True)[1] ; {f}.topk(1, {dim})[0] ; {f}.median({dim})[0]
+{f}.norm() ; {f}.norm(2, {dim}) ; {f}.sort({dim})[0] ; {f}.sort({dim}, descending=True)[0] ; {f}.topk(1, {dim})[0] ; {f}.median({dim})[0]
 {f}.relu() ; {f}.sigmoid() ; {f}.tanh() ; {f}.exp().clamp(max=9.0) ; {f}.abs() ; {f}.neg() ; {f}.sin() ; {f}.floor() ; {f}.round() ; {f}.trunc() ; {f}.sign()
 {f}.clamp(-1, 1) ; {f}.clamp(min={s}) ; {i}.clamp(0, {c}) ; F.gelu({f}) ; F.leaky_relu({f}, 0.1) ; F.softplus({f}) ; F.hardtanh({f}) ; F.silu({f}) ; F.elu({f})
 {t}.transpose({dim}, {dim2}) ; {t}.flatten() ; {t}.unsqueeze({dim}) ; {t}.squeeze({dim}) ; {t}.squeeze() ; {t}.flip({dim}) ; {t}.roll(1, {dim}) ; {t}.t()
 {t}.movedim({dim}, {dim2}) ; {t}.contiguous() ; {t}.clone() ; {t}.reshape(-1) ; {t}.reshape({t}.size({dim}), -1) ; {t}.view({t}.size(0), -1)
-{t}.reshape(-1, {t}.size({dim})) ; {t}.unfold({dim}, 2, 1) ; {t}.select({dim}, 0) ; {t}.select({dim}, -1) ; {t}.narrow({dim}, 1, 2) ; {t}.diagonal()
+{t}.reshape(-1, {t}.size({dim})) ; {t}.unfold({dim}, 2, 2) ; {t}.select({dim}, 0) ; {t}.select({dim}, -1) ; {t}.narrow({dim}, 1, 2) ; {t}.diagonal()
 {t}.chunk(2, {dim})[0] ; {t}.split(2, {dim})[1] ; {t}.unbind({dim})[1] ; {t}.tensor_split(2, {dim})[1] ; {t}.repeat_interleave(2, {dim}) ; {t}.tile(2)
 {t}.expand(2, *{t}.shape) ; {t}.repeat(2, 1) ; {t}.repeat(2, 1, 1) ; torch.cat([{t}, {t2}], {dim}) ; torch.cat([{t}, {t}], {dim}) ; torch.stack([{t}, {t}], {dim})
 {t}{index} ; {t}{index} ; {t}{index} ; {t}[..., 0] ; {t}[:, None] ; {t}[{i} % {t}.size(0)] ; {t}[{b}] ; {t}.masked_fill({b}, {c}) ; {f}.masked_fill({b}, {s})
 {t}[:, {i} % {t}.size(1)] ; {t}[{i} % {t}.size(0), {i} % {t}.size(1)] ; {t}.index_select(0, ({i} % {t}.size(0)).flatten())
-{t}.gather({dim}, torch.zeros_like({t}, dtype=torch.long)) ; torch.take_along_dim({t}, {t}.argsort({dim}), {dim}) ; {t}.take({i} % {t}.numel())
+{t}.gather({dim}, torch.zeros_like({t}, dtype=torch.long)) ; torch.take_along_dim({f}, {f}.argsort(0), 0) ; {t}.take({i} % {t}.numel())
 torch.arange({t}.size(0)) ; torch.arange({t}.size({dim})) * {c} ; torch.zeros({t}.size(0), 3) ; torch.ones_like({t}) ; torch.full_like({t}, {c})
 torch.zeros_like({t}, dtype=torch.float32) ; {t}.new_zeros({t}.size(0)) ; {t}.new_full((2, {t}.size({dim})), {c}) ; torch.eye({t}.size(0))
 torch.full(({t}.size(0), 2), {s}) ; torch.linspace(0.0, 1.0, 5) ; torch.tensor([1.5, -2.0, {s}]) ; torch.tensor([1, {c}, 3]) ; torch.tensor({c})
@@ -62,7 +65,7 @@ torch.einsum("...i,...i->...", {f}, {f2}) ; torch.tril({t}) ; torch.triu({t}, 1)
 F.layer_norm({f}, {f}.shape[-1:]) ; F.normalize({f}, dim={dim}) ; F.one_hot({i} % 5, 5) ; torch.nonzero({t}) ; {t}.unique() ; {t}.masked_select({b})
 {t}.scatter({dim}, torch.zeros_like({t}, dtype=torch.long), {t}) ; {t}.index_add(0, torch.arange({t}.size(0)), {t}) ; torch.broadcast_to({t}, (2, *{t}.shape))
 {t}.maximum({t2}) ; {f}.minimum({f2}) ; torch.lerp({f}, {f2}, 0.3) ; torch.addcmul({f}, {f2}, {f2}, value={s}) ; torch.isnan({f}) ; {t}.numel() * {f} ; {f}.dim() + {f}
-torch.bucketize({f}, torch.tensor([-1.0, 0.0, 1.0])) ; torch.cdist({f}, {f2}) ; {t}.swapaxes({dim}, {dim2}) ; {t}.rot90() ; {t}.diff(dim={dim}) ; torch.meshgrid({t}.flatten(), {t2}.flatten(), indexing="ij")[0]
+torch.bucketize({f}, torch.tensor([-1.0, 0.0, 1.0])) ; torch.cdist({f}, {f2}) ; {t}.swapaxes({dim}, {dim2}) ; {t}.rot90() ; {t}.diff(dim={dim}) ; torch.meshgrid({t}.flatten(), {t2}.flatten(), indexing="ij")[0].clone()
 """
 # Statements that write in place; the variable itself may be a view of another.
 WRITES = """
@@ -103,8 +106,9 @@ def cloned(values: Values) -> Values:
 class Draw:
     """Draws the statements of one program, by running them on inputs of both sizes."""
 
-    def __init__(self, rng: random.Random, control_flow: bool) -> None:
-        self.rng, self.control_flow = rng, control_flow
+    def __init__(self, rng: random.Random, capture: str) -> None:
+        self.rng, self.control_flow = rng, capture == "script"
+        self.constants = capture != "trace"  # a trace that writes one keeps it written
         width = rng.randint(2, 4)
         self.shapes = {"x0": ("n", width), "x1": ("n", width), "x2": ("n", rng.randint(2, 3), width), "x3": ("n",)}
         self.dtypes = {"x0": torch.float32, "x1": torch.float32, "x2": torch.float32, "x3": torch.int64}
@@ -162,7 +166,7 @@ class Draw:
         elif kind < 0.4:
             statement = self.fill(self.rng.choice(WRITE_FORMS))
         else:
-            expression = self.fill(self.rng.choice(EXPRESSION_FORMS))
+            expression = self.fill(self.rng.choice([form for form in EXPRESSION_FORMS if self.constants or "torch.tensor([" not in form]))
             statement = expression and f"v{len(self.statements)} = {expression}"
         if statement is None:
             return
@@ -319,7 +323,7 @@ def main() -> None:
         folder = pathlib.Path(name)
         while time.monotonic() < stop:
             for capture in arguments.capture or ("export", "trace", "script"):
-                draw = Draw(random.Random(f"{seed} {capture}"), control_flow=capture == "script")
+                draw = Draw(random.Random(f"{seed} {capture}"), capture)
                 draw.program(arguments.steps)
                 names, worlds = list(draw.shapes), draw.worlds_at_start
                 try:
