@@ -1,6 +1,6 @@
 """Generates programs of PyTorch operators, converts them, and compares onnxruntime with PyTorch at two sizes.
 
-    python fuzz/generated_programs.py --seconds 600 [--capture export|trace|script] [--seed N] [--steps 8]
+    python fuzz/generated_programs.py --seconds 600 [--capture export|trace|script] [--opset 17] [--seed N] [--steps 8]
 
 A program is Python text, so that every capture reads the same and a finding is a file that runs by itself. It is drawn
 by running it: each statement is tried on inputs of two sizes (the first dimension is dynamic) and kept where both work.
@@ -32,6 +32,7 @@ import flambeau
 logging.disable(logging.WARNING)  # of the captures
 
 SIZES = (4, 6)
+OPSETS = (9, 11, 13, 17, 18, 20, 21, 23)
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\nclass Program(torch.nn.Module):\n    def forward(self, {}):\n"
 
 # What an expression may be. {f}, {i}, {b}, {t}: a variable (float, integer, bool, any); {f2}: another. {dim}: a dimension
@@ -227,7 +228,7 @@ def module_of(text: str, folder: pathlib.Path) -> torch.nn.Module:
     return loaded.Program()
 
 
-def converted(module: torch.nn.Module, capture: str, args: tuple[torch.Tensor, ...]) -> tuple[Callable[..., object], flambeau.ONNXProgram]:
+def converted(module: torch.nn.Module, capture: str, args: tuple[torch.Tensor, ...], opset: int) -> tuple[Callable[..., object], flambeau.ONNXProgram]:
     """What PyTorch runs, and the model."""
     try:
         if capture == "export":
@@ -241,9 +242,9 @@ def converted(module: torch.nn.Module, capture: str, args: tuple[torch.Tensor, .
         raise Refusal(f"torch: {type(error).__name__}") from error
     try:
         if capture == "export":
-            return captured.module(), flambeau.export(captured)  # it checks the sizes that the capture allows
+            return captured.module(), flambeau.export(captured, opset_version=opset)  # it checks the sizes that the capture allows
         axes = {f"in{k}": {0: "n"} for k in range(len(args))}
-        return module, flambeau.export(captured, tuple(a.clone() for a in args), dynamo=False, input_names=list(axes), dynamic_axes=axes)
+        return module, flambeau.export(captured, tuple(a.clone() for a in args), dynamo=False, opset_version=opset, input_names=list(axes), dynamic_axes=axes)
     except Exception as error:
         kinds = set(re.findall(r"\[([a-z-]+)\]$", str(error), re.MULTILINE))
         if kinds and not kinds & {"internal-error", "invalid-model"}:
@@ -251,11 +252,11 @@ def converted(module: torch.nn.Module, capture: str, args: tuple[torch.Tensor, .
         raise Disagreement(f"{type(error).__name__}: {error}") from error
 
 
-def check(names: list[str], statements: list[str], capture: str, worlds: list[Values], folder: pathlib.Path) -> None:
+def check(names: list[str], statements: list[str], capture: str, worlds: list[Values], folder: pathlib.Path, opset: int = 20) -> None:
     """Raises where the model and PyTorch disagree."""
     module = module_of(text_of(names, statements), folder)
     first = tuple(worlds[0][name].clone() for name in names)
-    module, program = converted(module, capture, first)
+    module, program = converted(module, capture, first, opset)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     try:
@@ -287,14 +288,14 @@ def compare(number: int, ours: torch.Tensor, theirs: torch.Tensor) -> None:
         raise Disagreement(f"output {number}: {error}") from error
 
 
-def shrunk(names: list[str], statements: list[str], capture: str, worlds: list[Values], folder: pathlib.Path) -> list[str]:
+def shrunk(names: list[str], statements: list[str], capture: str, worlds: list[Values], folder: pathlib.Path, opset: int) -> list[str]:
     """Fewer statements that still disagree."""
 
     def disagrees(fewer: list[str]) -> bool:
         if any(ran(fewer, cloned(world)) is None for world in worlds):
             return False
         try:
-            check(names, fewer, capture, worlds, folder)
+            check(names, fewer, capture, worlds, folder, opset)
         except Disagreement:
             return True
         except Exception:
@@ -312,6 +313,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--capture", choices=("export", "trace", "script"), action="append")
+    parser.add_argument("--opset", type=int, action="append")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=8)
     arguments = parser.parse_args()
@@ -326,16 +328,17 @@ def main() -> None:
                 draw = Draw(random.Random(f"{seed} {capture}"), capture)
                 draw.program(arguments.steps)
                 names, worlds = list(draw.shapes), draw.worlds_at_start
+                opset = draw.rng.choice(arguments.opset or OPSETS)
                 try:
-                    check(names, draw.statements, capture, worlds, folder)
+                    check(names, draw.statements, capture, worlds, folder, opset)
                     ends["agrees"] += 1
                 except Refusal as refusal:
                     ends[f"{capture}: {refusal}"] += 1
                 except Disagreement as disagreement:
                     found += 1
                     ends["disagrees"] += 1
-                    statements = shrunk(names, draw.statements, capture, worlds, folder)
-                    print(f"--- seed {seed}, {capture}: {str(disagreement)[:600]}\n{text_of(names, statements)}", flush=True)
+                    statements = shrunk(names, draw.statements, capture, worlds, folder, opset)
+                    print(f"--- seed {seed}, {capture}, opset {opset}: {str(disagreement)[:600]}\n{text_of(names, statements)}", flush=True)
             seed += 1
     for end, count in ends.most_common():
         print(f"{count:8}  {end}")

@@ -1,4 +1,6 @@
-// Scan, in terms of Loop.
+// Scan, in terms of Loop; regions and the sequences that they carry.
+#include <algorithm>
+
 #include "onnx/legalize/rule.h"
 
 namespace flambeau::onnx {
@@ -89,7 +91,17 @@ Results ScanAsLoop(Builder& to, const Request& request) {
   return results;
 }
 
+// Regions give and carry tensors only before 13, Identity takes only them before 14.
+Results OnlyTensors(Builder& to, const Request& request) {
+  auto is_sequence = [](const Type& type) { return type.kind == TypeKind::kSequence; };
+  const bool given = std::ranges::any_of(request.types, is_sequence);
+  return given ? Refuse(to, request, "takes no sequences") : std::nullopt;
+}
+
 constexpr LegalizeRule kRules[] = {
+    {"Identity", 14, &OnlyTensors},
+    {"If", 13, &OnlyTensors},
+    {"Loop", 13, &OnlyTensors},
     {"Scan", 9, &ScanAsLoop},
 };
 
