@@ -29,7 +29,17 @@ from .dynamic_shapes import (
 )
 from .errors import CaptureError, OnnxExporterError, UnsupportedOptionError, error_of, warn_of
 from .program import ONNXProgram
-from .script import build_script_program, describe_inputs, script_arguments, script_parameters, tensor_input, trace
+from .script import (
+    build_script_program,
+    describe_inputs,
+    has_numbers,
+    numbers_as_tensors,
+    script_arguments,
+    script_numbers_as_tensors,
+    script_parameters,
+    tensor_input,
+    trace,
+)
 from .translation import Translators
 from .verification import verify as verify_program
 from .walk import DimensionName, build_program
@@ -94,7 +104,9 @@ def export(
         input_names: Names of the inputs, in order; fewer are fine.
         output_names: Names of the outputs, in order; fewer are fine.
         opset_version: Opset of the model; None means the default.
-        dynamo: False captures modules by tracing, as ``capture="trace"`` does.
+        dynamo: False captures modules by tracing, as ``capture="trace"`` does, and
+            gives models the inputs that torch's TorchScript exporter gives them:
+            numbers are inputs, and what nothing depends on is none.
         capture: How a module is captured: "export" by ``torch.export``, "trace" by
             ``torch.jit.trace``. None goes by ``dynamo``.
         external_data: Whether weights of 64 KB and more go into ``f`` + ".data".
@@ -177,7 +189,14 @@ def export(
     )
     options.set_translations(translators.by_name())
     wishes = _Wishes(
-        dynamic_shapes, dynamic_axes, input_names or (), output_names or (), training, bool(verbose), capture_strategies
+        dynamic_shapes,
+        dynamic_axes,
+        input_names or (),
+        output_names or (),
+        training,
+        bool(verbose),
+        capture_strategies,
+        numbers_are_inputs=not dynamo,
     )
     shapes = None
     if isinstance(model, (str, os.PathLike)):
@@ -208,6 +227,7 @@ def export(
                     raise
         if captured is None:
             exported, start = None, time.perf_counter()
+            options.keep_unused_inputs = dynamo
             script, inputs = _script(model, args, kwargs, wishes)
             artifacts.attempts.append(Attempt("torchscript", time.perf_counter() - start))
 
@@ -316,6 +336,7 @@ class _Wishes:
     training: TrainingMode
     verbose: bool
     strategies: Sequence[str] | None
+    numbers_are_inputs: bool = False
 
     @property
     def trace_at_last(self) -> bool:
@@ -331,6 +352,22 @@ def _script(
     model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: _Wishes
 ) -> tuple[torch.jit.ScriptModule | torch.jit.ScriptFunction, list[_engine.ScriptInput]]:
     """The TorchScript program, and what its inputs are."""
+    scripted = isinstance(model, _SCRIPT)
+    if wishes.numbers_are_inputs and scripted:
+        args, kwargs = script_numbers_as_tensors(model, args, kwargs)
+    elif wishes.numbers_are_inputs:
+        try:
+            return _script_with(model, *numbers_as_tensors(args, kwargs), wishes)
+        except CaptureError:
+            if not has_numbers(args, kwargs):
+                raise
+            # Python computes with the numbers what a tensor can't say: they are constant.
+    return _script_with(model, args, kwargs, wishes)
+
+
+def _script_with(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: _Wishes
+) -> tuple[torch.jit.ScriptModule | torch.jit.ScriptFunction, list[_engine.ScriptInput]]:
     scripted = isinstance(model, _SCRIPT)
     arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
     shapes = wishes.dynamic_shapes

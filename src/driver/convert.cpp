@@ -41,6 +41,8 @@ class Conversion {
   std::function<void(std::string_view stage, const Graph& graph)> watch;
   // May be null.
   Recorder* recorder = nullptr;
+  // Which of the program's inputs the model has.
+  std::vector<size_t> input_positions;
 
   Result<std::unique_ptr<onnx::ModelData>> Run() {
     if (options_.opset < kOldestOpset || options_.opset > onnx::NewestOpset())
@@ -62,6 +64,7 @@ class Conversion {
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
     FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, {options_.input_names, options_.output_names}, sink_));
+    KeepInputs(graph);
     Watch("onnx", graph);
     Record("names", "every node and value gets a name", graph);
     return Finish(std::move(lowered), std::move(captured));
@@ -151,6 +154,17 @@ class Conversion {
     return {};
   }
 
+  void KeepInputs(Graph& graph) {
+    const BlockId main = graph.main();
+    for (size_t i = graph[main].inputs.size(); i-- > 0;) {
+      if (options_.keep_unused_inputs || graph.HasUses(graph[main].inputs[i]))
+        input_positions.push_back(i);
+      else
+        graph.RemoveInput(main, i);
+    }
+    std::ranges::reverse(input_positions);
+  }
+
   Result<std::unique_ptr<onnx::ModelData>> Finish(lower::LoweredProgram lowered, std::shared_ptr<const Graph> captured) {
     Graph& graph = lowered.graph;
     std::set<std::string_view> domains;
@@ -197,7 +211,7 @@ Outcome Convert(Program program, const Options& options) {
     auto model = conversion.Run();
     outcome.diagnostics = sink.Take();
     if (options.report) outcome.report = recorder.Take(outcome.diagnostics);
-    if (model) outcome.model.emplace(std::make_unique<Model::Impl>(std::move(impl), *std::move(model)));
+    if (model) outcome.model.emplace(std::make_unique<Model::Impl>(std::move(impl), *std::move(model), std::move(conversion.input_positions)));
   });
   return outcome;
 }

@@ -104,6 +104,13 @@ Result<Vals> Item(Evaluator& evaluator, const Node& node, std::span<const Val> a
   return Vals{std::move(number)};
 }
 
+// Python's abs.
+Result<Vals> Absolute(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  if (!arguments[0].Is<TensorVal>()) return evaluator.CallOperator(node, arguments);
+  FLAMBEAU_TRY(Val absolute, evaluator.emit().Call1("aten::abs", {arguments[0]}));
+  return Vals{std::move(absolute)};
+}
+
 // torch.tensor(data, dtype, device, requires_grad): data is a number, or lists
 // of numbers in lists.
 struct Flat {
@@ -199,6 +206,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::tensor", &MakeTensor},
     {"prim::ConstantChunk", &ConstantChunk},
     {"prim::NumToTensor", &NumberToTensor},
+    {"prim::abs", &Absolute},
     {"prim::data", &Data},
     {"prim::device", &DeviceOf},
     {"prim::dtype", &DtypeOf},
