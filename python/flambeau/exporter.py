@@ -7,6 +7,7 @@ import inspect
 import io
 import os
 import time
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -55,7 +56,7 @@ _TRAINING = {TrainingMode.EVAL: False, TrainingMode.PRESERVE: None, TrainingMode
 def export(
     model: torch.nn.Module | ExportedProgram | torch.jit.ScriptModule | torch.jit.ScriptFunction | str | os.PathLike,
     args: tuple[Any, ...] = (),
-    f: str | os.PathLike | io.BytesIO | None = None,
+    f: str | os.PathLike | io.IOBase | None = None,
     *,
     kwargs: dict[str, Any] | None = None,
     verbose: bool | None = None,
@@ -97,7 +98,7 @@ def export(
         args: Example positional arguments of the module: tensors become inputs,
             everything else is constant. A dict in the last place holds keyword
             arguments if all its keys are names of ``forward``'s parameters.
-        f: Path of the ONNX file, or a BytesIO; None writes none.
+        f: Path of the ONNX file, or a binary file that is open for writing; None writes none.
         kwargs: Example keyword arguments.
         verbose: True shows what torch says while it captures, and the report;
             False hides the warnings of the conversion too.
@@ -196,7 +197,7 @@ def export(
         training,
         bool(verbose),
         capture_strategies,
-        numbers_are_inputs=not dynamo,
+        torchscript=not dynamo,
     )
     shapes = None
     if isinstance(model, (str, os.PathLike)):
@@ -290,8 +291,8 @@ def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
     return call
 
 
-def _save(program: ONNXProgram, f: str | os.PathLike | io.BytesIO, external_data: bool) -> None:
-    if isinstance(f, io.BytesIO):
+def _save(program: ONNXProgram, f: str | os.PathLike | io.IOBase, external_data: bool) -> None:
+    if isinstance(f, io.IOBase):
         f.write(program.model_proto.SerializeToString())
     else:
         program.save(f, external_data=external_data)
@@ -315,14 +316,20 @@ def _example_arguments(
         args = (args,)
     args = tuple(args)
     if kwargs is None and args and isinstance(args[-1], dict) and isinstance(model, torch.nn.Module):
-        parameters = (
-            script_parameters(model)
-            if isinstance(model, _SCRIPT)
-            else inspect.signature(model.forward).parameters
-        )
-        if all(name in parameters for name in args[-1]):
+        if _takes(model, args[-1]):
             args, kwargs = args[:-1], args[-1]
     return args, dict(kwargs or {})
+
+
+def _takes(model: torch.nn.Module, kwargs: dict[Any, Any]) -> bool:
+    """Whether these can be keyword arguments of the module."""
+    if isinstance(model, _SCRIPT):
+        return all(name in script_parameters(model) for name in kwargs)
+    parameters = inspect.signature(model.forward).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return all(isinstance(name, str) for name in kwargs)
+    named = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL}
+    return all(name in named for name in kwargs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -336,7 +343,16 @@ class _Wishes:
     training: TrainingMode
     verbose: bool
     strategies: Sequence[str] | None
-    numbers_are_inputs: bool = False
+    torchscript: bool = False  # as torch's TorchScript exporter has it
+
+    def known_axes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """``dynamic_axes`` without what is neither input nor output, which is warned of."""
+        known = {*self.input_names, *self.output_names, *arguments}
+        axes = dict(self.dynamic_axes or {})
+        for name in [name for name in axes if name not in known]:
+            warnings.warn(f"dynamic_axes names {name!r}, which is no input or output; it is ignored", stacklevel=4)
+            del axes[name]
+        return axes
 
     @property
     def trace_at_last(self) -> bool:
@@ -353,9 +369,9 @@ def _script(
 ) -> tuple[torch.jit.ScriptModule | torch.jit.ScriptFunction, list[_engine.ScriptInput]]:
     """The TorchScript program, and what its inputs are."""
     scripted = isinstance(model, _SCRIPT)
-    if wishes.numbers_are_inputs and scripted:
+    if wishes.torchscript and scripted:
         args, kwargs = script_numbers_as_tensors(model, args, kwargs)
-    elif wishes.numbers_are_inputs:
+    elif wishes.torchscript:
         try:
             return _script_with(model, *numbers_as_tensors(args, kwargs), wishes)
         except CaptureError:
@@ -372,7 +388,8 @@ def _script_with(
     arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
     shapes = wishes.dynamic_shapes
     if shapes is None and wishes.dynamic_axes is not None:
-        shapes, _ = from_dynamic_axes(wishes.dynamic_axes, arguments, wishes.input_names, wishes.output_names)
+        known = wishes.known_axes(arguments) if wishes.torchscript else wishes.dynamic_axes
+        shapes, _ = from_dynamic_axes(known, arguments, wishes.input_names, wishes.output_names)
     shapes = by_argument(shapes, arguments, wishes.input_names)
     dims: dict[int, dict[int, str]] = {}
     for position, dim, name in dimension_names(arguments, shapes, None if scripted else model):

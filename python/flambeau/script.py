@@ -430,7 +430,9 @@ def trace(
         bound = _Bound(model, args, kwargs)
         bound.train(model.training)
         with exporting(), _buffers_kept(model):
-            return torch.jit.trace(bound, tuple(tensors), check_trace=False, strict=False), tensors, names
+            # The model may change the shapes of its inputs in place.
+            examples = tuple(tensor.detach().clone() for tensor in tensors)
+            return torch.jit.trace(bound, examples, check_trace=False, strict=False), tensors, names
     except Exception as error:
         raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}") from error
 

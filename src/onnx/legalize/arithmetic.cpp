@@ -73,7 +73,9 @@ Tensor RestOfFloats(Builder& to, const Tensor& dividend, const Tensor& divisor) 
 Results ModByDivision(Builder& to, const Request& request) {
   const Tensor a = request.operands[0], b = request.operands[1];
   if (a.is_floating()) return {{RestOfFloats(to, a, b)}};
-  const Tensor rest = to.Sub(a, to.Mul(to.Div(a, b), b));
+  // onnxruntime takes (1 / b) · b for b / b, also of integers.
+  const bool one = IsKnown(to, a, 1);
+  const Tensor rest = one ? to.CastTo(to.Not(to.Equal(to.Abs(b), a)), a.dtype()) : to.Sub(a, to.Mul(to.Div(a, b), b));
   if (request.Int("fmod", 0) != 0 || !IsSigned(a.dtype())) return {{rest}};
   const Tensor zero = to.ConstantOf(int64_t{0}, a.dtype());
   const Tensor rest_negative = to.Less(rest, zero), negative = to.Less(b, zero);
