@@ -41,6 +41,7 @@ class Model {
     std::string name;
     std::string dtype;               ///< PyTorch's word: "float32"
     std::vector<std::string> sizes;  ///< "3", "batch", "2*batch + 1", "?"
+    size_t position = 0;             ///< among the program's inputs or outputs
   };
   std::vector<NamedType> inputs() const;
   std::vector<NamedType> outputs() const;

@@ -52,6 +52,8 @@ struct Options {
   /// New values of mutated buffers and inputs become further outputs.
   bool state_outputs = false;
   bool keep_initializers_as_inputs = false;
+  /// False: inputs that nothing depends on are left out. Those that remain keep their names.
+  bool keep_unused_inputs = true;
   /// False: parameters become inputs of the model, without bytes.
   bool export_params = true;
   /// Key-value pairs for the model's metadata.

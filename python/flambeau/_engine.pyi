@@ -88,6 +88,7 @@ class Options:
     optimize: bool
     state_outputs: bool
     keep_initializers_as_inputs: bool
+    keep_unused_inputs: bool
     export_params: bool
     user_metadata: list[tuple[str, str]]
     custom_opsets: list[tuple[str, int]]
@@ -210,6 +211,8 @@ class NamedType:
     def dtype(self) -> str: ...
     @property
     def sizes(self) -> list[str]: ...
+    @property
+    def position(self) -> int: ...
 
 class Model:
     def serialize(self, weights: bool = True) -> tuple[bytes, list[Diagnostic]]: ...

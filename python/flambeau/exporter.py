@@ -7,6 +7,7 @@ import inspect
 import io
 import os
 import time
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -29,7 +30,17 @@ from .dynamic_shapes import (
 )
 from .errors import CaptureError, OnnxExporterError, UnsupportedOptionError, error_of, warn_of
 from .program import ONNXProgram
-from .script import build_script_program, describe_inputs, script_arguments, script_parameters, tensor_input, trace
+from .script import (
+    build_script_program,
+    describe_inputs,
+    has_numbers,
+    numbers_as_tensors,
+    script_arguments,
+    script_numbers_as_tensors,
+    script_parameters,
+    tensor_input,
+    trace,
+)
 from .translation import Translators
 from .verification import verify as verify_program
 from .walk import DimensionName, build_program
@@ -45,7 +56,7 @@ _TRAINING = {TrainingMode.EVAL: False, TrainingMode.PRESERVE: None, TrainingMode
 def export(
     model: torch.nn.Module | ExportedProgram | torch.jit.ScriptModule | torch.jit.ScriptFunction | str | os.PathLike,
     args: tuple[Any, ...] = (),
-    f: str | os.PathLike | io.BytesIO | None = None,
+    f: str | os.PathLike | io.IOBase | None = None,
     *,
     kwargs: dict[str, Any] | None = None,
     verbose: bool | None = None,
@@ -87,14 +98,16 @@ def export(
         args: Example positional arguments of the module: tensors become inputs,
             everything else is constant. A dict in the last place holds keyword
             arguments if all its keys are names of ``forward``'s parameters.
-        f: Path of the ONNX file, or a BytesIO; None writes none.
+        f: Path of the ONNX file, or a binary file that is open for writing; None writes none.
         kwargs: Example keyword arguments.
         verbose: True shows what torch says while it captures, and the report;
             False hides the warnings of the conversion too.
         input_names: Names of the inputs, in order; fewer are fine.
         output_names: Names of the outputs, in order; fewer are fine.
         opset_version: Opset of the model; None means the default.
-        dynamo: False captures modules by tracing, as ``capture="trace"`` does.
+        dynamo: False captures modules by tracing, as ``capture="trace"`` does, and
+            gives models the inputs that torch's TorchScript exporter gives them:
+            numbers are inputs, and what nothing depends on is none.
         capture: How a module is captured: "export" by ``torch.export``, "trace" by
             ``torch.jit.trace``. None goes by ``dynamo``.
         external_data: Whether weights of 64 KB and more go into ``f`` + ".data".
@@ -177,7 +190,14 @@ def export(
     )
     options.set_translations(translators.by_name())
     wishes = _Wishes(
-        dynamic_shapes, dynamic_axes, input_names or (), output_names or (), training, bool(verbose), capture_strategies
+        dynamic_shapes,
+        dynamic_axes,
+        input_names or (),
+        output_names or (),
+        training,
+        bool(verbose),
+        capture_strategies,
+        torchscript=not dynamo,
     )
     shapes = None
     if isinstance(model, (str, os.PathLike)):
@@ -208,6 +228,7 @@ def export(
                     raise
         if captured is None:
             exported, start = None, time.perf_counter()
+            options.keep_unused_inputs = dynamo
             script, inputs = _script(model, args, kwargs, wishes)
             artifacts.attempts.append(Attempt("torchscript", time.perf_counter() - start))
 
@@ -270,8 +291,8 @@ def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
     return call
 
 
-def _save(program: ONNXProgram, f: str | os.PathLike | io.BytesIO, external_data: bool) -> None:
-    if isinstance(f, io.BytesIO):
+def _save(program: ONNXProgram, f: str | os.PathLike | io.IOBase, external_data: bool) -> None:
+    if isinstance(f, io.IOBase):
         f.write(program.model_proto.SerializeToString())
     else:
         program.save(f, external_data=external_data)
@@ -295,14 +316,20 @@ def _example_arguments(
         args = (args,)
     args = tuple(args)
     if kwargs is None and args and isinstance(args[-1], dict) and isinstance(model, torch.nn.Module):
-        parameters = (
-            script_parameters(model)
-            if isinstance(model, _SCRIPT)
-            else inspect.signature(model.forward).parameters
-        )
-        if all(name in parameters for name in args[-1]):
+        if _takes(model, args[-1]):
             args, kwargs = args[:-1], args[-1]
     return args, dict(kwargs or {})
+
+
+def _takes(model: torch.nn.Module, kwargs: dict[Any, Any]) -> bool:
+    """Whether these can be keyword arguments of the module."""
+    if isinstance(model, _SCRIPT):
+        return all(name in script_parameters(model) for name in kwargs)
+    parameters = inspect.signature(model.forward).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return all(isinstance(name, str) for name in kwargs)
+    named = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL}
+    return all(name in named for name in kwargs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -316,6 +343,16 @@ class _Wishes:
     training: TrainingMode
     verbose: bool
     strategies: Sequence[str] | None
+    torchscript: bool = False  # as torch's TorchScript exporter has it
+
+    def known_axes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """``dynamic_axes`` without what is neither input nor output, which is warned of."""
+        known = {*self.input_names, *self.output_names, *arguments}
+        axes = dict(self.dynamic_axes or {})
+        for name in [name for name in axes if name not in known]:
+            warnings.warn(f"dynamic_axes names {name!r}, which is no input or output; it is ignored", stacklevel=4)
+            del axes[name]
+        return axes
 
     @property
     def trace_at_last(self) -> bool:
@@ -332,10 +369,27 @@ def _script(
 ) -> tuple[torch.jit.ScriptModule | torch.jit.ScriptFunction, list[_engine.ScriptInput]]:
     """The TorchScript program, and what its inputs are."""
     scripted = isinstance(model, _SCRIPT)
+    if wishes.torchscript and scripted:
+        args, kwargs = script_numbers_as_tensors(model, args, kwargs)
+    elif wishes.torchscript:
+        try:
+            return _script_with(model, *numbers_as_tensors(args, kwargs), wishes)
+        except CaptureError:
+            if not has_numbers(args, kwargs):
+                raise
+            # Python computes with the numbers what a tensor can't say: they are constant.
+    return _script_with(model, args, kwargs, wishes)
+
+
+def _script_with(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: _Wishes
+) -> tuple[torch.jit.ScriptModule | torch.jit.ScriptFunction, list[_engine.ScriptInput]]:
+    scripted = isinstance(model, _SCRIPT)
     arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
     shapes = wishes.dynamic_shapes
     if shapes is None and wishes.dynamic_axes is not None:
-        shapes, _ = from_dynamic_axes(wishes.dynamic_axes, arguments, wishes.input_names, wishes.output_names)
+        known = wishes.known_axes(arguments) if wishes.torchscript else wishes.dynamic_axes
+        shapes, _ = from_dynamic_axes(known, arguments, wishes.input_names, wishes.output_names)
     shapes = by_argument(shapes, arguments, wishes.input_names)
     dims: dict[int, dict[int, str]] = {}
     for position, dim, name in dimension_names(arguments, shapes, None if scripted else model):

@@ -372,6 +372,10 @@ class ONNXProgram:
         from .session import flat_inputs
 
         values = flat_inputs(args, kwargs, self._exported_program)
+        if not self._options.keep_unused_inputs:
+            used = [value.position for value in self._engine_model.inputs]
+            if used and len(values) > used[-1] and len(values) != len(used):
+                values = [values[position] for position in used]
         inputs = self._input_types()
         if len(values) != len(inputs):
             names = ", ".join(name for name, _ in inputs)

@@ -15,7 +15,18 @@ from .capture import exporting
 from .errors import CaptureError, error_of
 from .walk import DTYPES
 
-__all__ = ["Dims", "build_script_program", "describe_inputs", "script_arguments", "script_parameters", "tensor_input", "trace"]
+__all__ = [
+    "Dims",
+    "build_script_program",
+    "describe_inputs",
+    "has_numbers",
+    "numbers_as_tensors",
+    "script_arguments",
+    "script_numbers_as_tensors",
+    "script_parameters",
+    "tensor_input",
+    "trace",
+]
 
 Dims = Mapping[int, str]
 """Names of a tensor's dynamic dimensions."""
@@ -296,6 +307,38 @@ def script_arguments(
     return dict(zip(names, args)) | dict(kwargs)
 
 
+_NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64}
+
+
+def has_numbers(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    return any(type(leaf) in _NUMBERS for leaf in _pytree.tree_leaves((args, kwargs)))
+
+
+def numbers_as_tensors(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with 0-d tensors in place of numbers, as torch.onnx traces with them."""
+
+    def as_tensor(leaf: Any) -> Any:
+        dtype = _NUMBERS.get(type(leaf))
+        return leaf if dtype is None else torch.tensor(leaf, dtype=dtype)
+
+    return _pytree.tree_map(as_tensor, (tuple(args), dict(kwargs)))
+
+
+def script_numbers_as_tensors(
+    model: torch.jit.ScriptModule | torch.jit.ScriptFunction, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with 0-d tensors in place of the numbers that the program is given directly."""
+    method = model.forward if isinstance(model, torch.jit.ScriptModule) else model
+    floats = {argument.name for argument in method.schema.arguments if str(argument.type) in ("float", "Optional[float]")}
+
+    def as_tensor(name: str | None, value: Any) -> Any:
+        dtype = torch.float64 if name in floats else _NUMBERS.get(type(value))
+        return torch.tensor(value, dtype=dtype) if type(value) in _NUMBERS else value
+
+    names = [*script_parameters(model), *[None] * len(args)]
+    return tuple(map(as_tensor, names, args)), {name: as_tensor(name, value) for name, value in kwargs.items()}
+
+
 def tensor_input(tensor: torch.Tensor, dims: Dims, name: str = "") -> _engine.ScriptInput:
     """An input like this tensor, of which some dimensions are dynamic."""
     sizes = [dims.get(axis, int(size)) for axis, size in enumerate(tensor.shape)]
@@ -387,7 +430,9 @@ def trace(
         bound = _Bound(model, args, kwargs)
         bound.train(model.training)
         with exporting(), _buffers_kept(model):
-            return torch.jit.trace(bound, tuple(tensors), check_trace=False, strict=False), tensors, names
+            # The model may change the shapes of its inputs in place.
+            examples = tuple(tensor.detach().clone() for tensor in tensors)
+            return torch.jit.trace(bound, examples, check_trace=False, strict=False), tensors, names
     except Exception as error:
         raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}") from error
 

@@ -122,7 +122,8 @@ void BindConvert(nb::module_& module) {
   nb::class_<Model::NamedType>(module, "NamedType", "An input or output of a model.")
       .def_ro("name", &Model::NamedType::name)
       .def_ro("dtype", &Model::NamedType::dtype)
-      .def_ro("sizes", &Model::NamedType::sizes);
+      .def_ro("sizes", &Model::NamedType::sizes)
+      .def_ro("position", &Model::NamedType::position);
   nb::class_<LiveModel>(module, "Model", "A finished ONNX model; its weights are still where they were.")
       .def("serialize", &SerializeModel, nb::arg("weights") = true)
       .def("save", &SaveModel, nb::arg("path"), nb::arg("external_data"), nb::arg("progress") = nb::none())

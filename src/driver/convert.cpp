@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 
 #include "diag/sink.h"
 #include "driver/dimension_names.h"
@@ -41,6 +42,8 @@ class Conversion {
   std::function<void(std::string_view stage, const Graph& graph)> watch;
   // May be null.
   Recorder* recorder = nullptr;
+  // Which of the program's inputs the model has.
+  std::vector<size_t> input_positions;
 
   Result<std::unique_ptr<onnx::ModelData>> Run() {
     if (options_.opset < kOldestOpset || options_.opset > onnx::NewestOpset())
@@ -62,6 +65,7 @@ class Conversion {
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
     FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, {options_.input_names, options_.output_names}, sink_));
+    KeepInputs(graph, lowered.inputs);
     Watch("onnx", graph);
     Record("names", "every node and value gets a name", graph);
     return Finish(std::move(lowered), std::move(captured));
@@ -151,6 +155,46 @@ class Conversion {
     return {};
   }
 
+  // Whether an output of the program depends on a value, or on its sizes, but
+  // for operators that make a tensor like it.
+  bool IsRead(ValueId input) const {
+    // The operand, always the last one, of which only dtype and sizes count.
+    static constexpr std::pair<std::string_view, uint32_t> kLikes[] = {
+        {"aten::empty_like", 0}, {"aten::full_like", 0}, {"aten::new_empty", 0}, {"aten::new_full", 0},
+        {"aten::new_ones", 0},   {"aten::new_zeros", 0}, {"aten::ones_like", 0}, {"aten::to.other", 1},
+        {"aten::type_as", 1},    {"aten::zeros_like", 0}};
+    const Graph& graph = program_.graph;
+    std::vector<ValueId> pending{input};
+    std::unordered_set<uint32_t> seen;  // nodes
+    bool read = false;
+    while (!pending.empty() && !read) {
+      const ValueId value = pending.back();
+      pending.pop_back();
+      graph.ForEachUse(value, [&](Use use) {
+        const std::pair<std::string_view, uint32_t> like(graph.op(use.node), use.operand);
+        if (std::ranges::binary_search(kLikes, like) && use.operand + 1 == graph.operand_count(use.node)) return;
+        const uint32_t results = graph[use.node].result_count;
+        read = read || results == 0;  // the end of a block
+        if (!seen.insert(use.node.index).second) return;
+        for (uint32_t i = 0; i < results; ++i) pending.push_back(graph.result(use.node, i));
+      });
+    }
+    return read;
+  }
+
+  // What the optimizer leaves without use stays an input where an operator of
+  // the program reads it.
+  void KeepInputs(Graph& graph, std::span<const ValueId> of_program) {
+    const BlockId main = graph.main();
+    for (size_t i = graph[main].inputs.size(); i-- > 0;) {
+      if (options_.keep_unused_inputs || graph.HasUses(graph[main].inputs[i]) || IsRead(of_program[i]))
+        input_positions.push_back(i);
+      else
+        graph.RemoveInput(main, i);
+    }
+    std::ranges::reverse(input_positions);
+  }
+
   Result<std::unique_ptr<onnx::ModelData>> Finish(lower::LoweredProgram lowered, std::shared_ptr<const Graph> captured) {
     Graph& graph = lowered.graph;
     std::set<std::string_view> domains;
@@ -197,7 +241,7 @@ Outcome Convert(Program program, const Options& options) {
     auto model = conversion.Run();
     outcome.diagnostics = sink.Take();
     if (options.report) outcome.report = recorder.Take(outcome.diagnostics);
-    if (model) outcome.model.emplace(std::make_unique<Model::Impl>(std::move(impl), *std::move(model)));
+    if (model) outcome.model.emplace(std::make_unique<Model::Impl>(std::move(impl), *std::move(model), std::move(conversion.input_positions)));
   });
   return outcome;
 }

@@ -14,10 +14,10 @@ void AppendTo(std::vector<Diagnostic>& list, Sink& sink) {
   for (Diagnostic& diagnostic : sink.Take()) list.push_back(std::move(diagnostic));
 }
 
-Model::NamedType Describe(const Graph& graph, ValueId id) {
+Model::NamedType Describe(const Graph& graph, ValueId id, size_t position) {
   const Context& context = graph.context();
   const Type& type = graph.type(id);
-  Model::NamedType named{std::string(context.Text(graph[id].name)), std::string(Info(type.dtype).torch_name), {}};
+  Model::NamedType named{std::string(context.Text(graph[id].name)), std::string(Info(type.dtype).torch_name), {}, position};
   for (Expr size : type.sizes) named.sizes.push_back(context.exprs().HasAnonymous(size) ? "?" : context.exprs().Text(size));
   return named;
 }
@@ -46,13 +46,15 @@ bool Model::Save(const std::string& path, ExternalData external_data, std::vecto
 
 std::vector<Model::NamedType> Model::inputs() const {
   std::vector<NamedType> list;
-  for (ValueId id : impl_->data.graph[impl_->data.graph.main()].inputs) list.push_back(Describe(impl_->data.graph, id));
+  const Graph& graph = impl_->data.graph;
+  for (size_t i = 0; i < graph[graph.main()].inputs.size(); ++i)
+    list.push_back(Describe(graph, graph[graph.main()].inputs[i], impl_->input_positions[i]));
   return list;
 }
 
 std::vector<Model::NamedType> Model::outputs() const {
   std::vector<NamedType> list;
-  for (ValueId id : impl_->data.graph.outputs(impl_->data.graph.main())) list.push_back(Describe(impl_->data.graph, id));
+  for (ValueId id : impl_->data.graph.outputs(impl_->data.graph.main())) list.push_back(Describe(impl_->data.graph, id, list.size()));
   return list;
 }
 

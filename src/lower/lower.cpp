@@ -14,27 +14,33 @@ bool IsState(OutputKind kind) {
   return kind == OutputKind::kBufferMutation || kind == OutputKind::kParameterMutation || kind == OutputKind::kUserInputMutation;
 }
 
-// The program's inputs as inputs of the ONNX graph.
-void AddInputs(const Program::Impl& program, const LowerOptions& options, Lowering& to) {
+// The program's inputs as inputs of the ONNX graph; returns those.
+std::vector<ValueId> AddInputs(const Program::Impl& program, const LowerOptions& options, Lowering& to) {
+  std::vector<ValueId> added;
+  auto add = [&](const InputSpec& input, Symbol name) {
+    to.SetValue(input.value, to.AddBlockInput(to.OnnxType(program.graph.type(input.value)), name));
+    added.push_back(input.value);
+  };
   for (const InputSpec& input : program.inputs) {
     const Type& type = program.graph.type(input.value);
     switch (input.kind) {
       case InputKind::kUser:
         if (type.kind == TypeKind::kTensor || type.kind == TypeKind::kInt || type.kind == TypeKind::kFloat || type.kind == TypeKind::kBool)
-          to.SetValue(input.value, to.AddBlockInput(to.OnnxType(type), input.name));
+          add(input, input.name);
         break;
       case InputKind::kParameter:
       case InputKind::kBuffer:
       case InputKind::kConstantTensor:
         // Without their bytes they come in from outside, under their own names.
         if (!options.export_params || program.graph[input.value].kind == ValueKind::kInput)
-          to.SetValue(input.value, to.AddBlockInput(to.OnnxType(type), input.target));
+          add(input, input.target);
         break;
       case InputKind::kConstant:  // baked into the graph by the capture
       case InputKind::kToken:
       case InputKind::kObject: break;
     }
   }
+  return added;
 }
 
 // A number that the program returns, as the 0-d tensor that it becomes.
@@ -62,7 +68,7 @@ Result<LoweredProgram> LowerProgram(const Program::Impl& program, const LowerOpt
   const Graph& aten = program.graph;
   Graph graph(program.context.get());
   Lowering to(aten, &graph, options.opset, &sink, options.custom);
-  AddInputs(program, options, to);
+  std::vector<ValueId> inputs = AddInputs(program, options, to);
   const std::vector<Tensor> outputs = to.LowerBlock(aten.main(), {});
 
   std::vector<ValueId> user, states;
@@ -84,7 +90,7 @@ Result<LoweredProgram> LowerProgram(const Program::Impl& program, const LowerOpt
   to.additions().outputs = std::move(user_indices);
   graph.SetOutputs(graph.main(), user);
   if (sink.HasErrors()) return kFailure;
-  return LoweredProgram{std::move(graph), std::move(to.additions())};
+  return LoweredProgram{std::move(graph), std::move(to.additions()), std::move(inputs)};
 }
 
 }  // namespace flambeau::lower

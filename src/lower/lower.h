@@ -20,6 +20,7 @@ struct LowerOptions {
 struct LoweredProgram {
   Graph graph;
   Additions additions;
+  std::vector<ValueId> inputs;  // of the program, one for each input of the graph
 };
 
 // Inputs of the result: the user's, in order (then parameters where they are not

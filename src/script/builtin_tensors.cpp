@@ -104,6 +104,38 @@ Result<Vals> Item(Evaluator& evaluator, const Node& node, std::span<const Val> a
   return Vals{std::move(number)};
 }
 
+// x.to("cpu"), x.to(torch.float64), x.cpu(): as TorchScript has them, in which any
+// of the arguments may be left out. Every tensor is on one device.
+Result<Vals> To(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const size_t dtype = node.overload == "prim_Device" ? 2 : 1;
+  if (!node.overload.starts_with("prim_")) return evaluator.CallOperator(node, arguments);
+  const bool copy = evaluator.KnownBool(arguments.back()).value_or(false);
+  if (node.overload != "prim_other" && arguments[dtype].AsInt()) {
+    FLAMBEAU_TRY(Val cast, evaluator.emit().Call1("aten::to.dtype", {arguments[0], arguments[dtype], false, copy}));
+    return Vals{std::move(cast)};
+  }
+  if (!copy) return Vals{arguments[0]};
+  FLAMBEAU_TRY(Val copied, evaluator.emit().Call1("aten::clone", {arguments[0]}));
+  return Vals{std::move(copied)};
+}
+
+Result<Vals> Here(Evaluator&, const Node&, std::span<const Val> arguments) { return Vals{arguments[0]}; }
+
+// All pairs of elements are close to each other.
+Result<Vals> AllClose(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  FLAMBEAU_TRY(const Val close, evaluator.emit().Call1("aten::isclose", arguments));
+  FLAMBEAU_TRY(const Val all, evaluator.emit().Call1("aten::all", {close}));
+  FLAMBEAU_TRY(Val answer, evaluator.emit().Call1("aten::Bool.Tensor", {all}));
+  return Vals{std::move(answer)};
+}
+
+// Python's abs.
+Result<Vals> Absolute(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  if (!arguments[0].Is<TensorVal>()) return evaluator.CallOperator(node, arguments);
+  FLAMBEAU_TRY(Val absolute, evaluator.emit().Call1("aten::abs", {arguments[0]}));
+  return Vals{std::move(absolute)};
+}
+
 // torch.tensor(data, dtype, device, requires_grad): data is a number, or lists
 // of numbers in lists.
 struct Flat {
@@ -186,7 +218,10 @@ Result<Vals> ConstantChunk(Evaluator& evaluator, const Node& node, std::span<con
 
 constexpr BuiltinRow kRows[] = {
     {"aten::ScalarImplicit", &Item},
+    {"aten::allclose", &AllClose},
     {"aten::as_tensor", &MakeTensor},
+    {"aten::cpu", &Here},
+    {"aten::cuda", &Here},
     {"aten::device", &DeviceOf},
     {"aten::dim", &Rank},
     {"aten::element_size", &ElementSize},
@@ -197,8 +232,10 @@ constexpr BuiltinRow kRows[] = {
     {"aten::numel", &ElementCount},
     {"aten::size", &Size},
     {"aten::tensor", &MakeTensor},
+    {"aten::to", &To},
     {"prim::ConstantChunk", &ConstantChunk},
     {"prim::NumToTensor", &NumberToTensor},
+    {"prim::abs", &Absolute},
     {"prim::data", &Data},
     {"prim::device", &DeviceOf},
     {"prim::dtype", &DtypeOf},

@@ -157,6 +157,8 @@ Result<Vals> Is(Evaluator& evaluator, const Node&, std::span<const Val> argument
   if (a.Is<Nothing>() || b.Is<Nothing>()) return Vals{a.Is<Nothing>() && b.Is<Nothing>()};
   const auto *x = a.As<ListVal>(), *y = b.As<ListVal>();
   if (x != nullptr && y != nullptr) return Vals{x->cell == y->cell};
+  const auto *s = a.As<TensorVal>(), *t = b.As<TensorVal>();
+  if (s != nullptr && t != nullptr) return Vals{s->id == t->id};
   const auto equal = KnownEqual(a, b, evaluator.heap());
   if (!equal) return evaluator.Unsupported("asks whether two values are one that are known at run time only");
   return Vals{*equal};

@@ -147,6 +147,7 @@ Result<Vals> Evaluator::Run(std::span<const Val> inputs) {
   if (inputs.size() != main.inputs.size())
     return sink_.Error(DiagnosticKind::kBadProgram, fmt::format("the program has {} inputs, {} are given", main.inputs.size(), inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) Bind(main.inputs[i], inputs[i]);
+  FindReturned();
   FLAMBEAU_CHECK_OK(EvaluateBlock(main));
   if (sink_.HasErrors()) return kFailure;
   return Outputs(main);
@@ -221,6 +222,10 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
   emitter_.SetOrigin(OriginOf(node));
   if (node.kind == "prim::If") return If(node, arguments[0]);
   if (node.kind == "prim::Loop") return Loop(node, arguments);
+  if (node.kind == "aten::squeeze") {
+    FLAMBEAU_TRY(std::optional<Vals> squeezed, SqueezeAtRunTime(node, arguments));
+    if (squeezed) return *std::move(squeezed);
+  }
   return Dispatch(node, arguments);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "script/emitter.h"
@@ -71,6 +72,10 @@ class Evaluator {
   Result<std::optional<Vals>> Unroll(const Node& node, std::span<const Val> arguments);
   Result<Vals> EmitLoop(const Node& node, std::span<const Val> arguments);
   Result<ValueId> Predicate(const Val& value);
+  // squeeze.cpp
+  void FindReturned();
+  Result<std::optional<Vals>> SqueezeAtRunTime(const Node& node, std::span<const Val> arguments);
+
   Snapshot Save() { return {emitter_.storages(), heap_}; }
   void Restore(const Snapshot& snapshot);
 
@@ -82,6 +87,8 @@ class Evaluator {
   std::unordered_map<const torchscript::Value*, Val> values_;
   std::unordered_map<const TensorData*, ValueId> tensors_;
   std::unordered_map<const void*, std::vector<ModuleFrame>> frames_;
+  std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
+  torchscript::Graph added_;  // nodes that stand for one of the source
   int depth_ = 0;
 };
 

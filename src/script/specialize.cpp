@@ -12,7 +12,21 @@ namespace {
 // Values of the user's inputs.
 class Inputs {
  public:
-  Inputs(Evaluator& evaluator, Sink& sink) : evaluator_(evaluator), sink_(sink) {}
+  Inputs(Evaluator& evaluator, Program::Impl& program, Sink& sink) : evaluator_(evaluator), program_(program), sink_(sink) {}
+
+  // What a parameter of this type gets: of a number, the one in a tensor.
+  Result<Val> Make(const ScriptInput& input, const std::string& name, const torchscript::Type* type) {
+    FLAMBEAU_TRY(Val value, Make(input, name));
+    if (type != nullptr && type->kind == torchscript::TypeKind::kOptional && !type->elements.empty()) type = type->elements[0].get();
+    if (type == nullptr || !IsNumber(type->kind) || !value.Is<TensorVal>()) return value;
+    return evaluator_.emit().Call1("aten::item", {std::move(value)});
+  }
+
+ private:
+  static bool IsNumber(torchscript::TypeKind kind) {
+    using enum torchscript::TypeKind;
+    return kind == kInt || kind == kFloat || kind == kBool || kind == kNumber;
+  }
 
   Result<Val> Make(const ScriptInput& input, const std::string& name) {
     const std::string own = input.name.empty() ? name : input.name;
@@ -39,7 +53,6 @@ class Inputs {
     return Val(DictVal{evaluator_.heap().Add(std::move(cell))});
   }
 
- private:
   Result<Val> MakeTensor(const ScriptInput& input, const std::string& name) {
     const auto dtype = DTypeFromTorchCode(input.dtype);
     if (!dtype) return sink_.Error(DiagnosticKind::kBadOption, fmt::format("input '{}' has an unknown dtype", name));
@@ -50,15 +63,20 @@ class Inputs {
         if (*constant < 0) return sink_.Error(DiagnosticKind::kBadOption, fmt::format("input '{}' has the size {}", name, *constant));
         type.sizes.push_back(exprs.Constant(*constant));
       } else {
-        const Expr symbol = exprs.Symbolic(std::get<std::string>(size));
+        const std::string& symbol_name = std::get<std::string>(size);
+        const Expr symbol = exprs.Symbolic(symbol_name);
         exprs.SetRange(symbol, {0, INT64_MAX});
+        program_.dimension_names.push_back({tensors_, type.sizes.size(), symbol_name, {}});
         type.sizes.push_back(symbol);
       }
     }
+    ++tensors_;
     return Val(TensorVal{evaluator_.emit().AddInput(InputKind::kUser, name, std::move(type))});
   }
 
   Evaluator& evaluator_;
+  Program::Impl& program_;
+  size_t tensors_ = 0;  // made so far
   Sink& sink_;
 };
 
@@ -140,9 +158,10 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
                       fmt::format("the program has {} inputs; {} are described", formal.size() - method, inputs.size()));
   Vals values;
   if (method) values.push_back(evaluator.Self());
-  Inputs make(evaluator, sink);
+  Inputs make(evaluator, *program, sink);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    FLAMBEAU_TRY(Val value, make.Make(inputs[i], formal[i + method]->name));
+    const torchscript::Value& parameter = *formal[i + method];
+    FLAMBEAU_TRY(Val value, make.Make(inputs[i], parameter.name, parameter.type.get()));
     values.push_back(std::move(value));
   }
   auto results = evaluator.Run(values);

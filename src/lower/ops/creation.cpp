@@ -109,13 +109,15 @@ Tensor RangeStart(Lowering& to, Const<Scalar> start, Const<Scalar> end, std::opt
 }
 
 // The first half counts from the start, the second from the end, as PyTorch does.
-Tensor Linspace(Lowering& to, Tensor start, Tensor end, int64_t steps, std::optional<DType> dtype) {
+Tensor Linspace(Lowering& to, Tensor start, Tensor end, Dim count, std::optional<DType> dtype) {
   const DType result = dtype.value_or(to.FloatDtype({start, end}));
   // Integers are rounded down from double precision; floats compute as they are.
   const DType compute = result == DType::kFloat32 ? result : DType::kFloat64;
   const bool constant =
       start.is_number() && end.is_number() && start.number().is_constant() && end.number().is_constant();
-  if (constant && steps <= kMaxStoredElements) {
+  const std::optional<int64_t> known = to.AsConstant(count);
+  if (constant && known && *known <= kMaxStoredElements) {
+    const int64_t steps = *known;
     const double first = start.number().AsDouble(), last = end.number().AsDouble();
     const double step = steps > 1 ? (last - first) / static_cast<double>(steps - 1) : 0;
     std::vector<double> values(static_cast<size_t>(std::max<int64_t>(steps, 0)));
@@ -126,16 +128,21 @@ Tensor Linspace(Lowering& to, Tensor start, Tensor end, int64_t steps, std::opti
     return to.ConstantFloats(values, result, {&steps, 1});
   }
   const Tensor first = to.CastTo(start, compute), last = to.CastTo(end, compute);
-  if (steps == 1) return to.CastTo(to.UnsqueezeAt(first, {0}), result);
-  const Tensor positions = to.CastTo(Iota(to, to.Of(steps)), compute);
-  const Tensor step = to.Div(to.Sub(last, first), to.ConstantOf(steps - 1, compute));
+  if (known == 1) return to.CastTo(to.UnsqueezeAt(first, {0}), result);
+  auto number = [&](Dim dim) { return to.CastTo(to.Number(dim), compute); };
+  // Of a single step the start, whatever its gap.
+  auto at_least_one = [&](const Tensor& n) { return known ? n : to.Max({n, to.ConstantOf(int64_t{1}, compute)}); };
+  const Tensor positions = to.CastTo(Iota(to, count), compute);
+  const Tensor gaps = number(to.Minus(count, to.Of(1)));
+  const Tensor step = to.Div(to.Sub(last, first), at_least_one(gaps));
   const Tensor from_start = to.Add(first, to.Mul(step, positions));
-  const Tensor from_end = to.Sub(last, to.Mul(step, to.Sub(to.ConstantOf(steps - 1, compute), positions)));
-  const Tensor in_first_half = to.Less(positions, to.ConstantOf(steps / 2, compute));
+  const Tensor from_end = to.Sub(last, to.Mul(step, to.Sub(gaps, positions)));
+  const Tensor half = number(Dim{to.exprs().FloorDiv(count.expr, to.Of(2).expr)});
+  const Tensor in_first_half = to.Less(positions, at_least_one(half));
   return to.CastTo(to.Where(in_first_half, from_start, from_end), result);
 }
 
-Tensor Logspace(Lowering& to, Tensor start, Tensor end, int64_t steps, double base, std::optional<DType> dtype) {
+Tensor Logspace(Lowering& to, Tensor start, Tensor end, Dim steps, double base, std::optional<DType> dtype) {
   const DType result = dtype.value_or(to.FloatDtype({start, end}));
   const Tensor exponents = Linspace(to, start, end, steps, DType::kFloat64);
   return to.CastTo(to.Pow(to.ConstantOf(base, DType::kFloat64), exponents), result);
@@ -143,12 +150,12 @@ Tensor Logspace(Lowering& to, Tensor start, Tensor end, int64_t steps, double ba
 
 // Each end is a number or a 0-d tensor.
 template <class Start, class End>
-Tensor LinspaceOf(Lowering& to, Start start, End end, int64_t steps, std::optional<DType> dtype, Unused, Unused,
+Tensor LinspaceOf(Lowering& to, Start start, End end, Dim steps, std::optional<DType> dtype, Unused, Unused,
                   Unused) {
   return Linspace(to, internal::AsResult(to, start), internal::AsResult(to, end), steps, dtype);
 }
 template <class Start, class End>
-Tensor LogspaceOf(Lowering& to, Start start, End end, int64_t steps, double base, std::optional<DType> dtype, Unused,
+Tensor LogspaceOf(Lowering& to, Start start, End end, Dim steps, double base, std::optional<DType> dtype, Unused,
                   Unused, Unused) {
   return Logspace(to, internal::AsResult(to, start), internal::AsResult(to, end), steps, base, dtype);
 }

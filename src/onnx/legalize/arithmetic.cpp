@@ -59,11 +59,23 @@ Results ClipByBounds(Builder& to, const Request& request) {
   return {{y.id() == x.id() ? to.Identity(x) : y}};
 }
 
+// Floats in float64, which holds the quotient of shorter ones well enough to be
+// truncated, and its product with the divisor without rounding.
+Tensor RestOfFloats(Builder& to, const Tensor& dividend, const Tensor& divisor) {
+  const Tensor a = to.CastTo(dividend, DType::kFloat64), b = to.CastTo(divisor, DType::kFloat64);
+  const Tensor quotient = to.Div(a, b);
+  const Tensor whole = to.Mul(to.Sign(quotient), to.Floor(to.Abs(quotient)));
+  const Tensor rest = to.Where(to.Less(to.Abs(a), to.Abs(b)), a, to.Sub(a, to.Mul(whole, b)));
+  return to.CastTo(rest, dividend.dtype());
+}
+
 // Division truncates; without fmod the remainder has the sign of the divisor.
 Results ModByDivision(Builder& to, const Request& request) {
   const Tensor a = request.operands[0], b = request.operands[1];
-  if (a.is_floating()) return Refuse(to, request, "does not exist");
-  const Tensor rest = to.Sub(a, to.Mul(to.Div(a, b), b));
+  if (a.is_floating()) return {{RestOfFloats(to, a, b)}};
+  // onnxruntime takes (1 / b) · b for b / b, also of integers.
+  const bool one = IsKnown(to, a, 1);
+  const Tensor rest = one ? to.CastTo(to.Not(to.Equal(to.Abs(b), a)), a.dtype()) : to.Sub(a, to.Mul(to.Div(a, b), b));
   if (request.Int("fmod", 0) != 0 || !IsSigned(a.dtype())) return {{rest}};
   const Tensor zero = to.ConstantOf(int64_t{0}, a.dtype());
   const Tensor rest_negative = to.Less(rest, zero), negative = to.Less(b, zero);
@@ -87,8 +99,10 @@ Results PowOfOneType(Builder& to, const Request& request) {
   const auto known = to.ConstantBytes(y);
   if (!x.is_floating()) {
     const auto exponent = KnownInts(to, y);
-    if (!exponent || exponent->size() != 1 || exponent->front() < 0) return Refuse(to, request, "takes no integers");
-    if (y.rank() > x.rank()) return Refuse(to, request, "takes no integers");
+    const bool known_power = exponent && exponent->size() == 1 && exponent->front() >= 0;
+    // As runtimes compute the newer form.
+    if (!known_power || y.rank() > x.rank())
+      return {{to.CastTo(to.Pow(to.CastTo(x, DType::kFloat64), to.CastTo(y, DType::kFloat64)), x.dtype())}};
     if (exponent->front() == 0) return {{to.Expand(to.ConstantOf(int64_t{1}, x.dtype()), to.Shape(x))}};
     const Tensor power = Power(to, x, exponent->front());
     return {{power.id() == x.id() ? to.Identity(x) : power}};

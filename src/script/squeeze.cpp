@@ -1,0 +1,76 @@
+// A squeeze of a dimension whose size is known at run time only.
+
+#include "script/evaluator.h"
+
+namespace flambeau::script {
+
+using torchscript::Block;
+using torchscript::Node;
+using torchscript::Value;
+
+namespace {
+
+// Calls f for each node, also of nested blocks.
+template <class F>
+void ForEachNode(const Block& main, F f) {
+  std::vector<const Block*> pending{&main};
+  while (!pending.empty()) {
+    const Block& block = *pending.back();
+    pending.pop_back();
+    for (const Node* node : block.nodes) {
+      f(*node);
+      pending.insert(pending.end(), node->blocks.begin(), node->blocks.end());
+    }
+  }
+}
+
+bool IsTuple(const Node& node) { return node.kind == "prim::TupleConstruct"; }
+
+}  // namespace
+
+// Elsewhere the rank that a squeeze leaves has to be one.
+void Evaluator::FindReturned() {
+  const Block& main = *source_.main;
+  returned_.insert(main.outputs.begin(), main.outputs.end());
+  for (auto node = main.nodes.rbegin(); node != main.nodes.rend(); ++node)
+    if (IsTuple(**node) && returned_.contains((*node)->outputs[0]))
+      returned_.insert((*node)->inputs.begin(), (*node)->inputs.end());
+  ForEachNode(main, [&](const Node& node) {
+    const bool returns = IsTuple(node) && returned_.contains(node.outputs[0]);
+    if (returns) return;
+    for (const Value* input : node.inputs) returned_.erase(input);
+    for (const Block* block : node.blocks)
+      for (const Value* output : block->outputs) returned_.erase(output);
+  });
+}
+
+// if x.size(dim) == 1: y = x.select(dim, 0), else y = x; nullopt where the size
+// is known, or where more than the model's caller gets the result.
+Result<std::optional<Vals>> Evaluator::SqueezeAtRunTime(const Node& node, std::span<const Val> arguments) {
+  const auto* tensor = arguments.size() == 2 ? arguments[0].As<TensorVal>() : nullptr;
+  const auto dim = arguments.size() == 2 ? arguments[1].AsInt() : std::nullopt;
+  if (tensor == nullptr || !dim || !returned_.contains(node.outputs[0])) return std::optional<Vals>();
+  const Type& type = TypeOf(*tensor);
+  const auto rank = type.ranked ? static_cast<int64_t>(type.rank()) : 0;
+  const int64_t axis = *dim < 0 ? *dim + rank : *dim;
+  if (axis < 0 || axis >= rank || context().exprs().AsConstant(type.sizes[static_cast<size_t>(axis)]))
+    return std::optional<Vals>();
+  FLAMBEAU_TRY(const Val size, emitter_.Call1("aten::sym_size.int", {*tensor, axis}));
+  FLAMBEAU_TRY(const Val is_one, emitter_.Call1("_operator::eq", {size, int64_t{1}}));
+  Block* block = added_.AddBlock();
+  Node* branch = added_.Append(block, "prim::If", "", {});
+  branch->scopes = node.scopes;
+  branch->source = node.source;
+  branch->blocks = {added_.AddBlock(), added_.AddBlock()};
+  added_.AddOutput(branch, node.outputs[0]->type, node.outputs[0]->name);
+  Value* first = added_.AppendConstant(branch->blocks[0], {int64_t{0}}, nullptr, "");
+  Node* select = added_.Append(branch->blocks[0], "aten::select", "int", {node.inputs[0], node.inputs[1], first});
+  select->scopes = node.scopes;
+  select->source = node.source;
+  branch->blocks[0]->outputs = {added_.AddOutput(select, node.outputs[0]->type, node.outputs[0]->name)};
+  branch->blocks[1]->outputs = {node.inputs[0]};
+  FLAMBEAU_TRY(Vals results, If(*branch, is_one));
+  return std::optional(std::move(results));
+}
+
+}  // namespace flambeau::script
