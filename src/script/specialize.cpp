@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lower/custom.h"
 #include "script/evaluator.h"
 
 namespace flambeau::script {
@@ -12,7 +13,7 @@ namespace {
 // Values of the user's inputs.
 class Inputs {
  public:
-  Inputs(Evaluator& evaluator, Sink& sink) : evaluator_(evaluator), sink_(sink) {}
+  Inputs(Evaluator& evaluator, Program::Impl& program, Sink& sink) : evaluator_(evaluator), program_(program), sink_(sink) {}
 
   Result<Val> Make(const ScriptInput& input, const std::string& name) {
     const std::string own = input.name.empty() ? name : input.name;
@@ -52,14 +53,19 @@ class Inputs {
       } else {
         const Expr symbol = exprs.Symbolic(std::get<std::string>(size));
         exprs.SetRange(symbol, {0, INT64_MAX});
+        // Where the input of that name is, it keeps it.
+        program_.dimension_names.push_back({tensors_, type.sizes.size(), std::get<std::string>(size), {}});
         type.sizes.push_back(symbol);
       }
     }
+    ++tensors_;
     return Val(TensorVal{evaluator_.emit().AddInput(InputKind::kUser, name, std::move(type))});
   }
 
   Evaluator& evaluator_;
+  Program::Impl& program_;
   Sink& sink_;
+  size_t tensors_ = 0;
 };
 
 // The values of the program's outputs, in PyTorch's order: None is none.
@@ -128,11 +134,13 @@ class Outputs {
 
 }  // namespace
 
-Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, Sink& sink) {
+Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
+                           Sink& sink) {
   auto program = std::make_unique<Program::Impl>();
   program->name = graph.name;
   program->torch_version = graph.torch_version;
-  Evaluator evaluator(graph, *program, sink);
+  const lower::CustomOperators custom(options.translations, options.custom_opsets);
+  Evaluator evaluator(graph, *program, sink, custom, options.opset);
   const bool method = static_cast<bool>(graph.self);
   const std::vector<torchscript::Value*>& formal = graph.main->inputs;
   if (inputs.size() + method != formal.size())
@@ -140,7 +148,7 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
                       fmt::format("the program has {} inputs; {} are described", formal.size() - method, inputs.size()));
   Vals values;
   if (method) values.push_back(evaluator.Self());
-  Inputs make(evaluator, sink);
+  Inputs make(evaluator, *program, sink);
   for (size_t i = 0; i < inputs.size(); ++i) {
     FLAMBEAU_TRY(Val value, make.Make(inputs[i], formal[i + method]->name));
     values.push_back(std::move(value));
