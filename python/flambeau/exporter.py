@@ -108,7 +108,7 @@ def export(
         args: Example positional arguments of the module: tensors become inputs,
             everything else is constant. A dict in the last place holds keyword
             arguments if all its keys are names of ``forward``'s parameters.
-        f: Path of the ONNX file, or a BytesIO; None writes none.
+        f: Path of the ONNX file, or a binary file that is open; None writes none.
         kwargs: Example keyword arguments.
         verbose: True shows what torch says while it captures, and the report;
             False hides the warnings of the conversion too.
@@ -314,7 +314,7 @@ def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
 
 
 def _save(program: ONNXProgram, f: str | os.PathLike | io.BytesIO, external_data: bool) -> None:
-    if isinstance(f, io.BytesIO):
+    if hasattr(f, "write"):
         f.write(program.model_proto.SerializeToString())
     else:
         program.save(f, external_data=external_data)

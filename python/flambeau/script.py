@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -15,7 +15,7 @@ from .capture import exporting
 from .errors import CaptureError, error_of
 from .walk import DTYPES
 
-__all__ = ["Dims", "build_script_program", "describe_inputs", "script_arguments", "script_parameters", "tensor_input", "trace"]
+__all__ = ["Dims", "build_script_program", "describe", "describe_inputs", "import_graph", "recorded_type", "script_arguments", "script_parameters", "tensor_input", "trace"]
 
 Dims = Mapping[int, str]
 """Names of a tensor's dynamic dimensions."""
@@ -362,6 +362,23 @@ def tensor_input(tensor: torch.Tensor, dims: Dims, name: str = "") -> _engine.Sc
     return _engine.ScriptInput.tensor(DTYPES[tensor.dtype], sizes, name)
 
 
+def describe(value: Any, of_tensor: Callable[[torch.Tensor], _engine.ScriptInput] | None = None) -> _engine.ScriptInput:
+    """An input like this value: a tensor, what is made of tensors, a constant.
+
+    Args:
+        of_tensor: Describes the tensors; by default their sizes are static.
+    """
+    of_tensor = of_tensor or (lambda tensor: tensor_input(tensor, {}))
+    if isinstance(value, torch.Tensor):
+        return of_tensor(value)
+    if isinstance(value, (list, tuple)):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return _engine.ScriptInput.container(kind, [describe(element, of_tensor) for element in value], [])
+    if isinstance(value, dict):
+        return _engine.ScriptInput.container("dict", [describe(entry, of_tensor) for entry in value.values()], list(value))
+    return _engine.ScriptInput.constant(value)
+
+
 def describe_inputs(
     model: torch.jit.ScriptModule | torch.jit.ScriptFunction,
     args: Sequence[Any],
@@ -377,25 +394,17 @@ def describe_inputs(
     formal = [argument for argument in method.schema.arguments if argument.name != "self"]
     position = iter(range(1 << 30))
 
-    def describe(value: Any) -> _engine.ScriptInput:
-        if isinstance(value, torch.Tensor):
-            names = (dims or {}).get(next(position), {})
-            return tensor_input(value, names)
-        if isinstance(value, (list, tuple)):
-            kind = "list" if isinstance(value, list) else "tuple"
-            return _engine.ScriptInput.container(kind, [describe(element) for element in value], [])
-        if isinstance(value, dict):
-            return _engine.ScriptInput.container("dict", [describe(entry) for entry in value.values()], list(value))
-        return _engine.ScriptInput.constant(value)
+    def of_tensor(tensor: torch.Tensor) -> _engine.ScriptInput:
+        return tensor_input(tensor, (dims or {}).get(next(position), {}))
 
     described = []
     for i, argument in enumerate(formal):
         if i < len(args):
-            described.append(describe(args[i]))
+            described.append(describe(args[i], of_tensor))
         elif argument.name in kwargs:
-            described.append(describe(kwargs[argument.name]))
+            described.append(describe(kwargs[argument.name], of_tensor))
         elif argument.has_default_value():
-            described.append(describe(argument.default_value))
+            described.append(describe(argument.default_value, of_tensor))
         else:
             raise CaptureError(f"the example arguments lack '{argument.name}'")
     return described

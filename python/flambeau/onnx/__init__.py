@@ -40,7 +40,7 @@ _PLACES = {
     "unregister_custom_op_symbolic": ".utils",
 }
 _OPSETS = tuple(f"symbolic_opset{opset}" for opset in range(7, 21))
-_MODULES = ("errors", "jit_utils", "operators", "ops", "registration", "symbolic_helper", "utils", *_OPSETS)
+_MODULES = ("errors", "jit_utils", "operators", "ops", "registration", "symbolic_helper", "utils", "verification", *_OPSETS)
 
 __all__ = sorted([*_PLACES, *_MODULES])
 

@@ -40,13 +40,15 @@ _ROWS = {
     "QUINT8": _Row("QUInt8", "quint8", torch.quint8, "UINT8"),
     "QINT32": _Row("QInt32", "qint32", torch.qint32, "INT32"),
     "BFLOAT16": _Row("BFloat16", "bfloat16", torch.bfloat16, "BFLOAT16"),
-    "FLOAT8E5M2": _Row("Float8_e5m2", "float8_e5m2", torch.float8_e5m2, "FLOAT8E5M2"),
-    "FLOAT8E4M3FN": _Row("Float8_e4m3fn", "float8_e4m3fn", torch.float8_e4m3fn, "FLOAT8E4M3FN"),
-    "FLOAT8E5M2FNUZ": _Row("Float8_e5m2fnuz", "float8_e5m2fnuz", torch.float8_e5m2fnuz, "FLOAT8E5M2FNUZ"),
-    "FLOAT8E4M3FNUZ": _Row("Float8_e4m3fnuz", "float8_e4m3fnuz", torch.float8_e4m3fnuz, "FLOAT8E4M3FNUZ"),
+    "FLOAT8E5M2": _Row("Float8E5M2", "float8_e5m2", torch.float8_e5m2, "FLOAT8E5M2"),
+    "FLOAT8E4M3FN": _Row("Float8E4M3FN", "float8_e4m3fn", torch.float8_e4m3fn, "FLOAT8E4M3FN"),
+    "FLOAT8E5M2FNUZ": _Row("Float8E5M2FNUZ", "float8_e5m2fnuz", torch.float8_e5m2fnuz, "FLOAT8E5M2FNUZ"),
+    "FLOAT8E4M3FNUZ": _Row("Float8E4M3FNUZ", "float8_e4m3fnuz", torch.float8_e4m3fnuz, "FLOAT8E4M3FNUZ"),
     "UNDEFINED": _Row("Undefined", "undefined", None, "UNDEFINED"),
 }
 _BY_SCALAR_NAME = {row.scalar_name: name for name, row in _ROWS.items()}
+# As torch._C.TensorType says them.
+_BY_SCALAR_NAME |= {row.torch_name.capitalize(): name for name, row in _ROWS.items() if name.startswith("FLOAT8")}
 _BY_TORCH_NAME = {row.torch_name: name for name, row in _ROWS.items()}
 _BY_DTYPE = {row.dtype: name for name, row in _ROWS.items()}
 # The plain types come first: INT8 is not QINT8's.

@@ -14,7 +14,7 @@ import torch
 
 from .. import __version__
 from ..errors import OnnxExporterError
-from ..exporter import export
+from .. import exporter
 from ._enums import OperatorExportTypes, TrainingMode
 from ._globals import GLOBALS, exporting
 from .registration import registry, verify_name
@@ -163,30 +163,41 @@ def exporter_context(model: Any, mode: Any, verbose: bool) -> Iterator[None]:
         yield
 
 
+# --- exports ----------------------------------------------------------------------------
+
+
+def export(model: Any, args: Any, f: Any = None, **options: Any) -> Any:
+    """:func:`flambeau.export` by tracing, as TorchScript's exporter captures modules, unless `dynamo` says otherwise."""
+    return exporter.export(model, args, f, **{"dynamo": False, **without_nones(options)})
+
+
 # --- what an export would give -----------------------------------------------------------
 
 
 def export_to_pretty_string(model: Any, args: Any, **options: Any) -> str:
-    """The model that an export gives, as text. Takes what :func:`export` takes, but no path.
+    """The model that :func:`export` gives, as text. Takes what :func:`export` takes, but no path.
 
     ``export_type``, ``google_printer`` and ``add_node_names`` of torch's exporter are
     accepted and change nothing.
     """
     for name in ("export_type", "google_printer", "add_node_names", "export_params"):
         options.pop(name, None)
-    program = export(model, args, **{"dynamo": False, "export_params": False, **_known(options)})
+    program = export(model, args, export_params=False, **options)
     assert program is not None
     return program._engine_model.text()
 
 
-def _known(options: Mapping[str, Any]) -> dict[str, Any]:
-    """None stands for the default where torch's older functions have it."""
-    parameters = inspect.signature(export).parameters
-    defaults = {"training": TrainingMode.EVAL, "operator_export_type": OperatorExportTypes.ONNX}
-    unknown = options.keys() - parameters.keys()
-    if unknown:
-        raise TypeError(f"there is no option {', '.join(sorted(unknown))}")
-    return {name: defaults.get(name) if value is None and name in defaults else value for name, value in options.items()}
+# What None stands for, in calls written for older versions of torch.
+_DEFAULTS = {
+    "keep_initializers_as_inputs": False,
+    "operator_export_type": OperatorExportTypes.ONNX,
+    "training": TrainingMode.EVAL,
+}
+
+
+def without_nones(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with their defaults where they are None and must not be."""
+    return {name: _DEFAULTS.get(name) if value is None else value for name, value in options.items()}
 
 
 def unconvertible_ops(
@@ -209,7 +220,6 @@ def unconvertible_ops(
                 arguments,
                 training=TrainingMode.PRESERVE,
                 opset_version=opset_version,
-                dynamo=False,
                 optimize=False,
                 export_params=False,
             )
