@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "flambeau/diagnostic.h"
+#include "flambeau/options.h"
 #include "flambeau/program.h"
 
 namespace flambeau {
@@ -83,6 +84,8 @@ class ScriptBuilder {
     std::string_view kind, overload;
     std::vector<ScriptValue> inputs;
     std::vector<std::pair<std::string_view, ScriptType>> outputs;
+    // "recorded": what a trace had as outputs, a list [dtype, size, …] each. It
+    // tells the types of the results of users' operators.
     std::vector<std::pair<std::string_view, ScriptConstant>> attributes;
     std::vector<NodeSource::Module> modules;  // outermost first
     std::string_view stack_trace;
@@ -92,8 +95,13 @@ class ScriptBuilder {
   void EndBlock(std::span<const ScriptValue> outputs);
   void SetOutputs(std::span<const ScriptValue> outputs);
 
-  // The program for these inputs, one each without `self`.
-  std::optional<Program> Finish(std::span<const ScriptInput> inputs, std::vector<Diagnostic>& diagnostics);
+  // As ProgramBuilder::DeclareOperator.
+  void DeclareOperator(std::string_view schema);
+
+  // The program for these inputs, one each without `self`. The options should be
+  // those of the conversion: translations and custom opsets decide what it calls.
+  std::optional<Program> Finish(std::span<const ScriptInput> inputs, std::vector<Diagnostic>& diagnostics,
+                                const Options& options = {});
   // The program as torch prints it.
   std::string Text() const;
 

@@ -5,8 +5,13 @@
 ///   options.translations.push_back({"mylib::swish", [](const OperatorCall& call) {
 ///     return Translation{.model = MakeSwish(call.operands[0].dtype)};
 ///   }});
+///
+/// "mylib::swish" is the overload without a name, "mylib::swish.out" that one,
+/// "mylib::swish.*" every overload that no other entry names, "mylib::*" every
+/// operator of the namespace.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -31,7 +36,7 @@ struct OperatorCall {
   std::vector<Value> operands;
   /// Every argument, in the schema's order. ValueHandle{i} is operand i.
   std::vector<std::pair<std::string_view, Argument>> arguments;
-  std::vector<Value> results;  ///< as the capture recorded them
+  std::vector<Value> results;  ///< as the capture recorded them; a script records none
 };
 
 /// An ONNX model that does what the call does: its input i is operand i, its
@@ -39,6 +44,9 @@ struct OperatorCall {
 struct Translation {
   std::string model;  ///< a serialized ModelProto
   std::string error;  ///< why there is none; reported with the call's place
+  /// Which result each output of the model is; empty: they are in order. A
+  /// result that is none of them must be one that nobody reads.
+  std::vector<uint32_t> results;
 };
 
 using Translator = std::function<Translation(const OperatorCall&)>;

@@ -18,8 +18,10 @@ from .conversion import convert, inspect, operators
 from .program import ONNXProgram
 
 if TYPE_CHECKING:
+    from . import onnx
     from .archive import save
     from .exporter import export
+    from .installation import install, installed, uninstall
     from .verification import find_mismatch, verify
 
 __all__ = [
@@ -30,15 +32,23 @@ __all__ = [
     "export",
     "find_mismatch",
     "inspect",
+    "install",
+    "installed",
+    "onnx",
     "operators",
     "save",
+    "uninstall",
     "verify",
 ]
 
 _NEED_TORCH = {
     "export": ".exporter",
     "find_mismatch": ".verification",
+    "install": ".installation",
+    "installed": ".installation",
+    "onnx": ".onnx",
     "save": ".archive",
+    "uninstall": ".installation",
     "verify": ".verification",
 }
 
@@ -48,7 +58,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'flambeau' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_NEED_TORCH[name], __name__), name)
+    module = import_module(_NEED_TORCH[name], __name__)
+    value = module if name == "onnx" else getattr(module, name)
     globals()[name] = value
     return value
 

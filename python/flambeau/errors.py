@@ -13,6 +13,7 @@ from . import _engine
 
 __all__ = [
     "CaptureError",
+    "CheckerError",
     "ConversionWarning",
     "OnnxExporterError",
     "UnsupportedOperatorError",
@@ -37,8 +38,13 @@ class OnnxExporterError(_WithoutTorch):
     diagnostics: tuple[_engine.Diagnostic, ...]
 
     def __init__(self, message: str, diagnostics: Sequence[_engine.Diagnostic] = ()) -> None:
-        super().__init__(message)
+        # Not super's: torch's classes, which come in later, make up messages of their own.
+        RuntimeError.__init__(self, message)
         self.diagnostics = tuple(diagnostics)
+
+
+class CheckerError(OnnxExporterError):
+    """The converted model breaks ONNX's rules."""
 
 
 class CaptureError(OnnxExporterError):
@@ -50,7 +56,7 @@ class UnsupportedOperatorError(OnnxExporterError):
 
 
 class UnsupportedOptionError(OnnxExporterError):
-    """An option has a value that Flambeau does not implement; the message names it."""
+    """An option has a value that cannot be had together with the others; the message names it."""
 
 
 class VerificationError(OnnxExporterError):
@@ -72,18 +78,25 @@ class ConversionWarning(UserWarning):
 
 
 def adopt_torch_errors() -> None:
-    """Make :class:`OnnxExporterError` a ``torch.onnx.OnnxExporterError``; torch must be importable."""
+    """Make our exceptions subclasses of torch's of the same names; torch must be importable."""
     import torch.onnx
+
+    from .onnx.errors import SymbolicValueError
 
     if not issubclass(OnnxExporterError, torch.onnx.OnnxExporterError):
         OnnxExporterError.__bases__ = (torch.onnx.OnnxExporterError,)
+    for ours in (CheckerError, UnsupportedOperatorError, SymbolicValueError):
+        theirs = getattr(torch.onnx.errors, ours.__name__, None)
+        if theirs is not None and not issubclass(ours, theirs):
+            ours.__bases__ = (OnnxExporterError, theirs)
 
 
 def error_of(diagnostics: Sequence[_engine.Diagnostic]) -> OnnxExporterError:
     """The exception that a failed call of the engine means."""
     failures = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
     unsupported = bool(failures) and all(failure.kind in _UNSUPPORTED for failure in failures)
-    kind = UnsupportedOperatorError if unsupported else OnnxExporterError
+    invalid = any(failure.kind == "invalid-model" for failure in failures)
+    kind = CheckerError if invalid else UnsupportedOperatorError if unsupported else OnnxExporterError
     return kind(_engine.report_text(list(diagnostics)).rstrip(), diagnostics)
 
 

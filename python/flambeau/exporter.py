@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import io
 import os
@@ -13,7 +14,6 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.onnx import OperatorExportTypes, TrainingMode
 
 from . import _engine, conversion, errors
 from .artifacts import Artifacts
@@ -29,6 +29,9 @@ from .dynamic_shapes import (
     program_arguments,
 )
 from .errors import CaptureError, OnnxExporterError, UnsupportedOptionError, error_of, warn_of
+from .onnx._enums import OperatorExportTypes, TrainingMode
+from .onnx._globals import exporting
+from .onnx._python_ops import Translations
 from .program import ONNXProgram
 from .script import (
     build_script_program,
@@ -53,6 +56,24 @@ _SCRIPT = (torch.jit.ScriptModule, torch.jit.ScriptFunction)
 _TRAINING = {TrainingMode.EVAL: False, TrainingMode.PRESERVE: None, TrainingMode.TRAINING: True}
 
 
+def _announced(function: Callable[..., Any]) -> Callable[..., Any]:
+    """While the function runs, models and symbolic functions can see that, and for what."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **options: Any) -> Any:
+        with exporting(
+            in_onnx_export=True,
+            export_onnx_opset_version=options.get("opset_version") or _engine.DEFAULT_OPSET,
+            training_mode=options.get("training", TrainingMode.EVAL),
+            operator_export_type=options.get("operator_export_type", OperatorExportTypes.ONNX),
+            autograd_inlining=bool(options.get("autograd_inlining", True)),
+        ):
+            return function(*args, **options)
+
+    return wrapper
+
+
+@_announced
 def export(
     model: torch.nn.Module | ExportedProgram | torch.jit.ScriptModule | torch.jit.ScriptFunction | str | os.PathLike,
     args: tuple[Any, ...] = (),
@@ -138,9 +159,13 @@ def export(
             ``optimize=False`` does.
         custom_opsets: ``{"mylib": 1}``: operators of the namespace mylib that have
             no translation become nodes of the domain mylib, version 1.
-        operator_export_type: Must be ONNX.
+        operator_export_type: ONNX translates every operator. ONNX_ATEN makes nodes of the
+            domain org.pytorch.aten of PyTorch's own, ONNX_ATEN_FALLBACK only of those that
+            have no translation; ONNX_FALLTHROUGH makes these nodes of a domain that is
+            named after their namespace.
         export_modules_as_functions: Must be False.
-        autograd_inlining: Must be True.
+        autograd_inlining: Whether an autograd function without ``symbolic`` is what its
+            ``forward`` does; False leaves it untranslated.
         capture_strategies: What to try, in order, of "non-strict", "strict" and
             "draft"; by default the first two. "torchscript" among them traces the
             module where all others fail.
@@ -163,11 +188,7 @@ def export(
     """
     if capture not in (None, "export", "trace"):
         raise ValueError(f"capture is {capture!r}; it must be 'export' or 'trace'")
-    _refuse_unsupported(
-        operator_export_type=operator_export_type,
-        export_modules_as_functions=export_modules_as_functions,
-        autograd_inlining=autograd_inlining,
-    )
+    _refuse_unsupported(export_modules_as_functions=export_modules_as_functions)
     translators = Translators(custom_translation_table)
     artifacts = Artifacts(artifacts_dir, report=report, profile=profile)
     if isinstance(model, torch.onnx.ExportableModule) and not args and not kwargs:
@@ -188,7 +209,10 @@ def export(
         user_metadata=user_metadata,
         custom_opsets=custom_opsets,
     )
-    options.set_translations(translators.by_name())
+    translations = Translations(
+        options.opset, translators.by_name(), export_type=operator_export_type, inline=autograd_inlining
+    )
+    options.set_translations(translations.translators())
     wishes = _Wishes(
         dynamic_shapes,
         dynamic_axes,
@@ -211,7 +235,7 @@ def export(
         artifacts.model = source
 
         def rebuild(export_params: bool) -> _engine.Program:
-            return conversion.read(source)
+            return conversion.read(source, options)
 
     else:
         args, kwargs = _example_arguments(model, args, kwargs)
@@ -233,7 +257,9 @@ def export(
             artifacts.attempts.append(Attempt("torchscript", time.perf_counter() - start))
 
             def rebuild(export_params: bool) -> _engine.Program:
-                return build_script_program(script, inputs, bound=not isinstance(model, _SCRIPT))
+                return build_script_program(
+                    script, inputs, bound=not isinstance(model, _SCRIPT), functions=translations, options=options
+                )
 
         else:
             exported, names, symbols, shapes = captured
@@ -245,16 +271,24 @@ def export(
             def rebuild(export_params: bool) -> _engine.Program:
                 return build_program(exported, dimension_names=names, export_params=export_params)
 
-    try:
-        built = artifacts.timed("hand over to the engine", lambda: rebuild(export_params))
-    except OnnxExporterError as error:
-        artifacts.write_failure(str(error))
-        raise
-    engine_model, diagnostics, record = _engine.convert_with_report(built, options, progress)
+    causes = translators.errors, translations.symbolic.errors
+    while True:
+        try:
+            built = artifacts.timed("hand over to the engine", lambda: rebuild(export_params))
+        except OnnxExporterError as error:
+            if translations.fall_back(error.diagnostics):
+                options.set_translations(translations.translators())
+                continue
+            artifacts.write_failure(str(error))
+            raise _with_cause(error, *causes)
+        engine_model, diagnostics, record = _engine.convert_with_report(built, options, progress)
+        if engine_model is not None or not translations.fall_back(diagnostics):
+            break
+        options.set_translations(translations.translators())
     artifacts.take(record)
     if engine_model is None:
         artifacts.write()
-        raise error_of(diagnostics) from next(iter(translators.errors), None)
+        raise _with_cause(error_of(diagnostics), *causes)
     program = ONNXProgram(
         engine_model,
         diagnostics,
@@ -275,8 +309,17 @@ def export(
     if verbose:
         print(program.report(), end="")
     elif verbose is None:
-        warn_of(diagnostics, stacklevel=2)
+        warn_of(diagnostics, stacklevel=3)
     return program
+
+
+def _with_cause(error: OnnxExporterError, by_table: list[Exception], symbolic: list[Exception]) -> Exception:
+    """What a failed conversion raises. What a symbolic function raised is raised as it is, as torch's exporter does."""
+    if symbolic:
+        symbolic[0].add_note(str(error))
+        return symbolic[0]
+    error.__cause__ = next(iter(by_table), None)
+    return error
 
 
 def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
@@ -292,7 +335,7 @@ def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
 
 
 def _save(program: ONNXProgram, f: str | os.PathLike | io.IOBase, external_data: bool) -> None:
-    if isinstance(f, io.IOBase):
+    if hasattr(f, "write"):
         f.write(program.model_proto.SerializeToString())
     else:
         program.save(f, external_data=external_data)

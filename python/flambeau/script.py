@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import torch
 from torch.utils import _pytree
@@ -18,9 +18,12 @@ from .walk import DTYPES
 __all__ = [
     "Dims",
     "build_script_program",
+    "describe",
     "describe_inputs",
     "has_numbers",
+    "import_graph",
     "numbers_as_tensors",
+    "recorded_type",
     "script_arguments",
     "script_numbers_as_tensors",
     "script_parameters",
@@ -53,6 +56,9 @@ _TYPE_KINDS = {
     "GeneratorType": "Generator",
     "FunctionType": "Function",
 }
+
+# Operators of these are in the engine's table, or nowhere.
+_OWN_NAMESPACES = frozenset({"aten", "prim", "quantized"})
 
 _FRAME = re.compile(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)$")
 _HIERARCHY = re.compile(r"(?P<path>[\w.]+)\((?P<type>[\w.]+)\)")
@@ -100,11 +106,27 @@ def tensor_constant(tensor: torch.Tensor, name: str) -> _engine.ScriptTensor:
     )
 
 
+class PythonFunctions(Protocol):
+    """What becomes of calls of autograd functions (``prim::PythonOp``), and of operators that users translate."""
+
+    open_types: bool
+    """Whether PyTorch's own operators are translated in ways that may leave the types of results open."""
+
+    def add(self, walk: _Import, node: Any) -> bool:
+        """Import the node; False if it stays as it is."""
+
+    def translators(self) -> dict[str, Any]:
+        """For the engine, once all nodes are imported."""
+
+
 class _Import:
     """One walk over an inlined graph."""
 
-    def __init__(self, graph: Any, module: torch.jit.ScriptModule | None, bound: bool) -> None:
+    def __init__(
+        self, graph: Any, module: torch.jit.ScriptModule | None, bound: bool, functions: PythonFunctions | None = None
+    ) -> None:
         self.graph = graph
+        self.functions = functions
         self.builder = _engine.ScriptBuilder()
         self.types: dict[str, int] = {}
         self.values: dict[int, int] = {}  # by torch._C.Value.unique()
@@ -181,15 +203,17 @@ class _Import:
             self.node(node)
 
     def node(self, node: Any) -> None:
+        if node.kind() == "prim::PythonOp" and self.functions is not None and self.functions.add(self, node):
+            return
         outputs = list(node.outputs())
         handles = self.builder.add_node(
             node.kind(),
             _overload(node),
             [self.values[value.unique()] for value in node.inputs()],
             [(value.debugName(), self.type(value.type())) for value in outputs],
-            self.node_attributes(node),
+            self.node_attributes(node) | self.recorded(node, outputs),
             self.modules(node),
-            _stack_trace(node.sourceRange()),
+            self.stack_trace(node),
         )
         for value, handle in zip(outputs, handles, strict=True):
             self.values[value.unique()] = handle
@@ -219,6 +243,20 @@ class _Import:
                 attributes[name] = getter(name)
         return attributes
 
+    @staticmethod
+    def stack_trace(node: Any) -> str:
+        return _stack_trace(node.sourceRange())
+
+    def recorded(self, node: Any, outputs: Sequence[Any]) -> dict[str, Any]:
+        """Of an operator whose translation may leave the types of its results open: these, as the trace has them."""
+        space = node.kind().partition("::")[0]
+        if space == "prim" or (space == "aten" and (self.functions is None or not self.functions.open_types)):
+            return {}
+        if space not in _OWN_NAMESPACES and "(" in node.schema():
+            self.builder.declare_operator(node.schema())
+        types = [recorded_type(value.type()) for value in outputs]
+        return {} if None in types else {"recorded": types}
+
     def modules(self, node: Any) -> list[tuple[str, str]]:
         """(path, class) of each module around the node, outermost first."""
         frames = [("", "")]
@@ -229,6 +267,13 @@ class _Import:
             path = f"{path}.{frame['path']}" if path else frame["path"]
             frames.append((path, frame["type"]))
         return frames if len(frames) > 1 else []
+
+
+def recorded_type(type_: Any) -> list[int] | None:
+    """A traced tensor's type as the engine takes it: its dtype and sizes; None if they are not all known."""
+    if not isinstance(type_, torch._C.TensorType) or type_.dtype() is None or type_.sizes() is None:
+        return None
+    return [DTYPES[type_.dtype()], *type_.sizes()]
 
 
 def _overload(node: Any) -> str:
@@ -252,11 +297,32 @@ def _attributes_by_class(graph: Any) -> dict[str, set[str]]:
     return names
 
 
+def import_graph(
+    graph: Any,
+    module: torch.jit.ScriptModule | None = None,
+    *,
+    bound: bool = False,
+    functions: PythonFunctions | None = None,
+) -> _engine.ScriptBuilder:
+    """Hand an inlined graph to the engine."""
+    walk = _Import(graph, module, bound, functions)
+    walk.builder.set_torch_version(torch.__version__)
+    for value in graph.inputs():
+        walk.input(value)
+    if module is not None:
+        walk.builder.set_self(walk.object(module._c, ""))
+    walk.block(graph.nodes())
+    walk.builder.set_outputs([walk.values[value.unique()] for value in graph.outputs()])
+    return walk.builder
+
+
 def build_script_program(
     model: torch.jit.ScriptModule | torch.jit.ScriptFunction,
     inputs: Sequence[_engine.ScriptInput],
     *,
     bound: bool = False,
+    functions: PythonFunctions | None = None,
+    options: _engine.Options | None = None,
 ) -> _engine.Program:
     """Hand a TorchScript program to the engine, for these inputs. Weights are passed by pointer.
 
@@ -265,6 +331,8 @@ def build_script_program(
             converted model is saved.
         inputs: What the program gets for each input (see :func:`describe_inputs`).
         bound: The module comes from :func:`trace`.
+        functions: What becomes of autograd functions; None refuses them.
+        options: Those of the conversion.
 
     Raises:
         OnnxExporterError: The program holds what the engine does not convert.
@@ -272,16 +340,11 @@ def build_script_program(
     is_module = isinstance(model, torch.jit.ScriptModule)
     graph = (model.forward.graph if is_module else model.graph).copy()
     torch._C._jit_pass_inline(graph)
-    walk = _Import(graph, model if is_module else None, bound)
-    builder = walk.builder
-    builder.set_torch_version(torch.__version__)
-    for value in graph.inputs():
-        walk.input(value)
-    if is_module:
-        builder.set_self(walk.object(model._c, ""))
-    walk.block(graph.nodes())
-    builder.set_outputs([walk.values[value.unique()] for value in graph.outputs()])
-    program, diagnostics = builder.finish(list(inputs))
+    builder = import_graph(graph, model if is_module else None, bound=bound, functions=functions)
+    options = options or _engine.Options()
+    if functions is not None:
+        options.set_translations(functions.translators())
+    program, diagnostics = builder.finish(list(inputs), options)
     if program is None:
         raise error_of(diagnostics)
     return program
@@ -345,6 +408,23 @@ def tensor_input(tensor: torch.Tensor, dims: Dims, name: str = "") -> _engine.Sc
     return _engine.ScriptInput.tensor(DTYPES[tensor.dtype], sizes, name)
 
 
+def describe(value: Any, of_tensor: Callable[[torch.Tensor], _engine.ScriptInput] | None = None) -> _engine.ScriptInput:
+    """An input like this value: a tensor, what is made of tensors, a constant.
+
+    Args:
+        of_tensor: Describes the tensors; by default their sizes are static.
+    """
+    of_tensor = of_tensor or (lambda tensor: tensor_input(tensor, {}))
+    if isinstance(value, torch.Tensor):
+        return of_tensor(value)
+    if isinstance(value, (list, tuple)):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return _engine.ScriptInput.container(kind, [describe(element, of_tensor) for element in value], [])
+    if isinstance(value, dict):
+        return _engine.ScriptInput.container("dict", [describe(entry, of_tensor) for entry in value.values()], list(value))
+    return _engine.ScriptInput.constant(value)
+
+
 def describe_inputs(
     model: torch.jit.ScriptModule | torch.jit.ScriptFunction,
     args: Sequence[Any],
@@ -360,25 +440,17 @@ def describe_inputs(
     formal = [argument for argument in method.schema.arguments if argument.name != "self"]
     position = iter(range(1 << 30))
 
-    def describe(value: Any) -> _engine.ScriptInput:
-        if isinstance(value, torch.Tensor):
-            names = (dims or {}).get(next(position), {})
-            return tensor_input(value, names)
-        if isinstance(value, (list, tuple)):
-            kind = "list" if isinstance(value, list) else "tuple"
-            return _engine.ScriptInput.container(kind, [describe(element) for element in value], [])
-        if isinstance(value, dict):
-            return _engine.ScriptInput.container("dict", [describe(entry) for entry in value.values()], list(value))
-        return _engine.ScriptInput.constant(value)
+    def of_tensor(tensor: torch.Tensor) -> _engine.ScriptInput:
+        return tensor_input(tensor, (dims or {}).get(next(position), {}))
 
     described = []
     for i, argument in enumerate(formal):
         if i < len(args):
-            described.append(describe(args[i]))
+            described.append(describe(args[i], of_tensor))
         elif argument.name in kwargs:
-            described.append(describe(kwargs[argument.name]))
+            described.append(describe(kwargs[argument.name], of_tensor))
         elif argument.has_default_value():
-            described.append(describe(argument.default_value))
+            described.append(describe(argument.default_value, of_tensor))
         else:
             raise CaptureError(f"the example arguments lack '{argument.name}'")
     return described

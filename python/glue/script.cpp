@@ -103,9 +103,9 @@ class PythonScript {
     return values;
   }
 
-  nb::tuple Finish(const std::vector<ScriptInput>& inputs) {
+  nb::tuple Finish(const std::vector<ScriptInput>& inputs, const Options& options) {
     std::vector<Diagnostic> diagnostics;
-    std::optional<Program> program = builder.Finish(inputs, diagnostics);
+    std::optional<Program> program = builder.Finish(inputs, diagnostics, options);
     nb::object result = nb::none();
     if (program) result = nb::cast(LiveProgram{std::move(program), std::make_shared<ErrorSlot>()});
     return nb::make_tuple(result, std::move(diagnostics));
@@ -205,7 +205,9 @@ void BindScript(nb::module_& module) {
            },
            nb::arg("outputs"))
       .def("text", [](PythonScript& self) { return self.builder.Text(); })
-      .def("finish", &PythonScript::Finish, nb::arg("inputs"));
+      .def("declare_operator", [](PythonScript& self, std::string_view schema) { self.builder.DeclareOperator(schema); },
+           nb::arg("schema"))
+      .def("finish", &PythonScript::Finish, nb::arg("inputs"), nb::arg("options") = Options());
 }
 
 }  // namespace flambeau::python

@@ -42,19 +42,21 @@ nb::list ArgumentsOf(const OperatorCall& call) {
   return result;
 }
 
-// `translate(call)` gives the bytes of a model, or the text of an error.
+// `translate(call)` gives the bytes of a model, or these and the results that
+// its outputs are, or the text of an error.
 Translator Wrap(nb::object translate) {
   return [kept = KeepAlive(translate)](const OperatorCall& call) {
     nb::gil_scoped_acquire gil;
     try {
       const nb::object result = nb::handle(kept.get())(nb::cast(call, nb::rv_policy::copy));
-      if (nb::isinstance<nb::bytes>(result)) {
-        const auto bytes = nb::cast<nb::bytes>(result);
-        return Translation{.model = std::string(bytes.c_str(), bytes.size()), .error = {}};
-      }
-      return Translation{.model = {}, .error = nb::cast<std::string>(result)};
+      if (nb::isinstance<nb::str>(result)) return Translation{.model = {}, .error = nb::cast<std::string>(result), .results = {}};
+      const bool placed = nb::isinstance<nb::tuple>(result);
+      const auto bytes = nb::cast<nb::bytes>(placed ? nb::object(result[0]) : result);
+      return Translation{.model = std::string(bytes.c_str(), bytes.size()),
+                         .error = {},
+                         .results = placed ? nb::cast<std::vector<uint32_t>>(nb::object(result[1])) : std::vector<uint32_t>()};
     } catch (const std::exception& error) {
-      return Translation{.model = {}, .error = error.what()};
+      return Translation{.model = {}, .error = error.what(), .results = {}};
     }
   };
 }

@@ -39,7 +39,7 @@ Result<Program> ReadArchive(const ZipArchive& archive, const Options& options, S
   if (LooksLikeTorchScript(archive)) {
     FLAMBEAU_TRY(const torchscript::Graph graph, torchscript::ReadArchive(archive, sink));
     FLAMBEAU_TRY(const std::vector<ScriptInput> inputs, script::DescribeInputs(graph, options.inputs, sink));
-    return script::Specialize(graph, inputs, sink);
+    return script::Specialize(graph, inputs, options, sink);
   }
   const bool pickled = archive.Find(std::string(archive.root()) + "data.pkl") != nullptr;
   return sink.Error(DiagnosticKind::kUnknownFormat,

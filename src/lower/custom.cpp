@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "lower/registry.h"
 #include "lower/splice.h"
 #include "onnx/reader.h"
 
@@ -124,6 +125,23 @@ void TakeRecordedTypes(Lowering& to, NodeId node, std::vector<Tensor>* results) 
   }
 }
 
+// Puts the model's outputs where the translation says.
+bool Arrange(Lowering& to, std::span<const uint32_t> places, std::vector<Tensor>* outputs) {
+  constexpr uint32_t kMostResults = 1 << 16;
+  const bool fits = places.size() == outputs->size() && std::ranges::all_of(places, [](uint32_t place) { return place < kMostResults; });
+  if (!fits) {
+    to.Report(DiagnosticKind::kUnsupportedForm, fmt::format("the translation given for it has {} outputs, and places for {}", outputs->size(), places.size()));
+    return false;
+  }
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i] >= results.size()) results.resize(places[i] + 1);
+    results[places[i]] = (*outputs)[i];
+  }
+  *outputs = std::move(results);
+  return true;
+}
+
 }  // namespace
 
 CustomOperators::CustomOperators(std::span<const std::pair<std::string, Translator>> translations,
@@ -132,9 +150,28 @@ CustomOperators::CustomOperators(std::span<const std::pair<std::string, Translat
   for (const auto& [domain, version] : domains) domains_.insert_or_assign(domain, version);
 }
 
+const Translator* CustomOperators::FindNamed(std::string_view op) const {
+  if (translators_.empty()) return nullptr;
+  const size_t colons = op.find("::");
+  const std::string_view base = op.substr(0, op.find('.', colons == op.npos ? 0 : colons));
+  for (const std::string& key : {std::string(op), fmt::format("{}.*", base)})
+    if (const auto found = translators_.find(key); found != translators_.end()) return &found->second;
+  return nullptr;
+}
+
 const Translator* CustomOperators::FindTranslator(std::string_view op) const {
-  const auto found = translators_.find(op);
+  if (const Translator* named = FindNamed(op)) return named;
+  const size_t colons = op.find("::");
+  if (translators_.empty() || colons == op.npos) return nullptr;
+  const auto found = translators_.find(fmt::format("{}::*", op.substr(0, colons)));
   return found == translators_.end() ? nullptr : &found->second;
+}
+
+bool CustomOperators::Overrides(std::string_view op) const { return FindNamed(op) != nullptr; }
+
+bool CustomOperators::Handles(std::string_view op) const {
+  if (FindTranslator(op) != nullptr) return true;
+  return FindOp(op) == nullptr && FindDomain(op);
 }
 
 std::optional<int> CustomOperators::FindDomain(std::string_view op) const {
@@ -175,6 +212,7 @@ Lowered LowerByTranslator(Lowering& to, NodeId node, const Translator& translato
   }
   auto results = Splice(to, *model, arguments.operands());
   if (!results) return std::nullopt;
+  if (!translation.results.empty() && !Arrange(to, translation.results, &*results)) return std::nullopt;
   if (results->size() < n.result_count) {
     to.Report(DiagnosticKind::kUnsupportedForm, fmt::format("the translation given for it has {} outputs, not {}", results->size(), n.result_count));
     return std::nullopt;

@@ -20,12 +20,19 @@ class CustomOperators {
   CustomOperators(std::span<const std::pair<std::string, Translator>> translations,
                   std::span<const std::pair<std::string, int>> domains);
 
-  // By full overload name; nullptr if there is none.
+  // By full overload name: that entry, else "ns::op.*", else "ns::*"; nullptr if there is none.
   const Translator* FindTranslator(std::string_view op) const;
+  // Whether an entry names that operator, not just its namespace.
+  bool Overrides(std::string_view op) const;
+  // Whether the operator may be lowered by other means than the table.
+  bool Handles(std::string_view op) const;
+
   // The version of the custom domain that the operator's namespace is.
   std::optional<int> FindDomain(std::string_view op) const;
 
  private:
+  const Translator* FindNamed(std::string_view op) const;
+
   std::map<std::string, Translator, std::less<>> translators_;
   std::map<std::string, int, std::less<>> domains_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lower/custom.h"
 #include "lower/op.h"
 #include "onnx/operator_table.h"
 
@@ -47,8 +48,8 @@ bool MakesComplex(std::string_view base) {
 
 }  // namespace
 
-Inference::Inference(const Graph& aten, Graph* scratch, Sink* sink)
-    : Lowering(aten, scratch, onnx::NewestOpset(), sink) {}
+Inference::Inference(const Graph& aten, Graph* scratch, Sink* sink, const CustomOperators* custom, int opset)
+    : Lowering(aten, scratch, onnx::NewestOpset(), sink), custom_(custom), opset_(opset == 0 ? onnx::NewestOpset() : opset) {}
 
 Expr Inference::FreshSymbol(ExprPool::Range range) {
   std::string name;
@@ -109,8 +110,76 @@ Inference::Inferred Inference::Describe(Tensor& tensor, const aten::SchemaArgume
   return type;
 }
 
-std::optional<std::vector<Inference::Inferred>> Inference::Infer(NodeId node) {
+namespace {
+
+// One call, lowered for its types alone, as it will be lowered.
+class Trial : public Lowering {
+ public:
+  using Lowering::Lowering;
+  using Lowering::Translate;
+};
+
+}  // namespace
+
+// What a trace recorded holds for its example's sizes only.
+Type Inference::Recorded(NodeId node, Type type) {
+  bool fixed = true;
+  for (const ValueId operand : aten().operands(node)) {
+    if (!operand) continue;
+    for (const Expr size : aten().type(operand).sizes) fixed &= exprs().AsConstant(size).has_value();
+  }
+  if (!fixed)
+    for (Expr& size : type.sizes) size = FreshSymbol({0, INT64_MAX});
+  return type;
+}
+
+// A user's translator writes for the model's opset, and may leave types open.
+std::optional<std::vector<Inference::Inferred>> Inference::InferCustom(NodeId node, std::span<const Type> recorded) {
+  Graph scratch(&context());
+  Trial trial(aten(), &scratch, opset_, &sink(), custom_);
+  for (const ValueId operand : aten().operands(node)) {
+    if (!operand || aten()[operand].kind == ValueKind::kConstant) continue;
+    const Tensor known = ValueOf(operand);
+    if (!known) continue;
+    if (known.is_number() && known.number().is_constant()) {
+      trial.SetValue(operand, known);
+    } else {
+      trial.SetValue(operand, trial.AddBlockInput(OnnxType(aten().type(operand))));
+    }
+  }
+  const size_t errors = sink().error_count();
+  auto results = trial.Translate(node);
+  if (!results || sink().error_count() > errors) return std::nullopt;
+  std::vector<Inferred> inferred;
+  for (size_t i = 0; i < std::max(results->size(), recorded.size()); ++i) {
+    const Tensor tensor = i < results->size() ? (*results)[i] : Tensor();
+    const bool typed = tensor && !tensor.is_number() &&
+                       (tensor.type().kind == TypeKind::kSequence ||
+                        (tensor.type().is_tensor() && tensor.dtype() != DType::kNone && tensor.ranked()));
+    if (typed) {
+      Type type = tensor.type();
+      type.contents.reset();
+      if (type.kind != TypeKind::kSequence)
+        for (Expr& size : type.sizes) size = WithoutAnonymous(size);
+      inferred.emplace_back(std::move(type));
+    } else if (i < recorded.size()) {
+      inferred.emplace_back(Recorded(node, recorded[i]));
+    } else if (!tensor) {
+      inferred.emplace_back(Type::OfNone());
+    } else {
+      Report(DiagnosticKind::kMissingInformation, fmt::format("the dtype and rank of result {} of {} are not known", i, aten().op(node)),
+             "say them in the operator's translation (setType in a symbolic function)");
+      return std::nullopt;
+    }
+  }
+  last_is_custom_ = true;
+  return inferred;
+}
+
+std::optional<std::vector<Inference::Inferred>> Inference::Infer(NodeId node, std::span<const Type> recorded) {
   last_.clear();
+  last_is_custom_ = false;
+  if (custom_ != nullptr && custom_->Handles(aten().op(node))) return InferCustom(node, recorded);
   const size_t errors = sink().error_count();
   auto results = Translate(node);
   if (!results || sink().error_count() > errors) return std::nullopt;
@@ -138,6 +207,10 @@ std::optional<std::vector<Inference::Inferred>> Inference::Infer(NodeId node) {
 }
 
 void Inference::Accept(NodeId node) {
+  if (last_is_custom_) {
+    for (uint32_t i = 0; i < aten()[node].result_count; ++i) Introduce(aten()[node].result(i));
+    return;
+  }
   Record(node, std::move(last_));
   last_.clear();
   const Node& n = aten()[node];

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -19,15 +20,18 @@ namespace flambeau::lower {
 
 class Inference : private Lowering {
  public:
-  // `aten` may grow. What translators report goes to `sink`.
-  Inference(const Graph& aten, Graph* scratch, Sink* sink);
+  // `aten` may grow. What translators report goes to `sink`. `custom` may be null;
+  // its translators are asked at the opset of the model to be.
+  Inference(const Graph& aten, Graph* scratch, Sink* sink, const CustomOperators* custom = nullptr, int opset = 0);
 
   // A result of a node: a constant number, or a type.
   using Inferred = std::variant<Type, Scalar>;
 
   // Lowers a node at the end of the program. Its results need not be there yet,
   // and of a list of unknown length they can't. nullopt after a report.
-  std::optional<std::vector<Inferred>> Infer(NodeId node);
+  // `recorded`: what a trace had as results, in the sizes of its example; only
+  // what a user's operator gives may be known by that alone.
+  std::optional<std::vector<Inferred>> Infer(NodeId node, std::span<const Type> recorded = {});
   // The results of the node that was inferred last are those of `node`, which
   // have types now.
   void Accept(NodeId node);
@@ -40,8 +44,13 @@ class Inference : private Lowering {
  private:
   Inferred Describe(Tensor& tensor, const aten::SchemaArgument* returned, bool complex);
   Expr WithoutAnonymous(Expr expr);
+  std::optional<std::vector<Inferred>> InferCustom(NodeId node, std::span<const Type> recorded);
+  Type Recorded(NodeId node, Type type);
 
   std::vector<Tensor> last_;
+  bool last_is_custom_ = false;
+  const CustomOperators* custom_;
+  int opset_;
   std::unordered_map<Expr, Expr> named_;  // anonymous symbol -> u0, …
   uint32_t next_symbol_ = 0;
 };

@@ -14,14 +14,14 @@ namespace flambeau::script {
 using aten::BaseType;
 using aten::Schema;
 
-Emitter::Emitter(Program::Impl& program, Heap& heap, Sink& sink)
+Emitter::Emitter(Program::Impl& program, Heap& heap, Sink& sink, const lower::CustomOperators& custom, int opset)
     : program_(program),
       graph_(program.graph),
       heap_(heap),
       sink_(sink),
       scratch_(program.context.get()),
       functionalizer_(graph_, sink, Functionalizer::BodyInputs::kWritable),
-      inference_(graph_, &scratch_, &sink) {
+      inference_(graph_, &scratch_, &sink, &custom, opset) {
   open_.push_back({graph_.main(), {}});
 }
 
@@ -243,7 +243,7 @@ Val ConstantOf(const onnx::Scalar& scalar) {
 
 }  // namespace
 
-Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values) {
+Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values, std::span<const Type> recorded) {
   const Schema* schema = aten::FindSchema(op);
   if (schema == nullptr)
     return sink_.Error(DiagnosticKind::kUnsupportedOperator, fmt::format("{} has no translation", op),
@@ -277,7 +277,7 @@ Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values) {
     if (!found) return kFailure;
     types = *std::move(found);
   } else {
-    auto inferred = inference_.Infer(node);
+    auto inferred = inference_.Infer(node, recorded);
     if (!inferred) graph_.Erase(node);
     if (!inferred) return kFailure;
     for (auto& each : *inferred) {

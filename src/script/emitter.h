@@ -18,12 +18,12 @@ namespace flambeau::script {
 
 class Emitter {
  public:
-  Emitter(Program::Impl& program, Heap& heap, Sink& sink);
+  Emitter(Program::Impl& program, Heap& heap, Sink& sink, const lower::CustomOperators& custom, int opset);
 
   // Calls an operator by its full name, with all arguments of its schema, or the
   // first ones where the others have defaults. Lists among the results become
-  // cells of the heap. A call of known numbers leaves no node.
-  Result<Vals> Call(std::string_view op, std::span<const Val> arguments);
+  // cells of the heap. A call of known numbers leaves no node. `recorded`: see Inference.
+  Result<Vals> Call(std::string_view op, std::span<const Val> arguments, std::span<const Type> recorded = {});
   Result<Vals> Call(std::string_view op, std::initializer_list<Val> arguments) {
     return Call(op, std::span(arguments.begin(), arguments.size()));
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "lower/custom.h"
+
 namespace flambeau::script {
 
 using torchscript::Block;
@@ -21,8 +23,9 @@ std::string OperatorName(const torchscript::Node& node) {
 
 }  // namespace
 
-Evaluator::Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink)
-    : source_(source), program_(program), sink_(sink), emitter_(program, heap_, sink) {
+Evaluator::Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink,
+                     const lower::CustomOperators& custom, int opset)
+    : source_(source), custom_(custom), program_(program), sink_(sink), emitter_(program, heap_, sink, custom, opset) {
   ImportObjects();
 }
 
@@ -230,8 +233,32 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
 }
 
 Result<Vals> Evaluator::Dispatch(const Node& node, std::span<const Val> arguments) {
+  const bool tensors = std::ranges::any_of(arguments, [](const Val& each) { return each.Is<TensorVal>(); });
+  if (tensors && custom_.Overrides(OperatorName(node))) return CallOperator(node, arguments);
   if (const Builtin builtin = FindBuiltin(node.kind)) return builtin(*this, node, arguments);
   return CallOperator(node, arguments);
+}
+
+// A trace's results, each as [dtype, size, …]. None if it is not so.
+std::vector<Type> Evaluator::RecordedResults(const Node& node) {
+  std::vector<Type> types;
+  const Constant* recorded = node.Find("recorded");
+  const auto* results = recorded != nullptr ? std::get_if<torchscript::ListConstant>(&recorded->value) : nullptr;
+  if (results == nullptr) return types;
+  for (const Constant& result : results->elements) {
+    const auto* numbers = std::get_if<torchscript::ListConstant>(&result.value);
+    const auto* code = numbers != nullptr && !numbers->elements.empty() ? std::get_if<int64_t>(&numbers->elements[0].value) : nullptr;
+    const auto dtype = code != nullptr ? DTypeFromTorchCode(*code) : std::nullopt;
+    if (!dtype) return {};
+    Type type = Type::OfTensor(*dtype, {});
+    for (size_t i = 1; i < numbers->elements.size(); ++i) {
+      const auto* size = std::get_if<int64_t>(&numbers->elements[i].value);
+      if (size == nullptr) return {};
+      type.sizes.push_back(context().exprs().Constant(*size));
+    }
+    types.push_back(std::move(type));
+  }
+  return types;
 }
 
 Result<Vals> Evaluator::CallOperator(const Node& node, std::span<const Val> arguments) {
@@ -241,7 +268,7 @@ Result<Vals> Evaluator::CallOperator(const Node& node, std::span<const Val> argu
       const aten::Schema* schema = aten::FindSchema(op);
       return emitter_.Call(op, arguments.first(std::min(arguments.size(), schema->arguments.size())));
     }
-  return emitter_.Call(OperatorName(node), arguments);
+  return emitter_.Call(OperatorName(node), arguments, RecordedResults(node));
 }
 
 }  // namespace flambeau::script

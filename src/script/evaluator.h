@@ -17,7 +17,9 @@ namespace flambeau::script {
 
 class Evaluator {
  public:
-  Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink);
+  // `custom` must outlive this.
+  Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink, const lower::CustomOperators& custom,
+            int opset);
 
   // `inputs`: one for each input of the main block, `self` too.
   Result<Vals> Run(std::span<const Val> inputs);
@@ -61,6 +63,7 @@ class Evaluator {
   Result<Vals> Evaluate(const Node& node);
   Result<Vals> Dispatch(const Node& node, std::span<const Val> arguments);
   OriginId OriginOf(const Node& node);
+  std::vector<Type> RecordedResults(const Node& node);
   Vals Outputs(const torchscript::Block& block);
   const Val& ValueOf(const torchscript::Value* value);
   void Bind(const torchscript::Value* value, Val val) { values_[value] = std::move(val); }
@@ -80,6 +83,7 @@ class Evaluator {
   void Restore(const Snapshot& snapshot);
 
   const torchscript::Graph& source_;
+  const lower::CustomOperators& custom_;
   Program::Impl& program_;
   Sink& sink_;
   Heap heap_;

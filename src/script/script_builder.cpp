@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "aten/schema.h"
 #include "script/specialize.h"
 
 namespace flambeau {
@@ -202,11 +203,14 @@ void ScriptBuilder::EndBlock(std::span<const ScriptValue> outputs) {
 
 void ScriptBuilder::SetOutputs(std::span<const ScriptValue> outputs) { impl_->graph.main->outputs = impl_->Find(outputs); }
 
-std::optional<Program> ScriptBuilder::Finish(std::span<const ScriptInput> inputs, std::vector<Diagnostic>& diagnostics) {
+void ScriptBuilder::DeclareOperator(std::string_view schema) { aten::DeclareSchema(schema); }
+
+std::optional<Program> ScriptBuilder::Finish(std::span<const ScriptInput> inputs, std::vector<Diagnostic>& diagnostics,
+                                             const Options& options) {
   std::optional<Program> program;
   if (impl_->open.size() != 1) impl_->sink.Error(DiagnosticKind::kBadProgram, "a block does not end");
   if (!impl_->sink.HasErrors())
-    if (auto made = script::Specialize(impl_->graph, inputs, impl_->sink)) program.emplace(*std::move(made));
+    if (auto made = script::Specialize(impl_->graph, inputs, options, impl_->sink)) program.emplace(*std::move(made));
   for (Diagnostic& diagnostic : impl_->sink.Take()) diagnostics.push_back(std::move(diagnostic));
   return program;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lower/custom.h"
 #include "script/evaluator.h"
 
 namespace flambeau::script {
@@ -66,6 +67,7 @@ class Inputs {
         const std::string& symbol_name = std::get<std::string>(size);
         const Expr symbol = exprs.Symbolic(symbol_name);
         exprs.SetRange(symbol, {0, INT64_MAX});
+        // Where the input of that name is, it keeps it.
         program_.dimension_names.push_back({tensors_, type.sizes.size(), symbol_name, {}});
         type.sizes.push_back(symbol);
       }
@@ -76,8 +78,8 @@ class Inputs {
 
   Evaluator& evaluator_;
   Program::Impl& program_;
-  size_t tensors_ = 0;  // made so far
   Sink& sink_;
+  size_t tensors_ = 0;
 };
 
 // The values of the program's outputs, in PyTorch's order: None is none.
@@ -146,11 +148,13 @@ class Outputs {
 
 }  // namespace
 
-Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, Sink& sink) {
+Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
+                           Sink& sink) {
   auto program = std::make_unique<Program::Impl>();
   program->name = graph.name;
   program->torch_version = graph.torch_version;
-  Evaluator evaluator(graph, *program, sink);
+  const lower::CustomOperators custom(options.translations, options.custom_opsets);
+  Evaluator evaluator(graph, *program, sink, custom, options.opset);
   const bool method = static_cast<bool>(graph.self);
   const std::vector<torchscript::Value*>& formal = graph.main->inputs;
   if (inputs.size() + method != formal.size())

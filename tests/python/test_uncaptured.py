@@ -50,3 +50,27 @@ def test_equal_of_dynamic_sizes_does_not_broadcast():
     program = program_of_equal(A, torch.ones(5, 3), ({0: size}, {0: size}))
     for x, y in ((A, A), (A, -A), (A[:1], A[:1].expand(2, 3)), (A, torch.cat([A, A]))):
         assert bool(program(x, y.clone())[0]) == torch.equal(x, y)
+
+
+@pytest.mark.parametrize("opset", [9, 20])
+@pytest.mark.parametrize("shape", [lambda x: torch._shape_as_tensor(x).flip(0), lambda x: torch.tensor([3, -1]), lambda x: torch.tensor([-1])])
+def test_reshape_from_tensor(shape, opset):
+    """torch.export decomposes it; a trace holds it."""
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return torch._reshape_from_tensor(x * 2, shape(x))
+
+    program = flambeau.export(Model(), (A,), dynamo=False, opset_version=opset, input_names=["x"], dynamic_axes={"x": {0: "n"}})
+    for x in (A, torch.randn(6, 3)):
+        torch.testing.assert_close(program(x)[0], Model()(x))
+
+
+def test_reshape_from_a_run_time_tensor():
+    class Model(torch.nn.Module):
+        def forward(self, x, shape):
+            return torch._reshape_from_tensor(x, shape)
+
+    program = flambeau.export(Model(), (A, torch.tensor([3, 2])), dynamo=False, dynamic_axes={"x": {0: "n"}})
+    for x, shape in ((A, torch.tensor([3, 2])), (A, torch.tensor([-1, 1])), (torch.zeros(0, 3), torch.tensor([3, 0]))):
+        torch.testing.assert_close(program(x, shape)[0], Model()(x, shape))

@@ -254,6 +254,21 @@ Dim SymStrideInt(Lowering& to, Tensor self, int64_t dim) {
 }
 Tensor ShapeAsTensor(Lowering& to, Tensor self) { return to.Shape1(self.sizes()); }
 
+// A size of 0 is one; ONNX's Reshape would take the operand's.
+Tensor ReshapeFromTensor(Lowering& to, Tensor self, Tensor shape) {
+  shape = to.CastTo(shape, DType::kInt64);
+  Dims sizes;
+  bool one_is_open = false, none_is_zero = true;
+  for (const Expr size : shape.type().contents.value_or(std::vector<Expr>())) {
+    sizes.push_back({size});
+    one_is_open |= to.AsConstant(sizes.back()) == -1;
+    none_is_zero &= to.AsConstant(sizes.back()).value_or(0) != 0;
+  }
+  if (shape.type().contents && !one_is_open) return to.ReshapeTo(self, sizes);
+  if (shape.type().contents && none_is_zero) return to.Reshape(self, shape);
+  return to.Reshape(self, shape, {.allowzero = 1});
+}
+
 Lowered SymSum(Lowering& to, NodeId node) {
   const auto terms = ArgumentView(to, node, 0).AsDims();
   if (!terms) return std::nullopt;
@@ -298,6 +313,7 @@ constexpr OpRow kRows[] = {
     Op<IntOf>("aten::Int.Tensor(Tensor a) -> int"),
     Op<IntOf>("aten::IntImplicit(Tensor a) -> int"),
     Op<Item>("aten::_local_scalar_dense(Tensor self) -> Scalar"),
+    Op<ReshapeFromTensor>("aten::_reshape_from_tensor(Tensor self, Tensor shape) -> Tensor"),
     Op<ShapeAsTensor>("aten::_shape_as_tensor(Tensor self) -> Tensor"),
     Op<IsNonzero>("aten::is_nonzero(Tensor self) -> bool"),
     Op<Item>("aten::item(Tensor self) -> Scalar"),

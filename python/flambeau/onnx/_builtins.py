@@ -1,0 +1,164 @@
+"""Flambeau's own translators as symbolic functions: ``symbolic_opset9.relu(g, x)``."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from .. import _engine
+from ..conversion import make_options
+from ..errors import OnnxExporterError, error_of
+from ..walk import DTYPES
+
+__all__ = ["call_builtin", "opset_module"]
+
+
+class _Call:
+    """One operator of PyTorch's between values of a symbolic function's graph."""
+
+    def __init__(self, g: Any, name: str) -> None:
+        self.g = g
+        self.name = name
+        self.graph = torch._C.Graph()
+        self.operands: list[Any] = []  # of g, for the inputs
+        self._inputs: dict[int, Any] = {}
+
+    def argument(self, given: Any) -> Any:
+        """The argument as a value of the small graph."""
+        if not isinstance(given, torch._C.Value):
+            return self.graph.insertConstant(list(given) if isinstance(given, (list, tuple)) else given)
+        node = given.node()
+        if node.mustBeNone():
+            return self.graph.insertConstant(None)
+        if node.kind() == "prim::ListConstruct":
+            elements = [self.argument(element) for element in node.inputs()]
+            made = self.graph.insertNode(self.graph.create("prim::ListConstruct", elements, 1))
+            made.output().setType(torch._C.ListType(elements[0].type()) if elements else given.type())
+            return made.output()
+        if node.kind() in ("onnx::Constant", "prim::Constant"):
+            return self.graph.insertConstant(self._constant(given))
+        if given.unique() not in self._inputs:
+            value = self.graph.addInput()
+            value.setType(torch._C.TensorType.get())
+            self._inputs[given.unique()] = value
+            self.operands.append(given)
+        return self._inputs[given.unique()]
+
+    def _constant(self, value: Any) -> Any:
+        from ._values import _constant_of
+
+        constant = _constant_of(value)
+        # Numbers come as 0-d tensors: the schema says which is meant.
+        return constant.item() if isinstance(constant, torch.Tensor) and constant.shape == () else constant
+
+    def describe(self, value: Any) -> _engine.ScriptInput:
+        proto = self.g.sizes.to_onnx(value.type())
+        dtype = value.type().dtype() if isinstance(value.type(), torch._C.TensorType) else None
+        if proto is None or dtype is None or not proto.tensor_type.HasField("shape"):
+            raise OnnxExporterError(
+                f"{self.name} is translated by what is known of its operands, and of '%{value.debugName()}' "
+                f"the dtype and rank are not: say them with setType"
+            )
+        sizes: list[int | str] = []
+        for i, dim in enumerate(proto.tensor_type.shape.dim):
+            which = dim.WhichOneof("value")
+            sizes.append(getattr(dim, which) if which else f"unknown_{value.unique()}_{i}")
+        return _engine.ScriptInput.tensor(DTYPES[dtype], sizes, f"operand_{value.unique()}")
+
+
+def call_builtin(g: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    """Append what Flambeau makes of ``aten::name`` with these arguments.
+
+    Args:
+        args: Values of `g`'s graph and constants, in the order of PyTorch's schema.
+        kwargs: Further arguments of the schema.
+
+    Returns:
+        The result, or a tuple of them.
+
+    Raises:
+        OnnxExporterError: PyTorch has no such operator, or its operands' types are not known.
+    """
+    from ..script import import_graph
+
+    call = _Call(g, f"aten::{name}")
+    values = [call.argument(arg) for arg in args]
+    named = {key: call.argument(arg) for key, arg in kwargs.items()}
+    for output in _insert(call, values, named):
+        call.graph.registerOutput(output)
+    builder = import_graph(call.graph)
+    options = make_options(opset_version=g.opset, metadata="release")
+    program, diagnostics = builder.finish([call.describe(operand) for operand in call.operands], options)
+    model = None
+    if program is not None:
+        model, diagnostics = _engine.convert(program, options)
+    if model is None:
+        raise error_of(diagnostics)
+    return _append(g, model, call.operands)
+
+
+def _insert(call: _Call, values: Sequence[Any], named: dict[str, Any]) -> Any:
+    """The results of the operator, in the first overload that takes these arguments."""
+    for schema in torch._C._jit_get_schemas_for_operator(call.name):
+        formal = [argument.name for argument in schema.arguments]
+        if len(values) > len(formal) or any(key not in formal[len(values) :] for key in named):
+            continue
+        order: list[Any] = list(values)
+        for argument in schema.arguments[len(values) :]:
+            if argument.name in named:
+                order.append(named[argument.name])
+            elif argument.has_default_value():
+                order.append(call.graph.insertConstant(argument.default_value))
+        if len(order) != len(formal):
+            continue
+        node = call.graph.insertNode(call.graph.create(call.name, order, len(schema.returns)))
+        for output, returned in zip(node.outputs(), schema.returns):
+            output.setType(returned.type)
+        matched = node.schema()
+        if matched.startswith(call.name) and matched[len(call.name) :].partition("(")[0] == f".{schema.overload_name}".rstrip("."):
+            return list(node.outputs())
+        node.destroy()
+    raise OnnxExporterError(f"PyTorch has no {call.name} that takes these {len(values) + len(named)} arguments")
+
+
+def _append(g: Any, model: Any, operands: Sequence[Any]) -> Any:
+    import onnx
+
+    from ._write import INLINED
+
+    content, diagnostics = model.serialize()
+    if not content:
+        raise error_of(diagnostics)
+    proto = onnx.load_model_from_string(content)
+    g.inlined.append(proto)
+    count = len(proto.graph.output)
+    results = g.op(INLINED, *operands, index_i=len(g.inlined) - 1, outputs=count)
+    results = results if isinstance(results, tuple) else (results,)
+    for value, output in zip(results, proto.graph.output):
+        type_ = g.sizes.from_onnx(output.type)
+        if type_ is not None:
+            value.setType(type_)
+    return results[0] if count == 1 else results
+
+
+class _OpsetModule(types.ModuleType):
+    """The operators of PyTorch as symbolic functions: attributes of the module, made when asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not torch._C._jit_get_schemas_for_operator(f"aten::{name}"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+        def symbolic(g: Any, *args: Any, **kwargs: Any) -> Any:
+            return call_builtin(g, name, *args, **kwargs)
+
+        symbolic.__name__ = symbolic.__qualname__ = name
+        symbolic.__doc__ = f"Append what Flambeau makes of aten::{name}, at the opset of the model."
+        setattr(self, name, symbolic)
+        return symbolic
+
+
+def opset_module(name: str) -> types.ModuleType:
+    return _OpsetModule(f"flambeau.onnx.{name}", "PyTorch's operators as symbolic functions; the opset is the model's.")

@@ -1,0 +1,124 @@
+"""One call of an operator, as the engine describes it, translated by Python code that appends to torch's graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from .. import _engine
+from ..errors import OnnxExporterError
+from ._write import model_of
+from .jit_utils import GraphContext, constant_value, none_value
+
+__all__ = ["Translation", "translate"]
+
+Translation = bytes | tuple[bytes, list[int]] | str
+_LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "_mkldnn", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged")
+_MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+
+
+def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]], Any], original: Any = None) -> Translation:
+    """The model that `run` makes of a call, or this and which results its outputs are.
+
+    Args:
+        run: Gets the arguments as TorchScript's exporter hands them over; its values
+            are the results.
+        original: The node that is translated; None makes one up.
+    """
+    graph = torch._C.Graph()
+    g = GraphContext(graph, graph, call.opset, original)
+    operands = []
+    for value in call.operands:
+        operand = graph.addInput()
+        operand.setType(g.sizes.tensor_type(_dtype(value), _sizes(value)))
+        operands.append(operand)
+    args = [_argument(g, given, operands) for _, given in call.arguments]
+    if original is None:
+        g.original_node = _node_of(call, g, operands)
+    results = run(g, args)
+    if results is None:
+        raise OnnxExporterError(f"the symbolic function of {call.op} returned None, it cannot translate this call")
+    if not isinstance(results, (list, tuple)):
+        results = [results]
+    flat: list[Any] = []
+    for result in results:
+        if isinstance(result, torch._C.Value) and result.node().kind() in ("prim::ListConstruct", "prim::TupleConstruct"):
+            flat.extend(result.node().inputs())
+        else:
+            flat.append(None if result is None else g._value(result))
+    present = [i for i, value in enumerate(flat) if value is not None and not value.node().mustBeNone()]
+    for i in present:
+        _complete(g, flat[i], call.results[i] if i < len(call.results) else None)
+    model = model_of(g, operands, [flat[i] for i in present]).SerializeToString()
+    return model if len(present) == len(flat) else (model, present)
+
+
+def _complete(g: GraphContext, value: Any, recorded: _engine.OperatorCallValue | None) -> None:
+    """A result of a custom node is of the type that the capture recorded."""
+    if recorded is None or value.node().kind().startswith(("onnx::", "prim::", "flambeau::")):
+        return
+    value.setType(g.sizes.tensor_type(_dtype(recorded), _sizes(recorded)))
+
+
+def _dtype(value: _engine.OperatorCallValue) -> torch.dtype | None:
+    return getattr(torch, value.dtype, None)
+
+
+def _sizes(value: _engine.OperatorCallValue) -> list[int | str | None] | None:
+    if not value.ranked:
+        return None
+    return [int(size) if size.isdecimal() else None if size == "?" else size for size in value.sizes]
+
+
+def _node_of(call: _engine.OperatorCall, g: GraphContext, operands: Sequence[Any]) -> Any:
+    """The call as a node of a graph of its own."""
+    graph = torch._C.Graph()
+    inputs = []
+    for operand in operands:
+        inputs.append(graph.addInput())
+        inputs[-1].setType(operand.type())
+    base = call.op.partition(".")[0] if "::" in call.op else f"prim::{call.op}"
+    node = graph.insertNode(graph.create(base, inputs, max(len(call.results), 1)))
+    for output, recorded in zip(node.outputs(), call.results):
+        output.setType(g.sizes.tensor_type(_dtype(recorded), _sizes(recorded)))
+    return node
+
+
+def _argument(g: GraphContext, given: Any, operands: Sequence[Any]) -> Any:
+    """An argument as TorchScript's exporter hands it over: a value, a constant of the graph."""
+    if given is None:
+        return none_value(g)
+    if isinstance(given, _engine.Operand):
+        return operands[given.index]
+    if isinstance(given, _engine.DtypeCode):
+        return constant_value(g, torch.tensor(given.code))
+    if isinstance(given, (bool, int, float, complex)):
+        return constant_value(g, torch.tensor(given))
+    if isinstance(given, str):
+        return _text(g, given)
+    elements = [_argument(g, element, operands) for element in given]
+    node = g.graph.insertNode(g.graph.create("prim::ListConstruct", elements, 1))
+    node.output().setType(torch._C.ListType(_element_type(given)))
+    return node.output()
+
+
+def _element_type(given: Sequence[Any]) -> Any:
+    kinds: Mapping[type, Any] = {bool: torch._C.BoolType, int: torch._C.IntType, float: torch._C.FloatType, str: torch._C.StringType}
+    constants = [kinds[type(element)] for element in given if type(element) in kinds]
+    if not given or (constants and len(constants) == len(given)) or torch._C.IntType in constants:
+        return (constants[0] if constants else torch._C.IntType).get()
+    element = torch._C.TensorType.get()
+    return torch._C.OptionalType(element) if any(each is None for each in given) else element
+
+
+def _text(g: GraphContext, given: str) -> Any:
+    """Devices, layouts and memory formats come as words; torch's exporter has numbers for the last two."""
+    for words in (_LAYOUTS, _MEMORY_FORMATS):
+        if given in words:
+            return constant_value(g, torch.tensor(words.index(given)))
+    node = g.graph.insertNode(g.graph.create("onnx::Constant", [], 1))
+    node.s_("value", given)
+    node.output().setType(torch._C.StringType.get())
+    return node.output()

@@ -1,0 +1,98 @@
+"""``operator_export_type``: operators that are left to the runtime, as nodes of PyTorch's own domains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .. import _engine
+from ..errors import OnnxExporterError
+from ._enums import OperatorExportTypes
+
+if TYPE_CHECKING:
+    from ._call import Translation
+    from .jit_utils import GraphContext
+
+__all__ = ["fallback_of", "translators_of"]
+
+Run = Callable[[_engine.OperatorCall], "Translation"]
+
+
+def translators_of(export_type: Any) -> dict[str, Run]:
+    """What an export type puts in place of the engine's own translators."""
+    return {"aten::*": _guarded(_as_aten)} if export_type == OperatorExportTypes.ONNX_ATEN else {}
+
+
+def fallback_of(export_type: Any, operator: str) -> Run | None:
+    """What an export type makes of an operator that cannot be translated; None: nothing."""
+    space = operator.partition("::")[0]
+    if export_type == OperatorExportTypes.ONNX_ATEN_FALLBACK and space == "aten":
+        return _guarded(_as_aten)
+    if export_type == OperatorExportTypes.ONNX_FALLTHROUGH and "::" in operator and space not in ("prim", "_operator", "torch"):
+        return _guarded(_as_itself)
+    return None
+
+
+def _guarded(make: Callable[[_engine.OperatorCall], Translation]) -> Run:
+    def guarded(call: _engine.OperatorCall) -> Translation:
+        try:
+            return make(call)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+
+    return guarded
+
+
+def _translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]], Any]) -> Translation:
+    from ._call import translate  # which needs onnx
+
+    return translate(call, run)
+
+
+def _outputs(call: _engine.OperatorCall) -> int:
+    """How many results the call has. A script does not record them."""
+    if call.results:
+        return len(call.results)
+    name, _, overload = call.op.partition(".")
+    returns = torch._C._get_schema(name, overload).returns
+    if any(not isinstance(each.type, torch._C.TensorType) for each in returns):
+        raise OnnxExporterError("its results are not just tensors, so no node of a custom domain can have them")
+    return len(returns)
+
+
+def _as_aten(call: _engine.OperatorCall) -> Translation:
+    """``org.pytorch.aten::ATen``: the operator's name is an attribute, its arguments are inputs."""
+    name, _, overload = call.op.partition(".")
+    count = _outputs(call)
+
+    def run(g: GraphContext, args: list[Any]) -> Any:
+        return g.at(name.partition("::")[2], *args, overload_name=overload, outputs=count)
+
+    return _translate(call, run)
+
+
+def _as_itself(call: _engine.OperatorCall) -> Translation:
+    """The operator in a domain named after its namespace: tensors are inputs, constants attributes."""
+    name = call.op.partition(".")[0]
+    count = _outputs(call)
+    attributes: dict[str, Any] = {}
+    for key, given in call.arguments:
+        if isinstance(given, (bool, int)):
+            attributes[f"{key}_i"] = int(given)
+        elif isinstance(given, float):
+            attributes[f"{key}_f"] = given
+        elif isinstance(given, str):
+            attributes[f"{key}_s"] = given
+        elif isinstance(given, list) and given and not any(isinstance(each, _engine.Operand) or each is None for each in given):
+            kind = "f" if any(isinstance(each, float) for each in given) else "s" if isinstance(given[0], str) else "i"
+            attributes[f"{key}_{kind}"] = given
+
+    def run(g: GraphContext, args: list[Any]) -> Any:
+        inputs = [value for (key, _), value in zip(call.arguments, args) if not any(each[:-2] == key for each in attributes)]
+        while inputs and inputs[-1].node().mustBeNone():
+            inputs.pop()
+        return g.op(name, *inputs, **attributes, outputs=count)
+
+    return _translate(call, run)

@@ -1,0 +1,49 @@
+"""What holds for the export at hand. Where torch keeps the same, symbolic functions written for it read it there."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from .. import _engine
+from ._enums import OperatorExportTypes, TrainingMode
+
+__all__ = ["GLOBALS", "exporting"]
+
+
+@dataclasses.dataclass
+class Globals:
+    export_onnx_opset_version: int = _engine.DEFAULT_OPSET
+    training_mode: Any = TrainingMode.EVAL
+    export_training: bool = False
+    operator_export_type: Any = OperatorExportTypes.ONNX
+    in_onnx_export: bool = False
+    autograd_inlining: bool = True
+    onnx_shape_inference: bool = True
+
+
+GLOBALS = Globals()
+
+
+def _torchs() -> Any | None:
+    try:
+        from torch.onnx._internal.torchscript_exporter import _globals
+    except ImportError:  # a torch without its TorchScript exporter
+        return None
+    return _globals.GLOBALS
+
+
+@contextlib.contextmanager
+def exporting(**values: Any) -> Iterator[None]:
+    """The values hold while it is open, here and in torch."""
+    places = [place for place in (GLOBALS, _torchs()) if place is not None]
+    before = [(place, name, getattr(place, name)) for place in places for name in values]
+    try:
+        for place, name, _ in before:
+            setattr(place, name, values[name])
+        yield
+    finally:
+        for place, name, value in before:
+            setattr(place, name, value)

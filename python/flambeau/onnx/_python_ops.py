@@ -1,0 +1,150 @@
+"""Autograd functions in traces: by their ``symbolic``, by what is registered for ``prim::PythonOp``, or inlined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .. import _engine
+from ..script import recorded_type
+from ._enums import OperatorExportTypes
+from ._export_types import fallback_of, translators_of
+from ._symbolic import SymbolicFunctions
+
+if TYPE_CHECKING:
+    from ._call import Translation
+
+__all__ = ["Translations"]
+
+_SPACE = "flambeau_python"
+
+
+class Translations:
+    """All that a user, or an export type, puts in place of the engine's translators.
+
+    Attributes:
+        open_types: Whether PyTorch's own operators may become nodes of unknown types.
+    """
+
+    def __init__(
+        self,
+        opset: int,
+        table: Mapping[str, Callable[[_engine.OperatorCall], Translation]],
+        *,
+        export_type: Any = OperatorExportTypes.ONNX,
+        inline: bool = True,
+    ) -> None:
+        self.symbolic = SymbolicFunctions(opset)
+        self.open_types = export_type != OperatorExportTypes.ONNX or bool(self.symbolic.translators())
+        self._table = dict(table)
+        self._by_type = dict(translators_of(export_type))
+        self._fallback: dict[str, Any] = {}
+        self._export_type = export_type
+        self._inline = inline and export_type in (OperatorExportTypes.ONNX, OperatorExportTypes.ONNX_ATEN)
+        self._count = 0
+
+    def translators(self) -> dict[str, Callable[[_engine.OperatorCall], Translation]]:
+        # The most explicit one wins.
+        return {**self._by_type, **self._fallback, **self.symbolic.translators(), **self._table}
+
+    def fall_back(self, diagnostics: list[_engine.Diagnostic]) -> bool:
+        """Whether what failed can be left to the runtime, as the export type wants it; then it is, from now on."""
+        failed = {each.location.operation for each in diagnostics if each.severity == "error"}
+        found = {name: fallback_of(self._export_type, name) for name in failed - self._fallback.keys()}
+        if not found or None in found.values() or failed & self._fallback.keys():
+            return False
+        self._fallback.update(found)
+        return True
+
+    def add(self, walk: Any, node: Any) -> bool:
+        """Import a ``prim::PythonOp``; False if nothing is known of it."""
+        function = getattr(node.pyobj(), "__self__", node.pyobj())
+        symbolic = getattr(function, "symbolic", None)
+        registered = self.symbolic.registered("prim::PythonOp")
+        if symbolic is not None:
+            run = lambda g, args: symbolic(g, *args)  # noqa: E731
+        elif registered is not None:
+            attributes = {name: getattr(node, node.kindOf(name))(name) for name in node.attributeNames()}
+            attributes.pop("Subgraph", None)
+            run = lambda g, args: registered(g, *args, **attributes, name=node.pyname())  # noqa: E731
+        elif self._inline and node.hasAttribute("Subgraph"):
+            self._inline_graph(walk, node)
+            return True
+        elif self._export_type == OperatorExportTypes.ONNX_FALLTHROUGH:
+            run = _as_python_op(node)
+        else:
+            return False
+        self._call(walk, node, run)
+        return True
+
+    def _inline_graph(self, walk: Any, node: Any) -> None:
+        graph = node.g("Subgraph")
+        walk.kept.append(graph)
+        torch._C._jit_pass_inline(graph)
+        outer = walk.values  # values are numbered within their graph
+        walk.values = {inner.unique(): outer[given.unique()] for inner, given in zip(graph.inputs(), node.inputs(), strict=True)}
+        walk.block(graph.nodes())
+        results = [walk.values[value.unique()] for value in graph.outputs()]
+        walk.values = outer
+        self._bind(walk, node, results)
+
+    def _call(self, walk: Any, node: Any, run: Callable[..., Any]) -> None:
+        """An operator of its own, which `run` translates."""
+        tensors, scalars = list(node.inputs()), list(node.scalar_args())
+        kinds = node.cconv()
+        word = re.sub(r"\W", "_", node.pyname())
+        name = f"{_SPACE}::{word}_{self._count}"
+        self._count += 1
+        results = _results_of(node)
+        formal = ", ".join(f"Tensor? input_{i}" for i in range(len(tensors)))
+        walk.builder.declare_operator(f"{name}({formal}) -> ({', '.join(['Tensor'] * len(results))})")
+
+        def arranged(g: Any, args: list[Any]) -> Any:
+            values, constants = iter(args), iter(scalars)
+            return run(g, [next(values) if kind == "d" else next(constants) for kind in kinds])
+
+        self.symbolic.add(name, arranged, node)
+        types = [recorded_type(type_) for type_ in results]
+        handles = walk.builder.add_node(
+            name,
+            "",
+            [walk.values[value.unique()] for value in tensors],
+            [(f"{node.pyname()}_{i}", walk.type(type_)) for i, type_ in enumerate(results)],
+            {} if None in types else {"recorded": types},
+            walk.modules(node),
+            walk.stack_trace(node),
+        )
+        self._bind(walk, node, handles)
+
+    def _bind(self, walk: Any, node: Any, results: list[Any]) -> None:
+        """The results as the node's outputs: one tensor, or a tuple of them."""
+        outputs = list(node.outputs())
+        if len(outputs) == len(results) and not isinstance(outputs[0].type(), torch._C.TupleType):
+            for output, handle in zip(outputs, results):
+                walk.values[output.unique()] = handle
+            return
+        (output,) = outputs
+        (handle,) = walk.builder.add_node(
+            "prim::TupleConstruct", "", results, [(output.debugName(), walk.type(output.type()))], {}, [], ""
+        )
+        walk.values[output.unique()] = handle
+
+
+def _results_of(node: Any) -> list[Any]:
+    types = [output.type() for output in node.outputs()]
+    if len(types) == 1 and isinstance(types[0], torch._C.TupleType):
+        return types[0].elements()
+    return types
+
+
+def _as_python_op(node: Any) -> Callable[..., Any]:
+    count, name = len(_results_of(node)), node.pyname()
+
+    def run(g: Any, args: list[Any]) -> Any:
+        tensors = [value for value in args if isinstance(value, torch._C.Value)]
+        return g.op("prim::PythonOp", *tensors, name_s=name, outputs=count)
+
+    return run

@@ -1,0 +1,69 @@
+"""Symbolic functions as translators of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import _engine
+from .registration import registry
+
+if TYPE_CHECKING:
+    from ._call import Translation
+    from .jit_utils import GraphContext
+
+__all__ = ["SymbolicFunctions"]
+
+
+class SymbolicFunctions:
+    """The registered symbolic functions as translators of the engine, and those of autograd functions.
+
+    Attributes:
+        errors: What the functions raised, in order; the engine reports the texts.
+    """
+
+    def __init__(self, opset: int) -> None:
+        self.errors: list[Exception] = []
+        self.opset = opset
+        self._registered = dict(registry.at(opset))
+        self._named: dict[str, Callable[[_engine.OperatorCall], Translation]] = {}
+
+    def registered(self, name: str) -> Callable[..., Any] | None:
+        return self._registered.get(name)
+
+    def translators(self) -> dict[str, Callable[[_engine.OperatorCall], Translation]]:
+        table = {
+            f"{name}.*": self._guarded(lambda call, name=name: self._call_registered(name, call))
+            for name in self._registered
+            if name != "prim::PythonOp"
+        }
+        return {**table, **self._named}
+
+    def add(self, name: str, run: Callable[[GraphContext, list[Any]], Any], original: Any) -> None:
+        """The operator of that name is what `run` makes of its operands.
+
+        Args:
+            original: The node of the captured graph.
+        """
+        self._named[name] = self._guarded(lambda call: _translate(call, run, original))
+
+    def _call_registered(self, name: str, call: _engine.OperatorCall) -> Translation:
+        # The driver may try newer opsets, to say which one would do.
+        function = self._registered[name] if call.opset == self.opset else registry.find(name, call.opset)
+        return _translate(call, lambda g, args: function(g, *args))
+
+    def _guarded(self, translate: Callable[[_engine.OperatorCall], Translation]) -> Callable[[_engine.OperatorCall], Translation]:
+        def guarded(call: _engine.OperatorCall) -> Translation:
+            try:
+                return translate(call)
+            except Exception as error:
+                self.errors.append(error)
+                return f"{type(error).__name__}: {error}"
+
+        return guarded
+
+
+def _translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]], Any], original: Any = None) -> Translation:
+    from ._call import translate  # which needs onnx
+
+    return translate(call, run, original)

@@ -1,0 +1,141 @@
+"""Which symbolic function translates an operator, by opset."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..errors import OnnxExporterError
+
+__all__ = ["SymbolicRegistry", "custom_onnx_symbolic", "onnx_symbolic", "registry", "verify_name"]
+
+_NAME = re.compile(r"[\w-]+::[A-Za-z_-][\w-]*$", re.ASCII)
+_BASE_OPSET = 9
+
+
+def verify_name(name: str) -> str:
+    """The name with its domain: ``::relu`` is ``aten::relu``.
+
+    Raises:
+        OnnxExporterError: It is not of the form ``domain::name``.
+        ValueError: The domain is ONNX's own.
+    """
+    if name.startswith("::"):
+        name = f"aten{name}"
+    if not _NAME.match(name):
+        raise OnnxExporterError(
+            f"'{name}' cannot be registered; it must be domain::name, of letters, digits, '_' and '-', "
+            "and the name must not begin with a digit"
+        )
+    if name.startswith("onnx::"):
+        raise ValueError(f"'{name}' cannot be registered; ONNX's own operators are no operators of PyTorch")
+    return name
+
+
+def dispatch(opset: int, registered: Sequence[int]) -> int | None:
+    """The registered opset whose function an export at `opset` uses: the newest that is not newer.
+
+    Below 9 it is the oldest one from there up to 9.
+    """
+    if opset >= _BASE_OPSET:
+        return max((version for version in registered if version <= opset), default=None)
+    return min((version for version in registered if opset <= version <= _BASE_OPSET), default=None)
+
+
+class SymbolicRegistry:
+    """Symbolic functions by (``domain::name``, opset)."""
+
+    def __init__(self) -> None:
+        self._functions: dict[str, dict[int, Callable[..., Any]]] = {}
+
+    def register(self, name: str, opset: int, func: Callable[..., Any], custom: bool = True) -> None:
+        if "::" not in name:
+            raise ValueError(f"'{name}' has no domain; it must be domain::name")
+        self._functions.setdefault(name, {})[opset] = func
+
+    def unregister(self, name: str, opset: int) -> None:
+        functions = self._functions.get(name, {})
+        if functions.pop(opset, None) is None and not _unregister_with_torch(name, opset):
+            warnings.warn(f"no symbolic function is registered for '{name}' at opset {opset}", stacklevel=3)
+        if not functions:
+            self._functions.pop(name, None)
+
+    def find(self, name: str, opset: int) -> Callable[..., Any] | None:
+        functions = {**_registered_with_torch().get(name, {}), **self._functions.get(name, {})}
+        version = dispatch(opset, list(functions))
+        return None if version is None else functions[version]
+
+    def is_registered_op(self, name: str, version: int) -> bool:
+        return self.find(name, version) is not None
+
+    def all_functions(self) -> set[str]:
+        """The operators that have a function at some opset."""
+        return {*self._functions, *_registered_with_torch()}
+
+    def at(self, opset: int) -> Iterator[tuple[str, Callable[..., Any]]]:
+        """What an export at `opset` uses."""
+        for name in sorted(self.all_functions()):
+            function = self.find(name, opset)
+            if function is not None:
+                yield name, function
+
+
+def _torchs() -> Any | None:
+    try:
+        from torch.onnx._internal.torchscript_exporter.registration import registry as of_torch
+    except ImportError:  # a torch without its TorchScript exporter
+        return None
+    return of_torch
+
+
+def _registered_with_torch() -> dict[str, dict[int, Callable[..., Any]]]:
+    """What users registered with torch.onnx.register_custom_op_symbolic; torch's own functions are not ours."""
+    of_torch = _torchs()
+    if of_torch is None:
+        return {}
+    overrides = ((name, of_torch.get_function_group(name)._functions._overrides) for name in of_torch.all_functions())
+    return {name: dict(functions) for name, functions in overrides if functions}
+
+
+def _unregister_with_torch(name: str, opset: int) -> bool:
+    if opset not in _registered_with_torch().get(name, {}):
+        return False
+    _torchs().unregister(name, opset)
+    return True
+
+
+registry = SymbolicRegistry()
+
+
+def onnx_symbolic(
+    name: str,
+    opset: int | Sequence[int],
+    decorate: Sequence[Callable[..., Any]] | None = None,
+    custom: bool = True,
+) -> Callable[..., Any]:
+    """A decorator that registers a symbolic function.
+
+    Args:
+        name: ``domain::name``.
+        opset: The opset from which it holds, or several.
+        decorate: What is applied to the function that is registered, in order.
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        decorated = function
+        for decorator in decorate or ():
+            decorated = decorator(decorated)
+        for version in (opset,) if isinstance(opset, int) else opset:
+            registry.register(name, version, decorated, custom)
+        return function
+
+    return register
+
+
+def custom_onnx_symbolic(
+    name: str, opset: int | Sequence[int], decorate: Sequence[Callable[..., Any]] | None = None
+) -> Callable[..., Any]:
+    """As :func:`onnx_symbolic`."""
+    return onnx_symbolic(name, opset, decorate)

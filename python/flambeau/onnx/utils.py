@@ -1,0 +1,283 @@
+"""``torch.onnx.utils``: symbolic functions, modes of models, and what is asked of an export beside its model."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from .. import __version__
+from ..errors import OnnxExporterError
+from .. import exporter
+from ._enums import OperatorExportTypes, TrainingMode
+from ._globals import GLOBALS, exporting
+from .registration import registry, verify_name
+
+__all__ = [
+    "disable_apex_o2_state_dict_hook",
+    "disable_log",
+    "enable_log",
+    "export",
+    "export_to_pretty_string",
+    "exporter_context",
+    "is_in_onnx_export",
+    "is_onnx_log_enabled",
+    "model_signature",
+    "producer_name",
+    "producer_version",
+    "register_custom_op_symbolic",
+    "select_model_mode_for_export",
+    "set_training",
+    "setup_onnx_logging",
+    "unconvertible_ops",
+    "unpack_quantized_tensor",
+    "unregister_custom_op_symbolic",
+    "warn_on_static_input_change",
+]
+
+producer_name = "flambeau"
+producer_version = __version__
+
+
+def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int) -> None:
+    """Let a function translate an operator, PyTorch's own too.
+
+    Args:
+        symbolic_name: ``domain::name``, all overloads of it; ``::name`` is PyTorch's.
+        symbolic_fn: ``fn(g, *args)``: gets a :class:`~flambeau.onnx.jit_utils.GraphContext`
+            and all arguments of the operator's schema, and returns a value, several, or
+            None where it cannot translate the call.
+        opset_version: The opset from which it holds.
+    """
+    registry.register(verify_name(symbolic_name), opset_version, symbolic_fn)
+
+
+def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
+    """Undo :func:`register_custom_op_symbolic`, or torch's."""
+    registry.unregister(verify_name(symbolic_name), opset_version)
+
+
+def is_in_onnx_export() -> bool:
+    """Whether an export is under way, torch's too."""
+    return GLOBALS.in_onnx_export or torch.onnx.is_in_onnx_export()
+
+
+# --- logging -----------------------------------------------------------------------
+
+_log = logging.getLogger("flambeau.onnx")
+_handler: logging.Handler | None = None
+
+
+def enable_log() -> None:
+    """Show what exports do on standard error, as ``verbose=True`` does of one."""
+    global _handler
+    if _handler is None:
+        _handler = logging.StreamHandler(sys.stderr)
+        _handler.setFormatter(logging.Formatter("%(message)s"))
+        _log.addHandler(_handler)
+    _log.setLevel(logging.INFO)
+
+
+def disable_log() -> None:
+    global _handler
+    if _handler is not None:
+        _log.removeHandler(_handler)
+        _handler = None
+    _log.setLevel(logging.NOTSET)
+
+
+def is_onnx_log_enabled() -> bool:
+    return _handler is not None
+
+
+@contextlib.contextmanager
+def setup_onnx_logging(verbose: bool) -> Iterator[None]:
+    """The log is on while it is open, if `verbose`."""
+    before = is_onnx_log_enabled()
+    if verbose:
+        enable_log()
+    try:
+        yield
+    finally:
+        if not before:
+            disable_log()
+
+
+# --- modes ---------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def select_model_mode_for_export(model: Any, mode: Any) -> Iterator[None]:
+    """The model is in the mode while it is open: EVAL, TRAINING, or PRESERVE, its own.
+
+    Each of its modules gets its own mode back.
+    """
+    from ..capture import mode as put_in_mode
+
+    if not isinstance(mode, TrainingMode):
+        raise TypeError(f"mode is a {type(mode).__qualname__}; it must be a TrainingMode")
+    if not hasattr(model, "training"):
+        yield
+        return
+    training = model.training if mode == TrainingMode.PRESERVE else mode == TrainingMode.TRAINING
+    with (
+        put_in_mode(model, None if mode == TrainingMode.PRESERVE else training),
+        exporting(training_mode=mode, export_training=training),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def set_training(model: Any, mode: bool | None) -> Iterator[None]:
+    """The older form: True is training, False is evaluation, None leaves the model."""
+    wanted = TrainingMode.PRESERVE if mode is None or model is None else TrainingMode.TRAINING if mode else TrainingMode.EVAL
+    with select_model_mode_for_export(model, wanted):
+        yield
+
+
+@contextlib.contextmanager
+def disable_apex_o2_state_dict_hook(model: Any) -> Iterator[None]:
+    """Apex's hook that gives half-precision weights out as float32 is off while it is open."""
+    removed = []
+    for module in model.modules() if isinstance(model, torch.nn.Module) else ():
+        for key, hook in list(module._state_dict_hooks.items()):
+            if type(hook).__name__ == "O2StateDictHook":
+                removed.append((module._state_dict_hooks, key, module._state_dict_hooks.pop(key)))
+    try:
+        yield
+    finally:
+        for hooks, key, hook in removed:
+            hooks[key] = hook
+
+
+@contextlib.contextmanager
+def exporter_context(model: Any, mode: Any, verbose: bool) -> Iterator[None]:
+    """The three contexts of an export: mode, Apex's hook, logging."""
+    with select_model_mode_for_export(model, mode), disable_apex_o2_state_dict_hook(model), setup_onnx_logging(verbose):
+        yield
+
+
+# --- exports ----------------------------------------------------------------------------
+
+
+def export(model: Any, args: Any, f: Any = None, **options: Any) -> Any:
+    """:func:`flambeau.export` by tracing, as TorchScript's exporter captures modules, unless `dynamo` says otherwise."""
+    return exporter.export(model, args, f, **{"dynamo": False, **without_nones(options)})
+
+
+# --- what an export would give -----------------------------------------------------------
+
+
+def export_to_pretty_string(model: Any, args: Any, **options: Any) -> str:
+    """The model that :func:`export` gives, as text. Takes what :func:`export` takes, but no path.
+
+    ``export_type``, ``google_printer`` and ``add_node_names`` of torch's exporter are
+    accepted and change nothing.
+    """
+    for name in ("export_type", "google_printer", "add_node_names", "export_params"):
+        options.pop(name, None)
+    program = export(model, args, export_params=False, **options)
+    assert program is not None
+    return program._engine_model.text()
+
+
+# What None stands for, in calls written for older versions of torch.
+_DEFAULTS = {
+    "keep_initializers_as_inputs": False,
+    "operator_export_type": OperatorExportTypes.ONNX,
+    "training": TrainingMode.EVAL,
+}
+
+
+def without_nones(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with their defaults where they are None and must not be."""
+    return {name: _DEFAULTS.get(name) if value is None else value for name, value in options.items()}
+
+
+def unconvertible_ops(
+    model: Any,
+    args: Any,
+    training: Any = TrainingMode.EVAL,
+    opset_version: int | None = None,
+) -> tuple[Any, list[str]]:
+    """Every operator of the model that cannot be converted, found in one run.
+
+    Returns:
+        The TorchScript graph, and the operators' names without overloads, sorted.
+    """
+    arguments = (args,) if isinstance(args, torch.Tensor) else tuple(args)
+    with select_model_mode_for_export(model, training):
+        graph = _graph(model, arguments)
+        try:
+            export(
+                model,
+                arguments,
+                training=TrainingMode.PRESERVE,
+                opset_version=opset_version,
+                optimize=False,
+                export_params=False,
+            )
+        except OnnxExporterError as error:
+            failed = {each.location.operation for each in error.diagnostics if each.severity == "error"}
+            if "" in failed or not failed:
+                raise
+            return graph, sorted({name.partition(".")[0] for name in failed})
+    return graph, []
+
+
+def _graph(model: Any, args: Sequence[Any]) -> Any:
+    if isinstance(model, torch.jit.ScriptFunction):
+        graph = model.graph.copy()
+    elif isinstance(model, torch.jit.ScriptModule):
+        graph = model.forward.graph.copy()
+    else:
+        with exporting(in_onnx_export=True):
+            graph = torch.jit.trace(model, tuple(args), check_trace=False, strict=False).forward.graph.copy()
+    torch._C._jit_pass_inline(graph)
+    return graph
+
+
+def model_signature(model: Any) -> inspect.Signature:
+    return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model)
+
+
+def warn_on_static_input_change(input_states: tuple[Any, Any]) -> None:
+    """Warn of dicts and texts among a model's inputs that the model itself changed: the export has what they were."""
+    for before, after in zip(*input_states):
+        if isinstance(before, dict) and list(before) != list(after):
+            warnings.warn("the keys of a dict among the inputs changed while the model ran; they are constants", stacklevel=2)
+        elif isinstance(before, str) and before != after:
+            warnings.warn("a text among the inputs changed while the model ran; it is a constant", stacklevel=2)
+
+
+def unpack_quantized_tensor(value: Any, cast_onnx_accepted: bool = True) -> tuple[Any, ...]:
+    """A quantized tensor as its integers, scale and zero point; anything else as itself.
+
+    Args:
+        cast_onnx_accepted: The scale is float32, as ONNX's operators want it.
+    """
+    if not isinstance(value, torch.Tensor) or not value.is_quantized:
+        return (value,)
+    scale = torch.tensor(value.q_scale(), dtype=torch.float32 if cast_onnx_accepted else torch.double)
+    return value.int_repr(), scale, torch.tensor(value.q_zero_point(), dtype=torch.int64)
+
+
+# --- nested graphs: symbolic functions that add If and Loop nodes call these -----------------
+
+
+def _add_block(node: Any) -> Any:
+    return node.addBlock()
+
+
+def _add_input_to_block(block: Any) -> Any:
+    return block.addInputToBlock()
+
+
+def _add_output_to_block(block: Any, value: Any) -> int:
+    return block.registerOutput(value)

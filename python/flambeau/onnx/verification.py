@@ -1,0 +1,458 @@
+"""``torch.onnx.verification``: an exported model beside the PyTorch model, and where they differ.
+
+>>> verification.verify(model, (x,))
+>>> verification.find_mismatch(model, (x,)).pretty_print_tree()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+import enum
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+
+from .. import _engine
+from ..conversion import make_options
+from ..errors import OnnxExporterError, error_of
+from ..program import ONNXProgram
+from ..script import describe, import_graph
+from . import utils
+from ._enums import TrainingMode
+from ._python_ops import Translations
+
+try:
+    from torch.onnx.verification import VerificationInfo, verify_onnx_program
+except ImportError:  # a torch without its exporter
+    pass
+
+__all__ = [
+    "GraphInfo",
+    "OnnxBackend",
+    "VerificationInfo",
+    "VerificationOptions",
+    "find_mismatch",
+    "verify",
+    "verify_onnx_program",
+]
+
+
+class OnnxBackend(enum.Enum):
+    """What runs the exported model."""
+
+    REFERENCE = "ONNXReferenceEvaluator"
+    ONNX_RUNTIME_CPU = "CPUExecutionProvider"
+    ONNX_RUNTIME_CUDA = "CUDAExecutionProvider"
+
+
+@dataclasses.dataclass
+class VerificationOptions:
+    """How results are compared.
+
+    Attributes:
+        flatten: Nested inputs are given to the model one by one. They always are.
+        ignore_none: None among PyTorch's results is left out.
+        check_shape: Shapes must be the same; else they may broadcast.
+        check_dtype: Dtypes must be the same.
+        backend: What runs the model.
+        rtol: Relative tolerance.
+        atol: Absolute tolerance.
+        remained_onnx_input_idx: Which of the inputs the model takes; None is all.
+        acceptable_error_percentage: The share of elements, from 0 to 1, that may differ.
+    """
+
+    flatten: bool = True
+    ignore_none: bool = True
+    check_shape: bool = True
+    check_dtype: bool = True
+    backend: OnnxBackend = OnnxBackend.ONNX_RUNTIME_CPU
+    rtol: float = 1e-3
+    atol: float = 1e-7
+    remained_onnx_input_idx: Sequence[int] | None = None
+    acceptable_error_percentage: float | None = None
+
+
+def _run(program: ONNXProgram, tensors: Sequence[torch.Tensor], options: VerificationOptions) -> list[torch.Tensor]:
+    if options.remained_onnx_input_idx is not None:
+        tensors = [tensors[i] for i in options.remained_onnx_input_idx]
+    if options.backend == OnnxBackend.ONNX_RUNTIME_CPU:
+        return list(program(*tensors))
+    arrays = {value.name: tensor.detach().cpu().numpy() for value, tensor in zip(program.inputs, tensors, strict=True)}
+    if options.backend == OnnxBackend.REFERENCE:
+        from onnx.reference import ReferenceEvaluator
+
+        results = ReferenceEvaluator(program.model_proto).run(None, arrays)
+    else:
+        import onnxruntime
+
+        session = onnxruntime.InferenceSession(program.model_proto.SerializeToString(), providers=[options.backend.value])
+        results = session.run(None, arrays)
+    return [torch.as_tensor(result) for result in results]
+
+
+def _compare(actual: Sequence[Any], expected: Any, options: VerificationOptions) -> None:
+    """Raises AssertionError where the results differ."""
+    leaves = [leaf for leaf in _pytree.tree_leaves(expected) if leaf is not None]
+    if not options.ignore_none and len(leaves) != len(_pytree.tree_leaves(expected)):
+        raise AssertionError("PyTorch's results hold None, which no output of the model is")
+    if len(actual) != len(leaves):
+        raise AssertionError(f"the model has {len(actual)} outputs, PyTorch {len(leaves)}")
+    for i, (ours, theirs) in enumerate(zip(actual, leaves)):
+        theirs = torch.as_tensor(theirs).detach().cpu()
+        if not options.check_shape and ours.shape != theirs.shape:
+            ours, theirs = torch.broadcast_tensors(ours, theirs)
+        try:
+            torch.testing.assert_close(ours, theirs, rtol=options.rtol, atol=options.atol, check_dtype=options.check_dtype, equal_nan=True)
+        except AssertionError as error:
+            if options.acceptable_error_percentage and ours.shape == theirs.shape:
+                wrong = ~torch.isclose(ours.to(theirs.dtype), theirs, rtol=options.rtol, atol=options.atol, equal_nan=True)
+                if wrong.double().mean() <= options.acceptable_error_percentage:
+                    continue
+            raise AssertionError(f"output {i}: {error}") from None
+
+
+def _tensors(args: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in _pytree.tree_leaves(args) if isinstance(leaf, torch.Tensor)]
+
+
+def verify(
+    model: Any,
+    input_args: Any,
+    input_kwargs: Mapping[str, Any] | None = None,
+    do_constant_folding: bool = True,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    training: Any = TrainingMode.EVAL,
+    opset_version: int | None = None,
+    keep_initializers_as_inputs: bool = True,
+    verbose: bool = False,
+    fixed_batch_size: bool = False,
+    use_external_data: bool = False,
+    additional_test_inputs: Sequence[Any] | None = None,
+    options: VerificationOptions | None = None,
+) -> None:
+    """Export a model by tracing, run it, and compare it with PyTorch.
+
+    Args:
+        model, input_args, input_kwargs: As :func:`flambeau.export` takes them; the options
+            up to `verbose` too.
+        fixed_batch_size: Accepted, and changes nothing.
+        use_external_data: The model goes through a file with its weights beside it.
+        additional_test_inputs: Further arguments to run both with.
+        options: How to compare.
+
+    Raises:
+        AssertionError: The results differ.
+    """
+    options = options or VerificationOptions()
+    args = (input_args,) if isinstance(input_args, torch.Tensor) else tuple(input_args)
+    kwargs = dict(input_kwargs or {})
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory()) if use_external_data else None
+        program = utils.export(
+            model,
+            args,
+            os.path.join(folder, "model.onnx") if folder else None,
+            kwargs=kwargs,
+            do_constant_folding=do_constant_folding,
+            dynamic_axes=dynamic_axes,
+            input_names=input_names,
+            output_names=output_names,
+            training=training,
+            opset_version=opset_version,
+            verbose=verbose,
+        )
+        if args and isinstance(args[-1], dict) and not kwargs:
+            args, kwargs = args[:-1], args[-1]
+        for given, named in [(args, kwargs), *((_as_tuple(each), {}) for each in additional_test_inputs or ())]:
+            with torch.no_grad(), utils.select_model_mode_for_export(model, training):
+                # The model may write to its inputs, and to itself.
+                expected = _clone(model)(*copy.deepcopy(given), **copy.deepcopy(named))
+            _compare(_run(program, _tensors((given, named)), options), expected, options)
+
+
+def _as_tuple(args: Any) -> tuple[Any, ...]:
+    return (args,) if isinstance(args, torch.Tensor) else tuple(args)
+
+
+def _clone(model: Any) -> Callable[..., Any]:
+    try:
+        return copy.deepcopy(model)
+    except Exception:  # of the model's own; then it is run as it is
+        return model
+
+
+# --- where the difference is ---------------------------------------------------------------
+
+_INESSENTIAL = frozenset(
+    {"prim::Constant", "prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct", "prim::TupleUnpack", "prim::NumToTensor"}
+)
+
+
+class GraphInfo:
+    """A TorchScript graph, compared with its conversion; where they differ, so are its halves, down to single operators.
+
+    Attributes:
+        graph: The graph. Weights are inputs of it.
+        input_args: What it is run with: inputs, then weights.
+        id: "" is the whole graph, "0" its first half, "01" that one's second half.
+        mismatch_error: How the results differ, or why there are none; None if they agree.
+        pt_outs: PyTorch's results.
+        upper_graph_info, lower_graph_info: The halves, where there was a reason to look at them.
+    """
+
+    def __init__(self, graph: Any, input_args: Sequence[Any], id: str = "", opset_version: int | None = None) -> None:
+        self.graph = graph
+        self.input_args = list(input_args)
+        self.id = id
+        self.opset_version = opset_version
+        self.mismatch_error: Exception | None = None
+        self.pt_outs: list[Any] = []
+        self.upper_graph_info: GraphInfo | None = None
+        self.lower_graph_info: GraphInfo | None = None
+        # What its inputs and outputs are called in the graph that it is a half of.
+        self._taken: list[str] = []
+        self._given: list[str] = []
+
+    def essential_node_count(self) -> int:
+        """How many operators it has."""
+        return len(self._essential())
+
+    def essential_node_kinds(self) -> set[str]:
+        return {node.kind() for node in self._essential()}
+
+    def has_mismatch(self) -> bool:
+        return self.mismatch_error is not None
+
+    def all_mismatch_leaf_graph_info(self) -> list[GraphInfo]:
+        """The smallest graphs that differ."""
+        if not self.has_mismatch():
+            return []
+        halves = [half for half in (self.upper_graph_info, self.lower_graph_info) if half is not None]
+        return [leaf for half in halves for leaf in half.all_mismatch_leaf_graph_info()] or [self]
+
+    def find_partition(self, id: str) -> GraphInfo | None:
+        """The graph of an id; None if there is none."""
+        if id == self.id:
+            return self
+        for half in (self.upper_graph_info, self.lower_graph_info):
+            if half is not None and id.startswith(half.id):
+                return half.find_partition(id)
+        return None
+
+    def find_mismatch(self, options: VerificationOptions | None = None) -> None:
+        """Compare, and look at the halves if there is a difference."""
+        options = options or VerificationOptions()
+        self._compare(options)
+        if not self.has_mismatch() or self.essential_node_count() <= 1:
+            return
+        upper, lower = self._halves()
+        upper.find_mismatch(options)
+        values = dict(zip(_names(self.graph.inputs()), self.input_args)) | dict(zip(upper._given, upper.pt_outs))
+        lower.input_args = [values[name] for name in lower._taken]
+        lower.find_mismatch(options)
+        self.upper_graph_info, self.lower_graph_info = upper, lower
+
+    def clear(self) -> None:
+        """Forget all results."""
+        self.mismatch_error, self.pt_outs = None, []
+        self.upper_graph_info = self.lower_graph_info = None
+
+    def pretty_print_mismatch(self, graph: bool = False) -> None:
+        """Print how it differs, with its graph or its operators."""
+        print(f"{self._title()} {'differs' if self.has_mismatch() else 'agrees'}")
+        print(self.graph if graph else f"operators: {', '.join(sorted(self.essential_node_kinds())) or 'none'}")
+        if self.mismatch_error is not None:
+            print(self.mismatch_error)
+
+    def pretty_print_tree(self) -> None:
+        """Print the graph and its halves, one a line: what differs is marked with a cross."""
+        pending = [(self, 0)]
+        while pending:
+            info, depth = pending.pop()
+            mark = "✗" if info.has_mismatch() else "✓"
+            kinds = f": {', '.join(sorted(info.essential_node_kinds()))}" if info.essential_node_count() == 1 else ""
+            print(f"{'  ' * depth}{mark} {info._title()}, {info.essential_node_count()} operators{kinds}")
+            pending.extend((half, depth + 1) for half in (info.lower_graph_info, info.upper_graph_info) if half is not None)
+
+    def export_repro(self, repro_dir: str | None = None, name: str | None = None) -> str:
+        """Write the converted graph, its inputs and PyTorch's results as ONNX's tests have them; returns the folder."""
+        from onnx import numpy_helper
+
+        folder = os.path.join(repro_dir or os.getcwd(), name or f"mismatch_{self.id or 'all'}")
+        data = os.path.join(folder, "test_data_set_0")
+        os.makedirs(data, exist_ok=True)
+        program = self._convert()
+        program.save(os.path.join(folder, "model.onnx"))
+        for kind, values in (("input", _tensors(self.input_args)), ("output", _tensors(self.pt_outs))):
+            for i, tensor in enumerate(values):
+                with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as file:
+                    file.write(numpy_helper.from_array(tensor.detach().cpu().numpy()).SerializeToString())
+        return folder
+
+    # --- how -------------------------------------------------------------------------
+
+    def _title(self) -> str:
+        return f"graph {self.id}" if self.id else "the whole graph"
+
+    def _essential(self) -> list[Any]:
+        return [node for node in self.graph.nodes() if node.kind() not in _INESSENTIAL]
+
+    def _convert(self) -> ONNXProgram:
+        options = make_options(opset_version=self.opset_version)
+        described = [describe(value) for value in self.input_args]
+
+        translations = Translations(options.opset, {})
+
+        def rebuild(export_params: bool) -> _engine.Program:
+            builder = import_graph(self.graph.copy(), functions=translations)
+            options.set_translations(translations.translators())
+            program, diagnostics = builder.finish(described, options)
+            if program is None:
+                raise error_of(diagnostics)
+            return program
+
+        model, diagnostics = _engine.convert(rebuild(True), options)
+        if model is None:
+            raise error_of(diagnostics)
+        return ONNXProgram(model, diagnostics, options=options, rebuild=rebuild)
+
+    def _compare(self, options: VerificationOptions) -> None:
+        function = torch._C._create_function_from_graph("partition", _returning_one(self.graph))
+        with torch.no_grad():
+            results = function(*copy.deepcopy(self.input_args))
+        self.pt_outs = list(results) if len(list(self.graph.outputs())) > 1 else [results]
+        self.mismatch_error = None
+        try:
+            _compare(_run(self._convert(), _tensors(self.input_args), dataclasses.replace(options, remained_onnx_input_idx=None)), self.pt_outs, options)
+        except (AssertionError, OnnxExporterError) as error:
+            self.mismatch_error = error
+
+    def _halves(self) -> tuple[GraphInfo, GraphInfo]:
+        nodes = list(self.graph.nodes())
+        essential = [i for i, node in enumerate(nodes) if node.kind() not in _INESSENTIAL]
+        cut = essential[len(essential) // 2]
+        outputs = list(self.graph.outputs())
+        later = {value.unique() for node in nodes[cut:] for value in _uses(node)} | {value.unique() for value in outputs}
+        made = {value.unique(): value for node in nodes[:cut] for value in node.outputs()}
+        crossing = [value for number, value in made.items() if number in later and value.node().kind() != "prim::Constant"]
+        upper = _part(self.graph, nodes[:cut], crossing, self.opset_version, f"{self.id}0")
+        lower = _part(self.graph, nodes[cut:], outputs, self.opset_version, f"{self.id}1")
+        values = dict(zip(_names(self.graph.inputs()), self.input_args))
+        upper.input_args = [values[name] for name in upper._taken]
+        return upper, lower
+
+
+def _names(values: Any) -> list[str]:
+    return [value.debugName() for value in values]
+
+
+def _returning_one(graph: Any) -> Any:
+    """A copy of which several outputs are a tuple, as functions have them."""
+    graph = graph.copy()
+    if len(list(graph.outputs())) > 1:
+        graph.makeMultiOutputIntoTuple()
+    return graph
+
+
+def _uses(node: Any) -> list[Any]:
+    """What a node reads, its nested graphs included."""
+    used, pending = list(node.inputs()), list(node.blocks())
+    while pending:
+        block = pending.pop()
+        used.extend(block.outputs())
+        for inner in block.nodes():
+            used.extend(inner.inputs())
+            pending.extend(inner.blocks())
+    return used
+
+
+def _part(whole: Any, nodes: Sequence[Any], outputs: Sequence[Any], opset_version: int | None, id: str) -> GraphInfo:
+    """The nodes as a graph of their own; what others make is an input, but constants are copied."""
+    graph = torch._C.Graph()
+    info = GraphInfo(graph, [], id, opset_version)
+    values: dict[int, Any] = {}
+
+    def value_of(value: Any) -> Any:
+        number = value.unique()
+        if number not in values:
+            if value.node().kind() == "prim::Constant":
+                clone = graph.prependNode(graph.createClone(value.node(), lambda each: each))
+                values[number] = clone.output()
+            else:
+                made = graph.addInput()
+                made.setType(value.type())
+                info._taken.append(value.debugName())
+                values[number] = made
+        return values[number]
+
+    own = {value.unique() for node in nodes for value in node.outputs()}
+    for node in nodes:
+        for value in _uses(node):
+            if value.unique() not in own and not _inside(value, node):
+                value_of(value)
+    for node in nodes:
+        clone = graph.appendNode(graph.createClone(node, value_of))
+        for before, now in zip(node.outputs(), clone.outputs(), strict=True):
+            values[before.unique()] = now
+    for value in outputs:
+        graph.registerOutput(value_of(value))
+    info._given = _names(outputs)
+    return info
+
+
+def _inside(value: Any, node: Any) -> bool:
+    """Whether a nested graph of the node makes the value."""
+    pending = list(node.blocks())
+    while pending:
+        block = pending.pop()
+        if any(each.unique() == value.unique() for each in block.inputs()):
+            return True
+        for inner in block.nodes():
+            if any(each.unique() == value.unique() for each in inner.outputs()):
+                return True
+            pending.extend(inner.blocks())
+    return False
+
+
+def find_mismatch(
+    model: Any,
+    input_args: Any,
+    do_constant_folding: bool = True,
+    training: Any = TrainingMode.EVAL,
+    opset_version: int | None = None,
+    keep_initializers_as_inputs: bool = True,
+    verbose: bool = False,
+    options: VerificationOptions | None = None,
+) -> GraphInfo:
+    """Trace a model, and find the operators whose conversion computes something else.
+
+    Returns:
+        The whole graph; ``all_mismatch_leaf_graph_info()`` are the operators.
+    """
+    args = _as_tuple(input_args)
+    with utils.select_model_mode_for_export(model, training):
+        if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+            traced = model
+        else:
+            traced = torch.jit.trace(model, args, check_trace=False, strict=False)
+        if isinstance(traced, torch.jit.ScriptFunction):
+            graph, weights = traced.graph.copy(), []
+            torch._C._jit_pass_inline(graph)
+        else:
+            graph = traced.forward.graph.copy()
+            torch._C._jit_pass_inline(graph)
+            graph, weights = torch._C._jit_pass_lower_graph(graph, traced._c)
+    flat = [leaf for leaf in _pytree.tree_leaves(args)] if len(list(graph.inputs())) != len(args) + len(weights) else list(args)
+    info = GraphInfo(graph, [*flat, *(weight.detach() for weight in weights)], opset_version=opset_version)
+    info.find_mismatch(options)
+    if verbose:
+        info.pretty_print_tree()
+    return info

@@ -1,0 +1,395 @@
+"""Symbolic functions: registered for operators, static ones of autograd functions, and what they are written with."""
+
+import contextlib
+
+import onnx
+import onnxscript
+import pytest
+import torch
+from onnxscript.onnx_opset import opset15 as op15
+
+import flambeau
+from flambeau import onnx as fonnx
+from flambeau.onnx import OperatorExportTypes, symbolic_helper
+from flambeau.onnx.symbolic_helper import parse_args
+
+X = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.0, -0.25]])
+CAPTURES = pytest.mark.parametrize("dynamo", [True, False], ids=["export", "trace"])
+
+
+def library_op(name, schema, function):
+    made = torch.library.custom_op(f"flambeau_symbolic::{name}", function, mutates_args=(), schema=schema)
+    made.register_fake(lambda x, *_: torch.empty_like(x))
+    return made
+
+
+scaled = library_op("scaled", "(Tensor x, float a) -> Tensor", lambda x, a: x * a)
+every = library_op(
+    "every",
+    "(Tensor x, float a, bool flag, int[] dims, str mode, int n, Tensor? t, float[] fs, ScalarType d) -> Tensor",
+    lambda x, a, *_: x * a,
+)
+
+
+class Call(torch.nn.Module):
+    """A module of one function."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+@contextlib.contextmanager
+def registered(name, function, opset=9, by=fonnx):
+    by.register_custom_op_symbolic(name, function, opset)
+    try:
+        yield
+    finally:
+        by.unregister_custom_op_symbolic(name, opset)
+
+
+def exported(function, args=(X,), **options):
+    """The operators of the exported model, and it."""
+    model = function if isinstance(function, torch.nn.Module) else Call(function)
+    program = flambeau.export(model, args, **options)
+    return [f"{node.domain}::{node.op_type}" if node.domain else node.op_type for node in program.model_proto.graph.node], program
+
+
+def check(function, args=(X,), **options):
+    """As `exported`; the numbers are PyTorch's."""
+    operators, program = exported(function, args, **options)
+    onnx.checker.check_model(program.model_proto, full_check=True)
+    expected = torch.utils._pytree.tree_leaves(function(*args))
+    for ours, theirs in zip(program(*args), expected, strict=True):
+        torch.testing.assert_close(ours, theirs)
+    return operators
+
+
+# --- registered functions ---------------------------------------------------------------
+
+
+@CAPTURES
+@pytest.mark.parametrize("by", [fonnx, torch.onnx], ids=["flambeau", "torch"])
+def test_custom_operators_become_what_the_function_says(dynamo, by):
+    def symbolic(g, x, a):
+        return g.op("mine::Foo", x, alpha_f=a.node().t("value").item(), mode_s="m", axes_i=[1, 2])
+
+    with registered("flambeau_symbolic::scaled", symbolic, by=by):
+        operators, program = exported(lambda x: scaled(x, 2.5) + 1, dynamo=dynamo, custom_opsets={"mine": 1})
+    assert operators == ["mine::Foo", "Add"]
+    node = program.model_proto.graph.node[0]
+    assert {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute} == {"alpha": 2.5, "mode": b"m", "axes": [1, 2]}
+    assert program.outputs[0].sizes == ["2", "3"]
+    with pytest.raises(flambeau.errors.UnsupportedOperatorError):
+        exported(lambda x: scaled(x, 2.5), dynamo=dynamo)
+
+
+@CAPTURES
+def test_built_ins_are_overridden_in_all_their_overloads(dynamo):
+    def add(g, x, y, alpha):
+        return g.op("Sum", x, y)
+
+    with registered("::add", add):
+        assert check(lambda x: x.add(x) + 1.0, dynamo=dynamo) == ["Sum", "Sum"]
+    assert check(lambda x: x.clone().relu_(), dynamo=dynamo) == ["Relu"]
+    with registered("aten::relu", lambda g, x: g.op("Max", x, torch.tensor(0.0))):
+        assert check(lambda x: x.clone().relu_(), dynamo=dynamo) == ["Max"]
+
+
+def test_scripted_modules_call_them():
+    @torch.jit.script
+    def function(x):
+        if bool(x.sum() > 0):
+            return torch.relu(x)
+        return x
+
+    with registered("aten::relu", lambda g, x: g.op("Max", x, torch.tensor(0.0))):
+        program = flambeau.export(function, (X,))
+    operators = [node.op_type for node in program.model_proto.graph.node]
+    assert operators[-1] == "If"
+    torch.testing.assert_close(program(X)[0], function(X))
+
+
+@pytest.mark.parametrize(("opset", "expected"), [(8, "Relu"), (9, "Max"), (16, "Max"), (17, "Min"), (20, "Min")])
+def test_the_newest_function_that_is_not_newer_than_the_model_counts(opset, expected):
+    with registered("aten::relu", lambda g, x: g.op("Max", x), 9), registered("aten::relu", lambda g, x: g.op("Min", x), 17):
+        operators, _ = exported(torch.relu, opset_version=opset, dynamo=False, optimize=False)
+    # Below opset 9 it is the function of 9, as torch's exporter has it.
+    assert operators == ["Max" if opset == 8 else expected]
+
+
+@CAPTURES
+def test_arguments_are_parsed(dynamo):
+    seen = []
+
+    @parse_args("v", "f", "b", "is", "s", "i", "v", "fs", "i")
+    def symbolic(g, x, a, flag, dims, mode, n, t, fs, d):
+        sizes = symbolic_helper._get_tensor_sizes(x)
+        seen.append((a, flag, dims, mode, n, symbolic_helper._is_none(t), fs, fonnx.JitScalarType(d).dtype(), sizes))
+        return g.op("Mul", x, g.op("Constant", value_t=torch.tensor(a)))
+
+    with registered("flambeau_symbolic::every", symbolic):
+        check(lambda x: every(x, 2.5, True, [1, 2], "hi", 3, None, [0.5, 1.5], torch.int32), dynamo=dynamo)
+    assert set(map(str, seen)) == {str((2.5, True, [1, 2], "hi", 3, True, [0.5, 1.5], torch.int32, [2, 3]))}
+
+
+def test_what_is_not_constant_is_said():
+    @parse_args("v", "f")
+    def symbolic(g, x, a):
+        return g.op("Mul", x, torch.tensor(a))
+
+    with registered("aten::mul", symbolic), pytest.raises(torch.onnx.errors.SymbolicValueError, match="not constant for the argument 'a'") as caught:
+        exported(lambda x: x * x, dynamo=False)
+    assert isinstance(caught.value, fonnx.errors.SymbolicValueError)
+
+
+def test_errors_of_functions_come_out_as_they_are():
+    class MyError(Exception):
+        pass
+
+    def refuse(g, x):
+        raise MyError("no")
+
+    with registered("aten::relu", refuse), pytest.raises(MyError):
+        exported(torch.relu)
+    with registered("aten::relu", lambda g, x: symbolic_helper._unimplemented("relu", "today", x)):
+        with pytest.raises(torch.onnx.OnnxExporterError, match="today"):
+            exported(torch.relu)
+    with registered("aten::relu", lambda g, x: None), pytest.raises(torch.onnx.OnnxExporterError, match="returned None"):
+        exported(torch.relu)
+
+
+def test_names_are_checked():
+    for name in ("relu", "aten::", "aten::1relu", "a b::c"):
+        with pytest.raises(torch.onnx.OnnxExporterError):
+            fonnx.register_custom_op_symbolic(name, lambda g: None, 9)
+    with pytest.raises(ValueError, match="ONNX's own"):
+        fonnx.register_custom_op_symbolic("onnx::Relu", lambda g: None, 9)
+    with pytest.warns(UserWarning, match="no symbolic function"):
+        fonnx.unregister_custom_op_symbolic("aten::relu", 9)
+
+
+# --- what they are written with ---------------------------------------------------------------
+
+
+@CAPTURES
+def test_dynamic_sizes_keep_their_names(dynamo):
+    ranks = []
+
+    def symbolic(g, x, a):
+        y = g.op("Relu", x)
+        ranks.append((symbolic_helper._get_tensor_sizes(y), symbolic_helper._get_tensor_rank(g.op("Shape", y))))
+        return g.op("mine::Foo", y).setType(x.type())
+
+    with registered("flambeau_symbolic::scaled", symbolic):
+        _, program = exported(lambda x: scaled(x, 2.5), dynamo=dynamo, input_names=["x"], dynamic_axes={"x": {0: "batch"}})
+    assert program.outputs[0].sizes == ["batch", "3"]
+    assert set(map(str, ranks)) == {"([None, 3], 1)"}
+
+
+@CAPTURES
+def test_nested_graphs(dynamo):
+    def symbolic(g, x, a):
+        condition = g.op("Greater", g.op("ReduceSum", x, keepdims_i=0), torch.tensor(0.0))
+        output, (yes, no), _ = fonnx.jit_utils.add_op_with_blocks(g, "If", condition, n_blocks=2)
+        fonnx.utils._add_output_to_block(yes.block, yes.op("Mul", x, a))
+        no.block.registerOutput(no.op("Neg", x))
+        return output
+
+    with registered("flambeau_symbolic::scaled", symbolic):
+        _, program = exported(lambda x: scaled(x, 2.5), dynamo=dynamo)
+    torch.testing.assert_close(program(X)[0], X * 2.5)
+    torch.testing.assert_close(program(-X)[0], X)
+
+
+@CAPTURES
+def test_symbolic_functions_call_others(dynamo):
+    from flambeau.onnx import symbolic_opset9
+    from torch.onnx import symbolic_opset9 as of_torch
+
+    def gelu(g, x, approximate):
+        return symbolic_opset9.mul(g, symbolic_opset9.sigmoid(g, symbolic_opset9.mul(g, x, 1.702)), of_torch.relu(g, x))
+
+    with registered("aten::gelu", gelu):
+        operators, program = exported(torch.nn.functional.gelu, dynamo=dynamo)
+    assert operators == ["Mul", "Sigmoid", "Relu", "Mul"]
+    torch.testing.assert_close(program(X)[0], torch.sigmoid(X * 1.702) * torch.relu(X))
+    with pytest.raises(AttributeError, match="no attribute 'not_there'"):
+        symbolic_opset9.not_there  # noqa: B018
+
+
+@pytest.mark.parametrize("opset", [9, 12, 13, 18])
+def test_helpers_write_the_form_of_the_opset(opset):
+    def symbolic(g, x, a):
+        h = symbolic_helper
+        x = h._unsqueeze_helper(g, x, [0])
+        x = h._squeeze_helper(g, x, [0])
+        rows = h._slice_helper(g, x, axes=[1], starts=[0], ends=[2])
+        values, _ = h._topk_helper(g, rows, 2, 1)
+        total = h._reducesum_helper(g, values, axes_i=[1], keepdims_i=1)
+        return h._reshape_helper(g, g.op("Mul", x, total), [-1])
+
+    def reference(x):
+        return (x * x[:, :2].topk(2, 1).values.sum(1, keepdim=True)).reshape(-1)
+
+    class Flat(torch.nn.Module):
+        def forward(self, x):
+            return flat(x, 1.0)
+
+    with registered("flambeau_symbolic::flat", symbolic):
+        program = flambeau.export(Flat(), (X,), opset_version=opset, dynamo=False)
+    torch.testing.assert_close(program(X)[0], reference(X))
+
+
+flat = torch.library.custom_op("flambeau_symbolic::flat", lambda x, a: x.flatten().clone(), mutates_args=(), schema="(Tensor x, float a) -> Tensor")
+
+
+@pytest.mark.parametrize(
+    ("build", "reference"),
+    [
+        (lambda g, h, x: h._size_helper(g, x, torch.tensor(1)), lambda x: torch.tensor(3)),
+        (lambda g, h, x: h._numel_helper(g, x), lambda x: torch.tensor(6)),
+        (lambda g, h, x: h._flatten_helper(g, x, 0, 1, 2), torch.flatten),
+        (lambda g, h, x: h._select_helper(g, x, 1, torch.tensor(2)), lambda x: x[:, 2:3]),
+        (lambda g, h, x: h._sort_helper(g, x, 1)[0], lambda x: x.sort(1, descending=True).values),
+        (lambda g, h, x: h._handle_reduce_dim_none(g, x, "ReduceMean"), torch.mean),
+        (lambda g, h, x: h._argmin_argmax_helper(g, x, 1, True, "ArgMax"), lambda x: x.argmax(1, keepdim=True)),
+        (lambda g, h, x: h._max_helper(g, x), torch.max),
+        (lambda g, h, x: h._min_helper(g, x, 1, False)[0], lambda x: x.min(1).values),
+        (lambda g, h, x: h._var_mean_helper(g, x, [1], 1, True)[0], lambda x: x.var(1, keepdim=True)),
+        (lambda g, h, x: h._linalg_vector_norm_helper(g, x, 2.0, [1], False, None), lambda x: x.norm(dim=1)),
+        (lambda g, h, x: h._unbind_helper(g, x, 0, 2)[1], lambda x: x[1]),
+        (lambda g, h, x: g.op("Add", x, h._unbind_helper(g, x, 0, 2)[0]), lambda x: x + x[0]),
+        (lambda g, h, x: h._scatter_helper(g, x, 1, g.op("Constant", value_t=torch.tensor([[0], [1]])), x), lambda x: x.scatter(1, torch.tensor([[0], [1]]), x)),
+        (lambda g, h, x: h._reduce_op_symbolic_helper("ReduceMax")(g, x, [0], 0), lambda x: x.amax(0)),
+        (lambda g, h, x: h._op_with_optional_float_cast(g, "Relu", x, opset_before=9), torch.relu),
+        (lambda g, h, x: h._lt_helper(g, x, torch.tensor(0.0)), lambda x: x < 0),
+    ],
+)
+def test_helpers_compute_what_they_say(build, reference):
+    with registered("flambeau_symbolic::flat", lambda g, x, a: build(g, symbolic_helper, x)):
+        program = flambeau.export(Call(lambda x: flat(x, 1.0)), (X,), dynamo=False)
+    torch.testing.assert_close(program(X)[0], reference(X))
+
+
+def test_quantized_helpers():
+    @symbolic_helper.quantized_args(True)
+    def relu(g, x):
+        return g.op("Relu", x)
+
+    def symbolic(g, x, a):
+        scale, zero = g.op("Constant", value_t=torch.tensor(0.25)), g.op("Constant", value_t=torch.tensor(3, dtype=torch.uint8))
+        quantized = relu(g, symbolic_helper.quantize_helper(g, x, scale, zero))
+        return symbolic_helper.dequantize_helper(g, quantized)[0]
+
+    with registered("flambeau_symbolic::scaled", symbolic):
+        operators, program = exported(lambda x: scaled(x, 1.0), dynamo=False, optimize=False)
+    assert operators.count("QuantizeLinear") == operators.count("DequantizeLinear") == 2
+    torch.testing.assert_close(program(X)[0], torch.fake_quantize_per_tensor_affine(torch.relu(torch.fake_quantize_per_tensor_affine(X, 0.25, 3, 0, 255)), 0.25, 3, 0, 255))
+
+
+@onnxscript.script(onnxscript.values.Opset(domain="onnx-script", version=1))
+def Selu(X):
+    alpha = 1.67326
+    gamma = 1.0507
+    alphaX = op15.CastLike(alpha, X)
+    gammaX = op15.CastLike(gamma, X)
+    neg = gammaX * (alphaX * op15.Exp(X) - alphaX)
+    pos = gammaX * X
+    zero = op15.CastLike(0, X)
+    return op15.Where(X <= zero, neg, pos)
+
+
+@CAPTURES
+def test_onnx_script_functions(dynamo):
+    with registered("aten::selu", lambda g, x: g.onnxscript_op(Selu, x).setType(x.type()), 15):
+        operators, program = exported(torch.nn.SELU(), dynamo=dynamo, opset_version=15, custom_opsets={"onnx-script": 2})
+    assert "Where" in operators and "Selu" not in operators
+    torch.testing.assert_close(program(X)[0], torch.selu(X), atol=1e-4, rtol=1e-4)
+
+
+# --- autograd functions -------------------------------------------------------------------------
+
+
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, minimum, y):
+        ctx.save_for_backward(x)
+        return x.clamp(min=minimum) + y, y * 2
+
+    @staticmethod
+    def symbolic(g, x, minimum, y):
+        return g.op("Add", g.op("Clip", x, torch.tensor(minimum)), y), g.op("Sum", y, y)
+
+
+class LogExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.exp().log().log()
+
+
+def test_static_symbolic_functions():
+    operators = check(lambda x, y: Clip.apply(x, 0.25, y), (X, X[0]), dynamo=False)
+    assert operators == ["Clip", "Add", "Sum"]
+
+
+@CAPTURES
+def test_without_one_they_are_inlined(dynamo):
+    assert check(lambda x: LogExp.apply(x.abs() + 1), dynamo=dynamo)[-3:] == ["Exp", "Log", "Log"]
+
+
+def test_inlining_can_be_declined():
+    with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="LogExp"):
+        exported(LogExp.apply, dynamo=False, autograd_inlining=False)
+    operators, program = exported(lambda x: LogExp.apply(x) + 1, dynamo=False, operator_export_type=OperatorExportTypes.ONNX_FALLTHROUGH)
+    assert operators == ["org.pytorch.prim::PythonOp", "Add"]
+    assert program.model_proto.graph.node[0].attribute[0].s == b"LogExp"
+
+
+def test_python_ops_by_a_registered_function():
+    def symbolic(g, *args, **kwargs):
+        assert kwargs["name"] == "LogExp" and g.original_node.kind() == "prim::PythonOp"
+        return g.op("Log", args[0])
+
+    with registered("prim::PythonOp", symbolic, 1):
+        assert exported(LogExp.apply, dynamo=False)[0] == ["Log"]
+
+
+# --- what is left to the runtime -------------------------------------------------------------------
+
+
+@CAPTURES
+def test_fall_through(dynamo):
+    operators, program = exported(lambda x: scaled(x, 2.5) + 1, dynamo=dynamo, operator_export_type=OperatorExportTypes.ONNX_FALLTHROUGH)
+    assert operators == ["flambeau_symbolic::scaled", "Add"]
+    (attribute,) = program.model_proto.graph.node[0].attribute
+    assert (attribute.name, attribute.f) == ("a", 2.5)
+
+
+@CAPTURES
+def test_aten(dynamo):
+    operators, program = exported(lambda x: torch.relu(x) * 2, dynamo=dynamo, operator_export_type=OperatorExportTypes.ONNX_ATEN)
+    assert operators == ["org.pytorch.aten::ATen"] * 2
+    attributes = {a.name: a.s for a in program.model_proto.graph.node[1].attribute}
+    assert attributes == {"operator": b"mul", "overload_name": b"Tensor"}
+    assert program.outputs[0].sizes == ["2", "3"]
+
+
+@CAPTURES
+def test_aten_where_there_is_no_translation(dynamo):
+    with registered("aten::relu", lambda g, x: g.at("relu", x)):
+        operators, _ = exported(lambda x: torch.relu(x) * 2, dynamo=dynamo)
+    assert operators == ["org.pytorch.aten::ATen", "Mul"]
+
+    def rare(x):
+        return torch.ops.aten.mish_backward(x, x) * 2
+
+    fallback = OperatorExportTypes.ONNX_ATEN_FALLBACK
+    assert check(torch.relu, dynamo=dynamo, operator_export_type=fallback) == ["Relu"]
+    assert exported(rare, dynamo=dynamo, operator_export_type=fallback)[0] == ["org.pytorch.aten::ATen", "Mul"]
+    with pytest.raises(flambeau.errors.UnsupportedOperatorError):
+        exported(lambda x: scaled(x, 2.0), dynamo=dynamo, operator_export_type=fallback)
