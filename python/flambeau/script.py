@@ -161,6 +161,11 @@ class _Import:
         class_name = value._type().qualified_name()
         handle = self.builder.add_object(class_name, path)
         self.objects[key] = handle
+        if class_name.startswith("__torch__.torch.classes."):  # written in C++: what it pickles says all
+            state = value.__getstate__()[0]
+            self.kept.append(state)
+            self.builder.add_attribute(handle, "__state__", self.constant(state, path), _engine.InputKind.CONSTANT, True)
+            return handle
         for name in sorted(self.attributes.get(class_name, ())):
             if not value.hasattr(name):
                 continue
@@ -171,11 +176,25 @@ class _Import:
             self.builder.add_attribute(handle, name, self.constant(value.getattr(name), inner), role, persistent)
         return handle
 
+    def quantized(self, tensor: torch.Tensor, path: str) -> _engine.ScriptObject:
+        """A quantized tensor, in the form in which torch pickles it."""
+        if tensor.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+            quantizer: tuple[Any, ...] = ("torch.per_tensor_affine", tensor.q_scale(), tensor.q_zero_point())
+        else:
+            scales, zero_points = tensor.q_per_channel_scales(), tensor.q_per_channel_zero_points()
+            quantizer = ("torch.per_channel_affine", scales, zero_points, tensor.q_per_channel_axis())
+        self.kept.append(quantizer)
+        handle = self.builder.add_object("torch._utils._rebuild_qtensor", path)
+        data = tensor_constant(tensor.int_repr(), path)
+        self.builder.add_attribute(handle, "data", data, _engine.InputKind.CONSTANT, True)
+        self.builder.add_attribute(handle, "quantizer", self.constant(quantizer, path), _engine.InputKind.CONSTANT, True)
+        return handle
+
     def constant(self, value: Any, name: str) -> Any:
         if value is None or isinstance(value, (bool, int, float, complex, str)):
             return value
         if isinstance(value, torch.Tensor):
-            return tensor_constant(value, name)
+            return self.quantized(value, name) if value.is_quantized else tensor_constant(value, name)
         if isinstance(value, torch.device):
             return _engine.ScriptDevice(str(value))
         if isinstance(value, torch.dtype):

@@ -220,7 +220,9 @@ Status TensorReader::ReadStorage(PickleValue storage, StoredTensor* tensor, bool
     return Bad(storage, *tensor, "its storage is " + DescribeCall(storage));
   }
   const PickleValue id = storage.id();
-  if (id.kind() != PickleKind::kTuple || id.size() != 5 || id[0].AsString() != "storage" || !id[2].AsString() ||
+  // Old versions of torch add what is seen of the storage: None, all of it.
+  const bool whole = id.kind() == PickleKind::kTuple && (id.size() == 5 || (id.size() == 6 && id[5].IsNone()));
+  if (!whole || id[0].AsString() != "storage" || !id[2].AsString() ||
       !id[4].AsInt() || *id[4].AsInt() < 0) {
     return Bad(storage, *tensor, "its storage is not ('storage', class, key, device, elements)");
   }

@@ -216,8 +216,41 @@ Result<Vals> ConstantChunk(Evaluator& evaluator, const Node& node, std::span<con
   return pieces != nullptr ? evaluator.heap()[pieces->cell].elements : Vals{};
 }
 
+// (x, size, scale_factor, mode, align_corners, …), as older archives call it: by the
+// number of dimensions and the mode it is one of several operators.
+Result<Vals> Interpolate(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Type* type = RankedType(evaluator, arguments[0]);
+  const auto* mode = arguments.size() > 4 ? arguments[3].As<std::string>() : nullptr;
+  if (type == nullptr) return kFailure;
+  const size_t dims = type->rank() < 2 ? 0 : type->rank() - 2;
+  if (mode == nullptr || dims < 1 || dims > 3) return evaluator.Unsupported("interpolates a tensor of so many dimensions, or in a mode that is not known");
+  auto each_dim = [&](const Val& value) -> Val {  // a number stands for all dimensions
+    if (!value.IsNumber()) return value;
+    return evaluator.List(Vals(dims, value));
+  };
+  const Val size = each_dim(arguments[1]), factors = each_dim(arguments[2]);
+  Emitter& emit = evaluator.emit();
+  if (*mode == "area") {
+    FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::adaptive_avg_pool{}d", dims), {arguments[0], size}));
+    return Vals{std::move(result)};
+  }
+  const bool aligned = arguments[4].AsInt().value_or(0) != 0;
+  if (*mode == "nearest") {
+    FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::upsample_nearest{}d.vec", dims), {arguments[0], size, factors}));
+    return Vals{std::move(result)};
+  }
+  static constexpr std::pair<std::string_view, size_t> kModes[] = {{"linear", 1}, {"bilinear", 2}, {"bicubic", 2}, {"trilinear", 3}};
+  for (const auto& [name, of] : kModes)
+    if (*mode == name && dims == of) {
+      FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::upsample_{}{}d.vec", name, dims), {arguments[0], size, aligned, factors}));
+      return Vals{std::move(result)};
+    }
+  return evaluator.Unsupported(fmt::format("interpolates in the mode '{}' over {} dimensions", *mode, dims));
+}
+
 constexpr BuiltinRow kRows[] = {
     {"aten::ScalarImplicit", &Item},
+    {"aten::__interpolate", &Interpolate},
     {"aten::allclose", &AllClose},
     {"aten::as_tensor", &MakeTensor},
     {"aten::cpu", &Here},

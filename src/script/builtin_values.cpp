@@ -116,7 +116,7 @@ bool IsInstance(Evaluator& evaluator, const Val& value, std::string_view type) {
   if (head == "Optional")
     return value.Is<Nothing>() || IsInstance(evaluator, value, type.substr(open + 1, type.size() - open - 2));
   if (head == "Any" || head == "t") return true;
-  if (value.Is<TensorVal>()) return head.starts_with("Tensor");
+  if (value.Is<TensorVal>() || value.Is<QuantizedVal>()) return head.starts_with("Tensor");
   if (value.Is<Nothing>()) return head == "NoneType" || head == "None";
   if (value.Is<bool>()) return head == "bool";
   if (value.Is<int64_t>()) return head == "int" || head == "number";

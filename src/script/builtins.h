@@ -16,6 +16,11 @@ struct BuiltinRow {
 std::span<const BuiltinRow> ValueBuiltins();      // builtin_values.cpp: constants, objects, types, text
 std::span<const BuiltinRow> ContainerBuiltins();  // builtin_containers.cpp: tuples, lists, dicts
 std::span<const BuiltinRow> TensorBuiltins();     // builtin_tensors.cpp: what Python asks of tensors
+std::span<const BuiltinRow> QuantizedBuiltins();  // builtin_quantized.cpp: quantized::*
+std::span<const BuiltinRow> QuantizedTensorBuiltins();  // builtin_quantized_tensors.cpp: what makes quantized tensors
+std::span<const BuiltinRow> QuantizedRecurrentBuiltins();  // builtin_quantized_recurrent.cpp
+// What a kind means where a tensor among its arguments is quantized; nullptr if that makes no difference.
+Builtin FindBuiltinOnQuantized(std::string_view kind);
 
 // Whether two values that are known now are equal; nullopt if that is not known.
 std::optional<bool> KnownEqual(const Val& a, const Val& b, const Heap& heap);

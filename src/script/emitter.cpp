@@ -113,6 +113,9 @@ Result<Argument> Emitter::ArgumentOf(const Val& value, const aten::SchemaType& t
     if (cell.sequence) return handle(*cell.sequence);
     return elements(cell.elements);
   }
+  if (value.Is<QuantizedVal>())
+    return sink_.Error(DiagnosticKind::kUnsupportedForm, fmt::format("argument '{}' is a quantized tensor", name), {},
+                       "dequantize it before");
   return sink_.Error(DiagnosticKind::kUnsupportedForm,
                      fmt::format("argument '{}' is a value that no operator can take", name));
 }

@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include "lower/custom.h"
+#include "reader/torchscript/reader.h"
+#include "script/builtins.h"
+#include "script/quantized.h"
 
 namespace flambeau::script {
 
@@ -68,10 +71,14 @@ void Evaluator::ImportObjects() {
         Val value = Import(attribute.value, PathOf(ObjectId{i}, attribute.name));
         heap_.Edit(i).attributes.emplace_back(attribute.name, std::move(value));
       }
+  for (uint32_t i = 0; i < source_.objects.size(); ++i)
+    if (source_.objects[i].class_name.starts_with(kPackedClasses) && source_.objects[i].Find(torchscript::kOpaqueState) != nullptr)
+      (void)RestorePacked(*this, i, source_.objects[i].class_name, heap_[i].attributes.front().second);
 }
 
 std::string Evaluator::PathOf(ObjectId object, std::string_view attribute) const {
   const std::string& owner = source_[object].path;
+  if (attribute == torchscript::kOpaqueState) return owner;
   return owner.empty() ? std::string(attribute) : fmt::format("{}.{}", owner, attribute);
 }
 
@@ -110,12 +117,38 @@ Val Evaluator::Import(const Constant& constant, std::string_view path) {
           return EnumVal{std::make_shared<const torchscript::EnumConstant>(value)};
         } else if constexpr (std::is_same_v<T, ObjectId>) {
           // The cells of objects are the first ones, in order.
+          if (value.index < source_.objects.size() && source_[value].class_name == torchscript::kQuantizedTensor)
+            return ImportQuantized(source_[value], path);
           return value.index < source_.objects.size() ? Val(ObjectVal{value.index}) : Val();
         } else {
           return value;
         }
       },
       constant.value);
+}
+
+// Its scheme ("torch.per_tensor_affine"), scale and zero point and, by channel, the axis.
+Val Evaluator::ImportQuantized(const torchscript::Object& object, std::string_view path) {
+  const torchscript::ObjectAttribute *data = object.Find("data"), *quantizer = object.Find("quantizer");
+  const auto* fields = quantizer != nullptr ? std::get_if<torchscript::TupleConstant>(&quantizer->value.value) : nullptr;
+  const auto* integers = data != nullptr ? std::get_if<TensorData>(&data->value.value) : nullptr;
+  if (integers == nullptr || fields == nullptr || fields->elements.size() < 3) return Undefined{};
+  const Val tensor = ImportTensor(*integers, InputKind::kConstantTensor, path, false);
+  Grid grid = {Import(fields->elements[1], fmt::format("{}.scale", path)), Import(fields->elements[2], fmt::format("{}.zero_point", path)), {}};
+  auto listed = [&](const Val& value) -> const Vals* {
+    const auto* list = value.As<ListVal>();
+    const auto* tuple = value.As<TupleVal>();
+    return list != nullptr ? &heap_[list->cell].elements : tuple != nullptr ? tuple->elements.get() : nullptr;
+  };
+  if (fields->elements.size() > 3) {
+    const Val axis = Import(fields->elements[3], path);
+    const Vals* axes = listed(axis);  // torch 1.4 pickles lists
+    grid.axis = (axes != nullptr && !axes->empty() ? axes->front() : axis).AsInt();
+  }
+  for (Val* numbers : {&grid.scale, &grid.zero_point})
+    if (const Vals* elements = listed(*numbers))
+      if (auto made = emitter_.NumbersTensor(Vals(*elements))) *numbers = *std::move(made);
+  return MakeQuantized(*tensor.As<TensorVal>(), std::move(grid));
 }
 
 Result<Val> Evaluator::GetAttribute(uint32_t cell, std::string_view name) {
@@ -154,6 +187,22 @@ Result<Vals> Evaluator::Run(std::span<const Val> inputs) {
   FLAMBEAU_CHECK_OK(EvaluateBlock(main));
   if (sink_.HasErrors()) return kFailure;
   return Outputs(main);
+}
+
+Result<Vals> Evaluator::CallLibrary(std::string_view code, std::string_view function, std::span<const Val> arguments) {
+  const std::pair<const void*, std::string> key(code.data(), function);
+  auto found = library_.find(key);
+  if (found == library_.end()) {
+    FLAMBEAU_TRY(torchscript::Graph graph, torchscript::ReadCode(std::string(code), key.second, sink_));
+    found = library_.emplace(key, std::move(graph)).first;
+  }
+  const Block& body = *found->second.main;
+  if (body.inputs.size() != arguments.size())
+    return sink_.Error(DiagnosticKind::kInternalError, fmt::format("{} takes {} arguments", function, body.inputs.size()));
+  for (size_t i = 0; i < arguments.size(); ++i) Bind(body.inputs[i], arguments[i]);
+  FLAMBEAU_CHECK_OK(EvaluateBlock(body));
+  if (sink_.HasErrors()) return kFailure;
+  return Outputs(body);
 }
 
 const Val& Evaluator::ValueOf(const torchscript::Value* value) {
@@ -235,6 +284,8 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
 Result<Vals> Evaluator::Dispatch(const Node& node, std::span<const Val> arguments) {
   const bool tensors = std::ranges::any_of(arguments, [](const Val& each) { return each.Is<TensorVal>(); });
   if (tensors && custom_.Overrides(OperatorName(node))) return CallOperator(node, arguments);
+  if (std::ranges::any_of(arguments, [&](const Val& each) { return HoldsQuantized(each, heap_); }))
+    if (const Builtin builtin = FindBuiltinOnQuantized(node.kind)) return builtin(*this, node, arguments);
   if (const Builtin builtin = FindBuiltin(node.kind)) return builtin(*this, node, arguments);
   return CallOperator(node, arguments);
 }

@@ -2,6 +2,7 @@
 // known is computed on the spot, the rest becomes calls of the ATen program.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ class Evaluator {
   Context& context() { return emitter_.context(); }
   // The operator of the node, in its canonical form.
   Result<Vals> CallOperator(const Node& node, std::span<const Val> arguments);
+  // A function of a file of TorchScript of ours; the file is known by its address.
+  Result<Vals> CallLibrary(std::string_view code, std::string_view function, std::span<const Val> arguments);
   Failure Unsupported(std::string message, std::string hint = {});
   Val Import(const torchscript::Constant& constant, std::string_view path);
   Result<Val> GetAttribute(uint32_t cell, std::string_view name);
@@ -58,6 +61,7 @@ class Evaluator {
 
   void ImportObjects();
   std::string PathOf(torchscript::ObjectId object, std::string_view attribute) const;
+  Val ImportQuantized(const torchscript::Object& object, std::string_view path);
   Val ImportTensor(const TensorData& data, InputKind kind, std::string_view path, bool persistent);
   Status EvaluateBlock(const torchscript::Block& block);
   Result<Vals> Evaluate(const Node& node);
@@ -93,6 +97,7 @@ class Evaluator {
   std::unordered_map<const void*, std::vector<ModuleFrame>> frames_;
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
   torchscript::Graph added_;  // nodes that stand for one of the source
+  std::map<std::pair<const void*, std::string>, torchscript::Graph> library_;
   int depth_ = 0;
 };
 

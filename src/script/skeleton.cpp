@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "script/quantized.h"
+
 namespace flambeau::script {
 namespace {
 
@@ -79,6 +81,9 @@ Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, std::op
   } else if (const auto* list = value.As<ListVal>(); list != nullptr && heap[list->cell].sequence) {
     skeleton.type_ = emit.TypeOf(*heap[list->cell].sequence);
     if (list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kTensor;
+  } else if (const auto* quantized = value.As<QuantizedVal>()) {
+    skeleton.children_.push_back(Of(quantized->value->data, emit, heap, known));
+    skeleton.kind_ = Kind::kQuantized;
   } else if (const Vals* elements = ElementsOf(value, heap)) {
     for (const Val& element : *elements) skeleton.children_.push_back(Of(element, emit, heap, known));
     if (value.Is<TupleVal>()) skeleton.kind_ = Kind::kTuple;
@@ -208,6 +213,11 @@ bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
       for (size_t i = 0; i < children_.size(); ++i) changed = children_[i].Unify((*elements)[i], emit, heap) || changed;
       return changed;
     }
+    case Kind::kQuantized: {
+      const auto* quantized = value.As<QuantizedVal>();
+      if (quantized == nullptr || !SameGrid(*quantized->value, *fixed_.As<QuantizedVal>()->value)) return Conflict("grids differ");
+      return children_[0].Unify(quantized->value->data, emit, heap);
+    }
     case Kind::kDict: {
       const auto* dict = value.As<DictVal>();
       if (dict == nullptr) return Conflict("kinds differ");
@@ -299,6 +309,10 @@ Status Skeleton::AppendLeaves(const Val& value, Emitter& emit, const Heap& heap,
       }
       return {};
     }
+    case Kind::kQuantized: {
+      const auto* quantized = value.As<QuantizedVal>();
+      return children_[0].AppendLeaves(quantized != nullptr ? Val(quantized->value->data) : Val(), emit, heap, leaves);
+    }
     case Kind::kList:
     case Kind::kTuple:
     case Kind::kDict: {
@@ -319,13 +333,17 @@ void Skeleton::AppendTypes(std::vector<Type>& types) const {
     type.strides.clear();
     if (type.kind == TypeKind::kBool || type.is_tensor()) type.contents.reset();
     types.push_back(std::move(type));
-  } else if (kind_ == Kind::kList || kind_ == Kind::kTuple || kind_ == Kind::kDict) {
+  } else if (kind_ == Kind::kList || kind_ == Kind::kTuple || kind_ == Kind::kDict || kind_ == Kind::kQuantized) {
     for (const Skeleton& child : children_) child.AppendTypes(types);
   }
 }
 
 void Skeleton::AppendParts(const Val& value, const Heap& heap, Vals& parts) const {
   if (kind_ == Kind::kFixed || kind_ == Kind::kNumber || kind_ == Kind::kConflict || kind_ == Kind::kUndefined) return;
+  if (kind_ == Kind::kQuantized) {
+    const auto* quantized = value.As<QuantizedVal>();
+    return children_[0].AppendParts(quantized != nullptr ? Val(quantized->value->data) : Val(), heap, parts);
+  }
   if (kind_ != Kind::kTuple) parts.push_back(value);
   if (kind_ == Kind::kTensor) return;
   const auto* dict = value.As<DictVal>();
@@ -344,6 +362,10 @@ Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) c
       if (type_.kind == TypeKind::kSequence) return ListVal{heap.Add({.sequence = leaves[next++]})};
       return TensorVal{leaves[next++]};
     case Kind::kNumber: return NumberVal{leaves[next++]};
+    case Kind::kQuantized: {
+      const Val data = children_[0].Build(leaves, next, heap);
+      return data.Is<TensorVal>() ? MakeQuantized(*data.As<TensorVal>(), GridOf(*fixed_.As<QuantizedVal>()->value)) : data;
+    }
     default: break;
   }
   Vals elements;

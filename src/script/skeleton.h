@@ -35,7 +35,7 @@ class Skeleton {
   Val Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const;
 
  private:
-  enum class Kind { kFixed, kTensor, kNumber, kList, kTuple, kDict, kConflict, kUndefined };
+  enum class Kind { kFixed, kTensor, kNumber, kList, kTuple, kDict, kQuantized, kConflict, kUndefined };
 
   bool Conflict(std::string reason);
   bool UnifyType(const Type& other, Emitter& emit);

@@ -6,6 +6,7 @@
 
 #include "lower/custom.h"
 #include "script/evaluator.h"
+#include "script/quantized.h"
 
 namespace flambeau::script {
 namespace {
@@ -93,6 +94,9 @@ class Outputs {
     Vals entries;
     if (const auto* tensor = value.As<TensorVal>()) {
       return AddLeaf(emit.Read(tensor->id), name);
+    } else if (value.Is<QuantizedVal>()) {  // ONNX has no such tensors: the numbers that they stand for
+      FLAMBEAU_TRY(const Val floats, Dequantize(evaluator_, value));
+      return AddLeaf(floats.As<TensorVal>()->id, name);
     } else if (const auto* number = value.As<NumberVal>()) {
       return AddLeaf(number->id, name);
     } else if (value.IsConstantNumber()) {

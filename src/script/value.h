@@ -49,9 +49,15 @@ struct EnumVal {
   std::shared_ptr<const torchscript::EnumConstant> constant;
 };
 
+struct Quantized;
+// Integers on a grid: what torch calls a quantized tensor.
+struct QuantizedVal {
+  std::shared_ptr<const Quantized> value;
+};
+
 struct Val {
   using Storage = std::variant<Undefined, Nothing, bool, int64_t, double, std::complex<double>, std::string, DeviceVal,
-                               EnumVal, TensorVal, NumberVal, ListVal, DictVal, TupleVal, ObjectVal>;
+                               EnumVal, TensorVal, NumberVal, ListVal, DictVal, TupleVal, ObjectVal, QuantizedVal>;
   Storage storage;
 
   Val() = default;
@@ -75,6 +81,13 @@ struct Val {
     if (const auto* b = As<bool>()) return *b;
     return std::nullopt;
   }
+};
+
+// Stand for (data - zero point) * scale.
+struct Quantized {
+  TensorVal data;         // int8, uint8 or int32; views of the tensor share its memory
+  Val scale, zero_point;  // numbers, or tensors: of one element, or one for each index of `axis`
+  std::optional<int64_t> axis;
 };
 
 // The contents of a mutable value.

@@ -122,6 +122,118 @@ Tensor DequantizePerChannel(Lowering& to, Tensor input, Tensor scales, std::opti
                     out_dtype.value_or(DType::kFloat32));
 }
 
+// The bounds are tensors too.
+Tensor QuantizeWithin(Lowering& to, Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max,
+                      DType dtype) {
+  const Tensor unbounded = Unbounded(to, input, {scale, zero_point, std::nullopt, 0, 0});
+  return to.CastTo(to.Min({to.Max({unbounded, AsFloat(to, quant_min)}), AsFloat(to, quant_max)}), dtype);
+}
+Tensor DequantizeWithin(Lowering& to, Tensor input, Tensor scale, Tensor zero_point, Tensor, Tensor, DType,
+                        std::optional<DType> out_dtype) {
+  return Dequantize(to, input, {scale, zero_point, std::nullopt, 0, 0}, out_dtype.value_or(DType::kFloat32));
+}
+
+// --- one grid for the rows of a tensor, or for groups of each --------------------------
+
+// round(x / scale + zero point): unlike the other operators, these round the sum.
+Tensor QuantizeRows(Lowering& to, Tensor x, Tensor scales, Tensor zero_points, int64_t low, int64_t high, DType dtype) {
+  const Tensor scaled = to.Mul(AsFloat(to, x), to.Reciprocal(AsFloat(to, scales)));
+  const Tensor rounded = to.Round(to.Add(scaled, AsFloat(to, zero_points)));
+  return to.CastTo(to.Clip(rounded, to.NumberOf(low, DType::kFloat32), to.NumberOf(high, DType::kFloat32)), dtype);
+}
+Tensor DequantizeRows(Lowering& to, Tensor x, Tensor scales, std::optional<Tensor> zero_points, DType dtype) {
+  Tensor centered = AsFloat(to, x);
+  if (zero_points) centered = to.Sub(centered, AsFloat(to, *zero_points));
+  return to.CastTo(to.Mul(centered, AsFloat(to, scales)), dtype);
+}
+
+Tensor QuantizePerToken(Lowering& to, Tensor input, Tensor scales, Tensor zero_points, int64_t quant_min,
+                        int64_t quant_max, DType dtype) {
+  return QuantizeRows(to, input, scales, zero_points, quant_min, quant_max, dtype);
+}
+Tensor DequantizePerToken(Lowering& to, Tensor input, Tensor scales, Tensor zero_points, int64_t, int64_t, DType,
+                          DType output_dtype) {
+  return DequantizeRows(to, input, scales, zero_points, output_dtype);
+}
+
+// A row for each group of columns; a group longer than the row is the row.
+Tensor InGroups(Lowering& to, Tensor x, const Tensor& scales, int64_t group_size) {
+  const auto columns = to.AsConstant(x.size(1));
+  if (columns && group_size > *columns && to.AsConstant(scales.size(scales.rank() - 1)) == 1) group_size = *columns;
+  return to.ReshapeTo(x, Ints{-1, group_size});
+}
+Tensor AsColumn(Lowering& to, Tensor x) { return to.ReshapeTo(x, Ints{-1, 1}); }
+Tensor QuantizePerGroup(Lowering& to, Tensor input, Tensor scales, Tensor zero_points, int64_t quant_min,
+                        int64_t quant_max, DType dtype, int64_t group_size) {
+  const Tensor quantized = QuantizeRows(to, InGroups(to, input, scales, group_size), AsColumn(to, scales),
+                                        AsColumn(to, zero_points), quant_min, quant_max, dtype);
+  return to.ReshapeTo(quantized, input.sizes());
+}
+Tensor DequantizePerGroup(Lowering& to, Tensor input, Tensor scales, std::optional<Tensor> zero_points, int64_t,
+                          int64_t, DType, int64_t group_size, DType output_dtype) {
+  if (zero_points) zero_points = AsColumn(to, *zero_points);
+  const Tensor groups = InGroups(to, input, scales, group_size);
+  return to.ReshapeTo(DequantizeRows(to, groups, AsColumn(to, scales), zero_points, output_dtype), input.sizes());
+}
+
+// --- grids of what is to be quantized ----------------------------------------------------
+
+using Parameters = std::tuple<Tensor, Tensor>;
+
+// Of all elements, or of each row; zero is on the grid.
+struct Extent {
+  Tensor low, high;
+};
+Extent ExtentOf(Lowering& to, Tensor x, bool rows) {
+  const Tensor axes = rows ? to.ConstantInts({x.rank() - 1}) : Tensor();
+  const Tensor zero = to.NumberOf(0.0, DType::kFloat32), values = AsFloat(to, x);
+  return {to.Min({to.ReduceMin(values, axes, {.keepdims = rows}), zero}),
+          to.Max({to.ReduceMax(values, axes, {.keepdims = rows}), zero})};
+}
+Tensor ScaleOf(Lowering& to, Tensor range, double steps, double eps) {
+  return to.Max({to.Div(range, to.NumberOf(steps, DType::kFloat32)), to.NumberOf(eps, DType::kFloat32)});
+}
+Parameters InTheirTypes(Lowering& to, Tensor scale, Tensor zero_point) {
+  if (scale.rank() == 0) scale = to.UnsqueezeAt(scale, {0});
+  if (zero_point.rank() == 0) zero_point = to.UnsqueezeAt(zero_point, {0});
+  return {to.CastTo(scale, DType::kFloat64), to.CastTo(zero_point, DType::kInt64)};
+}
+
+Parameters ChooseParameters(Lowering& to, Tensor input, int64_t quant_min, int64_t quant_max, double eps, DType) {
+  const auto [low, high] = ExtentOf(to, input, false);
+  const Tensor scale = ScaleOf(to, to.Sub(high, low), static_cast<double>(quant_max - quant_min), eps);
+  const Tensor bottom = to.NumberOf(quant_min, DType::kFloat32), top = to.NumberOf(quant_max, DType::kFloat32);
+  return InTheirTypes(to, scale, to.Clip(to.Sub(bottom, to.Round(to.Div(low, scale))), bottom, top));
+}
+Parameters ChooseSymmetricParameters(Lowering& to, Tensor input, int64_t quant_min, int64_t quant_max, double eps,
+                                     DType dtype) {
+  const auto [low, high] = ExtentOf(to, input, false);
+  const Tensor scale = ScaleOf(to, to.Max({to.Neg(low), high}), static_cast<double>(quant_max - quant_min) / 2, eps);
+  return InTheirTypes(to, scale, to.ConstantInt(dtype == DType::kUint8 ? 128 : 0));
+}
+
+constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
+// Rows are quantized to int8 whatever the dtype.
+constexpr int64_t kRowMin = -128, kRowMax = 127;
+
+Parameters ChooseRowParameters(Lowering& to, Tensor input, DType) {
+  const Tensor largest = to.ReduceMax(to.Abs(AsFloat(to, input)), to.ConstantInts({input.rank() - 1}), {.keepdims = 1});
+  const Tensor scale = to.Div(to.Max({largest, to.NumberOf(1e-5, DType::kFloat32)}), to.NumberOf(double{kRowMax}, DType::kFloat32));
+  return InTheirTypes(to, scale, to.CastTo(to.Mul(scale, to.NumberOf(0.0, DType::kFloat32)), DType::kInt64));
+}
+// The zero point comes from the end of the range at which the error is smaller.
+Parameters ChooseAsymmetricRowParameters(Lowering& to, Tensor input, DType) {
+  const auto [low, high] = ExtentOf(to, input, true);
+  const Tensor scale = ScaleOf(to, to.Sub(high, low), double{kRowMax - kRowMin}, kEpsilon);
+  const Tensor bottom = to.NumberOf(kRowMin, DType::kFloat32), top = to.NumberOf(kRowMax, DType::kFloat32);
+  const Tensor least = to.Div(low, scale), most = to.Div(high, scale);
+  const Tensor errors = to.Add(to.Add(bottom, least), to.Add(top, most));
+  const Tensor zero_point = to.Where(to.Greater(errors, to.NumberOf(0.0, DType::kFloat32)), to.Sub(bottom, least), to.Sub(top, most));
+  return InTheirTypes(to, scale, to.Round(to.Clip(zero_point, bottom, top)));
+}
+
+Tensor ConvertElementType(Lowering& to, Tensor input, DType dtype) { return to.CastTo(input, dtype); }
+
 // --- fake quantization ----------------------------------------------------------------
 
 Tensor ThereAndBack(Lowering& to, Tensor x, const Grid& grid) {
@@ -148,23 +260,50 @@ constexpr OpRow kRows[] = {
                      "int quant_max) -> Tensor"),
     Op<FakeQuantizeOfTensors>("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor "
                               "zero_point, int quant_min, int quant_max) -> Tensor"),
+    Op<ChooseAsymmetricRowParameters>("quantized_decomposed::_choose_qparams_per_token_asymmetric_impl(Tensor input, "
+                                      "ScalarType dtype) -> (Tensor, Tensor)"),
+    Op<ChooseParameters>("quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float "
+                         "eps, ScalarType dtype) -> (Tensor, Tensor)"),
+    Op<ChooseRowParameters>("quantized_decomposed::choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, "
+                            "Tensor)"),
+    Op<ChooseAsymmetricRowParameters>("quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, "
+                                      "ScalarType dtype) -> (Tensor, Tensor)"),
+    Op<ChooseSymmetricParameters>("quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, "
+                                  "int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)"),
+    Op<ConvertElementType>("quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor"),
     Op<DequantizePerChannel>(
         "quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int "
         "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor"),
+    Op<DequantizePerGroup>("quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? "
+                           "zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType "
+                           "output_dtype) -> Tensor"),
     Op<DequantizePerTensor>(
         "quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int "
         "quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor"),
     Op<DequantizePerTensorOfTensors>(
         "quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int "
         "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor"),
+    Op<DequantizeWithin>("quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor "
+                         "zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? "
+                         "out_dtype=None) -> Tensor"),
+    Op<DequantizePerToken>("quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, "
+                           "int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor"),
+    Op<FakeQuantizePerChannel>("quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor "
+                               "zero_points, int axis, int quant_min, int quant_max) -> Tensor"),
     Op<QuantizePerChannel>(
         "quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
         "quant_min, int quant_max, ScalarType dtype) -> Tensor"),
+    Op<QuantizePerGroup>("quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor "
+                         "zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor"),
     Op<QuantizePerTensor>("quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int "
                           "quant_min, int quant_max, ScalarType dtype) -> Tensor"),
     Op<QuantizePerTensorOfTensors>(
         "quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int "
         "quant_min, int quant_max, ScalarType dtype) -> Tensor"),
+    Op<QuantizeWithin>("quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, "
+                       "Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor"),
+    Op<QuantizePerToken>("quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int "
+                         "quant_min, int quant_max, ScalarType dtype) -> Tensor"),
 };
 
 }  // namespace

@@ -13,17 +13,30 @@
 namespace flambeau::torchscript {
 namespace {
 
-// The schema of an upgrader, parsed once.
-const Signature& OldSignature(const Upgrader& upgrader) {
+// An old schema, parsed once.
+const Signature& OldSignature(std::string_view schema) {
   static std::mutex mutex;
   static std::map<std::string_view, Signature> parsed;
   const std::lock_guard lock(mutex);
-  auto found = parsed.find(upgrader.old_schema);
-  if (found == parsed.end()) found = parsed.emplace(upgrader.old_schema, *ParseSignature(upgrader.old_schema)).first;
+  auto found = parsed.find(schema);
+  if (found == parsed.end()) found = parsed.emplace(schema, *ParseSignature(schema)).first;
   return found->second;
 }
 
 bool IsCustomClass(std::string_view name) { return name.starts_with("__torch__.torch.classes."); }
+
+// The method `unpack` of packed weights is an operator too.
+std::string_view UnpackOperator(std::string_view class_name) {
+  static constexpr std::pair<std::string_view, std::string_view> kOperators[] = {
+      {"__torch__.torch.classes.quantized.Conv2dPackedParamsBase", "quantized::conv2d_unpack"},
+      {"__torch__.torch.classes.quantized.Conv3dPackedParamsBase", "quantized::conv3d_unpack"},
+      {"__torch__.torch.classes.quantized.EmbeddingPackedParamsBase", "quantized::embedding_bag_unpack"},
+      {"__torch__.torch.classes.quantized.LinearPackedParamsBase", "quantized::linear_unpack"},
+  };
+  for (const auto& [known, op] : kOperators)
+    if (known == class_name) return op;
+  return {};
+}
 
 }  // namespace
 
@@ -160,6 +173,10 @@ Result<Sugared> Emitter::CallMethod(Value* object, std::string_view name, const 
   if (!IsKind(type, TypeKind::kClass) && !IsKind(type, TypeKind::kInterface))
     return Operator(fmt::format("aten::{}", name), call);
   FLAMBEAU_TRY(const FunctionInfo* method, library_.FindMethod(type->name, name));
+  if (method == nullptr && name == "unpack") {
+    const std::string_view op = UnpackOperator(type->name);
+    if (!op.empty()) return Operator(op, call);
+  }
   if (method == nullptr)
     return Error(expr, IsCustomClass(type->name)
                            ? fmt::format("methods of {} are written in C++, and not known here", type->name)
@@ -209,23 +226,32 @@ int64_t Emitter::OperatorVersion() const {
 
 Result<Sugared> Emitter::Operator(std::string_view name, const Call& call) {
   std::vector<const Signature*> current, old;
+  std::vector<std::pair<const Signature*, std::string_view>> functions;  // of old overloads
+  for (const Retired* retired : FindRetired(name, OperatorVersion())) {
+    current.push_back(&OldSignature(retired->schema));
+    if (!retired->function.empty()) functions.emplace_back(current.back(), retired->function);
+  }
   for (const Signature& overload : FindOverloads(name)) {
     const Upgrader* upgrader = FindUpgrader(name, overload.overload, OperatorVersion());
-    (upgrader == nullptr ? current : old).push_back(upgrader == nullptr ? &overload : &OldSignature(*upgrader));
+    if (upgrader == nullptr) {
+      current.push_back(&overload);
+      continue;
+    }
+    old.push_back(&OldSignature(upgrader->old_schema));
+    functions.emplace_back(old.back(), upgrader->function);
   }
-  const size_t first_old = current.size();
   current.insert(current.end(), old.begin(), old.end());
   if (current.empty()) return Error(fmt::format("the operator {} is not known", name));
   std::string why;
   const std::optional<Match> match = MatchOverloads(current, call.positional, call.named, &why);
   if (!match) return Error(fmt::format("no overload of {} takes these arguments: {}", name, why));
   FLAMBEAU_TRY(std::vector<Value*> inputs, Materialize(*match));
-  const bool is_old = std::find(current.begin() + static_cast<ptrdiff_t>(first_old), current.end(), match->signature) != current.end();
+  const auto function = std::ranges::find(functions, match->signature, &std::pair<const Signature*, std::string_view>::first);
   Node* node = nullptr;
-  if (is_old) {
-    const Upgrader* upgrader = FindUpgrader(name, match->signature->overload, OperatorVersion());
+  if (function != functions.end()) {
     node = Append("prim::CallFunction", "", std::move(inputs));
-    node->attributes.push_back({"name", {fmt::format("{}.{}", kUpgraderModule, upgrader->function)}});
+    node->attributes.push_back({"name", {fmt::format("{}.{}", kUpgraderModule, function->second)}});
+    if (match->results.size() > 1) return Sugared::Of(Output(node, TupleOf(match->results)));
   } else {
     node = Append(std::string(name), match->signature->overload, std::move(inputs));
   }

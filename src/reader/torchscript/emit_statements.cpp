@@ -127,6 +127,8 @@ Status Emitter::Assign(ExprId target, Sugared value) {
         FLAMBEAU_TRY(Value* made, ToValue(std::move(value), expr));
         value = Sugared::Of(made);
       }
+      // A list that has a name is one list, of tensors, whatever it is given to.
+      if (value.kind == Sugared::Kind::kValue) untyped_lists_.erase(value.value);
       if (value.kind == Sugared::Kind::kValue) Name(value.value, expr.text);
       Bind(expr.text, std::move(value));
       return {};

@@ -123,6 +123,13 @@ struct Object {
   const ObjectAttribute* Find(std::string_view attribute) const;
 };
 
+// Quantized tensors are objects of this class: "data", their integers; and
+// "quantizer", as PyTorch pickles it: a tuple of the scheme's name ("torch.per_tensor_affine"), scale,
+// zero point, and, by channel, axis.
+inline constexpr std::string_view kQuantizedTensor = "torch._utils._rebuild_qtensor";
+// The one attribute of objects whose state only their own class understands.
+inline constexpr std::string_view kOpaqueState = "__state__";
+
 // --- the graph ---------------------------------------------------------------
 
 struct Node;

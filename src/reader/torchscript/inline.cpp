@@ -35,10 +35,11 @@ class Inliner {
     graph_.objects = std::move(objects);
   }
 
-  Result<Graph> Run(const FunctionInfo& entry, ObjectId self) {
+  Result<Graph> Run(const FunctionInfo& entry, ObjectId self, std::span<const ObjectId> unrestored) {
     FLAMBEAU_TRY(const Graph* body, functions_.Find(entry));
     graph_.self = self;
     Block* main = graph_.AddBlock();
+    for (const ObjectId object : unrestored) FLAMBEAU_CHECK_OK(Restore(object, main));
     FLAMBEAU_CHECK_OK(Enter(entry.name, nullptr, self));
     for (const Value* input : body->main->inputs) {
       Value* copy = graph_.AddInput(main, input->type, Unique(input->name));
@@ -66,6 +67,26 @@ class Inliner {
     Block* to;
     const Node* call;  // that ends with this block; null for blocks of nodes
   };
+
+  // object.__setstate__(state)
+  Status Restore(ObjectId object, Block* main) {
+    const std::string class_name = graph_[object].class_name;
+    FLAMBEAU_TRY(const FunctionInfo* method, functions_.library().FindMethod(class_name, "__setstate__"));
+    FLAMBEAU_TRY(const Graph* body, functions_.Find(*method));
+    const ObjectAttribute* state = graph_[object].Find(kOpaqueState);
+    const std::vector<Value*>& inputs = body->main->inputs;
+    if (inputs.size() != 2 || state == nullptr)
+      return functions_.library().sink().Error(DiagnosticKind::kBadProgram, fmt::format("{} has no state, or its __setstate__ takes none", class_name));
+    FLAMBEAU_CHECK_OK(Enter(method->name, nullptr, object));
+    auto& values = activations_.back()->values;
+    values[inputs[0]] = graph_.AppendConstant(main, Constant{object}, inputs[0]->type, Unique("object"));
+    values[inputs[1]] = graph_.AppendConstant(main, state->value, inputs[1]->type, graph_[object].path);
+    known_[values[inputs[0]]] = object;
+    open_.push_back({activations_.back().get(), body->main, 0, main, nullptr});
+    while (!open_.empty()) FLAMBEAU_CHECK_OK(Step());
+    activations_.pop_back();
+    return {};
+  }
 
   // Begins a call; its scope is the caller's and, of a method of a module, the module.
   Status Enter(const std::string& name, const Node* call, ObjectId self) {
@@ -216,8 +237,9 @@ Result<const Graph*> FunctionTable::Find(const FunctionInfo& function) {
   return graphs_.emplace(function.name, std::move(graph)).first->second.get();
 }
 
-Result<Graph> Inline(const FunctionInfo& entry, ObjectId self, std::vector<Object> objects, FunctionTable& functions) {
-  return Inliner(functions, std::move(objects)).Run(entry, self);
+Result<Graph> Inline(const FunctionInfo& entry, ObjectId self, std::vector<Object> objects,
+                     std::span<const ObjectId> unrestored, FunctionTable& functions) {
+  return Inliner(functions, std::move(objects)).Run(entry, self, unrestored);
 }
 
 }  // namespace flambeau::torchscript

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ class FunctionTable {
 };
 
 // One block tree that calls nothing. `self` is the module that `entry` is a
-// method of; invalid for a free function. `objects` become the graph's.
-Result<Graph> Inline(const FunctionInfo& entry, ObjectId self, std::vector<Object> objects, FunctionTable& functions);
+// method of; invalid for a free function. `objects` become the graph's; it begins
+// with the __setstate__ of those that are `unrestored`.
+Result<Graph> Inline(const FunctionInfo& entry, ObjectId self, std::vector<Object> objects,
+                     std::span<const ObjectId> unrestored, FunctionTable& functions);
 
 }  // namespace flambeau::torchscript

@@ -102,6 +102,28 @@ Status Library::Index(File* file, const std::string& module) {
   return {};
 }
 
+namespace {
+
+// torch 1.4 declares no fields of classes: they are what __init__ assigns, of
+// the types of its parameters where it assigns those.
+void AddAssignedFields(ClassInfo* info) {
+  const auto init = info->methods.find("__init__");
+  if (init == info->methods.end()) return;
+  const Syntax& syntax = *info->syntax;
+  const Def& def = syntax[init->second];
+  for (const StmtId id : def.body) {
+    const Stmt& stmt = syntax[id];
+    if (stmt.kind != StmtKind::kAssign || stmt.targets.size() != 1 || !stmt.value) continue;
+    const Expr &target = syntax[stmt.targets[0]], &value = syntax[stmt.value];
+    if (target.kind != ExprKind::kAttribute || syntax[target.operands[0]].text != "self") continue;
+    const auto parameter = std::ranges::find(def.parameters, value.kind == ExprKind::kName ? value.text : std::string_view(), &Parameter::name);
+    const ExprId annotation = parameter == def.parameters.end() ? ExprId{} : parameter->annotation;
+    if (info->Find(target.text) == nullptr) info->fields.push_back({std::string(target.text), annotation, {}});
+  }
+}
+
+}  // namespace
+
 Status Library::IndexClass(File* file, const std::string& module, const Stmt& stmt) {
   const Syntax& syntax = *file->syntax;
   ClassInfo info;
@@ -116,6 +138,7 @@ Status Library::IndexClass(File* file, const std::string& module, const Stmt& st
     info.kind = known->second;
   }
   for (const StmtId id : stmt.body) FLAMBEAU_CHECK_OK(IndexMember(&info, syntax, syntax[id]));
+  if (info.kind == ClassKind::kClass && info.fields.empty()) AddAssignedFields(&info);
   file->classes.try_emplace(std::string(stmt.text), std::move(info));
   return {};
 }

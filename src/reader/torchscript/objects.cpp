@@ -210,7 +210,7 @@ Result<Constant> ObjectReader::ReadQuantized(Source& source, PickleValue call, c
   FLAMBEAU_TRY(Constant quantizer, Read(source, call.args()[4], nullptr, Join(name, "quantizer"), depth + 1));
   const ObjectId id{static_cast<uint32_t>(objects_->size())};
   TypePtr type = TypeOf(quantizer);
-  Object object = {std::string(kQuantizedTensor), "", {}};
+  Object object = {std::string(kQuantizedTensor), name, {}};
   object.attributes.push_back({"data", TensorType(), InFile(std::move(stored))});
   object.attributes.push_back({"quantizer", std::move(type), std::move(quantizer)});
   objects_->push_back(std::move(object));
@@ -235,7 +235,11 @@ Result<Constant> ObjectReader::ReadEnum(PickleValue call, const ClassInfo& info)
 Result<Constant> ObjectReader::ReadInstance(Source& source, PickleValue call, const ClassInfo& info,
                                             const std::string& name, int depth) {
   // Its __setstate__ alone knows what the state means.
-  if (info.methods.contains("__setstate__")) return ReadOpaque(source, call, info.name, name, depth);
+  if (info.methods.contains("__setstate__")) {
+    FLAMBEAU_TRY(Constant object, ReadOpaque(source, call, info.name, name, depth));
+    unrestored_.push_back(std::get<ObjectId>(object.value));
+    return object;
+  }
   const ObjectId id{static_cast<uint32_t>(objects_->size())};
   source.objects.emplace(call.offset(), id);
   objects_->push_back({info.name, info.kind == ClassKind::kModule ? name : "", {}});
@@ -266,7 +270,7 @@ Result<Constant> ObjectReader::ReadOpaque(Source& source, PickleValue call, std:
                                           const std::string& name, int depth) {
   const ObjectId id{static_cast<uint32_t>(objects_->size())};
   source.objects.emplace(call.offset(), id);
-  objects_->push_back({std::move(class_name), "", {}});
+  objects_->push_back({std::move(class_name), name, {}});
   std::optional<PickleValue> state = call.state();
   if (!state && call.args().size() > 0) state = call.args();
   if (!state) return Constant{id};

@@ -14,13 +14,6 @@
 
 namespace flambeau::torchscript {
 
-// Quantized tensors are objects of this class: "data", their integers; and
-// "quantizer", as PyTorch pickles it: a tuple of the scheme's name ("torch.per_tensor_affine"), scale,
-// zero point, and, by channel, axis.
-inline constexpr std::string_view kQuantizedTensor = "torch._utils._rebuild_qtensor";
-// The one attribute of objects whose state only their own class understands.
-inline constexpr std::string_view kOpaqueState = "__state__";
-
 class ObjectReader {
  public:
   ObjectReader(const ZipArchive& archive, Library& library, std::vector<Object>* objects)
@@ -28,6 +21,8 @@ class ObjectReader {
 
   // data.pkl: the root module, and all that it reaches.
   Result<ObjectId> ReadModule();
+  // Objects of which only their __setstate__ knows what their state means, inner ones first.
+  const std::vector<ObjectId>& unrestored() const { return unrestored_; }
   // constants.pkl, or nothing where there is none.
   Result<std::vector<Constant>> ReadConstants();
   // traced_inputs.pkl: dtypes and sizes of what the method was traced with, as
@@ -53,6 +48,7 @@ class ObjectReader {
   const ZipArchive& archive_;
   Library& library_;
   std::vector<Object>* objects_;
+  std::vector<ObjectId> unrestored_;
   std::map<uint64_t, std::shared_ptr<const DataSource>> storages_;  // by where they begin in the file
 };
 

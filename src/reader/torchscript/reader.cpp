@@ -131,7 +131,7 @@ Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::stri
   }
   FLAMBEAU_TRY(const std::vector<TypePtr> traced, reader.ReadTracedTypes(method));
   FunctionTable functions(program);
-  FLAMBEAU_TRY(Graph graph, Inline(*entry, root, std::move(objects), functions));
+  FLAMBEAU_TRY(Graph graph, Inline(*entry, root, std::move(objects), reader.unrestored(), functions));
   RecordTraced(graph, traced);
   return graph;
 }
@@ -148,7 +148,7 @@ Result<Graph> ReadCode(std::string text, const std::string& name, Sink& sink, in
   }
   if (function == nullptr) return sink.Error(DiagnosticKind::kBadProgram, fmt::format("there is no function {}", Quote(name)));
   FunctionTable functions(program);
-  return Inline(*function, {}, {}, functions);
+  return Inline(*function, {}, {}, {}, functions);
 }
 
 }  // namespace torchscript

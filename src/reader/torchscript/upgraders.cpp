@@ -11,7 +11,22 @@ constexpr Upgrader kUpgraders[] = {
 #undef FLAMBEAU_UPGRADER
 };
 
+constexpr Retired kRetired[] = {
+#define FLAMBEAU_RETIRED(version, schema, function) {version, schema, function},
+#include "reader/torchscript/retired.def"
+#undef FLAMBEAU_RETIRED
+};
+
 }  // namespace
+
+std::vector<const Retired*> FindRetired(std::string_view name, int64_t version) {
+  std::vector<const Retired*> found;
+  for (const Retired& retired : kRetired) {
+    const bool called = retired.schema.starts_with(name) && std::string_view(".(").find(retired.schema[name.size()]) != std::string_view::npos;
+    if (called && version < retired.version) found.push_back(&retired);
+  }
+  return found;
+}
 
 const Upgrader* FindUpgrader(std::string_view name, std::string_view overload, int64_t version) {
   for (const Upgrader& upgrader : kUpgraders) {
@@ -26,7 +41,73 @@ const Upgrader* FindUpgrader(std::string_view name, std::string_view overload, i
 // of an integer was a float. Before 8 and 9, linspace and logspace could leave
 // the number of steps out, which meant 100. Before 10, gelu had no
 // approximation.
-const std::string_view kUpgraderCode = R"py(def div_tensors(self: Tensor, other: Tensor) -> Tensor:
+// The functions of retired operators follow: before torch 1.8 fft and its like
+// took and gave pairs, and "normalized" meant the norm that is "ortho" today.
+const std::string_view kUpgraderCode = R"py(def assert_int_or_pair(vals: List[int], name: str, message: str) -> Tensor:
+  return torch.zeros([0])
+def list_with_default(list: List[int], defaults: List[int]) -> List[int]:
+  return list
+def implicit_tensor_to_num(a: Tensor) -> number:
+  return torch.item(a)
+def last_dims(count: int) -> List[int]:
+  dims = annotate(List[int], [])
+  for i in range(count):
+    _0 = torch.append(dims, torch.sub(i, count))
+  return dims
+def norm_of(normalized: bool, unscaled: str) -> str:
+  if normalized:
+    norm = "ortho"
+  else:
+    norm = unscaled
+  return norm
+def fft(self: Tensor, signal_ndim: int, normalized: bool) -> Tensor:
+  return torch.view_as_real(torch.fft_fftn(torch.view_as_complex(torch.contiguous(self)), None, __torch__.flambeau_upgraders.last_dims(signal_ndim), norm=__torch__.flambeau_upgraders.norm_of(normalized, "backward")))
+def ifft(self: Tensor, signal_ndim: int, normalized: bool) -> Tensor:
+  return torch.view_as_real(torch.fft_ifftn(torch.view_as_complex(torch.contiguous(self)), None, __torch__.flambeau_upgraders.last_dims(signal_ndim), norm=__torch__.flambeau_upgraders.norm_of(normalized, "backward")))
+def rfft(self: Tensor, signal_ndim: int, normalized: bool, onesided: bool) -> Tensor:
+  dims = __torch__.flambeau_upgraders.last_dims(signal_ndim)
+  norm = __torch__.flambeau_upgraders.norm_of(normalized, "backward")
+  if onesided:
+    result = torch.fft_rfftn(self, None, dims, norm=norm)
+  else:
+    result = torch.fft_fftn(self, None, dims, norm=norm)
+  return torch.view_as_real(result)
+def irfft(self: Tensor, signal_ndim: int, normalized: bool, onesided: bool, signal_sizes: List[int]) -> Tensor:
+  dims = __torch__.flambeau_upgraders.last_dims(signal_ndim)
+  norm = __torch__.flambeau_upgraders.norm_of(normalized, "backward")
+  pairs = torch.view_as_complex(torch.contiguous(self))
+  if torch.gt(torch.len(signal_sizes), 0):
+    sizes = unchecked_cast(Optional[List[int]], signal_sizes)
+  else:
+    sizes = annotate(Optional[List[int]], None)
+  if onesided:
+    result = torch.fft_irfftn(pairs, sizes, dims, norm=norm)
+  else:
+    result = torch.real(torch.fft_ifftn(pairs, sizes, dims, norm=norm))
+  return result
+def matrix_rank(self: Tensor, symmetric: bool) -> Tensor:
+  return torch.linalg_matrix_rank(self, atol=None, rtol=None, hermitian=symmetric)
+def matrix_rank_tol(self: Tensor, tol: float, symmetric: bool) -> Tensor:
+  return torch.linalg_matrix_rank(self, tol, symmetric)
+def max_values(self: Tensor, dim: List[int], keepdim: bool) -> Tensor:
+  return torch.amax(self, dim, keepdim)
+def min_values(self: Tensor, dim: List[int], keepdim: bool) -> Tensor:
+  return torch.amin(self, dim, keepdim)
+def solve(self: Tensor, A: Tensor) -> Tuple[Tensor, Tensor]:
+  LU, _0 = torch.linalg_lu_factor(A)
+  return (torch.linalg_solve(A, self), LU)
+def symeig(self: Tensor, eigenvectors: bool, upper: bool) -> Tuple[Tensor, Tensor]:
+  if upper:
+    part = "U"
+  else:
+    part = "L"
+  if eigenvectors:
+    values, vectors = torch.linalg_eigh(self, part)
+  else:
+    values = torch.linalg_eigvalsh(self, part)
+    vectors = torch.zeros([0])
+  return (values, vectors)
+def div_tensors(self: Tensor, other: Tensor) -> Tensor:
   if torch.is_floating_point(self):
     floating = True
   else:

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace flambeau::torchscript {
 
@@ -17,8 +18,17 @@ struct Upgrader {
 // Null if an archive of that version means what we mean.
 const Upgrader* FindUpgrader(std::string_view name, std::string_view overload, int64_t version);
 
+// An operator, or an overload of one, that newer versions of torch lack.
+struct Retired {
+  int64_t version;  // archives from this version on have none
+  std::string_view schema;
+  std::string_view function;  // in kUpgraderCode; empty where nothing but types changed
+};
+// Those called `name`, "aten::rfft", that an archive of that version may call.
+std::vector<const Retired*> FindRetired(std::string_view name, int64_t version);
+
 // The module in which the functions of the upgraders are found.
-inline constexpr std::string_view kUpgraderModule = "flambeau.upgraders";
+inline constexpr std::string_view kUpgraderModule = "__torch__.flambeau_upgraders";
 extern const std::string_view kUpgraderCode;
 
 }  // namespace flambeau::torchscript

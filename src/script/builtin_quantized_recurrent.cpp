@@ -1,0 +1,252 @@
+// Recurrent layers over packed weights. Each step rounds the hidden state on a
+// grid of its own, so that they are loops; the loops are written in TorchScript.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "script/builtins.h"
+#include "script/quantized.h"
+
+namespace flambeau::script {
+
+using torchscript::Node;
+
+namespace {
+
+// torch projects the whole sequence of inputs at once, and the hidden state at each step.
+constexpr std::string_view kCode = R"py(def project(x: Tensor, weights: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tensor:
+  if half:
+    result = ops.quantized.linear_dynamic_fp16(x, weights)
+  else:
+    result = ops.quantized.linear_dynamic(x, weights, reduce_range)
+  return result
+def lstm_step(gates: Tensor, h: Tensor, c: Tensor, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tuple[Tensor, Tensor]:
+  i, f, g, o, = torch.chunk(torch.add(gates, __torch__.project(h, hh, half, reduce_range)), 4, 1)
+  c1 = torch.add(torch.mul(torch.sigmoid(f), c), torch.mul(torch.sigmoid(i), torch.tanh(g)))
+  return (torch.mul(torch.sigmoid(o), torch.tanh(c1)), c1)
+def lstm_cell(x: Tensor, h: Tensor, c: Tensor, ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tuple[Tensor, Tensor]:
+  return __torch__.lstm_step(__torch__.project(x, ih, half, reduce_range), h, c, hh, half, reduce_range)
+def lstm_layer(x: Tensor, h: Tensor, c: Tensor, ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tuple[Tensor, Tensor, Tensor]:
+  gates = __torch__.project(x, ih, half, reduce_range)
+  rows = annotate(List[Tensor], [])
+  h0 = h
+  c0 = c
+  for i in range(torch.size(x, 0)):
+    h1, c1, = __torch__.lstm_step(torch.select(gates, 0, i), h0, c0, hh, half, reduce_range)
+    _0 = torch.append(rows, h1)
+    h0 = h1
+    c0 = c1
+  return (torch.stack(rows), h0, c0)
+def gru_step(gates: Tensor, h: Tensor, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tensor:
+  r, z, n, = torch.chunk(gates, 3, 1)
+  hr, hz, hn, = torch.chunk(__torch__.project(h, hh, half, reduce_range), 3, 1)
+  reset = torch.sigmoid(torch.add(hr, r))
+  new = torch.tanh(torch.add(n, torch.mul(reset, hn)))
+  return torch.add(torch.mul(torch.sub(h, new), torch.sigmoid(torch.add(hz, z))), new)
+def gru_cell(x: Tensor, h: Tensor, ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tensor:
+  return __torch__.gru_step(__torch__.project(x, ih, half, reduce_range), h, hh, half, reduce_range)
+def gru_layer(x: Tensor, h: Tensor, ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tuple[Tensor, Tensor]:
+  gates = __torch__.project(x, ih, half, reduce_range)
+  rows = annotate(List[Tensor], [])
+  h0 = h
+  for i in range(torch.size(x, 0)):
+    h1 = __torch__.gru_step(torch.select(gates, 0, i), h0, hh, half, reduce_range)
+    _0 = torch.append(rows, h1)
+    h0 = h1
+  return (torch.stack(rows), h0)
+def rnn_tanh_cell(x: Tensor, h: Tensor, ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tensor:
+  return torch.tanh(torch.add(__torch__.project(x, ih, half, reduce_range), __torch__.project(h, hh, half, reduce_range)))
+def rnn_relu_cell(x: Tensor, h: Tensor, ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tensor:
+  return torch.relu(torch.add(__torch__.project(x, ih, half, reduce_range), __torch__.project(h, hh, half, reduce_range)))
+)py";
+
+Failure Malformed(Evaluator& evaluator) {
+  return evaluator.sink().Error(DiagnosticKind::kBadProgram, "is not called as torch calls it");
+}
+
+const Vals* ElementsOf(Evaluator& evaluator, const Val& value) {
+  if (const auto* tuple = value.As<TupleVal>()) return tuple->elements.get();
+  if (const auto* list = value.As<ListVal>()) return &evaluator.heap()[list->cell].elements;
+  return nullptr;
+}
+
+// What make_quantized_cell_params_* packs: weights of the input and of the hidden state.
+struct Recurrence {
+  Val ih, hh;
+  bool half = false, reduce_range = false;
+};
+
+Result<Recurrence> RecurrenceOf(Evaluator& evaluator, const Val& object) {
+  const auto* value = object.As<ObjectVal>();
+  if (value == nullptr) return evaluator.Unsupported("uses recurrent weights packed in a form that is not known");
+  std::string kind;
+  const Vals *packed = nullptr, *integers = nullptr;
+  for (const auto& [name, attribute] : evaluator.heap()[value->cell].attributes) {
+    if (name == "kind" && attribute.Is<std::string>()) kind = *attribute.As<std::string>();
+    if (name == "packed") packed = ElementsOf(evaluator, attribute);
+    if (name == "integers") integers = ElementsOf(evaluator, attribute);
+  }
+  const bool half = kind == "quantized_fp16";
+  if ((!half && kind != "quantized_dynamic") || packed == nullptr || packed->size() != 2)
+    return evaluator.Unsupported(fmt::format("uses recurrent weights of the kind '{}'", kind), "quantize the model again with a newer torch");
+  const bool reduce_range = integers != nullptr && !integers->empty() && integers->front().AsInt().value_or(0) != 0;
+  return Recurrence{(*packed)[0], (*packed)[1], half, reduce_range};
+}
+
+// Before version 3 the list holds the packed weights themselves, two and two.
+std::vector<Recurrence> OldRecurrences(Evaluator& evaluator, const Vals& params) {
+  std::vector<Recurrence> recurrences;
+  for (size_t i = 0; i + 1 < params.size(); i += 2) {
+    const auto* object = params[i].As<ObjectVal>();
+    if (object == nullptr) return {};
+    const auto& attributes = evaluator.heap()[object->cell].attributes;
+    const auto weight = std::ranges::find(attributes, "weight", &std::pair<std::string, Val>::first);
+    if (weight == attributes.end()) return {};
+    recurrences.push_back({params[i], params[i + 1], !weight->second.Is<QuantizedVal>(), false});
+  }
+  return recurrences;
+}
+
+Result<std::vector<Recurrence>> Recurrences(Evaluator& evaluator, const Vals& params) {
+  std::vector<Recurrence> recurrences = OldRecurrences(evaluator, params);
+  if (!recurrences.empty()) return recurrences;
+  for (const Val& each : params) {
+    FLAMBEAU_TRY(Recurrence recurrence, RecurrenceOf(evaluator, each));
+    recurrences.push_back(std::move(recurrence));
+  }
+  return recurrences;
+}
+
+// (packed, packed, bias, bias, reduce_range)
+template <bool kHalf>
+Result<Vals> MakeCell(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (arguments.size() < 2) return Malformed(evaluator);
+  Cell cell;
+  const bool reduce_range = arguments.size() > 4 && arguments[4].AsInt().value_or(0) != 0;
+  cell.attributes.emplace_back("kind", std::string(kHalf ? "quantized_fp16" : "quantized_dynamic"));
+  cell.attributes.emplace_back("integers", Evaluator::Tuple({int64_t{reduce_range}}));
+  cell.attributes.emplace_back("packed", Evaluator::Tuple({arguments[0], arguments[1]}));
+  return Vals{ObjectVal{evaluator.heap().Add(std::move(cell))}};
+}
+
+// Torch's layers of one direction: the input is (time, batch, features).
+struct Layer {
+  Val outputs;
+  Vals states;
+};
+Result<Layer> RunLayer(Evaluator& evaluator, std::string_view function, Val x, const Vals& states, const Recurrence& cell, bool backward) {
+  Emitter& emit = evaluator.emit();
+  const Val time = evaluator.List({int64_t{0}});
+  if (backward) {
+    FLAMBEAU_TRY(x, emit.Call1("aten::flip", {x, time}));
+  }
+  Vals operands = {x};
+  operands.insert(operands.end(), states.begin(), states.end());
+  operands.insert(operands.end(), {cell.ih, cell.hh, cell.half, cell.reduce_range});
+  FLAMBEAU_TRY(const Vals results, evaluator.CallLibrary(kCode, function, operands));
+  const Vals* parts = results.empty() ? nullptr : ElementsOf(evaluator, results[0]);
+  if (parts == nullptr || parts->size() != 1 + states.size()) return Malformed(evaluator);
+  Layer layer = {(*parts)[0], Vals(parts->begin() + 1, parts->end())};
+  if (backward) {
+    FLAMBEAU_TRY(layer.outputs, emit.Call1("aten::flip", {layer.outputs, time}));
+  }
+  return layer;
+}
+
+// (x, state or states, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, …)
+Result<Vals> RunLayers(Evaluator& evaluator, std::string_view function, std::span<const Val> arguments, const Vals& initial) {
+  Emitter& emit = evaluator.emit();
+  const auto* list = arguments.size() > 8 ? arguments[2].As<ListVal>() : nullptr;
+  const auto layers = arguments.size() > 8 ? arguments[4].AsInt() : std::nullopt;
+  if (list == nullptr || !layers || !arguments[0].Is<TensorVal>())
+    return evaluator.Unsupported("takes a packed sequence into a quantized recurrent layer");
+  FLAMBEAU_TRY(const std::vector<Recurrence> params, Recurrences(evaluator, Vals(evaluator.heap()[list->cell].elements)));
+  const auto directions = static_cast<size_t>(arguments[7].AsInt().value_or(0)) + 1;
+  const bool batch_first = arguments[8].AsInt().value_or(0) != 0;
+  if (static_cast<int64_t>(params.size()) != *layers * static_cast<int64_t>(directions))
+    return evaluator.sink().Error(DiagnosticKind::kBadProgram, fmt::format("gives {} layers of weights for {}", params.size(), *layers));
+  Val x = arguments[0];
+  auto swap = [&]() -> Status {
+    if (!batch_first) return {};
+    FLAMBEAU_TRY(x, emit.Call1("aten::transpose.int", {x, int64_t{0}, int64_t{1}}));
+    return {};
+  };
+  FLAMBEAU_CHECK_OK(swap());
+  std::vector<Vals> finals(initial.size());
+  for (size_t at = 0; at < params.size();) {
+    Vals outputs;
+    for (size_t direction = 0; direction < directions; ++direction, ++at) {
+      Vals states;
+      for (const Val& state : initial) {
+        FLAMBEAU_TRY(Val own, emit.Call1("aten::select.int", {state, int64_t{0}, static_cast<int64_t>(at)}));
+        states.push_back(std::move(own));
+      }
+      FLAMBEAU_TRY(Layer layer, RunLayer(evaluator, function, x, states, params[at], direction == 1));
+      outputs.push_back(std::move(layer.outputs));
+      for (size_t i = 0; i < finals.size(); ++i) finals[i].push_back(layer.states[i]);
+    }
+    x = outputs[0];
+    if (directions == 2) {
+      FLAMBEAU_TRY(x, emit.Call1("aten::cat", {evaluator.List(std::move(outputs)), int64_t{-1}}));
+    }
+  }
+  FLAMBEAU_CHECK_OK(swap());
+  Vals results = {x};
+  for (Vals& states : finals) {
+    FLAMBEAU_TRY(Val stacked, emit.Call1("aten::stack", {evaluator.List(std::move(states)), int64_t{0}}));
+    results.push_back(std::move(stacked));
+  }
+  return results;
+}
+
+Result<Vals> Lstm(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Vals* states = arguments.size() > 1 ? ElementsOf(evaluator, arguments[1]) : nullptr;
+  if (states == nullptr || states->size() != 2)
+    return evaluator.Unsupported("takes a packed sequence into a quantized recurrent layer");
+  return RunLayers(evaluator, "lstm_layer", arguments, Vals(*states));
+}
+Result<Vals> Gru(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (arguments.size() < 2) return Malformed(evaluator);
+  return RunLayers(evaluator, "gru_layer", arguments, {arguments[1]});
+}
+
+// (x, state, packed, packed, bias, bias); reduce_range is torch's choice
+Result<Vals> LstmCell(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Vals* states = arguments.size() > 3 ? ElementsOf(evaluator, arguments[1]) : nullptr;
+  if (states == nullptr || states->size() != 2) return Malformed(evaluator);
+  const Val operands[] = {arguments[0], (*states)[0], (*states)[1], arguments[2], arguments[3], false, false};
+  FLAMBEAU_TRY(const Vals results, evaluator.CallLibrary(kCode, "lstm_cell", operands));
+  const Vals* parts = ElementsOf(evaluator, results[0]);
+  return parts != nullptr ? *parts : Vals{};
+}
+Result<Vals> CellOfOneState(Evaluator& evaluator, std::string_view function, std::span<const Val> arguments) {
+  if (arguments.size() < 4) return Malformed(evaluator);
+  const Val operands[] = {arguments[0], arguments[1], arguments[2], arguments[3], false, false};
+  return evaluator.CallLibrary(kCode, function, operands);
+}
+Result<Vals> GruCell(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  return CellOfOneState(evaluator, "gru_cell", arguments);
+}
+Result<Vals> TanhCell(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  return CellOfOneState(evaluator, "rnn_tanh_cell", arguments);
+}
+Result<Vals> ReluCell(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  return CellOfOneState(evaluator, "rnn_relu_cell", arguments);
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"aten::quantized_gru", &Gru},
+    {"aten::quantized_lstm", &Lstm},
+    {"quantized::make_quantized_cell_params_dynamic", &MakeCell<false>},
+    {"quantized::make_quantized_cell_params_fp16", &MakeCell<true>},
+    {"quantized::quantized_gru_cell_dynamic", &GruCell},
+    {"quantized::quantized_lstm_cell_dynamic", &LstmCell},
+    {"quantized::quantized_rnn_relu_cell_dynamic", &ReluCell},
+    {"quantized::quantized_rnn_tanh_cell_dynamic", &TanhCell},
+};
+
+}  // namespace
+
+std::span<const BuiltinRow> QuantizedRecurrentBuiltins() { return kRows; }
+
+}  // namespace flambeau::script
