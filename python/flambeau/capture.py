@@ -15,6 +15,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from .data_dependent import CapturableCalls
+from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
 from .errors import CaptureError
 from .recurrent import opaque_layers, restore
@@ -161,7 +162,7 @@ def capture(
                 opaque_layers(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
-                exported = attempt()
+                exported = without_vmap(attempt())
             restore(exported)
             attempts.append(Attempt(strategy, time.perf_counter() - start))
             return exported

@@ -155,6 +155,11 @@ def _linear_cross_entropy(*args: Any, options: Any = None, **kwargs: Any) -> tor
     return F.linear_cross_entropy(*args, **kwargs)
 
 
+def _lstsq(input: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """By the stand-in of the operator: whether there are residuals depends on the rank."""
+    return torch.return_types.linalg_lstsq(torch._VF.linalg_lstsq(input, b, rcond, driver=driver))
+
+
 def _unique_consecutive(
     input: torch.Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -180,6 +185,7 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     F.gaussian_nll_loss: _gaussian_nll_loss,
     F.instance_norm: _instance_norm,
     F.linear_cross_entropy: _linear_cross_entropy,
+    torch.linalg.lstsq: _lstsq,
     torch.unique_consecutive: _unique_consecutive,
     torch.Tensor.unique_consecutive: _unique_consecutive,
 }

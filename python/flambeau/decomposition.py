@@ -1,11 +1,27 @@
-"""Operators of ``torch.onnx.ops`` at opsets that do not have them yet."""
+"""What a captured program holds that is no operator of ATen, or of an opset that is to come, written out."""
 
 from __future__ import annotations
 
 import torch
 from torch.export import ExportedProgram
 
-__all__ = ["without_newer_operators"]
+__all__ = ["without_newer_operators", "without_vmap"]
+
+
+def without_vmap(exported: ExportedProgram) -> ExportedProgram:
+    """The program over whole batches; the program itself if it has no ``torch.vmap``.
+
+    torch.export records the calls that enter and leave a vmap, and between them
+    operators on tensors that seem to lack a dimension. Tracing the program again
+    runs the calls.
+    """
+    for module in exported.graph_module.modules():
+        if not isinstance(module, torch.fx.GraphModule):
+            continue
+        for node in module.graph.nodes:
+            if node.op == "call_function" and getattr(node.target, "__module__", "") == "torch._functorch.predispatch":
+                return exported.run_decompositions({})
+    return exported
 
 
 def without_newer_operators(exported: ExportedProgram, opset: int) -> ExportedProgram:

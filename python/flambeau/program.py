@@ -434,4 +434,4 @@ def _tensor_of(array: Any, torch: Any) -> Any:
         name = array.dtype.name
         carrier = {1: "uint8", 2: "uint16"}[array.dtype.itemsize]
         return torch.from_numpy(array.view(carrier)).view(getattr(torch, name))
-    return torch.as_tensor(array)
+    return torch.as_tensor(array.view(array.dtype.str))  # uint64 has two types in numpy, and torch knows one

@@ -89,6 +89,28 @@ def _infer_ctc(
     return log_probs.new_empty(log_probs.shape[1:2] if reduction == 0 and log_probs.dim() == 3 else ())
 
 
+def _infer_lstsq(
+    input: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
+) -> tuple[torch.Tensor, ...]:
+    """torch decides by the rank whether there are residuals; the model fails where there are none."""
+    rows, columns = input.shape[-2:]
+    vectors = input.dim() - 1 == b.dim()
+    right = (b.unsqueeze(-1) if vectors else b).shape
+    batch = torch.broadcast_shapes(input.shape[:-2], right[:-2])
+    solution = [*batch, columns, right[-1]]
+    residuals = [*batch, right[-1]] if driver not in (None, "gelsy") and rows > columns else [0]
+    if vectors:
+        solution.pop()
+    rank = [0] if driver == "gels" else [*input.shape[:-2]]
+    values = [*input.shape[:-2], min(rows, columns)] if driver in ("gelss", "gelsd") else [0]
+    return (
+        input.new_empty(solution),
+        input.new_empty(residuals),
+        input.new_empty(rank, dtype=torch.int64),
+        input.new_empty(values),
+    )
+
+
 _INFER: dict[str, Callable[..., Any]] = {
     **{f"{layer}.input": _infer_input for layer in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
     **{f"{layer}.data": _infer_data for layer in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
@@ -96,6 +118,7 @@ _INFER: dict[str, Callable[..., Any]] = {
     "_pad_packed_sequence.default": _infer_padded,
     "ctc_loss.IntList": _infer_ctc,
     "ctc_loss.Tensor": _infer_ctc,
+    "linalg_lstsq.default": _infer_lstsq,
 }
 """The operators that get a stand-in, and the types of what they return."""
 

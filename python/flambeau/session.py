@@ -126,5 +126,6 @@ def _from_ort(value: onnxruntime.OrtValue, torch: Any) -> Any:
         return value.numpy()
     foreign = next((name for name in _FOREIGN if value.data_type() == f"tensor({name.replace('_', '')})"), None)
     if foreign is None:
-        return torch.from_numpy(value.numpy())
+        array = value.numpy()
+        return torch.from_numpy(array.view(array.dtype.str))  # uint64 has two types in numpy, and torch knows one
     return torch.from_dlpack(value._ortvalue.to_dlpack()).view(getattr(torch, foreign))

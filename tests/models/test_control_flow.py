@@ -3,7 +3,8 @@
 import pytest
 import torch
 from .checking import compare, convert
-from torch._higher_order_ops import cond, scan, while_loop
+from torch._higher_order_ops import associative_scan, cond, scan, while_loop
+from torch._higher_order_ops.associative_scan import associative_scan_op
 from torch._higher_order_ops.map import map as map_over
 
 OPSETS = (18, 20, 21, 26)
@@ -114,6 +115,25 @@ def cumulative_over_two(x):
     return scan(step, (torch.zeros(4), torch.ones(4)), (x, x.sin()), dim=0)
 
 
+def associative(x):
+    """A recurrence, y = a·y + b; written out by torch, for torch.vmap."""
+
+    def step(first, then):
+        return first[0] * then[0], first[1] * then[0] + then[1]
+
+    return associative_scan(step, (x, x.cos()), dim=1, reverse=True, combine_mode="generic")
+
+
+def associative_by_the_operator(x):
+    """As torch captures it on a GPU."""
+    scale = x.mean(0)
+    return associative_scan_op(lambda a, b, c, d, scale: (a * c * scale, b + d), [x, x.sin()], (scale,))
+
+
+def over_rows(x):
+    return torch.vmap(lambda row, all: (row @ all.T).softmax(0), in_dims=(0, None))(x, x)
+
+
 def mapped(x):
     return map_over(lambda row, y: row.softmax(0) + y, x, x.mean(0))
 
@@ -142,6 +162,9 @@ CASES = [
     cumulative,
     cumulative_from_the_end,
     cumulative_over_two,
+    associative,
+    associative_by_the_operator,
+    over_rows,
     mapped,
     map_of_many,
 ]

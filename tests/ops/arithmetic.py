@@ -201,6 +201,8 @@ CASES = [
     *(case(op, ints(3, 4, low=0, high=9, dtype=torch.uint8), ints(4, low=0, high=9, dtype=torch.uint8)) for op in (torch.gcd, torch.lcm)),
     case(torch.gcd, torch.tensor([0, 0, 7, -12]), torch.tensor([0, 5, 0, 18])),
     *(case(torch.frexp, numbers.to(dtype)) for dtype in (torch.float32, torch.float64) for numbers in (special(10), EXTREMES)),
+    *(case(torch.hash_tensor, x) for x in (special(10), special(10, dtype=torch.float64), EXTREMES.to(torch.float64), ints(3, 4), ints(4, dtype=torch.int8), bools(5), floats(), floats(5).half())),
+    case(torch.hash_tensor, floats(2, 3, 4), 1), case(torch.hash_tensor, floats(2, 3, 4), (0, -1), keepdim=True),
     case(torch.frexp, floats(3, 4), dtypes=[torch.float16]),
     *(
         case(torch.nextafter, a.to(dtype), b.to(dtype), tolerance=(0, 0))

@@ -64,7 +64,7 @@ CASES = [
         )
     ],
     *each(
-        [torch.log, torch.log2, torch.log10, torch.reciprocal, torch.rsqrt, torch.sigmoid, torch.exp2, torch.expm1, torch.log1p, torch.asin, torch.acos,
+        [F.silu, torch.log, torch.log2, torch.log10, torch.reciprocal, torch.rsqrt, torch.sigmoid, torch.exp2, torch.expm1, torch.log1p, torch.asin, torch.acos,
          torch.atan, torch.acosh, torch.atanh], a,
     ),
     case(torch.angle, floats(3, 4)),
@@ -113,7 +113,7 @@ CASES = [
     case(torch.logical_not, on_axes), case(torch.count_nonzero, on_axes), case(torch.nonzero, on_axes, dynamic=False), case(torch.any, on_axes), case(torch.all, on_axes),
     # sums
     *[case(fn, a, name=name) for name, fn in {
-        "sum": torch.sum, "sum of rows": lambda x: x.sum(-1), "mean": torch.mean, "cumsum": lambda x: x.cumsum(-1), "trace": torch.trace,
+        "sum": torch.sum, "sum of rows": lambda x: x.sum(-1), "mean": torch.mean, "cumsum": lambda x: x.cumsum(-1), "cumprod": lambda x: x.cumprod(0), "prod": torch.prod, "prod of rows": lambda x: x.prod(-1), "prod kept": lambda x: x.prod(0, keepdim=True), "trace": torch.trace,
         "var": torch.var, "std": lambda x: x.std(-1), "norm": torch.linalg.vector_norm, "norm 1": lambda x: torch.linalg.vector_norm(x, 1, -1), "norm inf": lambda x: torch.linalg.vector_norm(x, float("inf")),
     }.items()],
     case(lambda x: x.mean(0, keepdim=True), a, dynamic={0: [1]}, name="mean kept"), case(lambda x: x.unbind(-2), a, dynamic={0: [1]}, name="unbind"),

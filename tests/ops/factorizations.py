@@ -22,6 +22,17 @@ def triangle(*sizes, upper=False):
     return x.triu() if upper else x.tril()
 
 
+def symmetric(*sizes, dtype=torch.float32):
+    x = floats(*sizes, dtype=dtype)
+    return x + x.mT
+
+
+def paired(size, dtype=torch.float32):
+    """Symmetric, with a diagonal so small that pivots are blocks."""
+    x = symmetric(size, size, dtype=dtype)
+    return x - torch.diag(x.diagonal()) * 0.99
+
+
 FIXED = {"again": False}  # other values need not be positive definite, or invertible
 # A second size for square inputs: a larger matrix of the same kind.
 three, four, batch = regular(3, 3), regular(4, 4), regular(2, 3, 3)
@@ -119,4 +130,11 @@ CASES = [
     case(torch.norm, floats(3, 4), p="nuc", **CLOSE), case(torch.norm, floats(2, 3, 4), p="nuc", dim=(1, 2), **CLOSE), case(torch.norm, floats(3, 4), p="fro", dim=1), case(aten.frobenius_norm.dim, floats(2, 3, 4), [1, 2]), case(aten.nuclear_norm.default, floats(3, 4), **CLOSE), case(aten.nuclear_norm.dim, floats(2, 3, 4), [0, 1], **CLOSE),
     *square(torch.matrix_exp, make=lambda *s, dtype=torch.float32: floats(*s, low=-1, high=1, dtype=dtype), **CLOSE), case(linalg.matrix_exp, torch.zeros(2, 3, 3), **FIXED), case(torch.matrix_exp, floats(3, 3, low=-9, high=9), again=False, dynamic=False, tolerance=(1e-2, 1.0)),
     case(linalg.vander, floats(2, 4)), case(linalg.vander, ints(4), N=3), case(linalg.vander, floats(4), N=6),
+    # symmetric, not definite
+    *[case(linalg.ldl_factor_ex, x, dynamic=False, **FIXED, **CLOSE) for x in (symmetric(4, 4), symmetric(2, 5, 5), paired(6), torch.stack([paired(5), symmetric(5, 5)]), torch.zeros(3, 3), torch.zeros(0, 2, 2), torch.zeros(0, 0), symmetric(1, 1))],
+    case(linalg.ldl_factor, symmetric(3, 3), second=(symmetric(5, 5),), **FIXED, **CLOSE), case(linalg.ldl_factor, paired(7, dtype=f64), dynamic=False, **FIXED),
+    *[case(linalg.ldl_solve, *linalg.ldl_factor(x), b, dynamic=False, **FIXED, **CLOSE) for x, b in ((symmetric(4, 4), floats(4, 2)), (paired(6), floats(6, 3)), (torch.stack([paired(5), symmetric(5, 5)]), floats(5, 2)), (torch.zeros(0, 2, 2), floats(0, 2, 1)))],
+    case(linalg.ldl_solve, *linalg.ldl_factor(symmetric(3, 3)), floats(3, 2), second=(*linalg.ldl_factor(paired(5)), floats(5, 4)), **FIXED, **CLOSE),
+    # of a triangle that is singular the solution is infinite where LAPACK's is
+    case(torch.cholesky_solve, floats(3, 2), torch.tensor([[1.0, 0, 0], [2, 0, 0], [1, 3, 1]]), dynamic=False, **FIXED),
 ]

@@ -74,4 +74,5 @@ CASES = [
     case(normed(nn.ConvTranspose2d(4, 4, 2), nn.BatchNorm2d(4, eps=1e-3)), x, name="norm after transposed conv", **SPACE),
     case(normed(nn.Linear(6, 4), nn.BatchNorm1d(4)), floats(3, 6), name="norm after linear", dynamic={0: [0]}),
     case(lambda *a: aten._batch_norm_with_update(*a, 0.1, 1e-5), x, w, b, mean, var, name="_batch_norm_with_update", dynamic={0: [0, 2, 3]}),
+    case(lambda x, m, v: F.batch_norm(x, m, v, training=True), floats(0), floats(0), floats(0), dynamic=False, name="batch_norm of nothing"),
 ]

@@ -43,6 +43,7 @@ CASES = [
     case(torch.searchsorted, edges, torch.tensor([float("nan"), float("inf")]), again=False),
     case(torch.searchsorted, torch.tensor([3, 1, 2]), torch.tensor([2, 4]), sorter=torch.tensor([1, 2, 0]), again=False),
     *(case(torch.bucketize, floats(2, 3), edges, right=r, again=False) for r in (False, True)),
+    case(torch.bucketize, floats(2, 0, 3), edges), case(torch.isin, ints(2, 0, 3), ints(4)),
     case(torch.bucketize, ints(4), torch.tensor([-2, 0, 3]), again=False),
     case(torch.isin, ints(3, 4), torch.tensor([1, 2])),
     case(torch.isin, ints(3, 4), torch.tensor([1, 2]), invert=True),

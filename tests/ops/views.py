@@ -5,6 +5,16 @@ aten = torch.ops.aten
 DTYPES = [torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.uint8, torch.int16, torch.int32, torch.bool]
 x, cube, scalar, image = floats(2, 3), floats(2, 3, 4), torch.tensor(1.5), floats(2, 8, 6, 4)
 
+
+def resized_view(x):
+    """What is written through the one is seen through the others."""
+    whole = x.clone()
+    part = whole.view(2, 6)
+    part.resize_(3, 2)
+    part.mul_(2)
+    return whole, part
+
+
 CASES = [
     case(lambda t: t.view(6), x, dtypes=DTYPES, dynamic=False, name="view"),
     case(lambda t: t.view(-1, t.shape[-1]), cube),
@@ -89,6 +99,14 @@ CASES = [
     case(torch.as_strided, floats(12), (3, 3), (1, 2), 1, dynamic=False, strided=False),
     case(torch.as_strided, floats(3, 4), (2, 2), (1, 4), dynamic=False, strided=False),
     case(lambda t: torch.as_strided(t.t(), (2, 3), (3, 1)), floats(3, 4), dynamic=False, strided=False, name="as_strided of t"),
+    case(lambda x: x.clone().resize_(2, 3) * 2, floats(4, 3), dynamic=False, strided=False, name="resize_"),
+    case(lambda x: x.clone().resize_(4, 3) * 2, floats(4, 3), dynamic=False, strided=False, name="resize_ to the same"),
+    case(lambda x: x.clone().t().resize_(2, 3), floats(4, 3), dynamic=False, strided=False, name="resize_ of t"),
+    case(lambda x: x.clone()[1:].resize_(2, 3), floats(4, 3), dynamic=False, strided=False, name="resize_ of a slice"),
+    case(lambda x, y: x.clone().resize_as_(y), floats(4, 3), floats(6, 2), dynamic=False, strided=False, name="resize_as_"),
+    case(lambda x: x.new_empty(0).resize_(x.shape).copy_(x), floats(4, 3), dynamic=False, name="resize_ of nothing"),
+    case(resized_view, floats(4, 3), dynamic=False, strided=False),
+    case(torch.ops.aten.resize.default, floats(4, 3), (2, 5), dynamic=False, strided=False), case(torch.ops.aten.resize_as.default, floats(4, 3), floats(2, 3), dynamic=False, strided=False),
     case(torch.as_strided_scatter, floats(12), floats(2, 2), (2, 2), (1, 3), 2, dynamic=False, strided=False),
     case(lambda a, b: torch.view_as_real(torch.complex(a, b)), x, floats(3), name="complex and back"),
     case(lambda a, b: torch.complex(a, b).conj().imag, x, x, name="conj imag"),

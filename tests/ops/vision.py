@@ -28,4 +28,5 @@ CASES = [
     ],
     *[case(lambda *a: vision.roi_pool(*a)[0], image, regions, scale, 3, 2, name=f"roi_pool at {scale}", dynamic={1: [0]}, **FIXED) for scale in (1.0, 0.5)],
     *[case(vision.ps_roi_align, floats(2, 12, 12, 14), regions, scale, 3, 2, samples, dynamic={1: [0]}, **FIXED, **RUNS) for scale, samples in ((1.0, 2), (0.5, -1))],
+    *[case(vision.ps_roi_pool, floats(2, 12, 12, 14), torch.cat([regions, torch.tensor([[0, 5, 5, 5.4, 5], [1, -3, -2, 30, 30]])]), scale, 3, 2, dynamic={1: [0]}, **FIXED) for scale in (1.0, 0.5)],
 ]

@@ -111,3 +111,31 @@ def test_ctc_loss_of_targets_end_to_end():
     targets = torch.tensor([1, 1, 2, 3, 4, 2])
     compare(lambda s, t: F.ctc_loss(s, t, (7, 6, 7), (3, 2, 1), blank=5), LOG_PROBS, targets)
     compare(lambda s, t: F.ctc_loss(s, t, torch.tensor(7), torch.tensor(2)), LOG_PROBS[:, 0], targets[2:4])
+
+
+@pytest.mark.parametrize("driver", [None, "gels", "gelsy", "gelss", "gelsd"])
+def test_least_squares(driver):
+    def function(a, b):
+        return tuple(torch.linalg.lstsq(a, b, driver=driver))
+
+    for sizes in ((5, 3), (3, 5), (2, 5, 3)):
+        compare(function, torch.randn(sizes), torch.randn(*sizes[:-1], 2), others=[(torch.randn(sizes), torch.randn(*sizes[:-1], 2))])
+    compare(function, torch.randn(2, 5, 3), torch.randn(2, 5))
+
+
+def test_least_squares_of_columns_that_depend():
+    tall = torch.randn(5, 4)
+    tall[:, 2:] = tall[:, :2]
+    compare(lambda a, b: torch.linalg.lstsq(a, b)[0:4:2], tall, torch.randn(5, 2))
+    compare(lambda a, b: torch.linalg.lstsq(a, b, rcond=1e-3).rank, tall + 1e-5 * torch.randn(5, 4), torch.randn(5, 2))
+    # Whether there are residuals is known when the model runs: it says so rather than give wrong ones.
+    module = Call(lambda a, b: torch.linalg.lstsq(a, b, driver="gelsd").residuals)
+    program = flambeau.export(module, (torch.randn(5, 4), torch.randn(5, 2)), verbose=False)
+    with pytest.raises(Exception, match="(?i)gather"):
+        program(tall, torch.randn(5, 2))
+
+
+def test_least_squares_of_dynamic_sizes():
+    sizes = {0: Dim.AUTO, 1: Dim.AUTO}
+    others = [(torch.randn(7, 4), torch.randn(7, 3))]
+    compare(lambda a, b: torch.linalg.lstsq(a, b).solution, torch.randn(5, 3), torch.randn(5, 2), others=others, dynamic_shapes=((sizes, sizes),))

@@ -119,7 +119,7 @@ std::tuple<Tensor, Tensor> FlashAttentionForCpu(Lowering& to, Tensor query, Tens
                                                 bool is_causal, OptionalTensor attn_mask, std::optional<double> scale) {
   const Attended attended = Attend(to, query, key, value, attn_mask, dropout_p, is_causal, scale, false);
   const DType dtype = query.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  const Tensor sums = to.ReduceLogSumExp(to.CastTo(attended.scores, dtype), to.ConstantInts({-1}), {.keepdims = 0});
+  const Tensor sums = to.ReduceLogSumExp(to.CastTo(attended.scores, dtype), to.ConstantInts({attended.scores.rank() - 1}), {.keepdims = 0});
   return {attended.output, sums};
 }
 

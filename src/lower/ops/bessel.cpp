@@ -122,8 +122,7 @@ Tensor BesselIe(Lowering& to, Tensor x) {
     weights.push_back((kOrder == 0 ? 1 : std::cos(angle)) / kGrid);
   }
   const Tensor size = to.Abs(x), border = Double(to, 300);
-  const Tensor near = to.MatMul(to.Exp(to.Mul(ForTerms(to, to.Min({size, border})), DoubleVector(to, exponents))),
-                                DoubleVector(to, weights));
+  const Tensor near = WeightedSum(to, to.Exp(to.Mul(ForTerms(to, to.Min({size, border})), DoubleVector(to, exponents))), weights);
   std::vector<double> series;
   double term = 1;
   for (int k = 0; k < 6; ++k) {
@@ -164,7 +163,7 @@ Tensor LargeKe(Lowering& to, Tensor x, int order) {
   const Tensor u = to.Div(DoubleVector(to, squares), Times(to, ForTerms(to, x), 2));
   const Tensor root = to.Sqrt(to.Add(u, Double(to, 1)));
   const Tensor integrand = order == 0 ? to.Reciprocal(root) : root;
-  return to.Mul(to.MatMul(integrand, DoubleVector(to, weights)), to.Sqrt(Times(to, to.Reciprocal(x), 0.5)));
+  return to.Mul(WeightedSum(to, integrand, weights), to.Sqrt(Times(to, to.Reciprocal(x), 0.5)));
 }
 
 template <int kOrder, bool kScaled>
@@ -208,7 +207,7 @@ Tensor AiryOfLarge(Lowering& to, Tensor x) {
   }
   const Tensor root = to.Sqrt(x);
   const Tensor integral =
-      to.MatMul(to.Exp(to.Mul(ForTerms(to, root), DoubleVector(to, squares))), DoubleVector(to, weights));
+      WeightedSum(to, to.Exp(to.Mul(ForTerms(to, root), DoubleVector(to, squares))), weights);
   return to.Mul(integral, to.Exp(Times(to, to.Mul(x, root), -2.0 / 3)));
 }
 

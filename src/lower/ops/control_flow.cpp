@@ -273,6 +273,44 @@ Lowered Scan(Lowering& to, NodeId node) {
   return Stack(to, node, *graph, std::move(*init), std::move(*xs), *additional);
 }
 
+// associative_scan(combine_fn, xs, additional_inputs): torch has turned `dim`
+// and `reverse` into movedim and flip around it. The first elements are their
+// own results: there combine_fn sees them twice, and what it says is not taken,
+// as onnxruntime's Scan would not go over nothing if it began with the second.
+Lowered AssociativeScan(Lowering& to, NodeId node) {
+  const Arguments arguments(to, node);
+  const auto graph = arguments.Graph(0);
+  auto xs = arguments.List(1), additional = arguments.List(2);
+  if (!graph || !xs || !additional) return std::nullopt;
+  const size_t count = xs->size();
+  if (!RequireShape(to, *graph, 2 * count + additional->size(), count)) return std::nullopt;
+  const std::span formal = std::span(to.aten()[*graph].inputs);
+  std::vector<Tensor> operands{to.ConstantOf(true, DType::kBool)};
+  std::vector<Type> types{Type::OfTensor(DType::kBool, {})};
+  for (const Tensor& x : *xs) {
+    operands.push_back(to.GatherIndex(x, 0, to.Of(0)));
+    types.push_back(operands.back().type());
+  }
+  for (const Tensor& x : *xs) types.push_back(x.type());
+  for (Type& type : types) type.contents.reset();
+  onnx::AttributeList attributes;
+  attributes.Add("body", to.Body([&] {
+    const Tensor is_first = to.AddBlockInput(types[0]);
+    const std::vector<Tensor> inputs = BlockInputs(to, formal.first(2 * count));
+    const std::vector<Tensor> combined = Inline(to, *graph, Join(inputs, *additional));
+    std::vector<Tensor> outputs{to.ConstantOf(false, DType::kBool)};
+    for (size_t i = 0; i < count; ++i) outputs.push_back(to.Where(is_first, inputs[count + i], combined[i]));
+    // A value may be yielded once only, and not by a constant of the graph around.
+    outputs[0] = to.Identity(outputs[0]);
+    for (size_t i = 0; i < count; ++i) outputs.push_back(to.Identity(outputs[1 + i]));
+    return outputs;
+  }));
+  attributes.Add("num_scan_inputs", static_cast<int64_t>(count));
+  std::vector<Tensor> results = to.EmitCustom("Scan", Join(operands, *xs), attributes, types);
+  results.erase(results.begin(), results.begin() + static_cast<ptrdiff_t>(1 + count));
+  return results;
+}
+
 // map_impl(f, xs, pos_args)
 Lowered Map(Lowering& to, NodeId node) {
   const Arguments arguments(to, node);
@@ -283,6 +321,7 @@ Lowered Map(Lowering& to, NodeId node) {
 }
 
 constexpr OpRow kControlFlowRows[] = {
+    RawOp("higher_order::associative_scan", &AssociativeScan),
     RawOp("higher_order::cond", &Cond),
     RawOp("higher_order::map_impl", &Map),
     RawOp("higher_order::scan", &Scan),

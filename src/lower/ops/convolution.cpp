@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lower/op.h"
+#include "lower/ops/geometry.h"
 #include "lower/ops/spatial.h"
 #include "lower/ops/windows.h"
 
@@ -72,6 +73,25 @@ Tensor ConvNdOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bi
   return Convolve(to, input, weight, bias, {stride, pads, dilation, groups});
 }
 
+// Output padding is what the end of the padding leaves out. onnxruntime takes less of it than a stride, PyTorch also
+// less than a dilation: what the padding at the end has is given up first, the rest is the bias alone.
+struct TransposedPads {
+  Ints pads, output_padding, beyond;
+};
+TransposedPads PadsOf(const Ints& padding, Ints output_padding, const Ints& stride) {
+  const size_t count = padding.size();
+  TransposedPads result{BothSides(padding), std::move(output_padding), Ints(count, 0)};
+  for (size_t i = 0; i < count; ++i) {
+    int64_t &end = result.pads[count + i], &more = result.output_padding[i];
+    if (more < stride[i]) continue;
+    const int64_t given_up = std::min(end, more);
+    end -= given_up;
+    result.beyond[i] = more - given_up;
+    more = 0;
+  }
+  return result;
+}
+
 template <int64_t kSpatial>
 Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
                        Const<Dims> padding, Const<Dims> output_padding, Const<Dim> groups, Const<Dims> dilation) {
@@ -80,13 +100,22 @@ Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor
     return batched.Undo(ConvolveIntegersTransposed(
         to, batched.tensor(), weight, bias.value_or(Tensor()), PerAxis(stride, kSpatial), PerAxis(padding, kSpatial),
         PerAxis(output_padding, kSpatial), PerAxis(dilation, kSpatial), groups));
-  return batched.Undo(to.ConvTranspose(batched.tensor(), weight, bias.value_or(Tensor()),
-                                       {.dilations = PerAxis(dilation, kSpatial),
-                                        .group = groups,
-                                        .kernel_shape = KernelShape(to, weight),
-                                        .output_padding = PerAxis(output_padding, kSpatial),
-                                        .pads = BothSides(PerAxis(padding, kSpatial)),
-                                        .strides = PerAxis(stride, kSpatial)}));
+  const Ints strides = PerAxis(stride, kSpatial);
+  const auto [pads, end, beyond] = PadsOf(PerAxis(padding, kSpatial), PerAxis(output_padding, kSpatial), strides);
+  const bool all_there = std::ranges::all_of(beyond, [](int64_t count) { return count == 0; });
+  Tensor y = to.ConvTranspose(batched.tensor(), weight, all_there ? bias.value_or(Tensor()) : Tensor(),
+                              {.dilations = PerAxis(dilation, kSpatial),
+                               .group = groups,
+                               .kernel_shape = KernelShape(to, weight),
+                               .output_padding = end,
+                               .pads = pads,
+                               .strides = strides});
+  if (all_there) return batched.Undo(y);
+  for (size_t i = 0; i < beyond.size(); ++i) y = PadEnd(to, y, static_cast<int64_t>(i) + 2, to.Of(beyond[i]));
+  if (!bias) return batched.Undo(y);
+  Ints trailing;
+  for (int64_t axis = 1; axis <= kSpatial; ++axis) trailing.push_back(axis);
+  return batched.Undo(to.Add(y, to.UnsqueezeAt(*bias, trailing)));
 }
 
 Tensor Convolution(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,

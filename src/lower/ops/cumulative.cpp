@@ -65,7 +65,7 @@ Tensor Cumprod(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtyp
   const Tensor x = to.CastTo(self, SumDtype(self, dtype));
   if (x.rank() == 0) return x;
   const int64_t axis = to.Axis(dim, x);
-  if (to.Has("CumProd")) return to.CumProd(x, to.ConstantInt(axis));
+  if (to.Has("CumProd") && !x.is_complex()) return to.CumProd(x, to.ConstantInt(axis));
   return Running(to, x, axis, {to.NumberOf(1, x.dtype())}, [&](std::vector<Tensor> states, Tensor element) {
     return std::vector<Tensor>{to.Mul(states[0], element)};
   })[0];

@@ -1,4 +1,6 @@
 // Mantissas, exponents and neighbours of floats, by arithmetic: ONNX sees no bits.
+#include "lower/ops/float_parts.h"
+
 #include <cmath>
 #include <limits>
 
@@ -81,6 +83,32 @@ Tensor Nextafter(Lowering& to, Tensor self, Tensor other) {
   next = to.Where(to.Equal(x, goal), goal, next);
   return to.CastTo(to.Where(to.Or(to.IsNaN(x), to.IsNaN(goal)), to.Add(x, goal), next), dtype);
 }
+
+}  // namespace
+
+Tensor BitsOf(Lowering& to, Tensor x) {
+  if (to.Has("BitCast")) return to.BitCast(x, {.to = Info(DType::kUint64).onnx_code});
+  constexpr double kSmallestExponent = -1022, kFractionSize = 0x1p52;
+  const Tensor ordinary = IsOrdinary(to, x), zero = Double(to, 0);
+  const auto [mantissa, exponent] = PartsOf(to, to.Where(ordinary, to.Abs(x), Double(to, 1)));
+  // 1 <= size < 2 times 2^power; what is smaller than the smallest power has a fraction alone.
+  const Tensor size = to.Mul(mantissa, Double(to, 2)), power = to.Sub(exponent, Double(to, 1));
+  const Tensor is_normal = to.GreaterOrEqual(power, Double(to, kSmallestExponent));
+  const Tensor fraction = to.Where(is_normal, to.Mul(to.Sub(size, Double(to, 1)), Double(to, kFractionSize)),
+                                   TimesPowerOfTwo(to, to.Abs(x), Double(to, 1074)));
+  const Tensor biased = to.Where(is_normal, to.Sub(power, Double(to, kSmallestExponent - 1)), zero);
+  auto integer = [&](const Tensor& value) { return to.CastTo(value, DType::kInt64); };
+  Tensor bits = to.Add(to.Mul(integer(biased), to.ConstantInt(int64_t{1} << 52)), integer(to.Where(ordinary, fraction, zero)));
+  bits = to.Where(ordinary, bits, to.ConstantInt(0));
+  bits = to.Where(to.IsInf(x), to.ConstantInt(int64_t{0x7ff} << 52), bits);
+  bits = to.Where(to.IsNaN(x), to.ConstantInt(int64_t{0xfff} << 51), bits);
+  // 1/-0 is negative too.
+  const Tensor is_negative = to.Less(to.Where(to.Equal(x, zero), to.Reciprocal(x), x), zero);
+  const Tensor sign = to.Where(is_negative, to.ConstantInt(std::numeric_limits<int64_t>::min()), to.ConstantInt(0));
+  return to.CastTo(to.Add(bits, sign), DType::kUint64);
+}
+
+namespace {
 
 constexpr OpRow kRows[] = {
     Op<Frexp>("aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)"),

@@ -108,6 +108,8 @@ Five BatchNormWithUpdate(Lowering& to, Tensor input, OptionalTensor weight, Opti
                          OptionalTensor running_mean, OptionalTensor running_var, bool training, double momentum,
                          double eps) {
   if (!to.RequireRank(input, "input")) return {};
+  // Without channels PyTorch takes empty tensors only, and leaves them.
+  if (input.rank() < 2) return {input, input, input, running_mean.value_or(input), running_var.value_or(input)};
   if (!training && running_mean && running_var) {
     const Tensor none = to.ConstantFloats({}, input.dtype(), Ints{0});
     return {BatchNormOfRunning(to, input, weight, bias, *running_mean, *running_var, eps), none, none, *running_mean,

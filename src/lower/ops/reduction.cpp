@@ -7,6 +7,8 @@
 
 #include "lower/op.h"
 #include "lower/ops/elementwise.h"
+#include "lower/ops/geometry.h"
+#include "lower/ops/loops.h"
 #include "lower/ops/nan_order.h"
 
 namespace flambeau::lower {
@@ -95,12 +97,28 @@ Tensor MeanAll(Lowering& to, Tensor self, std::optional<DType> dtype) {
   return Mean(to, self, std::nullopt, false, dtype);
 }
 
+// Of complex numbers, factor by factor.
+Tensor ComplexProduct(Lowering& to, Tensor x, int64_t axis) {
+  Dims sizes = x.sizes();
+  sizes.erase(sizes.begin() + axis);
+  return Repeat(to, to.Number(x.size(axis)), {to.Full(sizes, 1.0, x.dtype())},
+                [&](const Tensor& k, const std::vector<Tensor>& states) {
+                  return std::vector<Tensor>{to.Mul(states[0], to.Gather(x, k, {.axis = axis}))};
+                })[0];
+}
+
 Tensor ProdDim(Lowering& to, Tensor self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
-  return Reduce<"ReduceProd">(to, to.CastTo(self, SumDtype(self, dtype)), Ints{dim}, keepdim);
+  const Tensor x = to.CastTo(self, SumDtype(self, dtype));
+  if (!x.is_complex()) return Reduce<"ReduceProd">(to, x, Ints{dim}, keepdim);
+  if (x.rank() == 0) return x;
+  const int64_t axis = to.Axis(dim, x);
+  const Tensor product = ComplexProduct(to, x, axis);
+  return keepdim ? to.UnsqueezeAt(product, {axis}) : product;
 }
 
 Tensor Prod(Lowering& to, Tensor self, std::optional<DType> dtype) {
-  return Reduce<"ReduceProd">(to, to.CastTo(self, SumDtype(self, dtype)), std::nullopt, false);
+  const Tensor x = to.CastTo(self, SumDtype(self, dtype));
+  return x.is_complex() ? ComplexProduct(to, Flat(to, AtLeast1d(to, x)), 0) : Reduce<"ReduceProd">(to, x, std::nullopt, false);
 }
 
 Tensor WithoutNan(Lowering& to, Tensor self) {

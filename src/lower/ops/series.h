@@ -27,13 +27,20 @@ inline Tensor Counting(Lowering& to, int count) {
 inline Tensor ForTerms(Lowering& to, Tensor x) { return to.UnsqueezeAt(x, {x.rank()}); }
 
 inline Tensor SumOfTerms(Lowering& to, Tensor terms) {
-  return to.ReduceSum(terms, to.ConstantInts({-1}), {.keepdims = 0});
+  return to.ReduceSum(terms, to.ConstantInts({terms.rank() - 1}), {.keepdims = 0});
+}
+
+// Σ weights[i] · terms[…, i]. The weights are a column: onnxruntime multiplies no empty tensor by a vector.
+inline Tensor WeightedSum(Lowering& to, Tensor terms, std::span<const double> weights) {
+  const int64_t sizes[] = {static_cast<int64_t>(weights.size()), 1};
+  const Tensor column = to.ConstantFloats(weights, DType::kFloat64, sizes);
+  return to.SqueezeAt(to.MatMul(terms, column), {terms.rank() - 1});
 }
 
 // Σ coefficients[i] · x^i.
 inline Tensor PowerSeries(Lowering& to, Tensor x, std::span<const double> coefficients) {
   const Tensor powers = to.Pow(ForTerms(to, x), Counting(to, static_cast<int>(coefficients.size())));
-  return to.MatMul(powers, DoubleVector(to, coefficients));
+  return WeightedSum(to, powers, coefficients);
 }
 
 }  // namespace flambeau::lower

@@ -119,7 +119,7 @@ Tensor CountBelow(Lowering& to, Tensor sequence, Tensor values, bool right, bool
   const Tensor passed = IsFloating(dtype) ? to.Not(right ? to.Greater(boundaries, x) : to.GreaterOrEqual(boundaries, x))
                         : right           ? to.LessOrEqual(boundaries, x)
                                           : to.Less(boundaries, x);
-  return to.ReduceSum(to.CastTo(passed, count_dtype), to.ConstantInts({-1}), {.keepdims = 0});
+  return to.ReduceSum(to.CastTo(passed, count_dtype), to.ConstantInts({passed.rank() - 1}), {.keepdims = 0});
 }
 
 Tensor Searchsorted(Lowering& to, Tensor sorted_sequence, Tensor self, bool out_int32, bool right,
@@ -145,7 +145,7 @@ Tensor IsIn(Lowering& to, Tensor elements, Tensor test_elements, Unused, bool in
   const Tensor x = to.UnsqueezeAt(to.CastTo(elements, dtype), {elements.rank()});
   const Tensor equal = to.Equal(x, Flat(to, AtLeast1d(to, to.CastTo(test_elements, dtype))));
   // A sum, as a maximum over no elements has no value.
-  const Tensor matches = to.ReduceSum(to.CastTo(equal, DType::kInt32), to.ConstantInts({-1}), {.keepdims = 0});
+  const Tensor matches = to.ReduceSum(to.CastTo(equal, DType::kInt32), to.ConstantInts({equal.rank() - 1}), {.keepdims = 0});
   const Tensor zero = to.ConstantOf(int64_t{0}, DType::kInt32);
   return invert ? to.Equal(matches, zero) : to.Greater(matches, zero);
 }

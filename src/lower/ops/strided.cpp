@@ -22,6 +22,16 @@ Tensor AsStridedScatter(Lowering& to, Tensor self, Tensor src, Dims size, Dims s
   return to.ReshapeTo(to.ScatterND(Flat(to, AtLeast1d(to, self)), points, updates), self.sizes());
 }
 
+// What there is in memory, in other sizes; elements that were not there may be anything, here 0.
+Tensor Resize(Lowering& to, Tensor self, Dims size, Unused) {
+  const Tensor flat = Flat(to, AtLeast1d(to, self));
+  const Dim count = to.Product(size);
+  if (flat.size(0) == count) return to.ReshapeTo(flat, size);
+  const bool enough = to.exprs().RangeOf(to.Minus(flat.size(0), count).expr).min >= 0;
+  return to.ReshapeTo(to.SliceAxis(enough ? flat : PadEnd(to, flat, 0, count), 0, to.Of(0), count), size);
+}
+Tensor ResizeAs(Lowering& to, Tensor self, Tensor the_template, Unused) { return Resize(to, self, the_template.sizes(), {}); }
+
 constexpr OpRow kRows[] = {
     Op<AsStrided>("aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> "
                   "Tensor(a)"),
@@ -29,6 +39,8 @@ constexpr OpRow kRows[] = {
                   "Tensor"),
     Op<AsStridedScatter>("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, "
                          "SymInt? storage_offset=None) -> Tensor"),
+    Op<Resize>("aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor"),
+    Op<ResizeAs>("aten::resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor"),
 };
 
 }  // namespace

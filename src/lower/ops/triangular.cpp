@@ -33,9 +33,10 @@ Tensor SolveTriangle(Lowering& to, Tensor a, Tensor b, Triangle triangle) {
     Tensor found = RowAt(to, rest, k);
     if (!triangle.unit) found = to.Div(found, AsColumn(to, ElementAt(to, column, k)));
     const Tensor open = triangle.upper ? to.Less(rows, k) : to.Greater(rows, k);
-    const Tensor product = to.Mul(AsColumn(to, OnlyWhere(to, open, column)), AsRow(to, found));
-    const Tensor is_found = to.UnsqueezeAt(to.Equal(rows, k), {1});
-    return std::vector<Tensor>{to.Where(is_found, AsRow(to, found), to.Sub(rest, product))};
+    // What is done stays even where `found` is infinite.
+    const Tensor reduced = to.Sub(rest, to.Mul(AsColumn(to, column), AsRow(to, found)));
+    const Tensor done = to.Where(to.UnsqueezeAt(to.Equal(rows, k), {1}), AsRow(to, found), rest);
+    return std::vector<Tensor>{to.Where(to.UnsqueezeAt(open, {1}), reduced, done)};
   })[0];
 }
 

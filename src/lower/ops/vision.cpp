@@ -64,6 +64,47 @@ std::tuple<Tensor, Tensor> PsRoiAlign(Lowering& to, Tensor input, Tensor rois, d
           to.ExpandTo(to.CastTo(channel, DType::kInt32), sizes)};
 }
 
+// Which places of an axis belong to each bin of each box: [boxes, bins, places].
+Tensor BinsOf(Lowering& to, Tensor rois, int64_t start_column, double scale, Dim count, Dim places) {
+  const DType dtype = rois.dtype();
+  auto number = [&](double value) { return to.NumberOf(value, dtype); };
+  auto rounded = [&](int64_t column) {
+    const Tensor x = to.Mul(to.SliceAxis(rois, 1, to.Of(column), to.Of(column + 1)), number(scale));
+    return to.Mul(to.Sign(x), to.Floor(to.Add(to.Abs(x), number(0.5))));  // halves away from 0
+  };
+  const Tensor begin = rounded(start_column), end = rounded(start_column + 2);
+  const Tensor size = to.Div(to.Max({to.Sub(end, begin), number(1)}), to.CastTo(to.Number(count), dtype));
+  const Tensor bin = to.CastTo(Iota(to, count), dtype), last = to.CastTo(to.Sub(to.Number(places), to.ConstantInt(1)), dtype);
+  auto bound = [&](const Tensor& x) {
+    return to.UnsqueezeAt(to.Max({to.Min({to.Add(x, begin), last}), number(0)}), {2});
+  };
+  const Tensor from = bound(to.Floor(to.Mul(bin, size)));
+  const Tensor until = bound(to.Ceil(to.Mul(to.Add(bin, number(1)), size)));
+  const Tensor place = to.CastTo(Iota(to, places), dtype);
+  return to.And(to.GreaterOrEqual(place, from), to.Less(place, until));
+}
+
+// Means over bins, each of which has channels of its own.
+std::tuple<Tensor, Tensor> PsRoiPool(Lowering& to, Tensor input, Tensor rois, double spatial_scale, Dim pooled_height,
+                                     Dim pooled_width) {
+  const Dim bins = to.Times(pooled_height, pooled_width), boxes = rois.size(0);
+  const Dim channels{to.exprs().FloorDiv(input.size(1).expr, bins.expr)};
+  const Tensor rows = BinsOf(to, rois, 2, spatial_scale, pooled_height, input.size(2));
+  const Tensor columns = BinsOf(to, rois, 1, spatial_scale, pooled_width, input.size(3));
+  const Tensor images = to.CastTo(to.GatherIndex(rois, 1, to.Of(0)), DType::kInt64);
+  const Tensor of_boxes = to.ReshapeTo(to.Gather(input, images, {.axis = 0}),
+                                       Dims{boxes, channels, pooled_height, pooled_width, input.size(2), input.size(3)});
+  const Tensor belongs = to.And(to.UnsqueezeAt(rows, {1, 3, 5}), to.UnsqueezeAt(columns, {1, 2, 4}));
+  const Tensor zero = to.NumberOf(0.0, input.dtype());
+  const Tensor sums = to.ReduceSum(to.Where(belongs, of_boxes, zero), to.ConstantInts({4, 5}), {.keepdims = 0});
+  const Tensor area = to.Mul(to.ReduceSum(to.CastTo(rows, input.dtype()), to.ConstantInts({2}), {.keepdims = 1}),
+                             to.UnsqueezeAt(to.ReduceSum(to.CastTo(columns, input.dtype()), to.ConstantInts({2}), {.keepdims = 0}), {1}));
+  const Tensor count = to.UnsqueezeAt(to.Max({area, to.NumberOf(1.0, input.dtype())}), {1});
+  const Dims sizes{boxes, channels, pooled_height, pooled_width};
+  const Tensor channel = to.ReshapeTo(Iota(to, to.Times(channels, bins)), Dims{channels, pooled_height, pooled_width});
+  return {Sized(to, to.Div(sums, count), sizes), to.ExpandTo(to.CastTo(channel, DType::kInt32), sizes)};
+}
+
 Tensor DeformConv2d(Lowering& to, Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias,
                     int64_t stride_h, int64_t stride_w, int64_t pad_h, int64_t pad_w, int64_t dilation_h,
                     int64_t dilation_w, int64_t groups, int64_t offset_groups, bool use_mask) {
@@ -83,6 +124,8 @@ constexpr OpRow kRows[] = {
     Op<PsRoiAlign>("torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
                    "SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
                    &kDynamicPool),
+    Op<PsRoiPool>("torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+                  "SymInt pooled_width) -> (Tensor, Tensor)"),
     Op<RoiPool>("torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
                 "pooled_width) -> (Tensor, Tensor)",
                 &kDynamicPool, &kPositions),

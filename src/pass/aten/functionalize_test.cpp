@@ -323,6 +323,33 @@ TEST(Functionalize, ResizingHasNoPureForm) {
 )");
 }
 
+TEST(Functionalize, ResizingSeesTheSameMemory) {
+  EXPECT_EQ(Functional(R"(strides known
+graph(%x: f32[2, 3]) {
+  %a: f32[2, 3] = aten::relu(self=%x)
+  %b: f32[4] = aten::resize_(self=%a, size=[4], memory_format=None)
+  %c: f32[4] = aten::zero_(self=%b)
+  return %a
+}
+)"),
+            R"(strides known
+graph(%x: f32[2, 3]) {
+  %a: f32[2, 3] = aten::relu(self=%x)
+  %0: f32[4] = aten::as_strided(self=%a, size=[4], stride=[1], storage_offset=0)
+  %c: f32[4] = aten::zero(self=%0)
+  return %c
+}
+)");
+  EXPECT_EQ(Functional(R"(graph(%x: f32[2]) {
+  %a: f32[2] = aten::relu(self=%x)
+  %b: f32[4] = aten::resize_(self=%a, size=[4], memory_format=None)
+  return %b
+}
+)"),
+            R"(unsupported-form: resize_ to more elements than the memory has: the new ones are undefined
+)");
+}
+
 TEST(Functionalize, StridesAreThoseOfTheCaptureNotOfWhatWasCopied) {
   EXPECT_EQ(Functional(R"(strides known
 graph(%x: f32[3, 2], %y: f32[2, 3]) {

@@ -19,8 +19,9 @@ bool IsHigherOrder(std::string_view op) { return op.starts_with("higher_order::"
 
 bool ChangesMetadata(std::string_view base) {
   static constexpr std::string_view kOps[] = {"aten::as_strided_", "aten::detach_",    "aten::requires_grad_",
-                                              "aten::squeeze_",    "aten::swapaxes_",  "aten::swapdims_",
-                                              "aten::t_",          "aten::transpose_", "aten::unsqueeze_"};
+                                              "aten::resize_",     "aten::resize_as_", "aten::squeeze_",
+                                              "aten::swapaxes_",   "aten::swapdims_",  "aten::t_",
+                                              "aten::transpose_",  "aten::unsqueeze_"};
   return std::ranges::find(kOps, base) != std::end(kOps);
 }
 
@@ -161,6 +162,7 @@ void Functionalizer::EraseReplaced() {
 
 Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten::Writes& writes,
                                    std::span<const ValueId> captured) {
+  if (schema.base == "aten::resize_" || schema.base == "aten::resize_as_") return VisitResize(node, captured[0]);
   if (ChangesMetadata(schema.base)) return VisitMetadata(node, schema, captured[0]);
   std::vector<Written> written = WrittenBy(node, writes, captured);
   const aten::PureForm* form = PureFormOf(schema, writes, static_cast<uint32_t>(written.size()));

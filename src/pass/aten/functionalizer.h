@@ -53,6 +53,7 @@ class Functionalizer {
   Status VisitWrites(NodeId node, const aten::Schema& schema, const aten::Writes& writes,
                      std::span<const ValueId> captured);
   Status VisitMetadata(NodeId node, const aten::Schema& schema, ValueId tensor);
+  Status VisitResize(NodeId node, ValueId tensor);
   std::vector<Written> WrittenBy(NodeId node, const aten::Writes& writes, std::span<const ValueId> captured);
   Result<Call> PureCall(NodeId node, const aten::Schema& schema, const aten::PureForm& form,
                         std::span<const Written> written);
