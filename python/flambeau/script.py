@@ -162,8 +162,8 @@ class _Import:
             return _engine.ScriptEnum(type(value).__qualname__, value.name, self.constant(value.value, name))
         return None
 
-    def input(self, value: Any) -> None:
-        self.values[value.unique()] = self.builder.add_input(value.debugName(), self.type(value.type()))
+    def input(self, value: Any, name: str = "") -> None:
+        self.values[value.unique()] = self.builder.add_input(name or value.debugName(), self.type(value.type()))
 
     def block(self, nodes: Any) -> None:
         for node in nodes:
@@ -264,8 +264,10 @@ def build_script_program(
     walk = _Import(graph, model if is_module else None, bound)
     builder = walk.builder
     builder.set_torch_version(torch.__version__)
-    for value in graph.inputs():
-        walk.input(value)
+    # A loaded program numbers its values ("x.1"); the schema has the names.
+    names = [*(["self"] if is_module else []), *script_parameters(model)]
+    for value, name in zip(graph.inputs(), names, strict=True):
+        walk.input(value, name)
     if is_module:
         builder.set_self(walk.object(model._c, ""))
     walk.block(graph.nodes())

@@ -12,7 +12,8 @@ namespace {
 // Values of the user's inputs.
 class Inputs {
  public:
-  Inputs(Evaluator& evaluator, Sink& sink) : evaluator_(evaluator), sink_(sink) {}
+  Inputs(Evaluator& evaluator, Program::Impl& program, Sink& sink)
+      : evaluator_(evaluator), program_(program), sink_(sink) {}
 
   Result<Val> Make(const ScriptInput& input, const std::string& name) {
     const std::string own = input.name.empty() ? name : input.name;
@@ -52,14 +53,18 @@ class Inputs {
       } else {
         const Expr symbol = exprs.Symbolic(std::get<std::string>(size));
         exprs.SetRange(symbol, {0, INT64_MAX});
+        program_.dimension_names.push_back({tensors_, type.sizes.size(), std::get<std::string>(size), {}});
         type.sizes.push_back(symbol);
       }
     }
+    ++tensors_;
     return Val(TensorVal{evaluator_.emit().AddInput(InputKind::kUser, name, std::move(type))});
   }
 
   Evaluator& evaluator_;
+  Program::Impl& program_;
   Sink& sink_;
+  size_t tensors_ = 0;
 };
 
 // The values of the program's outputs, in PyTorch's order: None is none.
@@ -140,7 +145,7 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
                       fmt::format("the program has {} inputs; {} are described", formal.size() - method, inputs.size()));
   Vals values;
   if (method) values.push_back(evaluator.Self());
-  Inputs make(evaluator, sink);
+  Inputs make(evaluator, *program, sink);
   for (size_t i = 0; i < inputs.size(); ++i) {
     FLAMBEAU_TRY(Val value, make.Make(inputs[i], formal[i + method]->name));
     values.push_back(std::move(value));
