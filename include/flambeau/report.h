@@ -59,6 +59,7 @@ struct ConversionReport {
     uint32_t stage = kNone;        ///< that made it
     std::vector<uint32_t> inputs;  ///< of `values`; kNone: absent
     std::vector<uint32_t> outputs;
+    std::vector<uint32_t> merged;  ///< captured nodes that an optimisation put into it, too
   };
   struct Value {
     std::string name, type;  ///< "float32[batch, 8]"

@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command
 
     verify = add("verify", _verify, "Compare an ONNX model with the captured program that it came from.")
-    verify.add_argument("model", help="the .pt2 archive")
+    verify.add_argument("model", help="the .pt2 or TorchScript archive")
     verify.add_argument("onnx", help="the converted model")
     verify.add_argument("--nodes", action="store_true", help="also find the first captured node that differs")
     diff = add("diff", _diff, "Compare two ONNX models: interface, structure by module, weights, metadata.")

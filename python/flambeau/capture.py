@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import inspect
 import os
 import time
 import traceback
@@ -69,6 +71,34 @@ def exporting() -> Iterator[None]:
         yield
     finally:
         _flags._is_onnx_exporting = before
+
+
+@contextlib.contextmanager
+def _named_keywords(model: torch.nn.Module, kwargs: dict[str, Any]) -> Iterator[None]:
+    """Keyword arguments that fall under ``**kwargs`` become parameters: torch has no dynamic shapes for them otherwise."""
+    forward = model.forward
+    signature = inspect.signature(forward)
+    kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    extra = [name for name in kwargs if name not in signature.parameters]
+    if not extra or len(kept) == len(signature.parameters):
+        yield
+        return
+
+    @functools.wraps(forward)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        return forward(*args, **kwargs)
+
+    made = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in extra]
+    named.__signature__ = signature.replace(parameters=[*kept, *made])
+    before = model.__dict__.get("forward")
+    model.forward = named
+    try:
+        yield
+    finally:
+        if before is None:
+            del model.forward
+        else:
+            model.forward = before
 
 
 _NOT_THE_USERS = ("<", os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
@@ -157,6 +187,7 @@ def capture(
         try:
             with (
                 mode(model, training),
+                _named_keywords(model, kwargs) if dynamic_shapes else contextlib.nullcontext(),
                 _silence(verbose),
                 exporting(),
                 opaque_layers(),

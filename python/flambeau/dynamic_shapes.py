@@ -24,6 +24,7 @@ __all__ = [
     "output_dimension_names",
     "program_arguments",
     "replace_names",
+    "rest_parameter",
 ]
 
 # Arguments by name: first the positional ones, then the keyword ones as given.
@@ -36,10 +37,8 @@ def model_arguments(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[
     Raises:
         TypeError: ``forward`` does not take these arguments.
     """
-    signature = inspect.signature(model.forward)
-    bound = signature.bind(*args, **kwargs).arguments
-    rest = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD), None)
-    bound.pop(rest, None)
+    bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+    bound.pop(rest_parameter(model), None)
     return {name: value for name, value in bound.items() if name not in kwargs} | kwargs
 
 
@@ -117,29 +116,68 @@ def dimension_names(
     if model is not None:
         order = [name for name in inspect.signature(model.forward).parameters if name in arguments]
     names = []
+    sizes: dict[str, Any] = {}
     for position, (tensor, axes) in enumerate(_tensors(arguments, dynamic_shapes, order)):
         if isinstance(axes, (list, tuple)):
             axes = dict(enumerate(axes))
         if not isinstance(axes, Mapping):
             continue
         for dim, word in axes.items():
-            if (name := _name(word)) is not None:
-                names.append((position, dim % tensor.ndim if tensor.ndim else dim, name))
+            if (name := _name(word)) is None:
+                continue
+            dim = dim % tensor.ndim if tensor.ndim else dim
+            # Dimensions of one name are one size to the engine: the examples must not say otherwise.
+            size = tensor.shape[dim] if dim < tensor.ndim else None
+            unique, count = name, 0
+            while sizes.setdefault(unique, size) != size and isinstance(size, int):
+                count += 1
+                unique = f"{name}_{count}"
+            names.append((position, dim, unique))
     return names
 
 
-def by_argument(dynamic_shapes: Any, arguments: Arguments, input_names: Sequence[str]) -> Any:
+def rest_parameter(model: torch.nn.Module) -> str | None:
+    """The name of ``forward``'s ``**`` parameter."""
+    parameters = inspect.signature(model.forward).parameters.values()
+    return next((parameter.name for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD), None)
+
+
+def _filled(spec: Any, value: Any) -> Any:
+    """`spec` with a tree of None wherever None stands for a container."""
+    if isinstance(value, torch.Tensor):
+        return spec
+    children = _children(value)
+    if children is None:
+        return spec
+    if spec is None:
+        return _pytree.tree_map(lambda _: None, value)
+    if isinstance(value, Mapping) and isinstance(spec, Mapping):
+        return type(spec)({key: _filled(spec[key], value[key]) if key in value else spec[key] for key in spec})
+    if type(value) in (list, tuple) and isinstance(spec, (list, tuple)) and len(spec) == len(children):
+        return type(spec)([_filled(each, child) for each, child in zip(spec, children)])
+    return spec
+
+
+def by_argument(
+    dynamic_shapes: Any, arguments: Arguments, input_names: Sequence[str], rest: str | None = None
+) -> Any:
     """``dynamic_shapes`` as torch.export takes it: a dict has a key for each argument.
 
-    A key may also be one of ``input_names``: the n-th names the n-th tensor
-    among the flattened arguments. Arguments that are not named are static.
+    A key may also be one of ``input_names``, where no argument is called so: the
+    n-th names the n-th tensor among the flattened arguments. Arguments that are
+    not named are static; None stands for a whole container, too. `rest` names the
+    ``**`` parameter: what is said under its name is said of the arguments in it.
 
     Raises:
         ValueError: A key names no argument and no input.
     """
+    if isinstance(dynamic_shapes, (list, tuple)) and len(dynamic_shapes) == len(arguments):
+        return type(dynamic_shapes)([_filled(spec, value) for spec, value in zip(dynamic_shapes, arguments.values())])
     if not isinstance(dynamic_shapes, Mapping) or not dynamic_shapes:
         return dynamic_shapes
     unused = dict(dynamic_shapes)
+    if rest in unused and rest not in arguments and isinstance(unused[rest], Mapping):
+        unused |= unused.pop(rest)
     position = -1
 
     def of_leaf(leaf: Any) -> Any:
@@ -147,14 +185,15 @@ def by_argument(dynamic_shapes: Any, arguments: Arguments, input_names: Sequence
         if not isinstance(leaf, torch.Tensor):
             return None
         position += 1
-        return unused.pop(input_names[position], None) if position < len(input_names) else None
+        name = input_names[position] if position < len(input_names) else None
+        return None if name is None or name in arguments else unused.pop(name, None)
 
     shapes = {}
     for argument, value in arguments.items():
         own = unused.pop(argument, None)
         renamed = _pytree.tree_map(of_leaf, value)
         has_renamed = any(spec is not None for spec in _pytree.tree_leaves(renamed, is_leaf=lambda spec: isinstance(spec, (dict, tuple))))
-        shapes[argument] = own if own is not None or not has_renamed else renamed
+        shapes[argument] = _filled(own, value) if own is not None or not has_renamed else renamed
     if unused:
         known = ", ".join([*arguments, *(name for name in input_names if name not in arguments)])
         raise ValueError(f"dynamic_shapes names {', '.join(map(repr, unused))}, which is no argument or input; there are: {known}")

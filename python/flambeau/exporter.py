@@ -16,6 +16,7 @@ import torch
 from torch.export import ExportedProgram
 
 from . import _engine, conversion, errors
+from .archive import is_torchscript, load_exported, load_torchscript
 from .artifacts import Artifacts
 from .capture import Attempt, mode
 from .capture import capture as capture_program
@@ -27,8 +28,16 @@ from .dynamic_shapes import (
     model_arguments,
     output_dimension_names,
     program_arguments,
+    rest_parameter,
 )
-from .errors import CaptureError, OnnxExporterError, UnsupportedOptionError, error_of, warn_of
+from .errors import (
+    CaptureError,
+    OnnxExporterError,
+    UnsupportedOptionError,
+    VerificationError,
+    error_of,
+    warn_of,
+)
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._globals import exporting
 from .onnx._python_ops import Translations
@@ -45,7 +54,7 @@ from .script import (
     trace,
 )
 from .translation import Translators
-from .verification import verify as verify_program
+from .verification import prove
 from .walk import DimensionName, build_program
 
 __all__ = ["export"]
@@ -225,6 +234,10 @@ def export(
     )
     shapes = None
     if isinstance(model, (str, os.PathLike)):
+        artifacts.model = os.fspath(model)
+        if (args or kwargs) and is_torchscript(model):
+            model = load_torchscript(model)
+    if isinstance(model, (str, os.PathLike)):
         if dynamic_shapes is not None or dynamic_axes is not None:
             given = "dynamic_shapes" if dynamic_shapes is not None else "dynamic_axes"
             raise UnsupportedOptionError(
@@ -232,14 +245,13 @@ def export(
                 "(name them with flambeau.save or flambeau.convert(dim_names=...))"
             )
         source, exported = os.fspath(model), None
-        artifacts.model = source
 
         def rebuild(export_params: bool) -> _engine.Program:
             return conversion.read(source, options)
 
     else:
         args, kwargs = _example_arguments(model, args, kwargs)
-        artifacts.model = type(model).__qualname__
+        artifacts.model = artifacts.model or type(model).__qualname__
         live = isinstance(model, torch.nn.Module)
         traced = live and ((capture or ("export" if dynamo else "trace")) == "trace" or wishes.exports == [])
         captured = None
@@ -300,10 +312,16 @@ def export(
     )
     try:
         if verify:
-            reference = _reference(model, training) if exported is None and not isinstance(model, (str, os.PathLike)) else None
-            artifacts.verified(lambda: verify_program(program, args, kwargs, reference=reference))
+            reference, origin = None, exported
+            if isinstance(model, (str, os.PathLike)):
+                origin = _archived(model)
+            elif exported is None:
+                reference = _reference(model, training)
+            artifacts.verified(lambda: prove(program, args, kwargs, reference=reference, exported=origin, modules=report))
         if f is not None:
-            artifacts.timed("write the model", lambda: _save(program, f, external_data))
+            artifacts.timed(
+                "write the model", lambda: _save(program, f, external_data, export_params, keep_initializers_as_inputs)
+            )
     finally:
         artifacts.write()
     if verbose:
@@ -322,6 +340,12 @@ def _with_cause(error: OnnxExporterError, by_table: list[Exception], symbolic: l
     return error
 
 
+def _archived(path: str | os.PathLike) -> ExportedProgram:
+    if is_torchscript(path):
+        raise VerificationError("a TorchScript archive holds no example inputs; pass args, or leave out verify")
+    return load_exported(path)
+
+
 def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
     """The module itself, in the mode in which it was traced."""
 
@@ -334,11 +358,22 @@ def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
     return call
 
 
-def _save(program: ONNXProgram, f: str | os.PathLike | io.IOBase, external_data: bool) -> None:
+def _save(
+    program: ONNXProgram,
+    f: str | os.PathLike | io.IOBase,
+    external_data: bool,
+    export_params: bool,
+    keep_initializers_as_inputs: bool,
+) -> None:
     if hasattr(f, "write"):
         f.write(program.model_proto.SerializeToString())
     else:
-        program.save(f, external_data=external_data)
+        program.save(
+            f,
+            include_initializers=export_params,
+            keep_initializers_as_inputs=keep_initializers_as_inputs,
+            external_data=external_data,
+        )
 
 
 def _refuse_unsupported(**options: Any) -> None:
@@ -459,7 +494,7 @@ def _capture(
     output_axes: dict[str, dict[int, str]] = {}
     if shapes is None and wishes.dynamic_axes is not None:
         shapes, output_axes = from_dynamic_axes(wishes.dynamic_axes, arguments, wishes.input_names, wishes.output_names)
-    shapes = by_argument(shapes, arguments, wishes.input_names)
+    shapes = by_argument(shapes, arguments, wishes.input_names, rest_parameter(model) if live else None)
     names = dimension_names(arguments, shapes, model if live else None)
     if live:
         exported = capture_program(

@@ -28,6 +28,12 @@ __all__ = ["ONNXProgram"]
 _LARGEST_MESSAGE = 1_900_000_000
 
 
+def _cpu_session(model: str | bytes) -> onnxruntime.InferenceSession:
+    from .session import cpu_session
+
+    return cpu_session(model)
+
+
 class ONNXProgram:
     """A converted model.
 
@@ -72,6 +78,10 @@ class ONNXProgram:
     def exported_program(self) -> torch.export.ExportedProgram | None:
         """The captured program; None if an archive was converted directly."""
         return self._exported_program
+
+    @exported_program.setter
+    def exported_program(self, exported_program: torch.export.ExportedProgram | None) -> None:
+        self._exported_program = exported_program
 
     @property
     def capture_strategy(self) -> str | None:
@@ -200,8 +210,8 @@ class ONNXProgram:
         self,
         destination: str | os.PathLike[str],
         *,
-        include_initializers: bool | None = None,
-        keep_initializers_as_inputs: bool | None = None,
+        include_initializers: bool = True,
+        keep_initializers_as_inputs: bool = False,
         external_data: bool | str | None = None,
     ) -> None:
         """Write the model. The target is replaced at the end, or left as it was.
@@ -209,9 +219,8 @@ class ONNXProgram:
         Args:
             destination: Path of the ONNX file.
             include_initializers: False leaves the weights out: they become inputs.
-                None: as converted.
             keep_initializers_as_inputs: True makes the weights inputs with
-                defaults. None: as converted.
+                defaults.
             external_data: Where weights go: "auto" (or None) keeps one file while
                 it stays below 2 GB; "always" (or True) puts weights of 64 KB and
                 more into ``destination`` + ".data"; "never" (or False) keeps one
@@ -295,7 +304,7 @@ class ONNXProgram:
         return {name: to_numpy(value, dtype) for (name, dtype), value in zip(self._input_types(), values)}
 
     def initialize_inference_session(
-        self, initializer: Callable[[str | bytes], onnxruntime.InferenceSession] | None = None
+        self, initializer: Callable[[str | bytes], onnxruntime.InferenceSession] = _cpu_session
     ) -> None:
         """Make the onnxruntime session that calls use.
 
@@ -303,14 +312,14 @@ class ONNXProgram:
             initializer: Makes a session of a model's bytes, or of its path if it is
                 larger than 1.9 GB; by default one on the CPU.
         """
-        from .session import Session, cpu_session
+        from .session import Session
 
         large = self._engine_model.weight_bytes >= _LARGEST_MESSAGE
         if self._model is not None and not large:
             source: str | bytes = self.model_proto.SerializeToString()
         else:
             source = str(self._temporary_file()) if large else self._serialize()
-        self._session = Session((initializer or cpu_session)(source), self._input_types())
+        self._session = Session(initializer(source), self._input_types())
 
     def release(self) -> None:
         """Free the onnxruntime session, the protobuf copy and temporary files."""
@@ -393,7 +402,8 @@ class ONNXProgram:
             self._files = tempfile.TemporaryDirectory(prefix="flambeau-")
         path = Path(self._files.name, "model.onnx")
         if not path.exists() or self._model is not None:
-            self.save(path, external_data=True)
+            included, inputs_too = self._saved_as_converted()
+            self.save(path, include_initializers=included, keep_initializers_as_inputs=inputs_too, external_data=True)
         return path
 
     @contextlib.contextmanager
@@ -406,6 +416,10 @@ class ONNXProgram:
         finally:
             options.export_params, options.keep_initializers_as_inputs = before
 
+    def _saved_as_converted(self) -> tuple[bool, bool]:
+        """What :meth:`save` is to be told for the model as it was converted: weights included, inputs too."""
+        return self._options.export_params, self._options.keep_initializers_as_inputs
+
     def _reconvert(self) -> None:
         model, diagnostics = _engine.convert(self._rebuild(self._options.export_params), self._options)
         if model is None:
@@ -413,17 +427,12 @@ class ONNXProgram:
         self._engine_model, self._diagnostics = model, tuple(diagnostics)
         self.release()
 
-    def _with(self, include_initializers: bool | None, keep_initializers_as_inputs: bool | None) -> _engine.Model:
+    def _with(self, include_initializers: bool, keep_initializers_as_inputs: bool) -> _engine.Model:
         """The model converted with these options, which is this one if nothing differs."""
-        before = self._options.export_params, self._options.keep_initializers_as_inputs
-        wanted = (
-            before[0] if include_initializers is None else include_initializers,
-            before[1] if keep_initializers_as_inputs is None else keep_initializers_as_inputs,
-        )
-        if wanted == before:
+        if (include_initializers, keep_initializers_as_inputs) == self._saved_as_converted():
             return self._engine_model
-        with self._changed_options(*wanted) as options:
-            model, diagnostics = _engine.convert(self._rebuild(wanted[0]), options)
+        with self._changed_options(include_initializers, keep_initializers_as_inputs) as options:
+            model, diagnostics = _engine.convert(self._rebuild(include_initializers), options)
         if model is None:
             raise error_of(diagnostics)
         return model

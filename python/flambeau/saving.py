@@ -25,8 +25,8 @@ _EXTERNAL_FROM = 64 * 1024
 def save_model(
     model: onnx_ir.Model,
     destination: Path,
-    include_initializers: bool | None,
-    keep_initializers_as_inputs: bool | None,
+    include_initializers: bool,
+    keep_initializers_as_inputs: bool,
     mode: _engine.ExternalData,
 ) -> None:
     """Write a model that was changed in Python; the target is replaced at the end, or left as it was.
@@ -40,10 +40,10 @@ def save_model(
         raise OnnxExporterError("a model that was changed cannot leave its weights in the archive; use 'always'")
     copy = model.clone() if hasattr(model, "clone") else ir.from_proto(ir.to_proto(model))
     graph = copy.graph
-    if include_initializers is False or keep_initializers_as_inputs:
+    if not include_initializers or keep_initializers_as_inputs:
         have = {value.name for value in graph.inputs}
         graph.inputs.extend(value for value in graph.initializers.values() if value.name not in have)
-    if include_initializers is False:
+    if not include_initializers:
         graph.initializers.clear()
     size = sum(value.const_value.nbytes for value in graph.initializers.values() if value.const_value is not None)
     external = mode is _engine.ExternalData.ALWAYS or (mode is _engine.ExternalData.AUTO and size > _LARGEST_MESSAGE)

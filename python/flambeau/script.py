@@ -214,8 +214,8 @@ class _Import:
             return _engine.ScriptEnum(type(value).__qualname__, value.name, self.constant(value.value, name))
         return None
 
-    def input(self, value: Any) -> None:
-        self.values[value.unique()] = self.builder.add_input(value.debugName(), self.type(value.type()))
+    def input(self, value: Any, name: str = "") -> None:
+        self.values[value.unique()] = self.builder.add_input(name or value.debugName(), self.type(value.type()))
 
     def block(self, nodes: Any) -> None:
         for node in nodes:
@@ -320,14 +320,18 @@ def import_graph(
     graph: Any,
     module: torch.jit.ScriptModule | None = None,
     *,
+    names: Sequence[str] | None = None,
     bound: bool = False,
     functions: PythonFunctions | None = None,
 ) -> _engine.ScriptBuilder:
-    """Hand an inlined graph to the engine."""
+    """Hand an inlined graph to the engine; ``names`` are those of its inputs but ``self``."""
     walk = _Import(graph, module, bound, functions)
     walk.builder.set_torch_version(torch.__version__)
-    for value in graph.inputs():
-        walk.input(value)
+    # A loaded program numbers its values ("x.1"); the schema has the names.
+    own = ["self"] if module is not None else []
+    named = [value.debugName() for value in graph.inputs()] if names is None else [*own, *names]
+    for value, name in zip(graph.inputs(), named, strict=True):
+        walk.input(value, name)
     if module is not None:
         walk.builder.set_self(walk.object(module._c, ""))
     walk.block(graph.nodes())
@@ -359,7 +363,10 @@ def build_script_program(
     is_module = isinstance(model, torch.jit.ScriptModule)
     graph = (model.forward.graph if is_module else model.graph).copy()
     torch._C._jit_pass_inline(graph)
-    builder = import_graph(graph, model if is_module else None, bound=bound, functions=functions)
+    names = script_parameters(model)
+    builder = import_graph(
+        graph, model if is_module else None, names=names, bound=bound, functions=functions
+    )
     options = options or _engine.Options()
     if functions is not None:
         options.set_translations(functions.translators())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -11,21 +12,30 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from . import _engine
+from .capture import user_line
 from .comparison import compare
 from .errors import VerificationError
 from .program import ONNXProgram
+from .session import flat_inputs
 
 __all__ = [
     "Mismatch",
+    "compare_modules",
     "compare_nodes",
     "compare_tensors",
+    "compare_values",
     "expected_outputs",
     "find_mismatch",
+    "first_mismatch",
+    "inputs_of_other_sizes",
+    "prove",
     "second_inputs",
     "verify",
 ]
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+_log = logging.getLogger(__name__)
 
 
 def verify(
@@ -35,6 +45,7 @@ def verify(
     *,
     second_sizes: bool = True,
     reference: Callable[..., Any] | None = None,
+    exported: ExportedProgram | None = None,
 ) -> list[_engine.Comparison]:
     """Run both models on the same inputs, and compare every output.
 
@@ -42,36 +53,67 @@ def verify(
     must be equal.
 
     Args:
-        program: A program that was made from a live module or an ExportedProgram.
+        program: The converted program.
         args: Example positional arguments; the captured ones if there are none.
         kwargs: Example keyword arguments.
         second_sizes: Also run on generated inputs, where dimensions are dynamic:
             of other sizes, floats drawn at random and integers from the examples.
         reference: What to compare with, where the program was not made by
-            torch.export: the module itself, on the examples only.
+            torch.export: the module itself.
+        exported: What to compare with, where the program does not know what it
+            was made of: an archive, loaded.
 
     Raises:
         VerificationError: An output has another dtype, shape or other numbers, or
             there are no example inputs.
     """
     names = [output.name for output in program.outputs]
-    if reference is not None:
-        comparisons = _compare_outputs(program, reference, args, kwargs or {}, names, "example")
-        _raise_if_any_failed(comparisons, names)
-        return comparisons
-    exported = _captured(program)
-    args, kwargs = _examples(exported, args, kwargs)
-    module = exported.module()
-    comparisons = _compare_outputs(program, module, args, kwargs, names, "example")
-    sizes = [value.sizes for value in program.inputs]
-    other = second_inputs(exported, args, kwargs, sizes) if second_sizes else None
+    if reference is None:
+        exported = exported or _captured(program)
+        args, kwargs = _examples(exported, args, kwargs)
+        module: Callable[..., Any] = exported.module()
+        other = second_inputs(exported, args, kwargs, [value.sizes for value in program.inputs]) if second_sizes else None
+    else:
+        kwargs, module = kwargs or {}, reference
+        other = inputs_of_other_sizes(program, args, kwargs) if second_sizes else None
+    comparisons = _compare_outputs(program, module, args, kwargs, names, "example", exported)
     if other is not None:
         words, (other_args, other_kwargs) = other
         try:
-            comparisons += _compare_outputs(program, module, other_args, other_kwargs, names, words)
-        except _NotForTheProgram:
-            pass  # the capture's own guards refuse these sizes
+            comparisons += _compare_outputs(program, module, other_args, other_kwargs, names, words, exported)
+        except _NotForTheProgram as refusal:
+            cause = refusal.__cause__
+            where = user_line(cause)
+            _log.warning("not verified for %s: PyTorch refuses these inputs%s: %s", words, f" at {where}" if where else "", cause)
     _raise_if_any_failed(comparisons, names)
+    return comparisons
+
+
+def prove(
+    program: ONNXProgram,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+    *,
+    reference: Callable[..., Any] | None,
+    exported: ExportedProgram | None,
+    modules: bool,
+) -> list[_engine.Comparison]:
+    """:func:`verify`, and more for a report: `modules` also compares within; a failure says where it begins.
+
+    Raises:
+        VerificationError: As :func:`verify`.
+    """
+    try:
+        comparisons = verify(program, args, kwargs, reference=reference, exported=exported)
+    except VerificationError as error:
+        if reference is not None or not error.comparisons:
+            raise
+        found = find_mismatch(program, args, kwargs, exported=exported)
+        if modules:
+            error.comparisons += compare_modules(program, args, kwargs, exported=exported)
+        raise VerificationError(f"{error}\n{found}" if found else str(error), error.comparisons) from None
+    if modules and reference is None:
+        comparisons += compare_modules(program, args, kwargs, exported=exported)
     return comparisons
 
 
@@ -83,7 +125,7 @@ def _captured(program: ONNXProgram) -> ExportedProgram:
     exported = program.exported_program
     if exported is None:
         raise VerificationError(
-            "this program was converted from an archive without torch; use flambeau verify MODEL.pt2 MODEL.onnx"
+            "this program does not know what it was captured from; pass exported=torch.export.load(...)"
         )
     return exported
 
@@ -94,6 +136,11 @@ def _examples(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str
     if exported.example_inputs is None:
         raise VerificationError("the ExportedProgram holds no example inputs; pass args")
     return exported.example_inputs
+
+
+def _input_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The inputs of a TorchScript program: everything else was made constant."""
+    return [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
 
 
 def _copy(value: Any) -> Any:
@@ -142,6 +189,7 @@ def _compare_outputs(
     kwargs: dict[str, Any],
     names: list[str],
     inputs: str,
+    exported: ExportedProgram | None,
 ) -> list[_engine.Comparison]:
     try:
         expected = expected_outputs(reference, args, kwargs)
@@ -149,7 +197,13 @@ def _compare_outputs(
         if inputs == "example":
             raise VerificationError(f"PyTorch does not run on these inputs: {error}") from error
         raise _NotForTheProgram from error
-    actual = program(*args, **kwargs)
+    values = _input_tensors(args, kwargs) if exported is None else flat_inputs(args, kwargs, exported)
+    try:
+        actual = program(*values)
+    except (TypeError, VerificationError):
+        raise
+    except Exception as error:  # of onnxruntime, which has no class of its own for them
+        raise VerificationError(f"onnxruntime does not run the model on these inputs ({inputs}): {error}") from error
     if len(actual) < len(expected):
         raise VerificationError(f"the model has {len(actual)} outputs; PyTorch's has {len(expected)}")
     return [
@@ -211,6 +265,35 @@ def second_inputs(
     return words, _pytree.tree_unflatten(made, spec)
 
 
+def inputs_of_other_sizes(
+    program: ONNXProgram, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[str, Arguments] | None:
+    """The same where only the converted model says which dimensions are dynamic: each name gets another size."""
+    leaves, spec = _pytree.tree_flatten((args, kwargs))
+    tensors = _input_tensors(args, kwargs)
+    inputs = program.inputs
+    if len(inputs) != len(tensors):
+        return None
+    sizes: dict[str, int] = {}
+    for tensor, value in zip(tensors, inputs):
+        for now, name in zip(tensor.shape, value.sizes):
+            if name.isidentifier():
+                sizes.setdefault(name, int(now) + 3)
+    if not sizes:
+        return None
+    generator = torch.Generator().manual_seed(0)
+    of_input = iter(inputs)
+
+    def resized(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        names = next(of_input).sizes
+        return _of_sizes(leaf, [sizes.get(name, int(now)) for name, now in zip(names, leaf.shape)], generator)
+
+    words = ", ".join(sorted(f"{name}={size}" for name, size in sizes.items()))
+    return words, _pytree.tree_unflatten([resized(leaf) for leaf in leaves], spec)
+
+
 def _other_sizes(exported: ExportedProgram, leaves: list[Any], recorded: list[Any]) -> dict[Any, int]:
     """Another size for each symbol that is a dimension of an input."""
     sizes: dict[Any, int] = {}
@@ -256,17 +339,24 @@ class Mismatch:
         source: Its line in Python.
         comparison: The numbers.
         checked: How many nodes were compared.
+        kind: The class of the cause: "dtype", "rounding", "operator", or "constant"
+            (a value that should be dynamic: only inputs of another size differ).
     """
 
     def __init__(self, checked: int, node: torch.fx.Node | None, comparison: _engine.Comparison | None) -> None:
         self.checked = checked
         self.node, self.comparison = node, comparison
-        self.module, self.source = "", ""
-        if node is not None:
-            stack = list((node.meta.get("nn_module_stack") or {}).values())
-            self.module = stack[-1][0] if stack else ""
+        self.module, self.source, self.kind = "", "", ""
+        if node is not None and comparison is not None:
+            self.module = _module_of(node)
             trace = (node.meta.get("stack_trace") or "").strip().splitlines()
             self.source = "\n".join(trace[-2:])
+            cause = comparison.cause.partition(":")[0]
+            self.kind = (
+                cause
+                if cause in ("dtype", "rounding")
+                else "operator" if comparison.inputs == "example" else "constant"
+            )
 
     def __bool__(self) -> bool:
         return self.node is not None
@@ -274,45 +364,124 @@ class Mismatch:
     def __repr__(self) -> str:
         if self.node is None or self.comparison is None:
             return f"no mismatch in {self.checked} nodes"
-        cause = f"{self.comparison.cause}, largest difference {self.comparison.max_absolute:.3g}"
-        return f"first mismatch: {self.node.format_node()}\n  in module '{self.module}': {cause}\n{self.source}"
+        found = self.comparison
+        kind = "a constant that should be dynamic" if self.kind == "constant" else self.kind
+        numbers = f"{found.cause} ({found.inputs}), largest difference {found.max_absolute:.3g}"
+        return (
+            f"first mismatch: {self.node.format_node()}\n  in module '{self.module}': {numbers}\n"
+            f"  cause: {kind}\n{self.source}"
+        )
+
+
+def _module_of(node: torch.fx.Node) -> str:
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    return stack[-1][0] if stack else ""
+
+
+class _Values(torch.fx.Interpreter):
+    """Runs a captured program, and keeps what each call gives."""
+
+    def __init__(self, module: torch.fx.GraphModule) -> None:
+        super().__init__(module)
+        self.kept: dict[str, tuple[torch.fx.Node, torch.Tensor]] = {}
+
+    def run_node(self, node: torch.fx.Node) -> Any:
+        result = super().run_node(node)
+        if node.op == "call_function" and isinstance(result, torch.Tensor):
+            self.kept[node.name] = (node, result.detach().clone())
+        return result
 
 
 def compare_nodes(
-    program: ONNXProgram, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    program: ONNXProgram,
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    *,
+    inputs: str = "example",
+    exported: ExportedProgram | None = None,
 ) -> Iterator[tuple[torch.fx.Node, _engine.Comparison]]:
     """Each captured node whose value the ONNX model still has under its name, compared, in order.
 
     The model is converted once more without optimisation, which keeps most of them.
+
+    Args:
+        inputs: What the comparisons call these inputs.
+        exported: As for :func:`verify`.
     """
-    exported = _captured(program)
+    exported = exported or _captured(program)
     args, kwargs = _examples(exported, args, kwargs)
     plain = program.without_optimization()
-    values: dict[str, Any] = {}
-
-    class Keep(torch.fx.Interpreter):
-        def run_node(self, node: torch.fx.Node) -> Any:
-            result = super().run_node(node)
-            if node.op == "call_function" and isinstance(result, torch.Tensor):
-                values[node.name] = (node, result.detach().clone())
-            return result
-
-    run_args, run_kwargs = _copies(args, kwargs)
-    with torch.no_grad():
-        Keep(exported.module()).run(*_pytree.tree_leaves((run_args, run_kwargs)))
     known = plain.value_names()
+
+    def compute(names: list[str]) -> tuple[Any, ...]:
+        return plain.compute_values(names, tuple(flat_inputs(args, kwargs, exported)))
+
+    yield from compare_values(exported, args, kwargs, known, compute, inputs=inputs)
+
+
+def compare_values(
+    exported: ExportedProgram,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    known: Collection[str],
+    compute: Callable[[list[str]], tuple[Any, ...]],
+    *,
+    inputs: str = "example",
+) -> Iterator[tuple[torch.fx.Node, _engine.Comparison]]:
+    """Each captured node whose name is among the `known` values of a model, which `compute` gives."""
+    run_args, run_kwargs = _copies(args, kwargs)
+    interpreter = _Values(exported.module())
+    with torch.no_grad():
+        interpreter.run(*_pytree.tree_leaves((run_args, run_kwargs)))
+    values = interpreter.kept
     wanted = [name for name in values if name in known]
-    for name, actual in zip(wanted, plain.compute_values(wanted, args, kwargs)):
+    for name, actual in zip(wanted, compute(wanted)):
         node, expected = values[name]
-        stack = list((node.meta.get("nn_module_stack") or {}).values())
-        yield node, compare_tensors(name, actual, expected, module=stack[-1][0] if stack else "")
+        yield node, compare_tensors(name, actual, expected, inputs=inputs, module=_module_of(node))
 
 
-def find_mismatch(program: ONNXProgram, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Mismatch:
-    """The first captured node, in order of execution, whose value differs in the ONNX model."""
+def find_mismatch(
+    program: ONNXProgram,
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    *,
+    exported: ExportedProgram | None = None,
+) -> Mismatch:
+    """The first captured node, in order of execution, whose value differs in the ONNX model.
+
+    Where all agree on the example inputs, inputs of other sizes are tried.
+    """
+    exported = exported or _captured(program)
+    args, kwargs = _examples(exported, args, kwargs)
+    mismatch = first_mismatch(compare_nodes(program, args, kwargs, exported=exported))
+    other = second_inputs(exported, args, kwargs, [value.sizes for value in program.inputs])
+    if mismatch or other is None:
+        return mismatch
+    words, (other_args, other_kwargs) = other
+    try:
+        return first_mismatch(compare_nodes(program, other_args, other_kwargs, inputs=words, exported=exported))
+    except Exception as error:  # of PyTorch or onnxruntime: these inputs are not for this program
+        _log.warning("nodes are not compared for %s: %s", words, error)
+        return mismatch
+
+
+def first_mismatch(compared: Iterator[tuple[torch.fx.Node, _engine.Comparison]]) -> Mismatch:
+    """The first that differs."""
     checked = 0
-    for node, comparison in compare_nodes(program, args, kwargs):
+    for node, comparison in compared:
         checked += 1
         if not comparison.ok:
             return Mismatch(checked, node, comparison)
     return Mismatch(checked, None, None)
+
+
+def compare_modules(program: ONNXProgram, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, *,
+                    exported: ExportedProgram | None = None) -> list[_engine.Comparison]:
+    """Of each module, in order of execution, the value that is the furthest from PyTorch's."""
+    worst: dict[str, _engine.Comparison] = {}
+    for _, comparison in compare_nodes(program, args, kwargs, exported=exported):
+        comparison.module = comparison.module or "(model)"
+        known = worst.get(comparison.module)
+        if known is None or (not comparison.ok, comparison.max_absolute) > (not known.ok, known.max_absolute):
+            worst[comparison.module] = comparison
+    return list(worst.values())

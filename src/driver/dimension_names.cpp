@@ -40,19 +40,12 @@ class Namer {
         });
       });
     }
-    if (fixed.empty()) return;
     for (const auto& [symbol, value] : fixed) fixed_.insert(symbol);
-    std::unordered_map<TypeId, TypeId> replaced;
-    for (ValueId id{0}; id.index < graph.value_capacity(); ++id.index) {
-      const auto [it, added] = replaced.try_emplace(graph[id].type);
-      if (added) {
-        Type type = graph.type(id);
-        ForEachExpr(type, [&](Expr& expr) { expr = exprs_.Substitute(expr, fixed); });
-        it->second = program_.context->Intern(std::move(type));
-      }
-      graph.SetType(id, it->second);
-    }
+    Substitute(fixed);
   }
+
+  // Symbols that were given one name are one size.
+  void MergeEqualNames() { Substitute(equal_); }
 
   // "x.0" or "s77".
   Status Give(const std::string& which, const std::string& name) {
@@ -81,7 +74,7 @@ class Namer {
       return sink_.Error(DiagnosticKind::kBadOption,
                          fmt::format("dimension name '{}={}': there is no dimension '{}'", which, name, which), {},
                          "write INPUT.DIMENSION=NAME, for example x.0=batch");
-    Rename(symbol, name);
+    GiveName(symbol, name);
     return {};
   }
 
@@ -129,9 +122,33 @@ class Namer {
           {.source = frozen_by},
           "the model was specialised while it was captured: look for a shape that becomes a Python number");
     } else if (exprs_.kind(size) == ExprKind::kSymbol && !named_.contains(size)) {
-      Rename(size, name);
+      GiveName(size, name);
     }
     return {};
+  }
+
+  void Substitute(const std::unordered_map<Expr, Expr>& replacements) {
+    if (replacements.empty()) return;
+    Graph& graph = program_.graph;
+    std::unordered_map<TypeId, TypeId> replaced;
+    for (ValueId id{0}; id.index < graph.value_capacity(); ++id.index) {
+      const auto [it, added] = replaced.try_emplace(graph[id].type);
+      if (added) {
+        Type type = graph.type(id);
+        ForEachExpr(type, [&](Expr& expr) { expr = exprs_.Substitute(expr, replacements); });
+        it->second = program_.context->Intern(std::move(type));
+      }
+      graph.SetType(id, it->second);
+    }
+  }
+
+  // A name that the user gave: where it was given before, both are one size.
+  void GiveName(Expr symbol, const std::string& name) {
+    const auto [first, is_new] = given_.try_emplace(name, symbol);
+    if (is_new) return Rename(symbol, name);
+    if (first->second == symbol) return;
+    equal_.emplace(symbol, first->second);
+    named_.insert(symbol);
   }
 
   void Rename(Expr symbol, const std::string& name) {
@@ -184,6 +201,8 @@ class Namer {
   std::vector<Input> inputs_;
   std::unordered_set<Expr> symbols_, fixed_, named_;
   std::unordered_set<std::string> used_;
+  std::unordered_map<std::string, Expr> given_;
+  std::unordered_map<Expr, Expr> equal_;
 };
 
 }  // namespace
@@ -194,6 +213,7 @@ Status NameDimensions(Program::Impl& program, const std::vector<std::pair<std::s
   namer.ReadSymbols();
   for (const auto& [which, name] : given) FLAMBEAU_CHECK_OK(namer.Give(which, name));
   for (const DimensionName& name : program.dimension_names) namer.Give(name);
+  namer.MergeEqualNames();
   namer.NameTheRest();
   return {};
 }

@@ -152,6 +152,8 @@ void Recorder::Finish(const onnx::ModelData& model) {
         const Origin& origin = context[node.origin];
         made.module = ModuleOf(context, origin);
         if (const auto found = captured_.find(origin.node); origin.node && found != captured_.end()) made.captured = found->second;
+        for (const OriginId merged : origin.merged)
+          if (const auto found = captured_.find(context[merged].node); found != captured_.end()) made.merged.push_back(found->second);
         if (made.module != Report::kNone) ++report_.modules[made.module].onnx_nodes;
       }
       for (ValueId operand : graph.operands(id)) made.inputs.push_back(value_of(operand));

@@ -22,6 +22,8 @@ struct Origin {
   Symbol node_name;    // of the captured graph: "linear_3"
   Symbol target;       // of the captured graph: "aten.linear.default"
   NodeId node;         // in the ATen graph as read; invalid for nodes that have none
+  // Of a node that stands for several: the others' origins, each without such a list.
+  std::vector<OriginId> merged;
 
   Symbol module_path() const { return modules.empty() ? Symbol{0} : modules.back().path; }
 };

@@ -77,6 +77,7 @@ void WriteGraph(JsonWriter& to, const Report& report) {
     to.Field("op", node.op);
     WriteIndex(to, "module", node.module);
     WriteIndex(to, "captured", node.captured);
+    WriteIndices(to, "merged", node.merged);
     WriteIndex(to, "stage", node.stage);
     WriteIndices(to, "inputs", node.inputs);
     WriteIndices(to, "outputs", node.outputs);

@@ -89,7 +89,7 @@ void AppendComparisons(std::string* out, const Report& report) {
   if (report.comparisons.empty()) return;
   *out += "## Verification results\n\n| value | inputs | type | max abs diff | max rel diff | tolerance (abs, rel) | |\n|---|---|---|---|---|---|---|\n";
   for (const Report::Comparison& c : report.comparisons)
-    *out += fmt::format("| {} | {} | {} | {:.3g} | {:.3g} | {:.1g}, {:.1g} | {} {} |\n", Code(c.name), Cell(c.inputs), c.dtype, c.max_absolute, c.max_relative,
+    *out += fmt::format("| {} | {} | {} | {:.3g} | {:.3g} | {:.1g}, {:.1g} | {} {} |\n", Code(c.module.empty() ? c.name : fmt::format("{}: {}", c.module, c.name)), Cell(c.inputs), c.dtype, c.max_absolute, c.max_relative,
                         c.absolute_tolerance, c.relative_tolerance, c.ok ? "✅" : "❌", Cell(c.cause));
   *out += "\n";
 }

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.export import Dim
 
+import flambeau
 from flambeau.capture import capture
 from flambeau.dynamic_shapes import (
     dimension_names,
@@ -149,3 +150,59 @@ def test_capture_restores_the_training_mode():
     model[1].eval()
     capture(model, (X,), {}, None)
     assert [module.training for module in model.modules()] == [True, True, False]
+
+
+class Rest(torch.nn.Module):
+    def forward(self, x, **rest):
+        return x + rest["m"].sum(), rest["n"] * 2
+
+
+class Trees(torch.nn.Module):
+    def forward(self, a, d, l):
+        return a + d["p"].sum() + l[0].sum(), l[1] + 1
+
+
+class TwoOutputs(torch.nn.Module):
+    def forward(self, x, y):
+        return x.sum() + y, x * 2
+
+
+@pytest.mark.parametrize("shapes", [
+    {"x": {0: "b"}, "m": {0: "c"}, "n": None},
+    {"x": {0: "b"}, "rest": {"m": {0: "c"}, "n": None}},
+])  # fmt: skip
+def test_keyword_arguments_under_two_stars(shapes):
+    model = Rest()
+    program = flambeau.export(model, (torch.ones(3, 4),), kwargs={"m": torch.ones(2), "n": torch.ones(5)}, dynamic_shapes=shapes)
+    assert [(value.name, value.sizes) for value in program.inputs] == [("x", ["b", "4"]), ("m", ["c"]), ("n", ["5"])]
+    assert "forward" not in vars(model)
+
+
+@pytest.mark.parametrize("shapes", [{"a": {0: "b"}, "d": None, "l": None}, ({0: "b"}, None, None), {"a": {0: "b"}, "d": {"p": None}}])
+def test_none_stands_for_a_container(shapes):
+    program = flambeau.export(Trees(), (torch.ones(3), {"p": torch.ones(2)}, [torch.ones(4), torch.ones(5)]), dynamic_shapes=shapes)
+    assert [value.sizes for value in program.inputs] == [["b"], ["2"], ["4"], ["5"]]
+
+
+def test_argument_names_come_before_those_of_inputs():
+    names = {"input_names": ["y", "x"], "dynamic_shapes": {"x": {0: "b"}, "y": {1: "c"}}}
+    program = flambeau.export(TwoOutputs(), (torch.ones(3, 4), torch.ones(3, 4)), **names)
+    assert [(value.name, value.sizes) for value in program.inputs] == [("y", ["b", "4"]), ("x", ["3", "c"])]
+
+
+def test_dimensions_of_one_name_are_one():
+    """torch keeps them apart where the model does not need them to be equal."""
+    program = flambeau.export(TwoOutputs(), (torch.ones(3, 4), torch.ones(3, 4)), dynamic_shapes=({0: "b"}, {0: "b"}))
+    assert [value.sizes for value in [*program.inputs, *program.outputs]] == [["b", "4"]] * 4
+    program = flambeau.export(TwoOutputs(), (torch.ones(3, 4), torch.ones(2, 4)[:1]), dynamic_shapes=({0: "b"}, {0: "b"}))
+    assert [value.sizes for value in program.inputs] == [["b", "4"], ["b_1", "4"]], "the examples say otherwise"
+
+
+def test_torchscript_keeps_the_names_of_dimensions(tmp_path):
+    torch.jit.script(TwoOutputs()).save(str(tmp_path / "pair.pt"))
+    args, shapes = (torch.ones(3, 4), torch.ones(3, 4)), {"x": {0: "b"}, "y": {1: "c"}}
+    for model in (torch.jit.script(TwoOutputs()), torch.jit.load(tmp_path / "pair.pt"), tmp_path / "pair.pt"):
+        program = flambeau.export(model, args, dynamic_shapes=shapes)
+        assert [(value.name, value.sizes) for value in program.inputs] == [("x", ["b", "4"]), ("y", ["3", "c"])]
+    program = flambeau.convert(tmp_path / "pair.pt", tmp_path / "pair.onnx", inputs={"x": "float32[b,4]", "y": "float32[b,4]"})
+    assert [value.sizes for value in program.inputs] == [["b", "4"], ["b", "4"]]

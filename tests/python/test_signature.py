@@ -17,6 +17,27 @@ def test_signature_is_that_of_torch():
         assert (ours[name].kind, ours[name].default) == (parameter.kind, parameter.default), name
 
 
+def _public(owner):
+    return {name: inspect.getattr_static(owner, name) for name in dir(owner) if not name.startswith("_") or name == "__call__"}
+
+
+def test_program_is_that_of_torch():
+    """Every method and property, each parameter with its kind and its default."""
+    ours, theirs = _public(flambeau.ONNXProgram), _public(torch.onnx.ONNXProgram)
+    made = torch.onnx.ONNXProgram(None, None)
+    assert theirs.keys() | {name for name in vars(made) if not name.startswith("_")} <= ours.keys()
+    for name, member in theirs.items():
+        if not callable(member):
+            assert isinstance(ours[name], type(member)), name
+            continue
+        expected, found = inspect.signature(member).parameters, inspect.signature(ours[name]).parameters
+        assert list(found) == list(expected), name
+        for parameter, of_torch in expected.items():
+            mine = found[parameter]
+            assert mine.kind == of_torch.kind, f"{name}({parameter})"
+            assert mine.default == of_torch.default or callable(mine.default) == callable(of_torch.default) is True, f"{name}({parameter})"
+
+
 @pytest.mark.parametrize(
     "option",
     [

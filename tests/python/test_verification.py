@@ -1,5 +1,7 @@
 """Proof that the numbers are right: verify, find_mismatch, diff, doctor, and their command."""
 
+import json
+
 import numpy as np
 import onnx
 import pytest
@@ -8,6 +10,7 @@ from onnxscript import opset18 as op
 
 import flambeau
 from flambeau import __main__ as command
+from flambeau import _engine
 from flambeau.comparison import compare
 from flambeau.diff import diff_models
 from flambeau.doctor import diagnose
@@ -114,6 +117,81 @@ def test_command_verify(files, capsys):
     assert "DIFFERS (values" in capsys.readouterr().out
     assert command.main(["verify", str(files / "nothing.pt2"), str(files / "right.onnx")]) == 1
     assert "nothing.pt2" in capsys.readouterr().err
+
+
+def test_mismatch_in_a_file_is_located(files, capsys):
+    """The file itself is looked into, by the names that its values kept."""
+    exported = torch.export.load(files / "model.pt2")
+    flambeau.export(exported, f=files / "plain.onnx", custom_translation_table=WRONG_RELU, optimize=False)
+    assert command.main(["verify", "--nodes", str(files / "model.pt2"), str(files / "plain.onnx")]) == command.EXIT_DIFFERENT
+    said = capsys.readouterr().out
+    assert "first mismatch: %relu" in said and "in module 'second'" in said and "cause: operator" in said
+
+
+def test_kinds_of_mismatches():
+    class Mean(torch.nn.Module):
+        def forward(self, x):
+            return x.sum(0)
+
+    frozen = {torch.ops.aten.sum.dim_IntList: lambda x, dim, keepdim=False, dtype=None: op.Mul(op.ReduceMean(x, dim, keepdims=0), 3.0)}
+    program = flambeau.export(Mean(), (torch.randn(3, 4),), dynamic_shapes=({0: "rows"},), custom_translation_table=frozen)
+    assert (find_mismatch(program).kind, find_mismatch(program).node.name) == ("constant", "sum_1")
+    program = flambeau.export(Model(), ARGS, custom_translation_table=WRONG_RELU)
+    assert find_mismatch(program).kind == "operator"
+    close = {torch.ops.aten.relu.default: lambda x: op.Mul(op.Relu(x), 1.0005)}
+    assert find_mismatch(flambeau.export(Model(), ARGS, custom_translation_table=close)).kind == "rounding"
+
+
+def test_export_verifies_an_archive(files):
+    program = flambeau.export(files / "model.pt2", verify=True)
+    assert program.exported_program is None
+    flambeau.export(files / "model.pt2", ARGS, verify=True)
+    with pytest.raises(VerificationError, match="(?s)differs from PyTorch's.*first mismatch: %relu.*module 'second'"):
+        flambeau.export(files / "model.pt2", verify=True, custom_translation_table=WRONG_RELU)
+
+
+def test_export_verifies_torchscript_at_two_sizes(tmp_path, monkeypatch):
+    class Rows(torch.nn.Module):
+        def forward(self, x, y: int):
+            return x.sum(0) * y
+
+    path = tmp_path / "model.pt"
+    torch.jit.script(Rows()).save(str(path))
+    seen = []
+    monkeypatch.setattr(_engine.ConversionReport, "add_comparison", lambda _, comparison: seen.append((comparison.inputs, comparison.ok)))
+    program = flambeau.export(path, (torch.randn(3, 4), 2), dynamic_shapes={"x": {0: "rows"}}, verify=True)
+    assert program.inputs[0].sizes == ["rows", "4"] and seen == [("example", True), ("rows=6", True)]
+    frozen = {torch.ops.aten.sum.dim_IntList: lambda x, dim, keepdim=False, dtype=None: op.Mul(op.ReduceMean(x, dim, keepdims=0), 3.0)}
+    with pytest.raises(VerificationError, match=r"\(rows=6\) differs"):
+        flambeau.export(path, (torch.randn(3, 4), 2), dynamic_shapes={"x": {0: "rows"}}, verify=True, custom_translation_table=frozen)
+    with pytest.raises(VerificationError, match="pass args"):
+        flambeau.export(traced(tmp_path), verify=True)
+
+
+def traced(folder):
+    """An archive that says what its inputs are."""
+    torch.jit.trace(torch.nn.ReLU(), torch.ones(2, 3)).save(str(folder / "traced.pt"))
+    return folder / "traced.pt"
+
+
+def test_command_verifies_torchscript(tmp_path, capsys):
+    torch.jit.script(Inner()).save(str(tmp_path / "model.pt"))
+    flambeau.export(torch.jit.load(tmp_path / "model.pt"), (torch.randn(3, 4),), tmp_path / "model.onnx", dynamic_shapes=({0: "n"},))
+    assert command.main(["verify", str(tmp_path / "model.pt"), str(tmp_path / "model.onnx")]) == 0
+    said = capsys.readouterr().out
+    assert said.count("agrees") == 2 and "(n=4)" in said and "(n=7)" in said
+
+
+def test_report_compares_by_module(tmp_path):
+    flambeau.export(Model(), ARGS, verify=True, report=True, artifacts_dir=tmp_path)
+    (path,) = tmp_path.glob("*.json")
+    rows = json.loads(path.read_text())["comparisons"]
+    assert [row["module"] for row in rows] == ["", "", "first", "second", "(model)"]
+    with pytest.raises(VerificationError):
+        flambeau.export(Model(), ARGS, verify=True, report=True, artifacts_dir=tmp_path / "bad", custom_translation_table=WRONG_RELU)
+    (path,) = (tmp_path / "bad").glob("*_accuracy.json")
+    rows = json.loads(path.read_text())["comparisons"]
+    assert {row["module"]: row["ok"] for row in rows if row["module"]} == {"first": True, "second": False, "(model)": False}
 
 
 def test_diff(files, capsys):

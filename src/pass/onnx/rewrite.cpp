@@ -2,6 +2,8 @@
 
 #include <deque>
 
+#include "pass/onnx/merged_sources.h"
+
 namespace flambeau {
 namespace {
 
@@ -29,8 +31,12 @@ class Worklist {
       if (graph_[node].erased || graph_.IsTerminator(node)) continue;
       if (IsDead(node)) {
         to_.Erase(node);
-      } else if (Rewrite(node)) {
-        Add(node);  // there may be more to do
+      } else {
+        sources_.Before(node);
+        if (Rewrite(node)) {
+          sources_.After(node);
+          Add(node);  // there may be more to do
+        }
       }
       for (const NodeId touched : to_.TakeTouched()) Add(touched);
     }
@@ -47,11 +53,7 @@ class Worklist {
   }
 
   // ONNX operators have no effects.
-  bool IsDead(NodeId node) const {
-    for (uint32_t i = 0; i < graph_[node].result_count; ++i)
-      if (graph_.HasUses(graph_.result(node, i))) return false;
-    return graph_[node].result_count > 0;
-  }
+  bool IsDead(NodeId node) const { return graph_[node].result_count > 0 && !HasUsers(graph_, node); }
 
   bool Rewrite(NodeId node) {
     const Symbol op = graph_[node].op;
@@ -65,6 +67,7 @@ class Worklist {
 
   Editor& to_;
   Graph& graph_;
+  MergedSources sources_{graph_};
   std::vector<std::vector<Rewriter>> by_op_;
   std::vector<Rewriter> for_all_;
   std::deque<NodeId> pending_;

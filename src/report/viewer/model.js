@@ -10,9 +10,10 @@ function makeModel(report) {
 
   const fromCaptured = new Map();  // captured node -> ONNX nodes
   report.nodes.forEach((n, i) => {
-    if (n.captured === null) return;
-    if (!fromCaptured.has(n.captured)) fromCaptured.set(n.captured, []);
-    fromCaptured.get(n.captured).push(i);
+    for (const from of sourcesOf(n)) {
+      if (!fromCaptured.has(from)) fromCaptured.set(from, []);
+      fromCaptured.get(from).push(i);
+    }
   });
   return {report, modules, roots, fromCaptured, graphs: {onnx: onnxGraph(report), captured: capturedGraph(report)}};
 }
@@ -23,13 +24,18 @@ function onnxGraph(report) {
   const edges = [];
   report.nodes.forEach((n, i) => n.inputs.forEach(v => { if (v !== null && producer[v] >= 0) edges.push([producer[v], i]); }));
   const nodes = report.nodes.map((n, index) => ({kind: "onnx", index, label: n.op, name: n.name, module: n.module,
-    missing: false, text: [n.op, n.name, ...captionOf(report, n.captured)].join(" ").toLowerCase()}));
+    missing: false, text: [n.op, n.name, ...sourcesOf(n).flatMap(from => captionOf(report, from))].join(" ").toLowerCase()}));
   return {nodes, edges};
 }
 
+// The captured nodes that an ONNX node stands for.
+function sourcesOf(node) {
+  return node.captured === null ? node.merged : [node.captured, ...node.merged];
+}
+
 function captionOf(report, captured) {
-  const from = captured === null ? null : report.captured[captured];
-  return from ? [from.op, from.name, from.source, from.code] : [];
+  const from = report.captured[captured];
+  return [from.op, from.name, from.source, from.code];
 }
 
 function capturedGraph(report) {

@@ -72,14 +72,24 @@ function fillNumbers(panel, model) {
   const all = model.report.comparisons;
   panel.append(element("h2", {}, "Compared with PyTorch"));
   if (!all.length) return panel.append(element("p", {class: "dim"}, "The numbers were not compared: export with verify=True."));
-  const logs = all.map(c => typeof c.max_absolute === "number" && c.max_absolute > 0 ? Math.log10(c.max_absolute) : null);
-  const meter = i => logs[i] === null ? 0 : Math.max(2, Math.min(120, (logs[i] + 12) * 10));
-  panel.append(table(["value", "inputs", "type", "largest difference", "", "relative", "tolerance (abs, rel)", "differences: 0 … 1", ""], all.map((c, i) => {
+  panel.append(comparisonTable("output", all.filter(c => !c.module)));
+  const modules = all.filter(c => c.module);
+  if (!modules.length) return;
+  panel.append(element("h2", {}, "Within, by module"), element("p", {class: "dim"}, "Of each module, in order of execution, the value that is the furthest from PyTorch's; without optimisation."));
+  panel.append(comparisonTable("value", modules));
+}
+
+// A row a comparison; the meters are on a logarithmic scale from 1e-12 to 1.
+function comparisonTable(heading, comparisons) {
+  const width = c => typeof c.max_absolute === "number" && c.max_absolute > 0 ? Math.max(2, Math.min(120, (Math.log10(c.max_absolute) + 12) * 10)) : c.ok ? 0 : 120;
+  const meter = c => element("span", {class: c.ok ? "meter" : "meter failed", style: `width:${width(c)}px`});
+  const bars = c => {
     const most = Math.max(1, ...c.histogram);
-    const bars = element("span", {class: "histogram", title: "how many elements differ by 0, <1e-7, <1e-6, … <1, more"}, ...c.histogram.map(n => element("i", {style: `height:${n ? 2 + 24 * Math.log1p(n) / Math.log1p(most) : 0}px`})));
-    return [code(c.name), c.inputs + (c.module ? `, ${c.module}` : ""), c.dtype, number(short(c.max_absolute)), element("span", {class: "meter", style: `width:${meter(i)}px`}), number(short(c.max_relative)),
-      `${short(c.absolute_tolerance)}, ${short(c.relative_tolerance)}`, bars, element("span", {class: c.ok ? "good" : "bad"}, c.ok ? "agrees" : c.cause)];
-  })));
+    return element("span", {class: "histogram", title: "how many elements differ by 0, <1e-7, <1e-6, … <1, more"}, ...c.histogram.map(n => element("i", {style: `height:${n ? 2 + 24 * Math.log1p(n) / Math.log1p(most) : 0}px`})));
+  };
+  return table([heading, "inputs", "type", "largest difference", "", "relative", "tolerance (abs, rel)", "differences: 0 … 1", ""], comparisons.map(c => [
+    element("span", {}, c.module ? element("div", {}, c.module) : null, code(c.name)), c.inputs, c.dtype, number(short(c.max_absolute)), meter(c), number(short(c.max_relative)),
+    `${short(c.absolute_tolerance)}, ${short(c.relative_tolerance)}`, bars(c), element("span", {class: c.ok ? "good" : "bad"}, c.ok ? "agrees" : c.cause)]));
 }
 
 function fillStages(panel, model) {
@@ -100,6 +110,7 @@ function fillDetails(panel, model, box, go) {
   const module = id => id === null ? null : element("button", {class: "link", onclick: () => go.module(id)}, `${r.modules[id].path || "(model)"} : ${r.modules[id].class}`);
   const onnx = i => element("div", {}, element("button", {class: "link", onclick: () => go.node("onnx", i)}, `${r.nodes[i].op}  ${r.nodes[i].name}`));
   const captured = i => element("div", {}, element("button", {class: "link", onclick: () => go.node("captured", i)}, `${r.captured[i].op}  ${r.captured[i].name}`));
+  const places = from => [...new Map(from.map(i => [`${r.captured[i].source} ${r.captured[i].code}`, r.captured[i]])).values()];
   const place = n => n ? element("div", {}, n.source, n.code ? element("pre", {}, n.code) : null) : null;
   const block = (...made) => element("div", {}, ...made);
   if (box.module !== null) {
@@ -108,9 +119,10 @@ function fillDetails(panel, model, box, go) {
       element("p", {}, element("button", {onclick: () => go.open(box)}, "Open")));
   } else if (box.node.kind === "onnx") {
     const n = r.nodes[box.node.index];
-    const from = n.captured === null ? null : r.captured[n.captured];
+    const from = sourcesOf(n);
     const value = v => v === null ? "(absent)" : `${r.values[v].name}: ${r.values[v].type}`;
-    panel.append(element("h2", {}, n.op), terms([["name", n.name], ["module", module(n.module)], ["captured as", from ? captured(n.captured) : null], ["Python", place(from)],
+    panel.append(element("h2", {}, n.op), terms([["name", n.name], ["module", module(n.module)], ["captured as", from.length ? block(...from.map(captured)) : null],
+      ["Python", from.length ? block(...places(from).map(place)) : null],
       ["made by", n.stage === null ? "" : r.stages[n.stage].name],
       ["inputs", block(...n.inputs.map(v => element("div", {}, value(v))))], ["outputs", block(...n.outputs.map(v => element("div", {}, value(v))))]]),
       element("p", {}, element("button", {onclick: () => go.close(n.module)}, "Close its module")));

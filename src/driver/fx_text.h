@@ -1,0 +1,30 @@
+// A node of the captured graph as torch.fx prints it.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "aten/program.h"
+#include "ir/graph.h"
+
+namespace flambeau {
+
+class FxText {
+ public:
+  // `graph` as it was read; it must outlive this.
+  FxText(const Graph& graph, const std::vector<InputSpec>& inputs);
+
+  std::string operator()(NodeId node) const;
+
+ private:
+  size_t UserCount(NodeId node) const;
+  std::string ValueText(ValueId value) const;
+  std::string ArgumentText(NodeId node, const Attribute& attribute) const;
+
+  const Graph& graph_;
+  const Context& context_;
+  std::unordered_map<ValueId, Symbol> placeholders_;  // weights have the state_dict's names in the graph
+};
+
+}  // namespace flambeau
