@@ -135,6 +135,7 @@ class _Import:
         self.attributes = _attributes_by_class(graph)
         self.bound = bound  # `module` is a _Bound, of which nobody wants to hear
         self.roles: dict[str, tuple[_engine.InputKind, bool]] = {}
+        self.order: dict[str, int] = {}  # of attributes, by their paths
         if bound:
             module = module.model
         if module is not None:
@@ -143,6 +144,10 @@ class _Import:
                 self.roles[name] = (_engine.InputKind.PARAMETER, True)
             for name, _ in module.named_buffers(remove_duplicate=False):
                 self.roles[name] = (_engine.InputKind.BUFFER, name in persistent)
+            # That of the state_dict, in which a module's own come before those of its children.
+            for name in [*module.state_dict().keys(), *self.roles]:
+                for end in [i for i, letter in enumerate(name) if letter == "."] + [len(name)]:
+                    self.order.setdefault(name[:end], len(self.order))
 
     def type(self, type_: Any) -> int:
         text = str(type_)
@@ -166,12 +171,14 @@ class _Import:
             self.kept.append(state)
             self.builder.add_attribute(handle, "__state__", self.constant(state, path), _engine.InputKind.CONSTANT, True)
             return handle
-        for name in sorted(self.attributes.get(class_name, ())):
-            if not value.hasattr(name):
-                continue
+        attributes = []
+        for name in self.attributes.get(class_name, ()):
             inner = f"{path}.{name}" if path else name
             if path == "" and self.bound and name == "model":
                 inner = ""
+            if value.hasattr(name):
+                attributes.append((self.order.get(inner, len(self.order)), name, inner))
+        for _, name, inner in sorted(attributes):
             role, persistent = self.roles.get(inner, (_engine.InputKind.CONSTANT, False))
             self.builder.add_attribute(handle, name, self.constant(value.getattr(name), inner), role, persistent)
         return handle

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "diag/sink.h"
@@ -64,7 +65,7 @@ class Conversion {
     Record("lowered", "each ATen call becomes ONNX nodes", graph);
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
-    FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, {options_.input_names, options_.output_names}, sink_));
+    FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, {options_.input_names, options_.output_names, Weights(graph)}, sink_));
     KeepInputs(graph, lowered.inputs);
     Watch("onnx", graph);
     Record("names", "every node and value gets a name", graph);
@@ -153,6 +154,18 @@ class Conversion {
     const auto pipeline = OnnxPipeline(options_.optimize);
     if (!RunPasses(pipeline, graph, context, Hooks(pipeline))) return kFailure;
     return {};
+  }
+
+  // The program's weights that are left, in its order.
+  std::vector<ValueId> Weights(const Graph& graph) const {
+    std::unordered_map<uint32_t, ValueId> by_name;
+    for (ValueId id : onnx::Initializers(graph)) by_name.emplace(graph[id].name.index, id);
+    std::vector<ValueId> weights;
+    for (const InputSpec& input : program_.inputs) {
+      if (input.kind != InputKind::kParameter && input.kind != InputKind::kBuffer) continue;
+      if (const auto found = by_name.find(input.target.index); found != by_name.end()) weights.push_back(found->second);
+    }
+    return weights;
   }
 
   // Whether an output of the program depends on a value, or on its sizes, but

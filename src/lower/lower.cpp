@@ -22,12 +22,13 @@ std::vector<ValueId> AddInputs(const Program::Impl& program, const LowerOptions&
     added.push_back(input.value);
   };
   for (const InputSpec& input : program.inputs) {
-    const Type& type = program.graph.type(input.value);
+    using enum TypeKind;
+    const TypeKind kind = program.graph.type(input.value).kind;
+    if (input.kind == InputKind::kUser && (kind == kTensor || kind == kInt || kind == kFloat || kind == kBool)) add(input, input.name);
+  }
+  for (const InputSpec& input : program.inputs) {
     switch (input.kind) {
-      case InputKind::kUser:
-        if (type.kind == TypeKind::kTensor || type.kind == TypeKind::kInt || type.kind == TypeKind::kFloat || type.kind == TypeKind::kBool)
-          add(input, input.name);
-        break;
+      case InputKind::kUser: break;
       case InputKind::kParameter:
       case InputKind::kBuffer:
       case InputKind::kConstantTensor:

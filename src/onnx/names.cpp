@@ -91,7 +91,9 @@ class Namer {
   // --- the caller's names -----------------------------------------------------
   Status TakeWishes() {
     const BlockId main = graph_.main();
-    FLAMBEAU_CHECK_OK(TakeWishes("input_names", wishes_.inputs, graph_[main].inputs));
+    std::vector<ValueId> inputs = graph_[main].inputs;
+    inputs.insert(inputs.end(), wishes_.weights.begin(), wishes_.weights.end());
+    FLAMBEAU_CHECK_OK(TakeWishes("input_names", wishes_.inputs, inputs));
     return TakeWishes("output_names", wishes_.outputs, graph_.outputs(main));
   }
   Status TakeWishes(std::string_view option, const std::vector<std::string>& wishes,

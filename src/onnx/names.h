@@ -16,8 +16,10 @@
 namespace flambeau::onnx {
 
 struct InterfaceNames {
-  // In graph order; fewer than there are is fine, empty ones mean no wish.
+  // In graph order; fewer than there are is fine, empty ones mean no wish. What
+  // follows the names of the inputs are those of `weights`.
   std::vector<std::string> inputs, outputs;
+  std::vector<ValueId> weights;
 };
 
 // Fails where the caller's names clash.

@@ -1,5 +1,8 @@
 // A squeeze of a dimension whose size is known at run time only.
 
+#include <algorithm>
+#include <ranges>
+
 #include "script/evaluator.h"
 
 namespace flambeau::script {
@@ -10,21 +13,20 @@ using torchscript::Value;
 
 namespace {
 
-// Calls f for each node, also of nested blocks.
+// Calls f for each value that a node uses, also in its blocks.
 template <class F>
-void ForEachNode(const Block& main, F f) {
-  std::vector<const Block*> pending{&main};
+void ForEachOperand(const Node& node, F f) {
+  std::vector<const Node*> pending{&node};
   while (!pending.empty()) {
-    const Block& block = *pending.back();
+    const Node& next = *pending.back();
     pending.pop_back();
-    for (const Node* node : block.nodes) {
-      f(*node);
-      pending.insert(pending.end(), node->blocks.begin(), node->blocks.end());
+    std::ranges::for_each(next.inputs, f);
+    for (const Block* block : next.blocks) {
+      std::ranges::for_each(block->outputs, f);
+      pending.insert(pending.end(), block->nodes.begin(), block->nodes.end());
     }
   }
 }
-
-bool IsTuple(const Node& node) { return node.kind == "prim::TupleConstruct"; }
 
 }  // namespace
 
@@ -32,16 +34,16 @@ bool IsTuple(const Node& node) { return node.kind == "prim::TupleConstruct"; }
 void Evaluator::FindReturned() {
   const Block& main = *source_.main;
   returned_.insert(main.outputs.begin(), main.outputs.end());
-  for (auto node = main.nodes.rbegin(); node != main.nodes.rend(); ++node)
-    if (IsTuple(**node) && returned_.contains((*node)->outputs[0]))
-      returned_.insert((*node)->inputs.begin(), (*node)->inputs.end());
-  ForEachNode(main, [&](const Node& node) {
-    const bool returns = IsTuple(node) && returned_.contains(node.outputs[0]);
-    if (returns) return;
-    for (const Value* input : node.inputs) returned_.erase(input);
-    for (const Block* block : node.blocks)
-      for (const Value* output : block->outputs) returned_.erase(output);
-  });
+  std::unordered_set<const Value*> used;
+  auto is_returned = [&](const Value* value) { return returned_.contains(value) && !used.contains(value); };
+  for (const Node* node : std::views::reverse(main.nodes)) {
+    const bool packs = node->kind == "prim::TupleConstruct" || node->kind == "prim::TupleUnpack";
+    if (packs && std::ranges::all_of(node->outputs, is_returned))
+      returned_.insert(node->inputs.begin(), node->inputs.end());
+    else
+      ForEachOperand(*node, [&](const Value* value) { used.insert(value); });
+  }
+  for (const Value* value : used) returned_.erase(value);
 }
 
 // if x.size(dim) == 1: y = x.select(dim, 0), else y = x; nullopt where the size

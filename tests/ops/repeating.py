@@ -25,7 +25,7 @@ CASES = [
     case(torch.flip, scalar, ()),
     case(torch.fliplr, x),
     case(torch.flipud, x),
-    *(case(torch.roll, cube, s, d) for s, d in ((1, 0), (-2, 1), (5, 2), (3, None), ((1, -1), (0, 2)), ((2, 1), (1, 1)))),
+    *(case(torch.roll, cube, s, d) for s, d in ((1, 0), (-1, 1), (-2, 1), (5, 2), (3, None), ((1, -1), (0, 2)), ((2, 1), (1, 1)))),
     case(torch.roll, floats(0, 3), 1, 0),
     *(case(torch.rot90, cube, k, dims) for k in range(-1, 5) for dims in ((0, 1), (2, 0))),
     case(torch.roll, ints(4), 1),

@@ -97,6 +97,13 @@ class NamedOutputs(nn.Module):
         return point.y, point
 
 
+@case(x(2, 3), x(2, 3), how=("script",))
+class AsTorchScriptSpellsIt(nn.Module):
+    def forward(self, x, y):
+        moved = x.cpu().to("cpu") + y.to("cpu", torch.float64).to(torch.float32, copy=True)
+        return abs(moved), torch.allclose(x, y), torch.allclose(x, x + 1e-9), x is y, x is x
+
+
 # --- writes ------------------------------------------------------------------------------
 
 

@@ -1,0 +1,294 @@
+"""The ways of calling export(dynamo=False), and the inputs that the model then has, which are torch.onnx's."""
+
+import copy
+import io
+from typing import NamedTuple, Optional
+
+import flambeau
+import numpy
+import onnx
+import onnxruntime
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.onnx import TrainingMode
+from torch.utils import _pytree as pytree
+
+
+def x(*sizes):
+    return torch.randn(sizes, generator=torch.Generator().manual_seed(sum(sizes) + len(sizes)))
+
+
+def leaves(tree):
+    return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, (Tensor, bool, int, float))]
+
+
+def run(model, args, *, how="trace", others=(), kept=None, **options):
+    """Export; the model's inputs are those of the arguments that `kept` picks; compare the outputs."""
+    stream = io.BytesIO()
+    captured = torch.jit.script(copy.deepcopy(model)) if how == "script" else copy.deepcopy(model)
+    flambeau.export(captured, copy.deepcopy(args), stream, dynamo=False, verbose=False, **options)
+    proto = onnx.load_from_string(stream.getvalue())
+    onnx.checker.check_model(proto, full_check=True)
+    session = onnxruntime.InferenceSession(stream.getvalue())
+    for given in (args, *others):
+        positional, keyword = (given[:-1], given[-1]) if isinstance(given[-1], dict) else (given, {})
+        expected = leaves(copy.deepcopy(model)(*copy.deepcopy(positional), **copy.deepcopy(keyword)))
+        values = [leaf for argument in (*positional, *keyword.values()) for leaf in leaves(argument)]
+        if kept is not None:
+            values = [values[i] for i in kept]
+        names = [value.name for value in session.get_inputs()]
+        assert len(names) == len(values)
+        feeds = {name: numpy.asarray(value) for name, value in zip(names, values)}
+        actual = session.run(None, feeds)
+        assert len(actual) == len(expected)
+        for ours, theirs in zip(actual, expected):
+            torch.testing.assert_close(torch.as_tensor(ours), torch.as_tensor(theirs), rtol=1e-4, atol=1e-5)
+    return proto
+
+
+HOW = pytest.mark.parametrize("how", ["trace", "script"])
+
+
+# --- arguments -----------------------------------------------------------------------
+
+
+class Optionals(nn.Module):
+    def forward(self, x, y: Optional[Tensor] = None, z: Optional[Tensor] = None):
+        if y is not None:
+            x = x + y
+        if z is not None:
+            x = x * z
+        return x
+
+
+@HOW
+@pytest.mark.parametrize(
+    "args",
+    [
+        (x(2, 3),),
+        (x(2, 3), None, x(2, 3)),
+        (x(2, 3), {"z": x(3)}),
+        (x(2, 3), None, {"z": x(3)}),
+        (x(2, 3), {"z": x(3), "y": x(3)}),
+        (x(2, 3), x(3), {}),
+    ],
+    ids=["one", "none-between", "dict", "none-and-dict", "dict-in-another-order", "empty-dict"],
+)
+def test_optional_arguments(args, how):
+    run(Optionals(), args, how=how)
+
+
+class Keywords(nn.Module):
+    def forward(self, x, **others):
+        for value in others.values():
+            x = x * 2 + value
+        return x
+
+
+def test_a_dict_at_the_end_holds_any_keyword_arguments():
+    run(Keywords(), (x(2, 3), {"a": x(3), "b": x(3)}))
+
+
+class Point(NamedTuple):
+    a: Tensor
+    b: Tensor
+
+
+class Nested(nn.Module):
+    def forward(self, point: Point, pair: tuple[Tensor, list[Tensor]]):
+        return Point(point.b + pair[0], point.a * pair[1][0]), pair[1]
+
+
+@HOW
+def test_nested_arguments_and_outputs_are_flattened(how):
+    run(Nested(), (Point(x(2), x(2)), (x(2), [x(2), x(2)])), how=how)
+
+
+# --- numbers ---------------------------------------------------------------------------
+
+
+class Scaled(nn.Module):
+    def forward(self, x, n: int, factor: float):
+        return x * factor + n, x.repeat(2) * n
+
+
+@HOW
+def test_numbers_are_inputs(how):
+    proto = run(Scaled(), (x(3), 2, 0.5), how=how, others=[(x(3), 7, -1.25)])
+    types = [value.type.tensor_type.elem_type for value in proto.graph.input]
+    assert types == [onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.DOUBLE]
+
+
+class Repeated(nn.Module):
+    def forward(self, x, turns: int, doubled: bool):
+        for i in range(turns):
+            x = x + i
+        if doubled:
+            x = x * 2
+        return x, turns
+
+
+def test_scripted_control_flow_follows_numbers():
+    run(Repeated(), (x(3), 2, True), how="script", others=[(x(3), 0, False), (x(3), 5, True)])
+
+
+class Dimensioned(nn.Module):
+    def forward(self, x, sizes: list[int], mode: str):
+        return x.reshape([size for size in sizes]) if mode == "reshape" else x
+
+
+def test_what_python_needs_of_a_number_is_constant():
+    # A tensor is no number to Python's own classes: tracing falls back to the number.
+    class Ranged(nn.Module):
+        def forward(self, x, n):
+            return x * float("3" * n)
+
+    run(Ranged(), (x(3), 2), kept=[0])
+    run(Dimensioned(), (x(6), [2, 3], "reshape"), how="script", kept=[0])
+
+
+@HOW
+def test_without_dynamo_false_numbers_are_constant(how):
+    model = torch.jit.script(Scaled()) if how == "script" else Scaled()
+    options = {"capture": "trace"} if how == "trace" else {}
+    program = flambeau.export(model, (x(3), 2, 0.5), verbose=False, **options)
+    assert len(program.inputs) == 1
+
+
+# --- inputs that nothing depends on ------------------------------------------------------
+
+
+class SizesOnly(nn.Module):
+    def forward(self, x, y):
+        return torch.zeros(x.size(0), 2) + y
+
+
+@HOW
+def test_an_unused_input_is_none(how):
+    names = ["a", "b"]
+    proto = run(SizesOnly(), (x(3, 4), x(2)), how=how, kept=[1], input_names=names)
+    assert [value.name for value in proto.graph.input] == ["b"]
+    proto = run(
+        SizesOnly(), (x(3, 4), x(2)), how=how, input_names=names, dynamic_axes={"a": {0: "batch"}}, others=[(x(5, 4), x(2))]
+    )
+    assert proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+
+
+class LikeAnother(nn.Module):
+    def forward(self, x, y):
+        return x.to(y.dtype).type_as(y) + torch.zeros_like(y[0]) + y.new_ones(3)
+
+
+class ViewAsAnother(nn.Module):
+    def forward(self, x, y):
+        return x.view_as(y), x.reshape(2, 3).expand_as(y)
+
+
+@HOW
+def test_an_operator_that_reads_an_input_keeps_it(how):
+    run(LikeAnother(), (x(2, 3), x(2, 3).double()), how=how, kept=[0])
+    run(ViewAsAnother(), (x(6), x(2, 3)), how=how, kept=[0, 1])
+    run(nn.Identity(), (torch.zeros(0, 3),), how=how, kept=[0])
+
+
+def test_a_program_takes_all_arguments_and_feeds_what_is_used():
+    program = flambeau.export(SizesOnly(), (x(3, 4), x(2)), dynamo=False, verbose=False)
+    (actual,) = program(x(3, 4), x(2))
+    assert actual.shape == (3, 2)
+
+
+# --- names, axes and files ------------------------------------------------------------------
+
+
+class Weights(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(3, 3)
+        self.first = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.first(self.last(x))
+
+
+@HOW
+def test_parameters_are_named_after_the_inputs(how):
+    names = ["in", "w0", "b0", "w1", "b1"]
+    proto = run(Weights(), (x(2, 3),), how=how, input_names=names)
+    weights = {value.name: onnx.numpy_helper.to_array(value) for value in proto.graph.initializer}
+    assert weights.keys() == set(names[1:])
+    run(Weights(), (x(2, 3),), how=how, input_names=names, keep_initializers_as_inputs=True)
+    stream = io.BytesIO()
+    flambeau.export(Weights(), (x(2, 3),), stream, dynamo=False, verbose=False, export_params=False, input_names=names)
+    assert [value.name for value in onnx.load_from_string(stream.getvalue()).graph.input] == names
+
+
+@HOW
+def test_axes_of_what_is_neither_input_nor_output_are_warned_of(how):
+    with pytest.warns(UserWarning, match="'other'"):
+        run(nn.ReLU(), (x(2, 3),), how=how, input_names=["x"], dynamic_axes={"x": [0], "other": [0]}, others=[(x(5, 3),)])
+
+
+def test_a_file_that_is_open(tmp_path):
+    with open(tmp_path / "model.onnx", "wb") as file:
+        flambeau.export(nn.ReLU(), x(2, 3), file, dynamo=False, verbose=False)
+    onnx.checker.check_model(onnx.load(tmp_path / "model.onnx"))
+
+
+class InPlace(nn.Module):
+    def forward(self, x, y):
+        x.t_()
+        return x, y.unsqueeze_(0).add_(1)
+
+
+@HOW
+def test_shapes_that_change_in_place(how):
+    run(InPlace(), (x(2, 3), x(3)), how=how)
+
+
+# --- sizes known at run time ------------------------------------------------------------------
+
+
+class Squeezed(nn.Module):
+    def forward(self, x):
+        return x.squeeze(1), x + 1
+
+
+@HOW
+def test_a_squeeze_of_a_dynamic_dimension(how):
+    stream = io.BytesIO()
+    model = torch.jit.script(Squeezed()) if how == "script" else Squeezed()
+    flambeau.export(
+        model, (x(2, 1, 3),), stream, dynamo=False, verbose=False, input_names=["x"], dynamic_axes={"x": [0, 1]}
+    )
+    session = onnxruntime.InferenceSession(stream.getvalue())
+    for sizes in [(2, 1, 3), (4, 5, 3), (1, 1, 3)]:
+        actual = session.run(None, {"x": x(*sizes).numpy()})
+        torch.testing.assert_close(torch.as_tensor(actual[0]), x(*sizes).squeeze(1))
+
+
+class Spaced(nn.Module):
+    def forward(self, x):
+        steps = x.size(0)
+        return torch.linspace(-1, 2, steps), torch.linspace(0, 7, steps, dtype=torch.int64), torch.logspace(0, 1, steps)
+
+
+@HOW
+def test_linspace_of_dynamic_steps(how):
+    run(Spaced(), (x(5, 2),), how=how, input_names=["x"], dynamic_axes={"x": [0]}, others=[(x(n, 2),) for n in (1, 2, 3, 8)])
+
+
+# --- modes -------------------------------------------------------------------------------------
+
+
+@HOW
+@pytest.mark.parametrize(
+    "layer",
+    [nn.BatchNorm1d(3), nn.BatchNorm2d(3, momentum=None), nn.InstanceNorm2d(3, affine=True, track_running_stats=True)],
+    ids=["batch1d", "batch2d", "instance2d"],
+)
+def test_norms_in_training(layer, how):
+    sizes = (4, 3) if isinstance(layer, nn.BatchNorm1d) else (2, 3, 4, 4)
+    model = copy.deepcopy(layer).train()
+    run(model, (x(*sizes),), how=how, training=TrainingMode.TRAINING)
+    run(model.eval(), (x(*sizes),), how=how, training=TrainingMode.PRESERVE)
