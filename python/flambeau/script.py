@@ -135,10 +135,16 @@ class _Import:
         self.attributes = _attributes_by_class(graph)
         self.bound = bound  # `module` is a _Bound, of which nobody wants to hear
         self.roles: dict[str, tuple[_engine.InputKind, bool]] = {}
+        self.places: dict[str, int] = {}  # of modules and tensors, in the order of state_dict
         if bound:
             module = module.model
         if module is not None:
-            persistent = set(module.state_dict().keys())
+            persistent = module.state_dict().keys()
+            for place, key in enumerate(persistent):
+                self.places.setdefault(key, place)
+                while "." in key:
+                    key = key.rpartition(".")[0]
+                    self.places.setdefault(key, place)
             for name, _ in module.named_parameters(remove_duplicate=False):
                 self.roles[name] = (_engine.InputKind.PARAMETER, True)
             for name, _ in module.named_buffers(remove_duplicate=False):
@@ -166,10 +172,10 @@ class _Import:
             self.kept.append(state)
             self.builder.add_attribute(handle, "__state__", self.constant(state, path), _engine.InputKind.CONSTANT, True)
             return handle
-        for name in sorted(self.attributes.get(class_name, ())):
+        paths = {name: f"{path}.{name}" if path else name for name in self.attributes.get(class_name, ())}
+        for name, inner in sorted(paths.items(), key=lambda item: (self.places.get(item[1], len(self.places)), item[0])):
             if not value.hasattr(name):
                 continue
-            inner = f"{path}.{name}" if path else name
             if path == "" and self.bound and name == "model":
                 inner = ""
             role, persistent = self.roles.get(inner, (_engine.InputKind.CONSTANT, False))
@@ -280,10 +286,18 @@ class _Import:
         """(path, class) of each module around the node, outermost first."""
         frames = [("", "")]
         path = ""
-        for frame in _HIERARCHY.finditer(node.getModuleHierarchy()):
+        # Of a trace: "__module.model/__module.model.layers.0". The hierarchy, "model(Net).0(Block)", leaves out containers.
+        scopes = node.scopeName().split("/")
+        hierarchy = list(_HIERARCHY.finditer(node.getModuleHierarchy()))
+        traced = len(scopes) == len(hierarchy) and all(scope.startswith("__module.") for scope in scopes)
+        for i, frame in enumerate(hierarchy):
             if self.bound and not path and frame["path"] == "model" and len(frames) == 1:
                 continue
-            path = f"{path}.{frame['path']}" if path else frame["path"]
+            if traced:
+                path = scopes[i].removeprefix("__module.").removeprefix("model." if self.bound else "")
+            else:
+                step = frame["path"].lstrip(".")
+                path = f"{path}.{step}" if path else step
             frames.append((path, frame["type"]))
         return frames if len(frames) > 1 else []
 

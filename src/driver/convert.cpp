@@ -52,7 +52,8 @@ class Conversion {
     Watch("aten", program_.graph);
     // Texts of the captured nodes are made from the graph as it was.
     auto captured = options_.metadata >= Metadata::kDefault ? std::make_shared<const Graph>(program_.graph) : nullptr;
-    FLAMBEAU_CHECK_OK(NameDimensions(program_, options_.dim_names, options_.input_names, sink_));
+    const std::vector<std::string> input_names = NameParameters();
+    FLAMBEAU_CHECK_OK(NameDimensions(program_, options_.dim_names, input_names, sink_));
     if (recorder) recorder->Begin(program_);
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunAtenPasses());
@@ -64,7 +65,7 @@ class Conversion {
     Record("lowered", "each ATen call becomes ONNX nodes", graph);
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
-    FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, {options_.input_names, options_.output_names}, sink_));
+    FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, {input_names, options_.output_names}, sink_));
     KeepInputs(graph, lowered.inputs);
     Watch("onnx", graph);
     Record("names", "every node and value gets a name", graph);
@@ -74,6 +75,25 @@ class Conversion {
  private:
   void Watch(std::string_view stage, const Graph& graph) {
     if (watch) watch(stage, graph);
+  }
+
+  // The caller's names beyond those of the inputs are the parameters', in their
+  // order. Returns what is left: the inputs' names, or too many.
+  std::vector<std::string> NameParameters() {
+    std::vector<std::string> names = options_.input_names;
+    const auto is_user = [](const InputSpec& input) { return input.kind == InputKind::kUser; };
+    const auto inputs = static_cast<size_t>(std::ranges::count_if(program_.inputs, is_user));
+    // Without their bytes parameters are inputs of the graph, and named as such.
+    if (!options_.export_params || names.size() <= inputs) return names;
+    auto next = names.begin() + static_cast<std::ptrdiff_t>(inputs);
+    for (const InputSpec& input : program_.inputs) {
+      if (input.kind != InputKind::kParameter && input.kind != InputKind::kBuffer) continue;
+      if (next == names.end()) break;
+      if (!next->empty()) program_.graph.SetName(input.value, program_.context->Intern(*next));
+      ++next;
+    }
+    names.erase(names.begin() + static_cast<std::ptrdiff_t>(inputs), next);
+    return names;
   }
 
   void Record(std::string_view stage, std::string_view description, const Graph& graph) {
