@@ -78,21 +78,23 @@ class Conversion {
   }
 
   // The caller's names beyond those of the inputs are the parameters', in their
-  // order. Returns what is left: the inputs' names, or too many.
+  // order. Returns the inputs' names, or all where there are too many.
   std::vector<std::string> NameParameters() {
     std::vector<std::string> names = options_.input_names;
     const auto is_user = [](const InputSpec& input) { return input.kind == InputKind::kUser; };
+    const auto is_parameter = [](const InputSpec& input) { return input.kind == InputKind::kParameter || input.kind == InputKind::kBuffer; };
     const auto inputs = static_cast<size_t>(std::ranges::count_if(program_.inputs, is_user));
+    const auto parameters = static_cast<size_t>(std::ranges::count_if(program_.inputs, is_parameter));
     // Without their bytes parameters are inputs of the graph, and named as such.
-    if (!options_.export_params || names.size() <= inputs) return names;
+    if (!options_.export_params || names.size() <= inputs || names.size() > inputs + parameters) return names;
     auto next = names.begin() + static_cast<std::ptrdiff_t>(inputs);
     for (const InputSpec& input : program_.inputs) {
-      if (input.kind != InputKind::kParameter && input.kind != InputKind::kBuffer) continue;
       if (next == names.end()) break;
+      if (!is_parameter(input)) continue;
       if (!next->empty()) program_.graph.SetName(input.value, program_.context->Intern(*next));
       ++next;
     }
-    names.erase(names.begin() + static_cast<std::ptrdiff_t>(inputs), next);
+    names.resize(inputs);
     return names;
   }
 

@@ -55,7 +55,6 @@ class Foo(OpRun):
         return (input1 * np.float32(attr1) + input2 * attr2,)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dynamo", [True, False], ids=["export", "trace"])
 def test_operators_in_cpp(library, dynamo):
     @symbolic_helper.parse_args("v", "v", "f", "i")
