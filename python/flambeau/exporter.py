@@ -191,7 +191,7 @@ def export(
         The converted model.
 
     Raises:
-        UnsupportedOptionError: An option asks for what is not implemented.
+        UnsupportedOptionError: An option cannot be had together with the others.
         CaptureError: torch cannot capture the model.
         UnsupportedOperatorError: The model calls operators that have no translation.
         VerificationError: ``verify`` found other numbers.
