@@ -6,8 +6,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # processes run side by side
 
 import pytest  # noqa: E402
 
-# Minutes: PyTorch's own samples through the aliasing table.
-ONLY_IN_TEST_ALL = {"test_aliasing_table.py"}
+# Minutes: PyTorch's own samples through the aliasing table, and a build against its headers.
+ONLY_IN_TEST_ALL = {"test_aliasing_table.py", "test_cpp_operators.py"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

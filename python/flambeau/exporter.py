@@ -41,6 +41,7 @@ from .errors import (
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._globals import exporting
 from .onnx._python_ops import Translations
+from .onnx._readable import readable
 from .program import ONNXProgram
 from .script import (
     build_script_program,
@@ -130,8 +131,8 @@ def export(
             arguments if all its keys are names of ``forward``'s parameters.
         f: Path of the ONNX file, or a binary file that is open for writing; None writes none.
         kwargs: Example keyword arguments.
-        verbose: True shows what torch says while it captures, and the report;
-            False hides the warnings of the conversion too.
+        verbose: True shows what torch says while it captures, the graph and the report,
+            and puts lines of the source into the model, as metadata "debug" does; False hides the warnings of the conversion too.
         input_names: Names of the inputs, in order; fewer are fine.
         output_names: Names of the outputs, in order; fewer are fine.
         opset_version: Opset of the model; None means the default.
@@ -172,7 +173,9 @@ def export(
             domain org.pytorch.aten of PyTorch's own, ONNX_ATEN_FALLBACK only of those that
             have no translation; ONNX_FALLTHROUGH makes these nodes of a domain that is
             named after their namespace.
-        export_modules_as_functions: Must be False.
+        export_modules_as_functions: True makes every call of a module inside the model a
+            call of a local function, a set of classes those of these. Modules of one class
+            and structure share a function; what differs between them is an attribute.
         autograd_inlining: Whether an autograd function without ``symbolic`` is what its
             ``forward`` does; False leaves it untranslated.
         capture_strategies: What to try, in order, of "non-strict", "strict" and
@@ -188,7 +191,7 @@ def export(
         The converted model.
 
     Raises:
-        UnsupportedOptionError: An option asks for what is not implemented.
+        UnsupportedOptionError: An option cannot be had together with the others.
         CaptureError: torch cannot capture the model.
         UnsupportedOperatorError: The model calls operators that have no translation.
         VerificationError: ``verify`` found other numbers.
@@ -197,7 +200,8 @@ def export(
     """
     if capture not in (None, "export", "trace"):
         raise ValueError(f"capture is {capture!r}; it must be 'export' or 'trace'")
-    _refuse_unsupported(export_modules_as_functions=export_modules_as_functions)
+    if export_modules_as_functions and (not isinstance(model, torch.nn.Module) or isinstance(model, _SCRIPT)):
+        raise UnsupportedOptionError("export_modules_as_functions needs the module itself: nothing else tells its classes")
     translators = Translators(custom_translation_table)
     artifacts = Artifacts(artifacts_dir, report=report, profile=profile)
     if isinstance(model, torch.onnx.ExportableModule) and not args and not kwargs:
@@ -208,7 +212,7 @@ def export(
     options = conversion.make_options(
         opset_version=opset_version,
         external_data=external_data,
-        metadata=metadata,
+        metadata=_metadata(metadata, verbose, export_modules_as_functions),
         input_names=input_names,
         output_names=output_names,
         optimize=optimize and do_constant_folding,
@@ -310,6 +314,10 @@ def export(
         attempts=artifacts.attempts,
         dynamic_shapes=shapes,
     )
+    if export_modules_as_functions:
+        from .onnx._functions import with_functions
+
+        program.replace_proto(with_functions(program.model_proto, model, export_modules_as_functions))
     try:
         if verify:
             reference, origin = None, exported
@@ -325,6 +333,7 @@ def export(
     finally:
         artifacts.write()
     if verbose:
+        print(readable(engine_model), end="")
         print(program.report(), end="")
     elif verbose is None:
         warn_of(diagnostics, stacklevel=3)
@@ -376,14 +385,11 @@ def _save(
         )
 
 
-def _refuse_unsupported(**options: Any) -> None:
-    """Raise UnsupportedOptionError for the first option that differs from its default."""
-    parameters = inspect.signature(export).parameters
-    for name, value in options.items():
-        default = parameters[name].default
-        if value == default or (default is None and not value):
-            continue
-        raise UnsupportedOptionError(f"the option '{name}={value!r}' is not supported; leave it at its default")
+def _metadata(asked: str, verbose: bool | None, functions: Any) -> str:
+    """What else needs metadata: the printed graph has lines of the source, functions are found by modules."""
+    if verbose and asked == "default":
+        return "debug"
+    return "default" if functions and asked in ("release", "namespace") else asked
 
 
 def _example_arguments(

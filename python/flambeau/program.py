@@ -133,6 +133,13 @@ class ONNXProgram:
             self._proto = onnx.load_model_from_string(self._serialize())
         return self._proto
 
+    def replace_proto(self, proto: onnx.ModelProto) -> None:
+        """From now on, that is the model which is saved and run."""
+        import onnx_ir
+
+        self._model = onnx_ir.from_proto(proto)
+        self._proto = self._session = None
+
     @property
     def model(self) -> onnx_ir.Model:
         """The model as ``onnx_ir`` holds it. Changes of it are saved and run from now on.

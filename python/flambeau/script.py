@@ -139,7 +139,7 @@ class _Import:
         if bound:
             module = module.model
         if module is not None:
-            persistent = set(module.state_dict().keys())
+            persistent = module.state_dict().keys()
             for name, _ in module.named_parameters(remove_duplicate=False):
                 self.roles[name] = (_engine.InputKind.PARAMETER, True)
             for name, _ in module.named_buffers(remove_duplicate=False):
@@ -287,10 +287,18 @@ class _Import:
         """(path, class) of each module around the node, outermost first."""
         frames = [("", "")]
         path = ""
-        for frame in _HIERARCHY.finditer(node.getModuleHierarchy()):
+        # Of a trace: "__module.model/__module.model.layers.0". The hierarchy, "model(Net).0(Block)", leaves out containers.
+        scopes = node.scopeName().split("/")
+        hierarchy = list(_HIERARCHY.finditer(node.getModuleHierarchy()))
+        traced = len(scopes) == len(hierarchy) and all(scope.startswith("__module.") for scope in scopes)
+        for i, frame in enumerate(hierarchy):
             if self.bound and not path and frame["path"] == "model" and len(frames) == 1:
                 continue
-            path = f"{path}.{frame['path']}" if path else frame["path"]
+            if traced:
+                path = scopes[i].removeprefix("__module.").removeprefix("model." if self.bound else "")
+            else:
+                step = frame["path"].lstrip(".")
+                path = f"{path}.{step}" if path else step
             frames.append((path, frame["type"]))
         return frames if len(frames) > 1 else []
 

@@ -4,6 +4,7 @@
 
 #include <unordered_set>
 
+#include "lower/custom.h"
 #include "lower/lowering.h"
 #include "onnx/operator_table.h"
 
@@ -91,6 +92,9 @@ Result<LoweredProgram> LowerProgram(const Program::Impl& program, const LowerOpt
   to.additions().outputs = std::move(user_indices);
   graph.SetOutputs(graph.main(), user);
   if (sink.HasErrors()) return kFailure;
+  // Users' translations write version 1 of a domain unless they know better.
+  if (options.custom != nullptr)
+    for (auto& [domain, version] : to.additions().domains) version = options.custom->FindDomain(domain).value_or(version);
   return LoweredProgram{std::move(graph), std::move(to.additions()), std::move(inputs)};
 }
 

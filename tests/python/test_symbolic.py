@@ -78,8 +78,9 @@ def test_custom_operators_become_what_the_function_says(dynamo, by):
         return g.op("mine::Foo", x, alpha_f=a.node().t("value").item(), mode_s="m", axes_i=[1, 2])
 
     with registered("flambeau_symbolic::scaled", symbolic, by=by):
-        operators, program = exported(lambda x: scaled(x, 2.5) + 1, dynamo=dynamo, custom_opsets={"mine": 1})
+        operators, program = exported(lambda x: scaled(x, 2.5) + 1, dynamo=dynamo, custom_opsets={"mine": 2})
     assert operators == ["mine::Foo", "Add"]
+    assert {each.domain: each.version for each in program.model_proto.opset_import}["mine"] == 2
     node = program.model_proto.graph.node[0]
     assert {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute} == {"alpha": 2.5, "mode": b"m", "axes": [1, 2]}
     assert program.outputs[0].sizes == ["2", "3"]

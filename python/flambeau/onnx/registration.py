@@ -91,12 +91,19 @@ def _torchs() -> Any | None:
 
 
 def _registered_with_torch() -> dict[str, dict[int, Callable[..., Any]]]:
-    """What users registered with torch.onnx.register_custom_op_symbolic; torch's own functions are not ours."""
+    """What users registered with torch.onnx.register_custom_op_symbolic; torch's own functions are not ours.
+
+    Nor are those that come with torchvision: its operators have translations here, at every opset.
+    """
     of_torch = _torchs()
     if of_torch is None:
         return {}
     overrides = ((name, of_torch.get_function_group(name)._functions._overrides) for name in of_torch.all_functions())
-    return {name: dict(functions) for name, functions in overrides if functions}
+    of_users = (
+        (name, {opset: f for opset, f in functions.items() if not f.__module__.startswith("torchvision.")})
+        for name, functions in overrides
+    )
+    return {name: functions for name, functions in of_users if functions}
 
 
 def _unregister_with_torch(name: str, opset: int) -> bool:

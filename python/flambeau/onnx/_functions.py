@@ -1,0 +1,360 @@
+"""``export_modules_as_functions``: calls of modules as calls of the model's local functions.
+
+Modules of the same class and structure share a function. What differs between them is an attribute
+of it, "inferred::eps"; class variables that are annotated are attributes too, which no node of the
+function reads. Weights are inputs.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import math
+import typing
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+import onnx
+import torch
+from onnx import AttributeProto, FunctionProto, NodeProto, helper
+
+from ..errors import UnsupportedOptionError
+
+__all__ = ["with_functions"]
+
+_LARGEST_CONSTANT = 64  # elements; what is larger is a weight
+_NESTED = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+_PREFIX = "inferred::"
+
+
+@dataclasses.dataclass
+class _Group:
+    """Nodes of one call of a module, in order: numbers of nodes, and groups within."""
+
+    path: str
+    members: list[int | _Group]
+
+    def leaves(self) -> list[int]:
+        return [leaf for member in self.members for leaf in ([member] if isinstance(member, int) else member.leaves())]
+
+
+@dataclasses.dataclass
+class _Function:
+    """A function, and the values of its attributes for each call.
+
+    A slot is an attribute of a node of the body: (node, attribute).
+    """
+
+    domain: str
+    name: str
+    body: list[NodeProto]
+    inputs: list[str]
+    outputs: list[str]
+    slots: list[tuple[int, int]]
+    names: list[str]  # of the slots as attributes of the function
+    annotated: list[str]
+    calls: list[list[AttributeProto]] = dataclasses.field(default_factory=list)
+
+    def varies(self, slot: int) -> bool:
+        return len({call[slot].SerializeToString() for call in self.calls}) > 1
+
+
+def with_functions(
+    model: onnx.ModelProto, module: torch.nn.Module, selected: bool | Collection[type[torch.nn.Module]]
+) -> onnx.ModelProto:
+    """The model with functions for the calls of all modules, or of those of some classes.
+
+    Args:
+        model: Says of each node in which modules it was made.
+        module: The module itself, from which the model was made.
+    """
+    opset = next(each.version for each in model.opset_import if not each.domain)
+    if opset < 15:
+        raise UnsupportedOptionError(f"export_modules_as_functions needs opset 15 or newer, not {opset}: older models have no functions")
+    return _Splitter(model, module, None if selected is True else set(selected), opset).run()
+
+
+class _Splitter:
+    def __init__(self, model: onnx.ModelProto, module: torch.nn.Module, selected: set[type] | None, opset: int) -> None:
+        self.model = model
+        self.graph = model.graph
+        self.module = module
+        self.selected = selected
+        self.opset = opset
+        self.nodes = list(model.graph.node)
+        self.reads = [_reads(node) for node in self.nodes]
+        self.readers: dict[str, set[int]] = {}
+        for i, names in enumerate(self.reads):
+            for name in names:
+                self.readers.setdefault(name, set()).add(i)
+        self.outputs = {value.name for value in self.graph.output}
+        weights = set(module.state_dict())
+        self.constants = {
+            each.name: each for each in self.graph.initializer if each.name not in weights and math.prod(each.dims) <= _LARGEST_CONSTANT
+        }
+        self.functions: dict[bytes, _Function] = {}
+        self.by_name: dict[tuple[str, str], _Function] = {}
+        self.calls = [node.name for node in self.nodes]
+
+    def run(self) -> onnx.ModelProto:
+        members = self._grouped(list(range(len(self.nodes))), 0)
+        nodes = [self.nodes[member] if isinstance(member, int) else self._call(member) for member in members]
+        finished = onnx.ModelProto()
+        finished.CopyFrom(self.model)
+        del finished.graph.node[:]
+        finished.graph.node.extend(self._finished(node, None, []) for node in nodes)
+        read = {name for node in finished.graph.node for name in _reads(node)} | self.outputs
+        kept = [each for each in finished.graph.initializer if each.name in read]
+        del finished.graph.initializer[:]
+        finished.graph.initializer.extend(kept)
+        made = {name for node in finished.graph.node for name in node.output} | read
+        described = [each for each in finished.graph.value_info if each.name in made]
+        del finished.graph.value_info[:]
+        finished.graph.value_info.extend(described)
+        finished.functions.extend(self._proto(function) for function in self.functions.values())
+        domains = {each.domain for each in finished.opset_import}
+        for domain in sorted({function.domain for function in self.functions.values()} - domains):
+            finished.opset_import.append(helper.make_opsetid(domain, 1))
+        return finished
+
+    # --- which nodes belong together ------------------------------------------------------
+
+    def _chain(self, node: int) -> list[str]:
+        """The paths of the modules around a node that become functions, outermost first."""
+        notes = {each.key: each.value for each in self.nodes[node].metadata_props}
+        paths = ast.literal_eval(notes.get("pkg.torch.onnx.name_scopes", "[]"))[1:-1]
+        return [path for path in paths if path and self._is_selected(path)]
+
+    def _is_selected(self, path: str) -> bool:
+        try:
+            found = type(self.module.get_submodule(path))
+        except AttributeError:
+            return False
+        return self.selected is None or found in self.selected
+
+    def _grouped(self, nodes: Sequence[int], depth: int) -> list[int | _Group]:
+        chains = {node: self._chain(node) for node in nodes}
+
+        def path_of(node: int) -> str | None:
+            return chains[node][depth] if len(chains[node]) > depth else None
+
+        paths = list(dict.fromkeys(path for node in nodes if (path := path_of(node)) is not None))
+        members: list[int | _Group] = list(nodes)
+        for path in paths:
+            group = [node for node in nodes if path_of(node) == path]
+            # A module that is called twice, with others between, is a group a call.
+            parts = [group] if self._is_convex(group, nodes) else _runs(group, nodes)
+            for part in parts:
+                inside, made = set(part), _Group(path, self._grouped(part, depth + 1))
+                members = [member for member in members if not (isinstance(member, int) and member in inside)]
+                members.append(made)
+        return self._in_order(members)
+
+    def _is_convex(self, group: Sequence[int], nodes: Sequence[int]) -> bool:
+        """Whether nothing that the group reads depends on what it makes, through others."""
+        inside, made, after = set(group), set[str](), set[str]()
+        for node in nodes:
+            if node in inside:
+                if self.reads[node] & after:
+                    return False
+                made |= set(self.nodes[node].output)
+            elif self.reads[node] & (made | after):
+                after |= set(self.nodes[node].output)
+        return True
+
+    def _in_order(self, members: list[int | _Group]) -> list[int | _Group]:
+        """What is read is made before; else the captured order."""
+        leaves = [[member] if isinstance(member, int) else member.leaves() for member in members]
+        maker = {name: i for i, own in enumerate(leaves) for leaf in own for name in self.nodes[leaf].output}
+        needs = [{maker[name] for leaf in own for name in self.reads[leaf] if name in maker} - {i} for i, own in enumerate(leaves)]
+        order, waiting = [], sorted(range(len(members)), key=lambda i: min(leaves[i]))
+        done: set[int] = set()
+        while waiting:
+            ready = next(i for i in waiting if needs[i] <= done)
+            waiting.remove(ready)
+            done.add(ready)
+            order.append(members[ready])
+        return order
+
+    # --- functions ----------------------------------------------------------------------------
+
+    def _call(self, group: _Group) -> NodeProto:
+        """The call that stands for a group; its function is there then."""
+        module = self.module.get_submodule(group.path)
+        leaves = group.leaves()
+        inside = set(leaves)
+        made = [name for leaf in leaves for name in self.nodes[leaf].output if name]
+        outputs = [name for name in made if name in self.outputs or self.readers.get(name, set()) - inside]
+        body = [self.nodes[member] if isinstance(member, int) else self._call(member) for member in group.members]
+        read = list(dict.fromkeys(name for node in body for name in _ordered_reads(node)))
+        constants = [name for name in read if name in self.constants]
+        inputs = [name for name in read if name not in set(made) and name not in self.constants]
+        names = {name: f"input_{i}" for i, name in enumerate(inputs)} | {name: f"output_{i}" for i, name in enumerate(outputs)}
+        body = [helper.make_node("Constant", [], [name], value=self.constants[name]) for name in constants] + body
+        body = [self._with_defaults(_renamed(node, names)) for node in body]
+        function = self._function(type(module), body, [names[each] for each in inputs], [names[each] for each in outputs])
+        annotated = _annotated(module)
+        function.annotated = list(annotated)
+        values = [body[node].attribute[attribute] for node, attribute in function.slots]
+        function.calls.append(values)
+        self.calls.append(_unused(group.path, self.calls))
+        call = NodeProto(op_type=function.name, domain=function.domain, name=self.calls[-1], input=inputs, output=outputs)
+        for name, value in zip(function.names, values):
+            attribute = AttributeProto()
+            attribute.CopyFrom(value)
+            attribute.name = name
+            call.attribute.append(attribute)
+        call.attribute.extend(helper.make_attribute(name, value) for name, value in annotated.items())
+        return call
+
+    def _function(self, class_: type, body: list[NodeProto], inputs: list[str], outputs: list[str]) -> _Function:
+        slots = [(i, k) for i, node in enumerate(body) for k, each in enumerate(node.attribute) if each.type not in _NESTED]
+        key = FunctionProto(domain=class_.__module__, name=class_.__qualname__, input=inputs, output=outputs)
+        for node in body:
+            key.node.add().CopyFrom(node)
+        for i, k in slots:
+            shown = key.node[i].attribute[k]
+            key.node[i].attribute[k].CopyFrom(AttributeProto(name=shown.name, type=shown.type))
+        found = self.functions.get(key.SerializeToString(deterministic=True))
+        if found is not None:
+            return found
+        names: list[str] = []
+        for i, k in slots:
+            base = _PREFIX + body[i].attribute[k].name.removeprefix(_PREFIX)
+            names.append(_unused(base, names))
+        name = _unused(class_.__name__, [each for domain, each in self.by_name if domain == class_.__module__])
+        made = _Function(class_.__module__, name, body, inputs, outputs, slots, names, [])
+        self.functions[key.SerializeToString(deterministic=True)] = made
+        self.by_name[made.domain, made.name] = made
+        return made
+
+    def _defaults(self, node: NodeProto) -> list[AttributeProto]:
+        """What ONNX takes for the attributes that a node leaves out."""
+        if node.domain:
+            return []
+        schema = onnx.defs.get_schema(node.op_type, self.opset, "")
+        return [each.default_value for each in schema.attributes.values() if each.default_value.name]
+
+    def _with_defaults(self, node: NodeProto) -> NodeProto:
+        """With all attributes, in one order: nodes that differ in whether they say a default are of one structure."""
+        given = {each.name for each in node.attribute}
+        attributes = [*node.attribute, *(each for each in self._defaults(node) if each.name not in given)]
+        del node.attribute[:]
+        node.attribute.extend(sorted(attributes, key=lambda each: each.name))
+        return node
+
+    def _finished(self, node: NodeProto, function: _Function | None, slots: Sequence[int | None]) -> NodeProto:
+        """A node of the model, or of a function: what varies there refers to the function's attribute."""
+        finished = NodeProto()
+        finished.CopyFrom(node)
+        del finished.attribute[:]
+        called = self.by_name.get((node.domain, node.op_type))
+        for k, attribute in enumerate(node.attribute):
+            varies = function is not None and slots[k] is not None and function.varies(slots[k])
+            if not varies and attribute in self._defaults(node):
+                continue
+            if called is not None and attribute.name in called.names and not called.varies(called.names.index(attribute.name)):
+                continue
+            if varies:
+                finished.attribute.add(name=attribute.name, type=attribute.type, ref_attr_name=function.names[slots[k]])
+            else:
+                finished.attribute.add().CopyFrom(attribute)
+        return finished
+
+    def _proto(self, function: _Function) -> FunctionProto:
+        place = {position: slot for slot, position in enumerate(function.slots)}
+        nodes = [
+            self._finished(node, function, [place.get((i, k)) for k in range(len(node.attribute))])
+            for i, node in enumerate(function.body)
+        ]
+        attributes = [name for slot, name in enumerate(function.names) if function.varies(slot)]
+        domains = sorted({node.domain for node in nodes} | {""})
+        versions = {each.domain: each.version for each in self.model.opset_import}
+        return FunctionProto(
+            domain=function.domain,
+            name=function.name,
+            input=function.inputs,
+            output=function.outputs,
+            attribute=[*attributes, *function.annotated],
+            node=nodes,
+            opset_import=[helper.make_opsetid(domain, versions.get(domain, 1)) for domain in domains],
+        )
+
+
+def _ordered_reads(node: NodeProto) -> list[str]:
+    """What a node reads, its nested graphs included, without what these make."""
+    found, pending = [name for name in node.input if name], [each.g for each in node.attribute if each.HasField("g")]
+    made: set[str] = set()
+    while pending:
+        graph = pending.pop()
+        made |= {each.name for each in (*graph.input, *graph.initializer)} | {name for each in graph.node for name in each.output}
+        found += [each.name for each in graph.output]
+        for each in graph.node:
+            found += [name for name in each.input if name]
+            pending += [attribute.g for attribute in each.attribute if attribute.HasField("g")]
+    return [name for name in found if name not in made]
+
+
+def _reads(node: NodeProto) -> set[str]:
+    return set(_ordered_reads(node))
+
+
+def _runs(group: Sequence[int], nodes: Sequence[int]) -> list[list[int]]:
+    """The group in parts without others between."""
+    place = {node: i for i, node in enumerate(nodes)}
+    runs: list[list[int]] = []
+    for node in group:
+        if runs and place[runs[-1][-1]] + 1 == place[node]:
+            runs[-1].append(node)
+        else:
+            runs.append([node])
+    return runs
+
+
+def _renamed(node: NodeProto, names: dict[str, str]) -> NodeProto:
+    """A copy with values by number, and nothing on where it came from."""
+
+    def new(name: str) -> str:
+        return names.setdefault(name, f"value_{len(names)}") if name else name
+
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    copy.name = copy.doc_string = ""
+    del copy.metadata_props[:]
+    copy.input[:] = [new(name) for name in node.input]
+    copy.output[:] = [new(name) for name in node.output]
+    pending = [each.g for each in copy.attribute if each.HasField("g")]
+    while pending:
+        graph = pending.pop()
+        for each in graph.node:
+            each.name = each.doc_string = ""
+            del each.metadata_props[:]
+            each.input[:] = [new(name) for name in each.input]
+            each.output[:] = [new(name) for name in each.output]
+            pending.extend(attribute.g for attribute in each.attribute if attribute.HasField("g"))
+        for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
+            value.name = new(value.name)
+    return copy
+
+
+def _annotated(module: torch.nn.Module) -> dict[str, Any]:
+    """The values of annotated class variables that an attribute can hold."""
+    try:
+        names = typing.get_type_hints(type(module)).keys() - typing.get_type_hints(torch.nn.Module).keys()
+    except Exception:  # of annotations that name what is not imported
+        names = type(module).__annotations__.keys() if hasattr(type(module), "__annotations__") else set()
+    plain: Callable[[Any], bool] = lambda value: isinstance(value, (bool, int, float, str))  # noqa: E731
+    found = {name: getattr(module, name, None) for name in sorted(names)}
+    return {
+        name: int(value) if isinstance(value, bool) else value
+        for name, value in found.items()
+        if plain(value) or (isinstance(value, (list, tuple)) and value and all(map(plain, value)) and len({*map(type, value)}) == 1)
+    }
+
+
+def _unused(name: str, used: Iterable[str]) -> str:
+    taken, unique, count = set(used), name, 0
+    while unique in taken:
+        count += 1
+        unique = f"{name}_{count}"
+    return unique
