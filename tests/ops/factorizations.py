@@ -130,6 +130,9 @@ CASES = [
     case(torch.norm, floats(3, 4), p="nuc", **CLOSE), case(torch.norm, floats(2, 3, 4), p="nuc", dim=(1, 2), **CLOSE), case(torch.norm, floats(3, 4), p="fro", dim=1), case(aten.frobenius_norm.dim, floats(2, 3, 4), [1, 2]), case(aten.nuclear_norm.default, floats(3, 4), **CLOSE), case(aten.nuclear_norm.dim, floats(2, 3, 4), [0, 1], **CLOSE),
     *square(torch.matrix_exp, make=lambda *s, dtype=torch.float32: floats(*s, low=-1, high=1, dtype=dtype), **CLOSE), case(linalg.matrix_exp, torch.zeros(2, 3, 3), **FIXED), case(torch.matrix_exp, floats(3, 3, low=-9, high=9), again=False, dynamic=False, tolerance=(1e-2, 1.0)),
     case(linalg.vander, floats(2, 4)), case(linalg.vander, ints(4), N=3), case(linalg.vander, floats(4), N=6),
+    # signs are LAPACK's; in float32 rounding decides now and then, so these are compared in float64
+    *[case(linalg.eigh, symmetric(*sizes, dtype=f64), UPLO=uplo, dynamic=False, **FIXED) for sizes in ((1, 1), (2, 2), (3, 3), (5, 5), (9, 9), (3, 4, 4)) for uplo in ("L", "U")], case(linalg.eigh, symmetric(4, 4, dtype=f64), second=(symmetric(6, 6, dtype=f64),), name="eigh dynamic", **FIXED),
+    case(linalg.eigh, torch.diag_embed(torch.tensor([[3.0, 1, 2], [5, 4, 6]])).double(), dynamic=False, name="eigh of diagonals", **FIXED), case(eigh_rebuilt, symmetric(30, 30), dynamic=False, name="eigh of many", **FIXED, **CLOSE),
     # symmetric, not definite
     *[case(linalg.ldl_factor_ex, x, dynamic=False, **FIXED, **CLOSE) for x in (symmetric(4, 4), symmetric(2, 5, 5), paired(6), torch.stack([paired(5), symmetric(5, 5)]), torch.zeros(3, 3), torch.zeros(0, 2, 2), torch.zeros(0, 0), symmetric(1, 1))],
     case(linalg.ldl_factor, symmetric(3, 3), second=(symmetric(5, 5),), **FIXED, **CLOSE), case(linalg.ldl_factor, paired(7, dtype=f64), dynamic=False, **FIXED),

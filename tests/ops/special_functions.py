@@ -35,7 +35,7 @@ CASES = [
     *(case(torch.polygamma, n, positive) for n in (0, 1, 2, 5)),
     case(torch.polygamma, 2, wide, tolerance=(2e-3, 1e-3)),
     case(special.polygamma, 1, positive),
-    *[case(op, floats(2, 0, 3)) for op in (torch.lgamma, torch.digamma, special.bessel_j0, special.modified_bessel_k0, special.airy_ai, special.erfcx)],
+    *[case(op, floats(2, 0, 3)) for op in (torch.lgamma, torch.digamma, special.bessel_j0, special.airy_ai, special.erfcx)],
     case(torch.mvlgamma, positive + 2, 3),
     case(special.multigammaln, positive + 2, 2),
     case(special.zeta, torch.tensor([1.0, 0.5, 2.0, 3.0, 5.5]), torch.tensor([[0.5], [2.0], [10.0], [0.0], [-1.0], [-1.5]])),

@@ -14,6 +14,7 @@
 #include "lower/ops/householder.h"
 #include "lower/ops/loops.h"
 #include "lower/ops/matrices.h"
+#include "lower/ops/tridiagonal.h"
 
 namespace flambeau::lower {
 namespace {
@@ -96,14 +97,17 @@ Tensor OrderedRows(Lowering& to, Tensor matrix, Tensor order) {
   return to.GatherElements(matrix, to.ExpandTo(AsColumn(to, order), sizes), {.axis = matrix.rank() - 2});
 }
 
+// Only one triangle counts.
+Tensor Symmetric(Lowering& to, Tensor a, bool upper) {
+  const Tensor half = upper ? Transposed(to, UpperTriangle(to, a)) : LowerTriangle(to, a);
+  return to.Add(half, Transposed(to, LowerTriangle(to, half, false)));
+}
+
 }  // namespace
 
 Eigen SymmetricEigen(Lowering& to, Tensor a, bool upper) {
-  const Tensor wide = to.CastTo(a, DType::kFloat64);
   const Dim n = a.size(-1);
-  // Only one triangle counts.
-  const Tensor half = upper ? Transposed(to, UpperTriangle(to, wide)) : LowerTriangle(to, wide);
-  const Tensor symmetric = to.Add(half, Transposed(to, LowerTriangle(to, half, false)));
+  const Tensor symmetric = Symmetric(to, to.CastTo(a, DType::kFloat64), upper);
   const Tensor scale = Largest(to, to.Abs(symmetric));
   const Tensor indices = Iota(to, n);
   const Tensor identity = IdentityMatrices(to, BatchSizes(a), n, n, DType::kFloat64);
@@ -221,8 +225,11 @@ Singular SingularDecomposition(Lowering& to, Tensor a, bool full) {
 namespace {
 
 std::tuple<Tensor, Tensor> Eigh(Lowering& to, Tensor self, std::string_view uplo) {
-  const Eigen eigen = SymmetricEigen(to, self, uplo == "U" || uplo == "u");
-  return {eigen.values, eigen.vectors};
+  const bool upper = uplo == "U" || uplo == "u";
+  const Eigen eigen = SymmetricEigen(to, self, upper);
+  const Tensor symmetric = Symmetric(to, to.CastTo(self, DType::kFloat64), upper);
+  const Tensor vectors = WithSignsOfLapack(to, to.CastTo(eigen.vectors, DType::kFloat64), symmetric, upper, self.dtype());
+  return {eigen.values, to.CastTo(vectors, self.dtype())};
 }
 std::tuple<Tensor, Tensor> EighInternal(Lowering& to, Tensor a, std::string_view uplo, bool compute_v) {
   const auto [values, vectors] = Eigh(to, a, uplo);
