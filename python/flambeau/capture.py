@@ -16,13 +16,14 @@ from typing import Any
 import torch
 from torch.export import Dim, ExportedProgram
 
+from .assumptions import assumptions, holds_for
 from .data_dependent import CapturableCalls
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
-from .errors import CaptureError
+from .errors import CaptureError, ConversionWarning
 from .recurrent import opaque_layers, restore
 
-__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "exporting", "mode", "user_line"]
+__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "exporting", "mode", "user_line", "warn_of_assumptions"]
 
 
 @contextlib.contextmanager
@@ -107,11 +108,29 @@ STRATEGIES = ("non-strict", "strict", "draft")
 DEFAULT_STRATEGIES = ("non-strict", "strict")
 
 
-def _export(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, strict: bool) -> ExportedProgram:
-    with contextlib.nullcontext() if strict else CapturableCalls():
-        return torch.export.export(
-            model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True
-        )
+def _export(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, strict: bool
+) -> tuple[ExportedProgram, str]:
+    """The captured program, and in words what helped.
+
+    torch is asked to leave a dynamic size of 0 or 1 dynamic (to be "oblivious" of
+    it). It does so even where the model makes it a number, or broadcasts it: then
+    the capture is done again, and takes 0 and 1 for constants.
+    """
+
+    def once(oblivious: bool) -> ExportedProgram:
+        with (
+            contextlib.nullcontext() if strict else CapturableCalls(),
+            torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
+        ):
+            return torch.export.export(
+                model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True
+            )
+
+    exported = once(oblivious=True)
+    if not shapes or holds_for(exported, args, kwargs):
+        return exported, ""
+    return once(oblivious=False), ", with sizes of 0 and 1 as constants"
 
 
 def _refined(shapes: Any, error: Exception | None) -> Any:
@@ -131,7 +150,7 @@ def _attempts(
     dynamic_shapes: Any,
     strategies: Sequence[str],
     failed: list[Attempt],
-) -> Iterator[tuple[str, Callable[[], ExportedProgram]]]:
+) -> Iterator[tuple[str, Callable[[], tuple[ExportedProgram, str]]]]:
     """What to try, in order; `failed` holds what was tried so far."""
     asked, lenient = replace_names(dynamic_shapes, Dim.DYNAMIC), replace_names(dynamic_shapes, Dim.AUTO)
     for strategy in strategies:
@@ -147,7 +166,7 @@ def _attempts(
             else:
                 yield strategy, lambda: _export(model, args, kwargs, lenient, True)
         else:
-            yield strategy, lambda: torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient)
+            yield strategy, lambda: (torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient), "")
 
 
 def capture(
@@ -193,9 +212,10 @@ def capture(
                 opaque_layers(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
-                exported = without_vmap(attempt())
+                exported, how = attempt()
+                exported = without_vmap(exported)
             restore(exported)
-            attempts.append(Attempt(strategy, time.perf_counter() - start))
+            attempts.append(Attempt(strategy + how, time.perf_counter() - start))
             return exported
         except Exception as error:
             attempts.append(Attempt(strategy, time.perf_counter() - start, error))
@@ -220,3 +240,13 @@ def user_line(error: BaseException | None) -> str:
 def _is_about_shapes(error: Exception | None) -> bool:
     """Whether torch refused a capture because the model fixes a dimension."""
     return isinstance(error, (torch._dynamo.exc.UserError, ValueError)) and "onstraint" in str(error)
+
+
+def warn_of_assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]) -> None:
+    """Warn of each condition on dynamic sizes under which the capture is right, and nothing checks it."""
+    for condition in assumptions(exported, names):
+        warnings.warn(
+            f"the captured program is right only where {condition}: the model makes a size a number, or asks for it",
+            ConversionWarning,
+            stacklevel=3,
+        )

@@ -20,6 +20,7 @@ from .archive import is_torchscript, load_exported, load_torchscript
 from .artifacts import Artifacts
 from .capture import Attempt, mode
 from .capture import capture as capture_program
+from .capture import warn_of_assumptions
 from .decomposition import without_newer_operators
 from .dynamic_shapes import (
     by_argument,
@@ -283,6 +284,7 @@ def export(
                 artifacts.dump(exported)
             exported = without_newer_operators(exported, options.opset)
             options.dim_names = list(symbols.items())
+            warn_of_assumptions(exported, names)
 
             def rebuild(export_params: bool) -> _engine.Program:
                 return build_program(exported, dimension_names=names, export_params=export_params)
@@ -323,7 +325,7 @@ def export(
             reference, origin = None, exported
             if isinstance(model, (str, os.PathLike)):
                 origin = _archived(model)
-            elif exported is None:
+            elif isinstance(model, torch.nn.Module) or exported is None:
                 reference = _reference(model, training)
             artifacts.verified(lambda: prove(program, args, kwargs, reference=reference, exported=origin, modules=report))
         if f is not None:

@@ -58,8 +58,7 @@ def verify(
         kwargs: Example keyword arguments.
         second_sizes: Also run on generated inputs, where dimensions are dynamic:
             of other sizes, floats drawn at random and integers from the examples.
-        reference: What to compare with, where the program was not made by
-            torch.export: the module itself.
+        reference: What to compare with instead of the captured program: the module itself.
         exported: What to compare with, where the program does not know what it
             was made of: an archive, loaded.
 
@@ -68,10 +67,10 @@ def verify(
             there are no example inputs.
     """
     names = [output.name for output in program.outputs]
-    if reference is None:
+    if reference is None or exported is not None:
         exported = exported or _captured(program)
         args, kwargs = _examples(exported, args, kwargs)
-        module: Callable[..., Any] = exported.module()
+        module: Callable[..., Any] = reference or exported.module()
         other = second_inputs(exported, args, kwargs, [value.sizes for value in program.inputs]) if second_sizes else None
     else:
         kwargs, module = kwargs or {}, reference
@@ -106,13 +105,14 @@ def prove(
     try:
         comparisons = verify(program, args, kwargs, reference=reference, exported=exported)
     except VerificationError as error:
-        if reference is not None or not error.comparisons:
+        if exported is None or not error.comparisons:
             raise
         found = find_mismatch(program, args, kwargs, exported=exported)
         if modules:
             error.comparisons += compare_modules(program, args, kwargs, exported=exported)
-        raise VerificationError(f"{error}\n{found}" if found else str(error), error.comparisons) from None
-    if modules and reference is None:
+        place = found if found or reference is None else "every captured node agrees: the capture itself differs from the model"
+        raise VerificationError(f"{error}\n{place}", error.comparisons) from None
+    if modules and exported is not None:
         comparisons += compare_modules(program, args, kwargs, exported=exported)
     return comparisons
 

@@ -1,5 +1,9 @@
 """Names of dimensions, in every form that torch.export and torch.onnx take."""
 
+import math
+import warnings
+from pathlib import Path
+
 import pytest
 import torch
 from torch.export import Dim
@@ -206,3 +210,67 @@ def test_torchscript_keeps_the_names_of_dimensions(tmp_path):
         assert [(value.name, value.sizes) for value in program.inputs] == [("x", ["b", "4"]), ("y", ["3", "c"])]
     program = flambeau.convert(tmp_path / "pair.pt", tmp_path / "pair.onnx", inputs={"x": "float32[b,4]", "y": "float32[b,4]"})
     assert [value.sizes for value in program.inputs] == [["b", "4"], ["b", "4"]]
+
+
+class Sum(torch.nn.Module):
+    def forward(self, x, y):
+        return x + y
+
+
+class Float(torch.nn.Module):
+    def forward(self, x):
+        return x * float(x.shape[0])
+
+
+class Log(torch.nn.Module):
+    def forward(self, x):
+        return x * math.log(x.shape[0])  # a number
+
+
+class One(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if x.shape[0] == 1 else x * 3
+
+
+class Half(torch.nn.Module):
+    def forward(self, x):
+        return x[: int(x.shape[0] * 0.5)]
+
+
+def line_of(words):
+    return next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if text.endswith(f"# {words}"))
+
+
+def test_an_example_of_size_one_freezes_nothing_silently():
+    """What the model makes a number is captured otherwise, or as the constant that it is; never both dynamic and frozen."""
+    program = flambeau.export(Float(), (torch.ones(1, 4),), dynamic_shapes=({0: "n"},))
+    assert program.inputs[0].sizes == ["n", "4"]
+    assert program.capture_strategy == "strict", "non-strict would make it a number"
+    for rows in (1, 5):
+        x = torch.randn(rows, 4)
+        torch.testing.assert_close(program(x)[0], Float()(x))
+    program = flambeau.export(torch.nn.ReLU(), (torch.ones(1, 4),), dynamic_shapes=({0: "n"},))
+    assert (program.inputs[0].sizes, program.capture_strategy) == (["n", "4"], "non-strict")
+    with pytest.warns(flambeau.errors.ConversionWarning, match="fixes it at 1"):
+        program = flambeau.export(One(), (torch.ones(1, 4),), dynamic_shapes=({0: "n"},))
+    assert program.inputs[0].sizes == ["1", "4"] and "as constants" in program.capture_strategy
+    torch.testing.assert_close(program(torch.ones(1, 4))[0], torch.full((1, 4), 2.0))
+    with pytest.warns(flambeau.errors.ConversionWarning, match="fixes it at 1"):
+        program = flambeau.export(Sum(), (torch.ones(3, 4), torch.ones(1, 4)), dynamic_shapes=({0: "n"}, {0: "m"}))
+    assert [value.sizes for value in program.inputs] == [["n", "4"], ["1", "4"]]
+
+
+def test_a_size_that_becomes_a_number_is_reported_with_its_line():
+    with pytest.warns(flambeau.errors.ConversionWarning, match=rf"(?s)fixes it at 3.*test_dynamic_shapes.py:{line_of('a number')}"):
+        flambeau.export(Log(), (torch.ones(3, 4),), dynamic_shapes=({0: "n"},))
+    with pytest.warns(flambeau.errors.ConversionWarning, match="fixes it at 1"):
+        assert flambeau.export(Log(), (torch.ones(1, 4),), dynamic_shapes=({0: "n"},)).inputs[0].sizes == ["1", "4"]
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"right only where .*n.* = 2: the model"):
+        flambeau.export(Half(), (torch.ones(4, 4),), dynamic_shapes=({0: "n"},))
+
+
+def test_verification_is_against_the_model_itself():
+    """A capture that is right at the example only is found, though the converted model does what was captured."""
+    with pytest.raises(flambeau.errors.VerificationError, match="the capture itself differs"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        flambeau.export(Half(), (torch.ones(4, 4),), dynamic_shapes=({0: "n"},), verify=True)

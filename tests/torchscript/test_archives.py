@@ -23,7 +23,7 @@ class Net(nn.Module):
 
 def save(model, path, how):
     model = model.eval()
-    saved = torch.jit.script(model) if how == "script" else torch.jit.trace(model, torch.ones(1, 3, 8, 8), check_trace=False)
+    saved = torch.jit.script(model) if how == "script" else torch.jit.trace(model, torch.ones(1, 3, 8, 8) * 0.1, check_trace=False)
     saved.save(path)
 
 

@@ -1,0 +1,104 @@
+"""What a capture took for granted about dynamic sizes without saying so in its shapes.
+
+torch defers guards on sizes, and drops those that no node can check: the
+program is right only where they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import sympy
+import torch
+from torch.export import ExportedProgram
+from torch.utils import _pytree
+from torch.utils._sympy.functions import Mod, PythonMod
+
+__all__ = ["assumptions", "holds_for"]
+
+_Sizes = dict[sympy.Symbol, int]
+
+
+def _inputs(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Each leaf of the arguments with what the capture made of it."""
+    fakes = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
+    recorded = [fakes.get(name) if isinstance(name, str) else None for name in exported.graph_signature.user_inputs]
+    leaves = _pytree.tree_leaves((args, kwargs))
+    if len(leaves) == len(recorded):
+        yield from zip(leaves, recorded)
+
+
+def _sizes(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Sizes | None:
+    """The symbols' values for these arguments; None if one symbol stands for two of them."""
+    sizes: _Sizes = {}
+    for leaf, fake in _inputs(exported, args, kwargs):
+        if not isinstance(leaf, torch.Tensor) or not isinstance(fake, torch.Tensor):
+            continue
+        for size, symbolic in zip(leaf.shape, fake.shape):
+            if not isinstance(symbolic, torch.SymInt):
+                continue
+            expression = symbolic.node.expr
+            if expression.is_Symbol and sizes.setdefault(expression, int(size)) != int(size):
+                return None
+    return sizes
+
+
+def _deferred(exported: ExportedProgram) -> list[Any]:
+    """torch's guards that no node checks."""
+    for node in exported.graph.nodes:
+        value = node.meta.get("val")
+        if node.op != "placeholder" or not isinstance(value, torch.Tensor):
+            continue
+        for size in value.shape:
+            if isinstance(size, torch.SymInt):
+                return list(size.node.shape_env.deferred_runtime_asserts.get(None, ()))
+    return []
+
+
+def _is_specialised(condition: Any) -> bool:
+    """A size is this number."""
+    return isinstance(condition, sympy.Eq) and {side.is_Symbol for side in condition.args} == {True, False} and any(
+        side.is_Integer for side in condition.args
+    )
+
+
+def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether no dynamic size was made a number, and the program is right for these arguments."""
+    sizes = _sizes(exported, args, kwargs)
+    if sizes is None:
+        return False
+    ranges = exported.range_constraints
+    if any(symbol in ranges and not ranges[symbol].lower <= size <= ranges[symbol].upper for symbol, size in sizes.items()):
+        return False
+    conditions = [deferred.expr for deferred in _deferred(exported)]
+    return not any(_is_specialised(condition) or condition.subs(sizes) == sympy.false for condition in conditions)
+
+
+def assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]) -> list[str]:
+    """Conditions on sizes under which the program is right, and which PyTorch does not check itself.
+
+    Args:
+        names: Of dimensions: (position among the tensor inputs, dimension, name).
+    """
+    tensors = [
+        node.meta["val"]
+        for node in exported.graph.nodes
+        if node.op == "placeholder"
+        and node.name in exported.graph_signature.user_inputs
+        and isinstance(node.meta.get("val"), torch.Tensor)
+    ]
+    called = {}
+    for position, dim, name in names:
+        size = tensors[position].shape[dim] if position < len(tensors) and dim < tensors[position].ndim else None
+        if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+            called.setdefault(size.node.expr, sympy.Symbol(name))
+    found: list[str] = []
+    for deferred in _deferred(exported):
+        # A size that is no multiple fails in PyTorch, too.
+        if not isinstance(deferred.expr, (sympy.Eq, sympy.Ne)) or deferred.expr.has(Mod, PythonMod):
+            continue
+        sign = "=" if isinstance(deferred.expr, sympy.Eq) else "≠"
+        left, right = (side.xreplace(called) for side in deferred.expr.args)
+        found.append(f"{left} {sign} {right}")
+    return found
