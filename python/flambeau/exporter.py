@@ -29,7 +29,7 @@ from .dynamic_shapes import (
 )
 from .errors import CaptureError, OnnxExporterError, UnsupportedOptionError, error_of, warn_of
 from .program import ONNXProgram
-from .script import build_script_program, describe_inputs, script_arguments, script_parameters, tensor_input, trace
+from .script import build_script_program, describe_inputs, holds_packed_weights, script_arguments, script_parameters, tensor_input, trace
 from .translation import Translators
 from .verification import verify as verify_program
 from .walk import DimensionName, build_program
@@ -197,6 +197,8 @@ def export(
         args, kwargs = _example_arguments(model, args, kwargs)
         artifacts.model = type(model).__qualname__
         live = isinstance(model, torch.nn.Module)
+        if capture is None and live and holds_packed_weights(model):
+            capture = "trace"
         traced = live and ((capture or ("export" if dynamo else "trace")) == "trace" or wishes.exports == [])
         captured = None
         if not isinstance(model, _SCRIPT) and not traced:
