@@ -280,6 +280,8 @@ def build_script_program(
     is_module = isinstance(model, torch.jit.ScriptModule)
     graph = (model.forward.graph if is_module else model.graph).copy()
     torch._C._jit_pass_inline(graph)
+    torch._C._jit_pass_inline_fork_wait(graph)
+    torch._C._jit_pass_inline(graph)  # what was forked
     walk = _Import(graph, model if is_module else None, bound)
     builder = walk.builder
     builder.set_torch_version(torch.__version__)
