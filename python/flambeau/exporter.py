@@ -48,6 +48,7 @@ from .script import (
     build_script_program,
     describe_inputs,
     has_numbers,
+    holds_packed_weights,
     numbers_as_tensors,
     script_arguments,
     script_numbers_as_tensors,
@@ -258,6 +259,8 @@ def export(
         args, kwargs = _example_arguments(model, args, kwargs)
         artifacts.model = artifacts.model or type(model).__qualname__
         live = isinstance(model, torch.nn.Module)
+        if capture is None and live and holds_packed_weights(model):
+            capture = "trace"
         traced = live and ((capture or ("export" if dynamo else "trace")) == "trace" or wishes.exports == [])
         captured = None
         if not isinstance(model, _SCRIPT) and not traced:

@@ -21,6 +21,7 @@ __all__ = [
     "describe",
     "describe_inputs",
     "has_numbers",
+    "holds_packed_weights",
     "import_graph",
     "numbers_as_tensors",
     "recorded_type",
@@ -378,6 +379,8 @@ def build_script_program(
     is_module = isinstance(model, torch.jit.ScriptModule)
     graph = (model.forward.graph if is_module else model.graph).copy()
     torch._C._jit_pass_inline(graph)
+    torch._C._jit_pass_inline_fork_wait(graph)
+    torch._C._jit_pass_inline(graph)  # what was forked
     names = script_parameters(model)
     builder = import_graph(
         graph, model if is_module else None, names=names, bound=bound, functions=functions
@@ -393,8 +396,18 @@ def build_script_program(
 
 def script_parameters(model: torch.jit.ScriptModule | torch.jit.ScriptFunction) -> list[str]:
     """Names of the program's inputs."""
-    method = model.forward if isinstance(model, torch.jit.ScriptModule) else model
-    return [argument.name for argument in method.schema.arguments if argument.name != "self"]
+    return [argument.name for argument in _formal_arguments(model)]
+
+
+def _formal_arguments(model: torch.jit.ScriptModule | torch.jit.ScriptFunction) -> list[Any]:
+    if not isinstance(model, torch.jit.ScriptModule):
+        return list(model.schema.arguments)
+    return model.forward.schema.arguments[1:]  # the first is the module, whatever it is called
+
+
+def holds_packed_weights(model: torch.nn.Module) -> bool:
+    """Whether modules keep weights in objects of C++, as quantized ones do: torch.export cannot see into these."""
+    return any(isinstance(value, torch.ScriptObject) for module in model.modules() for value in vars(module).values())
 
 
 def script_arguments(
@@ -477,8 +490,7 @@ def describe_inputs(
     Args:
         dims: Names of dynamic dimensions, by position among the input tensors.
     """
-    method = model.forward if isinstance(model, torch.jit.ScriptModule) else model
-    formal = [argument for argument in method.schema.arguments if argument.name != "self"]
+    formal = _formal_arguments(model)
     position = iter(range(1 << 30))
 
     def of_tensor(tensor: torch.Tensor) -> _engine.ScriptInput:

@@ -443,6 +443,13 @@ Result<Vals> Get(Evaluator& evaluator, const Node&, std::span<const Val> argumen
   const auto* entry = EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]);
   return Vals{entry != nullptr ? entry->second : arguments.size() > 2 ? arguments[2] : Val(Nothing{})};
 }
+Result<Vals> SetDefault(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const auto* dict = arguments[0].As<DictVal>();
+  if (dict == nullptr || arguments.size() < 3) return Bad(evaluator, "looks into something that is no dict");
+  if (const auto* entry = EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1])) return Vals{entry->second};
+  FLAMBEAU_CHECK_OK(SetItem(evaluator, node, arguments));
+  return Vals{arguments[2]};
+}
 Result<Vals> Update(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   const auto* other = arguments[1].As<DictVal>();
   if (other == nullptr) return Bad(evaluator, "updates a dict by something that is none");
@@ -490,6 +497,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::dict", &Copy},
     {"aten::extend", &Extend},
     {"aten::get", &Get},
+    {"aten::setdefault", &SetDefault},
     {"aten::index", &Index},
     {"aten::insert", &Insert},
     {"aten::items", &Items},

@@ -355,9 +355,14 @@ Result<Val> ApplyConvolution(Evaluator& evaluator, const Val& x, PackedWeights w
   if (tensor == nullptr || !evaluator.TypeOf(*tensor).ranked) return Malformed(evaluator);
   const auto* packed = weights.weight.As<QuantizedVal>();
   if (packed == nullptr) return Malformed(evaluator);
-  // By the weight as it is: prepack_conv1d has not yet added the dimension.
+  // By the weight as it is: a call of conv1d_prepack has not added the dimension.
   const size_t dims = evaluator.TypeOf(*tensor).rank() - 2, of_weight = evaluator.TypeOf(packed->value->data).rank() - 2;
   if (dims == 1 && of_weight == 2) FLAMBEAU_CHECK_OK(DropDimension(evaluator, weights));
+  // conv1d_prepack takes the first number, however many it is given.
+  for (Vals* numbers : {&weights.stride, &weights.padding, &weights.dilation, &weights.output_padding}) {
+    if (numbers->size() < dims) return Malformed(evaluator);
+    numbers->resize(dims);
+  }
   FLAMBEAU_TRY(const Val weight, Dequantize(evaluator, weights.weight));
   return evaluator.emit().Call1("aten::convolution",
                                 {x, weight, weights.bias, evaluator.List(weights.stride), evaluator.List(weights.padding),

@@ -210,18 +210,19 @@ Result<Vals> Gru(Evaluator& evaluator, const Node&, std::span<const Val> argumen
   return RunLayers(evaluator, "gru_layer", arguments, {arguments[1]});
 }
 
-// (x, state, packed, packed, bias, bias); reduce_range is torch's choice
+// (x, state, packed, packed, bias, bias)
+constexpr bool kReduceRange = true;  // as torch has it in single cells
 Result<Vals> LstmCell(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   const Vals* states = arguments.size() > 3 ? ElementsOf(evaluator, arguments[1]) : nullptr;
   if (states == nullptr || states->size() != 2) return Malformed(evaluator);
-  const Val operands[] = {arguments[0], (*states)[0], (*states)[1], arguments[2], arguments[3], false, false};
+  const Val operands[] = {arguments[0], (*states)[0], (*states)[1], arguments[2], arguments[3], false, kReduceRange};
   FLAMBEAU_TRY(const Vals results, evaluator.CallLibrary(kCode, "lstm_cell", operands));
   const Vals* parts = ElementsOf(evaluator, results[0]);
   return parts != nullptr ? *parts : Vals{};
 }
 Result<Vals> CellOfOneState(Evaluator& evaluator, std::string_view function, std::span<const Val> arguments) {
   if (arguments.size() < 4) return Malformed(evaluator);
-  const Val operands[] = {arguments[0], arguments[1], arguments[2], arguments[3], false, false};
+  const Val operands[] = {arguments[0], arguments[1], arguments[2], arguments[3], false, kReduceRange};
   return evaluator.CallLibrary(kCode, function, operands);
 }
 Result<Vals> GruCell(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {

@@ -248,6 +248,16 @@ Result<Vals> Interpolate(Evaluator& evaluator, const Node&, std::span<const Val>
   return evaluator.Unsupported(fmt::format("interpolates in the mode '{}' over {} dimensions", *mode, dims));
 }
 
+// The overloads that Python's arguments lead to; devices mean nothing here.
+Result<Vals> To(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const size_t dtype = node.overload == "prim_Device" ? 2 : 1;
+  if (node.overload == "prim_other") return Vals{arguments[0]};
+  if (dtype == 1 && node.overload != "prim_dtype") return evaluator.CallOperator(node, arguments);
+  if (arguments.size() <= dtype || arguments[dtype].Is<Nothing>()) return Vals{arguments[0]};
+  FLAMBEAU_TRY(Val cast, evaluator.emit().Call1("aten::to.dtype", {arguments[0], arguments[dtype]}));
+  return Vals{std::move(cast)};
+}
+
 constexpr BuiltinRow kRows[] = {
     {"aten::ScalarImplicit", &Item},
     {"aten::__interpolate", &Interpolate},

@@ -52,6 +52,21 @@ std::optional<bool> KnownEqual(const Val& a, const Val& b, const Heap& heap) {
   return unknown ? std::nullopt : std::optional(true);
 }
 
+std::string TextOf(Evaluator& evaluator, const Val& value) {
+  if (const auto* text = value.As<std::string>()) return *text;
+  if (const auto* i = value.As<int64_t>()) return fmt::format("{}", *i);
+  if (const auto* b = value.As<bool>()) return *b ? "True" : "False";
+  if (const auto* d = value.As<double>()) return fmt::format("{}", *d);
+  if (const auto* device = value.As<DeviceVal>()) return device->text;
+  if (value.Is<Nothing>()) return "None";
+  if (const auto* list = value.As<ListVal>()) {
+    std::string out = "[";
+    for (const Val& element : evaluator.heap()[list->cell].elements) out += (out.size() > 1 ? ", " : "") + TextOf(evaluator, element);
+    return out + "]";
+  }
+  return "?";  // only messages hold what exists at run time
+}
+
 namespace {
 
 Result<Vals> First(Evaluator&, const Node&, std::span<const Val> arguments) { return Vals{arguments[0]}; }
@@ -221,23 +236,8 @@ Result<Vals> Convert(Evaluator& evaluator, const Node& node, std::span<const Val
 
 // --- text -----------------------------------------------------------------------------------
 
-std::string Shown(Evaluator& evaluator, const Val& value) {
-  if (const auto* text = value.As<std::string>()) return *text;
-  if (const auto* i = value.As<int64_t>()) return fmt::format("{}", *i);
-  if (const auto* b = value.As<bool>()) return *b ? "True" : "False";
-  if (const auto* d = value.As<double>()) return fmt::format("{}", *d);
-  if (const auto* device = value.As<DeviceVal>()) return device->text;
-  if (value.Is<Nothing>()) return "None";
-  if (const auto* list = value.As<ListVal>()) {
-    std::string out = "[";
-    for (const Val& element : evaluator.heap()[list->cell].elements) out += (out.size() > 1 ? ", " : "") + Shown(evaluator, element);
-    return out + "]";
-  }
-  return "?";  // only messages hold what exists at run time
-}
-
 Result<Vals> Text(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  return Vals{Shown(evaluator, arguments[0])};
+  return Vals{TextOf(evaluator, arguments[0])};
 }
 
 // "{}" is replaced by the next argument.
@@ -248,7 +248,7 @@ Result<Vals> Format(Evaluator& evaluator, const Node&, std::span<const Val> argu
   size_t next = 1;
   for (size_t i = 0; i < pattern->size(); ++i) {
     if (pattern->compare(i, 2, "{}") == 0 && next < arguments.size()) {
-      out += Shown(evaluator, arguments[next++]);
+      out += TextOf(evaluator, arguments[next++]);
       ++i;
     } else {
       out += (*pattern)[i];
@@ -289,6 +289,18 @@ Result<Vals> RequiresGrad(Evaluator& evaluator, const Node&, std::span<const Val
   return Vals{tensor != nullptr && evaluator.emit().IsParameter(tensor->id)};
 }
 
+// Of these context managers nothing is left in a model.
+bool IsTransparent(std::string_view class_name) {
+  constexpr std::string_view kNames[] = {"torch.autograd.grad_mode.", "torch.autograd.profiler.record_function", "torch.classes.profiler."};
+  return std::ranges::any_of(kNames, [&](std::string_view name) { return class_name.find(name) != class_name.npos; });
+}
+Result<Vals> EnterOrExit(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const torchscript::Type* type = node.inputs.empty() ? nullptr : node.inputs[0]->type.get();
+  if (type == nullptr || !IsTransparent(type->name))
+    return evaluator.Unsupported(fmt::format("enters or leaves a context of the class {}", type != nullptr ? type->name : "?"));
+  return node.kind == "prim::Enter" ? Vals{arguments[0]} : Vals{Nothing{}};
+}
+
 constexpr BuiltinRow kRows[] = {
     {"aten::Bool", &Truth},
     {"aten::Float", &Convert<double>},
@@ -304,6 +316,9 @@ constexpr BuiltinRow kRows[] = {
     {"aten::warn", &Ignore},
     {"cuda::set_stream", &Ignore},
     {"prim::CreateObject", &CreateObject},
+    {"aten::wait", &First},
+    {"prim::Enter", &EnterOrExit},
+    {"prim::Exit", &EnterOrExit},
     {"prim::EnumName", &EnumName},
     {"prim::EnumValue", &EnumValue},
     {"prim::GetAttr", &GetAttr},

@@ -64,8 +64,8 @@ std::string_view NumberOperator(std::string_view kind) {
 Builtin FindBuiltin(std::string_view kind) {
   static const auto* rows = [] {
     auto* map = new std::unordered_map<std::string_view, Builtin>;
-    for (const auto table : {ValueBuiltins(), ContainerBuiltins(), TensorBuiltins(), LayerBuiltins(), QuantizedBuiltins(),
-                             QuantizedTensorBuiltins(), QuantizedRecurrentBuiltins()})
+    for (const auto table : {ValueBuiltins(), ContainerBuiltins(), TensorBuiltins(), TextBuiltins(), LayerBuiltins(),
+                             QuantizedBuiltins(), QuantizedTensorBuiltins(), QuantizedRecurrentBuiltins()})
       for (const BuiltinRow& row : table) map->emplace(row.kind, row.function);
     return map;
   }();

@@ -17,6 +17,9 @@ std::span<const BuiltinRow> ValueBuiltins();      // builtin_values.cpp: constan
 std::span<const BuiltinRow> ContainerBuiltins();  // builtin_containers.cpp: tuples, lists, dicts
 std::span<const BuiltinRow> TensorBuiltins();     // builtin_tensors.cpp: what Python asks of tensors
 std::span<const BuiltinRow> LayerBuiltins();      // builtin_layers.cpp: layers without a pure counterpart
+std::span<const BuiltinRow> TextBuiltins();       // builtin_text.cpp
+// As str() shows the value; what exists at run time only is "?".
+std::string TextOf(Evaluator& evaluator, const Val& value);
 std::span<const BuiltinRow> QuantizedBuiltins();  // builtin_quantized.cpp: quantized::*
 std::span<const BuiltinRow> QuantizedTensorBuiltins();  // builtin_quantized_tensors.cpp: what makes quantized tensors
 std::span<const BuiltinRow> QuantizedRecurrentBuiltins();  // builtin_quantized_recurrent.cpp

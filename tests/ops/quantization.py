@@ -13,6 +13,16 @@ CHANNELS = {0: [0, 2]}
 # Numbers that scale onto integers exactly, and halfway between: rounding is to even.
 halves = torch.arange(-12, 12).reshape(4, 6) * 0.25
 
+rows, row_zeros = floats(3, 4, 1, low=0.02, high=0.3), ints(3, 4, 1, low=0, high=4)
+matrix, groups, group_zeros = floats(3, 12), floats(3, 3, low=0.02, high=0.3), ints(3, 3, low=0, high=4)
+
+
+def by_rows(x):
+    """Eagerly torch's zero points are floats here, and captured integers: they are zero."""
+    scales, zero_points = decomposed.choose_qparams_per_token.default(x, torch.int8)
+    quantized = decomposed.quantize_per_token.default(x, scales, zero_points, -128, 127, torch.int8)
+    return decomposed.dequantize_per_token.default(quantized, scales, zero_points, -128, 127, torch.int8, torch.float32)
+
 
 def integers(low, high, dtype):
     return ints(3, 4, 5, low=max(low, -99), high=min(high, 99), dtype=dtype)
@@ -40,4 +50,27 @@ CASES = [
         ]
         for low, high in ((-128, 127), (0, 255), (0, 15), (-8, 7), (0, 1023))
     ),
+    *(
+        [
+            case(decomposed.quantize_per_tensor.tensor2, x, scale, zero_point, torch.tensor(low), torch.tensor(high), dtype, dynamic={0: [0]}),
+            case(decomposed.dequantize_per_tensor.tensor2, integers(low, high, dtype), scale, zero_point, torch.tensor(low), torch.tensor(high), dtype,
+                 dynamic={0: [0]}),
+            case(decomposed.choose_qparams.tensor, x, low, high, 1e-6, dtype, dynamic={0: [0]}),
+            case(decomposed.choose_qparams_symmetric.tensor, x, low, high, 1e-6, dtype, dynamic={0: [0]}),
+            case(decomposed.quantize_per_token.default, x, rows, row_zeros, low, high, dtype, dynamic=False),
+            case(decomposed.dequantize_per_token.default, integers(low, high, dtype), rows, row_zeros, low, high, dtype, torch.float32, dynamic=False),
+            case(decomposed.quantize_per_channel_group.default, matrix, groups, group_zeros, low, high, dtype, 4, dynamic=False),
+            case(decomposed.dequantize_per_channel_group.default, integers(low, high, dtype).reshape(3, 20)[:, :12].contiguous(), groups, group_zeros, low,
+                 high, dtype, 4, torch.float32, dynamic=False),
+            case(decomposed.dequantize_per_channel_group.default, integers(low, high, dtype).reshape(3, 20)[:, :12].contiguous(), groups[:, :1], None, low,
+                 high, dtype, 16, torch.float32, dynamic=False),
+        ]
+        for low, high, dtype in ((-128, 127, torch.int8), (0, 255, torch.uint8))
+    ),
+    case(decomposed.choose_qparams.tensor, torch.zeros(2, 3), 0, 255, 1e-6, torch.uint8, dynamic=False),
+    case(decomposed.choose_qparams_per_token_asymmetric.default, x, torch.int8, dynamic={0: [0]}),
+    case(decomposed._choose_qparams_per_token_asymmetric_impl.default, x, torch.int8, dynamic={0: [0]}),
+    case(by_rows, x, dynamic={0: [0]}),
+    case(decomposed.fake_quant_per_channel.default, x, scales, zero_points.abs().int(), 1, 0, 255, dynamic=False),
+    case(decomposed.convert_element_type.no_fuse, x, torch.float16, dynamic=False),
 ]

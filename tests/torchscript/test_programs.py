@@ -104,6 +104,50 @@ class AsTorchScriptSpellsIt(nn.Module):
         return abs(moved), torch.allclose(x, y), torch.allclose(x, x + 1e-9), x is y, x is x
 
 
+@case(x(3, 4), how=("script",))
+class Futures(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        first, second = torch.jit.fork(self.layer, x), torch.jit.fork(self.layer, x * 2)
+        return torch.jit.wait(first) - torch.jit.wait(second)
+
+
+@case(x(3, 4), how=("script",))
+class Texts(nn.Module):
+    def forward(self, x):
+        parts = " Ab,c ".strip().split(",")
+        text = "-".join(parts).lower().replace("a", "zz")
+        shown = "%d of %s" % (3, text)
+        start = 1 if text.startswith("z") else 0
+        return x * len(text) + text.find("b") + start + len(shown) + ord("a"), len("a b  c".split())
+
+
+@case(x(3, 4), how=("script",))
+class DictMethods(nn.Module):
+    def forward(self, x):
+        named: Dict[str, Tensor] = {"a": x}
+        named.setdefault("a", x * 5)
+        named.setdefault("bc", x * 2)
+        named.update({"d": x * 3})
+        out = named.pop("a") + named.get("missing", x * 9)
+        for key, value in named.items():
+            out = out + value * len(key)
+        return out, "bc" in named
+
+
+@case(x(3, 4), how=("script",))
+class Contexts(nn.Module):
+    def forward(self, x):
+        with torch.autograd.profiler.record_function("block"):
+            y = x * 2
+        with torch.no_grad():
+            z = y.to(x.device) + 1
+        return y + z.to(x.device, dtype=torch.float64)
+
+
 # --- writes ------------------------------------------------------------------------------
 
 

@@ -1,0 +1,191 @@
+// Methods of text, which is known here whenever it is at all.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "script/builtins.h"
+
+namespace flambeau::script {
+
+using torchscript::Node;
+
+namespace {
+
+constexpr std::string_view kBlanks = " \t\n\r\f\v";
+
+// The arguments as text; fewer where one is something else.
+std::vector<std::string> Texts(std::span<const Val> arguments) {
+  std::vector<std::string> texts;
+  for (const Val& argument : arguments) {
+    const auto* text = argument.As<std::string>();
+    if (text == nullptr) break;
+    texts.push_back(*text);
+  }
+  return texts;
+}
+
+Failure NoText(Evaluator& evaluator) {
+  return evaluator.Unsupported("works on text that is known at run time only");
+}
+
+template <int (*kChange)(int)>
+Result<Vals> Letters(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  auto texts = Texts(arguments);
+  if (texts.empty()) return NoText(evaluator);
+  std::ranges::transform(texts[0], texts[0].begin(), [](unsigned char c) { return static_cast<char>(kChange(c)); });
+  return Vals{texts[0]};
+}
+
+template <bool kLeft, bool kRight>
+Result<Vals> Strip(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto texts = Texts(arguments);
+  if (texts.empty()) return NoText(evaluator);
+  const std::string_view characters = texts.size() > 1 ? std::string_view(texts[1]) : kBlanks;
+  const size_t begin = kLeft ? texts[0].find_first_not_of(characters) : 0;
+  if (begin == std::string::npos) return Vals{std::string()};
+  const size_t end = kRight ? texts[0].find_last_not_of(characters) : texts[0].size() - 1;
+  return Vals{texts[0].substr(begin, end == std::string::npos ? 0 : end + 1 - begin)};
+}
+
+// (text, separator or None, most splits)
+Result<Vals> Split(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  if (!arguments[0].Is<std::string>()) return evaluator.CallOperator(node, arguments);
+  const std::string& text = *arguments[0].As<std::string>();
+  const auto* separator = arguments.size() > 1 ? arguments[1].As<std::string>() : nullptr;
+  int64_t left = arguments.size() > 2 ? arguments[2].AsInt().value_or(-1) : -1;
+  Vals parts;
+  if (separator == nullptr) {  // runs of blanks
+    size_t begin = text.find_first_not_of(kBlanks);
+    while (begin != text.npos) {
+      const size_t end = left-- == 0 ? text.npos : text.find_first_of(kBlanks, begin);
+      parts.emplace_back(text.substr(begin, end == text.npos ? text.npos : end - begin));
+      begin = text.find_first_not_of(kBlanks, std::min(end, text.size()));
+    }
+    return Vals{evaluator.List(std::move(parts))};
+  }
+  if (separator->empty()) return evaluator.Unsupported("splits text at empty text");
+  size_t begin = 0;
+  for (size_t at = text.find(*separator); at != text.npos && left-- != 0; at = text.find(*separator, begin)) {
+    parts.emplace_back(text.substr(begin, at - begin));
+    begin = at + separator->size();
+  }
+  parts.emplace_back(text.substr(begin));
+  return Vals{evaluator.List(std::move(parts))};
+}
+
+// (separator, list)
+Result<Vals> Join(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto* separator = arguments[0].As<std::string>();
+  const auto* list = arguments.size() > 1 ? arguments[1].As<ListVal>() : nullptr;
+  if (separator == nullptr || list == nullptr) return NoText(evaluator);
+  const auto texts = Texts(evaluator.heap()[list->cell].elements);
+  if (texts.size() != evaluator.heap()[list->cell].elements.size()) return NoText(evaluator);
+  std::string joined;
+  for (size_t i = 0; i < texts.size(); ++i) joined += (i > 0 ? *separator : "") + texts[i];
+  return Vals{joined};
+}
+
+// (text, old, new, most)
+Result<Vals> Replace(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto texts = Texts(arguments);
+  if (texts.size() < 3 || texts[1].empty()) return NoText(evaluator);
+  int64_t left = arguments.size() > 3 ? arguments[3].AsInt().value_or(-1) : -1;
+  std::string out = texts[0];
+  for (size_t at = out.find(texts[1]); at != out.npos && left-- != 0; at = out.find(texts[1], at + texts[2].size()))
+    out.replace(at, texts[1].size(), texts[2]);
+  return Vals{out};
+}
+
+template <bool kLast>
+Result<Vals> Find(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto texts = Texts(arguments);
+  const int64_t begin = arguments.size() > 2 ? arguments[2].AsInt().value_or(0) : 0;
+  const int64_t end = arguments.size() > 3 ? arguments[3].AsInt().value_or(-1) : -1;
+  if (texts.size() < 2 || begin != 0 || end != -1) return evaluator.Unsupported("looks for text within a part of other text");
+  const size_t at = kLast ? texts[0].rfind(texts[1]) : texts[0].find(texts[1]);
+  return Vals{at == std::string::npos ? int64_t{-1} : static_cast<int64_t>(at)};
+}
+
+template <bool kStart>
+Result<Vals> Borders(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto texts = Texts(arguments);
+  if (texts.size() < 2) return NoText(evaluator);
+  return Vals{kStart ? texts[0].starts_with(texts[1]) : texts[0].ends_with(texts[1])};
+}
+
+template <int (*kTest)(int)>
+Result<Vals> AllLetters(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto texts = Texts(arguments);
+  if (texts.empty()) return NoText(evaluator);
+  return Vals{!texts[0].empty() && std::ranges::all_of(texts[0], [](unsigned char c) { return kTest(c) != 0; })};
+}
+
+Result<Vals> Ord(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto texts = Texts(arguments);
+  if (texts.empty() || texts[0].size() != 1) return NoText(evaluator);
+  return Vals{int64_t{static_cast<unsigned char>(texts[0][0])}};
+}
+Result<Vals> Chr(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto code = arguments[0].AsInt();
+  if (!code || *code < 0 || *code > 127) return evaluator.Unsupported("makes a character of a number that is no ASCII code");
+  return Vals{std::string(1, static_cast<char>(*code))};
+}
+
+// "%d of %s": the directives without widths.
+Result<Vals> PercentFormat(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto* pattern = arguments[0].As<std::string>();
+  if (pattern == nullptr) return NoText(evaluator);
+  Vals values(arguments.begin() + 1, arguments.end());
+  if (values.size() == 1 && values[0].Is<TupleVal>()) values = Vals(*values[0].As<TupleVal>()->elements);
+  std::string out;
+  size_t next = 0;
+  for (size_t i = 0; i < pattern->size(); ++i) {
+    if ((*pattern)[i] != '%' || i + 1 == pattern->size()) {
+      out += (*pattern)[i];
+      continue;
+    }
+    const char directive = (*pattern)[++i];
+    if (directive == '%') {
+      out += '%';
+      continue;
+    }
+    if (std::string_view("dsif").find(directive) == std::string_view::npos || next == values.size())
+      return evaluator.Unsupported(fmt::format("formats text by '%{}'", directive));
+    const Val& value = values[next++];
+    if (directive == 'f' && value.Is<double>()) {
+      out += fmt::format("{:f}", *value.As<double>());
+    } else {
+      out += TextOf(evaluator, value);
+    }
+  }
+  return Vals{out};
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"aten::chr", &Chr},
+    {"aten::endswith", &Borders<false>},
+    {"aten::find", &Find<false>},
+    {"aten::isalnum", &AllLetters<&std::isalnum>},
+    {"aten::isalpha", &AllLetters<&std::isalpha>},
+    {"aten::isdigit", &AllLetters<&std::isdigit>},
+    {"aten::isspace", &AllLetters<&std::isspace>},
+    {"aten::join", &Join},
+    {"aten::lower", &Letters<&std::tolower>},
+    {"aten::lstrip", &Strip<true, false>},
+    {"aten::ord", &Ord},
+    {"aten::percentFormat", &PercentFormat},
+    {"aten::replace", &Replace},
+    {"aten::rfind", &Find<true>},
+    {"aten::rstrip", &Strip<false, true>},
+    {"aten::split", &Split},
+    {"aten::startswith", &Borders<true>},
+    {"aten::strip", &Strip<true, true>},
+    {"aten::upper", &Letters<&std::toupper>},
+};
+
+}  // namespace
+
+std::span<const BuiltinRow> TextBuiltins() { return kRows; }
+
+}  // namespace flambeau::script

@@ -1,0 +1,211 @@
+"""Quantized modules, live and saved, against torch: the same integers but for a rounding, floats where it computes floats."""
+
+import copy
+import warnings
+
+import numpy
+import onnxruntime
+import pytest
+import torch
+from torch import nn
+from torch.ao import quantization
+from torch.ao.nn.quantized import FloatFunctional
+
+import flambeau
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+ENGINES = [engine for engine in ("fbgemm", "qnnpack", "x86", "onednn") if engine in torch.backends.quantized.supported_engines]
+
+
+class Convolutions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quantize, self.dequantize = quantization.QuantStub(), quantization.DeQuantStub()
+        self.first, self.norm, self.relu = nn.Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.ReLU()
+        self.up, self.pool, self.depthwise = nn.ConvTranspose2d(6, 6, 3, 2), nn.MaxPool2d(2), nn.Conv2d(6, 6, 3, groups=6, stride=2)
+        self.sums, self.swish, self.linear = FloatFunctional(), nn.Hardswish(), nn.Linear(12 * 9, 5)
+
+    def forward(self, x):
+        y = self.relu(self.norm(self.first(self.quantize(x))))
+        y = self.sums.add(y, self.pool(self.up(y)))
+        y = self.depthwise(y)
+        y = self.sums.cat([y, self.swish(y)], 1)
+        return self.dequantize(self.linear(torch.flatten(y, 1)))
+
+
+class OneDimension(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quantize, self.dequantize = quantization.QuantStub(), quantization.DeQuantStub()
+        self.first, self.second = nn.Conv1d(3, 4, 3, padding=1), nn.Conv1d(4, 4, 3, padding=1, padding_mode="reflect")
+        self.relu = nn.ReLU()
+
+    def forward(self, x):
+        return self.dequantize(self.second(self.relu(self.first(self.quantize(x)))))
+
+
+class Activations(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quantize, self.dequantize = quantization.QuantStub(), quantization.DeQuantStub()
+        self.linear, self.layer, self.group = nn.Linear(6, 6), nn.LayerNorm(6), nn.GroupNorm(1, 3)
+        self.elu, self.leaky, self.six, self.sigmoid, self.tanh = nn.ELU(), nn.LeakyReLU(0.1), nn.ReLU6(), nn.Sigmoid(), nn.Tanh()
+        self.more, self.less, self.product = FloatFunctional(), FloatFunctional(), FloatFunctional()
+
+    def forward(self, x):
+        x = self.linear(self.quantize(x))
+        chosen = x.view(2, -1).transpose(0, 1)[1:9:2].reshape(-1) if x.size(0) == 2 else x
+        numbers = [self.elu(x), self.leaky(x), self.six(x), self.sigmoid(x), self.tanh(x), chosen, x.relu(), x.clamp(-0.5, 0.5)]
+        numbers += [self.more.add_scalar(x, 30.3), self.less.mul_scalar(x, -1.5), self.product.mul(x, x), self.layer(x), self.group(x)]
+        return [self.dequantize(each) for each in numbers]
+
+
+class Recurrent(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def quantized(model, x, engine):
+    torch.backends.quantized.engine = engine
+    model = model.eval()
+    model.qconfig = quantization.get_default_qconfig(engine)
+    for module in model.modules():
+        if isinstance(module, nn.ConvTranspose2d):
+            module.qconfig = quantization.QConfig(quantization.default_observer, quantization.default_weight_observer)
+    prepared = quantization.prepare(model)
+    prepared(x)
+    return quantization.convert(prepared)
+
+
+def leaves(outputs):
+    return [outputs] if isinstance(outputs, torch.Tensor) else [leaf for each in outputs for leaf in leaves(each)]
+
+
+def compare(program, model, x, tolerance):
+    options = onnxruntime.SessionOptions()
+    # Its fused kernels round products on grids of their own.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(program.model_proto.SerializeToString(), options)
+    actual = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    expected = [leaf.detach().numpy() for leaf in leaves(model(x))]
+    assert len(actual) == len(expected)
+    for ours, theirs in zip(actual, expected):
+        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+        steps = numpy.diff(numpy.unique(theirs))
+        quantum = steps[steps > 1e-6].min() if tolerance is None else tolerance
+        numpy.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1.01 * quantum)
+
+
+def check(model, x, tmp_path, tolerance=None, dynamic=False):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        traced, scripted = torch.jit.trace(model, x, check_trace=False), torch.jit.script(model)
+        axes = {"input_names": ["x"], "dynamic_axes": {"x": {0: "first"}}} if dynamic else {}
+        for captured in (model, traced, scripted):
+            program = flambeau.export(captured, (x,), verbose=False, **axes)
+            compare(program, model, x, tolerance)
+        assert "QuantizeLinear" in {node.op_type for node in program.model_proto.graph.node} or tolerance is not None
+        torch.jit.save(scripted, tmp_path / "model.pt")
+        sizes = ",".join(map(str, x.shape))
+        name = scripted.forward.schema.arguments[1].name
+        dtype = str(x.dtype).removeprefix("torch.")
+        compare(flambeau.convert(tmp_path / "model.pt", tmp_path / "model.onnx", inputs={name: f"{dtype}[{sizes}]"}), model, x, tolerance)
+
+
+def random(*sizes):
+    return torch.randn(sizes, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.fixture(autouse=True)
+def engine_and_seed():
+    before = torch.backends.quantized.engine
+    torch.manual_seed(0)
+    yield
+    torch.backends.quantized.engine = before
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_convolutions(engine, tmp_path):
+    x = random(2, 3, 8, 8)
+    check(quantized(Convolutions(), x, engine), x, tmp_path)
+
+
+@pytest.mark.parametrize("engine", ENGINES[:2])
+def test_one_dimension(engine, tmp_path):
+    x = random(2, 3, 9)
+    check(quantized(OneDimension(), x, engine), x, tmp_path)
+
+
+def test_three_dimensions(tmp_path):
+    x = random(1, 2, 5, 5, 5)
+    model = nn.Sequential(quantization.QuantStub(), nn.Conv3d(2, 4, 3), nn.BatchNorm3d(4), quantization.DeQuantStub())
+    check(quantized(model, x, "fbgemm"), x, tmp_path)
+
+
+@pytest.mark.parametrize("engine", ENGINES[:2])
+def test_activations(engine, tmp_path):
+    x = random(2, 3, 6)
+    check(quantized(Activations(), x, engine), x, tmp_path)
+
+
+RECURRENT = {
+    "lstm": (lambda: nn.LSTM(5, 3, 2, bidirectional=True), (4, 2, 5)),
+    "lstm_batch_first": (lambda: nn.LSTM(5, 3, batch_first=True), (2, 4, 5)),
+    "gru": (lambda: nn.GRU(5, 3), (4, 2, 5)),
+    "lstm_cell": (lambda: nn.LSTMCell(5, 3), (2, 5)),
+    "gru_cell": (lambda: nn.GRUCell(5, 3), (2, 5)),
+    "rnn_cell": (lambda: nn.RNNCell(5, 3), (2, 5)),
+    "linear": (lambda: nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 2)), (3, 5)),
+}
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_dynamic(name, tmp_path):
+    make, sizes = RECURRENT[name]
+    kinds = {nn.LSTM, nn.GRU, nn.Linear, nn.LSTMCell, nn.GRUCell, nn.RNNCell}
+    torch.backends.quantized.engine = "fbgemm"
+    model = quantization.quantize_dynamic(Recurrent(make()).eval(), kinds)
+    check(model, random(*sizes), tmp_path, 1e-5)
+
+
+def test_half_precision_weights(tmp_path):
+    torch.backends.quantized.engine = "fbgemm"
+    model = quantization.quantize_dynamic(Recurrent(nn.LSTM(5, 3)).eval(), {nn.LSTM}, dtype=torch.float16)
+    check(model, random(4, 2, 5), tmp_path, 1e-5)
+
+
+@pytest.mark.parametrize("make", [lambda: nn.EmbeddingBag(10, 8, mode="sum"), lambda: nn.Embedding(10, 8)])
+def test_embeddings(make, tmp_path):
+    torch.backends.quantized.engine = "fbgemm"
+    model = Recurrent(make()).eval()
+    model.layer.qconfig = quantization.float_qparams_weight_only_qconfig
+    check(quantization.convert(quantization.prepare(model)), torch.tensor([[1, 2, 3], [4, 9, 0]]), tmp_path, 1e-5)
+
+
+class Branches(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        y = torch.quantize_per_tensor(x, 0.05, 10, torch.quint8)
+        if bool(x.sum() > 0):
+            y = torch.relu(y)
+        else:
+            y = y.flip([1])
+        return y.dequantize(), y.q_scale(), y.q_zero_point(), y.int_repr()
+
+
+def test_quantized_tensors_out_of_branches():
+    model = torch.jit.script(Branches(nn.Identity()))
+    x = random(2, 6)
+    program = flambeau.export(copy.deepcopy(model), (x,), verbose=False)
+    session = onnxruntime.InferenceSession(program.model_proto.SerializeToString())
+    for each in (x.abs(), -x.abs(), x):
+        expected = model(each)
+        for ours, theirs in zip(session.run(None, {session.get_inputs()[0].name: each.numpy()}), expected):
+            torch.testing.assert_close(torch.as_tensor(ours), torch.as_tensor(theirs), check_dtype=False)
