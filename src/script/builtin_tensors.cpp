@@ -110,7 +110,7 @@ Result<Vals> To(Evaluator& evaluator, const Node& node, std::span<const Val> arg
   const size_t dtype = node.overload == "prim_Device" ? 2 : 1;
   if (!node.overload.starts_with("prim_")) return evaluator.CallOperator(node, arguments);
   const bool copy = evaluator.KnownBool(arguments.back()).value_or(false);
-  if (node.overload != "prim_other" && arguments[dtype].AsInt()) {
+  if (node.overload != "prim_other" && dtype < arguments.size() && arguments[dtype].AsInt()) {
     FLAMBEAU_TRY(Val cast, evaluator.emit().Call1("aten::to.dtype", {arguments[0], arguments[dtype], false, copy}));
     return Vals{std::move(cast)};
   }
@@ -246,16 +246,6 @@ Result<Vals> Interpolate(Evaluator& evaluator, const Node&, std::span<const Val>
       return Vals{std::move(result)};
     }
   return evaluator.Unsupported(fmt::format("interpolates in the mode '{}' over {} dimensions", *mode, dims));
-}
-
-// The overloads that Python's arguments lead to; devices mean nothing here.
-Result<Vals> To(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
-  const size_t dtype = node.overload == "prim_Device" ? 2 : 1;
-  if (node.overload == "prim_other") return Vals{arguments[0]};
-  if (dtype == 1 && node.overload != "prim_dtype") return evaluator.CallOperator(node, arguments);
-  if (arguments.size() <= dtype || arguments[dtype].Is<Nothing>()) return Vals{arguments[0]};
-  FLAMBEAU_TRY(Val cast, evaluator.emit().Call1("aten::to.dtype", {arguments[0], arguments[dtype]}));
-  return Vals{std::move(cast)};
 }
 
 constexpr BuiltinRow kRows[] = {
