@@ -29,8 +29,6 @@ import torch.nn.functional as F
 
 import flambeau
 
-logging.disable(logging.WARNING)  # of the captures
-
 SIZES = (4, 6)
 OPSETS = (9, 11, 13, 17, 18, 20, 21, 23)
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\nclass Program(torch.nn.Module):\n    def forward(self, {}):\n"
@@ -318,6 +316,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=8)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)  # of the captures
     torch.set_num_threads(1)
     ends: collections.Counter[str] = collections.Counter()
     found, seed, stop = 0, arguments.seed, time.monotonic() + arguments.seconds

@@ -271,7 +271,7 @@ def test_arguments_by_name_and_dicts():
 
 def test_weights_left_out():
     program = export(torch.nn.Linear(3, 4), (torch.randn(2, 3),), export_params=False, **TRACE)
-    assert [value.name for value in program.model_proto.graph.input] == ["weight", "bias", "input"]
+    assert [value.name for value in program.model_proto.graph.input] == ["input", "weight", "bias"]
     kept = export(torch.nn.Linear(3, 4), (torch.randn(2, 3),), keep_initializers_as_inputs=True, **TRACE).model_proto
     assert len(kept.graph.input) == 3 and len(kept.graph.initializer) == 2
 
