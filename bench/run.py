@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from bench import conversion, inference, memory, scaling, writing  # noqa: E402
+from bench import conversion, inference, memory, scaling, torchscript, writing  # noqa: E402
 
 TEXT = """# Benchmarks
 
@@ -41,6 +41,12 @@ Captured programs, converted to a file with external data; the bound is 5 % of t
 
 {live_memory}
 
+## TorchScript
+
+ResNet-50; torch.onnx writes its file in each row.
+
+{torchscript}
+
 ## Running what was converted
 
 onnxruntime on one core, the median of some runs that take turns with torch.onnx's model of the same program.
@@ -55,7 +61,8 @@ def main() -> None:
     arguments = parser.parse_args()
     parts = {
         "chains": scaling.chain_rows, "archive_memory": memory.archive_rows, "live_memory": memory.live_rows,
-        "writing": writing.rows, "conversion": conversion.rows, "inference": inference.rows,
+        "writing": writing.rows, "conversion": conversion.rows,
+        "torchscript": torchscript.rows, "inference": inference.rows,
     }  # fmt: skip
     tables = {}
     for name, rows in parts.items():

@@ -305,10 +305,11 @@ class _Import:
 
 
 def recorded_type(type_: Any) -> list[int] | None:
-    """A traced tensor's type as the engine takes it: its dtype and sizes; None if they are not all known."""
+    """A traced tensor's type as the engine takes it: its dtype and sizes; None if they are not all known.
+
+    A quantized tensor has no type there.
+    """
     if not isinstance(type_, torch._C.TensorType) or type_.dtype() not in DTYPES or type_.sizes() is None:
-        return None
-    if type_.dtype() not in DTYPES:  # a quantized tensor is no tensor to the engine
         return None
     return [DTYPES[type_.dtype()], *type_.sizes()]
 
