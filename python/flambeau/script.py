@@ -467,14 +467,14 @@ def script_numbers_as_tensors(
     model: torch.jit.ScriptModule | torch.jit.ScriptFunction, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments with 0-d tensors in place of the numbers that the program is given directly."""
-    method = model.forward if isinstance(model, torch.jit.ScriptModule) else model
+    method = _method(model, takes_packed(args))
     floats = {argument.name for argument in method.schema.arguments if str(argument.type) in ("float", "Optional[float]")}
 
     def as_tensor(name: str | None, value: Any) -> Any:
         dtype = torch.float64 if name in floats else _NUMBERS.get(type(value))
         return torch.tensor(value, dtype=dtype) if type(value) in _NUMBERS else value
 
-    names = [*script_parameters(model), *[None] * len(args)]
+    names = [*script_parameters(model, takes_packed(args)), *[None] * len(args)]
     return tuple(map(as_tensor, names, args)), {name: as_tensor(name, value) for name, value in kwargs.items()}
 
 
