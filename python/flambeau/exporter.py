@@ -53,6 +53,7 @@ from .script import (
     script_arguments,
     script_numbers_as_tensors,
     script_parameters,
+    takes_packed,
     tensor_input,
     trace,
 )
@@ -278,7 +279,12 @@ def export(
 
             def rebuild(export_params: bool) -> _engine.Program:
                 return build_script_program(
-                    script, inputs, bound=not isinstance(model, _SCRIPT), functions=translations, options=options
+                    script,
+                    inputs,
+                    bound=not isinstance(model, _SCRIPT),
+                    packed=takes_packed(args),
+                    functions=translations,
+                    options=options,
                 )
 
         else:

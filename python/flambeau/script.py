@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
+from torch.nn.utils.rnn import PackedSequence
 from torch.utils import _pytree
 
 from . import _engine
@@ -28,6 +29,7 @@ __all__ = [
     "script_arguments",
     "script_numbers_as_tensors",
     "script_parameters",
+    "takes_packed",
     "tensor_input",
     "trace",
 ]
@@ -363,6 +365,7 @@ def build_script_program(
     inputs: Sequence[_engine.ScriptInput],
     *,
     bound: bool = False,
+    packed: bool = False,
     functions: PythonFunctions | None = None,
     options: _engine.Options | None = None,
 ) -> _engine.Program:
@@ -373,6 +376,7 @@ def build_script_program(
             converted model is saved.
         inputs: What the program gets for each input (see :func:`describe_inputs`).
         bound: The module comes from :func:`trace`.
+        packed: An argument is a PackedSequence (see :func:`takes_packed`).
         functions: What becomes of autograd functions; None refuses them.
         options: Those of the conversion.
 
@@ -380,11 +384,11 @@ def build_script_program(
         OnnxExporterError: The program holds what the engine does not convert.
     """
     is_module = isinstance(model, torch.jit.ScriptModule)
-    graph = (model.forward.graph if is_module else model.graph).copy()
+    graph = (_method(model, packed).graph if is_module else model.graph).copy()
     torch._C._jit_pass_inline(graph)
-    torch._C._jit_pass_inline_fork_wait(graph)
+    torch._C._jit_pass_inline_fork_wait(graph)  # ONNX has no threads
     torch._C._jit_pass_inline(graph)  # what was forked
-    names = script_parameters(model)
+    names = script_parameters(model, packed)
     builder = import_graph(
         graph, model if is_module else None, names=names, bound=bound, functions=functions
     )
@@ -397,15 +401,33 @@ def build_script_program(
     return program
 
 
-def script_parameters(model: torch.jit.ScriptModule | torch.jit.ScriptFunction) -> list[str]:
+def takes_packed(args: Sequence[Any]) -> bool:
+    """Whether a PackedSequence is among the arguments."""
+    return any(isinstance(value, PackedSequence) for value in args)
+
+
+def _method(model: torch.jit.ScriptModule | torch.jit.ScriptFunction, packed: bool) -> Any:
+    """What a call runs: a module of torch's that is scripted alone may have a forward for tensors, and one for packed ones."""
+    if not isinstance(model, torch.jit.ScriptModule):
+        return model
+    if hasattr(model, "forward"):
+        return model.forward
+    methods = [model._c._get_method(name) for name in model._c._method_names() if name.startswith("forward__")]
+    for method in methods:
+        if any("PackedSequence" in str(argument.type) for argument in method.schema.arguments) == packed:
+            return method
+    raise CaptureError(f"{model.original_name} has no 'forward' for these arguments")
+
+
+def script_parameters(model: torch.jit.ScriptModule | torch.jit.ScriptFunction, packed: bool = False) -> list[str]:
     """Names of the program's inputs."""
-    return [argument.name for argument in _formal_arguments(model)]
+    return [argument.name for argument in _formal_arguments(model, packed)]
 
 
-def _formal_arguments(model: torch.jit.ScriptModule | torch.jit.ScriptFunction) -> list[Any]:
+def _formal_arguments(model: torch.jit.ScriptModule | torch.jit.ScriptFunction, packed: bool) -> list[Any]:
     if not isinstance(model, torch.jit.ScriptModule):
         return list(model.schema.arguments)
-    return model.forward.schema.arguments[1:]  # the first is the module, whatever it is called
+    return _method(model, packed).schema.arguments[1:]  # the first is the module, whatever it is called
 
 
 def holds_packed_weights(model: torch.nn.Module) -> bool:
@@ -421,7 +443,7 @@ def script_arguments(
     Raises:
         TypeError: There are more of them than the program takes.
     """
-    names = script_parameters(model)
+    names = script_parameters(model, takes_packed(args))
     if len(args) > len(names):
         raise TypeError(f"the program takes {len(names)} arguments, {len(args)} are given")
     return dict(zip(names, args)) | dict(kwargs)
@@ -448,14 +470,14 @@ def script_numbers_as_tensors(
     model: torch.jit.ScriptModule | torch.jit.ScriptFunction, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments with 0-d tensors in place of the numbers that the program is given directly."""
-    method = model.forward if isinstance(model, torch.jit.ScriptModule) else model
+    method = _method(model, takes_packed(args))
     floats = {argument.name for argument in method.schema.arguments if str(argument.type) in ("float", "Optional[float]")}
 
     def as_tensor(name: str | None, value: Any) -> Any:
         dtype = torch.float64 if name in floats else _NUMBERS.get(type(value))
         return torch.tensor(value, dtype=dtype) if type(value) in _NUMBERS else value
 
-    names = [*script_parameters(model), *[None] * len(args)]
+    names = [*script_parameters(model, takes_packed(args)), *[None] * len(args)]
     return tuple(map(as_tensor, names, args)), {name: as_tensor(name, value) for name, value in kwargs.items()}
 
 
@@ -493,7 +515,7 @@ def describe_inputs(
     Args:
         dims: Names of dynamic dimensions, by position among the input tensors.
     """
-    formal = _formal_arguments(model)
+    formal = _formal_arguments(model, takes_packed(args))
     position = iter(range(1 << 30))
 
     def of_tensor(tensor: torch.Tensor) -> _engine.ScriptInput:

@@ -65,7 +65,8 @@ class Conversion {
     Record("lowered", "each ATen call becomes ONNX nodes", graph);
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
-    FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, {options_.input_names, options_.output_names, Weights(graph)}, sink_));
+    const onnx::InterfaceNames names{options_.input_names, options_.output_names, Weights(graph)};
+    FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, names, sink_, options_.opset));
     KeepInputs(graph, lowered.inputs);
     Watch("onnx", graph);
     Record("names", "every node and value gets a name", graph);

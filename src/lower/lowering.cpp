@@ -97,6 +97,16 @@ bool TouchesComplex(const Graph& aten, NodeId node) {
   return false;
 }
 
+bool TouchesUnranked(Lowering& to, NodeId node) {
+  for (uint32_t i = 0; i < to.aten().operand_count(node); ++i) {
+    const ValueId operand = to.aten().operand(node, i);
+    if (!operand || !to.aten().type(operand).is_tensor() || to.aten().type(operand).ranked) continue;
+    const Tensor tensor = to.ValueOf(operand);
+    if (tensor && !tensor.ranked()) return true;
+  }
+  return false;
+}
+
 // Says of what is reported at which call it was.
 std::function<void(Diagnostic&)> AtNode(Lowering& to, NodeId node) {
   return [&to, node](Diagnostic& diagnostic) {
@@ -146,6 +156,8 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
     results = LowerByTranslator(*this, node, *translator);
   } else if (row && TouchesComplex(*aten_, node) && !TakesComplex(name)) {
     Report(DiagnosticKind::kUnsupportedDtype, fmt::format("{} of complex tensors has no translation", name));
+  } else if (row && TouchesUnranked(*this, node) && !TakesUnranked(name)) {
+    Report(DiagnosticKind::kMissingInformation, "needs the rank of a tensor that paths through the program give different ranks");
   } else if (row) {
     results = row->lower(*this, node);
   } else if (const auto version = custom_ ? custom_->FindDomain(name) : std::nullopt) {

@@ -42,6 +42,15 @@ bool TakesComplex(std::string_view name) {
   return !name.starts_with("aten::") || names.contains(BaseName(name));
 }
 
+bool TakesUnranked(std::string_view name) {
+  static const std::unordered_set<std::string_view> names = {
+#define FLAMBEAU_UNRANKED(name) "aten::" #name,
+#include "lower/unranked_operators.def"
+#undef FLAMBEAU_UNRANKED
+  };
+  return !name.starts_with("aten::") || names.contains(BaseName(name));
+}
+
 std::vector<const OpRow*> AllOps() {
   std::vector<const OpRow*> all;
   for (const auto& [name, row] : Rows()) all.push_back(row);

@@ -15,6 +15,8 @@ const OpRow* FindOp(std::string_view name);
 std::vector<const OpRow*> AllOps();
 // Whether its translator means the right thing where operands or results are complex.
 bool TakesComplex(std::string_view name);
+// Whether its translator needs the rank of no operand.
+bool TakesUnranked(std::string_view name);
 // Names of supported overloads of the same operator, or close spellings.
 std::vector<std::string_view> NearestOps(std::string_view name);
 

@@ -9,28 +9,48 @@
 namespace flambeau::lower {
 namespace {
 
-const std::vector<std::string>& ComplexNames() {
-  static const std::vector<std::string> names = {
+struct Listed {
+  std::string file;
+  std::vector<std::string> names;
+  bool (*takes)(std::string_view);
+};
+
+const std::vector<Listed>& Lists() {
+  static const std::vector<Listed> lists = {
+      {"complex_operators.def",
+       {
 #define FLAMBEAU_COMPLEX(name) #name,
 #include "lower/complex_operators.def"
 #undef FLAMBEAU_COMPLEX
+       },
+       &TakesComplex},
+      {"unranked_operators.def",
+       {
+#define FLAMBEAU_UNRANKED(name) #name,
+#include "lower/unranked_operators.def"
+#undef FLAMBEAU_UNRANKED
+       },
+       &TakesUnranked},
   };
-  return names;
+  return lists;
 }
 
-TEST(ComplexOperators, EachNameHasATranslator) {
-  for (const std::string& name : ComplexNames())
-    EXPECT_FALSE(NearestOps("aten::" + name).empty()) << name << " of complex_operators.def is no operator";
+TEST(OperatorLists, EachNameHasATranslator) {
+  for (const Listed& list : Lists())
+    for (const std::string& name : list.names)
+      EXPECT_FALSE(NearestOps("aten::" + name).empty()) << name << " of " << list.file << " is no operator";
 }
 
-TEST(ComplexOperators, AreSorted) {
-  EXPECT_TRUE(std::is_sorted(ComplexNames().begin(), ComplexNames().end()));
+TEST(OperatorLists, AreSorted) {
+  for (const Listed& list : Lists()) EXPECT_TRUE(std::is_sorted(list.names.begin(), list.names.end())) << list.file;
 }
 
-TEST(ComplexOperators, WhatIsNotListedIsRefused) {
-  EXPECT_TRUE(TakesComplex("aten::add.Tensor"));
-  EXPECT_FALSE(TakesComplex("aten::max_pool2d"));
-  EXPECT_TRUE(TakesComplex("higher_order::cond"));
+TEST(OperatorLists, WhatIsNotListedIsRefused) {
+  for (const Listed& list : Lists()) {
+    EXPECT_TRUE(list.takes("aten::add.Tensor")) << list.file;
+    EXPECT_FALSE(list.takes("aten::max_pool2d")) << list.file;
+    EXPECT_TRUE(list.takes("higher_order::cond")) << list.file;
+  }
 }
 
 }  // namespace

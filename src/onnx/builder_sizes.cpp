@@ -293,7 +293,8 @@ std::vector<Tensor> Builder::Choose(Tensor condition, const std::function<std::v
     type.contents.reset();
     type.strides.clear();
     if (!type.ranked || !other.ranked || type.rank() != other.rank()) {
-      type = Type::Unranked(type.dtype);
+      type.ranked = false;  // of a list, its elements
+      type.sizes.clear();
     } else {
       for (size_t d = 0; d < type.rank(); ++d)
         if (type.sizes[d] != other.sizes[d]) type.sizes[d] = exprs().Anonymous();

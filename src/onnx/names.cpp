@@ -34,9 +34,24 @@ class NameSpace {
   std::unordered_map<Symbol, uint32_t> next_suffix_;
 };
 
+// Identity takes lists from opset 14 on; before, what is put at the end of one is taken away again.
+ValueId CopyOfList(Graph& graph, BlockId block, ValueId list) {
+  const TypeId type = graph[list].type;
+  TensorData zero{.dtype = graph.type(list).dtype};
+  zero.source = MakeBufferSource(std::vector<std::byte>(zero.byte_size()));
+  const TypeId scalar = graph.context().Intern(Type::OfTensor(zero.dtype, {}));
+  const ValueId operands[] = {list, graph.AddConstant(graph.context().Add(zero), scalar, {})};
+  auto append = [&](std::string_view op, std::span<const ValueId> inputs) {
+    return graph.result(graph.Append(block, graph.context().Intern(op), inputs, {}, {&type, 1}));
+  };
+  const ValueId longer = append("SequenceInsert", operands);
+  return append("SequenceErase", {&longer, 1});
+}
+
 // Makes each output of each graph a result of that graph, and distinct.
-void SeparateOutputs(Graph& graph) {
+void SeparateOutputs(Graph& graph, int opset) {
   const Symbol identity = graph.context().Intern("Identity");
+  constexpr int kIdentityOfLists = 14;
   std::vector<bool> is_output(graph.value_capacity());
   for (BlockId block : graph.AllBlocks()) {
     const NodeId terminator = graph[block].terminator;
@@ -48,10 +63,12 @@ void SeparateOutputs(Graph& graph) {
         continue;
       }
       const TypeId type = graph[output].type;
-      const NodeId copy = graph.Append(block, identity, std::span(&output, 1), {}, std::span(&type, 1));
-      graph.SetOperand(terminator, i, graph.result(copy));
+      const bool list = graph.type(output).kind == TypeKind::kSequence && opset < kIdentityOfLists;
+      const ValueId copy = list ? CopyOfList(graph, block, output)
+                                : graph.result(graph.Append(block, identity, std::span(&output, 1), {}, std::span(&type, 1)));
+      graph.SetOperand(terminator, i, copy);
       if (const Symbol name = graph[output].name; block == graph.main() && name && name != Symbol{0})
-        graph.SetName(graph.result(copy), graph.context().Intern(fmt::format("{}_out", graph.context().Text(name))));
+        graph.SetName(copy, graph.context().Intern(fmt::format("{}_out", graph.context().Text(name))));
     }
   }
 }
@@ -198,8 +215,8 @@ class Namer {
 
 }  // namespace
 
-Status AssignNames(Graph& graph, const InterfaceNames& names, Sink& sink) {
-  SeparateOutputs(graph);
+Status AssignNames(Graph& graph, const InterfaceNames& names, Sink& sink, int opset) {
+  SeparateOutputs(graph, opset);
   return Namer(graph, names, sink).Run();
 }
 

@@ -12,6 +12,7 @@
 
 #include "diag/sink.h"
 #include "ir/graph.h"
+#include "onnx/operator_table.h"
 
 namespace flambeau::onnx {
 
@@ -26,7 +27,7 @@ struct InterfaceNames {
 //
 // An output must be made in the graph that yields it, and by a name of its own:
 // where it is an input, a constant, an outer value or another output, too, it
-// goes through an Identity.
-Status AssignNames(Graph& graph, const InterfaceNames& names, Sink& sink);
+// goes through an Identity, or what says the same of a list at that opset.
+Status AssignNames(Graph& graph, const InterfaceNames& names, Sink& sink, int opset = NewestOpset());
 
 }  // namespace flambeau::onnx

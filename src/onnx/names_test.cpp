@@ -113,5 +113,18 @@ TEST_F(NamesTest, BodiesShareTheNamesOfTheWhole) {
   EXPECT_EQ(graph_.op(graph_[graph_.output(body, 1)].node), "Identity");
 }
 
+// Identity takes lists from opset 14 on.
+TEST_F(NamesTest, AListIsCopiedByWhatTheOpsetHas) {
+  Type list = Type::OfTensor(DType::kFloat32, {});
+  list.kind = TypeKind::kSequence;
+  const ValueId given = graph_.AddInput(graph_.main(), context_.Intern(list), context_.Intern("list"));
+  Return({given});
+  Graph old = graph_;
+  ASSERT_TRUE(AssignNames(graph_, {}, sink_, 14));
+  EXPECT_EQ(graph_.op(graph_[graph_.output(graph_.main(), 0)].node), "Identity");
+  ASSERT_TRUE(AssignNames(old, {}, sink_, 13));
+  EXPECT_EQ(old.op(old[old.output(old.main(), 0)].node), "SequenceErase");
+}
+
 }  // namespace
 }  // namespace flambeau::onnx

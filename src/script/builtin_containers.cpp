@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "script/builtins.h"
+#include "script/sequences.h"
 
 namespace flambeau::script {
 
@@ -67,7 +68,7 @@ Result<Vals> ListUnpack(Evaluator& evaluator, const Node& node, std::span<const 
   if (list->sequence) {
     Vals results;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::__getitem__.t", {arguments[0], static_cast<int64_t>(i)}));
+      FLAMBEAU_TRY(Val element, ElementAt(evaluator, arguments[0], static_cast<int64_t>(i)));
       results.push_back(std::move(element));
     }
     return results;
@@ -118,7 +119,7 @@ Result<Vals> GetItem(Evaluator& evaluator, const Node&, std::span<const Val> arg
     FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {element}));
     return Vals{std::move(number)};
   }
-  FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::__getitem__.t", {arguments[0], arguments[1]}));
+  FLAMBEAU_TRY(Val element, ElementAt(evaluator, arguments[0], arguments[1]));
   return Vals{std::move(element)};
 }
 
@@ -138,42 +139,71 @@ Result<Vals> Length(Evaluator& evaluator, const Node&, std::span<const Val> argu
   return Vals{std::move(size)};
 }
 
-// A write to a list: to its elements, or by a call that returns the new sequence.
+// The list becomes what `by` is.
+Result<Vals> Replace(Evaluator& evaluator, const Val& list, const Val& by) {
+  const Cell* now = ListOf(evaluator, by);
+  if (now == nullptr) return Bad(evaluator, "has no list as its result");
+  const Cell copy = *now;
+  Cell& cell = evaluator.Edit(list.As<ListVal>()->cell);
+  cell.elements = copy.elements;
+  cell.sequence = copy.sequence;
+  cell.of_numbers = copy.of_numbers;
+  return Vals{list};
+}
+
+// A write to a list: to its elements, or by an operator that returns the new
+// sequence. Argument `place` is where, or what, at run time.
 template <class F>
-Result<Vals> Write(Evaluator& evaluator, std::span<const Val> arguments, std::string_view op, F edit) {
+Result<Vals> Write(Evaluator& evaluator, std::span<const Val> arguments, std::string_view op, size_t place,
+                   std::optional<size_t> element, F edit) {
   const auto* list = arguments[0].As<ListVal>();
   if (list == nullptr) return Bad(evaluator, "writes to something that is no list");
-  if (evaluator.heap()[list->cell].sequence) {
-    FLAMBEAU_TRY(Val changed, evaluator.emit().Call1(op, std::vector<Val>(arguments.begin(), arguments.end())));
-    const auto* now = changed.As<ListVal>();
-    if (now == nullptr || !evaluator.heap()[now->cell].sequence) return Bad(evaluator, "has no sequence as its result");
-    const auto sequence = evaluator.heap()[now->cell].sequence;
-    FLAMBEAU_TRY(Cell* cell, evaluator.Edit(list->cell));
-    cell->sequence = sequence;
-    return Vals{arguments[0]};
+  const bool known = place >= arguments.size() || !arguments[place].Is<NumberVal>();
+  if (evaluator.heap()[list->cell].sequence || !known) {
+    Vals operands(arguments.begin(), arguments.end());
+    FLAMBEAU_TRY(operands[0], AsSequence(evaluator, arguments[0]));
+    const bool of_numbers = OfNumbers(evaluator, operands[0]);
+    if (element && of_numbers) {
+      FLAMBEAU_TRY(operands[*element], evaluator.emit().NumberTensor(operands[*element]));
+    }
+    FLAMBEAU_TRY(const Val changed, evaluator.emit().Call1(op, operands));
+    return Replace(evaluator, arguments[0], SequenceLike(evaluator, changed, of_numbers));
   }
-  FLAMBEAU_TRY(Cell* cell, evaluator.Edit(list->cell));
-  FLAMBEAU_CHECK_OK(edit(cell->elements));
+  Cell& cell = evaluator.Edit(list->cell);
+  FLAMBEAU_CHECK_OK(edit(cell.elements));
   return Vals{arguments[0]};
 }
 
 Result<Vals> Append(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  return Write(evaluator, arguments, "aten::append.t", [&](Vals& elements) -> Status {
+  return Write(evaluator, arguments, "aten::append.t", arguments.size(), 1, [&](Vals& elements) -> Status {
     elements.push_back(arguments[1]);
     return {};
   });
 }
+// Both lists as one, the elements of `b` last.
+Result<Val> Joined(Evaluator& evaluator, const Val& a, const Val& b) {
+  const Cell *left = ListOf(evaluator, a), *right = ListOf(evaluator, b);
+  if (!left->sequence && !right->sequence) {
+    Vals elements = left->elements;
+    elements.insert(elements.end(), right->elements.begin(), right->elements.end());
+    return evaluator.List(std::move(elements));
+  }
+  if (!left->sequence && left->elements.empty()) return b;
+  if (!right->sequence && right->elements.empty()) return a;
+  FLAMBEAU_TRY(const Val first, AsSequence(evaluator, a));
+  FLAMBEAU_TRY(const Val second, AsSequence(evaluator, b));
+  FLAMBEAU_TRY(const Val joined, evaluator.emit().Call1("aten::add.t", {first, second}));
+  return SequenceLike(evaluator, joined, OfNumbers(evaluator, first));
+}
+
 Result<Vals> Extend(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  const Cell* other = ListOf(evaluator, arguments[1]);
-  if (other == nullptr || other->sequence) return evaluator.Unsupported("extends a list by one of run-time length");
-  const Vals added = other->elements;
-  return Write(evaluator, arguments, "aten::extend.t", [&](Vals& elements) -> Status {
-    elements.insert(elements.end(), added.begin(), added.end());
-    return {};
-  });
+  if (ListOf(evaluator, arguments[0]) == nullptr || ListOf(evaluator, arguments[1]) == nullptr)
+    return Bad(evaluator, "extends something that is no list, or by something that is none");
+  FLAMBEAU_TRY(const Val joined, Joined(evaluator, arguments[0], arguments[1]));
+  return Replace(evaluator, arguments[0], joined);
 }
 Result<Vals> Insert(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  return Write(evaluator, arguments, "aten::insert.t", [&](Vals& elements) -> Status {
+  return Write(evaluator, arguments, "aten::insert.t", 1, 2, [&](Vals& elements) -> Status {
     const auto index = arguments[1].AsInt();
     if (!index) return evaluator.Unsupported("inserts at a place that is known at run time only");
     const auto size = static_cast<int64_t>(elements.size());
@@ -183,35 +213,63 @@ Result<Vals> Insert(Evaluator& evaluator, const Node&, std::span<const Val> argu
 }
 Result<Vals> Clear(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
-    FLAMBEAU_TRY(Cell* cell, evaluator.Edit(dict->cell));
-    cell->entries.clear();
+    Cell& cell = evaluator.Edit(dict->cell);
+    cell.entries.clear();
     return Vals{};
   }
   const auto* list = arguments[0].As<ListVal>();
   if (list == nullptr) return Bad(evaluator, "clears something that is no list");
-  FLAMBEAU_TRY(Cell* cell, evaluator.Edit(list->cell));
-  cell->elements.clear();
-  cell->sequence.reset();
+  Cell& cell = evaluator.Edit(list->cell);
+  cell.elements.clear();
+  cell.sequence.reset();
+  cell.of_numbers = false;
   return Vals{};
 }
+// Of a list or a text, as Python slices.
+Result<Val> SliceOf(Evaluator& evaluator, const Val& value, const Val& start, const Val& stop, const Val& stride) {
+  const Cell* list = ListOf(evaluator, value);
+  const auto* text = value.As<std::string>();
+  const auto size = static_cast<int64_t>(list != nullptr ? list->elements.size() : text->size());
+  auto bound = [&](const Val& given, int64_t absent) { return given.Is<Nothing>() ? std::optional(absent) : given.AsInt(); };
+  const auto step = bound(stride, 1);
+  const auto begin = bound(start, step && *step < 0 ? size - 1 : 0), end = bound(stop, step && *step < 0 ? -size - 1 : size);
+  if (!step || *step == 0) return evaluator.Unsupported("slices by a step that is known at run time only, or is 0");
+  if (list != nullptr && (list->sequence || !begin || !end)) {
+    FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator, value));
+    FLAMBEAU_TRY(const Val slice, evaluator.emit().Call1("aten::slice.t", {sequence, start, stop, *step}));
+    return SequenceLike(evaluator, slice, OfNumbers(evaluator, sequence));
+  }
+  if (!begin || !end) return evaluator.Unsupported("slices text at places that are known at run time only");
+  const int64_t lowest = *step < 0 ? -1 : 0, highest = *step < 0 ? size - 1 : size;
+  auto clamp = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, lowest, highest); };
+  Vals elements;
+  std::string characters;
+  // An absent end below the start is before the first element.
+  const int64_t first = clamp(*begin), last = clamp(*end);
+  for (int64_t i = first; *step > 0 ? i < last : i > last; i += *step) {
+    if (list != nullptr) elements.push_back(list->elements[static_cast<size_t>(i)]);
+    else characters += (*text)[static_cast<size_t>(i)];
+  }
+  return list != nullptr ? evaluator.List(std::move(elements)) : Val(std::move(characters));
+}
+
 Result<Vals> Reverse(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  return Write(evaluator, arguments, "aten::reverse.t", [&](Vals& elements) -> Status {
-    std::ranges::reverse(elements);
-    return {};
-  });
+  if (ListOf(evaluator, arguments[0]) == nullptr) return Bad(evaluator, "reverses something that is no list");
+  FLAMBEAU_TRY(const Val reversed, SliceOf(evaluator, arguments[0], Nothing{}, Nothing{}, int64_t{-1}));
+  return Replace(evaluator, arguments[0], reversed);
 }
 Result<Vals> SetItem(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
-    FLAMBEAU_TRY(Cell* cell, evaluator.Edit(dict->cell));
-    for (auto& [key, value] : cell->entries)
+    Cell& cell = evaluator.Edit(dict->cell);
+    for (auto& [key, value] : cell.entries)
       if (KnownEqual(key, arguments[1], evaluator.heap()).value_or(false)) {
         value = arguments[2];
         return Vals{};
       }
-    cell->entries.emplace_back(arguments[1], arguments[2]);
+    cell.entries.emplace_back(arguments[1], arguments[2]);
     return Vals{};
   }
-  return Write(evaluator, arguments, "aten::_set_item.t", [&](Vals& elements) -> Status {
+  return Write(evaluator, arguments, "aten::_set_item.t", 1, 2, [&](Vals& elements) -> Status {
     const auto index = arguments[1].AsInt();
     const auto at = index ? Place(*index, elements.size()) : std::nullopt;
     if (!at) return evaluator.Unsupported("writes an element that the list lacks, or at a place that is known at run time only");
@@ -221,13 +279,13 @@ Result<Vals> SetItem(Evaluator& evaluator, const Node&, std::span<const Val> arg
 }
 Result<Vals> Delete(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
-    FLAMBEAU_TRY(Cell* cell, evaluator.Edit(dict->cell));
-    std::erase_if(cell->entries, [&](const auto& entry) {
+    Cell& cell = evaluator.Edit(dict->cell);
+    std::erase_if(cell.entries, [&](const auto& entry) {
       return KnownEqual(entry.first, arguments[1], evaluator.heap()).value_or(false);
     });
     return Vals{};
   }
-  FLAMBEAU_TRY(Vals written, Write(evaluator, arguments, "aten::Delete.t", [&](Vals& elements) -> Status {
+  FLAMBEAU_TRY(Vals written, Write(evaluator, arguments, "aten::Delete.t", 1, {}, [&](Vals& elements) -> Status {
     const auto index = arguments[1].AsInt();
     const auto at = index ? Place(*index, elements.size()) : std::nullopt;
     if (!at) return evaluator.Unsupported("deletes an element that the list lacks, or at a place that is known at run time only");
@@ -251,7 +309,7 @@ Result<Vals> Pop(Evaluator& evaluator, const Node& node, std::span<const Val> ar
   return value;
 }
 Result<Vals> Remove(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  return Write(evaluator, arguments, "aten::remove.t", [&](Vals& elements) -> Status {
+  return Write(evaluator, arguments, "aten::remove.t", arguments.size(), 1, [&](Vals& elements) -> Status {
     const auto found = std::ranges::find_if(elements, [&](const Val& each) {
       return KnownEqual(each, arguments[1], evaluator.heap()).value_or(false);
     });
@@ -327,23 +385,19 @@ Result<Vals> Sort(Evaluator& evaluator, const Node& node, std::span<const Val> a
     return reverse ? number(b) < number(a) : number(a) < number(b);
   });
   if (node.kind == "aten::sorted") return Vals{evaluator.List(std::move(sorted))};
-  FLAMBEAU_TRY(Cell* cell, evaluator.Edit(arguments[0].As<ListVal>()->cell));
-  cell->elements = std::move(sorted);
+  Cell& cell = evaluator.Edit(arguments[0].As<ListVal>()->cell);
+  cell.elements = std::move(sorted);
   return Vals{};
 }
 
 Result<Vals> Add(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   const auto *a = arguments[0].As<std::string>(), *b = arguments[1].As<std::string>();
   if (a != nullptr && b != nullptr) return Vals{*a + *b};
-  const Cell *left = ListOf(evaluator, arguments[0]), *right = ListOf(evaluator, arguments[1]);
-  if (left == nullptr || right == nullptr) return evaluator.CallOperator(node, arguments);
-  if (left->sequence || right->sequence) return evaluator.Unsupported("joins lists of run-time length");
-  Vals elements = left->elements;
-  elements.insert(elements.end(), right->elements.begin(), right->elements.end());
-  if (node.kind != "aten::add_") return Vals{evaluator.List(std::move(elements))};
-  FLAMBEAU_TRY(Cell* cell, evaluator.Edit(arguments[0].As<ListVal>()->cell));
-  cell->elements = std::move(elements);
-  return Vals{arguments[0]};
+  if (ListOf(evaluator, arguments[0]) == nullptr || ListOf(evaluator, arguments[1]) == nullptr)
+    return evaluator.CallOperator(node, arguments);
+  if (node.kind == "aten::add_") return Extend(evaluator, node, arguments);
+  FLAMBEAU_TRY(const Val joined, Joined(evaluator, arguments[0], arguments[1]));
+  return Copy(evaluator, node, Vals{joined});
 }
 Result<Vals> Multiply(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   const bool swapped = arguments[1].Is<ListVal>();
@@ -351,40 +405,37 @@ Result<Vals> Multiply(Evaluator& evaluator, const Node& node, std::span<const Va
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   const auto times = arguments[swapped ? 0 : 1].AsInt();
   constexpr int64_t kMost = 1 << 20;
-  if (!times || list->sequence || *times > kMost) return evaluator.Unsupported("repeats a list as often as is known at run time only");
+  if (!times || list->sequence || *times > kMost) {
+    FLAMBEAU_TRY(const Val once, AsSequence(evaluator, arguments[swapped ? 1 : 0]));
+    FLAMBEAU_TRY(const Val repeated, evaluator.emit().Call1("aten::mul.left_t", {once, arguments[swapped ? 0 : 1]}));
+    return Vals{SequenceLike(evaluator, repeated, OfNumbers(evaluator, once))};
+  }
   const Vals once = list->elements;
   Vals elements;
   for (int64_t i = 0; i < *times; ++i) elements.insert(elements.end(), once.begin(), once.end());
   return Vals{evaluator.List(std::move(elements))};
 }
 Result<Vals> Slice(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
-  const auto* text = arguments[0].As<std::string>();
-  if (list == nullptr && text == nullptr) return evaluator.CallOperator(node, arguments);
-  const auto size = static_cast<int64_t>(list != nullptr ? list->elements.size() : text->size());
-  auto bound = [&](size_t i, int64_t absent) -> std::optional<int64_t> {
-    if (i >= arguments.size() || arguments[i].Is<Nothing>()) return absent;
-    return arguments[i].AsInt();
-  };
-  const auto step = bound(3, 1);
-  const auto begin = bound(1, step && *step < 0 ? size - 1 : 0), end = bound(2, step && *step < 0 ? -size - 1 : size);
-  if ((list != nullptr && list->sequence) || !begin || !end || !step || *step == 0)
-    return evaluator.Unsupported("slices a list at places that are known at run time only");
-  const int64_t lowest = *step < 0 ? -1 : 0, highest = *step < 0 ? size - 1 : size;
-  auto clamp = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, lowest, highest); };
-  Vals elements;
-  std::string characters;
-  for (int64_t i = clamp(*begin); *step > 0 ? i < clamp(*end) : i > clamp(*end); i += *step) {
-    if (list != nullptr) elements.push_back(list->elements[static_cast<size_t>(i)]);
-    else characters += (*text)[static_cast<size_t>(i)];
-  }
-  return Vals{list != nullptr ? evaluator.List(std::move(elements)) : Val(std::move(characters))};
+  if (ListOf(evaluator, arguments[0]) == nullptr && !arguments[0].Is<std::string>()) return evaluator.CallOperator(node, arguments);
+  auto at = [&](size_t i) { return i < arguments.size() ? arguments[i] : Val(Nothing{}); };
+  FLAMBEAU_TRY(Val slice, SliceOf(evaluator, arguments[0], at(1), at(2), at(3)));
+  return Vals{std::move(slice)};
+}
+
+// One number of all numbers of a list of run-time length.
+Result<Vals> OfAllNumbers(Evaluator& evaluator, const Val& list, std::string_view reduction) {
+  FLAMBEAU_TRY(const Val numbers, NumbersOf(evaluator, list));
+  FLAMBEAU_TRY(const Val reduced, evaluator.emit().Call1(reduction, {numbers}));
+  FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {reduced}));
+  return Vals{std::move(number)};
 }
 
 // prim::min and prim::max: of two numbers, of two lists, of one list.
 Result<Vals> Extremum(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
+  if (arguments.size() == 1 && list->sequence && list->of_numbers)
+    return OfAllNumbers(evaluator, arguments[0], node.kind == "prim::min" ? "aten::min" : "aten::max");
   if (arguments.size() > 1 || list->elements.empty() || list->sequence)
     return evaluator.Unsupported("compares lists");
   const Vals elements = list->elements;
@@ -409,6 +460,7 @@ Result<Vals> AnyOrAll(Evaluator& evaluator, const Node& node, std::span<const Va
 Result<Vals> Sum(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
+  if (list->sequence) return OfAllNumbers(evaluator, arguments[0], "aten::sum");
   const Vals elements = list->elements;
   Val sum = int64_t{0};
   for (const Val& element : elements) {
@@ -463,13 +515,10 @@ Result<Vals> Update(Evaluator& evaluator, const Node& node, std::span<const Val>
 Result<Vals> RangeLength(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   // max(0, ceil((high - low) / step)), for steps of either sign.
   Emitter& emit = evaluator.emit();
-  const auto step = arguments[2].AsInt();
-  if (!step || *step == 0) return evaluator.Unsupported("counts by a step that is known at run time only");
-  FLAMBEAU_TRY(Val span, *step > 0 ? emit.Call1("_operator::sub", {arguments[1], arguments[0]})
-                                   : emit.Call1("_operator::sub", {arguments[0], arguments[1]}));
-  const int64_t size = *step > 0 ? *step : -*step;
-  FLAMBEAU_TRY(Val rounded, emit.Call1("_operator::add", {span, size - 1}));
-  FLAMBEAU_TRY(Val count, emit.Call1("_operator::floordiv", {rounded, size}));
+  if (arguments[2].AsInt() == 0) return evaluator.Unsupported("counts by steps of 0");
+  FLAMBEAU_TRY(const Val span, emit.Call1("_operator::sub", {arguments[0], arguments[1]}));
+  FLAMBEAU_TRY(const Val below, emit.Call1("_operator::floordiv", {span, arguments[2]}));
+  FLAMBEAU_TRY(const Val count, emit.Call1("_operator::neg", {below}));
   FLAMBEAU_TRY(Val length, emit.Call1("torch::sym_max", {count, int64_t{0}}));
   return Vals{std::move(length)};
 }

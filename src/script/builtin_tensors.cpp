@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "script/builtins.h"
+#include "script/sequences.h"
 
 namespace flambeau::script {
 
@@ -167,6 +168,12 @@ Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, std::span<const Val> 
     FLAMBEAU_TRY(Val copy, emit.Call1("aten::clone", {*tensor}));
     if (dtype.Is<Nothing>()) return Vals{std::move(copy)};
     FLAMBEAU_TRY(Val cast, emit.Call1("aten::to.dtype", {copy, dtype}));
+    return Vals{std::move(cast)};
+  }
+  if (const auto* list = arguments[0].As<ListVal>(); list != nullptr && evaluator.heap()[list->cell].of_numbers) {
+    FLAMBEAU_TRY(Val numbers, NumbersOf(evaluator, arguments[0]));
+    if (dtype.Is<Nothing>()) return Vals{std::move(numbers)};
+    FLAMBEAU_TRY(Val cast, emit.Call1("aten::to.dtype", {numbers, dtype}));
     return Vals{std::move(cast)};
   }
   Flat flat;

@@ -10,6 +10,7 @@ namespace flambeau::script {
 using torchscript::Node;
 
 std::optional<bool> KnownEqual(const Val& a, const Val& b, const Heap& heap) {
+  if (a.Is<OptionalVal>() || b.Is<OptionalVal>()) return std::nullopt;
   if (a.Is<NumberVal>() || b.Is<NumberVal>() || a.Is<TensorVal>() || b.Is<TensorVal>()) {
     const auto *x = a.As<TensorVal>(), *y = b.As<TensorVal>();
     if (x != nullptr && y != nullptr && x->id == y->id) return true;
@@ -69,7 +70,6 @@ std::string TextOf(Evaluator& evaluator, const Val& value) {
 
 namespace {
 
-Result<Vals> First(Evaluator&, const Node&, std::span<const Val> arguments) { return Vals{arguments[0]}; }
 Result<Vals> Ignore(Evaluator&, const Node&, std::span<const Val>) { return Vals{}; }
 Result<Vals> None(Evaluator&, const Node&, std::span<const Val>) { return Vals{Nothing{}}; }
 Result<Vals> False(Evaluator&, const Node&, std::span<const Val>) { return Vals{false}; }
@@ -77,7 +77,15 @@ Result<Vals> Unassigned(Evaluator&, const Node& node, std::span<const Val>) { re
 
 Result<Vals> Unwrap(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   if (arguments[0].Is<Nothing>()) return evaluator.Unsupported("unwraps an optional that is None for these inputs");
+  if (const auto* optional = arguments[0].As<OptionalVal>()) return Vals{*optional->value};
   return Vals{arguments[0]};
+}
+// What a program says when it has found out the type of a value.
+Result<Vals> Refine(Evaluator&, const Node& node, std::span<const Val> arguments) {
+  const auto* optional = arguments[0].As<OptionalVal>();
+  const bool still_optional = !node.outputs.empty() && node.outputs[0]->type &&
+                              node.outputs[0]->type->kind == torchscript::TypeKind::kOptional;
+  return Vals{optional != nullptr && !still_optional ? *optional->value : arguments[0]};
 }
 
 Result<Vals> Raise(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
@@ -169,6 +177,11 @@ Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, std::span<cons
 
 Result<Vals> Is(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   const Val &a = arguments[0], &b = arguments[1];
+  const auto* optional = b.Is<Nothing>() ? a.As<OptionalVal>() : a.Is<Nothing>() ? b.As<OptionalVal>() : nullptr;
+  if (optional != nullptr) {
+    FLAMBEAU_TRY(Val absent, evaluator.emit().Call1("_operator::not_", {NumberVal{optional->present}}));
+    return Vals{std::move(absent)};
+  }
   if (a.Is<Nothing>() || b.Is<Nothing>()) return Vals{a.Is<Nothing>() && b.Is<Nothing>()};
   const auto *x = a.As<ListVal>(), *y = b.As<ListVal>();
   if (x != nullptr && y != nullptr) return Vals{x->cell == y->cell};
@@ -179,9 +192,15 @@ Result<Vals> Is(Evaluator& evaluator, const Node&, std::span<const Val> argument
   return Vals{*equal};
 }
 
+Result<Vals> Not(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (const auto known = evaluator.KnownBool(arguments[0])) return Vals{!*known};
+  FLAMBEAU_TRY(Val result, evaluator.emit().Call1("_operator::not_", {arguments[0]}));
+  return Vals{std::move(result)};
+}
+
 Result<Vals> IsNot(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
-  FLAMBEAU_TRY(Vals is, Is(evaluator, node, arguments));
-  return Vals{!*is[0].As<bool>()};
+  FLAMBEAU_TRY(const Vals is, Is(evaluator, node, arguments));
+  return Not(evaluator, node, is);
 }
 
 bool IsOperand(const Val& value) { return value.Is<TensorVal>() || value.IsNumber(); }
@@ -212,12 +231,6 @@ Result<Vals> Truth(Evaluator& evaluator, const Node& node, std::span<const Val> 
   if (number == nullptr) return evaluator.CallOperator(node, arguments);
   if (evaluator.emit().TypeOf(number->id).kind == TypeKind::kBool) return Vals{arguments[0]};
   FLAMBEAU_TRY(Val result, evaluator.emit().Call1("_operator::ne", {arguments[0], int64_t{0}}));
-  return Vals{std::move(result)};
-}
-
-Result<Vals> Not(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  if (const auto known = evaluator.KnownBool(arguments[0])) return Vals{!*known};
-  FLAMBEAU_TRY(Val result, evaluator.emit().Call1("_operator::not_", {arguments[0]}));
   return Vals{std::move(result)};
 }
 
@@ -330,7 +343,7 @@ constexpr BuiltinRow kRows[] = {
     {"prim::hasattr", &HasAttr},
     {"prim::isinstance", &IsInstanceOf},
     {"prim::type", &DeviceType},
-    {"prim::unchecked_cast", &First},
+    {"prim::unchecked_cast", &Refine},
     {"prim::unchecked_unwrap_optional", &Unwrap},
     {"prim::grad", &None},
     {"prim::is_cuda", &False},

@@ -435,12 +435,21 @@ ValueId Emitter::Materialise(const Val& number) {
 
 Result<ValueId> Emitter::Sequence(const Cell& list, const Type& type) {
   if (list.sequence) return Read(*list.sequence);
-  (void)Settle();
   std::vector<ValueId> operands;
   OperandList elements;
+  Vals tensors;
   for (const Val& element : list.elements) {
+    if (element.IsNumber()) {
+      FLAMBEAU_TRY(Val number, NumberTensor(element));
+      tensors.push_back(std::move(number));
+    } else {
+      tensors.push_back(element);
+    }
+  }
+  (void)Settle();
+  for (const Val& element : tensors) {
     const auto* tensor = element.As<TensorVal>();
-    if (tensor == nullptr) return sink_.Error(DiagnosticKind::kUnsupportedForm, "a list of run-time length must hold tensors");
+    if (tensor == nullptr) return sink_.Error(DiagnosticKind::kUnsupportedForm, "a list of run-time length must hold tensors or numbers");
     elements.push_back(Operand{static_cast<uint32_t>(operands.size())});
     operands.push_back(Read(tensor->id));
   }
@@ -454,7 +463,7 @@ Result<ValueId> Emitter::Sequence(const Cell& list, const Type& type) {
   inference_.Introduce(graph_.result(node));
   open_.back().settled = node;
   const ValueId made = Register(graph_.result(node));
-  for (const Val& element : list.elements) storages().SetMaybe(made, element.As<TensorVal>()->id);
+  for (const Val& element : tensors) storages().SetMaybe(made, element.As<TensorVal>()->id);
   return made;
 }
 

@@ -43,7 +43,7 @@ class Emitter {
   void Write(StorageId storage, ValueId value);
   // A value of the program for a constant number.
   ValueId Materialise(const Val& number);
-  // A list of tensors as a value of that type, kSequence.
+  // A list of tensors or numbers as a value of that type, kSequence.
   Result<ValueId> Sequence(const Cell& list, const Type& type);
   // The value of an element that is known to be a tensor or a number.
   const Type& TypeOf(ValueId value) const { return graph_.type(value); }

@@ -27,8 +27,13 @@ std::string OperatorName(const torchscript::Node& node) {
 }  // namespace
 
 Evaluator::Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink,
-                     const lower::CustomOperators& custom, int opset)
-    : source_(source), custom_(custom), program_(program), sink_(sink), emitter_(program, heap_, sink, custom, opset) {
+                     const lower::CustomOperators& custom, int opset, const std::set<const Node*>& apart)
+    : source_(source),
+      custom_(custom),
+      program_(program),
+      sink_(sink),
+      emitter_(program, heap_, sink, custom, opset),
+      apart_(apart) {
   ImportObjects();
 }
 
@@ -41,13 +46,17 @@ const Type& Evaluator::TypeOf(TensorVal tensor) {
   return storages.Knows(tensor.id) ? context()[storages.type(storages.ViewOf(tensor.id))] : emitter_.TypeOf(tensor.id);
 }
 
-Result<Cell*> Evaluator::Edit(uint32_t cell) {
+Cell& Evaluator::Edit(uint32_t cell) {
   if (heap_[cell].shared)
-    return sink_.Error(DiagnosticKind::kUnknownAliasing,
-                       "writes to a list or dict that may be another one too, depending on the path the program took; "
-                       "which of them is known at run time only",
-                       {}, "copy the list or dict before the write");
-  return &heap_.Edit(cell);
+    for (uint32_t other = 0; other < heap_.size(); ++other)
+      if (other != cell && heap_[other].shared && !heap_[other].lost) heap_.Edit(other).lost = true;
+  return heap_.Edit(cell);
+}
+
+bool Evaluator::IsLost(const Val& value) const {
+  const auto* list = value.As<ListVal>();
+  const auto* dict = value.As<DictVal>();
+  return (list != nullptr && heap_[list->cell].lost) || (dict != nullptr && heap_[dict->cell].lost);
 }
 
 std::optional<bool> Evaluator::KnownBool(const Val& value) const {
@@ -184,9 +193,9 @@ Result<Vals> Evaluator::Run(std::span<const Val> inputs) {
     return sink_.Error(DiagnosticKind::kBadProgram, fmt::format("the program has {} inputs, {} are given", main.inputs.size(), inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) Bind(main.inputs[i], inputs[i]);
   FindReturned();
-  FLAMBEAU_CHECK_OK(EvaluateBlock(main));
+  FLAMBEAU_TRY(Vals outputs, EvaluateBlock(main));
   if (sink_.HasErrors()) return kFailure;
-  return Outputs(main);
+  return outputs;
 }
 
 Result<Vals> Evaluator::CallLibrary(std::string_view code, std::string_view function, std::span<const Val> arguments) {
@@ -232,47 +241,89 @@ OriginId Evaluator::OriginOf(const Node& node) {
 
 // A node that fails leaves its results undefined, so that one run reports all
 // of what is missing.
-Status Evaluator::EvaluateBlock(const Block& block) {
-  if (++depth_ > kMaxDepth) {
-    --depth_;
-    return sink_.Error(DiagnosticKind::kLimitExceeded, fmt::format("the program nests more than {} blocks", kMaxDepth));
-  }
-  for (const Node* node : block.nodes) {
-    if (node->kind == "prim::Constant") {
-      const Constant* constant = node->Find("value");
-      if (!node->outputs.empty())
-        Bind(node->outputs[0], constant != nullptr ? Import(*constant, node->outputs[0]->name) : Val(Nothing{}));
-      continue;
-    }
-    auto results = Evaluate(*node);
-    for (size_t i = 0; i < node->outputs.size(); ++i)
-      Bind(node->outputs[i], results && i < results->size() ? std::move((*results)[i]) : Val());
-  }
-  --depth_;
-  return {};
+void Evaluator::BindOutputs(const Node& node, Result<Vals> results) {
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    Bind(node.outputs[i], results && i < results->size() ? std::move((*results)[i]) : Val());
 }
 
-Result<Vals> Evaluator::Evaluate(const Node& node) {
-  ContextScope scope(sink_, [&](Diagnostic& diagnostic) {
+std::function<void(Diagnostic&)> Evaluator::At(const Node& node) const {
+  return [&node](Diagnostic& diagnostic) {
     Location& at = diagnostic.location;
     if (at.operation.empty()) at.operation = OperatorName(node);
     if (at.module.empty() && node.scopes && !node.scopes->empty()) at.module = node.scopes->back().path;
     if (at.source.empty() && node.source) at.source = SourceLine(*node.source);
-  });
+  };
+}
+
+// An If whose branch is known is walked in place: that takes a frame, no recursion.
+Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
+  const int outer = depth_;
+  for (;;) {
+    depth_ = outer + static_cast<int>(frames.size());
+    if (depth_ > kMaxDepth) {
+      depth_ = outer;
+      return sink_.Error(DiagnosticKind::kLimitExceeded, fmt::format("the program nests more than {} blocks", kMaxDepth));
+    }
+    Frame& frame = frames.back();
+    if (frame.next == frame.block->nodes.size()) {
+      Vals outputs = Outputs(*frame.block);
+      const Node* holder = frame.node;
+      frames.pop_back();
+      if (frames.empty()) {
+        depth_ = outer;
+        return outputs;
+      }
+      BindOutputs(*holder, std::move(outputs));
+      continue;
+    }
+    const Node& node = *frame.block->nodes[frame.next++];
+    if (node.kind == "prim::Constant") {
+      const Constant* constant = node.Find("value");
+      if (!node.outputs.empty())
+        Bind(node.outputs[0], constant != nullptr ? Import(*constant, node.outputs[0]->name) : Val(Nothing{}));
+      continue;
+    }
+    if (node.kind != "prim::If") {
+      BindOutputs(node, Evaluate(node));
+      continue;
+    }
+    ContextScope scope(sink_, At(node));
+    emitter_.SetOrigin(OriginOf(node));
+    Val condition = node.inputs.empty() ? Val() : ValueOf(node.inputs[0]);
+    const auto taken = Decide(node, condition);
+    if (!taken) {
+      BindOutputs(node, kFailure);
+    } else if (*taken != nullptr) {
+      frames.push_back({*taken, 0, &node});
+    } else if (apart_.contains(&node)) {
+      auto outputs = Branch(node, condition, frames);
+      depth_ = outer;
+      return outputs;
+    } else {
+      BindOutputs(node, Branch(node, condition, {}));
+    }
+  }
+}
+
+Result<Vals> Evaluator::Evaluate(const Node& node) {
+  ContextScope scope(sink_, At(node));
   Vals arguments;
   bool undefined = false;
   for (const torchscript::Value* input : node.inputs) {
     arguments.push_back(ValueOf(input));
     undefined |= arguments.back().Is<Undefined>();
+    if (IsLost(arguments.back()) && node.kind != "prim::TupleConstruct" && node.kind != "prim::Loop")
+      return sink_.Error(DiagnosticKind::kUnknownAliasing,
+                         "reads a list or dict of which nobody knows what it holds: paths through the program made "
+                         "different things of it, or wrote to what may be the same one",
+                         {}, "copy the list or dict before the write");
   }
-  const bool region = node.kind == "prim::If" || node.kind == "prim::Loop";
-  if (undefined && !region && node.kind != "prim::TupleConstruct" && node.kind != "prim::unchecked_cast") {
+  if (undefined && node.kind != "prim::Loop" && node.kind != "prim::TupleConstruct" && node.kind != "prim::unchecked_cast") {
     if (!sink_.HasErrors())
       return Unsupported("uses a value that only some paths through the program define, or that differs between them in kind");
     return kFailure;
   }
   emitter_.SetOrigin(OriginOf(node));
-  if (node.kind == "prim::If") return If(node, arguments[0]);
   if (node.kind == "prim::Loop") return Loop(node, arguments);
   if (node.kind == "aten::squeeze") {
     FLAMBEAU_TRY(std::optional<Vals> squeezed, SqueezeAtRunTime(node, arguments));

@@ -2,7 +2,9 @@
 // known is computed on the spot, the rest becomes calls of the ATen program.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,17 +20,21 @@ namespace flambeau::script {
 
 class Evaluator {
  public:
-  // `custom` must outlive this.
+  using Node = torchscript::Node;
+  // Where the paths of an If in `apart` meet only at the end of what is around it: of the loop's body, of the program.
+  // `custom` and `apart` must outlive this.
   Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink, const lower::CustomOperators& custom,
-            int opset);
+            int opset, const std::set<const Node*>& apart);
 
   // `inputs`: one for each input of the main block, `self` too.
   Result<Vals> Run(std::span<const Val> inputs);
   // The module itself, as the first input.
   Val Self() const { return ObjectVal{source_.self.index}; }
 
+  // The Ifs after which less is known than on each path alone, in the order of the walk up to the first error.
+  const std::vector<const Node*>& lossy() const { return lossy_; }
+
   // --- for the functions of builtins.cpp and friends --------------------------
-  using Node = torchscript::Node;
   Emitter& emit() { return emitter_; }
   Heap& heap() { return heap_; }
   Sink& sink() { return sink_; }
@@ -42,8 +48,8 @@ class Evaluator {
   Result<Val> GetAttribute(uint32_t cell, std::string_view name);
   Status SetAttribute(uint32_t cell, std::string_view name, Val value);
 
-  // For writing to a list or dict.
-  Result<Cell*> Edit(uint32_t cell);
+  // For writing to a list or dict: what may be the same one is lost.
+  Cell& Edit(uint32_t cell);
   Val List(Vals elements) { return ListVal{heap_.Add({.elements = std::move(elements)})}; }
   static Val Tuple(Vals elements) { return TupleVal{std::make_shared<const Vals>(std::move(elements))}; }
   // A constant where the value is known: also of a tensor of one known element.
@@ -63,8 +69,19 @@ class Evaluator {
   std::string PathOf(torchscript::ObjectId object, std::string_view attribute) const;
   Val ImportQuantized(const torchscript::Object& object, std::string_view path);
   Val ImportTensor(const TensorData& data, InputKind kind, std::string_view path, bool persistent);
-  Status EvaluateBlock(const torchscript::Block& block);
+  // Where the walk stands in a block, and the node that gets the block's outputs.
+  struct Frame {
+    const torchscript::Block* block;
+    size_t next = 0;
+    const Node* node = nullptr;
+  };
+  // Walks to the end of the first frame's block, from the last frame on.
+  Result<Vals> Walk(std::vector<Frame> frames);
+  Result<Vals> EvaluateBlock(const torchscript::Block& block) { return Walk({{&block}}); }
+  void BindOutputs(const Node& node, Result<Vals> results);
   Result<Vals> Evaluate(const Node& node);
+  bool IsLost(const Val& value) const;
+  std::function<void(Diagnostic&)> At(const Node& node) const;
   Result<Vals> Dispatch(const Node& node, std::span<const Val> arguments);
   OriginId OriginOf(const Node& node);
   std::vector<Type> RecordedResults(const Node& node);
@@ -73,8 +90,11 @@ class Evaluator {
   void Bind(const torchscript::Value* value, Val val) { values_[value] = std::move(val); }
 
   // regions.cpp
-  Result<Vals> If(const Node& node, const Val& condition);
-  Result<Vals> Branch(const Node& node, const Val& condition);
+  // Of a node that was added here: its paths meet at once.
+  Result<Vals> If(const Node& node, Val condition);
+  // The block that is taken, if that is known.
+  Result<const torchscript::Block*> Decide(const Node& node, Val& condition);
+  Result<Vals> Branch(const Node& node, const Val& condition, const std::vector<Frame>& rest);
   Result<Vals> Loop(const Node& node, std::span<const Val> arguments);
   Result<std::optional<Vals>> Unroll(const Node& node, std::span<const Val> arguments);
   Result<Vals> EmitLoop(const Node& node, std::span<const Val> arguments);
@@ -98,6 +118,8 @@ class Evaluator {
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
   torchscript::Graph added_;  // nodes that stand for one of the source
   std::map<std::pair<const void*, std::string>, torchscript::Graph> library_;
+  const std::set<const Node*>& apart_;
+  std::vector<const Node*> lossy_;
   int depth_ = 0;
 };
 

@@ -32,6 +32,8 @@ class Kinship {
   // The parts as they are where the paths have met.
   void Apply(std::span<const Part> parts, Storages& storages, Heap& heap) const;
 
+  bool empty() const { return size() == 0; }
+
  private:
   size_t size() const;
 

@@ -59,6 +59,13 @@ struct Evaluator::Region {
     storages.emplace_back(id, Skeleton::OfTensor(evaluator.context()[all.type(all.Root(id))]));
   }
 
+  // Whether less is known of what comes out than on each path alone.
+  bool lossy() const {
+    return !kinship.empty() || std::ranges::any_of(values, &Skeleton::lossy) ||
+           std::ranges::any_of(cells, [](const auto& each) { return each.second.lossy(); }) ||
+           std::ranges::any_of(attributes, [](const auto& each) { return std::get<2>(each).lossy(); });
+  }
+
   std::vector<Type> Types() const {
     std::vector<Type> types;
     for (const Skeleton& skeleton : values) skeleton.AppendTypes(types);
@@ -111,8 +118,10 @@ struct Evaluator::Region {
       const Val built = skeleton.Build(leaves, next, heap);
       const auto* list = built.As<ListVal>();
       const auto* dict = built.As<DictVal>();
-      if (list == nullptr && dict == nullptr)
-        return evaluator.Unsupported("makes something else of a list or dict on each path, or from round to round");
+      if (list == nullptr && dict == nullptr) {
+        heap.Edit(cell).lost = true;
+        continue;
+      }
       AppendParts(skeleton, built, true, parts);
       heap.Edit(cell) = Cell(heap[list != nullptr ? list->cell : dict->cell]);
     }
@@ -138,24 +147,32 @@ void Evaluator::Restore(const Snapshot& snapshot) {
   heap_ = snapshot.heap;
 }
 
-Result<Vals> Evaluator::If(const Node& node, const Val& condition) {
+Result<const Block*> Evaluator::Decide(const Node& node, Val& condition) {
   if (node.blocks.size() != 2 || node.blocks[0]->outputs.size() != node.outputs.size() ||
       node.blocks[1]->outputs.size() != node.outputs.size())
     return sink_.Error(DiagnosticKind::kBadProgram, "has not two blocks that fit its outputs");
-  Val known = condition;
-  if (const auto* tensor = known.As<TensorVal>()) {
-    FLAMBEAU_TRY(known, emitter_.Call1("aten::Bool.Tensor", {*tensor}));
+  if (condition.Is<Undefined>() && !sink_.HasErrors())
+    return Unsupported("uses a value that only some paths through the program define, or that differs between them in kind");
+  if (const auto* tensor = condition.As<TensorVal>()) {
+    FLAMBEAU_TRY(condition, emitter_.Call1("aten::Bool.Tensor", {*tensor}));
   }
-  std::optional<bool> taken = KnownBool(known);
+  std::optional<bool> taken = KnownBool(condition);
   if (!taken && Raises(*node.blocks[0]) != Raises(*node.blocks[1])) taken = Raises(*node.blocks[1]);
-  if (!taken) return Branch(node, known);
-  const Block& block = *node.blocks[*taken ? 0 : 1];
-  FLAMBEAU_CHECK_OK(EvaluateBlock(block));
-  return Outputs(block);
+  return taken ? static_cast<const Block*>(node.blocks[*taken ? 0 : 1]) : nullptr;
 }
 
-// Both branches as nested graphs.
-Result<Vals> Evaluator::Branch(const Node& node, const Val& condition) {
+Result<Vals> Evaluator::If(const Node& node, Val condition) {
+  FLAMBEAU_TRY(const Block* taken, Decide(node, condition));
+  if (taken != nullptr) return EvaluateBlock(*taken);
+  const size_t lossy = lossy_.size();
+  auto results = Branch(node, condition, {});
+  lossy_.resize(std::min(lossy, lossy_.size()));  // the program knows nothing of the node
+  return results;
+}
+
+// Both branches as nested graphs, and in each of them what follows on it: the
+// frames that `rest` says, to the end of the first one.
+Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std::vector<Frame>& rest) {
   const auto* predicate = condition.As<NumberVal>();
   if (condition.Is<Undefined>() && sink_.HasErrors()) return kFailure;
   if (predicate == nullptr)
@@ -170,19 +187,23 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition) {
   std::vector<Path> paths;
   for (const Block* block : node.blocks) {
     const BlockId id = emitter_.BeginBlock();
-    const Status status = EvaluateBlock(*block);
+    std::vector<Frame> frames = rest;
+    frames.push_back({block, 0, &node});
+    auto outputs = Walk(std::move(frames));
     emitter_.LeaveBlock();
-    if (!status) return kFailure;
-    paths.push_back({id, Save(), Outputs(*block)});
+    if (!outputs) return kFailure;
+    paths.push_back({id, Save(), *std::move(outputs)});
     Restore(before);
   }
   if (sink_.HasErrors()) return kFailure;
+  const size_t lossy = lossy_.size();
+  lossy_.push_back(&node);  // until it turns out that nothing is lost
 
   // What the two paths have in common, and what not. The heap that a skeleton
   // looks into is that of the path.
   const uint32_t known = before.heap.size();
   Region region{*this};
-  for (size_t i = 0; i < node.outputs.size(); ++i) {
+  for (size_t i = 0; i < paths[0].outputs.size(); ++i) {
     Restore(paths[0].after);
     region.values.push_back(Skeleton::Of(paths[0].outputs[i], emitter_, heap_, known));
     Restore(paths[1].after);
@@ -245,7 +266,9 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition) {
                                       {name("arg3"), OperandList{}}},
                                      types);
   }
-  return region.Build(leaves);
+  FLAMBEAU_TRY(Vals results, region.Build(leaves));
+  if (!region.lossy()) lossy_.erase(lossy_.begin() + static_cast<ptrdiff_t>(lossy));
+  return results;
 }
 
 // --- loops --------------------------------------------------------------------------------
@@ -281,9 +304,8 @@ Result<std::optional<Vals>> Evaluator::Unroll(const Node& node, std::span<const 
   for (int64_t i = 0; i < trips; ++i) {
     Bind(block.inputs[0], i);
     for (size_t k = 0; k < carried.size(); ++k) Bind(block.inputs[k + 1], carried[k]);
-    FLAMBEAU_CHECK_OK(EvaluateBlock(block));
+    FLAMBEAU_TRY(Vals outputs, EvaluateBlock(block));
     if (sink_.HasErrors()) return kFailure;
-    Vals outputs = Outputs(block);
     const std::optional<bool> again = KnownBool(outputs[0]);
     carried.assign(outputs.begin() + 1, outputs.end());
     if (again && !*again) break;
@@ -323,11 +345,12 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
     for (size_t i = 0; i < carried.size(); ++i) Bind(block.inputs[i + 1], carried[i]);
     const Snapshot entered = Save();
 
-    if (!EvaluateBlock(block) || sink_.HasErrors()) {
+    auto walked = EvaluateBlock(block);
+    if (!walked || sink_.HasErrors()) {
       emitter_.LeaveBlock();
       return kFailure;
     }
-    const Vals outputs = Outputs(block);
+    const Vals& outputs = *walked;
     bool changed = false;
     const std::span<const Val> results = std::span(outputs).subspan(1);
     for (size_t i = 0; i < results.size(); ++i) changed = region.values[i].Unify(results[i], emitter_, heap_) || changed;

@@ -28,6 +28,8 @@ bool SameConstant(const Val& a, const Val& b) {
           return left.cell == right.cell;
         else if constexpr (std::is_same_v<T, TupleVal>)
           return left.elements == right.elements;
+        else if constexpr (std::is_same_v<T, OptionalVal>)
+          return left.present == right.present && SameConstant(*left.value, *right.value);
         else
           return true;
       },
@@ -45,6 +47,40 @@ std::optional<Type> NumberType(const Val& value, Emitter& emit) {
 Type CurrentType(TensorVal tensor, Emitter& emit) {
   Storages& storages = emit.storages();
   return storages.Knows(tensor.id) ? emit.context()[storages.type(storages.ViewOf(tensor.id))] : emit.TypeOf(tensor.id);
+}
+
+// The tensor that holds a number of that type in a list of run-time length.
+std::optional<Type> TensorOfNumber(const Type& number) {
+  switch (number.kind) {
+    case TypeKind::kBool: return Type::OfTensor(DType::kBool, {});
+    case TypeKind::kInt: return Type::OfTensor(DType::kInt64, {});
+    case TypeKind::kFloat: return Type::OfTensor(DType::kFloat32, {});
+    default: return std::nullopt;
+  }
+}
+
+// What a list of run-time length says of an element; nullopt if it cannot hold it.
+std::optional<Type> ElementType(const Val& element, Emitter& emit) {
+  std::optional<Type> type;
+  if (const auto* tensor = element.As<TensorVal>()) {
+    type = CurrentType(*tensor, emit);
+  } else if (const auto number = NumberType(element, emit)) {
+    type = TensorOfNumber(*number);
+  }
+  if (type) type->kind = TypeKind::kSequence;
+  return type;
+}
+
+// What an optional is where it is not None.
+const Val& Present(const Val& value) {
+  const auto* optional = value.As<OptionalVal>();
+  return optional != nullptr ? *optional->value : value;
+}
+
+std::optional<uint32_t> CellOf(const Val& value) {
+  if (const auto* list = value.As<ListVal>()) return list->cell;
+  if (const auto* dict = value.As<DictVal>()) return dict->cell;
+  return std::nullopt;
 }
 
 const Vals* ElementsOf(const Val& value, const Heap& heap) {
@@ -70,6 +106,10 @@ Skeleton Skeleton::OfTensor(Type type) {
 
 Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known) {
   Skeleton skeleton;
+  if (const auto cell = CellOf(value); cell && heap[*cell].lost && *cell >= known.value_or(0)) {
+    (void)skeleton.Conflict("lost");
+    return skeleton;
+  }
   skeleton.fixed_ = value;
   skeleton.kind_ = value.Is<Undefined>() ? Kind::kUndefined : Kind::kFixed;
   if (const auto* tensor = value.As<TensorVal>()) {
@@ -80,6 +120,7 @@ Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, std::op
     if (!known && value.Is<NumberVal>()) skeleton.kind_ = Kind::kNumber;
   } else if (const auto* list = value.As<ListVal>(); list != nullptr && heap[list->cell].sequence) {
     skeleton.type_ = emit.TypeOf(*heap[list->cell].sequence);
+    skeleton.of_numbers_ = heap[list->cell].of_numbers;
     if (list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kTensor;
   } else if (const auto* quantized = value.As<QuantizedVal>()) {
     skeleton.children_.push_back(Of(quantized->value->data, emit, heap, known));
@@ -88,6 +129,8 @@ Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, std::op
     for (const Val& element : *elements) skeleton.children_.push_back(Of(element, emit, heap, known));
     if (value.Is<TupleVal>()) skeleton.kind_ = Kind::kTuple;
     if (list != nullptr && list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kList;
+  } else if (const auto* optional = value.As<OptionalVal>()) {
+    skeleton.MakeOptional(Of(*optional->value, emit, heap, known));
   } else if (const auto* dict = value.As<DictVal>()) {
     for (const auto& [key, entry] : heap[dict->cell].entries) {
       skeleton.keys_.push_back(key);
@@ -100,7 +143,14 @@ Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, std::op
 
 bool Skeleton::Conflict(std::string) {
   kind_ = Kind::kConflict;
+  lossy_ = true;
   return true;
+}
+
+void Skeleton::MakeOptional(Skeleton value) {
+  children_.assign(1, std::move(value));
+  kind_ = Kind::kOptional;
+  lossy_ = true;
 }
 
 // Sizes that differ become sizes of their own.
@@ -134,6 +184,7 @@ bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
     type_.ranked = false;
     type_.sizes.clear();
     type_.strides.clear();
+    lossy_ = true;
     return true;
   }
   for (size_t i = 0; i < type_.rank(); ++i) {
@@ -165,8 +216,20 @@ bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
     *this = Of(value, emit, heap);
     return true;
   }
+  if (kind_ == Kind::kOptional) return !value.Is<Nothing>() && children_[0].Unify(Present(value), emit, heap);
+  if (kind_ == Kind::kFixed && SameConstant(fixed_, value)) return false;
+  if (const auto cell = CellOf(value); cell && heap[*cell].lost) return Conflict("lost");
+  if (kind_ == Kind::kFixed && fixed_.Is<Nothing>()) {
+    MakeOptional(Of(Present(value), emit, heap));
+    return true;
+  }
+  if (value.Is<Nothing>() || value.Is<OptionalVal>()) {
+    Skeleton present = *this;
+    (void)present.Unify(value.Is<Nothing>() ? Val() : Present(value), emit, heap);
+    MakeOptional(std::move(present));
+    return true;
+  }
   if (kind_ == Kind::kFixed) {
-    if (SameConstant(fixed_, value)) return false;
     if (fixed_.Is<TensorVal>())
       kind_ = Kind::kTensor;
     else if (fixed_.IsNumber())
@@ -186,14 +249,13 @@ bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
         return UnifyType(CurrentType(*tensor, emit), emit);
       const auto* list = value.As<ListVal>();
       if (list == nullptr || type_.kind != TypeKind::kSequence) return Conflict("kinds differ");
-      if (const auto& sequence = heap[list->cell].sequence) return UnifyType(emit.TypeOf(*sequence), emit);
+      if (const auto& sequence = heap[list->cell].sequence)
+        return heap[list->cell].of_numbers == of_numbers_ ? UnifyType(emit.TypeOf(*sequence), emit) : Conflict("kinds differ");
       bool changed = false;
       for (const Val& element : heap[list->cell].elements) {
-        const auto* tensor = element.As<TensorVal>();
-        if (tensor == nullptr) return Conflict("kinds differ");
-        Type type = CurrentType(*tensor, emit);
-        type.kind = TypeKind::kSequence;
-        changed = UnifyType(type, emit) || changed;
+        auto type = ElementType(element, emit);
+        if (!type || element.IsNumber() != of_numbers_) return Conflict("kinds differ");
+        changed = UnifyType(*type, emit) || changed;
       }
       return changed;
     }
@@ -234,9 +296,10 @@ bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
   }
 }
 
-// A list whose length depends on the path: all elements must be tensors.
+// A list whose length depends on the path: all elements must be tensors, or numbers.
 bool Skeleton::ToSequence(ListVal list, Emitter& emit, const Heap& heap) {
   std::optional<Type> element;
+  bool numbers = false, tensors = false;
   auto take = [&](Type type) {
     type.kind = TypeKind::kSequence;
     type.strides.clear();
@@ -250,19 +313,26 @@ bool Skeleton::ToSequence(ListVal list, Emitter& emit, const Heap& heap) {
     std::swap(type_, *element);
   };
   for (const Skeleton& child : children_) {
-    if (!child.type_.is_tensor()) return Conflict("lengths differ");
-    take(child.type_);
+    const auto number = TensorOfNumber(child.type_);
+    if (!child.type_.is_tensor() && !number) return Conflict("lengths differ");
+    (number ? numbers : tensors) = true;
+    take(number ? *number : child.type_);
   }
   const Cell& cell = heap[list.cell];
-  if (cell.sequence) take(emit.TypeOf(*cell.sequence));
-  for (const Val& each : cell.elements) {
-    const auto* tensor = each.As<TensorVal>();
-    if (tensor == nullptr) return Conflict("lengths differ");
-    take(CurrentType(*tensor, emit));
+  if (cell.sequence) {
+    (cell.of_numbers ? numbers : tensors) = true;
+    take(emit.TypeOf(*cell.sequence));
   }
-  if (!element || kind_ == Kind::kConflict) return Conflict("lengths differ");
+  for (const Val& each : cell.elements) {
+    auto type = ElementType(each, emit);
+    if (!type) return Conflict("lengths differ");
+    (each.IsNumber() ? numbers : tensors) = true;
+    take(*type);
+  }
+  if (!element || kind_ == Kind::kConflict || numbers == tensors) return Conflict("lengths differ");
   kind_ = Kind::kTensor;
   type_ = *element;
+  of_numbers_ = numbers;
   children_.clear();
   return true;
 }
@@ -283,6 +353,12 @@ Status Skeleton::AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) 
     leaves.push_back(zeros.As<TensorVal>()->id);
     return {};
   }
+  if (kind_ == Kind::kTensor) {
+    FLAMBEAU_TRY(const ValueId empty, emit.Sequence({}, type_));
+    leaves.push_back(empty);
+    return {};
+  }
+  if (kind_ == Kind::kOptional) leaves.push_back(emit.Materialise(Val(false)));
   for (const Skeleton& child : children_) FLAMBEAU_CHECK_OK(child.AppendPlaceholder(emit, leaves));
   return {};
 }
@@ -313,6 +389,12 @@ Status Skeleton::AppendLeaves(const Val& value, Emitter& emit, const Heap& heap,
       const auto* quantized = value.As<QuantizedVal>();
       return children_[0].AppendLeaves(quantized != nullptr ? Val(quantized->value->data) : Val(), emit, heap, leaves);
     }
+    case Kind::kOptional: {
+      if (value.Is<Undefined>() || value.Is<Nothing>()) return AppendPlaceholder(emit, leaves);
+      const auto* optional = value.As<OptionalVal>();
+      leaves.push_back(optional != nullptr ? optional->present : emit.Materialise(Val(true)));
+      return children_[0].AppendLeaves(Present(value), emit, heap, leaves);
+    }
     case Kind::kList:
     case Kind::kTuple:
     case Kind::kDict: {
@@ -333,7 +415,9 @@ void Skeleton::AppendTypes(std::vector<Type>& types) const {
     type.strides.clear();
     if (type.kind == TypeKind::kBool || type.is_tensor()) type.contents.reset();
     types.push_back(std::move(type));
-  } else if (kind_ == Kind::kList || kind_ == Kind::kTuple || kind_ == Kind::kDict || kind_ == Kind::kQuantized) {
+  } else if (kind_ == Kind::kList || kind_ == Kind::kTuple || kind_ == Kind::kDict || kind_ == Kind::kOptional ||
+             kind_ == Kind::kQuantized) {
+    if (kind_ == Kind::kOptional) types.push_back(Type::OfBool());
     for (const Skeleton& child : children_) child.AppendTypes(types);
   }
 }
@@ -344,6 +428,7 @@ void Skeleton::AppendParts(const Val& value, const Heap& heap, Vals& parts) cons
     const auto* quantized = value.As<QuantizedVal>();
     return children_[0].AppendParts(quantized != nullptr ? Val(quantized->value->data) : Val(), heap, parts);
   }
+  if (kind_ == Kind::kOptional) return children_[0].AppendParts(value.Is<Nothing>() ? Val() : Present(value), heap, parts);
   if (kind_ != Kind::kTuple) parts.push_back(value);
   if (kind_ == Kind::kTensor) return;
   const auto* dict = value.As<DictVal>();
@@ -359,12 +444,16 @@ Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) c
     case Kind::kConflict:
     case Kind::kUndefined: return Undefined{};
     case Kind::kTensor:
-      if (type_.kind == TypeKind::kSequence) return ListVal{heap.Add({.sequence = leaves[next++]})};
+      if (type_.kind == TypeKind::kSequence) return ListVal{heap.Add({.sequence = leaves[next++], .of_numbers = of_numbers_})};
       return TensorVal{leaves[next++]};
     case Kind::kNumber: return NumberVal{leaves[next++]};
     case Kind::kQuantized: {
       const Val data = children_[0].Build(leaves, next, heap);
       return data.Is<TensorVal>() ? MakeQuantized(*data.As<TensorVal>(), GridOf(*fixed_.As<QuantizedVal>()->value)) : data;
+    }
+    case Kind::kOptional: {
+      const ValueId present = leaves[next++];
+      return OptionalVal{present, std::make_shared<const Val>(children_[0].Build(leaves, next, heap))};
     }
     default: break;
   }

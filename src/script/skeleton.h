@@ -3,6 +3,7 @@
 // must give out.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +26,8 @@ class Skeleton {
   // Takes in the value of another path; `heap` is that of the path. Whether
   // that changed anything.
   bool Unify(const Val& value, Emitter& emit, const Heap& heap);
+  // Whether the paths differ in more than a skeleton can say: in kind, dtype or rank.
+  bool lossy() const { return lossy_ || std::ranges::any_of(children_, &Skeleton::lossy); }
   // The tensors and numbers to be given out, read at the end of the current
   // block, where `value` is the value of this path.
   Status AppendLeaves(const Val& value, Emitter& emit, const Heap& heap, std::vector<ValueId>& leaves) const;
@@ -35,9 +38,10 @@ class Skeleton {
   Val Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const;
 
  private:
-  enum class Kind { kFixed, kTensor, kNumber, kList, kTuple, kDict, kQuantized, kConflict, kUndefined };
+  enum class Kind { kFixed, kTensor, kNumber, kList, kTuple, kDict, kQuantized, kOptional, kConflict, kUndefined };
 
   bool Conflict(std::string reason);
+  void MakeOptional(Skeleton value);
   bool UnifyType(const Type& other, Emitter& emit);
   bool ToSequence(ListVal list, Emitter& emit, const Heap& heap);
   Status AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) const;
@@ -45,9 +49,11 @@ class Skeleton {
   Kind kind_ = Kind::kUndefined;
   Val fixed_;                       // kFixed
   Type type_;                       // kTensor, kNumber
-  std::vector<Skeleton> children_;  // of a list, tuple or dict
+  std::vector<Skeleton> children_;  // of a list, tuple or dict; of an optional, the value
   Vals keys_;                       // of a dict
   std::vector<Expr> fresh_;         // sizes that were made here
+  bool lossy_ = false;
+  bool of_numbers_ = false;         // the elements of the list of run-time length
   bool joined_ = false;             // the integer is a symbol that was made here
 };
 

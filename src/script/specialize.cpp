@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <vector>
 
 #include "lower/custom.h"
 #include "script/evaluator.h"
@@ -105,11 +107,15 @@ class Outputs {
       elements = tuple->elements.get();
     } else if (const auto* list = value.As<ListVal>()) {
       const Cell& cell = evaluator_.heap()[list->cell];
+      if (cell.lost) return Lost();
       if (cell.sequence) return AddLeaf(emit.Read(*cell.sequence), name);
       elements = &cell.elements;
     } else if (const auto* dict = value.As<DictVal>()) {
+      if (evaluator_.heap()[dict->cell].lost) return Lost();
       for (const auto& [key, entry] : evaluator_.heap()[dict->cell].entries) entries.push_back(entry);
       elements = &entries;
+    } else if (value.Is<OptionalVal>()) {
+      return evaluator_.Unsupported("an output of the program is None on some paths through it only");
     } else if (value.Is<Undefined>()) {
       return evaluator_.Unsupported("an output of the program differs in kind between the paths through it");
     }
@@ -139,6 +145,9 @@ class Outputs {
   const std::vector<ValueId>& values() const { return values_; }
 
  private:
+  Failure Lost() {
+    return evaluator_.Unsupported("an output of the program is a list or dict of which paths through it made different things");
+  }
   Status AddLeaf(ValueId value, std::string_view name) {
     values_.push_back(value);
     program_.outputs.push_back({OutputKind::kUser, evaluator_.context().Intern(name), {}});
@@ -150,15 +159,15 @@ class Outputs {
   std::vector<ValueId> values_;
 };
 
-}  // namespace
-
-Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
-                           Sink& sink) {
+// One walk over the program. Ifs in `apart` keep their paths apart; `lossy` gets those after which less is known.
+Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
+                        Sink& sink, const std::set<const torchscript::Node*>& apart,
+                        std::vector<const torchscript::Node*>& lossy) {
   auto program = std::make_unique<Program::Impl>();
   program->name = graph.name;
   program->torch_version = graph.torch_version;
   const lower::CustomOperators custom(options.translations, options.custom_opsets);
-  Evaluator evaluator(graph, *program, sink, custom, options.opset);
+  Evaluator evaluator(graph, *program, sink, custom, options.opset, apart);
   const bool method = static_cast<bool>(graph.self);
   const std::vector<torchscript::Value*>& formal = graph.main->inputs;
   if (inputs.size() + method != formal.size())
@@ -173,6 +182,7 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
     values.push_back(std::move(value));
   }
   auto results = evaluator.Run(values);
+  lossy = evaluator.lossy();
   if (!results || sink.HasErrors()) return kFailure;
 
   Outputs outputs(evaluator, *program);
@@ -188,6 +198,38 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
   });
   if (sink.HasErrors()) return kFailure;
   return Program(std::move(program));
+}
+
+constexpr int kMaxAttempts = 8;
+
+}  // namespace
+
+// Where the walk fails after paths met and something was lost there (a dtype, a
+// rank, whose memory it is), what follows is walked on each path by itself.
+Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
+                           Sink& sink) {
+  std::set<const torchscript::Node*> apart;
+  std::vector<Diagnostic> first;
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    Sink trial;
+    std::vector<const torchscript::Node*> lossy;
+    auto program = Attempt(graph, inputs, options, trial, apart, lossy);
+    std::vector<Diagnostic> diagnostics = trial.Take();
+    if (program) {
+      for (Diagnostic& diagnostic : diagnostics) sink.Add(std::move(diagnostic));
+      return program;
+    }
+    const bool hopeless = std::ranges::any_of(diagnostics, [](const Diagnostic& diagnostic) {
+      return diagnostic.kind == DiagnosticKind::kUnsupportedOperator;
+    });
+    if (attempt == 0) first = std::move(diagnostics);
+    if (hopeless) break;
+    const auto last = std::find_if(lossy.rbegin(), lossy.rend(), [&](const auto* node) { return !apart.contains(node); });
+    if (last == lossy.rend()) break;
+    apart.insert(*last);
+  }
+  for (Diagnostic& diagnostic : first) sink.Add(std::move(diagnostic));
+  return kFailure;
 }
 
 }  // namespace flambeau::script

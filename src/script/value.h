@@ -45,6 +45,11 @@ struct ObjectVal {
 struct TupleVal {
   std::shared_ptr<const Vals> elements;
 };
+// None on some paths through the program, and a value on others.
+struct OptionalVal {
+  ValueId present;                   // a bool
+  std::shared_ptr<const Val> value;  // where it is present
+};
 struct EnumVal {
   std::shared_ptr<const torchscript::EnumConstant> constant;
 };
@@ -57,7 +62,8 @@ struct QuantizedVal {
 
 struct Val {
   using Storage = std::variant<Undefined, Nothing, bool, int64_t, double, std::complex<double>, std::string, DeviceVal,
-                               EnumVal, TensorVal, NumberVal, ListVal, DictVal, TupleVal, ObjectVal, QuantizedVal>;
+                               EnumVal, TensorVal, NumberVal, ListVal, DictVal, TupleVal, ObjectVal, QuantizedVal,
+                               OptionalVal>;
   Storage storage;
 
   Val() = default;
@@ -93,11 +99,13 @@ struct Quantized {
 // The contents of a mutable value.
 struct Cell {
   Vals elements;                               // of a list
-  std::optional<ValueId> sequence;             // a list of tensors of which the length is known at run time only
+  std::optional<ValueId> sequence;             // a list of which the length is known at run time only
+  bool of_numbers = false;                     // the sequence's tensors are Python's numbers
   std::vector<std::pair<Val, Val>> entries;    // of a dict, in insertion order
   std::vector<std::pair<std::string, Val>> attributes;  // of an object, as far as they were read or written
   torchscript::ObjectId object;                // what the archive has of an object; invalid for one made by the program
-  bool shared = false;  // may be another cell too, nobody knows: must not be written
+  bool shared = false;  // may be another cell that is shared too, nobody knows
+  bool lost = false;    // nobody knows what it holds now: must not be read
 };
 
 // All mutable values. A copy is a snapshot; cells are shared until written.

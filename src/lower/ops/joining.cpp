@@ -9,8 +9,6 @@ namespace {
 constexpr Restriction kRunTimeSections{"tensor_split into a number of pieces that is known at run time only",
                                        "torch.tensor_split(x, torch.argmax(x))"};
 
-constexpr Restriction kRunTimePieces{"a list of which the length is known at run time only", ""};
-
 // A list whose length is known at run time only.
 bool IsSequence(const TensorList& tensors) {
   return tensors.size() == 1 && tensors.front() && tensors.front().type().kind == TypeKind::kSequence;
@@ -97,8 +95,11 @@ TensorList SplitWithSizes(Lowering& to, Tensor self, Dims split_sizes, int64_t d
 }
 
 // How many pieces of `size` there are: what the program recorded; else what
-// follows from the sizes; else `otherwise`, 0 for not known.
+// follows from the sizes; else `otherwise`. 0 if that is known at run time only.
 int64_t PieceCount(Lowering& to, Tensor self, Dim size, int64_t axis, int64_t otherwise) {
+  const bool sequence = to.recorded_results() == 1 &&
+                        to.aten().type(to.aten()[to.node()].result(0)).kind == TypeKind::kSequence;
+  if (sequence) return 0;
   if (to.recorded_results() > 0) return to.recorded_results();
   const auto count = to.AsConstant({to.exprs().CeilDiv(self.size(axis).expr, size.expr)});
   return count ? std::max<int64_t>(*count, 1) : otherwise;
@@ -108,7 +109,7 @@ int64_t PieceCount(Lowering& to, Tensor self, Dim size, int64_t axis, int64_t ot
 TensorList SplitEvenly(Lowering& to, Tensor self, Dim size, int64_t axis, int64_t otherwise) {
   if (to.AsConstant(size) == 0) size = to.Of(1);
   const int64_t count = PieceCount(to, self, size, axis, otherwise);
-  if (count == 0) return to.Unsupported(kRunTimePieces);
+  if (count == 0) return {to.SplitToSequence(self, to.Number(size), {.axis = axis})};
   Dims sizes(static_cast<size_t>(count), size);
   if (count > 0) sizes.back() = to.Minus(self.size(axis), to.Times(size, to.Of(count - 1)));
   return to.SplitSizes(self, axis, sizes);
@@ -118,15 +119,22 @@ TensorList SplitTensor(Lowering& to, Tensor self, Dim split_size, int64_t dim) {
   return SplitEvenly(to, self, split_size, to.Axis(dim, self), 0);
 }
 
-TensorList Chunk(Lowering& to, Tensor self, int64_t chunks, int64_t dim) {
+TensorList Chunk(Lowering& to, Tensor self, Dim chunks, int64_t dim) {
   const int64_t axis = to.Axis(dim, self);
-  const Dim size{to.exprs().CeilDiv(self.size(axis).expr, to.exprs().Constant(chunks))};
-  return SplitEvenly(to, self, size, axis, chunks);
+  const Dim size{to.exprs().CeilDiv(self.size(axis).expr, chunks.expr)};
+  return SplitEvenly(to, self, size, axis, to.AsConstant(chunks).value_or(0));
 }
 
 // As equal as can be, the larger ones first.
-TensorList TensorSplitSections(Lowering& to, Tensor self, Const<Dim> sections, int64_t dim) {
-  const int64_t axis = to.Axis(dim, self), count = sections.value;
+TensorList TensorSplitSections(Lowering& to, Tensor self, Dim sections, int64_t dim) {
+  const int64_t axis = to.Axis(dim, self);
+  if (!to.AsConstant(sections)) {
+    const Tensor pieces = to.Number(sections);
+    const Tensor places = to.Range(to.ConstantInt(0), pieces, to.ConstantInt(1));
+    const Tensor most = to.Sub(to.Number(to.Plus(self.size(axis), to.Minus(sections, to.Of(1)))), places);
+    return {to.SplitToSequence(self, to.Div(most, pieces), {.axis = axis})};
+  }
+  const int64_t count = *to.AsConstant(sections);
   Dims sizes;
   for (int64_t i = 0; i < count; ++i) {
     const Dim rounded_up = to.Plus(self.size(axis), to.Of(count - 1 - i));
@@ -153,7 +161,7 @@ TensorList TensorSplitTensor(Lowering& to, Tensor self, Tensor tensor_indices_or
     const auto sections =
         numbers.type().contents ? to.exprs().AsConstant(numbers.type().contents->front()) : std::nullopt;
     if (!sections) return to.Unsupported(kRunTimeSections);
-    return TensorSplitSections(to, self, {*sections}, dim);
+    return TensorSplitSections(to, self, to.Of(*sections), dim);
   }
   // How many bounds there are is known even where they are not.
   const auto count = to.AsConstant(numbers.size(0));
@@ -171,12 +179,12 @@ TensorList SplitArray(Lowering& to, Tensor self, Ints indices) {
 }
 template <int64_t kAxis>
 TensorList SplitInt(Lowering& to, Tensor self, int64_t sections) {
-  return TensorSplitSections(to, self, {sections}, self.rank() == 1 ? 0 : kAxis);
+  return TensorSplitSections(to, self, to.Of(sections), self.rank() == 1 ? 0 : kAxis);
 }
 
 TensorList Unbind(Lowering& to, Tensor self, int64_t dim) {
   const int64_t axis = to.Axis(dim, self), count = PieceCount(to, self, to.Of(1), axis, 0);
-  if (count == 0) return to.Unsupported(kRunTimePieces);
+  if (count == 0) return {to.SplitToSequence(self, {.axis = axis, .keepdims = 0})};
   if (count == 1) return {to.SqueezeAt(self, {axis})};
   TensorList slices;
   for (int64_t i = 0; i < count; ++i) slices.push_back(to.GatherIndex(self, axis, to.Of(i)));
@@ -188,7 +196,7 @@ constexpr OpRow kRows[] = {
     Op<Stack>("aten::_stack(Tensor[] tensors, int dim=0) -> Tensor"),
     Op<BlockDiag>("aten::block_diag(Tensor[] tensors) -> Tensor"),
     Op<Cat>("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
-    Op<Chunk>("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", &kRunTimePieces),
+    Op<Chunk>("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]"),
     Op<ColumnStack>("aten::column_stack(Tensor[] tensors) -> Tensor"),
     Op<Cat>("aten::concat(Tensor[] tensors, int dim=0) -> Tensor"),
     Op<Cat>("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor"),
@@ -200,9 +208,9 @@ constexpr OpRow kRows[] = {
     Op<HStack>("aten::hstack(Tensor[] tensors) -> Tensor"),
     Op<VStack>("aten::row_stack(Tensor[] tensors) -> Tensor"),
     Op<SplitWithSizes>("aten::split(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]"),
-    Op<SplitTensor>("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", &kRunTimePieces),
+    Op<SplitTensor>("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]"),
     Op<SplitWithSizes>("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]"),
-    Op<SplitTensor>("aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", &kRunTimePieces),
+    Op<SplitTensor>("aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"),
     Op<SplitWithSizes>("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]"),
     Op<SplitWithSizes>("aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"),
     Op<Stack>("aten::stack(Tensor[] tensors, int dim=0) -> Tensor"),
@@ -213,10 +221,10 @@ constexpr OpRow kRows[] = {
     Op<TensorSplitTensor>("aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor "
                           "tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
                           &kRunTimeSections),
-    Op<Unbind>("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", &kRunTimePieces),
-    Op<Unbind>("aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", &kRunTimePieces),
-    Op<Chunk>("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", &kRunTimePieces),
-    Op<SplitTensor>("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", &kRunTimePieces),
+    Op<Unbind>("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]"),
+    Op<Unbind>("aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]"),
+    Op<Chunk>("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]"),
+    Op<SplitTensor>("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"),
     Op<SplitWithSizes>("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"),
     Op<SplitArray<0>>("aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]"),
     Op<SplitInt<0>>("aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"),

@@ -2,22 +2,26 @@
 // to lists arrive as operators that return the new list.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "lower/op.h"
+#include "lower/ops/loops.h"
 
 namespace flambeau::lower {
 namespace {
 
-// The list that is argument 0: an operand, or alone in a list of them.
-std::optional<Tensor> ListOf(Lowering& to, NodeId node) {
-  const ArgumentView argument(to, node, 0);
+// The list that is that argument: an operand, or alone in a list of them.
+std::optional<Tensor> ListOf(Lowering& to, NodeId node, size_t position = 0) {
+  const ArgumentView argument(to, node, position);
   std::optional<Tensor> list;
-  if (std::holds_alternative<Operand>(to.aten()[node].attributes[0].value)) {
+  if (std::holds_alternative<Operand>(to.aten()[node].attributes[position].value)) {
     list = argument.AsTensor();
   } else if (const auto elements = argument.AsTensorList(); elements && elements->size() == 1) {
     list = elements->front();
   }
   if (list && *list && list->type().kind == TypeKind::kSequence) return list;
-  to.Report(DiagnosticKind::kBadProgram, "argument 0 must be a list of run-time length");
+  to.Report(DiagnosticKind::kBadProgram, fmt::format("argument {} must be a list of run-time length", position));
   return std::nullopt;
 }
 
@@ -83,13 +87,84 @@ Lowered Length(Lowering& to, NodeId node) {
   return std::vector<Tensor>{internal::AsResult(to, Scalar::OfValue(length.id(), &length.type()))};
 }
 
+// What describes elements of both lists: sizes that differ become unknown.
+Type CommonType(Lowering& to, Type a, const Type& b) {
+  a.ranked = a.ranked && b.ranked && a.sizes.size() == b.sizes.size();
+  if (!a.ranked) a.sizes.clear();
+  for (size_t i = 0; i < a.sizes.size(); ++i)
+    if (a.sizes[i] != b.sizes[i]) a.sizes[i] = to.exprs().Anonymous();
+  return a;
+}
+
+// `start` and, after it, `count` elements of `list`: those at the places that `place` gives.
+Tensor Collect(Lowering& to, Tensor start, Tensor count, Tensor list, const std::function<Tensor(Tensor)>& place) {
+  start = to.Refined(start, CommonType(to, list.type(), start.type()));
+  return Repeat(to, count, {start}, [&](const Tensor& k, const std::vector<Tensor>& states) {
+    return std::vector<Tensor>{to.SequenceInsert(states[0], to.SequenceAt(list, place(k)))};
+  })[0];
+}
+
+Tensor Empty(Lowering& to, const Tensor& like) {
+  return to.Refined(to.SequenceEmpty({.dtype = Info(like.dtype()).onnx_code}), like.type());
+}
+
+Lowered Join(Lowering& to, NodeId node) {
+  const auto a = ListOf(to, node, 0), b = ListOf(to, node, 1);
+  if (!a || !b) return std::nullopt;
+  return std::vector<Tensor>{Collect(to, *a, to.SequenceLength(*b), *b, [](Tensor k) { return k; })};
+}
+
+// The list so many times, one after the other.
+Lowered Multiply(Lowering& to, NodeId node) {
+  const auto list = ListOf(to, node);
+  const auto times = PositionOf(to, node, 1);
+  if (!list || !times) return std::nullopt;
+  const Tensor length = to.SequenceLength(*list);
+  const Tensor count = to.Mul(length, to.Max({*times, to.ConstantInt(0)}));
+  return std::vector<Tensor>{Collect(to, Empty(to, *list), count, *list, [&](Tensor k) { return to.Mod(k, length); })};
+}
+
+// As Python's slice(start, end, step).indices(length).
+Lowered Slice(Lowering& to, NodeId node) {
+  const auto list = ListOf(to, node);
+  const auto step = ArgumentView(to, node, 3).AsConstantScalar();
+  if (!list || !step) return std::nullopt;
+  if (step->AsInt() == 0) {
+    to.Report(DiagnosticKind::kBadProgram, "slices a list by steps of 0");
+    return std::nullopt;
+  }
+  const bool forward = step->AsInt() > 0;
+  const int64_t stride = forward ? step->AsInt() : -step->AsInt();
+  const Tensor length = to.SequenceLength(*list), zero = to.ConstantInt(0);
+  const Tensor lowest = to.ConstantInt(forward ? 0 : -1);
+  const Tensor highest = forward ? length : to.Sub(length, to.ConstantInt(1));
+  auto bound = [&](size_t argument, Tensor absent) -> std::optional<Tensor> {
+    if (ArgumentView(to, node, argument).IsNone()) return absent;
+    const auto given = PositionOf(to, node, argument);
+    if (!given) return std::nullopt;
+    const Tensor place = to.Where(to.Less(*given, zero), to.Add(*given, length), *given);
+    return to.Min({to.Max({place, lowest}), highest});
+  };
+  const auto begin = bound(1, forward ? lowest : highest), end = bound(2, forward ? highest : lowest);
+  if (!begin || !end) return std::nullopt;
+  const Tensor span = forward ? to.Sub(*end, *begin) : to.Sub(*begin, *end);
+  const Tensor rounded = to.Add(to.Max({span, zero}), to.ConstantInt(stride - 1));
+  const Tensor count = stride == 1 ? rounded : to.Div(rounded, to.ConstantInt(stride));
+  return std::vector<Tensor>{Collect(to, Empty(to, *list), count, *list, [&](Tensor k) {
+    return to.Add(*begin, to.Mul(k, to.ConstantInt(step->AsInt())));
+  })};
+}
+
 constexpr OpRow kRows[] = {
     RawOp("aten::Delete.t", &Erase),
     RawOp("aten::__getitem__.t", &At),
     RawOp("aten::_set_item.t", &Replace),
+    RawOp("aten::add.t", &Join),
     RawOp("aten::append.t", &Append),
     RawOp("aten::insert.t", &Insert),
     RawOp("aten::len.t", &Length),
+    RawOp("aten::mul.left_t", &Multiply),
+    RawOp("aten::slice.t", &Slice),
     RawOp("prim::ListConstruct", &Construct),
 };
 

@@ -1,0 +1,78 @@
+#include "script/sequences.h"
+
+#include <algorithm>
+
+namespace flambeau::script {
+namespace {
+
+// What describes all elements; nullopt if no sequence can hold them.
+std::optional<Type> SequenceType(Evaluator& evaluator, const Cell& list) {
+  if (list.sequence) return evaluator.emit().TypeOf(*list.sequence);
+  std::optional<Type> common;
+  for (const Val& element : list.elements) {
+    const auto* tensor = element.As<TensorVal>();
+    if (tensor == nullptr) return std::nullopt;
+    Type type = evaluator.TypeOf(*tensor);
+    type.kind = TypeKind::kSequence;
+    type.strides.clear();
+    type.contents.reset();
+    if (!common) {
+      common = std::move(type);
+      continue;
+    }
+    if (common->dtype != type.dtype) return std::nullopt;
+    common->ranked = common->ranked && type.ranked && common->sizes.size() == type.sizes.size();
+    if (!common->ranked) common->sizes.clear();
+    for (size_t i = 0; i < common->sizes.size(); ++i)
+      if (common->sizes[i] != type.sizes[i]) common->sizes[i] = evaluator.context().exprs().Anonymous();
+  }
+  return common;
+}
+
+}  // namespace
+
+Result<Val> AsSequence(Evaluator& evaluator, const Val& value) {
+  const auto* list = value.As<ListVal>();
+  if (list == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "takes something for a list that is none");
+  Cell cell = evaluator.heap()[list->cell];
+  if (cell.sequence) return value;
+  const bool numbers = !cell.elements.empty() && std::ranges::all_of(cell.elements, &Val::IsNumber);
+  if (numbers)
+    for (Val& element : cell.elements) {
+      FLAMBEAU_TRY(element, evaluator.emit().NumberTensor(element));
+    }
+  const auto type = SequenceType(evaluator, cell);
+  if (!type)
+    return evaluator.Unsupported("needs at run time a list whose elements are not all tensors, or numbers, of one dtype");
+  FLAMBEAU_TRY(const ValueId sequence, evaluator.emit().Sequence(cell, *type));
+  return Val(ListVal{evaluator.heap().Add({.sequence = sequence, .of_numbers = numbers})});
+}
+
+Val SequenceLike(Evaluator& evaluator, const Val& made, bool of_numbers) {
+  const auto* list = made.As<ListVal>();
+  if (list != nullptr && of_numbers) evaluator.heap().Edit(list->cell).of_numbers = true;
+  return made;
+}
+
+bool OfNumbers(Evaluator& evaluator, const Val& sequence) { return evaluator.heap()[sequence.As<ListVal>()->cell].of_numbers; }
+
+Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index) {
+  FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator, list));
+  FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::__getitem__.t", {sequence, index}));
+  if (!OfNumbers(evaluator, sequence)) return element;
+  return evaluator.emit().Call1("aten::item", {element});
+}
+
+Result<Val> NumbersOf(Evaluator& evaluator, const Val& list) {
+  Emitter& emit = evaluator.emit();
+  FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator, list));
+  const ValueId value = *evaluator.heap()[sequence.As<ListVal>()->cell].sequence;
+  const int64_t dtype{Info(emit.TypeOf(value).dtype).torch_code};
+  // One more in front makes a list that may be empty one that can be stacked.
+  FLAMBEAU_TRY(const Val zero, emit.Call1("aten::scalar_tensor", {int64_t{0}, dtype}));
+  FLAMBEAU_TRY(const Val filled, emit.Call1("aten::insert.t", {sequence, int64_t{0}, zero}));
+  FLAMBEAU_TRY(const Val stacked, emit.Call1("aten::stack", {filled, int64_t{0}}));
+  return emit.Call1("aten::slice.Tensor", {stacked, int64_t{0}, int64_t{1}});
+}
+
+}  // namespace flambeau::script

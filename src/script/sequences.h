@@ -1,0 +1,19 @@
+// Lists of run-time length: sequences of the program. Their operators are called
+// by the names that TorchScript gives them.
+#pragma once
+
+#include "script/evaluator.h"
+
+namespace flambeau::script {
+
+// The list as one whose length, or the places in which, are known at run time only.
+Result<Val> AsSequence(Evaluator& evaluator, const Val& list);
+// What an operator made of sequences: it holds what they hold.
+Val SequenceLike(Evaluator& evaluator, const Val& made, bool of_numbers);
+// Whether the tensors of a sequence are Python's numbers.
+bool OfNumbers(Evaluator& evaluator, const Val& sequence);
+Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index);
+// The numbers of a list as a 1-d tensor.
+Result<Val> NumbersOf(Evaluator& evaluator, const Val& list);
+
+}  // namespace flambeau::script

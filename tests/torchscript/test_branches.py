@@ -1,0 +1,157 @@
+"""Conditions that are known at run time only."""
+
+from typing import Dict, Optional, Tuple
+
+import torch
+import torch.nn.functional as F
+from cases import SIGNS, Cases, x
+from torch import Tensor, nn
+
+
+case = Cases()
+
+
+@case(x(2, 3), how=("script",), others=[(x(2, 3).abs(),), (-x(2, 3).abs(),)])
+class Branches(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            y = x * 2
+            n = 1
+        elif x.amax() > -0.5:
+            y = x - 1
+            n = 2
+        else:
+            y = x
+            n = 3
+        return y + n, n
+
+
+@case(x(2, 3), how=("script",), others=[(x(2, 3).abs(),), (-x(2, 3).abs(),)])
+class BranchesOfTuples(nn.Module):
+    def step(self, x) -> Tuple[Tensor, Tensor]:
+        if x.mean() > 0:
+            return x, x + 1
+        return x - 1, x
+
+    def forward(self, x):
+        a, b = self.step(x)
+        return a * b
+
+
+@case(x(2, 3), how=("script",), others=[(x(2, 3).abs(),), (-x(2, 3).abs(),)])
+class EarlyReturn(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x
+        y = x.abs()
+        if y.sum() > 3:
+            return y
+        return y * 2
+
+
+@case(x(2, 3), how=("script",), others=[(x(2, 3).abs(),), (-x(2, 3).abs(),)])
+class BranchesOfLists(nn.Module):
+    def forward(self, x):
+        out = [x]
+        if x.sum() > 0:
+            out.append(x + 1)
+        else:
+            out.append(x - 1)
+        return torch.cat(out)
+
+
+@case(x(2, 3), how=("script",))
+class Asserts(nn.Module):
+    def forward(self, x):
+        if x.dim() != 2:
+            raise ValueError("rank")
+        assert x.sum() < 1e9, "large"
+        return F.relu(x)
+
+
+# --- what the two paths do not have in common ------------------------------------------------
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def ranks_differ(self, x):
+    y = x.unsqueeze(0) if bool(x.sum() > 0) else x
+    return y.sum(), y.flatten(), y.reshape(2, 3) + 1
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def dtypes_differ(self, x):
+    if bool(x.sum() > 0):
+        y = x
+    else:
+        y = x.long()
+    return y.float() * 2
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def none_on_one_path(self, x):
+    y: Optional[Tensor] = None
+    if bool(x.sum() > 0):
+        y = x * 2
+    z = x
+    if y is None:
+        z = z - 1
+    else:
+        z = z + y
+    return z, z * 2
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def number_or_none(self, x):
+    row: Optional[int] = None
+    if bool(x.sum() > 0):
+        row = 1
+    if row is not None:
+        return x[row]
+    return x[0] * 2
+
+
+@case(x(2, 3).abs(), how=("script",), others=SIGNS)
+class OptionalInTuple(nn.Module):
+    def pick(self, x) -> Tuple[Tensor, Optional[Tensor]]:
+        if bool(x.sum() > 0):
+            return x + 1, x.sum(0)
+        return x, None
+
+    def forward(self, x):
+        y, z = self.pick(x)
+        if z is not None:
+            y = y * z
+        return y
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def key_on_one_path(self, x):
+    d: Dict[str, Tensor] = {"a": x}
+    if bool(x.sum() > 0):
+        d["b"] = x * 2
+    if "b" in d:
+        return d["b"]
+    return d["a"] - 1
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def two_in_a_row(self, x):
+    y = x.unsqueeze(0) if bool(x.sum() > 0) else x
+    z = x.long() if bool(x[0, 0] > 0.5) else x
+    return y.sum(-1).flatten(), z.float().mean()
+
+
+@torch.jit.script
+def signed(x):
+    if bool(x.sum() > 0):
+        return x + 1
+    return x * 2
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def forked(self, x):
+    future = torch.jit.fork(signed, x)
+    return torch.jit.wait(future) + 1
+
+
+test_program = case.test()

@@ -1,0 +1,206 @@
+"""Lists whose length, or the places in which, are known at run time only."""
+
+from typing import Dict, List
+
+import flambeau
+import pytest
+import torch
+from cases import ROUNDS, Cases, x
+from checking import check
+from torch import Tensor, nn
+
+case = Cases()
+
+
+def rounds(function):
+    """Decorates a forward of a tensor and of how often something happens."""
+    return case.forward(x(2, 3), torch.tensor(3), others=[(x(2, 3), n) for n in ROUNDS])(function)
+
+
+@rounds
+def joined(self, x, n):
+    a = [x]
+    b: List[Tensor] = []
+    for i in range(int(n)):
+        a.extend([x + i, x - i])
+        b.append(x * i)
+    a.extend(b)
+    a += [x]
+    both = a + b
+    return torch.stack(a), torch.stack([x * 3] + both), len(both)
+
+
+@rounds
+def extended_by_itself(self, x, n):
+    a = [x]
+    for i in range(int(n)):
+        a.extend(a)
+    return torch.stack(a)
+
+
+@rounds
+def reversed_in_place(self, x, n):
+    a = [x]
+    for i in range(int(n)):
+        a.append(x + i)
+        a.reverse()
+    a.reverse()
+    return torch.stack(a)
+
+
+@rounds
+def slices(self, x, n):
+    a = [x]
+    for i in range(int(n)):
+        a.append(x + i)
+    return torch.stack(a[:1]), torch.stack(a[-1:]), len(a[1:]), torch.stack(a[::2]), torch.stack(a[:-1] + [x]), len(a[-2:9])
+
+
+@rounds
+def slices_at_run_time(self, x, n):
+    k = int(n)
+    a = [x, x + 1, x + 2, x + 3, x + 4]
+    return torch.stack(a[k:]), torch.stack(a[: k + 1]), torch.stack(a[-k - 1 :: 2]), len(a[k : k + 9])
+
+
+@rounds
+def elements_at_run_time(self, x, n):
+    k = int(n)
+    a = [x, x[:1], x[:, :2], x + 3]
+    return a[k], a[-k - 1], [1, 2, 3, 4][k], [1.5, 2.5, 3.5, 4.5][k]
+
+
+@rounds
+def writes_at_run_time(self, x, n):
+    a = [x, x, x, x, x]
+    for i in range(int(n)):
+        a[i] = x * i
+        a[-1] = a[i] + 1
+    a.insert(int(n), x * 100)
+    del a[int(n) + 1]
+    last = a.pop(int(n))
+    return torch.stack(a), last
+
+
+@rounds
+def cleared_on_one_path(self, x, n):
+    a = [x]
+    for i in range(int(n)):
+        if i == 1:
+            a.clear()
+        a.append(x + i)
+    return torch.stack(a)
+
+
+@rounds
+def repeated(self, x, n):
+    return torch.stack([x, x * 2] * (int(n) + 1)), len([x] * int(n))
+
+
+@rounds
+def integers(self, x, n):
+    a = [1]
+    for i in range(int(n)):
+        a.append(a[-1] + 2)
+    return torch.tensor(a), sum(a), max(a), min(a), a[-1] * x, len(a)
+
+
+@rounds
+def floats(self, x, n):
+    a: List[float] = []
+    for i in range(int(n)):
+        a.append(i * 0.5)
+    return torch.tensor(a)
+
+
+@rounds
+def returned(self, x, n):
+    a: List[int] = []
+    b: List[Tensor] = []
+    for i in range(int(n)):
+        a.append(i)
+        b.append(x[:1] * i)
+    return a, b
+
+
+@rounds
+def comprehension(self, x, n):
+    a = [x + i for i in range(int(n))]
+    total = torch.zeros(2, 3)
+    for i, each in enumerate([v * 2 for v in a]):
+        total = total + each * i
+    return total
+
+
+@rounds
+def in_a_dict(self, x, n):
+    d: Dict[str, List[Tensor]] = {"a": [x], "b": [x]}
+    for i in range(int(n)):
+        d["a"].append(x + i)
+    return torch.stack(d["a"]), torch.stack(d["b"])
+
+
+@rounds
+def queue(self, x, n):
+    waiting = [x]
+    done: List[Tensor] = []
+    while len(waiting) > 0 and len(done) < int(n):
+        first = waiting.pop(0)
+        done.append(first)
+        waiting.append(first + 1)
+        waiting.append(first * 2)
+    done.append(x)
+    return torch.stack(done), len(waiting)
+
+
+# --- pieces ------------------------------------------------------------------------------------
+
+ROWS = {"dynamic_axes": {"x": {0: "n"}}, "others": [(x(6, 4),), (x(1, 4),)]}
+
+
+@case.forward(x(3, 4), **ROWS)
+def unbound(self, x):
+    rows = x.unbind(0)
+    total = torch.zeros(4)
+    for row in rows:
+        total = total + row
+    return torch.stack(rows), rows[0], len(rows), rows[-1] + 1, total, rows
+
+
+@case.forward(x(3, 4), **ROWS)
+def split(self, x):
+    pieces = x.split(2)
+    return pieces[0], len(pieces), torch.cat(pieces), pieces
+
+
+@case.forward(x(6, 4), torch.tensor(2), others=[(x(6, 4), torch.tensor(n)) for n in (1, 4, 9)])
+def split_at_run_time(self, x, n):
+    pieces, chunks, parts = x.split(int(n)), x.chunk(int(n)), torch.tensor_split(x, int(n))
+    return pieces[-1], len(pieces), chunks[-1], len(chunks), torch.cat(chunks), parts[0], len(parts), torch.cat(parts)
+
+
+@case.forward(x(6, 4), how=("trace", "script"), dynamic_axes={"x": {0: "n"}})
+def unpacked(self, x):
+    a, b, c = x.split(x.size(0) // 3)
+    return a, b + 1, c
+
+
+@case.forward([x(2, 3), x(2, 3, seed=4)], torch.tensor(1), others=[([x(2, 3), x(2, 3, seed=4)], torch.tensor(0))])
+def given(self, tensors: List[Tensor], n):
+    return tensors[int(n)] * 2, [tensor * int(n) for tensor in tensors]
+
+
+class Tuples(nn.Module):
+    def forward(self, x, n):
+        pairs = [(x, 0)]
+        for i in range(int(n)):
+            pairs.append((x + i, i))
+        return pairs[0][0]
+
+
+def test_what_no_sequence_holds_is_refused():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"test_lists\.py:\d+"):
+        check(Tuples(), (x(2, 3), torch.tensor(2)))
+
+
+test_program = case.test()

@@ -1,0 +1,157 @@
+"""Loops: counted, open-ended, left early, over tensors and lists."""
+
+from typing import List, Optional
+
+import torch
+from cases import Cases, x
+from torch import Tensor, nn
+
+
+case = Cases()
+
+
+@case(x(3, 4), how=("script",))
+class CountedLoop(nn.Module):
+    def forward(self, x):
+        out = torch.jit.annotate(List[Tensor], [])
+        for i in range(x.size(0)):
+            out.append(x[i] * i)
+        return torch.stack(out)
+
+
+@case(x(3), torch.tensor(2), how=("script",), others=[(x(3), torch.tensor(0)), (x(3), torch.tensor(5))])
+class RunTimeLoop(nn.Module):
+    def forward(self, x, n):
+        k = 0
+        for i in range(int(n)):
+            x = x * 2 + i
+            k = k + i
+        return x, k
+
+
+@case(x(3), how=("script",), others=[(x(3) * 100,)])
+class While(nn.Module):
+    def forward(self, x):
+        n = 0
+        while x.abs().sum() > 1.0:
+            x = x / 2
+            n += 1
+        return x, n
+
+
+@case(x(3).abs(), how=("script",), others=[(x(3) * 100,), (x(3) / 100,)])
+class Break(nn.Module):
+    def forward(self, x):
+        for i in range(6):
+            x = x * 1.5
+            if x.abs().sum() > 4.0:
+                break
+            x = x + 0.1
+        return x
+
+
+@case(x(2, 3), torch.tensor(2), how=("script",), others=[(x(2, 3), torch.tensor(0)), (x(2, 3), torch.tensor(4))])
+class NestedLoops(nn.Module):
+    def forward(self, x, n):
+        for i in range(int(n)):
+            for j in range(i):
+                x = x + j
+            if x.sum() > 3:
+                x = x - 1
+        return x
+
+
+@case(x(2, 3), torch.tensor(3), how=("script",), others=[(x(2, 3), torch.tensor(1)), (x(2, 3), torch.tensor(0))])
+class GrowingTensor(nn.Module):
+    def forward(self, x, n):
+        y = x
+        for _ in range(int(n)):
+            y = torch.cat([y, x])
+        return y
+
+
+@case(x(4, 3), how=("script",), dynamic_axes={"x": {0: "n"}}, others=[(x(2, 3),), (x(7, 3),)])
+class ListInDynamicLoop(nn.Module):
+    def forward(self, x):
+        out: List[Tensor] = []
+        for i in range(x.size(0)):
+            out.append(x[i] * i)
+        return torch.stack(out), torch.cat(out), len(out)
+
+
+@case(x(4, 3), how=("trace", "script"))
+class BufferCounter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
+
+    def forward(self, x):
+        self.count += 1
+        return x + self.count
+
+
+@case(x(2, 3), how=("script",), others=[(x(2, 3).abs(),), (-x(2, 3).abs(),)])
+class AttributeUnderIf(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("last", torch.zeros(2, 3))
+
+    def forward(self, x):
+        if x.sum() > 0:
+            self.last = x + 1
+        return self.last * 2
+
+
+@case.forward(x(2, 3), torch.tensor(1), torch.tensor(9), torch.tensor(2), others=[
+    (x(2, 3), torch.tensor(5), torch.tensor(2), torch.tensor(1)),
+    (x(2, 3), torch.tensor(9), torch.tensor(0), torch.tensor(-2)),
+])
+def ranges_of_any_step(self, x, start, stop, step):
+    for i in range(int(start), int(stop), int(step)):
+        x = x + i
+    return x
+
+
+@case.forward(x(4, 3), dynamic_axes={"x": {0: "n"}}, others=[(x(6, 3),), (x(1, 3),)])
+def best_so_far(self, x):
+    best: Optional[Tensor] = None
+    for row in x:
+        if best is None or bool(row.sum() > best.sum()):
+            best = row
+    assert best is not None
+    return best
+
+
+@case.forward(x(2, 3), torch.tensor(3), others=[(x(2, 3), torch.tensor(0)), (x(2, 3), torch.tensor(1))])
+def none_until_the_first_round(self, x, n):
+    last: Optional[Tensor] = None
+    for i in range(int(n)):
+        if last is None:
+            last = x[0]
+        else:
+            last = last + x[1]
+    if last is None:
+        return x[0] * 0
+    return last
+
+
+@case.forward(x(2, 3), torch.tensor(3), others=[(x(2, 3), torch.tensor(n)) for n in (0, 2, 9)])
+def list_returned_from_a_loop(self, x, n):
+    rows: List[Tensor] = []
+    for i in range(int(n)):
+        rows.append(x + i)
+        if i == 3:
+            return torch.stack(rows)
+    rows.append(x - 1)
+    return torch.stack(rows)
+
+
+@case.forward(x(3, 4), x(3, 4, seed=8), dynamic_axes={"x": {0: "n"}, "y": {0: "n"}}, others=[(x(6, 4), x(6, 4, seed=7))])
+def enumerates_pairs(self, x, y):
+    total = torch.zeros(4)
+    for i, (a, b) in enumerate(zip(x, y)):
+        total = total + a * b * i
+    return total
+
+
+test_program = case.test()

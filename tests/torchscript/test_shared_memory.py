@@ -1,0 +1,308 @@
+"""Memory, lists and dicts that paths through a program may share.
+
+Each program either does as eager mode does, or is refused where it reads what may have been written as something else.
+"""
+
+import re
+from typing import List
+
+import flambeau
+import pytest
+import torch
+from cases import ROUNDS, SIGNS
+from checking import check
+from torch import Tensor, nn
+
+SHARED = {}
+
+
+def sharing(*others, refused):
+    """Decorates the forward of a scripted module; `others` are further arguments, each list of them is tried."""
+
+    def add(forward):
+        SHARED[forward.__name__] = (forward, others or ((),), refused)
+        return forward
+
+    return add
+
+
+@sharing(refused=False)
+def written_after_if(self, x):
+    x = x.clone()
+    y = x[0] if bool(x.sum() > 0) else x[1] * 2
+    y.add_(1)
+    return x
+
+
+@sharing(refused=False)
+def outer_written_after_if(self, x):
+    x = x.clone()
+    if bool(x.sum() > 0):
+        y = x[0]
+    else:
+        y = x[1] + 1
+    x.mul_(3)
+    return y
+
+
+@sharing(refused=False)
+def read_after_if(self, x):
+    y = x.t() if bool(x.sum() > 0) else (x * 2).t()
+    return y + 1, x + y.t()
+
+
+@sharing(refused=False)
+def result_alone_read_after_write(self, x):
+    z = x.clone()
+    y = z if bool(x.sum() > 0) else z + 1
+    y.mul_(2)
+    return y
+
+
+@sharing(refused=False)
+def same_tensor_on_both_paths(self, x):
+    z = x.clone()
+    if bool(x.sum() > 0):
+        y = z
+        z.add_(1)
+    else:
+        y = z.mul_(2)
+    y.sub_(3)
+    return z, y
+
+
+@sharing(refused=False)
+def two_results_of_one_memory(self, x):
+    if bool(x.sum() > 0):
+        y = x + 1
+        z = y[0]
+    else:
+        y = x + 2
+        z = x[1] + 1
+    y.mul_(2)
+    return z
+
+
+@sharing(refused=False)
+def written_in_branch_through_unknown(self, x):
+    x = x.clone()
+    y = x[0] if bool(x.sum() > 0) else x[1] + 1
+    if bool(x.mean() < 9):
+        y.add_(5)
+    return x
+
+
+@sharing(refused=False)
+def nested_ifs(self, x):
+    x = x.clone()
+    y = x[0] + 1
+    if bool(x.sum() > 0):
+        if bool(x.mean() > -5):
+            y = x[1]
+        else:
+            y = x[0] * 4
+    x.add_(1)
+    return y
+
+
+@sharing(refused=False)
+def tuples_of_branches(self, x):
+    x = x.clone()
+    if bool(x.sum() > 0):
+        pair = (x, x[0])
+    else:
+        pair = (x + 1, x[1] * 2)
+    pair[1].add_(1)
+    return pair[0]
+
+
+@sharing(*((n,) for n in ROUNDS), refused=True)
+def written_after_loop(self, x, n: Tensor):
+    x = x.clone()
+    y = x[0]
+    for i in range(int(n)):
+        y = y + i
+    y.add_(1)
+    return x, y
+
+
+@sharing(*((n,) for n in ROUNDS), refused=True)
+def outer_written_after_loop(self, x, n: Tensor):
+    x = x.clone()
+    y = x[0] * 1
+    for i in range(int(n)):
+        y = x[1]
+    x.add_(1)
+    return y
+
+
+@sharing(*((n,) for n in ROUNDS), refused=True)
+def written_in_loop_through_what_it_carries(self, x, n: Tensor):
+    x = x.clone()
+    y = x[0]
+    for i in range(int(n)):
+        y.add_(1)
+        y = y * 2
+    return x
+
+
+@sharing(*((n,) for n in ROUNDS), refused=True)
+def read_in_the_round_after_the_write(self, x, n: Tensor):
+    x = x.clone()
+    y = x[0] * 1
+    z = x[1] * 0
+    for i in range(int(n)):
+        z = z + x[0]
+        y.add_(1)
+        y = x[0]
+    return z
+
+
+@sharing(*((n,) for n in ROUNDS), refused=False)
+def same_tensor_in_each_round(self, x, n: Tensor):
+    x = x.clone()
+    y = x[0]
+    for i in range(int(n)):
+        y += 1
+        x *= 2
+    return x, y
+
+
+@sharing(*((n,) for n in ROUNDS), refused=True)
+def swapped_in_loop(self, x, n: Tensor):
+    a = x + 1
+    b = x + 2
+    c = a
+    for i in range(int(n)):
+        a, b = b, a
+    a.mul_(2)
+    return c
+
+
+@sharing(refused=False)
+def list_written_after_if(self, x):
+    a = [x]
+    b = a if bool(x.sum() > 0) else [x, x]
+    b.append(x + 1)
+    return torch.cat(a)
+
+
+@sharing(refused=False)
+def list_of_one_length_written_after_if(self, x):
+    a = [x]
+    b = a if bool(x.sum() > 0) else [x + 1]
+    a[0] = x * 7
+    return b[0]
+
+
+@sharing(refused=False)
+def new_lists_of_branches(self, x):
+    if bool(x.sum() > 0):
+        a = [x, x + 1]
+    else:
+        a = [x + 2, x]
+    a.append(x * 3)
+    return torch.cat(a)
+
+
+@sharing(refused=False)
+def same_list_on_both_paths(self, x):
+    a = [x]
+    if bool(x.sum() > 0):
+        b = a
+        a.append(x + 1)
+    else:
+        b = a
+        b.append(x * 2)
+    b.append(x)
+    return torch.cat(a)
+
+
+@sharing(refused=False)
+def copied_list(self, x):
+    a = [x]
+    b = a if bool(x.sum() > 0) else [x + 1]
+    c = b.copy()
+    c.append(x)
+    return torch.cat(a), torch.cat(c)
+
+
+@sharing(refused=False)
+def two_names_of_a_new_list(self, x):
+    if bool(x.sum() > 0):
+        a = [x]
+        b = a
+    else:
+        a = [x]
+        b = [x + 1]
+    a[0] = x * 5
+    return b[0]
+
+
+@sharing(refused=False)
+def dict_written_after_if(self, x):
+    a = {"x": x}
+    b = a if bool(x.sum() > 0) else {"x": x + 1}
+    b["x"] = x * 9
+    return a["x"]
+
+
+@sharing(*((n,) for n in ROUNDS), refused=True)
+def list_written_after_loop(self, x, n: Tensor):
+    a = [x]
+    b = a
+    for i in range(int(n)):
+        b = [x + i]
+    b[0] = x * 9
+    return a[0], b[0]
+
+
+@sharing(refused=False)
+def tensor_in_list_written_after_if(self, x):
+    x = x.clone()
+    a = [x[0]] if bool(x.sum() > 0) else [x[1] + 1]
+    a[0].add_(1)
+    return x
+
+
+@sharing(*((n,) for n in ROUNDS), refused=True)
+def tensor_in_sequence_written(self, x, n: Tensor):
+    out: List[Tensor] = []
+    y = x + 1
+    out.append(y)
+    for i in range(int(n)):
+        out.append(x + i)
+    y.mul_(2)
+    return torch.cat(out)
+
+
+@sharing(*((n,) for n in ROUNDS), refused=True)
+def element_of_sequence_written(self, x, n: Tensor):
+    out = [x + 1]
+    for i in range(int(n)):
+        out.append(x + i)
+    out[0].mul_(2)
+    return torch.cat(out)
+
+
+@sharing(*((n,) for n in ROUNDS), refused=True)
+def written_in_loop_after_append(self, x, n: Tensor):
+    out: List[Tensor] = []
+    y = x.clone()
+    for i in range(int(n)):
+        out.append(y)
+        y.add_(1)
+    return out, y
+
+@pytest.mark.parametrize("name", SHARED)
+def test_shared_memory(name):
+    forward, others, refused = SHARED[name]
+    model = type(name, (nn.Module,), {"forward": forward})()
+    arguments = [(*sign, *rest) for rest in others for sign in SIGNS]
+    if not refused:
+        check(model, arguments[0], others=arguments[1:])
+        return
+    with pytest.raises(flambeau.errors.OnnxExporterError) as caught:
+        check(model, arguments[0])
+    message = str(caught.value)
+    assert "unknown-aliasing" in message and re.search(r"test_shared_memory\.py:\d+", message), message

@@ -1,0 +1,52 @@
+"""Writes by index and in place: in straight lines, under conditions, in loops, to the state of modules."""
+
+import torch
+from cases import Cases, x
+from torch import nn
+
+
+case = Cases()
+
+
+@case(x(4, 5))
+class WritesByIndex(nn.Module):
+    def forward(self, x):
+        x = x.clone()
+        x[1:3, 0] = 7.0
+        x[:, 2] += x[:, 3]
+        x[torch.tensor([0, 3])] = torch.ones(5)
+        return x
+
+
+@case(x(4, 5))
+class WritesInPlace(nn.Module):
+    def forward(self, x):
+        y = x.view(-1)
+        y.add_(1)
+        z = x.t().contiguous()
+        z.relu_()
+        return x, z
+
+
+@case(x(3, 4), how=("script",), others=[(-x(3, 4).abs(),), (x(3, 4).abs(),)])
+class WritesUnderIf(nn.Module):
+    def forward(self, x):
+        y = torch.zeros(3, 4)
+        if x.sum() > 0:
+            y[0] = x[1]
+            y[:, 1] = 5.0
+        else:
+            y[2] -= 1
+        return y
+
+
+@case(x(3, 4), torch.tensor(2), how=("script",), others=[(x(3, 4), torch.tensor(0)), (x(3, 4), torch.tensor(3))])
+class WritesInLoop(nn.Module):
+    def forward(self, x, n):
+        y = x.clone()
+        for i in range(int(n)):
+            y[i] = y[i] * 2 + i
+        return y
+
+
+test_program = case.test()
