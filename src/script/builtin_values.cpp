@@ -70,6 +70,7 @@ std::string TextOf(Evaluator& evaluator, const Val& value) {
 
 namespace {
 
+Result<Vals> First(Evaluator&, const Node&, std::span<const Val> arguments) { return Vals{arguments[0]}; }
 Result<Vals> Ignore(Evaluator&, const Node&, std::span<const Val>) { return Vals{}; }
 Result<Vals> None(Evaluator&, const Node&, std::span<const Val>) { return Vals{Nothing{}}; }
 Result<Vals> False(Evaluator&, const Node&, std::span<const Val>) { return Vals{false}; }
