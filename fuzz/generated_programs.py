@@ -51,7 +51,7 @@ torch.where({b}, {t}, {t2}) ; torch.where({f} > 0, {f}, {s}) ; torch.where({b}, 
 {t}.movedim({dim}, {dim2}) ; {t}.contiguous() ; {t}.clone() ; {t}.reshape(-1) ; {t}.reshape({t}.size({dim}), -1) ; {t}.view({t}.size(0), -1)
 {t}.reshape(-1, {t}.size({dim})) ; {t}.unfold({dim}, 2, 2) ; {t}.select({dim}, 0) ; {t}.select({dim}, -1) ; {t}.narrow({dim}, 1, 2) ; {t}.diagonal()
 {t}.chunk(2, {dim})[0] ; {t}.split(2, {dim})[1] ; {t}.unbind({dim})[1] ; {t}.tensor_split(2, {dim})[1] ; {t}.repeat_interleave(2, {dim}) ; {t}.tile(2)
-{t}.expand(2, *{t}.shape) ; {t}.repeat(2, 1) ; {t}.repeat(2, 1, 1) ; torch.cat([{t}, {t2}], {dim}) ; torch.cat([{t}, {t}], {dim}) ; torch.stack([{t}, {t}], {dim})
+{t}.expand(2, *{t}.shape).clone() ; {t}.repeat(2, 1) ; {t}.repeat(2, 1, 1) ; torch.cat([{t}, {t2}], {dim}) ; torch.cat([{t}, {t}], {dim}) ; torch.stack([{t}, {t}], {dim})
 {t}{index} ; {t}{index} ; {t}{index} ; {t}[..., 0] ; {t}[:, None] ; {t}[{i} % {t}.size(0)] ; {t}[{b}] ; {t}.masked_fill({b}, {c}) ; {f}.masked_fill({b}, {s})
 {t}[:, {i} % {t}.size(1)] ; {t}[{i} % {t}.size(0), {i} % {t}.size(1)] ; {t}.index_select(0, ({i} % {t}.size(0)).flatten())
 {t}.gather({dim}, torch.zeros_like({t}, dtype=torch.long)) ; torch.take_along_dim({f}, {f}.argsort(0), 0) ; {t}.take({i} % {t}.numel())
@@ -62,7 +62,7 @@ torch.full(({t}.size(0), 2), {s}) ; torch.linspace(0.0, 1.0, 5) ; torch.tensor([
 {f} @ {f2} ; torch.matmul({f}, {f2}.transpose(-1, -2)) ; {f} @ {f}.transpose(-1, -2) ; torch.outer({f}.flatten(), {f2}.flatten()) ; F.linear({f}, {f2})
 torch.einsum("...i,...i->...", {f}, {f2}) ; torch.tril({t}) ; torch.triu({t}, 1) ; F.pad({f}, (1, 2)) ; F.pad({f}, (1, 1), mode="reflect") ; F.pad({t}, (0, 1), value={c})
 F.layer_norm({f}, {f}.shape[-1:]) ; F.normalize({f}, dim={dim}) ; F.one_hot({i} % 5, 5) ; torch.nonzero({t}) ; {t}.unique() ; {t}.masked_select({b})
-{t}.scatter({dim}, torch.zeros_like({t}, dtype=torch.long), {t}) ; {t}.index_add(0, torch.arange({t}.size(0)), {t}) ; torch.broadcast_to({t}, (2, *{t}.shape))
+{t}.scatter({dim}, torch.zeros_like({t}, dtype=torch.long), {t}) ; {t}.index_add(0, torch.arange({t}.size(0)), {t}) ; torch.broadcast_to({t}, (2, *{t}.shape)).clone()
 {t}.maximum({t2}) ; {f}.minimum({f2}) ; torch.lerp({f}, {f2}, 0.3) ; torch.addcmul({f}, {f2}, {f2}, value={s}) ; torch.isnan({f}) ; {t}.numel() * {f} ; {f}.dim() + {f}
 torch.bucketize({f}, torch.tensor([-1.0, 0.0, 1.0])) ; torch.cdist({f}, {f2}) ; {t}.swapaxes({dim}, {dim2}) ; {t}.rot90() ; {t}.diff(dim={dim}) ; torch.meshgrid({t}.flatten(), {t2}.flatten(), indexing="ij")[0].clone()
 """

@@ -32,6 +32,7 @@ Evaluator::Evaluator(const torchscript::Graph& source, Program::Impl& program, S
       custom_(custom),
       program_(program),
       sink_(sink),
+      opset_(opset),
       emitter_(program, heap_, sink, custom, opset),
       apart_(apart) {
   ImportObjects();

@@ -111,6 +111,7 @@ class Evaluator {
   Program::Impl& program_;
   Sink& sink_;
   Heap heap_;
+  int opset_;
   Emitter emitter_;
   std::unordered_map<const torchscript::Value*, Val> values_;
   std::unordered_map<const TensorData*, ValueId> tensors_;

@@ -47,11 +47,12 @@ void Evaluator::FindReturned() {
 }
 
 // if x.size(dim) == 1: y = x.select(dim, 0), else y = x; nullopt where the size
-// is known, or where more than the model's caller gets the result.
+// is known, where more than the model's caller gets the result, and before opset
+// 11, in which the branches of an If have one rank: there the size is not 1.
 Result<std::optional<Vals>> Evaluator::SqueezeAtRunTime(const Node& node, std::span<const Val> arguments) {
   const auto* tensor = arguments.size() == 2 ? arguments[0].As<TensorVal>() : nullptr;
   const auto dim = arguments.size() == 2 ? arguments[1].AsInt() : std::nullopt;
-  if (tensor == nullptr || !dim || !returned_.contains(node.outputs[0])) return std::optional<Vals>();
+  if (opset_ < 11 || tensor == nullptr || !dim || !returned_.contains(node.outputs[0])) return std::optional<Vals>();
   const Type& type = TypeOf(*tensor);
   const auto rank = type.ranked ? static_cast<int64_t>(type.rank()) : 0;
   const int64_t axis = *dim < 0 ? *dim + rank : *dim;
