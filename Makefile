@@ -10,7 +10,7 @@ export FLAMBEAU_BUILD_DIR := $(CURDIR)/$(BUILD)
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 JOBS ?= 2
 
-.PHONY: demo test test-all check unit sanitize fuzz env setup build bench models coverage docs clean
+.PHONY: demo test test-all check unit sanitize fuzz env setup build bench models coverage docs site clean
 demo: build
 	$(PY) examples/demo.py
 
@@ -76,6 +76,12 @@ docs: build
 	  $(BUILD)/bin/flambeau ops --format markdown) > docs/operators.md
 	command -v doxygen > /dev/null || { echo "the C++ reference needs doxygen: apt-get install doxygen" >&2; exit 1; }
 	mkdir -p build/reference && doxygen docs/Doxyfile
+
+# docs/ as a site in build/site; a link that leads nowhere fails. MkDocs gets an environment of its own.
+site:
+	@mkdir -p build
+	@[ -x build/mkdocs/bin/mkdocs ] || { $(PYTHON) -m venv build/mkdocs && build/mkdocs/bin/python -m pip install -q --disable-pip-version-check -r tools/requirements-site.txt; }
+	build/mkdocs/bin/mkdocs build --strict --clean
 
 clean:
 	rm -rf build

@@ -239,7 +239,8 @@ def user_line(error: BaseException | None) -> str:
 
 def _is_about_shapes(error: Exception | None) -> bool:
     """Whether torch refused a capture because the model fixes a dimension."""
-    return isinstance(error, (torch._dynamo.exc.UserError, ValueError)) and "onstraint" in str(error)
+    about_shapes = ("onstraint", "conflicts between user-specified ranges")
+    return isinstance(error, (torch._dynamo.exc.UserError, ValueError)) and any(words in str(error) for words in about_shapes)
 
 
 def warn_of_assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]) -> None:

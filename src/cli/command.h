@@ -3,7 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "flambeau/diagnostic.h"
@@ -26,8 +29,16 @@ Run AddInspect(CLI::App& app);
 Run AddDump(CLI::App& app);
 Run AddOps(CLI::App& app);
 Run AddCompletion(CLI::App& app);
+Run AddMan(CLI::App& app);
 // A command that `python -m flambeau` runs.
 Run AddPython(CLI::App& app, const std::string& name, const std::string& description);
+
+// The commands that help shows.
+std::vector<const CLI::App*> ShownCommands(const CLI::App& app);
+// What the help and the man page end with: a command line or exit code, and what it does or means.
+using HelpRow = std::pair<std::string_view, std::string_view>;
+std::span<const HelpRow> Examples();
+std::span<const HelpRow> ExitCodes();
 
 // Prints the report on standard error as text, or on standard output as JSON,
 // and says how to exit.

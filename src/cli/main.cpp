@@ -67,21 +67,31 @@ std::vector<std::pair<std::string, std::string>> Inputs(const std::vector<std::s
 
 namespace {
 
-constexpr char kFooter[] = R"(Examples:
-  flambeau convert model.pt2                       writes model.onnx beside it
-  flambeau convert model.pt2 -o out.onnx --opset 21 --dim-names x.0=batch
-  flambeau convert big.pt2 --external-data reference
-  flambeau inspect model.pt2                       what it takes, holds and calls
-  flambeau ops --format markdown                   what can be converted
-  flambeau verify model.pt2 model.onnx             runs both, and compares the numbers
+constexpr HelpRow kExamples[] = {
+    {"flambeau convert model.pt2", "writes model.onnx beside it"},
+    {"flambeau convert model.pt2 -o out.onnx --opset 21 --dim-names x.0=batch", ""},
+    {"flambeau convert big.pt2 --external-data reference", ""},
+    {"flambeau inspect model.pt2", "what it takes, holds and calls"},
+    {"flambeau ops --format markdown", "what can be converted"},
+    {"flambeau verify model.pt2 model.onnx", "runs both, and compares the numbers"},
+};
 
-Exit codes:
-  0  done
-  1  the input is damaged, or the target cannot be written
-  2  the command line makes no sense
-  3  the model uses operators that cannot be converted; the report lists all
-  4  verify, diff: the models differ
-  130  interrupted; the target is as it was)";
+constexpr HelpRow kExitCodes[] = {
+    {"0", "done"},
+    {"1", "the input is damaged, or the target cannot be written"},
+    {"2", "the command line makes no sense"},
+    {"3", "the model uses operators that cannot be converted; the report lists all"},
+    {"4", "verify, diff: the models differ"},
+    {"130", "interrupted; the target is as it was"},
+};
+
+std::string Footer() {
+  std::string text = "Examples:\n";
+  for (const auto& [line, meaning] : kExamples) text += meaning.empty() ? fmt::format("  {}\n", line) : fmt::format("  {:<49}{}\n", line, meaning);
+  text += "\nExit codes:";
+  for (const auto& [code, meaning] : kExitCodes) text += fmt::format("\n  {}  {}", code, meaning);
+  return text;
+}
 
 // A closed pipe or a file-size limit is an error of the write that meets it.
 void ReportFailedWrites() {
@@ -98,19 +108,27 @@ int Flushed(int code) {
 
 }  // namespace
 
+std::vector<const CLI::App*> ShownCommands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+}
+
+std::span<const HelpRow> Examples() { return kExamples; }
+std::span<const HelpRow> ExitCodes() { return kExitCodes; }
+
 int Main(int argc, char** argv) {
   ReportFailedWrites();
   CLI::App app("Converts PyTorch models to ONNX.", "flambeau");
   app.set_version_flag("--version", std::string("flambeau ") + Version(), "print the version");
   app.require_subcommand(0, 1);
-  app.footer(kFooter);
+  app.footer(Footer());
   app.get_formatter()->column_width(34);
   const std::pair<const char*, Run> commands[] = {{"convert", AddConvert(app)}, {"inspect", AddInspect(app)}, {"dump", AddDump(app)},
                                                   {"ops", AddOps(app)},
                                                   {"verify", AddPython(app, "verify", "Compare an ONNX model with the archive that it came from (with PyTorch).")},
                                                   {"diff", AddPython(app, "diff", "Compare two ONNX models (with Python).")},
                                                   {"doctor", AddPython(app, "doctor", "Say what this installation can do (with Python).")},
-                                                  {"completion", AddCompletion(app)}};
+                                                  {"completion", AddCompletion(app)},
+                                                  {"man", AddMan(app)}};
   try {
     app.parse(argc, argv);
     for (const auto& [name, run] : commands)

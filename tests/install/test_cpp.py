@@ -1,6 +1,7 @@
 """C++ users find the installed library by CMake, and build the example against it."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -44,6 +45,18 @@ def test_the_example_builds_and_runs_against_the_installed_tree(prefix, tmp_path
 def test_the_installed_command_runs(prefix, tmp_path):
     run(prefix / "bin/flambeau", "convert", ARCHIVE, "-o", tmp_path / "mlp.onnx")
     assert (tmp_path / "mlp.onnx").stat().st_size > 0
+    assert {"flambeau.1", "flambeau-convert.1"} <= {path.name for path in (prefix / "share/man/man1").iterdir()}
+
+
+def test_the_program_of_the_page_builds_and_runs(prefix, tmp_path):
+    blocks = dict(re.findall(r"^```(cpp|cmake)\n(.*?)^```$", (ROOT / "docs/cpp.md").read_text(), re.DOTALL | re.MULTILINE))
+    (tmp_path / "main.cpp").write_text(blocks["cpp"])
+    (tmp_path / "CMakeLists.txt").write_text(blocks["cmake"])
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=None")
+    run("cmake", "--build", tmp_path / "build")
+    out = run(tmp_path / "build/page", ARCHIVE, tmp_path / "page.onnx")
+    assert ": float32[" in out and out.endswith(" bytes of report\n")
+    assert (tmp_path / "page.onnx").stat().st_size > 0
 
 
 def test_no_header_shows_what_users_do_not_have(prefix):
