@@ -27,6 +27,12 @@ enum class Metadata : uint8_t {
   kDebug,      ///< every documented key
 };
 
+/// What is to run the model.
+enum class Target : uint8_t {
+  kOnnxRuntime,  ///< its CPU kernels: where it has none for a dtype, the operator computes in a wider one
+  kStrict,       ///< anything that follows ONNX: no casts but those that the model has, or ONNX's types ask for
+};
+
 /// How far a conversion has come.
 struct Progress {
   std::string_view stage;  ///< "reading", "passes", "lowering", "writing"
@@ -40,6 +46,7 @@ struct Options {
   int opset = kDefaultOpset;
   ExternalData external_data = ExternalData::kAuto;
   Metadata metadata = Metadata::kDefault;
+  Target target = Target::kOnnxRuntime;
   /// In graph order; fewer than there are is fine. Inputs, then parameters.
   std::vector<std::string> input_names;
   std::vector<std::string> output_names;

@@ -77,6 +77,10 @@ class Metadata(enum.Enum):
     DEFAULT = ...
     DEBUG = ...
 
+class Target(enum.Enum):
+    ORT = ...
+    STRICT = ...
+
 Translate = Callable[["OperatorCall"], bytes | tuple[bytes, list[int]] | str]
 
 class Options:
@@ -84,6 +88,7 @@ class Options:
     opset: int
     external_data: ExternalData
     metadata: Metadata
+    target: Target
     input_names: list[str]
     output_names: list[str]
     dim_names: list[tuple[str, str]]

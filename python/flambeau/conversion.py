@@ -38,6 +38,7 @@ def make_options(
     opset_version: int | None = None,
     external_data: bool | str | None = None,
     metadata: str = "default",
+    target: str = "ort",
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
     dim_names: Mapping[str, str] | None = None,
@@ -52,7 +53,7 @@ def make_options(
     """The engine's options. See :func:`convert` for what they mean.
 
     Raises:
-        ValueError: ``external_data`` or ``metadata`` is none of the known words.
+        ValueError: ``external_data``, ``metadata`` or ``target`` is none of the known words.
     """
     levels = {
         "release": _engine.Metadata.RELEASE,
@@ -62,10 +63,14 @@ def make_options(
     }
     if metadata not in levels:
         raise ValueError(f"metadata is {metadata!r}; it must be one of {', '.join(levels)}")
+    targets = {"ort": _engine.Target.ORT, "strict": _engine.Target.STRICT}
+    if target not in targets:
+        raise ValueError(f"target is {target!r}; it must be one of {', '.join(targets)}")
     options = _engine.Options()
     options.opset = _engine.DEFAULT_OPSET if opset_version is None else opset_version
     options.external_data = external_data_mode(external_data)
     options.metadata = levels[metadata]
+    options.target = targets[target]
     options.input_names = list(input_names or ())
     options.output_names = list(output_names or ())
     options.dim_names = list((dim_names or {}).items())
@@ -98,6 +103,7 @@ def convert(
     opset_version: int | None = None,
     external_data: bool | str | None = None,
     metadata: str = "default",
+    target: str = "ort",
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
     dim_names: Mapping[str, str] | None = None,
@@ -122,6 +128,8 @@ def convert(
             leaves them in ``src`` and points there.
         metadata: What the model says about its origin: "release" (nothing),
             "namespace", "default", "debug" (stack traces too).
+        target: What runs the model: "ort" casts around kernels that onnxruntime
+            lacks, "strict" has no such casts.
         input_names: Names of the inputs, in order; fewer are fine.
         output_names: Names of the outputs, in order; fewer are fine.
         dim_names: Names of dynamic dimensions: ``{"x.0": "batch"}`` for dimension
@@ -149,6 +157,7 @@ def convert(
         opset_version=opset_version,
         external_data=external_data,
         metadata=metadata,
+        target=target,
         input_names=input_names,
         output_names=output_names,
         dim_names=dim_names,

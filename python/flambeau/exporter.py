@@ -119,6 +119,7 @@ def export(
     capture: str | None = None,
     capture_strategies: Sequence[str] | None = None,
     metadata: str = "default",
+    target: str = "ort",
     user_metadata: Mapping[str, str] | None = None,
     state_outputs: bool = False,
     progress: conversion.Progress | None = None,
@@ -186,6 +187,8 @@ def export(
             module where all others fail.
         metadata: What the model says about its origin: "release" (nothing),
             "namespace", "default", "debug" (stack traces too).
+        target: What runs the model: "ort" casts around kernels that onnxruntime
+            lacks, "strict" has no such casts.
         user_metadata: Key-value pairs for the model's ``metadata_props``.
         state_outputs: New values of mutated buffers become outputs.
         progress: Called now and then with (stage, done, total); False interrupts.
@@ -216,6 +219,7 @@ def export(
         opset_version=opset_version,
         external_data=external_data,
         metadata=_metadata(metadata, verbose, export_modules_as_functions),
+        target=target,
         input_names=input_names,
         output_names=output_names,
         optimize=optimize and do_constant_folding,

@@ -18,11 +18,15 @@ void BindOptions(nb::module_& module) {
       .value("NAMESPACE", Metadata::kNamespace)
       .value("DEFAULT", Metadata::kDefault)
       .value("DEBUG", Metadata::kDebug);
+  nb::enum_<Target>(module, "Target", "What is to run the model.")
+      .value("ORT", Target::kOnnxRuntime)
+      .value("STRICT", Target::kStrict);
   nb::class_<Options>(module, "Options", "What a caller can ask of a conversion.")
       .def(nb::init<>())
       .def_rw("opset", &Options::opset)
       .def_rw("external_data", &Options::external_data)
       .def_rw("metadata", &Options::metadata)
+      .def_rw("target", &Options::target)
       .def_rw("input_names", &Options::input_names)
       .def_rw("output_names", &Options::output_names)
       .def_rw("inputs", &Options::inputs)

@@ -33,6 +33,7 @@ const Choices<ExternalData> kExternalData = {{"auto", ExternalData::kAuto}, {"al
                                              {"never", ExternalData::kNever}, {"reference", ExternalData::kReference}};
 const Choices<Metadata> kMetadata = {{"release", Metadata::kRelease}, {"namespace", Metadata::kNamespace},
                                      {"default", Metadata::kDefault}, {"debug", Metadata::kDebug}};
+const Choices<Target> kTarget = {{"ort", Target::kOnnxRuntime}, {"strict", Target::kStrict}};
 
 template <class T>
 std::vector<std::string> Names(const Choices<T>& choices) {
@@ -132,6 +133,9 @@ Run AddConvert(CLI::App& app) {
   command->add_option_function<std::string>("--external-data", Choose(options.external_data, kExternalData),
                       "where weights go: auto (beside the model above 2 GB), always (beside it), never, or reference (they stay in the archive, the model points into it)")
       ->check(CLI::IsMember(Names(kExternalData)))->option_text("MODE");
+  command->add_option_function<std::string>("--target", Choose(options.target, kTarget),
+                      "what runs the model: ort (casts around kernels that onnxruntime lacks) or strict (anything that follows ONNX: no such casts)")
+      ->check(CLI::IsMember(Names(kTarget)))->option_text("RUNTIME");
   command->add_option_function<std::string>("--metadata", Choose(options.metadata, kMetadata),
                       "what the model tells of its origin: release (nothing), namespace, default, debug (stack traces, too)")
       ->check(CLI::IsMember(Names(kMetadata)))->option_text("LEVEL");

@@ -105,7 +105,7 @@ class Conversion {
 
   Result<lower::LoweredProgram> LowerAt(int opset, Sink& sink) const {
     const lower::CustomOperators custom(options_.translations, options_.custom_opsets);
-    return lower::LowerProgram(program_, {opset, options_.state_outputs, options_.export_params, &custom}, sink);
+    return lower::LowerProgram(program_, {opset, options_.state_outputs, options_.export_params, options_.target == Target::kOnnxRuntime, &custom}, sink);
   }
 
   Result<lower::LoweredProgram> Lower() {

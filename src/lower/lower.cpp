@@ -70,6 +70,7 @@ Result<LoweredProgram> LowerProgram(const Program::Impl& program, const LowerOpt
   const Graph& aten = program.graph;
   Graph graph(program.context.get());
   Lowering to(aten, &graph, options.opset, &sink, options.custom);
+  to.set_widens_for_runtime(options.widens_for_runtime);
   std::vector<ValueId> inputs = AddInputs(program, options, to);
   const std::vector<Tensor> outputs = to.LowerBlock(aten.main(), {});
 

@@ -14,6 +14,7 @@ struct LowerOptions {
   int opset = 20;
   bool state_outputs = false;  // new values of mutated buffers and inputs are outputs, too
   bool export_params = true;   // false: parameters are inputs of the graph
+  bool widens_for_runtime = true;  // onnx::Builder
   const CustomOperators* custom = nullptr;  // what the user brings (custom.h)
 };
 

@@ -40,6 +40,9 @@ class Builder {
   ExprPool& exprs() { return graph_->context().exprs(); }
   Sink& sink() { return *sink_; }
   int opset() const { return opset_; }
+  // Whether operators for which onnxruntime has no kernel of a dtype compute in a wider one.
+  bool widens_for_runtime() const { return widens_for_runtime_; }
+  void set_widens_for_runtime(bool widens) { widens_for_runtime_ = widens; }
   // Whether the target opset has the operator.
   bool Has(std::string_view op) const;
 
@@ -153,6 +156,7 @@ class Builder {
 
   Graph* graph_;
   int opset_;
+  bool widens_for_runtime_ = true;
   Sink* sink_;
   OriginId origin_;
   bool poisoned_ = false;

@@ -196,7 +196,7 @@ std::vector<Tensor> EmitNode(Builder& to, std::string_view op, std::span<const T
 std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, std::string_view op, std::span<const Tensor> operands,
                                                              const AttributeList& attributes, size_t results) {
   const OperatorVersion& version = *FindOperator(op, to.opset());
-  const bool has_kernel = HasKernel(op, to.opset());
+  const bool has_kernel = to.widens_for_runtime() && HasKernel(op, to.opset());
   struct Change {
     uint8_t type;  // of the version's types()
     DType from, to;

@@ -14,7 +14,7 @@ const LegalizeRule* FindRule(std::string_view op, int opset) {
     std::unordered_map<std::string_view, const LegalizeRule*> map;
     for (const auto subject : {ActivationForms(), ArithmeticForms(), ComparisonForms(), CreationForms(), EinsumForms(),
                                ImageForms(), IndexingForms(), LoopForms(), NormalizationForms(), RandomForms(), ReductionForms(),
-                               ResizeForms(), ShapeForms(), SignalForms(), SlicingForms()})
+                               RegionForms(), ResizeForms(), ShapeForms(), SignalForms(), SlicingForms()})
       for (const LegalizeRule& rule : subject) map.emplace(rule.op, &rule);
     return map;
   }();

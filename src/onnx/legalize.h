@@ -1,6 +1,7 @@
 // What differs between opsets: operators are asked for in the form of their
 // newest version; here they become what the target opset has. The rules are
-// tables by subject (legalize/*.cpp).
+// tables by subject (legalize/*.cpp). Some rules look at what onnxruntime runs,
+// too, where the model is for it.
 #pragma once
 
 #include <optional>

@@ -215,3 +215,18 @@ def test_input_observer():
     program = flambeau.export(model, args, kwargs=kwargs, dynamic_shapes=observer.infer_dynamic_shapes())
     assert not isinstance(shape(program)[0], int)
     torch.testing.assert_close(program(torch.ones(7, 4))[0], model(torch.ones(7, 4)))
+
+
+def test_target_says_which_kernels_there_are():
+    class Product(torch.nn.Module):
+        def forward(self, x, y):
+            return x * y
+
+    def operators(**options):
+        program = flambeau.export(Product(), (torch.ones(3, dtype=torch.int8), torch.ones(3, dtype=torch.int8)), verbose=False, **options)
+        return [node.op_type for node in program.model_proto.graph.node]
+
+    assert operators() == operators(target="ort") == ["Cast", "Cast", "Mul", "Cast"]
+    assert operators(target="strict") == ["Mul"]
+    with pytest.raises(ValueError, match="target is 'tensorrt'; it must be one of ort, strict"):
+        operators(target="tensorrt")

@@ -6,7 +6,7 @@
 
 #include "lower/op.h"
 #include "lower/ops/elementwise.h"
-#include "lower/ops/series.h"
+#include "onnx/series.h"
 
 namespace flambeau::lower {
 namespace {

@@ -5,7 +5,8 @@
 
 #include "lower/op.h"
 #include "lower/ops/elementwise.h"
-#include "lower/ops/series.h"
+#include "onnx/error_function.h"
+#include "onnx/series.h"
 
 namespace flambeau::lower {
 namespace {
@@ -123,20 +124,6 @@ Tensor Mvlgamma(Lowering& to, Tensor self, int64_t p) {
 }
 
 // --- error function ---------------------------------------------------------------------
-
-// e^(x²)·erfc(x) for x >= 0 is t·e^P(2t - 1), t = 2/(2 + x).
-Tensor ErfcxOfPositive(Lowering& to, Tensor x) {
-  constexpr double kP[] = {-0.67179408405669061,    0.67264322398017962,     0.047343306841417986,
-                           -0.046895610418681115,   -0.0098726893426139654,  0.008824942672707262,
-                           0.0017589331032680381,   -0.0023458540720140393,  -0.0001462423735224591,
-                           0.00067391074078981708,  -9.3761248618608189e-05, -0.00017508628965549918,
-                           7.1498465561404097e-05,  3.3420614152447094e-05,  -3.0428076386698545e-05,
-                           -2.1621440053924417e-06, 8.9624080181708415e-06,  -9.5809344428278314e-07,
-                           -1.7211492251897617e-06, 2.347524189817291e-07,   1.6368645041578594e-07};
-  const Tensor t = to.Div(Double(to, 2), to.Add(x, Double(to, 2)));
-  const Tensor u = to.Sub(Times(to, t, 2), Double(to, 1));
-  return to.Mul(t, to.Exp(PowerSeries(to, u, kP)));
-}
 
 Tensor ErfcxOf(Lowering& to, Tensor x) {
   const Tensor positive = ErfcxOfPositive(to, to.Abs(x));

@@ -10,7 +10,7 @@
 #include "lower/ops/geometry.h"
 #include "lower/ops/loops.h"
 #include "lower/ops/matrices.h"
-#include "lower/ops/series.h"
+#include "onnx/series.h"
 
 namespace flambeau::lower {
 namespace {

@@ -1,15 +1,31 @@
 // Activations that came late, in terms of older operators.
 #include <cmath>
 
+#include "onnx/error_function.h"
 #include "onnx/legalize/rule.h"
+#include "onnx/runtime_kernels.h"
 
 namespace flambeau::onnx {
 namespace {
 
+// Whether onnxruntime is to run the operator on float64 and has no kernel for it.
+bool LacksKernelOfDouble(Builder& to, const Request& request) {
+  return to.widens_for_runtime() && request.operands[0].dtype() == DType::kFloat64 &&
+         !RuntimeSupports(request.op, to.opset(), "T", DType::kFloat64);
+}
+
+// Its values need float64's digits, so no narrower kernel will do.
+Results ErfByExponential(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  if (to.Has("Erf") && !LacksKernelOfDouble(to, request)) return std::nullopt;
+  return {{to.CastTo(ErfOfDouble(to, to.CastTo(x, DType::kFloat64)), x.dtype())}};
+}
+
 // gelu(x) = x/2 · (1 + erf(x/√2)), or with tanh.
 Results DecomposeGelu(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
-    auto constant = [&](double value) { return to.ConstantOf(value, x.dtype()); };
+  if (to.Has("Gelu") && !LacksKernelOfDouble(to, request)) return std::nullopt;
+  auto constant = [&](double value) { return to.ConstantOf(value, x.dtype()); };
   Tensor inner;
   if (request.Text("approximate", "none") == "tanh") {
     const Tensor cube = to.Mul(x, to.Mul(x, x));
@@ -80,7 +96,8 @@ Results AlongLastAxis(Builder& to, const Request& request) {
 
 constexpr LegalizeRule kRules[] = {
     {"Celu", 12, &DecomposeCelu},
-    {"Gelu", 20, &DecomposeGelu},
+    {"Erf", kNever, &ErfByExponential},
+    {"Gelu", kNever, &DecomposeGelu},
     {"HardSwish", 14, &DecomposeHardSwish},
     {"Hardmax", 13, &AlongLastAxis},
     {"LogSoftmax", 13, &AlongLastAxis},

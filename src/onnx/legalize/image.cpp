@@ -15,15 +15,6 @@ Results RenameGridSampleMode(Builder& to, const Request& request) {
   return EmitAsIs(to, "GridSample", request.operands, attributes, 1);
 }
 
-// The one way of coordinates before 16 has a name since.
-Results RoiAlignOfOneWay(Builder& to, const Request& request) {
-  if (request.Text("coordinate_transformation_mode", "half_pixel") != "output_half_pixel")
-    return Refuse(to, request, "has no 'half_pixel' coordinates");
-  AttributeList attributes = request.attributes;
-  attributes = Without(attributes, "coordinate_transformation_mode");
-  return EmitAsIs(to, "RoiAlign", request.operands, attributes, 1);
-}
-
 // A result size that is rounded up is one rounded down, of more pads at the end.
 Results PoolWithMorePads(Builder& to, const Request& request) {
   AttributeList attributes = request.attributes;
@@ -88,7 +79,6 @@ constexpr LegalizeRule kRules[] = {
     {"Col2Im", 18, &Col2ImByConvolution},
     {"GridSample", 20, &RenameGridSampleMode},
     {"MaxPool", 10, &PoolWithMorePads},
-    {"RoiAlign", 16, &RoiAlignOfOneWay},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 // where that form is right as it is.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,6 +44,9 @@ struct Request {
 };
 using Results = std::optional<std::vector<Tensor>>;
 
+// For rules that look at what onnxruntime runs, too: they apply at every opset.
+constexpr int kNever = std::numeric_limits<int>::max();
+
 struct LegalizeRule {
   std::string_view op;
   int newest_form_since;  // the opset from which nothing needs to change
@@ -61,6 +65,7 @@ std::span<const LegalizeRule> LoopForms();
 std::span<const LegalizeRule> NormalizationForms();
 std::span<const LegalizeRule> RandomForms();
 std::span<const LegalizeRule> ReductionForms();
+std::span<const LegalizeRule> RegionForms();
 std::span<const LegalizeRule> ResizeForms();
 std::span<const LegalizeRule> ShapeForms();
 std::span<const LegalizeRule> SignalForms();

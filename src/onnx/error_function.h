@@ -1,0 +1,13 @@
+// The error function in float64, for which onnxruntime has no kernel.
+#pragma once
+
+#include "onnx/builder.h"
+
+namespace flambeau::onnx {
+
+// e^(x²)·erfc(x), x >= 0.
+Tensor ErfcxOfPositive(Builder& to, const Tensor& x);
+// erf(x), to within a few units in the last place.
+Tensor ErfOfDouble(Builder& to, const Tensor& x);
+
+}  // namespace flambeau::onnx
