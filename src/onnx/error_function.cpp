@@ -21,17 +21,17 @@ Tensor ErfcxOfPositive(Builder& to, const Tensor& x) {
   return to.Mul(t, to.Exp(PowerSeries(to, u, kP)));
 }
 
-// Below 1 Taylor's series, which keeps the digits of small numbers; above it
+// Below 2 Taylor's series, which keeps the digits of small numbers; above it
 // the complement, which has vanished long before x² overflows.
 Tensor ErfOfDouble(Builder& to, const Tensor& x) {
-  constexpr size_t kTerms = 19;  // the next is below 1e-18
+  constexpr size_t kTerms = 32;  // the next is below 1e-18
   std::array<double, kTerms> taylor;
   for (size_t n = 0; n < kTerms; ++n) {
     const double k = static_cast<double>(n);
     taylor[n] = (n % 2 == 0 ? M_2_SQRTPI : -M_2_SQRTPI) / (std::tgamma(k + 1) * (2 * k + 1));
   }
   const Tensor one = Double(to, 1), magnitude = to.Abs(x);
-  const Tensor is_small = to.Less(magnitude, one);
+  const Tensor is_small = to.Less(magnitude, Double(to, 2));
   const Tensor small = to.Where(is_small, x, Double(to, 0));  // powers of large numbers would overflow
   const Tensor near = to.Mul(small, PowerSeries(to, to.Mul(small, small), taylor));
   const Tensor complement = to.Mul(to.Exp(to.Neg(to.Mul(x, x))), ErfcxOfPositive(to, magnitude));

@@ -7,7 +7,7 @@ namespace flambeau::onnx {
 
 // e^(x²)·erfc(x), x >= 0.
 Tensor ErfcxOfPositive(Builder& to, const Tensor& x);
-// erf(x), to within a few units in the last place.
+// erf(x) to within 1e-15; x is of known rank.
 Tensor ErfOfDouble(Builder& to, const Tensor& x);
 
 }  // namespace flambeau::onnx

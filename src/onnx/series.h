@@ -24,17 +24,17 @@ inline Tensor Counting(Builder& to, int count) {
 }
 
 // x as a column that broadcasts against a vector of terms.
-inline Tensor ForTerms(Builder& to, Tensor x) { return to.UnsqueezeAt(x, {-1}); }
+inline Tensor ForTerms(Builder& to, Tensor x) { return to.UnsqueezeAt(x, {x.rank()}); }
 
 inline Tensor SumOfTerms(Builder& to, Tensor terms) {
-  return to.ReduceSum(terms, to.ConstantInts({-1}), {.keepdims = 0});
+  return to.ReduceSum(terms, to.ConstantInts({terms.rank() - 1}), {.keepdims = 0});
 }
 
 // Σ weights[i] · terms[…, i]. The weights are a column: onnxruntime multiplies no empty tensor by a vector.
 inline Tensor WeightedSum(Builder& to, Tensor terms, std::span<const double> weights) {
   const int64_t sizes[] = {static_cast<int64_t>(weights.size()), 1};
   const Tensor column = to.ConstantFloats(weights, DType::kFloat64, sizes);
-  return to.SqueezeAt(to.MatMul(terms, column), {-1});
+  return to.SqueezeAt(to.MatMul(terms, column), {terms.rank() - 1});
 }
 
 // Σ coefficients[i] · x^i.

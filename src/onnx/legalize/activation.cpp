@@ -10,14 +10,15 @@ namespace {
 
 // Whether onnxruntime is to run the operator on float64 and has no kernel for it.
 bool LacksKernelOfDouble(Builder& to, const Request& request) {
-  return to.widens_for_runtime() && request.operands[0].dtype() == DType::kFloat64 &&
+  const Tensor x = request.operands[0];
+  return to.widens_for_runtime() && x.dtype() == DType::kFloat64 && x.ranked() &&
          !RuntimeSupports(request.op, to.opset(), "T", DType::kFloat64);
 }
 
 // Its values need float64's digits, so no narrower kernel will do.
 Results ErfByExponential(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
-  if (to.Has("Erf") && !LacksKernelOfDouble(to, request)) return std::nullopt;
+  if (!x.ranked() || (to.Has("Erf") && !LacksKernelOfDouble(to, request))) return std::nullopt;
   return {{to.CastTo(ErfOfDouble(to, to.CastTo(x, DType::kFloat64)), x.dtype())}};
 }
 

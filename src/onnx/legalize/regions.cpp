@@ -61,11 +61,13 @@ Results AlignByProducts(Builder& to, const Request& request) {
   const Tensor rows = to.CastTo(WeightsAlong(to, sampling, 1, request.Int("output_height", 1), SizeNumber(to, images, 2)), images.dtype());
   const Tensor columns = to.CastTo(WeightsAlong(to, sampling, 0, request.Int("output_width", 1), SizeNumber(to, images, 3)), images.dtype());
   const Tensor across = to.Permute(columns, {0, 2, 1});
-  return Repeat(to, SizeNumber(to, sampling.regions, 0), {}, 1, [&](Tensor turn, const std::vector<Tensor>&) {
+  // Before 13 a loop has to carry something.
+  auto results = Repeat(to, SizeNumber(to, sampling.regions, 0), {to.ConstantInt(0)}, 1, [&](Tensor turn, const std::vector<Tensor>& states) {
     auto of_turn = [&](const Tensor& tensor) { return to.Gather(tensor, turn, {.axis = 0}); };
     const Tensor image = to.Gather(images, of_turn(request.operands[2]), {.axis = 0});
-    return std::vector<Tensor>{to.MatMul(to.MatMul(of_turn(rows), image), of_turn(across))};
+    return std::vector<Tensor>{to.Identity(states[0]), to.MatMul(to.MatMul(of_turn(rows), image), of_turn(across))};
   });
+  return {{results[1]}};
 }
 
 // The one way of coordinates before 16 has a name since.
