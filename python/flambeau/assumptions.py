@@ -13,7 +13,7 @@ import sympy
 import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
-from torch.utils._sympy.functions import Mod, PythonMod
+from torch.utils._sympy.functions import FloorDiv, Mod, PythonMod
 
 __all__ = ["assumptions", "holds_for"]
 
@@ -56,6 +56,28 @@ def _deferred(exported: ExportedProgram) -> list[Any]:
     return []
 
 
+def _asserted(exported: ExportedProgram) -> list[Any]:
+    """Conditions on sizes of inputs that a node checks, which the model does not: branches that were not taken, for one."""
+    ranges = exported.range_constraints
+    sizes = {
+        symbol
+        for node in exported.graph.nodes
+        if node.op == "placeholder" and isinstance(node.meta.get("val"), torch.Tensor)
+        for size in node.meta["val"].shape
+        if isinstance(size, torch.SymInt)
+        for symbol in size.node.expr.free_symbols
+    }
+    found = []
+    for node in exported.graph.nodes:
+        if node.target is not torch.ops.aten._assert_scalar.default or not isinstance(node.args[0], torch.fx.Node):
+            continue
+        value = node.args[0].meta.get("val")
+        condition = value.node.expr if isinstance(value, torch.SymBool) else None
+        if condition is not None and condition.free_symbols and condition.free_symbols <= sizes & ranges.keys():
+            found.append(condition)
+    return found
+
+
 def _is_specialised(condition: Any) -> bool:
     """A size is this number."""
     return isinstance(condition, sympy.Eq) and {side.is_Symbol for side in condition.args} == {True, False} and any(
@@ -76,7 +98,7 @@ def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str
 
 
 def assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]) -> list[str]:
-    """Conditions on sizes under which the program is right, and which PyTorch does not check itself.
+    """Conditions on sizes under which the program is right, and which the model does not check.
 
     Args:
         names: Of dimensions: (position among the tensor inputs, dimension, name).
@@ -94,11 +116,12 @@ def assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]
         if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
             called.setdefault(size.node.expr, sympy.Symbol(name))
     found: list[str] = []
-    for deferred in _deferred(exported):
+    for condition in (*(deferred.expr for deferred in _deferred(exported)), *_asserted(exported)):
         # A size that is no multiple fails in PyTorch, too.
-        if not isinstance(deferred.expr, (sympy.Eq, sympy.Ne)) or deferred.expr.has(Mod, PythonMod):
+        divides = isinstance(condition, sympy.Eq) and condition.has(FloorDiv, Mod, PythonMod)
+        if not isinstance(condition, (sympy.Eq, sympy.Ne)) or divides:
             continue
-        sign = "=" if isinstance(deferred.expr, sympy.Eq) else "≠"
-        left, right = (side.xreplace(called) for side in deferred.expr.args)
+        sign = "=" if isinstance(condition, sympy.Eq) else "≠"
+        left, right = (side.xreplace(called) for side in condition.args)
         found.append(f"{left} {sign} {right}")
-    return found
+    return list(dict.fromkeys(found))

@@ -167,6 +167,10 @@ def _attempts(
                 yield strategy, lambda: _export(model, args, kwargs, lenient, True)
         else:
             yield strategy, lambda: (torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient), "")
+    # A strict capture may still keep such a dimension, which this one fixes; so it comes last.
+    conflicts = any("conflicts between user-specified ranges" in str(attempt.error) for attempt in failed)
+    if conflicts and asked != lenient and "non-strict" in strategies:
+        yield "non-strict, leaving named dimensions to torch", lambda: _export(model, args, kwargs, lenient, False)
 
 
 def capture(
@@ -239,8 +243,7 @@ def user_line(error: BaseException | None) -> str:
 
 def _is_about_shapes(error: Exception | None) -> bool:
     """Whether torch refused a capture because the model fixes a dimension."""
-    about_shapes = ("onstraint", "conflicts between user-specified ranges")
-    return isinstance(error, (torch._dynamo.exc.UserError, ValueError)) and any(words in str(error) for words in about_shapes)
+    return isinstance(error, (torch._dynamo.exc.UserError, ValueError)) and "onstraint" in str(error)
 
 
 def warn_of_assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]) -> None:
@@ -249,5 +252,5 @@ def warn_of_assumptions(exported: ExportedProgram, names: Sequence[tuple[int, in
         warnings.warn(
             f"the captured program is right only where {condition}: the model makes a size a number, or asks for it",
             ConversionWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

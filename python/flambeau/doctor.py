@@ -49,7 +49,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 def diagnose() -> tuple[list[str], bool]:
     """Lines for people, and whether everything that is installed fits and loads."""
     lines = [
-        f"flambeau {_engine.__version__}: opsets 18 to {_engine.newest_opset()}, {len(_engine.supported_operators())} operators",
+        f"flambeau {_engine.__version__}: opsets 7 to {_engine.newest_opset()}, {len(_engine.supported_operators())} operators",
         f"python {platform.python_version()} on {sys.platform} {platform.machine()}",
     ]
     fine = True

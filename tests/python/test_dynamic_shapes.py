@@ -260,6 +260,17 @@ def test_an_example_of_size_one_freezes_nothing_silently():
     assert [value.sizes for value in program.inputs] == [["n", "4"], ["1", "4"]]
 
 
+class OddDoubled(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if x.shape[0] % 2 else x
+
+
+def test_a_branch_on_a_size_is_warned_of():
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"right only where .*n.* ≠ 0") as warned:
+        flambeau.export(OddDoubled(), (torch.ones(3, 4),), dynamic_shapes=({0: "n"},))
+    assert [warning.filename for warning in warned] == [__file__]
+
+
 def test_a_size_that_becomes_a_number_is_reported_with_its_line():
     with pytest.warns(flambeau.errors.ConversionWarning, match=rf"(?s)fixes it at 3.*test_dynamic_shapes.py:{line_of('a number')}"):
         flambeau.export(Log(), (torch.ones(3, 4),), dynamic_shapes=({0: "n"},))
