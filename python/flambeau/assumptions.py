@@ -13,7 +13,7 @@ import sympy
 import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
-from torch.utils._sympy.functions import FloorDiv, Mod, PythonMod
+from torch.utils._sympy.functions import Mod, PythonMod
 
 __all__ = ["assumptions", "holds_for"]
 
@@ -85,6 +85,21 @@ def _is_specialised(condition: Any) -> bool:
     )
 
 
+def _decides(condition: Any) -> bool:
+    """Whether PyTorch would go on, and otherwise, where the condition does not hold.
+
+    It fails itself where sizes differ that must agree, and where one is no multiple
+    of what it must be a multiple of; and of 0 and 1 torch always asks.
+    """
+    if not isinstance(condition, (sympy.Eq, sympy.Ne)):
+        return False
+    number = next((side for side in condition.args if side.is_Integer), None)
+    remainder = condition.has(Mod, PythonMod)
+    if isinstance(condition, sympy.Eq):
+        return number is not None and not (remainder and number == 0)
+    return number is not None and (remainder or number not in (0, 1))
+
+
 def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether no dynamic size was made a number, and the program is right for these arguments."""
     sizes = _sizes(exported, args, kwargs)
@@ -117,9 +132,7 @@ def assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]
             called.setdefault(size.node.expr, sympy.Symbol(name))
     found: list[str] = []
     for condition in (*(deferred.expr for deferred in _deferred(exported)), *_asserted(exported)):
-        # A size that is no multiple fails in PyTorch, too.
-        divides = isinstance(condition, sympy.Eq) and condition.has(FloorDiv, Mod, PythonMod)
-        if not isinstance(condition, (sympy.Eq, sympy.Ne)) or divides:
+        if not _decides(condition):
             continue
         sign = "=" if isinstance(condition, sympy.Eq) else "≠"
         left, right = (side.xreplace(called) for side in condition.args)
