@@ -118,11 +118,12 @@ def assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]
     Args:
         names: Of dimensions: (position among the tensor inputs, dimension, name).
     """
+    user_inputs = {name for name in exported.graph_signature.user_inputs if isinstance(name, str)}
     tensors = [
         node.meta["val"]
         for node in exported.graph.nodes
         if node.op == "placeholder"
-        and node.name in exported.graph_signature.user_inputs
+        and node.name in user_inputs
         and isinstance(node.meta.get("val"), torch.Tensor)
     ]
     called = {}

@@ -13,6 +13,7 @@ __all__ = ["SymbolicRegistry", "custom_onnx_symbolic", "onnx_symbolic", "registr
 
 _NAME = re.compile(r"[\w-]+::[A-Za-z_-][\w-]*$", re.ASCII)
 _BASE_OPSET = 9
+_Functions = dict[str, dict[int, Callable[..., Any]]]
 
 
 def verify_name(name: str) -> str:
@@ -63,7 +64,10 @@ class SymbolicRegistry:
             self._functions.pop(name, None)
 
     def find(self, name: str, opset: int) -> Callable[..., Any] | None:
-        functions = {**_registered_with_torch().get(name, {}), **self._functions.get(name, {})}
+        return self._find(name, opset, _registered_with_torch())
+
+    def _find(self, name: str, opset: int, with_torch: _Functions) -> Callable[..., Any] | None:
+        functions = {**with_torch.get(name, {}), **self._functions.get(name, {})}
         version = dispatch(opset, list(functions))
         return None if version is None else functions[version]
 
@@ -76,8 +80,9 @@ class SymbolicRegistry:
 
     def at(self, opset: int) -> Iterator[tuple[str, Callable[..., Any]]]:
         """What an export at `opset` uses."""
-        for name in sorted(self.all_functions()):
-            function = self.find(name, opset)
+        with_torch = _registered_with_torch()
+        for name in sorted({*self._functions, *with_torch}):
+            function = self._find(name, opset, with_torch)
             if function is not None:
                 yield name, function
 
