@@ -124,6 +124,7 @@ def test_least_squares(driver):
 
 
 def test_least_squares_of_columns_that_depend():
+    torch.manual_seed(0)  # LAPACK takes one draw in sixty for a matrix of rank 1
     tall = torch.randn(5, 4)
     tall[:, 2:] = tall[:, :2]
     compare(lambda a, b: torch.linalg.lstsq(a, b)[0:4:2], tall, torch.randn(5, 2))
