@@ -1,6 +1,5 @@
 """What the documentation of the TorchScript exporter shows works, as it is written there."""
 
-import numpy as np
 import onnx
 import onnxruntime
 import pytest
@@ -52,36 +51,6 @@ def test_alexnet(tmp_path, capsys):
     session = onnxruntime.InferenceSession(path)
     (result,) = session.run(None, {"actual_input_1": image.numpy()})
     torch.testing.assert_close(torch.tensor(result), model.eval()(image), rtol=1e-4, atol=1e-5)
-
-
-class LoopModel(torch.nn.Module):
-    def forward(self, x, y):
-        for i in range(y):
-            x = x + i
-        return x
-
-
-@torch.jit.script
-def loop(x, y):
-    for i in range(int(y)):
-        x = x + i
-    return x
-
-
-class LoopModel2(torch.nn.Module):
-    def forward(self, x, y):
-        return loop(x, y)
-
-
-def test_loops_are_unrolled_by_tracing_and_kept_by_scripting():
-    dummy_input, loop_count = torch.ones(2, 3, dtype=torch.long), torch.tensor(5, dtype=torch.long)
-    traced = export(LoopModel(), (dummy_input, loop_count), **TRACE)
-    assert not {node.op_type for node in traced.model_proto.graph.node} - {"Add"}
-    mixed = export(LoopModel2(), (dummy_input, loop_count), input_names=["input_data", "loop_range"], **TRACE)
-    assert "Loop" in {node.op_type for node in mixed.model_proto.graph.node}
-    session = onnxruntime.InferenceSession(mixed.model_proto.SerializeToString())
-    (result,) = session.run(None, {"input_data": dummy_input.numpy(), "loop_range": np.array(9).astype(np.int64)})
-    assert (result == 37).all()
 
 
 def test_tracing_warns_of_what_becomes_constant():
