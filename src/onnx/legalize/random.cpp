@@ -1,8 +1,60 @@
 // What is drawn at random.
+#include <cmath>
+#include <numbers>
+
 #include "onnx/legalize/rule.h"
+#include "onnx/runtime_kernels.h"
 
 namespace flambeau::onnx {
 namespace {
+
+// --- where onnxruntime has no generator ----------------------------------------------
+// From opset 22 on it has one operator that draws: Dropout.
+
+bool RemovesTraining(const Builder& to) { return to.widens_for_runtime() && to.opset() >= 22; }
+bool LacksGenerators(const Builder& to) { return to.widens_for_runtime() && !HasKernel("RandomUniformLike", to.opset()); }
+
+// Numbers in [0, 1), float32: as many bits as it holds exactly, each of which is dropped as often as not.
+Tensor UniformByBits(Builder& to, const Request& request, const Tensor& shape) {
+  constexpr int64_t kBits = 24;
+  Floats bits;  // half of what they stand for: Dropout doubles what it keeps
+  for (int i = 0; i < kBits; ++i) bits.push_back(std::ldexp(1.0, -2 - i));
+  const Tensor all = to.Expand(to.ConstantFloats(bits, DType::kFloat32, Ints{kBits}), to.Concat({shape, to.ConstantInts({kBits})}, {.axis = 0}));
+  DropoutAttributes attributes;
+  if (Find(request.attributes, "seed") != nullptr) attributes.seed = std::llround(request.Float("seed", 0));
+  const Tensor kept = to.Dropout(all, to.ConstantOf(0.5, DType::kFloat32), to.ConstantOf(true, DType::kBool), attributes)[0];
+  return to.ReduceSum(kept, to.ConstantInts({-1}), {.keepdims = 0});
+}
+
+Tensor ShapeAsked(Builder& to, const Request& request) {
+  return request.operand(0) ? to.Shape(request.operands[0]) : to.ConstantInts(request.IntList("shape"));
+}
+
+Results As(Builder& to, const Request& request, const Tensor& drawn) {
+  return {{to.Refined(to.CastTo(drawn, request.types[0].dtype), request.types[0])}};
+}
+
+Tensor ScaledBy(Builder& to, const Tensor& x, double scale, double offset) {
+  return to.Add(to.Mul(x, to.ConstantOf(scale, DType::kFloat32)), to.ConstantOf(offset, DType::kFloat32));
+}
+
+Results UniformDrawn(Builder& to, const Request& request) {
+  if (!LacksGenerators(to)) return std::nullopt;
+  const double low = request.Float("low", 0);
+  return As(to, request, ScaledBy(to, UniformByBits(to, request, ShapeAsked(to, request)), request.Float("high", 1) - low, low));
+}
+
+// Box and Muller's: the logarithm is of (0, 1].
+Results NormalDrawn(Builder& to, const Request& request) {
+  if (!LacksGenerators(to)) return std::nullopt;
+  const Tensor both = UniformByBits(to, request, to.Concat({to.ConstantInts({2}), ShapeAsked(to, request)}, {.axis = 0}));
+  auto one = [&](int64_t i) { return to.Gather(both, to.ConstantInt(i), {.axis = 0}); };
+  const Tensor radius = to.Sqrt(ScaledBy(to, to.Log(ScaledBy(to, one(0), -1, 1)), -2, 0));
+  const Tensor angle = ScaledBy(to, one(1), 2 * std::numbers::pi, 0);
+  return As(to, request, ScaledBy(to, to.Mul(radius, to.Cos(angle)), request.Float("scale", 1), request.Float("mean", 0)));
+}
+
+// --- what older opsets lack --------------------------------------------------------------
 
 AttributeList SeedOf(const Request& request) {
   AttributeList attributes;
@@ -18,8 +70,19 @@ Tensor UniformLike(Builder& to, const Request& request) {
   return to.Emit("RandomUniformLike", request.operands.first(1), SeedOf(request), 1).front();
 }
 
+// onnxruntime 1.31 removes a Dropout that trains from opset 22 on, unless its mask is used too.
+Results DropoutThatStays(Builder& to, const Request& request) {
+  const auto training = request.operand(2) ? KnownInts(to, request.operand(2)) : Ints{0};
+  if (!RemovesTraining(to) || (training && training->front() == 0)) return std::nullopt;
+  Results both = EmitAsIs(to, "Dropout", request.operands, request.attributes, 2);
+  both->front() = to.Where(both->back(), both->front(), to.ConstantOf(0.0, request.operands[0].dtype()));
+  both->resize(request.results);
+  return both;
+}
+
 // Training came with 12.
 Results DropoutByMask(Builder& to, const Request& request) {
+  if (to.opset() >= 12) return DropoutThatStays(to, request);
   const Tensor x = request.operands[0];
   const auto training = request.operand(2) ? KnownInts(to, request.operand(2)) : Ints{0};
   if (!training) return Refuse(to, request, "does not train");
@@ -37,13 +100,18 @@ Results DropoutByMask(Builder& to, const Request& request) {
 }
 
 Results BernoulliByUniform(Builder& to, const Request& request) {
+  if (to.opset() >= 15 && !LacksGenerators(to)) return std::nullopt;
   const Tensor p = to.CastTo(request.operands[0], DType::kFloat32);
   return {{to.CastTo(to.Less(UniformLike(to, request), p), request.types[0].dtype)}};
 }
 
 constexpr LegalizeRule kRules[] = {
-    {"Bernoulli", 15, &BernoulliByUniform},
-    {"Dropout", 12, &DropoutByMask},
+    {"Bernoulli", kNever, &BernoulliByUniform},
+    {"Dropout", kNever, &DropoutByMask},
+    {"RandomNormal", kNever, &NormalDrawn},
+    {"RandomNormalLike", kNever, &NormalDrawn},
+    {"RandomUniform", kNever, &UniformDrawn},
+    {"RandomUniformLike", kNever, &UniformDrawn},
 };
 
 }  // namespace
