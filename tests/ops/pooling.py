@@ -98,6 +98,6 @@ CASES = [
         for fractional, grid in ((F.fractional_max_pool2d, image), (F.fractional_max_pool3d, volume))
         for kernel, size in ((2, 3), (3, 2), (2, 1))
     ),
-    case(lambda x: F.fractional_max_pool2d(x, 2, output_ratio=0.5), image, name="fractional_max_pool2d, drawn", check="shapes", dynamic=False),
+    case(lambda x: F.fractional_max_pool2d(x, 2, output_ratio=(0.5, 0.5)), image, name="fractional_max_pool2d, drawn", check="shapes", dynamic=False),
     case(max_pool_gradient, image, floats(2, 3, 5, 6), name="max_pool2d_with_indices_backward", dynamic={0: [0, 1], 1: [0, 1]}),
 ]

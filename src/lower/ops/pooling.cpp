@@ -63,6 +63,8 @@ struct Surrounded {
   Dims counts, sizes;
 };
 
+Dim AtLeastZero(Lowering& to, Dim dim) { return {to.exprs().Max(dim.expr, to.Of(0).expr)}; }
+
 Surrounded Surround(Lowering& to, Tensor x, const Window& window, bool ceil_mode, const Scalar& value) {
   Dims begins(static_cast<size_t>(x.rank()), to.Of(0)), ends = begins, counts, sizes;
   for (size_t i = 0; i < window.kernel.size(); ++i) {
@@ -72,7 +74,8 @@ Surrounded Surround(Lowering& to, Tensor x, const Window& window, bool ceil_mode
                                 to.Of(Extent(window, i)));
     sizes.push_back(covered);
     begins[2 + i] = to.Of(window.padding[i]);
-    ends[2 + i] = to.Minus(covered, to.Plus(size, to.Of(window.padding[i])));
+    // Strides longer than the window may leave elements at the end: they are not asked for.
+    ends[2 + i] = AtLeastZero(to, to.Minus(covered, to.Plus(size, to.Of(window.padding[i]))));
   }
   begins.insert(begins.end(), ends.begin(), ends.end());
   return {to.Pad(x, to.Shape1(begins), to.NumberOf(value, x.dtype())), counts, sizes};
@@ -132,7 +135,7 @@ Tensor AveragePoolIntegers(Lowering& to, Tensor x, const Window& window, bool ce
   const Surrounded surrounded = Surround(to, x, window, ceil_mode, Scalar(0));
   Dims ends(static_cast<size_t>(2 * last), to.Of(0));
   for (size_t i = 0; i < surrounded.sizes.size(); ++i)
-    ends[static_cast<size_t>(last) + 2 + i] = to.Minus(surrounded.sizes[i], counted[2 + i]);
+    ends[static_cast<size_t>(last) + 2 + i] = AtLeastZero(to, to.Minus(surrounded.sizes[i], counted[2 + i]));
   const Surrounded all{to.Pad(ones, to.Shape1(ends), to.NumberOf(0, x.dtype())), surrounded.counts, surrounded.sizes};
   return to.Div(total, to.ReduceSum(ElementsOf(to, all, window), to.ConstantInts({last}), {.keepdims = 0}));
 }
