@@ -160,6 +160,16 @@ def _lstsq(input: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, 
     return torch.return_types.linalg_lstsq(torch._VF.linalg_lstsq(input, b, rcond, driver=driver))
 
 
+def _by_stand_in(function: str) -> Callable[..., Any]:
+    """The function by the stand-in of its operator: torch has no types for what it returns."""
+    result = getattr(torch.return_types, function, tuple)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return result(getattr(torch._VF, function)(*args, **kwargs))
+
+    return call
+
+
 def _unique_consecutive(
     input: torch.Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -186,6 +196,11 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     F.instance_norm: _instance_norm,
     F.linear_cross_entropy: _linear_cross_entropy,
     torch.linalg.lstsq: _lstsq,
+    torch.geqrf: _by_stand_in("geqrf"),
+    torch.Tensor.geqrf: _by_stand_in("geqrf"),
+    torch.histogram: _by_stand_in("histogram"),
+    torch.Tensor.histogram: _by_stand_in("histogram"),
+    torch.histogramdd: _by_stand_in("histogramdd"),
     torch.unique_consecutive: _unique_consecutive,
     torch.Tensor.unique_consecutive: _unique_consecutive,
 }

@@ -111,6 +111,26 @@ def _infer_lstsq(
     )
 
 
+def _infer_reflectors(self: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    *batch, rows, columns = self.shape
+    return torch.empty_like(self), self.new_empty([*batch, torch.sym_min(rows, columns)])
+
+
+def _infer_histogram(
+    self: torch.Tensor, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False
+) -> tuple[torch.Tensor, ...]:
+    edges = bins.shape[0] if isinstance(bins, torch.Tensor) else bins + 1
+    return self.new_empty((edges - 1,)), self.new_empty((edges,))
+
+
+def _infer_histogramdd(
+    self: torch.Tensor, bins: Any, range: Any = None, weight: Any = None, density: bool = False
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    each = bins if isinstance(bins, (list, tuple)) else [bins] * self.shape[-1]
+    edges = [size.shape[0] if isinstance(size, torch.Tensor) else size + 1 for size in each]
+    return self.new_empty([count - 1 for count in edges]), [self.new_empty((count,)) for count in edges]
+
+
 _INFER: dict[str, Callable[..., Any]] = {
     **{f"{layer}.input": _infer_input for layer in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
     **{f"{layer}.data": _infer_data for layer in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
@@ -119,6 +139,12 @@ _INFER: dict[str, Callable[..., Any]] = {
     "ctc_loss.IntList": _infer_ctc,
     "ctc_loss.Tensor": _infer_ctc,
     "linalg_lstsq.default": _infer_lstsq,
+    "geqrf.default": _infer_reflectors,
+    "histogram.bin_ct": _infer_histogram,
+    "histogram.bins_tensor": _infer_histogram,
+    "histogramdd.default": _infer_histogramdd,
+    "histogramdd.int_bins": _infer_histogramdd,
+    "histogramdd.TensorList_bins": _infer_histogramdd,
 }
 """The operators that get a stand-in, and the types of what they return."""
 

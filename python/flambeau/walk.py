@@ -214,7 +214,7 @@ class _Walk:
             _target_name(node.target),
             node,
             node.name,
-            node.args,
+            _within_int64(node),
             node.kwargs,
             value,
             names,
@@ -241,6 +241,13 @@ class _Walk:
             if symbol in self.frozen:
                 continue
             self.builder.set_range(str(symbol), _bound(interval.lower), _bound(interval.upper))
+
+
+def _within_int64(node: torch.fx.Node) -> tuple[Any, ...]:
+    """The arguments; torch bounds sizes by numbers beyond int64 now and then, which no size reaches."""
+    if node.target not in (operator.le, operator.ge):
+        return node.args
+    return tuple(min(max(arg, -(2**63)), 2**63 - 1) if isinstance(arg, int) else arg for arg in node.args)
 
 
 def _user_tensors(exported: ExportedProgram) -> list[torch.Tensor]:

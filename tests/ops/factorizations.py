@@ -128,15 +128,24 @@ CASES = [
     *[case(linalg.matrix_norm, floats(2, 4, 3), ord=ord, **CLOSE) for ord in ("fro", "nuc", 2, -2, 1, -1, float("inf"), float("-inf"))], case(linalg.matrix_norm, floats(2, 3, 4), ord="nuc", dim=(0, 2), keepdim=True, **CLOSE), case(linalg.matrix_norm, floats(2, 3, 4), ord=1, dim=(2, 0), keepdim=True), case(linalg.matrix_norm, floats(3, 4), dtype=f64),
     *[case(linalg.norm, floats(3, 4), ord=ord, **CLOSE) for ord in (None, 1, 2, "fro", "nuc")], *[case(linalg.norm, floats(4), ord=ord) for ord in (None, 1, 3.5, 0)], case(linalg.norm, floats(2, 3, 4), dim=-1), case(linalg.norm, floats(2, 3, 4), ord=1, dim=(0, 1), keepdim=True), case(linalg.norm, floats(2, 3, 4), keepdim=True),
     case(torch.norm, floats(3, 4), p="nuc", **CLOSE), case(torch.norm, floats(2, 3, 4), p="nuc", dim=(1, 2), **CLOSE), case(torch.norm, floats(3, 4), p="fro", dim=1), case(aten.frobenius_norm.dim, floats(2, 3, 4), [1, 2]), case(aten.nuclear_norm.default, floats(3, 4), **CLOSE), case(aten.nuclear_norm.dim, floats(2, 3, 4), [0, 1], **CLOSE),
+    case(torch.matrix_exp, torch.stack([floats(4, 4, low=-9, high=9), floats(4, 4) / 100]), dynamic=False, name="matrix_exp of unequal norms", tolerance=(1e-3, 1e-3), **FIXED),
     *square(torch.matrix_exp, make=lambda *s, dtype=torch.float32: floats(*s, low=-1, high=1, dtype=dtype), **CLOSE), case(linalg.matrix_exp, torch.zeros(2, 3, 3), **FIXED), case(torch.matrix_exp, floats(3, 3, low=-9, high=9), again=False, dynamic=False, tolerance=(1e-2, 1.0)),
     case(linalg.vander, floats(2, 4)), case(linalg.vander, ints(4), N=3), case(linalg.vander, floats(4), N=6),
     # signs are LAPACK's; in float32 rounding decides now and then, so these are compared in float64
     *[case(linalg.eigh, symmetric(*sizes, dtype=f64), UPLO=uplo, dynamic=False, **FIXED) for sizes in ((1, 1), (2, 2), (3, 3), (5, 5), (9, 9), (3, 4, 4)) for uplo in ("L", "U")], case(linalg.eigh, symmetric(4, 4, dtype=f64), second=(symmetric(6, 6, dtype=f64),), name="eigh dynamic", **FIXED),
     case(linalg.eigh, torch.diag_embed(torch.tensor([[3.0, 1, 2], [5, 4, 6]])).double(), dynamic=False, name="eigh of diagonals", **FIXED), case(eigh_rebuilt, symmetric(30, 30), dynamic=False, name="eigh of many", **FIXED, **CLOSE),
+    # the order of eigenvalues is LAPACK's, and the vectors' signs are
+    *[case(fn, x, dynamic=False, **FIXED) for x in (floats(1, 1, dtype=f64), floats(2, 2, dtype=f64), floats(5, 5, dtype=f64), floats(3, 6, 6, dtype=f64), floats(9, 9, dtype=f64), torch.zeros(2, 0, 0)) for fn in (linalg.eig, linalg.eigvals)],
+    case(linalg.eig, floats(4, 4, dtype=f64), second=(floats(6, 6, dtype=f64),), name="eig dynamic", **FIXED), case(linalg.eigvals, floats(7, 7), **FIXED, **CLOSE),
+    *[case(linalg.eigvals, x, dynamic=False, name=f"eigvals of {what}", **FIXED) for what, x in (
+        ("a triangle", floats(4, 4, dtype=f64).tril()), ("isolated values", torch.tensor([[1.0, 2, 0, 0], [0, 3, 0, 0], [4, 5, 6, 7], [0, 8, 0, 9]], dtype=f64)),
+        ("a rotation", torch.tensor([[0.0, 1, 0], [-1, 0, 0], [0, 0, 2]])), ("a cycle", torch.eye(5, dtype=f64).roll(1, 0)), ("unequal scales", floats(5, 5, dtype=f64) * torch.logspace(-6, 6, 5, dtype=f64)),
+        ("equal values", torch.tensor([[2.0, 1, 0], [0, 2, 1], [0, 0, 2]])), ("zeros", torch.zeros(3, 3)))],
     # symmetric, not definite
     *[case(linalg.ldl_factor_ex, x, dynamic=False, **FIXED, **CLOSE) for x in (symmetric(4, 4), symmetric(2, 5, 5), paired(6), torch.stack([paired(5), symmetric(5, 5)]), torch.zeros(3, 3), torch.zeros(0, 2, 2), torch.zeros(0, 0), symmetric(1, 1))],
     case(linalg.ldl_factor, symmetric(3, 3), second=(symmetric(5, 5),), **FIXED, **CLOSE), case(linalg.ldl_factor, paired(7, dtype=f64), dynamic=False, **FIXED),
     *[case(linalg.ldl_solve, *linalg.ldl_factor(x), b, dynamic=False, **FIXED, **CLOSE) for x, b in ((symmetric(4, 4), floats(4, 2)), (paired(6), floats(6, 3)), (torch.stack([paired(5), symmetric(5, 5)]), floats(5, 2)), (torch.zeros(0, 2, 2), floats(0, 2, 1)))],
+    case(linalg.ldl_solve, torch.tensor([[1.0, 0, 0], [2, 0, 0], [3, 4, 5]]), torch.tensor([1, 2, 3], dtype=torch.int32), floats(3, 2), dynamic=False, name="ldl_solve of a singular one", **FIXED),
     case(linalg.ldl_solve, *linalg.ldl_factor(symmetric(3, 3)), floats(3, 2), second=(*linalg.ldl_factor(paired(5)), floats(5, 4)), **FIXED, **CLOSE),
     # of a triangle that is singular the solution is infinite where LAPACK's is
     case(torch.cholesky_solve, floats(3, 2), torch.tensor([[1.0, 0, 0], [2, 0, 0], [1, 3, 1]]), dynamic=False, **FIXED),

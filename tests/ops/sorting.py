@@ -47,6 +47,11 @@ CASES = [
     case(torch.searchsorted, edges, edges, side="right", out_int32=True, again=False),
     case(torch.searchsorted, edges, 0.0, again=False),
     case(torch.searchsorted, edges, torch.tensor([float("nan"), float("inf")]), again=False),
+    # by halves: many boundaries, or of an unknown number, or in an order that only halves explain
+    case(torch.searchsorted, torch.sort(floats(2, 70)).values, floats(2, 5), right=True, again=False),
+    case(torch.bucketize, torch.cat([floats(9), torch.tensor([float("nan"), float("inf")])]), torch.sort(floats(50)).values, again=False),
+    case(torch.bucketize, ints(2, 3), torch.sort(ints(40)).values, right=True, out_int32=True, again=False),
+    *(case(torch.searchsorted, floats(21), floats(6), sorter=torch.randperm(21, generator=torch.Generator().manual_seed(3)), right=r, dynamic=False) for r in (False, True)),
     case(torch.searchsorted, torch.tensor([3, 1, 2]), torch.tensor([2, 4]), sorter=torch.tensor([1, 2, 0]), again=False),
     *(case(torch.bucketize, floats(2, 3), edges, right=r, again=False) for r in (False, True)),
     case(torch.bucketize, floats(2, 0, 3), edges), case(torch.isin, ints(2, 0, 3), ints(4)),

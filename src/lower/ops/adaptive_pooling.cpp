@@ -68,6 +68,13 @@ Tensor AdaptiveAvgPool(Lowering& to, Tensor self, Dims output_size) {
     const Batched batched(to, self, kSpatial);
     return batched.Undo(to.AveragePool(batched.tensor(), {.kernel_shape = windows, .strides = windows}));
   }
+  // onnxruntime multiplies no batch of no matrices.
+  const Dims sizes = self.sizes();
+  if (std::any_of(sizes.begin(), sizes.end(), [&](Dim size) { return to.AsConstant(size) == 0; })) {
+    Dims result = sizes;
+    std::copy(output_size.begin(), output_size.end(), result.begin() + first);
+    return to.Full(result, 0.0, self.dtype());
+  }
   for (int64_t axis = first; axis < self.rank(); ++axis) {
     const Dim bins = output_size[static_cast<size_t>(axis - first)];
     if (x.size(axis) == bins) continue;

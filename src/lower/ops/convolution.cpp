@@ -22,20 +22,18 @@ Ints KernelShape(Lowering& to, const Tensor& weight) {
 struct Geometry {
   Ints stride, pads, dilation;
   int64_t groups;
-  bool same = false;  // pads as many as keep the size, in place of `pads`
 };
 
 Tensor Convolve(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, const Geometry& geometry) {
   if (!to.RequireRank(weight, "weight")) return to.Poison(Type::Unranked(input.dtype()));
   const int64_t spatial = weight.rank() - 2;
   const Batched batched(to, input, spatial);
-  if (!input.is_floating() && !geometry.same)
+  if (!input.is_floating())
     return batched.Undo(ConvolveIntegers(to, batched.tensor(), weight, bias.value_or(Tensor()),
-                                         {PerAxis(geometry.stride, spatial), geometry.pads,
+                                         {PerAxis(geometry.stride, spatial), DimsOf(to, geometry.pads),
                                           PerAxis(geometry.dilation, spatial), geometry.groups}));
   return batched.Undo(to.Conv(batched.tensor(), weight, bias.value_or(Tensor()),
-                              {.auto_pad = geometry.same ? "SAME_UPPER" : "NOTSET",
-                               .dilations = PerAxis(geometry.dilation, spatial),
+                              {.dilations = PerAxis(geometry.dilation, spatial),
                                .group = geometry.groups,
                                .kernel_shape = KernelShape(to, weight),
                                .pads = geometry.pads,
@@ -48,29 +46,23 @@ Tensor ConvNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Co
   return Convolve(to, input, weight, bias, {stride, BothSides(PerAxis(padding, kSpatial)), dilation, groups});
 }
 
-constexpr Restriction kSameWithoutKernel = {"padding='same' of integers or with dilation where the size of the kernel is not known",
-                                            "F.conv1d(x, weight_of_dynamic_size, padding='same', dilation=2)"};
-
 // 'same' puts an odd one of the padding at the end.
 template <int64_t kSpatial>
 Tensor ConvNdOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
                     std::string_view padding, Const<Dims> dilation, Const<Dim> groups) {
-  Ints pads(2 * kSpatial, 0);
-  if (padding == "same") {
-    const Ints kernel = KernelShape(to, weight), spread = PerAxis(dilation, kSpatial);
-    if (kernel.size() != kSpatial) {
-      // onnxruntime refuses SAME_UPPER with dilation.
-      const bool dilated = std::ranges::any_of(spread, [](int64_t step) { return step != 1; });
-      if (!input.is_floating() || dilated) return to.Unsupported(kSameWithoutKernel);
-      return Convolve(to, input, weight, bias, {stride, {}, dilation, groups, true});
-    }
-    for (size_t i = 0; i < kSpatial; ++i) {
-      const int64_t total = spread[i] * (kernel[i] - 1);
-      pads[i] = total / 2;
-      pads[i + kSpatial] = total - pads[i];
-    }
+  if (padding != "same") return Convolve(to, input, weight, bias, {stride, Ints(2 * kSpatial, 0), dilation, groups});
+  const Ints spread = PerAxis(dilation, kSpatial);
+  Dims pads(2 * kSpatial);
+  for (int64_t i = 0; i < kSpatial; ++i) {
+    const auto axis = static_cast<size_t>(i);
+    const Dim total = to.Times(to.Minus(weight.size(2 + i), to.Of(1)), to.Of(spread[axis]));
+    pads[axis] = {to.exprs().FloorDiv(total.expr, to.exprs().Constant(2))};
+    pads[axis + kSpatial] = to.Minus(total, pads[axis]);
   }
-  return Convolve(to, input, weight, bias, {stride, pads, dilation, groups});
+  if (const auto known = to.AsConstants(pads)) return Convolve(to, input, weight, bias, {stride, *known, dilation, groups});
+  const Batched batched(to, input, kSpatial);
+  const Tensor padded = PadSpatial(to, batched.tensor(), pads);
+  return batched.Undo(Convolve(to, padded, weight, bias, {stride, Ints(2 * kSpatial, 0), dilation, groups}));
 }
 
 // Output padding is what the end of the padding leaves out. onnxruntime takes less of it than a stride, PyTorch also
@@ -156,8 +148,7 @@ Tensor ConvTbc(Lowering& to, Tensor self, Tensor weight, Tensor bias, int64_t pa
 
 constexpr OpRow kRows[] = {
     Op<ConvolutionOfMode>("aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str "
-                          "padding, SymInt[] dilation, SymInt groups) -> Tensor",
-                          &kSameWithoutKernel),
+                          "padding, SymInt[] dilation, SymInt groups) -> Tensor"),
     Op<ConvolutionDeprecated>("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] "
                               "stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, "
                               "SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor"),
@@ -167,18 +158,15 @@ constexpr OpRow kRows[] = {
     Op<ConvNd<1>>("aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "
                   "padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor"),
     Op<ConvNdOfMode<1>>("aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], "
-                        "str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-                        &kSameWithoutKernel),
+                        "str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor"),
     Op<ConvNd<2>>("aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] "
                   "padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor"),
     Op<ConvNdOfMode<2>>("aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], "
-                        "str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-                        &kSameWithoutKernel),
+                        "str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor"),
     Op<ConvNd<3>>("aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] "
                   "padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor"),
     Op<ConvNdOfMode<3>>("aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, "
-                        "1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-                        &kSameWithoutKernel),
+                        "1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor"),
     Op<ConvTbc>("aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor"),
     Op<ConvTransposeNd<1>>(
         "aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "

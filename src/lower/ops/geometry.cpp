@@ -89,6 +89,12 @@ Tensor SliceRange(Lowering& to, Tensor tensor, int64_t axis, Dim start, Dim end,
                   unit ? Tensor() : to.Number1(step));
 }
 
+Dims DimsOf(Lowering& to, const Ints& sizes) {
+  Dims dims;
+  for (int64_t size : sizes) dims.push_back(to.Of(size));
+  return dims;
+}
+
 Dims WithSize(const Dims& sizes, int64_t axis, Dim size) {
   Dims result = sizes;
   result[static_cast<size_t>(axis)] = size;

@@ -28,6 +28,8 @@ Tensor Flat(Lowering& to, Tensor tensor);
 Tensor AtLeast1d(Lowering& to, Tensor tensor);
 // Slice as ONNX has it: bounds are clamped, negative ones count from the end.
 Tensor SliceRange(Lowering& to, Tensor tensor, int64_t axis, Dim start, Dim end, Dim step);
+// Constant sizes.
+Dims DimsOf(Lowering& to, const Ints& sizes);
 // Sizes with that of `axis` replaced.
 Dims WithSize(const Dims& sizes, int64_t axis, Dim size);
 

@@ -9,41 +9,44 @@
 namespace flambeau::lower {
 namespace {
 
-// (I - tau·v·vᵀ)·C
+// (I - tau·v·vᵀ)·C, with tau [batch, 1].
 Tensor Reflected(Lowering& to, Tensor v, Tensor tau, Tensor c) {
   const Tensor projected = to.MatMul(AsRow(to, v), c);
-  return to.Sub(c, to.Mul(to.MatMul(AsColumn(to, v), projected), AsColumn(to, AsColumn(to, tau))));
+  return to.Sub(c, to.Mul(to.MatMul(AsColumn(to, v), projected), AsColumn(to, tau)));
 }
 
 }  // namespace
+
+Reflector ReflectorOf(Lowering& to, Tensor column, Tensor pivot) {
+  const Tensor rows = Iota(to, column.size(-1)), alpha = AsColumn(to, ElementAt(to, column, pivot));
+  const Tensor zero = to.NumberOf(0.0, column.dtype()), one = to.NumberOf(1.0, column.dtype());
+  const Tensor below = OnlyWhere(to, to.Greater(rows, pivot), column);
+  const Tensor rest = to.ReduceSum(to.Mul(below, below), to.ConstantInts({column.rank() - 1}), {.keepdims = 1});
+  const Tensor done = to.Equal(rest, zero);
+  const Tensor norm = to.Sqrt(to.Add(to.Mul(alpha, alpha), rest));
+  const Tensor beta = to.Where(done, alpha, to.Where(to.Less(alpha, zero), norm, to.Neg(norm)));
+  const Tensor tau = OnlyWhere(to, to.Not(done), SafeDiv(to, to.Sub(beta, alpha), beta));
+  const Tensor tail = to.Div(below, to.Where(done, one, to.Sub(alpha, beta)));
+  return {to.Where(to.Equal(rows, pivot), one, tail), tau, beta};
+}
 
 Reflectors Reflect(Lowering& to, Tensor a) {
   const Dim side = SmallerSide(to, a);
   const DType dtype = a.dtype();
   const Tensor rows = Iota(to, a.size(-2)), columns = Iota(to, a.size(-1)), steps = Iota(to, side);
-  const Tensor zero = to.NumberOf(0.0, dtype), one = to.NumberOf(1.0, dtype);
   Dims tau_sizes = BatchSizes(a);
   tau_sizes.push_back(side);
   const auto states =
       Repeat(to, to.Number(side), {a, to.Full(tau_sizes, 0.0, dtype)},
              [&](const Tensor& k, const std::vector<Tensor>& states) {
-               const Tensor column = ColumnAt(to, states[0], k), alpha = ElementAt(to, column, k);
+               const Tensor column = ColumnAt(to, states[0], k);
                const Tensor is_below = to.Greater(rows, k), is_pivot = to.Equal(rows, k);
-               const Tensor below = OnlyWhere(to, is_below, column);
-               const Tensor last = to.ConstantInts({column.rank() - 1});
-               const Tensor rest = to.ReduceSum(to.Mul(below, below), last, {.keepdims = 0});
-               // Nothing to reflect where the column is zero below the pivot.
-               const Tensor done = to.Equal(rest, zero);
-               const Tensor norm = to.Sqrt(to.Add(to.Mul(alpha, alpha), rest));
-               const Tensor beta = to.Where(done, alpha, to.Where(to.Less(alpha, zero), norm, to.Neg(norm)));
-               const Tensor tau = OnlyWhere(to, to.Not(done), SafeDiv(to, to.Sub(beta, alpha), beta));
-               const Tensor tail = to.Div(below, AsColumn(to, to.Where(done, one, to.Sub(alpha, beta))));
-               const Tensor v = to.Where(is_pivot, one, tail);
+               const auto [v, tau, beta] = ReflectorOf(to, column, k);
                const Tensor is_right = to.Greater(columns, k), is_column = to.Equal(columns, k);
                const Tensor reflected = to.Where(is_right, Reflected(to, v, tau, states[0]), states[0]);
-               const Tensor stored = to.Where(is_below, tail, to.Where(is_pivot, AsColumn(to, beta), column));
+               const Tensor stored = to.Where(is_below, v, to.Where(is_pivot, beta, column));
                return std::vector<Tensor>{to.Where(is_column, AsColumn(to, stored), reflected),
-                                          to.Where(to.Equal(steps, k), AsColumn(to, tau), states[1])};
+                                          to.Where(to.Equal(steps, k), tau, states[1])};
              });
   return {states[0], states[1]};
 }
@@ -56,7 +59,7 @@ Tensor ApplyReflectors(Lowering& to, const Reflectors& reflectors, Tensor c, boo
     const Tensor k = transpose ? step : to.Sub(last, step);
     const Tensor column = OnlyWhere(to, to.Greater(rows, k), ColumnAt(to, reflectors.vectors, k));
     const Tensor v = to.Where(to.Equal(rows, k), one, column);
-    return std::vector<Tensor>{Reflected(to, v, ElementAt(to, reflectors.tau, k), states[0])};
+    return std::vector<Tensor>{Reflected(to, v, AsColumn(to, ElementAt(to, reflectors.tau, k)), states[0])};
   })[0];
 }
 

@@ -5,6 +5,13 @@
 
 namespace flambeau::lower {
 
+// I - tau·v·vᵀ, which takes a column to beta at the pivot and zeros after it; as LAPACK's larfg.
+struct Reflector {
+  Tensor v;          // [batch, n]: zeros before the pivot, 1 there
+  Tensor tau, beta;  // [batch, 1]; tau is 0 where there is nothing after the pivot
+};
+Reflector ReflectorOf(Lowering& to, Tensor column, Tensor pivot);
+
 // A = Q·R as LAPACK's geqrf stores it: R, below its diagonal the reflectors'
 // vectors (their first element is 1), and their factors tau.
 struct Reflectors {

@@ -12,25 +12,9 @@
 namespace flambeau::lower {
 namespace {
 
-// Where each matrix of the batch stands; all indices are [batch, 1].
-struct Vectors {
-  Lowering& to;
-  int64_t axis;  // of the elements
-
-  Tensor Pick(Tensor vector, Tensor index) const { return to.GatherElements(vector, index, {.axis = axis}); }
-  Tensor Largest(Tensor vector) const { return to.ReduceMax(vector, to.ConstantInts({axis}), {.keepdims = 1}); }
-  // Row `index` of each matrix, [batch, n].
-  Tensor Row(Tensor matrix, Tensor index) const {
-    Dims sizes = matrix.sizes();
-    sizes[sizes.size() - 2] = to.Of(1);
-    const Tensor row = to.GatherElements(matrix, to.ExpandTo(AsColumn(to, index), sizes), {.axis = axis});
-    return to.SqueezeAt(row, {axis});
-  }
-};
-
-// Indices with i and j exchanged.
-Tensor Exchanged(Lowering& to, Tensor indices, Tensor i, Tensor j) {
-  return to.Where(to.Equal(indices, i), j, to.Where(to.Equal(indices, j), i, indices));
+// The largest element of each vector, [batch, 1].
+Tensor LargestOf(Lowering& to, Tensor vector) {
+  return to.ReduceMax(vector, to.ConstantInts({vector.rank() - 1}), {.keepdims = 1});
 }
 
 Tensor Outer(Lowering& to, Tensor column, Tensor row) { return to.Mul(AsColumn(to, column), AsRow(to, row)); }
@@ -45,7 +29,6 @@ Factors Factorize(Lowering& to, Tensor self) {
   const DType dtype = self.dtype();
   const Dim n = self.size(-1);
   const int64_t axis = self.rank() - 2;
-  const Vectors of{to, axis};
   const Tensor indices = Iota(to, n), one = to.ConstantInt(1), size = to.Number(n);
   const Tensor zero = to.NumberOf(0.0, dtype), alpha = to.NumberOf((1 + std::sqrt(17.0)) / 8, dtype);
   const Tensor none = to.NumberOf(-1.0, dtype);  // smaller than what any element is
@@ -62,16 +45,16 @@ Factors Factorize(Lowering& to, Tensor self) {
     const Tensor at = to.Min({k, to.Sub(size, one)});
     // Which pivot: this one, that of the column's largest element, or both together.
     const Tensor is_below = to.Greater(indices, at), is_open = to.GreaterOrEqual(indices, at);
-    const Tensor column = of.Row(matrix, at), sizes = to.Where(is_below, to.Abs(column), none);
-    const Tensor largest = to.Max({of.Largest(sizes), zero}), diagonal = to.Abs(of.Pick(column, at));
+    const Tensor column = PickRow(to, matrix, at), sizes = to.Where(is_below, to.Abs(column), none);
+    const Tensor largest = to.Max({LargestOf(to, sizes), zero}), diagonal = to.Abs(Pick(to, column, at));
     const Tensor at_largest = to.Max({at, to.ArgMax(sizes, {.axis = axis, .keepdims = 1})});
-    const Tensor other = of.Row(matrix, at_largest);
+    const Tensor other = PickRow(to, matrix, at_largest);
     const Tensor others = to.And(is_open, to.Not(to.Equal(indices, at_largest)));
-    const Tensor across = to.Max({of.Largest(to.Where(others, to.Abs(other), none)), zero});
+    const Tensor across = to.Max({LargestOf(to, to.Where(others, to.Abs(other), none)), zero});
     const Tensor empty = to.Equal(to.Max({largest, diagonal}), zero);
     const Tensor stays = to.Or(empty, to.Or(to.GreaterOrEqual(diagonal, to.Mul(alpha, largest)),
                                             to.GreaterOrEqual(to.Mul(diagonal, across), to.Mul(alpha, to.Mul(largest, largest)))));
-    const Tensor alone = to.Or(stays, to.GreaterOrEqual(to.Abs(of.Pick(other, at_largest)), to.Mul(alpha, across)));
+    const Tensor alone = to.Or(stays, to.GreaterOrEqual(to.Abs(Pick(to, other, at_largest)), to.Mul(alpha, across)));
     const Tensor pivot = to.Where(stays, at, at_largest);
     const Tensor second = to.Where(alone, at, to.Min({to.Add(at, one), to.Sub(size, one)}));
     // Rows and columns of what is open change places.
@@ -81,8 +64,8 @@ Factors Factorize(Lowering& to, Tensor self) {
     const Tensor trailing = to.And(AsColumn(to, is_open), AsRow(to, is_open));
     const Tensor swapped = to.Where(to.And(AsColumn(to, open), trailing), moved, matrix);
     // What the block leaves of the rest, and the columns of L.
-    const Tensor first_column = of.Row(swapped, at), second_column = of.Row(swapped, second);
-    const Tensor a = of.Pick(first_column, at), b = of.Pick(first_column, second), c = of.Pick(second_column, second);
+    const Tensor first_column = PickRow(to, swapped, at), second_column = PickRow(to, swapped, second);
+    const Tensor a = Pick(to, first_column, at), b = Pick(to, first_column, second), c = Pick(to, second_column, second);
     const Tensor rest = to.And(to.Greater(indices, second), to.Not(empty));
     const Tensor x = OnlyWhere(to, rest, first_column), y = OnlyWhere(to, rest, second_column);
     const Tensor determinant = to.Sub(to.Mul(a, c), to.Mul(b, b));
@@ -152,7 +135,8 @@ Tensor LdlSolve(Lowering& to, Tensor ld, Tensor given_pivots, Tensor b, Unused) 
     const Tensor determinant = to.Sub(to.Mul(a, c), to.Mul(off, off));
     const Tensor first = to.Where(pair, SafeDiv(to, to.Sub(to.Mul(c, x), to.Mul(off, y)), determinant), to.Div(x, a));
     const Tensor second = SafeDiv(to, to.Sub(to.Mul(a, y), to.Mul(off, x)), determinant);
-    const Tensor reduced = to.Sub(swapped, to.Add(Outer(to, l, x), Outer(to, m, y)));
+    // What is not below stays, even where x or y is infinite.
+    const Tensor reduced = to.Sub(swapped, OnlyWhere(to, AsColumn(to, below), to.Add(Outer(to, l, x), Outer(to, m, y))));
     auto put = [&](const Tensor& into, const Tensor& row, const Tensor& values) {
       return to.Where(to.UnsqueezeAt(to.Equal(indices, row), {1}), AsRow(to, values), into);
     };
@@ -166,7 +150,7 @@ Tensor LdlSolve(Lowering& to, Tensor ld, Tensor given_pivots, Tensor b, Unused) 
     const Tensor ends_pair = to.And(to.Greater(k, zero), to.Equal(at(begins, before), one));
     const Tensor below = to.Greater(indices, to.Where(pair, next, k));
     const Tensor l = OnlyWhere(to, below, ColumnAt(to, strict, k));
-    const Tensor sum = to.SqueezeAt(to.MatMul(AsRow(to, l), states[0]), {axis});
+    const Tensor sum = to.SqueezeAt(to.MatMul(AsRow(to, l), OnlyWhere(to, AsColumn(to, below), states[0])), {axis});
     const Tensor changed = to.Sub(states[0], OnlyWhere(to, to.UnsqueezeAt(to.Equal(indices, k), {1}), AsRow(to, sum)));
     const Tensor end = to.Where(pair, next, k);
     return std::vector<Tensor>{exchanged(changed, end, to.Where(ends_pair, k, at(targets, k)))};

@@ -19,11 +19,6 @@ struct Factors {
   Tensor pivots;  // int32, from 1: row k was exchanged with row pivots[k]
 };
 
-// Exchanges k and `other` [batch, 1] in 0, 1, …: [batch, n].
-Tensor Exchanged(Lowering& to, Tensor indices, Tensor k, Tensor other) {
-  return to.Where(to.Equal(indices, k), other, to.Where(to.Equal(indices, other), k, indices));
-}
-
 Factors Factorize(Lowering& to, Tensor a, bool pivot) {
   const Dim m = a.size(-2), side = SmallerSide(to, a);
   const int64_t row_axis = a.rank() - 2;

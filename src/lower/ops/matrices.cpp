@@ -11,6 +11,35 @@ Tensor RowAt(Lowering& to, Tensor matrix, Tensor k) { return to.Gather(matrix, k
 Tensor ColumnAt(Lowering& to, Tensor matrix, Tensor k) { return to.Gather(matrix, k, {.axis = matrix.rank() - 1}); }
 Tensor ElementAt(Lowering& to, Tensor vector, Tensor k) { return to.Gather(vector, k, {.axis = vector.rank() - 1}); }
 
+Tensor PickRow(Lowering& to, Tensor matrix, Tensor index) {
+  Dims sizes = matrix.sizes();
+  sizes[sizes.size() - 2] = to.Of(1);
+  const Tensor row = to.GatherElements(matrix, to.ExpandTo(AsColumn(to, index), sizes), {.axis = matrix.rank() - 2});
+  return to.SqueezeAt(row, {matrix.rank() - 2});
+}
+Tensor Pick(Lowering& to, Tensor vector, Tensor index) {
+  return to.GatherElements(vector, index, {.axis = vector.rank() - 1});
+}
+
+Tensor BesideDiagonal(Lowering& to, Tensor matrix) {
+  const Tensor rows = Iota(to, matrix.size(-1)), last = to.Sub(to.Number(matrix.size(-1)), to.ConstantInt(1));
+  const Tensor next = to.Min({to.Add(rows, to.ConstantInt(1)), last});
+  const int64_t axis = matrix.rank() - 1;
+  const Tensor picked = to.GatherElements(matrix, to.ExpandTo(to.UnsqueezeAt(next, {1}), WithSize(matrix.sizes(), axis, to.Of(1))), {.axis = axis});
+  return OnlyWhere(to, to.Not(to.Equal(next, rows)), to.SqueezeAt(picked, {axis}));
+}
+
+Tensor Exchanged(Lowering& to, Tensor indices, Tensor i, Tensor j) {
+  return to.Where(to.Equal(indices, i), j, to.Where(to.Equal(indices, j), i, indices));
+}
+
+Tensor AtLeastOne(Lowering& to, Dim size) { return to.Number({to.exprs().Max(size.expr, to.exprs().Constant(1))}); }
+
+Tensor Any(Lowering& to, Tensor condition) {
+  const Tensor count = to.ReduceSum(to.CastTo(condition, DType::kInt64), {}, {.keepdims = 0});
+  return to.Greater(count, to.ConstantInt(0));
+}
+
 Tensor AsColumn(Lowering& to, Tensor vector) { return to.UnsqueezeAt(vector, {vector.rank()}); }
 Tensor AsRow(Lowering& to, Tensor vector) { return to.UnsqueezeAt(vector, {vector.rank() - 1}); }
 

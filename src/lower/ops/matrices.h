@@ -13,6 +13,17 @@ Tensor RowAt(Lowering& to, Tensor matrix, Tensor k);
 Tensor ColumnAt(Lowering& to, Tensor matrix, Tensor k);
 // Element k of vectors [batch, n]: [batch].
 Tensor ElementAt(Lowering& to, Tensor vector, Tensor k);
+// The same at an index for each matrix of the batch, [batch, 1]: [batch, columns], and [batch, 1].
+Tensor PickRow(Lowering& to, Tensor matrix, Tensor index);
+Tensor Pick(Lowering& to, Tensor vector, Tensor index);
+// The elements right of the diagonal of square matrices: [batch, n], the last is 0.
+Tensor BesideDiagonal(Lowering& to, Tensor matrix);
+// Indices with i and j exchanged.
+Tensor Exchanged(Lowering& to, Tensor indices, Tensor i, Tensor j);
+// The number, or 1: onnxruntime divides by no constant 0, not even where nothing runs.
+Tensor AtLeastOne(Lowering& to, Dim size);
+// Whether it holds for any element.
+Tensor Any(Lowering& to, Tensor condition);
 // A vector as one column or one row.
 Tensor AsColumn(Lowering& to, Tensor vector);
 Tensor AsRow(Lowering& to, Tensor vector);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lower/op.h"
+#include "lower/ops/geometry.h"
 #include "lower/ops/pooling.h"
 #include "lower/ops/spatial.h"
 
@@ -30,7 +31,7 @@ Tensor Im2col(Lowering& to, Tensor self, Ints kernel_size, Ints dilation, Ints p
     x = to.Pad(x, to.ConstantInts({0, 0, border[0], border[1], 0, 0, border[0], border[1]}));
   // An axis becomes (window, windows), first the rows, then the columns.
   for (size_t i = 0; i < 2; ++i) {
-    const Dim windows = PooledSize(to, image[i], gaps[i] * (kernel[i] - 1) + 1, steps[i], border[i], false);
+    const Dim windows = PooledSize(to, image[i], to.Of(gaps[i] * (kernel[i] - 1) + 1), steps[i], border[i], false);
     const Tensor at = to.Add(to.UnsqueezeAt(Range(to, to.Of(kernel[i]), gaps[i]), {1}), Range(to, windows, steps[i]));
     x = to.Gather(x, at, {.axis = i == 0 ? 2 : 4});
     sizes[2] = to.Times(sizes[2], windows);
@@ -77,8 +78,6 @@ Tensor MaxUnpool3d(Lowering& to, Tensor self, Tensor indices, Dims output_size, 
 
 // --- adaptive max pools -----------------------------------------------------------
 
-constexpr Restriction kDynamicBins = {"bins of a dynamic size", "F.adaptive_max_pool2d(x_of_dynamic_size, 3)"};
-
 // The elements of each bin along an axis, (bins, longest bin): shorter bins
 // repeat their last element, which changes no maximum.
 struct Bins {
@@ -117,6 +116,42 @@ Ints Positions(const std::vector<Bins>& axes, const Ints& sizes) {
   return positions;
 }
 
+// Positions as a table of (bins, elements of a bin).
+struct PositionTable {
+  Tensor positions;
+  Dim bins, elements;
+};
+
+PositionTable TableOf(Lowering& to, const std::vector<Bins>& axes, const Ints& sizes) {
+  PositionTable table{to.ConstantInts(Positions(axes, sizes)), to.Of(1), to.Of(1)};
+  for (const Bins& one : axes) {
+    table.bins = to.Times(table.bins, to.Of(one.count));
+    table.elements = to.Times(table.elements, to.Of(one.longest));
+  }
+  table.positions = to.ReshapeTo(table.positions, Dims{table.bins, table.elements});
+  return table;
+}
+
+// The same where sizes are known at run time: no bin is longer than ⌈size / count⌉ + 1.
+PositionTable TableOfSizes(Lowering& to, const Dims& sizes, const Ints& counts) {
+  PositionTable table{to.Reshape(to.ConstantInt(0), to.ConstantInts({1, 1})), to.Of(1), to.Of(1)};
+  const Tensor one = to.ConstantInt(1);
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    const Tensor size = to.Number(sizes[axis]), count = to.ConstantInt(counts[axis]);
+    const Tensor bin = to.UnsqueezeAt(Iota(to, to.Of(counts[axis])), {1});
+    const Tensor begin = to.Div(to.Mul(bin, size), count);
+    const Tensor end = to.Div(to.Add(to.Mul(to.Add(bin, one), size), to.Sub(count, one)), count);
+    const Dim longest{to.exprs().Add(to.exprs().CeilDiv(sizes[axis].expr, to.exprs().Constant(counts[axis])), to.exprs().Constant(1))};
+    const Tensor within = to.Min({to.Add(begin, Iota(to, longest)), to.Sub(end, one)});
+    // (bins, 1, elements, 1) and (new bins, 1, new elements).
+    const Tensor before = to.UnsqueezeAt(to.Mul(table.positions, size), {1, 3});
+    table.bins = to.Times(table.bins, to.Of(counts[axis]));
+    table.elements = to.Times(table.elements, longest);
+    table.positions = to.ReshapeTo(to.Add(before, to.UnsqueezeAt(within, {1})), Dims{table.bins, table.elements});
+  }
+  return table;
+}
+
 // (values, indices): one Gather brings the elements of each bin together.
 template <int64_t kSpatial>
 std::tuple<Tensor, Tensor> AdaptiveMaxPool(Lowering& to, Tensor self, Ints output_size) {
@@ -133,34 +168,28 @@ std::tuple<Tensor, Tensor> AdaptiveMaxPool(Lowering& to, Tensor self, Ints outpu
     const Tensor values = to.ReduceMax(elements, to.ConstantInts({first}));
     return {to.ReshapeTo(values, result), to.ReshapeTo(to.ArgMax(elements, {.axis = first}), result)};
   }
-  Ints sizes;
-  std::vector<Bins> axes;
-  int64_t count = 1, longest = 1;
-  for (int64_t i = 0; i < kSpatial; ++i) {
-    const auto size = to.AsConstant(self.size(first + i));
-    if (!size) return to.Unsupported(kDynamicBins);
-    sizes.push_back(*size);
-    axes.push_back(BinsOf(*size, bins[static_cast<size_t>(i)]));
-    count *= axes.back().count;
-    longest *= axes.back().longest;
+  Dims sizes;
+  for (int64_t i = 0; i < kSpatial; ++i) sizes.push_back(self.size(first + i));
+  PositionTable table;
+  if (const auto known = to.AsConstants(sizes)) {
+    std::vector<Bins> axes;
+    for (size_t i = 0; i < kSpatial; ++i) axes.push_back(BinsOf((*known)[i], bins[i]));
+    table = TableOf(to, axes, *known);
+  } else {
+    table = TableOfSizes(to, sizes, bins);
   }
-  const Ints positions = Positions(axes, sizes);
-  const Tensor table = to.ConstantInts(positions);
-  const Tensor binned = to.Gather(elements, to.ReshapeTo(table, Ints{count, longest}), {.axis = first});
+  const Tensor binned = to.Gather(elements, table.positions, {.axis = first});
   const Tensor values = to.ReduceMax(binned, to.ConstantInts({first + 1}), {.keepdims = 0});
-  Ints starts;
-  for (int64_t i = 0; i < count; ++i) starts.push_back(i * longest);
-  const Tensor at = to.Add(to.ArgMax(binned, {.axis = first + 1, .keepdims = 0}), to.ConstantInts(starts));
-  return {to.ReshapeTo(values, result), to.ReshapeTo(to.Gather(table, at), result)};
+  const Tensor starts = to.Mul(Iota(to, table.bins), to.Number(table.elements));
+  const Tensor at = to.Add(to.ArgMax(binned, {.axis = first + 1, .keepdims = 0}), starts);
+  const Tensor flat_table = to.ReshapeTo(table.positions, Dims{to.Times(table.bins, table.elements)});
+  return {to.ReshapeTo(values, result), to.ReshapeTo(to.Gather(flat_table, at), result)};
 }
 
 constexpr OpRow kRows[] = {
-    Op<AdaptiveMaxPool<1>>("aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
-                           &kDynamicBins),
-    Op<AdaptiveMaxPool<2>>("aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
-                           &kDynamicBins),
-    Op<AdaptiveMaxPool<3>>("aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
-                           &kDynamicBins),
+    Op<AdaptiveMaxPool<1>>("aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)"),
+    Op<AdaptiveMaxPool<2>>("aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)"),
+    Op<AdaptiveMaxPool<3>>("aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)"),
     Op<Col2im>("aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, "
                "int[2] stride) -> Tensor"),
     Op<Im2col>(

@@ -11,10 +11,10 @@
 
 namespace flambeau::lower {
 
-Dim PooledSize(Lowering& to, Dim size, int64_t window, int64_t stride, int64_t padding, bool ceil_mode) {
+Dim PooledSize(Lowering& to, Dim size, Dim window, int64_t stride, int64_t padding, bool ceil_mode) {
   auto& exprs = to.exprs();
   auto constant = [&](int64_t value) { return exprs.Constant(value); };
-  const Expr padded = exprs.Add(size.expr, constant(2 * padding - window + (ceil_mode ? stride - 1 : 0)));
+  const Expr padded = exprs.Add(exprs.Sub(size.expr, window.expr), constant(2 * padding + (ceil_mode ? stride - 1 : 0)));
   const Expr count = exprs.Add(exprs.FloorDiv(padded, constant(stride)), constant(1));
   if (!ceil_mode) return {count};
   // The last window starts inside the input or its left padding.
@@ -48,7 +48,7 @@ Geometry GeometryOf(Lowering& to, const Tensor& x, const Window& window, bool ce
   for (size_t i = 0; i < spatial && ceil_mode; ++i) {
     const auto size = to.AsConstant(x.size(static_cast<int64_t>(i) - static_cast<int64_t>(spatial)));
     if (!size) return {BothSides(window.padding), true};
-    const Dim count = PooledSize(to, to.Of(*size), Extent(window, i), window.stride[i], window.padding[i], true);
+    const Dim count = PooledSize(to, to.Of(*size), to.Of(Extent(window, i)), window.stride[i], window.padding[i], true);
     const int64_t covered = (*to.AsConstant(count) - 1) * window.stride[i] + Extent(window, i);
     geometry.pads[spatial + i] = std::max<int64_t>(covered - *size - window.padding[i], 0);
   }
@@ -69,7 +69,7 @@ Surrounded Surround(Lowering& to, Tensor x, const Window& window, bool ceil_mode
   Dims begins(static_cast<size_t>(x.rank()), to.Of(0)), ends = begins, counts, sizes;
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     const Dim size = x.size(static_cast<int64_t>(2 + i));
-    counts.push_back(PooledSize(to, size, Extent(window, i), window.stride[i], window.padding[i], ceil_mode));
+    counts.push_back(PooledSize(to, size, to.Of(Extent(window, i)), window.stride[i], window.padding[i], ceil_mode));
     const Dim covered = to.Plus(to.Times(to.Minus(counts[i], to.Of(1)), to.Of(window.stride[i])),
                                 to.Of(Extent(window, i)));
     sizes.push_back(covered);
@@ -89,7 +89,7 @@ Tensor ElementsOf(Lowering& to, const Surrounded& surrounded, const Window& wind
   sizes.insert(sizes.end(), surrounded.counts.begin(), surrounded.counts.end());
   sizes.push_back(to.Of(elements));
   return to.ReshapeTo(
-      WindowsOf(to, surrounded.tensor, {window.kernel, window.stride, window.dilation}, surrounded.counts), sizes);
+      WindowsOf(to, surrounded.tensor, {DimsOf(to, window.kernel), window.stride, window.dilation}, surrounded.counts), sizes);
 }
 
 // The positions of the elements are windows of their own.
@@ -187,7 +187,7 @@ Tensor PadForWindows(Lowering& to, Tensor x, const Window& window, bool ceil_mod
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     const auto axis = static_cast<size_t>(x.rank()) - window.kernel.size() + i;
     const Dim size = x.size(static_cast<int64_t>(axis));
-    const Dim count = PooledSize(to, size, window.kernel[i], window.stride[i], window.padding[i], ceil_mode);
+    const Dim count = PooledSize(to, size, to.Of(window.kernel[i]), window.stride[i], window.padding[i], ceil_mode);
     const Dim covered = to.Plus(to.Times(to.Minus(count, to.Of(1)), to.Of(window.stride[i])), to.Of(window.kernel[i]));
     begins[axis] = to.Of(window.padding[i]);
     ends[axis] = ceil_mode ? to.Minus(covered, to.Plus(size, to.Of(window.padding[i]))) : to.Of(window.padding[i]);
@@ -235,7 +235,7 @@ Tensor AveragePoolOf(Lowering& to, Tensor self, const Window& window, bool ceil_
     const int64_t axis = static_cast<int64_t>(i) - static_cast<int64_t>(spatial);
     if (geometry.pads[spatial + i] <= window.padding[i]) continue;
     const int64_t size = *to.AsConstant(self.size(axis));
-    const Dim count = PooledSize(to, to.Of(size), window.kernel[i], window.stride[i], window.padding[i], true);
+    const Dim count = PooledSize(to, to.Of(size), to.Of(window.kernel[i]), window.stride[i], window.padding[i], true);
     y = to.Div(y, WindowCounts(to, *to.AsConstant(count), size, window, i, y.dtype()));
   }
   return batched.Undo(y);

@@ -1,10 +1,12 @@
-// Eigenvalues of any square matrix: complex QR steps with shifts turn it into a
-// triangle T = Qᴴ·A·Q, which has them on its diagonal. All in complex128.
+// Eigenvalues of any square matrix. A real one becomes LAPACK's triangle with
+// blocks of 2×2 for conjugate pairs; a complex one is turned into a triangle
+// T = Qᴴ·A·Q by QR steps with shifts.
 #include "lower/op.h"
 #include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/loops.h"
 #include "lower/ops/matrices.h"
+#include "lower/ops/real_schur.h"
 #include "onnx/complex.h"
 
 namespace flambeau::lower {
@@ -47,11 +49,6 @@ Unitary Decompose(Lowering& to, Tensor a) {
   return {states[0], states[1]};
 }
 
-// Element `index` [batch, 1] of each vector [batch, n].
-Tensor Pick(Lowering& to, Tensor vector, Tensor index) {
-  return to.GatherElements(vector, index, {.axis = vector.rank() - 1});
-}
-
 // The eigenvalue of ((a, b), (c, d)) that is nearer to d, as Wilkinson shifts.
 Tensor NearerValue(Lowering& to, Tensor a, Tensor b, Tensor c, Tensor d) {
   const Tensor half = to.Mul(to.Sub(a, d), to.NumberOf(0.5, kWide));
@@ -59,14 +56,6 @@ Tensor NearerValue(Lowering& to, Tensor a, Tensor b, Tensor c, Tensor d) {
   const Tensor plus = to.Add(half, root), minus = to.Sub(half, root);
   const Tensor larger = to.Where(to.Less(to.Abs(plus), to.Abs(minus)), minus, plus);
   return to.Sub(d, SafeDiv(to, to.Mul(b, c), larger));
-}
-
-// Of each matrix row `index` [batch, 1]: [batch, n].
-Tensor PickRow(Lowering& to, Tensor matrix, Tensor index) {
-  Dims sizes = matrix.sizes();
-  sizes[sizes.size() - 2] = to.Of(1);
-  const Tensor row = to.GatherElements(matrix, to.ExpandTo(AsColumn(to, index), sizes), {.axis = matrix.rank() - 2});
-  return to.SqueezeAt(row, {matrix.rank() - 2});
 }
 
 struct Schur {
@@ -107,8 +96,7 @@ Schur Triangularize(Lowering& to, Tensor a) {
         // Exact zeros stay; anything else would grow again under later shifts.
         const Tensor is_cut = to.And(AsColumn(to, to.Equal(columns, index)), AsRow(to, to.And(is_left, done)));
         const Tensor moved = to.Max({to.Where(done, to.Sub(index, one), index), zero});
-        const Tensor again = to.Greater(to.ReduceMax(moved, {}, {.keepdims = 0}), zero);
-        return std::vector<Tensor>{again, to.MatMul(q, step.q), OnlyWhere(to, to.Not(is_cut), next), moved,
+        return std::vector<Tensor>{Any(to, to.Greater(moved, zero)), to.MatMul(q, step.q), OnlyWhere(to, to.Not(is_cut), next), moved,
                                    to.Where(done, zero, to.Add(tries, one))};
       });
   return {states[1], states[2]};
@@ -141,16 +129,87 @@ Tensor Normalized(Lowering& to, Tensor vectors) {
   return Transposed(to, to.Mul(rows, to.Div(turn, length)));
 }
 
+// Of a real matrix: the blocks of its Schur form, and what makes that a triangle.
+struct PairedSpectrum {
+  Tensor values;       // [batch, n]
+  Tensor is_first;     // where a conjugate pair begins
+  Tensor triangle, g;  // T·G = G·triangle, G unitary
+  Tensor turns_back;   // where trevc gives the vectors of a pair the other sign
+};
+
+PairedSpectrum SplitPairs(Lowering& to, Tensor t) {
+  const Dim n = t.size(-1);
+  const Tensor zero = Double(to, 0), one = Double(to, 1), indices = Iota(to, n), rows = to.UnsqueezeAt(indices, {1});
+  const Tensor d = DiagonalOf(to, t), right = BesideDiagonal(to, t), below = BesideDiagonal(to, Transposed(to, t));
+  const Tensor is_first = to.Not(to.Equal(below, zero));
+  // The element before each.
+  const Tensor left = to.Max({to.Sub(indices, to.ConstantInt(1)), to.ConstantInt(0)});
+  auto before = [&](const Tensor& x) { return to.Gather(x, left, {.axis = x.rank() - 1}); };
+  const Tensor is_second = to.And(before(is_first), to.Greater(indices, to.ConstantInt(0)));
+  const Tensor imaginary = OnlyWhere(to, is_first, to.Mul(to.Sqrt(to.Abs(right)), to.Sqrt(to.Abs(below))));
+  const Tensor first = onnx::ComplexOf(to, {d, imaginary});
+  const Tensor values = to.Where(is_second, Conj(to, before(first)), first);
+  // A block's vector is (right, i · imaginary).
+  const Tensor length = to.Sqrt(to.Add(to.Mul(right, right), to.Mul(imaginary, imaginary)));
+  const Tensor x = to.Where(is_first, SafeDiv(to, right, length), one), y = SafeDiv(to, imaginary, length);
+  const Tensor diagonal = to.Where(is_second, before(x), x);
+  auto placed = [&](const Tensor& where, const Tensor& column) { return OnlyWhere(to, where, AsRow(to, column)); };
+  const Tensor re = placed(to.Equal(rows, indices), diagonal);
+  const Tensor beside = OnlyWhere(to, is_first, y);
+  const Tensor im = to.Add(placed(to.Equal(rows, to.Add(indices, to.ConstantInt(1))), beside),
+                           placed(to.Equal(to.Add(rows, to.ConstantInt(1)), indices), OnlyWhere(to, is_second, before(beside))));
+  const Tensor g = onnx::ComplexOf(to, {re, im});
+  const Tensor triangle = to.MatMul(to.MatMul(Conj(to, Transposed(to, g)), to.CastTo(t, kWide)), g);
+  const Tensor turns_back = to.And(to.Less(to.Abs(right), to.Abs(below)), to.Greater(below, zero));
+  return {values, is_first, UpperTriangle(to, triangle), g, turns_back};
+}
+
+// As geev leaves them: columns of length 1; those of a conjugate pair with a real largest element.
+Tensor VectorsOfPairs(Lowering& to, const RealSchur& schur, const PairedSpectrum& spectrum, DType dtype) {
+  const Tensor zero = Double(to, 0), indices = Iota(to, schur.t.size(-1));
+  const Tensor inner = to.MatMul(spectrum.g, TriangleVectors(to, spectrum.triangle));
+  const auto [re, im] = onnx::PartsOf(to, to.MatMul(to.CastTo(schur.z, kWide), inner));
+  const Tensor real_rows = Transposed(to, re), is_first = AsColumn(to, spectrum.is_first);
+  // What trevc starts with has a real first element.
+  const Tensor start = DiagonalOf(to, inner), size = to.Abs(start);
+  const Tensor phase = to.Div(Conj(to, start), to.CastTo(to.Where(to.Equal(size, zero), Double(to, 1), size), kWide));
+  const Tensor given = to.Mul(onnx::ComplexOf(to, {real_rows, Transposed(to, im)}),
+                              AsColumn(to, to.Where(spectrum.turns_back, to.Neg(phase), phase)));
+  const Tensor sizes = to.Abs(given);
+  const Tensor largest = to.GatherElements(given, to.ArgMax(sizes, {.axis = given.rank() - 1, .keepdims = 1}), {.axis = given.rank() - 1});
+  // The turn that makes it real is lartg's: in MKL's float64 positive, unless it was real rather than imaginary and negative.
+  const auto [f, g] = onnx::PartsOf(to, largest);
+  const Tensor counts = dtype == DType::kFloat64 ? to.Greater(to.Abs(f), to.Abs(g)) : to.ConstantOf(true, DType::kBool);
+  const Tensor back = to.And(to.Less(f, zero), counts), turn = Conj(to, to.Sign(largest));
+  const Tensor turned = to.Mul(given, to.Where(back, to.Neg(turn), turn));
+  const Tensor rows = to.Where(is_first, turned, onnx::ComplexOf(to, {real_rows, to.Mul(real_rows, zero)}));
+  // The second of a pair is the first's conjugate.
+  const Tensor left = to.Max({to.Sub(indices, to.ConstantInt(1)), to.ConstantInt(0)});
+  auto before = [&](const Tensor& x, int64_t axis) { return to.Gather(x, left, {.axis = axis}); };
+  const Tensor is_second = to.And(before(spectrum.is_first, spectrum.is_first.rank() - 1), to.Greater(indices, to.ConstantInt(0)));
+  const Tensor all = to.Where(AsColumn(to, is_second), Conj(to, before(rows, rows.rank() - 2)), rows);
+  const Tensor length = to.Sqrt(SquaredLength(to, all));
+  return Transposed(to, to.Div(all, to.CastTo(AsColumn(to, length), kWide)));
+}
+
 DType ResultDtype(const Tensor& self) { return self.is_complex() ? self.dtype() : onnx::ComplexDtype(self.dtype()); }
+RealSchur RealForm(Lowering& to, Tensor self) { return RealSchurForm(to, to.CastTo(self, DType::kFloat64), self.dtype()); }
 
 Tensor Eigvals(Lowering& to, Tensor self) {
-  return to.CastTo(DiagonalOf(to, Triangularize(to, to.CastTo(self, kWide)).t), ResultDtype(self));
+  const Tensor values = self.is_complex() ? DiagonalOf(to, Triangularize(to, to.CastTo(self, kWide)).t)
+                                          : SplitPairs(to, RealForm(to, self).t).values;
+  return to.CastTo(values, ResultDtype(self));
 }
 
 std::tuple<Tensor, Tensor> Eig(Lowering& to, Tensor self) {
+  const DType dtype = ResultDtype(self);
+  if (!self.is_complex()) {
+    const RealSchur schur = RealForm(to, self);
+    const PairedSpectrum spectrum = SplitPairs(to, schur.t);
+    return {to.CastTo(spectrum.values, dtype), to.CastTo(VectorsOfPairs(to, schur, spectrum, self.dtype()), dtype)};
+  }
   const Schur schur = Triangularize(to, to.CastTo(self, kWide));
   const Tensor vectors = Normalized(to, to.MatMul(schur.q, TriangleVectors(to, UpperTriangle(to, schur.t))));
-  const DType dtype = ResultDtype(self);
   return {to.CastTo(DiagonalOf(to, schur.t), dtype), to.CastTo(vectors, dtype)};
 }
 

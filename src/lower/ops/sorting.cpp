@@ -5,6 +5,8 @@
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/indexing.h"
+#include "lower/ops/loops.h"
+#include "lower/ops/matrices.h"
 #include "lower/ops/nan_order.h"
 #include "lower/ops/scatter.h"
 #include "lower/ops/views.h"
@@ -109,34 +111,59 @@ ThreeTensors UniqueDimConsecutive(Lowering& to, Tensor self, int64_t dim, bool r
 
 // --- search -------------------------------------------------------------------------
 
-// How many boundaries are below the value (or not above it): the index of the
-// first that isn't. NaN is above all, hence the negated comparisons.
-Tensor CountBelow(Lowering& to, Tensor sequence, Tensor values, bool right, bool out_int32) {
-  const DType count_dtype = out_int32 ? DType::kInt32 : DType::kInt64;
-  if (to.AsConstant(sequence.size(-1)) == 0) return to.Full(values.sizes(), int64_t{0}, count_dtype);
+constexpr int64_t kFewBoundaries = 32;  // more are searched by halves
+
+// Whether boundaries are below values (or not above them). NaN is above all, hence the negated comparisons.
+Tensor Passed(Lowering& to, Tensor boundaries, Tensor values, bool right) {
+  if (boundaries.is_floating()) return to.Not(right ? to.Greater(boundaries, values) : to.GreaterOrEqual(boundaries, values));
+  return right ? to.LessOrEqual(boundaries, values) : to.Less(boundaries, values);
+}
+
+// The index of the first boundary that the value does not pass, along the last axis: the sequence is a vector, or has
+// the other sizes of the values. Looked for by halves as PyTorch does, so a sequence that is not sorted gives the same.
+Tensor SearchByHalves(Lowering& to, Tensor sequence, Tensor values, bool right) {
+  const int64_t axis = sequence.rank() - 1;
+  const Tensor size = to.Number(sequence.size(-1)), zero = to.ConstantInt(0), one = to.ConstantInt(1), two = to.ConstantInt(2);
+  const Tensor end = to.ExpandTo(size, values.sizes()), begin = to.ExpandTo(zero, values.sizes());
+  const Tensor last = to.Max({to.Sub(size, one), zero});
+  const auto states = RepeatWhile(to, to.ConstantInt(64), {to.Greater(size, zero), begin, end}, [&](const Tensor&, const std::vector<Tensor>& states) {
+    const Tensor middle = to.Add(states[1], to.Div(to.Sub(states[2], states[1]), two)), index = to.Min({middle, last});
+    const Tensor boundary = axis == 0 ? to.Gather(sequence, index, {.axis = 0}) : to.GatherElements(sequence, index, {.axis = axis});
+    const Tensor open = to.Less(states[1], states[2]), passed = Passed(to, boundary, values, right);
+    const Tensor next_begin = to.Where(to.And(open, passed), to.Add(middle, one), states[1]);
+    const Tensor next_end = to.Where(to.And(open, to.Not(passed)), middle, states[2]);
+    return std::vector<Tensor>{Any(to, to.Less(next_begin, next_end)), next_begin, next_end};
+  });
+  return states[1];
+}
+
+// The index of the first boundary that the value does not pass.
+Tensor Search(Lowering& to, Tensor sequence, Tensor values, bool right, bool out_int32, bool is_sorted) {
+  const DType index_dtype = out_int32 ? DType::kInt32 : DType::kInt64;
+  const auto size = to.AsConstant(sequence.size(-1));
+  if (size == 0) return to.Full(values.sizes(), int64_t{0}, index_dtype);
   const DType dtype = to.PromotedDtype({sequence, values});
-  const Tensor boundaries = to.CastTo(sequence, dtype), x = to.UnsqueezeAt(to.CastTo(values, dtype), {values.rank()});
-  const Tensor passed = IsFloating(dtype) ? to.Not(right ? to.Greater(boundaries, x) : to.GreaterOrEqual(boundaries, x))
-                        : right           ? to.LessOrEqual(boundaries, x)
-                                          : to.Less(boundaries, x);
-  return to.ReduceSum(to.CastTo(passed, count_dtype), to.ConstantInts({passed.rank() - 1}), {.keepdims = 0});
+  Tensor boundaries = to.CastTo(sequence, dtype), x = to.CastTo(values, dtype);
+  if (!is_sorted || !size || *size > kFewBoundaries) return to.CastTo(SearchByHalves(to, boundaries, x, right), index_dtype);
+  if (boundaries.rank() > 1) boundaries = AsRow(to, boundaries);
+  const Tensor passed = Passed(to, boundaries, AsColumn(to, x), right);
+  return to.ReduceSum(to.CastTo(passed, index_dtype), to.ConstantInts({passed.rank() - 1}), {.keepdims = 0});
 }
 
 Tensor Searchsorted(Lowering& to, Tensor sorted_sequence, Tensor self, bool out_int32, bool right,
                     std::optional<std::string_view> side, std::optional<Tensor> sorter) {
   if (sorter) sorted_sequence = TakeAlong(to, sorted_sequence, -1, *sorter);
-  if (sorted_sequence.rank() > 1) sorted_sequence = to.UnsqueezeAt(sorted_sequence, {sorted_sequence.rank() - 1});
-  return CountBelow(to, sorted_sequence, self, side ? *side == "right" : right, out_int32);
+  return Search(to, sorted_sequence, self, side ? *side == "right" : right, out_int32, !sorter);
 }
 Tensor SearchsortedScalar(Lowering& to, Tensor sorted_sequence, Scalar self, bool out_int32, bool right,
                           std::optional<std::string_view> side, std::optional<Tensor> sorter) {
   return Searchsorted(to, sorted_sequence, to.NumberOf(self, sorted_sequence.dtype()), out_int32, right, side, sorter);
 }
 Tensor Bucketize(Lowering& to, Tensor self, Tensor boundaries, bool out_int32, bool right) {
-  return CountBelow(to, boundaries, self, right, out_int32);
+  return Search(to, boundaries, self, right, out_int32, true);
 }
 Tensor BucketizeScalar(Lowering& to, Scalar self, Tensor boundaries, bool out_int32, bool right) {
-  return CountBelow(to, boundaries, to.NumberOf(self, boundaries.dtype()), right, out_int32);
+  return Search(to, boundaries, to.NumberOf(self, boundaries.dtype()), right, out_int32, true);
 }
 
 Tensor IsIn(Lowering& to, Tensor elements, Tensor test_elements, Unused, bool invert) {

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "lower/ops/geometry.h"
+#include "lower/ops/hessenberg.h"
 #include "lower/ops/loops.h"
 #include "lower/ops/matrices.h"
 #include "onnx/series.h"
@@ -37,31 +38,11 @@ Tridiagonal Reduce(Lowering& to, Tensor a, bool upper) {
   if (upper) {
     const auto [diagonal, beside, q] = Reduce(to, Reversed(to, Reversed(to, a, axis), axis + 1), false);
     // The absent element stays last.
-    const Tensor shifted = to.Gather(beside, to.Mod(to.Add(Iota(to, n), to.Sub(to.Number(n), to.ConstantInt(1))), to.Number(n)), {.axis = axis});
+    const Tensor shifted = to.Gather(beside, to.Mod(to.Add(Iota(to, n), to.Sub(to.Number(n), to.ConstantInt(1))), AtLeastOne(to, n)), {.axis = axis});
     return {Reversed(to, diagonal, axis), Reversed(to, shifted, axis), Reversed(to, Reversed(to, q, axis), axis + 1)};
   }
-  const Tensor rows = Iota(to, n), one = to.ConstantInt(1), last = to.ConstantInts({axis});
-  const Tensor zero = Double(to, 0), unit = Double(to, 1);
-  const Tensor identity = IdentityMatrices(to, BatchSizes(a), n, n, DType::kFloat64);
-  const Tensor steps = to.Max({to.Sub(to.Number(n), to.ConstantInt(2)), to.ConstantInt(0)});
-  const auto states = Repeat(to, steps, {a, identity}, [&](const Tensor& k, const std::vector<Tensor>& states) {
-    const Tensor pivot = to.Add(k, one), column = ColumnAt(to, states[0], k), alpha = AsColumn(to, ElementAt(to, column, pivot));
-    const Tensor below = OnlyWhere(to, to.Greater(rows, pivot), column);
-    const Tensor rest = to.ReduceSum(to.Mul(below, below), last, {.keepdims = 1});
-    const Tensor done = to.Equal(rest, zero);
-    const Tensor norm = to.Sqrt(to.Add(to.Mul(alpha, alpha), rest));
-    const Tensor beta = to.Where(to.Less(alpha, zero), norm, to.Neg(norm));
-    const Tensor tau = OnlyWhere(to, to.Not(done), SafeDiv(to, to.Sub(beta, alpha), beta));
-    const Tensor v = to.Where(to.Equal(rows, pivot), unit, to.Div(below, to.Where(done, unit, to.Sub(alpha, beta))));
-    const Tensor reflection = to.Sub(identity, to.Mul(AsColumn(to, to.Mul(v, tau)), AsRow(to, v)));
-    return std::vector<Tensor>{to.MatMul(to.MatMul(reflection, states[0]), reflection), to.MatMul(states[1], reflection)};
-  });
-  const Tensor next = to.Min({to.Add(rows, one), to.Sub(to.Number(n), one)});
-  Dims sizes = a.sizes();
-  sizes.back() = to.Of(1);
-  const Tensor picked = to.GatherElements(states[0], to.ExpandTo(to.UnsqueezeAt(next, {1}), sizes), {.axis = axis + 1});
-  const Tensor beside = to.Where(to.Equal(next, rows), zero, to.SqueezeAt(picked, {axis + 1}));
-  return {DiagonalOf(to, states[0]), beside, states[1]};
+  const Hessenberg reduced = ReduceToHessenberg(to, a);
+  return {DiagonalOf(to, reduced.h), BesideDiagonal(to, reduced.h), reduced.q};
 }
 
 struct Rotation {
@@ -198,8 +179,7 @@ Tensor QlVectors(Lowering& to, const Tridiagonal& given, DType dtype) {
     const Tensor partners = to.GatherElements(s[kVectors], to.ExpandTo(AsColumn(to, order), s[kVectors].sizes()), {.axis = axis});
     const Tensor own = to.Where(to.Or(is_a, is_b), c, unit), other = to.Where(is_a, to.Neg(t), OnlyWhere(to, is_b, t));
     const Tensor vectors = to.Add(to.Mul(s[kVectors], AsColumn(to, own)), to.Mul(partners, AsColumn(to, other)));
-    const Tensor busy = to.CastTo(to.Not(is(kDone)), DType::kInt64);
-    const Tensor again = to.Greater(to.ReduceSum(busy, {}, {.keepdims = 0}), zero);
+    const Tensor again = Any(to, to.Not(is(kDone)));
     return std::vector<Tensor>{again, d, e, vectors, next, l, end, to.Where(sweeping, to.Sub(i, step), i), phase,
                                to.Where(sweeping, turn.cosine, cosine), to.Where(sweeping, turn.sine, sine),
                                to.Where(sweeping, moved, p), to.Where(sweeping, rest, g)};

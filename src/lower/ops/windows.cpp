@@ -8,16 +8,6 @@
 namespace flambeau::lower {
 namespace {
 
-Tensor PadSpatial(Lowering& to, Tensor x, const Ints& pads) {
-  if (pads == Ints(pads.size(), 0)) return x;
-  const size_t spatial = pads.size() / 2;
-  Ints all{0, 0};
-  all.insert(all.end(), pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(spatial));
-  all.insert(all.end(), {0, 0});
-  all.insert(all.end(), pads.begin() + static_cast<std::ptrdiff_t>(spatial), pads.end());
-  return to.Pad(x, to.ConstantInts(all), to.NumberOf(0, x.dtype()));
-}
-
 Dims SpatialSizes(const Tensor& tensor) {
   const Dims sizes = tensor.sizes();
   return {sizes.begin() + 2, sizes.end()};
@@ -35,13 +25,28 @@ Tensor Spread(Lowering& to, Tensor x, int64_t axis, int64_t step) {
   return SliceRange(to, to.ReshapeTo(padded, sizes), axis, to.Of(0), to.Of(1 - step), to.Of(1));
 }
 
+// extent of a dilated kernel: dilation · (kernel - 1) + 1
+Dim Extent(Lowering& to, Dim kernel, int64_t dilation) {
+  return to.Plus(to.Times(to.Minus(kernel, to.Of(1)), to.Of(dilation)), to.Of(1));
+}
+
 }  // namespace
+
+Tensor PadSpatial(Lowering& to, Tensor x, const Dims& pads) {
+  if (to.AsConstants(pads) == Ints(pads.size(), 0)) return x;
+  const auto spatial = static_cast<std::ptrdiff_t>(pads.size() / 2);
+  Dims all{to.Of(0), to.Of(0)};
+  all.insert(all.end(), pads.begin(), pads.begin() + spatial);
+  all.insert(all.end(), 2, to.Of(0));
+  all.insert(all.end(), pads.begin() + spatial, pads.end());
+  return to.Pad(x, to.Shape1(all), to.NumberOf(0, x.dtype()));
+}
 
 Tensor WindowsOf(Lowering& to, Tensor x, const WindowShape& shape, const Dims& counts) {
   const size_t spatial = counts.size();
   for (size_t i = 0; i < spatial; ++i) {
     const Tensor begin = to.Mul(Iota(to, counts[i]), to.ConstantInt(shape.stride[i]));
-    const Tensor within = to.Mul(Iota(to, to.Of(shape.kernel[i])), to.ConstantInt(shape.dilation[i]));
+    const Tensor within = to.Mul(Iota(to, shape.kernel[i]), to.ConstantInt(shape.dilation[i]));
     x = to.Gather(x, to.Add(to.UnsqueezeAt(begin, {1}), within), {.axis = static_cast<int64_t>(2 + 2 * i)});
   }
   Ints order{0, 1};
@@ -53,17 +58,15 @@ Tensor WindowsOf(Lowering& to, Tensor x, const WindowShape& shape, const Dims& c
 Tensor ConvolveIntegers(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const IntegerConvolution& how) {
   const Dims kernel = SpatialSizes(weight);
   const size_t spatial = kernel.size();
-  const Ints known = to.AsConstants(kernel).value_or(Ints(spatial, 1));
   const Tensor x = PadSpatial(to, input, how.pads);
   Dims counts;
   Dim elements = weight.size(1);
   for (size_t i = 0; i < spatial; ++i) {
-    const int64_t extent = how.dilation[i] * (known[i] - 1) + 1;
-    counts.push_back(PooledSize(to, x.size(static_cast<int64_t>(2 + i)), extent, how.stride[i], 0, false));
+    counts.push_back(PooledSize(to, x.size(static_cast<int64_t>(2 + i)), Extent(to, kernel[i], how.dilation[i]), how.stride[i], 0, false));
     elements = to.Times(elements, kernel[i]);
   }
   // (batch, groups, channels of one, windows…, elements…) to (batch, groups, windows, channels · elements).
-  const Tensor windows = WindowsOf(to, x, {known, how.stride, how.dilation}, counts);
+  const Tensor windows = WindowsOf(to, x, {kernel, how.stride, how.dilation}, counts);
   const Dim window_count = to.Product(counts), groups = to.Of(how.groups);
   Dims split{x.size(0), groups, weight.size(1), window_count, to.Product(kernel)};
   const Tensor rows = to.ReshapeTo(to.Permute(to.ReshapeTo(windows, split), {0, 1, 3, 2, 4}),
@@ -84,14 +87,12 @@ Tensor ConvolveIntegersTransposed(Lowering& to, Tensor input, Tensor weight, con
                                   int64_t groups) {
   const Dims kernel = SpatialSizes(weight);
   const size_t spatial = kernel.size();
-  const Ints known = to.AsConstants(kernel).value_or(Ints(spatial, 1));
   Tensor x = input;
-  Ints pads(2 * spatial);
+  Dims pads(2 * spatial);
   for (size_t i = 0; i < spatial; ++i) {
     x = Spread(to, x, static_cast<int64_t>(2 + i), stride[i]);
-    const int64_t reach = dilation[i] * (known[i] - 1) - padding[i];
-    pads[i] = reach;
-    pads[spatial + i] = reach + output_padding[i];
+    pads[i] = to.Minus(Extent(to, kernel[i], dilation[i]), to.Of(padding[i] + 1));
+    pads[spatial + i] = to.Plus(pads[i], to.Of(output_padding[i]));
   }
   // (in, out / groups, kernel…) to (out, in / groups, kernel…), turned around.
   const Dim in_group{to.exprs().FloorDiv(weight.size(0).expr, to.exprs().Constant(groups))};

@@ -7,15 +7,21 @@
 namespace flambeau::lower {
 
 struct WindowShape {
-  Ints kernel, stride, dilation;
+  Dims kernel;
+  Ints stride, dilation;
 };
 
 // (batch, channels, spatial…), padded already, to (batch, channels, windows…, elements…) with an axis for each
 // spatial one.
 Tensor WindowsOf(Lowering& to, Tensor x, const WindowShape& shape, const Dims& counts);
 
+// Zeros around the spatial axes; `pads` as ONNX has them.
+Tensor PadSpatial(Lowering& to, Tensor x, const Dims& pads);
+
 struct IntegerConvolution {
-  Ints stride, pads, dilation;
+  Ints stride;
+  Dims pads;
+  Ints dilation;
   int64_t groups;
 };
 Tensor ConvolveIntegers(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const IntegerConvolution& how);
