@@ -29,6 +29,7 @@
 #include "onnx/operator_table.h"
 #include "onnx/text.h"
 #include "pass/manager.h"
+#include "pass/onnx/passes.h"
 
 namespace flambeau {
 namespace {
@@ -105,7 +106,11 @@ class Conversion {
 
   Result<lower::LoweredProgram> LowerAt(int opset, Sink& sink) const {
     const lower::CustomOperators custom(options_.translations, options_.custom_opsets);
-    return lower::LowerProgram(program_, {opset, options_.state_outputs, options_.export_params, options_.target == Target::kOnnxRuntime, &custom}, sink);
+    auto lowered = lower::LowerProgram(program_, {opset, options_.state_outputs, options_.export_params, options_.target == Target::kOnnxRuntime, &custom}, sink);
+    PassContext context{sink};
+    context.opset = opset;
+    if (lowered && !StackSequences(lowered->graph, context)) return kFailure;
+    return lowered;
   }
 
   Result<lower::LoweredProgram> Lower() {

@@ -54,6 +54,27 @@ Result<Vals> Rank(Evaluator& evaluator, const Node&, std::span<const Val> argume
   return Vals{static_cast<int64_t>(type->rank())};
 }
 
+// The sizes of what two tensors of such sizes broadcast to.
+Result<Vals> BroadcastShapes(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const auto *a = arguments[0].As<ListVal>(), *b = arguments[1].As<ListVal>();
+  const Heap& heap = evaluator.heap();
+  if (a == nullptr || b == nullptr || heap[a->cell].sequence || heap[b->cell].sequence)
+    return evaluator.Unsupported("broadcasts sizes of which the number is known at run time only");
+  Vals sizes = heap[a->cell].elements, others = heap[b->cell].elements;
+  if (sizes.size() < others.size()) std::swap(sizes, others);
+  for (size_t i = 0; i < others.size(); ++i) {
+    Val& size = sizes[sizes.size() - 1 - i];
+    const Val& other = others[others.size() - 1 - i];
+    const std::optional<int64_t> known = size.AsInt(), known_other = other.AsInt();
+    if (known == 1 || (!known && known_other && known_other != 1)) {
+      size = other;
+    } else if (!known && !known_other) {  // 1 or the same, on either side
+      FLAMBEAU_TRY(size, evaluator.emit().Call1("torch::sym_max", {size, other}));
+    }
+  }
+  return Vals{evaluator.List(std::move(sizes))};
+}
+
 Result<Vals> ElementCount(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   if (RankedType(evaluator, arguments[0]) == nullptr) return kFailure;
   FLAMBEAU_TRY(Val count, evaluator.emit().Call1("aten::sym_numel", {arguments[0]}));
@@ -258,8 +279,10 @@ Result<Vals> Interpolate(Evaluator& evaluator, const Node&, std::span<const Val>
 constexpr BuiltinRow kRows[] = {
     {"aten::ScalarImplicit", &Item},
     {"aten::__interpolate", &Interpolate},
+    {"aten::_infer_size", &BroadcastShapes},
     {"aten::allclose", &AllClose},
     {"aten::as_tensor", &MakeTensor},
+    {"aten::broadcast_shapes", &BroadcastShapes},
     {"aten::cpu", &Here},
     {"aten::cuda", &Here},
     {"aten::device", &DeviceOf},

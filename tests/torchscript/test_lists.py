@@ -5,7 +5,7 @@ from typing import Dict, List
 import flambeau
 import pytest
 import torch
-from cases import ROUNDS, Cases, x
+from cases import ROUNDS, SIGNS, Cases, x
 from checking import check
 from torch import Tensor, nn
 
@@ -188,6 +188,100 @@ def unpacked(self, x):
 @case.forward([x(2, 3), x(2, 3, seed=4)], torch.tensor(1), others=[([x(2, 3), x(2, 3, seed=4)], torch.tensor(0))])
 def given(self, tensors: List[Tensor], n):
     return tensors[int(n)] * 2, [tensor * int(n) for tensor in tensors]
+
+
+# --- before opset 13, when regions pass tensors only ----------------------------------------------
+
+
+def at_older_opsets(*args, **options):
+    """Decorates a forward: what `test_lists_of_one_shape_…` takes."""
+
+    def add(function):
+        return type(function.__name__, (nn.Module,), {"forward": function}), args, options
+
+    return add
+
+
+ROUND = {"others": [(x(2, 3), n) for n in ROUNDS]}
+
+
+@at_older_opsets(x(2, 3), torch.tensor(3), **ROUND)
+def repeated_rows(self, x, n):
+    rows: List[Tensor] = []
+    for i in range(int(n)):
+        rows.append(x * i)
+    count = len(rows)
+    rows.append(x)
+    return torch.stack(rows), torch.stack(rows, -1), torch.cat(rows), torch.cat(rows, 1), rows[-1], count, rows
+
+
+@at_older_opsets(x(2, 3), torch.tensor(3), **ROUND)
+def all_operations(self, x, n):
+    a = [x, x + 1, x + 2]
+    for i in range(int(n)):
+        a.insert(1, x * i)
+        a.insert(-1, a[0] - i)
+        a[-2] = a[i] * 2
+        del a[0]
+        last = a.pop()
+        a.append(last)
+    return torch.stack(a), torch.stack(a[1:-1] + [x])
+
+
+@at_older_opsets(x(2, 3), torch.tensor(3), **ROUND)
+def nested(self, x, n):
+    a = [x]
+    for i in range(int(n)):
+        for j in range(i):
+            a.append(x + j)
+        if i == 1:
+            a.append(x * 10)
+    return torch.cat(a)
+
+
+@at_older_opsets(x(2, 3).abs(), others=SIGNS)
+def on_one_path(self, x):
+    a = [x]
+    if bool(x.sum() > 0):
+        a.append(x + 1)
+    return torch.stack(a), len(a)
+
+
+@at_older_opsets(x(3, 4), dynamic_axes={"x": {0: "n", 1: "m"}}, others=[(x(5, 2),), (x(1, 1),)])
+def dynamic_rows(self, x):
+    a: List[Tensor] = []
+    for row in x:
+        a.append(row * 2)
+    return torch.stack(a), torch.cat(a)
+
+
+@at_older_opsets(x(6, 3), torch.tensor(2), others=[(x(6, 3), torch.tensor(3))])
+def collected_pieces(self, x, n):
+    a: List[Tensor] = []
+    for piece in x.chunk(int(n)):
+        a.append(piece.sum(0))
+    return torch.stack(a)
+
+
+@pytest.mark.parametrize("opset", [11, 12])
+@pytest.mark.parametrize("make", [repeated_rows, all_operations, nested, on_one_path, dynamic_rows, collected_pieces])
+def test_lists_of_one_shape_before_sequences_in_regions(make, opset):
+    program, args, options = make
+    check(program(), args, opset_version=opset, **options)
+
+
+class Growing(nn.Module):
+    def forward(self, x, n):
+        rows = [x]
+        for i in range(int(n)):
+            rows.append(torch.cat([rows[-1], x]))
+        return rows[-1]
+
+
+def test_lists_of_several_shapes_need_sequences_in_regions():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"Loop takes no sequences at opset 12.*\n.*\n.*opset 13"):
+        check(Growing(), (x(2, 3), torch.tensor(2)), opset_version=12)
+    check(Growing(), (x(2, 3), torch.tensor(2)), opset_version=13, others=[(x(2, 3), torch.tensor(0))])
 
 
 class Tuples(nn.Module):

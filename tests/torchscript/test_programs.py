@@ -179,6 +179,24 @@ class Pieces(nn.Module):
         return a * b + c, first, second, x.unbind(0)[1]
 
 
+@case(x(2, 3), x(2, 3).sigmoid(), how=("script",), dynamic_axes={"x": {0: "n"}, "y": {0: "n"}}, others=[(x(5, 3), x(5, 3).sigmoid())])
+class WeightedLoss(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("weight", torch.tensor([1.0, 2.0, 0.5]))
+
+    def forward(self, x, y):
+        return F.binary_cross_entropy(x.sigmoid(), y, self.weight), F.binary_cross_entropy(x.sigmoid(), y, y[:, :1] + 1)
+
+
+@case(x(4, 3), x(2, 3), dynamic_axes={"x": {0: "n"}, "y": {0: "m"}}, others=[(x(1, 3), x(5, 3)), (x(2, 3), x(2, 3))])
+class PaddedSequences(nn.Module):
+    def forward(self, x, y):
+        rows = [x, y, x[:1]]
+        padded = torch.nn.utils.rnn.pad_sequence(rows, True, 7.0, "left")
+        return torch.nn.utils.rnn.pad_sequence(rows), padded, torch.nn.utils.rnn.pad_sequence([x, x])
+
+
 @case(torch.tensor([1.0, 0.0, 3.0, 0.0]), others=[(torch.tensor([0.0, 0.0, 0.0, 2.0]),)])
 class DataDependentSizes(nn.Module):
     def forward(self, x):

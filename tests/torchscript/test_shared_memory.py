@@ -46,6 +46,15 @@ def outer_written_after_if(self, x):
 
 
 @sharing(refused=False)
+def another_name_by_a_cast_that_changes_nothing(self, x):
+    y, z, w = x.to(torch.float32), x.float().contiguous(), x.detach()
+    x.unsqueeze_(0)
+    y.mul_(2)
+    z.t_() if z.dim() == 2 else z.squeeze_(0)
+    return x, y, z, w
+
+
+@sharing(refused=False)
 def read_after_if(self, x):
     y = x.t() if bool(x.sum() > 0) else (x * 2).t()
     return y + 1, x + y.t()

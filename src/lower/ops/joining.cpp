@@ -9,6 +9,9 @@ namespace {
 constexpr Restriction kRunTimeSections{"tensor_split into a number of pieces that is known at run time only",
                                        "torch.tensor_split(x, torch.argmax(x))"};
 
+constexpr Restriction kPaddedRunTimeList{"pad_sequence of a list whose length is known at run time only",
+                                         "rows = []; for i in range(n): rows.append(x[:i])"};
+
 // A list whose length is known at run time only.
 bool IsSequence(const TensorList& tensors) {
   return tensors.size() == 1 && tensors.front() && tensors.front().type().kind == TypeKind::kSequence;
@@ -191,6 +194,20 @@ TensorList Unbind(Lowering& to, Tensor self, int64_t dim) {
   return slices;
 }
 
+// Side by side, each made as long as the longest.
+Tensor PadSequence(Lowering& to, TensorList sequences, bool batch_first, double padding_value, std::string_view padding_side) {
+  if (IsSequence(sequences)) return to.Unsupported(kPaddedRunTimeList);
+  Dim longest = sequences.front().size(0);
+  for (const Tensor& sequence : sequences) longest = {to.exprs().Max(longest.expr, sequence.size(0).expr)};
+  for (Tensor& sequence : sequences) {
+    const Dim missing = to.Minus(longest, sequence.size(0));
+    if (to.AsConstant(missing) == 0) continue;
+    const Tensor padding = to.Full(WithSize(sequence.sizes(), 0, missing), padding_value, sequence.dtype());
+    sequence = padding_side == "left" ? to.Concat({padding, sequence}, {.axis = 0}) : to.Concat({sequence, padding}, {.axis = 0});
+  }
+  return Stack(to, std::move(sequences), batch_first ? 0 : 1);
+}
+
 constexpr OpRow kRows[] = {
     Op<ChunkCat>("aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor"),
     Op<Stack>("aten::_stack(Tensor[] tensors, int dim=0) -> Tensor"),
@@ -206,6 +223,9 @@ constexpr OpRow kRows[] = {
     Op<SplitArray<1>>("aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]"),
     Op<SplitInt<1>>("aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"),
     Op<HStack>("aten::hstack(Tensor[] tensors) -> Tensor"),
+    Op<PadSequence>("aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str "
+                    "padding_side=\"right\") -> Tensor",
+                    &kPaddedRunTimeList),
     Op<VStack>("aten::row_stack(Tensor[] tensors) -> Tensor"),
     Op<SplitWithSizes>("aten::split(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]"),
     Op<SplitTensor>("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]"),

@@ -20,7 +20,8 @@ std::vector<Tensor> Loop(Lowering& to, Tensor limit, bool tested, std::vector<Te
     std::vector<Tensor> outputs = step(k, carried);
     if (!tested) outputs.insert(outputs.begin(), again);
     // A value may be yielded once only, and not by an input.
-    for (Tensor& output : outputs) output = to.Identity(output);
+    for (Tensor& output : outputs)
+      if (output.type().is_tensor()) output = to.Identity(output);
     return outputs;
   });
   onnx::AttributeList attributes;

@@ -1,4 +1,4 @@
-// Scan, in terms of Loop; regions and the sequences that they carry.
+// Scan, in terms of Loop.
 #include <algorithm>
 
 #include "onnx/legalize/rule.h"
@@ -91,17 +91,14 @@ Results ScanAsLoop(Builder& to, const Request& request) {
   return results;
 }
 
-// Regions give and carry tensors only before 13, Identity takes only them before 14.
+// Identity takes only tensors before 14.
 Results OnlyTensors(Builder& to, const Request& request) {
-  auto is_sequence = [](const Type& type) { return type.kind == TypeKind::kSequence; };
-  const bool given = std::ranges::any_of(request.types, is_sequence);
+  const bool given = std::ranges::any_of(request.types, [](const Type& type) { return type.kind == TypeKind::kSequence; });
   return given ? Refuse(to, request, "takes no sequences") : std::nullopt;
 }
 
 constexpr LegalizeRule kRules[] = {
     {"Identity", 14, &OnlyTensors},
-    {"If", 13, &OnlyTensors},
-    {"Loop", 13, &OnlyTensors},
     {"Scan", 9, &ScanAsLoop},
 };
 

@@ -71,6 +71,10 @@ void Functionalizer::VisitViews(NodeId node, const Schema* schema, std::span<con
       storages_.SetMaybe(value, tensor);
       continue;
     }
+    if (IsItsArgument(graph_, node)) {
+      storages_.SetSame(value, tensor);
+      continue;
+    }
     std::vector<ViewStep> steps = StepsOf(graph_, node, result, alias.argument);
     storages_.SetView(value, storages_.ViewOf(tensor), std::move(steps), graph_[node].origin);
   }

@@ -25,4 +25,9 @@ Result<Changed> ShareNodes(Graph& graph, PassContext& context);
 // drops what does nothing, merges neighbours.
 Result<Changed> Simplify(Graph& graph, PassContext& context);
 
+// Before opset 13, lists that regions take or give become tensors where all
+// their elements are of one shape; others are reported. Not optional: the
+// driver runs it on what lowering made.
+Result<Changed> StackSequences(Graph& graph, PassContext& context);
+
 }  // namespace flambeau
