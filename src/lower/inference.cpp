@@ -33,19 +33,6 @@ bool ReturnsNumber(const aten::SchemaArgument* returned) {
   }
 }
 
-// Which results of an operator over complex operands are pairs again.
-bool KeepsComplex(std::string_view base) {
-  static constexpr std::string_view kReal[] = {"aten::abs",  "aten::angle",       "aten::imag",
-                                               "aten::real", "aten::view_as_real", "aten::view_as_real_copy"};
-  return std::ranges::find(kReal, base) == std::end(kReal);
-}
-
-bool MakesComplex(std::string_view base) {
-  static constexpr std::string_view kMakers[] = {"aten::complex", "aten::polar", "aten::view_as_complex",
-                                                 "aten::view_as_complex_copy"};
-  return std::ranges::find(kMakers, base) != std::end(kMakers);
-}
-
 }  // namespace
 
 Inference::Inference(const Graph& aten, Graph* scratch, Sink* sink, const CustomOperators* custom, int opset)
@@ -77,7 +64,7 @@ Expr Inference::WithoutAnonymous(Expr expr) {
   return named_.at(expr);
 }
 
-Inference::Inferred Inference::Describe(Tensor& tensor, const aten::SchemaArgument* returned, bool complex) {
+Inference::Inferred Inference::Describe(Tensor& tensor, const aten::SchemaArgument* returned) {
   if (tensor.is_number() && ReturnsNumber(returned)) {
     const Scalar& number = tensor.number();
     if (number.is_constant()) return number;
@@ -100,10 +87,6 @@ Inference::Inferred Inference::Describe(Tensor& tensor, const aten::SchemaArgume
   }
   Type type = tensor.type();
   type.contents.reset();
-  if (complex && !type.sizes.empty()) {
-    type.sizes.pop_back();
-    type.dtype = type.dtype == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
-  }
   // Elements of a list need not share a size that has no name.
   if (type.kind != TypeKind::kSequence)
     for (Expr& size : type.sizes) size = WithoutAnonymous(size);
@@ -184,11 +167,6 @@ std::optional<std::vector<Inference::Inferred>> Inference::Infer(NodeId node, st
   auto results = Translate(node);
   if (!results || sink().error_count() > errors) return std::nullopt;
   const aten::Schema* schema = aten::FindSchema(aten().op(node));
-  bool complex = false;
-  if (schema != nullptr) {
-    for (const ValueId operand : aten().operands(node)) complex |= operand && IsComplex(aten().type(operand).dtype);
-    complex = MakesComplex(schema->base) || (complex && KeepsComplex(schema->base));
-  }
   std::vector<Inferred> inferred;
   for (size_t i = 0; i < results->size(); ++i) {
     const aten::SchemaArgument* returned = schema == nullptr                   ? nullptr
@@ -200,7 +178,7 @@ std::optional<std::vector<Inference::Inferred>> Inference::Infer(NodeId node, st
       inferred.emplace_back(Type::OfNone());
       continue;
     }
-    inferred.push_back(Describe(tensor, returned, complex));
+    inferred.push_back(Describe(tensor, returned));
   }
   last_ = std::move(*results);
   return inferred;
