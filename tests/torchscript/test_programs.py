@@ -33,6 +33,14 @@ class DynamicSizes(nn.Module):
         return x.view(x.size(0) * 2, -1) + torch.arange(x.size(1) // 2), torch.zeros(x.size(0), 2)
 
 
+@case(x(3, 4, 2), x(3, 4), dynamic_axes={"x": {0: "batch"}, "angle": {0: "batch"}}, others=[(x(5, 4, 2), x(5, 4))])
+class ComplexNumbers(nn.Module):
+    def forward(self, x, angle):
+        turned = torch.view_as_complex(x) * torch.polar(torch.ones_like(angle), angle)
+        scaled = (turned * 0.5 + 1j).transpose(0, 1)
+        return torch.view_as_real(scaled.contiguous()), scaled.real, scaled.abs().sum(0)
+
+
 @case(x(3, 4), x(4), 2)
 class PrimitiveInput(nn.Module):
     def forward(self, x, y, n: int):
