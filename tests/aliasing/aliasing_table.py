@@ -9,9 +9,8 @@ TABLE = pathlib.Path(__file__).parents[2] / "src/aten/aliasing.def"
 
 
 def rows(macro):
-    for line in TABLE.read_text().splitlines():
-        if line.startswith(f"FLAMBEAU_{macro}("):
-            yield [part.strip().strip('"') for part in line[len(macro) + 10 : -1].split(",")]
+    for row in re.findall(rf"^FLAMBEAU_{macro}\(([^()]*)\)$", TABLE.read_text(), re.MULTILINE):
+        yield [part.strip().strip('"') for part in row.split(",")]
 
 
 ALIASES = {op: (argument, when) for op, argument, when in rows("ALIAS")}
