@@ -24,7 +24,28 @@ def max_pool_gradient(x, gradient):
     return aten.max_pool2d_with_indices_backward(gradient[..., : indices.shape[2], : indices.shape[3]], x, *window, indices)
 
 
+BELOW_ZERO = -1 - image.abs()
+
+def padded(pool, pads, *window, **options):
+    return lambda x: pool(F.pad(x, pads), *window, **options)
+
+
 CASES = [
+    # Zeros that are padded are elements, not what a pool leaves out.
+    *[
+        case(padded(F.max_pool2d, (1, 1, 1, 1), *window), BELOW_ZERO, name=f"max pool of padded zeros {window}")
+        for window in ((3, 2), (3, 2, 1), (3, 2, 1, 1, True), (2, 3, 0, 2, True))
+    ],
+    case(padded(F.max_pool1d, (1, 1), 3, 2), -1 - line.abs(), dtypes=HALVES),
+    case(padded(F.max_pool2d, (1, 1, 1, 1), 3, 2, return_indices=True), BELOW_ZERO),
+    *[
+        case(padded(F.avg_pool2d, pads, 3, 2, p, ceil, include), image, name=f"mean of padded zeros {pads} {p} {ceil} {include}")
+        for pads in ((1, 0, 2, 1), (4, 4, 4, 4))
+        for p in (0, 1)
+        for ceil in (False, True)
+        for include in (False, True)
+        if not ceil or (p == 0 and pads[0] < 3)
+    ],
     *[case(F.max_pool2d, image, k, s, p, 1, ceil) for k, s, p in CEILS for ceil in (False, True)],
     *[case(F.avg_pool2d, image, k, s, p, ceil, include) for k, s, p in CEILS for ceil in (False, True) for include in (False, True)],
     *[case(F.avg_pool1d, line, k, s, p, ceil, include) for k, s, p in CEILS for ceil in (False, True) for include in (False, True)],

@@ -55,6 +55,25 @@ Geometry GeometryOf(Lowering& to, const Tensor& x, const Window& window, bool ce
   return geometry;
 }
 
+// onnxruntime merges a Pad of zeros into the pool behind it: then a maximum has no zeros, and pads may be larger than the
+// kernel, which it refuses. It leaves a pool alone that says that it pads nothing.
+constexpr const char* kUnpadded = "VALID";
+
+bool FollowsPad(Lowering& to, const Tensor& x) {
+  const flambeau::Value& value = to.graph()[x.id()];
+  return value.kind == ValueKind::kResult && to.graph().op(value.node) == "Pad";
+}
+
+bool HasPadding(const Window& window) {
+  return std::ranges::any_of(window.padding, [](int64_t padding) { return padding != 0; });
+}
+
+Scalar LeastOf(DType dtype) {
+  if (IsFloating(dtype)) return Scalar(-std::numeric_limits<double>::infinity());
+  const int bits = static_cast<int>(ByteSize(dtype)) * 8;
+  return Scalar(IsSigned(dtype) ? std::numeric_limits<int64_t>::min() >> (64 - bits) : int64_t{0});
+}
+
 // --- integers --------------------------------------------------------------------
 
 // A tensor around which `value` was put, so that all windows lie within; how many windows an axis has, and its size.
@@ -95,10 +114,7 @@ Tensor ElementsOf(Lowering& to, const Surrounded& surrounded, const Window& wind
 // The positions of the elements are windows of their own.
 std::tuple<Tensor, Tensor> MaxPoolIntegers(Lowering& to, Tensor x, const Window& window, bool ceil_mode) {
   const auto last = static_cast<int64_t>(2 + window.kernel.size());
-  const bool is_signed = IsSigned(x.dtype());
-  const int bits = static_cast<int>(ByteSize(x.dtype())) * 8;
-  const Scalar least(is_signed ? std::numeric_limits<int64_t>::min() >> (64 - bits) : int64_t{0});
-  const Tensor values = ElementsOf(to, Surround(to, x, window, ceil_mode, least), window);
+  const Tensor values = ElementsOf(to, Surround(to, x, window, ceil_mode, LeastOf(x.dtype())), window);
   Dims plane{to.Of(1), to.Of(1)};
   for (int64_t axis = 2; axis < last; ++axis) plane.push_back(x.size(axis));
   const Tensor positions = to.ReshapeTo(Iota(to, to.Product(plane)), plane);
@@ -152,6 +168,18 @@ std::tuple<Tensor, Tensor> MaxPoolOf(Lowering& to, Tensor self, const Window& wi
   if (!self.is_floating() && ByteSize(self.dtype()) > 1) {
     const auto [values, indices] = MaxPoolIntegers(to, batched.tensor(), window, ceil_mode);
     return {batched.Undo(values), batched.Undo(indices)};
+  }
+  if (!with_indices && FollowsPad(to, batched.tensor())) {
+    const bool covered = !ceil_mode && !HasPadding(window);
+    const Tensor x = covered ? batched.tensor()
+                             : Surround(to, batched.tensor(), window, ceil_mode, LeastOf(self.dtype())).tensor;
+    const auto [values, none] = to.MaxPool(x,
+                                           {.kernel_shape = window.kernel,
+                                            .auto_pad = kUnpadded,
+                                            .dilations = window.dilation,
+                                            .strides = window.stride},
+                                           1);
+    return {batched.Undo(values), Tensor()};
   }
   const Geometry geometry = GeometryOf(to, self, window, ceil_mode);
   const auto [values, indices] = to.MaxPool(batched.tensor(),
@@ -217,15 +245,25 @@ Tensor AveragePoolOf(Lowering& to, Tensor self, const Window& window, bool ceil_
         AveragePoolIntegers(to, batched.tensor(), window, ceil_mode, count_include_pad, divisor));
   const Geometry geometry = GeometryOf(to, self, window, ceil_mode);
   const bool extended = geometry.pads != BothSides(window.padding);
-  if (!divisor && !(extended && count_include_pad))
-    return batched.Undo(to.AveragePool(batched.tensor(), {.kernel_shape = window.kernel,
-                                                          .ceil_mode = geometry.ceil_mode,
-                                                          .count_include_pad = count_include_pad,
-                                                          .pads = geometry.pads,
-                                                          .strides = window.stride}));
+  const bool follows_pad = FollowsPad(to, batched.tensor()) && !geometry.ceil_mode;
+  const bool padded = HasPadding(window);
+  if (!divisor && !(count_include_pad && (extended || (follows_pad && padded)))) {
+    onnx::AveragePoolAttributes how{.kernel_shape = window.kernel,
+                                    .ceil_mode = geometry.ceil_mode,
+                                    .count_include_pad = count_include_pad,
+                                    .pads = geometry.pads,
+                                    .strides = window.stride};
+    if (follows_pad && !padded && !extended) {
+      how.auto_pad = kUnpadded;
+      how.pads.clear();
+    }
+    return batched.Undo(to.AveragePool(batched.tensor(), how));
+  }
   // Means of full windows over zeros, to be divided anew.
   Tensor y = to.AveragePool(PadForWindows(to, batched.tensor(), window, ceil_mode),
-                            {.kernel_shape = window.kernel, .strides = window.stride});
+                            {.kernel_shape = window.kernel,
+                             .auto_pad = follows_pad ? kUnpadded : "NOTSET",
+                             .strides = window.stride});
   if (divisor) {
     int64_t elements = 1;
     for (int64_t size : window.kernel) elements *= size;
