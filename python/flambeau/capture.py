@@ -17,7 +17,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from .assumptions import assumptions, holds_for
-from .data_dependent import CapturableCalls
+from .data_dependent import CapturableCalls, unchecked_distributions
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
 from .errors import CaptureError, ConversionWarning
@@ -214,6 +214,7 @@ def capture(
                 _silence(verbose),
                 exporting(),
                 opaque_layers(),
+                unchecked_distributions(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
                 exported, how = attempt()

@@ -1,21 +1,35 @@
 """Calls that torch cannot capture because it looks at data: replaced by equal ones that it can.
 
 Some compute a Python number from a tensor, some check their arguments' values
-before they compute, and some have results whose sizes torch gets wrong.
+before they compute, some have results whose sizes torch gets wrong, and some
+make numbers of dynamic sizes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["CapturableCalls"]
+__all__ = ["CapturableCalls", "unchecked_distributions"]
+
+
+@contextlib.contextmanager
+def unchecked_distributions() -> Iterator[None]:
+    """While it is open, distributions do not look whether their parameters are valid: a trace leaves that out, too."""
+    distribution = torch.distributions.Distribution
+    before = distribution._validate_args
+    distribution.set_default_validate_args(False)
+    try:
+        yield
+    finally:
+        distribution.set_default_validate_args(before)
 
 
 class CapturableCalls(TorchFunctionMode):
@@ -179,18 +193,40 @@ def _unique_consecutive(
     return torch.unique_consecutive(input, return_inverse=return_inverse, return_counts=return_counts, dim=dim)
 
 
+def _affine_grid(theta: torch.Tensor, size: Any, align_corners: bool | None = None) -> torch.Tensor:
+    """By the stand-in of the operator: torch makes numbers of the sizes."""
+    return torch._VF.affine_grid_generator(theta, size, bool(align_corners))
+
+
+def _linspace(start: Any, end: Any, steps: Any, *, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
+    """Of a dynamic number of steps by arithmetic, from the nearer end: torch's operator takes a number."""
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    is_real = dtype.is_floating_point and not any(isinstance(each, complex) for each in (start, end))
+    if isinstance(steps, int) or not is_real or "out" in options:
+        return torch.linspace(start, end, steps, dtype=dtype, **options)
+    device = options.get("device")
+    first, last = (torch.as_tensor(each, dtype=dtype, device=device) for each in (start, end))
+    step = (last - first) / torch.scalar_tensor(steps - 1, dtype=dtype, device=device).clamp(min=1)
+    index = torch.arange(steps, device=device)
+    from_first = first + step * index
+    from_last = last - step * (steps - 1 - index)
+    return torch.where(index < torch.sym_max(steps // 2, 1), from_first, from_last)
+
+
 _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.equal: _equal,
     torch.Tensor.equal: _equal,
     torch.allclose: _allclose,
     torch.Tensor.allclose: _allclose,
     torch.combinations: _combinations,
+    torch.linspace: _linspace,
     torch.narrow: _narrow,
     torch.Tensor.narrow: _narrow,
     torch.cov: _covariance,
     torch.Tensor.cov: _covariance,
     torch.corrcoef: _correlation,
     torch.Tensor.corrcoef: _correlation,
+    F.affine_grid: _affine_grid,
     F.ctc_loss: _ctc_loss,
     F.gaussian_nll_loss: _gaussian_nll_loss,
     F.instance_norm: _instance_norm,

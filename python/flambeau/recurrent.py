@@ -64,14 +64,15 @@ def _infer_data(
 def _infer_packed(inputs: torch.Tensor, lengths: torch.Tensor, batch_first: bool) -> tuple[torch.Tensor, ...]:
     context = torch.library.get_ctx()
     rows, steps = context.new_dynamic_size(), context.new_dynamic_size()
+    # Unpacking asks whether a given length is enough.
+    torch._check(steps <= inputs.shape[1 if batch_first else 0])
     return inputs.new_empty((rows, *inputs.shape[2:])), lengths.new_empty((steps,))
 
 
 def _infer_padded(
     data: torch.Tensor, batch_sizes: torch.Tensor, batch_first: bool, padding_value: Any, total_length: int
 ) -> tuple[torch.Tensor, ...]:
-    fixed = isinstance(total_length, int) and total_length > 0
-    steps = total_length if fixed else batch_sizes.shape[0]
+    steps = batch_sizes.shape[0] if isinstance(total_length, int) and total_length <= 0 else total_length
     batch = torch.library.get_ctx().new_dynamic_size()
     padded = data.new_empty((steps, batch, *data.shape[1:]))
     return padded.transpose(0, 1) if batch_first else padded, batch_sizes.new_empty((batch,))
@@ -131,11 +132,16 @@ def _infer_histogramdd(
     return self.new_empty([count - 1 for count in edges]), [self.new_empty((count,)) for count in edges]
 
 
+def _infer_affine_grid(theta: torch.Tensor, size: Any, align_corners: bool) -> torch.Tensor:
+    return theta.new_empty((size[0], *size[2:], len(size) - 2))
+
+
 _INFER: dict[str, Callable[..., Any]] = {
     **{f"{layer}.input": _infer_input for layer in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
     **{f"{layer}.data": _infer_data for layer in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
     "_pack_padded_sequence.default": _infer_packed,
     "_pad_packed_sequence.default": _infer_padded,
+    "affine_grid_generator.default": _infer_affine_grid,
     "ctc_loss.IntList": _infer_ctc,
     "ctc_loss.Tensor": _infer_ctc,
     "linalg_lstsq.default": _infer_lstsq,

@@ -8,14 +8,15 @@ from flambeau.capture import capture
 
 
 class Packed(torch.nn.Module):
-    def __init__(self, layer, enforce_sorted=False):
+    def __init__(self, layer, enforce_sorted=False, whole=False):
         super().__init__()
-        self.layer, self.enforce_sorted = layer, enforce_sorted
+        self.layer, self.enforce_sorted, self.whole = layer, enforce_sorted, whole
 
     def forward(self, x, lengths):
         packed = pack_padded_sequence(x, lengths, self.layer.batch_first, self.enforce_sorted)
         outputs, state = self.layer(packed)
-        return pad_packed_sequence(outputs, self.layer.batch_first), state
+        total = x.shape[1 if self.layer.batch_first else 0] if self.whole else None
+        return pad_packed_sequence(outputs, self.layer.batch_first, total_length=total), state
 
 
 def targets(exported):
@@ -54,8 +55,9 @@ def test_relu_and_one_sequence_without_a_batch():
 
 @pytest.mark.parametrize("layer", [torch.nn.LSTM, torch.nn.GRU])
 @pytest.mark.parametrize("batch_first", [False, True])
-def test_packed_sequences(layer, batch_first):
-    model = Packed(layer(8, 10, batch_first=batch_first, bidirectional=True)).eval()
+@pytest.mark.parametrize("whole", [False, True])
+def test_packed_sequences(layer, batch_first, whole):
+    model = Packed(layer(8, 10, batch_first=batch_first, bidirectional=True), whole=whole).eval()
     shapes = {"x": {0: "a", 1: "b"}, "lengths": {0: "n"}}
     x = torch.randn(3, 7, 8) if batch_first else torch.randn(7, 3, 8)
     exported = capture(model, (x, torch.tensor([4, 7, 2])), {}, shapes)

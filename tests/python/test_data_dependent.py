@@ -141,3 +141,38 @@ def test_least_squares_of_dynamic_sizes():
     sizes = {0: Dim.AUTO, 1: Dim.AUTO}
     others = [(torch.randn(7, 4), torch.randn(7, 3))]
     compare(lambda a, b: torch.linalg.lstsq(a, b).solution, torch.randn(5, 3), torch.randn(5, 2), others=others, dynamic_shapes=((sizes, sizes),))
+
+
+@pytest.mark.parametrize("dtype", [None, torch.float64])
+def test_linspace_of_a_dynamic_size(dtype):
+    function = lambda x: torch.linspace(-1, 2.5, x.shape[0], dtype=dtype)  # noqa: E731
+    others = [(torch.randn(size),) for size in (1, 2, 7, 8)]
+    compare(function, torch.randn(5), others=others, dynamic_shapes=(({0: Dim.DYNAMIC},),))
+
+
+def test_linspace_between_tensors():
+    function = lambda x, low: torch.linspace(low, x.max(), x.shape[0])  # noqa: E731
+    shapes = (({0: Dim.DYNAMIC}, None),)
+    compare(function, torch.randn(5), torch.tensor(-3.0), others=[(torch.randn(8), torch.tensor(1.0))], dynamic_shapes=shapes)
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_affine_grids_of_dynamic_sizes(align_corners):
+    function = lambda x, theta: F.grid_sample(x, F.affine_grid(theta, x.size(), align_corners), align_corners=align_corners)  # noqa: E731
+    shapes = (({0: Dim.DYNAMIC, 2: Dim.DYNAMIC, 3: Dim.DYNAMIC}, {0: Dim.DYNAMIC}),)
+    theta = torch.tensor([[0.9, 0.2, 0.1], [-0.1, 1.1, 0.0]])
+    others = [(torch.randn(2, 3, 7, 4), theta.expand(2, 2, 3).contiguous())]
+    compare(function, torch.randn(3, 3, 5, 6), theta.expand(3, 2, 3).contiguous(), others=others, dynamic_shapes=shapes)
+
+
+def test_distributions_do_not_look_at_their_parameters():
+    def function(logits, action, mean):
+        choice = torch.distributions.Categorical(logits=logits)
+        move = torch.distributions.Independent(torch.distributions.Normal(mean, mean.exp()), 1)
+        return choice.log_prob(action), choice.entropy(), move.log_prob(mean + 1), move.entropy()
+
+    inputs = [(torch.randn(n, 4), torch.randint(4, (n,)), torch.randn(n, 2)) for n in (3, 5)]
+    shapes = (tuple({0: Dim.DYNAMIC} for _ in inputs[0]),)
+    compare(function, *inputs[0], others=inputs[1:], dynamic_shapes=shapes)
+    with pytest.raises(ValueError, match="invalid values"):  # what PyTorch checks, it checks again
+        torch.distributions.Categorical(logits=torch.tensor([float("nan")]))
