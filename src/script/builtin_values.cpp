@@ -34,9 +34,10 @@ std::optional<bool> KnownEqual(const Val& a, const Val& b, const Heap& heap) {
   const Vals* left = nullptr;
   const Vals* right = nullptr;
   if (const auto* list = a.As<ListVal>()) {
-    if (heap[list->cell].sequence || heap[b.As<ListVal>()->cell].sequence) return std::nullopt;
-    left = &heap[list->cell].elements;
-    right = &heap[b.As<ListVal>()->cell].elements;
+    const Cell &mine = heap[list->cell], &other = heap[b.As<ListVal>()->cell];
+    if (mine.sequence || other.sequence || !mine.columns.empty() || !other.columns.empty()) return std::nullopt;
+    left = &mine.elements;
+    right = &other.elements;
   } else if (const auto* tuple = a.As<TupleVal>()) {
     left = tuple->elements.get();
     right = b.As<TupleVal>()->elements.get();

@@ -7,6 +7,7 @@
 #include "lower/custom.h"
 #include "reader/torchscript/reader.h"
 #include "script/builtins.h"
+#include "script/columns.h"
 #include "script/quantized.h"
 
 namespace flambeau::script {
@@ -40,6 +41,12 @@ Evaluator::Evaluator(const torchscript::Graph& source, Program::Impl& program, S
 
 Failure Evaluator::Unsupported(std::string message, std::string hint) {
   return sink_.Error(DiagnosticKind::kUnsupportedForm, std::move(message), {}, std::move(hint));
+}
+
+Failure Evaluator::UnsupportedWherePathsMet(std::string message) {
+  if (lossy_.empty()) return Unsupported(std::move(message));
+  ContextScope scope(sink_, At(*lossy_.back()));
+  return Unsupported(std::move(message));
 }
 
 const Type& Evaluator::TypeOf(TensorVal tensor) {
@@ -342,6 +349,7 @@ Result<Vals> Evaluator::Dispatch(const Node& node, std::span<const Val> argument
   if (tensors && custom_.Overrides(OperatorName(node))) return CallOperator(node, arguments);
   if (std::ranges::any_of(arguments, [&](const Val& each) { return HoldsQuantized(each, heap_); }))
     if (const Builtin builtin = FindBuiltinOnQuantized(node.kind)) return builtin(*this, node, arguments);
+  if (WantsColumns(node, arguments, heap_)) return OnColumns(*this, node, arguments);
   if (const Builtin builtin = FindBuiltin(node.kind)) return builtin(*this, node, arguments);
   return CallOperator(node, arguments);
 }

@@ -44,6 +44,8 @@ class Evaluator {
   // A function of a file of TorchScript of ours; the file is known by its address.
   Result<Vals> CallLibrary(std::string_view code, std::string_view function, std::span<const Val> arguments);
   Failure Unsupported(std::string message, std::string hint = {});
+  // Names the last If after which less is known than on its paths.
+  Failure UnsupportedWherePathsMet(std::string message);
   Val Import(const torchscript::Constant& constant, std::string_view path);
   Result<Val> GetAttribute(uint32_t cell, std::string_view name);
   Status SetAttribute(uint32_t cell, std::string_view name, Val value);

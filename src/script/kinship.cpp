@@ -13,20 +13,34 @@ std::optional<uint32_t> CellOf(const Val& value) {
   return std::nullopt;
 }
 
-// The value with the part's memory, if it is one.
-std::optional<ValueId> ValueOf(const Val& part, const Heap& heap) {
-  if (const auto* tensor = part.As<TensorVal>()) return tensor->id;
-  if (const auto* list = part.As<ListVal>()) return heap[list->cell].sequence;
-  return std::nullopt;
+void AppendTensors(const Val& element, std::vector<ValueId>& values) {
+  if (const auto* tensor = element.As<TensorVal>()) values.push_back(tensor->id);
+  if (const auto* tuple = element.As<TupleVal>())
+    for (const Val& field : *tuple->elements)
+      if (const auto* tensor = field.As<TensorVal>()) values.push_back(tensor->id);
+}
+
+// The values with the memory of a part that was made anew.
+std::vector<ValueId> MadeOf(const Val& part, const Heap& heap) {
+  std::vector<ValueId> values;
+  if (const auto* tensor = part.As<TensorVal>()) values.push_back(tensor->id);
+  if (const auto* list = part.As<ListVal>()) {
+    const Cell& cell = heap[list->cell];
+    if (cell.sequence) values.push_back(*cell.sequence);
+    for (const Cell& column : cell.columns)
+      if (column.sequence) values.push_back(*column.sequence);
+  }
+  return values;
 }
 
 // A list that becomes a sequence where the paths meet has the memory of its elements.
 std::vector<ValueId> ValuesOf(const Val& part, const Heap& heap) {
-  std::vector<ValueId> values;
-  if (const auto value = ValueOf(part, heap)) values.push_back(*value);
-  if (const auto* list = part.As<ListVal>())
-    for (const Val& element : heap[list->cell].elements)
-      if (const auto* tensor = element.As<TensorVal>()) values.push_back(tensor->id);
+  std::vector<ValueId> values = MadeOf(part, heap);
+  if (const auto* list = part.As<ListVal>()) {
+    for (const Val& element : heap[list->cell].elements) AppendTensors(element, values);
+    for (const Cell& column : heap[list->cell].columns)
+      for (const Val& element : column.elements) AppendTensors(element, values);
+  }
   return values;
 }
 
@@ -74,11 +88,10 @@ bool Kinship::Learn(std::span<const Part> parts, Storages& storages, const Heap&
 
 void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap) const {
   for (const auto& [part, storage] : storages_)
-    if (const auto value = ValueOf(parts[part].value, heap)) storages.SetMaybe(*value, StorageId{storage});
-  for (const auto& [part, other] : parts_) {
-    const auto a = ValueOf(parts[part].value, heap), b = ValueOf(parts[other].value, heap);
-    if (a && b) storages.SetMaybe(*a, *b);
-  }
+    for (const ValueId value : MadeOf(parts[part].value, heap)) storages.SetMaybe(value, StorageId{storage});
+  for (const auto& [part, other] : parts_)
+    for (const ValueId a : MadeOf(parts[part].value, heap))
+      for (const ValueId b : MadeOf(parts[other].value, heap)) storages.SetMaybe(a, b);
   for (const size_t part : shared_parts_)
     if (const auto cell = CellOf(parts[part].value)) heap.Edit(*cell).shared = true;
   for (const uint32_t cell : shared_cells_)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "script/columns.h"
 #include "script/quantized.h"
 
 namespace flambeau::script {
@@ -122,6 +123,17 @@ Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, std::op
     skeleton.type_ = emit.TypeOf(*heap[list->cell].sequence);
     skeleton.of_numbers_ = heap[list->cell].of_numbers;
     if (list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kTensor;
+  } else if (list != nullptr && !heap[list->cell].columns.empty()) {
+    for (const Cell& column : heap[list->cell].columns) {
+      auto made = OfSequence({}, column, emit);
+      if (!made) {
+        (void)skeleton.Conflict("empty");
+        return skeleton;
+      }
+      skeleton.children_.push_back(*std::move(made));
+    }
+    skeleton.is_table_ = true;
+    if (list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kTable;
   } else if (const auto* quantized = value.As<QuantizedVal>()) {
     skeleton.children_.push_back(Of(quantized->value->data, emit, heap, known));
     skeleton.kind_ = Kind::kQuantized;
@@ -206,8 +218,7 @@ bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
     if (kind_ == Kind::kFixed) {
       if (fixed_.Is<TensorVal>()) kind_ = Kind::kTensor;
       if (fixed_.Is<NumberVal>()) kind_ = Kind::kNumber;
-      if (fixed_.Is<ListVal>()) kind_ = type_.kind == TypeKind::kSequence ? Kind::kTensor : Kind::kList;
-      if (fixed_.Is<DictVal>()) kind_ = Kind::kDict;
+      if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>()) kind_ = KindOfFixed();
     }
     for (Skeleton& child : children_) (void)child.Unify(value, emit, heap);
     return false;
@@ -234,10 +245,8 @@ bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
       kind_ = Kind::kTensor;
     else if (fixed_.IsNumber())
       kind_ = Kind::kNumber;
-    else if (fixed_.Is<ListVal>())
-      kind_ = type_.kind == TypeKind::kSequence ? Kind::kTensor : Kind::kList;
-    else if (fixed_.Is<DictVal>())
-      kind_ = Kind::kDict;
+    else if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>())
+      kind_ = KindOfFixed();
     else
       return Conflict("differs");
     (void)Unify(value, emit, heap);
@@ -249,13 +258,16 @@ bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
         return UnifyType(CurrentType(*tensor, emit), emit);
       const auto* list = value.As<ListVal>();
       if (list == nullptr || type_.kind != TypeKind::kSequence) return Conflict("kinds differ");
-      if (const auto& sequence = heap[list->cell].sequence)
-        return heap[list->cell].of_numbers == of_numbers_ ? UnifyType(emit.TypeOf(*sequence), emit) : Conflict("kinds differ");
+      return UnifySequence(heap[list->cell], emit);
+    }
+    case Kind::kTable: {
+      const auto* list = value.As<ListVal>();
+      const auto columns = list != nullptr ? ColumnsOf(heap[list->cell], children_.size()) : std::nullopt;
+      if (!columns) return Conflict("kinds differ");
       bool changed = false;
-      for (const Val& element : heap[list->cell].elements) {
-        auto type = ElementType(element, emit);
-        if (!type || element.IsNumber() != of_numbers_) return Conflict("kinds differ");
-        changed = UnifyType(*type, emit) || changed;
+      for (size_t k = 0; k < children_.size(); ++k) {
+        changed = children_[k].UnifySequence((*columns)[k], emit) || changed;
+        if (children_[k].kind_ == Kind::kConflict) return Conflict("kinds differ");
       }
       return changed;
     }
@@ -267,9 +279,12 @@ bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
     case Kind::kTuple: {
       const Vals* elements = ElementsOf(value, heap);
       const auto* list = value.As<ListVal>();
-      const bool sequence = list != nullptr && heap[list->cell].sequence;
-      if (kind_ == Kind::kList && list != nullptr && (sequence || elements->size() != children_.size()))
-        return ToSequence(*list, emit, heap);
+      if (const Cell* cell = kind_ == Kind::kList && list != nullptr ? &heap[list->cell] : nullptr) {
+        const bool tuples = !cell->columns.empty() || std::ranges::any_of(cell->elements, &Val::Is<TupleVal>) ||
+                            std::ranges::any_of(children_, [](const Skeleton& child) { return child.kind_ == Kind::kTuple; });
+        if (cell->sequence || !cell->columns.empty() || cell->elements.size() != children_.size())
+          return tuples ? ToTable(*cell, emit) : ToSequence(*cell, emit);
+      }
       if (elements == nullptr || elements->size() != children_.size()) return Conflict("lengths differ");
       bool changed = false;
       for (size_t i = 0; i < children_.size(); ++i) changed = children_[i].Unify((*elements)[i], emit, heap) || changed;
@@ -296,44 +311,87 @@ bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
   }
 }
 
-// A list whose length depends on the path: all elements must be tensors, or numbers.
-bool Skeleton::ToSequence(ListVal list, Emitter& emit, const Heap& heap) {
-  std::optional<Type> element;
-  bool numbers = false, tensors = false;
-  auto take = [&](Type type) {
+bool Skeleton::UnifySequence(const Cell& list, Emitter& emit) {
+  if (!list.columns.empty()) return Conflict("kinds differ");
+  if (list.sequence)
+    return list.of_numbers == of_numbers_ ? UnifyType(emit.TypeOf(*list.sequence), emit) : Conflict("kinds differ");
+  bool changed = false;
+  for (const Val& element : list.elements) {
+    auto type = ElementType(element, emit);
+    if (!type || element.IsNumber() != of_numbers_) return Conflict("kinds differ");
+    changed = UnifyType(*type, emit) || changed;
+  }
+  return changed;
+}
+
+Skeleton::Kind Skeleton::KindOfFixed() const {
+  if (fixed_.Is<DictVal>()) return Kind::kDict;
+  if (is_table_) return Kind::kTable;
+  return type_.kind == TypeKind::kSequence ? Kind::kTensor : Kind::kList;
+}
+
+// All elements must be tensors, or numbers.
+std::optional<Skeleton> Skeleton::OfSequence(std::span<const Skeleton* const> elements, const Cell& list, Emitter& emit) {
+  Skeleton made;
+  bool numbers = false, tensors = false, first = true;
+  auto take = [&](Type type, bool of_numbers) {
+    (of_numbers ? numbers : tensors) = true;
     type.kind = TypeKind::kSequence;
     type.strides.clear();
     type.contents.reset();
-    if (!element) {
-      element = std::move(type);
-      return;
+    if (std::exchange(first, false)) {
+      made.kind_ = Kind::kTensor;
+      made.type_ = std::move(type);
+    } else {
+      (void)made.UnifyType(type, emit);
     }
-    std::swap(type_, *element);
-    (void)UnifyType(type, emit);
-    std::swap(type_, *element);
   };
-  for (const Skeleton& child : children_) {
-    const auto number = TensorOfNumber(child.type_);
-    if (!child.type_.is_tensor() && !number) return Conflict("lengths differ");
-    (number ? numbers : tensors) = true;
-    take(number ? *number : child.type_);
+  for (const Skeleton* element : elements) {
+    const auto number = TensorOfNumber(element->type_);
+    const bool is_one = element->kind_ == Kind::kTensor || element->kind_ == Kind::kNumber || element->kind_ == Kind::kFixed;
+    if (!is_one || (!number && !element->type_.is_tensor())) return std::nullopt;
+    take(number ? *number : element->type_, number.has_value());
   }
-  const Cell& cell = heap[list.cell];
-  if (cell.sequence) {
-    (cell.of_numbers ? numbers : tensors) = true;
-    take(emit.TypeOf(*cell.sequence));
+  if (!list.columns.empty()) return std::nullopt;
+  if (list.sequence) take(emit.TypeOf(*list.sequence), list.of_numbers);
+  for (const Val& each : list.elements) {
+    const auto type = ElementType(each, emit);
+    if (!type) return std::nullopt;
+    take(*type, each.IsNumber());
   }
-  for (const Val& each : cell.elements) {
-    auto type = ElementType(each, emit);
-    if (!type) return Conflict("lengths differ");
-    (each.IsNumber() ? numbers : tensors) = true;
-    take(*type);
+  if (first || made.kind_ == Kind::kConflict || numbers == tensors) return std::nullopt;
+  made.of_numbers_ = numbers;
+  return made;
+}
+
+// A list whose length depends on the path.
+bool Skeleton::ToSequence(const Cell& list, Emitter& emit) {
+  std::vector<const Skeleton*> elements;
+  for (const Skeleton& child : children_) elements.push_back(&child);
+  auto made = OfSequence(elements, list, emit);
+  if (!made) return Conflict("lengths differ");
+  made->fixed_ = fixed_;
+  *this = *std::move(made);
+  return true;
+}
+
+// The same of tuples: a sequence for each field.
+bool Skeleton::ToTable(const Cell& list, Emitter& emit) {
+  const auto columns = ColumnsOf(list, children_.empty() ? 0 : children_[0].children_.size());
+  if (!columns) return Conflict("lengths differ");
+  std::vector<Skeleton> made;
+  for (size_t k = 0; k < columns->size(); ++k) {
+    std::vector<const Skeleton*> fields;
+    for (const Skeleton& child : children_) {
+      if (child.kind_ != Kind::kTuple || child.children_.size() != columns->size()) return Conflict("lengths differ");
+      fields.push_back(&child.children_[k]);
+    }
+    auto column = OfSequence(fields, (*columns)[k], emit);
+    if (!column) return Conflict("lengths differ");
+    made.push_back(*std::move(column));
   }
-  if (!element || kind_ == Kind::kConflict || numbers == tensors) return Conflict("lengths differ");
-  kind_ = Kind::kTensor;
-  type_ = *element;
-  of_numbers_ = numbers;
-  children_.clear();
+  kind_ = Kind::kTable;
+  children_ = std::move(made);
   return true;
 }
 
@@ -395,6 +453,15 @@ Status Skeleton::AppendLeaves(const Val& value, Emitter& emit, const Heap& heap,
       leaves.push_back(optional != nullptr ? optional->present : emit.Materialise(Val(true)));
       return children_[0].AppendLeaves(Present(value), emit, heap, leaves);
     }
+    case Kind::kTable: {
+      if (value.Is<Undefined>()) return AppendPlaceholder(emit, leaves);
+      const auto columns = ColumnsOf(heap[value.As<ListVal>()->cell], children_.size());
+      for (size_t k = 0; k < children_.size(); ++k) {
+        FLAMBEAU_TRY(const ValueId sequence, emit.Sequence((*columns)[k], children_[k].type_));
+        leaves.push_back(sequence);
+      }
+      return {};
+    }
     case Kind::kList:
     case Kind::kTuple:
     case Kind::kDict: {
@@ -416,7 +483,7 @@ void Skeleton::AppendTypes(std::vector<Type>& types) const {
     if (type.kind == TypeKind::kBool || type.is_tensor()) type.contents.reset();
     types.push_back(std::move(type));
   } else if (kind_ == Kind::kList || kind_ == Kind::kTuple || kind_ == Kind::kDict || kind_ == Kind::kOptional ||
-             kind_ == Kind::kQuantized) {
+             kind_ == Kind::kQuantized || kind_ == Kind::kTable) {
     if (kind_ == Kind::kOptional) types.push_back(Type::OfBool());
     for (const Skeleton& child : children_) child.AppendTypes(types);
   }
@@ -430,7 +497,7 @@ void Skeleton::AppendParts(const Val& value, const Heap& heap, Vals& parts) cons
   }
   if (kind_ == Kind::kOptional) return children_[0].AppendParts(value.Is<Nothing>() ? Val() : Present(value), heap, parts);
   if (kind_ != Kind::kTuple) parts.push_back(value);
-  if (kind_ == Kind::kTensor) return;
+  if (kind_ == Kind::kTensor || kind_ == Kind::kTable) return;
   const auto* dict = value.As<DictVal>();
   const Vals* listed = ElementsOf(value, heap);
   const Vals elements = dict != nullptr ? EntryValues(heap[dict->cell]) : listed != nullptr ? *listed : Vals();
@@ -447,6 +514,11 @@ Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) c
       if (type_.kind == TypeKind::kSequence) return ListVal{heap.Add({.sequence = leaves[next++], .of_numbers = of_numbers_})};
       return TensorVal{leaves[next++]};
     case Kind::kNumber: return NumberVal{leaves[next++]};
+    case Kind::kTable: {
+      Cell table;
+      for (const Skeleton& column : children_) table.columns.push_back({.sequence = leaves[next++], .of_numbers = column.of_numbers_});
+      return ListVal{heap.Add(std::move(table))};
+    }
     case Kind::kQuantized: {
       const Val data = children_[0].Build(leaves, next, heap);
       return data.Is<TensorVal>() ? MakeQuantized(*data.As<TensorVal>(), GridOf(*fixed_.As<QuantizedVal>()->value)) : data;

@@ -38,21 +38,27 @@ class Skeleton {
   Val Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const;
 
  private:
-  enum class Kind { kFixed, kTensor, kNumber, kList, kTuple, kDict, kQuantized, kOptional, kConflict, kUndefined };
+  enum class Kind { kFixed, kTensor, kNumber, kList, kTable, kTuple, kDict, kQuantized, kOptional, kConflict, kUndefined };
 
   bool Conflict(std::string reason);
   void MakeOptional(Skeleton value);
   bool UnifyType(const Type& other, Emitter& emit);
-  bool ToSequence(ListVal list, Emitter& emit, const Heap& heap);
+  // Of a list of run-time length that holds elements like these, and those of `list`; nullopt if none can.
+  static std::optional<Skeleton> OfSequence(std::span<const Skeleton* const> elements, const Cell& list, Emitter& emit);
+  bool UnifySequence(const Cell& list, Emitter& emit);
+  bool ToSequence(const Cell& list, Emitter& emit);
+  bool ToTable(const Cell& list, Emitter& emit);
+  Kind KindOfFixed() const;
   Status AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) const;
 
   Kind kind_ = Kind::kUndefined;
   Val fixed_;                       // kFixed
   Type type_;                       // kTensor, kNumber
-  std::vector<Skeleton> children_;  // of a list, tuple or dict; of an optional, the value
+  std::vector<Skeleton> children_;  // of a list, tuple or dict; of an optional, the value; of a table, its columns
   Vals keys_;                       // of a dict
   std::vector<Expr> fresh_;         // sizes that were made here
   bool lossy_ = false;
+  bool is_table_ = false;           // a list of tuples of run-time length: a sequence for each field
   bool of_numbers_ = false;         // the elements of the list of run-time length
   bool joined_ = false;             // the integer is a symbol that was made here
 };

@@ -108,6 +108,8 @@ class Outputs {
     } else if (const auto* list = value.As<ListVal>()) {
       const Cell& cell = evaluator_.heap()[list->cell];
       if (cell.lost) return Lost();
+      if (!cell.columns.empty())
+        return evaluator_.Unsupported("an output of the program is a list of tuples whose length is known at run time only");
       if (cell.sequence) return AddLeaf(emit.Read(*cell.sequence), name);
       elements = &cell.elements;
     } else if (const auto* dict = value.As<DictVal>()) {
@@ -115,9 +117,9 @@ class Outputs {
       for (const auto& [key, entry] : evaluator_.heap()[dict->cell].entries) entries.push_back(entry);
       elements = &entries;
     } else if (value.Is<OptionalVal>()) {
-      return evaluator_.Unsupported("an output of the program is None on some paths through it only");
+      return evaluator_.UnsupportedWherePathsMet("an output of the program is None on some paths through it only");
     } else if (value.Is<Undefined>()) {
-      return evaluator_.Unsupported("an output of the program differs in kind between the paths through it");
+      return evaluator_.UnsupportedWherePathsMet("an output of the program differs in kind or dtype between the paths through it");
     }
     if (elements == nullptr) return {};
     const Vals copy = *elements;
@@ -146,7 +148,7 @@ class Outputs {
 
  private:
   Failure Lost() {
-    return evaluator_.Unsupported("an output of the program is a list or dict of which paths through it made different things");
+    return evaluator_.UnsupportedWherePathsMet("an output of the program is a list or dict of which paths through it made different things");
   }
   Status AddLeaf(ValueId value, std::string_view name) {
     values_.push_back(value);

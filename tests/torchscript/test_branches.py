@@ -1,10 +1,14 @@
 """Conditions that are known at run time only."""
 
+import inspect
 from typing import Dict, Optional, Tuple
 
+import flambeau
+import pytest
 import torch
 import torch.nn.functional as F
 from cases import SIGNS, Cases, x
+from checking import check
 from torch import Tensor, nn
 
 
@@ -152,6 +156,30 @@ def signed(x):
 def forked(self, x):
     future = torch.jit.fork(signed, x)
     return torch.jit.wait(future) + 1
+
+
+class NoneOnOnePath(nn.Module):
+    def forward(self, x) -> Optional[Tensor]:
+        y: Optional[Tensor] = None
+        if bool(x.sum() > 0):  # here
+            y = x
+        return y
+
+
+class DtypesOfOutputsDiffer(nn.Module):
+    def forward(self, x):
+        y = x
+        if bool(x.sum() > 0):  # here
+            y = x.long()
+        return y
+
+
+@pytest.mark.parametrize("model", [NoneOnOnePath(), DtypesOfOutputsDiffer()], ids=lambda model: type(model).__name__)
+def test_outputs_that_differ_name_the_if(model):
+    lines, first = inspect.getsourcelines(type(model))
+    line = first + next(i for i, text in enumerate(lines) if "# here" in text)
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=rf"an output of the program[^\n]*\n[^\n]*test_branches\.py:{line}\b"):
+        check(model, SIGNS[0])
 
 
 test_program = case.test()

@@ -1,6 +1,6 @@
 """Lists whose length, or the places in which, are known at run time only."""
 
-from typing import Dict, List
+from typing import Dict, List, Tuple
 
 import flambeau
 import pytest
@@ -284,17 +284,82 @@ def test_lists_of_several_shapes_need_sequences_in_regions():
     check(Growing(), (x(2, 3), torch.tensor(2)), opset_version=13, others=[(x(2, 3), torch.tensor(0))])
 
 
-class Tuples(nn.Module):
+# --- lists of tuples ------------------------------------------------------------------------------
+
+
+@rounds
+def pairs(self, x, n):
+    found: List[Tuple[Tensor, int]] = []
+    for i in range(int(n)):
+        found.append((x + i, i * 2))
+    found.append((x, 7))
+    total = x
+    for k, (tensor, number) in enumerate(found):
+        total = total + tensor * number - k
+    return total, len(found), found[-1][0], found[0][1], torch.stack([pair[0] for pair in found])
+
+
+@rounds
+def pairs_changed_in_place(self, x, n):
+    a = [(x, x * 2), (x + 1, x * 3)]
+    for i in range(int(n)):
+        a.append((a[-1][1], a[-1][0] + 1))
+        a.insert(1, (x * i, x - i))
+        a[i] = (a[0][1], a[0][0])
+        a.reverse()
+    last = a.pop()
+    a += a[1:]
+    a.extend([(x, x)])
+    b = a + [last]
+    del b[0]
+    return last, len(a), torch.stack([p[0] - p[1] for p in b]), a[int(n)][1]
+
+
+@rounds
+def pairs_on_one_path(self, x, n):
+    a: List[Tuple[Tensor, float]] = [(x, 0.5)]
+    if bool(n > 1):
+        a.append((x * 2, 1.5))
+        a.append((x * 3, 2.5))
+    return a[len(a) - 1][0], a[len(a) - 1][1] * x, len(a)
+
+
+@rounds
+def pairs_that_share_memory(self, x, n):
+    x = x.clone()
+    a: List[Tuple[Tensor, int]] = []
+    for i in range(int(n)):
+        a.append((x + i, i))
+    a.append((x * 2, 1))
+    return a[0][0] + 1, x
+
+
+class Labelled(nn.Module):
     def forward(self, x, n):
-        pairs = [(x, 0)]
+        pairs = [(x, "0")]
         for i in range(int(n)):
-            pairs.append((x + i, i))
+            pairs.append((x + i, "1"))
         return pairs[0][0]
 
 
 def test_what_no_sequence_holds_is_refused():
     with pytest.raises(flambeau.errors.OnnxExporterError, match=r"test_lists\.py:\d+"):
-        check(Tuples(), (x(2, 3), torch.tensor(2)))
+        check(Labelled(), (x(2, 3), torch.tensor(2)))
+
+
+class WrittenPair(nn.Module):
+    def forward(self, x, n):
+        x = x.clone()
+        a: List[Tuple[Tensor, int]] = []
+        for i in range(int(n)):
+            a.append((x, i))
+        x.add_(1)
+        return a[0][0]
+
+
+def test_an_element_of_a_tuple_that_was_written_elsewhere_is_refused():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="unknown-aliasing"):
+        check(WrittenPair(), (x(2, 3), torch.tensor(2)))
 
 
 test_program = case.test()
