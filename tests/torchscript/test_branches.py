@@ -182,4 +182,16 @@ def test_outputs_that_differ_name_the_if(model):
         check(model, SIGNS[0])
 
 
+class SizesDiffer(nn.Module):
+    def forward(self, x):
+        y = x[:1] if bool(x.sum() > 0) else torch.cat([x, x])
+        return y * 2
+
+
+def test_branches_of_one_shape_before_opset_11():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"If takes no branches whose results differ in rank or size at opset 10"):
+        check(SizesDiffer(), SIGNS[0], opset_version=10)
+    check(SizesDiffer(), SIGNS[0], opset_version=11, others=SIGNS)
+
+
 test_program = case.test()

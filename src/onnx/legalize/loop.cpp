@@ -1,4 +1,4 @@
-// Scan, in terms of Loop.
+// Scan, in terms of Loop; what regions could not give yet.
 #include <algorithm>
 
 #include "onnx/legalize/rule.h"
@@ -97,8 +97,27 @@ Results OnlyTensors(Builder& to, const Request& request) {
   return given ? Refuse(to, request, "takes no sequences") : std::nullopt;
 }
 
+// Before 11 readers merge the shapes that they infer of the two branches.
+Results OnlyOneShape(Builder& to, const Request& request) {
+  const auto *then_branch = std::get_if<BlockId>(Find(request.attributes, "then_branch")),
+             *else_branch = std::get_if<BlockId>(Find(request.attributes, "else_branch"));
+  const Graph& graph = to.graph();
+  for (uint32_t i = 0; i < request.results; ++i) {
+    const Type &a = graph.type(graph.output(*then_branch, i)), &b = graph.type(graph.output(*else_branch, i));
+    if (!a.is_tensor() || !b.is_tensor() || !a.ranked || !b.ranked) continue;
+    bool merges = a.rank() == b.rank();
+    for (size_t d = 0; merges && d < a.rank(); ++d) {
+      const auto size = to.exprs().AsConstant(a.sizes[d]), other = to.exprs().AsConstant(b.sizes[d]);
+      merges = !size || !other || *size == *other;
+    }
+    if (!merges) return Refuse(to, request, "takes no branches whose results differ in rank or size");
+  }
+  return std::nullopt;
+}
+
 constexpr LegalizeRule kRules[] = {
     {"Identity", 14, &OnlyTensors},
+    {"If", 11, &OnlyOneShape},
     {"Scan", 9, &ScanAsLoop},
 };
 
