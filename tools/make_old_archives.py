@@ -1,11 +1,14 @@
-"""Writes tests/data/torchscript: small TorchScript archives, their inputs and outputs, with the torch that runs it.
+"""Writes tests/data/torchscript or tests/data/exported: small archives, their inputs and outputs, with the torch that runs it.
 
     python tools/make_old_archives.py tests/data/torchscript
+    python tools/make_old_archives.py tests/data/exported --exported
 
-Runs with torch 1.4 and newer, on Python 3.6 and newer. For each case: NAME.torch-VERSION.{traced,scripted}.pt, and beside
-them NAME.torch-VERSION.npz with the arrays in0…, out0… (flattened in the order that the model returns them).
+Runs with torch 1.4 and newer (2.1 and newer for exported programs), on Python 3.6 and newer. For each case:
+NAME.torch-VERSION.{traced,scripted}.pt or .pt2, and beside them NAME.torch-VERSION.npz with the arrays in0…, out0…
+(flattened in the order that the model returns them).
 """
 
+import copy
 import pathlib
 import sys
 from typing import Dict, List, NamedTuple, Optional, Tuple
@@ -140,29 +143,95 @@ CASES = {
 }
 
 
+class Perceptron(nn.Module):
+    def __init__(self):
+        super(Perceptron, self).__init__()
+        self.m = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+
+    def forward(self, x):
+        return self.m(x)
+
+
+class Buffers(nn.Module):
+    """All that is stored: buffers that are written, that do not persist, that are constants."""
+
+    def __init__(self):
+        super(Buffers, self).__init__()
+        self.register_buffer("total", torch.zeros(3))
+        self.register_buffer("factor", torch.full((3,), 2.0), persistent=False)
+        self.shift = torch.arange(3.0)
+
+    def forward(self, inputs):
+        self.total.add_(inputs["x"])
+        return {"sum": self.total * self.factor + self.shift, "parts": (inputs["more"][0] * 2, inputs["x"].masked_fill(inputs["x"] > 0, -float("inf")))}
+
+
+class SelfAttention(nn.Module):
+    def __init__(self):
+        super(SelfAttention, self).__init__()
+        self.project = nn.Linear(4, 12)
+
+    def forward(self, x):
+        q, k, v = self.project(x).unsqueeze(1).chunk(3, -1)
+        return F.scaled_dot_product_attention(q, k, v).squeeze(1) + x
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super(Recurrent, self).__init__()
+        self.rnn = nn.LSTM(4, 3)
+
+    def forward(self, x):
+        y, (h, c) = self.rnn(x)
+        return y, h, c
+
+
+# Model, arguments, names of dynamic dimensions.
+EXPORTED = {
+    "attention": (SelfAttention, lambda: (torch.randn(2, 3, 4),), None),
+    "buffers": (Buffers, lambda: ({"x": torch.randn(3), "more": [torch.randn(2)]},), None),
+    "lstm": (Recurrent, lambda: (torch.randn(5, 2, 4),), None),
+    "mlp": (Perceptron, lambda: (torch.randn(3, 4),), {"x": {0: "batch"}}),
+}
+
+
+def export(model, args, dynamic, path):
+    shapes = {}
+    if dynamic is not None and hasattr(torch.export, "Dim"):
+        shapes["dynamic_shapes"] = {name: {dim: torch.export.Dim(of) for dim, of in dims.items()} for name, dims in dynamic.items()}
+    program = torch.export.export(model, args, **shapes)
+    for module in program.graph_module.modules():
+        for node in module.graph.nodes:
+            node.meta.pop("stack_trace", None)  # says where torch is installed
+    (getattr(torch.export, "save", None) or torch._export.save)(program, path)
+
+
 def flat(value):
     if isinstance(value, Tensor):
         return [value]
     return [tensor for each in (value.values() if isinstance(value, dict) else value) for tensor in flat(each)]
 
 
-def main(folder):
+def main(folder, exported):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     version = torch.__version__.split("+")[0]
     if hasattr(torch.backends.quantized, "engine"):
         torch.backends.quantized.engine = "fbgemm"
-    for name, (make, inputs, forms) in CASES.items():
+    for name, (make, inputs, forms) in (EXPORTED if exported else CASES).items():
         torch.manual_seed(0)
         stem = "{}.torch-{}".format(name, version)
         try:
             model, args = make().eval(), inputs()
-            outputs = flat(model(*args))
-            arrays = {"in{}".format(i): x.numpy() for i, x in enumerate(args)}
+            given = flat(copy.deepcopy(args))
+            outputs = flat(copy.deepcopy(model)(*args))
+            arrays = {"in{}".format(i): x.numpy() for i, x in enumerate(given)}
             arrays.update({"out{}".format(i): x.detach().numpy() for i, x in enumerate(outputs)})
-            if "t" in forms:
+            if exported:
+                export(model, args, forms, str(folder / (stem + ".pt2")))
+            if not exported and "t" in forms:
                 torch.jit.trace(model, args).save(str(folder / (stem + ".traced.pt")))
-            if "s" in forms:
+            if not exported and "s" in forms:
                 torch.jit.script(model).save(str(folder / (stem + ".scripted.pt")))
             numpy.savez_compressed(str(folder / (stem + ".npz")), **arrays)
         except Exception as error:
@@ -170,4 +239,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], "--exported" in sys.argv)

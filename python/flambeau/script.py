@@ -195,7 +195,7 @@ class _Import:
             quantizer = ("torch.per_channel_affine", scales, zero_points, tensor.q_per_channel_axis())
         self.kept.append(quantizer)
         handle = self.builder.add_object("torch._utils._rebuild_qtensor", path)
-        data = tensor_constant(tensor.int_repr(), path)
+        data = tensor_constant(integers(tensor), path)
         self.builder.add_attribute(handle, "data", data, _engine.InputKind.CONSTANT, True)
         self.builder.add_attribute(handle, "quantizer", self.constant(quantizer, path), _engine.InputKind.CONSTANT, True)
         return handle
@@ -304,6 +304,16 @@ class _Import:
                 path = f"{path}.{step}" if path else step
             frames.append((path, frame["type"]))
         return frames if len(frames) > 1 else []
+
+
+def integers(tensor: torch.Tensor) -> torch.Tensor:
+    """The integers of a quantized tensor, one a byte where torch packs several into it."""
+    stored = tensor.int_repr()
+    bits = {torch.quint4x2: 4, torch.quint2x4: 2}.get(tensor.dtype)
+    if bits is None:
+        return stored
+    parts = torch.stack([stored.flatten() >> shift & (1 << bits) - 1 for shift in range(0, 8, bits)], -1)
+    return parts.flatten()[: tensor.numel()].reshape(tensor.shape)
 
 
 def recorded_type(type_: Any) -> list[int] | None:

@@ -95,6 +95,28 @@ void AppendPointerToken(std::string_view token, std::string& pointer) {
   }
 }
 
+// Python's json writes infinities and NaN bare, which is no JSON; as strings they are understood (AsDouble).
+std::string QuoteBareNumbers(std::string_view text) {
+  std::string quoted;
+  bool inside = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"') inside = !inside;
+    if (!inside) {
+      for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+        if (!text.substr(at).starts_with(word)) continue;
+        quoted += '"' + std::string(word) + '"';
+        at += word.size();
+        break;
+      }
+      if (at == text.size()) break;
+    } else if (text[at] == '\\' && at + 1 < text.size()) {
+      quoted += text[at++];
+    }
+    quoted += text[at];
+  }
+  return quoted;
+}
+
 }  // namespace
 
 std::string_view Describe(JsonKind kind) {
@@ -127,8 +149,18 @@ Result<JsonDocument> JsonDocument::Parse(std::string text, Location origin, Sink
   text.reserve(text.size() + simdjson::SIMDJSON_PADDING);  // it reads beyond the end
   simdjson::dom::parser parser;
   auto error = parser.allocate(text.size(), kDeepest);
-  constexpr bool kCopyText = false;
-  if (!error) error = parser.parse_into_document(tape->words, text.data(), text.size(), kCopyText).error();
+  const auto parse = [&] {
+    constexpr bool kCopyText = false;
+    return parser.parse_into_document(tape->words, text.data(), text.size(), kCopyText).error();
+  };
+  if (!error) error = parse();
+  const bool malformed = error == simdjson::TAPE_ERROR || error == simdjson::NUMBER_ERROR;
+  const bool bare = malformed && (text.find("Infinity") != text.npos || text.find("NaN") != text.npos);
+  if (bare) {
+    text = QuoteBareNumbers(text);
+    text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
+    if (error = parser.allocate(text.size(), kDeepest); !error) error = parse();
+  }
   if (error == simdjson::DEPTH_ERROR) return fail("values are nested deeper than " + std::to_string(kDeepest));
   if (error) return fail(std::string("malformed JSON: ") + simdjson::error_message(error));
   if (const auto key = DuplicateKey(*tape)) return fail("an object has two members " + Quote(*key));

@@ -64,6 +64,15 @@ TEST_F(JsonTest, ReadsPyTorchsInfinitiesWhereFloatsAreExpected) {
   EXPECT_EQ(LastError(), "bad-json: expected a number, found a string 'inf' [m.json#/3]");
 }
 
+TEST_F(JsonTest, ReadsInfinitiesThatPythonWritesBare) {
+  const JsonReader json = Read(R"({"NaN \" Infinity": NaN, "a": [-Infinity, Infinity], "b": "x: NaN"})");
+  EXPECT_TRUE(std::isnan(*json.Double("NaN \" Infinity")));
+  const JsonReader bounds = *json.Array("a");
+  EXPECT_EQ(*(*bounds.elements().begin()).AsDouble(), -HUGE_VAL);
+  EXPECT_EQ(bounds.size(), 2u);
+  EXPECT_EQ(*json.String("b"), "x: NaN");
+}
+
 TEST_F(JsonTest, TellsAbsentFromWrong) {
   const JsonReader json = Read(R"({"null": null, "s": "x"})");
   EXPECT_EQ(*json.OptionalInt("missing"), std::nullopt);
@@ -93,7 +102,7 @@ TEST(JsonParseTest, RefusesMalformedText) {
   EXPECT_TRUE(Fault("").starts_with("bad-json: malformed JSON: "));
   EXPECT_TRUE(Fault("{\"a\": 1").starts_with("bad-json: malformed JSON: "));
   EXPECT_TRUE(Fault("[1] 2").starts_with("bad-json: malformed JSON: "));
-  EXPECT_TRUE(Fault("[NaN]").starts_with("bad-json: malformed JSON: "));
+  EXPECT_TRUE(Fault("[nan]").starts_with("bad-json: malformed JSON: "));
   EXPECT_TRUE(Fault("[18446744073709551616]").starts_with("bad-json: malformed JSON: "));
   EXPECT_TRUE(Fault("[\"\xff\"]").starts_with("bad-json: malformed JSON: "));
 }

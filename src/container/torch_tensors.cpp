@@ -15,9 +15,10 @@ constexpr uint64_t kLargestPickle = uint64_t{1} << 28;
 constexpr uint32_t kMostDimensions = 64;  // as c10 and numpy have it
 
 // Storage classes are named after c10's scalar types, not after the dtypes.
-constexpr struct {
+constexpr struct StorageRow {
   std::string_view storage;
   DType dtype;
+  int packed_bits = 0;
 } kStorages[] = {
     {"FloatStorage", DType::kFloat32},
     {"HalfStorage", DType::kFloat16},
@@ -43,14 +44,21 @@ constexpr struct {
     {"QInt8Storage", DType::kInt8},
     {"QUInt8Storage", DType::kUint8},
     {"QInt32Storage", DType::kInt32},
+    {"QUInt4x2Storage", DType::kUint8, 4},
+    {"QUInt2x4Storage", DType::kUint8, 2},
 };
 
-std::optional<DType> DTypeOfStorage(PickleValue storage) {
-  if (storage.module() != "torch") return std::nullopt;
-  for (const auto& row : kStorages) {
-    if (row.storage == storage.name()) return row.dtype;
-  }
-  return std::nullopt;
+const StorageRow* FindStorage(PickleValue storage) {
+  if (storage.module() != "torch") return nullptr;
+  const auto row = std::ranges::find(kStorages, storage.name(), &StorageRow::storage);
+  return row != std::end(kStorages) ? row : nullptr;
+}
+
+bool IsPacked(const StoredTensor& tensor) {
+  int64_t expected = 1;
+  for (size_t i = tensor.sizes.size(); i-- > 0; expected *= std::max<int64_t>(tensor.sizes[i], 1))
+    if (tensor.sizes[i] > 1 && tensor.strides[i] != expected) return false;
+  return true;
 }
 
 // A tuple of natural numbers.
@@ -104,22 +112,26 @@ std::optional<TensorShape> DescribeTensor(PickleValue call) {
   if (!call.IsCallOf(kUtils, "_rebuild_tensor_v2") || call.args().size() < 4) return std::nullopt;
   const PickleValue storage = call.args()[0];
   if (storage.kind() != PickleKind::kPersistent || storage.id().size() < 2) return std::nullopt;
-  const auto dtype = DTypeOfStorage(storage.id()[1]);
+  const StorageRow* row = FindStorage(storage.id()[1]);
   auto sizes = AsNaturals(call.args()[2]);
-  if (!dtype || !sizes) return std::nullopt;
-  return TensorShape{*dtype, *std::move(sizes)};
+  if (row == nullptr || !sizes) return std::nullopt;
+  return TensorShape{row->dtype, *std::move(sizes)};
+}
+
+Result<bool> IsBigEndian(const ZipArchive& archive, Sink& sink) {
+  const ZipEntry* entry = archive.Find(std::string(archive.root()) + "byteorder");
+  if (entry == nullptr) return false;  // the archive is older than the entry
+  FLAMBEAU_TRY(std::string order, archive.Read(*entry, 64, sink));
+  while (order.ends_with('\n') || order.ends_with('\r')) order.pop_back();
+  if (order == "little") return false;
+  if (order == "big") return true;
+  return sink.Error(DiagnosticKind::kBadArchive, "the byte order is " + Quote(order) + ", neither 'little' nor 'big'",
+                    archive.Where(entry));
 }
 
 Result<TensorReader> TensorReader::Create(const ZipArchive& archive, std::string folder, Sink& sink) {
-  // Absent in archives older than the entry; those are little endian.
-  if (const ZipEntry* entry = archive.Find(std::string(archive.root()) + "byteorder")) {
-    FLAMBEAU_TRY(const std::string order, archive.Read(*entry, 64, sink));
-    if (order != "little") {
-      return sink.Error(DiagnosticKind::kBadTensor, "the tensors' byte order is " + Quote(order) + ", not 'little'",
-                        archive.Where(entry), "save the model on a little-endian machine");
-    }
-  }
-  return TensorReader(archive, std::move(folder), sink);
+  FLAMBEAU_TRY(const bool big_endian, IsBigEndian(archive, sink));
+  return TensorReader(archive, std::move(folder), big_endian, sink);
 }
 
 bool TensorReader::IsTensor(PickleValue value) {
@@ -164,6 +176,7 @@ Status TensorReader::ReadTensor(PickleValue call, StoredTensor* tensor) {
   }
   bool untyped = false;
   FLAMBEAU_CHECK_OK(ReadStorage(args[0], tensor, &untyped));
+  if (tensor->packed_bits != 0) return Bad(args[0], *tensor, "its storage is that of a quantized tensor");
   if (v3) {
     const auto dtype = args[6].module() == "torch" ? DTypeFromTorchName(args[6].name()) : std::nullopt;
     if (!dtype || ByteSize(*dtype) == 0) return Bad(args[6], *tensor, "its dtype is unknown: " + Quote(args[6].name()));
@@ -193,9 +206,15 @@ Status TensorReader::ReadGeometry(PickleValue call, StoredTensor* tensor) {
   tensor->sizes = *sizes;
   tensor->strides = *strides;
   const auto reach = Reach(*tensor);
-  if (!reach || *reach > tensor->storage_bytes / static_cast<uint64_t>(ByteSize(tensor->dtype))) {
+  const auto width = static_cast<uint64_t>(ByteSize(tensor->dtype));
+  const uint64_t capacity = tensor->packed_bits != 0 ? tensor->storage_bytes * static_cast<uint64_t>(8 / tensor->packed_bits)
+                                                     : tensor->storage_bytes / width;
+  if (!reach || *reach > capacity) {
     return Bad(call, *tensor, "it reaches beyond its storage of " + std::to_string(tensor->storage_bytes) + " bytes");
   }
+  if (tensor->packed_bits != 0 && (tensor->storage_offset != 0 || !IsPacked(*tensor)))
+    return Bad(call, *tensor, "it is a view of numbers that share bytes; save its .contiguous()");
+  if (big_endian_ && width > 1) tensor->swapped_width = static_cast<int>(width) / (IsComplex(tensor->dtype) ? 2 : 1);
   return {};
 }
 
@@ -227,9 +246,10 @@ Status TensorReader::ReadStorage(PickleValue storage, StoredTensor* tensor, bool
     return Bad(storage, *tensor, "its storage is not ('storage', class, key, device, elements)");
   }
   *untyped = id[1].IsGlobal("torch.storage", "UntypedStorage") || id[1].IsGlobal("torch", "UntypedStorage");
-  const auto dtype = *untyped ? DType::kUint8 : DTypeOfStorage(id[1]);
-  if (!dtype) return Bad(storage, *tensor, "its storage has the unknown class " + Quote(id[1].name()));
-  tensor->dtype = *dtype;
+  const StorageRow* row = *untyped ? nullptr : FindStorage(id[1]);
+  if (!*untyped && row == nullptr) return Bad(storage, *tensor, "its storage has the unknown class " + Quote(id[1].name()));
+  tensor->dtype = *untyped ? DType::kUint8 : row->dtype;
+  tensor->packed_bits = *untyped ? 0 : row->packed_bits;
   tensor->storage_key = *id[2].AsString();
   auto found = storages_.find(tensor->storage_key);
   if (found == storages_.end()) {
@@ -239,7 +259,7 @@ Status TensorReader::ReadStorage(PickleValue storage, StoredTensor* tensor, bool
   }
   tensor->storage_begin = found->second.begin;
   tensor->storage_bytes = found->second.bytes;
-  if (static_cast<uint64_t>(*id[4].AsInt()) > tensor->storage_bytes / static_cast<uint64_t>(ByteSize(*dtype))) {
+  if (static_cast<uint64_t>(*id[4].AsInt()) > tensor->storage_bytes / static_cast<uint64_t>(ByteSize(tensor->dtype))) {
     return Bad(storage, *tensor,
                "its storage claims " + std::to_string(*id[4].AsInt()) + " elements, but has only " +
                    std::to_string(tensor->storage_bytes) + " bytes");

@@ -25,6 +25,9 @@ struct StoredTensor {
   // Tensors with the same key share their storage.
   std::string storage_key;
   uint64_t storage_begin = 0, storage_bytes = 0;  // in the archive's file
+  // How the storage differs from the tensor: numbers of `packed_bits` bits, the first in the lowest bits of a byte, that
+  // stand for bytes; and numbers of `swapped_width` bytes whose order is not this machine's. 0 where it does not.
+  int packed_bits = 0, swapped_width = 0;
   bool requires_grad = false;
   bool is_parameter = false;
 };
@@ -51,8 +54,8 @@ class TensorReader {
   Result<StoredTensor> ReadQuantized(PickleValue value, std::string name);
 
  private:
-  TensorReader(const ZipArchive& archive, std::string folder, Sink& sink)
-      : archive_(&archive), folder_(std::move(folder)), sink_(&sink) {}
+  TensorReader(const ZipArchive& archive, std::string folder, bool big_endian, Sink& sink)
+      : archive_(&archive), folder_(std::move(folder)), big_endian_(big_endian), sink_(&sink) {}
   Status ReadTensor(PickleValue call, StoredTensor* tensor);
   Status ReadStorage(PickleValue storage, StoredTensor* tensor, bool* untyped);
   Status ReadGeometry(PickleValue call, StoredTensor* tensor);
@@ -63,6 +66,7 @@ class TensorReader {
   };
   const ZipArchive* archive_;
   std::string folder_;
+  bool big_endian_;
   Sink* sink_;
   std::unordered_map<std::string, Storage> storages_;  // those that were found, by key
 };
@@ -70,6 +74,9 @@ class TensorReader {
 // A torch.save'd archive that holds one (ordered) dictionary from names to
 // tensors: a state dict. In the dictionary's order.
 Result<std::vector<StoredTensor>> ReadStateDict(const ZipArchive& archive, Sink& sink);
+
+// Whether the archive's numbers are big endian: its entry `byteorder`, which older archives lack.
+Result<bool> IsBigEndian(const ZipArchive& archive, Sink& sink);
 
 // The archive's data.pkl (or another pickle under its root), parsed.
 Result<Pickle> ReadPickleEntry(const ZipArchive& archive, std::string_view name, Sink& sink);

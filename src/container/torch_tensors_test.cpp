@@ -116,6 +116,38 @@ TEST(TorchTensorsTest, AcceptsEmptyAndExpandedTensors) {
       << FirstError(sink);
 }
 
+TEST(TorchTensorsTest, SaysHowBytesAreSwapped) {
+  Sink sink;
+  const TensorText complex = {.storage = "ctorch\nComplexFloatStorage\n", .elements = 3, .sizes = {3}, .strides = {1}};
+  const auto tensors = Read(Archive("}(" + Str("w") + TensorText{}.Pickled() + Str("c") + complex.Pickled() + "u",
+                                    {Stored("m/byteorder", "big")}),
+                            sink);
+  ASSERT_TRUE(tensors) << FirstError(sink);
+  EXPECT_EQ((*tensors)[0].swapped_width, 4);
+  EXPECT_EQ((*tensors)[1].swapped_width, 4);
+}
+
+TEST(TorchTensorsTest, ReadsIntegersThatShareBytes) {
+  auto quantized = [](const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, Sink& sink) -> Result<StoredTensor> {
+    const std::string pickle = "ctorch._utils\n_rebuild_qtensor\n((" + Str("storage") + "ctorch\nQUInt4x2Storage\n" + Str("0") +
+                               Str("cpu") + Int(24) + "tQ" + Int(0) + Ints(sizes) + Ints(strides) + "(t\x89NtR";
+    FLAMBEAU_TRY(const ZipArchive archive, ZipArchive::Open(MemoryFile(Archive(pickle)), sink));
+    FLAMBEAU_TRY(const Pickle parsed, ReadPickleEntry(archive, "data.pkl", sink));
+    FLAMBEAU_TRY(TensorReader reader, TensorReader::Create(archive, "m/data/", sink));
+    return reader.ReadQuantized(parsed.root(), "w");
+  };
+  Sink sink;
+  const auto tensor = quantized({4, 12}, {12, 1}, sink);
+  ASSERT_TRUE(tensor) << FirstError(sink);
+  EXPECT_EQ(tensor->dtype, DType::kUint8);
+  EXPECT_EQ(tensor->packed_bits, 4);
+  EXPECT_FALSE(quantized({7, 7}, {7, 1}, sink));
+  EXPECT_TRUE(FirstError(sink).starts_with("bad-tensor: tensor 'w': it reaches beyond its storage")) << FirstError(sink);
+  Sink views;
+  EXPECT_FALSE(quantized({12, 4}, {1, 12}, views));
+  EXPECT_TRUE(FirstError(views).starts_with("bad-tensor: tensor 'w': it is a view of numbers that share bytes")) << FirstError(views);
+}
+
 TEST(TorchTensorsTest, RefusesTensorsThatDoNotFit) {
   const std::string beyond = "bad-tensor: tensor 'w': it reaches beyond its storage of 24 bytes";
   EXPECT_EQ(Fault(TensorText{.offset = 1}), beyond);
@@ -131,7 +163,7 @@ TEST(TorchTensorsTest, RefusesTensorsThatDoNotFit) {
             "bad-tensor: tensor 'w': its storage claims 7 elements, but has only 24 bytes");
   EXPECT_TRUE(Fault(TensorText{.key = "1"}).starts_with("missing-entry: the archive has no entry 'm/data/1'"));
   EXPECT_EQ(Fault(TensorText{.storage = "ctorch\nQUInt4x2Storage\n"}),
-            "bad-tensor: tensor 'w': its storage has the unknown class 'QUInt4x2Storage'");
+            "bad-tensor: tensor 'w': its storage is that of a quantized tensor");
   EXPECT_EQ(Fault(TensorText{.storage = "ctorch.storage\nUntypedStorage\n"}),
             "bad-tensor: tensor 'w': nothing says its dtype");
   EXPECT_EQ(Fault(TensorText{.dtype = "ctorch\n\n"}), "bad-tensor: tensor 'w': its dtype is unknown: ''");
@@ -153,8 +185,8 @@ TEST(TorchTensorsTest, RefusesWhatIsNoStateDict) {
   EXPECT_TRUE(Fault(Archive(Dict("ctorch._utils\n_rebuild_parameter\n(ctorch._utils\n_rebuild_parameter\n(Nt"
                                  "R\x88NtR")))
                   .starts_with("bad-tensor: tensor 'w': expected a dense tensor, found a call of"));
-  EXPECT_EQ(Fault(Archive("}", {Stored("m/byteorder", "big")})),
-            "bad-tensor: the tensors' byte order is 'big', not 'little' [m/byteorder]");
+  EXPECT_EQ(Fault(Archive("}", {Stored("m/byteorder", "middle")})),
+            "bad-archive: the byte order is 'middle', neither 'little' nor 'big' [m/byteorder]");
   EXPECT_EQ(Fault(Pack({Stored("m/x", "")})), "missing-entry: the archive has no entry 'm/data.pkl'");
 }
 

@@ -405,45 +405,6 @@ Result<Vals> ConvolutionDynamic(Evaluator& evaluator, const Node&, std::span<con
   return Vals{std::move(result)};
 }
 
-// --- embeddings ---------------------------------------------------------------------------
-
-Result<Vals> PrepackEmbedding(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  return Vals{Pack(evaluator, {.weight = arguments[0], .bias = Nothing{}})};
-}
-
-// (weights, indices, pruned)
-Result<Vals> Embedding(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  FLAMBEAU_TRY(const PackedWeights weights, Unpack(evaluator, arguments[0]));
-  FLAMBEAU_TRY(const Val table, Dequantize(evaluator, weights.weight));
-  FLAMBEAU_TRY(Val rows, evaluator.emit().Call1("aten::embedding", {table, arguments[1]}));
-  return Vals{std::move(rows)};
-}
-
-// (weights, indices, offsets, scale_grad_by_freq, mode, pruned, per_sample_weights, mapping, include_last_offset)
-Result<Vals> EmbeddingBag(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  if (arguments.size() != 9) return Malformed(evaluator);
-  if (arguments[5].AsInt().value_or(0) != 0 && !arguments[7].Is<Nothing>()) return evaluator.Unsupported("maps the indices of pruned rows");
-  Emitter& emit = evaluator.emit();
-  FLAMBEAU_TRY(const PackedWeights weights, Unpack(evaluator, arguments[0]));
-  FLAMBEAU_TRY(const Val table, Dequantize(evaluator, weights.weight));
-  Val indices = arguments[1], offsets = arguments[2], factors = arguments[6];
-  const auto* tensor = indices.As<TensorVal>();
-  if (tensor == nullptr) return Malformed(evaluator);
-  if (evaluator.TypeOf(*tensor).rank() == 2) {  // a bag is a row
-    const Val flat = evaluator.List({int64_t{-1}});
-    FLAMBEAU_TRY(const Val count, emit.Call1("aten::sym_numel", {indices}));
-    FLAMBEAU_TRY(const Val width, emit.Call1("aten::sym_size.int", {indices, int64_t{1}}));
-    FLAMBEAU_TRY(offsets, emit.Call1("aten::arange.start_step", {int64_t{0}, count, width, int64_t{Info(DType::kInt64).torch_code}}));
-    FLAMBEAU_TRY(indices, emit.Call1("aten::reshape", {indices, flat}));
-    if (!factors.Is<Nothing>()) {
-      FLAMBEAU_TRY(factors, emit.Call1("aten::reshape", {factors, flat}));
-    }
-  }
-  constexpr int64_t kSum = 0;  // whatever the mode: torch has no other
-  FLAMBEAU_TRY(const Vals bags, emit.Call("aten::embedding_bag", {table, indices, offsets, false, kSum, false, factors, arguments[8]}));
-  return Vals{bags[0]};
-}
-
 constexpr BuiltinRow kRows[] = {
     {"prim::CallMethod", &CallPacked},
     {"quantized::add", &OfTensorsOrNumber<&ThroughFloats, &AddScalar<false>>},
@@ -501,9 +462,6 @@ constexpr BuiltinRow kRows[] = {
     {"quantized::conv_unpack", &UnpackTensors},
     {"quantized::dropout", &ThroughFloats},
     {"quantized::elu", &ThroughFloats},
-    {"quantized::embedding_bag_byte", &EmbeddingBag},
-    {"quantized::embedding_bag_prepack", &PrepackEmbedding},
-    {"quantized::embedding_byte", &Embedding},
     {"quantized::group_norm", &ThroughFloats},
     {"quantized::hardswish", &ThroughFloats},
     {"quantized::instance_norm", &InstanceNorm},

@@ -13,7 +13,8 @@ using torchscript::Node;
 
 namespace {
 
-// torch projects the whole sequence of inputs at once, and the hidden state at each step.
+// torch projects the whole sequence of inputs at once, and the hidden state at each step. Of packed sequences a step has
+// the first `sizes[i]` sequences, and its rows begin at `begins[i]`; the hidden states of the others stay.
 constexpr std::string_view kCode = R"py(def project(x: Tensor, weights: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tensor:
   if half:
     result = ops.quantized.linear_dynamic_fp16(x, weights)
@@ -37,6 +38,22 @@ def lstm_layer(x: Tensor, h: Tensor, c: Tensor, ih: __torch__.torch.classes.quan
     h0 = h1
     c0 = c1
   return (torch.stack(rows), h0, c0)
+def lstm_packed(x: Tensor, sizes: Tensor, begins: Tensor, backward: bool, h: Tensor, c: Tensor, ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tuple[Tensor, Tensor, Tensor]:
+  gates = __torch__.project(x, ih, half, reduce_range)
+  rows = annotate(List[Tensor], [])
+  h0 = h
+  c0 = c
+  for i in range(torch.size(sizes, 0)):
+    n = int(torch.select(sizes, 0, i))
+    step = torch.narrow(gates, 0, int(torch.select(begins, 0, i)), n)
+    h1, c1, = __torch__.lstm_step(step, torch.slice(h0, 0, 0, n), torch.slice(c0, 0, 0, n), hh, half, reduce_range)
+    if backward:
+      _0 = torch.insert(rows, 0, h1)
+    else:
+      _1 = torch.append(rows, h1)
+    h0 = torch.cat([h1, torch.slice(h0, 0, n)])
+    c0 = torch.cat([c1, torch.slice(c0, 0, n)])
+  return (torch.cat(rows), h0, c0)
 def gru_step(gates: Tensor, h: Tensor, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tensor:
   r, z, n, = torch.chunk(gates, 3, 1)
   hr, hz, hn, = torch.chunk(__torch__.project(h, hh, half, reduce_range), 3, 1)
@@ -54,6 +71,20 @@ def gru_layer(x: Tensor, h: Tensor, ih: __torch__.torch.classes.quantized.Linear
     _0 = torch.append(rows, h1)
     h0 = h1
   return (torch.stack(rows), h0)
+def gru_packed(x: Tensor, sizes: Tensor, begins: Tensor, backward: bool, h: Tensor, ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tuple[Tensor, Tensor]:
+  gates = __torch__.project(x, ih, half, reduce_range)
+  rows = annotate(List[Tensor], [])
+  h0 = h
+  for i in range(torch.size(sizes, 0)):
+    n = int(torch.select(sizes, 0, i))
+    step = torch.narrow(gates, 0, int(torch.select(begins, 0, i)), n)
+    h1 = __torch__.gru_step(step, torch.slice(h0, 0, 0, n), hh, half, reduce_range)
+    if backward:
+      _0 = torch.insert(rows, 0, h1)
+    else:
+      _1 = torch.append(rows, h1)
+    h0 = torch.cat([h1, torch.slice(h0, 0, n)])
+  return (torch.cat(rows), h0)
 def rnn_tanh_cell(x: Tensor, h: Tensor, ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tensor:
   return torch.tanh(torch.add(__torch__.project(x, ih, half, reduce_range), __torch__.project(h, hh, half, reduce_range)))
 def rnn_relu_cell(x: Tensor, h: Tensor, ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, half: bool, reduce_range: bool) -> Tensor:
@@ -129,45 +160,81 @@ Result<Vals> MakeCell(Evaluator& evaluator, const Node&, std::span<const Val> ar
   return Vals{ObjectVal{evaluator.heap().Add(std::move(cell))}};
 }
 
-// Torch's layers of one direction: the input is (time, batch, features).
+// What a layer runs over: (time, batch, features), or the rows of a packed sequence.
+struct Sequence {
+  Val x;
+  std::optional<Val> batch_sizes;
+};
+
+struct Cells {
+  std::string_view over_steps, over_packed;  // functions of kCode
+};
+
+// Torch's layers of one direction.
 struct Layer {
   Val outputs;
   Vals states;
 };
-Result<Layer> RunLayer(Evaluator& evaluator, std::string_view function, Val x, const Vals& states, const Recurrence& cell, bool backward) {
+Result<Layer> RunLayer(Evaluator& evaluator, const Cells& cells, const Sequence& input, const Vals& states, const Recurrence& cell, bool backward) {
   Emitter& emit = evaluator.emit();
   const Val time = evaluator.List({int64_t{0}});
-  if (backward) {
-    FLAMBEAU_TRY(x, emit.Call1("aten::flip", {x, time}));
+  const auto reversed = [&](const Val& x) -> Result<Val> { return backward ? emit.Call1("aten::flip", {x, time}) : Result<Val>(x); };
+  Vals operands;
+  if (input.batch_sizes) {
+    const Val& sizes = *input.batch_sizes;
+    FLAMBEAU_TRY(const Val ends, emit.Call1("aten::cumsum", {sizes, int64_t{0}}));
+    FLAMBEAU_TRY(const Val begins, emit.Call1("aten::sub.Tensor", {ends, sizes}));
+    FLAMBEAU_TRY(const Val of_steps, reversed(sizes));
+    FLAMBEAU_TRY(const Val begins_of_steps, reversed(begins));
+    operands = {input.x, of_steps, begins_of_steps, backward};
+  } else {
+    FLAMBEAU_TRY(const Val x, reversed(input.x));
+    operands = {x};
   }
-  Vals operands = {x};
   operands.insert(operands.end(), states.begin(), states.end());
   operands.insert(operands.end(), {cell.ih, cell.hh, cell.half, cell.reduce_range});
-  FLAMBEAU_TRY(const Vals results, evaluator.CallLibrary(kCode, function, operands));
+  FLAMBEAU_TRY(const Vals results, evaluator.CallLibrary(kCode, input.batch_sizes ? cells.over_packed : cells.over_steps, operands));
   const Vals* parts = results.empty() ? nullptr : ElementsOf(evaluator, results[0]);
   if (parts == nullptr || parts->size() != 1 + states.size()) return Malformed(evaluator);
   Layer layer = {(*parts)[0], Vals(parts->begin() + 1, parts->end())};
-  if (backward) {
-    FLAMBEAU_TRY(layer.outputs, emit.Call1("aten::flip", {layer.outputs, time}));
+  if (!input.batch_sizes) {
+    FLAMBEAU_TRY(layer.outputs, reversed(layer.outputs));
   }
   return layer;
 }
 
-// (x, state or states, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, …)
-Result<Vals> RunLayers(Evaluator& evaluator, std::string_view function, std::span<const Val> arguments, const Vals& initial) {
+// (x, state or states, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, …), or
+// (data, batch_sizes, state or states, params, has_biases, num_layers, dropout, train, bidirectional, …)
+struct LayersCall {
+  Sequence input;
+  Val states;
+  Vals params;
+  int64_t layers;
+  size_t directions;
+  bool batch_first;
+};
+std::optional<LayersCall> LayersCallOf(Evaluator& evaluator, std::span<const Val> arguments) {
+  if (arguments.size() < 9) return std::nullopt;
+  const bool packed = arguments[3].Is<ListVal>();
+  const auto rest = arguments.subspan(packed ? 2 : 1);  // from the states on
+  const auto* params = rest[1].As<ListVal>();
+  const auto layers = rest[3].AsInt();
+  if (params == nullptr || !layers || !arguments[0].Is<TensorVal>()) return std::nullopt;
+  LayersCall call = {{arguments[0], std::nullopt}, rest[0], evaluator.heap()[params->cell].elements, *layers, 1, false};
+  if (packed) call.input.batch_sizes = arguments[1];
+  call.directions += static_cast<size_t>(rest[6].AsInt().value_or(0));
+  call.batch_first = !packed && rest[7].AsInt().value_or(0) != 0;
+  return call;
+}
+
+Result<Vals> RunLayers(Evaluator& evaluator, const Cells& cells, LayersCall call, const Vals& initial) {
   Emitter& emit = evaluator.emit();
-  const auto* list = arguments.size() > 8 ? arguments[2].As<ListVal>() : nullptr;
-  const auto layers = arguments.size() > 8 ? arguments[4].AsInt() : std::nullopt;
-  if (list == nullptr || !layers || !arguments[0].Is<TensorVal>())
-    return evaluator.Unsupported("takes a packed sequence into a quantized recurrent layer");
-  FLAMBEAU_TRY(const std::vector<Recurrence> params, Recurrences(evaluator, Vals(evaluator.heap()[list->cell].elements)));
-  const auto directions = static_cast<size_t>(arguments[7].AsInt().value_or(0)) + 1;
-  const bool batch_first = arguments[8].AsInt().value_or(0) != 0;
-  if (static_cast<int64_t>(params.size()) != *layers * static_cast<int64_t>(directions))
-    return evaluator.sink().Error(DiagnosticKind::kBadProgram, fmt::format("gives {} layers of weights for {}", params.size(), *layers));
-  Val x = arguments[0];
+  FLAMBEAU_TRY(const std::vector<Recurrence> params, Recurrences(evaluator, call.params));
+  if (static_cast<int64_t>(params.size()) != call.layers * static_cast<int64_t>(call.directions))
+    return evaluator.sink().Error(DiagnosticKind::kBadProgram, fmt::format("gives {} layers of weights for {}", params.size(), call.layers));
+  Val& x = call.input.x;
   auto swap = [&]() -> Status {
-    if (!batch_first) return {};
+    if (!call.batch_first) return {};
     FLAMBEAU_TRY(x, emit.Call1("aten::transpose.int", {x, int64_t{0}, int64_t{1}}));
     return {};
   };
@@ -175,18 +242,18 @@ Result<Vals> RunLayers(Evaluator& evaluator, std::string_view function, std::spa
   std::vector<Vals> finals(initial.size());
   for (size_t at = 0; at < params.size();) {
     Vals outputs;
-    for (size_t direction = 0; direction < directions; ++direction, ++at) {
+    for (size_t direction = 0; direction < call.directions; ++direction, ++at) {
       Vals states;
       for (const Val& state : initial) {
         FLAMBEAU_TRY(Val own, emit.Call1("aten::select.int", {state, int64_t{0}, static_cast<int64_t>(at)}));
         states.push_back(std::move(own));
       }
-      FLAMBEAU_TRY(Layer layer, RunLayer(evaluator, function, x, states, params[at], direction == 1));
+      FLAMBEAU_TRY(Layer layer, RunLayer(evaluator, cells, call.input, states, params[at], direction == 1));
       outputs.push_back(std::move(layer.outputs));
       for (size_t i = 0; i < finals.size(); ++i) finals[i].push_back(layer.states[i]);
     }
     x = outputs[0];
-    if (directions == 2) {
+    if (call.directions == 2) {
       FLAMBEAU_TRY(x, emit.Call1("aten::cat", {evaluator.List(std::move(outputs)), int64_t{-1}}));
     }
   }
@@ -200,14 +267,17 @@ Result<Vals> RunLayers(Evaluator& evaluator, std::string_view function, std::spa
 }
 
 Result<Vals> Lstm(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  const Vals* states = arguments.size() > 1 ? ElementsOf(evaluator, arguments[1]) : nullptr;
-  if (states == nullptr || states->size() != 2)
-    return evaluator.Unsupported("takes a packed sequence into a quantized recurrent layer");
-  return RunLayers(evaluator, "lstm_layer", arguments, Vals(*states));
+  std::optional<LayersCall> call = LayersCallOf(evaluator, arguments);
+  const Vals* states = call ? ElementsOf(evaluator, call->states) : nullptr;
+  if (states == nullptr || states->size() != 2) return Malformed(evaluator);
+  const Vals initial = *states;
+  return RunLayers(evaluator, {"lstm_layer", "lstm_packed"}, *std::move(call), initial);
 }
 Result<Vals> Gru(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  if (arguments.size() < 2) return Malformed(evaluator);
-  return RunLayers(evaluator, "gru_layer", arguments, {arguments[1]});
+  std::optional<LayersCall> call = LayersCallOf(evaluator, arguments);
+  if (!call) return Malformed(evaluator);
+  const Vals initial = {call->states};
+  return RunLayers(evaluator, {"gru_layer", "gru_packed"}, *std::move(call), initial);
 }
 
 // (x, state, packed, packed, bias, bias)

@@ -111,12 +111,21 @@ Result<Vals> Integers(Evaluator& evaluator, const Node&, std::span<const Val> ar
   return Vals{std::move(copy)};
 }
 template <Val Quantized::*kNumber>
-Result<Vals> NumberOfGrid(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> NumberOfGrid(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   const Val& number = QuantizedOf(arguments[0])->*kNumber;
-  const bool per_channel = node.kind.find("per_channel") != node.kind.npos;
-  if (per_channel || number.IsNumber()) return Vals{number};
+  if (number.IsNumber()) return Vals{number};
   FLAMBEAU_TRY(Val item, evaluator.emit().Call1("aten::item", {number}));
   return Vals{std::move(item)};
+}
+// torch keeps them as float64 and int64, where zero points are not floats.
+template <Val Quantized::*kNumbers, DType kDtype>
+Result<Vals> NumbersOfGrid(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Quantized& quantized = *QuantizedOf(arguments[0]);
+  const auto* zero_points = quantized.zero_point.As<TensorVal>();
+  const bool floats = zero_points != nullptr && IsFloating(evaluator.TypeOf(*zero_points).dtype);
+  const int64_t dtype = Info(floats ? DType::kFloat32 : kDtype).torch_code;
+  FLAMBEAU_TRY(Val numbers, evaluator.emit().Call1("aten::to.dtype", {quantized.*kNumbers, dtype}));
+  return Vals{std::move(numbers)};
 }
 Result<Vals> AxisOfGrid(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   const auto axis = QuantizedOf(arguments[0])->axis;
@@ -300,8 +309,10 @@ struct KindsRow {
 constexpr KindsRow kOnQuantized[] = {
     {&AskIntegers, "dim is_contiguous numel size stride sym_size storage_offset is_complex"},
     {&Integers, "int_repr"},
-    {&NumberOfGrid<&Quantized::scale>, "q_scale q_per_channel_scales"},
-    {&NumberOfGrid<&Quantized::zero_point>, "q_zero_point q_per_channel_zero_points"},
+    {&NumberOfGrid<&Quantized::scale>, "q_scale"},
+    {&NumberOfGrid<&Quantized::zero_point>, "q_zero_point"},
+    {&NumbersOfGrid<&Quantized::scale, DType::kFloat64>, "q_per_channel_scales"},
+    {&NumbersOfGrid<&Quantized::zero_point, DType::kInt64>, "q_per_channel_zero_points"},
     {&AxisOfGrid, "q_per_channel_axis"},
     {&OnIntegers,
      "alias channel_shuffle chunk clone contiguous detach expand expand_as flatten flip index_select max max_pool1d max_pool2d "

@@ -65,7 +65,8 @@ Builtin FindBuiltin(std::string_view kind) {
   static const auto* rows = [] {
     auto* map = new std::unordered_map<std::string_view, Builtin>;
     for (const auto table : {ValueBuiltins(), ContainerBuiltins(), TensorBuiltins(), TextBuiltins(), LayerBuiltins(),
-                             QuantizedBuiltins(), QuantizedTensorBuiltins(), QuantizedRecurrentBuiltins()})
+                             QuantizedBuiltins(), QuantizedTensorBuiltins(), QuantizedRecurrentBuiltins(),
+                             QuantizedEmbeddingBuiltins()})
       for (const BuiltinRow& row : table) map->emplace(row.kind, row.function);
     return map;
   }();

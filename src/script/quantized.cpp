@@ -45,21 +45,43 @@ bool SameNumber(const Val& a, const Val& b) {
   return (x != nullptr && y != nullptr && x->id == y->id) || (m != nullptr && n != nullptr && m->id == n->id);
 }
 
-// A grid whose zero point lies between integers: of the rows of an embedding.
-Result<Val> DequantizeRows(Evaluator& evaluator, const Quantized& tensor) {
+// A grid whose zero points lie between integers: of the rows of an embedding.
+bool IsBetweenIntegers(Evaluator& evaluator, const Grid& grid) {
+  const auto* zero_points = grid.zero_point.As<TensorVal>();
+  return grid.axis && zero_points != nullptr && IsFloating(evaluator.TypeOf(*zero_points).dtype);
+}
+
+// Its scales and zero points as floats, along the axis.
+Result<Grid> AlongAxis(Evaluator& evaluator, const Grid& grid, size_t rank) {
   Emitter& emit = evaluator.emit();
-  Vals column;
-  const auto rank = static_cast<int64_t>(evaluator.TypeOf(tensor.data).rank());
-  for (int64_t i = 0; i < rank; ++i) column.emplace_back(int64_t{i == *tensor.axis ? -1 : 1});
+  Vals places;
+  for (size_t i = 0; i < rank; ++i) places.emplace_back(int64_t{static_cast<int64_t>(i) == *grid.axis ? -1 : 1});
   auto in_place = [&](const Val& numbers) -> Result<Val> {
     FLAMBEAU_TRY(const Val floats, emit.Call1("aten::to.dtype", {numbers, Code(DType::kFloat32)}));
-    return emit.Call1("aten::reshape", {floats, evaluator.List(column)});
+    return emit.Call1("aten::reshape", {floats, evaluator.List(places)});
   };
-  FLAMBEAU_TRY(const Val zero_points, in_place(tensor.zero_point));
-  FLAMBEAU_TRY(const Val scales, in_place(tensor.scale));
+  FLAMBEAU_TRY(Val scales, in_place(grid.scale));
+  FLAMBEAU_TRY(Val zero_points, in_place(grid.zero_point));
+  return Grid{std::move(scales), std::move(zero_points), grid.axis};
+}
+
+Result<Val> DequantizeRows(Evaluator& evaluator, const Quantized& tensor) {
+  Emitter& emit = evaluator.emit();
+  FLAMBEAU_TRY(const Grid grid, AlongAxis(evaluator, GridOf(tensor), evaluator.TypeOf(tensor.data).rank()));
   FLAMBEAU_TRY(const Val floats, emit.Call1("aten::to.dtype", {tensor.data, Code(DType::kFloat32)}));
-  FLAMBEAU_TRY(const Val centered, emit.Call1("aten::sub.Tensor", {floats, zero_points}));
-  return emit.Call1("aten::mul.Tensor", {centered, scales});
+  FLAMBEAU_TRY(const Val centered, emit.Call1("aten::sub.Tensor", {floats, grid.zero_point}));
+  return emit.Call1("aten::mul.Tensor", {centered, grid.scale});
+}
+
+Result<Val> QuantizeRows(Evaluator& evaluator, const Val& floats, const Grid& of_rows, Limits limits, DType integers) {
+  Emitter& emit = evaluator.emit();
+  FLAMBEAU_TRY(const Grid grid, AlongAxis(evaluator, of_rows, evaluator.TypeOf(*floats.As<TensorVal>()).rank()));
+  FLAMBEAU_TRY(const Val inverse, emit.Call1("aten::reciprocal", {grid.scale}));
+  FLAMBEAU_TRY(const Val scaled, emit.Call1("aten::mul.Tensor", {floats, inverse}));
+  FLAMBEAU_TRY(const Val moved, emit.Call1("aten::add.Tensor", {scaled, grid.zero_point}));
+  FLAMBEAU_TRY(const Val rounded, emit.Call1("aten::round", {moved}));
+  FLAMBEAU_TRY(const Val clamped, emit.Call1("aten::clamp", {rounded, limits.low, limits.high}));
+  return emit.Call1("aten::to.dtype", {clamped, Code(integers)});
 }
 
 }  // namespace
@@ -96,6 +118,8 @@ Result<Val> Quantize(Evaluator& evaluator, const Val& floats, Grid grid, DType i
     FLAMBEAU_TRY(grid, InTensors(emit, grid));
     FLAMBEAU_TRY(data, emit.Call1("quantized_decomposed::quantize_per_tensor.tensor",
                                   {floats, grid.scale, grid.zero_point, limits.low, limits.high, Code(integers)}));
+  } else if (IsBetweenIntegers(evaluator, grid)) {
+    FLAMBEAU_TRY(data, QuantizeRows(evaluator, floats, grid, limits, integers));
   } else {
     FLAMBEAU_TRY(data, emit.Call1("quantized_decomposed::quantize_per_channel",
                                   {floats, grid.scale, grid.zero_point, *grid.axis, limits.low, limits.high, Code(integers)}));
@@ -119,8 +143,7 @@ Result<Val> Dequantize(Evaluator& evaluator, const Val& tensor) {
     return emit.Call1("quantized_decomposed::dequantize_per_tensor.tensor",
                       {quantized.data, grid.scale, grid.zero_point, limits.low, limits.high, Code(integers)});
   }
-  if (const auto* zero_points = grid.zero_point.As<TensorVal>(); zero_points != nullptr && IsFloating(evaluator.TypeOf(*zero_points).dtype))
-    return DequantizeRows(evaluator, quantized);
+  if (IsBetweenIntegers(evaluator, grid)) return DequantizeRows(evaluator, quantized);
   return emit.Call1("quantized_decomposed::dequantize_per_channel",
                     {quantized.data, grid.scale, grid.zero_point, *grid.axis, limits.low, limits.high, Code(integers)});
 }

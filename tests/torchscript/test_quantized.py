@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.ao import quantization
 from torch.ao.nn.quantized import FloatFunctional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 import flambeau
 
@@ -184,6 +185,86 @@ def test_embeddings(make, tmp_path):
     model = Recurrent(make()).eval()
     model.layer.qconfig = quantization.float_qparams_weight_only_qconfig
     check(quantization.convert(quantization.prepare(model)), torch.tensor([[1, 2, 3], [4, 9, 0]]), tmp_path, 1e-5)
+
+
+class PackedSequences(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x, lengths):
+        packed = pack_padded_sequence(x, lengths, enforce_sorted=False)
+        outputs, states = self.layer(packed)
+        padded, sizes = pad_packed_sequence(outputs)
+        return padded, sizes, states
+
+
+def run(program, *inputs):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(program.model_proto.SerializeToString(), options)
+    return session.run(None, {value.name: x.numpy() for value, x in zip(session.get_inputs(), inputs)})
+
+
+@pytest.mark.parametrize("make", [lambda: nn.LSTM(4, 3, 2, bidirectional=True), lambda: nn.GRU(4, 3, bidirectional=True)])
+def test_packed_sequences(make, tmp_path):
+    torch.backends.quantized.engine = "fbgemm"
+    model = quantization.quantize_dynamic(PackedSequences(make()).eval(), {nn.LSTM, nn.GRU})
+    torch.jit.script(model).save(tmp_path / "model.pt")
+    program = flambeau.convert(tmp_path / "model.pt", tmp_path / "model.onnx", inputs={"x": "float32[5,3,4]", "lengths": "int64[3]"})
+    x = random(5, 3, 4)
+    for lengths in ([3, 5, 1], [5, 5, 5], [2, 1, 5]):
+        expected = leaves(model(x, torch.tensor(lengths)))
+        for ours, theirs in zip(run(program, x, torch.tensor(lengths)), expected, strict=True):
+            torch.testing.assert_close(torch.as_tensor(ours), theirs, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("bits", [2, 4, 8])
+def test_tables_packed_by_row(bits, tmp_path):
+    name = "byte" if bits == 8 else f"{bits}bit"
+    operators = torch.ops.quantized
+    lookup, unpack = getattr(operators, f"embedding_bag_{name}_rowwise_offsets"), getattr(operators, f"embedding_bag_{name}_unpack")
+
+    class Rows(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("table", getattr(operators, f"embedding_bag_{name}_prepack")(random(10, 16)))
+
+        def forward(self, indices, offsets):
+            return lookup(self.table, indices, offsets), unpack(self.table)
+
+    model, inputs = Rows(), (torch.tensor([1, 2, 3, 9]), torch.tensor([0, 3]))
+    torch.jit.trace(model, inputs).save(tmp_path / "model.pt")
+    described = {"indices": "int64[4]", "offsets": "int64[2]"}
+    program = flambeau.convert(tmp_path / "model.pt", tmp_path / "model.onnx", inputs=described)
+    for ours, theirs in zip(run(program, *inputs), model(*inputs), strict=True):
+        torch.testing.assert_close(torch.as_tensor(ours), theirs)
+
+
+def test_integers_that_share_bytes(tmp_path):
+    torch.backends.quantized.engine = "fbgemm"
+    model = Recurrent(nn.EmbeddingBag(11, 6, mode="sum")).eval()
+    model.layer.qconfig = quantization.float_qparams_weight_only_qconfig_4bit
+    check(quantization.convert(quantization.prepare(model)), torch.tensor([[1, 2, 10], [4, 9, 0]]), tmp_path, 1e-5)
+
+
+class ByChannel(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scales", torch.tensor([0.1, 0.2, 0.05]))
+
+    def forward(self, x):
+        q = torch.quantize_per_channel(x, self.scales, torch.tensor([1, 2, 0]), 1, torch.qint8)
+        between = torch.quantize_per_channel(x, self.scales, self.scales * 3, 1, torch.quint8)
+        return q.dequantize(), q.q_per_channel_scales(), q.q_per_channel_zero_points(), between.dequantize(), between.int_repr()
+
+
+def test_grids_by_channel(tmp_path):
+    torch.jit.script(ByChannel()).save(tmp_path / "model.pt")
+    x = random(2, 3, 4)
+    program = flambeau.convert(tmp_path / "model.pt", tmp_path / "model.onnx", inputs={"x": "float32[2,3,4]"})
+    for ours, theirs in zip(run(program, x), ByChannel()(x), strict=True):
+        torch.testing.assert_close(torch.as_tensor(ours), theirs)
 
 
 class Branches(nn.Module):

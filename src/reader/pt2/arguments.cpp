@@ -101,6 +101,7 @@ Result<Argument> GraphReader::UseSymbol(const JsonReader& json) {
 
 Result<Argument> GraphReader::UseOptional(const JsonReader& json) {
   FLAMBEAU_TRY(const Tagged optional, ReadTagged(json));
+  if (optional.tag == "as_tensor" && optional.value.value().kind() == JsonKind::kString) return UseName(optional.value);  // before 2.4
   if (optional.tag == "as_tensor") return UseNamed(optional.value);
   if (optional.tag == "as_none") return Argument();
   return optional.Unknown("optional tensor");

@@ -5,6 +5,7 @@
 #include "aten/builder_access.h"
 #include "container/quote.h"
 #include "ir/origin.h"
+#include "reader/pt2/older_programs.h"
 
 namespace flambeau::pt2 {
 namespace {
@@ -25,6 +26,7 @@ Status ReadTable(const JsonReader& graph, std::string_view key,
 Result<std::optional<SymbolicInt>> ReadSymbolic(const JsonReader& json) {
   FLAMBEAU_TRY(const Tagged number, ReadTagged(json));
   if (number.tag == "as_expr") {
+    if (const auto text = number.value.value().AsString()) return std::optional<SymbolicInt>(*text);  // SymBools before 2.3
     FLAMBEAU_TRY(const std::string_view text, number.value.String("expr_str"));
     return std::optional<SymbolicInt>(text);
   }
@@ -90,7 +92,9 @@ const DeclaredForm* FindForm(std::string_view tag) {
 
 Result<ValueInfo> DescribeConstant(ValueInfo::Kind kind, const JsonReader& json) {
   ValueInfo info{.kind = kind};
-  if (kind == ValueInfo::Kind::kInt) {
+  if (const auto value = json.value().AsBool(); value && kind == ValueInfo::Kind::kInt) {  // PyTorch 2.4 writes bools so
+    info = {.kind = ValueInfo::Kind::kBool, .expression = int64_t{*value}};
+  } else if (kind == ValueInfo::Kind::kInt) {
     FLAMBEAU_TRY(info.expression, json.AsInt());
   } else if (kind == ValueInfo::Kind::kBool) {
     FLAMBEAU_TRY(const bool value, json.AsBool());
@@ -115,16 +119,24 @@ GraphReader::GraphReader(ProgramBuilder& builder, const TensorTable& tensors, Si
 Status GraphReader::Read(const JsonReader& graph_module) {
   FLAMBEAU_TRY(const JsonReader graph, graph_module.Object("graph"));
   FLAMBEAU_TRY(const JsonReader signature, graph_module.Object("signature"));
-  FLAMBEAU_TRY(const JsonReader input_specs, signature.Array("input_specs"));
-  FLAMBEAU_TRY(const JsonReader output_specs, signature.Array("output_specs"));
   FLAMBEAU_TRY(const JsonReader inputs, graph.Array("inputs"));
   FLAMBEAU_TRY(const JsonReader outputs, graph.Array("outputs"));
+  scopes_.emplace_back();
+  FLAMBEAU_CHECK_OK(ReadTables(graph));
+  FLAMBEAU_TRY(const std::optional<JsonReader> parameters, signature.OptionalObject("inputs_to_parameters"));
+  if (parameters) {
+    FLAMBEAU_CHECK_OK(ReadInputsByName(inputs, signature));
+    FLAMBEAU_CHECK_OK(ReadNodes(graph));
+    FLAMBEAU_CHECK_OK(ReadOutputsByName(outputs, signature));
+    scopes_.pop_back();
+    return {};
+  }
+  FLAMBEAU_TRY(const JsonReader input_specs, signature.Array("input_specs"));
+  FLAMBEAU_TRY(const JsonReader output_specs, signature.Array("output_specs"));
   if (inputs.size() != input_specs.size() || outputs.size() != output_specs.size())
     return signature.Error(DiagnosticKind::kBadProgram,
                            fmt::format("the signature has {} inputs and {} outputs, the graph {} and {}",
                                        input_specs.size(), output_specs.size(), inputs.size(), outputs.size()));
-  scopes_.emplace_back();
-  FLAMBEAU_CHECK_OK(ReadTables(graph));
   FLAMBEAU_CHECK_OK(ReadInputs(input_specs));
   FLAMBEAU_CHECK_OK(ReadNodes(graph));
   FLAMBEAU_CHECK_OK(ReadOutputs(output_specs));
@@ -160,8 +172,8 @@ Status GraphReader::ReadNode(const JsonReader& node) {
     if (diagnostic.location.source.empty()) diagnostic.location.source = SourceLine(source.stack_trace);
   });
 
-  std::vector<Argument> positional;
-  std::vector<std::pair<std::string_view, Argument>> named;
+  Call call = {target, {}, {}, {}};
+  auto& [operation, positional, named, results] = call;
   for (const JsonReader input : inputs.elements()) {
     FLAMBEAU_TRY(std::string_view name, input.String("name"));
     FLAMBEAU_TRY(const JsonReader json, input.Member("arg"));
@@ -184,13 +196,13 @@ Status GraphReader::ReadNode(const JsonReader& node) {
     FLAMBEAU_TRY(const Tagged result, ReadTagged(output));
     FLAMBEAU_CHECK_OK(Declare(result, &declared));
   }
-  std::vector<Result1> results;
   results.reserve(declared.size());
   for (Declared& result : declared) results.emplace_back(result.name, std::move(result.info));
 
   if (source.name.empty() && !results.empty()) source.name = results.front().first;
   current_ = node;
-  const std::vector<ValueHandle> handles = builder_.AddCall(target, positional, named, results, source);
+  Modernize(call);
+  const std::vector<ValueHandle> handles = builder_.AddCall(operation, positional, named, results, source);
   for (size_t i = 0; i < handles.size(); ++i) FLAMBEAU_CHECK_OK(Define(results[i].first, handles[i], outputs));
   if (scopes_.size() == 1) texts_.clear();
   return {};
@@ -306,7 +318,8 @@ Result<ValueInfo> GraphReader::DescribeTensor(std::string_view name, const JsonR
   if (found == table.end())
     return where.Error(DiagnosticKind::kBadProgram,
                        fmt::format("the graph does not describe the tensor {}", Quote(name)));
-  const JsonReader& json = found->second;
+  FLAMBEAU_TRY(const std::optional<JsonReader> meta, found->second.OptionalObject("meta"));  // PyTorch 2.1
+  const JsonReader& json = meta ? *meta : found->second;
   ValueInfo info;
   FLAMBEAU_TRY(const JsonReader dtype, json.Member("dtype"));
   FLAMBEAU_TRY(info.dtype, ReadScalarType(dtype));

@@ -38,16 +38,21 @@ class GraphReader {
     std::string_view name;
     ValueInfo info;
   };
-  using Result1 = std::pair<std::string_view, ValueInfo>;
   using ArgumentHandler = Result<Argument> (GraphReader::*)(const JsonReader&);
 
   // Signature and tables (signature_reader.cpp).
   Status ReadInputs(const JsonReader& specs);
   Status ReadInput(const Tagged& spec);
+  // `tag`: a known one, as are those of outputs. `arg`: what the graph calls it, with a tag of its own only for the user's.
+  Status AddInput(std::string_view tag, const JsonReader& arg, std::string_view target, bool persistent, const JsonReader& spec);
   Status ReadConstantInput(const JsonReader& spec);
-  Status ReadStoredInput(const Tagged& spec, InputKind kind, std::string_view target, bool persistent);
+  Status ReadStoredInput(InputKind kind, const JsonReader& arg, std::string_view target, bool persistent, const JsonReader& spec);
   Status ReadOutputs(const JsonReader& specs);
   Status ReadOutput(const Tagged& spec);
+  Status AddOutput(std::string_view tag, const JsonReader& arg, std::string_view target);
+  // PyTorch 2.1 says by name which inputs are parameters and buffers, and which outputs are written to buffers.
+  Status ReadInputsByName(const JsonReader& inputs, const JsonReader& signature);
+  Status ReadOutputsByName(const JsonReader& outputs, const JsonReader& signature);
 
   Status ReadTables(const JsonReader& graph);
   Status ReadNodes(const JsonReader& graph);

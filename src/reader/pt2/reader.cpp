@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "aten/builder_access.h"
@@ -17,7 +18,7 @@ namespace pt2 {
 namespace {
 
 // SCHEMA_VERSION of torch/_export/serde/schema.py.
-constexpr int64_t kOldestMajor = 7, kNewestMajor = 8;
+constexpr int64_t kOldestMajor = 1, kNewestMajor = 8;
 constexpr uint64_t kMaxMarkerBytes = 64;
 
 // Paths are relative to the archive's root folder.
@@ -84,13 +85,21 @@ Status AddPayloads(const ZipArchive& archive, std::string_view kind, std::string
   return tensors->AddConfig(*config);
 }
 
+// What torch.save wrote of the old layout; PyTorch before 2.3 called it JSON all the same.
+const ZipEntry* FindOldPayload(const ZipArchive& archive, std::string_view name) {
+  const ZipEntry* entry = FindEntry(archive, fmt::format("{}.pt", name));
+  return entry != nullptr ? entry : FindEntry(archive, fmt::format("{}.json", name));
+}
+
 // Finds the program's JSON and fills the table of tensors.
 Result<const ZipEntry*> OpenLayout(const ZipArchive& archive, TensorTable* tensors, Sink& sink) {
-  FLAMBEAU_CHECK_OK(CheckMarker(archive, "byteorder", "little", "byte order", sink));
   if (IsOldLayout(archive)) {
-    FLAMBEAU_TRY(const ZipEntry* weights, RequireEntry(archive, "serialized_state_dict.pt", sink));
+    const ZipEntry* weights = FindOldPayload(archive, "serialized_state_dict");
+    if (weights == nullptr) {
+      FLAMBEAU_TRY(weights, RequireEntry(archive, "serialized_state_dict.pt", sink));
+    }
     FLAMBEAU_CHECK_OK(tensors->AddStateDict(*weights));
-    if (const ZipEntry* constants = FindEntry(archive, "serialized_constants.pt"))
+    if (const ZipEntry* constants = FindOldPayload(archive, "serialized_constants"))
       FLAMBEAU_CHECK_OK(tensors->AddStateDict(*constants));
     return RequireEntry(archive, kOldProgram, sink);
   }
@@ -102,9 +111,15 @@ Result<const ZipEntry*> OpenLayout(const ZipArchive& archive, TensorTable* tenso
 }
 
 Status CheckVersion(const JsonReader& program, std::string_view torch_version) {
-  FLAMBEAU_TRY(const JsonReader version, program.Object("schema_version"));
-  FLAMBEAU_TRY(const int64_t major, version.Int("major"));
-  FLAMBEAU_TRY(const std::optional<int64_t> minor, version.OptionalInt("minor"));
+  FLAMBEAU_TRY(const JsonReader version, program.Member("schema_version"));
+  int64_t major = 0;
+  std::optional<int64_t> minor;
+  if (const auto number = version.value().AsInt()) {  // before 2.3
+    major = *number;
+  } else {
+    FLAMBEAU_TRY(major, version.Int("major"));
+    FLAMBEAU_TRY(minor, version.OptionalInt("minor"));
+  }
   if (major >= kOldestMajor && major <= kNewestMajor) return {};
   return version.Error(
       DiagnosticKind::kUnsupportedVersion,
@@ -113,12 +128,14 @@ Status CheckVersion(const JsonReader& program, std::string_view torch_version) {
       major < kOldestMajor ? "export it again with PyTorch 2.5 or newer" : "use a newer Flambeau");
 }
 
-// A bound: a number, or null for none; older writers spell infinity.
+// A bound: a number, or null for none; older writers spell infinity, or write the largest numbers for it.
 Result<std::optional<int64_t>> ReadBound(const JsonReader& range, std::string_view key) {
   FLAMBEAU_TRY(const std::optional<JsonReader> bound, range.OptionalMember(key));
-  if (!bound || (bound->value().kind() == JsonKind::kString && bound->value().AsDouble()))
-    return std::optional<int64_t>();
+  if (!bound || bound->value().kind() == JsonKind::kNull) return std::optional<int64_t>();
+  if (const auto number = bound->value().AsDouble(); number && std::isinf(*number)) return std::optional<int64_t>();
   FLAMBEAU_TRY(const int64_t value, bound->AsInt());
+  constexpr int64_t kInfinity = INT64_MAX - 1;  // sys.maxsize - 1
+  if (value >= kInfinity || value <= -kInfinity) return std::optional<int64_t>();
   return std::optional<int64_t>(value);
 }
 
@@ -158,7 +175,8 @@ Status ReadDimensionNames(const ZipArchive& archive, ProgramBuilder* builder, Si
 }
 
 Status Read(const ZipArchive& archive, ProgramBuilder* builder, Sink& sink) {
-  TensorTable tensors(archive, sink);
+  FLAMBEAU_TRY(const bool big_endian, IsBigEndian(archive, sink));
+  TensorTable tensors(archive, big_endian, sink);
   FLAMBEAU_TRY(const ZipEntry* entry, OpenLayout(archive, &tensors, sink));
   FLAMBEAU_TRY(const JsonDocument document, ReadJson(archive, *entry, sink));
   const JsonReader program(document.root(), sink);

@@ -242,7 +242,7 @@ TEST(Pt2ReaderTest, RefusesSchemasOfOtherMajorVersions) {
   ProgramText program;
   program.schema_version = "{'major': 9, 'minor': 1}";
   EXPECT_EQ(ReadText(PackArchive(program)),
-            "unsupported-version: the program was saved by torch 2.99.0 in version 9.1 of the schema; versions 7 to 8 "
+            "unsupported-version: the program was saved by torch 2.99.0 in version 9.1 of the schema; versions 1 to 8 "
             "are read "
             "[m/models/model.json#/schema_version]");
   program.schema_version = "{'major': 8, 'minor': 999, 'patch': 1}";
@@ -299,8 +299,8 @@ TEST(Pt2ReaderTest, PicksTheModel) {
 }
 
 TEST(Pt2ReaderTest, ChecksTheMarkers) {
-  EXPECT_EQ(ReadText(PackArchive({}, "", "", {{"byteorder", "big"}})),
-            "unsupported-version: the byte order is 'big', not 'little' [m/byteorder]");
+  EXPECT_EQ(ReadText(PackArchive({}, "", "", {{"byteorder", "middle"}})),
+            "bad-archive: the byte order is 'middle', neither 'little' nor 'big' [m/byteorder]");
   EXPECT_EQ(ReadText(PackArchive({}, "", "", {{"archive_version", "1"}})),
             "unsupported-version: the version of the archive is '1', not '0' [m/archive_version]");
 }
@@ -312,6 +312,16 @@ TEST(Pt2ReaderTest, RecognisesItsArchives) {
       LooksLikePt2(*ZipArchive::Open(MemoryFile(Pack({Stored("serialized_exported_program.json", "{}")})), sink)));
   EXPECT_FALSE(
       LooksLikePt2(*ZipArchive::Open(MemoryFile(Pack({Stored("m/data.pkl", "x"), Stored("m/version", "3")})), sink)));
+}
+
+TEST(Pt2ReaderTest, MakesCallsOfOlderVersionsTodays) {
+  ProgramText program;
+  program.outputs = "{'as_tensor': {'name': 'y'}}";
+  program.output_specs = "{'user_output': {'arg': {'as_tensor': {'name': 'y'}}}}";
+  program.nodes = NodeText("torch._higher_order_ops.wrap.wrap_with_set_grad_enabled", Input("", "{'as_bool': false}"),
+                           "{'as_tensor': {'name': 'y'}}");
+  EXPECT_NE(ReadText(PackArchive(program)).find("higher_order::wrap_with_set_grad_enabled(arg0=False)"), std::string::npos)
+      << ReadText(PackArchive(program));
 }
 
 TEST(Pt2ReaderTest, ReadsTheOldLayout) {

@@ -62,9 +62,8 @@ void AppendSpec(std::string_view name, std::string_view kind, bool has_target, s
 }
 
 // The name of the value that an argument is; empty for constants.
-std::string_view NameOf(const JsonReader& argument) {
-  if (argument.size() != 1) return {};
-  const JsonValue value = (*argument.members().begin()).second.value();
+std::string_view NameOf(const Tagged& argument) {
+  const JsonValue value = argument.value.value();
   const auto named = value.Get("name"), symbol = value.Get("as_name");
   const auto name = named ? named->AsString() : symbol ? symbol->AsString() : std::nullopt;
   return name.value_or("");
@@ -96,28 +95,56 @@ Status GraphReader::ReadInput(const Tagged& spec) {
   if (form->kind == InputKind::kConstant) return ReadConstantInput(spec.value);
   FLAMBEAU_TRY(const JsonReader arg, spec.value.Object("arg"));
   FLAMBEAU_TRY(const std::string_view target, ReadTarget(spec.value, form->target));
-  if (form->kind == InputKind::kUser) {
+  bool persistent = form->kind == InputKind::kParameter;
+  if (form->kind == InputKind::kBuffer) {
+    FLAMBEAU_TRY(const std::optional<bool> given, spec.value.OptionalBool("persistent"));
+    persistent = given.value_or(true);
+  }
+  return AddInput(spec.tag, arg, target, persistent, spec.value);
+}
+
+Status GraphReader::AddInput(std::string_view tag, const JsonReader& arg, std::string_view target, bool persistent, const JsonReader& spec) {
+  const InputForm& form = *FindForm(kInputForms, tag);
+  const InputKind kind = form.kind;
+  if (kind == InputKind::kUser) {
     FLAMBEAU_TRY(const Tagged argument, ReadTagged(arg));
     std::vector<Declared> declared;
     FLAMBEAU_CHECK_OK(Declare(argument, &declared));
     if (declared.size() != 1) return argument.Unknown("input");
     const auto& [name, info] = declared.front();
-    AppendSpec(name, form->printed, false, {}, &signature_);
-    return Define(name, builder_.AddInput(form->kind, name, info), arg);
+    AppendSpec(name, form.printed, false, {}, &signature_);
+    return Define(name, builder_.AddInput(kind, name, info), arg);
   }
   FLAMBEAU_TRY(const std::string_view name, arg.String("name"));
-  AppendSpec(name, form->printed, !form->target.empty(), target, &signature_);
-  if (form->kind == InputKind::kObject || form->kind == InputKind::kToken) {
-    const ValueInfo info{.kind = form->kind == InputKind::kToken ? ValueInfo::Kind::kToken : ValueInfo::Kind::kObject};
-    return Define(name, builder_.AddInput(form->kind, name, info, target), arg);
+  AppendSpec(name, form.printed, !form.target.empty(), target, &signature_);
+  if (kind == InputKind::kObject || kind == InputKind::kToken) {
+    const ValueInfo info{.kind = kind == InputKind::kToken ? ValueInfo::Kind::kToken : ValueInfo::Kind::kObject};
+    return Define(name, builder_.AddInput(kind, name, info, target), arg);
   }
-  bool persistent = form->kind == InputKind::kParameter;
-  if (form->kind == InputKind::kBuffer) {
-    FLAMBEAU_TRY(const std::optional<bool> given, spec.value.OptionalBool("persistent"));
-    persistent = given.value_or(true);
-    signature_ += persistent ? " persistent=True" : " persistent=False";
+  if (kind == InputKind::kBuffer) signature_ += persistent ? " persistent=True" : " persistent=False";
+  return ReadStoredInput(kind, arg, target, persistent, spec);
+}
+
+Status GraphReader::ReadInputsByName(const JsonReader& inputs, const JsonReader& signature) {
+  FLAMBEAU_TRY(const JsonReader parameters, signature.Object("inputs_to_parameters"));
+  FLAMBEAU_TRY(const JsonReader buffers, signature.Object("inputs_to_buffers"));
+  signature_ = "\n# inputs\n";
+  for (const JsonReader input : inputs.elements()) {
+    current_ = input;
+    FLAMBEAU_TRY(const Tagged argument, ReadTagged(input));
+    const std::string_view name = NameOf(argument);
+    FLAMBEAU_TRY(const std::optional<std::string_view> parameter, parameters.OptionalString(name));
+    FLAMBEAU_TRY(const std::optional<std::string_view> buffer, buffers.OptionalString(name));
+    if (parameter) {
+      FLAMBEAU_CHECK_OK(AddInput("parameter", argument.value, *parameter, true, input));
+    } else if (buffer) {
+      FLAMBEAU_CHECK_OK(AddInput("buffer", argument.value, *buffer, true, input));
+    } else {
+      FLAMBEAU_CHECK_OK(AddInput("user_input", input, {}, false, input));
+    }
+    signature_ += '\n';
   }
-  return ReadStoredInput(spec, form->kind, target, persistent);
+  return {};
 }
 
 // A Python constant that was an argument of the example call. Uses of it are
@@ -135,13 +162,12 @@ Status GraphReader::ReadConstantInput(const JsonReader& spec) {
   return Define(name, builder_.AddInput(InputKind::kConstant, name, declared.front().info), spec);
 }
 
-Status GraphReader::ReadStoredInput(const Tagged& spec, InputKind kind, std::string_view target, bool persistent) {
-  FLAMBEAU_TRY(const JsonReader arg, spec.value.Object("arg"));
+Status GraphReader::ReadStoredInput(InputKind kind, const JsonReader& arg, std::string_view target, bool persistent, const JsonReader& spec) {
   FLAMBEAU_TRY(const std::string_view name, arg.String("name"));
   FLAMBEAU_TRY(const ValueInfo info, DescribeTensor(name, arg));
-  FLAMBEAU_TRY(TensorSource tensor, tensors_.Find(target, spec.value));
+  FLAMBEAU_TRY(TensorSource tensor, tensors_.Find(target, spec));
   if (info.dtype != tensor.dtype || !SameSizes(info.sizes, tensor.sizes))
-    return spec.value.Error(
+    return spec.Error(
         DiagnosticKind::kBadTensor,
         fmt::format("the graph describes {} with another dtype or other sizes than it was saved with", Quote(target)));
   return Define(name, builder_.AddTensor(kind, name, info, std::move(tensor), target, persistent), arg);
@@ -165,17 +191,43 @@ Status GraphReader::ReadOutput(const Tagged& spec) {
   if (form == nullptr) return spec.Unknown("output");
   FLAMBEAU_TRY(const JsonReader arg, spec.value.Object("arg"));
   FLAMBEAU_TRY(const std::string_view target, ReadTarget(spec.value, form->target));
+  return AddOutput(spec.tag, arg, target);
+}
+
+Status GraphReader::AddOutput(std::string_view tag, const JsonReader& arg, std::string_view target) {
+  const OutputForm& form = *FindForm(kOutputForms, tag);
   std::string_view name;
   Argument value;
-  if (form->kind == OutputKind::kUser) {
-    name = NameOf(arg);
+  if (form.kind == OutputKind::kUser) {
+    FLAMBEAU_TRY(const Tagged argument, ReadTagged(arg));
+    name = NameOf(argument);
     FLAMBEAU_TRY(value, ReadOutputValue(arg));
   } else {
     FLAMBEAU_TRY(name, arg.String("name"));
     FLAMBEAU_TRY(value, UseNamed(arg));
   }
-  AppendSpec(name, form->printed, !form->target.empty(), target, &signature_);
-  builder_.AddOutput(form->kind, value, name, target);
+  AppendSpec(name, form.printed, !form.target.empty(), target, &signature_);
+  builder_.AddOutput(form.kind, value, name, target);
+  return {};
+}
+
+Status GraphReader::ReadOutputsByName(const JsonReader& outputs, const JsonReader& signature) {
+  FLAMBEAU_TRY(const JsonReader mutations, signature.Object("buffers_to_mutate"));
+  signature_ += "\n# outputs\n";
+  size_t position = 0;
+  for (const JsonReader output : outputs.elements()) {
+    current_ = output;
+    FLAMBEAU_TRY(const Tagged argument, ReadTagged(output));
+    // What is written to buffers comes first; the user may return the same values after it.
+    std::optional<std::string_view> buffer;
+    if (position++ < mutations.size()) {
+      FLAMBEAU_TRY(buffer, mutations.OptionalString(NameOf(argument)));
+    }
+    FLAMBEAU_CHECK_OK(buffer ? AddOutput("buffer_mutation", argument.value, *buffer)
+                             : AddOutput("user_output", output, {}));
+    signature_ += '\n';
+  }
+  builder_.SetMetadata("pkg.torch.export.ExportedProgram.graph_signature", signature_);
   return {};
 }
 

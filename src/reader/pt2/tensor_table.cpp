@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "container/quote.h"
+#include "ir/encoded_source.h"
 #include "ir/tensor_data.h"
 #include "reader/pt2/tagged.h"
 #include "support/dtype.h"
@@ -124,11 +125,21 @@ Result<TensorSource> TensorTable::ReadRaw(const JsonReader& meta, const ZipEntry
       bytes > kAlwaysAllowedBytes && bytes / kMaxExpansion > entry.size)
     return meta.Error(DiagnosticKind::kBadTensor, fmt::format("the tensor claims {} bytes, its payload {} holds {}",
                                                               bytes, Quote(entry.name), entry.size));
-  FLAMBEAU_TRY(tensor.file_offset, archive_.DataOffset(entry, sink_));
+  FLAMBEAU_TRY(const uint64_t begin, archive_.DataOffset(entry, sink_));
   tensor.storage_offset = is_empty ? 0 : offset_bytes;
-  tensor.storage_size = entry.size;
-  tensor.file = archive_.file()->path();
+  SetStorage(begin, entry.size, big_endian_ ? static_cast<int>(ByteSize(dtype)) / (IsComplex(dtype) ? 2 : 1) : 0, &tensor);
   return tensor;
+}
+
+void TensorTable::SetStorage(uint64_t begin, uint64_t bytes, int swapped_width, TensorSource* tensor) const {
+  tensor->storage_size = bytes;
+  if (swapped_width > 1) {
+    tensor->fetch = [source = MakeEncodedSource(MakeFileSource(archive_.file(), begin, bytes), {.swapped_width = swapped_width})](
+                        uint64_t offset, std::span<std::byte> out) { return source->Read(offset, out); };
+    return;
+  }
+  tensor->file = archive_.file()->path();
+  tensor->file_offset = begin;
 }
 
 Result<TensorSource> TensorTable::ReadPickled(std::string_view name, const JsonReader& payload,
@@ -149,9 +160,7 @@ TensorSource TensorTable::FromStored(const StoredTensor& stored) const {
   tensor.sizes = stored.sizes;
   tensor.strides = stored.strides;
   tensor.storage_offset = static_cast<uint64_t>(stored.storage_offset * ByteSize(stored.dtype));
-  tensor.storage_size = stored.storage_bytes;
-  tensor.file = archive_.file()->path();
-  tensor.file_offset = stored.storage_begin;
+  SetStorage(stored.storage_begin, stored.storage_bytes, stored.swapped_width, &tensor);
   return tensor;
 }
 

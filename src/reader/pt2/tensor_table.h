@@ -21,7 +21,8 @@ namespace flambeau::pt2 {
 
 class TensorTable {
  public:
-  TensorTable(const ZipArchive& archive, Sink& sink) : archive_(archive), sink_(sink) {}
+  TensorTable(const ZipArchive& archive, bool big_endian, Sink& sink)
+      : archive_(archive), big_endian_(big_endian), sink_(sink) {}
 
   // A `…_config.json`; its payloads lie in the same folder.
   Status AddConfig(const ZipEntry& config);
@@ -41,8 +42,11 @@ class TensorTable {
   Result<TensorSource> ReadRaw(const JsonReader& meta, const ZipEntry& entry) const;
   Result<TensorSource> ReadPickled(std::string_view name, const JsonReader& payload, const ZipEntry& entry) const;
   TensorSource FromStored(const StoredTensor& stored) const;
+  // Where the tensor's storage begins and how long it is; `swapped_width`: of numbers in the other byte order, else 0.
+  void SetStorage(uint64_t begin, uint64_t bytes, int swapped_width, TensorSource* tensor) const;
 
   const ZipArchive& archive_;
+  const bool big_endian_;  // the raw payloads
   Sink& sink_;
   std::vector<JsonDocument> documents_;
   std::unordered_map<std::string, std::variant<Payload, StoredTensor>> tensors_;

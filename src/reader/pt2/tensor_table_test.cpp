@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
+
 #include "aten/program.h"
 #include "container/archive_builder_test.h"
 #include "reader/pt2/archive_text_test.h"
@@ -72,6 +75,20 @@ TEST(TensorTableTest, GathersStridedViewsOfOnePayload) {
   EXPECT_EQ(values(impl.inputs[1]), (std::vector<float>{1, 3, 2, 4}));
   EXPECT_EQ(values(impl.inputs[2]), (std::vector<float>{0, 1, 0, 1}));
   EXPECT_FALSE(impl.inputs[2].persistent);
+}
+
+TEST(TensorTableTest, SwapsTheBytesOfBigEndianArchives) {
+  Sink sink;
+  std::string payload = Floats({1, 2, 3, 4});
+  for (size_t i = 0; i < payload.size(); i += 4) std::ranges::reverse(std::span(payload).subspan(i, 4));
+  auto read = ReadBytes(PackArchive(WithWeight(), PayloadText("w", "weight_0", MetaText("2 2", "2 1")), "",
+                                    {{"data/weights/weight_0", payload}, {"byteorder", "big"}}),
+                        sink);
+  ASSERT_TRUE(read) << FirstError(sink);
+  const Program::Impl& impl = read->impl();
+  const auto bytes = (*impl.context)[impl.graph[impl.inputs[1].value].data].ReadAll(1024);
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()), Floats({1, 2, 3, 4}));
 }
 
 TEST(TensorTableTest, TiedWeightsShareTheirBytes) {

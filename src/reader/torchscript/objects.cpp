@@ -189,8 +189,10 @@ Result<Constant> ObjectReader::ReadCall(Source& source, PickleValue call, const 
 }
 
 Constant ObjectReader::InFile(StoredTensor stored) {
-  std::shared_ptr<const DataSource>& storage = storages_[stored.storage_begin];
-  if (!storage) storage = MakeFileSource(archive_.file(), stored.storage_begin, stored.storage_bytes);
+  const Encoding encoding = {stored.packed_bits, stored.swapped_width};
+  std::shared_ptr<const DataSource>& storage = storages_[{stored.storage_begin, encoding}];
+  if (!storage)
+    storage = MakeEncodedSource(MakeFileSource(archive_.file(), stored.storage_begin, stored.storage_bytes), encoding);
   TensorData tensor;
   tensor.source = storage;
   tensor.offset = static_cast<uint64_t>(stored.storage_offset * ByteSize(stored.dtype));

@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "container/pickle.h"
 #include "container/torch_tensors.h"
 #include "container/zip.h"
+#include "ir/encoded_source.h"
 #include "reader/torchscript/library.h"
 
 namespace flambeau::torchscript {
@@ -49,7 +51,8 @@ class ObjectReader {
   Library& library_;
   std::vector<Object>* objects_;
   std::vector<ObjectId> unrestored_;
-  std::map<uint64_t, std::shared_ptr<const DataSource>> storages_;  // by where they begin in the file
+  // By where they begin in the file, and how they are read.
+  std::map<std::pair<uint64_t, Encoding>, std::shared_ptr<const DataSource>> storages_;
 };
 
 }  // namespace flambeau::torchscript

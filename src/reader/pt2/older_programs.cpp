@@ -1,0 +1,49 @@
+#include "reader/pt2/older_programs.h"
+
+#include <algorithm>
+
+namespace flambeau::pt2 {
+namespace {
+
+// PyTorch 2.4 wrote the Python path of some higher-order operators.
+void RenameHigherOrder(Call& call) {
+  static constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
+      {"torch._higher_order_ops.wrap.wrap_with_set_grad_enabled", "torch.ops.higher_order.wrap_with_set_grad_enabled"},
+      {"torch._higher_order_ops.wrap.wrap_with_autocast", "torch.ops.higher_order.wrap_with_autocast"},
+      {"torch._higher_order_ops.cond.cond_op", "torch.ops.higher_order.cond"},
+      {"torch._higher_order_ops.while_loop.while_loop_op", "torch.ops.higher_order.while_loop"},
+  };
+  const auto row = std::ranges::find(kRenamed, call.target, &std::pair<std::string_view, std::string_view>::first);
+  if (row != std::end(kRenamed)) call.target = row->second;
+}
+
+// PyTorch 2.1 and 2.2 had one operator for all devices, whose further results are CUDA's own.
+void UseAttentionOfCpu(Call& call) {
+  if (call.target != "torch.ops.aten._scaled_dot_product_flash_attention.default") return;
+  call.target = "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default";
+  std::erase_if(call.named, [](const auto& argument) { return argument.first == "return_debug_mask"; });
+  constexpr size_t kShared = 2;  // the output and the logarithms of the sums
+  if (call.results.size() > kShared) call.results.resize(kShared);
+}
+
+// PyTorch 2.4 recorded the states with the axis of one layer's direction, which they do not have.
+void DropAxisOfStates(Call& call) {
+  if (!call.target.starts_with("torch.ops.aten.lstm.")) return;
+  constexpr size_t kOutputs = 1, kRankOfStates = 3;
+  for (size_t i = kOutputs; i < call.results.size(); ++i) {
+    ValueInfo& info = call.results[i].second;
+    if (info.sizes.size() != kRankOfStates + 1 || info.sizes[1] != SymbolicInt(int64_t{1})) continue;
+    info.sizes.erase(info.sizes.begin() + 1);
+    info.strides.clear();
+  }
+}
+
+}  // namespace
+
+void Modernize(Call& call) {
+  RenameHigherOrder(call);
+  UseAttentionOfCpu(call);
+  DropAxisOfStates(call);
+}
+
+}  // namespace flambeau::pt2
