@@ -47,3 +47,50 @@ def test_input_that_the_program_lacks(tmp_path):
     save(Net(), tmp_path / "net.pt", "trace")
     with pytest.raises(flambeau.errors.OnnxExporterError, match="no input 'y'"):
         flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs={"x": "float32[1,3,8,8]", "y": "3"})
+
+
+def test_archive_of_the_lite_interpreter(tmp_path):
+    model = Net().eval()
+    torch.jit.script(model)._save_for_lite_interpreter(str(tmp_path / "net.ptl"))
+    program = flambeau.convert(tmp_path / "net.ptl", tmp_path / "net.onnx", inputs={"x": "float32[2,3,8,8]", "scale": "2"})
+    compare(model, program, (torch.randn(2, 3, 8, 8),))
+
+
+def test_frozen_module(tmp_path):
+    model = Net().eval()
+    torch.jit.freeze(torch.jit.script(model)).save(tmp_path / "net.pt")
+    program = flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs={"x": "float32[2,3,8,8]", "scale": "2"})
+    compare(model, program, (torch.randn(2, 3, 8, 8),))
+
+
+def optimized(path):
+    torch.jit.optimize_for_inference(torch.jit.script(Net().eval())).save(path)
+
+
+def flatbuffer(path):
+    torch.jit.script(Net().eval())._save_for_lite_interpreter(str(path), _use_flatbuffer=True)
+
+
+def without_methods(path):
+    """As LibTorch's torch::save writes a module."""
+    torch.jit.script(nn.ParameterList([nn.Parameter(torch.ones(2))])).save(path)
+
+
+REFUSED = {
+    "optimized": (optimized, "optimize_for_inference"),
+    "flatbuffer": (flatbuffer, "flatbuffer of PyTorch Mobile"),
+    "without methods": (without_methods, "no method"),
+    "state_dict": (lambda path: torch.save(Net().state_dict(), path), "state_dict of"),
+    "checkpoint": (lambda path: torch.save({"epoch": 1, "model": Net().state_dict()}, path), "keys 'epoch', 'model'"),
+    "module": (lambda path: torch.save(Net(), path), "an object of the class '.*Net'"),
+    "legacy": (lambda path: torch.save(Net(), path, _use_new_zipfile_serialization=False), "format before 1.6"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_archives_without_a_whole_program(kind, tmp_path):
+    save_as, message = REFUSED[kind]
+    save_as(tmp_path / "net.pt")
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=message):
+        flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs={"x": "float32[2,3,8,8]", "scale": "2"})
+    assert not (tmp_path / "net.onnx").exists()

@@ -5,6 +5,7 @@
 #include "lower/op.h"
 #include "lower/ops/linear_algebra.h"
 #include "lower/ops/packed.h"
+#include "lower/ops/views.h"
 
 namespace flambeau::lower {
 namespace {
@@ -270,6 +271,23 @@ std::tuple<Tensor, Tensor> Recurrent(Lowering& to, Tensor input, Tensor hx, Tens
   return {result.output, result.h};
 }
 
+constexpr Restriction kMkldnnForm = {"layers other than one LSTM layer in one direction over unpacked sequences",
+                                     "torch.ops.aten.mkldnn_rnn_layer(x, w0, w1, w2, w3, h, c, False, [], 3, 3, 1, True, False, False, False)"};
+
+// What oneDNN makes of one direction of an LSTM layer; the last result is its workspace.
+std::tuple<Tensor, Tensor, Tensor, Tensor> MkldnnLayer(Lowering& to, Tensor input, Tensor w_ih, Tensor w_hh, Tensor b_ih,
+                                                       Tensor b_hh, Tensor h, Tensor c, bool reverse, Ints batch_sizes,
+                                                       int64_t mode, int64_t, int64_t num_layers, bool has_biases,
+                                                       bool bidirectional, Unused, Unused) {
+  constexpr int64_t kLstmMode = 2;
+  if (mode != kLstmMode || num_layers != 1 || bidirectional || !batch_sizes.empty()) return to.Unsupported(kMkldnnForm);
+  const Network network{Kind::kLstm, has_biases, num_layers, 0, false};
+  TensorList params = {w_ih, w_hh};
+  if (has_biases) params = {w_ih, w_hh, b_ih, b_hh};
+  const LayerResult result = RunLayers(to, network, reverse ? Flip(to, input, {0}) : input, h, c, params, false);
+  return {reverse ? Flip(to, result.output, {0}) : result.output, result.h, result.c, to.CastTo(to.ConstantInts({}), DType::kUint8)};
+}
+
 // Packed data goes through the layers padded.
 LayerResult RunPacked(Lowering& to, const Network& network, Tensor data, Tensor batch_sizes, Tensor h, Tensor c,
                       const TensorList& params) {
@@ -320,6 +338,11 @@ constexpr OpRow kRows[] = {
              &kStates),
     Op<LstmCell>("aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
                  "b_hh=None) -> (Tensor, Tensor)"),
+    Op<MkldnnLayer>(
+        "aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, "
+        "Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool "
+        "bidirectional, bool batch_first, bool train) -> (Tensor, Tensor, Tensor, Tensor)",
+        &kMkldnnForm),
     Op<Recurrent<Kind::kRelu>>(
         "aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
         "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"),

@@ -225,6 +225,9 @@ int64_t Emitter::OperatorVersion() const {
 }
 
 Result<Sugared> Emitter::Operator(std::string_view name, const Call& call) {
+  if (name == "prim::ConstantMKLDNNTensor")
+    return Error("the module was saved after torch.jit.optimize_for_inference, which lays weights out for oneDNN, and torch.jit.save "
+                 "leaves such weights out; save it before, or after torch.jit.freeze alone");
   std::vector<const Signature*> current, old;
   std::vector<std::pair<const Signature*, std::string_view>> functions;  // of old overloads
   for (const Retired* retired : FindRetired(name, OperatorVersion())) {

@@ -104,8 +104,11 @@ Failure NoMethod(const ZipArchive& archive, const ClassInfo* info, const std::st
   std::vector<std::string_view> methods;
   if (info != nullptr)
     for (const auto& [name, def] : info->methods) methods.push_back(name);
+  if (methods.empty())
+    return sink.Error(DiagnosticKind::kBadProgram, "the module has no methods: the archive holds state alone, as LibTorch's torch::save writes it",
+                      archive.Where(nullptr), "load it into the model's class in Python or C++, and save a traced or scripted module");
   return sink.Error(DiagnosticKind::kBadProgram, fmt::format("the module has no method {}", Quote(method)), archive.Where(nullptr),
-                    methods.empty() ? "" : fmt::format("it has {}", fmt::join(methods, ", ")));
+                    fmt::format("it has {}", fmt::join(methods, ", ")));
 }
 
 }  // namespace
