@@ -18,10 +18,22 @@ struct AliasRow {
 constexpr AliasRow kAliasRows[] = {
 #define FLAMBEAU_ALIAS(op, argument, when) {op, argument, When::when},
 #define FLAMBEAU_WRITE(...)
+#define FLAMBEAU_SELF(...)
 #include "aten/aliasing.def"
+#undef FLAMBEAU_SELF
 #undef FLAMBEAU_WRITE
 #undef FLAMBEAU_ALIAS
 };
+constexpr std::string_view kSelfRows[] = {
+#define FLAMBEAU_ALIAS(...)
+#define FLAMBEAU_WRITE(...)
+#define FLAMBEAU_SELF(op) op,
+#include "aten/aliasing.def"
+#undef FLAMBEAU_SELF
+#undef FLAMBEAU_WRITE
+#undef FLAMBEAU_ALIAS
+};
+static_assert(std::ranges::is_sorted(kSelfRows));
 
 struct WriteRow {
   std::string_view op, first, second, when, pure;
@@ -29,7 +41,9 @@ struct WriteRow {
 constexpr WriteRow kWriteRows[] = {
 #define FLAMBEAU_ALIAS(...)
 #define FLAMBEAU_WRITE(...) {__VA_ARGS__},
+#define FLAMBEAU_SELF(...)
 #include "aten/aliasing.def"
+#undef FLAMBEAU_SELF
 #undef FLAMBEAU_WRITE
 #undef FLAMBEAU_ALIAS
 };
@@ -160,7 +174,12 @@ ResultAlias AliasOf(const Graph& graph, NodeId node, const Schema& schema, uint3
   const Type& to = graph.type(graph.result(node, result));
   if (!operand || !operands[*operand] || !to.is_tensor()) return {};
   const Type& type = graph.context()[operands[*operand]];
-  return type.is_tensor() ? ResultAlias{Decide(graph, node, when, type, to), argument} : ResultAlias{};
+  if (!type.is_tensor()) return {};
+  const Relation relation = Decide(graph, node, when, type, to);
+  const bool itself = relation == Relation::kAlias && !IsComplex(type.dtype) && type.dtype == to.dtype && type.ranked &&
+                      to.ranked && type.rank() == to.rank() && !from->type.list &&
+                      std::ranges::binary_search(kSelfRows, schema.base);
+  return {relation, argument, itself};
 }
 
 Writes WritesOf(const Graph& graph, NodeId node, const Schema& schema) {

@@ -18,6 +18,7 @@ enum class Relation : uint8_t { kFresh, kAlias, kMaybe };
 struct ResultAlias {
   Relation relation = Relation::kFresh;
   uint32_t argument = 0;  // of the schema
+  bool itself = false;    // the tensor that was given, not another view of its storage
 };
 
 // Of result number `result` of an ATen node. `operands`: the types of its

@@ -120,6 +120,45 @@ void ViewsReadAfterWrites(Sketch& to, int size) {
   to.Output(sum);
 }
 
+void ManyUsesOfOneValue(Sketch& to, int size) {
+  const ValueHandle x = to.Input();
+  for (int i = 0; i < size; ++i) to.Output(to.Call("aten.mul.Scalar", {x, 0.5 + i}));
+}
+void WideConcat(Sketch& to, int size) {
+  const ValueHandle x = to.Input();
+  Argument::List parts;
+  for (int i = 0; i < size; ++i) parts.emplace_back(i % 2 ? x : to.Call("aten.mul.Scalar", {x, 0.5 + i}));
+  to.Output(to.Call("aten.cat.default", {parts}, {.sizes = {int64_t{8} * size}, .strides = {int64_t{1}}}));
+}
+void UnrolledList(Sketch& to, int size) {
+  const ValueHandle x = to.Input();
+  Argument::List parts;
+  ValueHandle last = x;
+  for (int i = 0; i < size; ++i) parts.emplace_back(last = to.Call("aten.add.Tensor", {last, x}));
+  to.Output(to.Call("aten.stack.default", {parts}, {.sizes = {int64_t{size}, int64_t{8}}, .strides = {int64_t{8}, int64_t{1}}}));
+}
+void ChainOfViews(Sketch& to, int size) {
+  const ValueInfo matrix = {.sizes = {int64_t{2}, int64_t{4}}, .strides = {int64_t{4}, int64_t{1}}};
+  ValueHandle x = to.Call("aten.relu.default", {to.Input()});
+  const ValueHandle base = x;
+  for (int i = 0; i < size; ++i)
+    x = i % 2 ? to.Call("aten.view.default", {x, Argument::List{int64_t{8}}})
+              : to.Call("aten.view.default", {x, Argument::List{int64_t{2}, int64_t{4}}}, matrix);
+  to.Call("aten.mul_.Scalar", {x, 2.0}, size % 2 ? matrix : kVector);
+  to.Output(base);
+}
+// Each piece of a list is written, and then all of them are read.
+void WrittenPieces(Sketch& to, int size) {
+  const ValueHandle x = to.Call("aten.relu.default", {to.Input()});
+  Argument::List parts;
+  for (int i = 0; i < size; ++i) {
+    const ValueHandle part = to.Call("aten.clone.default", {to.Call("aten.select.int", {x, int64_t{0}, int64_t{i % 8}}, kElement)}, kElement);
+    to.Call("aten.add_.Scalar", {part, 1.0 + i}, kElement);
+    parts.emplace_back(part);
+  }
+  to.Output(to.Call("aten.stack.default", {parts}, {.sizes = {int64_t{size}}, .strides = {int64_t{1}}}));
+}
+
 Allocated CostOf(Shape shape, int size) {
   Sketch sketch;
   shape(sketch, size);
@@ -146,7 +185,10 @@ TEST_P(LinearCostTest, EightTimesTheProgramIsEightTimesTheWork) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LinearCostTest,
-                         testing::Values(NamedShape{"Chain", Chain},
+                         testing::Values(NamedShape{"Chain", Chain}, NamedShape{"ChainOfViews", ChainOfViews},
+                                         NamedShape{"ManyUsesOfOneValue", ManyUsesOfOneValue},
+                                         NamedShape{"WideConcat", WideConcat}, NamedShape{"UnrolledList", UnrolledList},
+                                         NamedShape{"WrittenPieces", WrittenPieces},
                                          NamedShape{"ManyInputsAndOutputs", ManyInputsAndOutputs},
                                          NamedShape{"InputsAsOutputs", InputsAsOutputs}, NamedShape{"NoOps", NoOps},
                                          NamedShape{"EqualNodes", EqualNodes}, NamedShape{"DeadNodes", DeadNodes},

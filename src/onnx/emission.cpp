@@ -213,7 +213,9 @@ std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, std::string_vie
     const DType dtype = operands[i].dtype();
     // float16 stays: runtimes without such a kernel insert the casts themselves.
     const bool keep = allowed.contains(dtype) && dtype == DType::kFloat16;
-    if (has_kernel)
+    // The elements of a sequence are not cast back by one node: whoever makes it says how (WiderForRuntime).
+    const bool makes_sequence = version.output(0) != nullptr && version.types()[version.output(0)->type].tensors.empty();
+    if (has_kernel && !makes_sequence)
       if (const DTypeSet kernels = KernelDtypes(op, to.opset(), constraint.name); !kernels.empty()) allowed = allowed & kernels;
     if (keep || allowed.contains(dtype)) continue;
     const auto wider = op == "Cast" ? std::span<const DType>() : LosslessWider(dtype);
@@ -245,6 +247,15 @@ std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, std::string_vie
 }
 
 }  // namespace
+
+std::optional<DType> Builder::WiderForRuntime(std::string_view op, std::string_view type_parameter, DType dtype) const {
+  if (!widens_for_runtime() || dtype == DType::kFloat16) return std::nullopt;
+  const DTypeSet kernels = KernelDtypes(op, opset(), type_parameter);
+  if (kernels.empty() || kernels.contains(dtype)) return std::nullopt;
+  for (const DType wider : LosslessWider(dtype))
+    if (kernels.contains(wider)) return wider;
+  return std::nullopt;
+}
 
 std::vector<Tensor> EmitAsIs(Builder& to, std::string_view op, std::span<const Tensor> operands, const AttributeList& given,
                                       size_t results) {

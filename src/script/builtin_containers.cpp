@@ -65,14 +65,7 @@ Result<Vals> ListConstruct(Evaluator& evaluator, const Node&, std::span<const Va
 Result<Vals> ListUnpack(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return Bad(evaluator, "unpacks something that is no list");
-  if (list->sequence) {
-    Vals results;
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      FLAMBEAU_TRY(Val element, ElementAt(evaluator, arguments[0], static_cast<int64_t>(i)));
-      results.push_back(std::move(element));
-    }
-    return results;
-  }
+  if (list->sequence) return FirstElements(evaluator, arguments[0], node.outputs.size());
   if (list->elements.size() != node.outputs.size())
     return Bad(evaluator, fmt::format("unpacks a list of {} into {} names", list->elements.size(), node.outputs.size()));
   return list->elements;
@@ -147,6 +140,7 @@ Result<Vals> Replace(Evaluator& evaluator, const Val& list, const Val& by) {
   Cell& cell = evaluator.Edit(list.As<ListVal>()->cell);
   cell.elements = copy.elements;
   cell.sequence = copy.sequence;
+  cell.pieces = copy.pieces;
   cell.of_numbers = copy.of_numbers;
   return Vals{list};
 }

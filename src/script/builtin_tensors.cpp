@@ -241,7 +241,9 @@ Result<Vals> ConstantChunk(Evaluator& evaluator, const Node& node, std::span<con
   };
   FLAMBEAU_TRY(Val list, evaluator.emit().Call1("aten::chunk", {arguments[0], number("chunks"), number("dim")}));
   const auto* pieces = list.As<ListVal>();
-  return pieces != nullptr ? evaluator.heap()[pieces->cell].elements : Vals{};
+  if (pieces == nullptr) return Vals{};
+  const Cell& cell = evaluator.heap()[pieces->cell];
+  return cell.sequence ? FirstElements(evaluator, list, node.outputs.size()) : cell.elements;
 }
 
 // (x, size, scale_factor, mode, align_corners, …), as older archives call it: by the

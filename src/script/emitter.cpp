@@ -318,7 +318,29 @@ Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values, std
   LinkSequences(node, *schema, captured);
   Vals results;
   for (uint32_t i = 0; i < graph_[node].result_count; ++i) results.push_back(ResultOf(graph_.result(node, i)));
+  if (results.size() == 1 && results[0].Is<ListVal>()) FLAMBEAU_CHECK_OK(RememberPieces(*schema, values, results[0]));
   return Group(*schema, std::move(results));
+}
+
+// Where the elements of a list of run-time length come from, as they are views.
+Status Emitter::RememberPieces(const Schema& schema, std::span<const Val> arguments, const Val& list) {
+  const bool unbind = schema.name == "aten::unbind.int", chunk = schema.name == "aten::chunk";
+  if (!unbind && !chunk && schema.name != "aten::split.Tensor") return {};
+  const size_t dim_at = unbind ? 1 : 2;
+  const auto dim = dim_at < arguments.size() ? arguments[dim_at].AsInt() : std::optional<int64_t>(0);
+  if (!dim) return {};
+  Pieces pieces{*heap_[list.As<ListVal>()->cell].sequence, {}, Nothing{}, *dim};
+  // What becomes of the tensor's own shape in place is not the pieces' matter.
+  FLAMBEAU_TRY(pieces.tensor, Call1("aten::detach", {arguments[0]}));
+  if (!unbind) pieces.size = arguments[1];
+  if (chunk) {
+    FLAMBEAU_TRY(const Val size, Call1("aten::sym_size.int", {pieces.tensor, *dim}));
+    FLAMBEAU_TRY(const Val less, Call1("_operator::sub", {size, int64_t{1}}));
+    FLAMBEAU_TRY(const Val quotient, Call1("_operator::floordiv", {less, arguments[1]}));
+    FLAMBEAU_TRY(pieces.size, Call1("_operator::add", {quotient, int64_t{1}}));
+  }
+  heap_.Edit(list.As<ListVal>()->cell).pieces = std::make_shared<const Pieces>(std::move(pieces));
+  return {};
 }
 
 Result<Val> Emitter::Call1(std::string_view op, std::span<const Val> arguments) {

@@ -95,6 +95,7 @@ class Emitter {
   Vals Group(const aten::Schema& schema, Vals flat);
   Val ResultOf(ValueId value);
   void LinkSequences(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured);
+  Status RememberPieces(const aten::Schema& schema, std::span<const Val> arguments, const Val& list);
   ValueId Register(ValueId value);
   Val ConstantTensor(const Vals& numbers, int64_t dtype);
 

@@ -57,11 +57,55 @@ Val SequenceLike(Evaluator& evaluator, const Val& made, bool of_numbers) {
 
 bool OfNumbers(Evaluator& evaluator, const Val& sequence) { return evaluator.heap()[sequence.As<ListVal>()->cell].of_numbers; }
 
+namespace {
+
+// The tensor and places of which the list still is the pieces.
+const Pieces* PiecesOf(Evaluator& evaluator, const Val& list) {
+  const auto* value = list.As<ListVal>();
+  if (value == nullptr) return nullptr;
+  const Cell& cell = evaluator.heap()[value->cell];
+  return cell.pieces && cell.sequence == cell.pieces->sequence ? cell.pieces.get() : nullptr;
+}
+
+}  // namespace
+
 Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index) {
+  if (const Pieces* pieces = PiecesOf(evaluator, list)) {
+    Emitter& emit = evaluator.emit();
+    if (pieces->size.Is<Nothing>()) return emit.Call1("aten::select.int", {pieces->tensor, pieces->dim, index});
+    // Counted from the end, a piece's place depends on how many there are.
+    if (index.AsInt().value_or(-1) >= 0) {
+      FLAMBEAU_TRY(const Val start, emit.Call1("_operator::mul", {pieces->size, index}));
+      FLAMBEAU_TRY(const Val end, emit.Call1("_operator::add", {start, pieces->size}));
+      return emit.Call1("aten::slice.Tensor", {pieces->tensor, pieces->dim, start, end, int64_t{1}});
+    }
+  }
   FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator, list));
   FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::__getitem__.t", {sequence, index}));
   if (!OfNumbers(evaluator, sequence)) return element;
   return evaluator.emit().Call1("aten::item", {element});
+}
+
+Result<Vals> FirstElements(Evaluator& evaluator, const Val& list, size_t count) {
+  Vals elements;
+  const Pieces* pieces = PiecesOf(evaluator, list);
+  if (pieces != nullptr && !pieces->size.Is<Nothing>() && count > 0) {
+    Emitter& emit = evaluator.emit();
+    FLAMBEAU_TRY(Val rest, emit.Call1("aten::sym_size.int", {pieces->tensor, pieces->dim}));
+    Vals sizes(count - 1, pieces->size);
+    for (const Val& size : sizes) {
+      FLAMBEAU_TRY(rest, emit.Call1("_operator::sub", {rest, size}));
+    }
+    sizes.push_back(std::move(rest));
+    FLAMBEAU_TRY(const Val split, emit.Call1("aten::split_with_sizes", {pieces->tensor, evaluator.List(std::move(sizes)), pieces->dim}));
+    if (const auto* parts = split.As<ListVal>()) elements = evaluator.heap()[parts->cell].elements;
+    return elements;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    FLAMBEAU_TRY(Val element, ElementAt(evaluator, list, static_cast<int64_t>(i)));
+    elements.push_back(std::move(element));
+  }
+  return elements;
 }
 
 Result<Val> NumbersOf(Evaluator& evaluator, const Val& list) {

@@ -13,6 +13,8 @@ Val SequenceLike(Evaluator& evaluator, const Val& made, bool of_numbers);
 // Whether the tensors of a sequence are Python's numbers.
 bool OfNumbers(Evaluator& evaluator, const Val& sequence);
 Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index);
+// As many elements as a sequence is unpacked into.
+Result<Vals> FirstElements(Evaluator& evaluator, const Val& list, size_t count);
 // The numbers of a list as a 1-d tensor.
 Result<Val> NumbersOf(Evaluator& evaluator, const Val& list);
 

@@ -97,11 +97,20 @@ struct Quantized {
 };
 
 // The contents of a mutable value.
+// A list of run-time length that unbind, split or chunk made of a tensor.
+struct Pieces {
+  ValueId sequence;  // as long as the list is this one
+  Val tensor;
+  Val size;  // of each, along `dim`; None: an element without that dimension
+  int64_t dim = 0;
+};
+
 struct Cell {
   Vals elements;                               // of a list
   std::optional<ValueId> sequence;             // a list of which the length is known at run time only
   bool of_numbers = false;                     // the sequence's tensors are Python's numbers
   std::vector<Cell> columns;                   // a list of tuples of such a length: a list for each field
+  std::shared_ptr<const Pieces> pieces;        // where the sequence came from: its elements are views
   std::vector<std::pair<Val, Val>> entries;    // of a dict, in insertion order
   std::vector<std::pair<std::string, Val>> attributes;  // of an object, as far as they were read or written
   torchscript::ObjectId object;                // what the archive has of an object; invalid for one made by the program

@@ -20,6 +20,10 @@ std::optional<size_t> Dim(const Graph& graph, NodeId node, std::string_view name
   return static_cast<size_t>(*dim);
 }
 
+// Views of fewer elements along some dimensions, or of all.
+constexpr std::string_view kKeepStrides[] = {"aten::alias", "aten::chunk", "aten::detach", "aten::split",
+                                             "aten::split_with_sizes", "aten::tensor_split"};
+
 }  // namespace
 
 std::optional<std::vector<Expr>> StridesOfView(const Graph& graph, NodeId node, std::string_view base, const Type& view) {
@@ -65,7 +69,11 @@ std::optional<std::vector<Expr>> StridesOfView(const Graph& graph, NodeId node, 
     if (!dim) return std::nullopt;
     const Expr stride = *dim < rank ? exprs.Mul(strides[*dim], tensor.sizes[*dim]) : exprs.Constant(1);
     strides.insert(strides.begin() + static_cast<ptrdiff_t>(*dim), stride);
-  } else if (base == "aten::detach" || base == "aten::alias") {
+  } else if (base == "aten::unbind") {
+    const auto dim = Dim(graph, node, "dim", rank);
+    if (!dim) return std::nullopt;
+    strides.erase(strides.begin() + static_cast<ptrdiff_t>(*dim));
+  } else if (std::ranges::find(kKeepStrides, base) != std::end(kKeepStrides)) {
     return strides;
   } else {
     return std::nullopt;

@@ -15,7 +15,8 @@ def rows(macro):
 
 ALIASES = {op: (argument, when) for op, argument, when in rows("ALIAS")}
 WRITES = {row[0]: row[1:] for row in rows("WRITE")}
-assert ALIASES and WRITES
+SELVES = {op for (op,) in rows("SELF")}
+assert ALIASES and WRITES and SELVES
 
 
 def arguments_of(schema, args, kwargs):

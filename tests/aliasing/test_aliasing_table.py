@@ -90,6 +90,10 @@ class Checker(torch.fx.Interpreter):
         if expected is not None and expected != actual:
             self.faults[str(op)].add(f"result {index} of {tuple(tensors[position].shape)} {tensors[position].stride()}: "
                                      f"shares storage with {name}: {actual}, the table says {expected}")
+        if not op._schema.is_mutable and isinstance(arguments[name], torch.Tensor) and not tensors[position].is_complex():
+            itself = actual and op._schema.name in aliasing_table.SELVES and tensors[position].dim() == result.dim()
+            if itself != (result is arguments[name]):
+                self.faults[str(op)].add(f"result {index} is {name} itself: {not itself}, the table says {itself}")
 
 
 def relaid(value, layout):
@@ -147,6 +151,12 @@ CASES = [
     (lambda x: torch.batch_norm(x, None, None, torch.zeros(3), torch.ones(3), False, 0.1, 1e-5, False), "aten.batch_norm.default"),
     (lambda x: torch.instance_norm(x, None, None, torch.zeros(3), torch.ones(3), True, 0.1, 1e-5, False), "aten.instance_norm.default"),
     (lambda x: torch.einsum("abcd->dcba", x), "aten.einsum.default"),
+    (lambda x: x.flatten(1, 1), "aten.flatten.using_ints"),
+    (lambda x: x.contiguous(), "aten.contiguous.default"),
+    (lambda x: x.positive(), "aten.positive.default"),
+    (lambda x: torch.atleast_2d(x), "aten.atleast_2d.default"),
+    (lambda x: x.reshape(2, 3, 4, 5), "aten.reshape.default"),
+    (lambda x: x.expand(2, 3, 4, 5), "aten.expand.default"),
 ]
 
 

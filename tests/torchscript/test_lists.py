@@ -185,6 +185,34 @@ def unpacked(self, x):
     return a, b + 1, c
 
 
+@case.forward(x(4, 4), dynamic_axes={"x": {0: "n"}}, others=[(x(6, 4),), (x(3, 4),), (x(2, 4),)])
+def chunks_of_which_there_are_fewer(self, x):
+    chunks = x.chunk(3)
+    first, second = x.chunk(2)
+    return chunks[0], chunks[-1], len(chunks), torch.cat(chunks[::-1]), first, second
+
+
+@case.forward(x(4, 4), dynamic_axes={"x": {0: "n"}}, others=[(x(7, 4),), (x(3, 4),)])
+def pieces_are_views(self, x):
+    x = x.clone()
+    for k, row in enumerate(x.unbind(0)):
+        row.add_(k)
+    rows = x.unbind(0)
+    x.unsqueeze_(0)
+    rows[-1].zero_()
+    pieces = x[0].split(2)
+    pieces[1].mul_(3)
+    first, second = x[0].chunk(2)
+    second[0] = 5
+    return x, rows[1], pieces[0], first
+
+
+@case.forward((x(4, 2) * 9).to(torch.int8), (x(4, 3) * 9).to(torch.int16), dynamic_axes={"x": {0: "n"}, "y": {0: "n"}})
+def of_small_integers(self, x, y):
+    rows = x.unbind(0)
+    return torch.stack(rows), rows[-1], torch.cat(y.split(3)), y.chunk(3)[-1], rows
+
+
 @case.forward([x(2, 3), x(2, 3, seed=4)], torch.tensor(1), others=[([x(2, 3), x(2, 3, seed=4)], torch.tensor(0))])
 def given(self, tensors: List[Tensor], n):
     return tensors[int(n)] * 2, [tensor * int(n) for tensor in tensors]

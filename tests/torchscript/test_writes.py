@@ -49,4 +49,29 @@ class WritesInLoop(nn.Module):
         return y
 
 
+@case(x(3, 4))
+class ShapesOfOneTensor(nn.Module):
+    """Some operators return the tensor that they are given, others a view of it."""
+
+    def forward(self, x):
+        x = x * 2
+        same, dense, flat = x.to(torch.float32), x.contiguous(), x.flatten(0, 0)
+        view, alike = x.view(3, 4), x.reshape(3, 4)
+        x.unsqueeze_(0)
+        dense.add_(1)
+        same.transpose_(1, 2)
+        return x, same, dense, flat, view, alike
+
+
+@case(x(3, 4), x(2, 5))
+class SetToAnothersMemory(nn.Module):
+    def forward(self, x, y):
+        x, y = x.clone(), y.clone()
+        row = x[0]
+        x.set_(y)
+        x.mul_(2)
+        y[0] = 1
+        return x, y, row
+
+
 test_program = case.test()

@@ -89,6 +89,20 @@ Tensor Trace(Lowering& to, Tensor self) {
   return to.ReduceSum(to.CastTo(Diagonal(to, self, 0, 0, 1), dtype), {}, {.keepdims = 0});
 }
 
+// In a row-major tensor of equal sizes the diagonal is every n-th element, n the sum of the strides. A tall matrix has
+// no more of it than columns, unless it goes on below the square (`wrap`).
+Tensor FillDiagonal(Lowering& to, Tensor self, Scalar fill_value, bool wrap) {
+  Dim step = to.Of(1), stride = to.Of(1);
+  for (int64_t dim = self.rank() - 1; dim > 0; --dim) {
+    stride = to.Times(stride, self.size(dim));
+    step = to.Plus(step, stride);
+  }
+  const Tensor places = Iota(to, to.Numel(self));
+  Tensor on = to.Equal(to.Mod(places, to.Number(step)), to.ConstantInt(0));
+  if (!wrap && self.rank() == 2) on = to.And(on, to.Less(places, to.Number(to.Times(self.size(1), self.size(1)))));
+  return to.Where(to.ReshapeTo(on, self.sizes()), to.NumberOf(fill_value, self.dtype()), self);
+}
+
 constexpr OpRow kRows[] = {
     Op<Diag>("aten::diag(Tensor self, int diagonal=0) -> Tensor"),
     Op<DiagEmbed>("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor"),
@@ -105,6 +119,7 @@ constexpr OpRow kRows[] = {
     Op<Triu>("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor"),
     Op<TriuIndices>("aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, "
                     "Device? device=None, bool? pin_memory=None) -> Tensor"),
+    Op<FillDiagonal>("flambeau::fill_diagonal(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor"),
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Many tensors into one, and one into many.
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
+#include "lower/ops/loops.h"
 #include "lower/ops/views.h"
 
 namespace flambeau::lower {
@@ -98,34 +99,48 @@ TensorList SplitWithSizes(Lowering& to, Tensor self, Dims split_sizes, int64_t d
 }
 
 // How many pieces of `size` there are: what the program recorded; else what
-// follows from the sizes; else `otherwise`. 0 if that is known at run time only.
-int64_t PieceCount(Lowering& to, Tensor self, Dim size, int64_t axis, int64_t otherwise) {
+// follows from the sizes. 0 if that is known at run time only.
+int64_t PieceCount(Lowering& to, Tensor self, Dim size, int64_t axis) {
   const bool sequence = to.recorded_results() == 1 &&
                         to.aten().type(to.aten()[to.node()].result(0)).kind == TypeKind::kSequence;
   if (sequence) return 0;
   if (to.recorded_results() > 0) return to.recorded_results();
   const auto count = to.AsConstant({to.exprs().CeilDiv(self.size(axis).expr, size.expr)});
-  return count ? std::max<int64_t>(*count, 1) : otherwise;
+  return count ? std::max<int64_t>(*count, 1) : 0;
+}
+
+// A runtime without a kernel for the dtype splits a wider one; a sequence is then cast back element by element.
+Tensor SplitIntoSequence(Lowering& to, Tensor self, Tensor split, const onnx::SplitToSequenceAttributes& attributes) {
+  const DType dtype = self.dtype();
+  const std::optional<DType> wider = to.WiderForRuntime("SplitToSequence", "T", dtype);
+  if (!wider) return to.SplitToSequence(self, split, attributes);
+  const Tensor list = to.SplitToSequence(to.CastTo(self, *wider), split, attributes);
+  Type type = list.type();
+  type.dtype = dtype;
+  const Tensor empty = to.Refined(to.SequenceEmpty({.dtype = Info(dtype).onnx_code}), type);
+  return Repeat(to, to.SequenceLength(list), {empty}, [&](const Tensor& k, const std::vector<Tensor>& states) {
+    return std::vector<Tensor>{to.SequenceInsert(states[0], to.CastTo(to.SequenceAt(list, k), dtype))};
+  })[0];
 }
 
 // Pieces of `size`, the last of what is left.
-TensorList SplitEvenly(Lowering& to, Tensor self, Dim size, int64_t axis, int64_t otherwise) {
+TensorList SplitEvenly(Lowering& to, Tensor self, Dim size, int64_t axis) {
   if (to.AsConstant(size) == 0) size = to.Of(1);
-  const int64_t count = PieceCount(to, self, size, axis, otherwise);
-  if (count == 0) return {to.SplitToSequence(self, to.Number(size), {.axis = axis})};
+  const int64_t count = PieceCount(to, self, size, axis);
+  if (count == 0) return {SplitIntoSequence(to, self, to.Number(size), {.axis = axis})};
   Dims sizes(static_cast<size_t>(count), size);
   if (count > 0) sizes.back() = to.Minus(self.size(axis), to.Times(size, to.Of(count - 1)));
   return to.SplitSizes(self, axis, sizes);
 }
 
 TensorList SplitTensor(Lowering& to, Tensor self, Dim split_size, int64_t dim) {
-  return SplitEvenly(to, self, split_size, to.Axis(dim, self), 0);
+  return SplitEvenly(to, self, split_size, to.Axis(dim, self));
 }
 
 TensorList Chunk(Lowering& to, Tensor self, Dim chunks, int64_t dim) {
   const int64_t axis = to.Axis(dim, self);
   const Dim size{to.exprs().CeilDiv(self.size(axis).expr, chunks.expr)};
-  return SplitEvenly(to, self, size, axis, to.AsConstant(chunks).value_or(0));
+  return SplitEvenly(to, self, size, axis);
 }
 
 // As equal as can be, the larger ones first.
@@ -135,7 +150,7 @@ TensorList TensorSplitSections(Lowering& to, Tensor self, Dim sections, int64_t 
     const Tensor pieces = to.Number(sections);
     const Tensor places = to.Range(to.ConstantInt(0), pieces, to.ConstantInt(1));
     const Tensor most = to.Sub(to.Number(to.Plus(self.size(axis), to.Minus(sections, to.Of(1)))), places);
-    return {to.SplitToSequence(self, to.Div(most, pieces), {.axis = axis})};
+    return {SplitIntoSequence(to, self, to.Div(most, pieces), {.axis = axis})};
   }
   const int64_t count = *to.AsConstant(sections);
   Dims sizes;
@@ -186,8 +201,8 @@ TensorList SplitInt(Lowering& to, Tensor self, int64_t sections) {
 }
 
 TensorList Unbind(Lowering& to, Tensor self, int64_t dim) {
-  const int64_t axis = to.Axis(dim, self), count = PieceCount(to, self, to.Of(1), axis, 0);
-  if (count == 0) return {to.SplitToSequence(self, {.axis = axis, .keepdims = 0})};
+  const int64_t axis = to.Axis(dim, self), count = PieceCount(to, self, to.Of(1), axis);
+  if (count == 0) return {SplitIntoSequence(to, self, {}, {.axis = axis, .keepdims = 0})};
   if (count == 1) return {to.SqueezeAt(self, {axis})};
   TensorList slices;
   for (int64_t i = 0; i < count; ++i) slices.push_back(to.GatherIndex(self, axis, to.Of(i)));

@@ -323,6 +323,45 @@ TEST(Functionalize, ResizingHasNoPureForm) {
 )");
 }
 
+TEST(Functionalize, ATensorThatIsReturnedAsItIsFollowsChangesOfShape) {
+  EXPECT_EQ(Functional(R"(strides known
+graph(%x: f32[2, 3]) {
+  %a: f32[2, 3] = aten::relu(self=%x)
+  %b: f32[2, 3] = aten::to.dtype(self=%a, dtype=f32, non_blocking=False, copy=False, memory_format=None)
+  %v: f32[2, 3] = aten::view(self=%a, size=[2, 3])
+  %c: f32[3, 2]{1, 3} = aten::t_(self=%a)
+  return %b, %v
+}
+)"),
+            R"(strides known
+graph(%x: f32[2, 3]) {
+  %a: f32[2, 3] = aten::relu(self=%x)
+  %v: f32[2, 3] = aten::view(self=%a, size=[2, 3])
+  %0: f32[3, 2]{1, 3} = aten::t(self=%a)
+  return %0, %v
+}
+)");
+}
+
+TEST(Functionalize, ATensorIsSetToAnothersMemory) {
+  EXPECT_EQ(Functional(R"(strides known
+graph(%x: f32[2, 3]) {
+  %a: f32[2, 3] = aten::relu(self=%x)
+  %b: f32[3] = aten::sin(self=%x)
+  %c: f32[2, 3] = aten::set_.source_Tensor(self=%b, source=%a)
+  %d: f32[2, 3] = aten::zero_(self=%b)
+  return %a, %b
+}
+)"),
+            R"(strides known
+graph(%x: f32[2, 3]) {
+  %a: f32[2, 3] = aten::relu(self=%x)
+  %d: f32[2, 3] = aten::zero(self=%a)
+  return %d, %d
+}
+)");
+}
+
 TEST(Functionalize, ResizingSeesTheSameMemory) {
   EXPECT_EQ(Functional(R"(strides known
 graph(%x: f32[2, 3]) {

@@ -15,6 +15,13 @@ namespace {
 
 bool IsHigherOrder(std::string_view op) { return op.starts_with("higher_order::"); }
 
+// The argument whose memory, sizes and strides become those of the first.
+std::optional<std::string_view> SetFrom(std::string_view op) {
+  if (op == "aten::set_.source_Tensor") return "source";
+  if (op == "aten::set_data") return "new_data";
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool ChangesMetadata(std::string_view base) {
@@ -71,7 +78,7 @@ void Functionalizer::VisitViews(NodeId node, const Schema* schema, std::span<con
       storages_.SetMaybe(value, tensor);
       continue;
     }
-    if (IsItsArgument(graph_, node)) {
+    if (alias.itself) {
       storages_.SetSame(value, tensor);
       continue;
     }
@@ -150,6 +157,8 @@ std::vector<Functionalizer::Written> Functionalizer::WrittenBy(NodeId node, cons
 std::optional<Result<Call>> Functionalizer::PureCallOf(NodeId node, std::span<const ValueId> captured) {
   const Schema* schema = aten::FindSchema(graph_.op(node));
   if (schema == nullptr) return std::nullopt;
+  if (const auto source = SetFrom(schema->name))
+    return CallMaker(graph_.context(), "aten::detach").Take("self", Call::Of(graph_, node), *source).Make();
   const aten::Writes writes = aten::WritesOf(graph_, node, *schema);
   if (writes.arguments.empty()) return std::nullopt;
   const std::vector<Written> written = WrittenBy(node, writes, captured);
@@ -167,6 +176,12 @@ void Functionalizer::EraseReplaced() {
 Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten::Writes& writes,
                                    std::span<const ValueId> captured) {
   if (schema.base == "aten::resize_" || schema.base == "aten::resize_as_") return VisitResize(node, captured[0]);
+  if (SetFrom(schema.name)) {
+    storages_.Rebind(captured[0], storages_.ViewOf(captured[1]), {}, {}, graph_[node].origin);
+    if (graph_[node].result_count > 0) storages_.SetSame(graph_.result(node), captured[0]);
+    replaced_.push_back(node);
+    return {};
+  }
   if (ChangesMetadata(schema.base)) return VisitMetadata(node, schema, captured[0]);
   std::vector<Written> written = WrittenBy(node, writes, captured);
   const aten::PureForm* form = PureFormOf(schema, writes, static_cast<uint32_t>(written.size()));

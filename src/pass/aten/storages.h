@@ -37,7 +37,8 @@ class Storages {
   void SetSame(ValueId tensor, ValueId other);
   // `tensor`, defined by a node that is kept, is a view of `base`.
   void SetView(ValueId tensor, ViewId base, std::vector<ViewStep> steps, OriginId origin);
-  // All names of `tensor` become a view, of which `value` is the value.
+  // All names of `tensor` become a view, of which `value` is the value; without
+  // steps they become `base` itself.
   void Rebind(ValueId tensor, ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin);
   // All names of `tensor` become a storage of their own.
   void Detach(ValueId tensor, ValueId value);

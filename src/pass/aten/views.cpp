@@ -217,35 +217,20 @@ std::vector<ViewStep> GridSteps(Graph& graph, NodeId node, uint32_t result, Valu
           {std::move(expand), 0, false, graph[grid].type}};
 }
 
-struct IdentityRow {
-  std::string_view base;
-  bool is_argument;  // the result is the argument itself, where it is no copy; else another tensor of the same memory
-};
-
-const IdentityRow* FindIdentity(std::string_view base) {
-  static constexpr IdentityRow kIdentities[] = {
-      {"aten::alias", false},          {"aten::alpha_dropout", true},         {"aten::conj_physical", true},
-      {"aten::contiguous", true},      {"aten::data", false},                 {"aten::detach", false},
-      {"aten::detach_", true},         {"aten::dropout", true},               {"aten::feature_alpha_dropout", true},
-      {"aten::feature_dropout", true}, {"aten::lift_fresh", true},            {"aten::positive", true},
-      {"aten::requires_grad_", true},  {"aten::resolve_conj", true},          {"aten::resolve_neg", true},
-      {"aten::to", true},              {"aten::type_as", true}};
-  const auto found = std::ranges::find(kIdentities, base, &IdentityRow::base);
-  return found != std::end(kIdentities) ? found : nullptr;
-}
-
 bool IsIdentity(std::string_view base, const Type& from, const Type& to) {
-  if (FindIdentity(base) != nullptr) return true;
+  static constexpr std::string_view kIdentities[] = {
+      "aten::alias",           "aten::contiguous",    "aten::data",
+      "aten::detach",          "aten::lift_fresh",    "aten::positive",
+      "aten::resolve_conj",    "aten::resolve_neg",   "aten::to",
+      "aten::type_as",         "aten::conj_physical", "aten::dropout",
+      "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout",
+      "aten::detach_",         "aten::requires_grad_"};
+  if (std::ranges::find(kIdentities, base) != std::end(kIdentities)) return true;
   return !IsComplex(from.dtype) && from.sizes == to.sizes &&
          (base == "aten::real" || base == "aten::conj" || base == "aten::_conj");
 }
 
 }  // namespace
-
-bool IsItsArgument(const Graph& graph, NodeId node) {
-  const IdentityRow* identity = FindIdentity(Base(graph.op(node)));
-  return identity != nullptr && identity->is_argument;
-}
 
 std::vector<ViewStep> StepsOf(Graph& graph, NodeId node, uint32_t result, uint32_t argument) {
   const ValueId view = graph.result(node, result);

@@ -19,10 +19,6 @@ struct ViewStep {
   TypeId type;            // of the view
 };
 
-// Whether a result that shares its argument's memory is the argument itself, by
-// another name, as x.to() of the dtype that x has.
-bool IsItsArgument(const Graph& graph, NodeId node);
-
 // The steps from the tensor to a result of the view node `node`, one or two.
 // `argument`: the schema argument that result `result` is a view of. Sizes that
 // only exist at run time become nodes before `node`.
