@@ -172,7 +172,10 @@ def ran(statements: list[str], values: Values) -> Values | None:
             exec("\n".join(statements), scope)
     except Exception:
         return None
-    return {name: value for name, value in scope.items() if isinstance(value, torch.Tensor) and re.fullmatch(r"[xv]\d+b?", name)}
+    variables = {name: value for name, value in scope.items() if re.fullmatch(r"[xv]\d+b?", name)}
+    if any(isinstance(value, (tuple, list)) for value in variables.values()):
+        return None
+    return {name: value for name, value in variables.items() if isinstance(value, torch.Tensor)}
 
 
 def scripts(names: list[str], statements: list[str]) -> bool:

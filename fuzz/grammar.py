@@ -141,7 +141,7 @@ WRITES = forms("""
 
 # Regions of torch.export, whose operators eager PyTorch runs as well.
 HIGHER_ORDER = forms("""
-{new} = torch.ops.higher_order.cond({f}.sum() > {s}, lambda a: a * 2, lambda a: a - 1, ({f},)) ; {new} = torch.ops.higher_order.cond({b}.any(), lambda a, c: a + c.sum(), lambda a, c: a.clone(), ({f}, {f2})) ; {new}, {new}b = torch.ops.higher_order.cond({f}.mean() > 0, lambda a: (a.sum(0), a * {c}), lambda a: (a.amax(0), a - 1), ({f},))
+{new} = torch.ops.higher_order.cond({f}.sum() > {s}, lambda a: (a * 2,), lambda a: (a - 1,), ({f},))[0] ; {new} = torch.ops.higher_order.cond({b}.any(), lambda a, c: (a + c.sum(),), lambda a, c: (a.clone(),), ({f}, {f2}))[0] ; {new}, {new}b = torch.ops.higher_order.cond({f}.mean() > 0, lambda a: (a.sum(0), a * {c}), lambda a: (a.amax(0), a - 1), ({f},))
 {new} = torch.ops.higher_order.while_loop(lambda k, a: k < 3, lambda k, a: (k + 1, a * {s}), (torch.tensor(0), {f}.clone()), ())[1] ; {new} = torch.ops.higher_order.while_loop(lambda k, a, c: k < 4, lambda k, a, c: (k + 2, a + c.mean()), (torch.tensor({c}), {f}.clone()), ({f2},))[1] ; {new} = torch.ops.higher_order.while_loop(lambda a: a.abs().sum() > 3, lambda a: (a * 0.5,), ({f}.clone(),), ())[0]
 """)
 
