@@ -43,8 +43,6 @@ class Builder {
   // Whether operators for which onnxruntime has no kernel of a dtype compute in a wider one.
   bool widens_for_runtime() const { return widens_for_runtime_; }
   void set_widens_for_runtime(bool widens) { widens_for_runtime_ = widens; }
-  // The dtype, wider without loss, in which the runtime computes an operator that has no kernel of `dtype`.
-  std::optional<DType> WiderForRuntime(std::string_view op, std::string_view type_parameter, DType dtype) const;
   // Whether the target opset has the operator.
   bool Has(std::string_view op) const;
 

@@ -213,7 +213,7 @@ std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, std::string_vie
     const DType dtype = operands[i].dtype();
     // float16 stays: runtimes without such a kernel insert the casts themselves.
     const bool keep = allowed.contains(dtype) && dtype == DType::kFloat16;
-    // The elements of a sequence are not cast back by one node: whoever makes it says how (WiderForRuntime).
+    // The elements of a sequence are not cast back by one node: whoever makes it says how (emission.h).
     const bool makes_sequence = version.output(0) != nullptr && version.types()[version.output(0)->type].tensors.empty();
     if (has_kernel && !makes_sequence)
       if (const DTypeSet kernels = KernelDtypes(op, to.opset(), constraint.name); !kernels.empty()) allowed = allowed & kernels;
@@ -248,9 +248,9 @@ std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, std::string_vie
 
 }  // namespace
 
-std::optional<DType> Builder::WiderForRuntime(std::string_view op, std::string_view type_parameter, DType dtype) const {
-  if (!widens_for_runtime() || dtype == DType::kFloat16) return std::nullopt;
-  const DTypeSet kernels = KernelDtypes(op, opset(), type_parameter);
+std::optional<DType> WiderForRuntime(const Builder& to, std::string_view op, std::string_view type_parameter, DType dtype) {
+  if (!to.widens_for_runtime() || dtype == DType::kFloat16) return std::nullopt;
+  const DTypeSet kernels = KernelDtypes(op, to.opset(), type_parameter);
   if (kernels.empty() || kernels.contains(dtype)) return std::nullopt;
   for (const DType wider : LosslessWider(dtype))
     if (kernels.contains(wider)) return wider;

@@ -3,6 +3,7 @@
 // lacks, its results' types inferred.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -17,5 +18,8 @@ std::vector<Tensor> EmitNewestForm(Builder& to, std::string_view op, std::span<c
 // An operator in the very form that the target opset has.
 std::vector<Tensor> EmitAsIs(Builder& to, std::string_view op, std::span<const Tensor> operands,
                              const AttributeList& attributes, size_t results);
+
+// The dtype, wider without loss, in which the runtime computes an operator of which it has no kernel for `dtype`.
+std::optional<DType> WiderForRuntime(const Builder& to, std::string_view op, std::string_view type_parameter, DType dtype);
 
 }  // namespace flambeau::onnx

@@ -3,6 +3,7 @@
 #include "lower/ops/geometry.h"
 #include "lower/ops/loops.h"
 #include "lower/ops/views.h"
+#include "onnx/emission.h"
 
 namespace flambeau::lower {
 namespace {
@@ -112,7 +113,7 @@ int64_t PieceCount(Lowering& to, Tensor self, Dim size, int64_t axis) {
 // A runtime without a kernel for the dtype splits a wider one; a sequence is then cast back element by element.
 Tensor SplitIntoSequence(Lowering& to, Tensor self, Tensor split, const onnx::SplitToSequenceAttributes& attributes) {
   const DType dtype = self.dtype();
-  const std::optional<DType> wider = to.WiderForRuntime("SplitToSequence", "T", dtype);
+  const std::optional<DType> wider = onnx::WiderForRuntime(to, "SplitToSequence", "T", dtype);
   if (!wider) return to.SplitToSequence(self, split, attributes);
   const Tensor list = to.SplitToSequence(to.CastTo(self, *wider), split, attributes);
   Type type = list.type();
