@@ -3,9 +3,10 @@
     python fuzz/generated_programs.py --seconds 600 [--capture export|trace|script] [--opset 17] [--seed N] [--steps 8]
 
 A program is Python text, so that every capture reads the same and a finding is a file that runs by itself. It is drawn
-by running it: each statement is tried on inputs of two sizes (the first dimension is dynamic) and kept where both work.
-What disagrees is shrunk by leaving statements out, and printed. Captures that PyTorch itself refuses, and conversions that
-Flambeau refuses with a located error, are counted apart.
+by running it (drawing.py, from the forms of grammar.py): each statement is tried on inputs of two sizes (the first
+dimension is dynamic) and kept where both work, and do nothing that PyTorch leaves open. What disagrees is shrunk by
+leaving statements out, and printed; not where PyTorch's own result hangs on how it rounds. Captures that PyTorch itself
+refuses, and conversions that Flambeau refuses with a located error, are counted apart.
 """
 
 from __future__ import annotations
@@ -107,6 +108,8 @@ def check(names: list[str], statements: list[str], capture: str, worlds: list[Va
             results = session.run(None, feeds)
         except Exception as error:
             raise Disagreement(f"onnxruntime fails: {error}") from error
+        if any(isinstance(theirs, (tuple, list)) for theirs in expected):
+            raise Refusal("a capture that returns several results for one")
         for number, (ours, theirs) in enumerate(zip(results, expected, strict=True)):
             try:
                 compare(number, torch.from_numpy(ours) if ours.shape else torch.tensor(ours), theirs)

@@ -56,7 +56,7 @@ REDUCTIONS = forms("""
 torch.var_mean({f}, {dim}, unbiased=False)[1] ; torch.std_mean({f}, {dim}, unbiased=False)[0] ; {f}.var((0, -1), keepdim=True, unbiased=False) ; torch.aminmax({f}, dim={dim})[1] ; {f}.nanmean({dim}) ; {t}.count_nonzero({dim}) ; {t}.nansum({dim})
 {t}.cumprod({dim}) ; {f}.cummax({dim})[0] ; {f}.cummin({dim})[0] ; {f}.logcumsumexp({dim}) ; {f}.kthvalue(1, {dim})[0] ; {i}.sort({dim})[0] ; {i}.sort(dim={dim}, stable=True)[1] ; {i}.argsort(dim={dim}, stable=True) ; {b}.cumsum({dim})
 {f}.topk(2, {dim}, largest=False)[0] ; {i}.median() ; {i}.mode({dim})[0] ; {f}.norm(1, {dim}) ; {f}.norm(float("inf"), {dim}) ; torch.linalg.vector_norm({f}, dim={dim}) ; torch.dist({f}, {f2}) ; {i}.flatten().abs().bincount()
-F.softmin({f}, {dim}) ; F.softmax({f} * 2, dim={dim}) ; {f}.quantile(0.5, dim={dim}) ; torch.histc({f}, 4, -2.0, 2.0) ; {i}.unique(return_counts=True)[1] ; {i}.unique(return_inverse=True)[1] ; {i}.flatten().unique_consecutive()
+F.softmin({f}, {dim}) ; F.softmax({f} * 2, dim={dim}) ; {f}.quantile(0.5, dim={dim}) ; torch.histc({f}, 4, -2.0, 2.0) ; {i}.unique(return_counts=True)[1] ; {i}.unique(return_inverse=True)[1] ; torch.unique_consecutive({i}.flatten())
 """)
 
 VIEWS = forms("""
