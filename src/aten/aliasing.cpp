@@ -9,7 +9,7 @@
 namespace flambeau::aten {
 namespace {
 
-enum class When : uint8_t { kAlways, kNever, kUnless, kSameDtype, kContiguous, kStrides, kReal, kEinsum, kUnknown };
+enum class When : uint8_t { kAlways, kNever, kUnless, kSameDtype, kContiguous, kStrides, kReal, kUnknown };
 
 struct AliasRow {
   std::string_view op, argument;
@@ -97,17 +97,6 @@ Relation OfConversion(const Graph& graph, NodeId node, const Type& from, const T
   return From(IsContiguous(from, format, graph.context().exprs()));
 }
 
-// "ij->ji" permutes, "ii->i" takes a diagonal; "ij->j" sums.
-Relation OfEinsum(const Graph& graph, NodeId node) {
-  const Attribute* attribute = graph.FindAttribute(node, "equation");
-  const auto* equation = attribute != nullptr ? std::get_if<std::string>(attribute) : nullptr;
-  const size_t arrow = equation != nullptr ? equation->find("->") : std::string::npos;
-  if (arrow == std::string::npos) return Relation::kMaybe;
-  const std::string_view labels = std::string_view(*equation).substr(0, arrow), kept = std::string_view(*equation).substr(arrow + 2);
-  const bool sums = std::ranges::any_of(labels, [&](char label) { return label != ' ' && kept.find(label) == std::string_view::npos; });
-  return sums ? Relation::kFresh : Relation::kAlias;
-}
-
 Relation Decide(const Graph& graph, NodeId node, When when, const Type& from, const Type& to) {
   ExprPool& exprs = graph.context().exprs();
   switch (when) {
@@ -123,7 +112,6 @@ Relation Decide(const Graph& graph, NodeId node, When when, const Type& from, co
     case When::kContiguous: return From(IsContiguous(from, FormatOf(graph, node, MemoryFormat::kContiguous), exprs));
     case When::kStrides: return to.ranked ? From(CanView(from, to.sizes, exprs)) : Relation::kMaybe;
     case When::kReal: return IsComplex(from.dtype) ? Relation::kMaybe : Relation::kAlias;
-    case When::kEinsum: return OfEinsum(graph, node);
     case When::kUnknown: break;
   }
   return Relation::kMaybe;
@@ -181,7 +169,7 @@ ResultAlias AliasOf(const Graph& graph, NodeId node, const Schema& schema, uint3
   if (from == nullptr) return {};
   const uint32_t argument = ArgumentIndex(schema, *from);
   // What einsum and its like do to several tensors makes a new one.
-  if ((when == When::kUnknown || when == When::kEinsum) && ElementCount(graph, node, argument) > 1) return {};
+  if (when == When::kUnknown && ElementCount(graph, node, argument) > 1) return {};
   const auto operand = TensorOperand(graph, node, argument, from->type.list ? result : 0);
   const Type& to = graph.type(graph.result(node, result));
   if (!operand || !operands[*operand] || !to.is_tensor()) return {};
