@@ -10,7 +10,7 @@ export FLAMBEAU_BUILD_DIR := $(CURDIR)/$(BUILD)
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 JOBS ?= 2
 
-.PHONY: demo test test-all check unit sanitize fuzz env setup build bench models coverage docs site clean
+.PHONY: demo test test-all integrations check unit sanitize fuzz env setup build bench models coverage docs site clean
 demo: build
 	$(PY) examples/demo.py
 
@@ -21,6 +21,13 @@ test: build unit
 # The whole matrix: every operator case at every opset.
 test-all: build unit
 	FLAMBEAU_TEST_ALL=1 $(PY) -m pytest -q -n $(JOBS) --dist loadgroup tests
+
+# Libraries that export through torch.onnx, in an environment of their own: what .venv has, and what they need besides.
+INTEGRATIONS := build/integrations
+integrations: build
+	[ -f $(INTEGRATIONS)/.stamp ] && ! [ tests/integrations/requirements.txt -nt $(INTEGRATIONS)/.stamp ] || tools/beside.sh $(VENV) $(INTEGRATIONS) tests/integrations
+	FLAMBEAU_INTEGRATIONS=1 $(INTEGRATIONS)/bin/python -m pytest -q -W ignore tests/integrations --ignore tests/integrations/test_transformers.py
+	$(PY) -m pytest -q tests/integrations/test_transformers.py
 
 # One operator, or whatever pytest's -k selects: every case, mode and opset. `make check K=addcmul`
 check: build

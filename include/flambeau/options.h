@@ -50,7 +50,7 @@ struct Options {
   /// In graph order; fewer than there are is fine. Inputs, then parameters.
   std::vector<std::string> input_names;
   std::vector<std::string> output_names;
-  /// ("x.0", "batch"): dimension 0 of input x; ("s77", "batch"): that symbol.
+  /// ("x.0", "batch"): dimension 0 of input x, or else of output x; ("s77", "batch"): that symbol.
   std::vector<std::pair<std::string, std::string>> dim_names;
   /// ("x", "float32[batch,3,224,224]"): what a TorchScript archive gets as input x.
   std::vector<std::pair<std::string, std::string>> inputs;

@@ -133,7 +133,7 @@ def convert(
         input_names: Names of the inputs, in order; fewer are fine.
         output_names: Names of the outputs, in order; fewer are fine.
         dim_names: Names of dynamic dimensions: ``{"x.0": "batch"}`` for dimension
-            0 of input x, ``{"s77": "batch"}`` for a symbol.
+            0 of input (or output) x, ``{"s77": "batch"}`` for a symbol.
         inputs: What a TorchScript archive gets as its inputs:
             ``{"x": "float32[batch,3,224,224]", "n": "3"}``.
         optimize: Make the graph smaller.

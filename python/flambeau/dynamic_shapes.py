@@ -42,6 +42,12 @@ def model_arguments(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[
     return {name: value for name, value in bound.items() if name not in kwargs} | kwargs
 
 
+def in_signature_order(model: torch.nn.Module, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments in the order of ``forward``'s parameters; those that ``**`` takes come last."""
+    named = [name for name in inspect.signature(model.forward).parameters if name in kwargs]
+    return {name: kwargs[name] for name in named} | kwargs
+
+
 def program_arguments(exported: ExportedProgram) -> Arguments:
     """A captured program's arguments by name; tensors are the fake ones of the capture."""
     signature = exported.graph_signature

@@ -26,6 +26,7 @@ from .dynamic_shapes import (
     by_argument,
     dimension_names,
     from_dynamic_axes,
+    in_signature_order,
     model_arguments,
     output_dimension_names,
     program_arguments,
@@ -145,7 +146,8 @@ def export(
             numbers are inputs, and what nothing depends on is none.
         capture: How a module is captured: "export" by ``torch.export``, "trace" by
             ``torch.jit.trace``. None goes by ``dynamo``.
-        external_data: Whether weights of 64 KB and more go into ``f`` + ".data".
+        external_data: Whether weights of 64 KB and more go into ``f`` + ".data". With
+            ``dynamo=False`` they do from 2 GB on, as torch's TorchScript exporter has it.
         dynamic_shapes: Which dimensions are dynamic, as ``torch.export.export``
             takes it; a string in place of a ``Dim`` names the dimension. Keys of a
             dict are names of arguments, or of ``input_names``; arguments that are
@@ -208,6 +210,7 @@ def export(
         raise ValueError(f"capture is {capture!r}; it must be 'export' or 'trace'")
     if export_modules_as_functions and (not isinstance(model, torch.nn.Module) or isinstance(model, _SCRIPT)):
         raise UnsupportedOptionError("export_modules_as_functions needs the module itself: nothing else tells its classes")
+    weights = None if external_data is True and not dynamo else external_data
     translators = Translators(custom_translation_table)
     artifacts = Artifacts(artifacts_dir, report=report, profile=profile)
     if isinstance(model, torch.onnx.ExportableModule) and not args and not kwargs:
@@ -217,7 +220,7 @@ def export(
         dynamic_shapes = model.dynamic_shapes() if dynamic_shapes is None else dynamic_shapes
     options = conversion.make_options(
         opset_version=opset_version,
-        external_data=external_data,
+        external_data=weights,
         metadata=_metadata(metadata, verbose, export_modules_as_functions),
         target=target,
         input_names=input_names,
@@ -278,7 +281,8 @@ def export(
         if captured is None:
             exported, start = None, time.perf_counter()
             options.keep_unused_inputs = dynamo
-            script, inputs = _script(model, args, kwargs, wishes)
+            script, inputs, output_axes = _script(model, args, kwargs, wishes)
+            options.dim_names = [(f"{name}.{axis}", word) for name, axes in output_axes.items() for axis, word in axes.items()]
             artifacts.attempts.append(Attempt("torchscript", time.perf_counter() - start))
 
             def rebuild(export_params: bool) -> _engine.Program:
@@ -343,7 +347,7 @@ def export(
             artifacts.verified(lambda: prove(program, args, kwargs, reference=reference, exported=origin, modules=report))
         if f is not None:
             artifacts.timed(
-                "write the model", lambda: _save(program, f, external_data, export_params, keep_initializers_as_inputs)
+                "write the model", lambda: _save(program, f, weights, export_params, keep_initializers_as_inputs)
             )
     finally:
         artifacts.write()
@@ -385,7 +389,7 @@ def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
 def _save(
     program: ONNXProgram,
     f: str | os.PathLike | io.IOBase,
-    external_data: bool,
+    external_data: bool | str | None,
     export_params: bool,
     keep_initializers_as_inputs: bool,
 ) -> None:
@@ -463,14 +467,19 @@ class _Wishes:
         return None if self.strategies is None else [name for name in self.strategies if name != "torchscript"]
 
 
+_Script = tuple[torch.jit.ScriptModule | torch.jit.ScriptFunction, list[_engine.ScriptInput], dict[str, dict[int, str]]]
+"""A TorchScript program, what its inputs are, and the names of its outputs' dimensions."""
+
+
 def _script(
     model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: _Wishes
-) -> tuple[torch.jit.ScriptModule | torch.jit.ScriptFunction, list[_engine.ScriptInput]]:
-    """The TorchScript program, and what its inputs are."""
+) -> _Script:
+    """The TorchScript program."""
     scripted = isinstance(model, _SCRIPT)
     if wishes.torchscript and scripted:
         args, kwargs = script_numbers_as_tensors(model, args, kwargs)
     elif wishes.torchscript:
+        kwargs = in_signature_order(model, kwargs)
         try:
             return _script_with(model, *numbers_as_tensors(args, kwargs), wishes)
         except CaptureError:
@@ -482,23 +491,24 @@ def _script(
 
 def _script_with(
     model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: _Wishes
-) -> tuple[torch.jit.ScriptModule | torch.jit.ScriptFunction, list[_engine.ScriptInput]]:
+) -> _Script:
     scripted = isinstance(model, _SCRIPT)
     arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
     shapes = wishes.dynamic_shapes
+    output_axes: dict[str, dict[int, str]] = {}
     if shapes is None and wishes.dynamic_axes is not None:
         known = wishes.known_axes(arguments) if wishes.torchscript else wishes.dynamic_axes
-        shapes, _ = from_dynamic_axes(known, arguments, wishes.input_names, wishes.output_names)
+        shapes, output_axes = from_dynamic_axes(known, arguments, wishes.input_names, wishes.output_names)
     shapes = by_argument(shapes, arguments, wishes.input_names)
     dims: dict[int, dict[int, str]] = {}
     for position, dim, name in dimension_names(arguments, shapes, None if scripted else model):
         dims.setdefault(position, {})[dim] = name
     if scripted:
-        return model, describe_inputs(model, args, kwargs, dims)
+        return model, describe_inputs(model, args, kwargs, dims), output_axes
     with mode(model, _TRAINING[wishes.training]):
         traced, tensors, names = trace(model, arguments, args, kwargs)
     inputs = [tensor_input(tensor, dims.get(i, {}), name) for i, (tensor, name) in enumerate(zip(tensors, names))]
-    return traced, inputs
+    return traced, inputs, output_axes
 
 
 def _capture(

@@ -6,6 +6,7 @@ left here is what only Python can know: names, signatures, nested modules.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 import os
@@ -138,6 +139,11 @@ class _Walk:
         }
         self.parameters: dict[int, torch.fx.Node] = {}  # by identity of the tensor
         self.declared: set[torch._ops.OpOverload] = set()
+        self.added: dict[torch.fx.Node, Any] = {}  # values of nodes that came after the capture
+
+    @functools.cached_property
+    def fake_mode(self) -> Any:
+        return torch._guards.detect_fake_mode([node.meta.get("val") for node in self.exported.graph.nodes])
 
     def print_expression(self, expression: sympy.Basic) -> int | str:
         if self.frozen:
@@ -197,9 +203,10 @@ class _Walk:
     def _call(self, node: torch.fx.Node) -> None:
         meta = node.meta
         if node.target is operator.getitem:
+            self.value_of(node)
             self.builder.add_item(node, *node.args)
             return
-        value = meta.get("val")
+        value = self.value_of(node)
         names = None
         if isinstance(value, (list, tuple)):
             names = {user.args[1]: user.name for user in node.users if user.target is operator.getitem}
@@ -221,6 +228,17 @@ class _Walk:
             modules,
             meta.get("stack_trace") or "",
         )
+
+    def value_of(self, node: torch.fx.Node) -> Any:
+        """What the capture recorded; of a node that was put into the graph later, what its operator gives now."""
+        if "val" in node.meta:
+            return node.meta["val"]
+        if node in self.added or isinstance(node.target, torch._ops.HigherOrderOperator):
+            return self.added.get(node)
+        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), self.value_of)
+        with self.fake_mode or contextlib.nullcontext(), torch.no_grad():
+            self.added[node] = node.target(*args, **kwargs) if node.op == "call_function" else None
+        return self.added[node]
 
     def _attribute(self, node: torch.fx.Node) -> None:
         value = operator.attrgetter(node.target)(node.graph.owning_module)

@@ -155,6 +155,7 @@ std::optional<Attribute> Canonicalizer::Take(const Argument::List& list, const S
   OperandList elements;
   for (const Argument& a : list) {
     if (std::holds_alternative<std::monostate>(a.storage())) {
+      if (base == BaseType::kTensor && !type->optional_elements) return std::nullopt;
       elements.push_back(None{});
     } else if (const auto* b = std::get_if<bool>(&a.storage())) {
       elements.push_back(*b);

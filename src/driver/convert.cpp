@@ -54,7 +54,7 @@ class Conversion {
     Watch("aten", program_.graph);
     // Texts of the captured nodes are made from the graph as it was.
     auto captured = options_.metadata >= Metadata::kDefault ? std::make_shared<const Graph>(program_.graph) : nullptr;
-    FLAMBEAU_CHECK_OK(NameDimensions(program_, options_.dim_names, options_.input_names, sink_));
+    FLAMBEAU_CHECK_OK(NameDimensions(program_, options_.dim_names, options_.input_names, options_.output_names, sink_));
     if (recorder) recorder->Begin(program_);
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunAtenPasses());
@@ -68,6 +68,7 @@ class Conversion {
     FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
     const onnx::InterfaceNames names{options_.input_names, options_.output_names, Weights(graph)};
     FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, names, sink_, options_.opset));
+    NameOutputDimensions(graph, options_.dim_names);
     KeepInputs(graph, lowered.inputs);
     Watch("onnx", graph);
     Record("names", "every node and value gets a name", graph);

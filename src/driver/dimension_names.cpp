@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,10 +11,23 @@
 namespace flambeau {
 namespace {
 
+// "x.0" as ("x", 0); nullopt if there is no number at the end.
+std::optional<std::pair<std::string_view, size_t>> SplitDimension(std::string_view which) {
+  const size_t dot = which.rfind('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  size_t dim = 0;
+  const char* end = which.data() + which.size();
+  const auto [stop, error] = std::from_chars(which.data() + dot + 1, end, dim);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return std::pair(which.substr(0, dot), dim);
+}
+
 class Namer {
  public:
-  Namer(Program::Impl& program, const std::vector<std::string>& input_names, Sink& sink)
-      : program_(program), exprs_(program.context->exprs()), sink_(sink) {
+  Namer(Program::Impl& program, const std::vector<std::string>& input_names, const std::vector<std::string>& output_names,
+        Sink& sink)
+      : program_(program), exprs_(program.context->exprs()), sink_(sink), outputs_(output_names.begin(), output_names.end()) {
+    for (const OutputSpec& output : program.outputs) outputs_.emplace(program.context->Text(output.name));
     size_t position = 0;
     for (const InputSpec& input : program.inputs) {
       if (input.kind != InputKind::kUser) continue;
@@ -49,19 +63,14 @@ class Namer {
 
   // "x.0" or "s77".
   Status Give(const std::string& which, const std::string& name) {
-    const size_t dot = which.rfind('.');
-    size_t dim = 0;
-    if (dot != std::string::npos) {
-      const char* end = which.data() + which.size();
-      const auto [stop, error] = std::from_chars(which.data() + dot + 1, end, dim);
-      if (error == std::errc() && stop == end) {
-        const std::string input = which.substr(0, dot);
-        for (const Input& candidate : inputs_)
-          if (candidate.name == input || candidate.captured == input) return Assign(candidate, dim, name);
-        return sink_.Error(DiagnosticKind::kBadOption,
-                           fmt::format("dimension name '{}={}': there is no input '{}'", which, name, input), {},
-                           "inputs: " + InputList());
-      }
+    if (const auto split = SplitDimension(which)) {
+      const auto [value, dim] = *split;
+      for (const Input& candidate : inputs_)
+        if (candidate.name == value || candidate.captured == value) return Assign(candidate, dim, name);
+      if (outputs_.contains(std::string(value))) return {};
+      return sink_.Error(DiagnosticKind::kBadOption,
+                         fmt::format("dimension name '{}={}': there is no input or output '{}'", which, name, value), {},
+                         "inputs: " + InputList());
     }
     const Expr symbol = exprs_.Find(which);
     if (symbol && fixed_.contains(symbol)) {
@@ -199,6 +208,7 @@ class Namer {
   ExprPool& exprs_;
   Sink& sink_;
   std::vector<Input> inputs_;
+  std::unordered_set<std::string> outputs_;
   std::unordered_set<Expr> symbols_, fixed_, named_;
   std::unordered_set<std::string> used_;
   std::unordered_map<std::string, Expr> given_;
@@ -208,14 +218,31 @@ class Namer {
 }  // namespace
 
 Status NameDimensions(Program::Impl& program, const std::vector<std::pair<std::string, std::string>>& given,
-                      const std::vector<std::string>& input_names, Sink& sink) {
-  Namer namer(program, input_names, sink);
+                      const std::vector<std::string>& input_names, const std::vector<std::string>& output_names,
+                      Sink& sink) {
+  Namer namer(program, input_names, output_names, sink);
   namer.ReadSymbols();
   for (const auto& [which, name] : given) FLAMBEAU_CHECK_OK(namer.Give(which, name));
   for (const DimensionName& name : program.dimension_names) namer.Give(name);
   namer.MergeEqualNames();
   namer.NameTheRest();
   return {};
+}
+
+void NameOutputDimensions(Graph& graph, const std::vector<std::pair<std::string, std::string>>& given) {
+  Context& context = graph.context();
+  for (const auto& [which, name] : given) {
+    const auto split = SplitDimension(which);
+    if (!split) continue;
+    for (const ValueId output : graph.outputs(graph.main())) {
+      Type type = graph.type(output);
+      if (context.Text(graph[output].name) != split->first || split->second >= type.rank()) continue;
+      Expr& size = type.sizes[split->second];
+      if (context.exprs().AsConstant(size)) continue;
+      size = context.exprs().Symbolic(name);
+      graph.SetType(output, context.Intern(std::move(type)));
+    }
+  }
 }
 
 }  // namespace flambeau

@@ -95,6 +95,7 @@ void AttachMetadata(const Program::Impl& program, std::shared_ptr<const Graph> c
         Lines(*context, origin, [&](const Origin& each) { return std::string(context->Text(each.stack_trace)); });
     if (!traces.empty()) properties.emplace_back("pkg.torch.onnx.stack_trace", std::move(traces));
   };
+  if (program.metadata.empty()) return;  // TorchScript has no signature
   auto kinds = std::make_shared<std::unordered_map<std::string, const InputSpec*>>();
   for (const InputSpec& input : program.inputs) {
     kinds->emplace(std::string(context->Text(input.name)), &input);

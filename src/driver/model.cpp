@@ -3,6 +3,7 @@
 #include "diag/sink.h"
 #include "driver/model_impl.h"
 #include "flambeau/convert.h"
+#include "ir/expr_text.h"
 #include "onnx/save.h"
 #include "onnx/serialize.h"
 #include "onnx/text.h"
@@ -18,7 +19,7 @@ Model::NamedType Describe(const Graph& graph, ValueId id, size_t position) {
   const Context& context = graph.context();
   const Type& type = graph.type(id);
   Model::NamedType named{std::string(context.Text(graph[id].name)), std::string(Info(type.dtype).torch_name), {}, position};
-  for (Expr size : type.sizes) named.sizes.push_back(context.exprs().HasAnonymous(size) ? "?" : context.exprs().Text(size));
+  for (Expr size : type.sizes) named.sizes.push_back(context.exprs().HasAnonymous(size) ? "?" : DimensionText(context.exprs(), size));
   return named;
 }
 

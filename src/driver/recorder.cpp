@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "flambeau/version.h"
+#include "ir/expr_text.h"
 
 namespace flambeau {
 namespace {
@@ -14,7 +15,7 @@ using Report = ConversionReport;
 
 std::vector<std::string> SizeTexts(const ExprPool& exprs, const Type& type) {
   std::vector<std::string> texts;
-  for (Expr size : type.sizes) texts.push_back(exprs.HasAnonymous(size) ? "?" : exprs.Text(size));
+  for (Expr size : type.sizes) texts.push_back(exprs.HasAnonymous(size) ? "?" : DimensionText(exprs, size));
   return texts;
 }
 

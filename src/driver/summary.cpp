@@ -6,6 +6,7 @@
 
 #include "aten/program.h"
 #include "flambeau/convert.h"
+#include "ir/expr_text.h"
 #include "lower/registry.h"
 
 namespace flambeau {
@@ -13,7 +14,7 @@ namespace {
 
 std::vector<std::string> SizeTexts(const ExprPool& exprs, const Type& type) {
   std::vector<std::string> texts;
-  for (Expr size : type.sizes) texts.push_back(exprs.HasAnonymous(size) ? "?" : exprs.Text(size));
+  for (Expr size : type.sizes) texts.push_back(exprs.HasAnonymous(size) ? "?" : DimensionText(exprs, size));
   return texts;
 }
 

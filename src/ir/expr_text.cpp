@@ -186,4 +186,8 @@ Result<Expr> ExprReader::Read(std::string_view text, Sink& sink, const Location&
 
 Result<Expr> ParseExpr(std::string_view text, ExprPool& pool, Sink& sink) { return ExprReader(pool).Read(text, sink); }
 
+std::string DimensionText(const ExprPool& exprs, Expr size) {
+  return exprs.kind(size) == ExprKind::kSymbol ? std::string(exprs.symbol_name(size)) : exprs.Text(size);
+}
+
 }  // namespace flambeau

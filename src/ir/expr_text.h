@@ -29,6 +29,9 @@ class ExprReader {
   std::unordered_map<std::string, Expr> anonymous_;
 };
 
+// A size as a model's dim_param, and whoever looks at a model, has it: a name stands there as it is, not in quotes.
+std::string DimensionText(const ExprPool& exprs, Expr size);
+
 Result<Expr> ParseExpr(std::string_view text, ExprPool& pool, Sink& sink);
 
 // Whether PyTorch names symbols of run-time values so: u0.

@@ -35,6 +35,9 @@ const Type* NumberType(Lowering& to, const Scalar& scalar) {
   return nullptr;
 }
 
+// A graph that was edited after its capture may have nodes without a recorded value.
+constexpr std::string_view kButNone = "a tensor or a number; the capture recorded None";
+
 // A value that holds a Python number, as that number.
 std::optional<Scalar> NumberIn(const Tensor& tensor) {
   if (tensor.is_number()) return tensor.number();
@@ -49,7 +52,10 @@ Tensor AsResult(Lowering& to, Dim dim) { return AsResult(to, Scalar(dim)); }
 }  // namespace internal
 
 std::optional<Tensor> ArgumentView::AsTensor() const {
-  if (const auto* operand = std::get_if<Operand>(&attribute())) return to_.ValueOf(to_.aten().operand(node_, operand->index));
+  if (const auto* operand = std::get_if<Operand>(&attribute())) {
+    const Tensor value = to_.ValueOf(to_.aten().operand(node_, operand->index));
+    return value ? std::optional(value) : Mismatch(kButNone);
+  }
   if (IsNone()) return Mismatch("a tensor");
   const auto scalar = AsScalar();
   if (!scalar) return std::nullopt;
@@ -63,6 +69,7 @@ std::optional<TensorList> ArgumentView::AsTensorList() const {
   for (const ListElement& element : *elements) {
     if (const auto* operand = std::get_if<Operand>(&element)) {
       list.push_back(to_.ValueOf(to_.aten().operand(node_, operand->index)));
+      if (!list.back()) return Mismatch(kButNone);
     } else if (std::holds_alternative<None>(element)) {
       list.emplace_back();
     } else {
@@ -78,7 +85,10 @@ std::optional<Scalar> ArgumentView::AsScalar() const {
   if (const auto* i = std::get_if<int64_t>(&a)) return Scalar(*i);
   if (const auto* d = std::get_if<double>(&a)) return Scalar(*d);
   if (const auto* c = std::get_if<std::complex<double>>(&a)) return Scalar(*c);
-  if (const auto* operand = std::get_if<Operand>(&a)) return NumberIn(to_.ValueOf(to_.aten().operand(node_, operand->index)));
+  if (const auto* operand = std::get_if<Operand>(&a)) {
+    const Tensor value = to_.ValueOf(to_.aten().operand(node_, operand->index));
+    return value ? NumberIn(value) : Mismatch(kButNone);
+  }
   return Mismatch("a number");
 }
 

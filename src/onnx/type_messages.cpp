@@ -1,5 +1,6 @@
 #include "onnx/type_messages.h"
 
+#include "ir/expr_text.h"
 #include "onnx/protobuf.h"
 #include "onnx/protozero.h"
 
@@ -44,7 +45,7 @@ std::string TypeMessages::EncodeShape(const Type& type) const {
       if (const auto constant = exprs.AsConstant(size)) {
         dim_writer.add_int64(field::kDimValue, *constant);
       } else if (!exprs.HasAnonymous(size)) {
-        dim_writer.add_string(field::kDimParam, exprs.Text(size));
+        dim_writer.add_string(field::kDimParam, DimensionText(exprs, size));
       }
     }
     shape_writer.add_message(field::kShapeDim, dim);

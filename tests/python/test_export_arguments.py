@@ -231,3 +231,71 @@ def test_target_says_which_kernels_there_are():
     assert operators(target="strict") == ["Erf"]
     with pytest.raises(ValueError, match="target is 'tensorrt'; it must be one of ort, strict"):
         operators(target="tensorrt")
+
+
+class TwoOptional(torch.nn.Module):
+    def forward(self, a, b=None, c=None):
+        return a * b.sum() - c.prod()
+
+
+def test_a_trace_orders_keyword_arguments_as_forward_does(tmp_path):
+    """As torch's two exporters do it: the other one keeps the order in which they were given."""
+    given = {"c": torch.ones(4, 3), "b": torch.ones(3, 3), "a": torch.ones(2, 3)}
+    names = ["first", "second", "third"]
+    traced = flambeau.export(TwoOptional(), (dict(given),), dynamo=False, input_names=names)
+    assert [value.sizes[0] for value in traced.inputs] == ["2", "3", "4"]
+    exported = flambeau.export(TwoOptional(), kwargs=dict(given), input_names=names)
+    assert [value.sizes[0] for value in exported.inputs] == ["4", "3", "2"]
+
+
+@pytest.mark.parametrize(("options", "beside"), [({"dynamo": False}, False), ({"dynamo": True}, True)])
+def test_where_weights_go(options, beside, tmp_path):
+    """torch's TorchScript exporter writes one file until that is too small."""
+    flambeau.export(torch.nn.Linear(200, 200), (torch.ones(2, 200),), tmp_path / "model.onnx", **options)
+    assert (tmp_path / "model.onnx.data").exists() is beside
+
+
+def test_axes_of_outputs_have_the_names_that_a_trace_is_told():
+    class Cat(torch.nn.Module):
+        def forward(self, past, now):
+            return torch.cat([past, now], 1), past[past > 0], past.new_zeros(3)
+
+    program = flambeau.export(
+        Cat(),
+        (torch.ones(2, 5), torch.ones(2, 3)),
+        dynamo=False,
+        input_names=["past", "now"],
+        output_names=["y", "positive", "constant"],
+        dynamic_axes={"past": {0: "batch", 1: "past"}, "now": {0: "batch", 1: "now"}, "y": {0: "rows", 1: "past + now"}, "positive": [0], "constant": {0: "three"}},
+    )
+    assert [value.sizes for value in program.outputs] == [["rows", "past + now"], ["positive_dynamic_axes_1"], ["3"]]
+    dim = program.model_proto.graph.output[0].type.tensor_type.shape.dim[1]
+    assert dim.dim_param == "past + now", "no quotes"
+    past, now = torch.randn(4, 2), torch.randn(4, 6)
+    for got, expected in zip(program(past, now), Cat()(past, now), strict=True):
+        torch.testing.assert_close(got, expected)
+
+
+def test_nodes_that_came_after_the_capture():
+    """Whoever edits a captured graph does not record what the new nodes give."""
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return torch.cat([x + 1, x.sin()], 0)
+
+    x = torch.randn(2, 3)
+    exported = torch.export.export(Net(), (x,), dynamic_shapes=({0: torch.export.Dim.DYNAMIC},))
+    graph = exported.graph
+    (sine,) = (node for node in graph.nodes if node.target is torch.ops.aten.sin.default)
+    with graph.inserting_after(sine):
+        halves = graph.call_function(torch.ops.aten.split.Tensor, (sine, 2, 1))
+        half = graph.call_function(torch.ops.aten.mul.Tensor, (sine, 0.5))
+    with graph.inserting_after(halves):
+        first = graph.call_function(torch.ops.aten.detach.default, (half,))
+    sine.replace_all_uses_with(first, delete_user_cb=lambda user: user.target is torch.ops.aten.cat.default)
+    graph.lint()
+    program = flambeau.export(exported)
+    for rows in (2, 5):
+        x = torch.randn(rows, 3)
+        torch.testing.assert_close(program(x)[0], torch.cat([x + 1, x.sin() * 0.5]))
+    assert "val" not in first.meta, "the caller's program stays as it is"
