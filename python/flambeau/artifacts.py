@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Artifacts"]
 
 _T = TypeVar("_T")
+_log = logging.getLogger("flambeau")
 _SUFFIXES = {
     "converted": "success",
     "failed": "conversion",
@@ -55,6 +58,7 @@ class Artifacts:
             return call()
         finally:
             seconds = time.perf_counter() - start
+            _log.info("%s: %.3f s", name, seconds)
             if self._taken:
                 self._record.add_stage_after(name, "", seconds)
             else:
@@ -68,6 +72,12 @@ class Artifacts:
         for attempt in reversed(self.attempts):
             record.add_stage_before(f"capture: {attempt.strategy}", "torch.export", attempt.seconds)
         self._taken = True
+        for attempt in self.attempts:
+            _log.info("capture: %s: %.3f s%s", attempt.strategy, attempt.seconds, f", failed: {attempt.error}" if attempt.error else "")
+        if _log.isEnabledFor(logging.DEBUG):
+            for stage in json.loads(record.json())["stages"]:
+                _log.debug("%s: %.3f s, %s", stage["name"], stage["seconds"], stage["description"])
+        _log.info("conversion: %s", record.status)
 
     def verified(self, verify: Callable[[], list[_engine.Comparison]]) -> None:
         """Run a verification; its numbers, also those of a failure, are in the report."""
@@ -115,3 +125,4 @@ class Artifacts:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         self.written.append(path)
+        _log.info("wrote %s", path)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from . import _engine
 from .errors import error_of, warn_of
 from .program import ONNXProgram
+from .progress import shown_progress
 
 __all__ = ["convert", "inspect", "make_options", "operators"]
 
@@ -143,7 +144,8 @@ def convert(
         user_metadata: Key-value pairs for the model's ``metadata_props``.
         custom_opsets: ``{"mylib": 1}``: operators of the namespace mylib that have
             no translation become nodes of the domain mylib, version 1.
-        progress: Called now and then with (stage, done, total); False interrupts.
+        progress: Called now and then with (stage, done, total); False interrupts. None
+            shows a bar on terminals and in notebooks.
 
     Returns:
         The model that was saved.
@@ -170,7 +172,8 @@ def convert(
         custom_opsets=custom_opsets,
     )
     source = os.fspath(src)
-    model, diagnostics = _engine.convert_file(source, os.fspath(dst), options, progress)
+    with shown_progress(progress) as shown:
+        model, diagnostics = _engine.convert_file(source, os.fspath(dst), options, shown)
     if model is None:
         raise error_of(diagnostics)
     warn_of(diagnostics, stacklevel=2)

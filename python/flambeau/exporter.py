@@ -45,6 +45,7 @@ from .onnx._globals import exporting
 from .onnx._python_ops import Translations
 from .onnx._readable import readable
 from .program import ONNXProgram
+from .progress import shown_progress
 from .script import (
     build_script_program,
     describe_inputs,
@@ -193,7 +194,8 @@ def export(
             lacks, "strict" has no such casts.
         user_metadata: Key-value pairs for the model's ``metadata_props``.
         state_outputs: New values of mutated buffers become outputs.
-        progress: Called now and then with (stage, done, total); False interrupts.
+        progress: Called now and then with (stage, done, total); False interrupts. None
+            shows a bar on terminals and in notebooks.
 
     Returns:
         The converted model.
@@ -316,7 +318,8 @@ def export(
                 continue
             artifacts.write_failure(str(error))
             raise _with_cause(error, *causes)
-        engine_model, diagnostics, record = _engine.convert_with_report(built, options, progress)
+        with shown_progress(progress) as shown:
+            engine_model, diagnostics, record = _engine.convert_with_report(built, options, shown)
         if engine_model is not None or not translations.fall_back(diagnostics):
             break
         options.set_translations(translations.translators())

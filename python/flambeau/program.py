@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _engine
 from .errors import ConversionWarning, error_of
+from .progress import shown_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -246,7 +247,8 @@ class ONNXProgram:
             save_model(self._model, Path(destination), include_initializers, keep_initializers_as_inputs, mode)
             return
         model = self._with(include_initializers, keep_initializers_as_inputs)
-        saved, diagnostics = model.save(os.fspath(destination), mode)
+        with shown_progress(None) as shown:
+            saved, diagnostics = model.save(os.fspath(destination), mode, shown)
         if not saved:
             raise error_of(diagnostics)
 

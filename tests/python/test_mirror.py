@@ -145,11 +145,20 @@ def test_models_see_the_export(dynamo):
 
 
 def test_log(capsys):
-    log = logging.getLogger("flambeau.onnx")
     fonnx.enable_log()
-    assert fonnx.is_onnx_log_enabled() and log.isEnabledFor(logging.INFO)
+    assert fonnx.is_onnx_log_enabled() and logging.getLogger("flambeau").isEnabledFor(logging.INFO)
+    fonnx.export(torch.nn.ReLU(), (X,))
+    shown = capsys.readouterr().err
+    assert "capture: non-strict: 0." in shown and "conversion: converted" in shown
     fonnx.disable_log()
-    assert not fonnx.is_onnx_log_enabled()
+    fonnx.export(torch.nn.ReLU(), (X,))
+    assert not fonnx.is_onnx_log_enabled() and "capture" not in capsys.readouterr().err
+
+
+def test_stages_are_logged(caplog):
+    with caplog.at_level(logging.DEBUG, logger="flambeau"):
+        fonnx.export(torch.nn.ReLU(), (X,))
+    assert any(record.levelno == logging.DEBUG and record.message.startswith("simplify: ") for record in caplog.records)
 
 
 # --- what is asked beside a model --------------------------------------------------------------

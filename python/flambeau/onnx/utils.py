@@ -70,7 +70,7 @@ def is_in_onnx_export() -> bool:
 
 # --- logging -----------------------------------------------------------------------
 
-_log = logging.getLogger("flambeau.onnx")
+_log = logging.getLogger("flambeau")
 _handler: logging.Handler | None = None
 
 
