@@ -85,7 +85,7 @@ docs: build
 	mkdir -p build/reference && doxygen docs/Doxyfile
 
 # docs/ as a site in build/site; a link that leads nowhere fails. MkDocs gets an environment of its own.
-site:
+site: setup
 	@mkdir -p build
 	@[ -x build/mkdocs/bin/mkdocs ] || { $(PYTHON) -m venv build/mkdocs && build/mkdocs/bin/python -m pip install -q --disable-pip-version-check -r tools/requirements-site.txt; }
 	build/mkdocs/bin/mkdocs build --strict --clean

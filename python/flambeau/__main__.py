@@ -48,8 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     verify.add_argument("onnx", help="the converted model")
     verify.add_argument("--nodes", action="store_true", help="also find the first captured node that differs")
     diff = add("diff", _diff, "Compare two ONNX models: interface, structure by module, weights, metadata.")
-    diff.add_argument("a")
-    diff.add_argument("b")
+    diff.add_argument("a", help="an ONNX model")
+    diff.add_argument("b", help="the other one")
     add("doctor", _doctor, "Say what this installation can do.")
     arguments = parser.parse_args(argv)
     try:

@@ -39,6 +39,8 @@ std::vector<const CLI::App*> ShownCommands(const CLI::App& app);
 using HelpRow = std::pair<std::string_view, std::string_view>;
 std::span<const HelpRow> Examples();
 std::span<const HelpRow> ExitCodes();
+// What a command that Python runs takes: ("model", "the archive"), ("--nodes", "…"). Nothing for the other commands.
+std::vector<HelpRow> PythonArguments(std::string_view command);
 
 // Prints the report on standard error as text, or on standard output as JSON,
 // and says how to exit.

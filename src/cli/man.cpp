@@ -77,8 +77,14 @@ std::string CommandPage(const CLI::App& command) {
   page += fmt::format(".SH SYNOPSIS\n{} [\\fIoptions\\fR]", Bold("flambeau " + command.get_name()));
   for (const CLI::Option* option : command.get_options())
     if (IsPositional(*option)) page += " " + Italic(option->get_name(true));
+  const auto arguments = PythonArguments(command.get_name());
+  for (const auto& [name, description] : arguments)
+    if (!name.starts_with('-')) page += " " + Italic(name);
   page += "\n" + Options(command);
-  if (command.get_options().empty()) page += fmt::format(".SH OPTIONS\n{} lists them.\n", Bold("flambeau " + command.get_name() + " --help"));
+  if (command.get_options().empty()) page += ".SH OPTIONS\n";
+  for (const auto& [name, description] : arguments)
+    page += fmt::format(".TP\n{}\n{}\n", name.starts_with('-') ? Bold(name) : Italic(name), Literal(description));
+  if (command.get_options().empty()) page += fmt::format(".TP\n{}\nshow this help message and exit\n", Bold("-h") + ", " + Bold("--help"));
   return page + ".SH SEE ALSO\n\\fBflambeau\\fR(1)\n";
 }
 

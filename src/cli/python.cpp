@@ -27,7 +27,27 @@ int RunPython(const std::string& name, const std::vector<std::string>& rest) {
   return kFailed;
 }
 
+struct PythonArgument {
+  std::string_view command, name, description;
+};
+
+// As python/flambeau/__main__.py declares them; tests/cli/test_man.py compares.
+constexpr PythonArgument kArguments[] = {
+    {"diff", "a", "an ONNX model"},
+    {"diff", "b", "the other one"},
+    {"verify", "model", "the .pt2 or TorchScript archive"},
+    {"verify", "onnx", "the converted model"},
+    {"verify", "--nodes", "also find the first captured node that differs"},
+};
+
 }  // namespace
+
+std::vector<HelpRow> PythonArguments(std::string_view command) {
+  std::vector<HelpRow> arguments;
+  for (const PythonArgument& each : kArguments)
+    if (each.command == command) arguments.emplace_back(each.name, each.description);
+  return arguments;
+}
 
 Run AddPython(CLI::App& app, const std::string& name, const std::string& description) {
   CLI::App* command = app.add_subcommand(name, description);

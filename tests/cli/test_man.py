@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -30,6 +31,17 @@ def test_a_page_has_the_options_of_the_help(flambeau, pages, command):
     page = pages[f"flambeau-{command}.1"].replace("\\-", "-")
     options = set(re.findall(r"(?<![\w-])--[a-z-]+", shown(flambeau, command).partition("Options:")[2].partition("Examples:")[0]))
     assert options and options <= set(re.findall(r"--[a-z-]+", page))
+
+
+@pytest.mark.parametrize("command", ["verify", "diff", "doctor"])
+def test_a_page_has_what_python_takes(pages, command):
+    """Name and description of each argument, and no other."""
+    help_ = subprocess.run([sys.executable, "-m", "flambeau", command, "--help"], capture_output=True, text=True, check=True).stdout
+    listed = re.findall(r"^  ([\w-].*?)  +(.*)$", help_, re.MULTILINE)
+    assert ("-h, --help", "show this help message and exit") in listed
+    page = pages[f"flambeau-{command}.1"].partition("OPTIONS")[2].partition(".SH SEE")[0]
+    page = re.sub(r"\\f[BIR]", "", page).replace("\\-", "-")
+    assert sorted(re.findall(r"^\.TP\n(.*)\n(.*)$", page, re.MULTILINE)) == sorted(listed)
 
 
 def test_nothing_is_taken_for_a_request(pages):
