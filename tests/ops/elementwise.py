@@ -26,6 +26,11 @@ CASES = [
     *(of(op, x, FLOAT_ONLY, i) for op in (torch.erf, torch.erfc, torch.tan, torch.atan, torch.sinh, torch.cosh, torch.asinh)),
     *(of(op, unit, FLOAT_ONLY, ints(4, low=0, high=2)) for op in (torch.asin, torch.acos, torch.atanh)),
     of(torch.acosh, positive + 1, FLOAT_ONLY, ints(4, low=1)),
+    # of float64 with float64's digits
+    *([case(op, t, dtypes=[torch.float64], tolerance=(1e-12, 0)), case(op, special(10), dtypes=[torch.float64], tolerance=(1e-12, 0))]
+      for op, t in ((torch.asin, unit), (torch.acos, unit), (torch.atanh, unit), (torch.atan, x * 9), (torch.asinh, x * 9), (torch.acosh, positive + 1), (torch.sinh, x), (torch.cosh, x))),
+    *(case(op, torch.tensor([1e-9, -1e-5, 0.0], dtype=torch.float64), tolerance=(1e-12, 0), again=False) for op in (torch.asin, torch.atan, torch.asinh, torch.atanh, torch.sinh)),
+    case(torch.tan, x, dtypes=[torch.float64]),
     *(of(op, positive, WIDE, ints(4, low=1)) for op in (torch.sqrt, torch.rsqrt, torch.log, torch.log2, torch.log10, torch.log1p)),
     *(of(op, x, WIDE, i) for op in (torch.expm1, torch.exp2, torch.sinc, torch.deg2rad, torch.rad2deg, torch.reciprocal)),
     case(torch.expm1, torch.tensor([1e-6, -1e-6, 1e-4]), tolerance=(1e-5, 0)),

@@ -3,6 +3,7 @@
 
 #include "lower/op.h"
 #include "lower/ops/spatial.h"
+#include "lower/ops/windows.h"
 
 namespace flambeau::lower {
 namespace {
@@ -64,7 +65,7 @@ Tensor AdaptiveAvgPool(Lowering& to, Tensor self, Dims output_size) {
     if (n && o && *o > 0 && *n > 0 && *n != *o && *n % *o == 0) windows.push_back(*n / *o);
   }
   if (windows == Ints(kSpatial, 1)) return self;
-  if (windows.size() == kSpatial) {
+  if (windows.size() == kSpatial && !NeedsWindows(to, self, "AveragePool")) {
     const Batched batched(to, self, kSpatial);
     return batched.Undo(to.AveragePool(batched.tensor(), {.kernel_shape = windows, .strides = windows}));
   }

@@ -28,8 +28,8 @@ Tensor Convolve(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, 
   if (!to.RequireRank(weight, "weight")) return to.Poison(Type::Unranked(input.dtype()));
   const int64_t spatial = weight.rank() - 2;
   const Batched batched(to, input, spatial);
-  if (!input.is_floating())
-    return batched.Undo(ConvolveIntegers(to, batched.tensor(), weight, bias.value_or(Tensor()),
+  if (NeedsWindows(to, input, "Conv"))
+    return batched.Undo(ConvolveWindows(to, batched.tensor(), weight, bias.value_or(Tensor()),
                                          {PerAxis(geometry.stride, spatial), DimsOf(to, geometry.pads),
                                           PerAxis(geometry.dilation, spatial), geometry.groups}));
   return batched.Undo(to.Conv(batched.tensor(), weight, bias.value_or(Tensor()),
@@ -88,8 +88,8 @@ template <int64_t kSpatial>
 Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
                        Const<Dims> padding, Const<Dims> output_padding, Const<Dim> groups, Const<Dims> dilation) {
   const Batched batched(to, input, kSpatial);
-  if (!input.is_floating())
-    return batched.Undo(ConvolveIntegersTransposed(
+  if (NeedsWindows(to, input, "ConvTranspose"))
+    return batched.Undo(ConvolveWindowsTransposed(
         to, batched.tensor(), weight, bias.value_or(Tensor()), PerAxis(stride, kSpatial), PerAxis(padding, kSpatial),
         PerAxis(output_padding, kSpatial), PerAxis(dilation, kSpatial), groups));
   const Ints strides = PerAxis(stride, kSpatial);

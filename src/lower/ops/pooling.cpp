@@ -74,7 +74,7 @@ Scalar LeastOf(DType dtype) {
   return Scalar(IsSigned(dtype) ? std::numeric_limits<int64_t>::min() >> (64 - bits) : int64_t{0});
 }
 
-// --- integers --------------------------------------------------------------------
+// --- by windows -------------------------------------------------------------------
 
 // A tensor around which `value` was put, so that all windows lie within; how many windows an axis has, and its size.
 struct Surrounded {
@@ -131,7 +131,7 @@ std::tuple<Tensor, Tensor> MaxPoolIntegers(Lowering& to, Tensor x, const Window&
 }
 
 // Sums over the elements; divided by all of a window, by those that the input or its padding has, or by `divisor`.
-Tensor AveragePoolIntegers(Lowering& to, Tensor x, const Window& window, bool ceil_mode, bool count_include_pad,
+Tensor AveragePoolOfWindows(Lowering& to, Tensor x, const Window& window, bool ceil_mode, bool count_include_pad,
                            std::optional<int64_t> divisor) {
   const auto last = static_cast<int64_t>(2 + window.kernel.size());
   auto sum = [&](Tensor tensor, const Window& over) {
@@ -240,9 +240,9 @@ Tensor AveragePoolOf(Lowering& to, Tensor self, const Window& window, bool ceil_
                      std::optional<int64_t> divisor) {
   const size_t spatial = window.kernel.size();
   const Batched batched(to, self, static_cast<int64_t>(spatial));
-  if (!self.is_floating())
+  if (NeedsWindows(to, self, "AveragePool"))
     return batched.Undo(
-        AveragePoolIntegers(to, batched.tensor(), window, ceil_mode, count_include_pad, divisor));
+        AveragePoolOfWindows(to, batched.tensor(), window, ceil_mode, count_include_pad, divisor));
   const Geometry geometry = GeometryOf(to, self, window, ceil_mode);
   const bool extended = geometry.pads != BothSides(window.padding);
   const bool follows_pad = FollowsPad(to, batched.tensor()) && !geometry.ceil_mode;

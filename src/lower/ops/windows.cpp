@@ -4,6 +4,7 @@
 
 #include "lower/ops/geometry.h"
 #include "lower/ops/pooling.h"
+#include "onnx/runtime_kernels.h"
 
 namespace flambeau::lower {
 namespace {
@@ -32,6 +33,11 @@ Dim Extent(Lowering& to, Dim kernel, int64_t dilation) {
 
 }  // namespace
 
+bool NeedsWindows(const Lowering& to, const Tensor& input, std::string_view op) {
+  if (!input.is_floating()) return true;
+  return input.dtype() == DType::kFloat64 && to.widens_for_runtime() && !onnx::RuntimeSupports(op, to.opset(), "T", DType::kFloat64);
+}
+
 Tensor PadSpatial(Lowering& to, Tensor x, const Dims& pads) {
   if (to.AsConstants(pads) == Ints(pads.size(), 0)) return x;
   const auto spatial = static_cast<std::ptrdiff_t>(pads.size() / 2);
@@ -55,7 +61,7 @@ Tensor WindowsOf(Lowering& to, Tensor x, const WindowShape& shape, const Dims& c
   return to.Permute(x, order);
 }
 
-Tensor ConvolveIntegers(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const IntegerConvolution& how) {
+Tensor ConvolveWindows(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const WindowConvolution& how) {
   const Dims kernel = SpatialSizes(weight);
   const size_t spatial = kernel.size();
   const Tensor x = PadSpatial(to, input, how.pads);
@@ -82,7 +88,7 @@ Tensor ConvolveIntegers(Lowering& to, Tensor input, Tensor weight, const Tensor&
   return to.Add(product, to.UnsqueezeAt(bias, trailing));
 }
 
-Tensor ConvolveIntegersTransposed(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const Ints& stride,
+Tensor ConvolveWindowsTransposed(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const Ints& stride,
                                   const Ints& padding, const Ints& output_padding, const Ints& dilation,
                                   int64_t groups) {
   const Dims kernel = SpatialSizes(weight);
@@ -106,7 +112,7 @@ Tensor ConvolveIntegersTransposed(Lowering& to, Tensor input, Tensor weight, con
   Tensor turned = to.ReshapeTo(to.Permute(to.ReshapeTo(weight, grouped), order), sizes);
   for (size_t i = 0; i < spatial; ++i)
     turned = SliceRange(to, turned, static_cast<int64_t>(2 + i), to.Of(-1), to.Of(INT64_MIN), to.Of(-1));
-  return ConvolveIntegers(to, x, turned, bias, {Ints(spatial, 1), pads, dilation, groups});
+  return ConvolveWindows(to, x, turned, bias, {Ints(spatial, 1), pads, dilation, groups});
 }
 
 }  // namespace flambeau::lower

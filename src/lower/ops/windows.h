@@ -1,6 +1,9 @@
-// Pools and convolutions of integers, which ONNX has of floats only: the
-// elements of the windows are brought together and reduced.
+// Pools and convolutions of integers, which ONNX has of floats only, and of what
+// onnxruntime has no kernel for: the elements of the windows are brought together
+// and reduced.
 #pragma once
+
+#include <string_view>
 
 #include "lower/lowering.h"
 
@@ -15,18 +18,21 @@ struct WindowShape {
 // spatial one.
 Tensor WindowsOf(Lowering& to, Tensor x, const WindowShape& shape, const Dims& counts);
 
+// Whether `op` is to be computed so.
+bool NeedsWindows(const Lowering& to, const Tensor& input, std::string_view op);
+
 // Zeros around the spatial axes; `pads` as ONNX has them.
 Tensor PadSpatial(Lowering& to, Tensor x, const Dims& pads);
 
-struct IntegerConvolution {
+struct WindowConvolution {
   Ints stride;
   Dims pads;
   Ints dilation;
   int64_t groups;
 };
-Tensor ConvolveIntegers(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const IntegerConvolution& how);
+Tensor ConvolveWindows(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const WindowConvolution& how);
 // As a convolution of the input with zeros between its elements.
-Tensor ConvolveIntegersTransposed(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const Ints& stride,
+Tensor ConvolveWindowsTransposed(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const Ints& stride,
                                   const Ints& padding, const Ints& output_padding, const Ints& dilation,
                                   int64_t groups);
 

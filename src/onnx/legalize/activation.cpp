@@ -3,17 +3,9 @@
 
 #include "onnx/error_function.h"
 #include "onnx/legalize/rule.h"
-#include "onnx/runtime_kernels.h"
 
 namespace flambeau::onnx {
 namespace {
-
-// Whether onnxruntime is to run the operator on float64 and has no kernel for it.
-bool LacksKernelOfDouble(Builder& to, const Request& request) {
-  const Tensor x = request.operands[0];
-  return to.widens_for_runtime() && x.dtype() == DType::kFloat64 && x.ranked() &&
-         !RuntimeSupports(request.op, to.opset(), "T", DType::kFloat64);
-}
 
 // Its values need float64's digits, so no narrower kernel will do.
 Results ErfByExponential(Builder& to, const Request& request) {
@@ -45,6 +37,7 @@ Results DecomposeSwish(Builder& to, const Request& request) {
 
 Results DecomposeHardSwish(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
+  if (to.Has("HardSwish") && !LacksKernelOfDouble(to, request)) return std::nullopt;
   return {{to.Mul(x, to.HardSigmoid(x, {.alpha = 1.0 / 6, .beta = 0.5}))}};
 }
 
@@ -55,6 +48,7 @@ Results DecomposeMish(Builder& to, const Request& request) {
 // celu(x) = α·elu(x/α)
 Results DecomposeCelu(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
+  if (to.Has("Celu") && !LacksKernelOfDouble(to, request)) return std::nullopt;
   const double alpha = request.Float("alpha", 1);
   if (alpha == 1) return {{to.Elu(x)}};
   const Tensor factor = to.ConstantOf(alpha, x.dtype());
@@ -68,11 +62,11 @@ Results ReluAsMax(Builder& to, const Request& request) {
   return {{to.Max(Tensors{x, to.ConstantOf(int64_t{0}, x.dtype())})}};
 }
 
-// Of integers: the slope is one, too.
+// Of integers before 9: the slope is one, too.
 Results PReluAsWhere(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
-  if (x.is_floating()) return std::nullopt;
-  return {{to.Where(to.Less(x, to.ConstantOf(int64_t{0}, x.dtype())), to.Mul(x, request.operands[1]), x)}};
+  if (x.is_floating() ? !LacksKernelOfDouble(to, request) : to.opset() >= 9) return std::nullopt;
+  return {{to.Where(to.Less(x, to.ConstantOf(x.is_floating() ? Scalar(0.0) : Scalar(int64_t{0}), x.dtype())), to.Mul(x, request.operands[1]), x)}};
 }
 
 // Before 13 everything from the axis on is one distribution.
@@ -96,14 +90,14 @@ Results AlongLastAxis(Builder& to, const Request& request) {
 }
 
 constexpr LegalizeRule kRules[] = {
-    {"Celu", 12, &DecomposeCelu},
+    {"Celu", kNever, &DecomposeCelu},
     {"Erf", kNever, &ErfByExponential},
     {"Gelu", kNever, &DecomposeGelu},
-    {"HardSwish", 14, &DecomposeHardSwish},
+    {"HardSwish", kNever, &DecomposeHardSwish},
     {"Hardmax", 13, &AlongLastAxis},
     {"LogSoftmax", 13, &AlongLastAxis},
     {"Mish", 18, &DecomposeMish},
-    {"PRelu", 9, &PReluAsWhere},
+    {"PRelu", kNever, &PReluAsWhere},
     {"Relu", 14, &ReluAsMax},
     {"Softmax", 13, &AlongLastAxis},
     {"Swish", 24, &DecomposeSwish},

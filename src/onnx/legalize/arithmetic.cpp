@@ -132,6 +132,7 @@ Results SignByComparison(Builder& to, const Request& request) {
 
 // With e = exp(|x|/2), of which the square may overflow: (e/2)·e + 1/(2e²)
 Results CoshByExp(Builder& to, const Request& request) {
+  if (to.Has("Cosh") && !LacksKernelOfDouble(to, request)) return std::nullopt;
   const Tensor x = request.operands[0];
   const Tensor half = to.ConstantOf(0.5, x.dtype());
   const Tensor root = to.Exp(to.Mul(to.Abs(x), half));
@@ -140,6 +141,7 @@ Results CoshByExp(Builder& to, const Request& request) {
 
 // tanh(x)·cosh(x): exact near 0, where a difference of exponentials isn't.
 Results SinhByTanh(Builder& to, const Request& request) {
+  if (to.Has("Sinh") && !LacksKernelOfDouble(to, request)) return std::nullopt;
   return {{to.Mul(to.Tanh(request.operands[0]), to.Cosh(request.operands[0]))}};
 }
 
@@ -224,7 +226,7 @@ constexpr LegalizeRule kRules[] = {
     {"BitwiseOr", 18, &BitwiseByBits},
     {"BitwiseXor", 18, &BitwiseByBits},
     {"Clip", 12, &ClipByBounds},
-    {"Cosh", 9, &CoshByExp},
+    {"Cosh", kNever, &CoshByExp},
     {"Gemm", 11, &GemmOfThree},
     {"MatMul", 9, &MatMulOfIntegers},
     {"Max", 12, &ExtremeByComparison},
@@ -234,7 +236,7 @@ constexpr LegalizeRule kRules[] = {
     {"Pow", 12, &PowOfOneType},
     {"Round", 11, &RoundByFloor},
     {"Sign", 9, &SignByComparison},
-    {"Sinh", 9, &SinhByTanh},
+    {"Sinh", kNever, &SinhByTanh},
     {"Sum", 8, &SumByAdding},
 };
 

@@ -103,8 +103,20 @@ Results ScatterInTurn(Builder& to, const Request& request, const std::string& re
   return Repeat(to, SizeNumber(to, indices, axis), {data}, 0, step);
 }
 
+// onnxruntime reduces no halves, though its kernels take them. Of float32 the sums are rounded once.
+bool ReducesHalves(Builder& to, const Request& request, const std::string& reduction) {
+  const DType dtype = request.operands[0].dtype();
+  return to.widens_for_runtime() && reduction != "none" && (dtype == DType::kFloat16 || dtype == DType::kBfloat16);
+}
+Tensor Widened(Builder& to, const Tensor& halves) { return to.CastTo(halves, DType::kFloat32); }
+
 Results ScatterElementsByTurns(Builder& to, const Request& request) {
   const std::string reduction = request.Text("reduction", "none");
+  if (ReducesHalves(to, request, reduction)) {
+    const Tensor data = request.operands[0];
+    return {{to.CastTo(to.ScatterElements(Widened(to, data), request.operands[1], Widened(to, request.operands[2]),
+                                          {.axis = request.Int("axis", 0), .reduction = reduction}), data.dtype())}};
+  }
   if (!HasReduction(to.opset(), reduction)) return ScatterInTurn(to, request, reduction);
   if (to.opset() >= 11) return std::nullopt;
   AttributeList attributes = request.attributes;
@@ -114,6 +126,10 @@ Results ScatterElementsByTurns(Builder& to, const Request& request) {
 
 Results ScatterNdByRows(Builder& to, const Request& request) {
   const std::string reduction = request.Text("reduction", "none");
+  if (ReducesHalves(to, request, reduction)) {
+    const Tensor data = request.operands[0];
+    return {{to.CastTo(to.ScatterND(Widened(to, data), request.operands[1], Widened(to, request.operands[2]), {.reduction = reduction}), data.dtype())}};
+  }
   if (to.opset() >= 11 && HasReduction(to.opset(), reduction)) return std::nullopt;
   const Tensor data = request.operands[0], indices = request.operands[1];
   const auto depth = DepthOf(to, data, indices);
@@ -188,8 +204,8 @@ constexpr LegalizeRule kRules[] = {
     {"CumSum", 11, &CumSumByLoop},
     {"GatherElements", 11, &GatherElementsByPlace},
     {"GatherND", 12, &GatherNdByRows},
-    {"ScatterElements", 18, &ScatterElementsByTurns},
-    {"ScatterND", 18, &ScatterNdByRows},
+    {"ScatterElements", kNever, &ScatterElementsByTurns},
+    {"ScatterND", kNever, &ScatterNdByRows},
     {"TopK", 11, &TopKOfNegated},
 };
 

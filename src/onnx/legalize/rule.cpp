@@ -1,10 +1,18 @@
 #include "onnx/legalize/rule.h"
 
+#include "onnx/runtime_kernels.h"
+
 #include <fmt/format.h>
 
 #include "support/numeric.h"
 
 namespace flambeau::onnx {
+
+bool LacksKernelOfDouble(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  return to.widens_for_runtime() && x.dtype() == DType::kFloat64 && x.ranked() &&
+         !RuntimeSupports(request.op, to.opset(), "T", DType::kFloat64);
+}
 
 Results Refuse(Builder& to, const Request& request, std::string_view what) {
   to.Report(DiagnosticKind::kUnsupportedOpset, fmt::format("ONNX's {} {} at opset {}", request.op, what, to.opset()));

@@ -58,6 +58,7 @@ std::span<const LegalizeRule> ActivationForms();
 std::span<const LegalizeRule> ArithmeticForms();
 std::span<const LegalizeRule> ComparisonForms();
 std::span<const LegalizeRule> CreationForms();
+std::span<const LegalizeRule> DoubleForms();
 std::span<const LegalizeRule> EinsumForms();
 std::span<const LegalizeRule> ImageForms();
 std::span<const LegalizeRule> IndexingForms();
@@ -73,6 +74,8 @@ std::span<const LegalizeRule> SlicingForms();
 
 // --- what rules ask and do ----------------------------------------------------------
 
+// Whether onnxruntime is to run the operator on float64 and has no kernel for it.
+bool LacksKernelOfDouble(Builder& to, const Request& request);
 // Reports that the opset can't say it ("takes 'axes' only as a constant").
 Results Refuse(Builder& to, const Request& request, std::string_view what);
 // The elements of an integer tensor; nullopt if they are not known constants.
