@@ -53,7 +53,7 @@ CASES = [
     case(F.conv1d, ints(2, 4, 9), ints(6, 2, 3), ints(6), stride=2, padding=1, dilation=2, groups=2, dynamic={0: [0, 2]}),
     case(F.conv1d, ints(4, 9), ints(6, 4, 4), padding="same", dynamic={0: [1]}),
     case(F.conv2d, ints(2, 4, 9, 8), ints(6, 4, 3, 2), ints(6), stride=(2, 1), padding=1, dynamic={0: [0, 2, 3]}),
-    case(F.conv3d, ints(1, 2, 5, 6, 7), ints(2, 1, 3, 2, 2), groups=2, dynamic={0: [0]}),
+    case(F.conv3d, ints(2, 2, 5, 6, 7), ints(2, 1, 3, 2, 2), groups=2, dynamic={0: [0]}),
     case(F.conv_transpose1d, ints(2, 4, 9), ints(4, 3, 3), ints(3), stride=2, padding=1, output_padding=1, dynamic={0: [0, 2]}),
     case(F.conv_transpose2d, ints(2, 4, 5, 6), ints(4, 3, 3, 2), ints(6), stride=(2, 1), padding=1, dilation=2, groups=2, dynamic={0: [0]}),
     # of float64, for which onnxruntime has no kernels
@@ -65,5 +65,5 @@ CASES = [
     case(F.conv1d, line, floats(6, 4, 4), floats(6), padding="same", dilation=2, dynamic={0: [2], 1: [2]}),
     case(F.conv2d, floats(4, 9, 8), floats(6, 4, 4, 3), padding="same", dynamic={0: [1, 2], 1: [2, 3]}),
     case(F.conv_transpose2d, ints(2, 4, 5, 6), ints(4, 3, 3, 2), ints(6), stride=2, padding=1, groups=2, dynamic={0: [2, 3], 1: [2, 3]}),
-    case(F.conv_transpose3d, ints(1, 2, 3, 4, 3), ints(2, 3, 2, 3, 2), stride=2, dynamic={0: [0]}),
+    case(F.conv_transpose3d, ints(2, 2, 3, 4, 3), ints(2, 3, 2, 3, 2), stride=2, dynamic={0: [0]}),
 ]
