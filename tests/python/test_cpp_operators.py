@@ -1,14 +1,18 @@
-"""An operator written in C++ (TORCH_LIBRARY) is exported as one of a custom domain."""
+"""An operator written in C++ (TORCH_LIBRARY) is exported as one of a custom domain, and runs."""
 
+import contextlib
 import os
 from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
+import onnxruntime_extensions
 import pytest
 import torch
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
+from onnxruntime_extensions import PyCustomOpDef, onnx_op
 
 from flambeau.onnx import export, register_custom_op_symbolic, symbolic_helper, unregister_custom_op_symbolic
 
@@ -55,21 +59,62 @@ class Foo(OpRun):
         return (input1 * np.float32(attr1) + input2 * attr2,)
 
 
-@pytest.mark.parametrize("dynamo", [True, False], ids=["export", "trace"])
-def test_operators_in_cpp(library, dynamo):
+CONTRIB = "ai.onnx.contrib"  # the domain of onnxruntime-extensions' kernels in Python
+
+
+@onnx_op(
+    op_type="FlambeauFoo",
+    inputs=[PyCustomOpDef.dt_float] * 2,
+    outputs=[PyCustomOpDef.dt_float],
+    attrs={"attr1": PyCustomOpDef.dt_float, "attr2": PyCustomOpDef.dt_int64},
+)
+def foo_kernel(input1, input2, **attributes):
+    return input1 * np.float32(attributes["attr1"]) + input2 * attributes["attr2"]
+
+
+@contextlib.contextmanager
+def exported_as(kind):
+    """The operator becomes nodes of a kind, "domain::Name"."""
+
     @symbolic_helper.parse_args("v", "v", "f", "i")
     def symbolic_foo_forward(g, input1, input2, attr1, attr2):
-        return g.op("custom_domain::Foo", input1, input2, attr1_f=attr1, attr2_i=attr2)
+        return g.op(kind, input1, input2, attr1_f=attr1, attr2_i=attr2).setType(input1.type())
 
-    model, args = FooModel(0.5, 3), (torch.randn(2, 3), torch.randn(2, 3))
     register_custom_op_symbolic("flambeau_cpp_ops::foo_forward", symbolic_foo_forward, 9)
     try:
-        proto = export(model, args, custom_opsets={"custom_domain": 2}, dynamo=dynamo).model_proto
+        yield
     finally:
         unregister_custom_op_symbolic("flambeau_cpp_ops::foo_forward", 9)
+
+
+CAPTURES = pytest.mark.parametrize("dynamo", [True, False], ids=["export", "trace"])
+
+
+@CAPTURES
+def test_operators_in_cpp(library, dynamo):
+    model, args = FooModel(0.5, 3), (torch.randn(2, 3), torch.randn(2, 3))
+    with exported_as("custom_domain::Foo"):
+        proto = export(model, args, custom_opsets={"custom_domain": 2}, dynamo=dynamo).model_proto
     onnx.checker.check_model(proto)
     assert [(node.domain, node.op_type) for node in proto.graph.node] == [("custom_domain", "Foo"), ("", "Relu")]
     assert {each.domain: each.version for each in proto.opset_import}["custom_domain"] == 2
     feeds = {value.name: tensor.numpy() for value, tensor in zip(proto.graph.input, args, strict=True)}
     (result,) = ReferenceEvaluator(proto, new_ops=[Foo]).run(None, feeds)
     torch.testing.assert_close(torch.from_numpy(result), model(*args))
+
+
+@CAPTURES
+def test_operators_in_cpp_run_with_a_kernel_in_python(library, dynamo, tmp_path):
+    model, args = FooModel(0.5, 3), (torch.randn(2, 3), torch.randn(2, 3))
+    path = tmp_path / "foo.onnx"
+    with exported_as(f"{CONTRIB}::FlambeauFoo"):
+        names = ["a", "b"]
+        export(model, args, path, input_names=names, dynamic_axes={name: {0: "batch"} for name in names}, dynamo=dynamo)
+    options = onnxruntime.SessionOptions()
+    options.register_custom_ops_library(onnxruntime_extensions.get_library_path())
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    assert [node.domain for node in onnx.load(path).graph.node] == [CONTRIB, ""]
+    for batch in (2, 5):
+        a, b = torch.randn(batch, 3), torch.randn(batch, 3)
+        (result,) = session.run(None, {"a": a.numpy(), "b": b.numpy()})
+        torch.testing.assert_close(torch.from_numpy(result), model(a, b))
