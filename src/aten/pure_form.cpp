@@ -100,7 +100,8 @@ std::optional<PureForm> FindPureForm(const Schema& impure, std::string_view pure
   return best;
 }
 
-ResultDtype ResultDtypeOf(std::string_view base) {
+ResultDtype ResultDtypeOf(const Schema& schema) {
+  std::string_view base = schema.base;
   static constexpr std::string_view kBools[] = {
       "eq",         "equal",       "ge",          "greater",    "greater_equal", "gt", "le", "less",
       "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor",   "lt", "ne", "not_equal"};
@@ -124,10 +125,15 @@ ResultDtype ResultDtypeOf(std::string_view base) {
                                                     "remainder",   "sub",
                                                     "subtract",    "true_divide",
                                                     "xlogy"};
+  static constexpr std::string_view kFloating[] = {"arctan2", "atan2", "copysign",    "div",
+                                                    "divide",  "ldexp", "true_divide", "xlogy"};
   constexpr std::string_view kNamespace = "aten::";
   if (!base.starts_with(kNamespace)) return ResultDtype::kSame;
   base.remove_prefix(kNamespace.size());
   if (std::ranges::binary_search(kBools, base)) return ResultDtype::kBool;
+  if (base == "float_power") return ResultDtype::kDouble;
+  // A rounded quotient of integers is an integer.
+  if (std::ranges::binary_search(kFloating, base) && schema.Find("rounding_mode") == nullptr) return ResultDtype::kFloat;
   if (std::ranges::binary_search(kPromoting, base)) return ResultDtype::kPromoted;
   return ResultDtype::kSame;
 }

@@ -29,8 +29,9 @@ std::optional<PureForm> FindPureForm(const Schema& impure, std::string_view pure
 
 // How the dtype of a pure elementwise result comes about, where it may differ
 // from that of the written tensor, to which eager PyTorch then casts.
-enum class ResultDtype : uint8_t { kSame, kBool, kPromoted };
-ResultDtype ResultDtypeOf(std::string_view base);
+// kFloat: promoted, and then a float if it is an integer.
+enum class ResultDtype : uint8_t { kSame, kBool, kPromoted, kFloat, kDouble };
+ResultDtype ResultDtypeOf(const Schema& schema);
 
 // c10::promoteTypes.
 DType PromoteTypes(DType a, DType b);

@@ -81,6 +81,7 @@ CASES = [
     ),
     case(torch.floor_divide, i, nonzero),
     case(torch.floor_divide, a, 2),
+    case(torch.floor_divide, special(10), 2),
     case(torch.floor_divide, torch.tensor([1.0, -1.0, 0.7, -0.7, 3.0]), 0.1),
     case(aten.floor_divide.Scalar, i, 3),
     *(

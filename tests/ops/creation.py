@@ -47,6 +47,7 @@ CASES = [
     *(of(torch.eye, 3, dtype=d) for d in DTYPES),
     case(lambda t: torch.eye(t.shape[0], t.shape[1]), x, name="eye of sizes"),
     of(torch.scalar_tensor, 2.5),
+    of(torch.scalar_tensor, 3),
     case(lambda t: t + torch.scalar_tensor(t.shape[0], dtype=torch.float32), x, name="scalar_tensor of a size"),
     *(of(w, n, p) for w in WINDOWS for n in (1, 4, 7) for p in (True, False)),
     of(torch.hann_window, 0),

@@ -130,6 +130,7 @@ CASES = [
     case(torch.norm, floats(3, 4), p="nuc", **CLOSE), case(torch.norm, floats(2, 3, 4), p="nuc", dim=(1, 2), **CLOSE), case(torch.norm, floats(3, 4), p="fro", dim=1), case(aten.frobenius_norm.dim, floats(2, 3, 4), [1, 2]), case(aten.nuclear_norm.default, floats(3, 4), **CLOSE), case(aten.nuclear_norm.dim, floats(2, 3, 4), [0, 1], **CLOSE),
     case(torch.matrix_exp, torch.stack([floats(4, 4, low=-9, high=9), floats(4, 4) / 100]), dynamic=False, name="matrix_exp of unequal norms", tolerance=(1e-3, 1e-3), **FIXED),
     *square(torch.matrix_exp, make=lambda *s, dtype=torch.float32: floats(*s, low=-1, high=1, dtype=dtype), **CLOSE), case(linalg.matrix_exp, torch.zeros(2, 3, 3), **FIXED), case(torch.matrix_exp, floats(3, 3, low=-9, high=9), again=False, dynamic=False, tolerance=(1e-2, 1.0)),
+    *[case(torch.vander, value, N=n, increasing=up) for value, n, up in ((floats(4), None, False), (floats(4), 3, True), (ints(4), 5, False))],
     case(linalg.vander, floats(2, 4)), case(linalg.vander, ints(4), N=3), case(linalg.vander, floats(4), N=6),
     # signs are LAPACK's; in float32 rounding decides now and then, so these are compared in float64
     *[case(linalg.eigh, symmetric(*sizes, dtype=f64), UPLO=uplo, dynamic=False, **FIXED) for sizes in ((1, 1), (2, 2), (3, 3), (5, 5), (9, 9), (3, 4, 4)) for uplo in ("L", "U")], case(linalg.eigh, symmetric(4, 4, dtype=f64), second=(symmetric(6, 6, dtype=f64),), name="eigh dynamic", **FIXED),

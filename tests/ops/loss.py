@@ -31,6 +31,8 @@ CASES = [
     case(F.binary_cross_entropy_with_logits, x * 100, q),
     case(F.binary_cross_entropy_with_logits, x, q, weight=y.abs(), pos_weight=weight),
     reductions(F.kl_div, x, q),
+    case(F.kl_div, x.double(), q),
+    case(F.soft_margin_loss, x, signs[:, None].expand(4, 5).long()),
     case(F.kl_div, x, torch.tensor([0.0, 0.2, 0.3, 0.5, 0.0])),
     case(F.kl_div, x, y, log_target=True, reduction="batchmean", dynamic=False),
     reductions(F.poisson_nll_loss, x, y.abs()),

@@ -74,4 +74,23 @@ class SetToAnothersMemory(nn.Module):
         return x, y, row
 
 
+@case(torch.tensor([[3, -4, 0], [5, 6, -7]]), torch.tensor([[2, 3, -4], [-2, 4, 1]]))
+class OutputsOfIntegersInFloats(nn.Module):
+    """The result that `out=` takes is a float where the operands are integers."""
+
+    def forward(self, i, j):
+        quotient = torch.div(i, j, out=torch.empty(2, 3))
+        floored = torch.div(i, j, rounding_mode="floor", out=torch.empty(2, 3))
+        angle = torch.atan2(i, j, out=torch.empty(2, 3))
+        more = torch.add(i, 2.5, out=torch.empty(2, 3))
+        power = torch.float_power(i, 2, out=torch.empty(2, 3, dtype=torch.float64))
+        return quotient, floored, angle, more, power
+
+
+@case(x(5, 3), x(5, 2))
+class LeastSquaresWithoutItsOtherResults(nn.Module):
+    def forward(self, a, b):
+        return torch.linalg.lstsq(a, b)[0]
+
+
 test_program = case.test()

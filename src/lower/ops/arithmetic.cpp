@@ -63,7 +63,8 @@ Tensor IsNot(Lowering& to, Tensor a, double number) { return to.Not(to.Equal(a, 
 // floor(a / b) can be off by one, since a / b was rounded; the remainder is
 // exact. The quotient by zero is what division says.
 Tensor FloorDivideFloats(Lowering& to, Tensor a, Tensor b, const Tensor& divisor) {
-  if (IsPowerOfTwo(divisor)) return to.Floor(to.Div(a, b));
+  // Nothing is left over of infinity but NaN, which is what 0 times it is.
+  if (IsPowerOfTwo(divisor)) return to.Add(to.Floor(to.Div(a, b)), to.Mul(a, to.NumberOf(0, a.dtype())));
   const Tensor rest = to.Mod(a, b, {.fmod = 1});
   const Tensor quotient = to.Round(to.Div(to.Sub(a, rest), b));
   if (IsPositive(divisor)) return to.Sub(quotient, to.CastTo(to.Less(rest, to.NumberOf(0, a.dtype())), a.dtype()));

@@ -38,26 +38,44 @@ Tensor Bitwise(Lowering& to, Tensor self, Tensor other) {
 
 Tensor BitwiseNot(Lowering& to, Tensor self) { return self.is_bool() ? to.Not(self) : to.BitwiseNot(self); }
 
-// ONNX shifts unsigned integers only. For signed ones: times and (floored) by
-// a power of two.
 Tensor PowerOfTwo(Lowering& to, Tensor exponent, DType dtype) {
   if (exponent.is_number() && exponent.number().is_constant())
-    return to.NumberOf(int64_t{1} << (exponent.number().AsInt() & 63), dtype);
+    return to.NumberOf(int64_t{1} << exponent.number().AsInt(), dtype);
   return to.CastTo(to.Pow(to.NumberOf(2.0, DType::kFloat64), to.CastTo(exponent, DType::kFloat64)), dtype);
 }
 
-Tensor ShiftLeft(Lowering& to, Tensor self, Tensor other) {
-  const auto [dtype, a, b] = Promoted(to, self, other);
-  if (!IsSigned(dtype)) return to.BitShift(a, b, {.direction = "LEFT"});
-  return to.Mul(a, PowerOfTwo(to, other, dtype));
+enum class Shift { kLeft, kRight };
+
+// ONNX shifts unsigned integers only. For signed ones: times and (floored) by a power of two.
+Tensor ShiftWithin(Lowering& to, Tensor a, Tensor count, Shift shift) {
+  const DType dtype = a.dtype();
+  if (!IsSigned(dtype))
+    return to.BitShift(a, to.CastTo(count, dtype), {.direction = shift == Shift::kLeft ? "LEFT" : "RIGHT"});
+  const Tensor power = PowerOfTwo(to, count, dtype);
+  return shift == Shift::kLeft ? to.Mul(a, power) : to.Div(to.Sub(a, to.Mod(a, power)), power);
 }
 
-Tensor ShiftRight(Lowering& to, Tensor self, Tensor other) {
+// By fewer than no bits, or by as many as there are or more, all bits go; of a negative number shifted to the right
+// the sign stays.
+Tensor Shifted(Lowering& to, Tensor self, Tensor other, Shift shift) {
   const auto [dtype, a, b] = Promoted(to, self, other);
-  if (!IsSigned(dtype)) return to.BitShift(a, b, {.direction = "RIGHT"});
-  const Tensor divisor = PowerOfTwo(to, other, dtype);
-  return to.Div(to.Sub(a, to.Mod(a, divisor)), divisor);
+  const bool keeps_sign = shift == Shift::kRight && IsSigned(dtype);
+  const int64_t limit = 8 * ByteSize(dtype) - (keeps_sign ? 1 : 0);
+  const Tensor zero = to.NumberOf(0, dtype);
+  auto emptied = [&, a = a, dtype = dtype] {
+    return keeps_sign ? to.Neg(to.CastTo(to.Less(a, zero), dtype)) : to.Mul(a, zero);
+  };
+  if (other.is_number() && other.number().is_constant()) {
+    const int64_t count = other.number().AsInt();
+    return count >= 0 && count < limit ? ShiftWithin(to, a, other, shift) : emptied();
+  }
+  Tensor within = to.Less(b, to.NumberOf(limit, dtype));
+  if (IsSigned(dtype)) within = to.And(within, to.GreaterOrEqual(b, zero));
+  return to.Where(within, ShiftWithin(to, a, to.Where(within, b, zero), shift), emptied());
 }
+
+Tensor ShiftLeft(Lowering& to, Tensor self, Tensor other) { return Shifted(to, self, other, Shift::kLeft); }
+Tensor ShiftRight(Lowering& to, Tensor self, Tensor other) { return Shifted(to, self, other, Shift::kRight); }
 
 Tensor Where(Lowering& to, Tensor condition, Tensor self, Tensor other) {
   const auto [dtype, a, b] = Promoted(to, self, other);

@@ -56,8 +56,10 @@ Tensor NewFull(Lowering& to, Tensor self, Dims size, Scalar fill_value, std::opt
                Unused) {
   return to.Full(size, fill_value, dtype.value_or(self.dtype()));
 }
+// Unlike torch.tensor, it makes a float of an integer.
 Tensor ScalarTensor(Lowering& to, Scalar s, std::optional<DType> dtype, Unused, Unused, Unused) {
-  return to.NumberOf(s, dtype.value_or(DtypeOf(to, s)));
+  const DType own = DtypeOf(to, s);
+  return to.NumberOf(s, dtype.value_or(IsComplex(own) ? own : DType::kFloat32));
 }
 Tensor TensorOf(Lowering& to, Scalar t, std::optional<DType> dtype, Unused, Unused) {
   return to.NumberOf(t, dtype.value_or(DtypeOf(to, t)));

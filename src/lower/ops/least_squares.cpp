@@ -54,10 +54,12 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> Lstsq(Lowering& to, Tensor self, Tens
   const bool gives_values = driver == "gelss" || driver == "gelsd";
   // Where the sizes do not say it, what torch recorded does: none are of one size, which is 0.
   const ExprPool::Range taller = to.exprs().RangeOf(to.Minus(m, n).expr);
-  const ValueId recorded = to.aten()[to.node()].result(1);
-  const Type& type = to.aten().type(recorded);
-  const bool known_none = type.ranked && type.rank() == 1 && to.exprs().AsConstant(type.sizes[0]) == 0;
-  const bool has_residuals = taller.min > 0 || (taller.max > 0 && type.ranked && !known_none);
+  // While types are inferred, nothing is recorded yet.
+  const auto& node = to.aten()[to.node()];
+  const ValueId recorded = node.result_count > 1 ? node.result(1) : ValueId{};
+  const Type* type = recorded && to.aten().type(recorded).ranked ? &to.aten().type(recorded) : nullptr;
+  const bool known_none = type != nullptr && type->rank() == 1 && to.exprs().AsConstant(type->sizes[0]) == 0;
+  const bool has_residuals = taller.min > 0 || (taller.max > 0 && type != nullptr && !known_none);
   Tensor residuals = none;
   if (driver != "gelsy" && has_residuals) {
     const Tensor rest = to.Sub(to.MatMul(matrix, solution), right);
@@ -65,7 +67,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> Lstsq(Lowering& to, Tensor self, Tens
     residuals = to.CastTo(squares, dtype);
     if (gives_values) residuals = UnlessDependent(to, residuals, rank, to.Number(n));
   } else if (driver != "gelsy" && taller.max > 0 && !known_none) {
-    if (to.aten().HasUses(recorded)) return to.Unsupported(kUnknownHeight);
+    if (recorded && to.aten().HasUses(recorded)) return to.Unsupported(kUnknownHeight);
     residuals = {};
   }
   const Tensor result = is_vectors ? to.SqueezeAt(solution, {solution.rank() - 1}) : solution;

@@ -83,6 +83,8 @@ Tensor XLogX(Lowering& to, Tensor t) {
 }
 
 Tensor KlDiv(Lowering& to, Tensor self, Tensor target, int64_t reduction, bool log_target) {
+  const DType dtype = to.PromotedDtype({self, target});
+  self = to.CastTo(self, dtype), target = to.CastTo(target, dtype);
   if (log_target) return Reduced(to, to.Mul(to.Exp(target), to.Sub(target, self)), reduction);
   return Reduced(to, to.Sub(XLogX(to, target), to.Mul(target, self)), reduction);
 }
@@ -191,7 +193,8 @@ Tensor CrossEntropyLoss(Lowering& to, Tensor self, Tensor target, std::optional<
 // --- margins --------------------------------------------------------------------------
 
 Tensor SoftMarginLoss(Lowering& to, Tensor self, Tensor target, int64_t reduction) {
-  return Reduced(to, to.Softplus(to.Neg(to.Mul(self, target))), reduction);
+  const DType dtype = to.PromotedDtype({self, target});
+  return Reduced(to, to.Softplus(to.Neg(to.Mul(to.CastTo(self, dtype), to.CastTo(target, dtype)))), reduction);
 }
 
 Tensor HingeEmbeddingLoss(Lowering& to, Tensor self, Tensor target, double margin, int64_t reduction) {

@@ -74,12 +74,16 @@ Tensor MatrixExp(Lowering& to, Tensor self) {
   })[0];
 }
 
-Tensor Vander(Lowering& to, Tensor x, std::optional<Dim> n) {
+Tensor Vander(Lowering& to, Tensor x, std::optional<Dim> n, bool increasing) {
   x = AtLeast1d(to, x);
   const Tensor base = AsColumn(to, x.is_floating() ? x : to.CastTo(x, DType::kInt64));
-  const Tensor exponents = to.CastTo(Iota(to, n ? *n : x.size(-1)), base.dtype());
-  return to.Pow(base, exponents);
+  const Dim count = n ? *n : x.size(-1);
+  const Tensor exponents = Iota(to, count);
+  const Tensor ordered = increasing ? exponents : to.Sub(to.Number(to.Minus(count, to.Of(1))), exponents);
+  return to.Pow(base, to.CastTo(ordered, base.dtype()));
 }
+
+Tensor LinalgVander(Lowering& to, Tensor x, std::optional<Dim> n) { return Vander(to, x, n, true); }
 
 // --- norms ----------------------------------------------------------------------------
 
@@ -290,12 +294,13 @@ constexpr OpRow kRows[] = {
     Op<PinvTensors>("aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool "
                     "hermitian=False) -> Tensor"),
     Op<PinvBelow>("aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor"),
-    Op<Vander>("aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor"),
+    Op<LinalgVander>("aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor"),
     Op<MatrixExp>("aten::matrix_exp(Tensor self) -> Tensor"),
     Op<MatrixPower>("aten::matrix_power(Tensor self, int n) -> Tensor"),
     Op<NuclearNorm>("aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor"),
     Op<NuclearNormDim>("aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor"),
     Op<Pinverse>("aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor"),
+    Op<Vander>("aten::vander(Tensor x, SymInt? N=None, bool increasing=False) -> Tensor"),
 };
 
 }  // namespace

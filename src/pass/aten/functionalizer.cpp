@@ -243,22 +243,31 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
 
 // The pure operator's own dtype, before what in-place operators cast away.
 DType Functionalizer::PureDtype(NodeId node, const aten::PureForm& form, DType written) const {
-  const aten::ResultDtype rule = aten::ResultDtypeOf(form.schema->base);
+  const aten::ResultDtype rule = aten::ResultDtypeOf(*form.schema);
   if (rule == aten::ResultDtype::kSame) return written;
   if (rule == aten::ResultDtype::kBool) return DType::kBool;
   // Tensors with dimensions count first, then those without, then numbers.
   DType dims = DType::kNone, scalars = DType::kNone;
+  bool has_float = rule == aten::ResultDtype::kFloat;
   for (size_t i = 0; i < form.arguments.size(); ++i) {
-    if (form.arguments[i] < 0 || form.schema->arguments[i].type.base != aten::BaseType::kTensor) continue;
-    const ValueId value = aten::TensorArgument(graph_, node, static_cast<uint32_t>(form.arguments[i]));
+    if (form.arguments[i] < 0) continue;
+    const auto argument = static_cast<uint32_t>(form.arguments[i]);
+    const aten::BaseType base = form.schema->arguments[i].type.base;
+    if (argument < graph_[node].attributes.size())
+      has_float |= std::holds_alternative<double>(graph_[node].attributes[argument].value) &&
+                   (base == aten::BaseType::kTensor || base == aten::BaseType::kScalar);
+    if (base != aten::BaseType::kTensor) continue;
+    const ValueId value = aten::TensorArgument(graph_, node, argument);
     if (!value || !graph_.type(value).is_tensor()) continue;
     const Type& type = graph_.type(value);
     DType& side = type.rank() > 0 ? dims : scalars;
     side = side == DType::kNone ? type.dtype : aten::PromoteTypes(side, type.dtype);
   }
+  DType dtype = dims;
   if (dims == DType::kNone || (scalars != DType::kNone && Info(scalars).category > Info(dims).category))
-    return dims == DType::kNone ? scalars : aten::PromoteTypes(dims, scalars);
-  return dims;
+    dtype = dims == DType::kNone ? scalars : aten::PromoteTypes(dims, scalars);
+  if (rule == aten::ResultDtype::kDouble) return IsComplex(dtype) ? DType::kComplex128 : DType::kFloat64;
+  return has_float && !IsFloating(dtype) && !IsComplex(dtype) ? DType::kFloat32 : dtype;
 }
 
 Result<Call> Functionalizer::PureCall(NodeId node, const Schema& schema, const aten::PureForm& form,
