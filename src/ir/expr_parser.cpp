@@ -46,11 +46,11 @@ Failure ExprParser::Error(size_t position, std::string_view message, std::string
 
 Result<Quotient> ExprParser::Parse(std::string_view text) {
   text_ = text;
-  if (text.size() > kMaxLength)
-    return sink_.Error(DiagnosticKind::kLimitExceeded,
-                       "a symbolic expression of " + std::to_string(text.size()) + " characters; the limit is " +
-                           std::to_string(kMaxLength),
-                       location_);
+  if (text.size() > kMaxLength) {  // as of any that is beyond the bounds of expressions, nothing is known of it
+    const Expr unknown = algebra_.pool().Anonymous();
+    algebra_.pool().SetRange(unknown, {INT64_MIN, INT64_MAX});
+    return algebra_.Integer(unknown);
+  }
   for (SkipSpace(); at_ < text_.size(); SkipSpace())
     FLAMBEAU_CHECK_OK(expect_operand_ ? ReadOperand() : ReadOperator());
   if (expect_operand_) return Error(at_, "the expression ends where an operand is expected");

@@ -315,7 +315,7 @@ TEST(Sympy, IsBoundedOnHostileText) {
             "the expression ends where an operand is expected at character 60001 of `" + std::string(30, '(') + "`");
   EXPECT_EQ(Text(std::string(30'000, '(') + "s0" + std::string(30'000, ')')), "s0");
   EXPECT_EQ(Text(std::string(60'000, '-') + "s0"), "s0");
-  EXPECT_EQ(Text(std::string(70'000, '1')), "a symbolic expression of 70000 characters; the limit is 65536");
+  EXPECT_EQ(Text(std::string(70'000, '1')).substr(0, 1), "?");
   std::string sum = "s0";
   for (int i = 1; i < 5000; ++i) sum += "+s" + std::to_string(i);
   EXPECT_EQ(Text("(" + sum + ")**2").substr(0, 1), "?");  // too many terms: nothing is known of it

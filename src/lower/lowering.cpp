@@ -273,6 +273,20 @@ Ints Lowering::Axes(const Ints& axes, const Tensor& tensor) const {
   return result;
 }
 
+Dim Lowering::Kept(Expr made, const std::function<Tensor()>& emit) {
+  const bool cut = exprs().kind(made) == ExprKind::kSymbol && exprs().HasAnonymous(made) && !HasSource(made);
+  return cut ? DimOf(emit()) : Dim{made};
+}
+Dim Lowering::Plus(Dim a, Dim b) {
+  return Kept(exprs().Add(a.expr, b.expr), [&] { return Add(Number(a), Number(b)); });
+}
+Dim Lowering::Minus(Dim a, Dim b) {
+  return Kept(exprs().Sub(a.expr, b.expr), [&] { return Sub(Number(a), Number(b)); });
+}
+Dim Lowering::Times(Dim a, Dim b) {
+  return Kept(exprs().Mul(a.expr, b.expr), [&] { return Mul(Number(a), Number(b)); });
+}
+
 Dim Lowering::Product(std::span<const Dim> dims) {
   Dim product = Of(1);
   for (Dim dim : dims) product = Times(product, dim);

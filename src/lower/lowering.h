@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,9 +81,11 @@ class Lowering : public onnx::Builder {
   // Number of elements.
   Dim Numel(const Tensor& tensor);
   Dim Product(std::span<const Dim> dims);
-  Dim Plus(Dim a, Dim b) { return {exprs().Add(a.expr, b.expr)}; }
-  Dim Minus(Dim a, Dim b) { return {exprs().Sub(a.expr, b.expr)}; }
-  Dim Times(Dim a, Dim b) { return {exprs().Mul(a.expr, b.expr)}; }
+  Dim Plus(Dim a, Dim b);
+  Dim Minus(Dim a, Dim b);
+  Dim Times(Dim a, Dim b);
+  // An expression made of others; or, where the bounds of expressions cut it off, what `emit` computes of their numbers.
+  Dim Kept(Expr made, const std::function<Tensor()>& emit);
 
   // --- reporting --------------------------------------------------------------
   // The operator at hand has no translation in this form.

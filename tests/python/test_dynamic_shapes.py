@@ -285,3 +285,24 @@ def test_verification_is_against_the_model_itself():
     with pytest.raises(flambeau.errors.VerificationError, match="the capture itself differs"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         flambeau.export(Half(), (torch.ones(4, 4),), dynamic_shapes=({0: "n"},), verify=True)
+
+
+class Doubling(torch.nn.Module):
+    """The expression of its number is twice as long after each round."""
+
+    def __init__(self, rounds):
+        super().__init__()
+        self.rounds = rounds
+
+    def forward(self, x):
+        number = x.shape[0]
+        for _ in range(self.rounds):
+            number = (number // 3) * 2 + number % 7
+        return x * number
+
+
+def test_numbers_too_long_for_an_expression_are_computed():
+    model = Doubling(12)
+    program = flambeau.export(model, (torch.ones(50),), dynamic_shapes=({0: "n"},), verbose=False)
+    for n in (50, 3001):
+        torch.testing.assert_close(program(torch.ones(n))[0], model(torch.ones(n)))

@@ -42,7 +42,10 @@ Scalar BoolFromExpr(Lowering& to, Expr expr) {
 // `fold_float`; what is known at run time only by `emit`.
 template <class Fold, class FoldFloat, class Emit>
 Scalar Compute(Lowering& to, const Scalar& a, const Scalar& b, Fold fold, FoldFloat fold_float, Emit emit) {
-  if (IsExpr(a) && IsExpr(b)) return FromExpr(to, fold(to.exprs(), ExprOf(to, a).expr, ExprOf(to, b).expr));
+  if (IsExpr(a) && IsExpr(b)) {
+    const Dim x = ExprOf(to, a), y = ExprOf(to, b);
+    return FromExpr(to, to.Kept(fold(to.exprs(), x.expr, y.expr), [&] { return emit(to.Number(x), to.Number(y)); }).expr);
+  }
   if (a.is_constant() && b.is_constant()) return Scalar(static_cast<double>(fold_float(a.AsDouble(), b.AsDouble())));
   const DType dtype = CommonKind(a, b);
   return RunTime(emit(to.NumberOf(a, dtype), to.NumberOf(b, dtype)));
