@@ -84,6 +84,41 @@ const std::pair<Val, Val>* EntryOf(Evaluator& evaluator, const Cell& cell, const
   return nullptr;
 }
 
+Result<Vals> Copy(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  auto copy = [&](uint32_t cell) {
+    Cell copied = evaluator.heap()[cell];
+    copied.shared = false;
+    return evaluator.heap().Add(std::move(copied));
+  };
+  if (const auto* list = arguments[0].As<ListVal>()) return Vals{ListVal{copy(list->cell)}};
+  if (const auto* dict = arguments[0].As<DictVal>()) return Vals{DictVal{copy(dict->cell)}};
+  if (const auto* tuple = arguments[0].As<TupleVal>()) return Vals{evaluator.List(*tuple->elements)};
+  if (const auto* text = arguments[0].As<std::string>()) {
+    Vals characters;
+    for (const char c : *text) characters.emplace_back(std::string(1, c));
+    return Vals{evaluator.List(std::move(characters))};
+  }
+  return evaluator.CallOperator(node, arguments);
+}
+// dict(): of nothing, of pairs, or of another.
+Result<Vals> MakeDict(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  Cell made;
+  if (!arguments.empty()) {
+    const auto* pairs = arguments[0].As<ListVal>();
+    if (pairs == nullptr) return Copy(evaluator, node, arguments);
+    if (evaluator.heap()[pairs->cell].sequence) return evaluator.Unsupported("makes a dict of a list whose length is known at run time only");
+    for (const Val& element : Vals(evaluator.heap()[pairs->cell].elements)) {
+      const auto* pair = element.As<TupleVal>();
+      if (pair == nullptr || pair->elements->size() != 2) return evaluator.Unsupported("makes a dict of what are no pairs");
+      const Val &key = (*pair->elements)[0], &value = (*pair->elements)[1];
+      const auto* earlier = EntryOf(evaluator, made, key);
+      if (earlier != nullptr) made.entries[static_cast<size_t>(earlier - made.entries.data())].second = value;
+      else made.entries.emplace_back(key, value);
+    }
+  }
+  return Vals{DictVal{evaluator.heap().Add(std::move(made))}};
+}
+
 Result<Vals> GetItem(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     const auto* entry = EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]);
@@ -312,22 +347,6 @@ Result<Vals> Remove(Evaluator& evaluator, const Node&, std::span<const Val> argu
     return {};
   });
 }
-Result<Vals> Copy(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
-  auto copy = [&](uint32_t cell) {
-    Cell copied = evaluator.heap()[cell];
-    copied.shared = false;
-    return evaluator.heap().Add(std::move(copied));
-  };
-  if (const auto* list = arguments[0].As<ListVal>()) return Vals{ListVal{copy(list->cell)}};
-  if (const auto* dict = arguments[0].As<DictVal>()) return Vals{DictVal{copy(dict->cell)}};
-  if (const auto* tuple = arguments[0].As<TupleVal>()) return Vals{evaluator.List(*tuple->elements)};
-  if (const auto* text = arguments[0].As<std::string>()) {
-    Vals characters;
-    for (const char c : *text) characters.emplace_back(std::string(1, c));
-    return Vals{evaluator.List(std::move(characters))};
-  }
-  return evaluator.CallOperator(node, arguments);
-}
 Result<Vals> Index(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::index of a tensor
@@ -537,7 +556,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::clear", &Clear},
     {"aten::copy", &Copy},
     {"aten::count", &Count},
-    {"aten::dict", &Copy},
+    {"aten::dict", &MakeDict},
     {"aten::extend", &Extend},
     {"aten::get", &Get},
     {"aten::setdefault", &SetDefault},

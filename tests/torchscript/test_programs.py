@@ -1,5 +1,6 @@
 """Modules as users trace and script them: straight lines of operators, and layers."""
 
+from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional, Tuple
 
 import torch
@@ -124,6 +125,20 @@ class DictMethods(nn.Module):
         for key, value in named.items():
             out = out + value * len(key)
         return out, "bc" in named
+
+
+@case(x(3, 4), how=("script",))
+class DictsMade(nn.Module):
+    """As torchvision's IntermediateLayerGetter makes one of nothing."""
+
+    def forward(self, x):
+        out: Dict[str, Tensor] = OrderedDict()
+        out["a"] = x
+        pairs = dict([("b", x * 2), ("c", x), ("b", x * 3)])
+        copied = dict(pairs)
+        copied["b"] = x * 7
+        empty: Dict[str, Tensor] = dict()
+        return out["a"] + pairs["b"] + copied["b"] + len(pairs) + len(empty)
 
 
 @case(x(3, 4), how=("script",))
