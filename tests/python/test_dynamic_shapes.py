@@ -306,3 +306,18 @@ def test_numbers_too_long_for_an_expression_are_computed():
     program = flambeau.export(model, (torch.ones(50),), dynamic_shapes=({0: "n"},), verbose=False)
     for n in (50, 3001):
         torch.testing.assert_close(program(torch.ones(n))[0], model(torch.ones(n)))
+
+
+class Crossed(torch.nn.Module):
+    def forward(self, x, y):
+        return torch.cross(x, y)
+
+
+def test_the_axis_of_a_cross_product_is_not_guessed():
+    x, y = torch.randn(5, 3), torch.randn(5, 3)
+    traced = {"dynamo": False, "input_names": ["x", "y"], "verbose": False}
+    for axis in (0, 1):
+        program = flambeau.export(Crossed(), (x, y), dynamic_axes={"x": {axis: "n"}, "y": {axis: "n"}}, **traced)
+        torch.testing.assert_close(program(x, y)[0], Crossed()(x, y))
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="pass 'dim'"):
+        flambeau.export(Crossed(), (x, y), dynamic_axes={"x": {0: "n", 1: "m"}, "y": {0: "n", 1: "m"}}, **traced)

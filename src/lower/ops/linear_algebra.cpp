@@ -214,10 +214,17 @@ Tensor LinalgCross(Lowering& to, Tensor self, Tensor other, int64_t dim) {
 }
 
 Tensor Cross(Lowering& to, Tensor self, Tensor other, std::optional<int64_t> dim) {
-  // By default the first axis of three elements.
-  int64_t axis = dim.value_or(0);
-  while (!dim && axis + 1 < self.rank() && to.AsConstant(self.size(axis)) != 3) ++axis;
-  return LinalgCross(to, self, other, axis);
+  if (dim) return LinalgCross(to, self, other, *dim);
+  // The first axis of three elements; or the only one that can have them.
+  Ints open;
+  for (int64_t axis = 0; axis < self.rank(); ++axis) {
+    const auto size = to.AsConstant(self.size(axis));
+    if (size == 3) return LinalgCross(to, self, other, axis);
+    if (!size) open.push_back(axis);
+  }
+  if (open.size() == 1) return LinalgCross(to, self, other, open[0]);
+  to.Report(DiagnosticKind::kMissingInformation, "which axis has three elements is not known: pass 'dim'");
+  return to.Poison(self.type());
 }
 
 // --- distances ----------------------------------------------------------------------
