@@ -46,8 +46,8 @@ from .onnx._python_ops import Translations
 from .onnx._readable import readable
 from .program import ONNXProgram
 from .progress import shown_progress
-from .script import (
-    build_script_program,
+from .script import build_script_program
+from .script_inputs import (
     describe_inputs,
     has_numbers,
     holds_packed_weights,
@@ -57,8 +57,8 @@ from .script import (
     script_parameters,
     takes_packed,
     tensor_input,
-    trace,
 )
+from .tracing import trace
 from .translation import Translators
 from .verification import prove
 from .walk import DimensionName, build_program

@@ -22,7 +22,8 @@ from .. import _engine
 from ..conversion import make_options
 from ..errors import OnnxExporterError, error_of
 from ..program import ONNXProgram
-from ..script import describe, import_graph
+from ..script import import_graph
+from ..script_inputs import describe
 from . import utils
 from ._enums import TrainingMode
 from ._python_ops import Translations
