@@ -24,8 +24,10 @@ test-all: build unit
 
 # Libraries that export through torch.onnx, in an environment of their own: what .venv has, and what they need besides.
 INTEGRATIONS := build/integrations
-integrations: build
-	[ -f $(INTEGRATIONS)/.stamp ] && ! [ tests/integrations/requirements.txt -nt $(INTEGRATIONS)/.stamp ] || tools/beside.sh $(VENV) $(INTEGRATIONS) tests/integrations
+$(INTEGRATIONS)/.stamp: tools/beside.sh $(wildcard tests/integrations/requirements*.txt) | $(VENV)/.stamp
+	tools/beside.sh $(VENV) $(INTEGRATIONS) tests/integrations
+
+integrations: build $(INTEGRATIONS)/.stamp
 	FLAMBEAU_INTEGRATIONS=1 $(INTEGRATIONS)/bin/python -m pytest -q -W ignore tests/integrations --ignore tests/integrations/test_transformers.py
 	$(PY) -m pytest -q tests/integrations/test_transformers.py
 
