@@ -30,8 +30,13 @@ class SaveTest : public testing::Test {
  protected:
   SaveTest() : graph_(&context_) {
     const char* folder = std::getenv("FLAMBEAU_TEST_OUTPUT");
-    folder_ = folder != nullptr ? fs::path(folder) : fs::path(testing::TempDir()) / FolderName();
+    kept_ = folder != nullptr;
+    folder_ = kept_ ? fs::path(folder) : fs::path(testing::TempDir()) / FolderName();
     fs::create_directories(folder_);
+  }
+  ~SaveTest() override {
+    std::error_code ignored;
+    if (!kept_) fs::remove_all(folder_, ignored);
   }
   static std::string FolderName() { return "flambeau-save-" + std::to_string(::getpid()); }
 
@@ -105,6 +110,7 @@ class SaveTest : public testing::Test {
   Graph graph_;
   Sink sink_;
   fs::path folder_;
+  bool kept_ = false;  // by whoever named the folder
 };
 
 std::string Contents(const std::string& path) {
