@@ -1,5 +1,6 @@
 // The textual form of graphs: what parses prints, and its text is a fixed point.
 #include <cstdlib>
+#include <iostream>
 
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -18,6 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const std::string text = PrintGraph(*graph);
   Context other;
   const auto again = ParseGraph(text, other, sink);
-  if (!again || PrintGraph(*again) != text) std::abort();
+  const std::string repeated = again ? PrintGraph(*again) : "(does not parse)";
+  if (repeated != text) {
+    std::cerr << text << "---\n" << repeated << '\n';
+    std::abort();
+  }
   return 0;
 }

@@ -26,9 +26,11 @@ std::string SourceLine(std::string_view stack_trace) {
     const bool users = IsUsersCode(path);
     if (!users && !innermost.empty()) continue;
     const size_t slash = path.find_last_of("/\\");
+    const std::string_view name = path.substr(slash == std::string_view::npos ? 0 : slash + 1);
     rest.remove_prefix(line + kLine.size());
     const std::string_view number = rest.substr(0, rest.find_first_not_of("0123456789"));
-    innermost = std::string(path.substr(slash == std::string_view::npos ? 0 : slash + 1)) + ":" + std::string(number);
+    if (name.empty() || number.empty()) continue;
+    innermost = std::string(name) + ":" + std::string(number);
     if (users) break;
   }
   return innermost;

@@ -13,6 +13,8 @@ TEST(OriginTest, NamesTheInnermostLineOfTheUser) {
   EXPECT_EQ(SourceLine(""), "");
   EXPECT_EQ(SourceLine("no frame here"), "");
   EXPECT_EQ(SourceLine("File \"a.py"), "");
+  EXPECT_EQ(SourceLine(Frame("/home/me/", 3)), "");
+  EXPECT_EQ(SourceLine("File \"a.py\", line x"), "");
   EXPECT_EQ(SourceLine(Frame("/home/me/net.py", 3) + Frame("/home/me/block.py", 17)), "block.py:17");
   EXPECT_EQ(SourceLine(Frame("C:\\me\\net.py", 3)), "net.py:3");
   EXPECT_EQ(
