@@ -58,7 +58,7 @@ from .script_inputs import (
     takes_packed,
     tensor_input,
 )
-from .tracing import trace
+from .tracing import Trace, trace
 from .translation import Translators
 from .verification import prove
 from .walk import DimensionName, build_program
@@ -470,7 +470,9 @@ class _Wishes:
         return None if self.strategies is None else [name for name in self.strategies if name != "torchscript"]
 
 
-_Script = tuple[torch.jit.ScriptModule | torch.jit.ScriptFunction, list[_engine.ScriptInput], dict[str, dict[int, str]]]
+_Script = tuple[
+    torch.jit.ScriptModule | torch.jit.ScriptFunction | Trace, list[_engine.ScriptInput], dict[str, dict[int, str]]
+]
 """A TorchScript program, what its inputs are, and the names of its outputs' dimensions."""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -11,6 +12,7 @@ import torch
 from . import _engine
 from .errors import CaptureError, error_of
 from .script_inputs import method_of, script_parameters
+from .tracing import Trace
 from .walk import DTYPES
 
 __all__ = ["PythonFunctions", "build_script_program", "import_graph", "recorded_type"]
@@ -41,6 +43,9 @@ _TYPE_KINDS = {
 # Operators of these are in the engine's table, or nowhere.
 _OWN_NAMESPACES = frozenset({"aten", "prim", "quantized"})
 
+# The most frequent of those that could have some.
+_WITHOUT_BLOCKS = frozenset({"prim::Constant", "prim::GetAttr", "prim::ListConstruct"})
+
 _FRAME = re.compile(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)$")
 _HIERARCHY = re.compile(r"(?P<path>[\w.]+)\((?P<type>[\w.]+)\)")
 
@@ -56,12 +61,19 @@ def _elements(type_: Any) -> list[Any]:
     return []
 
 
+@functools.lru_cache(maxsize=4096)
+def _frame(line: str) -> str | None:
+    """One line of torch's text of a source range, as Python writes it in tracebacks."""
+    frame = _FRAME.match(line)
+    return f'  File "{frame["file"]}", line {frame["line"]}, in {frame["function"]}' if frame else None
+
+
 def _stack_trace(source: str) -> str:
     """Torch's text of a source range, as Python writes tracebacks: the innermost frame last."""
-    frames = [_FRAME.match(line) for line in source.splitlines()]
-    if not frames or not all(frames):
+    frames = [_frame(line) for line in source.splitlines()]
+    if not frames or None in frames:
         return source  # a scripted function's, which is in this form
-    return "\n".join(f'  File "{f["file"]}", line {f["line"]}, in {f["function"]}' for f in reversed(frames) if f)
+    return "\n".join(reversed(frames))
 
 
 def tensor_constant(tensor: torch.Tensor, name: str) -> _engine.ScriptTensor:
@@ -104,16 +116,16 @@ class _Import:
     """One walk over an inlined graph."""
 
     def __init__(
-        self, graph: Any, module: torch.jit.ScriptModule | None, bound: bool, functions: PythonFunctions | None = None
+        self, graph: Any, module: torch.nn.Module | None, bound: bool, functions: PythonFunctions | None = None
     ) -> None:
         self.graph = graph
         self.functions = functions
         self.builder = _engine.ScriptBuilder()
+        self.builder.set_torch_version(torch.__version__)
         self.types: dict[str, int] = {}
         self.values: dict[int, int] = {}  # by torch._C.Value.unique()
         self.objects: dict[int, _engine.ScriptObject] = {}
         self.kept: list[Any] = []  # what the keys above are ids of
-        self.attributes = _attributes_by_class(graph)
         self.bound = bound  # `module` is a _Bound, of which nobody wants to hear
         self.roles: dict[str, tuple[_engine.InputKind, bool]] = {}
         self.order: dict[str, int] = {}  # of attributes, by their paths
@@ -130,8 +142,12 @@ class _Import:
                 for end in [i for i, letter in enumerate(name) if letter == "."] + [len(name)]:
                     self.order.setdefault(name[:end], len(self.order))
 
+    @functools.cached_property
+    def attributes(self) -> Mapping[str, set[str]]:
+        return _attributes_by_class(self.graph)
+
     def type(self, type_: Any) -> int:
-        text = str(type_)
+        text = "Tensor" if isinstance(type_, torch._C.TensorType) else str(type_)
         if text not in self.types:
             kind = _TYPE_KINDS.get(type_.kind(), "Any")
             name = type_.qualified_name() if kind == "Class" else ""
@@ -205,6 +221,12 @@ class _Import:
     def input(self, value: Any, name: str = "") -> None:
         self.values[value.unique()] = self.builder.add_input(name or value.debugName(), self.type(value.type()))
 
+    def finished(self) -> _engine.ScriptBuilder:
+        """Import the nodes, once the inputs are known."""
+        self.block(self.graph.nodes())
+        self.builder.set_outputs([self.values[value.unique()] for value in self.graph.outputs()])
+        return self.builder
+
     def block(self, nodes: Any) -> None:
         for node in nodes:
             self.node(node)
@@ -212,11 +234,11 @@ class _Import:
     def node(self, node: Any) -> None:
         if node.kind() == "prim::PythonOp" and self.functions is not None and self.functions.add(self, node):
             return
-        outputs = list(node.outputs())
+        outputs = _outputs(node)
         handles = self.builder.add_node(
             node.kind(),
             _overload(node),
-            [self.values[value.unique()] for value in node.inputs()],
+            [self.values[value.unique()] for value in _inputs(node)],
             [(value.debugName(), self.type(value.type())) for value in outputs],
             self.node_attributes(node) | self.recorded(node, outputs),
             self.modules(node),
@@ -224,7 +246,7 @@ class _Import:
         )
         for value, handle in zip(outputs, handles, strict=True):
             self.values[value.unique()] = handle
-        for block in node.blocks():
+        for block in _blocks(node):
             self.builder.begin_block()
             for value in block.inputs():
                 self.input(value)
@@ -284,6 +306,36 @@ class _Import:
         return frames if len(frames) > 1 else []
 
 
+class _TraceImport(_Import):
+    """One walk over a trace, whose graph has the module's tensors as inputs: they become attributes of one object."""
+
+    def __init__(self, trace: Trace, graph: Any, functions: PythonFunctions | None) -> None:
+        super().__init__(graph, trace.model, bound=False, functions=functions)
+        self.trace = trace
+        self.frames: dict[str, list[tuple[str, str]]] = {}  # by scope
+
+    def state(self, values: Sequence[Any]) -> None:
+        """Add the object, and a read of each attribute that the graph uses."""
+        name = type(self.trace.model).__qualname__
+        module = self.builder.add_input("self", self.builder.add_type("Class", [], name))
+        handle = self.builder.add_object(name, "")
+        self.builder.set_self(handle)
+        used = [(value, *state) for value, state in zip(values, self.trace.state, strict=True) if list(value.uses())]
+        for value, path, tensor in sorted(used, key=lambda entry: self.order.get(entry[1], len(self.order))):
+            role, persistent = self.roles.get(path, (_engine.InputKind.CONSTANT, False))
+            self.builder.add_attribute(handle, path, self.constant(tensor, path), role, persistent)
+            read = (value.debugName(), self.type(value.type()))
+            (result,) = self.builder.add_node("prim::GetAttr", "", [module], [read], {"name": path}, [], "")
+            self.values[value.unique()] = result
+
+    def modules(self, node: Any) -> list[tuple[str, str]]:
+        scope = node.scopeName()
+        if scope not in self.frames:
+            inner = [self.trace.modules[int(number)] for number in scope.split("/")[1:]]
+            self.frames[scope] = [("", ""), *inner] if inner else []
+        return self.frames[scope]
+
+
 def integers(tensor: torch.Tensor) -> torch.Tensor:
     """The integers of a quantized tensor, one a byte where torch packs several into it."""
     stored = tensor.int_repr()
@@ -304,6 +356,20 @@ def recorded_type(type_: Any) -> list[int] | None:
     return [DTYPES[type_.dtype()], *type_.sizes()]
 
 
+# torch makes iterators slowly: of the graph of a model, that would be half of the walk.
+def _inputs(node: Any) -> list[Any]:
+    return [node.inputsAt(i) for i in range(node.inputsSize())]
+
+
+def _outputs(node: Any) -> list[Any]:
+    return [node.outputsAt(i) for i in range(node.outputsSize())]
+
+
+def _blocks(node: Any) -> Sequence[Any]:
+    kind = node.kind()
+    return () if kind in _WITHOUT_BLOCKS or not kind.startswith("prim::") else list(node.blocks())
+
+
 def _overload(node: Any) -> str:
     schema = node.schema()
     name = schema[: schema.find("(")]
@@ -321,7 +387,7 @@ def _attributes_by_class(graph: Any) -> dict[str, set[str]]:
                 type_ = next(iter(node.inputs())).type()
                 if type_.kind() == "ClassType":
                     names.setdefault(type_.qualified_name(), set()).add(node.s("name"))
-            pending.extend(node.blocks())
+            pending.extend(_blocks(node))
     return names
 
 
@@ -335,7 +401,6 @@ def import_graph(
 ) -> _engine.ScriptBuilder:
     """Hand an inlined graph to the engine; ``names`` are those of its inputs but ``self``."""
     walk = _Import(graph, module, bound, functions)
-    walk.builder.set_torch_version(torch.__version__)
     # A loaded program numbers its values ("x.1"); the schema has the names.
     own = ["self"] if module is not None else []
     named = [value.debugName() for value in graph.inputs()] if names is None else [*own, *names]
@@ -343,13 +408,30 @@ def import_graph(
         walk.input(value, name)
     if module is not None:
         walk.builder.set_self(walk.object(module._c, ""))
-    walk.block(graph.nodes())
-    walk.builder.set_outputs([walk.values[value.unique()] for value in graph.outputs()])
-    return walk.builder
+    return walk.finished()
+
+
+def _import_trace(trace: Trace, graph: Any, functions: PythonFunctions | None) -> _engine.ScriptBuilder:
+    walk = _TraceImport(trace, graph, functions)
+    inputs = list(graph.inputs())
+    given = len(inputs) - len(trace.state)
+    walk.state(inputs[given:])
+    for value in inputs[:given]:
+        walk.input(value)
+    return walk.finished()
+
+
+def _inlined(graph: Any) -> Any:
+    """A copy without calls of functions and methods."""
+    graph = graph.copy()
+    torch._C._jit_pass_inline(graph)
+    torch._C._jit_pass_inline_fork_wait(graph)  # ONNX has no threads
+    torch._C._jit_pass_inline(graph)  # what was forked
+    return graph
 
 
 def build_script_program(
-    model: torch.jit.ScriptModule | torch.jit.ScriptFunction,
+    model: torch.jit.ScriptModule | torch.jit.ScriptFunction | Trace,
     inputs: Sequence[_engine.ScriptInput],
     *,
     bound: bool = False,
@@ -360,10 +442,10 @@ def build_script_program(
     """Hand a TorchScript program to the engine, for these inputs. Weights are passed by pointer.
 
     Args:
-        model: The module or function. Its tensors must stay unchanged until the
-            converted model is saved.
+        model: The module, function or trace. Its tensors must stay unchanged until
+            the converted model is saved.
         inputs: What the program gets for each input (see :func:`describe_inputs`).
-        bound: The module comes from :func:`trace`.
+        bound: The module comes from :func:`.tracing.trace`.
         packed: An argument is a PackedSequence (see :func:`takes_packed`).
         functions: What becomes of autograd functions; None refuses them.
         options: Those of the conversion.
@@ -371,15 +453,13 @@ def build_script_program(
     Raises:
         OnnxExporterError: The program holds what the engine does not convert.
     """
-    is_module = isinstance(model, torch.jit.ScriptModule)
-    graph = (method_of(model, packed).graph if is_module else model.graph).copy()
-    torch._C._jit_pass_inline(graph)
-    torch._C._jit_pass_inline_fork_wait(graph)  # ONNX has no threads
-    torch._C._jit_pass_inline(graph)  # what was forked
-    names = script_parameters(model, packed)
-    builder = import_graph(
-        graph, model if is_module else None, names=names, bound=bound, functions=functions
-    )
+    if isinstance(model, Trace):
+        builder = _import_trace(model, _inlined(model.graph), functions)
+    else:
+        module = model if isinstance(model, torch.jit.ScriptModule) else None
+        graph = _inlined(method_of(model, packed).graph)
+        names = script_parameters(model, packed)
+        builder = import_graph(graph, module, names=names, bound=bound, functions=functions)
     options = options or _engine.Options()
     if functions is not None:
         options.set_translations(functions.translators())

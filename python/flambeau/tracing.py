@@ -1,9 +1,10 @@
-"""Runs torch.jit.trace on modules as users call them."""
+"""Runs torch's tracer on modules as users call them."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,8 +12,27 @@ from torch.utils import _pytree
 
 from .capture import exporting
 from .errors import CaptureError
+from .script_inputs import holds_packed_weights
 
-__all__ = ["trace"]
+__all__ = ["Trace", "trace"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trace:
+    """What torch records of one run of a module.
+
+    torch.jit.trace would also make a module of it, which takes longer than the run and the record together.
+    """
+
+    graph: torch._C.Graph
+    """Its inputs are the tensors among the arguments, and then those of the module."""
+
+    model: torch.nn.Module
+    state: Sequence[tuple[str, torch.Tensor]]
+    """The module's tensors, by their paths."""
+
+    modules: Sequence[tuple[str, str]]
+    """(path, class) of each module; a node's scope, as "0/3/7", counts in it."""
 
 
 class _Bound(torch.nn.Module):
@@ -40,14 +60,14 @@ class _Bound(torch.nn.Module):
 
 def trace(
     model: torch.nn.Module, arguments: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[torch.jit.ScriptModule, list[torch.Tensor], list[str]]:
+) -> tuple[Trace | torch.jit.ScriptModule, list[torch.Tensor], list[str]]:
     """Trace a module with its example arguments.
 
     Args:
         arguments: The same arguments by the names of ``forward``.
 
     Returns:
-        The traced module, the tensors that it takes, and their names.
+        What was traced (a module if parts of the model are TorchScript already), the tensors that it takes, and their names.
 
     Raises:
         CaptureError: torch cannot trace the model; its error is the cause.
@@ -60,21 +80,59 @@ def trace(
     try:
         bound = _Bound(model, args, kwargs)
         bound.train(model.training)
-        with exporting(), _buffers_kept(model):
+        with exporting(), _state_kept(model):
             # The model may change the shapes of its inputs in place.
             examples = tuple(tensor.detach().clone() for tensor in tensors)
-            return torch.jit.trace(bound, examples, check_trace=False, strict=False), tensors, names
+            if _holds_script(model):  # torch runs it in a module of TorchScript only
+                return torch.jit.trace(bound, examples, check_trace=False, strict=False), tensors, names
+            return _record(bound.forward, model, examples), tensors, names
     except Exception as error:
         raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}") from error
 
 
+def _holds_script(model: torch.nn.Module) -> bool:
+    return holds_packed_weights(model) or any(isinstance(module, torch.jit.ScriptModule) for module in model.modules())
+
+
+def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace:
+    """Run a function of a module under torch's tracer."""
+    modules = dict(model.named_modules())
+    state = list(_state(modules))
+    scopes = {module: str(i) for i, module in enumerate(modules.values())}
+    before, torch.jit._trace._trace_module_map = torch.jit._trace._trace_module_map, scopes
+    try:
+        graph, _ = torch._C._create_graph_by_tracing(
+            function,
+            [*examples, *(tensor for _, tensor in state)],
+            torch.jit._trace._create_interpreter_name_lookup_fn(),
+            strict=False,
+            force_outplace=False,
+        )
+    finally:
+        torch.jit._trace._trace_module_map = before
+    return Trace(graph, model, state, [(path, type(module).__name__) for path, module in modules.items()])
+
+
+def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors of modules, each once: parameters, buffers, attributes."""
+    seen = set()
+    for path, module in modules.items():
+        for name, tensor in [*module._parameters.items(), *module._buffers.items(), *vars(module).items()]:
+            if isinstance(tensor, torch.Tensor) and id(tensor) not in seen:
+                seen.add(id(tensor))
+                yield f"{path}.{name}" if path else name, tensor
+
+
 @contextlib.contextmanager
-def _buffers_kept(model: torch.nn.Module) -> Iterator[None]:
-    """Tracing runs the model, which may count in its buffers: they get their values back."""
-    before = [(buffer, buffer.clone()) for buffer in model.buffers()]
+def _state_kept(model: torch.nn.Module) -> Iterator[None]:
+    """Tracing runs the model, which may count in its buffers, or replace them: it gets back what it had."""
+    places = [place for module in model.modules() for place in (module._buffers, vars(module))]
+    tensors = [(place, name, value) for place in places for name, value in place.items() if isinstance(value, torch.Tensor)]
+    before = [(place, name, tensor, tensor.detach().clone()) for place, name, tensor in tensors]
     try:
         yield
     finally:
         with torch.no_grad():
-            for buffer, values in before:
-                buffer.copy_(values)
+            for place, name, tensor, values in before:
+                place[name] = tensor
+                tensor.copy_(values)

@@ -1,0 +1,92 @@
+"""Traces of modules: what their tensors are called, and that the module is as it was."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import flambeau
+
+
+class Counter(nn.Module):
+    """Writes to a buffer and to a plain tensor, and reads one in a list."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(4), persistent=False)
+        self.scale = torch.ones(4)
+        self.offsets = [torch.full((4,), 3.0)]
+
+    def forward(self, x):
+        self.count.add_(1)
+        self.scale.mul_(2)
+        return x * self.scale + self.count + self.offsets[0], self.count
+
+
+class Memory(nn.Module):
+    """Replaces a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("state", torch.zeros(2, 4))
+        self.cell = nn.GRUCell(4, 4)
+
+    def forward(self, x):
+        self.state = self.cell(x, self.state)
+        return self.state * 2
+
+
+class Shared(nn.Module):
+    """Has a module at three places, one that is called like a path, and a weight twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+        self.rest = nn.Sequential(self.first, nn.ReLU(), self.first)
+        self.named = nn.ModuleDict({"a/b": nn.Linear(4, 4)})
+        self.tied = nn.Linear(4, 4, bias=False)
+        self.tied.weight = self.first.weight
+
+    def forward(self, x):
+        with torch.profiler.record_function("nothing"):
+            return self.tied(self.rest(self.first(x)) + self.named["a/b"](x))
+
+
+def hooked():
+    module = nn.Linear(4, 4)
+    module.register_forward_hook(lambda module, inputs, output: output * 2)
+    return module
+
+
+CASES = [
+    Counter,
+    Memory,
+    Shared,
+    hooked,
+    lambda: nn.DataParallel(nn.Linear(4, 4)),
+    lambda: nn.utils.weight_norm(nn.Linear(4, 4)),
+    lambda: nn.utils.parametrizations.weight_norm(nn.Linear(4, 4)),
+    lambda: nn.BatchNorm1d(4),
+]
+
+
+@pytest.mark.parametrize("make", CASES)
+def test_trace(make):
+    torch.manual_seed(0)
+    module = make()
+    state = {name: value.clone() for name, value in module.state_dict().items()}
+    x = torch.randn(2, 4)
+    program = flambeau.export(module, (x,), capture="trace", training=torch.onnx.TrainingMode.PRESERVE)
+    for name, value in module.state_dict().items():
+        assert torch.equal(value, state[name]), name
+    expected = torch.utils._pytree.tree_leaves(module(x))
+    for wanted, given in zip(expected, program(x), strict=True):
+        np.testing.assert_allclose(np.asarray(given), wanted.detach().numpy(), atol=1e-5)
+
+
+def test_names():
+    model = flambeau.export(Shared(), (torch.randn(2, 4),), capture="trace", optimize=False).model_proto
+    weights = {initializer.name for initializer in model.graph.initializer}
+    assert {"first.weight", "first.bias", "named.a/b.weight", "named.a/b.bias"} <= weights
+    paths = {entry.value for node in model.graph.node for entry in node.metadata_props if entry.key == "namespace"}
+    assert any("named.a/b: Linear" in path for path in paths), paths
