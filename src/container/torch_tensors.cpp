@@ -54,9 +54,11 @@ const StorageRow* FindStorage(PickleValue storage) {
   return row != std::end(kStorages) ? row : nullptr;
 }
 
+// Of a tensor that Reach has counted. One without elements is: its other sizes need not multiply.
 bool IsPacked(const StoredTensor& tensor) {
+  if (std::ranges::find(tensor.sizes, 0) != tensor.sizes.end()) return true;
   int64_t expected = 1;
-  for (size_t i = tensor.sizes.size(); i-- > 0; expected *= std::max<int64_t>(tensor.sizes[i], 1))
+  for (size_t i = tensor.sizes.size(); i-- > 0; expected *= tensor.sizes[i])
     if (tensor.sizes[i] > 1 && tensor.strides[i] != expected) return false;
   return true;
 }
@@ -185,7 +187,7 @@ Status TensorReader::ReadTensor(PickleValue call, StoredTensor* tensor) {
     return Bad(args[0], *tensor, "nothing says its dtype");
   }
   const auto requires_grad = args[4].AsBool();
-  if (!requires_grad) return Bad(call, *tensor, "its offset, sizes or strides make no sense");
+  if (!requires_grad) return Bad(call, *tensor, "whether it requires a gradient is no bool");
   tensor->requires_grad = *requires_grad;
   // The conjugate and negative bits change what the bytes mean.
   if (args.size() > metadata && !args[metadata].IsNone() && args[metadata].entry_count() > 0) {

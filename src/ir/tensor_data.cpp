@@ -67,6 +67,16 @@ class AbsentSource final : public DataSource {
   std::string label_;
 };
 
+// Of the element at `position` in row-major order; no size is 0.
+std::vector<int64_t> IndexOf(uint64_t position, std::span<const int64_t> sizes) {
+  std::vector<int64_t> index(sizes.size());
+  for (size_t i = sizes.size(); i-- > 0;) {
+    index[i] = static_cast<int64_t>(position % static_cast<uint64_t>(sizes[i]));
+    position /= static_cast<uint64_t>(sizes[i]);
+  }
+  return index;
+}
+
 }  // namespace
 
 std::shared_ptr<const DataSource> MakeFileSource(std::shared_ptr<const File> file, uint64_t offset, uint64_t size) {
@@ -113,27 +123,31 @@ bool TensorData::Read(uint64_t position, std::span<std::byte> out) const {
   if (contiguous()) return source->Read(offset + position, out);
   const auto width = static_cast<uint64_t>(ByteSize(dtype));
   if (width == 0 || position % width != 0 || out.size() % width != 0) return false;
+  if (out.empty()) return true;
   // The index of the first element asked for, then an odometer.
-  std::vector<int64_t> index(sizes.size());
-  uint64_t element = position / width;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    index[i] = static_cast<int64_t>(element % static_cast<uint64_t>(sizes[i]));
-    element /= static_cast<uint64_t>(sizes[i]);
+  std::vector<int64_t> index = IndexOf(position / width, sizes);
+  uint64_t begin = 0;  // of what is touched of the source, in elements
+  uint64_t extent = 1;
+  const std::vector<int64_t> last = IndexOf((position + out.size()) / width - 1, sizes);
+  bool apart = false;  // the two indices differ further out
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t low = apart ? 0 : index[i], high = apart ? sizes[i] - 1 : last[i];
+    begin += static_cast<uint64_t>(low * strides[i]);
+    extent += static_cast<uint64_t>((high - low) * strides[i]);
+    apart |= low != high;
   }
-  int64_t at = 0;
+  int64_t at = -static_cast<int64_t>(begin);
   for (size_t i = 0; i < sizes.size(); ++i) at += index[i] * strides[i];
   const auto memory = source->InMemory();
-  // Reading element by element from a file is slow; take the whole extent once.
-  std::vector<std::byte> extent;
+  // Reading element by element from a file is slow; take all that is touched at once.
+  std::vector<std::byte> copy;
   std::span<const std::byte> bytes;
   if (memory) {
-    bytes = memory->subspan(offset);
+    bytes = memory->subspan(offset + begin * width, extent * width);
   } else {
-    uint64_t last = 0;
-    for (size_t i = 0; i < sizes.size(); ++i) last += static_cast<uint64_t>((sizes[i] - 1) * strides[i]);
-    extent.resize((last + 1) * width);
-    if (!source->Read(offset, extent)) return false;
-    bytes = extent;
+    copy.resize(extent * width);
+    if (!source->Read(offset + begin * width, copy)) return false;
+    bytes = copy;
   }
   for (size_t done = 0; done < out.size(); done += width) {
     std::memcpy(out.data() + done, bytes.data() + static_cast<uint64_t>(at) * width, width);

@@ -18,8 +18,9 @@ std::shared_ptr<const File> File::Open(const std::string& path, std::string* err
     return nullptr;
   }
   struct stat info;
-  if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
-    *error = S_ISDIR(info.st_mode) ? "is a directory" : "is not a regular file";
+  const bool known = ::fstat(descriptor, &info) == 0;
+  if (!known || !S_ISREG(info.st_mode)) {
+    *error = !known ? std::strerror(errno) : S_ISDIR(info.st_mode) ? "is a directory" : "is not a regular file";
     ::close(descriptor);
     return nullptr;
   }

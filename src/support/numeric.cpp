@@ -71,6 +71,22 @@ uint8_t EncodeSmall(double value, const SmallFloat& format) {
   return static_cast<uint8_t>(sign | code);
 }
 
+// Sign and zero are lost, infinity is NaN; ties go to the even neighbour of the
+// fraction 1.5, which is the greater one, save below the least normal number.
+uint8_t EncodeE8M0(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t exponent = bits >> 23 & 0xFF, fraction = bits & 0x7FFFFF;
+  if (exponent == 0xFF) return 0xFF;
+  const bool up = fraction > 0x400000 || (fraction == 0x400000 && exponent > 0);
+  return static_cast<uint8_t>(exponent + up);
+}
+
+// Out of range (and NaN) is undefined in C++; PyTorch gives the minimum on x86.
+int64_t Truncate(double value) {
+  const bool fits = value >= -9223372036854775808.0 && value < 9223372036854775808.0;
+  return fits ? static_cast<int64_t>(value) : INT64_MIN;
+}
+
 template <class T>
 T Load(const std::byte* at) {
   T value;
@@ -146,7 +162,7 @@ int64_t LoadInt(DType dtype, const std::byte* at) {
     case DType::kUint32: return Load<uint32_t>(at);
     case DType::kInt64:
     case DType::kUint64: return Load<int64_t>(at);
-    default: return static_cast<int64_t>(LoadDouble(dtype, at));
+    default: return Truncate(LoadDouble(dtype, at));
   }
 }
 
@@ -176,16 +192,9 @@ void StoreDouble(DType dtype, double value, std::byte* at) {
     case DType::kFloat8E5M2FNUZ: return Store(EncodeSmall(value, kE5M2FNUZ), at);
     case DType::kFloat8E4M3FNUZ: return Store(EncodeSmall(value, kE4M3FNUZ), at);
     case DType::kBool: return Store<uint8_t>(value != 0 || std::isnan(value), at);
-    case DType::kFloat8E8M0: {
-      if (!(value > 0)) return Store<uint8_t>(std::isnan(value) ? 0xFF : 0, at);
-      const long code = std::lround(std::log2(value)) + 127;
-      return Store(static_cast<uint8_t>(code < 0 ? 0 : code > 254 ? 254 : code), at);
-    }
-    default: break;
+    case DType::kFloat8E8M0: return Store(EncodeE8M0(static_cast<float>(value)), at);
+    default: return StoreInt(dtype, Truncate(value), at);
   }
-  // Out of range (and NaN) is undefined in C++; PyTorch gives the minimum on x86.
-  const bool fits = value >= -9223372036854775808.0 && value < 9223372036854775808.0;
-  StoreInt(dtype, fits ? static_cast<int64_t>(value) : INT64_MIN, at);
 }
 
 }  // namespace flambeau
