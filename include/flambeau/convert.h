@@ -79,8 +79,8 @@ Outcome ConvertFile(const std::string& source, const std::string& target, const 
 /// The textual IR of a program after a stage or pass ("aten", "functional",
 /// "onnx", or a pass's name); empty, with a diagnostic, if there is no such stage.
 std::string Dump(Program program, std::string_view stage, const Options& options, std::vector<Diagnostic>& diagnostics);
-// As Dump, from a file; "torchscript" is the graph of a TorchScript archive as
-// it was read.
+/// As Dump, from a file; "torchscript" is the graph of a TorchScript archive as
+/// it was read.
 std::string DumpFile(const std::string& path, std::string_view stage, const Options& options, std::vector<Diagnostic>& diagnostics);
 std::vector<std::string> DumpStages();
 

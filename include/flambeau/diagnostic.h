@@ -15,7 +15,7 @@ namespace flambeau {
 enum class Severity : uint8_t { kNote, kWarning, kError };
 
 /// The closed list of things that the engine can say; one line each in
-/// src/diag/kinds.def. `Slug` gives the stable, printable identifier.
+/// diagnostic_kinds.def. `Slug` gives the stable, printable identifier.
 enum class DiagnosticKind : uint16_t {
 #define FLAMBEAU_KIND(name, slug, summary) name,
 #include "flambeau/diagnostic_kinds.def"

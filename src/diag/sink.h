@@ -1,7 +1,7 @@
 // Where diagnostics go while a conversion runs.
 //
 // One sink a conversion. ContextScope adds "while …" notes to everything that
-// is reported inside it; Report returns kFailure so that a reader can write
+// is reported inside it; Error returns kFailure so that a reader can write
 // `return sink.Error(...)`.
 #pragma once
 
