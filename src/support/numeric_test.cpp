@@ -33,8 +33,8 @@ TEST(NumericTest, SmallFloatsRoundTrip) {
     for (int code = 0; code < 256; ++code) {
       const auto byte = static_cast<std::byte>(code);
       const double value = LoadDouble(dtype, &byte);
-      // E8M0's code 0 is 2**-127, below the least normal number, from which PyTorch rounds to it again.
-      if (!std::isnan(value)) EXPECT_EQ(Encoded(dtype, value), code) << Info(dtype).text;
+      if (std::isnan(value)) continue;
+      EXPECT_EQ(Encoded(dtype, value), code) << Info(dtype).text;
     }
   }
 }
