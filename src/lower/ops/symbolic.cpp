@@ -2,7 +2,9 @@
 // integers stay symbolic where the algebra can say them, the rest is computed
 // by 0-d tensors: int64, bool, and float64 as Python's floats are.
 #include <cmath>
+#include <complex>
 #include <functional>
+#include <type_traits>
 
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
@@ -11,6 +13,9 @@ namespace flambeau::lower {
 namespace {
 
 constexpr Restriction kStrideOfUnknown{"the stride of a tensor of which no strides were recorded", ""};
+constexpr Restriction kComplexNumber{"complex numbers, but in +, -, *, /, **, ==, != and abs of constants", ""};
+
+using Complex = std::complex<double>;
 
 DType KindOf(const Scalar& number) {
   if (number.is_bool()) return DType::kBool;
@@ -38,6 +43,18 @@ Scalar BoolFromExpr(Lowering& to, Expr expr) {
   return RunTime(to.CastTo(to.Number({expr}), DType::kBool));
 }
 
+// A constant of constants; nothing where one is not known, or is complex and `fold` is of floats only.
+template <class Fold>
+std::optional<Scalar> FoldConstants(const Scalar& a, const Scalar& b, Fold fold) {
+  if (!a.is_constant() || !b.is_constant()) return std::nullopt;
+  if (!a.is_complex() && !b.is_complex()) return Scalar(fold(a.AsDouble(), b.AsDouble()));
+  if constexpr (std::is_invocable_v<Fold, Complex, Complex>) {
+    return Scalar(fold(a.AsComplex(), b.AsComplex()));
+  } else {
+    return std::nullopt;
+  }
+}
+
 // Integers go by `fold` on expressions, which folds constants too; floats by
 // `fold_float`; what is known at run time only by `emit`.
 template <class Fold, class FoldFloat, class Emit>
@@ -46,24 +63,25 @@ Scalar Compute(Lowering& to, const Scalar& a, const Scalar& b, Fold fold, FoldFl
     const Dim x = ExprOf(to, a), y = ExprOf(to, b);
     return FromExpr(to, to.Kept(fold(to.exprs(), x.expr, y.expr), [&] { return emit(to.Number(x), to.Number(y)); }).expr);
   }
-  if (a.is_constant() && b.is_constant()) return Scalar(static_cast<double>(fold_float(a.AsDouble(), b.AsDouble())));
+  if (const auto constant = FoldConstants(a, b, fold_float)) return *constant;
+  if (a.is_complex() || b.is_complex()) return to.Unsupported(kComplexNumber);
   const DType dtype = CommonKind(a, b);
   return RunTime(emit(to.NumberOf(a, dtype), to.NumberOf(b, dtype)));
 }
 
 Scalar Add(Lowering& to, Scalar a, Scalar b) {
   return Compute(
-      to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Add(x, y); }, std::plus<double>(),
+      to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Add(x, y); }, std::plus<>(),
       [&](Tensor x, Tensor y) { return to.Add(x, y); });
 }
 Scalar Sub(Lowering& to, Scalar a, Scalar b) {
   return Compute(
-      to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Sub(x, y); }, std::minus<double>(),
+      to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Sub(x, y); }, std::minus<>(),
       [&](Tensor x, Tensor y) { return to.Sub(x, y); });
 }
 Scalar Mul(Lowering& to, Scalar a, Scalar b) {
   return Compute(
-      to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Mul(x, y); }, std::multiplies<double>(),
+      to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Mul(x, y); }, std::multiplies<>(),
       [&](Tensor x, Tensor y) { return to.Mul(x, y); });
 }
 
@@ -86,17 +104,19 @@ Scalar FloorDiv(Lowering& to, Scalar a, Scalar b) {
       });
 }
 Scalar TrueDiv(Lowering& to, Scalar a, Scalar b) {
-  if (a.is_constant() && b.is_constant()) return Scalar(a.AsDouble() / b.AsDouble());
+  if (const auto constant = FoldConstants(a, b, std::divides<>())) return *constant;
+  if (a.is_complex() || b.is_complex()) return to.Unsupported(kComplexNumber);
   return RunTime(to.Div(to.NumberOf(a, DType::kFloat64), to.NumberOf(b, DType::kFloat64)));
 }
 Scalar FloatPow(Lowering& to, Scalar a, Scalar b) {
-  if (a.is_constant() && b.is_constant()) return Scalar(std::pow(a.AsDouble(), b.AsDouble()));
+  if (const auto constant = FoldConstants(a, b, [](auto x, auto y) { return std::pow(x, y); })) return *constant;
+  if (a.is_complex() || b.is_complex()) return to.Unsupported(kComplexNumber);
   return RunTime(to.Pow(to.NumberOf(a, DType::kFloat64), to.NumberOf(b, DType::kFloat64)));
 }
 Scalar Pow(Lowering& to, Scalar a, Scalar b) {
   // An integer to a negative power is a float.
   const bool negative = b.is_constant() && b.AsDouble() < 0;
-  if (CommonKind(a, b) == DType::kFloat64 || negative) return FloatPow(to, a, b);
+  if (CommonKind(a, b) == DType::kFloat64 || negative || a.is_complex() || b.is_complex()) return FloatPow(to, a, b);
   return Compute(
       to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Pow(x, y); },
       [](double x, double y) { return std::pow(x, y); }, [&](Tensor x, Tensor y) { return to.Pow(x, y); });
@@ -120,25 +140,28 @@ Scalar RightShift(Lowering& to, Scalar a, Scalar b) { return Shift(to, a, b, fal
 
 Scalar Neg(Lowering& to, Scalar a) { return Sub(to, int64_t{0}, a); }
 Scalar Pos(Lowering&, Scalar a) { return a; }
-Scalar Abs(Lowering& to, Scalar a) { return SymMax(to, a, Neg(to, a)); }
+Scalar Abs(Lowering& to, Scalar a) {
+  return a.is_complex() ? Scalar(std::abs(a.AsComplex())) : SymMax(to, a, Neg(to, a));
+}
 
 // --- truth ----------------------------------------------------------------------------
 
 template <class Fold, class FoldFloat, class Emit>
 Scalar Compare(Lowering& to, const Scalar& a, const Scalar& b, Fold fold, FoldFloat fold_float, Emit emit) {
   if (IsExpr(a) && IsExpr(b)) return BoolFromExpr(to, fold(to.exprs(), ExprOf(to, a).expr, ExprOf(to, b).expr));
-  if (a.is_constant() && b.is_constant()) return Scalar(static_cast<bool>(fold_float(a.AsDouble(), b.AsDouble())));
+  if (const auto constant = FoldConstants(a, b, fold_float)) return *constant;
+  if (a.is_complex() || b.is_complex()) return to.Unsupported(kComplexNumber);
   const DType dtype = CommonKind(a, b);
   return RunTime(emit(to.NumberOf(a, dtype), to.NumberOf(b, dtype)));
 }
 
 Scalar Not(Lowering& to, Scalar a) {
-  if (a.is_constant()) return Scalar(a.AsDouble() == 0);
+  if (a.is_constant()) return Scalar(a.AsComplex() == Complex());
   return RunTime(to.Not(to.NumberOf(a, DType::kBool)));
 }
 Scalar Eq(Lowering& to, Scalar a, Scalar b) {
   return Compare(
-      to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Equal(x, y); }, std::equal_to<double>(),
+      to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Equal(x, y); }, std::equal_to<>(),
       [&](Tensor x, Tensor y) { return to.Equal(x, y); });
 }
 Scalar Lt(Lowering& to, Scalar a, Scalar b) {
@@ -193,10 +216,12 @@ Scalar IfThenElse(Lowering& to, Scalar b, Scalar t, Scalar f) {
 
 template <double (*kFold)(double), Tensor (onnx::Builder::*kEmit)(Tensor)>
 Scalar Float(Lowering& to, Scalar x) {
+  if (x.is_complex()) return to.Unsupported(kComplexNumber);
   if (x.is_constant()) return Scalar(kFold(x.AsDouble()));
   return RunTime(std::invoke(kEmit, to, to.NumberOf(x, DType::kFloat64)));
 }
 Scalar Log2(Lowering& to, Scalar x) {
+  if (x.is_complex()) return to.Unsupported(kComplexNumber);
   if (x.is_constant()) return Scalar(std::log2(x.AsDouble()));
   return RunTime(to.Div(to.Log(to.NumberOf(x, DType::kFloat64)), to.ConstantOf(std::log(2.0), DType::kFloat64)));
 }
@@ -288,27 +313,27 @@ Lowered Constant(Lowering& to, NodeId node) {
 }
 
 constexpr OpRow kRows[] = {
-    Op<Abs>("_operator::abs(Scalar a) -> Scalar"),
-    Op<Add>("_operator::add(Scalar a, Scalar b) -> Scalar"),
+    Op<Abs>("_operator::abs(Scalar a) -> Scalar", &kComplexNumber),
+    Op<Add>("_operator::add(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
     Op<And>("_operator::and_(Scalar a, Scalar b) -> Scalar"),
-    Op<Eq>("_operator::eq(Scalar a, Scalar b) -> bool"),
-    Op<FloorDiv>("_operator::floordiv(Scalar a, Scalar b) -> Scalar"),
-    Op<Ge>("_operator::ge(Scalar a, Scalar b) -> bool"),
-    Op<Gt>("_operator::gt(Scalar a, Scalar b) -> bool"),
-    Op<Le>("_operator::le(Scalar a, Scalar b) -> bool"),
-    Op<LeftShift>("_operator::lshift(Scalar a, Scalar b) -> Scalar"),
-    Op<Lt>("_operator::lt(Scalar a, Scalar b) -> bool"),
-    Op<Mod>("_operator::mod(Scalar a, Scalar b) -> Scalar"),
-    Op<Mul>("_operator::mul(Scalar a, Scalar b) -> Scalar"),
-    Op<Ne>("_operator::ne(Scalar a, Scalar b) -> bool"),
-    Op<Neg>("_operator::neg(Scalar a) -> Scalar"),
+    Op<Eq>("_operator::eq(Scalar a, Scalar b) -> bool", &kComplexNumber),
+    Op<FloorDiv>("_operator::floordiv(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
+    Op<Ge>("_operator::ge(Scalar a, Scalar b) -> bool", &kComplexNumber),
+    Op<Gt>("_operator::gt(Scalar a, Scalar b) -> bool", &kComplexNumber),
+    Op<Le>("_operator::le(Scalar a, Scalar b) -> bool", &kComplexNumber),
+    Op<LeftShift>("_operator::lshift(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
+    Op<Lt>("_operator::lt(Scalar a, Scalar b) -> bool", &kComplexNumber),
+    Op<Mod>("_operator::mod(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
+    Op<Mul>("_operator::mul(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
+    Op<Ne>("_operator::ne(Scalar a, Scalar b) -> bool", &kComplexNumber),
+    Op<Neg>("_operator::neg(Scalar a) -> Scalar", &kComplexNumber),
     Op<Not>("_operator::not_(Scalar a) -> bool"),
     Op<Or>("_operator::or_(Scalar a, Scalar b) -> Scalar"),
     Op<Pos>("_operator::pos(Scalar a) -> Scalar"),
-    Op<Pow>("_operator::pow(Scalar a, Scalar b) -> Scalar"),
-    Op<RightShift>("_operator::rshift(Scalar a, Scalar b) -> Scalar"),
-    Op<Sub>("_operator::sub(Scalar a, Scalar b) -> Scalar"),
-    Op<TrueDiv>("_operator::truediv(Scalar a, Scalar b) -> Scalar"),
+    Op<Pow>("_operator::pow(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
+    Op<RightShift>("_operator::rshift(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
+    Op<Sub>("_operator::sub(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
+    Op<TrueDiv>("_operator::truediv(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
     Op<Xor>("_operator::xor(Scalar a, Scalar b) -> Scalar"),
     Op<IsNonzero>("aten::Bool.Tensor(Tensor a) -> bool"),
     Op<FloatOf>("aten::Float.Tensor(Tensor a) -> float"),
@@ -325,22 +350,22 @@ constexpr OpRow kRows[] = {
     Op<Numel>("aten::sym_numel(Tensor self) -> SymInt"),
     Op<SymSizeInt>("aten::sym_size.int(Tensor self, int dim) -> SymInt"),
     Op<SymStrideInt>("aten::sym_stride.int(Tensor self, int dim) -> SymInt", &kStrideOfUnknown),
-    Op<Round>("builtins::round(Scalar x, int? ndigits=None) -> Scalar"),
+    Op<Round>("builtins::round(Scalar x, int? ndigits=None) -> Scalar", &kComplexNumber),
     Op<Rounded<std::ceil, &onnx::Builder::Ceil>>("math::ceil(Scalar x) -> Scalar"),
-    Op<Float<std::exp, &onnx::Builder::Exp>>("math::exp(Scalar x) -> Scalar"),
+    Op<Float<std::exp, &onnx::Builder::Exp>>("math::exp(Scalar x) -> Scalar", &kComplexNumber),
     Op<Rounded<std::floor, &onnx::Builder::Floor>>("math::floor(Scalar x) -> Scalar"),
-    Op<Float<std::log, &onnx::Builder::Log>>("math::log(Scalar x) -> Scalar"),
-    Op<Log2>("math::log2(Scalar x) -> Scalar"),
-    Op<FloatPow>("math::pow(Scalar a, Scalar b) -> Scalar"),
-    Op<Float<std::sqrt, &onnx::Builder::Sqrt>>("math::sqrt(Scalar x) -> Scalar"),
+    Op<Float<std::log, &onnx::Builder::Log>>("math::log(Scalar x) -> Scalar", &kComplexNumber),
+    Op<Log2>("math::log2(Scalar x) -> Scalar", &kComplexNumber),
+    Op<FloatPow>("math::pow(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
+    Op<Float<std::sqrt, &onnx::Builder::Sqrt>>("math::sqrt(Scalar x) -> Scalar", &kComplexNumber),
     Op<Trunc>("math::trunc(Scalar x) -> Scalar"),
     RawOp("prim::Constant", &Constant),
-    Op<Float<std::sqrt, &onnx::Builder::Sqrt>>("torch::_sym_sqrt(Scalar a) -> Scalar"),
+    Op<Float<std::sqrt, &onnx::Builder::Sqrt>>("torch::_sym_sqrt(Scalar a) -> Scalar", &kComplexNumber),
     Op<ToFloat>("torch::sym_float(Scalar a) -> Scalar"),
     Op<Trunc>("torch::sym_int(Scalar a) -> Scalar"),
     Op<IfThenElse>("torch::sym_ite(Scalar b, Scalar t, Scalar f) -> Scalar"),
-    Op<SymMax>("torch::sym_max(Scalar a, Scalar b) -> Scalar"),
-    Op<SymMin>("torch::sym_min(Scalar a, Scalar b) -> Scalar"),
+    Op<SymMax>("torch::sym_max(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
+    Op<SymMin>("torch::sym_min(Scalar a, Scalar b) -> Scalar", &kComplexNumber),
     Op<Not>("torch::sym_not(Scalar a) -> bool"),
     RawOp("torch::sym_sum", &SymSum),
 };
