@@ -32,8 +32,11 @@ std::optional<size_t> Place(int64_t index, size_t size) {
 
 // --- tuples and construction -----------------------------------------------------------
 
-Result<Vals> TupleConstruct(Evaluator&, const Node&, std::span<const Val> arguments) {
-  return Vals{Evaluator::Tuple(Vals(arguments.begin(), arguments.end()))};
+Result<Vals> TupleConstruct(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  Val tuple = Evaluator::Tuple(Vals(arguments.begin(), arguments.end()));
+  if (!IsBounded(tuple, evaluator.heap()))
+    return evaluator.sink().Error(DiagnosticKind::kLimitExceeded, "makes a tuple that nests too deep, or holds itself");
+  return Vals{std::move(tuple)};
 }
 Result<Vals> TupleUnpack(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   const auto* tuple = arguments[0].As<TupleVal>();
@@ -275,9 +278,10 @@ Result<Val> SliceOf(Evaluator& evaluator, const Val& value, const Val& start, co
   std::string characters;
   // An absent end below the start is before the first element.
   const int64_t first = clamp(*begin), last = clamp(*end);
-  for (int64_t i = first; *step > 0 ? i < last : i > last; i += *step) {
+  for (int64_t i = first; *step > 0 ? i < last : i > last;) {
     if (list != nullptr) elements.push_back(list->elements[static_cast<size_t>(i)]);
     else characters += (*text)[static_cast<size_t>(i)];
+    if (__builtin_add_overflow(i, *step, &i)) break;
   }
   return list != nullptr ? evaluator.List(std::move(elements)) : Val(std::move(characters));
 }
@@ -417,8 +421,8 @@ Result<Vals> Multiply(Evaluator& evaluator, const Node& node, std::span<const Va
   const Cell* list = ListOf(evaluator, arguments[swapped ? 1 : 0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   const auto times = arguments[swapped ? 0 : 1].AsInt();
-  constexpr int64_t kMost = 1 << 20;
-  if (!times || list->sequence || *times > kMost) {
+  const auto most = static_cast<int64_t>(Evaluator::kMaxLength / std::max<size_t>(list->elements.size(), 1));
+  if (!times || list->sequence || *times > most) {
     FLAMBEAU_TRY(const Val once, AsSequence(evaluator, arguments[swapped ? 1 : 0]));
     FLAMBEAU_TRY(const Val repeated, evaluator.emit().Call1("aten::mul.left_t", {once, arguments[swapped ? 0 : 1]}));
     return Vals{SequenceLike(evaluator, repeated, OfNumbers(evaluator, once))};
@@ -458,7 +462,6 @@ Result<Vals> Extremum(Evaluator& evaluator, const Node& node, std::span<const Va
   }
   return Vals{std::move(best)};
 }
-// sum of a list of numbers
 template <bool kAny>
 Result<Vals> AnyOrAll(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);

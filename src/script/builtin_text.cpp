@@ -82,7 +82,10 @@ Result<Vals> Join(Evaluator& evaluator, const Node&, std::span<const Val> argume
   const auto texts = Texts(evaluator.heap()[list->cell].elements);
   if (texts.size() != evaluator.heap()[list->cell].elements.size()) return NoText(evaluator);
   std::string joined;
-  for (size_t i = 0; i < texts.size(); ++i) joined += (i > 0 ? *separator : "") + texts[i];
+  for (size_t i = 0; i < texts.size(); ++i) {
+    joined += (i > 0 ? *separator : "") + texts[i];
+    if (joined.size() > Evaluator::kMaxLength) return evaluator.TooLong();
+  }
   return Vals{joined};
 }
 
@@ -91,10 +94,14 @@ Result<Vals> Replace(Evaluator& evaluator, const Node&, std::span<const Val> arg
   const auto texts = Texts(arguments);
   if (texts.size() < 3 || texts[1].empty()) return NoText(evaluator);
   int64_t left = arguments.size() > 3 ? arguments[3].AsInt().value_or(-1) : -1;
-  std::string out = texts[0];
-  for (size_t at = out.find(texts[1]); at != out.npos && left-- != 0; at = out.find(texts[1], at + texts[2].size()))
-    out.replace(at, texts[1].size(), texts[2]);
-  return Vals{out};
+  const std::string& text = texts[0];
+  std::string out;
+  size_t begin = 0;
+  for (size_t at; left-- != 0 && (at = text.find(texts[1], begin)) != text.npos; begin = at + texts[1].size()) {
+    out.append(text, begin, at - begin).append(texts[2]);
+    if (out.size() > Evaluator::kMaxLength) return evaluator.TooLong();
+  }
+  return Vals{out.append(text, begin)};
 }
 
 template <bool kLast>

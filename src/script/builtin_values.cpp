@@ -9,7 +9,9 @@ namespace flambeau::script {
 
 using torchscript::Node;
 
-std::optional<bool> KnownEqual(const Val& a, const Val& b, const Heap& heap) {
+namespace {
+
+std::optional<bool> KnownEqualBounded(const Val& a, const Val& b, const Heap& heap) {
   if (a.Is<OptionalVal>() || b.Is<OptionalVal>()) return std::nullopt;
   if (a.Is<NumberVal>() || b.Is<NumberVal>() || a.Is<TensorVal>() || b.Is<TensorVal>()) {
     const auto *x = a.As<TensorVal>(), *y = b.As<TensorVal>();
@@ -19,9 +21,11 @@ std::optional<bool> KnownEqual(const Val& a, const Val& b, const Heap& heap) {
   if (a.IsConstantNumber() && b.IsConstantNumber()) {
     const auto i = a.AsInt(), j = b.AsInt();
     if (i && j) return *i == *j;
-    const double x = i ? static_cast<double>(*i) : a.Is<double>() ? *a.As<double>() : 0;
-    const double y = j ? static_cast<double>(*j) : b.Is<double>() ? *b.As<double>() : 0;
-    return x == y;
+    auto number = [](const Val& value, std::optional<int64_t> integer) -> std::complex<double> {
+      if (const auto* complex = value.As<std::complex<double>>()) return *complex;
+      return integer ? static_cast<double>(*integer) : *value.As<double>();
+    };
+    return number(a, i) == number(b, j);
   }
   if (a.storage.index() != b.storage.index()) return false;
   if (const auto* text = a.As<std::string>()) return *text == *b.As<std::string>();
@@ -47,14 +51,22 @@ std::optional<bool> KnownEqual(const Val& a, const Val& b, const Heap& heap) {
   if (left->size() != right->size()) return false;
   bool unknown = false;
   for (size_t i = 0; i < left->size(); ++i) {
-    const auto equal = KnownEqual((*left)[i], (*right)[i], heap);
+    const auto equal = KnownEqualBounded((*left)[i], (*right)[i], heap);
     if (equal && !*equal) return false;
     unknown |= !equal;
   }
   return unknown ? std::nullopt : std::optional(true);
 }
 
-std::string TextOf(Evaluator& evaluator, const Val& value) {
+}  // namespace
+
+std::optional<bool> KnownEqual(const Val& a, const Val& b, const Heap& heap) {
+  return IsBounded(a, heap) && IsBounded(b, heap) ? KnownEqualBounded(a, b, heap) : std::nullopt;
+}
+
+namespace {
+
+std::string TextOfBounded(Evaluator& evaluator, const Val& value) {
   if (const auto* text = value.As<std::string>()) return *text;
   if (const auto* i = value.As<int64_t>()) return fmt::format("{}", *i);
   if (const auto* b = value.As<bool>()) return *b ? "True" : "False";
@@ -63,10 +75,16 @@ std::string TextOf(Evaluator& evaluator, const Val& value) {
   if (value.Is<Nothing>()) return "None";
   if (const auto* list = value.As<ListVal>()) {
     std::string out = "[";
-    for (const Val& element : evaluator.heap()[list->cell].elements) out += (out.size() > 1 ? ", " : "") + TextOf(evaluator, element);
+    for (const Val& element : evaluator.heap()[list->cell].elements) out += (out.size() > 1 ? ", " : "") + TextOfBounded(evaluator, element);
     return out + "]";
   }
   return "?";  // only messages hold what exists at run time
+}
+
+}  // namespace
+
+std::string TextOf(Evaluator& evaluator, const Val& value) {
+  return IsBounded(value, evaluator.heap()) ? TextOfBounded(evaluator, value) : "?";
 }
 
 namespace {
@@ -213,11 +231,15 @@ Result<Vals> Compare(Evaluator& evaluator, const Node& node, std::span<const Val
   if (const auto equal = KnownEqual(arguments[0], arguments[1], evaluator.heap())) return Vals{*equal == kEqual};
   const auto *a = arguments[0].As<ListVal>(), *b = arguments[1].As<ListVal>();
   if (a == nullptr || b == nullptr) return evaluator.Unsupported("compares values that are known at run time only");
+  const Cell &mine = evaluator.heap()[a->cell], &other = evaluator.heap()[b->cell];
+  const auto is_number = [](const Val& value) { return value.IsNumber(); };
+  if (mine.elements.size() != other.elements.size() || mine.sequence || other.sequence || !mine.columns.empty() ||
+      !other.columns.empty() || !std::ranges::all_of(mine.elements, is_number) || !std::ranges::all_of(other.elements, is_number))
+    return evaluator.Unsupported("compares lists that are known at run time only");
   // Lists of numbers: element by element.
-  const Vals left = evaluator.heap()[a->cell].elements, right = evaluator.heap()[b->cell].elements;
+  const Vals left = mine.elements, right = other.elements;
   Val all = true;
   for (size_t i = 0; i < left.size(); ++i) {
-    if (!left[i].IsNumber() || !right[i].IsNumber()) return evaluator.Unsupported("compares lists that are known at run time only");
     FLAMBEAU_TRY(const Val equal, evaluator.emit().Call1("_operator::eq", {left[i], right[i]}));
     FLAMBEAU_TRY(all, evaluator.emit().Call1("_operator::and_", {all, equal}));
   }

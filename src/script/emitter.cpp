@@ -528,6 +528,7 @@ std::vector<ValueId> Emitter::CallWithBlocks(std::string_view op, std::vector<Va
 }
 
 void Emitter::DiscardBlock(BlockId block) {
+  graph_.SetOutputs(block, {});
   // Uses come after definitions: from the last node to the first.
   while (const NodeId last = graph_[block].last) graph_.Erase(last);
 }

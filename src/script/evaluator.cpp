@@ -43,6 +43,10 @@ Failure Evaluator::Unsupported(std::string message, std::string hint) {
   return sink_.Error(DiagnosticKind::kUnsupportedForm, std::move(message), {}, std::move(hint));
 }
 
+Failure Evaluator::TooLong() {
+  return sink_.Error(DiagnosticKind::kLimitExceeded, fmt::format("makes a text or list of more than {} elements", kMaxLength));
+}
+
 Failure Evaluator::UnsupportedWherePathsMet(std::string message) {
   if (lossy_.empty()) return Unsupported(std::move(message));
   ContextScope scope(sink_, At(*lossy_.back()));
@@ -65,6 +69,12 @@ bool Evaluator::IsLost(const Val& value) const {
   const auto* list = value.As<ListVal>();
   const auto* dict = value.As<DictVal>();
   return (list != nullptr && heap_[list->cell].lost) || (dict != nullptr && heap_[dict->cell].lost);
+}
+
+bool Evaluator::IsTooLong(const Val& value) const {
+  if (const auto* text = value.As<std::string>()) return text->size() > kMaxLength;
+  const auto* list = value.As<ListVal>();
+  return list != nullptr && heap_[list->cell].elements.size() > kMaxLength;
 }
 
 std::optional<bool> Evaluator::KnownBool(const Val& value) const {
@@ -341,7 +351,9 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
     FLAMBEAU_CHECK_OK(EvaluateBlock(*node.blocks[0]));
     return Outputs(*node.blocks[0]);
   }
-  return Dispatch(node, arguments);
+  FLAMBEAU_TRY(Vals results, Dispatch(node, arguments));
+  if (std::ranges::any_of(results, [&](const Val& each) { return IsTooLong(each); })) return TooLong();
+  return results;
 }
 
 Result<Vals> Evaluator::Dispatch(const Node& node, std::span<const Val> arguments) {

@@ -43,6 +43,9 @@ class Evaluator {
   Result<Vals> CallOperator(const Node& node, std::span<const Val> arguments);
   // A function of a file of TorchScript of ours; the file is known by its address.
   Result<Vals> CallLibrary(std::string_view code, std::string_view function, std::span<const Val> arguments);
+  // Of a text or list that the program computes; programs that double one are short.
+  static constexpr size_t kMaxLength = size_t{1} << 20;
+  Failure TooLong();
   Failure Unsupported(std::string message, std::string hint = {});
   // Names the last If after which less is known than on its paths.
   Failure UnsupportedWherePathsMet(std::string message);
@@ -83,6 +86,7 @@ class Evaluator {
   void BindOutputs(const Node& node, Result<Vals> results);
   Result<Vals> Evaluate(const Node& node);
   bool IsLost(const Val& value) const;
+  bool IsTooLong(const Val& value) const;
   std::function<void(Diagnostic&)> At(const Node& node) const;
   Result<Vals> Dispatch(const Node& node, std::span<const Val> arguments);
   OriginId OriginOf(const Node& node);
@@ -123,6 +127,7 @@ class Evaluator {
   std::map<std::pair<const void*, std::string>, torchscript::Graph> library_;
   const std::set<const Node*>& apart_;
   std::vector<const Node*> lossy_;
+  std::unordered_map<const Node*, int64_t> too_many_;  // rounds of a loop that were too many to unroll
   int depth_ = 0;
 };
 

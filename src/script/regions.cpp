@@ -284,7 +284,9 @@ Result<Vals> Evaluator::Loop(const Node& node, std::span<const Val> arguments) {
   if (first && trips != nullptr) {
     const bool counted = *trips < INT64_MAX;
     const uint64_t size = node.blocks[0]->nodes.size() + 1;
-    if (!counted || static_cast<uint64_t>(*trips) <= kMaxUnrolledNodes / size) {
+    const auto failed = too_many_.find(&node);
+    const bool hopeless = failed != too_many_.end() && *trips >= failed->second;
+    if (!hopeless && (!counted || static_cast<uint64_t>(*trips) <= kMaxUnrolledNodes / size)) {
       FLAMBEAU_TRY(auto unrolled, Unroll(node, arguments));
       if (unrolled) return *std::move(unrolled);
     }
@@ -312,6 +314,7 @@ Result<std::optional<Vals>> Evaluator::Unroll(const Node& node, std::span<const 
     steps += block.nodes.size() + 1;
     if (!again || steps > kMaxUnrolledNodes || emitter_.node_count() - nodes > 4 * kMaxUnrolledNodes) {
       if (again && i + 1 == trips) break;
+      if (again) too_many_[&node] = trips;  // each loop around this one would find out anew
       Restore(before);
       return std::optional<Vals>();
     }

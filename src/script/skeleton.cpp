@@ -106,6 +106,13 @@ Skeleton Skeleton::OfTensor(Type type) {
 }
 
 Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known) {
+  if (IsBounded(value, heap)) return OfBounded(value, emit, heap, known);
+  Skeleton skeleton;
+  (void)skeleton.Conflict("nests without end");
+  return skeleton;
+}
+
+Skeleton Skeleton::OfBounded(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known) {
   Skeleton skeleton;
   if (const auto cell = CellOf(value); cell && heap[*cell].lost && *cell >= known.value_or(0)) {
     (void)skeleton.Conflict("lost");
@@ -135,18 +142,18 @@ Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, std::op
     skeleton.is_table_ = true;
     if (list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kTable;
   } else if (const auto* quantized = value.As<QuantizedVal>()) {
-    skeleton.children_.push_back(Of(quantized->value->data, emit, heap, known));
+    skeleton.children_.push_back(OfBounded(quantized->value->data, emit, heap, known));
     skeleton.kind_ = Kind::kQuantized;
   } else if (const Vals* elements = ElementsOf(value, heap)) {
-    for (const Val& element : *elements) skeleton.children_.push_back(Of(element, emit, heap, known));
+    for (const Val& element : *elements) skeleton.children_.push_back(OfBounded(element, emit, heap, known));
     if (value.Is<TupleVal>()) skeleton.kind_ = Kind::kTuple;
     if (list != nullptr && list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kList;
   } else if (const auto* optional = value.As<OptionalVal>()) {
-    skeleton.MakeOptional(Of(*optional->value, emit, heap, known));
+    skeleton.MakeOptional(OfBounded(*optional->value, emit, heap, known));
   } else if (const auto* dict = value.As<DictVal>()) {
     for (const auto& [key, entry] : heap[dict->cell].entries) {
       skeleton.keys_.push_back(key);
-      skeleton.children_.push_back(Of(entry, emit, heap, known));
+      skeleton.children_.push_back(OfBounded(entry, emit, heap, known));
     }
     if (dict->cell >= known.value_or(0)) skeleton.kind_ = Kind::kDict;
   }

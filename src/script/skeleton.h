@@ -38,6 +38,7 @@ class Skeleton {
   Val Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const;
 
  private:
+  static Skeleton OfBounded(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known);
   enum class Kind { kFixed, kTensor, kNumber, kList, kTable, kTuple, kDict, kQuantized, kOptional, kConflict, kUndefined };
 
   bool Conflict(std::string reason);

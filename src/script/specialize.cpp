@@ -91,6 +91,34 @@ class Outputs {
   Outputs(Evaluator& evaluator, Program::Impl& program) : evaluator_(evaluator), program_(program) {}
 
   Status Add(const Val& value, std::string_view name) {
+    if (IsBounded(value, evaluator_.heap())) return AddBounded(value, name);
+    return evaluator_.sink().Error(DiagnosticKind::kLimitExceeded, "an output of the program nests too deep, or holds itself");
+  }
+
+  // What the program leaves in the attributes of its modules.
+  Status AddAttributes(const torchscript::Graph& graph) {
+    for (uint32_t i = 0; i < graph.objects.size(); ++i) {
+      const auto attributes = evaluator_.heap()[i].attributes;
+      for (const auto& [name, value] : attributes) {
+        const torchscript::ObjectAttribute* before = graph.objects[i].Find(name);
+        const auto* tensor = value.As<TensorVal>();
+        if (before == nullptr || tensor == nullptr || !std::holds_alternative<TensorData>(before->value.value)) continue;
+        const std::string& owner = graph.objects[i].path;
+        const Symbol target = evaluator_.context().Intern(owner.empty() ? name : owner + "." + name);
+        values_.push_back(evaluator_.emit().Read(tensor->id));
+        program_.outputs.push_back({OutputKind::kBufferMutation, target, target});
+      }
+    }
+    return {};
+  }
+
+  const std::vector<ValueId>& values() const { return values_; }
+
+ private:
+  Failure Lost() {
+    return evaluator_.UnsupportedWherePathsMet("an output of the program is a list or dict of which paths through it made different things");
+  }
+  Status AddBounded(const Val& value, std::string_view name) {
     Emitter& emit = evaluator_.emit();
     const Vals* elements = nullptr;
     Vals entries;
@@ -123,32 +151,8 @@ class Outputs {
     }
     if (elements == nullptr) return {};
     const Vals copy = *elements;
-    for (const Val& element : copy) FLAMBEAU_CHECK_OK(Add(element, {}));
+    for (const Val& element : copy) FLAMBEAU_CHECK_OK(AddBounded(element, {}));
     return {};
-  }
-
-  // What the program leaves in the attributes of its modules.
-  Status AddAttributes(const torchscript::Graph& graph) {
-    for (uint32_t i = 0; i < graph.objects.size(); ++i) {
-      const auto attributes = evaluator_.heap()[i].attributes;
-      for (const auto& [name, value] : attributes) {
-        const torchscript::ObjectAttribute* before = graph.objects[i].Find(name);
-        const auto* tensor = value.As<TensorVal>();
-        if (before == nullptr || tensor == nullptr || !std::holds_alternative<TensorData>(before->value.value)) continue;
-        const std::string& owner = graph.objects[i].path;
-        const Symbol target = evaluator_.context().Intern(owner.empty() ? name : owner + "." + name);
-        values_.push_back(evaluator_.emit().Read(tensor->id));
-        program_.outputs.push_back({OutputKind::kBufferMutation, target, target});
-      }
-    }
-    return {};
-  }
-
-  const std::vector<ValueId>& values() const { return values_; }
-
- private:
-  Failure Lost() {
-    return evaluator_.UnsupportedWherePathsMet("an output of the program is a list or dict of which paths through it made different things");
   }
   Status AddLeaf(ValueId value, std::string_view name) {
     values_.push_back(value);

@@ -107,5 +107,82 @@ TEST(Specialize, ReportsAllThatIsMissing) {
   EXPECT_TRUE(Has(text, "aten::fft_hfft")) << text;
 }
 
+// --- programs that mean harm ------------------------------------------------------------
+
+std::string OfText(const std::string& body) {
+  return Specialized("def forward(x: Tensor) -> Tensor:\n" + body, {{"x", "float32[2]"}});
+}
+
+TEST(Specialize, DropsALoopThatDoesNothing) {
+  const std::string text = OfText(
+      "  for i in range(200000000000):\n"
+      "    pass\n"
+      "  return torch.relu(x)\n");
+  EXPECT_TRUE(Has(text, "aten::relu")) << text;
+  EXPECT_FALSE(Has(text, "prim::Loop")) << text;
+}
+
+TEST(Specialize, SlicesByStepsBeyondAllPlaces) {
+  for (const char* step : {"9223372036854775807", "-9223372036854775807"}) {
+    const std::string text = OfText(
+        "  a = torch.slice([1, 2, 3], 1, None, " + std::string(step) + ")\n"
+        "  return torch.mul(x, torch.len(a))\n");
+    EXPECT_TRUE(Has(text, "other=1")) << text;
+  }
+}
+
+TEST(Specialize, KnowsListsThatHoldThemselves) {
+  const std::string knot =
+      "  a = annotate(List[Any], [])\n"
+      "  _0 = torch.append(a, a)\n";
+  EXPECT_TRUE(Has(OfText(knot + "  return torch.mul(x, torch.len(torch.str(a)))\n"), "aten::mul"));
+  const std::string given_out = Specialized("def forward(x: Tensor) -> List[Any]:\n" + knot + "  return a\n", {{"x", "float32[2]"}});
+  EXPECT_TRUE(Has(given_out, "limit-exceeded: an output of the program nests too deep")) << given_out;
+  const std::string branch = OfText(knot +
+      "  if bool(torch.gt(torch.sum(x), 0)):\n"
+      "    _1 = torch.append(a, x)\n"
+      "  else:\n"
+      "    pass\n"
+      "  return torch.mul(x, torch.len(a))\n");
+  EXPECT_TRUE(Has(branch, "other=1")) << branch;
+  EXPECT_TRUE(Has(branch, "other=2")) << branch;
+}
+
+TEST(Specialize, EndsWhatGrowsByItself) {
+  std::string text = "  a = 'ab'\n", list = "  a = [1, 2]\n", replaced = text, joined = "  a = 'ab'\n";
+  for (int i = 0; i < 40; ++i) {
+    text += "  a = torch.add(a, a)\n";
+    list += "  a = torch.add(a, a)\n";
+    replaced += "  a = torch.replace(a, 'a', a)\n";
+    joined += "  a = torch.join(a, [a, a, a])\n";
+  }
+  for (const std::string& body : {text, list, replaced, joined}) {
+    const std::string said = OfText(body + "  return torch.mul(x, torch.len(a))\n");
+    EXPECT_TRUE(Has(said, "limit-exceeded: makes a text or list of more than")) << said;
+  }
+}
+
+TEST(Specialize, ReplacesText) {
+  const std::string text = OfText(
+      "  a = torch.replace('aXbXXc', 'X', '--')\n"
+      "  b = torch.replace('aXbXXc', 'X', '', 2)\n"
+      "  if torch.__and__(torch.eq(a, 'a--b----c'), torch.eq(b, 'abXc')):\n"
+      "    _0 = torch.relu(x)\n"
+      "  else:\n"
+      "    _0 = torch.neg(x)\n"
+      "  return _0\n");
+  EXPECT_TRUE(Has(text, "aten::relu")) << text;
+}
+
+TEST(Specialize, TellsComplexNumbersApart) {
+  const std::string text = OfText(
+      "  if torch.eq(1j, 2j):\n"
+      "    _0 = torch.relu(x)\n"
+      "  else:\n"
+      "    _0 = torch.neg(x)\n"
+      "  return _0\n");
+  EXPECT_TRUE(Has(text, "aten::neg")) << text;
+}
+
 }  // namespace
 }  // namespace flambeau::script

@@ -96,7 +96,6 @@ struct Quantized {
   std::optional<int64_t> axis;
 };
 
-// The contents of a mutable value.
 // A list of run-time length that unbind, split or chunk made of a tensor.
 struct Pieces {
   ValueId sequence;  // as long as the list is this one
@@ -105,6 +104,7 @@ struct Pieces {
   int64_t dim = 0;
 };
 
+// The contents of a mutable value.
 struct Cell {
   Vals elements;                               // of a list
   std::optional<ValueId> sequence;             // a list of which the length is known at run time only
@@ -122,22 +122,24 @@ struct Cell {
 class Heap {
  public:
   uint32_t Add(Cell cell) {
-    cells_.push_back(std::make_shared<const Cell>(std::move(cell)));
+    cells_.push_back(std::make_shared<Cell>(std::move(cell)));
     return static_cast<uint32_t>(cells_.size() - 1);
   }
   const Cell& operator[](uint32_t cell) const { return *cells_[cell]; }
-  // For writing.
+  // For writing: a copy, if a snapshot has the cell too.
   Cell& Edit(uint32_t cell) {
-    auto copy = std::make_shared<Cell>(*cells_[cell]);
-    Cell& edited = *copy;
-    cells_[cell] = std::move(copy);
-    return edited;
+    if (cells_[cell].use_count() > 1) cells_[cell] = std::make_shared<Cell>(*cells_[cell]);
+    return *cells_[cell];
   }
   uint32_t size() const { return static_cast<uint32_t>(cells_.size()); }
   bool Same(const Heap& other, uint32_t cell) const { return cells_[cell] == other.cells_[cell]; }
 
  private:
-  std::vector<std::shared_ptr<const Cell>> cells_;
+  std::vector<std::shared_ptr<Cell>> cells_;
 };
+
+// Whether a recursive walk over what the value holds is short. Lists of Any may
+// nest without end, hold one list many times, or themselves.
+bool IsBounded(const Val& value, const Heap& heap);
 
 }  // namespace flambeau::script

@@ -1,0 +1,45 @@
+#include "script/value.h"
+
+namespace flambeau::script {
+namespace {
+
+constexpr size_t kMaxNesting = 200;  // types nest less deep
+constexpr size_t kMaxParts = size_t{1} << 22;
+
+bool IsContainer(const Val& value) {
+  return value.Is<ListVal>() || value.Is<DictVal>() || value.Is<TupleVal>() || value.Is<OptionalVal>();
+}
+
+}  // namespace
+
+bool IsBounded(const Val& value, const Heap& heap) {
+  if (!IsContainer(value)) return true;
+  struct Part {
+    const Val* value;
+    size_t depth;
+  };
+  std::vector<Part> open = {{&value, 1}};
+  size_t parts = 0;
+  while (!open.empty()) {
+    const auto [part, depth] = open.back();
+    open.pop_back();
+    if (depth > kMaxNesting) return false;
+    auto take = [&](const Val& inner) {
+      ++parts;
+      if (IsContainer(inner)) open.push_back({&inner, depth + 1});
+    };
+    if (const auto* tuple = part->As<TupleVal>()) {
+      for (const Val& element : *tuple->elements) take(element);
+    } else if (const auto* list = part->As<ListVal>()) {
+      for (const Val& element : heap[list->cell].elements) take(element);
+    } else if (const auto* dict = part->As<DictVal>()) {
+      for (const auto& [key, entry] : heap[dict->cell].entries) take(key), take(entry);
+    } else {
+      take(*part->As<OptionalVal>()->value);
+    }
+    if (parts > kMaxParts) return false;
+  }
+  return true;
+}
+
+}  // namespace flambeau::script
