@@ -103,30 +103,31 @@ std::optional<PureForm> FindPureForm(const Schema& impure, std::string_view pure
 ResultDtype ResultDtypeOf(const Schema& schema) {
   std::string_view base = schema.base;
   static constexpr std::string_view kBools[] = {
-      "eq",         "equal",       "ge",          "greater",    "greater_equal", "gt", "le", "less",
-      "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor",   "lt", "ne", "not_equal"};
-  static constexpr std::string_view kPromoting[] = {"__and__",     "__lshift__",
-                                                    "__or__",      "__rshift__",
-                                                    "__xor__",     "add",
-                                                    "addcdiv",     "addcmul",
-                                                    "arctan2",     "atan2",
-                                                    "bitwise_and", "bitwise_left_shift",
-                                                    "bitwise_or",  "bitwise_right_shift",
-                                                    "bitwise_xor", "clamp",
-                                                    "clamp_max",   "clamp_min",
-                                                    "clip",        "copysign",
-                                                    "div",         "divide",
-                                                    "float_power", "floor_divide",
-                                                    "fmod",        "gcd",
-                                                    "heaviside",   "hypot",
-                                                    "lcm",         "ldexp",
-                                                    "mul",         "multiply",
-                                                    "nextafter",   "pow",
-                                                    "remainder",   "sub",
-                                                    "subtract",    "true_divide",
-                                                    "xlogy"};
-  static constexpr std::string_view kFloating[] = {"arctan2", "atan2", "copysign",    "div",
-                                                    "divide",  "ldexp", "true_divide", "xlogy"};
+      "eq", "equal", "ge", "greater", "greater_equal", "gt", "isneginf", "isposinf", "le", "less", "less_equal",
+      "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "ne", "not_equal", "signbit"};
+  static constexpr std::string_view kPromoting[] = {
+      "__and__", "__lshift__", "__or__", "__rshift__", "__xor__", "abs", "absolute", "acos", "acosh", "add",
+      "addcdiv", "addcmul", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin",
+      "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+      "bitwise_right_shift", "bitwise_xor", "ceil", "clamp", "clamp_max", "clamp_min", "clip", "copysign", "cos",
+      "cosh", "deg2rad", "digamma", "div", "divide", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "fix",
+      "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frac", "gcd", "heaviside", "hypot", "i0",
+      "lcm", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "logit", "maximum", "minimum", "mul", "multiply",
+      "mvlgamma", "neg", "negative", "nextafter", "positive", "pow", "rad2deg", "reciprocal", "remainder", "round",
+      "rsqrt", "sgn", "sigmoid", "sign", "sin", "sinc", "sinh", "special_bessel_j0", "special_digamma",
+      "special_entr", "special_erf", "special_erfc", "special_erfcx", "special_erfinv", "special_exp2",
+      "special_expit", "special_expm1", "special_gammaln", "special_i0", "special_i0e", "special_i1", "special_i1e",
+      "special_log1p", "special_log_ndtr", "special_logit", "special_ndtr", "special_ndtri", "special_psi",
+      "special_sinc", "sqrt", "square", "sub", "subtract", "tan", "tanh", "true_divide", "trunc", "xlogy"};
+  static constexpr std::string_view kFloating[] = {
+      "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin", "asinh",
+      "atan", "atan2", "atanh", "copysign", "cos", "cosh", "deg2rad", "digamma", "div", "divide", "erf", "erfc",
+      "erfinv", "exp", "exp2", "expm1", "i0", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "logit",
+      "mvlgamma", "rad2deg", "reciprocal", "rsqrt", "sigmoid", "sin", "sinc", "sinh", "special_bessel_j0",
+      "special_digamma", "special_entr", "special_erf", "special_erfc", "special_erfcx", "special_erfinv",
+      "special_exp2", "special_expit", "special_expm1", "special_gammaln", "special_i0", "special_i0e",
+      "special_i1", "special_i1e", "special_log1p", "special_log_ndtr", "special_logit", "special_ndtr",
+      "special_ndtri", "special_psi", "special_sinc", "sqrt", "tan", "tanh", "true_divide", "xlogy"};
   constexpr std::string_view kNamespace = "aten::";
   if (!base.starts_with(kNamespace)) return ResultDtype::kSame;
   base.remove_prefix(kNamespace.size());

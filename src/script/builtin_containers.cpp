@@ -81,10 +81,20 @@ Result<Vals> DictConstruct(Evaluator& evaluator, const Node&, std::span<const Va
 
 // --- lists ---------------------------------------------------------------------------------
 
-const std::pair<Val, Val>* EntryOf(Evaluator& evaluator, const Cell& cell, const Val& key) {
-  for (const auto& entry : cell.entries)
-    if (KnownEqual(entry.first, key, evaluator.heap()).value_or(false)) return &entry;
-  return nullptr;
+// The place of a key among the entries; their number if it is not there.
+Result<size_t> PlaceOf(Evaluator& evaluator, const Cell& cell, const Val& key) {
+  for (size_t i = 0; i < cell.entries.size(); ++i) {
+    const auto equal = KnownEqual(cell.entries[i].first, key, evaluator.heap());
+    if (!equal) return evaluator.Unsupported("looks in a dict for a key that is known at run time only");
+    if (*equal) return i;
+  }
+  return cell.entries.size();
+}
+
+// nullptr if the key is not there.
+Result<const std::pair<Val, Val>*> EntryOf(Evaluator& evaluator, const Cell& cell, const Val& key) {
+  FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, cell, key));
+  return at < cell.entries.size() ? &cell.entries[at] : nullptr;
 }
 
 Result<Vals> Copy(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
@@ -114,7 +124,7 @@ Result<Vals> MakeDict(Evaluator& evaluator, const Node& node, std::span<const Va
       const auto* pair = element.As<TupleVal>();
       if (pair == nullptr || pair->elements->size() != 2) return evaluator.Unsupported("makes a dict of what are no pairs");
       const Val &key = (*pair->elements)[0], &value = (*pair->elements)[1];
-      const auto* earlier = EntryOf(evaluator, made, key);
+      FLAMBEAU_TRY(const auto* earlier, EntryOf(evaluator, made, key));
       if (earlier != nullptr) made.entries[static_cast<size_t>(earlier - made.entries.data())].second = value;
       else made.entries.emplace_back(key, value);
     }
@@ -124,7 +134,7 @@ Result<Vals> MakeDict(Evaluator& evaluator, const Node& node, std::span<const Va
 
 Result<Vals> GetItem(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
-    const auto* entry = EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]);
+    FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     if (entry == nullptr) return evaluator.Unsupported("reads a key that the dict lacks for these inputs");
     return Vals{entry->second};
   }
@@ -293,13 +303,10 @@ Result<Vals> Reverse(Evaluator& evaluator, const Node&, std::span<const Val> arg
 }
 Result<Vals> SetItem(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
+    FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     Cell& cell = evaluator.Edit(dict->cell);
-    for (auto& [key, value] : cell.entries)
-      if (KnownEqual(key, arguments[1], evaluator.heap()).value_or(false)) {
-        value = arguments[2];
-        return Vals{};
-      }
-    cell.entries.emplace_back(arguments[1], arguments[2]);
+    if (at == cell.entries.size()) cell.entries.emplace_back(arguments[1], Val());
+    cell.entries[at].second = arguments[2];
     return Vals{};
   }
   return Write(evaluator, arguments, "aten::_set_item.t", 1, 2, [&](Vals& elements) -> Status {
@@ -312,10 +319,9 @@ Result<Vals> SetItem(Evaluator& evaluator, const Node&, std::span<const Val> arg
 }
 Result<Vals> Delete(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
+    FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     Cell& cell = evaluator.Edit(dict->cell);
-    std::erase_if(cell.entries, [&](const auto& entry) {
-      return KnownEqual(entry.first, arguments[1], evaluator.heap()).value_or(false);
-    });
+    if (at < cell.entries.size()) cell.entries.erase(cell.entries.begin() + static_cast<ptrdiff_t>(at));
     return Vals{};
   }
   FLAMBEAU_TRY(Vals written, Write(evaluator, arguments, "aten::Delete.t", 1, {}, [&](Vals& elements) -> Status {
@@ -329,7 +335,7 @@ Result<Vals> Delete(Evaluator& evaluator, const Node&, std::span<const Val> argu
 }
 Result<Vals> Pop(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
-    const auto* entry = EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]);
+    FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     if (entry == nullptr && arguments.size() > 2) return Vals{arguments[2]};
     if (entry == nullptr) return evaluator.Unsupported("pops a key that the dict lacks");
     const Val value = entry->second;
@@ -350,61 +356,6 @@ Result<Vals> Remove(Evaluator& evaluator, const Node&, std::span<const Val> argu
     elements.erase(found);
     return {};
   });
-}
-Result<Vals> Index(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
-  if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::index of a tensor
-  for (size_t i = 0; i < list->elements.size(); ++i) {
-    const auto equal = KnownEqual(list->elements[i], arguments[1], evaluator.heap());
-    if (!equal) break;
-    if (*equal) return Vals{static_cast<int64_t>(i)};
-  }
-  return evaluator.Unsupported("looks in a list for what is known at run time only, or is not there");
-}
-Result<Vals> Count(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
-  if (list == nullptr) return evaluator.Unsupported("counts in something that is no list");
-  int64_t count = 0;
-  for (const Val& element : list->elements) {
-    const auto equal = KnownEqual(element, arguments[1], evaluator.heap());
-    if (!equal) return evaluator.Unsupported("counts what is known at run time only");
-    count += *equal;
-  }
-  return Vals{count};
-}
-Result<Vals> Contains(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
-  if (const auto* dict = arguments[0].As<DictVal>())
-    return Vals{EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]) != nullptr};
-  if (const auto* text = arguments[0].As<std::string>())
-    return Vals{arguments[1].Is<std::string>() && text->find(*arguments[1].As<std::string>()) != std::string::npos};
-  const Cell* list = ListOf(evaluator, arguments[0]);
-  if (list == nullptr) return Bad(evaluator, "looks into something that holds nothing");
-  bool unknown = false;
-  for (const Val& element : list->elements) {
-    const auto equal = KnownEqual(element, arguments[1], evaluator.heap());
-    if (equal && *equal) return Vals{true};
-    unknown |= !equal;
-  }
-  if (unknown) return evaluator.Unsupported("looks in a list for what is known at run time only");
-  return Vals{false};
-}
-Result<Vals> Sort(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
-  if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::sort of a tensor
-  auto number = [](const Val& value) { return value.AsInt() ? static_cast<double>(*value.AsInt()) : *value.As<double>(); };
-  Vals sorted = list->elements;
-  const bool text = std::ranges::all_of(sorted, [](const Val& value) { return value.Is<std::string>(); });
-  if (!text && !std::ranges::all_of(sorted, [](const Val& value) { return value.AsInt() || value.Is<double>(); }))
-    return evaluator.Unsupported("sorts a list that is known at run time only");
-  const bool reverse = arguments.size() > 1 && evaluator.KnownBool(arguments[1]).value_or(false);
-  std::ranges::stable_sort(sorted, [&](const Val& a, const Val& b) {
-    if (text) return reverse ? *b.As<std::string>() < *a.As<std::string>() : *a.As<std::string>() < *b.As<std::string>();
-    return reverse ? number(b) < number(a) : number(a) < number(b);
-  });
-  if (node.kind == "aten::sorted") return Vals{evaluator.List(std::move(sorted))};
-  Cell& cell = evaluator.Edit(arguments[0].As<ListVal>()->cell);
-  cell.elements = std::move(sorted);
-  return Vals{};
 }
 
 Result<Vals> Add(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
@@ -462,17 +413,6 @@ Result<Vals> Extremum(Evaluator& evaluator, const Node& node, std::span<const Va
   }
   return Vals{std::move(best)};
 }
-template <bool kAny>
-Result<Vals> AnyOrAll(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
-  if (list == nullptr) return evaluator.CallOperator(node, arguments);
-  for (const Val& element : list->elements) {
-    const auto known = evaluator.KnownBool(element);
-    if (!known) return evaluator.Unsupported("asks for the truth of a list that is known at run time only");
-    if (*known == kAny) return Vals{kAny};
-  }
-  return Vals{!kAny};
-}
 Result<Vals> Sum(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
@@ -508,13 +448,14 @@ Result<Vals> Items(Evaluator& evaluator, const Node&, std::span<const Val> argum
 Result<Vals> Get(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
   const auto* dict = arguments[0].As<DictVal>();
   if (dict == nullptr) return Bad(evaluator, "looks into something that is no dict");
-  const auto* entry = EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]);
+  FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
   return Vals{entry != nullptr ? entry->second : arguments.size() > 2 ? arguments[2] : Val(Nothing{})};
 }
 Result<Vals> SetDefault(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   const auto* dict = arguments[0].As<DictVal>();
   if (dict == nullptr || arguments.size() < 3) return Bad(evaluator, "looks into something that is no dict");
-  if (const auto* entry = EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1])) return Vals{entry->second};
+  FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
+  if (entry != nullptr) return Vals{entry->second};
   FLAMBEAU_CHECK_OK(SetItem(evaluator, node, arguments));
   return Vals{arguments[2]};
 }
@@ -546,24 +487,19 @@ Result<Vals> DeriveIndex(Evaluator& evaluator, const Node&, std::span<const Val>
 
 constexpr BuiltinRow kRows[] = {
     {"aten::Delete", &Delete},
-    {"aten::__contains__", &Contains},
     {"aten::__derive_index", &DeriveIndex},
     {"aten::__getitem__", &GetItem},
     {"aten::__range_length", &RangeLength},
     {"aten::_set_item", &SetItem},
     {"aten::add", &Add},
     {"aten::add_", &Add},
-    {"aten::all", &AnyOrAll<false>},
-    {"aten::any", &AnyOrAll<true>},
     {"aten::append", &Append},
     {"aten::clear", &Clear},
     {"aten::copy", &Copy},
-    {"aten::count", &Count},
     {"aten::dict", &MakeDict},
     {"aten::extend", &Extend},
     {"aten::get", &Get},
     {"aten::setdefault", &SetDefault},
-    {"aten::index", &Index},
     {"aten::insert", &Insert},
     {"aten::items", &Items},
     {"aten::keys", &Keys},
@@ -574,8 +510,6 @@ constexpr BuiltinRow kRows[] = {
     {"aten::remove", &Remove},
     {"aten::reverse", &Reverse},
     {"aten::slice", &Slice},
-    {"aten::sort", &Sort},
-    {"aten::sorted", &Sort},
     {"aten::sum", &Sum},
     {"aten::update", &Update},
     {"aten::values", &Values},
@@ -591,6 +525,16 @@ constexpr BuiltinRow kRows[] = {
 };
 
 }  // namespace
+
+Result<Vals> ContainsKey(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  if (const auto* dict = arguments[0].As<DictVal>()) {
+    FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
+    return Vals{entry != nullptr};
+  }
+  const auto *text = arguments[0].As<std::string>(), *part = arguments[1].As<std::string>();
+  if (text == nullptr || part == nullptr) return Bad(evaluator, "looks into something that holds nothing");
+  return Vals{text->find(*part) != std::string::npos};
+}
 
 std::span<const BuiltinRow> ContainerBuiltins() { return kRows; }
 

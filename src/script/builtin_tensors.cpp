@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "script/builtins.h"
 #include "script/sequences.h"
@@ -220,17 +222,30 @@ Result<Vals> ToList(Evaluator& evaluator, const Node&, std::span<const Val> argu
   const Type* type = RankedType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
   if (type->rank() == 0) return Item(evaluator, {}, arguments.first(1));
-  constexpr std::string_view kOthers = "makes a list of a tensor that has more than one dimension or a run-time size";
-  if (type->rank() != 1) return evaluator.Unsupported(std::string(kOthers));
-  const auto size = evaluator.context().exprs().AsConstant(type->sizes[0]);
-  if (!size) return evaluator.Unsupported(std::string(kOthers));
-  Vals numbers;
-  for (int64_t i = 0; i < *size; ++i) {
-    FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::select.int", {arguments[0], int64_t{0}, i}));
-    FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {element}));
-    numbers.push_back(std::move(number));
+  if (type->rank() == 1) {
+    FLAMBEAU_TRY(Val list, ListOfNumbers(evaluator, arguments[0]));
+    return Vals{std::move(list)};
   }
-  return Vals{evaluator.List(std::move(numbers))};
+  // From the innermost lists outwards.
+  std::vector<size_t> sizes;
+  for (const Expr each : type->sizes) {
+    const auto size = evaluator.context().exprs().AsConstant(each);
+    if (!size) return evaluator.Unsupported("makes a list of lists of a tensor that has a run-time size");
+    sizes.push_back(static_cast<size_t>(*size));
+  }
+  FLAMBEAU_TRY(const Val flat, evaluator.emit().Call1("aten::reshape", {arguments[0], evaluator.List({int64_t{-1}})}));
+  FLAMBEAU_TRY(const Val numbers, ListOfNumbers(evaluator, flat));
+  Vals elements = evaluator.heap()[numbers.As<ListVal>()->cell].elements;
+  for (; sizes.size() > 1; sizes.pop_back()) {
+    const size_t width = sizes.back();
+    Vals rows(std::accumulate(sizes.begin(), sizes.end() - 1, size_t{1}, std::multiplies<>()));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto first = elements.begin() + static_cast<ptrdiff_t>(i * width);
+      rows[i] = evaluator.List(Vals(first, first + static_cast<ptrdiff_t>(width)));
+    }
+    elements = std::move(rows);
+  }
+  return Vals{evaluator.List(std::move(elements))};
 }
 
 Result<Vals> ConstantChunk(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
@@ -278,6 +293,13 @@ Result<Vals> Interpolate(Evaluator& evaluator, const Node&, std::span<const Val>
   return evaluator.Unsupported(fmt::format("interpolates in the mode '{}' over {} dimensions", *mode, dims));
 }
 
+// Also of a number, which only TorchScript knows.
+Result<Vals> CopyInPlace(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  if (arguments.size() < 2 || !arguments[1].IsNumber()) return evaluator.CallOperator(node, arguments);
+  FLAMBEAU_TRY(const Val number, evaluator.emit().NumberTensor(arguments[1]));
+  return evaluator.emit().Call("aten::copy_", {arguments[0], number});
+}
+
 constexpr BuiltinRow kRows[] = {
     {"aten::ScalarImplicit", &Item},
     {"aten::__interpolate", &Interpolate},
@@ -285,6 +307,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::allclose", &AllClose},
     {"aten::as_tensor", &MakeTensor},
     {"aten::broadcast_shapes", &BroadcastShapes},
+    {"aten::copy_", &CopyInPlace},
     {"aten::cpu", &Here},
     {"aten::cuda", &Here},
     {"aten::device", &DeviceOf},

@@ -72,7 +72,11 @@ const Pieces* PiecesOf(Evaluator& evaluator, const Val& list) {
 Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index) {
   if (const Pieces* pieces = PiecesOf(evaluator, list)) {
     Emitter& emit = evaluator.emit();
-    if (pieces->size.Is<Nothing>()) return emit.Call1("aten::select.int", {pieces->tensor, pieces->dim, index});
+    if (pieces->size.Is<Nothing>()) {
+      FLAMBEAU_TRY(Val element, emit.Call1("aten::select.int", {pieces->tensor, pieces->dim, index}));
+      if (!OfNumbers(evaluator, list)) return element;
+      return emit.Call1("aten::item", {element});
+    }
     // Counted from the end, a piece's place depends on how many there are.
     if (index.AsInt().value_or(-1) >= 0) {
       FLAMBEAU_TRY(const Val start, emit.Call1("_operator::mul", {pieces->size, index}));

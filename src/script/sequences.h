@@ -17,5 +17,7 @@ Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index);
 Result<Vals> FirstElements(Evaluator& evaluator, const Val& list, size_t count);
 // The numbers of a list as a 1-d tensor.
 Result<Val> NumbersOf(Evaluator& evaluator, const Val& list);
+// The list of the numbers of a 1-d tensor.
+Result<Val> ListOfNumbers(Evaluator& evaluator, const Val& tensor);
 
 }  // namespace flambeau::script

@@ -362,6 +362,49 @@ def pairs_that_share_memory(self, x, n):
     return a[0][0] + 1, x
 
 
+@rounds
+def searched_and_sorted(self, x, n):
+    a: List[int] = []
+    for i in range(int(n)):
+        a.append((i * 7) % 5)
+    ordered = sorted(a)
+    weighted = 0
+    for i, value in enumerate(ordered):
+        weighted += i * value
+    a.append(4)
+    a.sort()
+    return x + a.index(4), a.count(2), 2 in a, 9 in ordered, weighted, torch.tensor(a)
+
+
+@case.forward(x(5), others=[(-x(5),)])
+def numbers_of_elements(self, x):
+    a = [float(v) for v in x]
+    a.sort(reverse=True)
+    signs = [v > 0 for v in a]
+    return torch.tensor(a), a.index(min(a)), any(signs), all(signs), float(x[0]) in a
+
+
+@case.forward(torch.arange(6), dynamic_axes={"x": {0: "n"}}, others=[(torch.arange(4),)])
+def numbers_of_a_tensor(self, x):
+    rows: List[List[int]] = torch.arange(6).reshape(2, 3).tolist()
+    a: List[int] = x.tolist()
+    weighted = 0
+    for i, value in enumerate(a):
+        weighted += i * value
+    return weighted, len(a), 5 in a, max(a), rows[1][2] + x
+
+
+class RunTimeKey(nn.Module):
+    def forward(self, x, n):
+        by_number = {0: x, 1: x + 1}
+        return by_number[int(n)]
+
+
+def test_a_key_of_run_time_is_refused():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="known at run time only"):
+        check(RunTimeKey(), (x(2, 3), torch.tensor(1)))
+
+
 class Labelled(nn.Module):
     def forward(self, x, n):
         pairs = [(x, "0")]

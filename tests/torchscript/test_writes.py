@@ -93,4 +93,24 @@ class LeastSquaresWithoutItsOtherResults(nn.Module):
         return torch.linalg.lstsq(a, b)[0]
 
 
+@case(x(2, 3), x(2, 3).double())
+class OutputsOfAnotherPrecision(nn.Module):
+    def forward(self, x, d):
+        sine = torch.sin(d, out=torch.empty(2, 3))
+        root = torch.sqrt(x.long().abs(), out=torch.empty(2, 3))
+        negated = torch.neg(x, out=torch.empty(2, 3, dtype=torch.float64))
+        total = torch.sum(x, 1, out=torch.empty(2, dtype=torch.float64))
+        infinite = torch.isposinf(x, out=torch.empty(2, 3))
+        return sine, root, negated, total, infinite
+
+
+@case.forward(x(2, 3))
+def numbers_copied_in_place(self, x):
+    x = x.clone()
+    whole = torch.empty(2, dtype=torch.int64)
+    whole.copy_(2.7)
+    x[0].copy_(3)
+    return x, whole
+
+
 test_program = case.test()

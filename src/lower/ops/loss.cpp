@@ -48,7 +48,7 @@ Tensor SmoothL1Loss(Lowering& to, Tensor self, Tensor target, int64_t reduction,
 }
 
 Tensor HuberLoss(Lowering& to, Tensor self, Tensor target, int64_t reduction, double delta) {
-  const Tensor z = to.Abs(Difference(to, self, target));
+  const Tensor z = to.CastTo(to.Abs(Difference(to, self, target)), self.dtype());
   const Tensor square = to.Mul(to.Mul(z, z), Number(to, z, 0.5));
   const Tensor line = to.Mul(to.Sub(z, Number(to, z, 0.5 * delta)), Number(to, z, delta));
   return Reduced(to, to.Where(to.LessOrEqual(z, Number(to, z, delta)), square, line), reduction);
@@ -71,9 +71,13 @@ Tensor BinaryCrossEntropyWithLogits(Lowering& to, Tensor self, Tensor target, st
   const auto [dtype, x, y] = PromotedToFloat(to, self, target);
   const Tensor one = Number(to, x, 1);
   Tensor log_sigmoid = LogSigmoid(to, x);
-  if (pos_weight) log_sigmoid = to.Mul(log_sigmoid, to.Add(to.Mul(to.Sub(*pos_weight, one), y), one));
+  if (pos_weight) {
+    const Tensor positive = Mul(to, to.Sub(*pos_weight, Number(to, *pos_weight, 1)), target);
+    log_sigmoid = to.Mul(log_sigmoid, to.CastTo(to.Add(positive, Number(to, positive, 1)), dtype));
+  }
   Tensor loss = to.Sub(to.Mul(to.Sub(one, y), x), log_sigmoid);
-  if (weight) loss = to.Mul(loss, *weight);
+  if (target.is_floating()) loss = to.CastTo(loss, target.dtype());  // PyTorch computes it in the memory of 1 - target
+  if (weight) loss = to.Mul(loss, to.CastTo(*weight, loss.dtype()));
   return Reduced(to, loss, reduction);
 }
 
@@ -159,8 +163,8 @@ Tensor SoftCrossEntropy(Lowering& to, Tensor log_scores, Tensor target, std::opt
     const Tensor share = to.Div(Number(to, target, smoothing), to.CastTo(to.Number(classes), target.dtype()));
     target = to.Add(to.Mul(target, Number(to, target, 1 - smoothing)), share);
   }
-  Tensor product = to.Mul(log_scores, target);
-  if (weight) product = to.Mul(product, AlongClasses(to, *weight, log_scores));
+  Tensor product = Mul(to, log_scores, target);
+  if (weight) product = Mul(to, product, AlongClasses(to, *weight, log_scores));
   if (reduction == kNoReduction) return to.Neg(Sum(to, product, Ints{axis}, false, std::nullopt));
   const Tensor total = to.Neg(Total(to, product));
   if (reduction == kSumReduction) return total;
@@ -227,7 +231,7 @@ Tensor CosineEmbeddingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor ta
     const Tensor total = sum(to.Mul(x, x));
     return to.Add(total, Number(to, total, 1e-12));
   };
-  const Tensor cosine = to.Div(sum(to.Mul(input1, input2)), to.Sqrt(to.Mul(square(input1), square(input2))));
+  const Tensor cosine = Div(to, sum(Mul(to, input1, input2)), to.Sqrt(Mul(to, square(input1), square(input2))));
   const Tensor zero = Number(to, cosine, 0);
   const Tensor is_one = to.Equal(target, to.NumberOf(1, target.dtype()));
   const Tensor is_minus_one = to.Equal(target, to.NumberOf(-1, target.dtype()));
@@ -244,6 +248,8 @@ Tensor PairwiseDistance(Lowering& to, Tensor x1, Tensor x2, double p, double eps
 Tensor TripletMarginLoss(Lowering& to, Tensor anchor, Tensor positive, Tensor negative, double margin, double p,
                          double eps, bool swap, int64_t reduction) {
   auto distance = [&](Tensor a, Tensor b) { return PairwiseDistance(to, a, b, p, eps, false); };
+  const DType dtype = to.PromotedDtype({anchor, positive, negative});
+  anchor = to.CastTo(anchor, dtype), positive = to.CastTo(positive, dtype), negative = to.CastTo(negative, dtype);
   const Tensor near = distance(anchor, positive);
   Tensor far = distance(anchor, negative);
   if (swap) far = to.Min({far, distance(positive, negative)});

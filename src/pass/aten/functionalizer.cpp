@@ -277,9 +277,12 @@ Result<Call> Functionalizer::PureCall(NodeId node, const Schema& schema, const a
   for (size_t i = 0; i < form.arguments.size(); ++i) {
     const int from = form.arguments[i];
     const std::string_view name = form.schema->arguments[i].name;
-    if (from >= 0)
+    // A reduction computes in the dtype of what it writes to, unless told another.
+    const bool of_target = name == "dtype" && from >= 0 && static_cast<size_t>(from) < graph_[node].attributes.size() &&
+                           std::holds_alternative<None>(graph_[node].attributes[static_cast<size_t>(from)].value);
+    if (from >= 0 && !of_target)
       maker.Take(name, call, schema.arguments[static_cast<size_t>(from)].name);
-    else if (from == aten::PureForm::kOutDtype)
+    else if (of_target || from == aten::PureForm::kOutDtype)
       maker.Set(name, Attribute(graph_.context()[storages_.type(written[0].view)].dtype));
   }
   return maker.Make();

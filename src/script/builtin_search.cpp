@@ -1,0 +1,169 @@
+// What is asked of all elements of a list: whether one is there, where, how
+// often, in which order. Numbers that are known at run time only are asked as a
+// tensor.
+#include <algorithm>
+
+#include "script/builtins.h"
+#include "script/sequences.h"
+
+namespace flambeau::script {
+
+using torchscript::Node;
+
+namespace {
+
+const Cell* ListOf(Evaluator& evaluator, const Val& value) {
+  const auto* list = value.As<ListVal>();
+  return list != nullptr ? &evaluator.heap()[list->cell] : nullptr;
+}
+
+bool IsAsked(const Cell& list) { return list.sequence || !list.columns.empty(); }
+
+// The numbers as a 1-d tensor; a failure where they are none.
+Result<Val> Numbers(Evaluator& evaluator, const Val& list) {
+  const Cell cell = *ListOf(evaluator, list);
+  if (cell.sequence && cell.of_numbers) return NumbersOf(evaluator, list);
+  if (!cell.sequence && cell.columns.empty() && std::ranges::all_of(cell.elements, &Val::IsNumber))
+    return evaluator.emit().NumbersTensor(cell.elements);
+  return evaluator.Unsupported("compares the elements of a list that is known at run time only, and holds no numbers");
+}
+
+// Which elements equal `value`, as a tensor of bools.
+Result<Val> Equals(Evaluator& evaluator, const Val& list, const Val& value) {
+  if (!value.IsNumber()) return evaluator.Unsupported("looks in a list for what is known at run time only, and is no number");
+  FLAMBEAU_TRY(const Val numbers, Numbers(evaluator, list));
+  FLAMBEAU_TRY(const Val wanted, evaluator.emit().NumberTensor(value));
+  return evaluator.emit().Call1("aten::eq.Tensor", {numbers, wanted});
+}
+
+Result<Vals> ItemOf(Evaluator& evaluator, std::string_view reduction, const Val& tensor) {
+  FLAMBEAU_TRY(const Val reduced, evaluator.emit().Call1(reduction, {tensor}));
+  FLAMBEAU_TRY(Val item, evaluator.emit().Call1("aten::item", {reduced}));
+  return Vals{std::move(item)};
+}
+
+// `in`, of a list; of dicts and text, see builtin_containers.cpp.
+Result<Vals> Contains(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return ContainsKey(evaluator, node, arguments);
+  bool unknown = IsAsked(*list);
+  for (const Val& element : list->elements) {
+    const auto equal = KnownEqual(element, arguments[1], evaluator.heap());
+    if (equal && *equal) return Vals{true};
+    unknown |= !equal;
+  }
+  if (!unknown) return Vals{false};
+  FLAMBEAU_TRY(const Val equals, Equals(evaluator, arguments[0], arguments[1]));
+  return ItemOf(evaluator, "aten::any", equals);
+}
+
+Result<Vals> Count(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return evaluator.Unsupported("counts in something that is no list");
+  bool unknown = IsAsked(*list);
+  int64_t count = 0;
+  for (const Val& element : list->elements) {
+    const auto equal = KnownEqual(element, arguments[1], evaluator.heap());
+    unknown |= !equal;
+    count += equal.value_or(false);
+  }
+  if (!unknown) return Vals{count};
+  FLAMBEAU_TRY(const Val equals, Equals(evaluator, arguments[0], arguments[1]));
+  return ItemOf(evaluator, "aten::sum", equals);
+}
+
+// Of the first one; that there is none is an exception, which a model does not raise.
+Result<Vals> Index(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::index of a tensor
+  bool unknown = IsAsked(*list);
+  for (size_t i = 0; i < list->elements.size() && !unknown; ++i) {
+    const auto equal = KnownEqual(list->elements[i], arguments[1], evaluator.heap());
+    unknown = !equal;
+    if (equal && *equal) return Vals{static_cast<int64_t>(i)};
+  }
+  if (!unknown) return evaluator.Unsupported("looks for the place of something that the list lacks");
+  FLAMBEAU_TRY(const Val equals, Equals(evaluator, arguments[0], arguments[1]));
+  FLAMBEAU_TRY(const Val counted, evaluator.emit().Call1("aten::to.dtype", {equals, int64_t{Info(DType::kInt64).torch_code}}));
+  return ItemOf(evaluator, "aten::argmax", counted);
+}
+
+Result<Vals> Sort(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::sort of a tensor
+  auto number = [](const Val& value) { return value.AsInt() ? static_cast<double>(*value.AsInt()) : *value.As<double>(); };
+  const std::optional<bool> reverse = arguments.size() > 1 ? evaluator.KnownBool(arguments[1]) : false;
+  if (!reverse) return evaluator.Unsupported("sorts in an order that is known at run time only");
+  Vals sorted = list->elements;
+  const bool text = std::ranges::all_of(sorted, [](const Val& value) { return value.Is<std::string>(); });
+  const bool numbers = std::ranges::all_of(sorted, [](const Val& value) { return value.AsInt() || value.Is<double>(); });
+  Val result;
+  if (IsAsked(*list) || (!text && !numbers)) {
+    FLAMBEAU_TRY(const Val tensor, Numbers(evaluator, arguments[0]));
+    FLAMBEAU_TRY(const Vals ordered, evaluator.emit().Call("aten::sort", {tensor, int64_t{0}, *reverse}));
+    FLAMBEAU_TRY(result, ListOfNumbers(evaluator, ordered[0]));
+  } else {
+    std::ranges::stable_sort(sorted, [&](const Val& a, const Val& b) {
+      if (text) return *reverse ? *b.As<std::string>() < *a.As<std::string>() : *a.As<std::string>() < *b.As<std::string>();
+      return *reverse ? number(b) < number(a) : number(a) < number(b);
+    });
+    result = evaluator.List(std::move(sorted));
+  }
+  if (node.kind == "aten::sorted") return Vals{std::move(result)};
+  Cell made = *ListOf(evaluator, result);
+  Cell& cell = evaluator.Edit(arguments[0].As<ListVal>()->cell);
+  cell.elements = std::move(made.elements);
+  cell.sequence = made.sequence;
+  return Vals{};
+}
+
+template <bool kAny>
+Result<Vals> AnyOrAll(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list == nullptr) return evaluator.CallOperator(node, arguments);
+  bool unknown = IsAsked(*list);
+  for (const Val& element : list->elements) {
+    const auto known = evaluator.KnownBool(element);
+    if (known && *known == kAny) return Vals{kAny};
+    unknown |= !known;
+  }
+  if (!unknown) return Vals{!kAny};
+  FLAMBEAU_TRY(const Val tensor, Numbers(evaluator, arguments[0]));
+  return ItemOf(evaluator, kAny ? "aten::any" : "aten::all", tensor);
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"aten::__contains__", &Contains}, {"aten::all", &AnyOrAll<false>}, {"aten::any", &AnyOrAll<true>},
+    {"aten::count", &Count},           {"aten::index", &Index},         {"aten::sort", &Sort},
+    {"aten::sorted", &Sort},
+};
+
+}  // namespace
+
+// From a 1-d tensor: the list's length is known if the tensor's is.
+Result<Val> ListOfNumbers(Evaluator& evaluator, const Val& tensor) {
+  Emitter& emit = evaluator.emit();
+  const Type type = evaluator.TypeOf(*tensor.As<TensorVal>());
+  const auto size = evaluator.context().exprs().AsConstant(type.sizes[0]);
+  if (!size) {
+    // Numbers of a list of run-time length are int64, bool or float32.
+    Val numbers = tensor;
+    const DType dtype = type.dtype == DType::kBool ? DType::kBool : IsFloating(type.dtype) ? DType::kFloat32 : DType::kInt64;
+    if (dtype != type.dtype) {
+      FLAMBEAU_TRY(numbers, emit.Call1("aten::to.dtype", {numbers, int64_t{Info(dtype).torch_code}}));
+    }
+    FLAMBEAU_TRY(const Val list, emit.Call1("aten::unbind.int", {numbers, int64_t{0}}));
+    return SequenceLike(evaluator, list, true);
+  }
+  Vals numbers;
+  for (int64_t i = 0; i < *size; ++i) {
+    FLAMBEAU_TRY(const Val element, emit.Call1("aten::select.int", {tensor, int64_t{0}, i}));
+    FLAMBEAU_TRY(Val number, emit.Call1("aten::item", {element}));
+    numbers.push_back(std::move(number));
+  }
+  return evaluator.List(std::move(numbers));
+}
+
+std::span<const BuiltinRow> SearchBuiltins() { return kRows; }
+
+}  // namespace flambeau::script
