@@ -28,7 +28,7 @@ std::string OperatorName(const torchscript::Node& node) {
 }  // namespace
 
 Evaluator::Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink,
-                     const lower::CustomOperators& custom, int opset, const std::set<const Node*>& apart)
+                     const lower::CustomOperators& custom, int opset, const Apart& apart)
     : source_(source),
       custom_(custom),
       program_(program),
@@ -294,7 +294,16 @@ Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
       BindOutputs(*holder, std::move(outputs));
       continue;
     }
-    const Node& node = *frame.block->nodes[frame.next++];
+    const Node* next = frame.block->nodes[frame.next++];
+    if (IsPeeled(*next)) {
+      ContextScope scope(sink_, At(*next));
+      emitter_.SetOrigin(OriginOf(*next));
+      const auto peeled = Peel(*next);
+      if (!peeled) BindOutputs(*next, kFailure);
+      if (!peeled) continue;
+      next = *peeled;
+    }
+    const Node& node = *next;
     if (node.kind == "prim::Constant") {
       const Constant* constant = node.Find("value");
       if (!node.outputs.empty())
@@ -313,7 +322,7 @@ Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
       BindOutputs(node, kFailure);
     } else if (*taken != nullptr) {
       frames.push_back({*taken, 0, &node});
-    } else if (apart_.contains(&node)) {
+    } else if (apart_.contains(SourceOf(node))) {
       auto outputs = Branch(node, condition, frames);
       depth_ = outer;
       return outputs;

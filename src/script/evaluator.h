@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,17 +20,19 @@ namespace flambeau::script {
 class Evaluator {
  public:
   using Node = torchscript::Node;
-  // Where the paths of an If in `apart` meet only at the end of what is around it: of the loop's body, of the program.
+  // What is walked otherwise than written, and how often. The paths of an If meet only at the end of what is around it:
+  // of the loop's body, of the program. So many first rounds of a Loop are such Ifs.
+  using Apart = std::map<const Node*, int>;
   // `custom` and `apart` must outlive this.
   Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink, const lower::CustomOperators& custom,
-            int opset, const std::set<const Node*>& apart);
+            int opset, const Apart& apart);
 
   // `inputs`: one for each input of the main block, `self` too.
   Result<Vals> Run(std::span<const Val> inputs);
   // The module itself, as the first input.
   Val Self() const { return ObjectVal{source_.self.index}; }
 
-  // The Ifs after which less is known than on each path alone, in the order of the walk up to the first error.
+  // The Ifs and Loops after which less is known than on each path alone, in the order of the walk up to the first error.
   const std::vector<const Node*>& lossy() const { return lossy_; }
 
   // --- for the functions of builtins.cpp and friends --------------------------
@@ -105,6 +106,11 @@ class Evaluator {
   Result<std::optional<Vals>> Unroll(const Node& node, std::span<const Val> arguments);
   Result<Vals> EmitLoop(const Node& node, std::span<const Val> arguments);
   Result<ValueId> Predicate(const Val& value);
+  // peel.cpp
+  bool IsPeeled(const Node& node) const;
+  Result<const Node*> Peel(const Node& node);
+  const Node* SourceOf(const Node& node) const;
+  void Lose(const Node& node);
   // squeeze.cpp
   void FindReturned();
   Result<std::optional<Vals>> SqueezeAtRunTime(const Node& node, std::span<const Val> arguments);
@@ -125,7 +131,13 @@ class Evaluator {
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
   torchscript::Graph added_;  // nodes that stand for one of the source
   std::map<std::pair<const void*, std::string>, torchscript::Graph> library_;
-  const std::set<const Node*>& apart_;
+  // Nodes that were added for a loop of the source, after so many of its rounds.
+  struct Rest {
+    const Node* loop;
+    int rounds;
+  };
+  std::unordered_map<const Node*, Rest> rests_;
+  const Apart& apart_;
   std::vector<const Node*> lossy_;
   std::unordered_map<const Node*, int64_t> too_many_;  // rounds of a loop that were too many to unroll
   int depth_ = 0;

@@ -60,8 +60,9 @@ struct Evaluator::Region {
   }
 
   // Whether less is known of what comes out than on each path alone.
-  bool lossy() const {
-    return !kinship.empty() || std::ranges::any_of(values, &Skeleton::lossy) ||
+  bool lossy() const { return !kinship.empty() || types_lossy(); }
+  bool types_lossy() const {
+    return std::ranges::any_of(values, &Skeleton::lossy) ||
            std::ranges::any_of(cells, [](const auto& each) { return each.second.lossy(); }) ||
            std::ranges::any_of(attributes, [](const auto& each) { return std::get<2>(each).lossy(); });
   }
@@ -197,7 +198,7 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
   }
   if (sink_.HasErrors()) return kFailure;
   const size_t lossy = lossy_.size();
-  lossy_.push_back(&node);  // until it turns out that nothing is lost
+  lossy_.push_back(SourceOf(node));  // until it turns out that nothing is lost
 
   // What the two paths have in common, and what not. The heap that a skeleton
   // looks into is that of the path.
@@ -303,8 +304,10 @@ Result<std::optional<Vals>> Evaluator::Unroll(const Node& node, std::span<const 
   const int64_t trips = *arguments[0].As<int64_t>();
   Vals carried(arguments.begin() + 2, arguments.end());
   uint64_t steps = 0;
+  const auto rest = rests_.find(&node);
+  const int64_t first = rest != rests_.end() ? rest->second.rounds : 0;
   for (int64_t i = 0; i < trips; ++i) {
-    Bind(block.inputs[0], i);
+    Bind(block.inputs[0], first + i);
     for (size_t k = 0; k < carried.size(); ++k) Bind(block.inputs[k + 1], carried[k]);
     FLAMBEAU_TRY(Vals outputs, EvaluateBlock(block));
     if (sink_.HasErrors()) return kFailure;
@@ -341,7 +344,11 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
     FLAMBEAU_CHECK_OK(region.Learn(initial, before));
     body = emitter_.BeginBlock();
     Type iteration = Type::OfInt(emitter_.FreshSize());
-    Bind(block.inputs[0], NumberVal{emitter_.AddBlockInput(std::move(iteration))});
+    Val index = NumberVal{emitter_.AddBlockInput(std::move(iteration))};
+    if (const auto rest = rests_.find(&node); rest != rests_.end()) {
+      FLAMBEAU_TRY(index, emitter_.Call1("_operator::add", {index, int64_t{rest->second.rounds}}));
+    }
+    Bind(block.inputs[0], std::move(index));
     std::vector<ValueId> inputs;
     for (Type& type : region.Types()) inputs.push_back(emitter_.AddBlockInput(std::move(type)));
     FLAMBEAU_TRY(const Vals carried, region.Build(inputs));
@@ -398,6 +405,7 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
       changed = true;
     }
     if (changed) region.kinship = {};  // of other parts
+    if (changed && region.types_lossy()) Lose(node);
     FLAMBEAU_TRY(const bool news, region.Learn(results, before));
     if (changed || news) {
       emitter_.LeaveBlock();

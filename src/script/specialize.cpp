@@ -167,7 +167,7 @@ class Outputs {
 
 // One walk over the program. Ifs in `apart` keep their paths apart; `lossy` gets those after which less is known.
 Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
-                        Sink& sink, const std::set<const torchscript::Node*>& apart,
+                        Sink& sink, const Evaluator::Apart& apart,
                         std::vector<const torchscript::Node*>& lossy) {
   auto program = std::make_unique<Program::Impl>();
   program->name = graph.name;
@@ -207,21 +207,36 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
 }
 
 constexpr int kMaxAttempts = 8;
+constexpr int kMaxPeeledRounds = 3;  // of a loop
+
+bool OutputsHaveRanks(const Program::Impl& program) {
+  const Graph& graph = program.graph;
+  return std::ranges::all_of(graph.outputs(graph.main()), [&](ValueId output) {
+    return !graph.type(output).is_tensor() || graph.type(output).ranked;
+  });
+}
 
 }  // namespace
 
 // Where the walk fails after paths met and something was lost there (a dtype, a
-// rank, whose memory it is), what follows is walked on each path by itself.
+// rank, whose memory it is), what follows is walked on each path by itself. So
+// it is where an output has no rank; that may turn out to be all that can be said.
 Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
                            Sink& sink) {
-  std::set<const torchscript::Node*> apart;
+  Evaluator::Apart apart;
+  std::optional<Program> vague;
   std::vector<Diagnostic> first;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     Sink trial;
     std::vector<const torchscript::Node*> lossy;
     auto program = Attempt(graph, inputs, options, trial, apart, lossy);
     std::vector<Diagnostic> diagnostics = trial.Take();
-    if (program) {
+    const auto last = std::find_if(lossy.rbegin(), lossy.rend(), [&](const torchscript::Node* node) {
+      const auto found = apart.find(node);
+      return found == apart.end() || (node->kind == "prim::Loop" && found->second < kMaxPeeledRounds);
+    });
+    const bool is_vague = program && last != lossy.rend() && !OutputsHaveRanks(program->impl());
+    if (program && !is_vague) {
       for (Diagnostic& diagnostic : diagnostics) sink.Add(std::move(diagnostic));
       return program;
     }
@@ -229,12 +244,12 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
       return diagnostic.kind == DiagnosticKind::kUnsupportedOperator;
     });
     if (attempt == 0) first = std::move(diagnostics);
-    if (hopeless) break;
-    const auto last = std::find_if(lossy.rbegin(), lossy.rend(), [&](const auto* node) { return !apart.contains(node); });
-    if (last == lossy.rend()) break;
-    apart.insert(*last);
+    if (is_vague && !vague && attempt == 0) vague = *std::move(program);
+    if (hopeless || last == lossy.rend()) break;
+    ++apart[*last];
   }
   for (Diagnostic& diagnostic : first) sink.Add(std::move(diagnostic));
+  if (vague) return *std::move(vague);
   return kFailure;
 }
 

@@ -158,6 +158,12 @@ def forked(self, x):
     return torch.jit.wait(future) + 1
 
 
+@case.forward(x(2, 3), others=SIGNS)
+def ranks_that_meet_again(self, x):
+    y = x.sum(1, keepdim=True) if bool(x.sum() > 0) else x.sum(0)
+    return y + x
+
+
 class NoneOnOnePath(nn.Module):
     def forward(self, x) -> Optional[Tensor]:
         y: Optional[Tensor] = None

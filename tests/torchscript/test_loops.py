@@ -154,4 +154,33 @@ def enumerates_pairs(self, x, y):
     return total
 
 
+TRIPS = [(x(4, 3), torch.tensor(n)) for n in (0, 1, 2)]
+
+
+@case.forward(x(4, 3), torch.tensor(3), others=TRIPS)
+def integer_that_becomes_a_float(self, x, n):
+    total = torch.tensor(0)
+    for i in range(int(n)):
+        total = total + x[i].sum() * i
+    return x * total
+
+
+@case.forward(x(4, 3), torch.tensor(3), others=TRIPS)
+def scalar_that_becomes_a_row(self, x, n):
+    row = torch.tensor(0.0)
+    for i in range(int(n)):
+        row = row * 2 + x[i] + i
+    return row + x
+
+
+@case.forward(x(4, 3), torch.tensor(3), others=TRIPS)
+def dtypes_that_settle_after_two_rounds(self, x, n):
+    a, b = torch.tensor(0), torch.tensor(1)
+    i = 0
+    while i < int(n):
+        a, b = b, a + b + x[0]
+        i += 1
+    return b + a + x, i
+
+
 test_program = case.test()
