@@ -79,16 +79,24 @@ std::vector<Tensor> Poisoned(Builder& to, std::string_view op, std::span<const T
   return poison;
 }
 
-// The same value, with what is known of it from elsewhere, too.
+// The same value as the newest form has it: a size or element that an older form says otherwise would not be known
+// to equal the same one elsewhere.
 Tensor Refined(Builder& to, const Tensor& tensor, const Type& known) {
   Type type = tensor.type();
   if (!type.is_tensor() || type.dtype != known.dtype || !known.ranked) return tensor;
   if (type.ranked && type.rank() != known.rank()) return tensor;
+  auto take = [&](std::vector<Expr>& own, const std::vector<Expr>& newest) {
+    for (size_t i = 0; i < newest.size(); ++i)
+      if (to.exprs().HasAnonymous(own[i]) || !to.exprs().HasAnonymous(newest[i])) own[i] = newest[i];
+  };
   if (!type.ranked) type.sizes = known.sizes;
   type.ranked = true;
-  for (size_t i = 0; i < known.rank(); ++i)
-    if (to.exprs().HasAnonymous(type.sizes[i])) type.sizes[i] = known.sizes[i];
-  if (!type.contents) type.contents = known.contents;
+  take(type.sizes, known.sizes);
+  if (!type.contents) {
+    type.contents = known.contents;
+  } else if (known.contents && known.contents->size() == type.contents->size()) {
+    take(*type.contents, *known.contents);
+  }
   if (type == tensor.type() || to.graph()[tensor.id()].kind != ValueKind::kResult) return tensor;
   to.graph().SetType(tensor.id(), to.context().Intern(std::move(type)));
   return to.Wrap(tensor.id());
@@ -197,6 +205,8 @@ std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, std::string_vie
                                                              const AttributeList& attributes, size_t results) {
   const OperatorVersion& version = *FindOperator(op, to.opset());
   const bool has_kernel = to.widens_for_runtime() && HasKernel(op, to.opset());
+  // Then the nodes of its function need kernels of the element type.
+  const bool runs_inlined = to.widens_for_runtime() && !has_kernel && version.has_function;
   struct Change {
     uint8_t type;  // of the version's types()
     DType from, to;
@@ -217,6 +227,7 @@ std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, std::string_vie
     const bool makes_sequence = version.output(0) != nullptr && version.types()[version.output(0)->type].tensors.empty();
     if (has_kernel && !makes_sequence)
       if (const DTypeSet kernels = KernelDtypes(op, to.opset(), constraint.name); !kernels.empty()) allowed = allowed & kernels;
+    if (runs_inlined && IsFloating(dtype)) allowed = allowed & KernelDtypes("Mul", to.opset(), "T");
     if (keep || allowed.contains(dtype)) continue;
     const auto wider = op == "Cast" ? std::span<const DType>() : LosslessWider(dtype);
     const auto found = std::find_if(wider.begin(), wider.end(), [&](DType d) { return allowed.contains(d); });
