@@ -74,3 +74,66 @@ def test_reshape_from_a_run_time_tensor():
     program = flambeau.export(Model(), (A, torch.tensor([3, 2])), dynamo=False, dynamic_axes={"x": {0: "n"}})
     for x, shape in ((A, torch.tensor([3, 2])), (A, torch.tensor([-1, 1])), (torch.zeros(0, 3), torch.tensor([3, 0]))):
         torch.testing.assert_close(program(x, shape)[0], Model()(x, shape))
+
+
+class OfSequences(torch.nn.Module):
+    """What nn.TransformerEncoderLayer and nn.MultiheadAttention call where no gradient is asked for."""
+
+    def __init__(self, gelu=False, norm_first=False, mask=None, mask_type=None):
+        super().__init__()
+        sizes = [(24, 8), (24,), (8, 8), (8,)], [(8,)] * 4, [(12, 8), (12,), (8, 12), (8,)]
+        generator = torch.Generator().manual_seed(3)
+        self.attention, self.norms, self.feed_forward = ([torch.rand(s, generator=generator) - 0.5 for s in part] for part in sizes)
+        self.gelu, self.norm_first, self.mask, self.mask_type = gelu, norm_first, mask, mask_type
+
+    def forward(self, x):
+        parameters = (8, 2, *self.attention, self.gelu, self.norm_first, 1e-5, *self.norms, *self.feed_forward)
+        return torch._transformer_encoder_layer_fwd(x, *parameters, self.mask, self.mask_type)
+
+
+class Attention(OfSequences):
+    def forward(self, x):
+        options = (self.mask, True, self.norm_first, self.mask_type)
+        whole = torch._native_multi_head_attention(x, x, x, 8, 2, *self.attention, *options)
+        return whole + torch._native_multi_head_attention(x, x + 1, x * 2, 8, 2, *self.attention, *options)
+
+
+LATER_KEYS = torch.ones(5, 5, dtype=torch.bool).triu(1)
+LAST_KEYS = torch.tensor([[False, False, False, True, True], [False] * 5])
+SCORES = torch.stack([LATER_KEYS, LATER_KEYS.flip(0, 1)])[None].expand(2, 2, 5, 5)
+
+
+@pytest.mark.parametrize("kind", [OfSequences, Attention])
+@pytest.mark.parametrize("mask, mask_type", [(None, None), (LATER_KEYS, 0), (LAST_KEYS, 1), (SCORES, 2)])
+def test_transformers_at_once(kind, mask, mask_type):
+    """Traces hold them."""
+    flag, x = mask is LATER_KEYS, torch.randn(2, 5, 8)
+    model = kind(mask is not None, flag, mask, mask_type).eval()
+    dynamic = {"x": {0: "n", 1: "t"}} if mask is None else {"x": {0: "n"}} if flag else {}
+    with torch.no_grad():
+        program = flambeau.export(model, (x,), dynamo=False, input_names=["x"], dynamic_axes=dynamic)
+        for x in (x, torch.randn(3, 7, 8) if mask is None else torch.randn(4, 5, 8) if flag else x + 1):
+            want = model(x)
+            for got, expected in zip(program(x), want if isinstance(want, tuple) else (want,), strict=True):
+                torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("record", [torch.jit.trace, torch.jit.script])
+def test_encoder_with_padding(record):
+    """The padding is computed, too, as with gradients; PyTorch leaves it out of nested tensors, and gives zeros."""
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 12, batch_first=True)
+    model, x = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=record is torch.jit.script).eval(), torch.randn(2, 5, 8)
+
+    class Padded(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, x, hidden):
+            return self.model(x, src_key_padding_mask=hidden)
+
+    with torch.no_grad():
+        recorded = torch.jit.trace(Padded(), (x, LAST_KEYS)) if record is torch.jit.trace else torch.jit.script(Padded())
+        program = flambeau.export(recorded, (x, LAST_KEYS), dynamo=False)
+        for hidden in (LAST_KEYS, LATER_KEYS[:2]):
+            torch.testing.assert_close(program(x, hidden)[0][~hidden], Padded()(x, hidden)[~hidden], rtol=1e-4, atol=1e-5)
