@@ -101,15 +101,21 @@ def _axes(value: Any, spec: Any) -> Iterator[tuple[torch.Tensor, Any]]:
         yield from _axes(child, child_spec)
 
 
-def _tensors(arguments: Arguments, dynamic_shapes: Any, order: Sequence[str]) -> Iterator[tuple[torch.Tensor, Any]]:
+def _tensors(arguments: Arguments, dynamic_shapes: Any, order: Sequence[str]) -> Iterator[tuple[str, torch.Tensor, Any]]:
     if isinstance(dynamic_shapes, (list, tuple)):
         dynamic_shapes = dict(zip(order, dynamic_shapes))
     for name, value in arguments.items():
-        yield from _axes(value, (dynamic_shapes or {}).get(name))
+        for tensor, axes in _axes(value, (dynamic_shapes or {}).get(name)):
+            yield name, tensor, axes
+
+
+def _is_dynamic(dim: Any) -> bool:
+    """Whether a dimension without a name of its own is dynamic: a hint, or derived from another."""
+    return isinstance(dim, Dim) or dim in (Dim.AUTO, Dim.DYNAMIC)
 
 
 def dimension_names(
-    arguments: Arguments, dynamic_shapes: Any, model: torch.nn.Module | None = None
+    arguments: Arguments, dynamic_shapes: Any, model: torch.nn.Module | None = None, *, unnamed: bool = False
 ) -> list[DimensionName]:
     """The names in ``dynamic_shapes``.
 
@@ -117,21 +123,26 @@ def dimension_names(
         arguments: Of :func:`model_arguments` or :func:`program_arguments`.
         dynamic_shapes: As ``torch.export.export`` takes it; strings are names.
         model: Where a sequence of shapes finds the order of its arguments.
+        unnamed: Dimensions that have no name of their own get one by their place. A
+            derived one (``2*batch``) is one of its own then.
     """
     order = list(arguments)
     if model is not None:
         order = [name for name in inspect.signature(model.forward).parameters if name in arguments]
     names = []
     sizes: dict[str, Any] = {}
-    for position, (tensor, axes) in enumerate(_tensors(arguments, dynamic_shapes, order)):
+    for position, (argument, tensor, axes) in enumerate(_tensors(arguments, dynamic_shapes, order)):
         if isinstance(axes, (list, tuple)):
             axes = dict(enumerate(axes))
         if not isinstance(axes, Mapping):
             continue
         for dim, word in axes.items():
-            if (name := _name(word)) is None:
-                continue
             dim = dim % tensor.ndim if tensor.ndim else dim
+            name = _name(word)
+            if name is None and unnamed and _is_dynamic(word):
+                name = f"{argument}_dim_{dim}"
+            if name is None:
+                continue
             # Dimensions of one name are one size to the engine: the examples must not say otherwise.
             size = tensor.shape[dim] if dim < tensor.ndim else None
             unique, count = name, 0

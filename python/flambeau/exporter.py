@@ -67,6 +67,7 @@ __all__ = ["export"]
 
 errors.adopt_torch_errors()
 
+_FIRST_WITH_PLAIN_INITIALIZERS = 9  # opset
 _SCRIPT = (torch.jit.ScriptModule, torch.jit.ScriptFunction)
 _TRAINING = {TrainingMode.EVAL: False, TrainingMode.PRESERVE: None, TrainingMode.TRAINING: True}
 
@@ -110,7 +111,7 @@ def export(
     dump_exported_program: bool = False,
     artifacts_dir: str | os.PathLike = ".",
     export_params: bool = True,
-    keep_initializers_as_inputs: bool = False,
+    keep_initializers_as_inputs: bool | None = False,
     dynamic_axes: Mapping[str, Mapping[int, str]] | Mapping[str, Sequence[int]] | None = None,
     training: TrainingMode = TrainingMode.EVAL,
     operator_export_type: OperatorExportTypes = OperatorExportTypes.ONNX,
@@ -167,7 +168,9 @@ def export(
         artifacts_dir: The folder for reports, traces and captured programs.
         export_params: False leaves the weights' bytes out; fake and meta tensors
             are fine then.
-        keep_initializers_as_inputs: Weights are inputs too, with defaults.
+        keep_initializers_as_inputs: Weights are inputs too, with defaults. None means that
+            they are, unless ``operator_export_type`` is ONNX. With ``dynamo=False`` they always
+            are before opset 9, whose models know no others.
         dynamic_axes: The older form of ``dynamic_shapes``: ``{"x": {0: "batch"}}``
             or ``{"x": [0]}``, by names of inputs and outputs.
         training: EVAL captures the module in evaluation mode, TRAINING in training
@@ -220,6 +223,10 @@ def export(
         input_names = model.input_names() if input_names is None else input_names
         output_names = model.output_names() if output_names is None else output_names
         dynamic_shapes = model.dynamic_shapes() if dynamic_shapes is None else dynamic_shapes
+    if keep_initializers_as_inputs is None:
+        keep_initializers_as_inputs = operator_export_type != OperatorExportTypes.ONNX
+    if not dynamo and opset_version is not None and opset_version < _FIRST_WITH_PLAIN_INITIALIZERS:
+        keep_initializers_as_inputs = True
     options = conversion.make_options(
         opset_version=opset_version,
         external_data=weights,
@@ -506,7 +513,7 @@ def _script_with(
         shapes, output_axes = from_dynamic_axes(known, arguments, wishes.input_names, wishes.output_names)
     shapes = by_argument(shapes, arguments, wishes.input_names)
     dims: dict[int, dict[int, str]] = {}
-    for position, dim, name in dimension_names(arguments, shapes, None if scripted else model):
+    for position, dim, name in dimension_names(arguments, shapes, None if scripted else model, unnamed=True):
         dims.setdefault(position, {})[dim] = name
     if scripted:
         return model, describe_inputs(model, args, kwargs, dims), output_axes

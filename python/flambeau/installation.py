@@ -53,6 +53,7 @@ def _replacements() -> dict[str, dict[str, Any]]:
     by_trace = {**utils, "export": mirror_of_utils.export}
     return {
         "torch.onnx": {**utils, "export": _export_by_default(dynamo=True), "ONNXProgram": ONNXProgram, "CheckerError": errors.CheckerError},
+        "torch.onnx.errors": {"CheckerError": errors.CheckerError},
         "torch.onnx.utils": by_trace,
         "torch.onnx._internal.torchscript_exporter.utils": by_trace,
         "torch.onnx.verification": checks,

@@ -34,8 +34,11 @@ std::vector<ValueId> AddInputs(const Program::Impl& program, const LowerOptions&
       case InputKind::kBuffer:
       case InputKind::kConstantTensor:
         // Without their bytes they come in from outside, under their own names.
-        if (!options.export_params || program.graph[input.value].kind == ValueKind::kInput)
+        if (!options.export_params || program.graph[input.value].kind == ValueKind::kInput) {
           add(input, input.target);
+        } else if (program.graph.HasUses(input.value)) {
+          (void)to.ValueOf(input.value);  // initializers are in the order of the state_dict, not of their uses
+        }
         break;
       case InputKind::kConstant:  // baked into the graph by the capture
       case InputKind::kToken:

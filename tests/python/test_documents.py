@@ -310,3 +310,41 @@ def test_elu_and_its_kind_are_registered_as_the_documents_say():
     assert [(node.op_type, node.attribute[0].f) for node in program.model_proto.graph.node] == [("Elu", 0.5)]
     agree(program, torch.nn.ELU(0.5), (-torch.ones(1),))
     assert flambeau.onnx.unconvertible_ops(torch.nn.ELU(), torch.ones(1), opset_version=15)[1] == []
+
+
+def test_arguments_may_become_attributes_as_they_come():
+    from flambeau.onnx import register_custom_op_symbolic, unregister_custom_op_symbolic
+
+    register_custom_op_symbolic("::elu", lambda g, input, alpha, *scales: g.op("Elu", input, alpha_f=alpha), 9)
+    register_custom_op_symbolic("::permute", lambda g, input, dims: g.op("Transpose", input, perm_i=dims), 9)
+    try:
+        program = export(torch.nn.Sequential(torch.nn.ELU(0.5), Permuted()), torch.ones(2, 3), **TRACE)
+    finally:
+        unregister_custom_op_symbolic("::elu", 9)
+        unregister_custom_op_symbolic("::permute", 9)
+    elu, transpose = program.model_proto.graph.node
+    assert (elu.attribute[0].f, list(transpose.attribute[0].ints)) == (0.5, [1, 0])
+
+
+class Permuted(torch.nn.Module):
+    def forward(self, x):
+        return x.permute(1, 0)
+
+
+@pytest.mark.parametrize(
+    ("opset", "keep", "export_type", "are_inputs"),
+    [
+        (8, False, OperatorExportTypes.ONNX, True),
+        (9, False, OperatorExportTypes.ONNX, False),
+        (9, None, OperatorExportTypes.ONNX, False),
+        (9, None, OperatorExportTypes.ONNX_ATEN_FALLBACK, True),
+    ],
+)
+def test_weights_as_inputs(opset, keep, export_type, are_inputs):
+    """All of them before opset 9; in the order of the state_dict."""
+    model = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.Flatten(), torch.nn.Linear(8, 3))
+    options = {"opset_version": opset, "keep_initializers_as_inputs": keep, "operator_export_type": export_type}
+    graph = export(model, (torch.ones(1, 1, 4, 4),), **options, **TRACE).model_proto.graph
+    weights = [name for name in (value.name for value in graph.initializer) if name in model.state_dict()]
+    assert weights == list(model.state_dict())
+    assert [value.name for value in graph.input] == ["input", *(each.name for each in graph.initializer)][: None if are_inputs else 1]

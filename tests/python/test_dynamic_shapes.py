@@ -57,6 +57,22 @@ def test_hints_and_derived_dims_name_nothing():
     assert names_of(shapes) == []
 
 
+def test_traces_name_what_has_no_name():
+    """A trace knows no derived dimensions: they are dimensions of their own."""
+
+    class Shifted(torch.nn.Module):
+        def forward(self, x, y):
+            return x + y[1:]
+
+    n = Dim("n")
+    for shapes, words in ((({0: n}, {0: n + 1}), ["n", "y_dim_0"]), ({"x": {0: Dim.DYNAMIC}, "y": (Dim.AUTO,)}, ["x_dim_0", "y_dim_0"])):
+        program = flambeau.export(Shifted(), (torch.ones(4), torch.ones(5)), dynamic_shapes=shapes, capture="trace")
+        assert [value.sizes for value in program.inputs] == [[word] for word in words]
+        assert program(torch.ones(7), torch.ones(8))[0].tolist() == [2.0] * 7
+    program = flambeau.export(Shifted(), (torch.ones(4), torch.ones(5)), dynamic_shapes=({0: Dim.STATIC}, None), capture="trace")
+    assert [value.sizes for value in program.inputs] == [["4"], ["5"]]
+
+
 def test_keyword_arguments_in_another_order():
     class Model(torch.nn.Module):
         def forward(self, a, b, c):

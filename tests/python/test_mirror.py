@@ -255,6 +255,12 @@ def test_nothing_to_find():
 # --- install ---------------------------------------------------------------------------------------------
 
 
+def test_errors_that_torch_lost_are_back():
+    with flambeau.installed():
+        assert torch.onnx.errors.CheckerError is flambeau.errors.CheckerError
+    assert not hasattr(torch.onnx.errors, "CheckerError")
+
+
 def test_installed():
     theirs = torch.onnx.export, torch.onnx.ONNXProgram
     with flambeau.installed(), flambeau.installed():

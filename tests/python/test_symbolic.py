@@ -346,9 +346,10 @@ def test_without_one_they_are_inlined(dynamo):
 def test_inlining_can_be_declined():
     with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="LogExp"):
         exported(LogExp.apply, dynamo=False, autograd_inlining=False)
-    operators, program = exported(lambda x: LogExp.apply(x) + 1, dynamo=False, operator_export_type=OperatorExportTypes.ONNX_FALLTHROUGH)
-    assert operators == ["org.pytorch.prim::PythonOp", "Add"]
-    assert program.model_proto.graph.node[0].attribute[0].s == b"LogExp"
+    for export_type in (OperatorExportTypes.ONNX_FALLTHROUGH, OperatorExportTypes.ONNX_ATEN_FALLBACK):
+        operators, program = exported(lambda x: LogExp.apply(x) + 1, dynamo=False, operator_export_type=export_type)
+        assert operators == ["org.pytorch.prim::PythonOp", "Add"]
+        assert program.model_proto.graph.node[0].attribute[0].s == b"LogExp"
 
 
 def test_python_ops_by_a_registered_function():

@@ -73,7 +73,7 @@ class Translations:
         elif self._inline and node.hasAttribute("Subgraph"):
             self._inline_graph(walk, node)
             return True
-        elif self._export_type == OperatorExportTypes.ONNX_FALLTHROUGH:
+        elif self._export_type in (OperatorExportTypes.ONNX_FALLTHROUGH, OperatorExportTypes.ONNX_ATEN_FALLBACK):
             run = _as_python_op(node)
         else:
             return False

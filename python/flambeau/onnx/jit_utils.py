@@ -131,9 +131,18 @@ def _set_attribute(node: Any, key: str, value: Any) -> None:
     if match is None:
         raise ValueError(f"the attribute '{key}' must end with its type, as in 'dim_i' or 'scale_f'")
     kind = match["kind"]
+    if isinstance(value, torch._C.Value):
+        value = _constant_of(value, kind)
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes, torch.Tensor, torch._C.Graph)):
         kind, value = f"{kind}s", list(value)
     getattr(node, f"{kind}_")(match["name"], value)
+
+
+def _constant_of(value: Any, kind: str) -> Any:
+    """What an argument of the operator is known to be: symbolic functions may put it into an attribute as it comes."""
+    from ._values import _is_packed_list, _parse_arg
+
+    return _parse_arg(value, f"{kind}s" if _is_packed_list(value) else kind)
 
 
 def add_op_with_blocks(

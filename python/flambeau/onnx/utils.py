@@ -189,7 +189,6 @@ def export_to_pretty_string(model: Any, args: Any, **options: Any) -> str:
 
 # What None stands for, in calls written for older versions of torch.
 _DEFAULTS = {
-    "keep_initializers_as_inputs": False,
     "operator_export_type": OperatorExportTypes.ONNX,
     "training": TrainingMode.EVAL,
 }
