@@ -17,11 +17,13 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from .assumptions import assumptions, holds_for
-from .data_dependent import CapturableCalls, unchecked_distributions
+from .data_dependent import CapturableCalls, dynamic_lengths, unchecked_distributions
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
+from .emptiness import taken_as_filled
 from .errors import CaptureError, ConversionWarning
 from .recurrent import opaque_layers, restore
+from .vision import capturable_detectors
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "exporting", "mode", "user_line", "warn_of_assumptions"]
 
@@ -214,16 +216,21 @@ def capture(
                 _silence(verbose),
                 exporting(),
                 opaque_layers(),
+                capturable_detectors(),
+                dynamic_lengths(),
+                taken_as_filled(_innermost) as asked,
                 unchecked_distributions(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
                 exported, how = attempt()
                 exported = without_vmap(exported)
             restore(exported)
-            attempts.append(Attempt(strategy + how, time.perf_counter() - start))
-            return exported
         except Exception as error:
             attempts.append(Attempt(strategy, time.perf_counter() - start, error))
+        else:
+            attempts.append(Attempt(strategy + how, time.perf_counter() - start))
+            _warn_of_emptiness(asked)
+            return exported
     first = next((attempt.error for attempt in attempts if attempt.error is not None), None)
     name = type(model).__qualname__
     where = user_line(first)
@@ -235,7 +242,10 @@ def capture(
 
 def user_line(error: BaseException | None) -> str:
     """The innermost line outside torch from which an error came: "model.py:17: y = math.sqrt(n)"; nothing if there is none."""
-    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
+    return _innermost(traceback.extract_tb(error.__traceback__)) if error is not None else ""
+
+
+def _innermost(frames: traceback.StackSummary) -> str:
     for frame in reversed(frames):
         if not frame.filename.startswith(_NOT_THE_USERS):
             return f"{os.path.basename(frame.filename)}:{frame.lineno}{': ' + frame.line if frame.line else ''}"
@@ -245,6 +255,16 @@ def user_line(error: BaseException | None) -> str:
 def _is_about_shapes(error: Exception | None) -> bool:
     """Whether torch refused a capture because the model fixes a dimension."""
     return isinstance(error, (torch._dynamo.exc.UserError, ValueError)) and "onstraint" in str(error)
+
+
+def _warn_of_emptiness(lines: Sequence[str]) -> None:
+    for line in lines:
+        warnings.warn(
+            f"the captured program takes it that there is something where the model asks whether there is{f' ({line})' if line else ''}: "
+            "for none, it computes the same as for some",
+            ConversionWarning,
+            stacklevel=5,
+        )
 
 
 def warn_of_assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]) -> None:

@@ -18,6 +18,40 @@ Tensor Nms(Lowering& to, Tensor dets, Tensor scores, double iou_threshold) {
   return to.GatherIndex(selected, 1, to.Of(2));
 }
 
+// torchvision's batched_nms: no box suppresses one of another class. Boxes of up to 4000 numbers are moved apart, a
+// class from the next, as eager mode does it, rounding and all; of more, each class is taken by itself.
+Tensor BatchedNms(Lowering& to, Tensor boxes, Tensor scores, Tensor idxs, double iou_threshold) {
+  boxes = to.CastTo(boxes, DType::kFloat32), scores = to.CastTo(scores, DType::kFloat32);
+  const Dim count = boxes.size(0);
+  auto most = [&](const Tensor& of, const Scalar& at_least) {
+    const Tensor padded = to.Concat({to.ReshapeTo(of, Ints{-1}), to.Full(Dims{to.Of(1)}, at_least, of.dtype())}, {.axis = 0});
+    return to.ReduceMax(padded, {}, {.keepdims = 0});
+  };
+  const Tensor alone = to.Greater(to.Number(count), to.ConstantInt(1000));
+  const Tensor step = to.Add(most(boxes, std::numeric_limits<float>::lowest()), to.NumberOf(1.0, DType::kFloat32));
+  const Tensor offset = to.Where(alone, to.NumberOf(0.0, DType::kFloat32), to.Mul(to.CastTo(idxs, DType::kFloat32), step));
+  const Tensor apart = to.Add(boxes, to.UnsqueezeAt(offset, {1}));
+
+  const Tensor labels = to.CastTo(idxs, DType::kInt64), none = to.ConstantInt(0);
+  const Tensor lowest = to.Neg(most(to.Neg(labels), int64_t{0}));
+  const Tensor label = to.Where(alone, to.Sub(labels, lowest), none);
+  const Tensor label_count = to.Add(most(label, int64_t{0}), to.ConstantInt(1));
+  const Tensor each = to.UnsqueezeAt(to.Range(none, label_count, to.ConstantInt(1)), {1});
+  constexpr double kNoScore = -std::numeric_limits<double>::infinity();
+  const Tensor by_label = to.Where(to.Equal(each, to.UnsqueezeAt(label, {0})), scores, to.NumberOf(kNoScore, DType::kFloat32));
+  const Tensor selected =
+      to.NonMaxSuppression(to.UnsqueezeAt(apart, {0}), to.UnsqueezeAt(by_label, {0}),
+                           to.ConstantInts({std::numeric_limits<int32_t>::max()}),
+                           to.ConstantFloats(Floats{iou_threshold}, DType::kFloat32, Ints{1}),
+                           to.ConstantFloats(Floats{std::numeric_limits<float>::lowest()}, DType::kFloat32, Ints{1}));
+  const Tensor kept = to.GatherIndex(selected, 1, to.Of(2));
+  to.BindSizes(kept);
+  const Tensor all = to.Number1(kept.size(0));
+  auto [ordered, unused] = to.TopK(kept, all, {.axis = 0, .largest = 0});  // of equal scores the first box comes first
+  auto [falling, order] = to.TopK(to.Gather(scores, ordered, {.axis = 0}), all, {.axis = 0});
+  return to.Gather(ordered, order, {.axis = 0});
+}
+
 constexpr Restriction kDynamicPool = {"a pooled size that is not constant",
                                       "torchvision.ops.roi_align(x, boxes, x.shape[2])"};
 
@@ -117,6 +151,7 @@ Tensor DeformConv2d(Lowering& to, Tensor input, Tensor weight, Tensor offset, Te
 }
 
 constexpr OpRow kRows[] = {
+    Op<BatchedNms>("flambeau::batched_nms(Tensor boxes, Tensor scores, Tensor idxs, float iou_threshold) -> Tensor"),
     Op<DeformConv2d>("torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, "
                      "int stride_h, int stride_w, int pad_h, int pad_w, int dilation_h, int dilation_w, int groups, "
                      "int offset_groups, bool use_mask) -> Tensor"),
