@@ -102,7 +102,7 @@ graph(%x: f32[4, 3], %o: f32[4]) {
 )"),
             R"(strides known
 graph(%x: f32[4, 3], %o: f32[4]) {
-  %s: f32[4] = aten::sum.dim_IntList(self=%x, dim=[1], keepdim=False, dtype=None)
+  %s: f32[4] = aten::sum.dim_IntList(self=%x, dim=[1], keepdim=False, dtype=f32)
   return %s, %s
 }
 )");
