@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import io
 import os
-import time
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -18,20 +15,7 @@ from torch.export import ExportedProgram
 from . import _engine, conversion, errors
 from .archive import is_torchscript, load_exported, load_torchscript
 from .artifacts import Artifacts
-from .capture import Attempt, mode
-from .capture import capture as capture_program
-from .capture import warn_of_assumptions
-from .decomposition import without_newer_operators
-from .dynamic_shapes import (
-    by_argument,
-    dimension_names,
-    from_dynamic_axes,
-    in_signature_order,
-    model_arguments,
-    output_dimension_names,
-    program_arguments,
-    rest_parameter,
-)
+from .capture import mode, warn_of_assumptions
 from .errors import (
     CaptureError,
     OnnxExporterError,
@@ -46,30 +30,16 @@ from .onnx._python_ops import Translations
 from .onnx._readable import readable
 from .program import ONNXProgram
 from .progress import shown_progress
-from .script import build_script_program
-from .script_inputs import (
-    describe_inputs,
-    has_numbers,
-    holds_packed_weights,
-    numbers_as_tensors,
-    script_arguments,
-    script_numbers_as_tensors,
-    script_parameters,
-    takes_packed,
-    tensor_input,
-)
-from .tracing import Trace, trace
+from .script_inputs import holds_packed_weights, script_parameters
+from .sources import SCRIPTS, TRAINING, Source, Wishes, of_archive, of_export, of_script
 from .translation import Translators
 from .verification import prove
-from .walk import DimensionName, build_program
 
 __all__ = ["export"]
 
 errors.adopt_torch_errors()
 
 _FIRST_WITH_PLAIN_INITIALIZERS = 9  # opset
-_SCRIPT = (torch.jit.ScriptModule, torch.jit.ScriptFunction)
-_TRAINING = {TrainingMode.EVAL: False, TrainingMode.PRESERVE: None, TrainingMode.TRAINING: True}
 
 
 def _announced(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -127,7 +97,7 @@ def export(
     state_outputs: bool = False,
     progress: conversion.Progress | None = None,
 ) -> ONNXProgram | None:
-    """Convert a PyTorch model to ONNX. The arguments are ``torch.onnx.export``'s, and five more.
+    """Convert a PyTorch model to ONNX. The arguments are ``torch.onnx.export``'s, and seven more at the end.
 
     Args:
         model: A module, a TorchScript module or function, a captured program, or
@@ -213,7 +183,7 @@ def export(
     """
     if capture not in (None, "export", "trace"):
         raise ValueError(f"capture is {capture!r}; it must be 'export' or 'trace'")
-    if export_modules_as_functions and (not isinstance(model, torch.nn.Module) or isinstance(model, _SCRIPT)):
+    if export_modules_as_functions and (not isinstance(model, torch.nn.Module) or isinstance(model, SCRIPTS)):
         raise UnsupportedOptionError("export_modules_as_functions needs the module itself: nothing else tells its classes")
     weights = None if external_data is True and not dynamo else external_data
     translators = Translators(custom_translation_table)
@@ -245,7 +215,7 @@ def export(
         options.opset, translators.by_name(), export_type=operator_export_type, inline=autograd_inlining
     )
     options.set_translations(translations.translators())
-    wishes = _Wishes(
+    wishes = Wishes(
         dynamic_shapes,
         dynamic_axes,
         input_names or (),
@@ -255,93 +225,35 @@ def export(
         capture_strategies,
         torchscript=not dynamo,
     )
-    shapes = None
     if isinstance(model, (str, os.PathLike)):
         artifacts.model = os.fspath(model)
         if (args or kwargs) and is_torchscript(model):
             model = load_torchscript(model)
     if isinstance(model, (str, os.PathLike)):
-        if dynamic_shapes is not None or dynamic_axes is not None:
-            given = "dynamic_shapes" if dynamic_shapes is not None else "dynamic_axes"
-            raise UnsupportedOptionError(
-                f"'{given}' cannot change an archive; its dynamic dimensions were decided by the capture "
-                "(name them with flambeau.save or flambeau.convert(dim_names=...))"
-            )
-        source, exported = os.fspath(model), None
-
-        def rebuild(export_params: bool) -> _engine.Program:
-            return conversion.read(source, options)
-
+        source = of_archive(os.fspath(model), wishes, options)
     else:
         args, kwargs = _example_arguments(model, args, kwargs)
         artifacts.model = artifacts.model or type(model).__qualname__
-        live = isinstance(model, torch.nn.Module)
-        if capture is None and live and holds_packed_weights(model):
-            capture = "trace"
-        traced = live and ((capture or ("export" if dynamo else "trace")) == "trace" or wishes.exports == [])
-        captured = None
-        if not isinstance(model, _SCRIPT) and not traced:
+        source = None
+        if not _is_traced(model, capture, wishes):
             try:
-                captured = _capture(model, args, kwargs, wishes, artifacts.attempts)
+                source = of_export(model, args, kwargs, wishes, options, artifacts, dump=dump_exported_program)
+                warn_of_assumptions(source.exported, source.dimension_names)
             except CaptureError as error:
-                if not live or not wishes.trace_at_last:
+                if not isinstance(model, torch.nn.Module) or not wishes.trace_at_last:
                     artifacts.write_failure(str(error))
                     raise
-        if captured is None:
-            exported, start = None, time.perf_counter()
-            options.keep_unused_inputs = dynamo
-            script, inputs, output_axes = _script(model, args, kwargs, wishes)
-            options.dim_names = [(f"{name}.{axis}", word) for name, axes in output_axes.items() for axis, word in axes.items()]
-            artifacts.attempts.append(Attempt("torchscript", time.perf_counter() - start))
-
-            def rebuild(export_params: bool) -> _engine.Program:
-                return build_script_program(
-                    script,
-                    inputs,
-                    bound=not isinstance(model, _SCRIPT),
-                    packed=takes_packed(args),
-                    functions=translations,
-                    options=options,
-                )
-
-        else:
-            exported, names, symbols, shapes = captured
-            if dump_exported_program:
-                artifacts.dump(exported)
-            exported = without_newer_operators(exported, options.opset)
-            options.dim_names = list(symbols.items())
-            warn_of_assumptions(exported, names)
-
-            def rebuild(export_params: bool) -> _engine.Program:
-                return build_program(exported, dimension_names=names, export_params=export_params)
-
-    causes = translators.errors, translations.symbolic.errors
-    while True:
-        try:
-            built = artifacts.timed("hand over to the engine", lambda: rebuild(export_params))
-        except OnnxExporterError as error:
-            if translations.fall_back(error.diagnostics):
-                options.set_translations(translations.translators())
-                continue
-            artifacts.write_failure(str(error))
-            raise _with_cause(error, *causes)
-        with shown_progress(progress) as shown:
-            engine_model, diagnostics, record = _engine.convert_with_report(built, options, shown)
-        if engine_model is not None or not translations.fall_back(diagnostics):
-            break
-        options.set_translations(translations.translators())
-    artifacts.take(record)
-    if engine_model is None:
-        artifacts.write()
-        raise _with_cause(error_of(diagnostics), *causes)
+        if source is None:
+            source = of_script(model, args, kwargs, wishes, options, translations, artifacts.attempts)
+    engine_model, diagnostics = _converted(source, options, translators, translations, artifacts, export_params, progress)
     program = ONNXProgram(
         engine_model,
         diagnostics,
         options=options,
-        rebuild=rebuild,
-        exported_program=exported,
+        rebuild=source.build,
+        exported_program=source.exported,
         attempts=artifacts.attempts,
-        dynamic_shapes=shapes,
+        dynamic_shapes=source.dynamic_shapes,
     )
     if export_modules_as_functions:
         from .onnx._functions import with_functions
@@ -349,11 +261,7 @@ def export(
         program.replace_proto(with_functions(program.model_proto, model, export_modules_as_functions))
     try:
         if verify:
-            reference, origin = None, exported
-            if isinstance(model, (str, os.PathLike)):
-                origin = _archived(model)
-            elif isinstance(model, torch.nn.Module) or exported is None:
-                reference = _reference(model, training)
+            reference, origin = _to_compare_with(model, source, training)
             artifacts.verified(lambda: prove(program, args, kwargs, reference=reference, exported=origin, modules=report))
         if f is not None:
             artifacts.timed(
@@ -369,6 +277,49 @@ def export(
     return program
 
 
+def _is_traced(model: Any, capture: str | None, wishes: Wishes) -> bool:
+    """Whether torch.export is not asked first."""
+    if isinstance(model, SCRIPTS):
+        return True
+    if not isinstance(model, torch.nn.Module):
+        return False
+    if capture is None:
+        capture = "trace" if wishes.torchscript or holds_packed_weights(model) else "export"
+    return capture == "trace" or wishes.exports == []
+
+
+def _converted(
+    source: Source,
+    options: _engine.Options,
+    translators: Translators,
+    translations: Translations,
+    artifacts: Artifacts,
+    export_params: bool,
+    progress: conversion.Progress | None,
+) -> tuple[_engine.Model, list[_engine.Diagnostic]]:
+    """The engine's model. Operators that turn out to have no translation fall back as ``operator_export_type`` says."""
+    causes = translators.errors, translations.symbolic.errors
+    while True:
+        try:
+            built = artifacts.timed("hand over to the engine", lambda: source.build(export_params))
+        except OnnxExporterError as error:
+            if translations.fall_back(error.diagnostics):
+                options.set_translations(translations.translators())
+                continue
+            artifacts.write_failure(str(error))
+            raise _with_cause(error, *causes)
+        with shown_progress(progress) as shown:
+            engine_model, diagnostics, record = _engine.convert_with_report(built, options, shown)
+        if engine_model is not None or not translations.fall_back(diagnostics):
+            break
+        options.set_translations(translations.translators())
+    artifacts.take(record)
+    if engine_model is None:
+        artifacts.write()
+        raise _with_cause(error_of(diagnostics), *causes)
+    return engine_model, diagnostics
+
+
 def _with_cause(error: OnnxExporterError, by_table: list[Exception], symbolic: list[Exception]) -> Exception:
     """What a failed conversion raises. What a symbolic function raised is raised as it is, as torch's exporter does."""
     if symbolic:
@@ -376,6 +327,17 @@ def _with_cause(error: OnnxExporterError, by_table: list[Exception], symbolic: l
         return symbolic[0]
     error.__cause__ = next(iter(by_table), None)
     return error
+
+
+def _to_compare_with(
+    model: Any, source: Source, training: TrainingMode
+) -> tuple[Callable[..., Any] | None, ExportedProgram | None]:
+    """What a model is verified against: the module itself, and the captured program."""
+    if isinstance(model, (str, os.PathLike)):
+        return None, _archived(model)
+    if isinstance(model, torch.nn.Module) or source.exported is None:
+        return _reference(model, training), source.exported
+    return None, source.exported
 
 
 def _archived(path: str | os.PathLike) -> ExportedProgram:
@@ -390,7 +352,7 @@ def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if isinstance(model, torch.jit.ScriptFunction):
             return model(*args, **kwargs)
-        with mode(model, _TRAINING[training]):
+        with mode(model, TRAINING[training]):
             return model(*args, **kwargs)
 
     return call
@@ -436,120 +398,10 @@ def _example_arguments(
 
 def _takes(model: torch.nn.Module, kwargs: dict[Any, Any]) -> bool:
     """Whether these can be keyword arguments of the module."""
-    if isinstance(model, _SCRIPT):
+    if isinstance(model, SCRIPTS):
         return all(name in script_parameters(model) for name in kwargs)
     parameters = inspect.signature(model.forward).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return all(isinstance(name, str) for name in kwargs)
     named = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL}
     return all(name in named for name in kwargs)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Wishes:
-    """What the caller says of the capture."""
-
-    dynamic_shapes: Any
-    dynamic_axes: Mapping[str, Any] | None
-    input_names: Sequence[str]
-    output_names: Sequence[str]
-    training: TrainingMode
-    verbose: bool
-    strategies: Sequence[str] | None
-    torchscript: bool = False  # as torch's TorchScript exporter has it
-
-    def known_axes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """``dynamic_axes`` without what is neither input nor output, which is warned of."""
-        known = {*self.input_names, *self.output_names, *arguments}
-        axes = dict(self.dynamic_axes or {})
-        for name in [name for name in axes if name not in known]:
-            warnings.warn(f"dynamic_axes names {name!r}, which is no input or output; it is ignored", stacklevel=4)
-            del axes[name]
-        return axes
-
-    @property
-    def trace_at_last(self) -> bool:
-        return "torchscript" in (self.strategies or ())
-
-    @property
-    def exports(self) -> Sequence[str] | None:
-        """The strategies that are torch.export's."""
-        return None if self.strategies is None else [name for name in self.strategies if name != "torchscript"]
-
-
-_Script = tuple[
-    torch.jit.ScriptModule | torch.jit.ScriptFunction | Trace, list[_engine.ScriptInput], dict[str, dict[int, str]]
-]
-"""A TorchScript program, what its inputs are, and the names of its outputs' dimensions."""
-
-
-def _script(
-    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: _Wishes
-) -> _Script:
-    """The TorchScript program."""
-    scripted = isinstance(model, _SCRIPT)
-    if wishes.torchscript and scripted:
-        args, kwargs = script_numbers_as_tensors(model, args, kwargs)
-    elif wishes.torchscript:
-        kwargs = in_signature_order(model, kwargs)
-        try:
-            return _script_with(model, *numbers_as_tensors(args, kwargs), wishes)
-        except CaptureError:
-            if not has_numbers(args, kwargs):
-                raise
-            # Python computes with the numbers what a tensor can't say: they are constant.
-    return _script_with(model, args, kwargs, wishes)
-
-
-def _script_with(
-    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: _Wishes
-) -> _Script:
-    scripted = isinstance(model, _SCRIPT)
-    arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
-    shapes = wishes.dynamic_shapes
-    output_axes: dict[str, dict[int, str]] = {}
-    if shapes is None and wishes.dynamic_axes is not None:
-        known = wishes.known_axes(arguments) if wishes.torchscript else wishes.dynamic_axes
-        shapes, output_axes = from_dynamic_axes(known, arguments, wishes.input_names, wishes.output_names)
-    shapes = by_argument(shapes, arguments, wishes.input_names)
-    dims: dict[int, dict[int, str]] = {}
-    for position, dim, name in dimension_names(arguments, shapes, None if scripted else model, unnamed=True):
-        dims.setdefault(position, {})[dim] = name
-    if scripted:
-        return model, describe_inputs(model, args, kwargs, dims), output_axes
-    with mode(model, _TRAINING[wishes.training]):
-        traced, tensors, names = trace(model, arguments, args, kwargs)
-    inputs = [tensor_input(tensor, dims.get(i, {}), name) for i, (tensor, name) in enumerate(zip(tensors, names))]
-    return traced, inputs, output_axes
-
-
-def _capture(
-    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: _Wishes, attempts: list[Attempt]
-) -> tuple[ExportedProgram, list[DimensionName], dict[str, str], Any]:
-    """The captured program, the names of its inputs' dimensions, those of symbols, and the dynamic shapes."""
-    if not isinstance(model, (torch.nn.Module, ExportedProgram)):
-        raise TypeError(
-            f"the model is a {type(model).__qualname__}; it must be an nn.Module, an ExportedProgram or a path"
-        )
-    live = isinstance(model, torch.nn.Module)
-    arguments = model_arguments(model, args, kwargs) if live else program_arguments(model)
-    shapes = wishes.dynamic_shapes
-    output_axes: dict[str, dict[int, str]] = {}
-    if shapes is None and wishes.dynamic_axes is not None:
-        shapes, output_axes = from_dynamic_axes(wishes.dynamic_axes, arguments, wishes.input_names, wishes.output_names)
-    shapes = by_argument(shapes, arguments, wishes.input_names, rest_parameter(model) if live else None)
-    names = dimension_names(arguments, shapes, model if live else None)
-    if live:
-        exported = capture_program(
-            model,
-            args,
-            kwargs,
-            shapes,
-            training=_TRAINING[wishes.training],
-            verbose=wishes.verbose,
-            strategies=wishes.exports,
-            attempts=attempts,
-        )
-    else:
-        exported = model
-    return exported, names, output_dimension_names(exported, wishes.output_names, output_axes), shapes

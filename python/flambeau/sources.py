@@ -1,0 +1,222 @@
+"""What a conversion starts from: an archive, a captured program, or a TorchScript program."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+
+from . import _engine, conversion
+from .artifacts import Artifacts
+from .capture import Attempt, capture, mode
+from .decomposition import without_newer_operators
+from .dynamic_shapes import (
+    by_argument,
+    dimension_names,
+    from_dynamic_axes,
+    in_signature_order,
+    model_arguments,
+    output_dimension_names,
+    program_arguments,
+    rest_parameter,
+)
+from .errors import CaptureError, UnsupportedOptionError
+from .onnx._enums import TrainingMode
+from .onnx._python_ops import Translations
+from .script import build_script_program
+from .script_inputs import (
+    describe_inputs,
+    has_numbers,
+    numbers_as_tensors,
+    script_arguments,
+    script_numbers_as_tensors,
+    takes_packed,
+    tensor_input,
+)
+from .tracing import Trace, trace
+from .walk import DimensionName, build_program
+
+__all__ = ["SCRIPTS", "TRAINING", "Source", "Wishes", "of_archive", "of_export", "of_script"]
+
+SCRIPTS = (torch.jit.ScriptModule, torch.jit.ScriptFunction)
+TRAINING = {TrainingMode.EVAL: False, TrainingMode.PRESERVE: None, TrainingMode.TRAINING: True}
+"""The mode in which a module is captured; None leaves it as it is."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A program that the engine can be given.
+
+    Attributes:
+        build: Makes the engine's program, with or without parameters.
+        exported: What torch.export captured, if it did.
+        dynamic_shapes: As torch.export.export takes them.
+        dimension_names: The names of the inputs' dimensions.
+    """
+
+    build: Callable[[bool], _engine.Program]
+    exported: ExportedProgram | None = None
+    dynamic_shapes: Any = None
+    dimension_names: Sequence[DimensionName] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Wishes:
+    """What the caller says of the capture."""
+
+    dynamic_shapes: Any
+    dynamic_axes: Mapping[str, Any] | None
+    input_names: Sequence[str]
+    output_names: Sequence[str]
+    training: TrainingMode
+    verbose: bool
+    strategies: Sequence[str] | None
+    torchscript: bool = False  # as torch's TorchScript exporter has it
+
+    def known_axes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """``dynamic_axes`` without what is neither input nor output, which is warned of."""
+        known = {*self.input_names, *self.output_names, *arguments}
+        axes = dict(self.dynamic_axes or {})
+        for name in [name for name in axes if name not in known]:
+            warnings.warn(f"dynamic_axes names {name!r}, which is no input or output; it is ignored", stacklevel=6)
+            del axes[name]
+        return axes
+
+    @property
+    def trace_at_last(self) -> bool:
+        return "torchscript" in (self.strategies or ())
+
+    @property
+    def exports(self) -> Sequence[str] | None:
+        """The strategies that are torch.export's."""
+        return None if self.strategies is None else [name for name in self.strategies if name != "torchscript"]
+
+
+def of_archive(path: str, wishes: Wishes, options: _engine.Options) -> Source:
+    """An archive, which the engine reads by itself."""
+    for name, given in (("dynamic_shapes", wishes.dynamic_shapes), ("dynamic_axes", wishes.dynamic_axes)):
+        if given is not None:
+            raise UnsupportedOptionError(
+                f"'{name}' cannot change an archive; its dynamic dimensions were decided by the capture "
+                "(name them with flambeau.save or flambeau.convert(dim_names=...))"
+            )
+    return Source(lambda export_params: conversion.read(path, options))
+
+
+def of_export(
+    model: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    wishes: Wishes,
+    options: _engine.Options,
+    artifacts: Artifacts,
+    *,
+    dump: bool,
+) -> Source:
+    """A program that was captured, or a module that torch.export captures; the options get the dimensions' names.
+
+    Raises:
+        CaptureError: torch.export cannot capture the module.
+        TypeError: The model is neither.
+    """
+    if not isinstance(model, (torch.nn.Module, ExportedProgram)):
+        raise TypeError(
+            f"the model is a {type(model).__qualname__}; it must be an nn.Module, an ExportedProgram or a path"
+        )
+    live = isinstance(model, torch.nn.Module)
+    arguments = model_arguments(model, args, kwargs) if live else program_arguments(model)
+    shapes = wishes.dynamic_shapes
+    output_axes: dict[str, dict[int, str]] = {}
+    if shapes is None and wishes.dynamic_axes is not None:
+        shapes, output_axes = from_dynamic_axes(wishes.dynamic_axes, arguments, wishes.input_names, wishes.output_names)
+    shapes = by_argument(shapes, arguments, wishes.input_names, rest_parameter(model) if live else None)
+    names = dimension_names(arguments, shapes, model if live else None)
+    exported = model
+    if live:
+        exported = capture(
+            model,
+            args,
+            kwargs,
+            shapes,
+            training=TRAINING[wishes.training],
+            verbose=wishes.verbose,
+            strategies=wishes.exports,
+            attempts=artifacts.attempts,
+        )
+    symbols = output_dimension_names(exported, wishes.output_names, output_axes)
+    if dump:
+        artifacts.dump(exported)
+    exported = without_newer_operators(exported, options.opset)
+    options.dim_names = list(symbols.items())
+    return Source(
+        lambda export_params: build_program(exported, dimension_names=names, export_params=export_params),
+        exported,
+        shapes,
+        names,
+    )
+
+
+def of_script(
+    model: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    wishes: Wishes,
+    options: _engine.Options,
+    functions: Translations,
+    attempts: list[Attempt],
+) -> Source:
+    """A TorchScript program, or a module that is traced; the options get the dimensions' names."""
+    start = time.perf_counter()
+    given = args, kwargs
+    try:
+        if wishes.torchscript and isinstance(model, SCRIPTS):
+            given = script_numbers_as_tensors(model, args, kwargs)
+        elif wishes.torchscript:
+            kwargs = in_signature_order(model, kwargs)
+            given = numbers_as_tensors(args, kwargs)
+        script, inputs, output_axes = _script(model, *given, wishes)
+    except CaptureError:
+        if not wishes.torchscript or isinstance(model, SCRIPTS) or not has_numbers(args, kwargs):
+            raise
+        # Python computes with the numbers what a tensor can't say: they are constant.
+        script, inputs, output_axes = _script(model, args, kwargs, wishes)
+    attempts.append(Attempt("torchscript", time.perf_counter() - start))
+    options.keep_unused_inputs = not wishes.torchscript
+    options.dim_names = [(f"{name}.{axis}", word) for name, axes in output_axes.items() for axis, word in axes.items()]
+    bound, packed = not isinstance(model, SCRIPTS), takes_packed(args)
+    return Source(
+        lambda export_params: build_script_program(
+            script, inputs, bound=bound, packed=packed, functions=functions, options=options
+        )
+    )
+
+
+_Script = tuple[
+    torch.jit.ScriptModule | torch.jit.ScriptFunction | Trace, list[_engine.ScriptInput], dict[str, dict[int, str]]
+]
+"""A TorchScript program, what its inputs are, and the names of its outputs' dimensions."""
+
+
+def _script(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: Wishes) -> _Script:
+    scripted = isinstance(model, SCRIPTS)
+    arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
+    shapes = wishes.dynamic_shapes
+    output_axes: dict[str, dict[int, str]] = {}
+    if shapes is None and wishes.dynamic_axes is not None:
+        known = wishes.known_axes(arguments) if wishes.torchscript else wishes.dynamic_axes
+        shapes, output_axes = from_dynamic_axes(known, arguments, wishes.input_names, wishes.output_names)
+    shapes = by_argument(shapes, arguments, wishes.input_names)
+    dims: dict[int, dict[int, str]] = {}
+    for position, dim, name in dimension_names(arguments, shapes, None if scripted else model, unnamed=True):
+        dims.setdefault(position, {})[dim] = name
+    if scripted:
+        return model, describe_inputs(model, args, kwargs, dims), output_axes
+    with mode(model, TRAINING[wishes.training]):
+        traced, tensors, names = trace(model, arguments, args, kwargs)
+    inputs = [tensor_input(tensor, dims.get(i, {}), name) for i, (tensor, name) in enumerate(zip(tensors, names))]
+    return traced, inputs, output_axes
