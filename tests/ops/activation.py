@@ -49,6 +49,7 @@ CASES = [
     case(F.threshold, ints(2, 3), 0, 7),
     case(F.threshold, special(10), 0.5, 3.0),
     case(F.prelu, x, torch.tensor([0.25])),
+    case(aten._prelu_kernel.default, x, floats(1, 3, 1), dynamic={0: [0, 2]}, dtypes=[torch.float32, torch.float16]),
     case(F.prelu, x, floats(3), dynamic={0: [0, 2]}),
     case(F.prelu, floats(2, 3), floats(3), dynamic={0: [0]}),
     case(F.rrelu, x, 0.1, 0.3),

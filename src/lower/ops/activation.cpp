@@ -64,6 +64,9 @@ Tensor Prelu(Lowering& to, Tensor self, Tensor weight) {
   return to.PRelu(self, weight);
 }
 
+// What torch's decompositions make of prelu: they shaped the weight to broadcast.
+Tensor PreluKernel(Lowering& to, Tensor self, Tensor weight) { return to.PRelu(self, weight); }
+
 Tensor Rrelu(Lowering& to, Tensor self, Const<Scalar> lower, Const<Scalar> upper, bool training, Unused) {
   const double low = lower.value.AsDouble(), high = upper.value.AsDouble();
   if (!training) return to.LeakyRelu(self, {.alpha = (low + high) / 2});
@@ -190,6 +193,7 @@ namespace {
 
 constexpr OpRow kRows[] = {
     Op<LogSoftmaxToFloat>("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
+    Op<PreluKernel>("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor"),
     Op<SoftmaxToFloat>("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
     Op<AlphaDropout>("aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor"),
     Op<Celu>("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor"),
