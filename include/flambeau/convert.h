@@ -110,6 +110,16 @@ struct OperatorInfo {
   std::vector<std::string> restrictions;
 };
 std::vector<OperatorInfo> SupportedOperators();
+/// What is known of operators beside their rows.
+enum class NotesOf {
+  kNoOnnxForm,  ///< why there is "no ONNX form because …"
+  kOpenResults,  ///< what PyTorch leaves open of a result, in which a model may differ from it
+};
+struct OperatorNote {
+  std::string names;  ///< "aten::linalg_svd", or a pattern: "aten::*_backward"
+  std::string text;
+};
+std::vector<OperatorNote> OperatorNotes(NotesOf kind);
 /// The newest opset that the engine writes.
 int NewestOpset();
 

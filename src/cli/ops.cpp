@@ -17,6 +17,11 @@ std::string Escaped(std::string_view text, std::string_view special) {
   return out;
 }
 
+void PrintNotes(NotesOf kind, std::string_view title, std::string_view names, std::string_view text) {
+  fmt::print("\n## {}\n\n| {} | {} |\n|---|---|\n", title, names, text);
+  for (const OperatorNote& note : OperatorNotes(kind)) fmt::print("| `{}` | {} |\n", note.names, note.text);
+}
+
 int RunOps(const std::string& format) {
   const std::vector<OperatorInfo> operators = SupportedOperators();
   if (format == "markdown") fmt::print("| operator | not translated |\n|---|---|\n");
@@ -35,6 +40,10 @@ int RunOps(const std::string& format) {
     }
   }
   if (format == "json") fmt::print("]\n");
+  if (format == "markdown") {
+    PrintNotes(NotesOf::kNoOnnxForm, "Without an ONNX form", "operators without a row above", "no ONNX form because");
+    PrintNotes(NotesOf::kOpenResults, "What PyTorch leaves open", "operator", "a model may differ in");
+  }
   return kSuccess;
 }
 

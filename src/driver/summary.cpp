@@ -91,4 +91,11 @@ std::vector<OperatorInfo> SupportedOperators() {
   return list;
 }
 
+std::vector<OperatorNote> OperatorNotes(NotesOf kind) {
+  std::vector<OperatorNote> list;
+  for (const auto& [names, text] : kind == NotesOf::kNoOnnxForm ? lower::OperatorsWithoutOnnxForm() : lower::OpenResults())
+    list.push_back({std::string(names), std::string(text)});
+  return list;
+}
+
 }  // namespace flambeau

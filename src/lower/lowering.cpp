@@ -165,7 +165,7 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
   } else {
     std::string hint;
     for (std::string_view nearest : NearestOps(name)) hint += (hint.empty() ? "supported: " : ", ") + std::string(nearest);
-    Report(DiagnosticKind::kUnsupportedOperator, fmt::format("{} has no translation", name), std::move(hint));
+    Report(DiagnosticKind::kUnsupportedOperator, NoTranslation(name), std::move(hint));
   }
   current_ = outer;
   SetOrigin(outer_origin);

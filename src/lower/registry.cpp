@@ -1,5 +1,7 @@
 #include "lower/registry.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,6 +19,36 @@ const std::unordered_map<std::string_view, const OpRow*>& Rows() {
     return made;
   }();
   return *rows;
+}
+
+constexpr OperatorNote kWithoutOnnxForm[] = {
+#define FLAMBEAU_NO_ONNX_FORM(names, reason) {names, reason},
+#include "lower/no_onnx_form.def"
+#undef FLAMBEAU_NO_ONNX_FORM
+};
+
+constexpr OperatorNote kOpenResults[] = {
+#define FLAMBEAU_OPEN_RESULT(name, what) {name, what},
+#include "lower/open_results.def"
+#undef FLAMBEAU_OPEN_RESULT
+};
+
+// Whether a name fits a pattern, whose `*` stand for any text.
+bool Fits(std::string_view name, std::string_view pattern) {
+  const size_t first = pattern.find('*');
+  if (first == pattern.npos) return name == pattern;
+  if (!name.starts_with(pattern.substr(0, first))) return false;
+  name.remove_prefix(first);
+  for (size_t star = first; star != pattern.npos;) {
+    const size_t next = pattern.find('*', star + 1);
+    const std::string_view part = pattern.substr(star + 1, next == pattern.npos ? next : next - star - 1);
+    if (next == pattern.npos) return name.ends_with(part);
+    const size_t found = name.find(part);
+    if (found == name.npos) return false;
+    name.remove_prefix(found + part.size());
+    star = next;
+  }
+  return false;
 }
 
 std::string_view BaseName(std::string_view name) {
@@ -57,6 +89,21 @@ std::vector<const OpRow*> AllOps() {
   std::sort(all.begin(), all.end(), [](const OpRow* a, const OpRow* b) { return a->name() < b->name(); });
   return all;
 }
+
+const OperatorNote* WhyNoOnnxForm(std::string_view name) {
+  if (FindOp(name) != nullptr) return nullptr;
+  for (const OperatorNote& note : kWithoutOnnxForm)
+    if (Fits(BaseName(name), note.names)) return &note;
+  return nullptr;
+}
+
+std::string NoTranslation(std::string_view name) {
+  const OperatorNote* why = WhyNoOnnxForm(name);
+  return fmt::format("{} has no translation{}", name, why ? fmt::format(": no ONNX form because {}", why->text) : "");
+}
+
+std::span<const OperatorNote> OperatorsWithoutOnnxForm() { return kWithoutOnnxForm; }
+std::span<const OperatorNote> OpenResults() { return kOpenResults; }
 
 std::vector<std::string_view> NearestOps(std::string_view name) {
   std::vector<std::string_view> nearest;

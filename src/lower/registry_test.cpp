@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
+
+#include "aten/schema.h"
 
 namespace flambeau::lower {
 namespace {
@@ -51,6 +54,23 @@ TEST(OperatorLists, WhatIsNotListedIsRefused) {
     EXPECT_FALSE(list.takes("aten::max_pool2d")) << list.file;
     EXPECT_TRUE(list.takes("higher_order::cond")) << list.file;
   }
+}
+
+TEST(OperatorNotes, SayWhyThereIsNoOnnxForm) {
+  EXPECT_EQ(NoTranslation("aten::_sparse_mm"), "aten::_sparse_mm has no translation: no ONNX form because ONNX's operators take dense tensors only");
+  EXPECT_EQ(WhyNoOnnxForm("aten::sigmoid_backward.grad_input")->names, "aten::*_backward");
+  EXPECT_EQ(WhyNoOnnxForm("aten::add.Tensor"), nullptr);
+  EXPECT_EQ(NoTranslation("mine::sparse"), "mine::sparse has no translation");
+}
+
+TEST(OperatorNotes, EachSaysItOfAnOperator) {
+  std::set<const OperatorNote*> said;
+  for (const std::string_view text : aten::TorchSchemaTexts()) said.insert(WhyNoOnnxForm(aten::ParseSchema(text)->name));
+  for (const OperatorNote& note : OperatorsWithoutOnnxForm()) EXPECT_TRUE(said.contains(&note)) << note.names;
+}
+
+TEST(OperatorNotes, OpenResultsAreOfTranslatedOperators) {
+  for (const auto& [name, what] : OpenResults()) EXPECT_FALSE(NearestOps(name).empty()) << name;
 }
 
 }  // namespace

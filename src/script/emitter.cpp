@@ -7,6 +7,7 @@
 
 #include "aten/canonical.h"
 #include "aten/strides.h"
+#include "lower/registry.h"
 #include "script/view_strides.h"
 
 namespace flambeau::script {
@@ -249,7 +250,7 @@ Val ConstantOf(const onnx::Scalar& scalar) {
 Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values, std::span<const Type> recorded) {
   const Schema* schema = aten::FindSchema(op);
   if (schema == nullptr)
-    return sink_.Error(DiagnosticKind::kUnsupportedOperator, fmt::format("{} has no translation", op),
+    return sink_.Error(DiagnosticKind::kUnsupportedOperator, lower::NoTranslation(op),
                        {.operation = std::string(op)});
   if (values.size() > schema->arguments.size())
     return sink_.Error(DiagnosticKind::kBadProgram, fmt::format("{} takes {} arguments, {} are given", op,

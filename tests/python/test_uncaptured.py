@@ -137,3 +137,20 @@ def test_encoder_with_padding(record):
         program = flambeau.export(recorded, (x, LAST_KEYS), dynamo=False)
         for hidden in (LAST_KEYS, LATER_KEYS[:2]):
             torch.testing.assert_close(program(x, hidden)[0][~hidden], Padded()(x, hidden)[~hidden], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("opset", [18, 22])
+def test_binomial(opset):
+    """Nothing infers its type for torch.export."""
+
+    class Model(torch.nn.Module):
+        def forward(self, count, prob):
+            return torch.binomial(count, prob)
+
+    count, prob = torch.full((40, 60), 12.0), torch.full((60,), 0.25)
+    program = flambeau.export(Model(), (count, prob), dynamo=False, opset_version=opset)
+    (drawn,) = program(count, prob)
+    assert drawn.shape == count.shape and drawn.dtype == count.dtype and drawn.min() >= 0 and drawn.max() <= 12
+    assert abs(drawn.mean() - 3) < 0.2 and abs(drawn.std() - 1.5) < 0.1
+    for sure in (0.0, 1.0):
+        torch.testing.assert_close(program(count, prob * 0 + sure)[0], count * sure)

@@ -74,6 +74,16 @@ Tensor Rrelu(Lowering& to, Tensor self, Const<Scalar> lower, Const<Scalar> upper
   return to.PRelu(self, to.Add(drawn, to.NumberOf(low, self.dtype())));
 }
 
+// The slopes are a result, too: 1 where nothing is multiplied.
+std::tuple<Tensor, Tensor> RreluWithNoise(Lowering& to, Tensor self, Tensor noise, Const<Scalar> lower, Const<Scalar> upper,
+                                          bool training, Unused unused) {
+  if (!training) return {Rrelu(to, self, lower, upper, false, unused), noise};
+  const Tensor ones = to.ExpandTo(to.NumberOf(1.0, self.dtype()), self.sizes());
+  const Tensor slopes = to.Neg(Rrelu(to, to.Neg(ones), lower, upper, true, unused));
+  const Tensor kept = to.Where(to.Greater(self, to.NumberOf(0.0, self.dtype())), ones, slopes);
+  return {to.Mul(self, kept), kept};
+}
+
 Tensor Hardshrink(Lowering& to, Tensor self, Const<Scalar> lambd) {
   // NaN is kept: it is not within the bounds.
   const Tensor bound = to.NumberOf(lambd, self.dtype());
@@ -217,6 +227,8 @@ constexpr OpRow kRows[] = {
     Op<Relu6>("aten::relu6(Tensor self) -> Tensor"),
     Op<Rrelu>("aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, "
               "Generator? generator=None) -> Tensor"),
+    Op<RreluWithNoise>("aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar "
+                       "upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)"),
     Op<Selu>("aten::selu(Tensor self) -> Tensor"),
     Op<Silu>("aten::silu(Tensor self) -> Tensor"),
     Op<Softmax>("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),
