@@ -14,7 +14,7 @@ std::vector<MissingOperator> GroupMissingOperators(const std::vector<Diagnostic>
   for (const Diagnostic& diagnostic : diagnostics) {
     if (!IsMissingOperator(diagnostic)) continue;
     const auto [it, is_new] = index.try_emplace({diagnostic.location.operation, diagnostic.message}, groups.size());
-    if (is_new) groups.push_back({diagnostic.location.operation, diagnostic.message, diagnostic.hint, {}});
+    if (is_new) groups.push_back({diagnostic.kind, diagnostic.location.operation, diagnostic.message, diagnostic.hint, {}});
     groups[it->second].places.push_back(&diagnostic.location);
   }
   return groups;

@@ -9,6 +9,7 @@
 namespace flambeau {
 
 struct MissingOperator {
+  DiagnosticKind kind;
   std::string name;
   std::string message;
   std::string hint;

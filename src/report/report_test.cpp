@@ -33,6 +33,18 @@ TEST(JsonWriter, NumbersThatJsonLacksAreTexts) {
   EXPECT_EQ(to.Take(), "[0.5,\"nan\",\"-inf\"]");
 }
 
+TEST(ReportText, SaysWhatToDoAboutMissingOperators) {
+  auto missing = [](std::string operation, DiagnosticKind kind = DiagnosticKind::kUnsupportedOperator) {
+    return Diagnostic{kind, Severity::kError, {.operation = std::move(operation)}, "has no translation"};
+  };
+  EXPECT_EQ(ReportText({missing("aten::relu", DiagnosticKind::kUnsupportedForm)}).find("hint"), std::string::npos);
+  const std::string pytorch = ReportText({missing("aten::frobnicate")});
+  EXPECT_NE(pytorch.find("custom_translation_table"), std::string::npos) << pytorch;
+  EXPECT_EQ(pytorch.find("custom-opset"), std::string::npos) << pytorch;
+  const std::string custom = ReportText({missing("shop::one.out"), missing("shop::two"), missing("bank::two")});
+  EXPECT_NE(custom.find("keep the operators of bank, shop for a runtime that has them: --custom-opset bank=1"), std::string::npos) << custom;
+}
+
 ConversionReport Small() {
   ConversionReport report;
   report.status = "converted";

@@ -1,6 +1,9 @@
 // Diagnostics for people.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
 
 #include "flambeau/report.h"
@@ -28,6 +31,28 @@ void Append(std::string* out, const Diagnostic& diagnostic) {
   if (!diagnostic.hint.empty()) *out += fmt::format("  hint: {}\n", diagnostic.hint);
 }
 
+// What a user can do about operators that have no translation; nothing if all have one, which lacks a form.
+std::string Advice(const std::vector<MissingOperator>& groups) {
+  constexpr std::string_view kOfPyTorch[] = {"aten", "prim", "prims", "torch", "_operator", "higher_order"};
+  bool any = false;
+  std::set<std::string> spaces;
+  for (const MissingOperator& group : groups) {
+    if (group.kind != DiagnosticKind::kUnsupportedOperator) continue;
+    any = true;
+    const size_t colons = group.name.find("::");
+    const std::string space(group.name.substr(0, colons));
+    if (colons != group.name.npos && std::ranges::find(kOfPyTorch, space) == std::end(kOfPyTorch)) spaces.insert(space);
+  }
+  if (!any) return {};
+  std::string text = "  hint: translate what is missing yourself, by custom_translation_table in Python or Options::translations in C++";
+  if (!spaces.empty()) {
+    const std::string& first = *spaces.begin();
+    text += fmt::format("; or keep the operators of {} for a runtime that has them: --custom-opset {}=1, or custom_opsets={{\"{}\": 1}}",
+                        fmt::join(spaces, ", "), first, first);
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string ReportText(const std::vector<Diagnostic>& diagnostics) {
@@ -48,7 +73,7 @@ std::string ReportText(const std::vector<Diagnostic>& diagnostics) {
     if (group.places.size() > kPlacesShown) text += fmt::format("    and {} more\n", group.places.size() - kPlacesShown);
     if (!group.hint.empty()) text += fmt::format("    hint: {}\n", group.hint);
   }
-  return text;
+  return text + Advice(groups);
 }
 
 }  // namespace flambeau
