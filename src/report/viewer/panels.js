@@ -12,9 +12,13 @@ function element(tag, attributes = {}, ...children) {
 }
 const code = text => element("code", {}, text);
 
+// Columns in which no row has anything are left out; what is too wide scrolls by itself.
 function table(head, rows) {
-  return element("table", {}, element("thead", {}, element("tr", {}, ...head.map(text => element("th", {scope: "col"}, text)))),
-    element("tbody", {}, ...rows.map(cells => element("tr", {}, ...cells.map(cell => cell instanceof HTMLTableCellElement ? cell : element("td", {}, cell ?? ""))))));
+  const used = head.map((_, i) => rows.some(cells => cells[i] instanceof Node || (cells[i] ?? "") !== ""));
+  const kept = cells => cells.filter((_, i) => used[i]);
+  return element("div", {class: "scroll"}, element("table", {},
+    element("thead", {}, element("tr", {}, ...kept(head).map(text => element("th", {scope: "col"}, text)))),
+    element("tbody", {}, ...rows.map(cells => element("tr", {}, ...kept(cells).map(cell => cell instanceof HTMLTableCellElement ? cell : element("td", {}, cell ?? "")))))));
 }
 const number = text => element("td", {class: "number"}, String(text));
 const bytes = n => n < 1e6 ? `${(n / 1e3).toFixed(1)} KB` : n < 1e9 ? `${(n / 1e6).toFixed(1)} MB` : `${(n / 1e9).toFixed(2)} GB`;
@@ -25,14 +29,28 @@ function terms(pairs) {
   return element("dl", {}, ...pairs.flatMap(([term, text]) => text === "" || text === null || text === undefined ? [] : [element("dt", {}, term), element("dd", {}, text)]));
 }
 
+function problemsOf(report) {
+  const errors = report.diagnostics.filter(d => d.severity === "error").length, warnings = report.diagnostics.length - errors;
+  if (report.unsupported.length) return element("span", {class: "bad"}, `${report.unsupported.length} kinds of operators could not be converted`);
+  if (errors) return element("span", {class: "bad"}, `errors: ${errors}`);
+  return warnings ? `warnings: ${warnings}` : "";
+}
+
+function numbersOf(report) {
+  const outputs = report.comparisons.filter(c => !c.module), wrong = outputs.filter(c => !c.ok).length;
+  if (!outputs.length) return "";
+  return wrong ? element("span", {class: "bad"}, `${wrong} of ${outputs.length} comparisons with PyTorch differ`)
+    : element("span", {class: "good"}, "as PyTorch's");
+}
+
 function fillSummary(panel, model) {
   const r = model.report;
   const seconds = r.stages.reduce((sum, stage) => sum + stage.seconds, 0);
   panel.append(element("h2", {}, "Model"), terms([
     ["model", r.model], ["written to", r.target], ["opset", r.opset ? String(r.opset) : ""], ["IR version", r.ir_version ? String(r.ir_version) : ""],
     ["ONNX nodes", String(r.nodes.length)], ["captured nodes", String(r.captured.length)],
-    ["weights", `${r.weights.count} of ${bytes(r.weights.bytes)}`], ["time", `${seconds.toFixed(2)} s`],
-    ["torch", r.torch_version], ["Flambeau", r.flambeau_version]]));
+    ["weights", `${r.weights.count}, ${bytes(r.weights.bytes)}`], ["time", `${seconds.toFixed(2)} s`],
+    ["torch", r.torch_version], ["Flambeau", r.flambeau_version], ["problems", problemsOf(r)], ["numbers", numbersOf(r)]]));
   if (r.failure) panel.append(element("h2", {class: "bad"}, "What failed"), element("pre", {}, r.failure));
   panel.append(element("h2", {}, "Inputs and outputs"), table(["", "name", "type"],
     [...r.inputs.map(t => ["input", code(t.name), code(typeOf(t))]), ...r.outputs.map(t => ["output", code(t.name), code(typeOf(t))])]));
@@ -44,20 +62,20 @@ function fillSummary(panel, model) {
 function fillModules(panel, model, show) {
   const total = (m, key) => m[key] + m.children.reduce((sum, child) => sum + total(child, key), 0);
   const sourcesOf = m => [...new Set(m.captured.map(i => model.report.captured[i].source).filter(Boolean))].slice(0, 4).join(", ");
-  function item(m) {
+  function item(m, depth) {
     const line = [element("button", {class: "link", onclick: () => show(m.id)}, m.path || "(model)"), " ", element("span", {class: "dim"},
       `${m.class}  ·  ${total(m, "captured_nodes")} captured, ${total(m, "onnx_nodes")} ONNX nodes${sourcesOf(m) ? "  ·  " + sourcesOf(m) : ""}`)];
     if (!m.children.length) return element("li", {}, ...line);
-    return element("li", {}, element("details", {open: m.parent === null ? "" : undefined}, element("summary", {}, ...line), element("ul", {}, ...m.children.map(item))));
+    return element("li", {}, element("details", {open: depth < 2 ? "" : undefined}, element("summary", {}, ...line), element("ul", {}, ...m.children.map(child => item(child, depth + 1)))));
   }
-  panel.append(element("h2", {}, "Modules"), model.roots.length ? element("div", {class: "tree"}, element("ul", {}, ...model.roots.map(item))) : element("p", {class: "dim"}, "The capture recorded no modules."));
+  panel.append(element("h2", {}, "Modules"), model.roots.length ? element("div", {class: "tree"}, element("ul", {}, ...model.roots.map(root => item(root, 0)))) : element("p", {class: "dim"}, "The capture recorded no modules."));
 }
 
 function fillProblems(panel, model) {
   const r = model.report;
   if (r.unsupported.length) {
     panel.append(element("h2", {class: "bad"}, "Operators that could not be converted"), table(["operator", "calls", "why", "where", "what there is"],
-      r.unsupported.map(u => [code(u.operator), number(u.count), u.message, u.places.slice(0, 5).map(p => `${p.module} ${p.source}`).join("; "), u.nearest])),
+      r.unsupported.map(u => [code(u.operator), number(u.count), u.message.startsWith(u.operator + " ") ? u.message.slice(u.operator.length + 1) : u.message, u.places.slice(0, 5).map(p => `${p.module} ${p.source}`).join("; "), u.nearest])),
       element("p", {}, "Translate one yourself with ", code("custom_translation_table={torch.ops…: function}"), ", or keep a namespace's operators as custom ONNX operators with ", code('custom_opsets={"namespace": 1}'), "."));
   }
   const others = r.diagnostics.filter(d => !["unsupported-operator", "unsupported-form"].includes(d.kind));
@@ -87,9 +105,9 @@ function comparisonTable(heading, comparisons) {
     const most = Math.max(1, ...c.histogram);
     return element("span", {class: "histogram", title: "how many elements differ by 0, <1e-7, <1e-6, … <1, more"}, ...c.histogram.map(n => element("i", {style: `height:${n ? 2 + 24 * Math.log1p(n) / Math.log1p(most) : 0}px`})));
   };
-  return table([heading, "inputs", "type", "largest difference", "", "relative", "tolerance (abs, rel)", "differences: 0 … 1", ""], comparisons.map(c => [
-    element("span", {}, c.module ? element("div", {}, c.module) : null, code(c.name)), c.inputs, c.dtype, number(short(c.max_absolute)), meter(c), number(short(c.max_relative)),
-    `${short(c.absolute_tolerance)}, ${short(c.relative_tolerance)}`, bars(c), element("span", {class: c.ok ? "good" : "bad"}, c.ok ? "agrees" : c.cause)]));
+  return table([heading, "", "inputs", "type", "largest difference", "", "relative", "tolerance (abs, rel)", "differences: 0 … 1"], comparisons.map(c => [
+    element("span", {}, c.module ? element("div", {}, c.module) : null, code(c.name)), element("span", {class: c.ok ? "good" : "bad"}, c.ok ? "agrees" : c.cause), c.inputs, c.dtype, number(short(c.max_absolute)), meter(c), number(short(c.max_relative)),
+    `${short(c.absolute_tolerance)}, ${short(c.relative_tolerance)}`, bars(c)]));
 }
 
 function fillStages(panel, model) {
