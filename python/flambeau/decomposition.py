@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+
 import torch
 from torch.export import ExportedProgram
 
-__all__ = ["without_newer_operators", "without_vmap"]
+from . import _engine
+
+__all__ = ["without_composites", "without_newer_operators", "without_vmap"]
+
+_OF_TORCH = frozenset({"aten", "onnx", "prim", "prims"})
 
 
 def without_vmap(exported: ExportedProgram) -> ExportedProgram:
@@ -24,6 +30,42 @@ def without_vmap(exported: ExportedProgram) -> ExportedProgram:
     return exported
 
 
+def _operators(exported: ExportedProgram) -> Iterator[object]:
+    for module in exported.graph_module.modules():
+        if isinstance(module, torch.fx.GraphModule):
+            yield from (node.target for node in module.graph.nodes if node.op == "call_function")
+
+
+def without_composites(exported: ExportedProgram, kept: Collection[str]) -> ExportedProgram:
+    """The program with operators of libraries written out that are made of others; the program itself if there are none.
+
+    torch.export keeps calls of an operator that has a CompositeImplicitAutograd kernel alone.
+
+    Args:
+        kept: Operators that something else is made of: "mylib::foo", any suffix; "mylib::*".
+    """
+
+    def is_composite(target: object) -> bool:
+        return (
+            isinstance(target, torch._ops.OpOverload)
+            and target.namespace not in _OF_TORCH
+            and target.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)
+        )
+
+    used = set(filter(is_composite, _operators(exported)))
+    if not used:
+        return exported
+    from torch._export.utils import _get_decomp_for_cia
+
+    known = {name.partition(".")[0] for name in kept} | {each.schema.partition("(")[0].partition(".")[0] for each in _engine.supported_operators()}
+    table = {
+        target: _get_decomp_for_cia(target)
+        for target in used
+        if isinstance(target, torch._ops.OpOverload) and not {target._schema.name, f"{target.namespace}::*"} & known
+    }
+    return exported.run_decompositions(table) if table else exported
+
+
 def without_newer_operators(exported: ExportedProgram, opset: int) -> ExportedProgram:
     """The program with those operators written out that the opset lacks; the program itself if there are none.
 
@@ -36,13 +78,7 @@ def without_newer_operators(exported: ExportedProgram, opset: int) -> ExportedPr
             return False
         return int(target._overloadname.removeprefix("opset") or 0) > opset
 
-    used = {
-        node.target
-        for module in exported.graph_module.modules()
-        if isinstance(module, torch.fx.GraphModule)
-        for node in module.graph.nodes
-        if node.op == "call_function" and is_newer(node.target)
-    }
+    used = set(filter(is_newer, _operators(exported)))
     if not used:
         return exported
     return exported.run_decompositions({op: ONNX_ATEN_DECOMP_TABLE[op] for op in used if op in ONNX_ATEN_DECOMP_TABLE})

@@ -237,7 +237,8 @@ def export(
         source = None
         if not _is_traced(model, capture, wishes):
             try:
-                source = of_export(model, args, kwargs, wishes, options, artifacts, dump=dump_exported_program)
+                kept = {*translations.translators(), *(f"{space}::*" for space in custom_opsets or ())}
+                source = of_export(model, args, kwargs, wishes, options, artifacts, kept, dump=dump_exported_program)
                 warn_of_assumptions(source.exported, source.dimension_names)
             except CaptureError as error:
                 if not isinstance(model, torch.nn.Module) or not wishes.trace_at_last:

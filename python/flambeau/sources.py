@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from torch.export import ExportedProgram
 from . import _engine, conversion
 from .artifacts import Artifacts
 from .capture import Attempt, capture, mode
-from .decomposition import without_newer_operators
+from .decomposition import without_composites, without_newer_operators
 from .dynamic_shapes import (
     by_argument,
     dimension_names,
@@ -115,10 +115,15 @@ def of_export(
     wishes: Wishes,
     options: _engine.Options,
     artifacts: Artifacts,
+    kept: Collection[str],
     *,
     dump: bool,
 ) -> Source:
     """A program that was captured, or a module that torch.export captures; the options get the dimensions' names.
+
+    Args:
+        kept: Operators that are not to be written out (see :func:`.decomposition.without_composites`).
+        dump: Whether the program is among the artifacts.
 
     Raises:
         CaptureError: torch.export cannot capture the module.
@@ -151,7 +156,7 @@ def of_export(
     symbols = output_dimension_names(exported, wishes.output_names, output_axes)
     if dump:
         artifacts.dump(exported)
-    exported = without_newer_operators(exported, options.opset)
+    exported = without_composites(without_newer_operators(exported, options.opset), kept)
     options.dim_names = list(symbols.items())
     return Source(
         lambda export_params: build_program(exported, dimension_names=names, export_params=export_params),

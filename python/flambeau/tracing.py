@@ -128,12 +128,12 @@ def _state_kept(model: torch.nn.Module) -> Iterator[None]:
     """Tracing runs the model, which may count in its buffers, or replace them: it gets back what it had."""
     places = [place for module in model.modules() for place in (module._buffers, vars(module))]
     tensors = [(place, name, value) for place in places for name, value in place.items() if isinstance(value, torch.Tensor)]
-    before = [(place, name, tensor, tensor._version, tensor.detach().clone()) for place, name, tensor in tensors]
+    before = [(place, name, tensor, tensor.detach().clone()) for place, name, tensor in tensors]
     try:
         yield
     finally:
         with torch.no_grad():
-            for place, name, tensor, version, values in before:
+            for place, name, tensor, values in before:
                 place[name] = tensor
-                if tensor._version != version:  # else it may be what cannot be written to, as an expanded one
+                if 0 not in tensor.stride():  # an expanded tensor takes no writes
                     tensor.copy_(values)

@@ -219,3 +219,23 @@ def test_attention(opset):
     program = flambeau.export(model, args, opset_version=opset)
     assert ("Attention" in [node.op_type for node in program.model_proto.graph.node]) == (opset == 23)
     torch.testing.assert_close(program(*args)[0], model(*args), rtol=1e-4, atol=1e-5)
+
+
+def test_operators_made_of_others_are_written_out():
+    """torch.export keeps them; so does who asks for them."""
+    library = torch.library.Library("flambeau_composite", "DEF")
+    library.define("twice_and_one(Tensor x) -> Tensor")
+    library.impl("twice_and_one", lambda x: x * 2 + 1, "CompositeImplicitAutograd")
+
+    class Composite(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.flambeau_composite.twice_and_one(x)
+
+    def operators(**options):
+        return [node.op_type for node in flambeau.export(Composite(), (torch.ones(2),), **options).model_proto.graph.node]
+
+    assert operators() == ["Mul", "Add"]
+    assert operators(custom_opsets={"flambeau_composite": 1}) == ["twice_and_one"]
+    table = {torch.ops.flambeau_composite.twice_and_one.default: lambda x: op.Neg(x)}
+    assert operators(custom_translation_table=table) == ["Neg"]
+    assert operators(custom_translation_table=table, opset_version=18) == ["Neg"]
