@@ -67,8 +67,8 @@ struct Outcome {
   bool ok() const { return model.has_value(); }
 };
 
-/// Reads a `.pt2` archive, or one of TorchScript, whose inputs are as
-/// `options.inputs` says.
+/// Reads `options.model` of a `.pt2` archive, or `options.method` of one of
+/// TorchScript, whose inputs are as `options.inputs` says.
 std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics,
                                    const Options& options = {});
 
@@ -101,6 +101,8 @@ struct ProgramSummary {
   std::vector<std::pair<std::string, std::string>> dims;  ///< symbol, "2 … 1024"
   std::vector<Operator> operators;                        ///< by count
   uint64_t weight_bytes = 0;
+  std::vector<std::string> alternatives;  ///< the archive's models or methods, this one included
+  std::vector<std::pair<std::string, uint64_t>> extra_files;  ///< name, bytes
 };
 ProgramSummary Summarize(const Program& program);
 

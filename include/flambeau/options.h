@@ -54,6 +54,10 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> dim_names;
   /// ("x", "float32[batch,3,224,224]"): what a TorchScript archive gets as input x.
   std::vector<std::pair<std::string, std::string>> inputs;
+  /// Which of several models of a `.pt2` archive; empty: the only one, or the one named "model".
+  std::string model;
+  /// Which method of a TorchScript archive's module; empty: forward.
+  std::string method;
   /// ONNX passes that make the graph smaller; what correctness needs always runs.
   bool optimize = true;
   /// New values of mutated buffers and inputs become further outputs.

@@ -44,6 +44,8 @@ def make_options(
     output_names: Sequence[str] | None = None,
     dim_names: Mapping[str, str] | None = None,
     inputs: Mapping[str, str] | None = None,
+    model_name: str | None = None,
+    method: str | None = None,
     optimize: bool = True,
     state_outputs: bool = False,
     keep_initializers_as_inputs: bool = False,
@@ -76,6 +78,8 @@ def make_options(
     options.output_names = list(output_names or ())
     options.dim_names = list((dim_names or {}).items())
     options.inputs = list((inputs or {}).items())
+    options.model = model_name or ""
+    options.method = method or ""
     options.optimize = optimize
     options.state_outputs = state_outputs
     options.keep_initializers_as_inputs = keep_initializers_as_inputs
@@ -109,6 +113,8 @@ def convert(
     output_names: Sequence[str] | None = None,
     dim_names: Mapping[str, str] | None = None,
     inputs: Mapping[str, str] | None = None,
+    model_name: str | None = None,
+    method: str | None = None,
     optimize: bool = True,
     state_outputs: bool = False,
     keep_initializers_as_inputs: bool = False,
@@ -137,6 +143,9 @@ def convert(
             0 of input (or output) x, ``{"s77": "batch"}`` for a symbol.
         inputs: What a TorchScript archive gets as its inputs:
             ``{"x": "float32[batch,3,224,224]", "n": "3"}``.
+        model_name: Which of the models of a ``.pt2`` archive that holds several;
+            None means the one named "model".
+        method: Which method of a TorchScript archive's module; None means ``forward``.
         optimize: Make the graph smaller.
         state_outputs: New values of mutated buffers become outputs.
         keep_initializers_as_inputs: Weights are inputs too, with defaults.
@@ -164,6 +173,8 @@ def convert(
         output_names=output_names,
         dim_names=dim_names,
         inputs=inputs,
+        model_name=model_name,
+        method=method,
         optimize=optimize,
         state_outputs=state_outputs,
         keep_initializers_as_inputs=keep_initializers_as_inputs,
@@ -180,13 +191,23 @@ def convert(
     return ONNXProgram(model, diagnostics, options=options, rebuild=lambda export_params: read(source, options))
 
 
-def inspect(path: str | os.PathLike[str]) -> _engine.ProgramSummary:
-    """What an archive holds: inputs, outputs, weights, dynamic dimensions, operators.
+def inspect(
+    path: str | os.PathLike[str],
+    *,
+    inputs: Mapping[str, str] | None = None,
+    model_name: str | None = None,
+    method: str | None = None,
+) -> _engine.ProgramSummary:
+    """What an archive holds: inputs, outputs, weights, dynamic dimensions, operators, extra files.
+
+    Args:
+        path: Path of the archive.
+        inputs, model_name, method: As :func:`convert` takes them.
 
     Raises:
         OnnxExporterError: The file is no archive that Flambeau reads, or is damaged.
     """
-    return _engine.summarize(read(path))
+    return _engine.summarize(read(path, make_options(inputs=inputs, model_name=model_name, method=method)))
 
 
 def operators() -> list[_engine.OperatorInfo]:

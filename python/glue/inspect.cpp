@@ -23,7 +23,9 @@ void BindInspect(nb::module_& module) {
       .def_ro("weights", &ProgramSummary::weights)
       .def_ro("dims", &ProgramSummary::dims)
       .def_ro("operators", &ProgramSummary::operators)
-      .def_ro("weight_bytes", &ProgramSummary::weight_bytes);
+      .def_ro("weight_bytes", &ProgramSummary::weight_bytes)
+      .def_ro("alternatives", &ProgramSummary::alternatives)
+      .def_ro("extra_files", &ProgramSummary::extra_files);
   nb::class_<OperatorInfo>(module, "OperatorInfo", "One row of the table of supported operators.")
       .def_ro("schema", &OperatorInfo::schema)
       .def_ro("restrictions", &OperatorInfo::restrictions);

@@ -30,6 +30,8 @@ void BindOptions(nb::module_& module) {
       .def_rw("input_names", &Options::input_names)
       .def_rw("output_names", &Options::output_names)
       .def_rw("inputs", &Options::inputs)
+      .def_rw("model", &Options::model)
+      .def_rw("method", &Options::method)
       .def_rw("dim_names", &Options::dim_names)
       .def_rw("optimize", &Options::optimize)
       .def_rw("state_outputs", &Options::state_outputs)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "flambeau/diagnostic.h"
+#include "flambeau/options.h"
 
 namespace flambeau::cli {
 
@@ -52,6 +53,8 @@ std::pair<std::string, std::string> SplitPair(const std::string& item, const std
 // The option --input of commands that read archives, and what it was given.
 CLI::Option* AddInputOption(CLI::App& command, std::vector<std::string>& inputs);
 std::vector<std::pair<std::string, std::string>> Inputs(const std::vector<std::string>& inputs);
+// The options --model and --method, of the same commands.
+void AddChoiceOptions(CLI::App& command, Options& options);
 // "x.0=batch" pairs; throws CLI::ValidationError on anything else.
 std::vector<std::pair<std::string, std::string>> SplitPairs(const std::vector<std::string>& items, const std::string& option);
 

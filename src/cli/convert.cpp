@@ -146,6 +146,7 @@ Run AddConvert(CLI::App& app) {
   command->add_option("--output-names", arguments->output_names, "names of the outputs, in order: a,b,c");
   command->add_option("--dim-names", arguments->dim_names, "names of dynamic dimensions: x.0=batch,x.1=seq (or s77=batch)");
   command->add_option("--custom-opset", arguments->custom_opsets, "NAMESPACE=VERSION: operators of that namespace that have no translation become custom ONNX operators; may be repeated");
+  AddChoiceOptions(*command, options);
   AddInputOption(*command, arguments->inputs);
   command->add_option("--report", arguments->report, "text (diagnostics, on standard error), json (the same, on standard output), html or markdown (all of the conversion, in a file)")->check(CLI::IsMember({"text", "json", "html", "markdown"}))->option_text("FORMAT");
   command->add_option("--report-file", arguments->report_file, "where to write all of the conversion: .html, .md or .json; by default beside the model")->option_text("FILE");

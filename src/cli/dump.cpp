@@ -29,6 +29,7 @@ Run AddDump(CLI::App& app) {
   CLI::App* command = app.add_subcommand("dump", "Print the graph after a stage or pass.");
   command->add_option("model", arguments->source, "the archive")->required();
   command->add_option("--stage", arguments->stage, fmt::format("one of: {}", fmt::join(DumpStages(), ", ")))->capture_default_str()->option_text("STAGE");
+  AddChoiceOptions(*command, arguments->options);
   AddInputOption(*command, arguments->inputs);
   command->add_option("--opset", arguments->options.opset, "opset to lower to")->capture_default_str();
   return [arguments] { return RunDump(*arguments); };

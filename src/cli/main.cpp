@@ -59,6 +59,11 @@ CLI::Option* AddInputOption(CLI::App& command, std::vector<std::string>& inputs)
       ->option_text("NAME=VALUE");
 }
 
+void AddChoiceOptions(CLI::App& command, Options& options) {
+  command.add_option("--model", options.model, "which of the models of a .pt2 archive that holds several")->option_text("NAME");
+  command.add_option("--method", options.method, "which method of a TorchScript archive's module, instead of forward")->option_text("NAME");
+}
+
 std::vector<std::pair<std::string, std::string>> Inputs(const std::vector<std::string>& inputs) {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const std::string& input : inputs) pairs.push_back(SplitPair(input, "--input"));

@@ -322,7 +322,7 @@ std::string Dump(Program program, std::string_view stage, const Options& options
 }
 
 std::string DumpFile(const std::string& path, std::string_view stage, const Options& options, std::vector<Diagnostic>& diagnostics) {
-  if (stage == "torchscript") return DumpTorchScript(path, diagnostics);
+  if (stage == "torchscript") return DumpTorchScript(path, options, diagnostics);
   std::optional<Program> program = ReadProgram(path, diagnostics, options);
   return program ? Dump(*std::move(program), stage, options, diagnostics) : std::string();
 }

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "container/quote.h"
 #include "container/zip.h"
 #include "diag/sink.h"
 #include "driver/file_kind.h"
@@ -18,12 +19,45 @@
 namespace flambeau {
 namespace {
 
+// What users put beside a program, by torch.export.save's and torch.jit.save's extra files.
+std::vector<std::pair<std::string, uint64_t>> ExtraFiles(const ZipArchive& archive) {
+  const std::string folder = std::string(archive.root()) + "extra/";
+  std::vector<std::pair<std::string, uint64_t>> files;
+  for (const ZipEntry& entry : archive.entries())
+    if (entry.name.starts_with(folder) && entry.name.size() > folder.size()) files.emplace_back(entry.name.substr(folder.size()), entry.size);
+  return files;
+}
+
+Result<torchscript::Graph> ReadMethod(const ZipArchive& archive, const Options& options, Sink& sink) {
+  if (!options.model.empty())
+    return sink.Error(DiagnosticKind::kBadOption, fmt::format("the model {} is asked for, but a TorchScript archive holds one, without a name", Quote(options.model)),
+                      archive.Where(nullptr), "choose among its methods by the method's name");
+  return torchscript::ReadArchive(archive, sink, options.method);
+}
+
+Result<Program> ReadModel(const ZipArchive& archive, const Options& options, Sink& sink) {
+  if (!options.method.empty())
+    return sink.Error(DiagnosticKind::kBadOption, fmt::format("the method {} is asked for, but a .pt2 archive holds models, which have none", Quote(options.method)),
+                      archive.Where(nullptr), "choose a model by its name");
+  FLAMBEAU_TRY(Program program, ReadPt2(archive, sink, options.model));
+  program.impl().alternatives = ModelsOfPt2(archive);
+  return program;
+}
+
+Result<Program> ReadScript(const ZipArchive& archive, const Options& options, Sink& sink) {
+  FLAMBEAU_TRY(const torchscript::Graph graph, ReadMethod(archive, options, sink));
+  FLAMBEAU_TRY(const std::vector<ScriptInput> inputs, script::DescribeInputs(graph, options.inputs, sink));
+  FLAMBEAU_TRY(Program program, script::Specialize(graph, inputs, options, sink));
+  program.impl().alternatives = graph.methods;
+  return program;
+}
+
 Result<Program> ReadArchive(const ZipArchive& archive, const Options& options, Sink& sink) {
-  if (LooksLikePt2(archive)) return ReadPt2(archive, sink);
-  if (LooksLikeTorchScript(archive)) {
-    FLAMBEAU_TRY(const torchscript::Graph graph, torchscript::ReadArchive(archive, sink));
-    FLAMBEAU_TRY(const std::vector<ScriptInput> inputs, script::DescribeInputs(graph, options.inputs, sink));
-    return script::Specialize(graph, inputs, options, sink);
+  const bool is_pt2 = LooksLikePt2(archive);
+  if (is_pt2 || LooksLikeTorchScript(archive)) {
+    FLAMBEAU_TRY(Program program, is_pt2 ? ReadModel(archive, options, sink) : ReadScript(archive, options, sink));
+    program.impl().extra_files = ExtraFiles(archive);
+    return program;
   }
   FileKind kind = DescribeArchive(archive);
   return sink.Error(DiagnosticKind::kUnknownFormat, std::move(kind.what), archive.Where(nullptr), std::move(kind.hint));
@@ -57,7 +91,7 @@ std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnost
   return program;
 }
 
-std::string DumpTorchScript(const std::string& path, std::vector<Diagnostic>& diagnostics) {
+std::string DumpTorchScript(const std::string& path, const Options& options, std::vector<Diagnostic>& diagnostics) {
   std::string text;
   Guard(diagnostics, {.file = path}, [&] {
     Sink sink;
@@ -65,7 +99,7 @@ std::string DumpTorchScript(const std::string& path, std::vector<Diagnostic>& di
       if (!LooksLikeTorchScript(*archive)) {
         (void)sink.Error(DiagnosticKind::kUnknownFormat, "the file is no TorchScript archive", archive->Where(nullptr),
                          "save the model with torch.jit.save");
-      } else if (const auto graph = torchscript::ReadArchive(*archive, sink)) {
+      } else if (const auto graph = ReadMethod(*archive, options, sink)) {
         text = torchscript::Print(*graph);
       }
     }

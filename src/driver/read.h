@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "flambeau/diagnostic.h"
+#include "flambeau/options.h"
 
 namespace flambeau {
 
 // The inlined graph of a TorchScript archive, as text; empty, with a
 // diagnostic, if the file is none or cannot be read.
-std::string DumpTorchScript(const std::string& path, std::vector<Diagnostic>& diagnostics);
+std::string DumpTorchScript(const std::string& path, const Options& options, std::vector<Diagnostic>& diagnostics);
 
 }  // namespace flambeau

@@ -48,6 +48,8 @@ ProgramSummary Summarize(const Program& program) {
   const ExprPool& exprs = context.exprs();
   ProgramSummary summary;
   summary.torch_version = impl.torch_version;
+  summary.alternatives = impl.alternatives;
+  summary.extra_files = impl.extra_files;
   std::map<std::string, std::string> dims;
   for (const InputSpec& input : impl.inputs) {
     const Type& type = impl.graph.type(input.value);

@@ -124,3 +124,62 @@ def test_interrupt_leaves_the_target(archive, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         flambeau.convert(archive[1], target, progress=progress)
     assert target.read_bytes() == b"before"
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """An archive of two models with a file beside them, and one of a module with two methods."""
+    from torch.export.pt2_archive._package import package_pt2
+
+    folder = tmp_path_factory.mktemp("several")
+    models = {
+        "encoder": torch.export.export(torch.nn.Linear(4, 2), (torch.ones(3, 4),)),
+        "decoder": torch.export.export(torch.nn.ReLU(), (torch.ones(3, 4),)),
+    }
+    package_pt2(str(folder / "several.pt2"), exported_programs=models, extra_files={"words.txt": "one two"})
+
+    class Coder(torch.nn.Module):
+        @torch.jit.export
+        def encode(self, x):
+            return torch.exp(x)
+
+        @torch.jit.export
+        def decode(self, x, scale: int):
+            return torch.log(x) * scale
+
+    torch.jit.save(torch.jit.script(Coder()), str(folder / "coder.pt"), {"words.txt": "one two"})
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "choice", "operators"),
+    [
+        ("several.pt2", {"model_name": "encoder"}, ["Gemm"]),
+        ("several.pt2", {"model_name": "decoder"}, ["Relu"]),
+        ("coder.pt", {"method": "encode", "inputs": {"x": "float32[n]"}}, ["Exp"]),
+        ("coder.pt", {"method": "decode", "inputs": {"x": "float32[n]", "scale": "3"}}, ["Log", "Mul"]),
+    ],
+)
+def test_one_of_several(several, file, choice, operators):
+    program = flambeau.convert(several / file, several / "model.onnx", **choice)
+    assert [node.op_type for node in program.model_proto.graph.node] == operators
+    summary = flambeau.inspect(several / file, **choice)
+    assert sorted(summary.alternatives) == (["decoder", "encoder"] if file == "several.pt2" else ["decode", "encode"])
+    assert ("words.txt", 7) in summary.extra_files
+
+
+@pytest.mark.parametrize(
+    ("file", "choice", "message"),
+    [
+        ("several.pt2", {}, "2 models, none of them named 'model'.*'encoder'"),
+        ("several.pt2", {"model_name": "head"}, "no model 'head'.*'decoder'"),
+        ("several.pt2", {"method": "forward"}, "the method 'forward' is asked for"),
+        ("coder.pt", {}, "no method 'forward'.*choose one of its methods, .*: decode, encode"),
+        ("coder.pt", {"method": "head"}, "no method 'head'.*decode, encode"),
+        ("coder.pt", {"model_name": "model"}, "the model 'model' is asked for"),
+    ],
+)
+def test_none_of_several(several, file, choice, message):
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=f"(?s){message}"):
+        flambeau.convert(several / file, several / "none.onnx", **choice)
+    assert not (several / "none.onnx").exists()

@@ -46,8 +46,10 @@ Status CheckMarker(const ZipArchive& archive, std::string_view path, std::string
                     fmt::format("the {} is {}, not '{}'", what, Quote(text), expected), archive.Where(entry));
 }
 
-// The name of the model to read, of "models/NAME.json".
-Result<std::string> ChooseModel(const ZipArchive& archive, Sink& sink) {
+constexpr std::string_view kDefaultModel = "model";
+
+// Of "models/NAME.json".
+std::vector<std::string> ModelNames(const ZipArchive& archive) {
   const std::string prefix = std::string(archive.root()) + "models/";
   constexpr std::string_view kSuffix = ".json";
   std::vector<std::string> names;
@@ -57,21 +59,31 @@ Result<std::string> ChooseModel(const ZipArchive& archive, Sink& sink) {
     name.remove_prefix(prefix.size());
     if (name.size() > kSuffix.size()) names.emplace_back(name.substr(0, name.size() - kSuffix.size()));
   }
-  if (names.empty()) {
-    const bool compiled = std::any_of(archive.entries().begin(), archive.entries().end(), [](const ZipEntry& entry) {
-      return entry.name.find("data/aotinductor/") != std::string::npos;
-    });
-    return sink.Error(
-        DiagnosticKind::kMissingEntry, "the archive holds no exported program", archive.Where(nullptr),
-        compiled ? "it holds code compiled by AOTInductor; save the exported program with torch.export.save" : "");
-  }
-  if (std::find(names.begin(), names.end(), "model") != names.end()) return std::string("model");
-  if (names.size() > 1)
-    sink.Warning(DiagnosticKind::kMissingInformation,
-                 fmt::format("the archive holds {} models, none named 'model': {}; the first is read", names.size(),
-                             fmt::join(names, ", ")),
-                 archive.Where(nullptr), "save the one to convert by itself, or name it 'model'");
-  return names.front();
+  return names;
+}
+
+Failure NoModels(const ZipArchive& archive, Sink& sink) {
+  const std::string compiled = std::string(archive.root()) + "data/aotinductor/";
+  if (std::ranges::any_of(archive.entries(), [&](const ZipEntry& entry) { return entry.name.starts_with(compiled); }))
+    return sink.Error(DiagnosticKind::kMissingEntry, "the archive holds code that AOTInductor compiled, and no exported program",
+                      archive.Where(nullptr), "save the program from which it was compiled with torch.export.save");
+  return sink.Error(DiagnosticKind::kMissingEntry, "the archive holds no exported program", archive.Where(nullptr));
+}
+
+// The name of the model to read.
+Result<std::string> ChooseModel(const ZipArchive& archive, std::string_view wanted, Sink& sink) {
+  const std::vector<std::string> names = ModelNames(archive);
+  if (names.empty()) return NoModels(archive, sink);
+  const std::string_view chosen = wanted.empty() ? kDefaultModel : wanted;
+  if (std::ranges::find(names, chosen) != names.end()) return std::string(chosen);
+  if (wanted.empty() && names.size() == 1) return names.front();
+  std::vector<std::string> quoted;
+  for (const std::string& name : names) quoted.push_back(Quote(name));
+  if (wanted.empty())
+    return sink.Error(DiagnosticKind::kMissingInformation, fmt::format("the archive holds {} models, none of them named 'model'", names.size()),
+                      archive.Where(nullptr), fmt::format("choose one, by --model or model_name: {}", fmt::join(quoted, ", ")));
+  return sink.Error(DiagnosticKind::kBadOption, fmt::format("the archive holds no model {}", Quote(wanted)), archive.Where(nullptr),
+                    fmt::format("it holds {}", fmt::join(quoted, ", ")));
 }
 
 // PyTorch 2.8 wrote `data/KIND/MODEL.pt` by torch.save; later ones a
@@ -92,8 +104,11 @@ const ZipEntry* FindOldPayload(const ZipArchive& archive, std::string_view name)
 }
 
 // Finds the program's JSON and fills the table of tensors.
-Result<const ZipEntry*> OpenLayout(const ZipArchive& archive, TensorTable* tensors, Sink& sink) {
+Result<const ZipEntry*> OpenLayout(const ZipArchive& archive, std::string_view wanted, TensorTable* tensors, Sink& sink) {
   if (IsOldLayout(archive)) {
+    if (!wanted.empty() && wanted != kDefaultModel)
+      return sink.Error(DiagnosticKind::kBadOption, fmt::format("the archive holds no model {}", Quote(wanted)), archive.Where(nullptr),
+                        "it holds one, which has no name");
     const ZipEntry* weights = FindOldPayload(archive, "serialized_state_dict");
     if (weights == nullptr) {
       FLAMBEAU_TRY(weights, RequireEntry(archive, "serialized_state_dict.pt", sink));
@@ -104,7 +119,7 @@ Result<const ZipEntry*> OpenLayout(const ZipArchive& archive, TensorTable* tenso
     return RequireEntry(archive, kOldProgram, sink);
   }
   FLAMBEAU_CHECK_OK(CheckMarker(archive, "archive_version", "0", "version of the archive", sink));
-  FLAMBEAU_TRY(const std::string model, ChooseModel(archive, sink));
+  FLAMBEAU_TRY(const std::string model, ChooseModel(archive, wanted, sink));
   FLAMBEAU_CHECK_OK(AddPayloads(archive, "weights", model, tensors, sink));
   FLAMBEAU_CHECK_OK(AddPayloads(archive, "constants", model, tensors, sink));
   return RequireEntry(archive, fmt::format("models/{}.json", model), sink);
@@ -174,10 +189,10 @@ Status ReadDimensionNames(const ZipArchive& archive, ProgramBuilder* builder, Si
   return {};
 }
 
-Status Read(const ZipArchive& archive, ProgramBuilder* builder, Sink& sink) {
+Status Read(const ZipArchive& archive, std::string_view model, ProgramBuilder* builder, Sink& sink) {
   FLAMBEAU_TRY(const bool big_endian, IsBigEndian(archive, sink));
   TensorTable tensors(archive, big_endian, sink);
-  FLAMBEAU_TRY(const ZipEntry* entry, OpenLayout(archive, &tensors, sink));
+  FLAMBEAU_TRY(const ZipEntry* entry, OpenLayout(archive, model, &tensors, sink));
   FLAMBEAU_TRY(const JsonDocument document, ReadJson(archive, *entry, sink));
   const JsonReader program(document.root(), sink);
   FLAMBEAU_TRY(const std::optional<std::string_view> torch_version, program.OptionalString("torch_version"));
@@ -200,9 +215,13 @@ bool LooksLikePt2(const ZipArchive& archive) {
   return pt2::FindEntry(archive, "archive_version") != nullptr;
 }
 
-Result<Program> ReadPt2(const ZipArchive& archive, Sink& sink) {
+std::vector<std::string> ModelsOfPt2(const ZipArchive& archive) {
+  return pt2::IsOldLayout(archive) ? std::vector{std::string(pt2::kDefaultModel)} : pt2::ModelNames(archive);
+}
+
+Result<Program> ReadPt2(const ZipArchive& archive, Sink& sink, std::string_view model) {
   ProgramBuilder builder;
-  const Status read = pt2::Read(archive, &builder, sink);
+  const Status read = pt2::Read(archive, model, &builder, sink);
   std::vector<Diagnostic> diagnostics;
   std::optional<Program> program = builder.Finish(diagnostics);
   for (Diagnostic& diagnostic : diagnostics) sink.Add(std::move(diagnostic));

@@ -1,11 +1,13 @@
 // Reads the archives of torch.export.save (`.pt2`) into the canonical ATen
 // graph: those of PyTorch 2.8 and newer, and those of 2.5 to 2.7.
 //
-// Of several models in one archive the one named "model" is read, else the
-// first. Weights stay in the file.
+// Weights stay in the file.
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "container/zip.h"
 #include "diag/sink.h"
@@ -15,7 +17,10 @@
 namespace flambeau {
 
 bool LooksLikePt2(const ZipArchive& archive);
-Result<Program> ReadPt2(const ZipArchive& archive, Sink& sink);
+// The models that the archive holds, as it lists them. One of the old layout is "model".
+std::vector<std::string> ModelsOfPt2(const ZipArchive& archive);
+// Of several models the one of that name; without a name the one named "model".
+Result<Program> ReadPt2(const ZipArchive& archive, Sink& sink, std::string_view model = {});
 Result<Program> ReadPt2(std::shared_ptr<const File> file, Sink& sink);
 
 }  // namespace flambeau

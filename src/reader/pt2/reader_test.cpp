@@ -289,11 +289,16 @@ TEST(Pt2ReaderTest, PicksTheModel) {
                                 {"models/a.json", "broken"},
                                 {"data/weights/b_weights_config.json", config},
                                 {"data/constants/b_constants_config.json", config}};
+  const std::string bytes = PackArchive({}, "", "", two);
+  EXPECT_EQ(ReadText(bytes), "missing-information: the archive holds 2 models, none of them named 'model'");
   Sink sink;
-  EXPECT_TRUE(ReadBytes(PackArchive({}, "", "", two), sink));
-  EXPECT_EQ(FirstError(sink),
-            "missing-information: the archive holds 2 models, none named 'model': b, a; the first is read");
+  const auto archive = ZipArchive::Open(MemoryFile(bytes), sink);
+  ASSERT_TRUE(archive);
+  EXPECT_EQ(ModelsOfPt2(*archive), (std::vector<std::string>{"b", "a"}));
+  EXPECT_TRUE(ReadPt2(*archive, sink, "b"));
   EXPECT_FALSE(sink.HasErrors());
+  EXPECT_FALSE(ReadPt2(*archive, sink, "c"));
+  EXPECT_EQ(FirstError(sink), "bad-option: the archive holds no model 'c'");
   EXPECT_EQ(ReadText(PackArchive({}, "", "", {{"models/model.json", ""}})),
             "missing-entry: the archive holds no exported program");
 }

@@ -191,6 +191,7 @@ struct Graph {
 
   std::string name = "main_graph";
   std::string torch_version;
+  std::vector<std::string> methods;  // of the module; this is the graph of one of them
   Block* main = nullptr;
   // What the first input, `self`, is; invalid for a free function, which has none.
   ObjectId self;

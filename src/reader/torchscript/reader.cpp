@@ -100,20 +100,17 @@ void RecordTraced(Graph& graph, const std::vector<TypePtr>& traced) {
   }
 }
 
-Failure NoMethod(const ZipArchive& archive, const ClassInfo* info, const std::string& method, Sink& sink) {
-  std::vector<std::string_view> methods;
-  if (info != nullptr)
-    for (const auto& [name, def] : info->methods) methods.push_back(name);
+Failure NoMethod(const ZipArchive& archive, const std::vector<std::string>& methods, const std::string& method, Sink& sink) {
   if (methods.empty())
     return sink.Error(DiagnosticKind::kBadProgram, "the module has no methods: the archive holds state alone, as LibTorch's torch::save writes it",
                       archive.Where(nullptr), "load it into the model's class in Python or C++, and save a traced or scripted module");
   return sink.Error(DiagnosticKind::kBadProgram, fmt::format("the module has no method {}", Quote(method)), archive.Where(nullptr),
-                    fmt::format("it has {}", fmt::join(methods, ", ")));
+                    fmt::format("choose one of its methods, by --method or method: {}", fmt::join(methods, ", ")));
 }
 
 }  // namespace
 
-Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::string& method) {
+Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::string& wanted) {
   SourceRanges ranges;
   ArchiveCode code(archive, ranges);
   Library library(code, sink);
@@ -124,18 +121,25 @@ Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::stri
   FLAMBEAU_TRY(program.constants, reader.ReadConstants());
   FLAMBEAU_TRY(const ObjectId root, reader.ReadModule());
   const std::string class_name = objects[root.index].class_name;
+  FLAMBEAU_TRY(const ClassInfo* info, library.FindClass(class_name));
+  std::vector<std::string> methods;
+  if (info != nullptr)
+    for (const auto& [name, definition] : info->methods) methods.push_back(name);
+  constexpr std::string_view kDefaultMethod = "forward";
+  const bool has_default = std::ranges::find(methods, kDefaultMethod) != methods.end();
+  const std::string method = !wanted.empty()                            ? wanted
+                             : !has_default && methods.size() == 1 ? methods.front()
+                                                                        : std::string(kDefaultMethod);
   FLAMBEAU_TRY(const FunctionInfo* entry, library.FindMethod(class_name, method));
   if (entry == nullptr) {  // the first of the overloads that nn.LSTM and its like have
     FLAMBEAU_TRY(entry, library.FindMethod(class_name, method + "__0"));
   }
-  if (entry == nullptr) {
-    FLAMBEAU_TRY(const ClassInfo* info, library.FindClass(class_name));
-    return NoMethod(archive, info, method, sink);
-  }
+  if (entry == nullptr) return NoMethod(archive, methods, method, sink);
   FLAMBEAU_TRY(const std::vector<TypePtr> traced, reader.ReadTracedTypes(method));
   FunctionTable functions(program);
   FLAMBEAU_TRY(Graph graph, Inline(*entry, root, std::move(objects), reader.unrestored(), functions));
   RecordTraced(graph, traced);
+  graph.methods = std::move(methods);
   return graph;
 }
 

@@ -14,8 +14,9 @@ bool LooksLikeTorchScript(const ZipArchive& archive);
 
 namespace torchscript {
 
-// `method` of the archive's module, with all that it calls put in its place.
-Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::string& method = "forward");
+// `method` of the archive's module, with all that it calls put in its place;
+// without a name its forward, or its only method.
+Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::string& method = {});
 
 // The inlined graph of a function of `code`, a file "__torch__.py", for tests;
 // `version` decides which operators are upgraded.
