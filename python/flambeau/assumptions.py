@@ -15,7 +15,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 from torch.utils._sympy.functions import Mod, PythonMod
 
-__all__ = ["assumptions", "holds_for"]
+__all__ = ["assumptions", "freezes", "holds_for"]
 
 _Sizes = dict[sympy.Symbol, int]
 
@@ -110,6 +110,12 @@ def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str
         return False
     conditions = [deferred.expr for deferred in _deferred(exported)]
     return not any(_is_specialised(condition) or condition.subs(sizes) == sympy.false for condition in conditions)
+
+
+def freezes(exported: ExportedProgram) -> bool:
+    """Whether the model made a number of what it computed from sizes."""
+    conditions = [deferred.expr for deferred in _deferred(exported)]
+    return any(isinstance(condition, sympy.Eq) and _decides(condition) for condition in conditions)
 
 
 def assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]) -> list[str]:

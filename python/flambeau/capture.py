@@ -16,13 +16,14 @@ from typing import Any
 import torch
 from torch.export import Dim, ExportedProgram
 
-from .assumptions import assumptions, holds_for
-from .data_dependent import CapturableCalls, dynamic_lengths, unchecked_distributions
+from .assumptions import assumptions, freezes, holds_for
+from .data_dependent import CapturableCalls, unchecked_distributions
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
 from .emptiness import taken_as_filled
 from .errors import CaptureError, ConversionWarning
 from .recurrent import opaque_layers, restore
+from .sizes import computable_sizes, dynamic_conversions, dynamic_lengths
 from .vision import capturable_detectors
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "exporting", "mode", "user_line", "warn_of_assumptions"]
@@ -130,6 +131,11 @@ def _export(
             )
 
     exported = once(oblivious=True)
+    if shapes and not strict and freezes(exported):
+        with contextlib.suppress(Exception), dynamic_conversions():
+            kept = once(oblivious=True)
+            if holds_for(kept, args, kwargs) and not freezes(kept):
+                return kept, ", with int and float of sizes dynamic"
     if not shapes or holds_for(exported, args, kwargs):
         return exported, ""
     return once(oblivious=False), ", with sizes of 0 and 1 as constants"
@@ -217,6 +223,7 @@ def capture(
                 exporting(),
                 opaque_layers(),
                 capturable_detectors(),
+                computable_sizes(),
                 dynamic_lengths(),
                 taken_as_filled(_innermost) as asked,
                 unchecked_distributions(),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["CapturableCalls", "dynamic_lengths", "unchecked_distributions"]
+__all__ = ["CapturableCalls", "unchecked_distributions"]
 
 
 @contextlib.contextmanager
@@ -31,30 +30,6 @@ def unchecked_distributions() -> Iterator[None]:
         yield
     finally:
         distribution.set_default_validate_args(before)
-
-
-_NOT_OF_MODELS = {"torch", "functorch", "sympy", "mpmath", "numpy", "flambeau", *sys.stdlib_module_names} - {"__main__"}
-
-
-def _length(of: Any) -> Any:
-    return of.shape[0] if isinstance(of, torch.Tensor) and of.dim() else len(of)
-
-
-@contextlib.contextmanager
-def dynamic_lengths() -> Iterator[None]:
-    """While it is open, ``len`` of a tensor is its dynamic size in the code of models: Python's own wants a number."""
-    scopes = [
-        module.__dict__
-        for name, module in list(sys.modules.items())
-        if name.partition(".")[0] not in _NOT_OF_MODELS and "len" not in getattr(module, "__dict__", {"len": None})
-    ]
-    for scope in scopes:
-        scope["len"] = _length
-    try:
-        yield
-    finally:
-        for scope in scopes:
-            scope.pop("len", None)
 
 
 class CapturableCalls(TorchFunctionMode):

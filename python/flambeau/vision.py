@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch._higher_order_ops.map import map as map_rows
 
-__all__ = ["capturable_detectors"]
+__all__ = ["capturable_detectors", "library"]
 
 
 def _batched_nms(boxes: torch.Tensor, scores: torch.Tensor, idxs: torch.Tensor, iou_threshold: float) -> torch.Tensor:
@@ -71,11 +71,12 @@ def _heatmap_to_keypoints(row: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, 
 
 def _heatmaps_to_keypoints(maps: torch.Tensor, rois: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """As a loop that stays one."""
-    return map_rows(lambda row: _heatmap_to_keypoints(row), (maps, rois))
+    return map_rows(_heatmap_to_keypoints, (maps, rois))
 
 
 @functools.cache
-def _library() -> torch.library.Library:
+def library() -> torch.library.Library:
+    """The operators that captures have; made once, they live as long as this object."""
     from torchvision.ops import boxes
 
     library = torch.library.Library("flambeau", "FRAGMENT")
@@ -98,7 +99,7 @@ def capturable_detectors() -> Iterator[None]:
     if "torchvision.ops.boxes" not in sys.modules:
         yield
         return
-    _library()
+    library()
     replaced: list[tuple[Any, str, Any]] = []
     for (owner, name), replacement in _REPLACEMENTS.items():
         original = vars(sys.modules[owner])[name] if owner in sys.modules else None

@@ -102,3 +102,30 @@ def test_dimension_that_the_model_fixes_is_a_warning_with_its_line():
     line = unroll.__code__.co_firstlineno + 2
     assert diagnostic.location.source.endswith(f"test_dynamic.py:{line}")
     compare(program, model_of(unroll), (torch.randn(3, 9),))
+
+
+def skips_what_is_empty(x):
+    rows = (x.sum(1) > 0).nonzero()[:, 0]
+    return x.index_add(0, rows, x[rows] * 3) if len(rows) > 0 else x
+
+
+def test_no_rows_are_as_right_as_some():
+    """The capture decides that there are rows, says so, and what it computes holds for none as well."""
+    model = model_of(skips_what_is_empty)
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"whether there is \(test_dynamic.py:\d+: return x.index_add"):
+        program = convert(model, (X,), ({0: "batch"},))
+    compare(program, model, (X,), (LONGER,), (-LONGER.abs(),))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[: int(x.shape[0] * 0.7)],
+        lambda x: torch.nn.functional.interpolate(x[None, None], size=[int(x.shape[0] * (8 / min(x.shape[0], 4))), 4]),
+        lambda x: x / len(x[x > 0]),
+    ],
+)
+def test_sizes_stay_dynamic_through_python_functions(function):
+    model = model_of(function)
+    program = convert(model, (X,), ({0: "batch"},))
+    compare(program, model, (X,), (LONGER,))

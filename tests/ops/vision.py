@@ -10,6 +10,9 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import torchvision_cpu  # noqa: E402
 
 torchvision_cpu.imported()
+import flambeau.vision  # noqa: E402
+
+flambeau.vision.library()
 vision = torch.ops.torchvision
 corners = floats(9, 2, low=0, high=6)
 boxes = torch.cat([corners, corners + floats(9, 2, low=1, high=6)], 1)
@@ -20,6 +23,7 @@ FIXED = {"again": False, "strided": False}
 
 CASES = [
     *[case(vision.nms, boxes, floats(9, low=0, high=1), threshold, dynamic=False, **FIXED) for threshold in (0.1, 0.3, 0.7)],
+    *[case(torch.ops.flambeau.batched_nms, boxes, floats(9, low=0, high=1), torch.tensor([2, 0, 0, 1, 2, 0, 1, 0, 0]), 0.3, dynamic=dynamic, **FIXED) for dynamic in (False, {0: [0], 1: [0], 2: [0]})],
     *[case(vision.roi_align, image, regions, scale, 3, 2, samples, aligned, dynamic={0: [0, 1, 2, 3], 1: [0]}, **FIXED) for scale, samples in ((1.0, 2), (0.5, -1)) for aligned in (False, True)],
     case(vision.roi_align, image, torch.tensor([[0, -30, -3, 5, 2], [1, 9, 9, 40, 40], [1, 4, 4, 4, 4.0], [0, 5, 5, 3, 3]]), 1.0, 3, 2, 0, True, dynamic={1: [0]}, **FIXED),
     *[

@@ -1,0 +1,98 @@
+"""Sizes stay dynamic in Python's own functions while a module is captured: the code of models gets others in their place."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.utils._sympy.reference import PythonReferenceAnalysis
+
+__all__ = ["computable_sizes", "dynamic_conversions", "dynamic_lengths"]
+
+_NOT_OF_MODELS = {"torch", "functorch", "sympy", "mpmath", "numpy", "flambeau", *sys.stdlib_module_names} - {"__main__"}
+
+
+def _length(of: Any) -> Any:
+    return of.shape[0] if isinstance(of, torch.Tensor) and of.dim() else len(of)
+
+
+class _Conversion(type):
+    """Of classes that stand for a type of numbers: sizes are converted to symbols, and count as instances."""
+
+    number: type
+    symbol: type
+    convert: Callable[[Any], Any]
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        is_size = len(args) == 1 and isinstance(args[0], (torch.SymInt, torch.SymFloat, torch.SymBool))
+        return cls.convert(args[0]) if is_size else cls.number(*args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, (cls.number, cls.symbol))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cls.number)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls.number or other is cls
+
+    def __hash__(cls) -> int:
+        return hash(cls.number)
+
+    def __or__(cls, other: Any) -> Any:
+        return cls.number | other
+
+    def __ror__(cls, other: Any) -> Any:
+        return other | cls.number
+
+
+class _Int(metaclass=_Conversion):
+    number, symbol, convert = int, torch.SymInt, staticmethod(torch.sym_int)
+
+
+class _Float(metaclass=_Conversion):
+    number, symbol, convert = float, torch.SymFloat, staticmethod(torch.sym_float)
+
+
+@contextlib.contextmanager
+def _as_globals(functions: Mapping[str, Any]) -> Iterator[None]:
+    changed = []
+    for name, module in list(sys.modules.items()):
+        scope = getattr(module, "__dict__", None)
+        if scope is None or name.partition(".")[0] in _NOT_OF_MODELS:
+            continue
+        for function in functions.keys() - scope.keys():
+            scope[function] = functions[function]
+            changed.append((scope, function))
+    try:
+        yield
+    finally:
+        for scope, function in changed:
+            scope.pop(function, None)
+
+
+def dynamic_lengths() -> contextlib.AbstractContextManager[None]:
+    """While it is open, ``len`` of a tensor is its dynamic size: Python's own wants a number."""
+    return _as_globals({"len": _length})
+
+
+def dynamic_conversions() -> contextlib.AbstractContextManager[None]:
+    """While it is open, so are ``int`` and ``float`` of sizes. Code fails that takes these for dtypes."""
+    return _as_globals({"int": _Int, "float": _Float})
+
+
+@contextlib.contextmanager
+def computable_sizes() -> Iterator[None]:
+    """While it is open, torch writes quotients of sizes as nodes: it lacks this one of Python's operators."""
+    inherited = "int_truediv" not in vars(PythonReferenceAnalysis)
+    if inherited:
+        PythonReferenceAnalysis.int_truediv = staticmethod(operator.truediv)
+    try:
+        yield
+    finally:
+        if inherited:
+            del PythonReferenceAnalysis.int_truediv
