@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lower/custom.h"
+#include "lower/registry.h"
 #include "reader/torchscript/reader.h"
 #include "script/builtins.h"
 #include "script/columns.h"
@@ -332,6 +333,16 @@ Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
   }
 }
 
+// Whether something translates the operator for some arguments.
+bool Evaluator::HasTranslation(const Node& node) const {
+  if (node.kind.starts_with("prim::") || !NumberOperator(node.kind).empty()) return true;
+  if (FindBuiltin(node.kind) != nullptr || FindBuiltinOnQuantized(node.kind) != nullptr) return true;
+  const std::string name = OperatorName(node);
+  const aten::Schema* schema = aten::FindSchema(name);
+  // What writes has a pure counterpart, or not: functionalisation knows.
+  return custom_.Handles(name) || (schema != nullptr && (schema->has_writes() || lower::FindOp(name) != nullptr));
+}
+
 Result<Vals> Evaluator::Evaluate(const Node& node) {
   ContextScope scope(sink_, At(node));
   Vals arguments;
@@ -348,6 +359,7 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
   if (undefined && node.kind != "prim::Loop" && node.kind != "prim::TupleConstruct" && node.kind != "prim::unchecked_cast") {
     if (!sink_.HasErrors())
       return Unsupported("uses a value that only some paths through the program define, or that differs between them in kind");
+    if (!HasTranslation(node)) return sink_.Error(DiagnosticKind::kUnsupportedOperator, fmt::format("{} has no translation", OperatorName(node)));
     return kFailure;
   }
   emitter_.SetOrigin(OriginOf(node));

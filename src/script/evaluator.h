@@ -86,6 +86,7 @@ class Evaluator {
   Result<Vals> EvaluateBlock(const torchscript::Block& block) { return Walk({{&block}}); }
   void BindOutputs(const Node& node, Result<Vals> results);
   Result<Vals> Evaluate(const Node& node);
+  bool HasTranslation(const Node& node) const;
   bool IsLost(const Val& value) const;
   bool IsTooLong(const Val& value) const;
   std::function<void(Diagnostic&)> At(const Node& node) const;
