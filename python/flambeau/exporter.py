@@ -25,7 +25,7 @@ from .errors import (
     warn_of,
 )
 from .onnx._enums import OperatorExportTypes, TrainingMode
-from .onnx._globals import exporting
+from .onnx._globals import GLOBALS, exporting
 from .onnx._python_ops import Translations
 from .onnx._readable import readable
 from .program import ONNXProgram
@@ -53,6 +53,7 @@ def _announced(function: Callable[..., Any]) -> Callable[..., Any]:
             training_mode=options.get("training", TrainingMode.EVAL),
             operator_export_type=options.get("operator_export_type", OperatorExportTypes.ONNX),
             autograd_inlining=bool(options.get("autograd_inlining", True)),
+            local_functions={},
         ):
             return function(*args, **options)
 
@@ -256,6 +257,10 @@ def export(
         attempts=artifacts.attempts,
         dynamic_shapes=source.dynamic_shapes,
     )
+    if GLOBALS.local_functions:
+        from .onnx._write import with_local_functions
+
+        program.replace_proto(with_local_functions(program.model_proto, GLOBALS.local_functions))
     if export_modules_as_functions:
         from .onnx._functions import with_functions
 

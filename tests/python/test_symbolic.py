@@ -308,7 +308,18 @@ def Selu(X):
 def test_onnx_script_functions(dynamo):
     with registered("aten::selu", lambda g, x: g.onnxscript_op(Selu, x).setType(x.type()), 15):
         operators, program = exported(torch.nn.SELU(), dynamo=dynamo, opset_version=15, custom_opsets={"onnx-script": 2})
-    assert "Where" in operators and "Selu" not in operators
+    assert operators == ["onnx-script::Selu"]
+    model = program.model_proto
+    assert [(function.domain, function.name) for function in model.functions] == [("onnx-script", "Selu")]
+    assert {each.domain: each.version for each in model.opset_import} == {"": 15, "onnx-script": 2}
+    onnx.checker.check_model(model, full_check=True)
+    torch.testing.assert_close(program(X)[0], torch.selu(X), atol=1e-4, rtol=1e-4)
+
+
+def test_onnx_script_functions_of_unknown_types_are_put_in_place():
+    with registered("aten::selu", lambda g, x: g.op("Identity", g.onnxscript_op(Selu, x)), 15):
+        operators, program = exported(torch.nn.SELU(), dynamo=False, opset_version=15)
+    assert "Where" in operators and not program.model_proto.functions
     torch.testing.assert_close(program(X)[0], torch.selu(X), atol=1e-4, rtol=1e-4)
 
 

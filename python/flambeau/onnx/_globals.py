@@ -22,6 +22,8 @@ class Globals:
     in_onnx_export: bool = False
     autograd_inlining: bool = True
     onnx_shape_inference: bool = True
+    # ONNX Script functions that nodes of this export call, by (domain, name): onnx.FunctionProto.
+    local_functions: dict[tuple[str, str], Any] = dataclasses.field(default_factory=dict)
 
 
 GLOBALS = Globals()
@@ -39,7 +41,7 @@ def _torchs() -> Any | None:
 def exporting(**values: Any) -> Iterator[None]:
     """The values hold while it is open, here and in torch."""
     places = [place for place in (GLOBALS, _torchs()) if place is not None]
-    before = [(place, name, getattr(place, name)) for place in places for name in values]
+    before = [(place, name, getattr(place, name)) for place in places for name in values if hasattr(place, name)]
     try:
         for place, name, _ in before:
             setattr(place, name, values[name])

@@ -10,10 +10,11 @@ import torch
 from onnx import AttributeProto, GraphProto, NodeProto, helper
 
 from ..errors import OnnxExporterError
+from ._globals import GLOBALS
 from ._shapes import tensor_proto
 from .jit_utils import GraphContext, parse_node_kind
 
-__all__ = ["DOMAINS", "INLINED", "Writer", "constant_node", "model_of"]
+__all__ = ["DOMAINS", "INLINED", "Writer", "constant_node", "model_of", "with_local_functions"]
 
 INLINED = "flambeau::Inlined"
 # TorchScript's namespaces as domains.
@@ -221,29 +222,77 @@ def _rename(graph: GraphProto, names: Mapping[str, str], prefix: str) -> None:
 
 
 def model_of(context: GraphContext, inputs: Sequence[Any], outputs: Sequence[Any]) -> onnx.ModelProto:
-    """The model that computes the outputs from the inputs, with bodies of ONNX Script functions in their places."""
+    """The model that computes the outputs from the inputs.
+
+    Calls of ONNX Script functions stay calls, of local functions of the model, if the types
+    of their results are known; else the functions' bodies are in their places.
+    """
     writer = Writer(context)
     graph = writer.graph(context.graph, inputs, outputs, "")
     graph.name = "translation"
     imports = [helper.make_opsetid("", context.opset), *(helper.make_opsetid(domain, 1) for domain in sorted(writer.domains))]
     model = helper.make_model(graph, opset_imports=imports, ir_version=10)
-    if context.functions:
-        model = _with_functions(model, context)
-    return model
+    if not context.functions:
+        return model
+    functions = _function_protos(context)
+    if all(_has_type(value) for node in context.new_nodes if _called(node) in context.functions for value in node.outputs()):
+        GLOBALS.local_functions.update(functions)
+        return model
+    return _inlined(model, functions)
 
 
-def _with_functions(model: onnx.ModelProto, context: GraphContext) -> onnx.ModelProto:
+def _called(node: Any) -> tuple[str, str]:
+    return parse_node_kind(node.kind())
+
+
+def _has_type(value: Any) -> bool:
+    return isinstance(value.type(), torch._C.TensorType) and value.type().scalarType() is not None
+
+
+def _function_protos(context: GraphContext) -> dict[tuple[str, str], onnx.FunctionProto]:
+    """The functions that are called, and what these call."""
+    import onnx_ir as ir
+
+    protos: dict[tuple[str, str], onnx.FunctionProto] = {}
+    for function in context.functions.values():
+        for body in (function.function_ir, *(each.function_ir for each in function.function_ir.get_called_functions().values())):
+            proto = ir.to_proto(body)
+            protos.setdefault((proto.domain, proto.name), proto)
+    return protos
+
+
+def _inlined(model: onnx.ModelProto, functions: Mapping[tuple[str, str], onnx.FunctionProto]) -> onnx.ModelProto:
     import onnx_ir as ir
     from onnx_ir.passes import common
 
-    for function in context.functions.values():
-        bodies = [function.function_ir, *(each.function_ir for each in function.function_ir.get_called_functions().values())]
-        for body in bodies:
-            proto = ir.to_proto(body)
-            if not any((each.domain, each.name) == (proto.domain, proto.name) for each in model.functions):
-                model.functions.append(proto)
+    model.functions.extend(functions.values())
     inlined = ir.from_proto(model)
     for identifier in inlined.functions:
         inlined.graph.opset_imports.setdefault(identifier[0], 1)
     common.InlinePass()(inlined)
     return ir.to_proto(inlined)
+
+
+def with_local_functions(model: onnx.ModelProto, functions: Mapping[tuple[str, str], onnx.FunctionProto]) -> onnx.ModelProto:
+    """The model with those of the functions that it calls; the model itself if it calls none."""
+    called: dict[tuple[str, str], onnx.FunctionProto] = {}
+    pending = list(model.graph.node)
+    while pending:
+        node = pending.pop()
+        key = (node.domain, node.op_type)
+        if key in functions and key not in called:
+            called[key] = functions[key]
+            pending.extend(functions[key].node)
+        for attribute in node.attribute:
+            pending.extend(attribute.g.node)
+    if not called:
+        return model
+    finished = onnx.ModelProto()
+    finished.CopyFrom(model)
+    finished.functions.extend(called[key] for key in sorted(called))
+    imported = {each.domain for each in model.opset_import}
+    for each in [each for function in finished.functions for each in function.opset_import]:
+        if each.domain not in imported:
+            finished.opset_import.append(each)
+            imported.add(each.domain)
+    return finished
