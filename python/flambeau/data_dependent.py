@@ -213,12 +213,45 @@ def _linspace(start: Any, end: Any, steps: Any, *, dtype: torch.dtype | None = N
     return torch.where(index < torch.sym_max(steps // 2, 1), from_first, from_last)
 
 
+def _is_place(index: Any) -> bool:
+    """Whether an index is a number that only a tensor knows."""
+    return isinstance(index, torch.Tensor) and index.ndim == 0 and index.dtype in (torch.int64, torch.int32, torch.int16, torch.int8)
+
+
+def _write_at(input: torch.Tensor, index: Any, value: Any) -> None:
+    """``input[:, place] = value``: the view of what is indexed by numbers and slices, written where tensors say.
+
+    torch would make a number of each tensor that is one.
+    """
+    items = list(index) if isinstance(index, tuple) else [index]
+    kinds = (slice, int, torch.SymInt, type(None), type(...))
+    basic = all((isinstance(item, kinds) and not isinstance(item, bool)) or _is_place(item) for item in items)
+    if not basic or not any(map(_is_place, items)):
+        input[index] = value
+        return
+    taken = sum(item is not None and item is not Ellipsis for item in items)
+    where: list[torch.Tensor | None] = []  # a dimension of the view each
+    for item in items:
+        if item is Ellipsis:
+            where += [None] * (input.ndim - taken)
+        elif item is None or isinstance(item, slice):
+            where.append(None)
+        elif _is_place(item):
+            where.append(item)
+    view = input[tuple(slice(None) if _is_place(item) else item for item in items)]
+    new = value.to(view.dtype) if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=view.dtype, device=view.device)
+    while new.ndim > view.ndim - sum(each is not None for each in where) and new.shape[0] == 1:
+        new = new[0]
+    torch.ops.aten.index_put_(view, where, new)
+
+
 _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.equal: _equal,
     torch.Tensor.equal: _equal,
     torch.allclose: _allclose,
     torch.Tensor.allclose: _allclose,
     torch.combinations: _combinations,
+    torch.Tensor.__setitem__: _write_at,
     torch.linspace: _linspace,
     torch.narrow: _narrow,
     torch.Tensor.narrow: _narrow,

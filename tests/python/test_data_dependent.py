@@ -72,6 +72,20 @@ def test_narrow_at_a_tensor():
     compare(lambda x, start: torch.narrow(x, 1, start, 3), A, torch.tensor(1), others=others)
 
 
+def test_writes_at_a_tensor():
+    def write(x, at, value):
+        x, other = x.clone(), x.clone()
+        x[at] = value
+        x[..., at] = 7
+        x[None, 1:, at] = value[None, :1]
+        other[0, at] = 2.5
+        other[at - 1, :2] = value[:2]
+        other[at, at] += 1
+        return x, other
+
+    compare(write, torch.randn(5, 5), torch.tensor(1), torch.randn(5), others=[(torch.randn(5, 5), torch.tensor(at), torch.randn(5)) for at in (3, -2)])
+
+
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 def test_gaussian_nll_loss(reduction):
     compare(lambda x, y, v: F.gaussian_nll_loss(x, y, v, full=True, reduction=reduction), A, B, torch.rand(3, 5))
