@@ -253,6 +253,11 @@ class Half(torch.nn.Module):
         return x[: int(x.shape[0] * 0.5)]
 
 
+class OfFour(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if x.shape[0] // 2 == 2 else x
+
+
 def line_of(words):
     return next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if text.endswith(f"# {words}"))
 
@@ -261,7 +266,7 @@ def test_an_example_of_size_one_freezes_nothing_silently():
     """What the model makes a number is captured otherwise, or as the constant that it is; never both dynamic and frozen."""
     program = flambeau.export(Float(), (torch.ones(1, 4),), dynamic_shapes=({0: "n"},))
     assert program.inputs[0].sizes == ["n", "4"]
-    assert program.capture_strategy == "strict", "non-strict would make it a number"
+    assert program.capture_strategy == "non-strict, with int and float of sizes dynamic", "else it would be a number"
     for rows in (1, 5):
         x = torch.randn(rows, 4)
         torch.testing.assert_close(program(x)[0], Float()(x))
@@ -293,14 +298,21 @@ def test_a_size_that_becomes_a_number_is_reported_with_its_line():
     with pytest.warns(flambeau.errors.ConversionWarning, match="fixes it at 1"):
         assert flambeau.export(Log(), (torch.ones(1, 4),), dynamic_shapes=({0: "n"},)).inputs[0].sizes == ["1", "4"]
     with pytest.warns(flambeau.errors.ConversionWarning, match=r"right only where .*n.* = 2: the model"):
-        flambeau.export(Half(), (torch.ones(4, 4),), dynamic_shapes=({0: "n"},))
+        flambeau.export(OfFour(), (torch.ones(4, 4),), dynamic_shapes=({0: "n"},))
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_int_of_a_size_stays_dynamic(rows):
+    program = flambeau.export(Half(), (torch.ones(rows, 4),), dynamic_shapes=({0: "n"},))
+    for other in (1, 2, 7):
+        torch.testing.assert_close(program(torch.ones(other, 4))[0], torch.ones(other // 2, 4))
 
 
 def test_verification_is_against_the_model_itself():
     """A capture that is right at the example only is found, though the converted model does what was captured."""
     with pytest.raises(flambeau.errors.VerificationError, match="the capture itself differs"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        flambeau.export(Half(), (torch.ones(4, 4),), dynamic_shapes=({0: "n"},), verify=True)
+        flambeau.export(OfFour(), (torch.ones(4, 4),), dynamic_shapes=({0: "n"},), verify=True)
 
 
 class Doubling(torch.nn.Module):
