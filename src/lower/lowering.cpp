@@ -267,7 +267,15 @@ Tensor Lowering::Scale(Tensor x, const Scalar& factor) {
   return Mul(x, NumberOf(factor, x.dtype()));
 }
 
-Ints Lowering::Axes(const Ints& axes, const Tensor& tensor) const {
+int64_t Lowering::Axis(int64_t axis, const Tensor& tensor) {
+  const int64_t rank = std::max<int64_t>(tensor.rank(), 1);
+  const int64_t normal = axis < 0 ? axis + rank : axis;
+  if (!tensor.ranked() || (normal >= 0 && normal < rank)) return normal;
+  Report(DiagnosticKind::kBadProgram, fmt::format("axis {} of a tensor of {} dimensions", axis, tensor.rank()));
+  return 0;
+}
+
+Ints Lowering::Axes(const Ints& axes, const Tensor& tensor) {
   Ints result;
   for (int64_t axis : axes) result.push_back(Axis(axis, tensor));
   return result;

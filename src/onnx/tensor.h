@@ -92,7 +92,11 @@ class Tensor {
   // Of a ranked tensor.
   int64_t rank() const { return static_cast<int64_t>(type_->sizes.size()); }
   // `axis` may be negative.
-  Dim size(int64_t axis) const { return {type_->sizes[static_cast<size_t>(axis < 0 ? axis + rank() : axis)]}; }
+  // Of an axis that the tensor lacks: some size. PyTorch refuses such programs; here they must do no harm.
+  Dim size(int64_t axis) const {
+    const auto at = static_cast<size_t>(axis < 0 ? axis + rank() : axis);
+    return {at < type_->sizes.size() ? type_->sizes[at] : Expr{0}};
+  }
   Dims sizes() const {
     Dims dims;
     for (Expr e : type_->sizes) dims.push_back({e});

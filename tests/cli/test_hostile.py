@@ -266,6 +266,16 @@ def test_absurd_sizes_and_strides_of_weights(runner, member, value):
     assert result.returncode == 1 and "model.pt2" in result.stderr, result.stderr
 
 
+@pytest.mark.parametrize("call", [
+    "transpose.int(x, 0, 100)", "select.int(x, 9000000000, 0)", "slice.Tensor(x, -100, 0, 1)", "cat.default([x, x], 100)", "permute.default(x, [0, 7])",
+    "unbind.int(x, 2)", "sum.dim_IntList(x, [3])", "max_pool2d.default(x, [2, 2])", "as_strided.default(x, [2, 2], [1])",
+])  # fmt: skip
+def test_axes_that_a_tensor_lacks(runner, call):
+    text = f"input x: float32[2, 3]\ny: float32[2, 3] = aten.{call}\nreturn y\n"
+    runner.write(**{"models__model.json": Description(text).documents()["models/model.json"]})
+    assert runner.convert(inconsistent=True).returncode != 0
+
+
 @pytest.mark.parametrize("size", [1 << 62, -5, 1 << 40])
 def test_absurd_sizes_of_values(runner, size):
     document = program()

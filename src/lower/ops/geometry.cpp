@@ -152,7 +152,7 @@ Dims ContiguousStrides(Lowering& to, const Dims& sizes) {
 
 Tensor StridedPositions(Lowering& to, const Dims& sizes, const Dims& strides, Dim offset) {
   Tensor positions = to.Number(offset);
-  for (size_t i = 0; i < sizes.size(); ++i) {
+  for (size_t i = 0; i < sizes.size() && i < strides.size(); ++i) {
     Tensor steps = Iota(to, sizes[i]);
     if (to.AsConstant(strides[i]) != 1) steps = to.Mul(steps, to.Number(strides[i]));
     Ints shape(sizes.size() - i, 1);
