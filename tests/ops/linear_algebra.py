@@ -1,5 +1,5 @@
 import torch
-from harness import case, floats, ints
+from harness import bools, case, floats, ints
 from torch.nn import functional as F
 
 aten = torch.ops.aten
@@ -112,4 +112,8 @@ CASES = [
     case(torch.einsum, "...ik, ...j -> ij", floats(1, 2, 3), floats(3)),
     case(torch.einsum, "...ik,...kj", floats(2, 1, 2, 3), floats(4, 3, 2)),
     case(torch.einsum, "...i,i->...", floats(2, 3, 4), floats(4)),
+    # What one operand alone sums is int64 afterwards; products keep their dtype.
+    *(case(torch.einsum, e, ints(3, 4, dtype=torch.int32)) for e in ("ij->", "ij->j", "ij->ji")),
+    case(torch.einsum, "ij->", bools(3, 4)),
+    case(torch.einsum, "ij,ij->", ints(3, 4, dtype=torch.int32), ints(3, 4, dtype=torch.int32)),
 ]

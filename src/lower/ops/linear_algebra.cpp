@@ -143,11 +143,31 @@ std::string WithoutEllipses(Lowering& to, const std::string& equation, TensorLis
   return result + "->" + output;
 }
 
+// Whether an index that one operand alone has is not kept: it is summed there, which makes int64 of integers.
+bool SumsOneOperand(std::string_view equation) {
+  const size_t arrow = equation.find("->");
+  const std::string_view kept = arrow == equation.npos ? "" : equation.substr(arrow + 2);
+  const std::string_view operands = equation.substr(0, arrow);
+  for (size_t begin = 0, end; begin <= operands.size(); begin = end + 1) {
+    end = std::min(operands.find(',', begin), operands.size());
+    const std::string_view own = operands.substr(begin, end - begin);
+    for (const char index : own) {
+      const bool elsewhere = std::ranges::count(operands, index) > std::ranges::count(own, index);
+      const bool stays = arrow == equation.npos ? std::ranges::count(own, index) == 1 : kept.find(index) != kept.npos;
+      if (!elsewhere && !stays) return true;
+    }
+  }
+  return false;
+}
+
 Tensor Einsum(Lowering& to, std::string_view equation, TensorList tensors, std::optional<Ints>) {
   std::string compact;
   for (char c : equation)
     if (c != ' ') compact += c;
   if (compact.find(kEllipsis) != std::string::npos) compact = WithoutEllipses(to, compact, &tensors);
+  if (std::ranges::all_of(tensors, [](const Tensor& tensor) { return !tensor.is_floating() && !tensor.is_complex(); }) &&
+      SumsOneOperand(compact))
+    for (Tensor& tensor : tensors) tensor = to.CastTo(tensor, DType::kInt64);
   return to.Einsum(tensors, {.equation = compact});
 }
 
