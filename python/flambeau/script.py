@@ -58,6 +58,8 @@ def _elements(type_: Any) -> list[Any]:
         return [type_.getKeyType(), type_.getValueType()]
     if kind == "TupleType":
         return type_.elements()
+    if kind == "UnionType":
+        return type_.containedTypes()
     return []
 
 

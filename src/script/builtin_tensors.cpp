@@ -175,13 +175,30 @@ bool Flatten(Evaluator& evaluator, const Val& value, size_t depth, Flat& flat) {
   constexpr size_t kMaxDepth = 32;
   const auto* list = value.As<ListVal>();
   if (list == nullptr || depth > kMaxDepth) return false;
-  const Vals& elements = evaluator.heap()[list->cell].elements;
+  const Cell& cell = evaluator.heap()[list->cell];
+  if (cell.sequence || !cell.columns.empty()) return false;
+  const Vals& elements = cell.elements;
   const auto size = static_cast<int64_t>(elements.size());
   if (depth == flat.sizes.size() && flat.numbers.empty())
     flat.sizes.push_back(size);
   else if (depth >= flat.sizes.size() || flat.sizes[depth] != size)
     return false;
   return std::ranges::all_of(elements, [&](const Val& element) { return Flatten(evaluator, element, depth + 1, flat); });
+}
+
+// Whether these are lists of numbers of which some have a run-time length.
+bool RowsAtRunTime(Evaluator& evaluator, const Val& value) {
+  const Heap& heap = evaluator.heap();
+  const auto* list = value.As<ListVal>();
+  if (list == nullptr) return false;
+  const Vals& rows = heap[list->cell].elements;
+  auto numbers = [&](const Val& row) {
+    const auto* each = row.As<ListVal>();
+    return each != nullptr && (heap[each->cell].of_numbers || (!heap[each->cell].elements.empty() &&
+                                                               std::ranges::all_of(heap[each->cell].elements, &Val::IsNumber)));
+  };
+  return std::ranges::all_of(rows, numbers) &&
+         std::ranges::any_of(rows, [&](const Val& row) { return heap[row.As<ListVal>()->cell].of_numbers; });
 }
 
 Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
@@ -198,6 +215,19 @@ Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, std::span<const Val> 
     if (dtype.Is<Nothing>()) return Vals{std::move(numbers)};
     FLAMBEAU_TRY(Val cast, emit.Call1("aten::to.dtype", {numbers, dtype}));
     return Vals{std::move(cast)};
+  }
+  if (RowsAtRunTime(evaluator, arguments[0])) {
+    const Vals lists = evaluator.heap()[arguments[0].As<ListVal>()->cell].elements;
+    Vals rows;
+    for (const Val& list : lists) {
+      FLAMBEAU_TRY(Val row, NumbersOf(evaluator, list));
+      rows.push_back(std::move(row));
+    }
+    FLAMBEAU_TRY(Val tensor, emit.Call1("aten::stack", {evaluator.List(std::move(rows)), int64_t{0}}));
+    if (!dtype.Is<Nothing>()) {
+      FLAMBEAU_TRY(tensor, emit.Call1("aten::to.dtype", {tensor, dtype}));
+    }
+    return Vals{std::move(tensor)};
   }
   Flat flat;
   if (!Flatten(evaluator, arguments[0], 0, flat)) return evaluator.Unsupported("makes a tensor of lists of different lengths");

@@ -22,14 +22,16 @@ class Inputs {
   Result<Val> Make(const ScriptInput& input, const std::string& name, const torchscript::Type* type) {
     FLAMBEAU_TRY(Val value, Make(input, name));
     if (type != nullptr && type->kind == torchscript::TypeKind::kOptional && !type->elements.empty()) type = type->elements[0].get();
-    if (type == nullptr || !IsNumber(type->kind) || !value.Is<TensorVal>()) return value;
+    if (type == nullptr || !IsNumber(*type) || !value.Is<TensorVal>()) return value;
     return evaluator_.emit().Call1("aten::item", {std::move(value)});
   }
 
  private:
-  static bool IsNumber(torchscript::TypeKind kind) {
+  static bool IsNumber(const torchscript::Type& type) {
     using enum torchscript::TypeKind;
-    return kind == kInt || kind == kFloat || kind == kBool || kind == kNumber;
+    auto is_one = [](torchscript::TypeKind kind) { return kind == kInt || kind == kFloat || kind == kBool || kind == kNumber; };
+    if (type.kind != kUnion) return is_one(type.kind);
+    return !type.elements.empty() && std::ranges::all_of(type.elements, [&](const auto& each) { return is_one(each->kind) || each->kind == kNone; });
   }
 
   Result<Val> Make(const ScriptInput& input, const std::string& name) {

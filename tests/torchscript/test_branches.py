@@ -200,4 +200,17 @@ def test_branches_of_one_shape_before_opset_11():
     check(SizesDiffer(), SIGNS[0], opset_version=11, others=SIGNS)
 
 
+class Empty(nn.Module):
+    def forward(self, x):
+        rows = (x[:, 0] > 0).nonzero().flatten()
+        y = x.index_select(0, rows) if rows.numel() > 0 else x.new_zeros((0, 3))
+        return y, y.size(0)
+
+
+def test_an_empty_branch_before_opset_11():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"If takes no branches whose results differ in rank or size at opset 10"):
+        check(Empty(), SIGNS[0], opset_version=10)
+    check(Empty(), SIGNS[0], opset_version=11, others=SIGNS)
+
+
 test_program = case.test()

@@ -2,7 +2,7 @@
 
 import copy
 import io
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Union
 
 import flambeau
 import numpy
@@ -77,6 +77,18 @@ class Optionals(nn.Module):
 )
 def test_optional_arguments(args, how):
     run(Optionals(), args, how=how)
+
+
+class NumberOfEitherKind(nn.Module):
+    def forward(self, x, k: Union[int, float]):
+        if isinstance(k, int):
+            return x + k
+        return x * k
+
+
+@pytest.mark.parametrize("number", [3, 2.5])
+def test_a_number_of_one_of_several_kinds(number):
+    run(NumberOfEitherKind(), (x(2, 3), number), how="script")
 
 
 class Keywords(nn.Module):

@@ -394,6 +394,17 @@ def numbers_of_a_tensor(self, x):
     return weighted, len(a), 5 in a, max(a), rows[1][2] + x
 
 
+@case.forward(x(2, 3), torch.tensor(2), others=[(x(2, 3), torch.tensor(3))])
+def rows_that_grow_together(self, x, n):
+    beams: List[List[int]] = [[0], [1]]
+    for i in range(int(n)):
+        longer: List[List[int]] = []
+        for beam in beams:
+            longer.append(beam + [i])
+        beams = longer
+    return torch.tensor(beams), x
+
+
 class RunTimeKey(nn.Module):
     def forward(self, x, n):
         by_number = {0: x, 1: x + 1}

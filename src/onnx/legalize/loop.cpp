@@ -108,7 +108,8 @@ Results OnlyOneShape(Builder& to, const Request& request) {
     bool merges = a.rank() == b.rank();
     for (size_t d = 0; merges && d < a.rank(); ++d) {
       const auto size = to.exprs().AsConstant(a.sizes[d]), other = to.exprs().AsConstant(b.sizes[d]);
-      merges = !size || !other || *size == *other;
+      // Of a constant and what it does not know, a reader makes the constant: never right of 0, which is empty.
+      merges = size && other ? *size == *other : size.value_or(1) != 0 && other.value_or(1) != 0;
     }
     if (!merges) return Refuse(to, request, "takes no branches whose results differ in rank or size");
   }
