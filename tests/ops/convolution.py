@@ -13,7 +13,25 @@ def transposed(x, w):
     return aten.convolution.default(x, w, None, [2, 2], [1, 1], [1, 1], True, [1, 1], 2)
 
 
+def conv_of_each(x, weight, bias):
+    """Each image of a batch has a weight of its own."""
+    groups = x.shape[0]
+    result = F.conv2d(x.flatten(0, 1)[None], weight.flatten(0, 1), bias.flatten(), padding=1, stride=(2, 1), groups=groups)
+    return result.unflatten(1, (groups, -1))[0]
+
+
+def same_conv_of_each(x, weight):
+    return F.conv1d(x.flatten(0, 1), weight.flatten(0, 1), padding="same", dilation=2, groups=x.shape[0])
+
+
+def conv_transpose_of_each(x, weight):
+    return F.conv_transpose2d(x.flatten(0, 1)[None], weight.flatten(0, 1), stride=2, padding=1, groups=x.shape[0])
+
+
 CASES = [
+    case(conv_of_each, floats(2, 3, 5, 6), floats(2, 4, 3, 3, 3), floats(2, 4), dynamic={0: [0, 2], 1: [0], 2: [0]}),
+    case(same_conv_of_each, floats(2, 3, 8), floats(2, 4, 3, 3), dynamic={0: [0, 2], 1: [0]}),
+    case(conv_transpose_of_each, floats(2, 3, 5, 6), floats(2, 3, 4, 3, 2), dynamic={0: [0, 2], 1: [0]}),
     case(F.conv1d, line, floats(6, 4, 3), floats(6)),
     case(F.conv1d, line, floats(6, 2, 3), stride=2, padding=1, dilation=2, groups=2),
     case(F.conv1d, floats(4, 9), floats(6, 4, 3), floats(6), padding=1),

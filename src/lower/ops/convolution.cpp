@@ -1,5 +1,6 @@
 // Convolutions.
 #include <algorithm>
+#include <functional>
 
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
@@ -21,20 +22,66 @@ Ints KernelShape(Lowering& to, const Tensor& weight) {
 
 struct Geometry {
   Ints stride, pads, dilation;
-  int64_t groups;
+  Dim groups;
 };
+
+// A number of groups that is not constant, as where a batch has weights of its own each: a Scan over the groups, in whose
+// body `convolve` takes the input and the weight of one.
+using OfOneGroup = std::function<Tensor(const Tensor& input, const Tensor& weight)>;
+Tensor ScanGroups(Lowering& to, const Tensor& input, const Tensor& weight, const OptionalTensor& bias, Dim groups,
+                  const OfOneGroup& convolve) {
+  auto split = [&](const Tensor& tensor, int64_t axis) {
+    Dims sizes = tensor.sizes();
+    sizes[axis] = {to.exprs().FloorDiv(sizes[axis].expr, groups.expr)};
+    sizes.insert(sizes.begin() + axis, groups);
+    return to.ReshapeTo(tensor, sizes);
+  };
+  // The groups become axis 0, and back: (1, 0, 2, 3, …) is its own inverse.
+  Ints swapped{1, 0};
+  for (int64_t axis = 2; axis <= input.rank(); ++axis) swapped.push_back(axis);
+  const std::vector<Tensor> operands = {to.Permute(split(input, 1), swapped), split(weight, 0)};
+  Dims sizes;
+  onnx::AttributeList attributes;
+  attributes.Add("body", to.Body([&] {
+    std::vector<Tensor> one;
+    for (const Tensor& all : operands) {
+      std::vector<Expr> inner;
+      for (int64_t axis = 1; axis < all.rank(); ++axis) inner.push_back(all.size(axis).expr);
+      one.push_back(to.AddBlockInput(Type::OfTensor(all.dtype(), inner)));
+    }
+    const Tensor result = convolve(one[0], one[1]);
+    sizes = result.sizes();
+    return std::vector{result};
+  }));
+  attributes.Add("num_scan_inputs", static_cast<int64_t>(operands.size()));
+  std::vector<Expr> stacked{groups.expr};
+  for (const Dim size : sizes) stacked.push_back(size.expr);
+  const Tensor results = to.EmitCustom("Scan", operands, attributes, std::vector{Type::OfTensor(input.dtype(), stacked)}).front();
+  sizes[1] = to.Times(groups, sizes[1]);
+  const Tensor y = to.ReshapeTo(to.Permute(results, swapped), sizes);
+  if (!bias) return y;
+  Ints trailing;
+  for (int64_t axis = 1; axis < input.rank() - 1; ++axis) trailing.push_back(axis);
+  return to.Add(y, to.UnsqueezeAt(*bias, trailing));
+}
 
 Tensor Convolve(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, const Geometry& geometry) {
   if (!to.RequireRank(weight, "weight")) return to.Poison(Type::Unranked(input.dtype()));
   const int64_t spatial = weight.rank() - 2;
   const Batched batched(to, input, spatial);
+  const auto groups = to.AsConstant(geometry.groups);
+  if (!groups) {
+    const Geometry one{geometry.stride, geometry.pads, geometry.dilation, to.Of(1)};
+    return batched.Undo(ScanGroups(to, batched.tensor(), weight, bias, geometry.groups,
+                                   [&](const Tensor& x, const Tensor& w) { return Convolve(to, x, w, {}, one); }));
+  }
   if (NeedsWindows(to, input, "Conv"))
     return batched.Undo(ConvolveWindows(to, batched.tensor(), weight, bias.value_or(Tensor()),
                                          {PerAxis(geometry.stride, spatial), DimsOf(to, geometry.pads),
-                                          PerAxis(geometry.dilation, spatial), geometry.groups}));
+                                          PerAxis(geometry.dilation, spatial), *groups}));
   return batched.Undo(to.Conv(batched.tensor(), weight, bias.value_or(Tensor()),
                               {.dilations = PerAxis(geometry.dilation, spatial),
-                               .group = geometry.groups,
+                               .group = *groups,
                                .kernel_shape = KernelShape(to, weight),
                                .pads = geometry.pads,
                                .strides = PerAxis(geometry.stride, spatial)}));
@@ -42,14 +89,14 @@ Tensor Convolve(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, 
 
 template <int64_t kSpatial>
 Tensor ConvNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride, Const<Dims> padding,
-              Const<Dims> dilation, Const<Dim> groups) {
+              Const<Dims> dilation, Dim groups) {
   return Convolve(to, input, weight, bias, {stride, BothSides(PerAxis(padding, kSpatial)), dilation, groups});
 }
 
 // 'same' puts an odd one of the padding at the end.
 template <int64_t kSpatial>
 Tensor ConvNdOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                    std::string_view padding, Const<Dims> dilation, Const<Dim> groups) {
+                    std::string_view padding, Const<Dims> dilation, Dim groups) {
   if (padding != "same") return Convolve(to, input, weight, bias, {stride, Ints(2 * kSpatial, 0), dilation, groups});
   const Ints spread = PerAxis(dilation, kSpatial);
   Dims pads(2 * kSpatial);
@@ -86,18 +133,25 @@ TransposedPads PadsOf(const Ints& padding, Ints output_padding, const Ints& stri
 
 template <int64_t kSpatial>
 Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                       Const<Dims> padding, Const<Dims> output_padding, Const<Dim> groups, Const<Dims> dilation) {
+                       Const<Dims> padding, Const<Dims> output_padding, Dim groups, Const<Dims> dilation) {
   const Batched batched(to, input, kSpatial);
+  const auto group_count = to.AsConstant(groups);
+  if (!group_count) {
+    auto one = [&](const Tensor& x, const Tensor& w) {
+      return ConvTransposeNd<kSpatial>(to, x, w, {}, stride, padding, output_padding, to.Of(1), dilation);
+    };
+    return batched.Undo(ScanGroups(to, batched.tensor(), weight, bias, groups, one));
+  }
   if (NeedsWindows(to, input, "ConvTranspose"))
     return batched.Undo(ConvolveWindowsTransposed(
         to, batched.tensor(), weight, bias.value_or(Tensor()), PerAxis(stride, kSpatial), PerAxis(padding, kSpatial),
-        PerAxis(output_padding, kSpatial), PerAxis(dilation, kSpatial), groups));
+        PerAxis(output_padding, kSpatial), PerAxis(dilation, kSpatial), *group_count));
   const Ints strides = PerAxis(stride, kSpatial);
   const auto [pads, end, beyond] = PadsOf(PerAxis(padding, kSpatial), PerAxis(output_padding, kSpatial), strides);
   const bool all_there = std::ranges::all_of(beyond, [](int64_t count) { return count == 0; });
   Tensor y = to.ConvTranspose(batched.tensor(), weight, all_there ? bias.value_or(Tensor()) : Tensor(),
                               {.dilations = PerAxis(dilation, kSpatial),
-                               .group = groups,
+                               .group = *group_count,
                                .kernel_shape = KernelShape(to, weight),
                                .output_padding = end,
                                .pads = pads,
@@ -112,7 +166,7 @@ Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor
 
 Tensor Convolution(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
                    Const<Dims> padding, Const<Dims> dilation, bool transposed, Const<Dims> output_padding,
-                   Const<Dim> groups) {
+                   Dim groups) {
   if (!to.RequireRank(weight, "weight")) return to.Poison(Type::Unranked(input.dtype()));
   const int64_t spatial = weight.rank() - 2;
   if (!transposed)
@@ -123,18 +177,18 @@ Tensor Convolution(Lowering& to, Tensor input, Tensor weight, OptionalTensor bia
 
 Tensor ConvolutionWithFlags(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
                             Const<Dims> padding, Const<Dims> dilation, bool transposed, Const<Dims> output_padding,
-                            Const<Dim> groups, Unused, Unused, Unused, Unused) {
+                            Dim groups, Unused, Unused, Unused, Unused) {
   return Convolution(to, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 
 Tensor ConvolutionDeprecated(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
                              Const<Dims> padding, Const<Dims> dilation, bool transposed, Ints output_padding,
-                             Const<Dim> groups, Unused, Unused, Unused) {
+                             Dim groups, Unused, Unused, Unused) {
   return Convolution(to, input, weight, bias, stride, padding, dilation, transposed, {output_padding}, groups);
 }
 
 Tensor ConvolutionOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                         std::string_view padding, Const<Dims> dilation, Const<Dim> groups) {
+                         std::string_view padding, Const<Dims> dilation, Dim groups) {
   const int64_t rank = weight.rank();
   const auto convolve = rank == 3 ? &ConvNdOfMode<1> : rank == 4 ? &ConvNdOfMode<2> : &ConvNdOfMode<3>;
   return convolve(to, input, weight, bias, stride, padding, dilation, groups);

@@ -6,7 +6,8 @@
 namespace flambeau::onnx {
 namespace {
 
-// The body gets the turn's number in front, and picks the scanned slices itself.
+// The body gets the turn's number in front, and picks the scanned slices itself. Where it carries nothing it gets a bool
+// to carry: such an old Loop wants something.
 void TurnIntoLoopBody(Builder& to, BlockId body, const std::vector<Tensor>& scanned, const Ints& axes,
                       const std::vector<bool>& reversed, const std::vector<Tensor>& sizes) {
   Graph& graph = to.graph();
@@ -15,6 +16,8 @@ void TurnIntoLoopBody(Builder& to, BlockId body, const std::vector<Tensor>& scan
   auto add_input = [&](const Type& type) { return graph.AddInput(body, to.context().Intern(type)); };
   const ValueId turn = add_input(Type::OfTensor(DType::kInt64, {})), goes_on = add_input(Type::OfTensor(DType::kBool, {}));
   for (size_t i = 0; i < states; ++i) graph.ReplaceAllUses(old[i], add_input(graph.type(old[i])));
+  std::vector<ValueId> handed_on{goes_on};
+  if (states == 0) handed_on.push_back(add_input(graph.type(goes_on)));
   const NodeId first = graph[body].first;
   const auto insert = [&](std::string_view op, std::span<const ValueId> operands, std::vector<NamedAttribute> attributes, TypeId type) {
     const Symbol name = to.context().Intern(op);
@@ -35,9 +38,12 @@ void TurnIntoLoopBody(Builder& to, BlockId body, const std::vector<Tensor>& scan
   }
   for (size_t i = 0; i < old.size(); ++i) graph.RemoveInput(body, 0);
   const TypeId boolean = graph[goes_on].type;
-  const NodeId again = graph.Append(body, to.context().Intern("Identity"), {&goes_on, 1}, {}, {&boolean, 1}, to.origin());
-  std::vector<ValueId> outputs = graph.outputs(body);
-  outputs.insert(outputs.begin(), graph.result(again));
+  std::vector<ValueId> outputs;
+  for (const ValueId value : handed_on)
+    outputs.push_back(graph.result(
+        graph.Append(body, to.context().Intern("Identity"), {&value, 1}, {}, {&boolean, 1}, to.origin())));
+  const std::vector<ValueId> given = graph.outputs(body);
+  outputs.insert(outputs.end(), given.begin(), given.end());
   graph.SetOutputs(body, outputs);
 }
 
@@ -77,7 +83,12 @@ Results ScanAsLoop(Builder& to, const Request& request) {
   }
   AttributeList attributes;
   attributes.Add("body", body);
+  if (states == 0) {
+    operands.push_back(operands.back());
+    types.insert(types.begin(), Type::OfTensor(DType::kBool, {}));
+  }
   std::vector<Tensor> results = to.EmitCustom("Loop", operands, attributes, types);
+  if (states == 0) results.erase(results.begin());
   for (size_t i = states; i < results.size(); ++i) {
     Tensor& result = results[i];
     if (out_directions[i - states] != 0)
