@@ -112,7 +112,7 @@ ResultDtype ResultDtypeOf(const Schema& schema) {
       "bitwise_right_shift", "bitwise_xor", "ceil", "clamp", "clamp_max", "clamp_min", "clip", "copysign", "cos",
       "cosh", "deg2rad", "digamma", "div", "divide", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "fix",
       "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frac", "gcd", "heaviside", "hypot", "i0",
-      "lcm", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "logit", "maximum", "minimum", "mul", "multiply",
+      "igamma", "igammac", "lcm", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "logit", "maximum", "minimum", "mul", "multiply",
       "mvlgamma", "neg", "negative", "nextafter", "positive", "pow", "rad2deg", "reciprocal", "remainder", "round",
       "rsqrt", "sgn", "sigmoid", "sign", "sin", "sinc", "sinh", "special_bessel_j0", "special_digamma",
       "special_entr", "special_erf", "special_erfc", "special_erfcx", "special_erfinv", "special_exp2",

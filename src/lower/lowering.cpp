@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "lower/custom.h"
 #include "lower/op.h"
@@ -159,7 +160,13 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
   } else if (row && TouchesUnranked(*this, node) && !TakesUnranked(name)) {
     Report(DiagnosticKind::kMissingInformation, "needs the rank of a tensor that paths through the program give different ranks");
   } else if (row) {
-    results = row->lower(*this, node);
+    try {
+      results = row->lower(*this, node);
+    } catch (const onnx::BadOperand& error) {
+      Report(DiagnosticKind::kBadProgram, error.what());
+    } catch (const std::length_error&) {  // of a list with a place for each dimension but the last ones
+      Report(DiagnosticKind::kBadProgram, "takes tensors of more dimensions than it is given");
+    }
   } else if (const auto version = custom_ ? custom_->FindDomain(name) : std::nullopt) {
     results = LowerAsCustomNode(*this, node, *version);
   } else {
@@ -267,15 +274,7 @@ Tensor Lowering::Scale(Tensor x, const Scalar& factor) {
   return Mul(x, NumberOf(factor, x.dtype()));
 }
 
-int64_t Lowering::Axis(int64_t axis, const Tensor& tensor) {
-  const int64_t rank = std::max<int64_t>(tensor.rank(), 1);
-  const int64_t normal = axis < 0 ? axis + rank : axis;
-  if (!tensor.ranked() || (normal >= 0 && normal < rank)) return normal;
-  Report(DiagnosticKind::kBadProgram, fmt::format("axis {} of a tensor of {} dimensions", axis, tensor.rank()));
-  return 0;
-}
-
-Ints Lowering::Axes(const Ints& axes, const Tensor& tensor) {
+Ints Lowering::Axes(const Ints& axes, const Tensor& tensor) const {
   Ints result;
   for (int64_t axis : axes) result.push_back(Axis(axis, tensor));
   return result;

@@ -73,9 +73,13 @@ class Lowering : public onnx::Builder {
   Tensor NumberOf(const Scalar& scalar, DType dtype) { return ConstantOf(scalar, dtype); }
   // x · factor, nothing if the factor is 1.
   Tensor Scale(Tensor x, const Scalar& factor);
-  // 0 <= axis < max(rank, 1). What the tensor lacks is reported, and axis 0 then.
-  int64_t Axis(int64_t axis, const Tensor& tensor);
-  Ints Axes(const Ints& axes, const Tensor& tensor);
+  // 0 <= axis < max(rank, 1).
+  int64_t Axis(int64_t axis, const Tensor& tensor) const {
+    const int64_t count = std::max<int64_t>(tensor.rank(), 1);
+    if (axis < -count || axis >= count) [[unlikely]] onnx::ThrowNoAxis(axis, tensor.rank());
+    return axis < 0 ? axis + count : axis;
+  }
+  Ints Axes(const Ints& axes, const Tensor& tensor) const;
   // Number of elements.
   Dim Numel(const Tensor& tensor);
   Dim Product(std::span<const Dim> dims);

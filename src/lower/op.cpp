@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "aten/schema.h"
+
 namespace flambeau::lower {
 
 const Attribute& ArgumentView::attribute() const { return to_.aten()[node_].attributes[index_].value; }
@@ -127,16 +129,25 @@ std::optional<Dim> ArgumentView::AsDim() const {
   return Mismatch("an integer");
 }
 
+namespace {
+
+// Of "int[2]", which takes none, one for both, or two. "int[1]" is a list of any length that one number may stand for.
+size_t SchemaLength(Lowering& to, NodeId node, size_t argument) {
+  const aten::Schema* schema = aten::FindSchema(to.aten().op(node));
+  const int length = schema != nullptr && argument < schema->arguments.size() ? schema->arguments[argument].type.list_size : 0;
+  return length < 2 ? 0 : static_cast<size_t>(length);
+}
+
+}  // namespace
+
 std::optional<Dims> ArgumentView::AsDims() const {
   const Attribute& a = attribute();
   Dims dims;
-  if (const auto* ints = std::get_if<Ints>(&a)) {
-    for (int64_t i : *ints) dims.push_back(to_.Of(i));
-    return dims;
-  }
+  const auto* ints = std::get_if<Ints>(&a);
   const auto* elements = std::get_if<OperandList>(&a);
-  if (elements == nullptr) return Mismatch("a list of integers");
-  for (const ListElement& element : *elements) {
+  if (ints == nullptr && elements == nullptr) return Mismatch("a list of integers");
+  for (int64_t i : ints != nullptr ? *ints : Ints()) dims.push_back(to_.Of(i));
+  for (const ListElement& element : elements != nullptr ? *elements : OperandList()) {
     if (const auto* i = std::get_if<int64_t>(&element)) {
       dims.push_back(to_.Of(*i));
       continue;
@@ -146,6 +157,10 @@ std::optional<Dims> ArgumentView::AsDims() const {
     if (!dim) return Mismatch("a list of integers");
     dims.push_back(*dim);
   }
+  const size_t length = SchemaLength(to_, node_, index_);
+  if (length == 0 || dims.empty() || dims.size() == length) return dims;
+  if (dims.size() != 1) return Mismatch(fmt::format("a list of {} integers", length));
+  dims.resize(length, dims.front());
   return dims;
 }
 

@@ -185,6 +185,11 @@ Tensor Builder::Poison(const Type& type) {
   return As(graph_->result(node), type);
 }
 
+void ThrowNoAxis(int64_t axis, int64_t rank) {
+  throw BadOperand(fmt::format("reads dimension {} of a tensor of {} dimensions", axis, rank));
+}
+void ThrowAbsent() { throw BadOperand("reads a tensor that is absent"); }
+
 Failure Builder::Report(DiagnosticKind kind, std::string message, std::string hint) {
   poisoned_ = true;
   return sink_->Error(kind, std::move(message), {}, std::move(hint));

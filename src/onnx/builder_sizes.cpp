@@ -233,11 +233,21 @@ Tensor Builder::Full(std::span<const Dim> sizes, const Scalar& value, DType dtyp
 
 std::vector<Tensor> Builder::FillBlock(BlockId block, const std::function<std::vector<Tensor>()>& fill) {
   blocks_.push_back({block, {}, {}, {}, {}});
-  std::vector<Tensor> outputs = fill();
-  for (Tensor& output : outputs) output = Value(output);
-  const std::vector<Expr> bound = std::move(blocks_.back().bound);
-  for (Expr symbol : bound) sources_.erase(symbol);
-  blocks_.pop_back();
+  std::vector<Tensor> outputs;
+  std::vector<Expr> bound;
+  auto close = [&] {
+    bound = std::move(blocks_.back().bound);
+    for (Expr symbol : bound) sources_.erase(symbol);
+    blocks_.pop_back();
+  };
+  try {
+    outputs = fill();
+    for (Tensor& output : outputs) output = Value(output);
+  } catch (const BadOperand&) {
+    close();
+    throw;
+  }
+  close();
   // Outside, such a symbol may come to stand for another number.
   std::unordered_map<Expr, Expr> ended;
   for (Expr symbol : bound)

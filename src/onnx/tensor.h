@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "ir/ids.h"
@@ -68,6 +69,14 @@ class Scalar {
   const Type* type_ = nullptr;
 };
 
+// An operand is not what the operator takes: a program that PyTorch itself would refuse. Translators may read what has to
+// be there; Lowering::Translate reports what was not.
+class BadOperand : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+[[noreturn]] void ThrowNoAxis(int64_t axis, int64_t rank);
+[[noreturn]] void ThrowAbsent();
+
 // A value of the graph; or nothing (an absent operand); or a Python number that
 // becomes a constant of a fitting dtype where it is used.
 class Tensor {
@@ -79,27 +88,30 @@ class Tensor {
 
   explicit operator bool() const { return type_ != nullptr; }
   ValueId id() const { return id_; }
-  const Type& type() const { return *type_; }
+  const Type& type() const {
+    if (type_ == nullptr) [[unlikely]] ThrowAbsent();
+    return *type_;
+  }
   bool is_number() const { return number_.has_value(); }
   const Scalar& number() const { return *number_; }
 
-  DType dtype() const { return type_->dtype; }
+  DType dtype() const { return type().dtype; }
   bool is_floating() const { return IsFloating(dtype()); }
   bool is_integer() const { return IsInteger(dtype()); }
   bool is_bool() const { return dtype() == DType::kBool; }
   bool is_complex() const { return IsComplex(dtype()); }
-  bool ranked() const { return type_->ranked; }
+  bool ranked() const { return type().ranked; }
   // Of a ranked tensor.
-  int64_t rank() const { return static_cast<int64_t>(type_->sizes.size()); }
+  int64_t rank() const { return static_cast<int64_t>(type().sizes.size()); }
   // `axis` may be negative.
-  // Of an axis that the tensor lacks: some size. PyTorch refuses such programs; here they must do no harm.
   Dim size(int64_t axis) const {
-    const auto at = static_cast<size_t>(axis < 0 ? axis + rank() : axis);
-    return {at < type_->sizes.size() ? type_->sizes[at] : Expr{0}};
+    const int64_t count = rank();
+    if (axis < -count || axis >= count) [[unlikely]] ThrowNoAxis(axis, count);
+    return {type_->sizes[static_cast<size_t>(axis < 0 ? axis + count : axis)]};
   }
   Dims sizes() const {
     Dims dims;
-    for (Expr e : type_->sizes) dims.push_back({e});
+    for (Expr e : type().sizes) dims.push_back({e});
     return dims;
   }
 

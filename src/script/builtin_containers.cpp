@@ -32,25 +32,25 @@ std::optional<size_t> Place(int64_t index, size_t size) {
 
 // --- tuples and construction -----------------------------------------------------------
 
-Result<Vals> TupleConstruct(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> TupleConstruct(Evaluator& evaluator, const Node&, Arguments arguments) {
   Val tuple = Evaluator::Tuple(Vals(arguments.begin(), arguments.end()));
   if (!IsBounded(tuple, evaluator.heap()))
     return evaluator.sink().Error(DiagnosticKind::kLimitExceeded, "makes a tuple that nests too deep, or holds itself");
   return Vals{std::move(tuple)};
 }
-Result<Vals> TupleUnpack(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> TupleUnpack(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* tuple = arguments[0].As<TupleVal>();
   if (tuple == nullptr) return Bad(evaluator, "unpacks something that is no tuple");
   return *tuple->elements;
 }
-Result<Vals> TupleIndex(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> TupleIndex(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* tuple = arguments[0].As<TupleVal>();
   const auto index = arguments.size() > 1 ? arguments[1].AsInt() : std::nullopt;
   const auto at = tuple != nullptr && index ? Place(*index, tuple->elements->size()) : std::nullopt;
   if (!at) return Bad(evaluator, "takes an element that the tuple lacks");
   return Vals{(*tuple->elements)[*at]};
 }
-Result<Vals> TupleSlice(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> TupleSlice(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* tuple = arguments[0].As<TupleVal>();
   const auto bound = [&](std::string_view name) {
     const torchscript::Constant* constant = node.Find(name);
@@ -62,10 +62,10 @@ Result<Vals> TupleSlice(Evaluator& evaluator, const Node& node, std::span<const 
   const int64_t begin = std::clamp<int64_t>(bound("beg"), 0, size), end = std::clamp<int64_t>(bound("end"), begin, size);
   return Vals{Evaluator::Tuple(Vals(tuple->elements->begin() + begin, tuple->elements->begin() + end))};
 }
-Result<Vals> ListConstruct(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> ListConstruct(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{evaluator.List(Vals(arguments.begin(), arguments.end()))};
 }
-Result<Vals> ListUnpack(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> ListUnpack(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return Bad(evaluator, "unpacks something that is no list");
   if (list->sequence) return FirstElements(evaluator, arguments[0], node.outputs.size());
@@ -73,7 +73,7 @@ Result<Vals> ListUnpack(Evaluator& evaluator, const Node& node, std::span<const 
     return Bad(evaluator, fmt::format("unpacks a list of {} into {} names", list->elements.size(), node.outputs.size()));
   return list->elements;
 }
-Result<Vals> DictConstruct(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> DictConstruct(Evaluator& evaluator, const Node&, Arguments arguments) {
   Cell cell;
   for (size_t i = 0; i + 1 < arguments.size(); i += 2) cell.entries.emplace_back(arguments[i], arguments[i + 1]);
   return Vals{DictVal{evaluator.heap().Add(std::move(cell))}};
@@ -97,7 +97,7 @@ Result<const std::pair<Val, Val>*> EntryOf(Evaluator& evaluator, const Cell& cel
   return at < cell.entries.size() ? &cell.entries[at] : nullptr;
 }
 
-Result<Vals> Copy(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Copy(Evaluator& evaluator, const Node& node, Arguments arguments) {
   auto copy = [&](uint32_t cell) {
     Cell copied = evaluator.heap()[cell];
     copied.shared = false;
@@ -114,7 +114,7 @@ Result<Vals> Copy(Evaluator& evaluator, const Node& node, std::span<const Val> a
   return evaluator.CallOperator(node, arguments);
 }
 // dict(): of nothing, of pairs, or of another.
-Result<Vals> MakeDict(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> MakeDict(Evaluator& evaluator, const Node& node, Arguments arguments) {
   Cell made;
   if (!arguments.empty()) {
     const auto* pairs = arguments[0].As<ListVal>();
@@ -132,7 +132,7 @@ Result<Vals> MakeDict(Evaluator& evaluator, const Node& node, std::span<const Va
   return Vals{DictVal{evaluator.heap().Add(std::move(made))}};
 }
 
-Result<Vals> GetItem(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> GetItem(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     if (entry == nullptr) return evaluator.Unsupported("reads a key that the dict lacks for these inputs");
@@ -164,7 +164,7 @@ Result<Vals> GetItem(Evaluator& evaluator, const Node&, std::span<const Val> arg
   return Vals{std::move(element)};
 }
 
-Result<Vals> Length(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Length(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Val& value = arguments[0];
   if (const auto* text = value.As<std::string>()) return Vals{static_cast<int64_t>(text->size())};
   if (const auto* dict = value.As<DictVal>()) return Vals{static_cast<int64_t>(evaluator.heap()[dict->cell].entries.size())};
@@ -196,7 +196,7 @@ Result<Vals> Replace(Evaluator& evaluator, const Val& list, const Val& by) {
 // A write to a list: to its elements, or by an operator that returns the new
 // sequence. Argument `place` is where, or what, at run time.
 template <class F>
-Result<Vals> Write(Evaluator& evaluator, std::span<const Val> arguments, std::string_view op, size_t place,
+Result<Vals> Write(Evaluator& evaluator, Arguments arguments, std::string_view op, size_t place,
                    std::optional<size_t> element, F edit) {
   const auto* list = arguments[0].As<ListVal>();
   if (list == nullptr) return Bad(evaluator, "writes to something that is no list");
@@ -216,7 +216,7 @@ Result<Vals> Write(Evaluator& evaluator, std::span<const Val> arguments, std::st
   return Vals{arguments[0]};
 }
 
-Result<Vals> Append(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Append(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Write(evaluator, arguments, "aten::append.t", arguments.size(), 1, [&](Vals& elements) -> Status {
     elements.push_back(arguments[1]);
     return {};
@@ -238,13 +238,13 @@ Result<Val> Joined(Evaluator& evaluator, const Val& a, const Val& b) {
   return SequenceLike(evaluator, joined, OfNumbers(evaluator, first));
 }
 
-Result<Vals> Extend(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Extend(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (ListOf(evaluator, arguments[0]) == nullptr || ListOf(evaluator, arguments[1]) == nullptr)
     return Bad(evaluator, "extends something that is no list, or by something that is none");
   FLAMBEAU_TRY(const Val joined, Joined(evaluator, arguments[0], arguments[1]));
   return Replace(evaluator, arguments[0], joined);
 }
-Result<Vals> Insert(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Insert(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Write(evaluator, arguments, "aten::insert.t", 1, 2, [&](Vals& elements) -> Status {
     const auto index = arguments[1].AsInt();
     if (!index) return evaluator.Unsupported("inserts at a place that is known at run time only");
@@ -253,7 +253,7 @@ Result<Vals> Insert(Evaluator& evaluator, const Node&, std::span<const Val> argu
     return {};
   });
 }
-Result<Vals> Clear(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Clear(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     Cell& cell = evaluator.Edit(dict->cell);
     cell.entries.clear();
@@ -296,12 +296,12 @@ Result<Val> SliceOf(Evaluator& evaluator, const Val& value, const Val& start, co
   return list != nullptr ? evaluator.List(std::move(elements)) : Val(std::move(characters));
 }
 
-Result<Vals> Reverse(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Reverse(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (ListOf(evaluator, arguments[0]) == nullptr) return Bad(evaluator, "reverses something that is no list");
   FLAMBEAU_TRY(const Val reversed, SliceOf(evaluator, arguments[0], Nothing{}, Nothing{}, int64_t{-1}));
   return Replace(evaluator, arguments[0], reversed);
 }
-Result<Vals> SetItem(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> SetItem(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     Cell& cell = evaluator.Edit(dict->cell);
@@ -317,7 +317,7 @@ Result<Vals> SetItem(Evaluator& evaluator, const Node&, std::span<const Val> arg
     return {};
   });
 }
-Result<Vals> Delete(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Delete(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     Cell& cell = evaluator.Edit(dict->cell);
@@ -333,7 +333,7 @@ Result<Vals> Delete(Evaluator& evaluator, const Node&, std::span<const Val> argu
   }));
   return Vals{};
 }
-Result<Vals> Pop(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Pop(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     if (entry == nullptr && arguments.size() > 2) return Vals{arguments[2]};
@@ -347,7 +347,7 @@ Result<Vals> Pop(Evaluator& evaluator, const Node& node, std::span<const Val> ar
   FLAMBEAU_CHECK_OK(Delete(evaluator, node, place));
   return value;
 }
-Result<Vals> Remove(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Remove(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Write(evaluator, arguments, "aten::remove.t", arguments.size(), 1, [&](Vals& elements) -> Status {
     const auto found = std::ranges::find_if(elements, [&](const Val& each) {
       return KnownEqual(each, arguments[1], evaluator.heap()).value_or(false);
@@ -358,7 +358,7 @@ Result<Vals> Remove(Evaluator& evaluator, const Node&, std::span<const Val> argu
   });
 }
 
-Result<Vals> Add(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Add(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto *a = arguments[0].As<std::string>(), *b = arguments[1].As<std::string>();
   if (a != nullptr && b != nullptr) return Vals{*a + *b};
   if (ListOf(evaluator, arguments[0]) == nullptr || ListOf(evaluator, arguments[1]) == nullptr)
@@ -367,7 +367,7 @@ Result<Vals> Add(Evaluator& evaluator, const Node& node, std::span<const Val> ar
   FLAMBEAU_TRY(const Val joined, Joined(evaluator, arguments[0], arguments[1]));
   return Copy(evaluator, node, Vals{joined});
 }
-Result<Vals> Multiply(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Multiply(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const bool swapped = arguments[1].Is<ListVal>();
   const Cell* list = ListOf(evaluator, arguments[swapped ? 1 : 0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
@@ -383,7 +383,7 @@ Result<Vals> Multiply(Evaluator& evaluator, const Node& node, std::span<const Va
   for (int64_t i = 0; i < *times; ++i) elements.insert(elements.end(), once.begin(), once.end());
   return Vals{evaluator.List(std::move(elements))};
 }
-Result<Vals> Slice(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Slice(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (ListOf(evaluator, arguments[0]) == nullptr && !arguments[0].Is<std::string>()) return evaluator.CallOperator(node, arguments);
   auto at = [&](size_t i) { return i < arguments.size() ? arguments[i] : Val(Nothing{}); };
   FLAMBEAU_TRY(Val slice, SliceOf(evaluator, arguments[0], at(1), at(2), at(3)));
@@ -399,7 +399,7 @@ Result<Vals> OfAllNumbers(Evaluator& evaluator, const Val& list, std::string_vie
 }
 
 // prim::min and prim::max: of two numbers, of two lists, of one list.
-Result<Vals> Extremum(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Extremum(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   if (arguments.size() == 1 && list->sequence && list->of_numbers)
@@ -413,7 +413,7 @@ Result<Vals> Extremum(Evaluator& evaluator, const Node& node, std::span<const Va
   }
   return Vals{std::move(best)};
 }
-Result<Vals> Sum(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Sum(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   if (list->sequence) return OfAllNumbers(evaluator, arguments[0], "aten::sum");
@@ -428,30 +428,30 @@ Result<Vals> Sum(Evaluator& evaluator, const Node& node, std::span<const Val> ar
 // --- dicts -------------------------------------------------------------------------------
 
 template <class F>
-Result<Vals> OfEntries(Evaluator& evaluator, std::span<const Val> arguments, F pick) {
+Result<Vals> OfEntries(Evaluator& evaluator, Arguments arguments, F pick) {
   const auto* dict = arguments[0].As<DictVal>();
   if (dict == nullptr) return Bad(evaluator, "asks for the entries of something that is no dict");
   Vals picked;
   for (const auto& entry : evaluator.heap()[dict->cell].entries) picked.push_back(pick(entry));
   return Vals{evaluator.List(std::move(picked))};
 }
-Result<Vals> Keys(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Keys(Evaluator& evaluator, const Node&, Arguments arguments) {
   return OfEntries(evaluator, arguments, [](const auto& entry) { return entry.first; });
 }
-Result<Vals> Values(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Values(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (arguments[0].Is<TensorVal>()) return evaluator.CallOperator(node, arguments);
   return OfEntries(evaluator, arguments, [](const auto& entry) { return entry.second; });
 }
-Result<Vals> Items(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Items(Evaluator& evaluator, const Node&, Arguments arguments) {
   return OfEntries(evaluator, arguments, [](const auto& entry) { return Evaluator::Tuple({entry.first, entry.second}); });
 }
-Result<Vals> Get(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Get(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* dict = arguments[0].As<DictVal>();
   if (dict == nullptr) return Bad(evaluator, "looks into something that is no dict");
   FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
   return Vals{entry != nullptr ? entry->second : arguments.size() > 2 ? arguments[2] : Val(Nothing{})};
 }
-Result<Vals> SetDefault(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> SetDefault(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* dict = arguments[0].As<DictVal>();
   if (dict == nullptr || arguments.size() < 3) return Bad(evaluator, "looks into something that is no dict");
   FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
@@ -459,7 +459,7 @@ Result<Vals> SetDefault(Evaluator& evaluator, const Node& node, std::span<const 
   FLAMBEAU_CHECK_OK(SetItem(evaluator, node, arguments));
   return Vals{arguments[2]};
 }
-Result<Vals> Update(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Update(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* other = arguments[1].As<DictVal>();
   if (other == nullptr) return Bad(evaluator, "updates a dict by something that is none");
   const auto entries = evaluator.heap()[other->cell].entries;
@@ -469,7 +469,7 @@ Result<Vals> Update(Evaluator& evaluator, const Node& node, std::span<const Val>
 
 // --- ranges ------------------------------------------------------------------------------
 
-Result<Vals> RangeLength(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> RangeLength(Evaluator& evaluator, const Node&, Arguments arguments) {
   // max(0, ceil((high - low) / step)), for steps of either sign.
   Emitter& emit = evaluator.emit();
   if (arguments[2].AsInt() == 0) return evaluator.Unsupported("counts by steps of 0");
@@ -479,7 +479,7 @@ Result<Vals> RangeLength(Evaluator& evaluator, const Node&, std::span<const Val>
   FLAMBEAU_TRY(Val length, emit.Call1("torch::sym_max", {count, int64_t{0}}));
   return Vals{std::move(length)};
 }
-Result<Vals> DeriveIndex(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> DeriveIndex(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(Val offset, evaluator.emit().Call1("_operator::mul", {arguments[0], arguments[2]}));
   FLAMBEAU_TRY(Val index, evaluator.emit().Call1("_operator::add", {arguments[1], offset}));
   return Vals{std::move(index)};
@@ -526,7 +526,7 @@ constexpr BuiltinRow kRows[] = {
 
 }  // namespace
 
-Result<Vals> ContainsKey(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> ContainsKey(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     return Vals{entry != nullptr};

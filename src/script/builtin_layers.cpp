@@ -15,7 +15,7 @@ Status Follow(Evaluator& evaluator, const Val& running, const Val& observed, con
 }
 
 // Over its own statistics an instance norm only updates the running ones.
-Result<Vals> InstanceNorm(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> InstanceNorm(Evaluator& evaluator, const Node& node, Arguments arguments) {
   enum { kInput, kWeight, kBias, kMean, kVariance, kUseInputStats, kMomentum };
   const auto* input = arguments[kInput].As<TensorVal>();
   const bool follows = arguments[kMean].Is<TensorVal>() && arguments[kVariance].Is<TensorVal>() &&

@@ -18,7 +18,7 @@ Failure Malformed(Evaluator& evaluator) {
 }
 
 // (scale, zero point) at two places of the arguments.
-Grid GridAt(std::span<const Val> arguments, size_t place) { return {arguments[place], arguments[place + 1], std::nullopt}; }
+Grid GridAt(Arguments arguments, size_t place) { return {arguments[place], arguments[place + 1], std::nullopt}; }
 
 DType IntegersLike(Evaluator& evaluator, const Val& tensor) {
   const auto* quantized = tensor.As<QuantizedVal>();
@@ -40,7 +40,7 @@ Result<Val> AsFloats(Evaluator& evaluator, const Val& value) {
 }
 
 // The first quantized tensor among the arguments.
-const Quantized* FirstQuantized(Evaluator& evaluator, std::span<const Val> arguments) {
+const Quantized* FirstQuantized(Evaluator& evaluator, Arguments arguments) {
   for (const Val& argument : arguments) {
     if (const auto* quantized = argument.As<QuantizedVal>()) return quantized->value.get();
     if (const auto* list = argument.As<ListVal>())
@@ -83,7 +83,7 @@ constexpr FloatRow kFloatRows[] = {
     {"quantized::threshold", "aten::threshold", "012"},
 };
 
-Result<Vals> ThroughFloats(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> ThroughFloats(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* row = std::ranges::find(kFloatRows, std::string_view(node.kind), &FloatRow::kind);
   const Quantized* first = FirstQuantized(evaluator, arguments);
   if (first == nullptr) return Malformed(evaluator);
@@ -115,7 +115,7 @@ Result<Vals> ThroughFloats(Evaluator& evaluator, const Node& node, std::span<con
 
 // (x, weight, bias, mean, variance, eps, scale, zero point)
 template <bool kRelu>
-Result<Vals> BatchNorm(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> BatchNorm(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() != 8) return Malformed(evaluator);
   FLAMBEAU_TRY(const Val x, Dequantize(evaluator, arguments[0]));
   FLAMBEAU_TRY(Val result, evaluator.emit().Call1("aten::batch_norm", {x, arguments[1], arguments[2], arguments[3], arguments[4],
@@ -128,7 +128,7 @@ Result<Vals> BatchNorm(Evaluator& evaluator, const Node&, std::span<const Val> a
 }
 
 // (x, weight, bias, eps, scale, zero point)
-Result<Vals> InstanceNorm(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> InstanceNorm(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() != 6) return Malformed(evaluator);
   FLAMBEAU_TRY(const Val x, Dequantize(evaluator, arguments[0]));
   FLAMBEAU_TRY(const Val result, evaluator.emit().Call1("aten::instance_norm", {x, arguments[1], arguments[2], Nothing{}, Nothing{},
@@ -146,7 +146,7 @@ struct ScalarOperands {
 };
 
 // A quantized tensor and a number, in either order; the grid of the result depends on all of them.
-std::optional<ScalarOperands> ScalarOperandsOf(Evaluator& evaluator, std::span<const Val> arguments) {
+std::optional<ScalarOperands> ScalarOperandsOf(Evaluator& evaluator, Arguments arguments) {
   if (arguments.size() < 2) return std::nullopt;
   const bool swapped = arguments[1].Is<QuantizedVal>();
   const auto* tensor = arguments[swapped ? 1 : 0].As<QuantizedVal>();
@@ -164,7 +164,7 @@ constexpr std::string_view kRunTimeScale = "takes a number, or a scale, that is 
 
 // The result's grid is the operand's, moved; where the zero point would leave the range, it is wider.
 template <bool kRelu>
-Result<Vals> AddScalar(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> AddScalar(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto operands = ScalarOperandsOf(evaluator, arguments);
   if (!operands) return evaluator.Unsupported(std::string(kRunTimeScale));
   const auto [tensor, scale, number, zero_point, low, high] = *operands;
@@ -186,7 +186,7 @@ Result<Vals> AddScalar(Evaluator& evaluator, const Node&, std::span<const Val> a
 
 // The scale is multiplied; a negative number turns the range around.
 template <bool kRelu>
-Result<Vals> MulScalar(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> MulScalar(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto operands = ScalarOperandsOf(evaluator, arguments);
   if (!operands) return evaluator.Unsupported(std::string(kRunTimeScale));
   const auto [tensor, scale, number, zero_point, low, high] = *operands;
@@ -203,7 +203,7 @@ Result<Vals> MulScalar(Evaluator& evaluator, const Node&, std::span<const Val> a
 }
 
 template <Builtin kOfTensors, Builtin kOfNumber>
-Result<Vals> OfTensorsOrNumber(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> OfTensorsOrNumber(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const bool tensors = arguments.size() == 4 && arguments[0].Is<QuantizedVal>() && arguments[1].Is<QuantizedVal>();
   return (tensors ? kOfTensors : kOfNumber)(evaluator, node, arguments);
 }
@@ -211,10 +211,10 @@ Result<Vals> OfTensorsOrNumber(Evaluator& evaluator, const Node& node, std::span
 // --- packed weights -----------------------------------------------------------------------
 
 // (weight, bias)
-Result<Vals> PrepackLinear(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> PrepackLinear(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{Pack(evaluator, {.weight = arguments[0], .bias = arguments.size() > 1 ? arguments[1] : Val(Nothing{})})};
 }
-Result<Vals> PrepackHalf(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> PrepackHalf(Evaluator& evaluator, const Node&, Arguments arguments) {
   Emitter& emit = evaluator.emit();
   FLAMBEAU_TRY(const Val half, emit.Call1("aten::to.dtype", {arguments[0], int64_t{Info(DType::kFloat16).torch_code}}));
   FLAMBEAU_TRY(Val weight, emit.Call1("aten::to.dtype", {half, int64_t{Info(DType::kFloat32).torch_code}}));
@@ -223,7 +223,7 @@ Result<Vals> PrepackHalf(Evaluator& evaluator, const Node&, std::span<const Val>
 
 // (weight, bias, stride, padding, [output padding,] dilation, groups)
 template <bool kTransposed>
-Result<Vals> PrepackConvolution(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> PrepackConvolution(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() != (kTransposed ? 7 : 6)) return Malformed(evaluator);
   PackedWeights weights = {.weight = arguments[0], .bias = arguments[1], .transposed = kTransposed};
   size_t next = 2;
@@ -241,26 +241,26 @@ Result<Vals> PrepackConvolution(Evaluator& evaluator, const Node&, std::span<con
   return Vals{Pack(evaluator, std::move(weights))};
 }
 
-Result<Vals> UnpackTensors(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> UnpackTensors(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(const PackedWeights weights, Unpack(evaluator, arguments[0]));
   return Vals{weights.weight, weights.bias};
 }
 template <Vals PackedWeights::*kNumbers>
-Result<Vals> UnpackNumbers(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> UnpackNumbers(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(PackedWeights weights, Unpack(evaluator, arguments[0]));
   return Vals{evaluator.List(std::move(weights.*kNumbers))};
 }
-Result<Vals> UnpackGroups(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> UnpackGroups(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(const PackedWeights weights, Unpack(evaluator, arguments[0]));
   return Vals{weights.groups};
 }
-Result<Vals> UnpackTransposed(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> UnpackTransposed(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(const PackedWeights weights, Unpack(evaluator, arguments[0]));
   return Vals{int64_t{weights.transposed}};
 }
 
 // A method of a class that is written in C++.
-Result<Vals> CallPacked(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> CallPacked(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const torchscript::Constant* name = node.Find("name");
   const auto* method = name != nullptr ? std::get_if<std::string>(&name->value) : nullptr;
   if (method == nullptr || *method != "unpack" || arguments.empty())
@@ -278,7 +278,7 @@ Result<Val> ApplyLinear(Evaluator& evaluator, const Val& x, const PackedWeights&
 
 enum class After { kNothing, kRelu, kTanh, kLeakyRelu };
 
-Result<Val> Activate(Evaluator& evaluator, After after, const Val& x, std::span<const Val> arguments) {
+Result<Val> Activate(Evaluator& evaluator, After after, const Val& x, Arguments arguments) {
   Emitter& emit = evaluator.emit();
   switch (after) {
     case After::kRelu: return emit.Call1("aten::relu", {x});
@@ -290,7 +290,7 @@ Result<Val> Activate(Evaluator& evaluator, After after, const Val& x, std::span<
 
 // (x, weights, scale, zero point, …)
 template <After kAfter>
-Result<Vals> Linear(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Linear(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() < 4) return Malformed(evaluator);
   FLAMBEAU_TRY(const PackedWeights weights, Unpack(evaluator, arguments[1]));
   FLAMBEAU_TRY(const Val x, Dequantize(evaluator, arguments[0]));
@@ -302,7 +302,7 @@ Result<Vals> Linear(Evaluator& evaluator, const Node&, std::span<const Val> argu
 
 // (x, weights, reduce_range): x is floats
 template <After kAfter>
-Result<Vals> LinearDynamic(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> LinearDynamic(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(const PackedWeights weights, Unpack(evaluator, arguments[1]));
   const bool reduce_range = arguments.size() > 2 && arguments[2].AsInt().value_or(0) != 0;
   FLAMBEAU_TRY(const Val x, RoundDynamically(evaluator, arguments[0], reduce_range));
@@ -313,13 +313,13 @@ Result<Vals> LinearDynamic(Evaluator& evaluator, const Node&, std::span<const Va
 
 // (x, weights): nothing but the weights was rounded
 template <After kAfter>
-Result<Vals> LinearHalf(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> LinearHalf(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(const PackedWeights weights, Unpack(evaluator, arguments[1]));
   FLAMBEAU_TRY(const Val product, ApplyLinear(evaluator, arguments[0], weights));
   FLAMBEAU_TRY(Val result, Activate(evaluator, kAfter, product, arguments));
   return Vals{std::move(result)};
 }
-Result<Vals> LinearUnpackedHalf(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> LinearUnpackedHalf(Evaluator& evaluator, const Node& node, Arguments arguments) {
   FLAMBEAU_TRY(const Vals packed, PrepackHalf(evaluator, node, arguments.subspan(1)));
   const Val operands[] = {arguments[0], packed[0]};
   return LinearHalf<After::kNothing>(evaluator, node, operands);
@@ -327,7 +327,7 @@ Result<Vals> LinearUnpackedHalf(Evaluator& evaluator, const Node& node, std::spa
 
 // (x, x's scale, x's zero point, weights): floats in and out
 template <After kAfter>
-Result<Vals> LinearOfFloats(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> LinearOfFloats(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() != 4) return Malformed(evaluator);
   FLAMBEAU_TRY(const PackedWeights weights, Unpack(evaluator, arguments[3]));
   FLAMBEAU_TRY(const Val rounded, Quantize(evaluator, arguments[0], GridAt(arguments, 1), DType::kUint8));
@@ -372,7 +372,7 @@ Result<Val> ApplyConvolution(Evaluator& evaluator, const Val& x, PackedWeights w
 
 // (x, weights, …, scale, zero point); what stands between them in old archives is packed too
 template <After kAfter>
-Result<Vals> Convolution(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Convolution(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() < 4) return Malformed(evaluator);
   FLAMBEAU_TRY(PackedWeights weights, Unpack(evaluator, arguments[1]));
   FLAMBEAU_TRY(const Val x, Dequantize(evaluator, arguments[0]));
@@ -384,7 +384,7 @@ Result<Vals> Convolution(Evaluator& evaluator, const Node&, std::span<const Val>
 
 // (x, summand, weights, scale, zero point)
 template <After kAfter>
-Result<Vals> ConvolutionAndSum(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> ConvolutionAndSum(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() != 5) return Malformed(evaluator);
   FLAMBEAU_TRY(PackedWeights weights, Unpack(evaluator, arguments[2]));
   FLAMBEAU_TRY(const Val x, Dequantize(evaluator, arguments[0]));
@@ -397,7 +397,7 @@ Result<Vals> ConvolutionAndSum(Evaluator& evaluator, const Node&, std::span<cons
 }
 
 // (x, weights, reduce_range): x is floats
-Result<Vals> ConvolutionDynamic(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> ConvolutionDynamic(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(PackedWeights weights, Unpack(evaluator, arguments[1]));
   const bool reduce_range = arguments.size() > 2 && arguments[2].AsInt().value_or(0) != 0;
   FLAMBEAU_TRY(const Val x, RoundDynamically(evaluator, arguments[0], reduce_range));

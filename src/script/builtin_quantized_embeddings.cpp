@@ -93,22 +93,22 @@ Result<Val> RowwiseTable(Evaluator& evaluator, const Val& value) {
 
 using Table = Result<Val> (*)(Evaluator&, const Val&);
 
-Result<Vals> Prepack(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Prepack(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{Pack(evaluator, {.weight = arguments[0], .bias = Nothing{}})};
 }
-Result<Vals> UnpackObject(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> UnpackObject(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(const PackedWeights weights, Unpack(evaluator, arguments[0]));
   return Vals{weights.weight};
 }
 template <Table kTable>
-Result<Vals> UnpackRows(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> UnpackRows(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(Val table, kTable(evaluator, arguments[0]));
   return Vals{std::move(table)};
 }
 
 // (weights, indices, pruned)
 template <Table kTable>
-Result<Vals> Embedding(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Embedding(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() < 2) return Malformed(evaluator);
   FLAMBEAU_TRY(const Val table, kTable(evaluator, arguments[0]));
   FLAMBEAU_TRY(Val rows, evaluator.emit().Call1("aten::embedding", {table, arguments[1]}));
@@ -117,7 +117,7 @@ Result<Vals> Embedding(Evaluator& evaluator, const Node&, std::span<const Val> a
 
 // (weights, indices, offsets, scale_grad_by_freq, mode, pruned, per_sample_weights, mapping, include_last_offset)
 template <Table kTable>
-Result<Vals> EmbeddingBag(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> EmbeddingBag(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() != 9) return Malformed(evaluator);
   if (arguments[5].AsInt().value_or(0) != 0 && !arguments[7].Is<Nothing>()) return evaluator.Unsupported("maps the indices of pruned rows");
   Emitter& emit = evaluator.emit();

@@ -150,7 +150,7 @@ Result<std::vector<Recurrence>> Recurrences(Evaluator& evaluator, const Vals& pa
 
 // (packed, packed, bias, bias, reduce_range)
 template <bool kHalf>
-Result<Vals> MakeCell(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> MakeCell(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() < 2) return Malformed(evaluator);
   Cell cell;
   const bool reduce_range = arguments.size() > 4 && arguments[4].AsInt().value_or(0) != 0;
@@ -213,7 +213,7 @@ struct LayersCall {
   size_t directions;
   bool batch_first;
 };
-std::optional<LayersCall> LayersCallOf(Evaluator& evaluator, std::span<const Val> arguments) {
+std::optional<LayersCall> LayersCallOf(Evaluator& evaluator, Arguments arguments) {
   if (arguments.size() < 9) return std::nullopt;
   const bool packed = arguments[3].Is<ListVal>();
   const auto rest = arguments.subspan(packed ? 2 : 1);  // from the states on
@@ -266,14 +266,14 @@ Result<Vals> RunLayers(Evaluator& evaluator, const Cells& cells, LayersCall call
   return results;
 }
 
-Result<Vals> Lstm(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Lstm(Evaluator& evaluator, const Node&, Arguments arguments) {
   std::optional<LayersCall> call = LayersCallOf(evaluator, arguments);
   const Vals* states = call ? ElementsOf(evaluator, call->states) : nullptr;
   if (states == nullptr || states->size() != 2) return Malformed(evaluator);
   const Vals initial = *states;
   return RunLayers(evaluator, {"lstm_layer", "lstm_packed"}, *std::move(call), initial);
 }
-Result<Vals> Gru(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Gru(Evaluator& evaluator, const Node&, Arguments arguments) {
   std::optional<LayersCall> call = LayersCallOf(evaluator, arguments);
   if (!call) return Malformed(evaluator);
   const Vals initial = {call->states};
@@ -282,7 +282,7 @@ Result<Vals> Gru(Evaluator& evaluator, const Node&, std::span<const Val> argumen
 
 // (x, state, packed, packed, bias, bias)
 constexpr bool kReduceRange = true;  // as torch has it in single cells
-Result<Vals> LstmCell(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> LstmCell(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Vals* states = arguments.size() > 3 ? ElementsOf(evaluator, arguments[1]) : nullptr;
   if (states == nullptr || states->size() != 2) return Malformed(evaluator);
   const Val operands[] = {arguments[0], (*states)[0], (*states)[1], arguments[2], arguments[3], false, kReduceRange};
@@ -290,18 +290,18 @@ Result<Vals> LstmCell(Evaluator& evaluator, const Node&, std::span<const Val> ar
   const Vals* parts = ElementsOf(evaluator, results[0]);
   return parts != nullptr ? *parts : Vals{};
 }
-Result<Vals> CellOfOneState(Evaluator& evaluator, std::string_view function, std::span<const Val> arguments) {
+Result<Vals> CellOfOneState(Evaluator& evaluator, std::string_view function, Arguments arguments) {
   if (arguments.size() < 4) return Malformed(evaluator);
   const Val operands[] = {arguments[0], arguments[1], arguments[2], arguments[3], false, kReduceRange};
   return evaluator.CallLibrary(kCode, function, operands);
 }
-Result<Vals> GruCell(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> GruCell(Evaluator& evaluator, const Node&, Arguments arguments) {
   return CellOfOneState(evaluator, "gru_cell", arguments);
 }
-Result<Vals> TanhCell(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> TanhCell(Evaluator& evaluator, const Node&, Arguments arguments) {
   return CellOfOneState(evaluator, "rnn_tanh_cell", arguments);
 }
-Result<Vals> ReluCell(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> ReluCell(Evaluator& evaluator, const Node&, Arguments arguments) {
   return CellOfOneState(evaluator, "rnn_relu_cell", arguments);
 }
 

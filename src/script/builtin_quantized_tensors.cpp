@@ -34,7 +34,7 @@ Result<DType> IntegersAt(Evaluator& evaluator, const Val& dtype) {
 // --- making them --------------------------------------------------------------------------
 
 // (x, scale, zero point, dtype): of one tensor, or of a list, each with its own
-Result<Vals> QuantizePerTensor(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> QuantizePerTensor(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() < 4) return Malformed(evaluator);
   FLAMBEAU_TRY(const DType integers, IntegersAt(evaluator, arguments[3]));
   const auto* list = arguments[0].As<ListVal>();
@@ -55,7 +55,7 @@ Result<Vals> QuantizePerTensor(Evaluator& evaluator, const Node&, std::span<cons
 }
 
 // (x, scales, zero points, axis, dtype)
-Result<Vals> QuantizePerChannel(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> QuantizePerChannel(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() < 5 || !arguments[3].AsInt()) return Malformed(evaluator);
   FLAMBEAU_TRY(const DType integers, IntegersAt(evaluator, arguments[4]));
   FLAMBEAU_TRY(Val result, Quantize(evaluator, arguments[0], {arguments[1], arguments[2], *arguments[3].AsInt()}, integers));
@@ -63,7 +63,7 @@ Result<Vals> QuantizePerChannel(Evaluator& evaluator, const Node&, std::span<con
 }
 
 // (x, dtype, reduce_range)
-Result<Vals> QuantizeDynamically(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> QuantizeDynamically(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() < 3) return Malformed(evaluator);
   FLAMBEAU_TRY(const DType integers, IntegersAt(evaluator, arguments[1]));
   if (integers != DType::kUint8 && integers != DType::kInt8) return evaluator.Unsupported("quantizes dynamically to a dtype other than qint8 and quint8");
@@ -73,7 +73,7 @@ Result<Vals> QuantizeDynamically(Evaluator& evaluator, const Node&, std::span<co
 }
 
 // (integers, scale, zero point[, axis])
-Result<Vals> MakeOfIntegers(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> MakeOfIntegers(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* data = arguments[0].As<TensorVal>();
   if (data == nullptr || arguments.size() < 3) return Malformed(evaluator);
   return Vals{MakeQuantized(*data, {arguments[1], arguments[2], arguments.size() > 3 ? arguments[3].AsInt() : std::nullopt})};
@@ -99,19 +99,19 @@ Result<Val> DequantizeAll(Evaluator& evaluator, const Val& value) {
   if (value.Is<QuantizedVal>()) return Dequantize(evaluator, value);
   return evaluator.emit().Call1("aten::to.dtype", {value, int64_t{Info(DType::kFloat32).torch_code}});
 }
-Result<Vals> DequantizeOperator(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> DequantizeOperator(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(Val floats, DequantizeAll(evaluator, arguments[0]));
   return Vals{std::move(floats)};
 }
 
 // --- what they are asked ------------------------------------------------------------------
 
-Result<Vals> Integers(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Integers(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(Val copy, evaluator.emit().Call1("aten::clone", {QuantizedOf(arguments[0])->data}));
   return Vals{std::move(copy)};
 }
 template <Val Quantized::*kNumber>
-Result<Vals> NumberOfGrid(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> NumberOfGrid(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Val& number = QuantizedOf(arguments[0])->*kNumber;
   if (number.IsNumber()) return Vals{number};
   FLAMBEAU_TRY(Val item, evaluator.emit().Call1("aten::item", {number}));
@@ -119,7 +119,7 @@ Result<Vals> NumberOfGrid(Evaluator& evaluator, const Node&, std::span<const Val
 }
 // torch keeps them as float64 and int64, where zero points are not floats.
 template <Val Quantized::*kNumbers, DType kDtype>
-Result<Vals> NumbersOfGrid(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> NumbersOfGrid(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Quantized& quantized = *QuantizedOf(arguments[0]);
   const auto* zero_points = quantized.zero_point.As<TensorVal>();
   const bool floats = zero_points != nullptr && IsFloating(evaluator.TypeOf(*zero_points).dtype);
@@ -127,18 +127,18 @@ Result<Vals> NumbersOfGrid(Evaluator& evaluator, const Node&, std::span<const Va
   FLAMBEAU_TRY(Val numbers, evaluator.emit().Call1("aten::to.dtype", {quantized.*kNumbers, dtype}));
   return Vals{std::move(numbers)};
 }
-Result<Vals> AxisOfGrid(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> AxisOfGrid(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto axis = QuantizedOf(arguments[0])->axis;
   if (!axis) return evaluator.Unsupported("asks for the channels of a tensor that is quantized as a whole");
   return Vals{*axis};
 }
-Result<Vals> Dtype(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Dtype(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{QuantizedCode(evaluator.TypeOf(QuantizedOf(arguments[0])->data).dtype)};
 }
-Result<Vals> True(Evaluator&, const Node&, std::span<const Val>) { return Vals{true}; }
+Result<Vals> True(Evaluator&, const Node&, Arguments) { return Vals{true}; }
 
 // The answer is that of the integers.
-Result<Vals> AskIntegers(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> AskIntegers(Evaluator& evaluator, const Node& node, Arguments arguments) {
   Vals operands;
   for (const Val& argument : arguments) {
     const Quantized* quantized = QuantizedOf(argument);
@@ -163,7 +163,7 @@ Val OnGrid(Evaluator& evaluator, const Val& result, const Quantized& like) {
 
 // Moves elements, or chooses among them: the integers are moved the same way, and
 // memory that is shared stays shared.
-Result<Vals> OnIntegers(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> OnIntegers(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Quantized* first = nullptr;
   bool one_grid = true;
   auto integers = [&](const Val& value) -> Val {
@@ -197,7 +197,7 @@ Result<Vals> OnIntegers(Evaluator& evaluator, const Node& node, std::span<const 
   return results;
 }
 
-Result<Vals> MaxPool(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> MaxPool(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Quantized* quantized = arguments.size() == 6 ? QuantizedOf(arguments[0]) : nullptr;
   if (quantized == nullptr) return Malformed(evaluator);
   const auto* kernel = arguments[1].As<ListVal>();
@@ -209,11 +209,11 @@ Result<Vals> MaxPool(Evaluator& evaluator, const Node&, std::span<const Val> arg
 }
 
 // Places, sizes and strides are not asked for: torch's own .to() of another device or dtype keeps the grid.
-Result<Vals> Same(Evaluator&, const Node&, std::span<const Val> arguments) { return Vals{arguments[0]}; }
+Result<Vals> Same(Evaluator&, const Node&, Arguments arguments) { return Vals{arguments[0]}; }
 
 // The zero point is where relu cuts; in place too.
 template <bool kInPlace>
-Result<Vals> ReluOfIntegers(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> ReluOfIntegers(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Quantized like = *QuantizedOf(arguments[0]);
   if (like.axis) return evaluator.Unsupported(fmt::format("{} takes no tensor that is quantized by channel", node.kind));
   Emitter& emit = evaluator.emit();
@@ -229,7 +229,7 @@ Result<Vals> ReluOfIntegers(Evaluator& evaluator, const Node& node, std::span<co
 }
 
 // (to, from, non_blocking): floats are quantized on the way
-Result<Vals> Copy(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Copy(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Quantized* to = QuantizedOf(arguments[0]);
   if (to == nullptr || arguments.size() < 2) return evaluator.Unsupported("copies a quantized tensor into one of floats");
   const Quantized* from = QuantizedOf(arguments[1]);
@@ -258,7 +258,7 @@ constexpr OwnGrid kOwnGrids[] = {
     {"aten::tanh", 2.0 / 256, 128},
 };
 
-Result<Vals> OnNumbers(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> OnNumbers(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Quantized* first = QuantizedOf(arguments[0]);
   if (first == nullptr) return Malformed(evaluator);
   Grid grid = GridOf(*first);
@@ -276,7 +276,7 @@ Result<Vals> OnNumbers(Evaluator& evaluator, const Node& node, std::span<const V
 }
 
 // "aten::hardtanh_": computed, and written over the operand.
-Result<Vals> OnNumbersInPlace(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> OnNumbersInPlace(Evaluator& evaluator, const Node& node, Arguments arguments) {
   Node pure = node;
   pure.kind.pop_back();
   FLAMBEAU_TRY(const Vals results, OnNumbers(evaluator, pure, arguments));
@@ -285,7 +285,7 @@ Result<Vals> OnNumbersInPlace(Evaluator& evaluator, const Node& node, std::span<
 }
 
 // What gives no quantized tensor: comparisons, and the largest of all elements.
-Result<Vals> ToNumbers(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> ToNumbers(Evaluator& evaluator, const Node& node, Arguments arguments) {
   Vals operands(arguments.begin(), arguments.end());
   for (Val& operand : operands) {
     FLAMBEAU_TRY(operand, Dequantize(evaluator, operand));

@@ -43,7 +43,7 @@ Result<Vals> ItemOf(Evaluator& evaluator, std::string_view reduction, const Val&
 }
 
 // `in`, of a list; of dicts and text, see builtin_containers.cpp.
-Result<Vals> Contains(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Contains(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return ContainsKey(evaluator, node, arguments);
   bool unknown = IsAsked(*list);
@@ -57,7 +57,7 @@ Result<Vals> Contains(Evaluator& evaluator, const Node& node, std::span<const Va
   return ItemOf(evaluator, "aten::any", equals);
 }
 
-Result<Vals> Count(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Count(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return evaluator.Unsupported("counts in something that is no list");
   bool unknown = IsAsked(*list);
@@ -73,7 +73,7 @@ Result<Vals> Count(Evaluator& evaluator, const Node&, std::span<const Val> argum
 }
 
 // Of the first one; that there is none is an exception, which a model does not raise.
-Result<Vals> Index(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Index(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::index of a tensor
   bool unknown = IsAsked(*list);
@@ -88,7 +88,7 @@ Result<Vals> Index(Evaluator& evaluator, const Node& node, std::span<const Val> 
   return ItemOf(evaluator, "aten::argmax", counted);
 }
 
-Result<Vals> Sort(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::sort of a tensor
   auto number = [](const Val& value) { return value.AsInt() ? static_cast<double>(*value.AsInt()) : *value.As<double>(); };
@@ -118,7 +118,7 @@ Result<Vals> Sort(Evaluator& evaluator, const Node& node, std::span<const Val> a
 }
 
 template <bool kAny>
-Result<Vals> AnyOrAll(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> AnyOrAll(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   bool unknown = IsAsked(*list);

@@ -34,7 +34,7 @@ const Type* RankedType(Evaluator& evaluator, const Val& value) {
   return type;
 }
 
-Result<Vals> Size(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Size(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
   if (arguments.size() > 1) {
@@ -50,14 +50,14 @@ Result<Vals> Size(Evaluator& evaluator, const Node&, std::span<const Val> argume
   return Vals{evaluator.List(std::move(sizes))};
 }
 
-Result<Vals> Rank(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Rank(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
   return Vals{static_cast<int64_t>(type->rank())};
 }
 
 // The sizes of what two tensors of such sizes broadcast to.
-Result<Vals> BroadcastShapes(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> BroadcastShapes(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto *a = arguments[0].As<ListVal>(), *b = arguments[1].As<ListVal>();
   const Heap& heap = evaluator.heap();
   if (a == nullptr || b == nullptr || heap[a->cell].sequence || heap[b->cell].sequence)
@@ -77,52 +77,52 @@ Result<Vals> BroadcastShapes(Evaluator& evaluator, const Node&, std::span<const 
   return Vals{evaluator.List(std::move(sizes))};
 }
 
-Result<Vals> ElementCount(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> ElementCount(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (RankedType(evaluator, arguments[0]) == nullptr) return kFailure;
   FLAMBEAU_TRY(Val count, evaluator.emit().Call1("aten::sym_numel", {arguments[0]}));
   return Vals{std::move(count)};
 }
 
-Result<Vals> DtypeOf(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> DtypeOf(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = TensorType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
   return Vals{int64_t{Info(type->dtype).torch_code}};
 }
 
 template <bool (*kTest)(DType)>
-Result<Vals> DtypeIs(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> DtypeIs(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = TensorType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
   return Vals{kTest(type->dtype)};
 }
 
-Result<Vals> DeviceOf(Evaluator&, const Node&, std::span<const Val> arguments) {
+Result<Vals> DeviceOf(Evaluator&, const Node&, Arguments arguments) {
   if (const auto* text = arguments[0].As<std::string>()) return Vals{DeviceVal{*text}};
   return Vals{DeviceVal{"cpu"}};
 }
 
-Result<Vals> Strided(Evaluator&, const Node&, std::span<const Val>) { return Vals{int64_t{0}}; }
-Result<Vals> IsContiguous(Evaluator&, const Node&, std::span<const Val>) { return Vals{true}; }
+Result<Vals> Strided(Evaluator&, const Node&, Arguments) { return Vals{int64_t{0}}; }
+Result<Vals> IsContiguous(Evaluator&, const Node&, Arguments) { return Vals{true}; }
 
-Result<Vals> ElementSize(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> ElementSize(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = TensorType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
   return Vals{int64_t{ByteSize(type->dtype)}};
 }
 
-Result<Vals> Data(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Data(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(Val detached, evaluator.emit().Call1("aten::detach", {arguments[0]}));
   return Vals{std::move(detached)};
 }
 
 // A number as a 0-d tensor of its own dtype.
-Result<Vals> NumberToTensor(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> NumberToTensor(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments[0].Is<TensorVal>()) return Vals{arguments[0]};
   FLAMBEAU_TRY(Val tensor, evaluator.emit().NumberTensor(arguments[0]));
   return Vals{std::move(tensor)};
 }
 
-Result<Vals> Item(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Item(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (!arguments[0].Is<TensorVal>()) return evaluator.CallOperator(node, arguments);
   FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {arguments[0]}));
   return Vals{std::move(number)};
@@ -130,7 +130,7 @@ Result<Vals> Item(Evaluator& evaluator, const Node& node, std::span<const Val> a
 
 // x.to("cpu"), x.to(torch.float64), x.cpu(): as TorchScript has them, in which any
 // of the arguments may be left out. Every tensor is on one device.
-Result<Vals> To(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> To(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const size_t dtype = node.overload == "prim_Device" ? 2 : 1;
   if (!node.overload.starts_with("prim_")) return evaluator.CallOperator(node, arguments);
   const bool copy = evaluator.KnownBool(arguments.back()).value_or(false);
@@ -143,10 +143,10 @@ Result<Vals> To(Evaluator& evaluator, const Node& node, std::span<const Val> arg
   return Vals{std::move(copied)};
 }
 
-Result<Vals> Here(Evaluator&, const Node&, std::span<const Val> arguments) { return Vals{arguments[0]}; }
+Result<Vals> Here(Evaluator&, const Node&, Arguments arguments) { return Vals{arguments[0]}; }
 
 // All pairs of elements are close to each other.
-Result<Vals> AllClose(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> AllClose(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(const Val close, evaluator.emit().Call1("aten::isclose", arguments));
   FLAMBEAU_TRY(const Val all, evaluator.emit().Call1("aten::all", {close}));
   FLAMBEAU_TRY(Val answer, evaluator.emit().Call1("aten::Bool.Tensor", {all}));
@@ -154,7 +154,7 @@ Result<Vals> AllClose(Evaluator& evaluator, const Node&, std::span<const Val> ar
 }
 
 // Python's abs.
-Result<Vals> Absolute(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Absolute(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (!arguments[0].Is<TensorVal>()) return evaluator.CallOperator(node, arguments);
   FLAMBEAU_TRY(Val absolute, evaluator.emit().Call1("aten::abs", {arguments[0]}));
   return Vals{std::move(absolute)};
@@ -201,7 +201,7 @@ bool RowsAtRunTime(Evaluator& evaluator, const Val& value) {
          std::ranges::any_of(rows, [&](const Val& row) { return heap[row.As<ListVal>()->cell].of_numbers; });
 }
 
-Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, Arguments arguments) {
   Emitter& emit = evaluator.emit();
   const Val dtype = arguments.size() > 1 ? arguments[1] : Val(Nothing{});
   if (const auto* tensor = arguments[0].As<TensorVal>()) {
@@ -248,7 +248,7 @@ Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, std::span<const Val> 
   return Vals{std::move(tensor)};
 }
 
-Result<Vals> ToList(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> ToList(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
   if (type->rank() == 0) return Item(evaluator, {}, arguments.first(1));
@@ -278,7 +278,7 @@ Result<Vals> ToList(Evaluator& evaluator, const Node&, std::span<const Val> argu
   return Vals{evaluator.List(std::move(elements))};
 }
 
-Result<Vals> ConstantChunk(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> ConstantChunk(Evaluator& evaluator, const Node& node, Arguments arguments) {
   auto number = [&](std::string_view name) {
     const torchscript::Constant* constant = node.Find(name);
     const auto* value = constant != nullptr ? std::get_if<int64_t>(&constant->value) : nullptr;
@@ -293,7 +293,7 @@ Result<Vals> ConstantChunk(Evaluator& evaluator, const Node& node, std::span<con
 
 // (x, size, scale_factor, mode, align_corners, …), as older archives call it: by the
 // number of dimensions and the mode it is one of several operators.
-Result<Vals> Interpolate(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Interpolate(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
   const auto* mode = arguments.size() > 4 ? arguments[3].As<std::string>() : nullptr;
   if (type == nullptr) return kFailure;
@@ -324,7 +324,7 @@ Result<Vals> Interpolate(Evaluator& evaluator, const Node&, std::span<const Val>
 }
 
 // Also of a number, which only TorchScript knows.
-Result<Vals> CopyInPlace(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> CopyInPlace(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (arguments.size() < 2 || !arguments[1].IsNumber()) return evaluator.CallOperator(node, arguments);
   FLAMBEAU_TRY(const Val number, evaluator.emit().NumberTensor(arguments[1]));
   return evaluator.emit().Call("aten::copy_", {arguments[0], number});

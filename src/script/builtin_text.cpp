@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kBlanks = " \t\n\r\f\v";
 
 // The arguments as text; fewer where one is something else.
-std::vector<std::string> Texts(std::span<const Val> arguments) {
+std::vector<std::string> Texts(Arguments arguments) {
   std::vector<std::string> texts;
   for (const Val& argument : arguments) {
     const auto* text = argument.As<std::string>();
@@ -30,7 +30,7 @@ Failure NoText(Evaluator& evaluator) {
 }
 
 template <int (*kChange)(int)>
-Result<Vals> Letters(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Letters(Evaluator& evaluator, const Node&, Arguments arguments) {
   auto texts = Texts(arguments);
   if (texts.empty()) return NoText(evaluator);
   std::ranges::transform(texts[0], texts[0].begin(), [](unsigned char c) { return static_cast<char>(kChange(c)); });
@@ -38,7 +38,7 @@ Result<Vals> Letters(Evaluator& evaluator, const Node&, std::span<const Val> arg
 }
 
 template <bool kLeft, bool kRight>
-Result<Vals> Strip(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Strip(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
   if (texts.empty()) return NoText(evaluator);
   const std::string_view characters = texts.size() > 1 ? std::string_view(texts[1]) : kBlanks;
@@ -49,7 +49,7 @@ Result<Vals> Strip(Evaluator& evaluator, const Node&, std::span<const Val> argum
 }
 
 // (text, separator or None, most splits)
-Result<Vals> Split(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Split(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (!arguments[0].Is<std::string>()) return evaluator.CallOperator(node, arguments);
   const std::string& text = *arguments[0].As<std::string>();
   const auto* separator = arguments.size() > 1 ? arguments[1].As<std::string>() : nullptr;
@@ -75,7 +75,7 @@ Result<Vals> Split(Evaluator& evaluator, const Node& node, std::span<const Val> 
 }
 
 // (separator, list)
-Result<Vals> Join(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Join(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* separator = arguments[0].As<std::string>();
   const auto* list = arguments.size() > 1 ? arguments[1].As<ListVal>() : nullptr;
   if (separator == nullptr || list == nullptr) return NoText(evaluator);
@@ -90,7 +90,7 @@ Result<Vals> Join(Evaluator& evaluator, const Node&, std::span<const Val> argume
 }
 
 // (text, old, new, most)
-Result<Vals> Replace(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Replace(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
   if (texts.size() < 3 || texts[1].empty()) return NoText(evaluator);
   int64_t left = arguments.size() > 3 ? arguments[3].AsInt().value_or(-1) : -1;
@@ -105,7 +105,7 @@ Result<Vals> Replace(Evaluator& evaluator, const Node&, std::span<const Val> arg
 }
 
 template <bool kLast>
-Result<Vals> Find(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Find(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
   const int64_t begin = arguments.size() > 2 ? arguments[2].AsInt().value_or(0) : 0;
   const int64_t end = arguments.size() > 3 ? arguments[3].AsInt().value_or(-1) : -1;
@@ -115,32 +115,32 @@ Result<Vals> Find(Evaluator& evaluator, const Node&, std::span<const Val> argume
 }
 
 template <bool kStart>
-Result<Vals> Borders(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Borders(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
   if (texts.size() < 2) return NoText(evaluator);
   return Vals{kStart ? texts[0].starts_with(texts[1]) : texts[0].ends_with(texts[1])};
 }
 
 template <int (*kTest)(int)>
-Result<Vals> AllLetters(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> AllLetters(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
   if (texts.empty()) return NoText(evaluator);
   return Vals{!texts[0].empty() && std::ranges::all_of(texts[0], [](unsigned char c) { return kTest(c) != 0; })};
 }
 
-Result<Vals> Ord(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Ord(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
   if (texts.empty() || texts[0].size() != 1) return NoText(evaluator);
   return Vals{int64_t{static_cast<unsigned char>(texts[0][0])}};
 }
-Result<Vals> Chr(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Chr(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto code = arguments[0].AsInt();
   if (!code || *code < 0 || *code > 127) return evaluator.Unsupported("makes a character of a number that is no ASCII code");
   return Vals{std::string(1, static_cast<char>(*code))};
 }
 
 // "%d of %s": the directives without widths.
-Result<Vals> PercentFormat(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> PercentFormat(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* pattern = arguments[0].As<std::string>();
   if (pattern == nullptr) return NoText(evaluator);
   Vals values(arguments.begin() + 1, arguments.end());

@@ -89,26 +89,26 @@ std::string TextOf(Evaluator& evaluator, const Val& value) {
 
 namespace {
 
-Result<Vals> First(Evaluator&, const Node&, std::span<const Val> arguments) { return Vals{arguments[0]}; }
-Result<Vals> Ignore(Evaluator&, const Node&, std::span<const Val>) { return Vals{}; }
-Result<Vals> None(Evaluator&, const Node&, std::span<const Val>) { return Vals{Nothing{}}; }
-Result<Vals> False(Evaluator&, const Node&, std::span<const Val>) { return Vals{false}; }
-Result<Vals> Unassigned(Evaluator&, const Node& node, std::span<const Val>) { return Vals(node.outputs.size()); }
+Result<Vals> First(Evaluator&, const Node&, Arguments arguments) { return Vals{arguments[0]}; }
+Result<Vals> Ignore(Evaluator&, const Node&, Arguments) { return Vals{}; }
+Result<Vals> None(Evaluator&, const Node&, Arguments) { return Vals{Nothing{}}; }
+Result<Vals> False(Evaluator&, const Node&, Arguments) { return Vals{false}; }
+Result<Vals> Unassigned(Evaluator&, const Node& node, Arguments) { return Vals(node.outputs.size()); }
 
-Result<Vals> Unwrap(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Unwrap(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments[0].Is<Nothing>()) return evaluator.Unsupported("unwraps an optional that is None for these inputs");
   if (const auto* optional = arguments[0].As<OptionalVal>()) return Vals{*optional->value};
   return Vals{arguments[0]};
 }
 // What a program says when it has found out the type of a value.
-Result<Vals> Refine(Evaluator&, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Refine(Evaluator&, const Node& node, Arguments arguments) {
   const auto* optional = arguments[0].As<OptionalVal>();
   const bool still_optional = !node.outputs.empty() && node.outputs[0]->type &&
                               node.outputs[0]->type->kind == torchscript::TypeKind::kOptional;
   return Vals{optional != nullptr && !still_optional ? *optional->value : arguments[0]};
 }
 
-Result<Vals> Raise(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Raise(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* message = arguments.empty() ? nullptr : arguments[0].As<std::string>();
   return evaluator.sink().Error(DiagnosticKind::kBadProgram,
                                 fmt::format("the program raises an exception for these inputs{}{}", message ? ": " : "", message ? *message : ""));
@@ -121,7 +121,7 @@ const std::string* NameOf(const Node& node) {
   return name != nullptr ? std::get_if<std::string>(&name->value) : nullptr;
 }
 
-Result<Vals> GetAttr(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> GetAttr(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* object = arguments[0].As<ObjectVal>();
   const std::string* name = NameOf(node);
   if (object == nullptr || name == nullptr)
@@ -130,7 +130,7 @@ Result<Vals> GetAttr(Evaluator& evaluator, const Node& node, std::span<const Val
   return Vals{std::move(value)};
 }
 
-Result<Vals> SetAttr(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> SetAttr(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* object = arguments[0].As<ObjectVal>();
   const std::string* name = NameOf(node);
   if (object == nullptr || name == nullptr || arguments.size() != 2)
@@ -139,7 +139,7 @@ Result<Vals> SetAttr(Evaluator& evaluator, const Node& node, std::span<const Val
   return Vals{};
 }
 
-Result<Vals> HasAttr(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> HasAttr(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* object = arguments[0].As<ObjectVal>();
   const std::string* name = NameOf(node);
   if (object == nullptr || name == nullptr) return Vals{false};
@@ -147,7 +147,7 @@ Result<Vals> HasAttr(Evaluator& evaluator, const Node& node, std::span<const Val
   return Vals{std::ranges::find(known, *name, &std::pair<std::string, Val>::first) != known.end()};
 }
 
-Result<Vals> CreateObject(Evaluator& evaluator, const Node&, std::span<const Val>) {
+Result<Vals> CreateObject(Evaluator& evaluator, const Node&, Arguments) {
   return Vals{ObjectVal{evaluator.heap().Add({})}};
 }
 
@@ -183,7 +183,7 @@ bool IsInstance(Evaluator& evaluator, const Val& value, std::string_view type) {
   return false;
 }
 
-Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const torchscript::Constant* types = node.Find("types");
   const auto* list = types != nullptr ? std::get_if<torchscript::ListConstant>(&types->value) : nullptr;
   if (list == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "does not say which types it asks for");
@@ -195,7 +195,7 @@ Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, std::span<cons
 
 // --- identity and equality ----------------------------------------------------------------
 
-Result<Vals> Is(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Is(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Val &a = arguments[0], &b = arguments[1];
   const auto* optional = b.Is<Nothing>() ? a.As<OptionalVal>() : a.Is<Nothing>() ? b.As<OptionalVal>() : nullptr;
   if (optional != nullptr) {
@@ -212,13 +212,13 @@ Result<Vals> Is(Evaluator& evaluator, const Node&, std::span<const Val> argument
   return Vals{*equal};
 }
 
-Result<Vals> Not(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Not(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (const auto known = evaluator.KnownBool(arguments[0])) return Vals{!*known};
   FLAMBEAU_TRY(Val result, evaluator.emit().Call1("_operator::not_", {arguments[0]}));
   return Vals{std::move(result)};
 }
 
-Result<Vals> IsNot(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> IsNot(Evaluator& evaluator, const Node& node, Arguments arguments) {
   FLAMBEAU_TRY(const Vals is, Is(evaluator, node, arguments));
   return Not(evaluator, node, is);
 }
@@ -226,7 +226,7 @@ Result<Vals> IsNot(Evaluator& evaluator, const Node& node, std::span<const Val> 
 bool IsOperand(const Val& value) { return value.Is<TensorVal>() || value.IsNumber(); }
 
 template <bool kEqual>
-Result<Vals> Compare(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Compare(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (IsOperand(arguments[0]) && IsOperand(arguments[1])) return evaluator.CallOperator(node, arguments);
   if (const auto equal = KnownEqual(arguments[0], arguments[1], evaluator.heap())) return Vals{*equal == kEqual};
   const auto *a = arguments[0].As<ListVal>(), *b = arguments[1].As<ListVal>();
@@ -249,7 +249,7 @@ Result<Vals> Compare(Evaluator& evaluator, const Node& node, std::span<const Val
   return Vals{all};
 }
 
-Result<Vals> Truth(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Truth(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto known = evaluator.KnownBool(arguments[0])) return Vals{*known};
   const auto* number = arguments[0].As<NumberVal>();
   if (number == nullptr) return evaluator.CallOperator(node, arguments);
@@ -260,7 +260,7 @@ Result<Vals> Truth(Evaluator& evaluator, const Node& node, std::span<const Val> 
 
 // A number of another kind: of text, or as TorchScript converts numbers.
 template <class T>
-Result<Vals> Convert(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> Convert(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* text = arguments[0].As<std::string>();
   if (text == nullptr) return evaluator.CallOperator(node, arguments);
   try {
@@ -273,12 +273,12 @@ Result<Vals> Convert(Evaluator& evaluator, const Node& node, std::span<const Val
 
 // --- text -----------------------------------------------------------------------------------
 
-Result<Vals> Text(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Text(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{TextOf(evaluator, arguments[0])};
 }
 
 // "{}" is replaced by the next argument.
-Result<Vals> Format(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> Format(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* pattern = arguments.empty() ? nullptr : arguments[0].As<std::string>();
   if (pattern == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "formats something that is no text");
   std::string out;
@@ -295,24 +295,24 @@ Result<Vals> Format(Evaluator& evaluator, const Node&, std::span<const Val> argu
 }
 
 // "cuda" of "cuda:1"
-Result<Vals> DeviceType(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> DeviceType(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* device = arguments[0].As<DeviceVal>();
   if (device == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "asks for the type of something that is no device");
   return Vals{device->text.substr(0, device->text.find(':'))};
 }
 
-Result<Vals> EnumValue(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> EnumValue(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* value = arguments[0].As<EnumVal>();
   if (value == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "asks for the value of something that is no enum");
   return Vals{evaluator.Import(*value->constant->value, "")};
 }
-Result<Vals> EnumName(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> EnumName(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* value = arguments[0].As<EnumVal>();
   if (value == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "asks for the name of something that is no enum");
   return Vals{value->constant->member};
 }
 
-Result<Vals> PythonFunction(Evaluator& evaluator, const Node& node, std::span<const Val>) {
+Result<Vals> PythonFunction(Evaluator& evaluator, const Node& node, Arguments) {
   const std::string* name = NameOf(node);
   return evaluator.sink().Error(DiagnosticKind::kUnsupportedOperator,
                                 fmt::format("the Python function '{}' has no translation", name ? *name : "?"));
@@ -320,8 +320,8 @@ Result<Vals> PythonFunction(Evaluator& evaluator, const Node& node, std::span<co
 
 // As where a model is called with nothing said about gradients: torch takes its
 // fused paths for inference, which compute the same, only where no gradient is asked for.
-Result<Vals> True(Evaluator&, const Node&, std::span<const Val>) { return Vals{true}; }
-Result<Vals> RequiresGrad(Evaluator& evaluator, const Node&, std::span<const Val> arguments) {
+Result<Vals> True(Evaluator&, const Node&, Arguments) { return Vals{true}; }
+Result<Vals> RequiresGrad(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* tensor = arguments[0].As<TensorVal>();
   return Vals{tensor != nullptr && evaluator.emit().IsParameter(tensor->id)};
 }
@@ -331,7 +331,7 @@ bool IsTransparent(std::string_view class_name) {
   constexpr std::string_view kNames[] = {"torch.autograd.grad_mode.", "torch.autograd.profiler.record_function", "torch.classes.profiler."};
   return std::ranges::any_of(kNames, [&](std::string_view name) { return class_name.find(name) != class_name.npos; });
 }
-Result<Vals> EnterOrExit(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> EnterOrExit(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const torchscript::Type* type = node.inputs.empty() ? nullptr : node.inputs[0]->type.get();
   if (type == nullptr || !IsTransparent(type->name))
     return evaluator.Unsupported(fmt::format("enters or leaves a context of the class {}", type != nullptr ? type->name : "?"));

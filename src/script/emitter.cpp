@@ -230,7 +230,13 @@ Vals Emitter::Group(const Schema& schema, Vals flat) {
     if (flat.size() == 1 && flat[0].Is<ListVal>()) return flat;
     return {ListVal{heap_.Add({.elements = std::move(flat)})}};
   }
-  // torch's two operators with a list among several results don't occur.
+  // One of several results may be a list: it takes what is left of the others.
+  const auto list = std::ranges::find_if(schema.returns, [](const aten::SchemaArgument& each) { return each.type.list; });
+  if (list == schema.returns.end() || flat.size() + 1 < schema.returns.size()) return flat;
+  const auto first = flat.begin() + (list - schema.returns.begin());
+  const auto last = flat.end() - (schema.returns.end() - list - 1);
+  const Val elements = ListVal{heap_.Add({.elements = Vals(first, last)})};
+  flat.insert(flat.erase(first, last), elements);
   return flat;
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "script/arguments.h"
 #include "script/emitter.h"
 #include "script/skeleton.h"
 #include "script/value.h"
@@ -145,7 +146,7 @@ class Evaluator {
 };
 
 // A function of Python or TorchScript that no operator of the program is.
-using Builtin = Result<Vals> (*)(Evaluator& evaluator, const torchscript::Node& node, std::span<const Val> arguments);
+using Builtin = Result<Vals> (*)(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 // nullptr if the kind ("aten::append", "prim::TupleUnpack") is none.
 Builtin FindBuiltin(std::string_view kind);
 // The operator on numbers that a kind is: "aten::add" -> "_operator::add"; empty if it is none.

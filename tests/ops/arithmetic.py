@@ -141,6 +141,7 @@ CASES = [
         for op in (torch.clamp, torch.clip)
     ),
     case(torch.clamp_min, a, 0),
+    case(torch.clamp, a.double(), -0.5, 0.5, opsets=[9, 11, 13], name="clamp of doubles"),
     case(torch.clamp_max, i, 1.5),
     case(aten.clamp_min.Tensor, a, row),
     case(aten.clamp_max.Tensor, a, row),

@@ -59,6 +59,7 @@ CASES = [
     case(torch.positive, x),
     case(torch.logit, unit.abs()),
     case(torch.logit, floats(4, low=-0.5, high=1.5), eps=0.1),
+    case(torch.logit, floats(8, low=-0.5, high=1.5), eps=0.7),
     case(torch.special.logit, unit.abs(), eps=1e-3),
     case(torch.special.entr, x),
     case(torch.special.entr, special(10)),

@@ -31,6 +31,7 @@ def experts(x, w):
 
 
 CASES = [
+    case(torch.einsum, "BA,AC", floats(2, 3), floats(3, 4), name="einsum of capital letters without an output"),
     case(torch.matmul, floats(2, 3, 0), floats(2, 0, 4), dynamic={0: [0, 1]}), case(torch.matmul, ints(3, 0), ints(0, 4), dynamic=False),
     case(F.linear, a, floats(5, 4), floats(5)),
     case(F.linear, a, floats(5, 4)),

@@ -51,6 +51,7 @@ CASES = [
         [case(op, positive[:, None], torch.tensor([0.0, 0.1, 1.0, 5.0, 30.0, 90.0, float("inf")])), case(op, torch.tensor([0.0, -1.0]), torch.tensor([1.0, 1.0]))]
         for op in (torch.igamma, torch.igammac, special.gammainc, special.gammaincc)
     ),
+    case(lambda a, x: (a.clone().igamma_(x), a.clone().igammac_(x)), positive.half(), positive, name="igamma_ of other dtypes", tolerance=(1e-2, 1e-2)),
     *(
         [case(op, wide), case(op, positive), case(op, torch.tensor([0.0, float("nan"), 25.0]))]
         for op in (torch.i0, special.i0, special.i0e, special.i1, special.i1e, special.bessel_j0, special.bessel_j1,

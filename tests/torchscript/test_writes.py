@@ -87,6 +87,13 @@ class OutputsOfIntegersInFloats(nn.Module):
         return quotient, floored, angle, more, power
 
 
+@case(x(5, 3))
+class AListAmongResults(nn.Module):
+    def forward(self, x):
+        counts, edges = torch.histogramdd(x, 2)
+        return counts, edges[0], edges[2]
+
+
 @case(x(5, 3), x(5, 2))
 class LeastSquaresWithoutItsOtherResults(nn.Module):
     def forward(self, a, b):

@@ -46,7 +46,9 @@ Tensor AverageAxis(Lowering& to, Tensor x, int64_t axis, Dim bins) {
 
 template <int64_t kSpatial>
 Tensor AdaptiveAvgPool(Lowering& to, Tensor self, Dims output_size) {
+  if (output_size.empty()) throw onnx::BadOperand("takes the sizes of its result");
   if (output_size.size() == 1) output_size.resize(kSpatial, output_size[0]);
+  if (self.rank() < kSpatial) onnx::ThrowNoAxis(-kSpatial, self.rank());
   const int64_t first = self.rank() - kSpatial;
   auto is_one = [&](Dim dim) { return to.AsConstant(dim) == 1; };
   if (std::all_of(output_size.begin(), output_size.end(), is_one)) {

@@ -57,7 +57,11 @@ Tensor LogToBase(Lowering& to, Tensor self) {
 Tensor Logit(Lowering& to, Tensor self, std::optional<double> eps) {
   Tensor x = to.ToFloat(self);
   const Tensor one = to.NumberOf(1.0, x.dtype());
-  if (eps) x = to.Clip(x, to.NumberOf(*eps, x.dtype()), to.NumberOf(1 - *eps, x.dtype()));
+  if (eps) {
+    const Tensor least = to.NumberOf(*eps, x.dtype()), most = to.NumberOf(1 - *eps, x.dtype());
+    // Of crossed bounds PyTorch asks for the lower one first, and Clip for the upper one.
+    x = *eps <= 0.5 ? to.Clip(x, least, most) : to.Where(to.Less(x, least), least, to.Min({x, most}));
+  }
   return to.Log(to.Div(x, to.Sub(one, x)));
 }
 

@@ -102,6 +102,13 @@ Dims WithSize(const Dims& sizes, int64_t axis, Dim size) {
 }
 
 Ints MovingPermutation(int64_t rank, const Ints& source, const Ints& destination) {
+  auto fits = [&](const Ints& axes) {
+    for (size_t i = 0; i < axes.size(); ++i)
+      if (axes[i] < 0 || axes[i] >= rank || std::find(axes.begin(), axes.begin() + static_cast<ptrdiff_t>(i), axes[i]) != axes.begin() + static_cast<ptrdiff_t>(i)) return false;
+    return true;
+  };
+  if (source.size() != destination.size() || !fits(source) || !fits(destination))
+    throw onnx::BadOperand("moves dimensions that the tensor lacks, or one of them twice");
   Ints permutation(static_cast<size_t>(rank), -1);
   for (size_t i = 0; i < source.size(); ++i) permutation[static_cast<size_t>(destination[i])] = source[i];
   int64_t next = 0;
@@ -151,6 +158,7 @@ Dims ContiguousStrides(Lowering& to, const Dims& sizes) {
 }
 
 Tensor StridedPositions(Lowering& to, const Dims& sizes, const Dims& strides, Dim offset) {
+  if (sizes.size() != strides.size()) throw onnx::BadOperand("takes a stride for each size");
   Tensor positions = to.Number(offset);
   for (size_t i = 0; i < sizes.size() && i < strides.size(); ++i) {
     Tensor steps = Iota(to, sizes[i]);

@@ -26,6 +26,7 @@ Tensor NativeDropoutBackward(Lowering& to, Tensor grad_output, Tensor mask, doub
 // Gradients add up where windows chose the same element.
 Tensor MaxPool2dBackward(Lowering& to, Tensor grad_output, Tensor self, Ints, Ints, Ints, Ints, bool, Tensor indices) {
   auto flat = [&](const Tensor& tensor) {
+    if (tensor.rank() < 2) onnx::ThrowNoAxis(-2, tensor.rank());
     Dims sizes = tensor.sizes();
     const Dim columns = sizes.back();
     sizes.pop_back();

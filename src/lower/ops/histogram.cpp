@@ -106,10 +106,14 @@ HistogramddResult HistogramddBins(Lowering& to, Tensor self, Ints bins, std::opt
   }
   return {Histogram(to, points, edges, weight, density), edges};
 }
+constexpr Restriction kUnknownDimensions = {"one number of bins for a number of dimensions that is not known",
+                                            "torch.histogramdd(x, 2) with x[:, n] of a size n known at run time only"};
+
 HistogramddResult HistogramddInt(Lowering& to, Tensor self, int64_t bins, std::optional<Floats> range,
                                  std::optional<Tensor> weight, bool density) {
-  const auto dimensions = to.AsConstant(self.size(-1)).value_or(0);
-  return HistogramddBins(to, self, Ints(static_cast<size_t>(dimensions), bins), std::move(range), weight, density);
+  const auto dimensions = to.AsConstant(self.size(-1));
+  if (!dimensions) return to.Unsupported(kUnknownDimensions);
+  return HistogramddBins(to, self, Ints(static_cast<size_t>(*dimensions), bins), std::move(range), weight, density);
 }
 HistogramddResult HistogramddEdges(Lowering& to, Tensor self, TensorList bins, std::optional<Floats>,
                                    std::optional<Tensor> weight, bool density) {
@@ -201,7 +205,8 @@ constexpr OpRow kRows[] = {
     Op<HistogramddEdges>("aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, "
                          "Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)"),
     Op<HistogramddInt>("aten::histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, "
-                       "bool density=False) -> (Tensor hist, Tensor[] bin_edges)"),
+                       "bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
+                       &kUnknownDimensions),
     Op<TrapezoidDx<Summed>>("aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor"),
     Op<TrapezoidX<Summed>>("aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor"),
     Op<TrapzDx>("aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor"),

@@ -87,6 +87,15 @@ Tensor Vdot(Lowering& to, Tensor self, Tensor other) { return to.MatMul(Conj(to,
 
 constexpr std::string_view kEllipsis = "...";
 
+// What an equation gives by default: what occurs once in the operands, in alphabetical order, after the ellipsis.
+std::string DefaultOutput(std::string_view operands, std::string_view ellipsis) {
+  std::string output(ellipsis);
+  for (char first : {'A', 'a'})
+    for (char c = first; c < first + 26; ++c)
+      if (ellipsis.find(c) == ellipsis.npos && std::ranges::count(operands, c) == 1) output += c;
+  return output;
+}
+
 // Letters in the place of ellipses, which ONNX has for equal sizes only. An operand loses axes of size 1 that
 // another has longer.
 std::string WithoutEllipses(Lowering& to, const std::string& equation, TensorList* tensors) {
@@ -134,11 +143,7 @@ std::string WithoutEllipses(Lowering& to, const std::string& equation, TensorLis
     output = equation.substr(arrow + 2);
     if (const size_t at = output.find(kEllipsis); at != std::string::npos) output.replace(at, kEllipsis.size(), letters);
   } else {
-    // By default, what occurs once, in alphabetical order, after the ellipsis.
-    output = letters;
-    for (char first : {'A', 'a'})
-      for (char c = first; c < first + 26; ++c)
-        if (letters.find(c) == std::string::npos && std::count(result.begin(), result.end(), c) == 1) output += c;
+    output = DefaultOutput(result, letters);
   }
   return result + "->" + output;
 }
@@ -165,6 +170,8 @@ Tensor Einsum(Lowering& to, std::string_view equation, TensorList tensors, std::
   for (char c : equation)
     if (c != ' ') compact += c;
   if (compact.find(kEllipsis) != std::string::npos) compact = WithoutEllipses(to, compact, &tensors);
+  // The runtime refuses capital letters where the output is left out.
+  if (compact.find("->") == std::string::npos) compact += "->" + DefaultOutput(compact, "");
   if (std::ranges::all_of(tensors, [](const Tensor& tensor) { return !tensor.is_floating() && !tensor.is_complex(); }) &&
       SumsOneOperand(compact))
     for (Tensor& tensor : tensors) tensor = to.CastTo(tensor, DType::kInt64);

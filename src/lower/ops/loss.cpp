@@ -8,6 +8,7 @@
 #include "lower/ops/activation.h"
 #include "lower/ops/arithmetic.h"
 #include "lower/ops/elementwise.h"
+#include "lower/ops/geometry.h"
 #include "lower/ops/reduction.h"
 
 namespace flambeau::lower {
@@ -202,6 +203,8 @@ Tensor SoftMarginLoss(Lowering& to, Tensor self, Tensor target, int64_t reductio
 }
 
 Tensor HingeEmbeddingLoss(Lowering& to, Tensor self, Tensor target, double margin, int64_t reduction) {
+  self = to.ToFloat(self);
+  if (target.is_bool()) target = to.CastTo(target, DType::kInt32);  // false is no -1
   const Tensor zero = Number(to, self, 0);
   const Tensor apart = to.Relu(to.Sub(Number(to, self, margin), self));
   const Tensor is_one = to.Equal(target, to.NumberOf(1, target.dtype()));
@@ -217,8 +220,14 @@ Tensor MarginRankingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor targ
 
 // Each norm is at least eps on its own.
 Tensor CosineSimilarity(Lowering& to, Tensor x1, Tensor x2, int64_t dim, double eps) {
-  const auto [dtype, a, b] = PromotedToFloat(to, x1, x2);
-  const int64_t axis = std::max(a.rank(), b.rank()) > 0 && dim >= 0 ? dim - std::max(a.rank(), b.rank()) : dim;
+  auto [dtype, a, b] = PromotedToFloat(to, x1, x2);
+  const int64_t rank = std::max(a.rank(), b.rank()), axis = rank > 0 && dim >= 0 ? dim - rank : dim;
+  // The norms are of what is broadcast, too.
+  if (rank > 0 && (std::min(a.rank(), b.rank()) < -axis || a.size(axis) != b.size(axis))) {
+    const TensorList both = Broadcast(to, {a, b});
+    a = both[0];
+    b = both[1];
+  }
   auto sum = [&](Tensor product) { return Sum(to, product, Ints{axis}, false, std::nullopt); };
   auto norm = [&](Tensor x) { return to.Max({to.Sqrt(sum(to.Mul(x, x))), Number(to, x, eps)}); };
   return to.Div(sum(to.Mul(a, b)), to.Mul(norm(a), norm(b)));

@@ -49,6 +49,7 @@ Factors Factorize(Lowering& to, Tensor a, bool pivot) {
 
 // Which row of A is row i of L·U: [batch, rows].
 Tensor RowOrder(Lowering& to, Tensor pivots, Dim rows) {
+  if (pivots.rank() == 0) onnx::ThrowNoAxis(-1, 0);
   Dims sizes = pivots.sizes();
   sizes.back() = rows;
   const Tensor indices = Iota(to, rows), from_one = to.CastTo(pivots, DType::kInt64);
@@ -135,16 +136,21 @@ Tensor OldLuSolve(Lowering& to, Tensor self, Tensor lu, Tensor pivots) {
 // --- solutions ------------------------------------------------------------------------
 
 // Whether B is a batch of vectors, as torch.linalg.solve takes it.
-bool IsVectors(const Tensor& a, const Tensor& b) {
+bool IsVectors(Lowering& to, const Tensor& a, const Tensor& b) {
   if (b.rank() == 1) return true;
   if (a.rank() - 1 != b.rank()) return false;
-  for (int64_t i = 0; i < b.rank(); ++i)
-    if (a.size(i) != b.size(i)) return false;
-  return true;
+  auto differ = [&](Dim x, Dim y) { return to.AsConstant(x) && to.AsConstant(y) && x != y; };
+  bool same = true;
+  for (int64_t i = 0; i < b.rank(); ++i) {
+    if (differ(a.size(i), b.size(i))) return false;
+    same = same && a.size(i) == b.size(i);
+  }
+  // Matrices would have as many rows as A.
+  return same || differ(a.size(-2), b.size(-2));
 }
 
 Tensor Solve(Lowering& to, Tensor a, Tensor b, bool left) {
-  if (!IsVectors(a, b)) return SolveMatrices(to, a, b, left);
+  if (!IsVectors(to, a, b)) return SolveMatrices(to, a, b, left);
   return to.SqueezeAt(SolveMatrices(to, a, AsColumn(to, b), true), {std::max(a.rank(), b.rank() + 1) - 1});
 }
 

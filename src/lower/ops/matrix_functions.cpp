@@ -205,7 +205,7 @@ Tensor Counts(Lowering& to, const Tensor& a, const Tensor& values, const Toleran
   const Tensor relative = tolerance.relative ? *tolerance.relative : DefaultRelative(to, a, tolerance);
   Tensor limit = to.Mul(AsColumn(to, relative), Amax(to, values, {-1}, true));
   if (tolerance.absolute) limit = to.Max({limit, AsColumn(to, *tolerance.absolute)});
-  return Sized(to, to.Greater(values, limit), values.sizes());
+  return Sized(to, to.Greater(values, limit), BroadcastDims(to, values.sizes(), limit.sizes()));
 }
 
 Tolerance ToleranceOf(Lowering& to, const Tensor& a, std::optional<Tensor> atol, std::optional<Tensor> rtol) {

@@ -49,6 +49,7 @@ namespace {
 
 // (data, batch_sizes)
 std::tuple<Tensor, Tensor> PackPadded(Lowering& to, Tensor input, Tensor lengths, bool batch_first) {
+  if (input.rank() < 2) onnx::ThrowNoAxis(1, input.rank());
   const Tensor x = batch_first ? SwapFirst(to, input) : input;
   const Tensor inside = to.Less(to.UnsqueezeAt(Iota(to, x.size(0)), {1}), lengths);
   const Tensor longest = to.ReduceMax(lengths, {}, {.keepdims = 0});

@@ -157,6 +157,7 @@ template <int64_t kSpatial>
 std::tuple<Tensor, Tensor> AdaptiveMaxPool(Lowering& to, Tensor self, Ints output_size) {
   const Ints bins = PerAxis(output_size, kSpatial);
   const int64_t first = self.rank() - kSpatial;
+  if (first < 0 || bins.size() != kSpatial) throw onnx::BadOperand("pools over more dimensions than it is given");
   Dims flat, result = self.sizes();
   for (int64_t axis = 0; axis < first; ++axis) flat.push_back(self.size(axis));
   Dim plane = to.Of(1);

@@ -166,6 +166,7 @@ Tensor GumbelKeys(Lowering& to, Tensor probabilities, const Dims& sizes) {
 }
 
 Tensor Multinomial(Lowering& to, Tensor self, Dim num_samples, bool replacement, Unused) {
+  if (self.rank() == 0) onnx::ThrowNoAxis(-1, 0);
   if (!replacement || to.AsConstant(num_samples) == 1)
     return to.TopK(GumbelKeys(to, self, self.sizes()), to.Number1(num_samples), {.axis = self.rank() - 1})[1];
   // One draw a sample: an axis for the samples before the categories.

@@ -84,8 +84,9 @@ Tensor SumToSize(Lowering& to, Tensor self, Dims size) {
   for (int64_t axis = 0; axis < extra; ++axis) leading.push_back(axis);
   for (int64_t axis = extra; axis < self.rank(); ++axis) {
     const Dim wanted = size[static_cast<size_t>(axis - extra)];
-    if (wanted == self.size(axis)) continue;
-    if (to.AsConstant(wanted) != 1) return to.Unsupported(kUnknownSum);
+    const auto known = to.AsConstant(wanted);
+    if (wanted == self.size(axis) || (known && *known != 1)) continue;  // only what was 1 was broadcast
+    if (!known) return to.Unsupported(kUnknownSum);
     stretched.push_back(axis);
   }
   Tensor sum = self;

@@ -99,12 +99,14 @@ Tensor RollAxis(Lowering& to, Tensor self, Dim shift, int64_t axis) {
 
 Tensor Roll(Lowering& to, Tensor self, Dims shifts, Ints dims) {
   if (self.rank() == 0) return self;
+  if (shifts.size() != std::max<size_t>(dims.size(), 1)) throw onnx::BadOperand("takes a shift for each dimension");
   if (dims.empty()) return to.ReshapeTo(RollAxis(to, Flat(to, self), shifts.front(), 0), self.sizes());
   for (size_t i = 0; i < dims.size(); ++i) self = RollAxis(to, self, shifts[i], to.Axis(dims[i], self));
   return self;
 }
 
 Tensor Rot90(Lowering& to, Tensor self, int64_t k, Ints dims) {
+  if (dims.size() != 2) throw onnx::BadOperand("turns in a plane of two dimensions");
   switch (((k % 4) + 4) % 4) {
     case 1: return TransposeInt(to, Flip(to, self, {dims[1]}), dims[0], dims[1]);
     case 2: return Flip(to, self, dims);

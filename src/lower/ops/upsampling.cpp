@@ -28,6 +28,8 @@ bool Agrees(Lowering& to, Dim size, double factor, Dim output) {
 }
 
 bool Agree(Lowering& to, const Tensor& x, const OptionalDims& output_size, const Floats& factors) {
+  if (output_size && !factors.empty() && output_size->size() != factors.size())
+    throw onnx::BadOperand("takes a size for each factor");
   bool agree = true;
   for (size_t i = 0; output_size && i < factors.size(); ++i) {
     const int64_t axis = x.rank() - static_cast<int64_t>(factors.size() - i);

@@ -174,6 +174,7 @@ Tensor PixelUnshuffle(Lowering& to, Tensor self, int64_t downscale_factor) {
 }
 
 Tensor ChannelShuffle(Lowering& to, Tensor self, Dim groups) {
+  if (self.rank() < 2) onnx::ThrowNoAxis(1, self.rank());
   Dims split = self.sizes();
   split[1] = {to.exprs().FloorDiv(split[1].expr, groups.expr)};
   split.insert(split.begin() + 1, groups);

@@ -3,6 +3,7 @@
 
 #include "onnx/error_function.h"
 #include "onnx/legalize/rule.h"
+#include "onnx/runtime_kernels.h"
 
 namespace flambeau::onnx {
 namespace {
@@ -55,10 +56,11 @@ Results DecomposeCelu(Builder& to, const Request& request) {
   return {{to.Mul(to.Elu(to.Div(x, factor)), factor)}};
 }
 
-// Of integers.
+// Of integers, before 14 and where there is no kernel.
 Results ReluAsMax(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
-  if (x.is_floating()) return std::nullopt;
+  const bool runs = !to.widens_for_runtime() || RuntimeSupports(request.op, to.opset(), "T", x.dtype());
+  if (x.is_floating() || (to.opset() >= 14 && runs)) return std::nullopt;
   return {{to.Max(Tensors{x, to.ConstantOf(int64_t{0}, x.dtype())})}};
 }
 
@@ -98,7 +100,7 @@ constexpr LegalizeRule kRules[] = {
     {"LogSoftmax", 13, &AlongLastAxis},
     {"Mish", 18, &DecomposeMish},
     {"PRelu", kNever, &PReluAsWhere},
-    {"Relu", 14, &ReluAsMax},
+    {"Relu", kNever, &ReluAsMax},
     {"Softmax", 13, &AlongLastAxis},
     {"Swish", 24, &DecomposeSwish},
 };

@@ -52,7 +52,7 @@ Results ClipByBounds(Builder& to, const Request& request) {
       return EmitAsIs(to, "Clip", {&x, 1}, attributes, 1);
     }
   }
-  if (to.opset() >= 11 && x.is_floating()) return std::nullopt;
+  if (to.opset() >= 11 && x.is_floating() && (to.opset() >= 12 || x.dtype() != DType::kFloat64)) return std::nullopt;
   Tensor y = x;
   if (least) y = to.Max(Tensors{y, least});
   if (most) y = to.Min(Tensors{y, most});
