@@ -203,7 +203,6 @@ Tensor SoftMarginLoss(Lowering& to, Tensor self, Tensor target, int64_t reductio
 }
 
 Tensor HingeEmbeddingLoss(Lowering& to, Tensor self, Tensor target, double margin, int64_t reduction) {
-  self = to.ToFloat(self);
   if (target.is_bool()) target = to.CastTo(target, DType::kInt32);  // false is no -1
   const Tensor zero = Number(to, self, 0);
   const Tensor apart = to.Relu(to.Sub(Number(to, self, margin), self));
