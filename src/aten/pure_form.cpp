@@ -103,8 +103,8 @@ std::optional<PureForm> FindPureForm(const Schema& impure, std::string_view pure
 ResultDtype ResultDtypeOf(const Schema& schema) {
   std::string_view base = schema.base;
   static constexpr std::string_view kBools[] = {
-      "eq", "equal", "ge", "greater", "greater_equal", "gt", "isneginf", "isposinf", "le", "less", "less_equal",
-      "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "ne", "not_equal", "signbit"};
+      "eq", "equal", "ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "logical_and",
+      "logical_not", "logical_or", "logical_xor", "lt", "ne", "not_equal"};
   static constexpr std::string_view kPromoting[] = {
       "__and__", "__lshift__", "__or__", "__rshift__", "__xor__", "abs", "absolute", "acos", "acosh", "add",
       "addcdiv", "addcmul", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin",
