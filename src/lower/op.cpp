@@ -67,7 +67,7 @@ std::optional<Tensor> ArgumentView::AsTensor() const {
 std::optional<TensorList> ArgumentView::AsTensorList() const {
   TensorList list;
   const auto* elements = std::get_if<OperandList>(&attribute());
-  if (elements == nullptr) return Mismatch("a list of tensors");
+  if (elements == nullptr || elements->empty()) return Mismatch("a list of tensors, of at least one");
   for (const ListElement& element : *elements) {
     if (const auto* operand = std::get_if<Operand>(&element)) {
       list.push_back(to_.ValueOf(to_.aten().operand(node_, operand->index)));

@@ -186,7 +186,7 @@ Tensor Builder::Poison(const Type& type) {
 }
 
 void ThrowNoAxis(int64_t axis, int64_t rank) {
-  throw BadOperand(fmt::format("reads dimension {} of a tensor of {} dimensions", axis, rank));
+  throw BadOperand(fmt::format("reads dimension {} of a tensor of rank {}", axis, rank));
 }
 void ThrowAbsent() { throw BadOperand("reads a tensor that is absent"); }
 

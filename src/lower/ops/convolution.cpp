@@ -31,8 +31,9 @@ using OfOneGroup = std::function<Tensor(const Tensor& input, const Tensor& weigh
 Tensor ScanGroups(Lowering& to, const Tensor& input, const Tensor& weight, const OptionalTensor& bias, Dim groups,
                   const OfOneGroup& convolve) {
   auto split = [&](const Tensor& tensor, int64_t axis) {
+    const Dim each{to.exprs().FloorDiv(tensor.size(axis).expr, groups.expr)};
     Dims sizes = tensor.sizes();
-    sizes[axis] = {to.exprs().FloorDiv(sizes[axis].expr, groups.expr)};
+    sizes[axis] = each;
     sizes.insert(sizes.begin() + axis, groups);
     return to.ReshapeTo(tensor, sizes);
   };
@@ -57,7 +58,8 @@ Tensor ScanGroups(Lowering& to, const Tensor& input, const Tensor& weight, const
   std::vector<Expr> stacked{groups.expr};
   for (const Dim size : sizes) stacked.push_back(size.expr);
   const Tensor results = to.EmitCustom("Scan", operands, attributes, std::vector{Type::OfTensor(input.dtype(), stacked)}).front();
-  sizes[1] = to.Times(groups, sizes[1]);
+  const Dim channels = to.Times(groups, results.size(2));
+  sizes[1] = channels;
   const Tensor y = to.ReshapeTo(to.Permute(results, swapped), sizes);
   if (!bias) return y;
   Ints trailing;
