@@ -49,7 +49,7 @@ Tensor SmoothL1Loss(Lowering& to, Tensor self, Tensor target, int64_t reduction,
 }
 
 Tensor HuberLoss(Lowering& to, Tensor self, Tensor target, int64_t reduction, double delta) {
-  const Tensor z = to.CastTo(to.Abs(Difference(to, self, target)), self.dtype());
+  const Tensor z = to.Abs(Difference(to, self, target));
   const Tensor square = to.Mul(to.Mul(z, z), Number(to, z, 0.5));
   const Tensor line = to.Mul(to.Sub(z, Number(to, z, 0.5 * delta)), Number(to, z, delta));
   return Reduced(to, to.Where(to.LessOrEqual(z, Number(to, z, delta)), square, line), reduction);
