@@ -54,6 +54,8 @@ CASES = [
     case(F.instance_norm, floats(3, 4, 5)),
     case(F.instance_norm, x, mean, var, w, b, use_input_stats=False),
     case(F.instance_norm, x, dtypes=HALVES, **ROOM),
+    case(F.instance_norm, x, None, None, w, b, dtypes=[torch.float64], tolerance=(1e-12, 1e-13)),
+    case(F.instance_norm, floats(3, 4, 5), dtypes=[torch.float64], tolerance=(1e-12, 1e-13)),
     case(F.rms_norm, x, [6], floats(6)),
     case(F.rms_norm, x, [5, 6], floats(5, 6), 1e-2),
     case(F.rms_norm, x, [6]),

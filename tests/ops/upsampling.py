@@ -8,6 +8,7 @@ line, image, volume = floats(2, 3, 8), floats(2, 3, 6, 8), floats(2, 3, 4, 5, 6)
 MODES = ["nearest", "nearest-exact", "bilinear", "bicubic"]
 SIZES = [dict(size=(12, 16)), dict(size=(7, 5)), dict(scale_factor=2), dict(scale_factor=(1.5, 0.5)), dict(scale_factor=1.7),
          dict(scale_factor=1.7, recompute_scale_factor=True), dict(size=(1, 1))]
+DOUBLE = dict(dtypes=[torch.float64], tolerance=(1e-12, 1e-13))
 
 CASES = [
     *[case(F.interpolate, image, mode=mode, **size) for mode in MODES for size in SIZES],
@@ -51,4 +52,10 @@ CASES = [
     *[case(F.interpolate, image, mode=mode, antialias=True, align_corners=True, dynamic=False, **size) for mode in MODES[2:] for size in SIZES],
     case(aten.upsample_nearest2d.default, image, (9, 20), 1.7, 2.0),
     case(aten._upsample_nearest_exact2d.default, image, (9, 20), 1.7, 2.0),
+    # float64, for which onnxruntime has no kernel, with float64's digits
+    *[case(F.interpolate, image, mode=mode, **size, **DOUBLE) for mode in MODES for size in SIZES[1:5]],
+    *[case(F.interpolate, image, mode=mode, align_corners=True, **size, **DOUBLE) for mode in MODES[2:] for size in SIZES[1:3]],
+    *[case(F.interpolate, image, mode=mode, antialias=True, dynamic=False, **size, **DOUBLE) for mode in MODES[2:] for size in SIZES[1:5]],
+    *[case(F.interpolate, line, mode=mode, size=11, **DOUBLE) for mode in ("nearest", "nearest-exact", "linear")],
+    *[case(F.interpolate, volume, mode=mode, scale_factor=(2, 0.5, 1.7), **DOUBLE) for mode in ("nearest", "nearest-exact", "trilinear")],
 ]

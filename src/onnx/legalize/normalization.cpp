@@ -16,14 +16,19 @@ DType StashDtype(const Request& request, DType dtype) {
   return narrow && request.Int("stash_type", 1) == 1 ? DType::kFloat32 : dtype;
 }
 
-// (x - mean) / sqrt(variance + epsilon) · scale + bias over the trailing axes.
+// (x - mean) / sqrt(variance + epsilon)
+Tensor Standardized(Builder& to, const Tensor& x, const Ints& over, double epsilon) {
+  const Tensor axes = to.ConstantInts(over);
+  const Tensor centered = to.Sub(x, to.ReduceMean(x, axes));
+  const Tensor variance = to.ReduceMean(to.Mul(centered, centered), axes);
+  return to.Div(centered, to.Sqrt(to.Add(variance, to.ConstantOf(epsilon, x.dtype()))));
+}
+
+// Over the trailing axes, times scale, plus bias.
 Results DecomposeLayerNormalization(Builder& to, const Request& request) {
   const DType dtype = request.operands[0].dtype();
   const Tensor x = to.CastTo(request.operands[0], StashDtype(request, dtype));
-  const Tensor axes = to.ConstantInts(TrailingAxes(x.rank(), request.Int("axis", -1)));
-  const Tensor centered = to.Sub(x, to.ReduceMean(x, axes));
-  const Tensor variance = to.ReduceMean(to.Mul(centered, centered), axes);
-  Tensor y = to.Div(centered, to.Sqrt(to.Add(variance, to.ConstantOf(request.Float("epsilon", 1e-5), x.dtype()))));
+  Tensor y = Standardized(to, x, TrailingAxes(x.rank(), request.Int("axis", -1)), request.Float("epsilon", 1e-5));
   y = to.Mul(to.CastTo(y, dtype), request.operands[1]);
   if (request.operand(2)) y = to.Add(y, request.operands[2]);
   return {{y}};
@@ -45,20 +50,27 @@ Results DecomposeGroupNormalization(Builder& to, const Request& request) {
   const int64_t groups = request.Int("num_groups", 1);
   Tensor y = to.Reshape(x, to.ConstantInts({0, groups, -1}));
   const Ints channels = TrailingAxes(x.rank() - 1, 1);
-  const Tensor axis = to.ConstantInts({2});
   const DType dtype = StashDtype(request, x.dtype());
-  y = to.CastTo(y, dtype);
-  const Tensor centered = to.Sub(y, to.ReduceMean(y, axis));
-  const Tensor variance = to.ReduceMean(to.Mul(centered, centered), axis);
-  y = to.Div(centered, to.Sqrt(to.Add(variance, to.ConstantOf(request.Float("epsilon", 1e-5), dtype))));
+  y = Standardized(to, to.CastTo(y, dtype), {2}, request.Float("epsilon", 1e-5));
   y = to.ReshapeTo(y, x.sizes());
   const Tensor scale = to.UnsqueezeAt(request.operands[1], channels), bias = to.UnsqueezeAt(request.operands[2], channels);
   y = to.Add(to.Mul(y, to.CastTo(scale, dtype)), to.CastTo(bias, dtype));
   return {{to.CastTo(y, x.dtype())}};
 }
 
+// Each channel of each instance, of float64.
+Results DecomposeInstanceNormalization(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  if (!LacksKernelOfDouble(to, request) || x.rank() < 3) return std::nullopt;
+  const Ints channels = TrailingAxes(x.rank() - 1, 1);
+  const Tensor y = Standardized(to, x, TrailingAxes(x.rank(), 2), request.Float("epsilon", 1e-5));
+  const Tensor scale = to.UnsqueezeAt(request.operands[1], channels), bias = to.UnsqueezeAt(request.operands[2], channels);
+  return {{to.Add(to.Mul(y, scale), bias)}};
+}
+
 constexpr LegalizeRule kRules[] = {
     {"GroupNormalization", 21, &DecomposeGroupNormalization},
+    {"InstanceNormalization", kNever, &DecomposeInstanceNormalization},
     {"LayerNormalization", 17, &DecomposeLayerNormalization},
     {"RMSNormalization", 23, &DecomposeRmsNormalization},
 };

@@ -1,5 +1,6 @@
-// Resize, of which older opsets have little. Before 11 an axis after the other
-// is a weighted sum of elements picked by number; constants where the sizes are.
+// Resize, of which older opsets have little, and which onnxruntime does not
+// compute of float64. Before 11, and of float64, an axis after the other is a
+// weighted sum of elements picked by number; constants where the sizes are.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -25,6 +26,8 @@ struct Sampling {
   Coordinates coordinates;
   std::string nearest;  // how nearest rounds
   double cubic_a;
+  bool antialias;
+  DType real;  // of coordinates: PyTorch has those of float64 in float64, but picks the nearest in float32
 };
 
 // Element `index` of each output place and what it counts for there.
@@ -40,11 +43,12 @@ double CubicWeight(double distance, double a) {
 
 // --- constant sizes -----------------------------------------------------------------
 
-// Input places a step of one output place covers, in float32 as PyTorch has it.
-float Ratio(const Axis& axis, Coordinates coordinates) {
-  const auto in = static_cast<float>(*axis.known_in), out = static_cast<float>(*axis.known_out);
+// Input places a step of one output place covers.
+template <typename Real>
+Real Ratio(const Axis& axis, Coordinates coordinates) {
+  const auto in = static_cast<Real>(*axis.known_in), out = static_cast<Real>(*axis.known_out);
   if (coordinates == Coordinates::kAlignCorners) return out > 1 ? (in - 1) / (out - 1) : 0;
-  return axis.scale ? static_cast<float>(1 / *axis.scale) : in / out;
+  return axis.scale ? static_cast<Real>(1 / *axis.scale) : in / out;
 }
 
 // Scales are float32; what was meant is the number that the shortest decimal is.
@@ -56,9 +60,10 @@ double Meant(double scale) {
   return meant;
 }
 
-float SourceOf(int64_t place, float ratio, Coordinates coordinates) {
-  const auto x = static_cast<float>(place);
-  return coordinates == Coordinates::kHalfPixel ? (x + 0.5F) * ratio - 0.5F : x * ratio;
+template <typename Real>
+Real SourceOf(int64_t place, Real ratio, Coordinates coordinates) {
+  const auto x = static_cast<Real>(place), half = static_cast<Real>(0.5);
+  return coordinates == Coordinates::kHalfPixel ? (x + half) * ratio - half : x * ratio;
 }
 
 int64_t NearestTo(int64_t place, float ratio, const Sampling& sampling) {
@@ -72,23 +77,24 @@ int64_t NearestTo(int64_t place, float ratio, const Sampling& sampling) {
   return static_cast<int64_t>(mode == "round_prefer_ceil" ? std::floor(source + 0.5F) : std::ceil(source - 0.5F));
 }
 
+template <typename Real>
 std::vector<Tap> KnownTaps(Builder& to, const Axis& axis, const Sampling& sampling, DType dtype) {
-  const float ratio = Ratio(axis, sampling.coordinates);
+  const Real ratio = Ratio<Real>(axis, sampling.coordinates);
   const int64_t last = *axis.known_in - 1;
   const int count = sampling.mode == "nearest" ? 1 : sampling.mode == "linear" ? 2 : 4;
   std::vector<Ints> indices(static_cast<size_t>(count));
   std::vector<Floats> weights(static_cast<size_t>(count));
   for (int64_t place = 0; place < *axis.known_out; ++place) {
     if (count == 1) {
-      indices[0].push_back(std::clamp<int64_t>(NearestTo(place, ratio, sampling), 0, last));
+      indices[0].push_back(std::clamp<int64_t>(NearestTo(place, static_cast<float>(ratio), sampling), 0, last));
       continue;
     }
-    float source = SourceOf(place, ratio, sampling.coordinates);
-    if (count == 2) source = std::clamp(source, 0.0F, static_cast<float>(last));
-    const float below = std::floor(source);
+    Real source = SourceOf(place, ratio, sampling.coordinates);
+    if (count == 2) source = std::clamp(source, Real{0}, static_cast<Real>(last));
+    const Real below = std::floor(source);
     for (int i = 0; i < count; ++i) {
       const int64_t offset = i - (count / 2 - 1);
-      const double distance = static_cast<double>(source) - below - static_cast<double>(offset);
+      const double distance = static_cast<double>(source) - static_cast<double>(below) - static_cast<double>(offset);
       indices[static_cast<size_t>(i)].push_back(std::clamp<int64_t>(static_cast<int64_t>(below) + offset, 0, last));
       weights[static_cast<size_t>(i)].push_back(count == 2 ? 1 - std::abs(distance) : CubicWeight(distance, sampling.cubic_a));
     }
@@ -104,28 +110,35 @@ std::vector<Tap> KnownTaps(Builder& to, const Axis& axis, const Sampling& sampli
 
 // --- sizes at run time --------------------------------------------------------------
 
-Tensor Float(Builder& to, const Tensor& x) { return to.CastTo(x, DType::kFloat32); }
-Tensor Float(Builder& to, double value) { return to.ConstantOf(value, DType::kFloat32); }
+// Numbers in the dtype of coordinates.
+struct Reals {
+  Builder& to;
+  DType dtype;
+  Tensor operator()(const Tensor& x) const { return to.CastTo(x, dtype); }
+  Tensor operator()(double value) const { return to.ConstantOf(value, dtype); }
+};
 
-Tensor Clamped(Builder& to, const Tensor& x, const Tensor& size) {
-  const Tensor last = to.Sub(Float(to, size), Float(to, 1));
-  return to.Min(Tensors{to.Max(Tensors{x, Float(to, 0)}), last});
+Tensor Clamped(const Reals& real, const Tensor& x, const Tensor& size) {
+  Builder& to = real.to;
+  return to.Min(Tensors{to.Max(Tensors{x, real(0)}), to.Sub(real(size), real(1))});
 }
 
-Tensor Sources(Builder& to, const Axis& axis, Coordinates coordinates) {
-  const Tensor places = Float(to, Iota(to, axis.out)), in = Float(to, axis.in), out = Float(to, axis.out);
-  const Tensor one = Float(to, 1), half = Float(to, 0.5);
+Tensor Sources(const Reals& real, const Axis& axis, Coordinates coordinates) {
+  Builder& to = real.to;
+  const Tensor places = real(Iota(to, axis.out)), in = real(axis.in), out = real(axis.out);
+  const Tensor one = real(1), half = real(0.5);
   if (coordinates == Coordinates::kAlignCorners)
     return to.Mul(places, to.Div(to.Sub(in, one), to.Max(Tensors{to.Sub(out, one), one})));
-  const Tensor ratio = axis.scale ? Float(to, 1 / *axis.scale) : to.Div(in, out);
+  const Tensor ratio = axis.scale ? real(1 / *axis.scale) : to.Div(in, out);
   if (coordinates == Coordinates::kAsymmetric) return to.Mul(places, ratio);
   return to.Sub(to.Mul(to.Add(places, half), ratio), half);
 }
 
 std::vector<Tap> ComputedTaps(Builder& to, const Axis& axis, const Sampling& sampling, DType dtype) {
-  Tensor source = Sources(to, axis, sampling.coordinates);
-  auto index = [&](const Tensor& x) { return to.CastTo(Clamped(to, x, axis.in), DType::kInt64); };
-  const Tensor half = Float(to, 0.5);
+  const Reals real{to, sampling.real};
+  Tensor source = Sources(real, axis, sampling.coordinates);
+  auto index = [&](const Tensor& x) { return to.CastTo(Clamped(real, x, axis.in), DType::kInt64); };
+  const Tensor half = real(0.5);
   if (sampling.mode == "nearest") {
     if (sampling.nearest == "floor") return {{index(to.Floor(source)), {}}};
     if (sampling.nearest == "ceil") return {{index(to.Ceil(source)), {}}};
@@ -134,24 +147,24 @@ std::vector<Tap> ComputedTaps(Builder& to, const Axis& axis, const Sampling& sam
   }
   auto weight = [&](const Tensor& x) { return to.CastTo(x, dtype); };
   if (sampling.mode == "linear") {
-    source = Clamped(to, source, axis.in);
+    source = Clamped(real, source, axis.in);
     const Tensor below = to.Floor(source), rest = to.Sub(source, below);
-    return {{index(below), weight(to.Sub(Float(to, 1), rest))}, {index(to.Add(below, Float(to, 1))), weight(rest)}};
+    return {{index(below), weight(to.Sub(real(1), rest))}, {index(to.Add(below, real(1))), weight(rest)}};
   }
   const double a = sampling.cubic_a;
   const Tensor below = to.Floor(source), rest = to.Sub(source, below);
   // Polynomials in the distance.
   auto polynomial = [&](const Tensor& x, std::initializer_list<double> from_highest) {
     Tensor sum;
-    for (double factor : from_highest) sum = sum ? to.Add(to.Mul(sum, x), Float(to, factor)) : Float(to, factor);
+    for (double factor : from_highest) sum = sum ? to.Add(to.Mul(sum, x), real(factor)) : real(factor);
     return weight(sum);
   };
-  const Tensor one = Float(to, 1);
-  const Tensor distances[] = {to.Add(rest, one), rest, to.Sub(one, rest), to.Sub(Float(to, 2), rest)};
+  const Tensor one = real(1);
+  const Tensor distances[] = {to.Add(rest, one), rest, to.Sub(one, rest), to.Sub(real(2), rest)};
   std::vector<Tap> taps;
   for (int i = 0; i < 4; ++i) {
     const bool inner = i == 1 || i == 2;
-    taps.push_back({index(to.Add(below, Float(to, i - 1))),
+    taps.push_back({index(to.Add(below, real(i - 1))),
                     inner ? polynomial(distances[i], {a + 2, -(a + 3), 0, 1})
                           : polynomial(distances[i], {a, -5 * a, 8 * a, -4 * a})});
   }
@@ -161,7 +174,9 @@ std::vector<Tap> ComputedTaps(Builder& to, const Axis& axis, const Sampling& sam
 // --- all axes -----------------------------------------------------------------------
 
 Tensor ResizeAxis(Builder& to, const Tensor& x, const Axis& axis, const Sampling& sampling) {
-  const auto taps = axis.constant() ? KnownTaps(to, axis, sampling, x.dtype()) : ComputedTaps(to, axis, sampling, x.dtype());
+  const auto taps = !axis.constant()                      ? ComputedTaps(to, axis, sampling, x.dtype())
+                    : sampling.real == DType::kFloat64 ? KnownTaps<double>(to, axis, sampling, x.dtype())
+                                                       : KnownTaps<float>(to, axis, sampling, x.dtype());
   Ints along(static_cast<size_t>(x.rank()), 1);
   along[static_cast<size_t>(axis.axis)] = -1;
   Tensor sum;
@@ -175,7 +190,9 @@ Tensor ResizeAxis(Builder& to, const Tensor& x, const Axis& axis, const Sampling
 
 // Each output place is the mean over what it covers: a matrix an axis.
 Tensor Antialiased(Builder& to, const Tensor& x, const Axis& axis, const Sampling& sampling) {
-  const double ratio = static_cast<double>(Ratio(axis, sampling.coordinates)), stretch = std::max(ratio, 1.0);
+  const double ratio = sampling.real == DType::kFloat64 ? Ratio<double>(axis, sampling.coordinates)
+                                                        : static_cast<double>(Ratio<float>(axis, sampling.coordinates));
+  const double stretch = std::max(ratio, 1.0);
   const double support = (sampling.mode == "linear" ? 1.0 : 2.0) * stretch;
   const int64_t in = *axis.known_in, out = *axis.known_out;
   Floats matrix(static_cast<size_t>(in * out), 0.0);  // [in, out]
@@ -210,7 +227,8 @@ std::optional<std::vector<Axis>> AxesOf(Builder& to, const Request& request) {
     Axis axis{at, SizeNumber(to, x, at), {}, {}, {}, {}};
     if (scales) {
       axis.scale = Meant((*factors)[i]);
-      const Tensor exact = to.Mul(Float(to, axis.in), Float(to, *axis.scale));
+      const Reals real{to, DType::kFloat32};
+      const Tensor exact = to.Mul(real(axis.in), real(*axis.scale));
       axis.known_in = to.AsConstant(x.size(at));
       if (axis.known_in) {
         axis.known_out = static_cast<int64_t>(std::floor(static_cast<float>(*axis.known_in) * static_cast<float>(*axis.scale)));
@@ -267,15 +285,45 @@ std::optional<Floats> WholeFactors(const std::vector<Axis>& axes, const Sampling
   return factors;
 }
 
-Results ResizeOlder(Builder& to, const Request& request) {
+// Nothing for what has no such form.
+std::optional<Sampling> SamplingOf(const Request& request) {
+  const auto coordinates = CoordinatesOf(request.Text("coordinate_transformation_mode", "half_pixel"));
+  const bool antialias = request.Int("antialias", 0) != 0;
+  if (!coordinates || (!antialias && request.Int("exclude_outside", 0) != 0)) return std::nullopt;
+  return Sampling{request.Text("mode", "nearest"), *coordinates, request.Text("nearest_mode", "round_prefer_floor"),
+                  request.Float("cubic_coeff_a", -0.75), antialias,
+                  request.operands[0].dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32};
+}
+
+Tensor ResizeAxes(Builder& to, const Tensor& x, const std::vector<Axis>& axes, const Sampling& sampling) {
+  Tensor y = x;
+  for (const Axis& axis : axes) y = sampling.antialias ? Antialiased(to, y, axis, sampling) : ResizeAxis(to, y, axis, sampling);
+  return y.id() == x.id() ? to.Identity(x) : y;
+}
+
+// The form without a Resize, where there is one.
+Results ByTaps(Builder& to, const Request& request) {
+  const auto sampling = SamplingOf(request);
+  if (!sampling || request.Text("keep_aspect_ratio_policy", "stretch") != "stretch") return std::nullopt;
+  const auto axes = AxesOf(to, request);
+  if (!axes || (sampling->antialias && !std::ranges::all_of(*axes, &Axis::constant))) return std::nullopt;
+  return {{ResizeAxes(to, request.operands[0], *axes, *sampling)}};
+}
+
+Results LegalizeResize(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
   const std::string ways = request.Text("coordinate_transformation_mode", "half_pixel");
-  if (to.opset() >= 18 && ways != "half_pixel_symmetric") return std::nullopt;
+  const bool exists = to.opset() >= 19 || (to.opset() >= 18 && ways != "half_pixel_symmetric");
+  const bool lacks_kernel = LacksKernelOfDouble(to, request, to.opset() >= 11 ? "T1" : "T");
+  if (exists) return lacks_kernel ? ByTaps(to, request) : std::nullopt;
   if (!x.ranked()) return Refuse(to, request, "takes only tensors of known rank");
   if (request.Text("keep_aspect_ratio_policy", "stretch") != "stretch") return Refuse(to, request, "keeps no aspect ratio");
   const bool antialias = request.Int("antialias", 0) != 0;
   AttributeList attributes = request.attributes;
   for (const std::string_view name : {"axes", "antialias", "keep_aspect_ratio_policy"}) attributes = Without(attributes, name);
+  if (lacks_kernel) {
+    if (Results y = ByTaps(to, request)) return y;
+  }
   if (to.opset() >= 11 && !antialias) {
     const Tensor none = to.ConstantFloats({}, DType::kFloat32, Ints{0});
     const bool required = to.opset() < 13;
@@ -284,25 +332,21 @@ Results ResizeOlder(Builder& to, const Request& request) {
     if (request.operand(3)) operands[3] = OfAllAxes(to, request, request.operand(3), true);
     return EmitAsIs(to, "Resize", operands, attributes, 1);
   }
-  const auto coordinates = CoordinatesOf(ways);
+  const auto sampling = SamplingOf(request);
   const auto axes = AxesOf(to, request);
-  if (!coordinates || !axes || (!antialias && request.Int("exclude_outside", 0) != 0)) return Refuse(to, request, "does not exist");
-  const Sampling sampling{request.Text("mode", "nearest"), *coordinates, request.Text("nearest_mode", "round_prefer_floor"),
-                          request.Float("cubic_coeff_a", -0.75)};
+  if (!sampling || !axes) return Refuse(to, request, "does not exist");
   if (antialias && !std::ranges::all_of(*axes, &Axis::constant)) return Refuse(to, request, "has no 'antialias'");
-  if (const auto factors = WholeFactors(*axes, sampling, x.rank()); factors && to.opset() >= 9 && !axes->empty()) {
+  if (const auto factors = WholeFactors(*axes, *sampling, x.rank()); factors && to.opset() >= 9 && !axes->empty()) {
     AttributeList mode;
     mode.Add("mode", std::string("nearest"));
     const Tensor operands[] = {x, to.ConstantFloats(*factors, DType::kFloat32, Ints{x.rank()})};
     return EmitAsIs(to, to.opset() >= 10 ? "Resize" : "Upsample", operands, mode, 1);
   }
-  Tensor y = x;
-  for (const Axis& axis : *axes) y = antialias ? Antialiased(to, y, axis, sampling) : ResizeAxis(to, y, axis, sampling);
-  return {{y.id() == x.id() ? to.Identity(x) : y}};
+  return {{ResizeAxes(to, x, *axes, *sampling)}};
 }
 
 constexpr LegalizeRule kRules[] = {
-    {"Resize", 19, &ResizeOlder},
+    {"Resize", kNever, &LegalizeResize},
 };
 
 }  // namespace

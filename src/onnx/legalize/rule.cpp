@@ -8,10 +8,10 @@
 
 namespace flambeau::onnx {
 
-bool LacksKernelOfDouble(Builder& to, const Request& request) {
+bool LacksKernelOfDouble(Builder& to, const Request& request, std::string_view type_parameter) {
   const Tensor x = request.operands[0];
   return to.widens_for_runtime() && x.dtype() == DType::kFloat64 && x.ranked() &&
-         !RuntimeSupports(request.op, to.opset(), "T", DType::kFloat64);
+         !RuntimeSupports(request.op, to.opset(), type_parameter, DType::kFloat64);
 }
 
 Results Refuse(Builder& to, const Request& request, std::string_view what) {

@@ -75,7 +75,7 @@ std::span<const LegalizeRule> SlicingForms();
 // --- what rules ask and do ----------------------------------------------------------
 
 // Whether onnxruntime is to run the operator on float64 and has no kernel for it.
-bool LacksKernelOfDouble(Builder& to, const Request& request);
+bool LacksKernelOfDouble(Builder& to, const Request& request, std::string_view type_parameter = "T");
 // Reports that the opset can't say it ("takes 'axes' only as a constant").
 Results Refuse(Builder& to, const Request& request, std::string_view what);
 // The elements of an integer tensor; nullopt if they are not known constants.
