@@ -100,6 +100,9 @@ CASES = [
     case(F.fold, floats(2, 12, 12), (4, 5), 2),
     case(F.fold, floats(2, 12, 30), (8, 10), 2, padding=1, stride=2),
     case(F.fold, floats(12, 12), (4, 5), 2),
+    # float64, for which onnxruntime has no kernel
+    case(F.fold, floats(2, 12, 12), (4, 5), 2, dtypes=[torch.float64], tolerance=(1e-12, 1e-13), dynamic={0: [0]}),
+    case(F.fold, floats(2, 12, 20), (8, 10), (2, 3), padding=(1, 2), stride=(2, 3), dilation=(1, 2), dtypes=[torch.float64], tolerance=(1e-12, 1e-13), dynamic={0: [0]}),
 
     *(
         case(F.max_pool2d, grid, k, s, p, d, ceil_mode=ceil, return_indices=True)

@@ -1,5 +1,7 @@
 // Pooling, resizing and sampling.
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "onnx/legalize/rule.h"
 
@@ -45,38 +47,98 @@ Results PoolWithMorePads(Builder& to, const Request& request) {
   return EmitAsIs(to, request.op, request.operands, attributes, request.results);
 }
 
-// Each column of the input holds a patch: a transposed convolution puts them
-// back, with kernels that have a single one.
-Results Col2ImByConvolution(Builder& to, const Request& request) {
+// Patches of known sizes, one a column of Col2Im's input.
+struct Patches {
+  Ints image, block, dilations, strides, pads;
+  int64_t channels;
+  size_t axes() const { return block.size(); }
+  int64_t padded(size_t i) const { return image[i] + pads[i] + pads[axes() + i]; }
+  // How far the first place of a patch moves along an axis.
+  int64_t room(size_t i) const { return padded(i) - dilations[i] * (block[i] - 1) - 1; }
+  int64_t count(size_t i) const { return room(i) / strides[i] + 1; }
+  int64_t places() const { return std::accumulate(block.begin(), block.end(), int64_t{1}, std::multiplies<>()); }
+};
+
+std::optional<Patches> PatchesOf(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
   const auto image = KnownInts(to, request.operands[1]), block = KnownInts(to, request.operands[2]);
   const auto columns = x.ranked() && x.rank() == 3 ? to.AsConstant(x.size(1)) : std::nullopt;
-  if (!image || !block || !columns || !x.is_floating()) return Refuse(to, request, "does not exist");
-  const size_t axes = block->size();
-  Ints dilations = request.IntList("dilations"), strides = request.IntList("strides"), pads = request.IntList("pads");
-  if (dilations.empty()) dilations.assign(axes, 1);
-  if (strides.empty()) strides.assign(axes, 1);
-  if (pads.empty()) pads.assign(2 * axes, 0);
-  int64_t places = 1;
-  for (int64_t size : *block) places *= size;
-  Ints patches = {-1, places}, result = {-1, *columns / places}, kernel = {places, 1}, output_padding;
+  if (!image || !block || !columns || !x.is_floating()) return std::nullopt;
+  Patches patches{*image, *block, request.IntList("dilations"), request.IntList("strides"), request.IntList("pads"), 0};
+  if (patches.dilations.empty()) patches.dilations.assign(patches.axes(), 1);
+  if (patches.strides.empty()) patches.strides.assign(patches.axes(), 1);
+  if (patches.pads.empty()) patches.pads.assign(2 * patches.axes(), 0);
+  const auto positive = [](const Ints& values) { return std::ranges::all_of(values, [](int64_t value) { return value > 0; }); };
+  if (!positive(patches.block) || !positive(patches.strides)) return std::nullopt;
+  patches.channels = *columns / patches.places();
+  return patches;
+}
+
+// Sums the patches at their places in the padded image, of which all lie on one axis.
+Results Col2ImByScattering(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  const auto patches = PatchesOf(to, request);
+  if (!patches) return std::nullopt;
+  constexpr int64_t kMostPlaces = 1 << 22;  // that are listed in the model
+  int64_t listed = patches->places();
+  for (size_t i = 0; i < patches->axes() && listed <= kMostPlaces; ++i) listed *= std::clamp<int64_t>(patches->count(i), 0, kMostPlaces);
+  if (listed > kMostPlaces) return std::nullopt;
+  // Of each place in the block, the places in the image that it has in the patches.
+  Ints starts = {0};
+  auto vary = [&](size_t axis, int64_t count, int64_t step, const Ints& strides) {
+    Ints varied;
+    for (int64_t start : starts)
+      for (int64_t i = 0; i < count; ++i) varied.push_back(start + i * step * strides[axis]);
+    starts = std::move(varied);
+  };
+  Ints strides(patches->axes(), 1), padded = {-1, patches->channels}, begins, ends, axes;
+  for (size_t i = patches->axes(); i-- > 1;) strides[i - 1] = strides[i] * patches->padded(i);
+  for (size_t i = 0; i < patches->axes(); ++i) vary(i, patches->block[i], patches->dilations[i], strides);
+  for (size_t i = 0; i < patches->axes(); ++i) vary(i, patches->count(i), patches->strides[i], strides);
+  for (size_t i = 0; i < patches->axes(); ++i) {
+    padded.push_back(patches->padded(i));
+    begins.push_back(patches->pads[i]);
+    ends.push_back(patches->pads[i] + patches->image[i]);
+    axes.push_back(static_cast<int64_t>(i) + 2);
+  }
+  const Tensor updates = to.ReshapeTo(x, Ints{-1, patches->channels, static_cast<int64_t>(starts.size())});
+  const Tensor sizes = to.Concat(Tensors{SizeAlong(to, x, 0), to.ConstantInts({patches->channels, strides[0] * patches->padded(0)})}, {.axis = 0});
+  const Tensor zeros = to.Expand(to.ConstantOf(0.0, x.dtype()), sizes);
+  const Tensor places = to.Expand(to.ConstantInts(starts), to.Shape(updates));
+  const Tensor sums = to.ScatterElements(zeros, places, updates, {.axis = 2, .reduction = "add"});
+  return {{to.Slice(to.ReshapeTo(sums, padded), to.ConstantInts(begins), to.ConstantInts(ends), to.ConstantInts(axes))}};
+}
+
+// Of older opsets, a transposed convolution puts them
+// back, with kernels that have a single one.
+Results LegalizeCol2Im(Builder& to, const Request& request) {
+  if (LacksKernelOfDouble(to, request)) {
+    if (Results sums = Col2ImByScattering(to, request)) return sums;
+  }
+  if (to.opset() >= 18) return std::nullopt;
+  const Tensor x = request.operands[0];
+  const auto known = PatchesOf(to, request);
+  if (!known) return Refuse(to, request, "does not exist");
+  const size_t axes = known->axes();
+  const int64_t places = known->places();
+  Ints patches = {-1, places}, result = {-1, known->channels}, kernel = {places, 1}, output_padding;
   for (size_t i = 0; i < axes; ++i) {
-    const int64_t room = (*image)[i] + pads[i] + pads[axes + i] - dilations[i] * ((*block)[i] - 1) - 1;
-    patches.push_back(room / strides[i] + 1);
-    output_padding.push_back(room % strides[i]);
-    kernel.push_back((*block)[i]);
-    result.push_back((*image)[i]);
+    patches.push_back(known->count(i));
+    output_padding.push_back(known->room(i) % known->strides[i]);
+    kernel.push_back(known->block[i]);
+    result.push_back(known->image[i]);
   }
   Floats ones(static_cast<size_t>(places * places), 0.0);
   for (int64_t i = 0; i < places; ++i) ones[static_cast<size_t>(i * places + i)] = 1;
   const Tensor y = to.ConvTranspose(to.ReshapeTo(x, patches), to.ConstantFloats(ones, x.dtype(), kernel),
-                                    {.dilations = dilations, .kernel_shape = *block, .output_padding = output_padding, .pads = pads, .strides = strides});
+                                    {.dilations = known->dilations, .kernel_shape = known->block, .output_padding = output_padding,
+                                     .pads = known->pads, .strides = known->strides});
   return {{to.ReshapeTo(y, result)}};
 }
 
 constexpr LegalizeRule kRules[] = {
     {"AveragePool", 10, &PoolWithMorePads},
-    {"Col2Im", 18, &Col2ImByConvolution},
+    {"Col2Im", kNever, &LegalizeCol2Im},
     {"GridSample", 20, &RenameGridSampleMode},
     {"MaxPool", 10, &PoolWithMorePads},
 };
