@@ -1,5 +1,5 @@
 import torch
-from harness import case, floats
+from harness import case, floats, ints
 from torch.nn import functional as F
 
 aten = torch.ops.aten
@@ -8,6 +8,7 @@ line, image, volume = floats(2, 3, 8), floats(2, 3, 6, 8), floats(2, 3, 4, 5, 6)
 MODES = ["nearest", "nearest-exact", "bilinear", "bicubic"]
 SIZES = [dict(size=(12, 16)), dict(size=(7, 5)), dict(scale_factor=2), dict(scale_factor=(1.5, 0.5)), dict(scale_factor=1.7),
          dict(scale_factor=1.7, recompute_scale_factor=True), dict(size=(1, 1))]
+BYTES = ints(2, 3, 6, 8, low=0, high=256, dtype=torch.uint8)
 DOUBLE = dict(dtypes=[torch.float64], tolerance=(1e-12, 1e-13))
 
 CASES = [
@@ -52,6 +53,14 @@ CASES = [
     *[case(F.interpolate, image, mode=mode, antialias=True, align_corners=True, dynamic=False, **size) for mode in MODES[2:] for size in SIZES],
     case(aten.upsample_nearest2d.default, image, (9, 20), 1.7, 2.0),
     case(aten._upsample_nearest_exact2d.default, image, (9, 20), 1.7, 2.0),
+    # bytes, bit by bit
+    *[
+        case(F.interpolate, BYTES, mode=mode, antialias=antialias, align_corners=aligned, dynamic={0: [0]}, **size)
+        for mode in MODES[2:]
+        for antialias in (False, True)
+        for aligned in (False, True)
+        for size in SIZES[:4]
+    ],
     # float64, for which onnxruntime has no kernel, with float64's digits
     *[case(F.interpolate, image, mode=mode, **size, **DOUBLE) for mode in MODES for size in SIZES[1:5]],
     *[case(F.interpolate, image, mode=mode, align_corners=True, **size, **DOUBLE) for mode in MODES[2:] for size in SIZES[1:3]],

@@ -6,30 +6,65 @@
 namespace flambeau::lower {
 namespace {
 
-double WeightAt(AntialiasFilter filter, double x) {
+// What an output element is made of.
+struct Kernel {
+  AntialiasFilter filter;
+  bool antialias;      // stretched where that shrinks; else elements beyond the border are those on it
+  bool align_corners;  // of no antialias: elements are at their corners
+};
+
+double WeightAt(const Kernel& kernel, double x) {
   x = std::abs(x);
-  if (filter == AntialiasFilter::kLinear) return x < 1 ? 1 - x : 0;
-  constexpr double kA = -0.5;
-  if (x < 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
-  if (x < 2) return (((x - 5) * x + 8) * x - 4) * kA;
+  if (kernel.filter == AntialiasFilter::kLinear) return x < 1 ? 1 - x : 0;
+  const double a = kernel.antialias ? -0.5 : -0.75;
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2) return (((x - 5) * x + 8) * x - 4) * a;
   return 0;
 }
 
-// (out, in): row i holds the filter around (i + 1/2)·scale, stretched where that shrinks, of sum 1.
-std::vector<double> Weights(int64_t in, int64_t out, double scale, AntialiasFilter filter) {
-  const double reach = (filter == AntialiasFilter::kLinear ? 1.0 : 2.0) * std::max(scale, 1.0);
+// (out, in): row i holds the filter around (i + 1/2)·scale, of sum 1.
+std::vector<double> Weights(int64_t in, int64_t out, double scale, const Kernel& kernel) {
+  const double stretch = kernel.antialias ? std::max(scale, 1.0) : 1.0;
+  const double reach = (kernel.filter == AntialiasFilter::kLinear ? 1.0 : 2.0) * stretch;
+  const double middle = kernel.align_corners && !kernel.antialias ? 0 : 0.5;
   std::vector<double> weights(static_cast<size_t>(in * out));
   for (int64_t i = 0; i < out; ++i) {
-    const double center = scale * (static_cast<double>(i) + 0.5);
-    const int64_t begin = std::max<int64_t>(static_cast<int64_t>(center - reach + 0.5), 0);
-    const int64_t end = std::min<int64_t>(static_cast<int64_t>(center + reach + 0.5), in);
+    const double center = scale * (static_cast<double>(i) + middle);
+    auto begin = static_cast<int64_t>(std::floor(center - reach + 1 - middle));
+    auto end = static_cast<int64_t>(std::floor(center + reach + 1 - middle));
+    if (kernel.antialias) {
+      begin = std::max<int64_t>(begin, 0);
+      end = std::min(end, in);
+    }
     double* row = weights.data() + i * in;
     double total = 0;
-    for (int64_t j = begin; j < end; ++j)
-      total += row[j] = WeightAt(filter, (static_cast<double>(j) - center + 0.5) / std::max(scale, 1.0));
-    for (int64_t j = begin; j < end && total != 0; ++j) row[j] /= total;
+    for (int64_t j = begin; j < end; ++j) {
+      const double weight = WeightAt(kernel, (static_cast<double>(j) - center + middle) / stretch);
+      row[std::clamp<int64_t>(j, 0, in - 1)] += weight;
+      total += weight;
+    }
+    for (int64_t j = 0; j < in && total != 0; ++j) row[j] /= total;
   }
   return weights;
+}
+
+// Input elements that a step of one output element covers.
+double ScaleOf(int64_t in, int64_t out, std::optional<double> factor, bool align_corners) {
+  if (align_corners) return out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
+  return factor ? 1 / *factor : static_cast<double>(in) / static_cast<double>(out);
+}
+
+Tensor TimesMatrix(Lowering& to, const Tensor& x, int64_t axis, const Tensor& matrix) {
+  return axis == x.rank() - 1 ? to.MatMul(x, to.Permute(matrix, {1, 0})) : to.MatMul(matrix, x);
+}
+
+// PyTorch's fixed point: the weights as integers of as many bits as keep the largest below 2^15. Returns those bits.
+int ToFixedPoint(std::vector<double>& weights) {
+  const double largest = weights.empty() ? 0 : std::ranges::max(weights);
+  int bits = 0;
+  while (bits < 22 && std::floor(std::ldexp(largest, bits + 1) + 0.5) < 0x1p15) ++bits;
+  for (double& weight : weights) weight = std::round(std::ldexp(weight, bits));
+  return bits;
 }
 
 }  // namespace
@@ -40,16 +75,29 @@ Tensor AntialiasByMatrices(Lowering& to, Tensor x, const Ints& sizes, const Floa
   for (int64_t i = 0; i < spatial; ++i) {
     const int64_t axis = x.rank() - spatial + i, out = sizes[static_cast<size_t>(i)];
     const int64_t in = to.AsConstant(x.size(axis)).value_or(1);
-    double scale = static_cast<double>(in) / static_cast<double>(out);
-    if (align_corners) {
-      scale = out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
-    } else if (!factors.empty()) {
-      scale = 1 / factors[static_cast<size_t>(i)];
-    }
-    const Tensor matrix = to.ConstantFloats(Weights(in, out, scale, filter), x.dtype(), Ints{out, in});
-    x = axis == x.rank() - 1 ? to.MatMul(x, to.Permute(matrix, {1, 0})) : to.MatMul(matrix, x);
+    const auto factor = factors.empty() ? std::nullopt : std::optional(factors[static_cast<size_t>(i)]);
+    const auto weights = Weights(in, out, ScaleOf(in, out, factor, align_corners), {filter, true, align_corners});
+    x = TimesMatrix(to, x, axis, to.ConstantFloats(weights, x.dtype(), Ints{out, in}));
   }
   return x;
+}
+
+Tensor BytesByMatrices(Lowering& to, Tensor x, const Ints& sizes, const Floats& factors, bool align_corners,
+                       bool antialias, AntialiasFilter filter) {
+  auto number = [&](double value) { return to.NumberOf(value, DType::kFloat32); };
+  const DType dtype = x.dtype();
+  x = to.CastTo(x, DType::kFloat32);  // which holds the sums of 15 + 8 bits exactly
+  for (size_t i = sizes.size(); i-- > 0;) {
+    const int64_t axis = x.rank() - static_cast<int64_t>(sizes.size() - i), out = sizes[i];
+    const int64_t in = to.AsConstant(x.size(axis)).value_or(1);
+    const auto factor = factors.empty() ? std::nullopt : std::optional(factors[i]);
+    auto weights = Weights(in, out, ScaleOf(in, out, factor, align_corners), {filter, antialias, align_corners});
+    const int bits = ToFixedPoint(weights);
+    x = TimesMatrix(to, x, axis, to.ConstantFloats(weights, DType::kFloat32, Ints{out, in}));
+    x = to.Floor(to.Mul(to.Add(x, number(std::ldexp(0.5, bits))), number(std::ldexp(1.0, -bits))));
+    x = to.Clip(x, number(0), number(255));
+  }
+  return to.CastTo(x, dtype);
 }
 
 }  // namespace flambeau::lower

@@ -1,5 +1,6 @@
-// Antialiased resizing by one matrix an axis, for what ONNX's Resize computes
-// otherwise: corners that are aligned, and scales that the sizes don't say.
+// Resizing by one matrix an axis, for what ONNX's Resize computes otherwise:
+// antialiased with corners that are aligned or scales that the sizes don't say,
+// and bytes.
 #pragma once
 
 #include <optional>
@@ -13,5 +14,9 @@ enum class AntialiasFilter { kLinear, kCubic };
 // Resizes the trailing axes to `sizes`; `factors` (output over input) may be empty.
 Tensor AntialiasByMatrices(Lowering& to, Tensor x, const Ints& sizes, const Floats& factors, bool align_corners,
                            AntialiasFilter filter);
+
+// Likewise of uint8 images, in PyTorch's fixed point: the last axis first, each rounded to bytes.
+Tensor BytesByMatrices(Lowering& to, Tensor x, const Ints& sizes, const Floats& factors, bool align_corners,
+                       bool antialias, AntialiasFilter filter);
 
 }  // namespace flambeau::lower

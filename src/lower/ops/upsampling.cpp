@@ -90,10 +90,28 @@ Tensor InterpolateFloats(Lowering& to, Tensor x, const OptionalDims& output_size
   return AntialiasByMatrices(to, x, *sizes, factors, aligned, filter);
 }
 
-// uint8 is interpolated in float32 and rounded.
+// As many elements as a matrix of an axis of bytes may have.
+constexpr int64_t kMostWeights = 1 << 22;
+
+bool AreSmall(Lowering& to, const Tensor& x, const Ints& sizes) {
+  bool small = true;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t in = to.AsConstant(x.size(x.rank() - static_cast<int64_t>(sizes.size() - i))).value_or(0);
+    small = small && in > 0 && sizes[i] > 0 && in <= kMostWeights / sizes[i];
+  }
+  return small;
+}
+
+// uint8 is interpolated in fixed point where the sizes are known, else in float32 and rounded: off by one at times.
 Tensor Interpolate(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
                    onnx::ResizeAttributes attributes) {
   if (x.is_floating()) return InterpolateFloats(to, x, output_size, factors, attributes);
+  const auto sizes = KnownSizes(to, x, output_size, factors);
+  if (sizes && sizes->size() == 2 && AreSmall(to, x, *sizes)) {
+    const AntialiasFilter filter = attributes.mode == "cubic" ? AntialiasFilter::kCubic : AntialiasFilter::kLinear;
+    return BytesByMatrices(to, x, *sizes, factors, attributes.coordinate_transformation_mode == "align_corners",
+                           attributes.antialias != 0, filter);
+  }
   const Tensor y = InterpolateFloats(to, to.CastTo(x, DType::kFloat32), output_size, factors, attributes);
   return to.CastTo(to.Clip(to.Round(y), to.NumberOf(0.0, DType::kFloat32), to.NumberOf(255.0, DType::kFloat32)),
                    x.dtype());
