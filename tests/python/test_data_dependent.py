@@ -151,6 +151,15 @@ def test_least_squares_of_columns_that_depend():
         program(tall, torch.randn(5, 2))
 
 
+def test_least_squares_of_a_rank_that_is_estimated():
+    # What is left out by gelsy, the default, is no function of the matrix: PyTorch hands it pivots that are not set.
+    a, b = torch.randn(5, 3), torch.randn(5, 2)
+    with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="gelsd"):
+        flambeau.export(Call(lambda a, b: torch.linalg.lstsq(a, b, rcond=0.5).solution), (a, b), verbose=False)
+    compare(lambda a, b: torch.linalg.lstsq(a, b, rcond=0.5, driver="gelsd").solution, a, b)
+    compare(lambda a, b: torch.linalg.lstsq(a, b, rcond=1e-6).solution, a, b)
+
+
 def test_least_squares_of_dynamic_sizes():
     sizes = {0: Dim.AUTO, 1: Dim.AUTO}
     others = [(torch.randn(7, 4), torch.randn(7, 3))]

@@ -1,5 +1,6 @@
 // The X that makes ‖A·X - B‖ least, and of those the shortest.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "lower/op.h"
@@ -19,6 +20,12 @@ double Epsilon(DType dtype) {
 constexpr Restriction kUnknownHeight = {"the residuals, where it is not known whether rows are more than columns",
                                         "torch.linalg.lstsq(x, y, driver=\"gels\").residuals"};
 
+// gelsy estimates the rank from pivots that PyTorch leaves unset: what it leaves out differs from call to call unless
+// it is only rounding.
+constexpr Restriction kEstimatedRank = {"driver=\"gelsy\", the default, with an rcond above what rounding leaves: driver=\"gelsd\" "
+                                        "takes one",
+                                        "torch.linalg.lstsq(x, y, rcond=0.5)"};
+
 // What torch leaves out where some matrix has linearly dependent columns: a model, whose results have one rank, fails
 // there when it runs.
 Tensor UnlessDependent(Lowering& to, Tensor residuals, Tensor rank, Tensor columns) {
@@ -32,6 +39,8 @@ Tensor UnlessDependent(Lowering& to, Tensor residuals, Tensor rank, Tensor colum
 std::tuple<Tensor, Tensor, Tensor, Tensor> Lstsq(Lowering& to, Tensor self, Tensor b, std::optional<Scalar> rcond,
                                                  std::optional<std::string_view> given_driver) {
   const std::string_view driver = given_driver.value_or("gelsy");
+  if (driver == "gelsy" && rcond && (!rcond->is_constant() || rcond->AsDouble() > std::sqrt(Epsilon(self.dtype()))))
+    return to.Unsupported(kEstimatedRank);
   const bool is_vectors = self.rank() - 1 == b.rank();
   const DType dtype = self.dtype(), wide = DType::kFloat64;
   const auto [matrix, right] = WithCommonBatch(to, to.CastTo(self, wide), to.CastTo(is_vectors ? AsColumn(to, b) : b, wide));
@@ -79,7 +88,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> Lstsq(Lowering& to, Tensor self, Tens
 constexpr OpRow kRows[] = {
     Op<Lstsq>("aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, "
               "Tensor residuals, Tensor rank, Tensor singular_values)",
-              &kUnknownHeight),
+              &kUnknownHeight, &kEstimatedRank),
 };
 
 }  // namespace
