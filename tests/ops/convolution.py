@@ -28,10 +28,23 @@ def conv_transpose_of_each(x, weight):
     return F.conv_transpose2d(x.flatten(0, 1)[None], weight.flatten(0, 1), stride=2, padding=1, groups=x.shape[0])
 
 
+class UpTo(nn.Module):
+    """The output padding follows from the sizes of what the result is to fit."""
+
+    def __init__(self, transposed):
+        super().__init__()
+        self.up = transposed
+
+    def forward(self, x, like):
+        return self.up(x, output_size=like.shape[-2:])
+
+
 CASES = [
     case(conv_of_each, floats(2, 3, 5, 6), floats(2, 4, 3, 3, 3), floats(2, 4), dynamic={0: [0, 2], 1: [0], 2: [0]}),
     case(same_conv_of_each, floats(2, 3, 8), floats(2, 4, 3, 3), dynamic={0: [0, 2], 1: [0]}),
     case(conv_transpose_of_each, floats(2, 3, 5, 6), floats(2, 3, 4, 3, 2), dynamic={0: [0, 2], 1: [0]}),
+    case(UpTo(nn.ConvTranspose2d(4, 3, 3, stride=2, padding=1)), floats(2, 4, 5, 6), floats(2, 3, 10, 12), dynamic={0: [0, 2], 1: [0, 2]}),
+    case(UpTo(nn.ConvTranspose2d(4, 6, (3, 2), stride=(2, 3), dilation=(4, 1), groups=2)), floats(4, 3, 4), floats(14, 12), dynamic={0: [2], 1: [1]}, second=(floats(4, 3, 5), floats(14, 16))),
     case(F.conv1d, line, floats(6, 4, 3), floats(6)),
     case(F.conv1d, line, floats(6, 2, 3), stride=2, padding=1, dilation=2, groups=2),
     case(F.conv1d, floats(4, 9), floats(6, 4, 3), floats(6), padding=1),

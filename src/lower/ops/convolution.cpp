@@ -133,23 +133,50 @@ TransposedPads PadsOf(const Ints& padding, Ints output_padding, const Ints& stri
   return result;
 }
 
+using TransposedConvolution = Tensor (*)(Lowering&, Tensor, Tensor, OptionalTensor, Const<Dims>, Const<Dims>, Dims, Dim,
+                                         Const<Dims>);
+
+// Output padding that follows from sizes is less than a stride or a dilation: as much as that is computed, and cut.
+Tensor ConvTransposeAndCut(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, const Const<Dims>& stride,
+                           const Const<Dims>& padding, const Dims& output_padding, Dim groups,
+                           const Const<Dims>& dilation, TransposedConvolution convolve) {
+  const auto spatial = static_cast<int64_t>(output_padding.size());
+  const Ints strides = PerAxis(stride, spatial), dilations = PerAxis(dilation, spatial);
+  Dims most = output_padding;
+  for (size_t i = 0; i < most.size(); ++i)
+    if (!to.AsConstant(most[i])) most[i] = to.Of(std::max(strides[i], dilations[i]) - 1);
+  Tensor y = convolve(to, input, weight, bias, stride, padding, most, groups, dilation);
+  for (size_t i = 0; i < most.size(); ++i) {
+    if (most[i] == output_padding[i]) continue;
+    const int64_t axis = y.rank() - spatial + static_cast<int64_t>(i);
+    y = to.SliceAxis(y, axis, to.Of(0), to.Minus(y.size(axis), to.Minus(most[i], output_padding[i])));
+  }
+  return y;
+}
+
 template <int64_t kSpatial>
 Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                       Const<Dims> padding, Const<Dims> output_padding, Dim groups, Const<Dims> dilation) {
+                       Const<Dims> padding, Dims given_output_padding, Dim groups, Const<Dims> dilation) {
+  const auto output_padding = to.AsConstants(given_output_padding);
+  if (!output_padding) {
+    if (given_output_padding.size() == 1) given_output_padding.resize(kSpatial, given_output_padding[0]);
+    return ConvTransposeAndCut(to, input, weight, bias, stride, padding, given_output_padding, groups, dilation,
+                               &ConvTransposeNd<kSpatial>);
+  }
   const Batched batched(to, input, kSpatial);
   const auto group_count = to.AsConstant(groups);
   if (!group_count) {
     auto one = [&](const Tensor& x, const Tensor& w) {
-      return ConvTransposeNd<kSpatial>(to, x, w, {}, stride, padding, output_padding, to.Of(1), dilation);
+      return ConvTransposeNd<kSpatial>(to, x, w, {}, stride, padding, given_output_padding, to.Of(1), dilation);
     };
     return batched.Undo(ScanGroups(to, batched.tensor(), weight, bias, groups, one));
   }
   if (NeedsWindows(to, input, "ConvTranspose"))
     return batched.Undo(ConvolveWindowsTransposed(
         to, batched.tensor(), weight, bias.value_or(Tensor()), PerAxis(stride, kSpatial), PerAxis(padding, kSpatial),
-        PerAxis(output_padding, kSpatial), PerAxis(dilation, kSpatial), *group_count));
+        PerAxis(*output_padding, kSpatial), PerAxis(dilation, kSpatial), *group_count));
   const Ints strides = PerAxis(stride, kSpatial);
-  const auto [pads, end, beyond] = PadsOf(PerAxis(padding, kSpatial), PerAxis(output_padding, kSpatial), strides);
+  const auto [pads, end, beyond] = PadsOf(PerAxis(padding, kSpatial), PerAxis(*output_padding, kSpatial), strides);
   const bool all_there = std::ranges::all_of(beyond, [](int64_t count) { return count == 0; });
   Tensor y = to.ConvTranspose(batched.tensor(), weight, all_there ? bias.value_or(Tensor()) : Tensor(),
                               {.dilations = PerAxis(dilation, kSpatial),
@@ -167,8 +194,7 @@ Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor
 }
 
 Tensor Convolution(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                   Const<Dims> padding, Const<Dims> dilation, bool transposed, Const<Dims> output_padding,
-                   Dim groups) {
+                   Const<Dims> padding, Const<Dims> dilation, bool transposed, Dims output_padding, Dim groups) {
   if (!to.RequireRank(weight, "weight")) return to.Poison(Type::Unranked(input.dtype()));
   const int64_t spatial = weight.rank() - 2;
   if (!transposed)
@@ -178,7 +204,7 @@ Tensor Convolution(Lowering& to, Tensor input, Tensor weight, OptionalTensor bia
 }
 
 Tensor ConvolutionWithFlags(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                            Const<Dims> padding, Const<Dims> dilation, bool transposed, Const<Dims> output_padding,
+                            Const<Dims> padding, Const<Dims> dilation, bool transposed, Dims output_padding,
                             Dim groups, Unused, Unused, Unused, Unused) {
   return Convolution(to, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
@@ -186,7 +212,9 @@ Tensor ConvolutionWithFlags(Lowering& to, Tensor input, Tensor weight, OptionalT
 Tensor ConvolutionDeprecated(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
                              Const<Dims> padding, Const<Dims> dilation, bool transposed, Ints output_padding,
                              Dim groups, Unused, Unused, Unused) {
-  return Convolution(to, input, weight, bias, stride, padding, dilation, transposed, {output_padding}, groups);
+  Dims added;
+  for (const int64_t count : output_padding) added.push_back(to.Of(count));
+  return Convolution(to, input, weight, bias, stride, padding, dilation, transposed, added, groups);
 }
 
 Tensor ConvolutionOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
