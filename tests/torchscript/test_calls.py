@@ -290,6 +290,20 @@ def test_linspace_of_dynamic_steps(how):
     run(Spaced(), (x(5, 2),), how=how, input_names=["x"], dynamic_axes={"x": [0]}, others=[(x(n, 2),) for n in (1, 2, 3, 8)])
 
 
+class PooledByItsSizes(nn.Module):
+    def forward(self, x):
+        rows, columns = x.shape[2], x.shape[3]
+        halves, at = nn.functional.adaptive_max_pool2d_with_indices(x, [rows // 2, columns])
+        return halves, at, nn.functional.adaptive_max_pool1d(x[0], [columns - 2])
+
+
+@pytest.mark.parametrize("opset", [8, 17])
+@pytest.mark.parametrize("how", ["script", "trace"])
+def test_adaptive_pools_to_sizes_that_follow_from_sizes(how, opset):
+    names, others = {"input_names": ["x"], "dynamic_axes": {"x": [0, 2, 3]}}, [(x(1, 3, 9, 5),), (x(3, 3, 2, 8),)]
+    run(PooledByItsSizes(), (x(2, 3, 6, 7),), how=how, others=others, opset_version=opset, **names)
+
+
 # --- modes -------------------------------------------------------------------------------------
 
 

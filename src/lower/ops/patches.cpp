@@ -132,20 +132,23 @@ PositionTable TableOf(Lowering& to, const std::vector<Bins>& axes, const Ints& s
   return table;
 }
 
-// The same where sizes are known at run time: no bin is longer than ⌈size / count⌉ + 1.
-PositionTable TableOfSizes(Lowering& to, const Dims& sizes, const Ints& counts) {
+// The same where sizes or counts are known at run time: no bin is longer than ⌈size / count⌉ + 1, and those of an axis
+// that keeps its size are single elements.
+PositionTable TableOfSizes(Lowering& to, const Dims& sizes, const Dims& counts) {
   PositionTable table{to.Reshape(to.ConstantInt(0), to.ConstantInts({1, 1})), to.Of(1), to.Of(1)};
   const Tensor one = to.ConstantInt(1);
   for (size_t axis = 0; axis < sizes.size(); ++axis) {
-    const Tensor size = to.Number(sizes[axis]), count = to.ConstantInt(counts[axis]);
-    const Tensor bin = to.UnsqueezeAt(Iota(to, to.Of(counts[axis])), {1});
+    const Tensor size = to.Number(sizes[axis]), count = to.Number(counts[axis]);
+    const Tensor bin = to.UnsqueezeAt(Iota(to, counts[axis]), {1});
     const Tensor begin = to.Div(to.Mul(bin, size), count);
     const Tensor end = to.Div(to.Add(to.Mul(to.Add(bin, one), size), to.Sub(count, one)), count);
-    const Dim longest{to.exprs().Add(to.exprs().CeilDiv(sizes[axis].expr, to.exprs().Constant(counts[axis])), to.exprs().Constant(1))};
+    Dim longest = to.Of(1);
+    if (sizes[axis] != counts[axis])
+      longest = to.Plus(longest, Dim{to.exprs().CeilDiv(sizes[axis].expr, counts[axis].expr)});
     const Tensor within = to.Min({to.Add(begin, Iota(to, longest)), to.Sub(end, one)});
     // (bins, 1, elements, 1) and (new bins, 1, new elements).
     const Tensor before = to.UnsqueezeAt(to.Mul(table.positions, size), {1, 3});
-    table.bins = to.Times(table.bins, to.Of(counts[axis]));
+    table.bins = to.Times(table.bins, counts[axis]);
     table.elements = to.Times(table.elements, longest);
     table.positions = to.ReshapeTo(to.Add(before, to.UnsqueezeAt(within, {1})), Dims{table.bins, table.elements});
   }
@@ -154,8 +157,8 @@ PositionTable TableOfSizes(Lowering& to, const Dims& sizes, const Ints& counts) 
 
 // (values, indices): one Gather brings the elements of each bin together.
 template <int64_t kSpatial>
-std::tuple<Tensor, Tensor> AdaptiveMaxPool(Lowering& to, Tensor self, Ints output_size) {
-  const Ints bins = PerAxis(output_size, kSpatial);
+std::tuple<Tensor, Tensor> AdaptiveMaxPool(Lowering& to, Tensor self, Dims bins) {
+  if (bins.size() == 1) bins.resize(kSpatial, bins[0]);
   const int64_t first = self.rank() - kSpatial;
   if (first < 0 || bins.size() != kSpatial) throw onnx::BadOperand("pools over more dimensions than it is given");
   Dims flat, result = self.sizes();
@@ -163,18 +166,19 @@ std::tuple<Tensor, Tensor> AdaptiveMaxPool(Lowering& to, Tensor self, Ints outpu
   Dim plane = to.Of(1);
   for (int64_t axis = first; axis < self.rank(); ++axis) plane = to.Times(plane, self.size(axis));
   flat.push_back(plane);
-  for (int64_t i = 0; i < kSpatial; ++i) result[static_cast<size_t>(first + i)] = to.Of(bins[static_cast<size_t>(i)]);
+  for (int64_t i = 0; i < kSpatial; ++i) result[static_cast<size_t>(first + i)] = bins[static_cast<size_t>(i)];
   const Tensor elements = to.ReshapeTo(self, flat);
-  if (bins == Ints(kSpatial, 1)) {
+  const auto counts = to.AsConstants(bins);
+  if (counts == Ints(kSpatial, 1)) {
     const Tensor values = to.ReduceMax(elements, to.ConstantInts({first}));
     return {to.ReshapeTo(values, result), to.ReshapeTo(to.ArgMax(elements, {.axis = first}), result)};
   }
   Dims sizes;
   for (int64_t i = 0; i < kSpatial; ++i) sizes.push_back(self.size(first + i));
   PositionTable table;
-  if (const auto known = to.AsConstants(sizes)) {
+  if (const auto known = to.AsConstants(sizes); known && counts) {
     std::vector<Bins> axes;
-    for (size_t i = 0; i < kSpatial; ++i) axes.push_back(BinsOf((*known)[i], bins[i]));
+    for (size_t i = 0; i < kSpatial; ++i) axes.push_back(BinsOf((*known)[i], (*counts)[i]));
     table = TableOf(to, axes, *known);
   } else {
     table = TableOfSizes(to, sizes, bins);
