@@ -67,7 +67,7 @@ std::optional<Tensor> ArgumentView::AsTensor() const {
 std::optional<TensorList> ArgumentView::AsTensorList() const {
   TensorList list;
   const auto* elements = std::get_if<OperandList>(&attribute());
-  if (elements == nullptr || elements->empty()) return Mismatch("a list of tensors, of at least one");
+  if (elements == nullptr) return Mismatch("a list of tensors");
   for (const ListElement& element : *elements) {
     if (const auto* operand = std::get_if<Operand>(&element)) {
       list.push_back(to_.ValueOf(to_.aten().operand(node_, operand->index)));
@@ -78,6 +78,12 @@ std::optional<TensorList> ArgumentView::AsTensorList() const {
       return Mismatch("a list of tensors");
     }
   }
+  return list;
+}
+
+std::optional<TensorList> ArgumentView::AsFilledTensorList() const {
+  auto list = AsTensorList();
+  if (list && list->empty()) return Mismatch("a list of at least one tensor");
   return list;
 }
 

@@ -7,7 +7,7 @@
 //
 //   Tensor             a tensor, or the number where the schema has a Scalar; numbers arrive as 0-d tensors that
 //                      promotion knows as weak, so one translator serves add.Tensor and add.Scalar
-//   TensorList         Tensor[], Tensor?[]; elements may be absent
+//   TensorList         Tensor[], Tensor?[], of at least one; elements may be absent
 //   Scalar             constant, symbolic or run-time number
 //   Dim, Dims          SymInt, SymInt[] (or int, int[]): constant, symbolic or run-time
 //   int64_t, Ints, bool, double, Floats, Bools, DType, std::string_view, MemoryFormat: constants
@@ -43,6 +43,7 @@ class ArgumentView {
   // Each gives nullopt after it reported that the argument is something else.
   std::optional<Tensor> AsTensor() const;
   std::optional<TensorList> AsTensorList() const;
+  std::optional<TensorList> AsFilledTensorList() const;
   std::optional<Scalar> AsScalar() const;
   std::optional<Dim> AsDim() const;
   std::optional<Dims> AsDims() const;
@@ -145,7 +146,7 @@ struct Parameter;
     static std::optional<type> Take(const ArgumentView& argument) { return argument.accessor(); }  \
   }
 FLAMBEAU_PARAMETER(Tensor, ({kTensorKind, kScalarKind}), AsTensor);
-FLAMBEAU_PARAMETER(TensorList, ({kTensorKind | kListFlag}), AsTensorList);
+FLAMBEAU_PARAMETER(TensorList, ({kTensorKind | kListFlag}), AsFilledTensorList);
 FLAMBEAU_PARAMETER(Scalar, ({kScalarKind, kFloatKind, kBoolKind}), AsScalar);
 FLAMBEAU_PARAMETER(Dim, ({kSymIntKind, kIntKind}), AsDim);
 FLAMBEAU_PARAMETER(Dims, ({kSymIntKind | kListFlag, kIntKind | kListFlag}), AsDims);

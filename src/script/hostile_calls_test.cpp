@@ -41,7 +41,10 @@ std::vector<std::string> Expressions(const torchscript::Type& type) {
       std::vector<std::string> all;
       for (const std::string& element : Expressions(*type.elements[0])) all.push_back(fmt::format("[{}]", element));
       if (!all.empty()) all.push_back(fmt::format("[{0}, {0}, {0}]", all[0].substr(1, all[0].size() - 2)));
-      if (type.elements[0]->kind == TypeKind::kTensor) all.push_back("torch.unbind(x)");
+      if (type.elements[0]->kind == TypeKind::kTensor) {
+        all.push_back("torch.unbind(x)");
+        all.push_back("annotate(List[Tensor], [])");
+      }
       return all;
     }
     case TypeKind::kDict: return {"{1: x}", "{\"a\": 1}"};
