@@ -168,6 +168,8 @@ def test_rows(case, layout):
     x = LAYOUTS[layout](torch.randn(2, 3, 4, 5))
     with torch.no_grad():
         traced = make_fx(function, pre_dispatch=True)(x)
+        if op == "aten.contiguous.default" and x.is_contiguous():
+            return  # torch records nothing
         assert op in {str(node.target) for node in traced.graph.nodes}
         Checker(traced, faults).run(x)
     assert not faults
