@@ -48,6 +48,7 @@ _WITHOUT_BLOCKS = frozenset({"prim::Constant", "prim::GetAttr", "prim::ListConst
 
 _FRAME = re.compile(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)$")
 _HIERARCHY = re.compile(r"(?P<path>[\w.]+)\((?P<type>[\w.]+)\)")
+_FUNCTION = "UNKNOWN_TYPE"  # what torch calls the class of a function that was inlined
 
 
 def _elements(type_: Any) -> list[Any]:
@@ -297,6 +298,8 @@ class _Import:
         hierarchy = list(_HIERARCHY.finditer(node.getModuleHierarchy()))
         traced = len(scopes) == len(hierarchy) and all(scope.startswith("__module.") for scope in scopes)
         for i, frame in enumerate(hierarchy):
+            if frame["type"] == _FUNCTION:
+                continue
             if self.bound and not path and frame["path"] == "model" and len(frames) == 1:
                 continue
             if traced:
@@ -315,6 +318,7 @@ class _TraceImport(_Import):
         super().__init__(graph, trace.model, bound=False, functions=functions)
         self.trace = trace
         self.frames: dict[str, list[tuple[str, str]]] = {}  # by scope
+        self.scope = ""  # the last one
 
     def state(self, values: Sequence[Any]) -> None:
         """Add the object, and a read of each attribute that the graph uses."""
@@ -331,7 +335,8 @@ class _TraceImport(_Import):
             self.values[value.unique()] = result
 
     def modules(self, node: Any) -> list[tuple[str, str]]:
-        scope = node.scopeName()
+        # The nodes of a function that was inlined have none; they follow its constant, which has that of the call.
+        self.scope = scope = node.scopeName() or self.scope
         if scope not in self.frames:
             inner = [self.trace.modules[int(number)] for number in scope.split("/")[1:]]
             self.frames[scope] = [("", ""), *inner] if inner else []

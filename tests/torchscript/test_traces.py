@@ -90,3 +90,22 @@ def test_names():
     assert {"first.weight", "first.bias", "named.a/b.weight", "named.a/b.bias"} <= weights
     paths = {entry.value for node in model.graph.node for entry in node.metadata_props if entry.key == "namespace"}
     assert any("named.a/b: Linear" in path for path in paths), paths
+
+
+@torch.jit.script
+def doubled(x):
+    return x * 2
+
+
+class Doubled(nn.Module):
+    def forward(self, x):
+        return doubled(x)
+
+
+@pytest.mark.parametrize("scripted", [False, True])
+def test_nodes_of_functions_are_those_of_the_module_that_calls_them(scripted):
+    inner = nn.Sequential(Doubled(), nn.Sequential(nn.ReLU(), Doubled()))
+    module = torch.jit.script(inner) if scripted else inner
+    model = flambeau.export(module, (torch.randn(2, 4),), capture=None if scripted else "trace", optimize=False).model_proto
+    names = [node.name for node in model.graph.node if node.op_type == "Mul"]
+    assert names == ["/0/Mul", "/1/1/Mul"], names
