@@ -56,7 +56,7 @@ REDUCTIONS = forms("""
 torch.var_mean({f}, {dim}, unbiased=False)[1] ; torch.std_mean({f}, {dim}, unbiased=False)[0] ; {f}.var((0, -1), keepdim=True, unbiased=False) ; torch.aminmax({f}, dim={dim})[1] ; {f}.nanmean({dim}) ; {t}.count_nonzero({dim}) ; {t}.nansum({dim})
 {t}.cumprod({dim}) ; {f}.cummax({dim})[0] ; {f}.cummin({dim})[0] ; {f}.logcumsumexp({dim}) ; {f}.kthvalue(1, {dim})[0] ; {i}.sort({dim})[0] ; {i}.sort(dim={dim}, stable=True)[1] ; {i}.argsort(dim={dim}, stable=True) ; {b}.cumsum({dim})
 {f}.topk(2, {dim}, largest=False)[0] ; {i}.median() ; {i}.mode({dim})[0] ; {f}.norm(1, {dim}) ; {f}.norm(float("inf"), {dim}) ; torch.linalg.vector_norm({f}, dim={dim}) ; torch.dist({f}, {f2}) ; {i}.flatten().abs().bincount()
-F.softmin({f}, {dim}) ; F.softmax({f} * 2, dim={dim}) ; {f}.quantile(0.5, dim={dim}) ; torch.histc({f}, 4, -2.0, 2.0) ; {i}.unique(return_counts=True)[1] ; {i}.unique(return_inverse=True)[1] ; torch.unique_consecutive({i}.flatten())
+F.softmin({f}, {dim}) ; F.softmax({f} * 2, dim={dim}) ; {f}.quantile(0.5, dim={dim}) ; torch.histc({f}, 4, -2.0, 2.0) ; {i}.unique(return_counts=True)[1] ; {i}.unique(return_inverse=True)[1] ; torch.unique_consecutive({i}.flatten()).clone()
 """)
 
 VIEWS = forms("""
@@ -142,7 +142,7 @@ WRITES = forms("""
 # Regions of torch.export, whose operators eager PyTorch runs as well.
 HIGHER_ORDER = forms("""
 {new} = torch.ops.higher_order.cond({f}.sum() > {s}, lambda a: (a * 2,), lambda a: (a - 1,), ({f},))[0] ; {new} = torch.ops.higher_order.cond({b}.any(), lambda a, c: (a + c.sum(),), lambda a, c: (a.clone(),), ({f}, {f2}))[0] ; {new}, {new}b = torch.ops.higher_order.cond({f}.mean() > 0, lambda a: (a.sum(0), a * {c}), lambda a: (a.amax(0), a - 1), ({f},))
-{new} = torch.ops.higher_order.while_loop(lambda k, a: k < 3, lambda k, a: (k + 1, a * {s}), (torch.tensor(0), {f}.clone()), ())[1] ; {new} = torch.ops.higher_order.while_loop(lambda k, a, c: k < 4, lambda k, a, c: (k + 2, a + c.mean()), (torch.tensor({c}), {f}.clone()), ({f2},))[1] ; {new} = torch.ops.higher_order.while_loop(lambda a: a.abs().sum() > 3, lambda a: (a * 0.5,), ({f}.clone(),), ())[0]
+{new} = torch.ops.higher_order.while_loop(lambda k, a: k < 3, lambda k, a: (k + 1, a * {s}), (torch.tensor(0), {f}.clone()), ())[1] ; {new} = torch.ops.higher_order.while_loop(lambda k, a, c: k < 4, lambda k, a, c: (k + 2, a + c.mean()), (torch.tensor({c}), {f}.clone()), ({f2},))[1] ; {new} = torch.ops.higher_order.while_loop(lambda a: a.abs().sum() > 3.1416, lambda a: (a * 0.5,), ({f}.clone(),), ())[0]
 """)
 
 # Regions of TorchScript, which write {v}, a float.

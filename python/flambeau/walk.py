@@ -210,10 +210,14 @@ class _Walk:
         names = None
         if isinstance(value, (list, tuple)):
             names = {user.args[1]: user.name for user in node.users if user.target is operator.getitem}
-        if isinstance(node.target, torch._ops.OpOverload) and node.target not in self.declared:
-            self.declared.add(node.target)
-            if node.target.namespace != "aten":
-                self.builder.declare_operator(str(node.target._schema))
+        args, overload = _within_int64(node), node.target
+        if node.target is torch.ops.higher_order.with_effects:
+            token, overload, *rest = args
+            args = (token, _target_name(overload), *rest)
+        if isinstance(overload, torch._ops.OpOverload) and overload not in self.declared:
+            self.declared.add(overload)
+            if overload.namespace != "aten":
+                self.builder.declare_operator(str(overload._schema))
         modules = meta.get("nn_module_stack")
         if modules and _NO_MODULES in modules:
             modules = None
@@ -221,7 +225,7 @@ class _Walk:
             _target_name(node.target),
             node,
             node.name,
-            _within_int64(node),
+            args,
             node.kwargs,
             value,
             names,

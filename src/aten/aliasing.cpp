@@ -80,12 +80,6 @@ Relation From(Decision decision) {
   return Relation::kMaybe;
 }
 
-MemoryFormat FormatOf(const Graph& graph, NodeId node, MemoryFormat absent) {
-  const Attribute* attribute = graph.FindAttribute(node, "memory_format");
-  const MemoryFormat* format = attribute ? std::get_if<MemoryFormat>(attribute) : nullptr;
-  return format != nullptr ? *format : absent;
-}
-
 Relation OfConversion(const Graph& graph, NodeId node, const Type& from, const Type& to) {
   if (from.dtype != to.dtype || IsTrue(graph, node, "copy")) return Relation::kFresh;
   // Types do not say on which device a value lives.
@@ -122,6 +116,12 @@ uint32_t ArgumentIndex(const Schema& schema, const SchemaArgument& argument) {
 }
 
 }  // namespace
+
+MemoryFormat FormatOf(const Graph& graph, NodeId node, MemoryFormat absent) {
+  const Attribute* attribute = graph.FindAttribute(node, "memory_format");
+  const MemoryFormat* format = attribute ? std::get_if<MemoryFormat>(attribute) : nullptr;
+  return format != nullptr ? *format : absent;
+}
 
 const SchemaArgument& ReturnOf(const Graph& graph, NodeId node, const Schema& schema, uint32_t result) {
   static const SchemaArgument kNone;

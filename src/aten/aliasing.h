@@ -36,6 +36,9 @@ struct Writes {
 
 Writes WritesOf(const Graph& graph, NodeId node, const Schema& schema);
 
+// The memory format that a call asks for; `absent` where it names none.
+MemoryFormat FormatOf(const Graph& graph, NodeId node, MemoryFormat absent);
+
 // The entry of schema.returns to which a result belongs.
 const SchemaArgument& ReturnOf(const Graph& graph, NodeId node, const Schema& schema, uint32_t result);
 

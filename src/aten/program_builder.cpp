@@ -21,6 +21,7 @@ struct ProgramBuilder::Impl {
     Symbol op;
     Symbol text;
     const aten::Schema* schema;
+    bool with_effects;
   };
 
   std::unique_ptr<Program::Impl> program = std::make_unique<Program::Impl>();
@@ -45,6 +46,10 @@ struct ProgramBuilder::Impl {
     return {static_cast<uint32_t>(values.size() - 1)};
   }
   ValueId ValueOf(const Argument& argument);
+  std::vector<ValueHandle> AddEffect(ProgramBuilder& builder, std::span<const Argument> positional,
+                                     std::span<const std::pair<std::string_view, Argument>> named,
+                                     std::span<const std::pair<std::string_view, ValueInfo>> results,
+                                     const NodeSource& source);
   OriginId AddOrigin(const NodeSource& source, Symbol target);
 };
 
@@ -54,7 +59,8 @@ const ProgramBuilder::Impl::Target& ProgramBuilder::Impl::FindTarget(std::string
   const std::string name = aten::CanonicalName(text);
   constexpr std::string_view kOps = "torch.ops.";
   const std::string_view shown = text.starts_with(kOps) ? text.substr(kOps.size()) : text;
-  return targets[std::move(key)] = {context().Intern(name), context().Intern(shown), aten::FindSchema(name)};
+  return targets[std::move(key)] = {context().Intern(name), context().Intern(shown), aten::FindSchema(name),
+                                    name == "higher_order::with_effects"};
 }
 
 Expr ProgramBuilder::Impl::ParseSize(const SymbolicInt& size) {
@@ -202,12 +208,31 @@ ValueHandle ProgramBuilder::AddTensor(InputKind kind, std::string_view name, con
   return impl_->Keep(value);
 }
 
+// with_effects(token, op, …) is op(…), of which the token says when: programs run in the order in which they are written,
+// so it is handed on as it came.
+std::vector<ValueHandle> ProgramBuilder::Impl::AddEffect(ProgramBuilder& builder, std::span<const Argument> positional,
+                                                         std::span<const std::pair<std::string_view, Argument>> named,
+                                                         std::span<const std::pair<std::string_view, ValueInfo>> results,
+                                                         const NodeSource& source) {
+  const auto* token = positional.empty() ? nullptr : std::get_if<ValueHandle>(&positional[0].storage());
+  const auto* op = positional.size() < 2 ? nullptr : std::get_if<std::string_view>(&positional[1].storage());
+  if (token == nullptr || op == nullptr || results.empty() || FindTarget(*op).with_effects) {
+    sink.Error(DiagnosticKind::kBadProgram, "with_effects takes a token and an operator, and returns the token",
+               {.source = SourceLine(source.stack_trace)});
+    return std::vector<ValueHandle>(results.size(), Keep({}));
+  }
+  std::vector<ValueHandle> handles = builder.AddCall(*op, positional.subspan(2), named, results.subspan(1), source);
+  handles.insert(handles.begin(), *token);
+  return handles;
+}
+
 std::vector<ValueHandle> ProgramBuilder::AddCall(std::string_view target, std::span<const Argument> positional,
                                                  std::span<const std::pair<std::string_view, Argument>> named,
                                                  std::span<const std::pair<std::string_view, ValueInfo>> results,
                                                  const NodeSource& source) {
   Context& context = impl_->context();
   const Impl::Target& found = impl_->FindTarget(target);
+  if (found.with_effects) return impl_->AddEffect(*this, positional, named, results, source);
   const OriginId origin = impl_->AddOrigin(source, found.text);
   ContextScope scope(impl_->sink, [&](Diagnostic& diagnostic) {
     Location& at = diagnostic.location;

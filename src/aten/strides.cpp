@@ -30,19 +30,36 @@ Decision IsDenseIn(const Type& type, std::span<const int64_t> order, ExprPool& e
   return decision;
 }
 
+// The order of `rank` dimensions in memory, outermost first; none where they have no such format.
+std::optional<Ints> OrderIn(MemoryFormat format, size_t rank) {
+  Ints order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  if (format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d) {
+    if (rank != (format == MemoryFormat::kChannelsLast ? 4u : 5u)) return std::nullopt;
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  }
+  return order;
+}
+
 bool HasStrides(const Type& type) { return type.ranked && type.strides.size() == type.sizes.size(); }
 
 }  // namespace
 
 Decision IsContiguous(const Type& type, MemoryFormat format, ExprPool& exprs) {
   if (!HasStrides(type)) return Decision::kUnknown;
-  Ints order(type.rank());
-  std::iota(order.begin(), order.end(), 0);
-  if (format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d) {
-    if (order.size() != (format == MemoryFormat::kChannelsLast ? 4u : 5u)) return Decision::kNo;
-    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-  }
-  return IsDenseIn(type, order, exprs);
+  const auto order = OrderIn(format, type.rank());
+  return order ? IsDenseIn(type, *order, exprs) : Decision::kNo;
+}
+
+std::optional<std::vector<Expr>> DenseStrides(const std::vector<Expr>& sizes, MemoryFormat format, ExprPool& exprs) {
+  const auto order = OrderIn(format, sizes.size());
+  if (!order) return std::nullopt;
+  std::vector<Expr> ordered;
+  for (const int64_t dim : *order) ordered.push_back(sizes[static_cast<size_t>(dim)]);
+  const std::vector<Expr> dense = ContiguousStrides(ordered, exprs);
+  std::vector<Expr> strides(sizes.size());
+  for (size_t i = 0; i < dense.size(); ++i) strides[static_cast<size_t>((*order)[i])] = dense[i];
+  return strides;
 }
 
 Decision CanView(const Type& type, std::span<const Expr> sizes, ExprPool& exprs) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "aten/aliasing.h"
 #include "aten/canonical.h"
 #include "aten/strides.h"
 #include "lower/registry.h"
@@ -183,6 +184,11 @@ void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
       type.strides = *std::move(strides);
       return;
     }
+  const MemoryFormat format = aten::FormatOf(graph_, node, MemoryFormat::kPreserve);
+  if (format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d) {
+    if (auto strides = aten::DenseStrides(type.sizes, format, exprs)) type.strides = *std::move(strides);
+    return;
+  }
   static constexpr std::string_view kDense[] = {"aten::view", "aten::reshape", "aten::flatten", "aten::unsqueeze",
                                                 "aten::squeeze", "aten::detach", "aten::alias", "aten::contiguous",
                                                 "aten::view_as", "aten::reshape_as", "aten::unflatten", "aten::to"};

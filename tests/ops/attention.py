@@ -15,8 +15,6 @@ blind_floats = torch.where(blind, floats(5, 7), -torch.inf)
 KEPT = {"again": False, "dynamic": False}
 
 
-
-
 class SelfAttention(nn.Module):
     def __init__(self):
         super().__init__()
@@ -26,8 +24,14 @@ class SelfAttention(nn.Module):
         return self.inner(x, x, x)
 
 
+def to_itself(x):
+    x = x * 2.0
+    return attend(x, x, x)
+
+
 CASES = [
     case(attend, q, k, v),
+    case(to_itself, floats(2, 5, 8)),
     case(attend, q, k, v, scale=0.3),
     case(attend, floats(5, 8), floats(7, 8), floats(7, 6)),
     case(attend, floats(4, 5, 8), floats(4, 7, 8), floats(4, 7, 6)),

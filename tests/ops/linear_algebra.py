@@ -100,6 +100,8 @@ CASES = [
     case(torch.cross, floats(4, 3, 3), floats(4, 3, 3)),
     case(torch.cross, floats(4, 3), floats(4, 3), dim=1),
     case(F.bilinear, floats(2, 3), floats(2, 4), floats(5, 3, 4), floats(5)),
+    case(aten._trilinear.default, floats(2, 3), floats(5, 3, 4), floats(2, 4), [1, 3], [0], [1, 2], [2, 3]),
+    case(aten._trilinear.default, floats(2, 3), floats(2, 3), floats(4, 2, 3), [-3], [0], [], [-1], dynamic=False),
     case(F.bilinear, floats(2, 6, 3), floats(2, 6, 4), floats(5, 3, 4)),
     *[case(torch.cdist, batch_a, floats(2, 6, 4), p=p) for p in (0.0, 1.0, 2.0, 3.0, float("inf"))],
     case(aten._cdist_forward.default, batch_a, floats(2, 6, 4), 2.0, None),

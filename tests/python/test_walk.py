@@ -46,6 +46,17 @@ def test_calls_modules_and_names():
     assert "fc.weight" in text
 
 
+def test_effects_are_calls_in_order():
+    class Inverse(torch.nn.Module):
+        def forward(self, x):
+            return torch.linalg.inv(x)
+
+    program = capture(Inverse(), (torch.eye(3) + 1,), {}, None).run_decompositions()
+    assert any(node.target is torch.ops.higher_order.with_effects for node in program.graph.nodes)
+    text = aten_text(program)
+    assert "aten::linalg_inv_ex" in text and "aten::_linalg_check_errors" in text and "higher_order" not in text
+
+
 def test_nested_graphs():
     class Model(torch.nn.Module):
         def forward(self, x):

@@ -303,6 +303,22 @@ def written_in_loop_after_append(self, x, n: Tensor):
         y.add_(1)
     return out, y
 
+
+@sharing(refused=False)
+def copy_of_channels_last(self, x):
+    y = x.reshape(1, 1, 1, -1).repeat(1, 2, 2, 1).to(memory_format=torch.channels_last)
+    y.flatten(1).mul_(2)
+    return y
+
+
+@sharing(refused=True)
+def padded_channels_last(self, x):
+    y = x.reshape(1, 1, 1, -1).repeat(1, 2, 2, 1).to(memory_format=torch.channels_last)
+    z = torch.constant_pad_nd(y, [1, 0])
+    z.flatten(1).mul_(2)
+    return z
+
+
 @pytest.mark.parametrize("name", SHARED)
 def test_shared_memory(name):
     forward, others, refused = SHARED[name]

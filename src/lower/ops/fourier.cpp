@@ -33,6 +33,12 @@ Dim CountAlong(Lowering& to, const Tensor& tensor, const Ints& axes) {
   return count;
 }
 
+// The axes of a transform between real and complex numbers, of which the last keeps a half only.
+Ints AtLeastOne(Ints axes) {
+  if (axes.empty()) throw onnx::BadOperand("transforms no dimension");
+  return axes;
+}
+
 // ONNX's transform wants a dimension before the transformed one's parts.
 Tensor Dft(Lowering& to, Tensor pairs, int64_t axis, bool inverse, bool onesided) {
   const bool lone = pairs.rank() == 2;
@@ -51,7 +57,7 @@ Tensor FourierC2c(Lowering& to, Tensor self, const Ints& axes, Normalization nor
 }
 
 Tensor FourierR2c(Lowering& to, Tensor self, const Ints& axes, Normalization norm, bool onesided) {
-  const Ints positive = to.Axes(axes, self);
+  const Ints positive = AtLeastOne(to.Axes(axes, self));
   Tensor pairs = Dft(to, to.UnsqueezeAt(self, {self.rank()}), positive.back(), false, onesided);
   for (size_t i = 0; i + 1 < positive.size(); ++i) pairs = Dft(to, pairs, positive[i], false, false);
   return onnx::OfPairs(to, Normalized(to, pairs, norm, false, CountAlong(to, self, axes)));
@@ -86,7 +92,7 @@ Tensor MirrorWeights(Lowering& to, Dim half, Dim full, DType dtype) {
 // The real part of the inverse transform of the half with weights, filled up
 // with zeros: what it leaves of imaginary parts at both ends is imaginary.
 Tensor FourierC2r(Lowering& to, Tensor self, const Ints& axes, Normalization norm, Dim last_size) {
-  const Ints positive = to.Axes(axes, self);
+  const Ints positive = AtLeastOne(to.Axes(axes, self));
   const int64_t last = positive.back();
   const Tensor spread = FourierC2c(to, self, {positive.begin(), positive.end() - 1}, norm, false);
   const Dim half{to.exprs().Add(to.exprs().FloorDiv(last_size.expr, to.exprs().Constant(2)), to.exprs().Constant(1))};
@@ -143,7 +149,7 @@ Tensor Resized(Lowering& to, Tensor self, const Extent& extent, size_t count) {
 // The size along the last axis of a result of which there is the half.
 Dim FullSize(Lowering& to, const Tensor& self, const Extent& extent, const std::optional<Dims>& s) {
   const bool given = s && !s->empty() && to.AsConstant(s->back()) != -1;
-  return given ? s->back() : to.Times(to.Of(2), to.Minus(self.size(extent.axes.back()), to.Of(1)));
+  return given ? s->back() : to.Times(to.Of(2), to.Minus(self.size(AtLeastOne(extent.axes).back()), to.Of(1)));
 }
 
 template <bool kForward>
@@ -192,9 +198,8 @@ Tensor AlongTwo(Lowering& to, Tensor self, std::optional<Dims> s, Ints dim, Text
   return kOfMany(to, self, std::move(s), std::move(dim), norm);
 }
 
-Tensor C2c(Lowering& to, Tensor self, Dims dim, int64_t normalization, bool forward) {
-  const auto axes = to.AsConstants(dim);
-  return FourierC2c(to, self, *axes, static_cast<Normalization>(normalization), forward);
+Tensor C2c(Lowering& to, Tensor self, Const<Dims> dim, int64_t normalization, bool forward) {
+  return FourierC2c(to, self, dim, static_cast<Normalization>(normalization), forward);
 }
 Tensor C2r(Lowering& to, Tensor self, Ints dim, int64_t normalization, Dim last_dim_size) {
   return FourierC2r(to, self, dim, static_cast<Normalization>(normalization), last_dim_size);

@@ -213,6 +213,25 @@ Tensor Bilinear(Lowering& to, Tensor input1, Tensor input2, Tensor weight, std::
   return bias ? to.Add(product, *bias) : product;
 }
 
+// The sum over `sumdim` of the product of all three, each with new axes of size 1 at its `expand`.
+Tensor Trilinear(Lowering& to, Tensor i1, Tensor i2, Tensor i3, Ints expand1, Ints expand2, Ints expand3, Ints sumdim,
+                 int64_t) {
+  const int64_t rank = i1.rank() + static_cast<int64_t>(expand1.size());
+  if (rank > 20) return to.Unsupported(kManyAxes);
+  const std::string letters = Letters('a', rank);
+  auto without = [&](std::string text, const Ints& axes) {
+    for (const int64_t axis : axes) {
+      if (axis < -rank || axis >= rank) throw onnx::BadOperand("has axes that its product lacks");
+      std::erase(text, letters[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
+    }
+    return text;
+  };
+  const std::string terms = without(letters, expand1) + "," + without(letters, expand2) + "," + without(letters, expand3);
+  const std::string kept = without(letters, sumdim);
+  if (kept.find_first_not_of(terms) != kept.npos) throw onnx::BadOperand("keeps axes that no factor has");
+  return to.Einsum({i1, i2, i3}, {.equation = terms + "->" + kept});
+}
+
 Tensor Kron(Lowering& to, Tensor self, Tensor other) {
   const DType dtype = to.PromotedDtype({self, other});
   const int64_t rank = std::max(self.rank(), other.rank());
@@ -316,6 +335,9 @@ constexpr OpRow kRows[] = {
                   &kGroupedForm),
     Op<IntMm>("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor"),
     Op<Pdist>("aten::_pdist_forward(Tensor self, float p=2.) -> Tensor"),
+    Op<Trilinear>("aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] "
+                  "sumdim, int unroll_dim=1) -> Tensor",
+                  &kManyAxes),
     Op<Addbmm>("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
     Op<Addmm>("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
     Op<Baddbmm>("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),

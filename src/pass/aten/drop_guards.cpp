@@ -12,6 +12,7 @@ bool IsGuard(std::string_view op) {
                                                  "aten::_assert_async.msg",
                                                  "aten::_assert_scalar",
                                                  "aten::_assert_tensor_metadata",
+                                                 "aten::_linalg_check_errors",
                                                  "aten::_print",
                                                  "aten::sym_constrain_range",
                                                  "aten::sym_constrain_range_for_size",

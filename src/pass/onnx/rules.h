@@ -15,6 +15,8 @@ RewriteTable LayoutRules();
 RewriteTable GemmRules();
 // Relu and Clip in front of Clip become one Clip (merge_clips.cpp).
 RewriteTable ClipRules();
+// Constant factors in a row in front of a product become one (merge_factors.cpp).
+RewriteTable FactorRules();
 // BatchNormalization goes into the weights in front of it (fold_batch_norm.cpp).
 RewriteTable BatchNormRules();
 

@@ -195,6 +195,27 @@ TEST(MergeLayouts, SlicesAndConcats) {
 )");
 }
 
+TEST(MergeFactors, WhatLiesBetweenThemStaysForOthers) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[4, 4]) {
+  const %two: f32[] = [2.0]
+  const %four: f32[] = [4.0]
+  %m: f32[4, 4] = Mul(%two, %x)
+  %q: f32[4, 4] = Div(%m, %four)
+  %y: f32[4, 4] = MatMul(%q, %m)
+  return %y
+}
+)"),
+            R"(graph(%x: f32[4, 4]) {
+  const %two: f32[] = [2.0]
+  const %0: f32[] = [0.5]
+  %m: f32[4, 4] = Mul(%two, %x)
+  %1: f32[4, 4] = Mul(%x, %0)
+  %y: f32[4, 4] = MatMul(%1, %m)
+  return %y
+}
+)");
+}
+
 TEST(MergeGemm, ProductAndBias) {
   EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 4], %v: f32[n, 4, 4]) {
   const %w: f32[4, 4] = data("w", 0)

@@ -24,6 +24,7 @@ using testing::TensorMetaText;
 
 constexpr std::string_view kX = "{'as_tensor': {'name': 'x'}}";
 constexpr std::string_view kY = "{'as_tensor': {'name': 'y'}}";
+constexpr std::string_view kZ = "{'as_tensor': {'name': 'z'}}";
 
 std::string Input(std::string_view name, std::string_view argument) {
   return fmt::format("{{'name': '{}', 'arg': {}, 'kind': 1}}", name, argument);
@@ -119,6 +120,22 @@ TEST(Pt2ReaderTest, FillsInTheSchemaAndTheOrigin) {
   EXPECT_EQ(SourceLine(impl.context->Text(origin.stack_trace)), "net.py:7");
   EXPECT_EQ(impl.context->Text(origin.node_name), "y");
   EXPECT_EQ(impl.torch_version, "2.99.0");
+}
+
+TEST(Pt2ReaderTest, EffectsAreCallsInOrder) {
+  auto text = [](std::string_view op) {
+    ProgramText program;
+    program.nodes = NodeText("torch.ops.higher_order.with_effects",
+                             Input("", kX) + ", " + Input("", op) + ", " + Input("", kX), fmt::format("{}, {}", kY, kZ));
+    program.outputs = kZ;
+    program.output_specs = "{'user_output': {'arg': {'as_tensor': {'name': 'z'}}}}";
+    return ReadText(PackArchive(program));
+  };
+  EXPECT_EQ(text("{'as_operator': 'torch.ops.aten.relu.default'}"),
+            "strides known\ngraph(%x: f32[2, 3]) {\n  %z: f32[2, 3] = aten::relu(self=%x)\n  return %z\n}\n");
+  const std::string error = "bad-program: with_effects takes a token and an operator, and returns the token";
+  EXPECT_TRUE(text("{'as_int': 1}").starts_with(error));
+  EXPECT_TRUE(text("{'as_operator': 'torch.ops.higher_order.with_effects'}").starts_with(error));
 }
 
 TEST(Pt2ReaderTest, LocatesACallThatDoesNotFitItsSchema) {
