@@ -84,7 +84,6 @@ def eig_without_signs(a):
 
 
 svd_rebuilt = rebuilt(linalg.svd, lambda u, s, vh: (u[..., : s.shape[-1]] @ torch.diag_embed(s) @ vh[..., : s.shape[-1], :], s, gram(u), gram(vh.mT)))
-old_svd_rebuilt = rebuilt(torch.svd, lambda u, s, v: (u @ torch.diag_embed(s) @ v.mT, s, gram(u), gram(v)))
 eigh_rebuilt = rebuilt(linalg.eigh, lambda w, v: (v @ torch.diag_embed(w) @ v.mT, w, gram(v)))
 low_rank = floats(5, 2) @ floats(2, 4)
 shapes = [floats(5, 3), floats(3, 5), floats(2, 4, 3), floats(4, 4)]
@@ -121,8 +120,8 @@ CASES = [
     *[case(fn, *torch.geqrf(x), dynamic=False, **FIXED) for fn in (linalg.householder_product, torch.orgqr) for x in (floats(5, 3), floats(2, 4, 4))],
     *[case(torch.ormqr, *torch.geqrf(floats(4, 4)), floats(4, 4), left=left, transpose=transpose, dynamic=False, **FIXED) for left in (True, False) for transpose in (True, False)],
     # singular values and eigenvalues
-    *[case(svd_rebuilt, x, full_matrices=full, **CLOSE) for x in (*shapes, low_rank, torch.zeros(3, 2)) for full in (False, True)], case(svd_rebuilt, floats(4, 3, dtype=f64)), *[case(linalg.svdvals, x, **CLOSE) for x in (*shapes, low_rank)],
-    case(old_svd_rebuilt, floats(4, 3), **CLOSE), case(lambda x: torch.svd(x, compute_uv=False), floats(4, 3), name="svd without vectors", **CLOSE), case(lambda x: aten._linalg_svd(x, compute_uv=False)[1], floats(4, 3), name="_linalg_svd", **CLOSE),
+    *[case(svd_rebuilt, x, full_matrices=full, **CLOSE) for x in (low_rank, torch.zeros(3, 2), torch.ones(3, 3)) for full in (False, True)], *[case(linalg.svdvals, x, **CLOSE) for x in (*shapes, low_rank)],
+    case(lambda x: torch.svd(x, compute_uv=False), floats(4, 3), name="svd without vectors", **CLOSE), case(lambda x: aten._linalg_svd(x, compute_uv=False)[1], floats(4, 3), name="_linalg_svd", **CLOSE),
     *square(eigh_rebuilt, make=positive, name="eigh", **CLOSE), *[case(linalg.eigvalsh, floats(4, 4), UPLO=uplo, **CLOSE) for uplo in ("L", "U")], case(linalg.eigvalsh, floats(2, 6, 6, dtype=f64)), case(eigh_rebuilt, torch.zeros(3, 3)), case(lambda x: aten._linalg_eigh(x)[0], floats(3, 3), name="_linalg_eigh", **CLOSE),
     case(linalg.eigvalsh, positive(24, 24), dynamic=False, **CLOSE), case(linalg.svdvals, floats(30, 20), dynamic=False, **CLOSE),
     *square(eig_residual, name="eig"), case(eig_residual, floats(5, 5), **CLOSE), case(eig_residual, torch.tensor([[0.0, 1], [-1, 0]]), dynamic=False, **FIXED), case(eig_residual, torch.diag(torch.tensor([1.0, 2, 2])), dynamic=False, **FIXED),
@@ -148,6 +147,12 @@ CASES = [
         ("a triangle", floats(4, 4, dtype=f64).tril()), ("isolated values", torch.tensor([[1.0, 2, 0, 0], [0, 3, 0, 0], [4, 5, 6, 7], [0, 8, 0, 9]], dtype=f64)),
         ("a rotation", torch.tensor([[0.0, 1, 0], [-1, 0, 0], [0, 0, 2]])), ("a cycle", torch.eye(5, dtype=f64).roll(1, 0)), ("unequal scales", floats(5, 5, dtype=f64) * torch.logspace(-6, 6, 5, dtype=f64)),
         ("equal values", torch.tensor([[2.0, 1, 0], [0, 2, 1], [0, 0, 2]])), ("zeros", torch.zeros(3, 3)))],
+    *[case(linalg.svd, floats(*sizes, dtype=f64), full_matrices=full, dynamic=False, **FIXED) for sizes in ((1, 1), (3, 1), (1, 3), (2, 2), (4, 3), (5, 4), (7, 4), (3, 4), (4, 9), (2, 6, 6), (12, 11)) for full in (False, True)], *[case(linalg.svd, floats(*sizes), **FIXED, **CLOSE) for sizes in ((5, 3), (2, 3, 5))],
+    case(linalg.svd, floats(4, 5, dtype=f64), second=(floats(7, 3, dtype=f64),), name="svd dynamic, then tall", **FIXED), case(linalg.svd, floats(9, 2, dtype=f64), full_matrices=False, second=(floats(5, 4, dtype=f64),), name="svd dynamic, then nearly square", **FIXED), case(torch.svd, floats(2, 4, 3, dtype=f64), **FIXED), case(lambda x: aten._linalg_svd(x, True), floats(3, 5, dtype=f64), name="_linalg_svd with vectors", **FIXED),
+    *[case(linalg.svd, x, dynamic=False, name=f"svd of {what}", **FIXED) for what, x in (
+        ("zeros", torch.zeros(3, 2)), ("the opposite of the identity", -torch.eye(4)), ("a diagonal", torch.diag(torch.tensor([1.0, -3, 2, 0]))), ("equal values", torch.eye(5)[[2, 0, 1, 4, 3]]), ("zeros on the diagonal", torch.tensor([[0.0, 1], [0, 0]])), ("a zero column", torch.cat([torch.zeros(4, 1, dtype=f64), floats(4, 2, dtype=f64)], 1)),
+        ("two blocks", torch.block_diag(floats(2, 2, dtype=f64), floats(3, 3, dtype=f64))), ("unequal scales", floats(5, 5, dtype=f64) * torch.logspace(-6, 6, 5, dtype=f64)), ("a Hilbert matrix", 1 / (torch.arange(6, dtype=f64)[:, None] + torch.arange(1, 7))))],
+    case(svd_rebuilt, floats(26, 27), dynamic=False, name="svd of many", **FIXED, **CLOSE),
     # symmetric, not definite
     *[case(linalg.ldl_factor_ex, x, dynamic=False, **FIXED, **CLOSE) for x in (symmetric(4, 4), symmetric(2, 5, 5), paired(6), torch.stack([paired(5), symmetric(5, 5)]), torch.zeros(3, 3), torch.zeros(0, 2, 2), torch.zeros(0, 0), symmetric(1, 1))],
     case(linalg.ldl_factor, symmetric(3, 3), second=(symmetric(5, 5),), **FIXED, **CLOSE), case(linalg.ldl_factor, paired(7, dtype=f64), dynamic=False, **FIXED),

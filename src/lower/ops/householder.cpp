@@ -30,24 +30,26 @@ Reflector ReflectorOf(Lowering& to, Tensor column, Tensor pivot) {
   return {to.Where(to.Equal(rows, pivot), one, tail), tau, beta};
 }
 
+Reflectors ReflectColumn(Lowering& to, const Reflectors& reflectors, Tensor k) {
+  const Tensor& a = reflectors.vectors;
+  const Tensor rows = Iota(to, a.size(-2)), columns = Iota(to, a.size(-1)), steps = Iota(to, reflectors.tau.size(-1));
+  const Tensor column = ColumnAt(to, a, k);
+  const Tensor is_below = to.Greater(rows, k), is_pivot = to.Equal(rows, k);
+  const auto [v, tau, beta] = ReflectorOf(to, column, k);
+  const Tensor is_right = to.Greater(columns, k), is_column = to.Equal(columns, k);
+  const Tensor reflected = to.Where(is_right, Reflected(to, v, tau, a), a);
+  const Tensor stored = to.Where(is_below, v, to.Where(is_pivot, beta, column));
+  return {to.Where(is_column, AsColumn(to, stored), reflected), to.Where(to.Equal(steps, k), tau, reflectors.tau)};
+}
+
 Reflectors Reflect(Lowering& to, Tensor a) {
   const Dim side = SmallerSide(to, a);
-  const DType dtype = a.dtype();
-  const Tensor rows = Iota(to, a.size(-2)), columns = Iota(to, a.size(-1)), steps = Iota(to, side);
   Dims tau_sizes = BatchSizes(a);
   tau_sizes.push_back(side);
-  const auto states =
-      Repeat(to, to.Number(side), {a, to.Full(tau_sizes, 0.0, dtype)},
-             [&](const Tensor& k, const std::vector<Tensor>& states) {
-               const Tensor column = ColumnAt(to, states[0], k);
-               const Tensor is_below = to.Greater(rows, k), is_pivot = to.Equal(rows, k);
-               const auto [v, tau, beta] = ReflectorOf(to, column, k);
-               const Tensor is_right = to.Greater(columns, k), is_column = to.Equal(columns, k);
-               const Tensor reflected = to.Where(is_right, Reflected(to, v, tau, states[0]), states[0]);
-               const Tensor stored = to.Where(is_below, v, to.Where(is_pivot, beta, column));
-               return std::vector<Tensor>{to.Where(is_column, AsColumn(to, stored), reflected),
-                                          to.Where(to.Equal(steps, k), tau, states[1])};
-             });
+  const auto states = Repeat(to, to.Number(side), {a, to.Full(tau_sizes, 0.0, a.dtype())}, [&](const Tensor& k, const std::vector<Tensor>& states) {
+    const auto [vectors, tau] = ReflectColumn(to, {states[0], states[1]}, k);
+    return std::vector<Tensor>{vectors, tau};
+  });
   return {states[0], states[1]};
 }
 

@@ -19,6 +19,8 @@ struct Reflectors {
   Tensor tau;      // [batch, count]
 };
 Reflectors Reflect(Lowering& to, Tensor a);
+// One step of it: column k is reflected, and all after it with it.
+Reflectors ReflectColumn(Lowering& to, const Reflectors& reflectors, Tensor k);
 // Q·C, or Qᵀ·C; C has the batch and the rows of the reflectors.
 Tensor ApplyReflectors(Lowering& to, const Reflectors& reflectors, Tensor c, bool transpose);
 // The first columns of Q.

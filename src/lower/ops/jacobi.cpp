@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lower/op.h"
+#include "lower/ops/bidiagonal.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/householder.h"
 #include "lower/ops/loops.h"
@@ -238,7 +239,7 @@ std::tuple<Tensor, Tensor> EighInternal(Lowering& to, Tensor a, std::string_view
 Tensor Eigvalsh(Lowering& to, Tensor self, std::string_view uplo) { return std::get<0>(Eigh(to, self, uplo)); }
 
 std::tuple<Tensor, Tensor, Tensor> Svd(Lowering& to, Tensor a, bool full_matrices, std::optional<std::string_view>) {
-  const Singular singular = SingularDecomposition(to, a, full_matrices);
+  const Singular singular = SignedSingularDecomposition(to, a, full_matrices);
   return {singular.u, singular.values, singular.vt};
 }
 std::tuple<Tensor, Tensor, Tensor> SvdInternal(Lowering& to, Tensor a, bool full_matrices, bool compute_uv,
@@ -260,7 +261,7 @@ std::tuple<Tensor, Tensor, Tensor> OldSvd(Lowering& to, Tensor self, bool some, 
     };
     return {zeros(self.size(-2)), SingularValues(to, self), zeros(self.size(-1))};
   }
-  const Singular singular = SingularDecomposition(to, self, !some);
+  const Singular singular = SignedSingularDecomposition(to, self, !some);
   return {singular.u, singular.values, Transposed(to, singular.vt)};
 }
 

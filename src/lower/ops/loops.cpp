@@ -3,13 +3,17 @@
 namespace flambeau::lower {
 namespace {
 
-std::vector<Tensor> Loop(Lowering& to, Tensor limit, bool tested, std::vector<Tensor> states, const Step& step) {
+std::vector<Type> TypesOf(const std::vector<Tensor>& tensors) {
   std::vector<Type> types;
-  for (const Tensor& state : states) {
-    Type type = state.type();
-    type.contents.reset();
-    types.push_back(std::move(type));
+  for (const Tensor& tensor : tensors) {
+    types.push_back(tensor.type());
+    types.back().contents.reset();
   }
+  return types;
+}
+
+std::vector<Tensor> Loop(Lowering& to, Tensor limit, bool tested, std::vector<Tensor> states, const Step& step) {
+  const std::vector<Type> types = TypesOf(states);
   const size_t first = tested ? 1 : 0;  // the condition is an operand of its own
   const BlockId body = to.Body([&] {
     const Tensor k = to.AddBlockInput(Type::OfTensor(DType::kInt64, {}));
@@ -42,6 +46,37 @@ std::vector<Tensor> Repeat(Lowering& to, Tensor count, std::vector<Tensor> state
 
 std::vector<Tensor> RepeatWhile(Lowering& to, Tensor limit, std::vector<Tensor> states, const Step& step) {
   return Loop(to, limit, true, std::move(states), step);
+}
+
+Rows ForRows(Lowering& to, Rows given, const RowStep& step) {
+  std::vector<Type> types = TypesOf(given.states);
+  const Expr count = given.rows.front().type().sizes.front();
+  const auto states = static_cast<ptrdiff_t>(types.size());
+  const BlockId body = to.Body([&] {
+    Rows inside;
+    for (const Type& type : types) inside.states.push_back(to.AddBlockInput(type));
+    for (Type& type : TypesOf(given.rows)) {
+      type.sizes.erase(type.sizes.begin());
+      inside.rows.push_back(to.AddBlockInput(type));
+    }
+    const Rows made = step(inside.states, inside.rows);
+    std::vector<Tensor> outputs = made.states;
+    outputs.insert(outputs.end(), made.rows.begin(), made.rows.end());
+    for (Type& type : TypesOf(made.rows)) {
+      type.sizes.insert(type.sizes.begin(), count);
+      types.push_back(std::move(type));
+    }
+    // A value may be yielded once only, and not by an input.
+    for (Tensor& output : outputs) output = to.Identity(output);
+    return outputs;
+  });
+  onnx::AttributeList attributes;
+  attributes.Add("body", body);
+  attributes.Add("num_scan_inputs", static_cast<int64_t>(given.rows.size()));
+  std::vector<Tensor> operands = std::move(given.states);
+  operands.insert(operands.end(), given.rows.begin(), given.rows.end());
+  const std::vector<Tensor> results = to.EmitCustom("Scan", operands, attributes, types);
+  return {{results.begin(), results.begin() + states}, {results.begin() + states, results.end()}};
 }
 
 }  // namespace flambeau::lower

@@ -15,4 +15,11 @@ std::vector<Tensor> Repeat(Lowering& to, Tensor count, std::vector<Tensor> state
 // The same while the first state, a 0-d bool, is true, `limit` times at most.
 std::vector<Tensor> RepeatWhile(Lowering& to, Tensor limit, std::vector<Tensor> states, const Step& step);
 
+// States, and what goes in or comes out at each index of dimension 0, of which there is one at least.
+struct Rows {
+  std::vector<Tensor> states, rows;
+};
+using RowStep = std::function<Rows(const std::vector<Tensor>& states, const std::vector<Tensor>& rows)>;
+Rows ForRows(Lowering& to, Rows given, const RowStep& step);
+
 }  // namespace flambeau::lower
