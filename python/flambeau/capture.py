@@ -17,6 +17,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from .assumptions import assumptions, freezes, holds_for
+from .containers import known_results
 from .data_dependent import CapturableCalls, unchecked_distributions
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
@@ -123,6 +124,7 @@ def _export(
 
     def once(oblivious: bool) -> ExportedProgram:
         with (
+            contextlib.nullcontext() if strict else known_results(model),
             contextlib.nullcontext() if strict else CapturableCalls(),
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
         ):

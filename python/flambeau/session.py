@@ -43,13 +43,15 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
         TypeError: The arguments have another structure than the captured ones.
     """
     if exported is None:
-        return [leaf for leaf in _leaves((args, kwargs)) if leaf is not None and not isinstance(leaf, str)]
+        torch = sys.modules.get("torch")
+        leaves = _leaves((args, kwargs)) if torch is None else torch.utils._pytree.tree_leaves((args, kwargs))
+        return [leaf for leaf in leaves if leaf is not None and not isinstance(leaf, str)]
     from torch.export.graph_signature import ConstantArgument, InputKind
     from torch.utils import _pytree
 
     in_spec = exported.call_spec.in_spec
-    order = in_spec.unflatten(range(in_spec.num_leaves))[1]
-    if kwargs.keys() == order.keys():
+    order = in_spec.child(1).context
+    if kwargs.keys() == set(order):
         kwargs = {name: kwargs[name] for name in order}
     leaves, spec = _pytree.tree_flatten((args, kwargs))
     specs = [spec for spec in exported.graph_signature.input_specs if spec.kind is InputKind.USER_INPUT]

@@ -14,6 +14,7 @@ from torch.export import ExportedProgram
 from . import _engine, conversion
 from .artifacts import Artifacts
 from .capture import Attempt, capture, mode
+from .containers import register_containers
 from .decomposition import without_composites, without_newer_operators
 from .dynamic_shapes import (
     by_argument,
@@ -134,6 +135,7 @@ def of_export(
             f"the model is a {type(model).__qualname__}; it must be an nn.Module, an ExportedProgram or a path"
         )
     live = isinstance(model, torch.nn.Module)
+    register_containers(args, kwargs)
     arguments = model_arguments(model, args, kwargs) if live else program_arguments(model)
     shapes = wishes.dynamic_shapes
     output_axes: dict[str, dict[int, str]] = {}
@@ -209,6 +211,7 @@ _Script = tuple[
 
 def _script(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: Wishes) -> _Script:
     scripted = isinstance(model, SCRIPTS)
+    register_containers(args, kwargs)
     arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
     shapes = wishes.dynamic_shapes
     output_axes: dict[str, dict[int, str]] = {}

@@ -11,6 +11,7 @@ import torch
 from torch.utils import _pytree
 
 from .capture import exporting
+from .containers import register_containers
 from .errors import CaptureError
 from .script_inputs import holds_packed_weights
 
@@ -50,7 +51,9 @@ class _Bound(torch.nn.Module):
         left = iter(tensors)
         leaves = [next(left) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
         args, kwargs = _pytree.tree_unflatten(leaves, self.structure)
-        outputs = _pytree.tree_leaves(self.model(*args, **kwargs))
+        results = self.model(*args, **kwargs)
+        register_containers(results)
+        outputs = _pytree.tree_leaves(results)
         return tuple(
             output if isinstance(output, torch.Tensor) else torch.tensor(output)
             for output in outputs

@@ -1,0 +1,136 @@
+"""Objects that hold tensors, among a model's arguments and results, made known to PyTorch's pytrees.
+
+torch.export takes and returns trees of tensors. It refuses an instance of a
+class that nobody registered: a decoder's cache, a dataclass of results.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+
+__all__ = ["known_results", "register_containers"]
+
+_Context = tuple[Sequence[Any], Mapping[str, Any]]
+"""The keys of the children, and the attributes that hold no tensors."""
+
+_MAX_DEPTH = 32
+
+
+def _inside(value: Any) -> Mapping[Any, Any]:
+    """What an object of an unknown class holds, by key or by attribute's name."""
+    if isinstance(value, (torch.Tensor, torch.nn.Module, type)):
+        return {}
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (list, tuple)):
+        return dict(enumerate(value))
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if hasattr(value, field.name)}
+    return dict(getattr(value, "__dict__", {}))
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if _pytree.tree_is_leaf(value):
+        return _inside(value).values()
+    return _pytree.SUPPORTED_NODES[_pytree._get_node_type(value)].flatten_fn(value)[0]
+
+
+def _holds_tensors(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, torch.Tensor):
+        return True
+    return depth < _MAX_DEPTH and any(_holds_tensors(child, depth + 1) for child in _children(value))
+
+
+def _flatten(value: Any) -> tuple[list[Any], _Context]:
+    inside = _inside(value)
+    held = {key: child for key, child in inside.items() if _holds_tensors(child)}
+    rest = {key: child for key, child in inside.items() if key not in held}
+    return list(held.values()), (tuple(held), rest)
+
+
+def _flatten_with_keys(value: Any) -> tuple[list[tuple[Any, Any]], _Context]:
+    children, context = _flatten(value)
+    key_of: Callable[[Any], Any] = _pytree.MappingKey if isinstance(value, Mapping) else _pytree.GetAttrKey
+    return [(key_of(key), child) for key, child in zip(context[0], children)], context
+
+
+def _unflatten(cls: type, children: Sequence[Any], context: _Context) -> Any:
+    keys, rest = context
+    inside = {**rest, **dict(zip(keys, children))}
+    if issubclass(cls, Mapping):
+        return cls(inside)
+    if issubclass(cls, (list, tuple)):
+        return cls(inside[position] for position in sorted(inside))
+    value = cls.__new__(cls)
+    for name, child in inside.items():
+        object.__setattr__(value, name, child)
+    return value
+
+
+def _to_json(context: _Context) -> Any:
+    keys, rest = context
+    return [list(keys), {key: child for key, child in rest.items() if isinstance(child, (str, bool, int, float, type(None)))}]
+
+
+def _by_transformers(value: Any) -> None:
+    library = importlib.import_module("transformers.integrations.executorch")
+    library._get_cache_dict(value)  # raises if it has layers that the library does not write as lists
+    library.register_dynamic_cache_export_support()
+
+
+_BY_THEIR_LIBRARY: Mapping[str, Callable[[Any], None]] = {
+    "transformers.cache_utils.DynamicCache": _by_transformers,
+}
+"""What registers a class whose library has a layout for it that users may know."""
+
+
+def _register(value: Any) -> None:
+    cls = type(value)
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    if name in _BY_THEIR_LIBRARY:
+        with contextlib.suppress(ImportError, AttributeError, RuntimeError):
+            _BY_THEIR_LIBRARY[name](value)
+    if _pytree.tree_is_leaf(value):
+        _pytree.register_pytree_node(
+            cls,
+            _flatten,
+            lambda children, context: _unflatten(cls, list(children), context),
+            serialized_type_name=name,
+            to_dumpable_context=_to_json,
+            from_dumpable_context=lambda context: (tuple(context[0]), context[1]),
+            flatten_with_keys_fn=_flatten_with_keys,
+        )
+
+
+def register_containers(*values: Any) -> None:
+    """Make the classes in these trees known that hold tensors and that no one has registered."""
+    pending = [(value, 0) for value in values]
+    while pending:
+        value, depth = pending.pop()
+        if isinstance(value, torch.Tensor) or depth == _MAX_DEPTH:
+            continue
+        if _pytree.tree_is_leaf(value) and _holds_tensors(value):
+            _register(value)
+        if not _pytree.tree_is_leaf(value):
+            pending += [(child, depth + 1) for child in _children(value)]
+
+
+@contextlib.contextmanager
+def known_results(model: torch.nn.Module) -> Iterator[None]:
+    """While it is open, what the model returns is known."""
+
+    def register(module: torch.nn.Module, args: Any, result: Any) -> None:
+        register_containers(result)
+
+    hook = model.register_forward_hook(register)
+    try:
+        yield
+    finally:
+        hook.remove()

@@ -1,0 +1,82 @@
+"""Arguments and results that are no lists, tuples or dicts, and that nobody told torch of."""
+
+import dataclasses
+
+import pytest
+import torch
+from .checking import leaves, sizes_of
+
+import flambeau
+
+
+@dataclasses.dataclass
+class Batch:
+    values: torch.Tensor
+    weights: torch.Tensor
+    scale: float = 2.0
+
+
+class Summary:
+    def __init__(self, total):
+        self.total = total
+        self.name = "sum"
+
+
+class Rows(list):
+    pass
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    mean: torch.Tensor
+    rows: Rows
+    summary: Summary
+    count: int = 3
+
+
+class Model(torch.nn.Module):
+    def forward(self, batch):
+        weighted = batch.values * batch.weights * batch.scale
+        return Result(weighted.mean(0), Rows([weighted + 1, weighted - 1]), Summary(weighted.sum()))
+
+
+def batch(rows):
+    return Batch(torch.randn(rows, 4), torch.randn(rows, 1))
+
+
+@pytest.mark.parametrize("capture", ["export", "trace"])
+def test_classes_of_the_model(capture):
+    model, first, second = Model(), batch(3), batch(5)
+    program = flambeau.export(model, (first,), dynamic_shapes={"batch": [{0: "rows"}, {0: "rows"}]}, capture=capture)
+    assert [sizes[0] for sizes in sizes_of(program.model_proto.graph.input)] == ["rows", "rows"]
+    for each in (first, second):
+        expected = model(each)
+        actual = program(each)
+        for ours, theirs in zip(actual, [expected.mean, *expected.rows, expected.summary.total], strict=True):
+            torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("capture", ["export", "trace"])
+def test_a_decoder_that_takes_and_gives_its_cache(capture):
+    transformers = pytest.importorskip("transformers")
+    sizes = dict(vocab_size=64, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, max_position_embeddings=32)
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes)).eval()
+
+    def step(batch, length, past):
+        cache = transformers.DynamicCache(config=model.config)
+        for layer in range(2):
+            cache.update(torch.randn(batch, 2, past, 8), torch.randn(batch, 2, past, 8), layer)
+        ids = torch.randint(1, 60, (batch, length))
+        return {"input_ids": ids, "attention_mask": torch.ones(batch, length + past, dtype=torch.int64), "past_key_values": cache}
+
+    layer = {0: "batch", 2: "past"}
+    shapes = {"input_ids": {0: "batch", 1: "length"}, "attention_mask": {0: "batch", 1: "all"}, "past_key_values": [[layer] * 2] * 2}
+    first, second = step(2, 3, 5), step(3, 2, 7)
+    program = flambeau.export(model, kwargs=first, dynamic_shapes=shapes, capture=capture)
+    for each in (first, second):
+        actual = program(**each)  # before the model's own run, which appends to the cache
+        with torch.no_grad():
+            expected = leaves(model(**each))
+        assert len(actual) == len(expected) == 5
+        for ours, theirs in zip(actual, expected):
+            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
