@@ -13,8 +13,10 @@ EXIT_DIFFERENT = 4
 
 def _verify(arguments: argparse.Namespace) -> int:
     from .archive_verification import verify_archive
+    from .archived import ArchivedProgram
 
-    return EXIT_DIFFERENT if not verify_archive(arguments.model, arguments.onnx, per_node=arguments.nodes) else 0
+    archive = ArchivedProgram(arguments.archive, arguments.model, arguments.method)
+    return 0 if verify_archive(archive, arguments.onnx, per_node=arguments.nodes) else EXIT_DIFFERENT
 
 
 def _diff(arguments: argparse.Namespace) -> int:
@@ -44,8 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command
 
     verify = add("verify", _verify, "Compare an ONNX model with the captured program that it came from.")
-    verify.add_argument("model", help="the .pt2 or TorchScript archive")
+    verify.add_argument("archive", help="the .pt2 or TorchScript archive")
     verify.add_argument("onnx", help="the converted model")
+    verify.add_argument("--model", metavar="NAME", help="which of the models of a .pt2 archive that holds several")
+    verify.add_argument("--method", metavar="NAME", help="which method of a TorchScript archive's module, instead of forward")
     verify.add_argument("--nodes", action="store_true", help="also find the first captured node that differs")
     diff = add("diff", _diff, "Compare two ONNX models: interface, structure by module, weights, metadata.")
     diff.add_argument("a", help="an ONNX model")

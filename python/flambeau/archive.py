@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import zipfile
 from typing import Any
 
 import torch
@@ -14,46 +13,12 @@ from torch.utils import _pytree
 
 from . import errors
 from .dynamic_shapes import dimension_names, program_arguments
-from .errors import OnnxExporterError
 
-__all__ = ["is_torchscript", "load_exported", "load_torchscript", "save"]
+__all__ = ["save"]
 
 errors.adopt_torch_errors()
 
 _ENTRY = "flambeau.json"
-
-
-def is_torchscript(path: str | os.PathLike) -> bool:
-    """Whether a file is an archive of ``torch.jit.save``: only these hold TorchScript's constants."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return any(name.partition("/")[2] == "constants.pkl" for name in archive.namelist())
-    except (OSError, zipfile.BadZipFile):
-        return False
-
-
-def load_exported(path: str | os.PathLike) -> ExportedProgram:
-    """``torch.export.load``.
-
-    Raises:
-        OnnxExporterError: torch cannot load the archive.
-    """
-    try:
-        return torch.export.load(path)
-    except Exception as error:
-        raise OnnxExporterError(f"torch cannot load {os.fspath(path)}: {error}") from error
-
-
-def load_torchscript(path: str | os.PathLike) -> torch.jit.ScriptModule:
-    """``torch.jit.load``, on the CPU.
-
-    Raises:
-        OnnxExporterError: torch cannot load the archive.
-    """
-    try:
-        return torch.jit.load(os.fspath(path), map_location="cpu")
-    except Exception as error:
-        raise OnnxExporterError(f"torch cannot load {os.fspath(path)}: {error}") from error
 
 
 def save(exported_program: ExportedProgram, path: str | os.PathLike, *, dynamic_shapes: Any = None) -> None:

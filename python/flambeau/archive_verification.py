@@ -10,7 +10,7 @@ import onnx as onnx_module
 import torch
 
 from . import _engine, errors
-from .archive import is_torchscript, load_exported, load_torchscript
+from .archived import ArchivedProgram
 from .capture import user_line
 from .errors import OnnxExporterError, VerificationError
 from .saving import with_outputs
@@ -25,7 +25,7 @@ errors.adopt_torch_errors()
 _WORDS = {"float": "float32", "double": "float64"}
 
 
-def verify_archive(archive: str | os.PathLike, onnx: str | os.PathLike, *, per_node: bool = False) -> bool:
+def verify_archive(archive: ArchivedProgram, onnx: str | os.PathLike, *, per_node: bool = False) -> bool:
     """Run both on the archive's example inputs and on inputs of other sizes; print what is found.
 
     A TorchScript archive holds no example inputs: they are made up from the
@@ -48,14 +48,14 @@ def verify_archive(archive: str | os.PathLike, onnx: str | os.PathLike, *, per_n
     exported: torch.export.ExportedProgram | None = None
     reference: Callable[..., Any]
     sets: list[tuple[str, Any]]
-    if is_torchscript(archive):
-        reference = load_torchscript(archive)
+    if archive.is_torchscript:
+        reference = archive.script()
         sets = [_made_up(session.get_inputs(), inputs, size) for size in (4, 7)]
         sets = sets[: 2 if any(isinstance(size, str) for value in session.get_inputs() for size in value.shape) else 1]
     else:
-        exported = load_exported(archive)
+        exported = archive.exported()
         if exported.example_inputs is None:
-            raise VerificationError(f"{os.fspath(archive)} holds no example inputs")
+            raise VerificationError(f"{archive.path} holds no example inputs")
         reference = exported.module()
         args, kwargs = exported.example_inputs
         sets = [("example", (args, kwargs))]

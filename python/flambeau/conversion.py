@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from . import _engine
+from .archived import ArchivedProgram
 from .errors import error_of, warn_of
 from .program import ONNXProgram
 from .progress import shown_progress
@@ -188,7 +189,13 @@ def convert(
     if model is None:
         raise error_of(diagnostics)
     warn_of(diagnostics, stacklevel=2)
-    return ONNXProgram(model, diagnostics, options=options, rebuild=lambda export_params: read(source, options))
+    return ONNXProgram(
+        model,
+        diagnostics,
+        options=options,
+        rebuild=lambda export_params: read(source, options),
+        archive=ArchivedProgram(source, model_name, method),
+    )
 
 
 def inspect(

@@ -13,7 +13,7 @@ import torch
 from torch.export import ExportedProgram
 
 from . import _engine, conversion, errors
-from .archive import is_torchscript, load_exported, load_torchscript
+from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
 from .capture import mode, warn_of_assumptions
 from .errors import (
@@ -30,10 +30,10 @@ from .onnx._python_ops import Translations
 from .onnx._readable import readable
 from .program import ONNXProgram
 from .progress import shown_progress
-from .script_inputs import holds_packed_weights, script_parameters
-from .sources import SCRIPTS, TRAINING, Source, Wishes, of_archive, of_export, of_script
+from .script_inputs import SCRIPTS, holds_packed_weights, script_parameters
+from .sources import TRAINING, Source, Wishes, of_archive, of_export, of_script
 from .translation import Translators
-from .verification import prove
+from .verification import archived_reference, prove
 
 __all__ = ["export"]
 
@@ -96,9 +96,11 @@ def export(
     target: str = "ort",
     user_metadata: Mapping[str, str] | None = None,
     state_outputs: bool = False,
+    model_name: str | None = None,
+    method: str | None = None,
     progress: conversion.Progress | None = None,
 ) -> ONNXProgram | None:
-    """Convert a PyTorch model to ONNX. The arguments are ``torch.onnx.export``'s, and seven more at the end.
+    """Convert a PyTorch model to ONNX. The arguments are ``torch.onnx.export``'s, and nine more at the end.
 
     Args:
         model: A module, a TorchScript module or function, a captured program, or
@@ -168,6 +170,10 @@ def export(
             lacks, "strict" has no such casts.
         user_metadata: Key-value pairs for the model's ``metadata_props``.
         state_outputs: New values of mutated buffers become outputs.
+        model_name: Which of the models of a ``.pt2`` archive that holds several;
+            None means the one named "model".
+        method: Which method of a TorchScript module, or of an archive of one; None
+            means ``forward``.
         progress: Called now and then with (stage, done, total); False interrupts. None
             shows a bar on terminals and in notebooks.
 
@@ -211,6 +217,8 @@ def export(
         export_params=export_params,
         user_metadata=user_metadata,
         custom_opsets=custom_opsets,
+        model_name=model_name,
+        method=method,
     )
     translations = Translations(
         options.opset, translators.by_name(), export_type=operator_export_type, inline=autograd_inlining
@@ -226,12 +234,18 @@ def export(
         capture_strategies,
         torchscript=not dynamo,
     )
+    archive = None
     if isinstance(model, (str, os.PathLike)):
-        artifacts.model = os.fspath(model)
-        if (args or kwargs) and is_torchscript(model):
-            model = load_torchscript(model)
-    if isinstance(model, (str, os.PathLike)):
-        source = of_archive(os.fspath(model), wishes, options)
+        archive = ArchivedProgram(os.fspath(model), model_name, method)
+        artifacts.model = archive.path
+        if (args or kwargs) and archive.is_torchscript:
+            model, archive = archive.script(), None
+    else:
+        model = chosen_method(model, method)
+        if model_name is not None:
+            raise UnsupportedOptionError("model_name chooses among the models of an archive; this model is none")
+    if archive is not None:
+        source = of_archive(archive, wishes, options)
     else:
         args, kwargs = _example_arguments(model, args, kwargs)
         artifacts.model = artifacts.model or type(model).__qualname__
@@ -256,6 +270,7 @@ def export(
         exported_program=source.exported,
         attempts=artifacts.attempts,
         dynamic_shapes=source.dynamic_shapes,
+        archive=archive,
     )
     if GLOBALS.local_functions:
         from .onnx._write import with_local_functions
@@ -267,7 +282,7 @@ def export(
         program.replace_proto(with_functions(program.model_proto, model, export_modules_as_functions))
     try:
         if verify:
-            reference, origin = _to_compare_with(model, source, training)
+            reference, origin = _to_compare_with(archive or model, source, training)
             artifacts.verified(lambda: prove(program, args, kwargs, reference=reference, exported=origin, modules=report))
         if f is not None:
             artifacts.timed(
@@ -339,24 +354,18 @@ def _to_compare_with(
     model: Any, source: Source, training: TrainingMode
 ) -> tuple[Callable[..., Any] | None, ExportedProgram | None]:
     """What a model is verified against: the module itself, and the captured program."""
-    if isinstance(model, (str, os.PathLike)):
-        return None, _archived(model)
+    if isinstance(model, ArchivedProgram):
+        return None, archived_reference(model)
     if isinstance(model, torch.nn.Module) or source.exported is None:
         return _reference(model, training), source.exported
     return None, source.exported
-
-
-def _archived(path: str | os.PathLike) -> ExportedProgram:
-    if is_torchscript(path):
-        raise VerificationError("a TorchScript archive holds no example inputs; pass args, or leave out verify")
-    return load_exported(path)
 
 
 def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
     """The module itself, in the mode in which it was traced."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if isinstance(model, torch.jit.ScriptFunction):
+        if not isinstance(model, torch.nn.Module):
             return model(*args, **kwargs)
         with mode(model, TRAINING[training]):
             return model(*args, **kwargs)

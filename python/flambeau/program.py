@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import onnxruntime
     import torch
 
+    from .archived import ArchivedProgram
     from .capture import Attempt
 
 __all__ = ["ONNXProgram"]
@@ -55,6 +56,7 @@ class ONNXProgram:
         exported_program: torch.export.ExportedProgram | None = None,
         attempts: Sequence[Attempt] = (),
         dynamic_shapes: Any = None,
+        archive: ArchivedProgram | None = None,
     ) -> None:
         """Made by :func:`flambeau.export` and :func:`flambeau.convert`.
 
@@ -68,6 +70,7 @@ class ONNXProgram:
         self._exported_program = exported_program
         self._attempts = tuple(attempts)
         self._dynamic_shapes = dynamic_shapes
+        self._archive = archive
         self._proto: onnx.ModelProto | None = None
         self._model: onnx_ir.Model | None = None
         self._session: Any = None
@@ -83,6 +86,11 @@ class ONNXProgram:
     @exported_program.setter
     def exported_program(self, exported_program: torch.export.ExportedProgram | None) -> None:
         self._exported_program = exported_program
+
+    @property
+    def archive(self) -> ArchivedProgram | None:
+        """The archive that was converted, and what of it; None for what was live."""
+        return self._archive
 
     @property
     def capture_strategy(self) -> str | None:

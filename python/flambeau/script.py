@@ -11,7 +11,7 @@ import torch
 
 from . import _engine
 from .errors import CaptureError, error_of
-from .script_inputs import method_of, script_parameters
+from .script_inputs import Script, method_of, module_of, script_parameters
 from .tracing import Trace
 from .walk import DTYPES
 
@@ -438,7 +438,7 @@ def _inlined(graph: Any) -> Any:
 
 
 def build_script_program(
-    model: torch.jit.ScriptModule | torch.jit.ScriptFunction | Trace,
+    model: Script | Trace,
     inputs: Sequence[_engine.ScriptInput],
     *,
     bound: bool = False,
@@ -463,7 +463,7 @@ def build_script_program(
     if isinstance(model, Trace):
         builder = _import_trace(model, _inlined(model.graph), functions)
     else:
-        module = model if isinstance(model, torch.jit.ScriptModule) else None
+        module = module_of(model)
         graph = _inlined(method_of(model, packed).graph)
         names = script_parameters(model, packed)
         builder = import_graph(graph, module, names=names, bound=bound, functions=functions)

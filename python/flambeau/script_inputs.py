@@ -14,12 +14,15 @@ from .errors import CaptureError
 from .walk import DTYPES
 
 __all__ = [
+    "SCRIPTS",
     "Dims",
+    "Script",
     "describe",
     "describe_inputs",
     "has_numbers",
     "holds_packed_weights",
     "method_of",
+    "module_of",
     "numbers_as_tensors",
     "script_arguments",
     "script_numbers_as_tensors",
@@ -27,6 +30,10 @@ __all__ = [
     "takes_packed",
     "tensor_input",
 ]
+
+SCRIPTS = (torch.jit.ScriptModule, torch.jit.ScriptFunction, torch._C.ScriptMethod)
+Script = torch.jit.ScriptModule | torch.jit.ScriptFunction | torch._C.ScriptMethod
+"""A TorchScript program: a module's forward, a function, another method of a module."""
 
 Dims = Mapping[int, str]
 """Names of a tensor's dynamic dimensions."""
@@ -37,7 +44,7 @@ def takes_packed(args: Sequence[Any]) -> bool:
     return any(isinstance(value, PackedSequence) for value in args)
 
 
-def method_of(model: torch.jit.ScriptModule | torch.jit.ScriptFunction, packed: bool) -> Any:
+def method_of(model: Script, packed: bool) -> Any:
     """What a call runs: a module of torch's that is scripted alone may have a forward for tensors, and one for packed ones."""
     if not isinstance(model, torch.jit.ScriptModule):
         return model
@@ -50,13 +57,20 @@ def method_of(model: torch.jit.ScriptModule | torch.jit.ScriptFunction, packed: 
     raise CaptureError(f"{model.original_name} has no 'forward' for these arguments")
 
 
-def script_parameters(model: torch.jit.ScriptModule | torch.jit.ScriptFunction, packed: bool = False) -> list[str]:
+def module_of(model: Script) -> torch.jit.ScriptModule | None:
+    """The module whose state the program reads; functions have none."""
+    if isinstance(model, torch._C.ScriptMethod):
+        return torch.jit._recursive.wrap_cpp_module(model.owner)
+    return model if isinstance(model, torch.jit.ScriptModule) else None
+
+
+def script_parameters(model: Script, packed: bool = False) -> list[str]:
     """Names of the program's inputs."""
     return [argument.name for argument in _formal_arguments(model, packed)]
 
 
-def _formal_arguments(model: torch.jit.ScriptModule | torch.jit.ScriptFunction, packed: bool) -> list[Any]:
-    if not isinstance(model, torch.jit.ScriptModule):
+def _formal_arguments(model: Script, packed: bool) -> list[Any]:
+    if isinstance(model, torch.jit.ScriptFunction):
         return list(model.schema.arguments)
     return method_of(model, packed).schema.arguments[1:]  # the first is the module, whatever it is called
 
@@ -67,7 +81,7 @@ def holds_packed_weights(model: torch.nn.Module) -> bool:
 
 
 def script_arguments(
-    model: torch.jit.ScriptModule | torch.jit.ScriptFunction, args: Sequence[Any], kwargs: Mapping[str, Any]
+    model: Script, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Example arguments by the names of the program's inputs.
 
@@ -98,7 +112,7 @@ def numbers_as_tensors(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[
 
 
 def script_numbers_as_tensors(
-    model: torch.jit.ScriptModule | torch.jit.ScriptFunction, args: Sequence[Any], kwargs: Mapping[str, Any]
+    model: Script, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments with 0-d tensors in place of the numbers that the program is given directly."""
     method = method_of(model, takes_packed(args))
@@ -136,7 +150,7 @@ def describe(value: Any, of_tensor: Callable[[torch.Tensor], _engine.ScriptInput
 
 
 def describe_inputs(
-    model: torch.jit.ScriptModule | torch.jit.ScriptFunction,
+    model: Script,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     dims: Mapping[int, Dims] | None = None,

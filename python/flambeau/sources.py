@@ -12,6 +12,7 @@ import torch
 from torch.export import ExportedProgram
 
 from . import _engine, conversion
+from .archived import ArchivedProgram
 from .artifacts import Artifacts
 from .capture import Attempt, capture, mode
 from .containers import register_containers
@@ -31,6 +32,8 @@ from .onnx._enums import TrainingMode
 from .onnx._python_ops import Translations
 from .script import build_script_program
 from .script_inputs import (
+    SCRIPTS,
+    Script,
     describe_inputs,
     has_numbers,
     numbers_as_tensors,
@@ -42,9 +45,8 @@ from .script_inputs import (
 from .tracing import Trace, trace
 from .walk import DimensionName, build_program
 
-__all__ = ["SCRIPTS", "TRAINING", "Source", "Wishes", "of_archive", "of_export", "of_script"]
+__all__ = ["TRAINING", "Source", "Wishes", "of_archive", "of_export", "of_script"]
 
-SCRIPTS = (torch.jit.ScriptModule, torch.jit.ScriptFunction)
 TRAINING = {TrainingMode.EVAL: False, TrainingMode.PRESERVE: None, TrainingMode.TRAINING: True}
 """The mode in which a module is captured; None leaves it as it is."""
 
@@ -98,7 +100,7 @@ class Wishes:
         return None if self.strategies is None else [name for name in self.strategies if name != "torchscript"]
 
 
-def of_archive(path: str, wishes: Wishes, options: _engine.Options) -> Source:
+def of_archive(archive: ArchivedProgram, wishes: Wishes, options: _engine.Options) -> Source:
     """An archive, which the engine reads by itself."""
     for name, given in (("dynamic_shapes", wishes.dynamic_shapes), ("dynamic_axes", wishes.dynamic_axes)):
         if given is not None:
@@ -106,7 +108,7 @@ def of_archive(path: str, wishes: Wishes, options: _engine.Options) -> Source:
                 f"'{name}' cannot change an archive; its dynamic dimensions were decided by the capture "
                 "(name them with flambeau.save or flambeau.convert(dim_names=...))"
             )
-    return Source(lambda export_params: conversion.read(path, options))
+    return Source(lambda export_params: conversion.read(archive.path, options))
 
 
 def of_export(
@@ -204,7 +206,7 @@ def of_script(
 
 
 _Script = tuple[
-    torch.jit.ScriptModule | torch.jit.ScriptFunction | Trace, list[_engine.ScriptInput], dict[str, dict[int, str]]
+    Script | Trace, list[_engine.ScriptInput], dict[str, dict[int, str]]
 ]
 """A TorchScript program, what its inputs are, and the names of its outputs' dimensions."""
 

@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from . import _engine
+from .archived import ArchivedProgram
 from .capture import user_line
 from .comparison import compare
 from .errors import VerificationError
@@ -20,6 +21,7 @@ from .session import flat_inputs
 
 __all__ = [
     "Mismatch",
+    "archived_reference",
     "compare_modules",
     "compare_nodes",
     "compare_tensors",
@@ -67,6 +69,8 @@ def verify(
             there are no example inputs.
     """
     names = [output.name for output in program.outputs]
+    if reference is None and exported is None and args and program.archive is not None and program.archive.is_torchscript:
+        reference = program.archive.script()
     if reference is None or exported is not None:
         exported = exported or _captured(program)
         args, kwargs = _examples(exported, args, kwargs)
@@ -122,12 +126,20 @@ class _NotForTheProgram(Exception):
 
 
 def _captured(program: ONNXProgram) -> ExportedProgram:
-    exported = program.exported_program
-    if exported is None:
+    if program.exported_program is not None:
+        return program.exported_program
+    if program.archive is not None:
+        return archived_reference(program.archive)
+    raise VerificationError("this program does not know what it was captured from; pass exported=torch.export.load(...)")
+
+
+def archived_reference(archive: ArchivedProgram) -> ExportedProgram:
+    """The captured program in an archive."""
+    if archive.is_torchscript:
         raise VerificationError(
-            "this program does not know what it was captured from; pass exported=torch.export.load(...)"
+            "a TorchScript archive holds no example inputs; pass args (and, to verify, reference=torch.jit.load(...))"
         )
-    return exported
+    return archive.exported()
 
 
 def _examples(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Arguments:

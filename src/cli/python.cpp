@@ -35,8 +35,10 @@ struct PythonArgument {
 constexpr PythonArgument kArguments[] = {
     {"diff", "a", "an ONNX model"},
     {"diff", "b", "the other one"},
-    {"verify", "model", "the .pt2 or TorchScript archive"},
+    {"verify", "archive", "the .pt2 or TorchScript archive"},
     {"verify", "onnx", "the converted model"},
+    {"verify", "--model NAME", "which of the models of a .pt2 archive that holds several"},
+    {"verify", "--method NAME", "which method of a TorchScript archive's module, instead of forward"},
     {"verify", "--nodes", "also find the first captured node that differs"},
 };
 

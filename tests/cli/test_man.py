@@ -1,5 +1,6 @@
 """The man pages: a page for each command, from the tables that the help is made from."""
 
+import os
 import re
 import subprocess
 import sys
@@ -36,7 +37,10 @@ def test_a_page_has_the_options_of_the_help(flambeau, pages, command):
 @pytest.mark.parametrize("command", ["verify", "diff", "doctor"])
 def test_a_page_has_what_python_takes(pages, command):
     """Name and description of each argument, and no other."""
-    help_ = subprocess.run([sys.executable, "-m", "flambeau", command, "--help"], capture_output=True, text=True, check=True).stdout
+    help_ = subprocess.run(
+        [sys.executable, "-m", "flambeau", command, "--help"],
+        capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "200"},
+    ).stdout
     listed = re.findall(r"^  ([\w-].*?)  +(.*)$", help_, re.MULTILINE)
     assert ("-h, --help", "show this help message and exit") in listed
     page = pages[f"flambeau-{command}.1"].partition("OPTIONS")[2].partition(".SH SEE")[0]

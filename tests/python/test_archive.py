@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import flambeau
+from flambeau import __main__ as command
 
 
 class Model(torch.nn.Module):
@@ -183,3 +184,33 @@ def test_none_of_several(several, file, choice, message):
     with pytest.raises(flambeau.errors.OnnxExporterError, match=f"(?s){message}"):
         flambeau.convert(several / file, several / "none.onnx", **choice)
     assert not (several / "none.onnx").exists()
+
+
+def test_one_of_several_is_exported_and_verified(several, capsys):
+    target = several / "model.onnx"
+    program = flambeau.export(several / "several.pt2", f=target, model_name="encoder", verify=True)
+    assert [node.op_type for node in program.model_proto.graph.node] == ["Gemm"]
+    assert all(comparison.ok for comparison in flambeau.verify(program))
+    assert not flambeau.find_mismatch(program)
+    assert command.main(["verify", str(several / "several.pt2"), str(target), "--model", "encoder"]) == 0
+    assert command.main(["verify", str(several / "several.pt2"), str(target), "--model", "head"]) == 1
+    assert "no model 'head'; choose one by its name: 'decoder', 'encoder'" in capsys.readouterr().err
+    converted = flambeau.convert(several / "several.pt2", target, model_name="decoder")
+    assert all(comparison.ok for comparison in flambeau.verify(converted))
+
+
+def test_one_method_is_exported_and_verified(several):
+    path, target, x = several / "coder.pt", several / "coder.onnx", torch.rand(5) + 1
+    for model in (path, torch.jit.load(path)):
+        program = flambeau.export(model, (x, 3), f=target, method="decode", dynamic_shapes=({0: "n"}, None), verify=True)
+        assert {"Log", "Mul"} <= {node.op_type for node in program.model_proto.graph.node}
+    assert [value.name for value in flambeau.export(torch.jit.load(path).encode, (x,)).inputs] == ["x"]
+    program = flambeau.convert(path, target, method="encode", inputs={"x": "float32[n]"})
+    assert all(comparison.ok for comparison in flambeau.verify(program, (x,)))
+    assert command.main(["verify", str(path), str(target), "--method", "encode"]) == 0
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="no method 'head'; choose one of decode, encode"):
+        flambeau.export(path, (x,), method="head")
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="Linear has none to choose from"):
+        flambeau.export(torch.nn.Linear(4, 2), (torch.ones(3, 4),), method="encode")
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="model_name chooses among the models of an archive"):
+        flambeau.export(torch.nn.Linear(4, 2), (torch.ones(3, 4),), model_name="encoder")
