@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,10 +23,13 @@ _Context = tuple[Sequence[Any], Mapping[str, Any]]
 
 _MAX_DEPTH = 32
 
+# A size has attributes, too: all that the capture knows.
+_ATOMS = (torch.Tensor, torch.nn.Module, torch.SymInt, torch.SymFloat, torch.SymBool, type, types.ModuleType, types.FunctionType)
+
 
 def _inside(value: Any) -> Mapping[Any, Any]:
     """What an object of an unknown class holds, by key or by attribute's name."""
-    if isinstance(value, (torch.Tensor, torch.nn.Module, type)):
+    if isinstance(value, _ATOMS):
         return {}
     if isinstance(value, Mapping):
         return dict(value)
@@ -42,10 +46,16 @@ def _children(value: Any) -> Iterable[Any]:
     return _pytree.SUPPORTED_NODES[_pytree._get_node_type(value)].flatten_fn(value)[0]
 
 
-def _holds_tensors(value: Any, depth: int = 0) -> bool:
-    if isinstance(value, torch.Tensor):
-        return True
-    return depth < _MAX_DEPTH and any(_holds_tensors(child, depth + 1) for child in _children(value))
+def _holds_tensors(value: Any) -> bool:
+    pending, seen = [(value, 0)], {}
+    while pending:
+        value, depth = pending.pop()
+        if isinstance(value, torch.Tensor):
+            return True
+        if depth < _MAX_DEPTH and id(value) not in seen:
+            seen[id(value)] = value
+            pending += [(child, depth + 1) for child in _children(value)]
+    return False
 
 
 def _flatten(value: Any) -> tuple[list[Any], _Context]:

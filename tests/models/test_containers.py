@@ -80,3 +80,13 @@ def test_a_decoder_that_takes_and_gives_its_cache(capture):
         assert len(actual) == len(expected) == 5
         for ours, theirs in zip(actual, expected):
             torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_sizes_and_numbers_hold_no_tensors():
+    class Numbers(torch.nn.Module):
+        def forward(self, x):
+            return x.sum().item(), x.shape[0]
+
+    program = flambeau.export(Numbers(), (torch.ones(3),), dynamic_shapes=({0: "n"},))
+    total, count = program(torch.ones(5))
+    assert float(total) == 5 and int(count) == 5
