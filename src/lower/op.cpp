@@ -137,6 +137,13 @@ std::optional<Dim> ArgumentView::AsDim() const {
 
 namespace {
 
+// Plain integers and lists of them are sizes, dimensions, pads, steps and the like, with which translators calculate.
+// Numbers that a tensor may hold, and ends of ranges, are Scalars and symbolic ones.
+bool IsOfMemory(int64_t number) {
+  constexpr int64_t kLargest = int64_t{1} << 40;
+  return -kLargest <= number && number <= kLargest;
+}
+
 // Of "int[2]", which takes none, one for both, or two. "int[1]" is a list of any length that one number may stand for.
 size_t SchemaLength(Lowering& to, NodeId node, size_t argument) {
   const aten::Schema* schema = aten::FindSchema(to.aten().op(node));
@@ -152,9 +159,13 @@ std::optional<Dims> ArgumentView::AsDims() const {
   const auto* ints = std::get_if<Ints>(&a);
   const auto* elements = std::get_if<OperandList>(&a);
   if (ints == nullptr && elements == nullptr) return Mismatch("a list of integers");
-  for (int64_t i : ints != nullptr ? *ints : Ints()) dims.push_back(to_.Of(i));
+  for (int64_t i : ints != nullptr ? *ints : Ints()) {
+    if (!IsOfMemory(i)) return Mismatch("a list of integers that sizes may be");
+    dims.push_back(to_.Of(i));
+  }
   for (const ListElement& element : elements != nullptr ? *elements : OperandList()) {
     if (const auto* i = std::get_if<int64_t>(&element)) {
+      if (!IsOfMemory(*i)) return Mismatch("a list of integers that sizes may be");
       dims.push_back(to_.Of(*i));
       continue;
     }
@@ -173,10 +184,10 @@ std::optional<Dims> ArgumentView::AsDims() const {
 std::optional<int64_t> ArgumentView::AsInt() const {
   if (const auto* operand = std::get_if<Operand>(&attribute())) {
     const auto dim = DimOf(to_, to_.ValueOf(to_.aten().operand(node_, operand->index)));
-    if (const auto value = dim ? to_.AsConstant(*dim) : std::nullopt) return value;
-    return Mismatch("a constant integer");
+    const auto value = dim ? to_.AsConstant(*dim) : std::nullopt;
+    return value && IsOfMemory(*value) ? value : Mismatch("a constant integer that a size may be");
   }
-  if (const auto* i = std::get_if<int64_t>(&attribute())) return *i;
+  if (const auto* i = std::get_if<int64_t>(&attribute())) return IsOfMemory(*i) ? std::optional(*i) : Mismatch("an integer that a size may be");
   if (const auto* b = std::get_if<bool>(&attribute())) return *b;
   return Mismatch("a constant integer");
 }

@@ -222,7 +222,7 @@ std::optional<LayersCall> LayersCallOf(Evaluator& evaluator, Arguments arguments
   if (params == nullptr || !layers || !arguments[0].Is<TensorVal>()) return std::nullopt;
   LayersCall call = {{arguments[0], std::nullopt}, rest[0], evaluator.heap()[params->cell].elements, *layers, 1, false};
   if (packed) call.input.batch_sizes = arguments[1];
-  call.directions += static_cast<size_t>(rest[6].AsInt().value_or(0));
+  call.directions += rest[6].AsInt().value_or(0) != 0 ? 1 : 0;
   call.batch_first = !packed && rest[7].AsInt().value_or(0) != 0;
   return call;
 }
@@ -230,7 +230,7 @@ std::optional<LayersCall> LayersCallOf(Evaluator& evaluator, Arguments arguments
 Result<Vals> RunLayers(Evaluator& evaluator, const Cells& cells, LayersCall call, const Vals& initial) {
   Emitter& emit = evaluator.emit();
   FLAMBEAU_TRY(const std::vector<Recurrence> params, Recurrences(evaluator, call.params));
-  if (static_cast<int64_t>(params.size()) != call.layers * static_cast<int64_t>(call.directions))
+  if (params.size() % call.directions != 0 || static_cast<int64_t>(params.size() / call.directions) != call.layers)
     return evaluator.sink().Error(DiagnosticKind::kBadProgram, fmt::format("gives {} layers of weights for {}", params.size(), call.layers));
   Val& x = call.input.x;
   auto swap = [&]() -> Status {

@@ -76,6 +76,7 @@ Result<Vals> QuantizeDynamically(Evaluator& evaluator, const Node&, Arguments ar
 Result<Vals> MakeOfIntegers(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* data = arguments[0].As<TensorVal>();
   if (data == nullptr || arguments.size() < 3) return Malformed(evaluator);
+  if (!IsOfQuantized(evaluator.TypeOf(*data).dtype)) return evaluator.Unsupported("makes a quantized tensor of other numbers than int8, uint8 and int32");
   return Vals{MakeQuantized(*data, {arguments[1], arguments[2], arguments.size() > 3 ? arguments[3].AsInt() : std::nullopt})};
 }
 
@@ -106,34 +107,39 @@ Result<Vals> DequantizeOperator(Evaluator& evaluator, const Node&, Arguments arg
 
 // --- what they are asked ------------------------------------------------------------------
 
-Result<Vals> Integers(Evaluator& evaluator, const Node&, Arguments arguments) {
-  FLAMBEAU_TRY(Val copy, evaluator.emit().Call1("aten::clone", {QuantizedOf(arguments[0])->data}));
+// A function of the first argument, as a builtin.
+template <Result<Vals> (*kFunction)(Evaluator&, const Quantized&)>
+Result<Vals> Ask(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const Quantized* quantized = QuantizedOf(arguments[0]);
+  return quantized != nullptr ? kFunction(evaluator, *quantized) : Malformed(evaluator);
+}
+
+Result<Vals> Integers(Evaluator& evaluator, const Quantized& quantized) {
+  FLAMBEAU_TRY(Val copy, evaluator.emit().Call1("aten::clone", {quantized.data}));
   return Vals{std::move(copy)};
 }
 template <Val Quantized::*kNumber>
-Result<Vals> NumberOfGrid(Evaluator& evaluator, const Node&, Arguments arguments) {
-  const Val& number = QuantizedOf(arguments[0])->*kNumber;
+Result<Vals> NumberOfGrid(Evaluator& evaluator, const Quantized& quantized) {
+  const Val& number = quantized.*kNumber;
   if (number.IsNumber()) return Vals{number};
   FLAMBEAU_TRY(Val item, evaluator.emit().Call1("aten::item", {number}));
   return Vals{std::move(item)};
 }
 // torch keeps them as float64 and int64, where zero points are not floats.
 template <Val Quantized::*kNumbers, DType kDtype>
-Result<Vals> NumbersOfGrid(Evaluator& evaluator, const Node&, Arguments arguments) {
-  const Quantized& quantized = *QuantizedOf(arguments[0]);
+Result<Vals> NumbersOfGrid(Evaluator& evaluator, const Quantized& quantized) {
   const auto* zero_points = quantized.zero_point.As<TensorVal>();
   const bool floats = zero_points != nullptr && IsFloating(evaluator.TypeOf(*zero_points).dtype);
   const int64_t dtype = Info(floats ? DType::kFloat32 : kDtype).torch_code;
   FLAMBEAU_TRY(Val numbers, evaluator.emit().Call1("aten::to.dtype", {quantized.*kNumbers, dtype}));
   return Vals{std::move(numbers)};
 }
-Result<Vals> AxisOfGrid(Evaluator& evaluator, const Node&, Arguments arguments) {
-  const auto axis = QuantizedOf(arguments[0])->axis;
-  if (!axis) return evaluator.Unsupported("asks for the channels of a tensor that is quantized as a whole");
-  return Vals{*axis};
+Result<Vals> AxisOfGrid(Evaluator& evaluator, const Quantized& quantized) {
+  if (!quantized.axis) return evaluator.Unsupported("asks for the channels of a tensor that is quantized as a whole");
+  return Vals{*quantized.axis};
 }
-Result<Vals> Dtype(Evaluator& evaluator, const Node&, Arguments arguments) {
-  return Vals{QuantizedCode(evaluator.TypeOf(QuantizedOf(arguments[0])->data).dtype)};
+Result<Vals> Dtype(Evaluator& evaluator, const Quantized& quantized) {
+  return Vals{QuantizedCode(evaluator.TypeOf(quantized.data).dtype)};
 }
 Result<Vals> True(Evaluator&, const Node&, Arguments) { return Vals{true}; }
 
@@ -214,7 +220,9 @@ Result<Vals> Same(Evaluator&, const Node&, Arguments arguments) { return Vals{ar
 // The zero point is where relu cuts; in place too.
 template <bool kInPlace>
 Result<Vals> ReluOfIntegers(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const Quantized like = *QuantizedOf(arguments[0]);
+  const Quantized* first = QuantizedOf(arguments[0]);
+  if (first == nullptr) return Malformed(evaluator);
+  const Quantized like = *first;
   if (like.axis) return evaluator.Unsupported(fmt::format("{} takes no tensor that is quantized by channel", node.kind));
   Emitter& emit = evaluator.emit();
   Val result;
@@ -308,12 +316,12 @@ struct KindsRow {
 };
 constexpr KindsRow kOnQuantized[] = {
     {&AskIntegers, "dim is_contiguous numel size stride sym_size storage_offset is_complex"},
-    {&Integers, "int_repr"},
-    {&NumberOfGrid<&Quantized::scale>, "q_scale"},
-    {&NumberOfGrid<&Quantized::zero_point>, "q_zero_point"},
-    {&NumbersOfGrid<&Quantized::scale, DType::kFloat64>, "q_per_channel_scales"},
-    {&NumbersOfGrid<&Quantized::zero_point, DType::kInt64>, "q_per_channel_zero_points"},
-    {&AxisOfGrid, "q_per_channel_axis"},
+    {&Ask<Integers>, "int_repr"},
+    {&Ask<NumberOfGrid<&Quantized::scale>>, "q_scale"},
+    {&Ask<NumberOfGrid<&Quantized::zero_point>>, "q_zero_point"},
+    {&Ask<NumbersOfGrid<&Quantized::scale, DType::kFloat64>>, "q_per_channel_scales"},
+    {&Ask<NumbersOfGrid<&Quantized::zero_point, DType::kInt64>>, "q_per_channel_zero_points"},
+    {&Ask<AxisOfGrid>, "q_per_channel_axis"},
     {&OnIntegers,
      "alias channel_shuffle chunk clone contiguous detach expand expand_as flatten flip index_select max max_pool1d max_pool2d "
      "max_pool3d min movedim narrow permute pixel_shuffle pixel_unshuffle repeat reshape roll select slice sort split "
@@ -332,7 +340,7 @@ constexpr KindsRow kOnQuantized[] = {
     {&ToNumbers, "eq ne lt le gt ge argmax argmin equal"},
 };
 constexpr BuiltinRow kAsked[] = {
-    {"prim::device", &AskIntegers},  {"prim::dtype", &Dtype},         {"prim::is_quantized", &True},
+    {"prim::device", &AskIntegers},  {"prim::dtype", &Ask<Dtype>},         {"prim::is_quantized", &True},
     {"prim::is_cuda", &AskIntegers}, {"prim::layout", &AskIntegers},  {"prim::shape", &AskIntegers},
     {"quantized::max_pool1d", &MaxPool}, {"quantized::max_pool2d", &MaxPool},
 };

@@ -93,7 +93,8 @@ Result<Vals> Join(Evaluator& evaluator, const Node&, Arguments arguments) {
 Result<Vals> Replace(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
   if (texts.size() < 3 || texts[1].empty()) return NoText(evaluator);
-  int64_t left = arguments.size() > 3 ? arguments[3].AsInt().value_or(-1) : -1;
+  // A negative number is all.
+  uint64_t left = arguments.size() > 3 ? static_cast<uint64_t>(arguments[3].AsInt().value_or(-1)) : UINT64_MAX;
   const std::string& text = texts[0];
   std::string out;
   size_t begin = 0;

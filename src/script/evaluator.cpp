@@ -160,7 +160,7 @@ Val Evaluator::ImportQuantized(const torchscript::Object& object, std::string_vi
   const torchscript::ObjectAttribute *data = object.Find("data"), *quantizer = object.Find("quantizer");
   const auto* fields = quantizer != nullptr ? std::get_if<torchscript::TupleConstant>(&quantizer->value.value) : nullptr;
   const auto* integers = data != nullptr ? std::get_if<TensorData>(&data->value.value) : nullptr;
-  if (integers == nullptr || fields == nullptr || fields->elements.size() < 3) return Undefined{};
+  if (integers == nullptr || fields == nullptr || fields->elements.size() < 3 || !IsOfQuantized(integers->dtype)) return Undefined{};
   const Val tensor = ImportTensor(*integers, InputKind::kConstantTensor, path, false);
   Grid grid = {Import(fields->elements[1], fmt::format("{}.scale", path)), Import(fields->elements[2], fmt::format("{}.zero_point", path)), {}};
   auto listed = [&](const Val& value) -> const Vals* {

@@ -24,7 +24,7 @@ using torchscript::TypeKind;
 std::vector<std::string> Expressions(const torchscript::Type& type) {
   switch (type.kind) {
     case TypeKind::kTensor: return {"x", "n", "q"};
-    case TypeKind::kInt: return {"1", "int(n)", "-9223372036854775807"};
+    case TypeKind::kInt: return {"1", "int(n)", "-9223372036854775807", "0", "-1", "3", "9223372036854775806"};
     case TypeKind::kFloat: return {"0.5", "float(n)"};
     case TypeKind::kBool: return {"True", "bool(n)"};
     case TypeKind::kNumber: return {"2", "0.5", "int(n)"};
@@ -52,7 +52,7 @@ std::vector<std::string> Expressions(const torchscript::Type& type) {
   }
 }
 
-// The call with one expression after the other for each argument, as often as it takes for each to have its turn.
+// The call with one expression after the other for each argument, thrice as often as it takes for each to have its turn.
 std::vector<std::string> CallsOf(const Signature& signature) {
   std::vector<std::vector<std::string>> choices;
   size_t turns = 1;
@@ -62,13 +62,14 @@ std::vector<std::string> CallsOf(const Signature& signature) {
   }
   const size_t colons = signature.name.find("::");
   std::vector<std::string> calls;
-  for (size_t turn = 0; turn < turns; ++turn) {
+  for (size_t round = 0; round < 3 * turns; ++round) {
+    const size_t turn = round % turns, stride = round / turns;  // in each stride others meet
     std::string arguments;
     for (size_t i = 0; i < choices.size(); ++i) {
       if (choices[i].empty()) continue;
       if (!arguments.empty()) arguments += ", ";
       if (signature.arguments[i].keyword_only) arguments += signature.arguments[i].name + "=";
-      arguments += choices[i][(turn + i / 2) % choices[i].size()];
+      arguments += choices[i][(turn + i / 2 + stride * i) % choices[i].size()];
     }
     calls.push_back(fmt::format("ops.{}.{}({})", signature.name.substr(0, colons), signature.name.substr(colons + 2), arguments));
   }

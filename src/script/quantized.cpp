@@ -98,6 +98,10 @@ int64_t QuantizedCode(DType integers) {
   return Code(integers);
 }
 
+bool IsOfQuantized(DType integers) {
+  return std::ranges::any_of(kDtypes, [&](const QuantizedDtype& row) { return row.integers == integers; });
+}
+
 bool SameGrid(const Quantized& a, const Quantized& b) {
   return a.axis == b.axis && SameNumber(a.scale, b.scale) && SameNumber(a.zero_point, b.zero_point);
 }

@@ -14,6 +14,8 @@ namespace flambeau::script {
 // The integers of c10's quantized dtypes: 12 (qint8) -> int8; nullopt for others.
 std::optional<DType> IntegersOf(int64_t torch_code);
 int64_t QuantizedCode(DType integers);
+// Whether quantized tensors are stored in these.
+bool IsOfQuantized(DType integers);
 
 struct Grid {
   Val scale, zero_point;

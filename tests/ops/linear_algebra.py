@@ -99,6 +99,7 @@ CASES = [
     case(torch.linalg.cross, floats(3, 4), floats(3, 1), dim=0),
     case(torch.cross, floats(4, 3, 3), floats(4, 3, 3)),
     case(torch.cross, floats(4, 3), floats(4, 3), dim=1),
+    case(lambda x, v: x.mT @ v, floats(5, 3), floats(5), name="matrix transposed times vector"), case(lambda x, v: x.mT @ v, floats(2, 5, 3), floats(5), name="matrices transposed times vector"),
     case(F.bilinear, floats(2, 3), floats(2, 4), floats(5, 3, 4), floats(5)),
     case(aten._trilinear.default, floats(2, 3), floats(5, 3, 4), floats(2, 4), [1, 3], [0], [1, 2], [2, 3]),
     case(aten._trilinear.default, floats(2, 3), floats(2, 3), floats(4, 2, 3), [-3], [0], [], [-1], dynamic=False),

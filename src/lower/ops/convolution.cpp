@@ -79,14 +79,14 @@ Tensor Convolve(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, 
   }
   if (NeedsWindows(to, input, "Conv"))
     return batched.Undo(ConvolveWindows(to, batched.tensor(), weight, bias.value_or(Tensor()),
-                                         {PerAxis(geometry.stride, spatial), DimsOf(to, geometry.pads),
-                                          PerAxis(geometry.dilation, spatial), *groups}));
+                                         {StepsPerAxis(geometry.stride, spatial), DimsOf(to, geometry.pads),
+                                          StepsPerAxis(geometry.dilation, spatial), *groups}));
   return batched.Undo(to.Conv(batched.tensor(), weight, bias.value_or(Tensor()),
-                              {.dilations = PerAxis(geometry.dilation, spatial),
+                              {.dilations = StepsPerAxis(geometry.dilation, spatial),
                                .group = *groups,
                                .kernel_shape = KernelShape(to, weight),
                                .pads = geometry.pads,
-                               .strides = PerAxis(geometry.stride, spatial)}));
+                               .strides = StepsPerAxis(geometry.stride, spatial)}));
 }
 
 template <int64_t kSpatial>
@@ -100,7 +100,7 @@ template <int64_t kSpatial>
 Tensor ConvNdOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
                     std::string_view padding, Const<Dims> dilation, Dim groups) {
   if (padding != "same") return Convolve(to, input, weight, bias, {stride, Ints(2 * kSpatial, 0), dilation, groups});
-  const Ints spread = PerAxis(dilation, kSpatial);
+  const Ints spread = StepsPerAxis(dilation, kSpatial);
   Dims pads(2 * kSpatial);
   for (int64_t i = 0; i < kSpatial; ++i) {
     const auto axis = static_cast<size_t>(i);
@@ -141,7 +141,7 @@ Tensor ConvTransposeAndCut(Lowering& to, Tensor input, Tensor weight, OptionalTe
                            const Const<Dims>& padding, const Dims& output_padding, Dim groups,
                            const Const<Dims>& dilation, TransposedConvolution convolve) {
   const auto spatial = static_cast<int64_t>(output_padding.size());
-  const Ints strides = PerAxis(stride, spatial), dilations = PerAxis(dilation, spatial);
+  const Ints strides = StepsPerAxis(stride, spatial), dilations = StepsPerAxis(dilation, spatial);
   Dims most = output_padding;
   for (size_t i = 0; i < most.size(); ++i)
     if (!to.AsConstant(most[i])) most[i] = to.Of(std::max(strides[i], dilations[i]) - 1);
@@ -173,13 +173,13 @@ Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor
   }
   if (NeedsWindows(to, input, "ConvTranspose"))
     return batched.Undo(ConvolveWindowsTransposed(
-        to, batched.tensor(), weight, bias.value_or(Tensor()), PerAxis(stride, kSpatial), PerAxis(padding, kSpatial),
-        PerAxis(*output_padding, kSpatial), PerAxis(dilation, kSpatial), *group_count));
-  const Ints strides = PerAxis(stride, kSpatial);
+        to, batched.tensor(), weight, bias.value_or(Tensor()), StepsPerAxis(stride, kSpatial), PerAxis(padding, kSpatial),
+        PerAxis(*output_padding, kSpatial), StepsPerAxis(dilation, kSpatial), *group_count));
+  const Ints strides = StepsPerAxis(stride, kSpatial);
   const auto [pads, end, beyond] = PadsOf(PerAxis(padding, kSpatial), PerAxis(*output_padding, kSpatial), strides);
   const bool all_there = std::ranges::all_of(beyond, [](int64_t count) { return count == 0; });
   Tensor y = to.ConvTranspose(batched.tensor(), weight, all_there ? bias.value_or(Tensor()) : Tensor(),
-                              {.dilations = PerAxis(dilation, kSpatial),
+                              {.dilations = StepsPerAxis(dilation, kSpatial),
                                .group = *group_count,
                                .kernel_shape = KernelShape(to, weight),
                                .output_padding = end,

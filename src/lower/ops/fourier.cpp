@@ -236,6 +236,8 @@ Tensor Shift(Lowering& to, Tensor self, std::optional<Ints> dim) {
 // k / (n·d), for k = 0, 1, … and, of both sides, the negative ones behind them.
 template <bool kOnesided>
 Tensor Frequencies(Lowering& to, int64_t n, double d, std::optional<DType> dtype, Unused, Unused, Unused) {
+  constexpr int64_t kMost = 1 << 24;
+  if (n < 0 || n > kMost) throw onnx::BadOperand("asks for no number of frequencies that a model may hold as a constant");
   std::vector<double> values;
   const int64_t count = kOnesided ? n / 2 + 1 : n;
   for (int64_t i = 0; i < count; ++i)

@@ -26,7 +26,7 @@ Tensor WindowStarts(Lowering& to, Tensor samples, Dim size, int64_t window, int6
 template <int64_t kSpatial>
 std::tuple<Tensor, Tensor> FractionalMaxPool(Lowering& to, Tensor self, Ints kernel_size, Ints output_size,
                                              Tensor random_samples) {
-  const Ints kernel = PerAxis(kernel_size, kSpatial), count = PerAxis(output_size, kSpatial);
+  const Ints kernel = StepsPerAxis(kernel_size, kSpatial), count = PerAxis(output_size, kSpatial);
   const Batched batched(to, self, kSpatial);
   const Tensor x = batched.tensor();
   // Positions of the elements of all windows: an axis for the windows, then one for their elements.

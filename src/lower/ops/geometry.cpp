@@ -96,6 +96,7 @@ Dims DimsOf(Lowering& to, const Ints& sizes) {
 }
 
 Dims WithSize(const Dims& sizes, int64_t axis, Dim size) {
+  if (axis < 0 || axis >= static_cast<int64_t>(sizes.size())) onnx::ThrowNoAxis(axis, static_cast<int64_t>(sizes.size()));
   Dims result = sizes;
   result[static_cast<size_t>(axis)] = size;
   return result;

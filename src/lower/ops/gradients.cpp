@@ -102,6 +102,7 @@ Tensor GradientAlong(Lowering& to, Tensor x, int64_t axis, const Spacing& spacin
 
 TensorList GradientOver(Lowering& to, Tensor self, const std::optional<Ints>& dims, const std::vector<Spacing>& spacing,
                         int64_t edge_order) {
+  if (spacing.empty()) throw onnx::BadOperand("takes distances between elements");
   Ints axes;
   if (dims) axes = to.Axes(*dims, self);
   for (int64_t axis = 0; !dims && axis < self.rank(); ++axis) axes.push_back(axis);

@@ -2,6 +2,7 @@
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/loops.h"
+#include "lower/ops/steps.h"
 #include "lower/ops/views.h"
 #include "onnx/emission.h"
 
@@ -107,7 +108,7 @@ int64_t PieceCount(Lowering& to, Tensor self, Dim size, int64_t axis) {
   if (sequence) return 0;
   if (to.recorded_results() > 0) return to.recorded_results();
   const auto count = to.AsConstant({to.exprs().CeilDiv(self.size(axis).expr, size.expr)});
-  return count ? std::max<int64_t>(*count, 1) : 0;
+  return count ? WrittenOut(std::max<int64_t>(*count, 1)) : 0;
 }
 
 // A runtime without a kernel for the dtype splits a wider one; a sequence is then cast back element by element.
@@ -153,7 +154,8 @@ TensorList TensorSplitSections(Lowering& to, Tensor self, Dim sections, int64_t 
     const Tensor most = to.Sub(to.Number(to.Plus(self.size(axis), to.Minus(sections, to.Of(1)))), places);
     return {SplitIntoSequence(to, self, to.Div(most, pieces), {.axis = axis})};
   }
-  const int64_t count = *to.AsConstant(sections);
+  const int64_t count = WrittenOut(*to.AsConstant(sections));
+  if (count < 1) throw onnx::BadOperand("makes no pieces");
   Dims sizes;
   for (int64_t i = 0; i < count; ++i) {
     const Dim rounded_up = to.Plus(self.size(axis), to.Of(count - 1 - i));
@@ -186,7 +188,7 @@ TensorList TensorSplitTensor(Lowering& to, Tensor self, Tensor tensor_indices_or
   const auto count = to.AsConstant(numbers.size(0));
   if (!count) return to.Unsupported(kRunTimeSections);
   Dims indices;
-  for (int64_t i = 0; i < *count; ++i) indices.push_back(to.DimOf(to.GatherIndex(numbers, 0, to.Of(i))));
+  for (int64_t i = 0; i < WrittenOut(*count); ++i) indices.push_back(to.DimOf(to.GatherIndex(numbers, 0, to.Of(i))));
   return TensorSplitIndices(to, self, std::move(indices), dim);
 }
 

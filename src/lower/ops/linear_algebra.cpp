@@ -190,6 +190,7 @@ constexpr Restriction kManyAxes = {"tensors of more than 20 dimensions",
 
 Tensor Tensordot(Lowering& to, Tensor self, Tensor other, Ints dims_self, Ints dims_other) {
   if (self.rank() > 20 || other.rank() > 20) return to.Unsupported(kManyAxes);
+  if (dims_self.size() != dims_other.size()) throw onnx::BadOperand("contracts as many dimensions of one tensor as of the other");
   std::string a = Letters('a', self.rank()), b = Letters('A', other.rank()), kept;
   std::string contracted;
   for (size_t i = 0; i < dims_self.size(); ++i) {

@@ -208,6 +208,7 @@ Tensor Logdet(Lowering& to, Tensor self) {
 // The first `ind` dimensions are the rows of a matrix, which is inverted.
 Tensor TensorInverse(Lowering& to, Tensor self, int64_t ind) {
   const Dims sizes = self.sizes();
+  if (ind < 1 || ind >= self.rank()) throw onnx::BadOperand("takes a number of dimensions that leaves some on both sides");
   const Dims rows(sizes.begin(), sizes.begin() + ind);
   Dims result(sizes.begin() + ind, sizes.end());
   const Dim count = to.Product(rows);
@@ -227,6 +228,7 @@ Tensor TensorSolve(Lowering& to, Tensor self, Tensor other, std::optional<Ints> 
     a = to.Permute(self, order);
   }
   const Dims sizes = a.sizes();
+  if (other.rank() > a.rank()) throw onnx::BadOperand("solves for a right side of more dimensions than the left one has");
   const Dims result(sizes.begin() + other.rank(), sizes.end());
   const Dim count = to.Product(result);
   const Tensor matrix = to.ReshapeTo(a, Dims{count, count});

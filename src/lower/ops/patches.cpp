@@ -21,8 +21,8 @@ Tensor Range(Lowering& to, Dim size, int64_t step) {
 
 // (batch, channels, height, width) to (batch, channels · window, windows).
 Tensor Im2col(Lowering& to, Tensor self, Ints kernel_size, Ints dilation, Ints padding, Ints stride) {
-  const Ints kernel = PerAxis(kernel_size, 2), gaps = PerAxis(dilation, 2), border = PerAxis(padding, 2),
-             steps = PerAxis(stride, 2);
+  const Ints kernel = StepsPerAxis(kernel_size, 2), gaps = StepsPerAxis(dilation, 2), border = PerAxis(padding, 2),
+             steps = StepsPerAxis(stride, 2);
   const Batched batched(to, self, 2);
   Tensor x = batched.tensor();
   Dims sizes{x.size(0), to.Times(x.size(1), to.Of(kernel[0] * kernel[1])), to.Of(1)};
@@ -44,8 +44,8 @@ Tensor Col2im(Lowering& to, Tensor self, Dims output_size, Ints kernel_size, Int
   const Batched batched(to, self, 1);
   if (output_size.size() == 1) output_size.push_back(output_size[0]);
   return batched.Undo(to.Col2Im(
-      batched.tensor(), to.Shape1(output_size), to.ConstantInts(PerAxis(kernel_size, 2)),
-      {.dilations = PerAxis(dilation, 2), .pads = BothSides(PerAxis(padding, 2)), .strides = PerAxis(stride, 2)}));
+      batched.tensor(), to.Shape1(output_size), to.ConstantInts(StepsPerAxis(kernel_size, 2)),
+      {.dilations = StepsPerAxis(dilation, 2), .pads = BothSides(PerAxis(padding, 2)), .strides = StepsPerAxis(stride, 2)}));
 }
 
 // The inverse of a max pool: values at their indices, zeros elsewhere.

@@ -28,8 +28,8 @@ struct Window {
 };
 
 Window WindowOf(int64_t spatial, const Ints& kernel, const Ints& stride, const Ints& padding, const Ints& dilation) {
-  const Ints all = PerAxis(kernel, spatial);
-  return {all, stride.empty() ? all : PerAxis(stride, spatial), PerAxis(padding, spatial), PerAxis(dilation, spatial)};
+  const Ints all = StepsPerAxis(kernel, spatial);
+  return {all, stride.empty() ? all : StepsPerAxis(stride, spatial), PerAxis(padding, spatial), StepsPerAxis(dilation, spatial)};
 }
 
 // The attributes that make ONNX's pool see PyTorch's windows. Where sizes are

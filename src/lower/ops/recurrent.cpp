@@ -24,6 +24,7 @@ std::tuple<Tensor, Tensor> LstmStep(Lowering& to, Tensor gates, Tensor cell, Ten
 
 std::tuple<Tensor, Tensor> LstmCell(Lowering& to, Tensor input, TensorList hx, Tensor w_ih, Tensor w_hh,
                                     OptionalTensor b_ih, OptionalTensor b_hh) {
+  if (hx.size() != 2) throw onnx::BadOperand("takes a hidden state and a cell state");
   return LstmStep(to, to.Add(Linear(to, input, w_ih, b_ih), Linear(to, hx[0], w_hh, b_hh)), hx[1], w_hh);
 }
 
@@ -93,7 +94,7 @@ struct Network {
 // The parameters of a layer's direction: PyTorch lists them flat.
 std::optional<DirectionWeights> WeightsOf(Lowering& to, const Network& network, const TensorList& params,
                                           int64_t index) {
-  const auto total = static_cast<size_t>(network.num_layers * network.directions());
+  const auto total = static_cast<size_t>(network.num_layers) * static_cast<size_t>(network.directions());
   const size_t stride = params.size() / total, with_biases = network.has_biases ? 4 : 2;
   if (params.size() % total != 0 || stride < with_biases || stride > with_biases + 1) {
     to.Report(DiagnosticKind::kUnsupportedForm, "'params' has not the number of weights that the layers need");
@@ -225,6 +226,7 @@ LayerResult SteppedLayer(Lowering& to, const Network& network, Tensor x, const s
 
 LayerResult RunLayers(Lowering& to, const Network& network, Tensor input, Tensor h, Tensor c, const TensorList& params,
                       bool batch_first, const Packing* packing = nullptr) {
+  if (network.num_layers < 1 || static_cast<size_t>(network.num_layers) > params.size()) throw onnx::BadOperand("has not the number of layers for which there are weights");
   Tensor x = batch_first ? to.Transpose(input, {.perm = {1, 0, 2}}) : input;
   const Dims per_layer(static_cast<size_t>(network.num_layers), to.Of(network.directions()));
   const auto h_layers = to.SplitSizes(h, 0, per_layer);

@@ -5,6 +5,7 @@
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/indexing.h"
+#include "lower/ops/steps.h"
 #include "lower/ops/views.h"
 
 namespace flambeau::lower {
@@ -138,7 +139,8 @@ Tensor Combinations(Lowering& to, Tensor self, int64_t r, bool with_replacement)
   // Coordinates of the corner of an r-dimensional cube in which they ascend.
   const Tensor positions = Iota(to, self.size(0));
   Tensor ascending;
-  for (int64_t i = 0; i + 1 < r; ++i) {
+  if (r < 0) throw onnx::BadOperand("combines a negative number of elements");
+  for (int64_t i = 0; i + 1 < WrittenOut(r); ++i) {
     auto along = [&](int64_t axis) {
       Ints shape(static_cast<size_t>(r), 1);
       shape[static_cast<size_t>(axis)] = -1;

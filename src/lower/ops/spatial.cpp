@@ -1,9 +1,21 @@
 #include "lower/ops/spatial.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace flambeau::lower {
 
 Ints PerAxis(const Ints& values, int64_t count) {
-  return values.size() == 1 ? Ints(static_cast<size_t>(count), values[0]) : values;
+  if (values.size() == 1) return Ints(static_cast<size_t>(count), values[0]);
+  if (values.size() != static_cast<size_t>(count)) throw onnx::BadOperand(fmt::format("takes one number, or one for each of {} dimensions", count));
+  return values;
+}
+
+Ints StepsPerAxis(const Ints& values, int64_t count) {
+  Ints steps = PerAxis(values, count);
+  if (std::ranges::any_of(steps, [](int64_t step) { return step < 1; })) throw onnx::BadOperand("takes kernels, strides and dilations of at least 1");
+  return steps;
 }
 
 Ints BothSides(const Ints& padding) {

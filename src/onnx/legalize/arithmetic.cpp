@@ -145,6 +145,14 @@ Results SinhByTanh(Builder& to, const Request& request) {
   return {{to.Mul(to.Tanh(request.operands[0]), to.Cosh(request.operands[0]))}};
 }
 
+// A matrix times a vector: as a column. onnxruntime 1.31 merges a transposition into the product, and takes a vector
+// behind it for a row.
+Results MatMulOfColumn(Builder& to, const Request& request) {
+  const Tensor a = request.operands[0], b = request.operands[1];
+  if (!to.widens_for_runtime() || !a.ranked() || !b.ranked() || a.rank() < 2 || b.rank() != 1) return std::nullopt;
+  return {{to.SqueezeAt(to.MatMul(a, to.UnsqueezeAt(b, {1})), {a.rank() - 1})}};
+}
+
 // Of integers before 9: rows times columns, summed. Sums of nothing are zeros: onnxruntime leaves them unwritten.
 Results MatMulBySums(Builder& to, const Request& request) {
   Tensor a = request.operands[0], b = request.operands[1];
@@ -153,7 +161,7 @@ Results MatMulBySums(Builder& to, const Request& request) {
     for (const Expr size : request.types[0].sizes) sizes.push_back({size});
     return {{to.Full(sizes, int64_t{0}, a.dtype())}};
   }
-  if (a.is_floating() || to.opset() >= 9) return std::nullopt;
+  if (a.is_floating() || to.opset() >= 9) return MatMulOfColumn(to, request);
   if (!a.ranked() || !b.ranked()) return Refuse(to, request, "takes no integers");
   const bool row = a.rank() == 1, column = b.rank() == 1;
   if (row) a = to.UnsqueezeAt(a, {0});

@@ -254,7 +254,7 @@ std::vector<ViewStep> StepsOf(Graph& graph, NodeId node, uint32_t result, uint32
     const Call call = Call::Of(graph, node);
     const int64_t start = IntArgument(graph, node, "start", -1);
     const int64_t length = IntArgument(graph, node, "length", -1);
-    if (start >= 0 && length >= 0)
+    if (start >= 0 && length >= 0 && length <= INT64_MAX - start)
       return {{CallMaker(graph.context(), "aten::slice.Tensor")
                    .Set("self", tensor)
                    .Take(call, {"dim"})
