@@ -11,6 +11,9 @@ using torchscript::Node;
 
 namespace {
 
+// Stands in a text for what is known at run time only: messages may hold it, nothing can be decided by it.
+constexpr char kRunTimeText = '\x1a';
+
 std::optional<bool> KnownEqualBounded(const Val& a, const Val& b, const Heap& heap) {
   if (a.Is<OptionalVal>() || b.Is<OptionalVal>()) return std::nullopt;
   if (a.Is<NumberVal>() || b.Is<NumberVal>() || a.Is<TensorVal>() || b.Is<TensorVal>()) {
@@ -28,7 +31,11 @@ std::optional<bool> KnownEqualBounded(const Val& a, const Val& b, const Heap& he
     return number(a, i) == number(b, j);
   }
   if (a.storage.index() != b.storage.index()) return false;
-  if (const auto* text = a.As<std::string>()) return *text == *b.As<std::string>();
+  if (const auto* text = a.As<std::string>()) {
+    const std::string& other = *b.As<std::string>();
+    const bool known = text->find(kRunTimeText) == text->npos && other.find(kRunTimeText) == other.npos;
+    return known ? std::optional(*text == other) : std::nullopt;
+  }
   if (const auto* device = a.As<DeviceVal>()) return device->text == b.As<DeviceVal>()->text;
   if (const auto* value = a.As<EnumVal>())
     return value->constant->member == b.As<EnumVal>()->constant->member &&
@@ -78,13 +85,13 @@ std::string TextOfBounded(Evaluator& evaluator, const Val& value) {
     for (const Val& element : evaluator.heap()[list->cell].elements) out += (out.size() > 1 ? ", " : "") + TextOfBounded(evaluator, element);
     return out + "]";
   }
-  return "?";  // only messages hold what exists at run time
+  return std::string(1, kRunTimeText);
 }
 
 }  // namespace
 
 std::string TextOf(Evaluator& evaluator, const Val& value) {
-  return IsBounded(value, evaluator.heap()) ? TextOfBounded(evaluator, value) : "?";
+  return IsBounded(value, evaluator.heap()) ? TextOfBounded(evaluator, value) : std::string(1, kRunTimeText);
 }
 
 namespace {
@@ -101,17 +108,18 @@ Result<Vals> Unwrap(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{arguments[0]};
 }
 // What a program says when it has found out the type of a value.
-Result<Vals> Refine(Evaluator&, const Node& node, Arguments arguments) {
+Result<Vals> Refine(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* optional = arguments[0].As<OptionalVal>();
   const bool still_optional = !node.outputs.empty() && node.outputs[0]->type &&
                               node.outputs[0]->type->kind == torchscript::TypeKind::kOptional;
-  return Vals{optional != nullptr && !still_optional ? *optional->value : arguments[0]};
+  return Vals{optional != nullptr && !still_optional ? *optional->value : evaluator.emit().Settled(arguments[0])};
 }
 
 Result<Vals> Raise(Evaluator& evaluator, const Node&, Arguments arguments) {
-  const auto* message = arguments.empty() ? nullptr : arguments[0].As<std::string>();
-  return evaluator.sink().Error(DiagnosticKind::kBadProgram,
-                                fmt::format("the program raises an exception for these inputs{}{}", message ? ": " : "", message ? *message : ""));
+  const auto* text = arguments.empty() ? nullptr : arguments[0].As<std::string>();
+  std::string message = text != nullptr ? ": " + *text : "";
+  std::ranges::replace(message, kRunTimeText, '?');
+  return evaluator.sink().Error(DiagnosticKind::kBadProgram, fmt::format("the program raises an exception for these inputs{}", message));
 }
 
 // --- objects --------------------------------------------------------------------------
@@ -151,6 +159,12 @@ Result<Vals> CreateObject(Evaluator& evaluator, const Node&, Arguments) {
   return Vals{ObjectVal{evaluator.heap().Add({})}};
 }
 
+Result<Vals> Not(Evaluator& evaluator, const Node&, Arguments arguments) {
+  if (const auto known = evaluator.KnownBool(arguments[0])) return Vals{!*known};
+  FLAMBEAU_TRY(Val result, evaluator.emit().Call1("_operator::not_", {arguments[0]}));
+  return Vals{std::move(result)};
+}
+
 // --- types ------------------------------------------------------------------------------
 
 bool IsInstance(Evaluator& evaluator, const Val& value, std::string_view type) {
@@ -187,21 +201,26 @@ Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, Arguments argu
   const torchscript::Constant* types = node.Find("types");
   const auto* list = types != nullptr ? std::get_if<torchscript::ListConstant>(&types->value) : nullptr;
   if (list == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "does not say which types it asks for");
-  for (const torchscript::Constant& type : list->elements)
-    if (const auto* text = std::get_if<std::string>(&type.value); text != nullptr && IsInstance(evaluator, arguments[0], *text))
-      return Vals{true};
-  return Vals{false};
+  const auto is_one = [&](const Val& value) {
+    return std::ranges::any_of(list->elements, [&](const torchscript::Constant& type) {
+      const auto* text = std::get_if<std::string>(&type.value);
+      return text != nullptr && IsInstance(evaluator, value, *text);
+    });
+  };
+  const auto* optional = arguments[0].As<OptionalVal>();
+  if (optional == nullptr) return Vals{is_one(arguments[0])};
+  const bool none = is_one(Nothing{}), value = is_one(*optional->value);
+  if (none == value) return Vals{value};
+  const Vals present = {NumberVal{optional->present}};
+  return value ? Result<Vals>(present) : Not(evaluator, node, present);
 }
 
 // --- identity and equality ----------------------------------------------------------------
 
-Result<Vals> Is(Evaluator& evaluator, const Node&, Arguments arguments) {
+Result<Vals> Is(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Val &a = arguments[0], &b = arguments[1];
   const auto* optional = b.Is<Nothing>() ? a.As<OptionalVal>() : a.Is<Nothing>() ? b.As<OptionalVal>() : nullptr;
-  if (optional != nullptr) {
-    FLAMBEAU_TRY(Val absent, evaluator.emit().Call1("_operator::not_", {NumberVal{optional->present}}));
-    return Vals{std::move(absent)};
-  }
+  if (optional != nullptr) return Not(evaluator, node, Vals{NumberVal{optional->present}});
   if (a.Is<Nothing>() || b.Is<Nothing>()) return Vals{a.Is<Nothing>() && b.Is<Nothing>()};
   const auto *x = a.As<ListVal>(), *y = b.As<ListVal>();
   if (x != nullptr && y != nullptr) return Vals{x->cell == y->cell};
@@ -210,12 +229,6 @@ Result<Vals> Is(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto equal = KnownEqual(a, b, evaluator.heap());
   if (!equal) return evaluator.Unsupported("asks whether two values are one that are known at run time only");
   return Vals{*equal};
-}
-
-Result<Vals> Not(Evaluator& evaluator, const Node&, Arguments arguments) {
-  if (const auto known = evaluator.KnownBool(arguments[0])) return Vals{!*known};
-  FLAMBEAU_TRY(Val result, evaluator.emit().Call1("_operator::not_", {arguments[0]}));
-  return Vals{std::move(result)};
 }
 
 Result<Vals> IsNot(Evaluator& evaluator, const Node& node, Arguments arguments) {
@@ -269,6 +282,12 @@ Result<Vals> Convert(Evaluator& evaluator, const Node& node, Arguments arguments
   } catch (const std::exception&) {
     return evaluator.Unsupported(fmt::format("'{}' is no number", *text));
   }
+}
+
+Result<Vals> DivMod(Evaluator& evaluator, const Node&, Arguments arguments) {
+  FLAMBEAU_TRY(Val quotient, evaluator.emit().Call1("_operator::floordiv", arguments.first(2)));
+  FLAMBEAU_TRY(Val rest, evaluator.emit().Call1("_operator::mod", arguments.first(2)));
+  return Vals{std::move(quotient), std::move(rest)};
 }
 
 // --- text -----------------------------------------------------------------------------------
@@ -346,6 +365,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::__isnot__", &IsNot},
     {"aten::__not__", &Not},
     {"aten::_unwrap_optional", &Unwrap},
+    {"aten::divmod", &DivMod},
     {"aten::eq", &Compare<true>},
     {"aten::format", &Format},
     {"aten::ne", &Compare<false>},

@@ -49,6 +49,39 @@ constexpr NumberRow kNumberRows[] = {
     {"prim::min", "torch::sym_min"},
 };
 
+// Functions of numbers that only tensors have operators for.
+constexpr TensorFunction kTensorFunctions[] = {
+    {"aten::acos", "aten::acos", DType::kFloat64},
+    {"aten::acosh", "aten::acosh", DType::kFloat64},
+    {"aten::asin", "aten::asin", DType::kFloat64},
+    {"aten::asinh", "aten::asinh", DType::kFloat64},
+    {"aten::atan", "aten::atan", DType::kFloat64},
+    {"aten::atan2", "aten::atan2", DType::kFloat64},
+    {"aten::atanh", "aten::atanh", DType::kFloat64},
+    {"aten::copysign", "aten::copysign.Tensor", DType::kFloat64},
+    {"aten::cos", "aten::cos", DType::kFloat64},
+    {"aten::cosh", "aten::cosh", DType::kFloat64},
+    {"aten::degrees", "aten::rad2deg", DType::kFloat64},
+    {"aten::erf", "aten::erf", DType::kFloat64},
+    {"aten::erfc", "aten::erfc", DType::kFloat64},
+    {"aten::expm1", "aten::expm1", DType::kFloat64},
+    {"aten::fabs", "aten::abs", DType::kFloat64},
+    {"aten::fmod", "aten::fmod.Tensor", DType::kFloat64},
+    {"aten::gcd", "aten::gcd", DType::kInt64},
+    {"aten::isfinite", "aten::isfinite", DType::kFloat64},
+    {"aten::isinf", "aten::isinf", DType::kFloat64},
+    {"aten::isnan", "aten::isnan", DType::kFloat64},
+    {"aten::ldexp", "aten::ldexp.Tensor", DType::kFloat64},
+    {"aten::lgamma", "aten::lgamma", DType::kFloat64},
+    {"aten::log10", "aten::log10", DType::kFloat64},
+    {"aten::log1p", "aten::log1p", DType::kFloat64},
+    {"aten::radians", "aten::deg2rad", DType::kFloat64},
+    {"aten::sin", "aten::sin", DType::kFloat64},
+    {"aten::sinh", "aten::sinh", DType::kFloat64},
+    {"aten::tan", "aten::tan", DType::kFloat64},
+    {"aten::tanh", "aten::tanh", DType::kFloat64},
+};
+
 }  // namespace
 
 std::string_view NumberOperator(std::string_view kind) {
@@ -59,6 +92,11 @@ std::string_view NumberOperator(std::string_view kind) {
   }();
   const auto found = rows->find(kind);
   return found == rows->end() ? std::string_view() : found->second;
+}
+
+const TensorFunction* FindTensorFunction(std::string_view kind) {
+  const auto* found = std::ranges::lower_bound(kTensorFunctions, kind, {}, &TensorFunction::kind);
+  return found != std::end(kTensorFunctions) && found->kind == kind ? found : nullptr;
 }
 
 Builtin FindBuiltin(std::string_view kind) {

@@ -64,6 +64,13 @@ ValueId Emitter::Register(ValueId value) {
   return value;
 }
 
+Val Emitter::Settled(const Val& value) const {
+  const auto* optional = value.As<OptionalVal>();
+  const auto present = optional != nullptr ? Known(optional->present) : std::nullopt;
+  if (!present) return value;
+  return *present ? *optional->value : Val(Nothing{});
+}
+
 // --- calls -----------------------------------------------------------------------------
 
 namespace {

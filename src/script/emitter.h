@@ -12,6 +12,7 @@
 #include "diag/sink.h"
 #include "lower/inference.h"
 #include "pass/aten/functionalizer.h"
+#include "script/facts.h"
 #include "script/value.h"
 
 namespace flambeau::script {
@@ -71,6 +72,10 @@ class Emitter {
   Expr FreshSize() { return inference_.FreshSymbol({0, INT64_MAX}); }
   Expr FreshInteger() { return inference_.FreshSymbol({INT64_MIN, INT64_MAX}); }
   Storages& storages() { return functionalizer_.storages(); }
+  Facts& facts() { return facts_; }
+  std::optional<bool> Known(ValueId condition) const { return facts_.Of(graph_, condition); }
+  // An optional of which the path at hand says whether it is None.
+  Val Settled(const Val& value) const;
   Graph& graph() { return graph_; }
   Context& context() { return graph_.context(); }
   Heap& heap() { return heap_; }
@@ -106,6 +111,7 @@ class Emitter {
   Graph scratch_;
   Functionalizer functionalizer_;
   lower::Inference inference_;
+  Facts facts_;
   std::vector<Open> open_;
   std::vector<ValueId> handles_;  // of the call at hand
   OriginId origin_;

@@ -22,11 +22,11 @@ namespace {
 // Blocks nest as the program's own statements do.
 constexpr int kMaxDepth = 200;
 
+}  // namespace
+
 std::string OperatorName(const torchscript::Node& node) {
   return node.overload.empty() ? node.kind : fmt::format("{}.{}", node.kind, node.overload);
 }
-
-}  // namespace
 
 Evaluator::Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink,
                      const lower::CustomOperators& custom, int opset, const Apart& apart)
@@ -82,6 +82,7 @@ std::optional<bool> Evaluator::KnownBool(const Val& value) const {
   if (const auto* b = value.As<bool>()) return *b;
   if (const auto* i = value.As<int64_t>()) return *i != 0;
   if (const auto* d = value.As<double>()) return *d != 0;
+  if (const auto* number = value.As<NumberVal>()) return emitter_.Known(number->id);
   return std::nullopt;
 }
 
@@ -333,9 +334,13 @@ Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
   }
 }
 
+bool IsOnNumbers(const torchscript::Node& node) {
+  return !NumberOperator(node.kind).empty() || FindTensorFunction(node.kind) != nullptr;
+}
+
 // Whether something translates the operator for some arguments.
 bool Evaluator::HasTranslation(const Node& node) const {
-  if (node.kind.starts_with("prim::") || !NumberOperator(node.kind).empty()) return true;
+  if (node.kind.starts_with("prim::") || IsOnNumbers(node)) return true;
   if (FindBuiltin(node.kind) != nullptr || FindBuiltinOnQuantized(node.kind) != nullptr) return true;
   const std::string name = OperatorName(node);
   const aten::Schema* schema = aten::FindSchema(name);
@@ -348,7 +353,7 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
   Vals arguments;
   bool undefined = false;
   for (const torchscript::Value* input : node.inputs) {
-    arguments.push_back(ValueOf(input));
+    arguments.push_back(emitter_.Settled(ValueOf(input)));
     undefined |= arguments.back().Is<Undefined>();
     if (IsLost(arguments.back()) && node.kind != "prim::TupleConstruct" && node.kind != "prim::Loop")
       return sink_.Error(DiagnosticKind::kUnknownAliasing,
@@ -409,14 +414,53 @@ std::vector<Type> Evaluator::RecordedResults(const Node& node) {
   return types;
 }
 
+// Of an int, TorchScript makes a float in some places where Python does not: 2 ** n, round(n).
+Result<Vals> Evaluator::CallOnNumbers(const Node& node, std::span<const Val> arguments) {
+  const aten::Schema* declared = aten::FindSchema(OperatorName(node));
+  const bool floats = declared != nullptr && declared->returns.size() == 1 && declared->returns[0].type.base == aten::BaseType::kFloat;
+  auto as_float = [&](Val value) -> Result<Val> {
+    const auto* number = value.As<NumberVal>();
+    const bool integer = value.Is<int64_t>() || (number != nullptr && emitter_.TypeOf(number->id).kind == TypeKind::kInt);
+    if (!floats || !integer) return value;
+    return emitter_.Call1("torch::sym_float", {std::move(value)});
+  };
+  Val result;
+  if (const std::string_view op = NumberOperator(node.kind); !op.empty()) {
+    const aten::Schema* schema = aten::FindSchema(op);
+    Vals operands;
+    for (const Val& argument : arguments.first(std::min(arguments.size(), schema->arguments.size()))) {
+      FLAMBEAU_TRY(Val operand, as_float(argument));
+      operands.push_back(std::move(operand));
+    }
+    FLAMBEAU_TRY(result, emitter_.Call1(op, operands));
+    if (node.kind == "aten::log" && arguments.size() == 2) {  // to a base
+      FLAMBEAU_TRY(const Val base, emitter_.Call1(op, arguments.subspan(1)));
+      FLAMBEAU_TRY(result, emitter_.Call1("_operator::truediv", {result, base}));
+    }
+  } else {
+    const TensorFunction& function = *FindTensorFunction(node.kind);
+    Vals tensors;
+    for (const Val& argument : arguments) {
+      FLAMBEAU_TRY(Val tensor, emitter_.Call1("aten::scalar_tensor", {argument, int64_t{Info(function.dtype).torch_code}}));
+      tensors.push_back(std::move(tensor));
+    }
+    FLAMBEAU_TRY(const Val computed, emitter_.Call1(function.op, tensors));
+    FLAMBEAU_TRY(result, emitter_.Call1("aten::item", {computed}));
+  }
+  FLAMBEAU_TRY(result, as_float(std::move(result)));
+  return Vals{std::move(result)};
+}
+
 Result<Vals> Evaluator::CallOperator(const Node& node, std::span<const Val> arguments) {
   const bool numbers = !arguments.empty() && std::ranges::all_of(arguments, &Val::IsNumber);
-  if (numbers)
-    if (const std::string_view op = NumberOperator(node.kind); !op.empty()) {
-      const aten::Schema* schema = aten::FindSchema(op);
-      return emitter_.Call(op, arguments.first(std::min(arguments.size(), schema->arguments.size())));
-    }
-  return emitter_.Call(OperatorName(node), arguments, RecordedResults(node));
+  if (numbers && IsOnNumbers(node)) return CallOnNumbers(node, arguments);
+  Vals settled;
+  for (const Val& argument : arguments) {
+    const auto known = argument.Is<NumberVal>() ? KnownBool(argument) : std::nullopt;
+    settled.push_back(known ? Val(*known) : argument);
+  }
+  if (const auto condition = WhatDecides(node, settled)) return CallOnEachPath(node, *condition);
+  return emitter_.Call(OperatorName(node), settled, RecordedResults(node));
 }
 
 }  // namespace flambeau::script

@@ -68,6 +68,7 @@ class Evaluator {
   struct Snapshot {
     Storages storages;
     Heap heap;
+    Facts facts;
   };
 
   struct Region;
@@ -88,6 +89,7 @@ class Evaluator {
   void BindOutputs(const Node& node, Result<Vals> results);
   Result<Vals> Evaluate(const Node& node);
   bool HasTranslation(const Node& node) const;
+  Result<Vals> CallOnNumbers(const Node& node, std::span<const Val> arguments);
   bool IsLost(const Val& value) const;
   bool IsTooLong(const Val& value) const;
   std::function<void(Diagnostic&)> At(const Node& node) const;
@@ -113,11 +115,14 @@ class Evaluator {
   Result<const Node*> Peel(const Node& node);
   const Node* SourceOf(const Node& node) const;
   void Lose(const Node& node);
+  // optionals.cpp
+  std::optional<ValueId> WhatDecides(const Node& node, std::span<const Val> arguments) const;
+  Result<Vals> CallOnEachPath(const Node& node, ValueId condition);
   // squeeze.cpp
   void FindReturned();
   Result<std::optional<Vals>> SqueezeAtRunTime(const Node& node, std::span<const Val> arguments);
 
-  Snapshot Save() { return {emitter_.storages(), heap_}; }
+  Snapshot Save() { return {emitter_.storages(), heap_, emitter_.facts()}; }
   void Restore(const Snapshot& snapshot);
 
   const torchscript::Graph& source_;
@@ -149,6 +154,16 @@ class Evaluator {
 using Builtin = Result<Vals> (*)(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 // nullptr if the kind ("aten::append", "prim::TupleUnpack") is none.
 Builtin FindBuiltin(std::string_view kind);
+// A function of Python's numbers that is an operator on tensors, of this dtype.
+struct TensorFunction {
+  std::string_view kind, op;
+  DType dtype;
+};
+const TensorFunction* FindTensorFunction(std::string_view kind);
+// Whether the operator takes Python's numbers, maybe besides tensors.
+bool IsOnNumbers(const torchscript::Node& node);
+// "aten::add.Tensor"
+std::string OperatorName(const torchscript::Node& node);
 // The operator on numbers that a kind is: "aten::add" -> "_operator::add"; empty if it is none.
 std::string_view NumberOperator(std::string_view kind);
 

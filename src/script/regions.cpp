@@ -138,7 +138,7 @@ struct Evaluator::Region {
  private:
   void AppendParts(const Skeleton& skeleton, const Val& value, bool contents, std::vector<Kinship::Part>& parts) const {
     Vals found;
-    skeleton.AppendParts(value, evaluator.heap_, found);
+    skeleton.AppendParts(value, evaluator.emitter_, evaluator.heap_, found);
     for (Val& part : found) parts.push_back({std::move(part), std::exchange(contents, false)});
   }
 };
@@ -146,6 +146,7 @@ struct Evaluator::Region {
 void Evaluator::Restore(const Snapshot& snapshot) {
   emitter_.storages() = snapshot.storages;
   heap_ = snapshot.heap;
+  emitter_.facts() = snapshot.facts;
 }
 
 Result<const Block*> Evaluator::Decide(const Node& node, Val& condition) {
@@ -188,6 +189,7 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
   std::vector<Path> paths;
   for (const Block* block : node.blocks) {
     const BlockId id = emitter_.BeginBlock();
+    emitter_.facts().Assume(emitter_.graph(), predicate->id, paths.empty());
     std::vector<Frame> frames = rest;
     frames.push_back({block, 0, &node});
     auto outputs = Walk(std::move(frames));

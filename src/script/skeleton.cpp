@@ -112,7 +112,8 @@ Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, std::op
   return skeleton;
 }
 
-Skeleton Skeleton::OfBounded(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known) {
+Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& heap, std::optional<uint32_t> known) {
+  const Val value = emit.Settled(unsettled);
   Skeleton skeleton;
   if (const auto cell = CellOf(value); cell && heap[*cell].lost && *cell >= known.value_or(0)) {
     (void)skeleton.Conflict("lost");
@@ -218,7 +219,8 @@ bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
   return changed;
 }
 
-bool Skeleton::Unify(const Val& value, Emitter& emit, const Heap& heap) {
+bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
+  const Val value = emit.Settled(unsettled);
   if (kind_ == Kind::kConflict) return false;
   if (value.Is<Undefined>()) {
     // What is fixed and no constant may be known to the other path only.
@@ -428,7 +430,8 @@ Status Skeleton::AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) 
   return {};
 }
 
-Status Skeleton::AppendLeaves(const Val& value, Emitter& emit, const Heap& heap, std::vector<ValueId>& leaves) const {
+Status Skeleton::AppendLeaves(const Val& unsettled, Emitter& emit, const Heap& heap, std::vector<ValueId>& leaves) const {
+  const Val value = emit.Settled(unsettled);
   switch (kind_) {
     case Kind::kFixed:
     case Kind::kConflict:
@@ -496,20 +499,21 @@ void Skeleton::AppendTypes(std::vector<Type>& types) const {
   }
 }
 
-void Skeleton::AppendParts(const Val& value, const Heap& heap, Vals& parts) const {
+void Skeleton::AppendParts(const Val& unsettled, const Emitter& emit, const Heap& heap, Vals& parts) const {
+  const Val value = emit.Settled(unsettled);
   if (kind_ == Kind::kFixed || kind_ == Kind::kNumber || kind_ == Kind::kConflict || kind_ == Kind::kUndefined) return;
   if (kind_ == Kind::kQuantized) {
     const auto* quantized = value.As<QuantizedVal>();
-    return children_[0].AppendParts(quantized != nullptr ? Val(quantized->value->data) : Val(), heap, parts);
+    return children_[0].AppendParts(quantized != nullptr ? Val(quantized->value->data) : Val(), emit, heap, parts);
   }
-  if (kind_ == Kind::kOptional) return children_[0].AppendParts(value.Is<Nothing>() ? Val() : Present(value), heap, parts);
+  if (kind_ == Kind::kOptional) return children_[0].AppendParts(value.Is<Nothing>() ? Val() : Present(value), emit, heap, parts);
   if (kind_ != Kind::kTuple) parts.push_back(value);
   if (kind_ == Kind::kTensor || kind_ == Kind::kTable) return;
   const auto* dict = value.As<DictVal>();
   const Vals* listed = ElementsOf(value, heap);
   const Vals elements = dict != nullptr ? EntryValues(heap[dict->cell]) : listed != nullptr ? *listed : Vals();
   for (size_t i = 0; i < children_.size(); ++i)
-    children_[i].AppendParts(i < elements.size() ? elements[i] : Val(), heap, parts);
+    children_[i].AppendParts(i < elements.size() ? elements[i] : Val(), emit, heap, parts);
 }
 
 Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const {

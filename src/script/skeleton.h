@@ -33,7 +33,7 @@ class Skeleton {
   Status AppendLeaves(const Val& value, Emitter& emit, const Heap& heap, std::vector<ValueId>& leaves) const;
   void AppendTypes(std::vector<Type>& types) const;
   // Of `value`, the tensors, lists and dicts that Build makes anew, in its order.
-  void AppendParts(const Val& value, const Heap& heap, Vals& parts) const;
+  void AppendParts(const Val& value, const Emitter& emit, const Heap& heap, Vals& parts) const;
   // The value of which the leaves are `leaves`, from `next` on.
   Val Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const;
 

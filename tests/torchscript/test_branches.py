@@ -105,6 +105,40 @@ def none_on_one_path(self, x):
 
 
 @case.forward(x(2, 3).abs(), others=SIGNS)
+def changed_where_it_is_not_none(self, x):
+    y: Optional[Tensor] = None
+    if bool(x.sum() > 0):
+        y = x * 2
+    if y is not None:
+        y = y.unsqueeze(0)
+    z: Optional[Tensor] = None if y is not None else x
+    if y is not None and z is None:
+        x = x + y[0]
+    if isinstance(z, Tensor):
+        x = x * z
+    return x
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def none_for_an_operator(self, x):
+    bias: Optional[Tensor] = None
+    if bool(x.sum() > 0):
+        bias = x[0, :2]
+    return F.linear(x, torch.ones(2, 3), bias), F.layer_norm(x[:, :2], [2], bias)
+
+
+@case(x(2, 4, 4), x(2, 3, 4), how=("script",), dynamic_axes={"x": {0: "b", 1: "s"}, "y": {0: "b"}}, others=[(x(3, 5, 4), x(3, 3, 4))])
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 4, batch_first=True), 1)
+
+    def forward(self, x, y):
+        mask = torch.triu(torch.full((y.size(1), y.size(1)), float("-inf")), 1)
+        return self.layers(y, x, tgt_mask=mask)
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
 def number_or_none(self, x):
     row: Optional[int] = None
     if bool(x.sum() > 0):

@@ -1,0 +1,103 @@
+"""Python's numbers, text and flags that are known at run time only."""
+
+import math
+from typing import Dict, Optional
+
+import flambeau
+import pytest
+import torch
+import torch.nn.functional as F
+from cases import SIGNS, Cases, x
+from checking import check
+from torch import Tensor, nn
+
+case = Cases()
+NUMBERS = [(torch.tensor(n),) for n in (1, 2, 5)]
+
+
+def as_torchscript(*args, **options):
+    """Decorates a forward of which TorchScript makes floats where Python makes integers: 2 ** n, round(n)."""
+
+    def add(function):
+        def make():
+            return torch.jit.script(type(function.__name__, (nn.Module,), {"forward": function})())
+
+        make.__name__ = function.__name__
+        return case(*args, how=("script",), **options)(make)
+
+    return add
+
+
+@case.forward(torch.tensor(3), others=NUMBERS)
+def functions_of_floats(self, n):
+    f = float(n) / 8
+    return (
+        math.sin(f), math.cos(f), math.tan(f), math.asin(f), math.acos(f), math.atan(f), math.sinh(f), math.cosh(f), math.tanh(f),
+        math.asinh(f), math.acosh(f + 1), math.atanh(f), math.atan2(f, 2.0), math.exp(f), math.expm1(f), math.log(f), math.log10(f),
+        math.log1p(f), math.log(f, 3.0), math.sqrt(f), math.pow(f, 2), math.fmod(f, 0.2), math.fabs(-f), math.copysign(f, -1.0),
+        math.ldexp(f, 3), math.degrees(f), math.radians(f), math.erf(f), math.erfc(f), math.lgamma(f),
+    )  # fmt: skip
+
+
+@as_torchscript(torch.tensor(3), others=NUMBERS)
+def functions_of_integers(self, n):
+    i, f = int(n), float(n) + 0.5
+    return (
+        math.gcd(i, 6), divmod(i + 7, 3), divmod(-i, 3), divmod(f, 0.7), 2**i, i**2, i**-1, pow(i, 2), math.pow(i, 2), round(i), round(f),
+        math.log(i, 2), math.sin(i), math.fabs(-i), math.isnan(f), math.isinf(f), math.isfinite(f),
+    )  # fmt: skip
+
+
+@as_torchscript(x(3, 2), dynamic_axes={"x": {0: "n"}}, others=[(x(5, 2),)])
+def sizes_as_numbers(self, x):
+    n = x.size(0)
+    pairs = torch.tril_indices(n, n + 1, 1), torch.triu_indices(n, 2)
+    return n**2, n**64, pairs[0], pairs[1], torch.range(0, n), torch.range(n, 0, -0.5), F.one_hot(torch.arange(2), n)
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def flags_of_operators(self, x):
+    flag = bool(x.sum() > 0)
+    return x.sort(1, descending=flag)[0], x.clamp(max=2).argsort(0, descending=not flag)
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def flags_that_are_decided_once(self, x):
+    flag = bool(x.sum() > 0)
+    y: Optional[Tensor] = None
+    if flag:
+        y = x * 2
+    if flag and y is not None:
+        x = x + y
+    elif not flag:
+        x = x.sum(0) if flag else x - 1
+    return x
+
+
+@case(torch.tensor([2, 4, 1]), how=("trace", "script"), opset_version=9, others=[(torch.tensor([2**60 + 1, -(2**60) - 1, 2**60]),)])
+class IntegersSortedBeforeOpset11(nn.Module):
+    def forward(self, n):
+        values, places = n.sort(descending=True)
+        return values, places, n.sort()[0], n.int().argsort(), n.topk(2, largest=False)[0]
+
+
+test_numbers = case.test()
+
+
+class ComparesText(nn.Module):
+    def forward(self, x):
+        return x * 2 if str(int(x.sum())) == "3" else x
+
+
+class TextAsKey(nn.Module):
+    def forward(self, x):
+        found: Dict[str, Tensor] = {}
+        found[str(int(x.sum()))] = x
+        found[str(int(x.sum() + 1))] = x * 2
+        return found["1"]
+
+
+@pytest.mark.parametrize("model", [ComparesText(), TextAsKey()], ids=lambda model: type(model).__name__)
+def test_text_that_exists_at_run_time_decides_nothing(model):
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="known at run time only"):
+        check(model, (torch.ones(3),))
