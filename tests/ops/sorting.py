@@ -24,6 +24,7 @@ CASES = [
     case(torch.sort, ints(4, 6, low=0, high=3), stable=True),
     case(torch.sort, ints(4, 6, low=0, high=3), stable=True, descending=True),
     case(lambda t: torch.sort(t).values, bools(2, 5), name="sorted bools"),
+    case(torch.sort, torch.tensor([[2**60 + 1, 2**60, -(2**60)], [0, -1 - 2**60, 2**60 + 1]]), stable=True),
     case(torch.sort, scalar),
     case(torch.sort, floats(0, 3), 0),
     case(torch.argsort, x),

@@ -96,18 +96,15 @@ Tensor Arange(Lowering& to, Scalar end, std::optional<DType> dtype, Unused, Unus
 }
 
 // torch.range includes its end.
-Tensor RangeStep(Lowering& to, Const<Scalar> start, Const<Scalar> end, Const<Scalar> step, std::optional<DType> dtype,
-                 Unused, Unused, Unused) {
-  const double first = start.value.AsDouble(), delta = step.value.AsDouble();
-  const int64_t count = static_cast<int64_t>(std::floor((end.value.AsDouble() - first) / delta)) + 1;
-  const DType result = dtype.value_or(to.default_dtype());
-  const Tensor steps = to.CastTo(Iota(to, to.Of(count)), DType::kFloat64);
-  const Tensor scaled = to.Mul(steps, to.ConstantOf(delta, DType::kFloat64));
-  return to.CastTo(to.Add(scaled, to.ConstantOf(first, DType::kFloat64)), result);
+Tensor RangeStep(Lowering& to, Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, Unused, Unused, Unused) {
+  const Tensor first = to.NumberOf(start, DType::kFloat64), delta = to.NumberOf(step, DType::kFloat64);
+  const Tensor last = to.Floor(to.Div(to.Sub(to.NumberOf(end, DType::kFloat64), first), delta));
+  const Tensor zero = to.ConstantOf(0.0, DType::kFloat64), one = to.ConstantOf(1.0, DType::kFloat64);
+  const Tensor steps = to.Range(zero, to.Add(last, one), one);
+  return to.CastTo(to.Add(to.Mul(steps, delta), first), dtype.value_or(to.default_dtype()));
 }
-Tensor RangeStart(Lowering& to, Const<Scalar> start, Const<Scalar> end, std::optional<DType> dtype, Unused, Unused,
-                  Unused) {
-  return RangeStep(to, start, end, {Scalar(int64_t{1})}, dtype, {}, {}, {});
+Tensor RangeStart(Lowering& to, Scalar start, Scalar end, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return RangeStep(to, start, end, int64_t{1}, dtype, {}, {}, {});
 }
 
 // The first half counts from the start, the second from the end, as PyTorch does.

@@ -19,16 +19,16 @@ Tensor Triu(Lowering& to, Tensor self, Dim diagonal) {
 }
 
 // Coordinates of a triangle, row by row.
-Tensor TriangleIndices(Lowering& to, int64_t row, int64_t col, int64_t offset, bool upper, std::optional<DType> dtype) {
-  const Tensor ones = to.Full(Dims{to.Of(row), to.Of(col)}, true, DType::kBool);
-  const Tensor triangle = to.Trilu(ones, to.ConstantInt(offset), {.upper = upper});
+Tensor TriangleIndices(Lowering& to, Dim row, Dim col, Dim offset, bool upper, std::optional<DType> dtype) {
+  const Tensor ones = to.Full(Dims{row, col}, true, DType::kBool);
+  const Tensor triangle = to.Trilu(ones, to.Number(offset), {.upper = upper});
   return to.CastTo(NonZeroCoordinates(to, triangle), dtype.value_or(DType::kInt64));
 }
-Tensor TrilIndices(Lowering& to, int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, Unused, Unused,
+Tensor TrilIndices(Lowering& to, Dim row, Dim col, Dim offset, std::optional<DType> dtype, Unused, Unused,
                    Unused) {
   return TriangleIndices(to, row, col, offset, false, dtype);
 }
-Tensor TriuIndices(Lowering& to, int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, Unused, Unused,
+Tensor TriuIndices(Lowering& to, Dim row, Dim col, Dim offset, std::optional<DType> dtype, Unused, Unused,
                    Unused) {
   return TriangleIndices(to, row, col, offset, true, dtype);
 }

@@ -216,9 +216,10 @@ Tensor EmbeddingRenorm(Lowering& to, Tensor self, Tensor indices, double max_nor
   return to.Where(to.And(used, to.Greater(norms, number(max_norm))), scaled, self);
 }
 
-Tensor OneHot(Lowering& to, Tensor self, int64_t num_classes) {
-  Tensor depth = to.ConstantInts({num_classes});
-  if (num_classes == -1) depth = to.Add(to.ReduceMax(Flat(to, self), to.ConstantInts({0})), to.ConstantInts({1}));
+Tensor OneHot(Lowering& to, Tensor self, Dim num_classes) {
+  const bool counted = to.AsConstant(num_classes) == -1;
+  Tensor depth = counted ? Tensor() : to.UnsqueezeAt(to.Number(num_classes), {0});
+  if (counted) depth = to.Add(to.ReduceMax(Flat(to, self), to.ConstantInts({0})), to.ConstantInts({1}));
   const Tensor rows = to.OneHot(AtLeast1d(to, self), depth, to.ConstantInts({0, 1}));
   return self.rank() == 0 ? to.SqueezeAt(rows, {0}) : rows;
 }

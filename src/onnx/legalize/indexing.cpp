@@ -1,5 +1,6 @@
 // Reading and writing by index.
 #include <algorithm>
+#include <cmath>
 
 #include "onnx/legalize/rule.h"
 
@@ -153,17 +154,39 @@ Results NoneOf(Builder& to, const Request& request) {
   return {{to.Expand(to.ConstantOf(int64_t{0}, x.dtype()), shape), to.Expand(to.ConstantInt(0), shape)}};
 }
 
+// Of integers, which TopK took later: floats sort them. Those of 64 bits are sorted by their lower halves, then by their
+// upper ones, because TopK keeps equal elements in order. The halves grow with the integer, however its float is rounded.
+Results TopKOfIntegers(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  const int64_t axis = request.Int("axis", -1);
+  const auto floats = [&](const Tensor& y) { return to.CastTo(y, DType::kFloat64); };
+  const auto top = [&](const Tensor& y, const Tensor& k) {
+    return to.TopK(y, k, {.axis = axis, .largest = request.Int("largest", 1)})[1];
+  };
+  const auto pick = [&](const Tensor& y, const Tensor& places) { return to.GatherElements(y, places, {.axis = axis}); };
+  Tensor places;
+  if (x.dtype() != DType::kInt64 && x.dtype() != DType::kUint64) {
+    places = top(floats(x), request.operands[1]);
+  } else {
+    if (!x.ranked()) return Refuse(to, request, "takes only tensors of known rank");
+    const Tensor half = to.ConstantOf(std::exp2(32.0), DType::kFloat64), upper = to.Floor(to.Div(floats(x), half));
+    const Tensor lower = floats(to.Sub(x, to.CastTo(to.Mul(upper, half), x.dtype())));
+    const Tensor all = SizeAlong(to, x, axis < 0 ? axis + x.rank() : axis), sorted = top(lower, all);
+    places = pick(sorted, top(pick(upper, sorted), request.operands[1]));
+  }
+  return {{pick(x, places), places}};
+}
+
 // The smallest are the largest of the negated; how many was an attribute.
 Results TopKOfNegated(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
+  if (!x.is_floating()) return TopKOfIntegers(to, request);
   const bool largest = request.Int("largest", 1) != 0;
   AttributeList attributes = request.attributes;
   attributes = Without(attributes, "largest");
   attributes = Without(attributes, "sorted");  // it always was
   std::vector<Tensor> operands = {x, request.operands[1]};
-  // Of integers -1 - x, which does not overflow.
-  auto negated = [&](const Tensor& y) { return y.is_floating() ? to.Neg(y) : to.Sub(to.ConstantOf(int64_t{-1}, y.dtype()), y); };
-  if (!largest) operands[0] = negated(x);
+  if (!largest) operands[0] = to.Neg(x);
   if (to.opset() < 10) {
     const auto k = KnownInts(to, request.operands[1]);
     if (!k) return Refuse(to, request, "takes 'K' only as a constant");
@@ -172,7 +195,7 @@ Results TopKOfNegated(Builder& to, const Request& request) {
     operands.pop_back();
   }
   std::vector<Tensor> results = EmitAsIs(to, "TopK", operands, attributes, request.results);
-  if (!largest && !to.poisoned()) results[0] = negated(results[0]);
+  if (!largest && !to.poisoned()) results[0] = to.Neg(results[0]);
   return results;
 }
 
