@@ -330,10 +330,21 @@ Result<Vals> CopyInPlace(Evaluator& evaluator, const Node& node, Arguments argum
   return evaluator.emit().Call("aten::copy_", {arguments[0], number});
 }
 
+// What torch.nn.init writes with, which gradients do not see.
+template <const char* kOp>
+Result<Vals> Initialize(Evaluator& evaluator, const Node&, Arguments arguments) {
+  return evaluator.emit().Call(kOp, arguments);
+}
+constexpr char kFill[] = "aten::fill_.Scalar", kNormal[] = "aten::normal_", kUniform[] = "aten::uniform_", kZero[] = "aten::zero_";
+
 constexpr BuiltinRow kRows[] = {
     {"aten::ScalarImplicit", &Item},
     {"aten::__interpolate", &Interpolate},
     {"aten::_infer_size", &BroadcastShapes},
+    {"aten::_no_grad_fill_", &Initialize<kFill>},
+    {"aten::_no_grad_normal_", &Initialize<kNormal>},
+    {"aten::_no_grad_uniform_", &Initialize<kUniform>},
+    {"aten::_no_grad_zero_", &Initialize<kZero>},
     {"aten::allclose", &AllClose},
     {"aten::as_tensor", &MakeTensor},
     {"aten::broadcast_shapes", &BroadcastShapes},

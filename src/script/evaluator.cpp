@@ -452,13 +452,13 @@ Result<Vals> Evaluator::CallOnNumbers(const Node& node, std::span<const Val> arg
 }
 
 Result<Vals> Evaluator::CallOperator(const Node& node, std::span<const Val> arguments) {
-  const bool numbers = !arguments.empty() && std::ranges::all_of(arguments, &Val::IsNumber);
-  if (numbers && IsOnNumbers(node)) return CallOnNumbers(node, arguments);
   Vals settled;
   for (const Val& argument : arguments) {
     const auto known = argument.Is<NumberVal>() ? KnownBool(argument) : std::nullopt;
     settled.push_back(known ? Val(*known) : argument);
   }
+  const bool numbers = !settled.empty() && std::ranges::all_of(settled, &Val::IsNumber);
+  if (numbers && IsOnNumbers(node)) return CallOnNumbers(node, settled);
   if (const auto condition = WhatDecides(node, settled)) return CallOnEachPath(node, *condition);
   return emitter_.Call(OperatorName(node), settled, RecordedResults(node));
 }

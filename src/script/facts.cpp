@@ -7,14 +7,22 @@
 namespace flambeau::script {
 namespace {
 
-// The node that computes the value, if one does.
+// The operator that computes the value, if one does.
 std::string_view OpOf(const Graph& graph, ValueId value) {
   return graph[value].kind == ValueKind::kResult ? graph.op(graph[value].node) : std::string_view();
 }
 
+// Of which the value is `op`; invalid if it is not.
+ValueId OperandOf(const Graph& graph, ValueId value, std::string_view op) {
+  return OpOf(graph, value) == op && graph.operand_count(graph[value].node) == 1 ? graph.operand(graph[value].node, 0) : ValueId();
+}
+
+bool IsBool(const Graph& graph, ValueId value) { return value && graph.type(value).kind == TypeKind::kBool; }
+
 // Programs convert a tensor to a bool wherever they ask for it.
 ValueId SourceOf(const Graph& graph, ValueId value) {
-  return OpOf(graph, value) == "aten::Bool.Tensor" ? graph.operand(graph[value].node, 0) : value;
+  const ValueId tensor = OperandOf(graph, value, "aten::Bool.Tensor");
+  return tensor ? tensor : value;
 }
 
 }  // namespace
@@ -29,16 +37,13 @@ void Facts::Assume(const Graph& graph, ValueId condition, bool holds) {
     const bool negates = op == "_operator::not_";
     if (!negates && !(op == "_operator::and_" && known) && !(op == "_operator::or_" && !known)) continue;
     for (const ValueId operand : graph.operands(graph[value].node))
-      if (operand && graph.type(operand).kind == TypeKind::kBool) pending.emplace_back(operand, negates ? !known : known);
+      if (IsBool(graph, operand)) pending.emplace_back(operand, negates ? !known : known);
   }
 }
 
 std::optional<bool> Facts::Of(const Graph& graph, ValueId condition) const {
   bool negated = false;
-  while (OpOf(graph, condition) == "_operator::not_" && graph.type(graph.operand(graph[condition].node, 0)).kind == TypeKind::kBool) {
-    condition = graph.operand(graph[condition].node, 0);
-    negated = !negated;
-  }
+  for (ValueId operand; IsBool(graph, operand = OperandOf(graph, condition, "_operator::not_")); negated = !negated) condition = operand;
   const auto found = known_.find(SourceOf(graph, condition));
   return found == known_.end() ? std::nullopt : std::optional(found->second != negated);
 }

@@ -20,7 +20,8 @@ std::optional<ValueId> Evaluator::WhatDecides(const Node& node, std::span<const 
   for (size_t i = 0; schema != nullptr && i < std::min(arguments.size(), schema->arguments.size()); ++i) {
     const aten::SchemaType& type = schema->arguments[i].type;
     const auto* number = arguments[i].As<NumberVal>();
-    if (number != nullptr && type.base == aten::BaseType::kBool && !type.list) return number->id;
+    if (number != nullptr && type.base == aten::BaseType::kBool && !type.list && emitter_.TypeOf(number->id).kind == TypeKind::kBool)
+      return number->id;
   }
   return std::nullopt;
 }

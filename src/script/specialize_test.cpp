@@ -182,6 +182,23 @@ TEST(Specialize, ReplacesText) {
   EXPECT_TRUE(Has(text, "aten::relu")) << text;
 }
 
+TEST(Specialize, AsksOnceForWhatABranchKnows) {
+  const std::string text = OfText(
+      "  a = bool(torch.gt(torch.sum(x), 0))\n"
+      "  b = bool(torch.gt(torch.max(x), 1))\n"
+      "  if torch.__and__(a, torch.__not__(b)):\n"
+      "    if torch.__or__(torch.__not__(a), b):\n"
+      "      _0 = torch.relu(x)\n"
+      "    else:\n"
+      "      _0 = torch.neg(x)\n"
+      "  else:\n"
+      "    _0 = torch.sort(x, 0, a)[0]\n"
+      "  return _0\n");
+  EXPECT_FALSE(Has(text, "aten::relu")) << text;
+  EXPECT_TRUE(Has(text, "descending=True")) << text;
+  EXPECT_TRUE(Has(text, "descending=False")) << text;
+}
+
 TEST(Specialize, TellsComplexNumbersApart) {
   const std::string text = OfText(
       "  if torch.eq(1j, 2j):\n"

@@ -8,6 +8,14 @@ from torch import nn
 case = Cases()
 
 
+@case(x(2, 3), how=("script",))
+class InitializedAtRunTime(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        noise = torch.nn.init.uniform_(torch.empty(2, 3), 1.0, 2.0)
+        return torch.nn.init.zeros_(y[0]), torch.nn.init.constant_(y[1], 2.5), y, noise > 0.5
+
+
 @case(x(4, 5))
 class WritesByIndex(nn.Module):
     def forward(self, x):
