@@ -13,10 +13,16 @@ import sympy
 import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._sympy.functions import Mod, PythonMod
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
+
+from .decisions import Decision
 
 __all__ = ["assumptions", "freezes", "holds_for"]
 
+_INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 _Sizes = dict[sympy.Symbol, int]
 
 
@@ -44,16 +50,22 @@ def _sizes(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, A
     return sizes
 
 
-def _deferred(exported: ExportedProgram) -> list[Any]:
-    """torch's guards that no node checks."""
+def _environment(exported: ExportedProgram) -> ShapeEnv | None:
+    """Where torch keeps what it knows of the program's sizes; None if all are numbers."""
     for node in exported.graph.nodes:
         value = node.meta.get("val")
         if node.op != "placeholder" or not isinstance(value, torch.Tensor):
             continue
         for size in value.shape:
             if isinstance(size, torch.SymInt):
-                return list(size.node.shape_env.deferred_runtime_asserts.get(None, ()))
-    return []
+                return size.node.shape_env
+    return None
+
+
+def _deferred(exported: ExportedProgram) -> list[Any]:
+    """torch's guards that no node checks."""
+    env = _environment(exported)
+    return [] if env is None else list(env.deferred_runtime_asserts.get(None, ()))
 
 
 def _asserted(exported: ExportedProgram) -> list[Any]:
@@ -118,11 +130,40 @@ def freezes(exported: ExportedProgram) -> bool:
     return any(isinstance(condition, sympy.Eq) and _decides(condition) for condition in conditions)
 
 
-def assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]) -> list[str]:
-    """Conditions on sizes under which the program is right, and which the model does not check.
+_SIGNS = {sympy.Eq: "=", sympy.Ne: "≠", sympy.Lt: "<", sympy.Le: "≤", sympy.Gt: ">", sympy.Ge: "≥"}
+
+
+def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[tuple[Any, str]]:
+    """Conditions on the program's sizes that Python decided, and the lines that asked; but for what holds from 2 on.
+
+    What PyTorch's own code asks matters where the program holds for a part of the sizes only.
+    """
+    ranges = exported.range_constraints
+    env = _environment(exported)
+    for decision in decisions:
+        condition = decision.condition
+        symbols = condition.free_symbols
+        if decision.env is not env or not symbols or not symbols <= ranges.keys() or _is_specialised(condition):
+            continue
+        if not decision.by_model and (len(symbols) > 1 or not isinstance(condition, _INEQUALITIES)):
+            continue
+        known = bound_sympy(condition, {symbol: ranges[symbol] | ValueRanges(2, int_oo) for symbol in symbols})
+        from_two = bound_sympy(condition, dict.fromkeys(symbols, ValueRanges(2, int_oo)))
+        if not any(bounds.is_singleton() and bounds.lower == sympy.true for bounds in (known, from_two)):
+            yield condition, decision.line
+
+
+def assumptions(
+    exported: ExportedProgram, names: Sequence[tuple[int, int, str]], decisions: Sequence[Decision] = ()
+) -> dict[str, str]:
+    """Conditions on sizes under which the program is right, and which the model does not check; by whom they are asked for.
 
     Args:
         names: Of dimensions: (position among the tensor inputs, dimension, name).
+        decisions: What the capture recorded.
+
+    Returns:
+        For each condition the line of the model, if it is known.
     """
     user_inputs = {name for name in exported.graph_signature.user_inputs if isinstance(name, str)}
     tensors = [
@@ -137,11 +178,10 @@ def assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]
         size = tensors[position].shape[dim] if position < len(tensors) and dim < tensors[position].ndim else None
         if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
             called.setdefault(size.node.expr, sympy.Symbol(name))
-    found: list[str] = []
-    for condition in (*(deferred.expr for deferred in _deferred(exported)), *_asserted(exported)):
-        if not _decides(condition):
-            continue
-        sign = "=" if isinstance(condition, sympy.Eq) else "≠"
-        left, right = (side.xreplace(called) for side in condition.args)
-        found.append(f"{left} {sign} {right}")
-    return list(dict.fromkeys(found))
+    deferred = (*(each.expr for each in _deferred(exported)), *_asserted(exported))
+    found: dict[str, str] = {}
+    for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each))):
+        sign = _SIGNS.get(type(condition))
+        sides = [str(side.xreplace(called)) for side in condition.args] if sign else [str(condition.xreplace(called))]
+        found.setdefault(f" {sign} ".join(sides), line)
+    return found

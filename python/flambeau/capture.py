@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import importlib
 import inspect
 import os
 import time
@@ -15,10 +16,12 @@ from typing import Any
 
 import torch
 from torch.export import Dim, ExportedProgram
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from .assumptions import assumptions, freezes, holds_for
 from .containers import known_results
 from .data_dependent import CapturableCalls, unchecked_distributions
+from .decisions import Decision, recorded_decisions
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
 from .emptiness import taken_as_filled
@@ -48,11 +51,14 @@ def mode(model: torch.nn.Module, training: bool | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _silence(verbose: bool) -> Iterator[None]:
-    """torch warns much about itself while it captures."""
+    """torch warns much about itself while it captures, and prints the whole graph of a capture that fails."""
     with contextlib.ExitStack() as stack:
         if not verbose:
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore")
+            tracer = vars(importlib.import_module("torch.export._trace"))
+            tracer["print"] = lambda *values, **options: None
+            stack.callback(tracer.pop, "print", None)
         yield
 
 
@@ -193,6 +199,7 @@ def capture(
     verbose: bool = False,
     strategies: Sequence[str] | None = None,
     attempts: list[Attempt] | None = None,
+    decisions: list[Decision] | None = None,
 ) -> ExportedProgram:
     """Capture a module.
 
@@ -205,6 +212,7 @@ def capture(
         training: The mode that the module is captured in; None keeps its own.
         strategies: Which of :data:`STRATEGIES` to try, in order.
         attempts: Gets what was tried; the last one succeeded.
+        decisions: Gets what the capture took for granted of sizes.
 
     Raises:
         CaptureError: torch cannot capture the model; its error is the cause.
@@ -228,6 +236,7 @@ def capture(
                 computable_sizes(),
                 dynamic_lengths(),
                 taken_as_filled(_innermost) as asked,
+                recorded_decisions() as decided,
                 unchecked_distributions(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
@@ -239,14 +248,27 @@ def capture(
         else:
             attempts.append(Attempt(strategy + how, time.perf_counter() - start))
             _warn_of_emptiness(asked)
+            if decisions is not None:
+                decisions += decided
             return exported
     first = next((attempt.error for attempt in attempts if attempt.error is not None), None)
     name = type(model).__qualname__
     where = user_line(first)
     raise CaptureError(
         f"torch.export cannot capture {name}{f' (at {where})' if where else ''}: {first}\n"
-        f"  tried: {'; '.join(attempt.strategy for attempt in attempts)}"
+        f"  tried: {'; '.join(attempt.strategy for attempt in attempts)}\n"
+        f"  hint: {_hint(first)}"
     ) from first
+
+
+def _hint(error: Exception | None) -> str:
+    trace = 'capture="trace" records one run instead, with the branches that the example takes'
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, GuardOnDataDependentSymNode) or "data-dependent" in str(cause).lower():
+            return f"Python decides there by a tensor's value: torch.cond, torch.where and torch.jit.script keep both ways; {trace}"
+        cause = cause.__cause__ or cause.__context__
+    return trace
 
 
 def user_line(error: BaseException | None) -> str:
@@ -276,11 +298,14 @@ def _warn_of_emptiness(lines: Sequence[str]) -> None:
         )
 
 
-def warn_of_assumptions(exported: ExportedProgram, names: Sequence[tuple[int, int, str]]) -> None:
+def warn_of_assumptions(
+    exported: ExportedProgram, names: Sequence[tuple[int, int, str]], decisions: Sequence[Decision]
+) -> None:
     """Warn of each condition on dynamic sizes under which the capture is right, and nothing checks it."""
-    for condition in assumptions(exported, names):
+    for condition, line in assumptions(exported, names, decisions).items():
         warnings.warn(
-            f"the captured program is right only where {condition}: the model makes a size a number, or asks for it",
+            f"the captured program is right only where {condition}: the model makes a size a number, or asks for it"
+            f"{f' ({line})' if line else ''}",
             ConversionWarning,
             stacklevel=4,
         )

@@ -254,7 +254,7 @@ def export(
             try:
                 kept = {*translations.translators(), *(f"{space}::*" for space in custom_opsets or ())}
                 source = of_export(model, args, kwargs, wishes, options, artifacts, kept, dump=dump_exported_program)
-                warn_of_assumptions(source.exported, source.dimension_names)
+                warn_of_assumptions(source.exported, source.dimension_names, source.decisions)
             except CaptureError as error:
                 if not isinstance(model, torch.nn.Module) or not wishes.trace_at_last:
                     artifacts.write_failure(str(error))

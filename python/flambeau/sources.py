@@ -16,6 +16,7 @@ from .archived import ArchivedProgram
 from .artifacts import Artifacts
 from .capture import Attempt, capture, mode
 from .containers import register_containers
+from .decisions import Decision
 from .decomposition import without_composites, without_newer_operators
 from .dynamic_shapes import (
     by_argument,
@@ -60,12 +61,14 @@ class Source:
         exported: What torch.export captured, if it did.
         dynamic_shapes: As torch.export.export takes them.
         dimension_names: The names of the inputs' dimensions.
+        decisions: What the capture took for granted of sizes.
     """
 
     build: Callable[[bool], _engine.Program]
     exported: ExportedProgram | None = None
     dynamic_shapes: Any = None
     dimension_names: Sequence[DimensionName] = ()
+    decisions: Sequence[Decision] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,6 +149,7 @@ def of_export(
     shapes = by_argument(shapes, arguments, wishes.input_names, rest_parameter(model) if live else None)
     names = dimension_names(arguments, shapes, model if live else None)
     exported = model
+    decisions: list[Decision] = []
     if live:
         exported = capture(
             model,
@@ -156,6 +160,7 @@ def of_export(
             verbose=wishes.verbose,
             strategies=wishes.exports,
             attempts=artifacts.attempts,
+            decisions=decisions,
         )
     symbols = output_dimension_names(exported, wishes.output_names, output_axes)
     if dump:
@@ -167,6 +172,7 @@ def of_export(
         exported,
         shapes,
         names,
+        decisions,
     )
 
 

@@ -292,6 +292,51 @@ def test_a_branch_on_a_size_is_warned_of():
     assert [warning.filename for warning in warned] == [__file__]
 
 
+class Thirds(torch.nn.Module):
+    def forward(self, x):
+        if x.shape[0] % 3 == 0:
+            return x * 2
+        return x
+
+
+class Long(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if x.shape[0] > 4 else x
+
+
+class PseudoInverse(torch.nn.Module):
+    def forward(self, x):
+        return torch.linalg.pinv(x)
+
+
+class Checked(torch.nn.Module):
+    def forward(self, x):
+        assert x.shape[0] % 2 == 0, "rows come in pairs"
+        if x.shape[0] < 4:
+            raise ValueError("too few rows")
+        return torch.nn.functional.max_pool1d(x.reshape(-1, 2 * 4), 3) + x.narrow(0, 0, 3).sum()
+
+
+@pytest.mark.parametrize(
+    ("model", "rows", "says"),
+    [
+        (Thirds(), 6, r"Mod\(n, 3\) = 0: .*\(test_dynamic_shapes.py:\d+: if x.shape\[0\] % 3 == 0:\)"),
+        (Long(), 6, r"n > 4: .*: return x \* 2 if x.shape\[0\] > 4 else x\)"),
+        (PseudoInverse(), 3, r"4 ≥ n: .*: return torch.linalg.pinv\(x\)\)"),
+    ],
+)
+def test_what_python_asks_of_sizes_is_warned_of_with_its_line(model, rows, says):
+    with pytest.warns(flambeau.errors.ConversionWarning, match=rf"right only where {says}$") as warned:
+        flambeau.export(model, (torch.ones(rows, 4),), dynamic_shapes=({0: "n"},))
+    assert len(warned) == 1
+
+
+def test_what_pytorch_checks_itself_is_not_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        flambeau.export(Checked(), (torch.ones(6, 4),), dynamic_shapes=({0: "n"},))
+
+
 def test_a_size_that_becomes_a_number_is_reported_with_its_line():
     with pytest.warns(flambeau.errors.ConversionWarning, match=rf"(?s)fixes it at 3.*test_dynamic_shapes.py:{line_of('a number')}"):
         flambeau.export(Log(), (torch.ones(3, 4),), dynamic_shapes=({0: "n"},))
