@@ -105,7 +105,7 @@ def _decides(condition: Any) -> bool:
     """
     if not isinstance(condition, (sympy.Eq, sympy.Ne)):
         return False
-    number = next((side for side in condition.args if side.is_Integer), None)
+    number = next((side for side in condition.args if side.is_number), None)
     remainder = condition.has(Mod, PythonMod)
     if isinstance(condition, sympy.Eq):
         return number is not None and not (remainder and number == 0)

@@ -20,14 +20,14 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from .assumptions import assumptions, freezes, holds_for
 from .containers import known_results
-from .data_dependent import CapturableCalls, unchecked_distributions
+from .data_dependent import CapturableCalls, unchecked_distributions, unmoved_modules
 from .decisions import Decision, recorded_decisions
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
 from .emptiness import taken_as_filled
 from .errors import CaptureError, ConversionWarning
 from .recurrent import opaque_layers, restore
-from .sizes import computable_sizes, dynamic_conversions, dynamic_lengths
+from .sizes import computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors
 from .vision import capturable_detectors
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "exporting", "mode", "user_line", "warn_of_assumptions"]
@@ -132,13 +132,22 @@ def _export(
         with (
             contextlib.nullcontext() if strict else known_results(model),
             contextlib.nullcontext() if strict else CapturableCalls(),
+            contextlib.nullcontext() if strict else dynamic_tensors(),
+            contextlib.nullcontext() if strict else unmoved_modules(),
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
         ):
             return torch.export.export(
                 model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True
             )
 
-    exported = once(oblivious=True)
+    try:
+        exported = once(oblivious=True)
+    except Exception as error:
+        if strict or "Could not extract specialized integer" not in str(error):
+            raise
+        with contextlib.suppress(Exception), dynamic_conversions():
+            return once(oblivious=True), ", with int and float of tensors dynamic"
+        raise
     if shapes and not strict and freezes(exported):
         with contextlib.suppress(Exception), dynamic_conversions():
             kept = once(oblivious=True)

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["CapturableCalls", "unchecked_distributions"]
+__all__ = ["CapturableCalls", "unchecked_distributions", "unmoved_modules"]
 
 
 @contextlib.contextmanager
@@ -30,6 +30,26 @@ def unchecked_distributions() -> Iterator[None]:
         yield
     finally:
         distribution.set_default_validate_args(before)
+
+
+@contextlib.contextmanager
+def unmoved_modules() -> Iterator[None]:
+    """While it is open, ``module.to`` leaves a module alone that is there already: torch would put new parameters into it."""
+    to = torch.nn.Module.to
+
+    def moved(self: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
+        device, dtype, _, memory_format = torch._C._nn._parse_to(*args, **kwargs)
+        there = all(
+            (device is None or device == tensor.device) and (dtype in (None, tensor.dtype) or not tensor.is_floating_point())
+            for tensor in itertools.chain(self.parameters(), self.buffers())
+        )
+        return self if there and memory_format is None else to(self, *args, **kwargs)
+
+    torch.nn.Module.to = moved
+    try:
+        yield
+    finally:
+        torch.nn.Module.to = to
 
 
 class CapturableCalls(TorchFunctionMode):
@@ -213,6 +233,39 @@ def _linspace(start: Any, end: Any, steps: Any, *, dtype: torch.dtype | None = N
     return torch.where(index < torch.sym_max(steps // 2, 1), from_first, from_last)
 
 
+_QUOTIENT = "_flambeau_quotient"
+
+
+def _div(input: Any, other: Any, *, rounding_mode: str | None = None, **options: Any) -> torch.Tensor:
+    """A quotient of sizes is a tensor that knows which number it holds, for it may become a size again."""
+    result = torch.div(input, other, rounding_mode=rounding_mode, **options)
+    if rounding_mode is not None and all(isinstance(each, (int, torch.SymInt)) for each in (input, other)) and other > 0:
+        setattr(result, _QUOTIENT, input // other)
+    return result
+
+
+def _reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with the numbers that such tensors among its sizes hold."""
+
+    def number(size: Any) -> Any:
+        return getattr(size, _QUOTIENT, size) if isinstance(size, torch.Tensor) else size
+
+    def call(input: torch.Tensor, *sizes: Any, **options: Any) -> Any:
+        listed = [[number(each) for each in size] if isinstance(size, (list, tuple)) else number(size) for size in sizes]
+        return function(input, *listed, **options)
+
+    return call
+
+
+def _without_generator(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with the default generator: with another, torch takes no dynamic sizes; the numbers are the runtime's in any case."""
+
+    def call(*args: Any, generator: Any = None, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return call
+
+
 def _is_place(index: Any) -> bool:
     """Whether an index is a number that only a tensor knows."""
     return isinstance(index, torch.Tensor) and index.ndim == 0 and index.dtype in (torch.int64, torch.int32, torch.int16, torch.int8)
@@ -248,11 +301,14 @@ def _write_at(input: torch.Tensor, index: Any, value: Any) -> None:
 _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.equal: _equal,
     torch.Tensor.equal: _equal,
+    torch.div: _div,
+    **{function: _reshaping(function) for function in (torch.Tensor.view, torch.Tensor.reshape, torch.reshape, torch.Tensor.expand)},
     torch.allclose: _allclose,
     torch.Tensor.allclose: _allclose,
     torch.combinations: _combinations,
     torch.Tensor.__setitem__: _write_at,
     torch.linspace: _linspace,
+    **{function: _without_generator(function) for function in (torch.rand, torch.randn, torch.randint, torch.randperm)},
     torch.narrow: _narrow,
     torch.Tensor.narrow: _narrow,
     torch.cov: _covariance,

@@ -23,11 +23,14 @@ from typing import Any
 import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-__all__ = ["Decision", "recorded_decisions"]
+__all__ = ["Decision", "passing_answer", "recorded_decisions"]
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(__file__) + os.sep
 _SYMBOLS = (os.path.join(_TORCH, "fx", "experimental") + os.sep, os.path.join(_TORCH, "__init__.py"))
+_HANDLERS = (os.path.join(_TORCH, "_export", "non_strict_utils.py"), os.path.join(_TORCH, "_ops.py"))
+"""What calls of tensors' methods pass through, such as that of ``bool``."""
+
 _CHECKS = ("_check", "_assert", "assert_")
 
 
@@ -73,15 +76,41 @@ def _checks(code: types.CodeType, line: int) -> bool:
     return False
 
 
-def _asking() -> tuple[types.FrameType | None, types.FrameType | None]:
+def _asking(between: tuple[str, ...] = _SYMBOLS) -> tuple[types.FrameType | None, types.FrameType | None]:
     """The frame that asked, and the innermost one of the model's code."""
     frame: types.FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith((*_SYMBOLS, _HERE)):
+    while frame is not None and frame.f_code.co_filename.startswith((*between, _HERE)):
         frame = frame.f_back
     asked = frame
     while frame is not None and frame.f_code.co_filename.startswith((_TORCH, _HERE, "<")):
         frame = frame.f_back
     return asked, frame
+
+
+def _has_no_not(test: ast.expr) -> bool:
+    return not any(isinstance(node, (ast.Not, ast.IfExp, ast.NotIn, ast.IsNot)) for node in ast.walk(test))
+
+
+@functools.lru_cache(maxsize=1024)
+def _passing(code: types.CodeType, line: int) -> bool | None:
+    tree, before = _statements(code)
+    line -= before
+    for node in ast.walk(tree) if tree is not None else ():
+        if not isinstance(node, (ast.If, ast.Assert)) or not node.test.lineno <= line <= (node.test.end_lineno or line):
+            continue
+        test, answer = node.test, isinstance(node, ast.Assert) or _raises(node.orelse)
+        if isinstance(node, ast.If) and answer == _raises(node.body):
+            return None
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, answer = test.operand, not answer
+        return answer if _has_no_not(test) else None
+    return None
+
+
+def passing_answer() -> bool | None:
+    """The answer to the question being asked by which an ``if`` or ``assert`` of the model does not raise; None if none asks."""
+    asked, frame = _asking((*_SYMBOLS, *_HANDLERS))
+    return _passing(frame.f_code, frame.f_lineno) if frame is not None and asked is frame else None
 
 
 @contextlib.contextmanager

@@ -13,6 +13,8 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, S
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
+from .decisions import passing_answer
+
 __all__ = ["taken_as_filled"]
 
 
@@ -30,7 +32,9 @@ def _if_filled(env: Any, condition: Any) -> Any:
 
 @contextlib.contextmanager
 def taken_as_filled(line_of: Callable[[traceback.StackSummary], str]) -> Iterator[list[str]]:
-    """While it is open, such a question does not stop the capture. Gives the lines that asked.
+    """While it is open, such a question does not stop the capture, nor does one that an ``if`` asks in order to raise.
+
+    Gives the lines that asked for emptiness.
 
     The code for tensors that hold something mostly serves the empty ones as well: that
     there is a question is about speed, or about functions that PyTorch refuses for them.
@@ -42,6 +46,9 @@ def taken_as_filled(line_of: Callable[[traceback.StackSummary], str]) -> Iterato
         try:
             return evaluate(self, condition, *args, **kwargs)
         except GuardOnDataDependentSymNode:
+            asks = isinstance(condition, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction))
+            if asks and (passes := passing_answer()) is not None:
+                return sympy.true if passes else sympy.false
             answer = _if_filled(self, condition)
             if answer is None:
                 raise

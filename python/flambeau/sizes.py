@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
+from torch.utils import _pytree
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
-__all__ = ["computable_sizes", "dynamic_conversions", "dynamic_lengths"]
+__all__ = ["computable_sizes", "dynamic_conversions", "dynamic_lengths", "dynamic_tensors"]
 
 _NOT_OF_MODELS = {"torch", "functorch", "sympy", "mpmath", "numpy", "flambeau", *sys.stdlib_module_names} - {"__main__"}
 
@@ -21,13 +23,15 @@ def _length(of: Any) -> Any:
 
 
 class _Conversion(type):
-    """Of classes that stand for a type of numbers: sizes are converted to symbols, and count as instances."""
+    """Of classes that stand for a type of numbers: sizes, and numbers in tensors, become symbols, and count as instances."""
 
     number: type
     symbol: type
     convert: Callable[[Any], Any]
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and isinstance(args[0], torch.Tensor):
+            args = (args[0].item(),)
         is_size = len(args) == 1 and isinstance(args[0], (torch.SymInt, torch.SymFloat, torch.SymBool))
         return cls.convert(args[0]) if is_size else cls.number(*args, **kwargs)
 
@@ -81,8 +85,38 @@ def dynamic_lengths() -> contextlib.AbstractContextManager[None]:
 
 
 def dynamic_conversions() -> contextlib.AbstractContextManager[None]:
-    """While it is open, so are ``int`` and ``float`` of sizes. Code fails that takes these for dtypes."""
+    """While it is open, so are ``int`` and ``float`` of sizes and of tensors. Code fails that takes these for dtypes."""
     return _as_globals({"int": _Int, "float": _Float})
+
+
+def _keeping_sizes(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Of dynamic sizes as torch.tensor makes it; these functions make numbers of them."""
+
+    @functools.wraps(function)
+    def call(data: Any, *args: Any, **options: Any) -> torch.Tensor:
+        symbolic = any(isinstance(leaf, (torch.SymInt, torch.SymFloat, torch.SymBool)) for leaf in _pytree.tree_leaves(data))
+        return (torch.tensor if symbolic and not args else function)(data, *args, **options)
+
+    return call
+
+
+def _new_tensor(self: torch.Tensor, data: Any, **options: Any) -> torch.Tensor:
+    if isinstance(data, torch.Tensor):
+        return torch._C.TensorBase.new_tensor(self, data, **options)
+    return torch.tensor(data, **{"dtype": self.dtype, "device": self.device, **options})
+
+
+@contextlib.contextmanager
+def dynamic_tensors() -> Iterator[None]:
+    """While it is open, so are tensors made of sizes."""
+    before = torch.as_tensor, torch.asarray
+    torch.as_tensor, torch.asarray = map(_keeping_sizes, before)
+    torch.Tensor.new_tensor = _new_tensor
+    try:
+        yield
+    finally:
+        torch.as_tensor, torch.asarray = before
+        del torch.Tensor.new_tensor
 
 
 @contextlib.contextmanager
