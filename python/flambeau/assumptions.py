@@ -182,6 +182,8 @@ def assumptions(
     found: dict[str, str] = {}
     for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each))):
         sign = _SIGNS.get(type(condition))
+        if sign and condition.func(*condition.args) == sympy.true:  # a size has become a number since
+            continue
         sides = [str(side.xreplace(called)) for side in condition.args] if sign else [str(condition.xreplace(called))]
         found.setdefault(f" {sign} ".join(sides), line)
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
-import types
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,20 +21,19 @@ __all__ = ["known_results", "register_containers"]
 _Context = tuple[Sequence[Any], Mapping[str, Any]]
 """The keys of the children, and the attributes that hold no tensors."""
 
-_MAX_DEPTH = 32
-
-# A size has attributes, too: all that the capture knows.
-_ATOMS = (torch.Tensor, torch.nn.Module, torch.SymInt, torch.SymFloat, torch.SymBool, type, types.ModuleType, types.FunctionType)
+_NOT_CONTAINERS = {"torch", "numpy", "sympy", "builtins", *sys.stdlib_module_names} - {"__main__"}
+"""Libraries whose objects hold no tensors of a model, or are tensors."""
 
 
 def _inside(value: Any) -> Mapping[Any, Any]:
     """What an object of an unknown class holds, by key or by attribute's name."""
-    if isinstance(value, _ATOMS):
-        return {}
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (list, tuple)):
         return dict(enumerate(value))
+    library = type(value).__module__.partition(".")[0]
+    if isinstance(value, (torch.nn.Module, type)) or library in _NOT_CONTAINERS:
+        return {}
     if dataclasses.is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if hasattr(value, field.name)}
     return dict(getattr(value, "__dict__", {}))
@@ -47,14 +46,14 @@ def _children(value: Any) -> Iterable[Any]:
 
 
 def _holds_tensors(value: Any) -> bool:
-    pending, seen = [(value, 0)], {}
+    pending, seen = [value], {}
     while pending:
-        value, depth = pending.pop()
-        if isinstance(value, torch.Tensor):
+        each = pending.pop()
+        if isinstance(each, torch.Tensor):
             return True
-        if depth < _MAX_DEPTH and id(value) not in seen:
-            seen[id(value)] = value
-            pending += [(child, depth + 1) for child in _children(value)]
+        if id(each) not in seen:
+            seen[id(each)] = each
+            pending += _children(each)
     return False
 
 
@@ -121,15 +120,16 @@ def _register(value: Any) -> None:
 
 def register_containers(*values: Any) -> None:
     """Make the classes in these trees known that hold tensors and that no one has registered."""
-    pending = [(value, 0) for value in values]
+    pending, seen = list(values), {}
     while pending:
-        value, depth = pending.pop()
-        if isinstance(value, torch.Tensor) or depth == _MAX_DEPTH:
+        value = pending.pop()
+        if isinstance(value, torch.Tensor) or id(value) in seen:
             continue
+        seen[id(value)] = value
         if _pytree.tree_is_leaf(value) and _holds_tensors(value):
             _register(value)
         if not _pytree.tree_is_leaf(value):
-            pending += [(child, depth + 1) for child in _children(value)]
+            pending += _children(value)
 
 
 @contextlib.contextmanager

@@ -403,6 +403,8 @@ class ONNXProgram:
             if used and len(values) > used[-1] and len(values) != len(used):
                 values = [values[position] for position in used]
         inputs = self._input_types()
+        if len(values) > len(inputs) and self._exported_program is None:  # a trace has numbers as constants
+            values = [value for value in values if not isinstance(value, (bool, int, float))]
         if len(values) != len(inputs):
             names = ", ".join(name for name, _ in inputs)
             raise TypeError(f"the model has {len(inputs)} inputs ({names}); {len(values)} were given")

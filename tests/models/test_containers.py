@@ -56,6 +56,16 @@ def test_classes_of_the_model(capture):
             torch.testing.assert_close(ours, theirs)
 
 
+def test_sizes_among_the_results():
+    class Sizes(torch.nn.Module):
+        def forward(self, x):
+            return x.nonzero().shape[0], x * 2, {"rows": x.shape[0]}
+
+    program = flambeau.export(Sizes(), (torch.ones(3, 4),), dynamic_shapes=({0: "rows"},))
+    count, doubled, rows = program(torch.eye(5, 4))
+    assert (int(count), tuple(doubled.shape), int(rows)) == (4, (5, 4), 5)
+
+
 @pytest.mark.parametrize("capture", ["export", "trace"])
 def test_a_decoder_that_takes_and_gives_its_cache(capture):
     transformers = pytest.importorskip("transformers")

@@ -41,6 +41,15 @@ def test_reference(program, model):
     torch.testing.assert_close(program.call_reference(X)[0], model(X), rtol=1e-5, atol=1e-5)
 
 
+def test_a_trace_takes_the_arguments_of_its_example():
+    class Scaled(torch.nn.Module):
+        def forward(self, x, factor, negate=False):
+            return -x * factor if negate else x * factor
+
+    program = flambeau.export(Scaled(), (X, 2.5), kwargs={"negate": True}, capture="trace")
+    torch.testing.assert_close(program(X, 2.5, negate=True)[0], -X * 2.5)
+
+
 def test_numpy_inputs_run_anywhere(program, model):
     feeds = program.to_numpy_inputs(X)
     assert {name: (array.dtype, array.shape) for name, array in feeds.items()} == {"x": (np.float32, (3, 8))}
