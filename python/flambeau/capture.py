@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import importlib
 import inspect
+import logging
 import os
 import time
 import traceback
@@ -26,11 +26,12 @@ from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
 from .emptiness import taken_as_filled
 from .errors import CaptureError, ConversionWarning
+from .misuse import failure_of_the_model, without_boilerplate
 from .recurrent import opaque_layers, restore
 from .sizes import computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors
 from .vision import capturable_detectors
 
-__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "exporting", "mode", "user_line", "warn_of_assumptions"]
+__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture", "exporting", "failure_without_export", "mode", "user_line", "warn_of_assumptions"]
 
 
 @contextlib.contextmanager
@@ -51,15 +52,26 @@ def mode(model: torch.nn.Module, training: bool | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _silence(verbose: bool) -> Iterator[None]:
-    """torch warns much about itself while it captures, and prints the whole graph of a capture that fails."""
-    with contextlib.ExitStack() as stack:
-        if not verbose:
-            stack.enter_context(warnings.catch_warnings())
-            warnings.simplefilter("ignore")
-            tracer = vars(importlib.import_module("torch.export._trace"))
-            tracer["print"] = lambda *values, **options: None
-            stack.callback(tracer.pop, "print", None)
+    """torch warns much about itself while it captures, and logs errors that it raises as well."""
+    if verbose:
         yield
+        return
+    loud = os.environ.get("TORCH_LOGS")  # asked for
+    loggers = [] if loud else [logging.getLogger(name) for name in list(logging.root.manager.loggerDict) if name.startswith("torch.")]
+    before = [(logger, logger.disabled) for logger in loggers]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for logger in loggers:
+            logger.disabled = True
+        from torch.export import _trace
+
+        _trace.print = lambda *words, **options: None  # of the graph so far, where the capture fails
+        try:
+            yield
+        finally:
+            del _trace.print
+            for logger, disabled in before:
+                logger.disabled = disabled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -260,17 +272,46 @@ def capture(
             if decisions is not None:
                 decisions += decided
             return exported
+    raise _failure(model, args, kwargs, training, attempts)
+
+
+def _failure(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None, attempts: Sequence[Attempt]
+) -> CaptureError:
+    """Why nothing that was tried captured the module: for one that does not even run, what it raises."""
+    if (failure := failure_without_export(model, args, kwargs, training)) is not None:
+        return failure
     first = next((attempt.error for attempt in attempts if attempt.error is not None), None)
     name = type(model).__qualname__
-    where = user_line(first)
-    raise CaptureError(
-        f"torch.export cannot capture {name}{f' (at {where})' if where else ''}: {first}\n"
+    where, words = user_line(first), without_boilerplate(str(first))
+    failure = CaptureError(
+        f"torch.export cannot capture {name}{f' (at {where})' if where else ''}: {words}\n"
         f"  tried: {'; '.join(attempt.strategy for attempt in attempts)}\n"
         f"  hint: {_hint(first)}"
-    ) from first
+    )
+    failure.__cause__ = first
+    return failure
+
+
+def failure_without_export(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
+) -> CaptureError | None:
+    """What to say where the module itself does not run on these arguments; None if it does."""
+    with mode(model, training):
+        own = failure_of_the_model(model, args, kwargs)
+    if own is None:
+        return None
+    where = user_line(own)
+    failure = CaptureError(
+        f"{type(model).__qualname__} does not run on these arguments{f' (at {where})' if where else ''}: {type(own).__name__}: {own}"
+    )
+    failure.__cause__ = own
+    return failure
 
 
 def _hint(error: Exception | None) -> str:
+    if "Unsupported input type" in str(error):
+        return "arguments are tensors, numbers and text, and lists, tuples and dicts of these; arrays become tensors by torch.as_tensor"
     trace = 'capture="trace" records one run instead, with the branches that the example takes'
     cause: BaseException | None = error
     while cause is not None:

@@ -7,6 +7,7 @@ Both are trees that follow the model's arguments. Here they become what
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,7 +38,10 @@ def model_arguments(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[
     Raises:
         TypeError: ``forward`` does not take these arguments.
     """
-    bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+    try:
+        bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+    except TypeError as error:
+        raise TypeError(f"{type(model).__qualname__}.forward does not take the example arguments (args, kwargs): {error}") from None
     bound.pop(rest_parameter(model), None)
     return {name: value for name, value in bound.items() if name not in kwargs} | kwargs
 
@@ -175,6 +179,42 @@ def _filled(spec: Any, value: Any) -> Any:
     return spec
 
 
+def _checked(spec: Any, value: Any, name: str) -> Any:
+    """What is said of one argument, with dimensions counted from 0.
+
+    Raises:
+        ValueError: It is no dynamic shape, or not of such a tensor.
+    """
+    if isinstance(value, torch.Tensor):
+        return _checked_dims(spec, value, name)
+    if isinstance(value, Mapping) and isinstance(spec, Mapping):
+        return type(spec)({key: _checked(each, value.get(key), f"{name}[{key!r}]") for key, each in spec.items()})
+    if type(value) in (list, tuple) and isinstance(spec, (list, tuple)) and len(spec) == len(value):
+        return type(spec)([_checked(each, child, f"{name}[{i}]") for i, (each, child) in enumerate(zip(spec, value))])
+    return spec
+
+
+def _checked_dims(spec: Any, tensor: torch.Tensor, name: str) -> Any:
+    if spec is None:
+        return spec
+    if isinstance(spec, (list, tuple)):
+        if len(spec) not in (0, tensor.ndim):
+            raise ValueError(f"dynamic_shapes has {len(spec)} dimensions for '{name}', which has {tensor.ndim}")
+        dims = enumerate(spec)
+    elif isinstance(spec, Mapping):
+        dims = spec.items()
+    else:
+        raise ValueError(f"dynamic_shapes has {spec!r} for '{name}'; it must be a dict {{dimension: name or Dim}}, a sequence with an entry a dimension, or None")
+    for dim, size in dims:
+        if not isinstance(dim, int) or not -tensor.ndim <= dim < tensor.ndim:
+            raise ValueError(f"dynamic_shapes names dimension {dim!r} of '{name}', which has {tensor.ndim} dimensions")
+        if not (size is None or isinstance(size, (int, str, Dim, type(Dim.AUTO)))):
+            raise ValueError(f"dynamic_shapes has {size!r} for dimension {dim} of '{name}'; it must be a name, a torch.export.Dim, an int or None")
+    if isinstance(spec, Mapping):
+        return {dim % tensor.ndim: size for dim, size in spec.items()}
+    return spec
+
+
 def by_argument(
     dynamic_shapes: Any, arguments: Arguments, input_names: Sequence[str], rest: str | None = None
 ) -> Any:
@@ -188,8 +228,10 @@ def by_argument(
     Raises:
         ValueError: A key names no argument and no input.
     """
-    if isinstance(dynamic_shapes, (list, tuple)) and len(dynamic_shapes) == len(arguments):
-        return type(dynamic_shapes)([_filled(spec, value) for spec, value in zip(dynamic_shapes, arguments.values())])
+    if isinstance(dynamic_shapes, (list, tuple)):
+        if len(dynamic_shapes) != len(arguments):
+            raise ValueError(f"dynamic_shapes has {len(dynamic_shapes)} entries; the arguments are {len(arguments)}: {', '.join(arguments)}")
+        return type(dynamic_shapes)([_filled(_checked(spec, value, name), value) for spec, (name, value) in zip(dynamic_shapes, arguments.items())])
     if not isinstance(dynamic_shapes, Mapping) or not dynamic_shapes:
         return dynamic_shapes
     unused = dict(dynamic_shapes)
@@ -203,11 +245,11 @@ def by_argument(
             return None
         position += 1
         name = input_names[position] if position < len(input_names) else None
-        return None if name is None or name in arguments else unused.pop(name, None)
+        return None if name is None or name in arguments else _checked(unused.pop(name, None), leaf, name)
 
     shapes = {}
     for argument, value in arguments.items():
-        own = unused.pop(argument, None)
+        own = _checked(unused.pop(argument, None), value, argument)
         renamed = _pytree.tree_map(of_leaf, value)
         has_renamed = any(spec is not None for spec in _pytree.tree_leaves(renamed, is_leaf=lambda spec: isinstance(spec, (dict, tuple))))
         shapes[argument] = _filled(own, value) if own is not None or not has_renamed else renamed
@@ -259,7 +301,11 @@ def from_dynamic_axes(
         key = name if name in unused else argument if top and argument in unused else None
         if key is None:
             return None
-        return {axis % value.ndim: word for axis, word in _named_axes(key, unused.pop(key)).items()}
+        axes = _named_axes(key, unused.pop(key))
+        for axis in axes:
+            if not -value.ndim <= axis < value.ndim:
+                warnings.warn(f"dynamic_axes names axis {axis} of {key!r}, which has {value.ndim}; it is ignored", stacklevel=2)
+        return {axis % value.ndim: word for axis, word in axes.items() if -value.ndim <= axis < value.ndim}
 
     shapes = {}
     for argument, value in arguments.items():

@@ -11,11 +11,12 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
+from torch.utils import _pytree
 
 from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
-from .capture import mode, warn_of_assumptions
+from .capture import failure_without_export, mode, warn_of_assumptions
 from .errors import (
     CaptureError,
     OnnxExporterError,
@@ -24,6 +25,7 @@ from .errors import (
     error_of,
     warn_of,
 )
+from .misuse import failure_of_the_model, refuse_unknown_names, refuse_wrong_types
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._globals import GLOBALS, exporting
 from .onnx._python_ops import Translations
@@ -32,6 +34,7 @@ from .program import ONNXProgram
 from .progress import shown_progress
 from .script_inputs import SCRIPTS, holds_packed_weights, script_parameters
 from .sources import TRAINING, Source, Wishes, of_archive, of_export, of_script
+from .state import kept_buffers
 from .translation import Translators
 from .verification import archived_reference, prove
 
@@ -47,6 +50,8 @@ def _announced(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **options: Any) -> Any:
+        refuse_unknown_names(function, options)
+        refuse_wrong_types(options)
         with exporting(
             in_onnx_export=True,
             export_onnx_opset_version=options.get("opset_version") or _engine.DEFAULT_OPSET,
@@ -261,7 +266,16 @@ def export(
                     raise
         if source is None:
             source = of_script(model, args, kwargs, wishes, options, translations, artifacts.attempts)
-    engine_model, diagnostics = _converted(source, options, translators, translations, artifacts, export_params, progress)
+    try:
+        engine_model, diagnostics = _converted(source, options, translators, translations, artifacts, export_params, progress)
+    except OnnxExporterError as error:
+        # Captures take what PyTorch refuses to run: of such a program there is nothing to say but that.
+        strange = any(diagnostic.kind == "internal-error" for diagnostic in error.diagnostics)
+        if strange and isinstance(model, torch.nn.Module) and not isinstance(model, SCRIPTS):
+            failure = failure_without_export(model, args, kwargs, TRAINING[training])
+            if failure is not None:
+                raise failure from failure.__cause__
+        raise
     program = ONNXProgram(
         engine_model,
         diagnostics,
@@ -367,8 +381,8 @@ def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not isinstance(model, torch.nn.Module):
             return model(*args, **kwargs)
-        with mode(model, TRAINING[training]):
-            return model(*args, **kwargs)
+        with mode(model, TRAINING[training]), kept_buffers(model):
+            return _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, model(*args, **kwargs))
 
     return call
 

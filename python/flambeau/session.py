@@ -60,8 +60,19 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
         inputs = sum(not isinstance(spec.arg, ConstantArgument) for spec in specs)
         if not kwargs and len(args) == inputs and all(_pytree.tree_is_leaf(value) for value in args):
             return list(args)
-        raise TypeError(f"the arguments are nested as {spec}; the captured ones were {in_spec}")
+        raise TypeError(f"the arguments are {_structure(spec)}; the model was captured with {_structure(in_spec)}")
     return [leaf for leaf, spec in zip(leaves, specs, strict=True) if not isinstance(spec.arg, ConstantArgument)]
+
+
+class _Leaf:
+    def __repr__(self) -> str:
+        return "*"
+
+
+def _structure(spec: Any) -> str:
+    """How arguments are nested, as one would write them: "(*, {'mask': *}), scale=*"."""
+    args, kwargs = spec.unflatten([_Leaf()] * spec.num_leaves)
+    return f"({', '.join([*map(repr, args), *(f'{name}={value!r}' for name, value in kwargs.items())])})"
 
 
 def cpu_session(model: str | bytes) -> onnxruntime.InferenceSession:

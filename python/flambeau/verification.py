@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -18,6 +19,7 @@ from .comparison import compare
 from .errors import VerificationError
 from .program import ONNXProgram
 from .session import flat_inputs
+from .state import kept_buffers
 
 __all__ = [
     "Mismatch",
@@ -169,10 +171,11 @@ def _tensors(results: Any) -> list[torch.Tensor]:
 
 
 def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """What PyTorch gives, without the Nones. Raises whatever the program raises."""
+    """What PyTorch gives, without the Nones, once: a module is afterwards as it was. Raises whatever the program raises."""
     run_args, run_kwargs = _copies(args, kwargs)
-    with torch.no_grad():
-        return _tensors(reference(*run_args, **run_kwargs))
+    kept = kept_buffers(reference) if isinstance(reference, torch.nn.Module) else contextlib.nullcontext()
+    with torch.no_grad(), kept:
+        return [tensor.clone() for tensor in _tensors(reference(*run_args, **run_kwargs))]
 
 
 def _array(tensor: torch.Tensor) -> Any:
@@ -442,8 +445,9 @@ def compare_values(
 ) -> Iterator[tuple[torch.fx.Node, _engine.Comparison]]:
     """Each captured node whose name is among the `known` values of a model, which `compute` gives."""
     run_args, run_kwargs = _copies(args, kwargs)
-    interpreter = _Values(exported.module())
-    with torch.no_grad():
+    module = exported.module()
+    interpreter = _Values(module)
+    with torch.no_grad(), kept_buffers(module):
         interpreter.run(*_pytree.tree_leaves((run_args, run_kwargs)))
     values = interpreter.kept
     wanted = [name for name in values if name in known]

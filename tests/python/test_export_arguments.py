@@ -10,6 +10,7 @@ import torch
 from torch.export import Dim
 
 import flambeau
+from flambeau.errors import CaptureError
 
 
 class Two(torch.nn.Module):
@@ -300,3 +301,57 @@ def test_nodes_that_came_after_the_capture():
         x = torch.randn(rows, 3)
         torch.testing.assert_close(program(x)[0], torch.cat([x + 1, x.sin() * 0.5]))
     assert "val" not in first.meta, "the caller's program stays as it is"
+
+
+X = torch.randn(3, 4)
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(4, 2)
+
+    def forward(self, x, pair=None):
+        return self.fc(x) if pair is None else self.fc(x) + pair["a"]
+
+
+class Branch(torch.nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+
+
+@pytest.mark.parametrize(
+    ("model", "args", "options", "error", "message"),
+    [
+        (Scaled(), (X,), {"opset_versoin": 18}, TypeError, "no argument 'opset_versoin'; did you mean 'opset_version'"),
+        (Scaled(), (X,), {"opset_version": "18"}, TypeError, "opset_version is '18'; it must be an int"),
+        (Scaled(), (X,), {"training": "eval"}, TypeError, "training is 'eval'; it must be a torch.onnx.TrainingMode"),
+        (Scaled(), (X,), {"operator_export_type": 0}, TypeError, "operator_export_type is 0; it must be"),
+        (Scaled(), (), {}, TypeError, "Scaled.forward does not take the example arguments .*'x'"),
+        (Scaled(), (X.long(),), {}, CaptureError, "Scaled does not run on these arguments .*return self.fc.*same dtype"),
+        (Scaled(), (X[:, :3],), {}, CaptureError, "Scaled does not run on these arguments .*cannot be multiplied"),
+        (Branch(), (X,), {}, CaptureError, r"(?s)cannot capture Branch \(at .*if x.sum\(\) > 0.*hint: .*torch.where.*torch.cond"),
+        (Scaled(), (X,), {"dynamic_shapes": ({0: "b"}, None)}, ValueError, "has 2 entries; the arguments are 1: x"),
+        (Scaled(), (X,), {"dynamic_shapes": {"x": {2: "b"}}}, ValueError, "dimension 2 of 'x', which has 2 dimensions"),
+        (Scaled(), (X,), {"dynamic_shapes": {"x": {0: 2.5}}}, ValueError, "2.5 for dimension 0 of 'x'; it must be a name"),
+        (Scaled(), (X,), {"dynamic_shapes": ("b",)}, ValueError, "'b' for 'x'; it must be a dict"),
+        (Scaled(), (X, {"a": X[:, :2]}), {"dynamic_shapes": {"pair": {"a": ("b",)}}}, ValueError, r"1 dimensions for 'pair\['a'\]', which has 2"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_in_a_line(model, args, options, error, message, capfd):
+    with pytest.raises(error, match=message) as caught:
+        flambeau.export(model, args, **options)
+    assert not any(words in str(caught.value) for words in ("TORCH_LOGS", "exportdb", "draft_export"))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_dimensions_count_from_the_end_too():
+    assert flambeau.export(Scaled(), (X,), dynamic_shapes={"x": {-2: "b"}}).inputs[0].sizes == ["b", "4"]
+    with pytest.warns(UserWarning, match="axis 2 of 'x', which has 2; it is ignored"):
+        program = flambeau.export(Scaled(), (X,), dynamic_axes={"x": {0: "b", 2: "height"}})
+    assert program.inputs[0].sizes == ["b", "4"]
+
+
+def test_arguments_of_another_structure():
+    with pytest.raises(TypeError, match=r"the arguments are \(\*, \*\); the model was captured with \(\*\)"):
+        flambeau.export(Scaled(), (X,))(X, X)

@@ -142,6 +142,15 @@ def test_kinds_of_mismatches():
     close = {torch.ops.aten.relu.default: lambda x: op.Mul(op.Relu(x), 1.0005)}
     assert find_mismatch(flambeau.export(Model(), ARGS, custom_translation_table=close)).kind == "rounding"
 
+    class Small(torch.nn.Module):
+        """What is wrong by a hundredth is not rounding, however small the numbers are."""
+
+        def forward(self, x):
+            return torch.softmax(x, -1)
+
+    hotter = {torch.ops.aten.softmax.int: lambda x, dim: op.Softmax(op.Mul(x, 1.01), axis=dim)}
+    assert find_mismatch(flambeau.export(Small(), (torch.randn(2, 64),), custom_translation_table=hotter)).kind == "operator"
+
 
 def test_export_verifies_an_archive(files):
     program = flambeau.export(files / "model.pt2", verify=True)
@@ -230,3 +239,19 @@ def test_doctor(monkeypatch, capsys):
     assert command.main(["doctor"]) == 1
     text = capsys.readouterr().out
     assert "missing  onnxscript: pip install onnxscript" in text and "too old  torch 1.0.0" in text
+
+
+@pytest.mark.parametrize("options", [{}, {"capture": "trace"}], ids=["export", "trace"])
+def test_a_model_is_afterwards_what_it_was(options):
+    class Counts(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("seen", torch.zeros(3))
+
+        def forward(self, x):
+            self.seen.add_(1)
+            return x + self.seen
+
+    model = Counts()
+    program = flambeau.export(model, (torch.ones(2, 3),), dynamic_shapes=({0: "n"},), verify=True, **options)
+    assert torch.equal(model.seen, torch.zeros(3)) and torch.equal(program(torch.ones(2, 3))[0], torch.full((2, 3), 2.0))

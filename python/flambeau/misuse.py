@@ -1,0 +1,82 @@
+"""What to say of arguments that cannot be meant."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+
+from .state import kept_buffers
+from .onnx._enums import OperatorExportTypes, TrainingMode
+
+__all__ = ["failure_of_the_model", "refuse_unknown_names", "refuse_wrong_types", "without_boilerplate"]
+
+
+def refuse_unknown_names(function: Callable[..., Any], given: Iterable[str]) -> None:
+    """Raises:
+    TypeError: A keyword argument has no such name; the message has the nearest.
+    """
+    known = list(inspect.signature(function).parameters)
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise TypeError(f"{function.__name__}() has no argument '{name}'{hint}")
+
+
+_TYPES: dict[str, tuple[type, str]] = {
+    "opset_version": (int, "an int, such as 20"),
+    "training": (TrainingMode, "a torch.onnx.TrainingMode, such as TrainingMode.EVAL"),
+    "operator_export_type": (OperatorExportTypes, "a torch.onnx.OperatorExportTypes, such as OperatorExportTypes.ONNX"),
+}
+
+
+def refuse_wrong_types(options: dict[str, Any]) -> None:
+    """Raises:
+    TypeError: An option has a value of another type; the message says of which it must be.
+    """
+    for name, (wanted, words) in _TYPES.items():
+        value = options.get(name)
+        if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
+            raise TypeError(f"{name} is {value!r}; it must be {words}")
+
+
+def failure_of_the_model(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
+    """What the module itself raises for these arguments, in the mode that it is in; None if it runs, or cannot be run."""
+    leaves = [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    weights = [*model.parameters(), *model.buffers()]
+    if any(tensor.is_meta or isinstance(tensor, torch._subclasses.FakeTensor) for tensor in [*leaves, *weights]):
+        return None
+    args, kwargs = _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, (args, kwargs))
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]), kept_buffers(model):
+            model(*args, **kwargs)
+    except Exception as error:
+        return error
+    return None
+
+
+_BOILERPLATE = (
+    "For more information about this error",
+    "For more information, run with",
+    "For extended logs",
+    "If you suspect the guard",
+    "For more debugging help",
+    "For C++ stack trace",
+    "The error above occurred when calling torch.export.export",
+    "consider using data-dependent friendly APIs",
+    "Caused by: (",
+)
+
+
+def without_boilerplate(message: str) -> str:
+    """torch's error without what it says in each."""
+    kept: list[str] = []
+    for line in message.splitlines():
+        if not line.startswith(_BOILERPLATE) and (line.strip() or (kept and kept[-1].strip())):
+            kept.append(line)
+    return "\n".join(kept).rstrip()
