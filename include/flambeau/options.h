@@ -74,6 +74,8 @@ struct Options {
   /// ("mylib", 1): operators of that namespace that have no translation become
   /// nodes of the ONNX domain of that name and version.
   std::vector<std::pair<std::string, int>> custom_opsets;
+  /// "mylib::foo(Tensor(a!) x, float by) -> ()": what archives do not say of users' operators. Known for the whole process.
+  std::vector<std::string> operator_schemas;
   /// Keep a report of the conversion (Outcome::report).
   bool report = false;
   /// Called now and then; false interrupts the conversion.

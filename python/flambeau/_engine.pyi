@@ -99,6 +99,7 @@ class Options:
     export_params: bool
     user_metadata: list[tuple[str, str]]
     custom_opsets: list[tuple[str, int]]
+    operator_schemas: list[str]
     def set_translations(self, translations: dict[str, Translate]) -> None: ...
 
 class Operand:

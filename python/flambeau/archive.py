@@ -13,6 +13,7 @@ from torch.utils import _pytree
 
 from . import errors
 from .dynamic_shapes import dimension_names, program_arguments
+from .state import kept_buffers
 
 __all__ = ["save"]
 
@@ -22,10 +23,12 @@ _ENTRY = "flambeau.json"
 
 
 def save(exported_program: ExportedProgram, path: str | os.PathLike, *, dynamic_shapes: Any = None) -> None:
-    """Save a captured program as ``torch.export.save`` does, with two things more.
+    """Save a captured program as ``torch.export.save`` does, with three things more.
 
     The archive's entry ``extra/flambeau.json``, which torch ignores, holds
 
+    - ``operator_schemas``: those of operators that are not PyTorch's own, which say
+      what they write to;
     - ``dimension_names``: the user's names, as ``{"input", "dim", "name"}``,
       where input counts the tensors among the flattened arguments;
     - ``expected_outputs``: the outputs of the example inputs, as
@@ -39,10 +42,21 @@ def save(exported_program: ExportedProgram, path: str | os.PathLike, *, dynamic_
     """
     names = dimension_names(program_arguments(exported_program), dynamic_shapes)
     extra = {
+        "operator_schemas": _operator_schemas(exported_program),
         "dimension_names": [{"input": position, "dim": dim, "name": name} for position, dim, name in names],
         "expected_outputs": _expected_outputs(exported_program),
     }
     torch.export.save(exported_program, path, extra_files={_ENTRY: json.dumps(extra)})
+
+
+def _operator_schemas(exported: ExportedProgram) -> list[str]:
+    found = set()
+    for module in exported.graph_module.modules():
+        for node in getattr(module, "graph", exported.graph).nodes:
+            for target in (node.target, *node.args[:2]):  # auto_functionalized and with_effects hold another
+                if isinstance(target, torch._ops.OpOverload) and target.namespace not in ("aten", "prim"):
+                    found.add(str(target._schema))
+    return sorted(found)
 
 
 def _expected_outputs(exported: ExportedProgram) -> list[dict[str, Any]] | None:
@@ -51,9 +65,10 @@ def _expected_outputs(exported: ExportedProgram) -> list[dict[str, Any]] | None:
     args, kwargs = _pytree.tree_map(
         lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, exported.example_inputs
     )
-    with torch.no_grad():
-        outputs = _pytree.tree_leaves(exported.module()(*args, **kwargs))
-    return [_encode(torch.as_tensor(output)) for output in outputs if output is not None]
+    module = exported.module()
+    with torch.no_grad(), kept_buffers(module):
+        outputs = _pytree.tree_leaves(module(*args, **kwargs))
+        return [_encode(torch.as_tensor(output)) for output in outputs if output is not None]
 
 
 def _encode(tensor: torch.Tensor) -> dict[str, Any]:

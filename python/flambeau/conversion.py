@@ -53,6 +53,7 @@ def make_options(
     export_params: bool = True,
     user_metadata: Mapping[str, str] | None = None,
     custom_opsets: Mapping[str, int] | None = None,
+    operator_schemas: Sequence[str] | None = None,
 ) -> _engine.Options:
     """The engine's options. See :func:`convert` for what they mean.
 
@@ -87,6 +88,7 @@ def make_options(
     options.export_params = export_params
     options.user_metadata = list((user_metadata or {}).items())
     options.custom_opsets = list((custom_opsets or {}).items())
+    options.operator_schemas = list(operator_schemas or ())
     return options
 
 
@@ -122,6 +124,7 @@ def convert(
     export_params: bool = True,
     user_metadata: Mapping[str, str] | None = None,
     custom_opsets: Mapping[str, int] | None = None,
+    operator_schemas: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> ONNXProgram:
     """Convert a ``.pt2`` archive to an ONNX file. Needs no torch.
@@ -154,6 +157,8 @@ def convert(
         user_metadata: Key-value pairs for the model's ``metadata_props``.
         custom_opsets: ``{"mylib": 1}``: operators of the namespace mylib that have
             no translation become nodes of the domain mylib, version 1.
+        operator_schemas: Schemas of users' operators, where the archive does not have
+            them (:func:`flambeau.save` writes them): ``["mylib::foo(Tensor(a!) x) -> ()"]``.
         progress: Called now and then with (stage, done, total); False interrupts. None
             shows a bar on terminals and in notebooks.
 
@@ -182,6 +187,7 @@ def convert(
         export_params=export_params,
         user_metadata=user_metadata,
         custom_opsets=custom_opsets,
+        operator_schemas=operator_schemas,
     )
     source = os.fspath(src)
     with shown_progress(progress) as shown:
@@ -204,17 +210,19 @@ def inspect(
     inputs: Mapping[str, str] | None = None,
     model_name: str | None = None,
     method: str | None = None,
+    operator_schemas: Sequence[str] | None = None,
 ) -> _engine.ProgramSummary:
     """What an archive holds: inputs, outputs, weights, dynamic dimensions, operators, extra files.
 
     Args:
         path: Path of the archive.
-        inputs, model_name, method: As :func:`convert` takes them.
+        inputs, model_name, method, operator_schemas: As :func:`convert` takes them.
 
     Raises:
         OnnxExporterError: The file is no archive that Flambeau reads, or is damaged.
     """
-    return _engine.summarize(read(path, make_options(inputs=inputs, model_name=model_name, method=method)))
+    options = make_options(inputs=inputs, model_name=model_name, method=method, operator_schemas=operator_schemas)
+    return _engine.summarize(read(path, options))
 
 
 def operators() -> list[_engine.OperatorInfo]:

@@ -22,6 +22,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, InputSpec,
 
 from . import _engine
 from .errors import CaptureError, error_of
+from .triton_kernels import Launch, launch_of
 from .weights import add_weight
 
 __all__ = ["DimensionName", "build_program", "canonical_name", "dtype_of_code"]
@@ -139,6 +140,7 @@ class _Walk:
         }
         self.parameters: dict[int, torch.fx.Node] = {}  # by identity of the tensor
         self.declared: set[torch._ops.OpOverload] = set()
+        self.launches: dict[torch.fx.Node, Launch] = {}
         self.added: dict[torch.fx.Node, Any] = {}  # values of nodes that came after the capture
 
     @functools.cached_property
@@ -204,20 +206,21 @@ class _Walk:
         meta = node.meta
         if node.target is operator.getitem:
             self.value_of(node)
-            self.builder.add_item(node, *node.args)
+            of, index = node.args
+            self.builder.add_item(node, of, self.launches[of].results.index(index) if of in self.launches else index)
             return
         value = self.value_of(node)
+        if (launch := launch_of(node)) is not None:
+            self._launch(node, launch)
+            return
         names = None
         if isinstance(value, (list, tuple)):
             names = {user.args[1]: user.name for user in node.users if user.target is operator.getitem}
-        args, overload = _within_int64(node), node.target
-        if node.target is torch.ops.higher_order.with_effects:
-            token, overload, *rest = args
-            args = (token, _target_name(overload), *rest)
-        if isinstance(overload, torch._ops.OpOverload) and overload not in self.declared:
-            self.declared.add(overload)
-            if overload.namespace != "aten":
-                self.builder.declare_operator(str(overload._schema))
+        for target in (node.target, *node.args[:2]):  # what is called, and what auto_functionalized and with_effects call
+            if isinstance(target, torch._ops.OpOverload) and target not in self.declared:
+                self.declared.add(target)
+                if target.namespace != "aten":
+                    self.builder.declare_operator(str(target._schema))
         modules = meta.get("nn_module_stack")
         if modules and _NO_MODULES in modules:
             modules = None
@@ -225,12 +228,30 @@ class _Walk:
             _target_name(node.target),
             node,
             node.name,
-            args,
+            _named_operators(_within_int64(node)),
             node.kwargs,
             value,
             names,
             modules,
             meta.get("stack_trace") or "",
+        )
+
+    def _launch(self, node: torch.fx.Node, launch: Launch) -> None:
+        self.launches[node] = launch
+        self.builder.declare_operator(launch.schema)
+        values = node.meta.get("val") or {}
+        users = {launch.results.index(user.args[1]): user.name for user in node.users if user.target is operator.getitem}
+        results = tuple(values[name] for name in launch.results) if launch.results else None
+        self.builder.add_call(
+            launch.target,
+            node,
+            node.name,
+            (),
+            launch.arguments,
+            results,
+            users or None,
+            node.meta.get("nn_module_stack"),
+            node.meta.get("stack_trace") or "",
         )
 
     def value_of(self, node: torch.fx.Node) -> Any:
@@ -270,6 +291,12 @@ def _within_int64(node: torch.fx.Node) -> tuple[Any, ...]:
     if node.target not in (operator.le, operator.ge):
         return node.args
     return tuple(min(max(arg, -(2**63)), 2**63 - 1) if isinstance(arg, int) else arg for arg in node.args)
+
+
+def _named_operators(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments; an operator that is one, by its name."""
+    operators = torch._ops.OpOverload, torch._ops.HigherOrderOperator
+    return tuple(_target_name(arg) if isinstance(arg, operators) else arg for arg in args)
 
 
 def _user_tensors(exported: ExportedProgram) -> list[torch.Tensor]:

@@ -40,6 +40,7 @@ void BindOptions(nb::module_& module) {
       .def_rw("export_params", &Options::export_params)
       .def_rw("user_metadata", &Options::user_metadata)
       .def_rw("custom_opsets", &Options::custom_opsets)
+      .def_rw("operator_schemas", &Options::operator_schemas)
       .def("set_translations", &SetTranslations, nb::arg("translations"));
   module.attr("DEFAULT_OPSET") = Options::kDefaultOpset;
 }

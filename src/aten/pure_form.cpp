@@ -70,7 +70,50 @@ std::string PureBase(std::string_view base, bool out_form) {
   return name;
 }
 
+constexpr std::string_view kFunctionalized = "functionalized";
+
+// "Tensor(a!) x, Tensor(a!)[] ys" -> "Tensor x, Tensor[] ys"
+std::string WithoutAliases(std::string_view arguments) {
+  constexpr std::string_view kAnnotated = "Tensor(";
+  std::string text;
+  for (size_t at = 0; at < arguments.size();) {
+    const size_t found = arguments.find(kAnnotated, at);
+    const size_t close = found == arguments.npos ? found : arguments.find(')', found);
+    const size_t end = close == arguments.npos ? arguments.size() : found + kAnnotated.size() - 1;
+    text += arguments.substr(at, end - at);
+    at = close == arguments.npos ? end : close + 1;
+  }
+  return text;
+}
+
+// The results that are no written argument come first, as torch's own auto_functionalized has it.
+std::optional<PureForm> FunctionalizedForm(const Schema& impure, uint32_t written) {
+  const size_t open = impure.text.find('('), arrow = impure.text.rfind("->");
+  std::string text(impure.name);
+  text += impure.name == impure.base ? "." : "__";
+  text += kFunctionalized;
+  text += WithoutAliases(impure.text.substr(open, arrow - open));
+  text += "-> (";
+  const auto fresh = std::ranges::count_if(impure.returns, [](const SchemaArgument& result) { return result.alias.empty(); });
+  const auto writing = std::ranges::count_if(impure.arguments, [](const SchemaArgument& argument) { return argument.writes; });
+  for (auto i = fresh + writing; i > 0; --i) text += i > 1 ? "Tensor, " : "Tensor";
+  text += ')';
+  if (!DeclareSchema(text)) return std::nullopt;
+  PureForm form{FindSchema(text.substr(0, text.find('('))), {}, written};
+  for (size_t i = 0; i < impure.arguments.size(); ++i) form.arguments.push_back(static_cast<int>(i));
+  return form;
+}
+
 }  // namespace
+
+std::string_view WithoutFunctionalized(std::string_view op) {
+  for (const std::string_view joint : {".", "__"}) {
+    const size_t length = joint.size() + kFunctionalized.size();
+    if (op.size() > length && op.ends_with(kFunctionalized) && op.substr(op.size() - length).starts_with(joint) && op.find('.') != op.npos)
+      return op.substr(0, op.size() - length);
+  }
+  return op;
+}
 
 std::optional<PureForm> FindPureForm(const Schema& impure, std::string_view pure, uint32_t written) {
   if (!pure.empty()) {
@@ -97,7 +140,7 @@ std::optional<PureForm> FindPureForm(const Schema& impure, std::string_view pure
     }
     if (best) return best;
   }
-  return best;
+  return IsDeclared(impure) ? FunctionalizedForm(impure, written) : std::nullopt;
 }
 
 ResultDtype ResultDtypeOf(const Schema& schema) {

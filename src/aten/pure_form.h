@@ -1,6 +1,7 @@
 // The pure counterpart of an operator that writes: add_.Tensor -> add.Tensor,
 // sum.IntList_out -> sum.dim_IntList. Found by signature in PyTorch's schemas,
-// so there is no list to keep.
+// so there is no list to keep. A user's operator that writes is its own pure
+// counterpart, under a name that says so: what it writes are further results.
 #pragma once
 
 #include <optional>
@@ -25,7 +26,12 @@ struct PureForm {
 };
 
 // `pure`: the operator to take, if that is known. nullopt if there is none.
+// Declares the schema of a user's.
 std::optional<PureForm> FindPureForm(const Schema& impure, std::string_view pure, uint32_t written);
+
+// "mylib::foo.functionalized" -> "mylib::foo", "mylib::foo.out__functionalized"
+// -> "mylib::foo.out"; other names are as they are.
+std::string_view WithoutFunctionalized(std::string_view op);
 
 // How the dtype of a pure elementwise result comes about, where it may differ
 // from that of the written tensor, to which eager PyTorch then casts.

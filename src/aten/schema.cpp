@@ -303,6 +303,8 @@ bool DeclareSchema(std::string_view text) {
   return true;
 }
 
+bool IsDeclared(const Schema& schema) { return TextInTables(schema.name).empty(); }
+
 std::vector<std::string_view> TorchSchemaTexts() { return {std::begin(kTorchSchemas), std::end(kTorchSchemas)}; }
 
 std::string CanonicalName(std::string_view target) {

@@ -75,6 +75,8 @@ const Schema* FindSchema(std::string_view name);
 // registered with torch.library. The last text for a name wins; false if it is
 // no schema, or the name is one of the tables'.
 bool DeclareSchema(std::string_view text);
+// Whether the schema is of an operator that is in no table.
+bool IsDeclared(const Schema& schema);
 
 // PyTorch's table in registration order.
 std::vector<std::string_view> TorchSchemaTexts();

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,10 @@ std::vector<const CLI::App*> ShownCommands(const CLI::App& app);
 using HelpRow = std::pair<std::string_view, std::string_view>;
 std::span<const HelpRow> Examples();
 std::span<const HelpRow> ExitCodes();
+// Help in two columns, of lines that fit a terminal, with the examples of the command.
+std::shared_ptr<CLI::FormatterBase> MakeFormatter();
+// The first word of a command line that means nothing, and the nearest that does.
+std::string DescribeUnknown(const CLI::App& app, const std::vector<std::string>& words);
 // What a command that Python runs takes: ("model", "the archive"), ("--nodes", "…"). Nothing for the other commands.
 std::vector<HelpRow> PythonArguments(std::string_view command);
 

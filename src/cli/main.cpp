@@ -62,6 +62,10 @@ CLI::Option* AddInputOption(CLI::App& command, std::vector<std::string>& inputs)
 void AddChoiceOptions(CLI::App& command, Options& options) {
   command.add_option("--model", options.model, "which of the models of a .pt2 archive that holds several")->option_text("NAME");
   command.add_option("--method", options.method, "which method of a TorchScript archive's module, instead of forward")->option_text("NAME");
+  command
+      .add_option("--operator-schema", options.operator_schemas,
+                  "the schema of an operator of one's own, where the archive does not have it: 'mylib::foo(Tensor(a!) x) -> ()'; may be repeated")
+      ->option_text("SCHEMA");
 }
 
 std::vector<std::pair<std::string, std::string>> Inputs(const std::vector<std::string>& inputs) {
@@ -74,11 +78,19 @@ namespace {
 
 constexpr HelpRow kExamples[] = {
     {"flambeau convert model.pt2", "writes model.onnx beside it"},
-    {"flambeau convert model.pt2 -o out.onnx --opset 21 --dim-names x.0=batch", ""},
-    {"flambeau convert big.pt2 --external-data reference", ""},
+    {"flambeau convert model.pt2 -o out.onnx --opset 21", ""},
+    {"flambeau convert model.pt2 --dim-names x.0=batch", "names a dynamic dimension"},
+    {"flambeau convert big.pt2 --external-data reference", "copies no weight"},
+    {"flambeau convert model.pt --input x=float32[n,3]", "TorchScript says no types"},
+    {"flambeau convert model.pt2 --report html", "what became of each node"},
     {"flambeau inspect model.pt2", "what it takes, holds and calls"},
+    {"flambeau inspect --weights model.pt2", "and each parameter and buffer"},
+    {"flambeau dump model.pt2 --stage functional", "the graph after a pass"},
     {"flambeau ops --format markdown", "what can be converted"},
     {"flambeau verify model.pt2 model.onnx", "runs both, and compares the numbers"},
+    {"flambeau diff a.onnx b.onnx", "what differs between two models"},
+    {"flambeau doctor", "what this installation can do"},
+    {"source <(flambeau completion bash)", "completes words from now on"},
 };
 
 constexpr HelpRow kExitCodes[] = {
@@ -89,14 +101,6 @@ constexpr HelpRow kExitCodes[] = {
     {"4", "verify, diff: the models differ"},
     {"130", "interrupted; the target is as it was"},
 };
-
-std::string Footer() {
-  std::string text = "Examples:\n";
-  for (const auto& [line, meaning] : kExamples) text += meaning.empty() ? fmt::format("  {}\n", line) : fmt::format("  {:<49}{}\n", line, meaning);
-  text += "\nExit codes:";
-  for (const auto& [code, meaning] : kExitCodes) text += fmt::format("\n  {}  {}", code, meaning);
-  return text;
-}
 
 // A closed pipe or a file-size limit is an error of the write that meets it.
 void ReportFailedWrites() {
@@ -123,10 +127,10 @@ std::span<const HelpRow> ExitCodes() { return kExitCodes; }
 int Main(int argc, char** argv) {
   ReportFailedWrites();
   CLI::App app("Converts PyTorch models to ONNX.", "flambeau");
+  app.set_help_flag("-h,--help", "print this help");
   app.set_version_flag("--version", std::string("flambeau ") + Version(), "print the version");
   app.require_subcommand(0, 1);
-  app.footer(Footer());
-  app.get_formatter()->column_width(34);
+  app.formatter(MakeFormatter());
   const std::pair<const char*, Run> commands[] = {{"convert", AddConvert(app)}, {"inspect", AddInspect(app)}, {"dump", AddDump(app)},
                                                   {"ops", AddOps(app)},
                                                   {"verify", AddPython(app, "verify", "Compare an ONNX model with the archive that it came from (with PyTorch).")},
@@ -138,6 +142,9 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
     for (const auto& [name, run] : commands)
       if (app.got_subcommand(name)) return Flushed(run());
+  } catch (const CLI::ExtrasError&) {
+    fmt::print(stderr, "error: {}\nRun with --help for more information.\n", DescribeUnknown(app, {argv + 1, argv + argc}));
+    return kUsage;
   } catch (const CLI::ParseError& error) {
     return Flushed(app.exit(error) == 0 ? kSuccess : kUsage);
   } catch (const std::system_error& error) {  // of a print

@@ -8,6 +8,7 @@ namespace {
 
 constexpr AtenPass kAtenPipeline[] = {
     {"inline-regions", "bodies of wrappers join their parent; autocast becomes casts", &InlineRegions},
+    {"expand-functionalized", "users' operators that write do so again, so that one pass makes all pure", &ExpandFunctionalized},
     {"functionalize", "turn in-place writes, also through views, into pure operators", &Functionalize},
     {"drop-state-outputs", "a model keeps no state, unless its state is asked for", &DropStateOutputs},
     {"drop-guards", "assertions are not part of an ONNX graph", &DropGuards},

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "aten/schema.h"
 #include "container/quote.h"
 #include "container/zip.h"
 #include "diag/sink.h"
@@ -77,13 +78,22 @@ Result<ZipArchive> OpenArchive(const std::string& path, Sink& sink) {
   return ZipArchive::Open(file, sink);
 }
 
+Status DeclareOperators(const Options& options, Sink& sink) {
+  for (const std::string& schema : options.operator_schemas)
+    if (!aten::DeclareSchema(schema))
+      return sink.Error(DiagnosticKind::kBadOption, fmt::format("{} is no schema of an operator of one's own", Quote(schema)), {},
+                        "write it as torch does: 'mylib::foo(Tensor(a!) x, float by) -> Tensor'");
+  return {};
+}
+
 }  // namespace
 
 std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics, const Options& options) {
   std::optional<Program> program;
   Guard(diagnostics, {.file = path}, [&] {
     Sink sink;
-    const Result<ZipArchive> archive = OpenArchive(path, sink);
+    const bool declared = static_cast<bool>(DeclareOperators(options, sink));
+    const Result<ZipArchive> archive = declared ? OpenArchive(path, sink) : kFailure;
     Result<Program> read = archive ? ReadArchive(*archive, options, sink) : kFailure;
     for (Diagnostic& diagnostic : sink.Take()) diagnostics.push_back(std::move(diagnostic));
     if (read) program.emplace(*std::move(read));
@@ -95,7 +105,7 @@ std::string DumpTorchScript(const std::string& path, const Options& options, std
   std::string text;
   Guard(diagnostics, {.file = path}, [&] {
     Sink sink;
-    if (const Result<ZipArchive> archive = OpenArchive(path, sink)) {
+    if (const Result<ZipArchive> archive = DeclareOperators(options, sink) ? OpenArchive(path, sink) : kFailure) {
       if (!LooksLikeTorchScript(*archive)) {
         (void)sink.Error(DiagnosticKind::kUnknownFormat, "the file is no TorchScript archive", archive->Where(nullptr),
                          "save the model with torch.jit.save");

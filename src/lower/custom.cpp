@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "aten/pure_form.h"
 #include "lower/registry.h"
 #include "lower/splice.h"
 #include "onnx/reader.h"
@@ -14,6 +15,7 @@ namespace {
 
 // "mylib::foo.out" -> "mylib", "foo_out".
 std::pair<std::string_view, std::string> SplitName(std::string_view op) {
+  op = aten::WithoutFunctionalized(op);
   const size_t colons = op.find("::");
   if (colons == op.npos) return {{}, std::string(op)};
   std::string name(op.substr(colons + 2));
@@ -152,6 +154,7 @@ CustomOperators::CustomOperators(std::span<const std::pair<std::string, Translat
 
 const Translator* CustomOperators::FindNamed(std::string_view op) const {
   if (translators_.empty()) return nullptr;
+  op = aten::WithoutFunctionalized(op);
   const size_t colons = op.find("::");
   const std::string_view base = op.substr(0, op.find('.', colons == op.npos ? 0 : colons));
   for (const std::string& key : {std::string(op), fmt::format("{}.*", base)})
@@ -183,7 +186,7 @@ std::optional<int> CustomOperators::FindDomain(std::string_view op) const {
 Lowered LowerByTranslator(Lowering& to, NodeId node, const Translator& translator) {
   const flambeau::Node& n = to.aten()[node];
   OperatorCall call;
-  call.op = to.aten().op(node);
+  call.op = aten::WithoutFunctionalized(to.aten().op(node));
   call.opset = to.opset();
   CallArguments arguments(to, node);
   for (const NamedAttribute& attribute : n.attributes) {
@@ -224,6 +227,10 @@ Lowered LowerByTranslator(Lowering& to, NodeId node, const Translator& translato
 Lowered LowerAsCustomNode(Lowering& to, NodeId node, int version) {
   const flambeau::Node& n = to.aten()[node];
   const auto [domain, name] = SplitName(to.aten().op(node));
+  if (aten::FindSchema(to.aten().op(node)) == nullptr)
+    to.sink().Warning(DiagnosticKind::kUnknownAliasing,
+                      fmt::format("whether {} writes to its arguments is not known: it is taken to give new tensors only", to.aten().op(node)), {},
+                      "flambeau.save writes the schemas of operators into an archive; an option gives them, too: operator_schemas, --operator-schema");
   std::vector<Tensor> operands;
   onnx::AttributeList attributes;
   auto add_operand = [&](Operand operand) { operands.push_back(to.Value(to.ValueOf(to.aten().operand(node, operand.index)))); };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "aten/pure_form.h"
 #include "lower/custom.h"
 #include "lower/op.h"
 #include "lower/registry.h"
@@ -113,7 +114,7 @@ std::function<void(Diagnostic&)> AtNode(Lowering& to, NodeId node) {
   return [&to, node](Diagnostic& diagnostic) {
     Location& at = diagnostic.location;
     if (!at.operation.empty()) return;  // an inner node said it
-    at.operation = to.aten().op(node);
+    at.operation = aten::WithoutFunctionalized(to.aten().op(node));
     const OriginId id = to.aten()[node].origin;
     if (!id) return;
     const Origin& origin = to.context()[id];
@@ -149,7 +150,7 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
   const OriginId outer_origin = origin();
   current_ = node;
   if (n.origin) SetOrigin(n.origin);
-  const std::string_view name = aten_->op(node);
+  const std::string_view name = aten::WithoutFunctionalized(aten_->op(node));
   ContextScope scope(sink(), AtNode(*this, node));
   std::optional<std::vector<Tensor>> results;
   const OpRow* row = FindOp(name);

@@ -1,5 +1,7 @@
 #include "pass/aten/call.h"
 
+#include <fmt/format.h>
+
 #include <cassert>
 
 namespace flambeau {
@@ -97,6 +99,11 @@ Location LocationOf(const Graph& graph, NodeId node) {
   if (const Symbol module = context[id].module_path(); module) location.module = context.Text(module);
   if (context[id].stack_trace) location.source = SourceLine(context.Text(context[id].stack_trace));
   return location;
+}
+
+Failure ReportUnknownWrites(const Location& where, Sink& sink) {
+  return sink.Error(DiagnosticKind::kMissingInformation, fmt::format("{} writes to an argument, and its schema, which says to which, is not known", where.operation),
+                    where, "flambeau.save writes the schemas of operators into an archive; an option gives them, too: operator_schemas, --operator-schema");
 }
 
 }  // namespace flambeau

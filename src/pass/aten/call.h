@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aten/schema.h"
+#include "diag/sink.h"
 #include "flambeau/diagnostic.h"
 #include "ir/graph.h"
 
@@ -52,5 +53,8 @@ ValueId InsertCall(Graph& graph, NodeId before, Call call, TypeId result, Origin
 
 // Where in the model a node comes from.
 Location LocationOf(const Graph& graph, NodeId node);
+
+// Says that a user's operator writes to who knows which argument.
+Failure ReportUnknownWrites(const Location& where, Sink& sink);
 
 }  // namespace flambeau

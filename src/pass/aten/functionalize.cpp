@@ -13,7 +13,7 @@ bool NeedsWork(const Graph& graph, BlockId block) {
   graph.ForEachNode(block, [&](NodeId node) {
     if (found) return;
     const aten::Schema* schema = aten::FindSchema(graph.op(node));
-    found = schema != nullptr && (schema->base == "aten::as_strided" || schema->has_writes() ||
+    found = schema == nullptr ? WritesUnseen(graph, node) : (schema->base == "aten::as_strided" || schema->has_writes() ||
                                   !aten::WritesOf(graph, node, *schema).arguments.empty());
   });
   return found;

@@ -32,6 +32,15 @@ bool ChangesMetadata(std::string_view base) {
   return std::ranges::find(kOps, base) != std::end(kOps);
 }
 
+bool WritesUnseen(const Graph& graph, NodeId node) {
+  if (graph[node].result_count > 0) return false;
+  const std::string_view op = graph.op(node), space = op.substr(0, op.find("::"));
+  static constexpr std::string_view kKnown[] = {"aten", "higher_order", "prim", "torch", "_operator"};
+  if (std::ranges::find(kKnown, space) != std::end(kKnown) || aten::FindSchema(op) != nullptr) return false;
+  const std::vector<ValueId> operands = graph.operands(node);
+  return std::ranges::any_of(operands, [&](ValueId operand) { return operand && graph.type(operand).is_tensor(); });
+}
+
 Status Functionalizer::Visit(NodeId node) { return Apply(node, Resolve(node)); }
 
 std::vector<ValueId> Functionalizer::Resolve(NodeId node) {
@@ -50,6 +59,7 @@ Status Functionalizer::Apply(NodeId node, std::span<const ValueId> captured) {
     if (!writes.arguments.empty()) return VisitWrites(node, *schema, writes, captured);
   }
   if (schema != nullptr && schema->base == "aten::as_strided") return AddStrided(node, captured[0]);
+  if (schema == nullptr && WritesUnseen(graph_, node)) return ReportUnknownWrites(LocationOf(graph_, node), sink_);
   VisitViews(node, schema, captured);
   return {};
 }

@@ -73,6 +73,9 @@ class Functionalizer {
 // What the program leaves in its inputs and buffers becomes further outputs.
 void AddStateOutputs(Program::Impl& program, const Storages& storages, Sink& sink);
 
+// A user's operator that returns nothing writes, and an archive does not say where.
+bool WritesUnseen(const Graph& graph, NodeId node);
+
 // In-place operators that change what a tensor object is a view of, not what
 // its memory holds.
 bool ChangesMetadata(std::string_view base);

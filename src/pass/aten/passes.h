@@ -10,6 +10,10 @@ namespace flambeau {
 // nodes.
 Result<Changed> InlineRegions(Program::Impl& program, PassContext& context);
 
+// Calls of users' operators that torch has functionalized (auto_functionalized)
+// become calls that write to copies.
+Result<Changed> ExpandFunctionalized(Program::Impl& program, PassContext& context);
+
 // Makes each node pure: in-place operators, writes through views and out=
 // arguments become values. What the program leaves in its inputs and buffers
 // becomes further outputs.

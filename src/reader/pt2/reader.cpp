@@ -171,13 +171,19 @@ Status ReadRanges(const JsonReader& program, ProgramBuilder* builder) {
   return {};
 }
 
-// What flambeau.save adds: the user's names of dimensions.
-Status ReadDimensionNames(const ZipArchive& archive, ProgramBuilder* builder, Sink& sink) {
+// What flambeau.save adds: schemas of the user's operators, and names of dimensions.
+Status ReadExtra(const ZipArchive& archive, ProgramBuilder* builder, Sink& sink) {
   const ZipEntry* entry = FindEntry(archive, "extra/flambeau.json");
   if (entry == nullptr) return {};
   FLAMBEAU_TRY(const JsonDocument document, ReadJson(archive, *entry, sink));
-  FLAMBEAU_TRY(const std::optional<JsonReader> names,
-               JsonReader(document.root(), sink).OptionalArray("dimension_names"));
+  const JsonReader extra(document.root(), sink);
+  FLAMBEAU_TRY(const std::optional<JsonReader> schemas, extra.OptionalArray("operator_schemas"));
+  if (schemas)
+    for (const JsonReader json : schemas->elements()) {
+      FLAMBEAU_TRY(const std::string_view schema, json.AsString());
+      builder->DeclareOperator(schema);
+    }
+  FLAMBEAU_TRY(const std::optional<JsonReader> names, extra.OptionalArray("dimension_names"));
   if (!names) return {};
   for (const JsonReader json : names->elements()) {
     FLAMBEAU_TRY(const int64_t input, json.Int("input"));
@@ -198,12 +204,13 @@ Status Read(const ZipArchive& archive, std::string_view model, ProgramBuilder* b
   FLAMBEAU_TRY(const std::optional<std::string_view> torch_version, program.OptionalString("torch_version"));
   FLAMBEAU_CHECK_OK(CheckVersion(program, torch_version.value_or("<=2.4")));
   builder->SetTorchVersion(torch_version.value_or("<=2.4"));
+  FLAMBEAU_CHECK_OK(ReadExtra(archive, builder, sink));
   BuilderAccess::UseFile(*builder, archive.file());
   FLAMBEAU_TRY(const JsonReader graph_module, program.Object("graph_module"));
   GraphReader reader(*builder, tensors, sink);
   FLAMBEAU_CHECK_OK(reader.Read(graph_module));
   FLAMBEAU_CHECK_OK(ReadRanges(program, builder));
-  return ReadDimensionNames(archive, builder, sink);
+  return {};
 }
 
 }  // namespace
