@@ -116,6 +116,16 @@ def test_element_types_are_torchs():
         assert ours.from_value(value) == theirs.from_value(value)
     assert ours.from_value(None, ours.FLOAT) == ours.FLOAT
     assert ours.from_onnx_type(fonnx.TensorProtoDataType.INT8) == ours.INT8
+    assert ours.from_name("Float") == ours.from_name("float") == ours.FLOAT
+    with pytest.raises(fonnx.OnnxExporterError, match="no element type 'Real'"):
+        ours.from_name("Real")
+
+
+def test_symbolic_functions_of_an_opset_are_modules():
+    from flambeau.onnx import symbolic_opset9
+    from flambeau.onnx.symbolic_opset11 import relu
+
+    assert relu.__name__ == "relu" and symbolic_opset9.sigmoid is importlib.import_module("flambeau.onnx.symbolic_opset9").sigmoid
 
 
 @pytest.mark.parametrize("mode", ["EVAL", "TRAINING", "PRESERVE"])

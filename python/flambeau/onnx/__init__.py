@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from ._opsets import OPSETS
+
 # Where each name is. Importing them all would import onnx and onnxruntime.
 _PLACES = {
     "CheckerError": ".errors",
@@ -39,17 +41,14 @@ _PLACES = {
     "unconvertible_ops": ".utils",
     "unregister_custom_op_symbolic": ".utils",
 }
-_OPSETS = tuple(f"symbolic_opset{opset}" for opset in range(7, 21))
-_MODULES = ("errors", "jit_utils", "operators", "ops", "registration", "symbolic_helper", "utils", "verification", *_OPSETS)
+_MODULES = ("errors", "jit_utils", "operators", "ops", "registration", "symbolic_helper", "utils", "verification", *OPSETS)
 
 __all__ = sorted([*_PLACES, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OPSETS:
-        from ._builtins import opset_module
-
-        value: Any = opset_module(name)
+    if name in OPSETS:
+        value: Any = OPSETS[name]
     elif name == "ops":
         value = import_module("torch.onnx.ops")
     elif name in _MODULES:

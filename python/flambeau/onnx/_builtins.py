@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from ..conversion import make_options
 from ..errors import OnnxExporterError, error_of
 from ..walk import DTYPES
 
-__all__ = ["call_builtin", "opset_module"]
+__all__ = ["call_builtin"]
 
 
 class _Call:
@@ -142,23 +141,3 @@ def _append(g: Any, model: Any, operands: Sequence[Any]) -> Any:
         if type_ is not None:
             value.setType(type_)
     return results[0] if count == 1 else results
-
-
-class _OpsetModule(types.ModuleType):
-    """The operators of PyTorch as symbolic functions: attributes of the module, made when asked for."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not torch._C._jit_get_schemas_for_operator(f"aten::{name}"):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-
-        def symbolic(g: Any, *args: Any, **kwargs: Any) -> Any:
-            return call_builtin(g, name, *args, **kwargs)
-
-        symbolic.__name__ = symbolic.__qualname__ = name
-        symbolic.__doc__ = f"Append what Flambeau makes of aten::{name}, at the opset of the model."
-        setattr(self, name, symbolic)
-        return symbolic
-
-
-def opset_module(name: str) -> types.ModuleType:
-    return _OpsetModule(f"flambeau.onnx.{name}", "PyTorch's operators as symbolic functions; the opset is the model's.")

@@ -73,6 +73,20 @@ class _JitScalarType(enum.IntEnum):
         return cls[_BY_DTYPE[dtype]]
 
     @classmethod
+    def from_name(cls, name: str) -> JitScalarType:
+        """By a name of TorchScript's ("Float") or of torch's ("float").
+
+        Raises:
+            OnnxExporterError: There is no such name.
+        """
+        known = _BY_SCALAR_NAME.get(name) or _BY_TORCH_NAME.get(name)
+        if known is None:
+            raise errors.OnnxExporterError(f"there is no element type {name!r}")
+        return cls[known]
+
+    _from_name = from_name  # torch's
+
+    @classmethod
     def from_onnx_type(cls, onnx_type: int | Any | None) -> JitScalarType:
         name = TensorProtoDataType(onnx_type or 0).name
         if name not in _BY_ONNX:
