@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _engine
+from .analysis import sections
 from .errors import VerificationError
 
 if TYPE_CHECKING:
@@ -37,12 +38,16 @@ class Artifacts:
     Attributes:
         attempts: The captures that were tried.
         model: What is converted, as the report calls it.
+        exported: What was captured.
+        engine_model: What it became.
         written: The files that were written.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, report: bool, profile: bool) -> None:
         self.attempts: list[Attempt] = []
         self.model = ""
+        self.exported: torch.export.ExportedProgram | None = None
+        self.engine_model: _engine.Model | None = None
         self.written: list[Path] = []
         self._folder = Path(folder)
         self._report_wanted, self._profile_wanted = report, profile
@@ -113,8 +118,9 @@ class Artifacts:
             record.add_attempt(attempt.strategy, attempt.seconds, str(attempt.error or ""))
         suffix = f"_{_SUFFIXES.get(record.status, 'conversion')}"
         if self._report_wanted:
-            for ending, text in ((".md", record.markdown), (".html", record.html), (".json", record.json)):
-                self._write(self._path(suffix, ending), text())
+            markdown = record.markdown() + sections(self.exported, self.engine_model)
+            for ending, text in ((".md", markdown), (".html", record.html()), (".json", record.json())):
+                self._write(self._path(suffix, ending), text)
         if self._profile_wanted:
             self._write(self._path("_trace", ".json"), record.trace())
 

@@ -266,6 +266,7 @@ def export(
                     raise
         if source is None:
             source = of_script(model, args, kwargs, wishes, options, translations, artifacts.attempts)
+    artifacts.exported = source.exported
     try:
         engine_model, diagnostics = _converted(source, options, translators, translations, artifacts, export_params, progress)
     except OnnxExporterError as error:
@@ -349,6 +350,7 @@ def _converted(
             break
         options.set_translations(translations.translators())
     artifacts.take(record)
+    artifacts.engine_model = engine_model
     if engine_model is None:
         artifacts.write()
         raise _with_cause(error_of(diagnostics), *causes)

@@ -29,10 +29,28 @@ std::string Code(std::string_view text) { return text.empty() ? "" : fmt::format
 // "✅", "❌", or "⚪" where it was not tried.
 std::string_view Mark(bool tried, bool fine) { return !tried ? "⚪" : fine ? "✅" : "❌"; }
 
+// The captures that were tried, and those that torch.onnx would try after them.
+void AppendAttempts(std::string* out, const Report& report) {
+  static constexpr std::pair<std::string_view, std::string_view> kWays[] = {
+      {"non-strict", "`torch.export.export(..., strict=False)`"},
+      {"strict", "`torch.export.export(..., strict=True)`"},
+      {"draft", "`torch.export.draft_export`"},
+      {"torchscript", "TorchScript"},
+  };
+  for (const auto& [strategy, way] : kWays) {
+    bool tried = false;
+    for (const Report::Attempt& attempt : report.attempts) {
+      if (!attempt.strategy.starts_with(strategy)) continue;
+      tried = true;
+      *out += fmt::format("{} Obtain model graph with {}{} ({:.1f} s)\n", Mark(true, attempt.error.empty()), way, attempt.strategy.substr(strategy.size()), attempt.seconds);
+    }
+    if (!tried && !report.attempts.empty() && strategy != "torchscript") *out += fmt::format("{} Obtain model graph with {}\n", Mark(false, false), way);
+  }
+}
+
 void AppendStatus(std::string* out, const Report& report) {
   *out += "```\n";
-  for (const Report::Attempt& attempt : report.attempts)
-    *out += fmt::format("{} Obtain model graph with torch.export: {} ({:.1f} s)\n", Mark(true, attempt.error.empty()), attempt.strategy, attempt.seconds);
+  AppendAttempts(out, report);
   const bool converted = report.status == "converted" || report.status == "verification-failed";
   *out += fmt::format("{} Translate the graph into ONNX\n", Mark(report.status != "capture-failed", converted));
   const bool verified = !report.comparisons.empty();
@@ -45,6 +63,14 @@ void AppendTensors(std::string* out, std::string_view title, const std::vector<R
   *out += fmt::format("| {} | type | sizes |\n|---|---|---|\n", title);
   for (const Report::Tensor& tensor : tensors) *out += fmt::format("| {} | {} | {} |\n", Code(tensor.name), tensor.dtype, Cell(fmt::format("{}", fmt::join(tensor.sizes, ", "))));
   *out += "\n";
+}
+
+// Why, in a row that starts with the operator's name.
+std::string_view WithoutName(const MissingOperator& group) {
+  std::string_view message = group.message;
+  if (message.starts_with(group.name)) message.remove_prefix(group.name.size());
+  while (message.starts_with(' ')) message.remove_prefix(1);
+  return message;
 }
 
 void AppendErrors(std::string* out, const Report& report) {
@@ -63,7 +89,7 @@ void AppendErrors(std::string* out, const Report& report) {
     constexpr size_t kShown = 3;
     for (size_t i = 0; i < group.places.size() && i < kShown; ++i)
       places += fmt::format("{}{} {}", places.empty() ? "" : "; ", group.places[i]->module, group.places[i]->source);
-    *out += fmt::format("| {} | {} | {} | {} | {} |\n", Code(group.name), group.places.size(), Cell(group.message), Cell(places), Cell(group.hint));
+    *out += fmt::format("| {} | {} | {} | {} | {} |\n", Code(group.name), group.places.size(), Cell(WithoutName(group)), Cell(places), Cell(group.hint));
   }
   *out += "\nTo translate one yourself, pass `custom_translation_table={torch.ops…: function}` to `flambeau.export`, or\n"
           "`custom_opsets={\"namespace\": 1}` to keep a namespace's operators as custom ONNX operators.\n\n";
@@ -100,9 +126,11 @@ std::string ReportMarkdown(const ConversionReport& report) {
   std::string out = "# PyTorch ONNX Conversion Report\n\n";
   AppendStatus(&out, report);
   AppendErrors(&out, report);
-  out += fmt::format("## Model\n\n{}: opset {}, IR {}, {} ONNX nodes, {} weights of {:.1f} MB; torch {}, Flambeau {}\n\n", Code(report.model), report.opset,
-                     report.ir_version, report.nodes.size(), report.weight_count, static_cast<double>(report.weight_bytes) / 1e6,
-                     report.torch_version.empty() ? "(not recorded)" : report.torch_version, report.flambeau_version);
+  out += fmt::format("## Model\n\n{}: ", Code(report.model));
+  if (report.opset > 0)  // there is a model
+    out += fmt::format("opset {}, IR {}, {} ONNX nodes, {} weights of {:.1f} MB; ", report.opset, report.ir_version, report.nodes.size(),
+                       report.weight_count, static_cast<double>(report.weight_bytes) / 1e6);
+  out += fmt::format("torch {}, Flambeau {}\n\n", report.torch_version.empty() ? "(not recorded)" : report.torch_version, report.flambeau_version);
   AppendTensors(&out, "input", report.inputs);
   AppendTensors(&out, "output", report.outputs);
   if (!report.dimensions.empty()) {

@@ -140,6 +140,9 @@ def test_markdown(written):
     text = written[".md"]
     assert text.startswith("# PyTorch ONNX Conversion Report") and "No errors" in text
     assert "| `blocks.0.fc` |" in text and "✅ Validate model output accuracy" in text
+    assert "✅ Obtain model graph with `torch.export.export(..., strict=False)` (" in text and "⚪ Obtain model graph with `torch.export.draft_export`" in text
+    for title, line in (("Exported program", "class GraphModule"), ("ONNX model", "graph(%"), ("Analysis", "- `aten.linear.default`: ")):
+        assert line in text.partition(f"## {title}")[2]
 
 
 def test_page_needs_nothing_else(written):
