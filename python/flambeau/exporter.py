@@ -31,7 +31,7 @@ from .onnx._globals import GLOBALS, exporting
 from .onnx._python_ops import Translations
 from .onnx._readable import readable
 from .program import ONNXProgram
-from .progress import shown_progress
+from .progress import shown_progress, shown_waiting
 from .script_inputs import SCRIPTS, holds_packed_weights, script_parameters
 from .sources import TRAINING, Source, Wishes, of_archive, of_export, of_script
 from .state import kept_buffers
@@ -258,14 +258,16 @@ def export(
         if not _is_traced(model, capture, wishes):
             try:
                 kept = {*translations.translators(), *(f"{space}::*" for space in custom_opsets or ())}
-                source = of_export(model, args, kwargs, wishes, options, artifacts, kept, dump=dump_exported_program)
+                with shown_waiting(progress, "capture"):
+                    source = of_export(model, args, kwargs, wishes, options, artifacts, kept, dump=dump_exported_program)
                 warn_of_assumptions(source.exported, source.dimension_names, source.decisions)
             except CaptureError as error:
                 if not isinstance(model, torch.nn.Module) or not wishes.trace_at_last:
                     artifacts.write_failure(str(error))
                     raise
         if source is None:
-            source = of_script(model, args, kwargs, wishes, options, translations, artifacts.attempts)
+            with shown_waiting(progress, "capture"):
+                source = of_script(model, args, kwargs, wishes, options, translations, artifacts.attempts)
     artifacts.exported = source.exported
     try:
         engine_model, diagnostics = _converted(source, options, translators, translations, artifacts, export_params, progress)
@@ -298,7 +300,8 @@ def export(
     try:
         if verify:
             reference, origin = _to_compare_with(archive or model, source, training)
-            artifacts.verified(lambda: prove(program, args, kwargs, reference=reference, exported=origin, modules=report))
+            with shown_waiting(progress, "verify"):
+                artifacts.verified(lambda: prove(program, args, kwargs, reference=reference, exported=origin, modules=report))
         if f is not None:
             artifacts.timed(
                 "write the model", lambda: _save(program, f, weights, export_params, keep_initializers_as_inputs)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["shown_progress"]
+__all__ = ["shown_progress", "shown_waiting"]
 
 _WIDTH = 30
 _SILENT_SECONDS = 1.0  # short conversions say nothing
@@ -33,6 +34,10 @@ class _Bar:
         self._last, self.drawn = now, True
         filled = min(_WIDTH, _WIDTH * done // total) if total else 0
         self._draw(f"{stage:<9} [{'#' * filled:<{_WIDTH}}] {self._amount(done, total, now)}".rstrip())
+
+    def say(self, text: str) -> None:
+        self.drawn = True
+        self._draw(text)
 
     def _amount(self, done: int, total: int, now: float) -> str:
         if self._stage != "writing":
@@ -73,3 +78,32 @@ def shown_progress(given: Callable[[str, int, int], Any] | None) -> Iterator[Cal
         yield _Bar(lambda text: handle.update({"text/plain": text}, raw=True))
     finally:
         handle.update({"text/plain": ""}, raw=True)
+
+
+@contextmanager
+def shown_waiting(given: Callable[[str, int, int], Any] | None, stage: str) -> Iterator[None]:
+    """While torch works, which does not say how far it is: the seconds, where somebody can see them.
+
+    Raises:
+        KeyboardInterrupt: The caller's callback says so.
+    """
+    with shown_progress(given) as shown:
+        if given is not None and given(stage, 0, 0) is False:
+            raise KeyboardInterrupt
+        if not isinstance(shown, _Bar):
+            yield
+            return
+        done = threading.Event()
+
+        def tick() -> None:
+            start = time.monotonic()
+            while not done.wait(_SILENT_SECONDS):
+                shown.say(f"{stage:<9} {time.monotonic() - start:.0f} s")
+
+        thread = threading.Thread(target=tick, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()

@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 import types
 
 import pytest
@@ -56,3 +57,19 @@ def test_notebook(monkeypatch, clock):
         clock.seconds = 3.0
         shown("passes", 1, 2)
     assert texts == ["passes    [###############               ] 1/2", ""]
+
+
+def test_seconds_are_counted_while_torch_works(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(progress, "_SILENT_SECONDS", 0.01)
+    with progress.shown_waiting(None, "capture"):
+        while "capture   0 s" not in screen.getvalue():
+            time.sleep(0.01)
+    assert screen.getvalue().endswith("\r\x1b[K")
+    stages = []
+    with progress.shown_waiting(lambda *stage: stages.append(stage), "capture"):
+        pass
+    assert stages == [("capture", 0, 0)]
+    with pytest.raises(KeyboardInterrupt), progress.shown_waiting(lambda *stage: False, "capture"):
+        raise AssertionError("interrupted before")
