@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from . import _engine
 
-__all__ = ["TOLERANCES", "compare"]
+__all__ = ["TOLERANCES", "compare", "not_computed"]
 
 # (relative, absolute), by PyTorch's dtype. Rounding of a few operators more or less.
 TOLERANCES = {
@@ -18,6 +19,8 @@ TOLERANCES = {
     "bfloat16": (5e-2, 5e-2),
 }
 """Floating types compare within these; all others must be equal."""
+
+_PLACE = re.compile(r"^/\S+:\d+ [^()]*\([^()]*\) ")  # in onnxruntime's source
 
 _DECADES = [0.0, *(10.0**exponent for exponent in range(-7, 1))]
 
@@ -62,6 +65,14 @@ def compare(
     if (absolute <= limit).all():
         return _failed(result, f"rounding: {share:.3g} % of the elements are out of tolerance, none by much beside the largest")
     return _failed(result, f"values: {share:.3g} % of the elements differ")
+
+
+def not_computed(name: str, error: Exception, *, inputs: str = "example", module: str = "") -> _engine.Comparison:
+    """The comparison of a value at which the runtime fails."""
+    result = _engine.Comparison()
+    result.name, result.inputs, result.module, result.histogram = name, inputs, module, []
+    reason = _PLACE.sub("", (str(error).rpartition("Status Message: ")[2].strip().splitlines() or [""])[0])
+    return _failed(result, f"not computed: onnxruntime fails{f': {reason}' if reason else ''}")
 
 
 def _failed(result: _engine.Comparison, cause: str) -> _engine.Comparison:

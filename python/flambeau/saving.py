@@ -63,7 +63,7 @@ def save_model(
 
 
 def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> bytes:
-    """The model with other values as outputs.
+    """The model with other values as outputs, and the nodes that make these.
 
     Raises:
         ValueError: The main graph has no value of that name.
@@ -78,6 +78,29 @@ def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> bytes:
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     del changed.graph.output[:]
+    needed, kept = set(names), []
+    for node in reversed(changed.graph.node):
+        if not needed.isdisjoint(node.output):
+            needed.update(_reads(node))
+            kept.append(node)
+    del changed.graph.node[:]
+    changed.graph.node.extend(reversed(kept))
+    weights = [tensor for tensor in changed.graph.initializer if tensor.name in needed]
+    del changed.graph.initializer[:]
+    changed.graph.initializer.extend(weights)
     # onnxruntime infers the types of outputs that name none.
     changed.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
     return changed.SerializeToString()
+
+
+def _reads(node: onnx.NodeProto) -> set[str]:
+    """Names of values that a node uses, also in its subgraphs."""
+    found, pending = set(), [node]
+    while pending:
+        each = pending.pop()
+        found.update(each.input)
+        for attribute in each.attribute:
+            for graph in [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]:
+                found.update(output.name for output in graph.output)
+                pending.extend(graph.node)
+    return found

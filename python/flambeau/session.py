@@ -76,10 +76,12 @@ def _structure(spec: Any) -> str:
 
 
 def cpu_session(model: str | bytes) -> onnxruntime.InferenceSession:
-    """An onnxruntime session of a file or of bytes, on the CPU."""
+    """An onnxruntime session of a file or of bytes, on the CPU. What it fails of it raises; it need not log that, too."""
     import onnxruntime
 
-    return onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 class Session:

@@ -15,7 +15,7 @@ from torch.utils import _pytree
 from . import _engine
 from .archived import ArchivedProgram
 from .capture import user_line
-from .comparison import compare
+from .comparison import compare, not_computed
 from .errors import VerificationError
 from .program import ONNXProgram
 from .session import flat_inputs
@@ -218,7 +218,7 @@ def _compare_outputs(
     except (TypeError, VerificationError):
         raise
     except Exception as error:  # of onnxruntime, which has no class of its own for them
-        raise VerificationError(f"onnxruntime does not run the model on these inputs ({inputs}): {error}") from error
+        return [not_computed(name, error, inputs=inputs) for name in names]
     if len(actual) < len(expected):
         raise VerificationError(f"the model has {len(actual)} outputs; PyTorch's has {len(expected)}")
     return [
@@ -232,7 +232,9 @@ def _raise_if_any_failed(comparisons: list[_engine.Comparison], names: list[str]
     if not failed:
         return
     lines = [
-        f"output {i} '{c.name}' ({c.inputs}) differs from PyTorch's: {c.cause}; "
+        f"output {i} '{c.name}' ({c.inputs}) is {c.cause}"
+        if c.cause.startswith("not computed")
+        else f"output {i} '{c.name}' ({c.inputs}) differs from PyTorch's: {c.cause}; "
         f"largest difference {c.max_absolute:.3g} (relative {c.max_relative:.3g}), "
         f"tolerance {c.absolute_tolerance:g} + {c.relative_tolerance:g} · |expected|"
         for i, c in failed
@@ -381,7 +383,8 @@ class Mismatch:
             return f"no mismatch in {self.checked} nodes"
         found = self.comparison
         kind = "a constant that should be dynamic" if self.kind == "constant" else self.kind
-        numbers = f"{found.cause} ({found.inputs}), largest difference {found.max_absolute:.3g}"
+        difference = "" if found.cause.startswith("not computed") else f", largest difference {found.max_absolute:.3g}"
+        numbers = f"{found.cause} ({found.inputs}){difference}"
         return (
             f"first mismatch: {self.node.format_node()}\n  in module '{self.module}': {numbers}\n"
             f"  cause: {kind}\n{self.source}"
@@ -451,9 +454,30 @@ def compare_values(
         interpreter.run(*_pytree.tree_leaves((run_args, run_kwargs)))
     values = interpreter.kept
     wanted = [name for name in values if name in known]
-    for name, actual in zip(wanted, compute(wanted)):
+    computed, error = _computed(wanted, compute)
+    for name, actual in zip(wanted, computed):
         node, expected = values[name]
         yield node, compare_tensors(name, actual, expected, inputs=inputs, module=_module_of(node))
+    if error is not None and len(computed) < len(wanted):
+        name = wanted[len(computed)]
+        node, _ = values[name]
+        yield node, not_computed(name, error, inputs=inputs, module=_module_of(node))
+
+
+def _computed(names: list[str], compute: Callable[[list[str]], tuple[Any, ...]]) -> tuple[tuple[Any, ...], Exception | None]:
+    """As many of the values as the runtime computes, and what it raised for the next: by halving."""
+    try:
+        return compute(names), None
+    except Exception as error:  # of onnxruntime
+        failure = error
+    good, bad, values = 0, len(names), ()
+    while good + 1 < bad:
+        middle = (good + bad) // 2
+        try:
+            values, good = compute(names[:middle]), middle
+        except Exception as error:
+            failure, bad = error, middle
+    return values, failure
 
 
 def find_mismatch(

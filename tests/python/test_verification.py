@@ -241,6 +241,31 @@ def test_doctor(monkeypatch, capsys):
     assert "missing  onnxscript: pip install onnxscript" in text and "too old  torch 1.0.0" in text
 
 
+def test_a_size_that_was_frozen_is_found_where_the_runtime_fails(files, capsys):
+    """The model does not even run at other sizes: that is no reason to say less."""
+    frozen = {torch.ops.aten.relu.default: lambda x: op.Reshape(op.Relu(x), op.Constant(value_ints=[3, 8]))}
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(4, 8), torch.nn.ReLU()
+
+        def forward(self, x):
+            return self.second(self.first(x)) * 2
+
+    x, options = torch.randn(3, 4), {"dynamic_shapes": ({0: "rows"},), "custom_translation_table": frozen}
+    exported = torch.export.export(Net(), (x,), dynamic_shapes=({0: torch.export.Dim("rows")},))
+    program = flambeau.export(exported, f=files / "frozen.onnx", custom_translation_table=frozen, optimize=False)
+    mismatch = find_mismatch(program)
+    assert (mismatch.kind, mismatch.node.name, mismatch.module) == ("constant", "relu", "second")
+    with pytest.raises(flambeau.errors.VerificationError, match=r"(?s)output 0 'mul' \(rows=6\) is not computed: .*module 'second'.*a constant"):
+        flambeau.export(Net(), (x,), verify=True, **options)
+    torch.export.save(exported, files / "net.pt2")
+    assert command.main(["verify", "--nodes", str(files / "net.pt2"), str(files / "frozen.onnx")]) == command.EXIT_DIFFERENT
+    said = capsys.readouterr().out
+    assert "agrees   mul (example)" in said and "DIFFERS (not computed" in said and "in module 'second'" in said
+
+
 @pytest.mark.parametrize("options", [{}, {"capture": "trace"}], ids=["export", "trace"])
 def test_a_model_is_afterwards_what_it_was(options):
     class Counts(torch.nn.Module):
