@@ -242,3 +242,21 @@ def test_triton_kernels_are_operators_of_their_names(functional):
     assert kernel.input[0] == "x" and len(kernel.input) == 2
     neg = next(node for node in proto.graph.node if node.op_type == "Neg")
     assert neg.input[0] == kernel.output[-1] and len(kernel.output) == (1 if functional else 2)
+
+
+def test_an_archive_without_schemas_is_warned_of(tmp_path):
+    """An operator that returns something may write as well."""
+    library = torch.library.Library("writing", "FRAGMENT")
+    library.define("plain(Tensor x) -> Tensor")
+    library.impl("plain", torch.neg, "CompositeExplicitAutograd")
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.writing.plain(x)
+
+    torch.export.save(torch.export.export(Model(), (X,)), tmp_path / "model.pt2")
+    given = tmp_path / "model.pt2", tmp_path / "model.onnx"
+    with pytest.warns(flambeau.errors.ConversionWarning, match="whether writing::plain writes to its arguments is not known"):
+        flambeau.convert(*given, custom_opsets={"writing": 1})
+    program = flambeau.convert(*given, custom_opsets={"writing": 1}, operator_schemas=["writing::plain(Tensor x) -> Tensor"])
+    assert not program.diagnostics
