@@ -45,6 +45,7 @@ CASES = [
     case(F.softshrink, x, 1.0),
     case(F.softplus, x * 10),
     case(F.softplus, x * 10, beta=2, threshold=5),
+    *[case(lambda x, n, op=op: op(x, n.item()), x, torch.tensor(0.3), dynamic={0: [0]}, name=f"{op.__name__} of a run-time number") for op in (F.elu, F.celu, F.leaky_relu, F.hardshrink, F.softplus)],
     case(F.threshold, x, 0.5, -1.0),
     case(F.threshold, ints(2, 3), 0, 7),
     case(F.threshold, special(10), 0.5, 3.0),

@@ -67,6 +67,7 @@ CASES = [
     fixed(torch.bincount, torch.zeros(0, dtype=torch.int64), minlength=3),
     *(fixed(torch.histc, floats(20), 4, *r) for r in ((), (-1, 2), (0, 0))),
     fixed(torch.histc, torch.full((3,), 2.0), 2),
+    *(fixed(lambda x, low, high: torch.histc(x, 4, low.item(), high.item()), floats(20), torch.tensor(low), torch.tensor(high), name=f"histc between run-time numbers {low} {high}") for low, high in ((-1.0, 2.0), (0.5, 0.5))),
     *(fixed(torch.histogram, floats(20), 5, density=d) for d in (False, True)),
     fixed(torch.histogram, floats(20), edges, again=False),
     fixed(torch.histogram, floats(6), 3, range=(-1.0, 2.0), weight=floats(6)),

@@ -46,11 +46,12 @@ CASES = [
     case(lambda theta, x: F.affine_grid(theta, x.shape, False), floats(2, 2, 3), image, name="affine_grid of an image's size"),
 
     *[
-        case(fn, image, (9, 5), aligned, 0.7, 1.7, dynamic=False)
+        case(fn, image, (9, 5), aligned, 0.7, 1.7, dynamic=dynamic)
         for fn in (aten._upsample_bilinear2d_aa.default, aten._upsample_bicubic2d_aa.default)
         for aligned in (False, True)
+        for dynamic in (False, {0: [2, 3]})
     ],
-    *[case(F.interpolate, image, mode=mode, antialias=True, align_corners=True, dynamic=False, **size) for mode in MODES[2:] for size in SIZES],
+    *[case(F.interpolate, image, mode=mode, antialias=True, align_corners=True, dynamic=dynamic, **size) for mode in MODES[2:] for size in SIZES for dynamic in (False, {0: [2, 3]})],
     case(aten.upsample_nearest2d.default, image, (9, 20), 1.7, 2.0),
     case(aten._upsample_nearest_exact2d.default, image, (9, 20), 1.7, 2.0),
     # bytes, bit by bit

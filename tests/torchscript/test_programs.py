@@ -42,6 +42,20 @@ class ComplexNumbers(nn.Module):
         return torch.view_as_real(scaled.contiguous()), scaled.real, scaled.abs().sum(0)
 
 
+@case(x(3, 4), torch.tensor(3.0), how=("script",), others=[(x(3, 4), torch.tensor(p)) for p in (0.0, 0.5, 1.0, float("inf"), -float("inf"))])
+class OrderOfNorm(nn.Module):
+    def forward(self, x, p):
+        order = float(p)
+        return torch.norm(x, order), torch.linalg.vector_norm(x, order, dim=[1]), torch.dist(x, x * 2, order)
+
+
+@case(x(3, 4), torch.tensor(0.3), how=("script",), others=[(x(3, 4), torch.tensor(1.5))])
+class NumbersOfActivations(nn.Module):
+    def forward(self, x, number):
+        n = float(number)
+        return F.elu(x, n), F.celu(x, n), F.leaky_relu(x, n), F.hardshrink(x, n), F.softshrink(x, n), F.softplus(x, n, 3 * n)
+
+
 @case(x(3, 4), x(4), 2)
 class PrimitiveInput(nn.Module):
     def forward(self, x, y, n: int):

@@ -36,20 +36,32 @@ Tensor Hardtanh(Lowering& to, Tensor self, Scalar min_val, Scalar max_val) {
 
 Tensor Hardsigmoid(Lowering& to, Tensor self) { return to.HardSigmoid(self, {.alpha = 1.0 / 6, .beta = 0.5}); }
 
+// alpha·(exp(x) - 1) where x < 0; x elsewhere is 0.
+Tensor NegativeElu(Lowering& to, Tensor x, const Scalar& alpha) {
+  if (alpha.is_constant()) return to.Elu(x, {.alpha = alpha.AsDouble()});
+  return to.Mul(to.Elu(x), to.NumberOf(alpha, x.dtype()));
+}
+
 // scale · (max(x, 0) + alpha·(exp(input_scale·x) - 1) where x < 0).
-Tensor Elu(Lowering& to, Tensor self, Const<Scalar> alpha, Const<Scalar> scale, Const<Scalar> input_scale) {
-  if (scale.value.Is(1) && input_scale.value.Is(1)) return to.Elu(self, {.alpha = alpha.value.AsDouble()});
+Tensor Elu(Lowering& to, Tensor self, Scalar alpha, Scalar scale, Scalar input_scale) {
+  if (alpha.is_constant() && scale.Is(1) && input_scale.Is(1)) return to.Elu(self, {.alpha = alpha.AsDouble()});
   const Tensor zero = to.NumberOf(0.0, self.dtype());
-  const Tensor negative = to.Elu(to.Scale(to.Min({self, zero}), input_scale), {.alpha = alpha.value.AsDouble()});
+  const Tensor negative = NegativeElu(to, to.Scale(to.Min({self, zero}), input_scale), alpha);
   return to.Scale(to.Add(to.Relu(self), negative), scale);
 }
 
-Tensor Celu(Lowering& to, Tensor self, Const<Scalar> alpha) { return to.Celu(self, {.alpha = alpha.value.AsDouble()}); }
+Tensor Celu(Lowering& to, Tensor self, Scalar alpha) {
+  if (alpha.is_constant()) return to.Celu(self, {.alpha = alpha.AsDouble()});
+  const Tensor slope = to.NumberOf(alpha, self.dtype()), one = to.NumberOf(1.0, self.dtype());
+  const Tensor power = to.Exp(to.Div(to.Min({self, to.NumberOf(0.0, self.dtype())}), slope));
+  return to.Add(to.Relu(self), to.Mul(to.Sub(power, one), slope));
+}
 
 Tensor Selu(Lowering& to, Tensor self) { return to.Selu(self); }
 
-Tensor LeakyRelu(Lowering& to, Tensor self, Const<Scalar> negative_slope) {
-  return to.LeakyRelu(self, {.alpha = negative_slope.value.AsDouble()});
+Tensor LeakyRelu(Lowering& to, Tensor self, Scalar negative_slope) {
+  if (negative_slope.is_constant()) return to.LeakyRelu(self, {.alpha = negative_slope.AsDouble()});
+  return to.Where(to.Greater(self, to.NumberOf(0.0, self.dtype())), self, to.Scale(self, negative_slope));
 }
 
 // A weight of one dimension belongs to axis 1.
@@ -84,24 +96,24 @@ std::tuple<Tensor, Tensor> RreluWithNoise(Lowering& to, Tensor self, Tensor nois
   return {to.Mul(self, kept), kept};
 }
 
-Tensor Hardshrink(Lowering& to, Tensor self, Const<Scalar> lambd) {
+Tensor Hardshrink(Lowering& to, Tensor self, Scalar lambd) {
   // NaN is kept: it is not within the bounds.
   const Tensor bound = to.NumberOf(lambd, self.dtype());
   return to.Where(to.LessOrEqual(to.Abs(self), bound), to.NumberOf(0.0, self.dtype()), self);
 }
 
 // What clamping cuts off. ONNX's Shrink turns NaN into 0.
-Tensor Softshrink(Lowering& to, Tensor self, Const<Scalar> lambd) {
-  const double bound = lambd.value.AsDouble();
-  return to.Sub(self, to.Clip(self, to.NumberOf(-bound, self.dtype()), to.NumberOf(bound, self.dtype())));
+Tensor Softshrink(Lowering& to, Tensor self, Scalar lambd) {
+  const Tensor bound = to.NumberOf(lambd, self.dtype());
+  return to.Sub(self, to.Clip(self, to.Neg(bound), bound));
 }
 
-Tensor Softplus(Lowering& to, Tensor self, Const<Scalar> beta, Const<Scalar> threshold) {
+Tensor Softplus(Lowering& to, Tensor self, Scalar beta, Scalar threshold) {
   const Tensor scaled = to.Scale(self, beta);
   const Tensor soft = to.Softplus(scaled);
-  const Tensor result = beta.value.Is(1) ? soft : to.Div(soft, to.NumberOf(beta, self.dtype()));
+  const Tensor result = beta.Is(1) ? soft : to.Div(soft, to.NumberOf(beta, self.dtype()));
   // Above the threshold x itself, which from 20 on is softplus(x) in float32.
-  if (threshold.value.AsDouble() >= 20 && self.dtype() != DType::kFloat64) return result;
+  if (threshold.is_constant() && threshold.AsDouble() >= 20 && self.dtype() != DType::kFloat64) return result;
   return to.Where(to.Greater(scaled, to.NumberOf(threshold, self.dtype())), self, result);
 }
 

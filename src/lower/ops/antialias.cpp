@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lower/ops/geometry.h"
+
 namespace flambeau::lower {
 namespace {
 
@@ -54,6 +56,34 @@ double ScaleOf(int64_t in, int64_t out, std::optional<double> factor, bool align
   return factor ? 1 / *factor : static_cast<double>(in) / static_cast<double>(out);
 }
 
+// The same antialiased, of sizes that are known at run time.
+Tensor WeightsOf(Lowering& to, Dim in, Dim out, std::optional<double> factor, bool align_corners, AntialiasFilter filter) {
+  auto number = [&](double value) { return to.NumberOf(value, DType::kFloat64); };
+  auto as_double = [&](const Tensor& x) { return to.CastTo(x, DType::kFloat64); };
+  auto among = [&](Dim count) { return as_double(Iota(to, count)); };
+  const Tensor one = number(1), half = number(0.5), none = number(0), size = as_double(to.Number(in)), wanted = as_double(to.Number(out));
+  Tensor scale = factor ? number(1 / *factor) : to.Div(size, wanted);
+  if (align_corners)
+    scale = to.Where(to.Greater(wanted, one), to.Div(to.Sub(size, one), to.Max({to.Sub(wanted, one), one})), none);
+  const Tensor stretch = to.Max({scale, one});
+  const Tensor reach = to.Mul(stretch, number(filter == AntialiasFilter::kLinear ? 1 : 2));
+  const Tensor center = to.UnsqueezeAt(to.Mul(scale, to.Add(among(out), half)), {1}), j = among(in);
+  const Tensor begin = to.Floor(to.Add(to.Sub(center, reach), half)), end = to.Floor(to.Add(to.Add(center, reach), half));
+  const Tensor x = to.Abs(to.Div(to.Add(to.Sub(j, center), half), stretch));
+  auto polynomial = [&](std::initializer_list<double> coefficients) {
+    Tensor sum = none;
+    for (const double coefficient : coefficients) sum = to.Add(to.Mul(sum, x), number(coefficient));
+    return sum;
+  };
+  Tensor weight = to.Relu(to.Sub(one, x));
+  if (filter == AntialiasFilter::kCubic)
+    weight = to.Where(to.Less(x, one), polynomial({1.5, -2.5, 0, 1}),
+                      to.Where(to.Less(x, number(2)), polynomial({-0.5, 2.5, -4, 2}), none));
+  weight = to.Where(to.And(to.GreaterOrEqual(j, begin), to.Less(j, end)), weight, none);
+  const Tensor total = to.ReduceSum(weight, to.ConstantInts({1}), {.keepdims = 1});
+  return to.Div(weight, to.Where(to.Equal(total, none), one, total));
+}
+
 Tensor TimesMatrix(Lowering& to, const Tensor& x, int64_t axis, const Tensor& matrix) {
   return axis == x.rank() - 1 ? to.MatMul(x, to.Permute(matrix, {1, 0})) : to.MatMul(matrix, x);
 }
@@ -69,15 +99,20 @@ int ToFixedPoint(std::vector<double>& weights) {
 
 }  // namespace
 
-Tensor AntialiasByMatrices(Lowering& to, Tensor x, const Ints& sizes, const Floats& factors, bool align_corners,
+Tensor AntialiasByMatrices(Lowering& to, Tensor x, const Dims& sizes, const Floats& factors, bool align_corners,
                            AntialiasFilter filter) {
   const auto spatial = static_cast<int64_t>(sizes.size());
   for (int64_t i = 0; i < spatial; ++i) {
-    const int64_t axis = x.rank() - spatial + i, out = sizes[static_cast<size_t>(i)];
-    const int64_t in = to.AsConstant(x.size(axis)).value_or(1);
+    const int64_t axis = x.rank() - spatial + i;
+    const Dim wanted = sizes[static_cast<size_t>(i)];
     const auto factor = factors.empty() ? std::nullopt : std::optional(factors[static_cast<size_t>(i)]);
-    const auto weights = Weights(in, out, ScaleOf(in, out, factor, align_corners), {filter, true, align_corners});
-    x = TimesMatrix(to, x, axis, to.ConstantFloats(weights, x.dtype(), Ints{out, in}));
+    const auto in = to.AsConstant(x.size(axis)), out = to.AsConstant(wanted);
+    if (!in || !out) {
+      x = TimesMatrix(to, x, axis, to.CastTo(WeightsOf(to, x.size(axis), wanted, factor, align_corners, filter), x.dtype()));
+      continue;
+    }
+    const auto weights = Weights(*in, *out, ScaleOf(*in, *out, factor, align_corners), {filter, true, align_corners});
+    x = TimesMatrix(to, x, axis, to.ConstantFloats(weights, x.dtype(), Ints{*out, *in}));
   }
   return x;
 }

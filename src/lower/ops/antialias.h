@@ -12,7 +12,7 @@ namespace flambeau::lower {
 enum class AntialiasFilter { kLinear, kCubic };
 
 // Resizes the trailing axes to `sizes`; `factors` (output over input) may be empty.
-Tensor AntialiasByMatrices(Lowering& to, Tensor x, const Ints& sizes, const Floats& factors, bool align_corners,
+Tensor AntialiasByMatrices(Lowering& to, Tensor x, const Dims& sizes, const Floats& factors, bool align_corners,
                            AntialiasFilter filter);
 
 // Likewise of uint8 images, in PyTorch's fixed point: the last axis first, each rounded to bytes.

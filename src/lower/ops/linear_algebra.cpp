@@ -277,7 +277,7 @@ Tensor Cross(Lowering& to, Tensor self, Tensor other, std::optional<int64_t> dim
 // --- distances ----------------------------------------------------------------------
 
 Tensor DistanceNorm(Lowering& to, Tensor differences, double p) {
-  return VectorNorm(to, differences, {Scalar(p)}, Ints{-1}, false, std::nullopt);
+  return VectorNorm(to, differences, Scalar(p), Ints{-1}, false, std::nullopt);
 }
 
 Tensor Cdist(Lowering& to, Tensor x1, Tensor x2, double p, std::optional<int64_t>) {

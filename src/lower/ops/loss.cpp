@@ -250,7 +250,7 @@ Tensor CosineEmbeddingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor ta
 
 Tensor PairwiseDistance(Lowering& to, Tensor x1, Tensor x2, double p, double eps, bool keepdim) {
   const Tensor difference = to.ToFloat(Difference(to, x1, x2));
-  return VectorNorm(to, to.Add(difference, Number(to, difference, eps)), {Scalar(p)}, Ints{-1}, keepdim, std::nullopt);
+  return VectorNorm(to, to.Add(difference, Number(to, difference, eps)), Scalar(p), Ints{-1}, keepdim, std::nullopt);
 }
 
 Tensor TripletMarginLoss(Lowering& to, Tensor anchor, Tensor positive, Tensor negative, double margin, double p,

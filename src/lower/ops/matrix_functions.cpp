@@ -119,7 +119,7 @@ Tensor NormOf(Lowering& to, Tensor matrix, double ord) {
 }
 Tensor NormOf(Lowering& to, Tensor matrix, std::string_view ord) {
   if (ord == "nuc") return OfSingularValues(to, matrix, SpectralNorm::kSum);
-  return VectorNorm(to, matrix, {Scalar(2)}, Ints{-2, -1}, false, std::nullopt);
+  return VectorNorm(to, matrix, Scalar(2), Ints{-2, -1}, false, std::nullopt);
 }
 
 template <class Order>
@@ -145,7 +145,7 @@ Tensor LinalgNorm(Lowering& to, Tensor self, std::optional<Const<Scalar>> ord, s
                   std::optional<DType> dtype) {
   const size_t dims = dim ? dim->size() : static_cast<size_t>(self.rank());
   if (ord && dims == 2) return MatrixNorm(to, self, *ord, dim.value_or(Ints{0, 1}), keepdim, dtype);
-  return VectorNorm(to, self, ord.value_or(Const<Scalar>{Scalar(2)}), dim, keepdim, dtype);
+  return VectorNorm(to, self, ord ? ord->value : Scalar(2), dim, keepdim, dtype);
 }
 Tensor LinalgNormStr(Lowering& to, Tensor self, std::string_view ord, std::optional<Ints> dim, bool keepdim,
                      std::optional<DType> dtype) {
@@ -153,7 +153,7 @@ Tensor LinalgNormStr(Lowering& to, Tensor self, std::string_view ord, std::optio
 }
 
 Tensor FrobeniusNorm(Lowering& to, Tensor self, Ints dim, bool keepdim) {
-  return VectorNorm(to, self, {Scalar(2)}, dim, keepdim, std::nullopt);
+  return VectorNorm(to, self, Scalar(2), dim, keepdim, std::nullopt);
 }
 Tensor NuclearNormDim(Lowering& to, Tensor self, Ints dim, bool keepdim) {
   return MatrixNormOf(to, self, std::string_view("nuc"), dim, keepdim, std::nullopt);

@@ -262,10 +262,10 @@ Tensor InstanceNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalT
 
 // The p-norm over all axes but one; dim = -1 means over all.
 Tensor NormExceptDim(Lowering& to, Tensor v, int64_t pow, int64_t dim) {
-  if (dim == -1) return VectorNorm(to, v, {Scalar(pow)}, std::nullopt, false, std::nullopt);
+  if (dim == -1) return VectorNorm(to, v, Scalar(pow), std::nullopt, false, std::nullopt);
   const Ints axes = AllBut(v.rank(), dim);
   if (axes.empty()) return to.Abs(v);
-  return VectorNorm(to, v, {Scalar(pow)}, axes, true, std::nullopt);
+  return VectorNorm(to, v, Scalar(pow), axes, true, std::nullopt);
 }
 
 std::tuple<Tensor, Tensor> WeightNormInterface(Lowering& to, Tensor v, Tensor g, int64_t dim) {
@@ -278,7 +278,7 @@ Tensor WeightNorm(Lowering& to, Tensor v, Tensor g, int64_t dim) {
 }
 
 // Slices along `dim` whose norm exceeds maxnorm are scaled down to it.
-Tensor Renorm(Lowering& to, Tensor self, Const<Scalar> p, int64_t dim, Scalar maxnorm) {
+Tensor Renorm(Lowering& to, Tensor self, Scalar p, int64_t dim, Scalar maxnorm) {
   const Ints axes = AllBut(self.rank(), to.Axis(dim, self));
   const Tensor x = to.CastTo(self, StatisticsDtype(self.dtype()));
   const Tensor norm = VectorNorm(to, x, p, axes, true, std::nullopt);

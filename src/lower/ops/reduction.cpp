@@ -245,18 +245,18 @@ Pair VarMeanAll(Lowering& to, Tensor self, bool unbiased) {
 
 // --- norms ----------------------------------------------------------------------------
 
-Tensor NormDim(Lowering& to, Tensor self, std::optional<Const<Scalar>> p, Ints dim, bool keepdim) {
-  return VectorNorm(to, self, p.value_or(Const<Scalar>{Scalar(2)}), dim, keepdim, std::nullopt);
+Tensor NormDim(Lowering& to, Tensor self, std::optional<Scalar> p, Ints dim, bool keepdim) {
+  return VectorNorm(to, self, p.value_or(Scalar(2)), dim, keepdim, std::nullopt);
 }
-Tensor NormDimDtype(Lowering& to, Tensor self, std::optional<Const<Scalar>> p, Ints dim, bool keepdim, DType dtype) {
-  return VectorNorm(to, self, p.value_or(Const<Scalar>{Scalar(2)}), dim, keepdim, dtype);
+Tensor NormDimDtype(Lowering& to, Tensor self, std::optional<Scalar> p, Ints dim, bool keepdim, DType dtype) {
+  return VectorNorm(to, self, p.value_or(Scalar(2)), dim, keepdim, dtype);
 }
-Tensor NormDtype(Lowering& to, Tensor self, std::optional<Const<Scalar>> p, DType dtype) {
+Tensor NormDtype(Lowering& to, Tensor self, std::optional<Scalar> p, DType dtype) {
   return NormDimDtype(to, self, p, {}, false, dtype);
 }
-Tensor Norm(Lowering& to, Tensor self, Const<Scalar> p) { return NormDim(to, self, p, {}, false); }
+Tensor Norm(Lowering& to, Tensor self, Scalar p) { return NormDim(to, self, p, {}, false); }
 
-Tensor Dist(Lowering& to, Tensor self, Tensor other, Const<Scalar> p) {
+Tensor Dist(Lowering& to, Tensor self, Tensor other, Scalar p) {
   const auto [dtype, a, b] = Promoted(to, self, other);
   return Norm(to, to.Sub(a, b), p);
 }
@@ -301,11 +301,26 @@ std::tuple<Tensor, Tensor> VarMean(Lowering& to, Tensor self, std::optional<Ints
   return {to.Div(squares, divisor), result_mean};
 }
 
-Tensor VectorNorm(Lowering& to, Tensor self, Const<Scalar> ord, std::optional<Ints> dim, bool keepdim,
+namespace {
+
+// Of an order that is known at run time.
+Tensor NormOfAnyOrder(Lowering& to, Tensor x, Tensor order, const std::optional<Ints>& dim, bool keepdim) {
+  auto norm = [&](double p) { return VectorNorm(to, x, Scalar(p), dim, keepdim, std::nullopt); };
+  auto is = [&](double p) { return to.Equal(order, to.NumberOf(p, x.dtype())); };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Tensor powers = Reduce<"ReduceSum">(to, to.Pow(to.Abs(x), order), dim, keepdim);
+  const Tensor usual = to.Pow(powers, to.Reciprocal(order));
+  return to.Where(is(0), norm(0), to.Where(is(kInfinity), norm(kInfinity), to.Where(is(-kInfinity), norm(-kInfinity), usual)));
+}
+
+}  // namespace
+
+Tensor VectorNorm(Lowering& to, Tensor self, Scalar ord, std::optional<Ints> dim, bool keepdim,
                   std::optional<DType> dtype) {
   Tensor x = to.CastTo(self, dtype.value_or(self.dtype()));
   if (x.is_complex()) x = to.Abs(x);
-  const double p = ord.value.AsDouble();
+  if (!ord.is_constant()) return NormOfAnyOrder(to, x, to.NumberOf(ord, x.dtype()), dim, keepdim);
+  const double p = ord.AsDouble();
   auto number = [&](double value) { return to.NumberOf(value, x.dtype()); };
   if (p == 0) return Reduce<"ReduceSum">(to, to.CastTo(to.CastTo(x, DType::kBool), x.dtype()), dim, keepdim);
   if (x.rank() == 0) return to.Abs(x);

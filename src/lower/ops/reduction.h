@@ -22,7 +22,7 @@ Tensor Amax(Lowering& to, Tensor self, Ints dim, bool keepdim);
 Tensor Amin(Lowering& to, Tensor self, Ints dim, bool keepdim);
 // Whether all elements are true.
 Tensor All(Lowering& to, Tensor self);
-Tensor VectorNorm(Lowering& to, Tensor self, Const<Scalar> ord, std::optional<Ints> dim, bool keepdim,
+Tensor VectorNorm(Lowering& to, Tensor self, Scalar ord, std::optional<Ints> dim, bool keepdim,
                   std::optional<DType> dtype);
 // (variance, mean)
 std::tuple<Tensor, Tensor> VarMean(Lowering& to, Tensor self, std::optional<Ints> dim,

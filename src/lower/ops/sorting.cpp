@@ -198,17 +198,18 @@ Tensor Bincount(Lowering& to, Tensor self, std::optional<Tensor> weights, Dim mi
   return ScatterAxis(to, none, 0, bins, each, Combine::kAdd);
 }
 
-Tensor Histc(Lowering& to, Tensor self, int64_t bins, Const<Scalar> min, Const<Scalar> max) {
+Tensor Histc(Lowering& to, Tensor self, int64_t bins, Scalar min, Scalar max) {
   const DType dtype = self.dtype();
   const Tensor x = Flat(to, AtLeast1d(to, self));
   auto number = [&](double value) { return to.ConstantOf(value, dtype); };
-  Tensor low = to.ConstantOf(min.value, dtype), high = to.ConstantOf(max.value, dtype);
-  if (min.value.AsDouble() == max.value.AsDouble()) {
-    // The range of the data, widened if that is one value.
-    const bool empty = to.AsConstant(x.size(0)) == 0;
-    if (!empty) {
-      low = to.ReduceMin(x, {}, {.keepdims = 0});
-      high = to.ReduceMax(x, {}, {.keepdims = 0});
+  Tensor low = to.NumberOf(min, dtype), high = to.NumberOf(max, dtype);
+  const bool known = min.is_constant() && max.is_constant();
+  if (!known || min.AsDouble() == max.AsDouble()) {
+    // Where they are one, it is the range of the data, widened if that is one value.
+    const Tensor no_range = to.Equal(low, high);
+    if (to.AsConstant(x.size(0)) != 0) {
+      low = to.Where(no_range, to.ReduceMin(x, {}, {.keepdims = 0}), low);
+      high = to.Where(no_range, to.ReduceMax(x, {}, {.keepdims = 0}), high);
     }
     const Tensor flat = to.Equal(low, high);
     std::tie(low, high) =

@@ -75,19 +75,28 @@ std::optional<Ints> KnownSizes(Lowering& to, const Tensor& x, const OptionalDims
   return sizes;
 }
 
-constexpr Restriction kAlignedAntialias = {
-    "antialiasing with aligned corners of images of symbolic sizes",
-    "F.interpolate(x_of_symbolic_size, scale_factor=0.5, mode='bilinear', align_corners=True, antialias=True)"};
+Dims SizesOf(Lowering& to, const Tensor& x, const OptionalDims& output_size, const Floats& factors) {
+  if (output_size) return *output_size;
+  Dims sizes;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    const Dim in = x.size(x.rank() - static_cast<int64_t>(factors.size() - i));
+    if (const auto size = to.AsConstant(in)) {
+      sizes.push_back(to.Of(static_cast<int64_t>(std::floor(static_cast<double>(*size) * factors[i]))));
+      continue;
+    }
+    const Tensor scaled = to.Mul(to.CastTo(to.Number(in), DType::kFloat64), to.NumberOf(factors[i], DType::kFloat64));
+    sizes.push_back(to.DimOf(to.CastTo(to.Floor(scaled), DType::kInt64)));
+  }
+  return sizes;
+}
 
 Tensor InterpolateFloats(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
                          const onnx::ResizeAttributes& attributes) {
   const bool aligned = attributes.coordinate_transformation_mode == "align_corners";
   if (attributes.antialias == 0 || (!aligned && Agree(to, x, output_size, factors)))
     return ResizeBy(to, x, output_size, factors, attributes);
-  const auto sizes = KnownSizes(to, x, output_size, factors);
-  if (!sizes) return to.Unsupported(aligned ? kAlignedAntialias : kScalesDisagree);
   const AntialiasFilter filter = attributes.mode == "cubic" ? AntialiasFilter::kCubic : AntialiasFilter::kLinear;
-  return AntialiasByMatrices(to, x, *sizes, factors, aligned, filter);
+  return AntialiasByMatrices(to, x, SizesOf(to, x, output_size, factors), factors, aligned, filter);
 }
 
 // As many elements as a matrix of an axis of bytes may have.
@@ -271,17 +280,15 @@ Tensor AffineGridGenerator(Lowering& to, Tensor theta, Dims size, bool align_cor
 
 constexpr OpRow kRows[] = {
     Op<Interpolate2<CubicAntialiased>>("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool "
-                                       "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-                                       &kScalesDisagree, &kAlignedAntialias),
+                                       "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
     Op<InterpolateVec<CubicAntialiased>>("aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
                                          "align_corners, float[]? scale_factors) -> Tensor",
-                                         &kNoSize, &kAlignedAntialias),
+                                         &kNoSize),
     Op<Interpolate2<LinearAntialiased>>("aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool "
-                                        "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-                                        &kScalesDisagree, &kAlignedAntialias),
+                                        "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
     Op<InterpolateVec<LinearAntialiased>>("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
                                           "align_corners, float[]? scale_factors) -> Tensor",
-                                          &kNoSize, &kAlignedAntialias),
+                                          &kNoSize),
     Op<Nearest1<NearestExact>>(
         "aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"),
     Op<NearestVec<NearestExact>>(
