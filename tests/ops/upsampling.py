@@ -38,7 +38,9 @@ CASES = [
         for padding in ("zeros", "border", "reflection")
         for align in (False, True)
     ],
-    case(F.grid_sample, volume, floats(2, 4, 5, 3, 3, low=-1.2, high=1.2), align_corners=False),
+    *[case(F.grid_sample, volume, floats(2, 4, 5, 3, 3, low=-1.2, high=1.2), mode=mode, padding_mode=padding, align_corners=align) for mode, padding, align in (("bilinear", "zeros", False), ("bilinear", "reflection", True), ("nearest", "border", True))],
+    *[case(F.grid_sample, image, floats(2, 4, 5, 2, low=-2.5, high=2.5), mode=mode, padding_mode=padding, align_corners=False, again=False, **DOUBLE) for mode in ("bilinear", "bicubic") for padding in ("zeros", "reflection")],
+    case(F.grid_sample, torch.tensor([[[[float("nan"), 1, 2], [3, 4, float("inf")]]]]), floats(1, 3, 3, 2, low=-2, high=2), align_corners=False, dynamic=False, again=False),
     case(aten.grid_sampler_2d.default, image, floats(2, 4, 5, 2, low=-1, high=1), 0, 0, True),
     case(aten.grid_sampler_3d.default, volume, floats(2, 4, 5, 3, 3, low=-1, high=1), 0, 0, True),
     *[case(F.affine_grid, floats(2, 2, 3), [2, 3, 4, 5], align) for align in (False, True)],

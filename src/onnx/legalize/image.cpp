@@ -1,4 +1,4 @@
-// Pooling, resizing and sampling.
+// Pooling and patches.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -7,15 +7,6 @@
 
 namespace flambeau::onnx {
 namespace {
-
-Results RenameGridSampleMode(Builder& to, const Request& request) {
-  const std::string mode = request.Text("mode", "linear");
-  AttributeList attributes = request.attributes;
-  if (mode != "nearest") attributes = With(attributes, "mode", "bi" + mode);
-  const Tensor x = request.operands[0];
-  if (x.ranked() && x.rank() != 4) return Refuse(to, request, "takes only images");
-  return EmitAsIs(to, "GridSample", request.operands, attributes, 1);
-}
 
 // A result size that is rounded up is one rounded down, of more pads at the end.
 Results PoolWithMorePads(Builder& to, const Request& request) {
@@ -139,7 +130,6 @@ Results LegalizeCol2Im(Builder& to, const Request& request) {
 constexpr LegalizeRule kRules[] = {
     {"AveragePool", 10, &PoolWithMorePads},
     {"Col2Im", kNever, &LegalizeCol2Im},
-    {"GridSample", 20, &RenameGridSampleMode},
     {"MaxPool", 10, &PoolWithMorePads},
 };
 

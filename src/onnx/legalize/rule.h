@@ -60,6 +60,7 @@ std::span<const LegalizeRule> ComparisonForms();
 std::span<const LegalizeRule> CreationForms();
 std::span<const LegalizeRule> DoubleForms();
 std::span<const LegalizeRule> EinsumForms();
+std::span<const LegalizeRule> GridForms();
 std::span<const LegalizeRule> ImageForms();
 std::span<const LegalizeRule> IndexingForms();
 std::span<const LegalizeRule> LoopForms();
