@@ -87,7 +87,7 @@ std::vector<OperatorInfo> SupportedOperators() {
   for (const lower::OpRow* row : lower::AllOps()) {
     OperatorInfo info{std::string(row->schema), {}};
     for (const lower::Restriction* restriction : row->restrictions)
-      if (restriction != nullptr) info.restrictions.emplace_back(restriction->text);
+      if (restriction != nullptr) info.restrictions.push_back(restriction->Explained());
     list.push_back(std::move(info));
   }
   return list;

@@ -257,8 +257,12 @@ Type Lowering::OnnxType(const Type& aten_type) {
 
 // --- reporting --------------------------------------------------------------------
 
+std::string Restriction::Explained() const {
+  return because.empty() ? std::string(text) : fmt::format("{}, because {}", text, because);
+}
+
 Unconvertible Lowering::Unsupported(const Restriction& restriction) {
-  Report(DiagnosticKind::kUnsupportedForm, fmt::format("not translated: {}", restriction.text));
+  Report(DiagnosticKind::kUnsupportedForm, fmt::format("not translated: {}", restriction.Explained()));
   return {};
 }
 

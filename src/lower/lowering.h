@@ -36,6 +36,9 @@ using onnx::Tensors;
 struct Restriction {
   std::string_view text;     // "ceil_mode together with a dilation"
   std::string_view example;  // a minimal call in Python: "F.max_pool2d(torch.ones(1, 1, 8, 8), 2, dilation=2, ceil_mode=True)"
+  std::string_view because = {};  // what stands against it, if anything does: "ONNX's tensors have no strides"
+
+  std::string Explained() const;  // the text, and the reason
 };
 
 // What a translator returns where it reported: converts to any result.

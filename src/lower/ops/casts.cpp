@@ -4,7 +4,8 @@
 namespace flambeau::lower {
 namespace {
 
-constexpr Restriction kViewOfOtherWidth{"a view as a dtype of another width", "torch.ones(2, 4).view(torch.int64)"};
+constexpr Restriction kViewOfOtherWidth{"a view as a dtype of another width", "torch.ones(2, 4).view(torch.int64)",
+                                        "ONNX reinterprets elements one by one"};
 
 Tensor ToDtype(Lowering& to, Tensor self, DType dtype, Unused, Unused, Unused) { return to.CastTo(self, dtype); }
 Tensor ToDevice(Lowering& to, Tensor self, Unused, DType dtype, Unused, Unused, Unused) {

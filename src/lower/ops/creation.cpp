@@ -12,7 +12,8 @@ namespace {
 // What is written into the model as values; longer ranges are computed there.
 constexpr int64_t kMaxStoredElements = 4096;
 
-constexpr Restriction kRunTimeWindow{"a window of more than a million elements", "torch.hann_window(2_000_000)"};
+constexpr Restriction kRunTimeWindow{"a window of more than a million elements", "torch.hann_window(2_000_000)",
+                                     "a window is written into the model"};
 
 DType DtypeOf(Lowering& to, const Scalar& number) {
   if (number.is_bool()) return DType::kBool;

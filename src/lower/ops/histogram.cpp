@@ -107,7 +107,8 @@ HistogramddResult HistogramddBins(Lowering& to, Tensor self, Ints bins, std::opt
   return {Histogram(to, points, edges, weight, density), edges};
 }
 constexpr Restriction kUnknownDimensions = {"one number of bins for a number of dimensions that is not known",
-                                            "torch.histogramdd(x, 2) with x[:, n] of a size n known at run time only"};
+                                            "torch.histogramdd(x, 2) with x[:, n] of a size n known at run time only",
+                                            "the result has one list of edges a dimension"};
 
 HistogramddResult HistogramddInt(Lowering& to, Tensor self, int64_t bins, std::optional<Floats> range,
                                  std::optional<Tensor> weight, bool density) {

@@ -10,7 +10,8 @@ namespace flambeau::lower {
 namespace {
 
 constexpr Restriction kRunTimeSections{"tensor_split into a number of pieces that is known at run time only",
-                                       "torch.tensor_split(x, torch.argmax(x))"};
+                                       "torch.tensor_split(x, torch.argmax(x))",
+                                       "the number of a model's values does not depend on its inputs"};
 
 constexpr Restriction kPaddedRunTimeList{"pad_sequence of a list whose length is known at run time only",
                                          "rows = []; for i in range(n): rows.append(x[:i])"};

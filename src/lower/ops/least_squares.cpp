@@ -18,13 +18,15 @@ double Epsilon(DType dtype) {
 }
 
 constexpr Restriction kUnknownHeight = {"the residuals, where it is not known whether rows are more than columns",
-                                        "torch.linalg.lstsq(x, y, driver=\"gels\").residuals"};
+                                        "torch.linalg.lstsq(x, y, driver=\"gels\").residuals",
+                                        "there are none where rows are not more"};
 
 // gelsy estimates the rank from pivots that PyTorch leaves unset: what it leaves out differs from call to call unless
 // it is only rounding.
 constexpr Restriction kEstimatedRank = {"driver=\"gelsy\", the default, with an rcond above what rounding leaves: driver=\"gelsd\" "
                                         "takes one",
-                                        "torch.linalg.lstsq(x, y, rcond=0.5)"};
+                                        "torch.linalg.lstsq(x, y, rcond=0.5)",
+                                        "gelsy estimates the rank from pivots that PyTorch leaves unset"};
 
 // What torch leaves out where some matrix has linearly dependent columns: a model, whose results have one rank, fails
 // there when it runs.

@@ -186,7 +186,8 @@ std::string Letters(char first, int64_t count) {
 }
 
 constexpr Restriction kManyAxes = {"tensors of more than 20 dimensions",
-                                   "torch.tensordot(torch.ones([1] * 21), torch.ones(1), ([0], [0]))"};
+                                   "torch.tensordot(torch.ones([1] * 21), torch.ones(1), ([0], [0]))",
+                                   "ONNX's Einsum has a letter for each dimension"};
 
 Tensor Tensordot(Lowering& to, Tensor self, Tensor other, Ints dims_self, Ints dims_other) {
   if (self.rank() > 20 || other.rank() > 20) return to.Unsupported(kManyAxes);

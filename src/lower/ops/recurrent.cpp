@@ -253,7 +253,8 @@ LayerResult RunLayers(Lowering& to, const Network& network, Tensor input, Tensor
 }
 
 constexpr Restriction kStates = {"hidden states other than (h, c)",
-                                 "torch.ops.aten.lstm.input(x, [h], params, True, 1, 0.0, False, False, False)"};
+                                 "torch.ops.aten.lstm.input(x, [h], params, True, 1, 0.0, False, False, False)",
+                                 "PyTorch refuses them"};
 
 std::tuple<Tensor, Tensor, Tensor> Lstm(Lowering& to, Tensor input, TensorList hx, TensorList params, bool has_biases,
                                         int64_t num_layers, double dropout, bool train, bool bidirectional,

@@ -75,7 +75,7 @@ Tensor SumAll(Lowering& to, Tensor self, std::optional<DType> dtype) {
 }
 
 constexpr Restriction kUnknownSum = {"sizes of which it is not known whether they are 1",
-                                     "x.sum_to_size(y.shape)"};
+                                     "x.sum_to_size(y.shape)", "those are summed over, and others kept"};
 
 // The opposite of broadcasting.
 Tensor SumToSize(Lowering& to, Tensor self, Dims size) {

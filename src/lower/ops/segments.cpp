@@ -9,7 +9,8 @@ namespace flambeau::lower {
 namespace {
 
 constexpr Restriction kByIndices = {"segments by indices",
-                                    "torch.segment_reduce(x, 'sum', indices=torch.tensor([0, 0, 1]))"};
+                                    "torch.segment_reduce(x, 'sum', indices=torch.tensor([0, 0, 1]))",
+                                    "PyTorch refuses them"};
 
 double StartOf(std::string_view reduce) {
   const double infinity = std::numeric_limits<double>::infinity();

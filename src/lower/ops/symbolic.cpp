@@ -12,7 +12,8 @@
 namespace flambeau::lower {
 namespace {
 
-constexpr Restriction kStrideOfUnknown{"the stride of a tensor of which no strides were recorded", ""};
+constexpr Restriction kStrideOfUnknown{"the stride of a tensor of which no strides were recorded", "",
+                                       "ONNX's tensors have no strides"};
 constexpr Restriction kComplexNumber{"complex numbers, but in +, -, *, /, **, ==, != and abs of constants", ""};
 
 using Complex = std::complex<double>;

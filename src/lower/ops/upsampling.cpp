@@ -14,9 +14,10 @@ using OptionalFloats = std::optional<Floats>;
 
 constexpr Restriction kScalesDisagree = {
     "scale factors that disagree with the output's size",
-    "torch.ops.aten.upsample_bilinear2d(torch.ones(1, 1, 4, 4), [9, 9], False, 2.0, 2.0)"};
+    "torch.ops.aten.upsample_bilinear2d(torch.ones(1, 1, 4, 4), [9, 9], False, 2.0, 2.0)",
+    "ONNX's Resize takes sizes or scales, not both"};
 constexpr Restriction kNoSize = {"neither an output size nor scale factors",
-                                 "torch.ops.aten.upsample_nearest2d.vec(x, None, None)"};
+                                 "torch.ops.aten.upsample_nearest2d.vec(x, None, None)", "PyTorch refuses it"};
 
 // Whether the output's size is floor(size · factor), as far as can be known: a symbolic one is taken for that, unless
 // a whole factor says otherwise.

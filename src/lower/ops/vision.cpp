@@ -53,7 +53,8 @@ Tensor BatchedNms(Lowering& to, Tensor boxes, Tensor scores, Tensor idxs, double
 }
 
 constexpr Restriction kDynamicPool = {"a pooled size that is not constant",
-                                      "torchvision.ops.roi_align(x, boxes, x.shape[2])"};
+                                      "torchvision.ops.roi_align(x, boxes, x.shape[2])",
+                                      "it is an attribute of ONNX's operator"};
 
 // A row of `rois` is the image's index and the box.
 Tensor RoiAlign(Lowering& to, Tensor input, Tensor rois, double spatial_scale, Dim pooled_height, Dim pooled_width,
@@ -70,7 +71,8 @@ Tensor RoiAlign(Lowering& to, Tensor input, Tensor rois, double spatial_scale, D
                       .spatial_scale = spatial_scale});
 }
 
-constexpr Restriction kPositions = {"the positions of the maxima", "torch.ops.torchvision.roi_pool(x, boxes, 1.0, 2, 2)[1]"};
+constexpr Restriction kPositions = {"the positions of the maxima", "torch.ops.torchvision.roi_pool(x, boxes, 1.0, 2, 2)[1]",
+                                    "ONNX's MaxRoiPool gives the maxima alone"};
 
 std::tuple<Tensor, Tensor> RoiPool(Lowering& to, Tensor input, Tensor rois, double spatial_scale, Dim pooled_height,
                                    Dim pooled_width) {
