@@ -221,6 +221,19 @@ Results Bilinear(const Call& call) {
                               call.to.Add(emit(x.re, y.im), emit(x.im, y.re))})};
 }
 
+// A convolution; the bias is added to the product.
+Results Convolve(const Call& call) {
+  const std::vector<Tensor> operands = AllComplex(call);
+  const Parts x = PartsOf(call.to, operands[0]), w = PartsOf(call.to, operands[1]);
+  const Parts bias = call.Has(2) ? PartsOf(call.to, operands[2]) : Parts{};
+  auto emit = [&](const Tensor& a, const Tensor& b, const Tensor& added) {
+    const Tensor parts[] = {a, b, added};
+    return call.to.Emit(call.op, std::span(parts).first(added ? 3 : 2), call.attributes, 1).front();
+  };
+  return {ComplexOf(call.to, {call.to.Sub(emit(x.re, w.re, bias.re), emit(x.im, w.im, {})),
+                              call.to.Add(emit(x.re, w.im, bias.im), emit(x.im, w.re, {}))})};
+}
+
 // More than two operands would need products of all combinations.
 Results Einsum(const Call& call) {
   if (call.operands.size() == 1) return PartByPart(call);
@@ -266,6 +279,8 @@ constexpr RuleOf kRules[] = {
     {"Add", Linear},
     {"Compress", PartByPart},
     {"Concat", AlongAxis},
+    {"Conv", Convolve},
+    {"ConvTranspose", Convolve},
     {"CumSum", PartByPart},
     {"Einsum", Einsum},
     {"Equal", Equal},

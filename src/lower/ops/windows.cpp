@@ -4,6 +4,7 @@
 
 #include "lower/ops/geometry.h"
 #include "lower/ops/pooling.h"
+#include "onnx/complex.h"
 #include "onnx/runtime_kernels.h"
 
 namespace flambeau::lower {
@@ -34,8 +35,9 @@ Dim Extent(Lowering& to, Dim kernel, int64_t dilation) {
 }  // namespace
 
 bool NeedsWindows(const Lowering& to, const Tensor& input, std::string_view op) {
-  if (!input.is_floating()) return true;
-  return input.dtype() == DType::kFloat64 && to.widens_for_runtime() && !onnx::RuntimeSupports(op, to.opset(), "T", DType::kFloat64);
+  const DType dtype = input.is_complex() ? onnx::PartDtype(input.dtype()) : input.dtype();
+  if (!IsFloating(dtype)) return true;
+  return dtype == DType::kFloat64 && to.widens_for_runtime() && !onnx::RuntimeSupports(op, to.opset(), "T", DType::kFloat64);
 }
 
 Tensor PadSpatial(Lowering& to, Tensor x, const Dims& pads) {
