@@ -45,6 +45,8 @@ class Defined(TorchDispatchMode):
                 if argument.alias_info and argument.alias_info.is_write and isinstance(target, torch.Tensor):
                     others = tree_leaves([value for name, value in given.items() if name != argument.name])
                     self.check_write(target, [other for other in others if isinstance(other, torch.Tensor)])
+        if schema and schema.name.endswith("_scatter") and isinstance(args[0], torch.Tensor):
+            self.check_write(args[0], [])  # it writes to a copy that overlaps itself, too
         source = given["src"] if (copies := func is torch.ops.aten.copy_.default) else args[0] if args else None
         if isinstance(source, torch.Tensor) and source.is_floating_point() and (copies or func is torch.ops.aten._to_copy.default):
             dtype = args[0].dtype if copies else kwargs.get("dtype") or source.dtype

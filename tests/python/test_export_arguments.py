@@ -330,7 +330,7 @@ class Branch(torch.nn.Module):
         (Scaled(), (), {}, TypeError, "Scaled.forward does not take the example arguments .*'x'"),
         (Scaled(), (X.long(),), {}, CaptureError, "Scaled does not run on these arguments .*return self.fc.*same dtype"),
         (Scaled(), (X[:, :3],), {}, CaptureError, "Scaled does not run on these arguments .*cannot be multiplied"),
-        (Branch(), (X,), {}, CaptureError, r"(?s)cannot capture Branch \(at .*if x.sum\(\) > 0.*hint: .*torch.where.*torch.cond"),
+        (Branch(), (X,), {}, CaptureError, r"(?s)cannot capture Branch \(at .*if x.sum\(\) > 0.*hint: .*torch.cond.*torch.where"),
         (Scaled(), (X,), {"dynamic_shapes": ({0: "b"}, None)}, ValueError, "has 2 entries; the arguments are 1: x"),
         (Scaled(), (X,), {"dynamic_shapes": {"x": {2: "b"}}}, ValueError, "dimension 2 of 'x', which has 2 dimensions"),
         (Scaled(), (X,), {"dynamic_shapes": {"x": {0: 2.5}}}, ValueError, "2.5 for dimension 0 of 'x'; it must be a name"),

@@ -3,18 +3,12 @@
 
 #include "lower/ops/activation.h"
 #include "lower/op.h"
+#include "lower/ops/matrices.h"
 
 namespace flambeau::lower {
 namespace {
 
 using OptionalTensor = std::optional<Tensor>;
-
-Tensor SwapLastTwo(Lowering& to, Tensor tensor) {
-  Ints permutation;
-  for (int64_t i = 0; i < tensor.rank(); ++i) permutation.push_back(i);
-  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
-  return to.Transpose(tensor, {.perm = permutation});
-}
 
 // q · 1/√E, or what was given instead.
 Tensor Scaled(Lowering& to, Tensor query, std::optional<double> scale) {
@@ -86,7 +80,7 @@ Attended Attend(Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTe
   const HeadGroups heads(to, query, key, grouped);
   const DType dtype = query.dtype();
   auto number = [&](double number) { return to.NumberOf(number, dtype); };
-  Tensor scores = to.MatMul(Scaled(to, heads.Query(query), scale), SwapLastTwo(to, heads.Shared(key)));
+  Tensor scores = to.MatMul(Scaled(to, heads.Query(query), scale), Transposed(to, heads.Shared(key)));
   Tensor weights;
   if (causal) {
     // Every query sees the first key.

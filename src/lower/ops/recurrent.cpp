@@ -1,4 +1,6 @@
 // Recurrent networks and their cells.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lower/ops/activation.h"
@@ -226,7 +228,9 @@ LayerResult SteppedLayer(Lowering& to, const Network& network, Tensor x, const s
 
 LayerResult RunLayers(Lowering& to, const Network& network, Tensor input, Tensor h, Tensor c, const TensorList& params,
                       bool batch_first, const Packing* packing = nullptr) {
-  if (network.num_layers < 1 || static_cast<size_t>(network.num_layers) > params.size()) throw onnx::BadOperand("has not the number of layers for which there are weights");
+  if (network.num_layers < 1 || static_cast<size_t>(network.num_layers) > params.size())
+    throw onnx::BadOperand("has not the number of layers for which there are weights");
+  if (input.rank() != 3) throw onnx::BadOperand(fmt::format("takes sequences in three dimensions, and is given {}", input.rank()));
   Tensor x = batch_first ? to.Transpose(input, {.perm = {1, 0, 2}}) : input;
   const Dims per_layer(static_cast<size_t>(network.num_layers), to.Of(network.directions()));
   const auto h_layers = to.SplitSizes(h, 0, per_layer);
