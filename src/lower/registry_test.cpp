@@ -65,7 +65,10 @@ TEST(OperatorNotes, SayWhyThereIsNoOnnxForm) {
 
 TEST(OperatorNotes, EachSaysItOfAnOperator) {
   std::set<const OperatorNote*> said;
-  for (const std::string_view text : aten::TorchSchemaTexts()) said.insert(WhyNoOnnxForm(aten::ParseSchema(text)->name));
+  for (const std::string_view text : aten::TorchSchemaTexts()) {
+    // Escaped quotes, which PyTorch's own tests have in a default, are not parsed.
+    if (const auto schema = aten::ParseSchema(text)) said.insert(WhyNoOnnxForm(schema->name));
+  }
   for (const OperatorNote& note : OperatorsWithoutOnnxForm()) EXPECT_TRUE(said.contains(&note)) << note.names;
 }
 

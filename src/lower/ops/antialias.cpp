@@ -105,9 +105,10 @@ Tensor AntialiasByMatrices(Lowering& to, Tensor x, const Dims& sizes, const Floa
   for (int64_t i = 0; i < spatial; ++i) {
     const int64_t axis = x.rank() - spatial + i;
     const Dim wanted = sizes[static_cast<size_t>(i)];
-    const auto factor = factors.empty() ? std::nullopt : std::optional(factors[static_cast<size_t>(i)]);
+    std::optional<double> factor;
+    if (!factors.empty()) factor = factors[static_cast<size_t>(i)];
     const auto in = to.AsConstant(x.size(axis)), out = to.AsConstant(wanted);
-    if (!in || !out) {
+    if (!in || !out || !HoldsWeights(*in, *out)) {
       x = TimesMatrix(to, x, axis, to.CastTo(WeightsOf(to, x.size(axis), wanted, factor, align_corners, filter), x.dtype()));
       continue;
     }

@@ -11,6 +11,9 @@ namespace flambeau::lower {
 
 enum class AntialiasFilter { kLinear, kCubic };
 
+// Whether the matrix of an axis is small enough for a constant.
+constexpr bool HoldsWeights(int64_t in, int64_t out) { return in > 0 && out > 0 && in <= (int64_t{1} << 22) / out; }
+
 // Resizes the trailing axes to `sizes`; `factors` (output over input) may be empty.
 Tensor AntialiasByMatrices(Lowering& to, Tensor x, const Dims& sizes, const Floats& factors, bool align_corners,
                            AntialiasFilter filter);

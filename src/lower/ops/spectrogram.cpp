@@ -71,6 +71,7 @@ Tensor OverlapAdd(Lowering& to, const Frames& frames, Tensor cut, Dim total) {
 Tensor Istft(Lowering& to, Tensor self, int64_t n_fft, std::optional<int64_t> hop_length,
              std::optional<int64_t> win_length, std::optional<Tensor> window, bool center, bool normalized,
              std::optional<bool> onesided, std::optional<int64_t> length, bool return_complex) {
+  if (!self.is_complex() || (self.rank() != 2 && self.rank() != 3)) throw onnx::BadOperand("takes a complex spectrum of two or three dimensions");
   const Frames frames(n_fft, hop_length, win_length);
   const Tensor spectra = TransposeInt(to, self, -2, -1);  // [batch?, frames, frequencies]
   const Normalization norm = normalized ? Normalization::kByRoot : Normalization::kByCount;

@@ -28,9 +28,12 @@ bool Agrees(Lowering& to, Dim size, double factor, Dim output) {
   return factor != std::floor(factor) || to.Times(size, to.Of(static_cast<int64_t>(factor))) == output;
 }
 
-bool Agree(Lowering& to, const Tensor& x, const OptionalDims& output_size, const Floats& factors) {
+void RequireOneEach(const OptionalDims& output_size, const Floats& factors) {
   if (output_size && !factors.empty() && output_size->size() != factors.size())
     throw onnx::BadOperand("takes a size for each factor");
+}
+
+bool Agree(Lowering& to, const Tensor& x, const OptionalDims& output_size, const Floats& factors) {
   bool agree = true;
   for (size_t i = 0; output_size && i < factors.size(); ++i) {
     const int64_t axis = x.rank() - static_cast<int64_t>(factors.size() - i);
@@ -100,14 +103,11 @@ Tensor InterpolateFloats(Lowering& to, Tensor x, const OptionalDims& output_size
   return AntialiasByMatrices(to, x, SizesOf(to, x, output_size, factors), factors, aligned, filter);
 }
 
-// As many elements as a matrix of an axis of bytes may have.
-constexpr int64_t kMostWeights = 1 << 22;
-
 bool AreSmall(Lowering& to, const Tensor& x, const Ints& sizes) {
   bool small = true;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t in = to.AsConstant(x.size(x.rank() - static_cast<int64_t>(sizes.size() - i))).value_or(0);
-    small = small && in > 0 && sizes[i] > 0 && in <= kMostWeights / sizes[i];
+    small = small && HoldsWeights(in, sizes[i]);
   }
   return small;
 }
@@ -115,6 +115,7 @@ bool AreSmall(Lowering& to, const Tensor& x, const Ints& sizes) {
 // uint8 is interpolated in fixed point where the sizes are known, else in float32 and rounded: off by one at times.
 Tensor Interpolate(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
                    onnx::ResizeAttributes attributes) {
+  RequireOneEach(output_size, factors);
   if (x.is_floating()) return InterpolateFloats(to, x, output_size, factors, attributes);
   const auto sizes = KnownSizes(to, x, output_size, factors);
   if (sizes && sizes->size() == 2 && AreSmall(to, x, *sizes)) {
@@ -177,6 +178,7 @@ Tensor PickNearest(Lowering& to, Tensor x, const Dims& output_size, const Floats
 
 template <auto kMode>
 Tensor NearestOf(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors) {
+  RequireOneEach(output_size, factors);
   if (!Agree(to, x, output_size, factors))
     return PickNearest(to, x, *output_size, factors, kMode().coordinate_transformation_mode == "half_pixel");
   return ResizeBy(to, x, output_size, factors, kMode());
