@@ -182,6 +182,19 @@ Result<std::vector<Type>> Emitter::PureTypes(NodeId node, const Schema& schema, 
   return types;
 }
 
+namespace {
+
+// Operators whose results lie in memory in another order than their dimensions, or may: columns first, as LAPACK has
+// them, or batches behind time.
+bool MayTranspose(std::string_view base) {
+  static constexpr std::string_view kPrefixes[] = {"aten::linalg_", "aten::_linalg_", "aten::fft_", "aten::_fft_", "aten::lu_", "aten::gru", "aten::lstm", "aten::rnn_"};
+  static constexpr std::string_view kNames[] = {"aten::nonzero", "aten::argwhere", "aten::stft", "aten::istft", "aten::einsum", "aten::tensordot",
+                                                "aten::inverse", "aten::qr", "aten::svd", "aten::geqrf", "aten::ormqr", "aten::triangular_solve", "aten::cholesky_solve"};
+  return std::ranges::find(kNames, base) != std::end(kNames) || std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return base.starts_with(prefix); });
+}
+
+}  // namespace
+
 void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
   if (!type.is_tensor() || !type.ranked || !type.strides.empty()) return;
   ExprPool& exprs = graph_.context().exprs();
@@ -191,6 +204,7 @@ void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
       type.strides = *std::move(strides);
       return;
     }
+  if (schema != nullptr && MayTranspose(schema->base)) return;
   const MemoryFormat format = aten::FormatOf(graph_, node, MemoryFormat::kPreserve);
   if (format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d) {
     if (auto strides = aten::DenseStrides(type.sizes, format, exprs)) type.strides = *std::move(strides);
