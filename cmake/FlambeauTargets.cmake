@@ -12,6 +12,7 @@ target_compile_options(flambeau_build_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>
 target_include_directories(flambeau_build_flags INTERFACE
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>)
 if(FLAMBEAU_SANITIZE)
+  # What is empty, or beyond the end, is read within allocated memory often enough.
   target_compile_definitions(flambeau_build_flags INTERFACE _GLIBCXX_ASSERTIONS)
   target_compile_options(flambeau_build_flags INTERFACE -fsanitize=${FLAMBEAU_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(flambeau_build_flags INTERFACE -fsanitize=${FLAMBEAU_SANITIZE})

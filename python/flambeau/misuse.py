@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from .state import kept_buffers
 from .onnx._enums import OperatorExportTypes, TrainingMode
+from .state import kept_buffers
 
 __all__ = ["failure_of_the_model", "refuse_unknown_names", "refuse_wrong_types", "without_boilerplate"]
 

@@ -185,12 +185,16 @@ Result<std::vector<Type>> Emitter::PureTypes(NodeId node, const Schema& schema, 
 namespace {
 
 // Operators whose results lie in memory in another order than their dimensions, or may: columns first, as LAPACK has
-// them, or batches behind time.
+// them, batches behind time, or as they are told.
 bool MayTranspose(std::string_view base) {
-  static constexpr std::string_view kPrefixes[] = {"aten::linalg_", "aten::_linalg_", "aten::fft_", "aten::_fft_", "aten::lu_", "aten::gru", "aten::lstm", "aten::rnn_"};
-  static constexpr std::string_view kNames[] = {"aten::nonzero", "aten::argwhere", "aten::stft", "aten::istft", "aten::einsum", "aten::tensordot",
-                                                "aten::inverse", "aten::qr", "aten::svd", "aten::geqrf", "aten::ormqr", "aten::triangular_solve", "aten::cholesky_solve"};
-  return std::ranges::find(kNames, base) != std::end(kNames) || std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return base.starts_with(prefix); });
+  static constexpr std::string_view kFamilies[] = {"aten::linalg_", "aten::_linalg_", "aten::fft_", "aten::_fft_", "aten::lu_"};
+  static constexpr std::string_view kOthers[] = {
+      "aten::argwhere", "aten::cholesky", "aten::cholesky_inverse", "aten::cholesky_solve", "aten::einsum",
+      "aten::empty_permuted", "aten::empty_strided", "aten::geqrf", "aten::gru", "aten::inverse", "aten::istft",
+      "aten::lstm", "aten::new_empty_strided", "aten::nonzero", "aten::ormqr", "aten::qr", "aten::rnn_relu",
+      "aten::rnn_tanh", "aten::rot90", "aten::stft", "aten::svd", "aten::tensordot", "aten::triangular_solve"};
+  return std::ranges::find(kOthers, base) != std::end(kOthers) ||
+         std::ranges::any_of(kFamilies, [&](std::string_view family) { return base.starts_with(family); });
 }
 
 }  // namespace

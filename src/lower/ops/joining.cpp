@@ -189,7 +189,7 @@ TensorList TensorSplitTensor(Lowering& to, Tensor self, Tensor tensor_indices_or
   const auto count = to.AsConstant(numbers.size(0));
   if (!count) return to.Unsupported(kRunTimeSections);
   Dims indices;
-  for (int64_t i = 0; i < WrittenOut(*count); ++i) indices.push_back(to.DimOf(to.GatherIndex(numbers, 0, to.Of(i))));
+  for (int64_t i = 0, bounds = WrittenOut(*count); i < bounds; ++i) indices.push_back(to.DimOf(to.GatherIndex(numbers, 0, to.Of(i))));
   return TensorSplitIndices(to, self, std::move(indices), dim);
 }
 

@@ -140,7 +140,7 @@ Tensor Combinations(Lowering& to, Tensor self, int64_t r, bool with_replacement)
   const Tensor positions = Iota(to, self.size(0));
   Tensor ascending;
   if (r < 0) throw onnx::BadOperand("combines a negative number of elements");
-  for (int64_t i = 0; i + 1 < WrittenOut(r); ++i) {
+  for (int64_t i = 0, count = WrittenOut(r); i + 1 < count; ++i) {
     auto along = [&](int64_t axis) {
       Ints shape(static_cast<size_t>(r), 1);
       shape[static_cast<size_t>(axis)] = -1;

@@ -117,7 +117,7 @@ Tensor Polygamma(Lowering& to, int64_t n, Tensor self) {
 Tensor Mvlgamma(Lowering& to, Tensor self, int64_t p) {
   if (p < 1) throw onnx::BadOperand("takes a dimension of at least 1");
   std::vector<double> halves;
-  for (int64_t j = 0; j < WrittenOut(p); ++j) halves.push_back(-0.5 * static_cast<double>(j));
+  for (int64_t j = 0, count = WrittenOut(p); j < count; ++j) halves.push_back(-0.5 * static_cast<double>(j));
   const double constant = 0.25 * static_cast<double>(p * (p - 1)) * std::log(M_PI);
   return InDouble(to, to.ToFloat(self), [&](Tensor x) {
     const Tensor each = LgammaOf(to, to.Add(ForTerms(to, x), DoubleVector(to, halves)));

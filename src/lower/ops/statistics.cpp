@@ -172,7 +172,7 @@ Tensor Diff(Lowering& to, Tensor self, int64_t n, int64_t dim, std::optional<Ten
   const DType dtype = to.PromotedDtype(parts);
   for (Tensor& part : parts) part = to.CastTo(part, dtype);
   Tensor x = parts.size() == 1 ? parts[0] : to.Concat(parts, {.axis = axis});
-  for (int64_t i = 0; i < WrittenOut(n); ++i) {
+  for (int64_t i = 0, count = WrittenOut(n); i < count; ++i) {
     const Tensor later = From(to, x, axis, 1, INT64_MAX), earlier = From(to, x, axis, 0, -1);
     x = dtype == DType::kBool ? to.Xor(later, earlier) : to.Sub(later, earlier);
   }

@@ -161,7 +161,7 @@ Results MatMulBySums(Builder& to, const Request& request) {
     for (const Expr size : request.types[0].sizes) sizes.push_back({size});
     return {{to.Full(sizes, int64_t{0}, a.dtype())}};
   }
-  if (a.is_floating() || to.opset() >= 9) return MatMulOfColumn(to, request);
+  if (a.is_floating() || to.opset() >= 9) return std::nullopt;
   if (!a.ranked() || !b.ranked()) return Refuse(to, request, "takes no integers");
   const bool row = a.rank() == 1, column = b.rank() == 1;
   if (row) a = to.UnsqueezeAt(a, {0});
@@ -172,6 +172,11 @@ Results MatMulBySums(Builder& to, const Request& request) {
   if (column) y = to.SqueezeAt(y, {y.rank() - 1});
   if (row) y = to.SqueezeAt(y, {column ? y.rank() - 1 : y.rank() - 2});
   return {{y}};
+}
+
+Results LegalizeMatMul(Builder& to, const Request& request) {
+  Results product = MatMulOfColumn(to, request);
+  return product ? product : MatMulBySums(to, request);
 }
 
 // The summand may be absent since 11.
@@ -241,7 +246,7 @@ constexpr LegalizeRule kRules[] = {
     {"Clip", 12, &ClipByBounds},
     {"Cosh", kNever, &CoshByExp},
     {"Gemm", 11, &GemmOfThree},
-    {"MatMul", kNever, &MatMulBySums},
+    {"MatMul", kNever, &LegalizeMatMul},
     {"Max", 12, &ExtremeByComparison},
     {"Mean", 8, &SumByAdding},
     {"Min", 12, &ExtremeByComparison},
