@@ -12,7 +12,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from . import errors
-from .dynamic_shapes import dimension_names, program_arguments
+from .capture.dynamic_shapes import dimension_names, program_arguments
 from .state import kept_buffers
 
 __all__ = ["save"]

@@ -194,7 +194,7 @@ def convert(
         model, diagnostics = _engine.convert_file(source, os.fspath(dst), options, shown)
     if model is None:
         raise error_of(diagnostics)
-    warn_of(diagnostics, stacklevel=2)
+    warn_of(diagnostics)
     return ONNXProgram(
         model,
         diagnostics,

@@ -6,6 +6,8 @@ Once torch is used, :class:`OnnxExporterError` is also a subclass of
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Sequence
 
@@ -21,6 +23,7 @@ __all__ = [
     "VerificationError",
 ]
 
+_PACKAGE = os.path.dirname(__file__) + os.sep
 _UNSUPPORTED = frozenset({"unsupported-operator", "unsupported-form", "unsupported-opset", "unsupported-dtype"})
 
 
@@ -100,9 +103,16 @@ def error_of(diagnostics: Sequence[_engine.Diagnostic]) -> OnnxExporterError:
     return kind(_engine.report_text(list(diagnostics)).rstrip(), diagnostics)
 
 
-def warn_of(diagnostics: Sequence[_engine.Diagnostic], *, stacklevel: int) -> None:
-    """Issue a :class:`ConversionWarning` for each diagnostic that is a warning."""
+def warn(text: str) -> None:
+    """Issue a :class:`ConversionWarning` at the line that called Flambeau."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, ConversionWarning, stacklevel=level)
+
+
+def warn_of(diagnostics: Sequence[_engine.Diagnostic]) -> None:
+    """Warn of each diagnostic that is a warning."""
     for diagnostic in diagnostics:
         if diagnostic.severity == "warning":
-            text = _engine.report_text([diagnostic]).rstrip()
-            warnings.warn(text, ConversionWarning, stacklevel=stacklevel + 1)
+            warn(_engine.report_text([diagnostic]).rstrip())

@@ -21,18 +21,17 @@ from .errors import (
     CaptureError,
     OnnxExporterError,
     UnsupportedOptionError,
-    VerificationError,
     error_of,
     warn_of,
 )
-from .misuse import failure_of_the_model, refuse_unknown_names, refuse_wrong_types
+from .feed.script_inputs import SCRIPTS, holds_packed_weights, script_parameters
+from .misuse import refuse_unknown_names, refuse_wrong_types
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._globals import GLOBALS, exporting
 from .onnx._python_ops import Translations
 from .onnx._readable import readable
 from .program import ONNXProgram
 from .progress import shown_progress, shown_waiting
-from .script_inputs import SCRIPTS, holds_packed_weights, script_parameters
 from .sources import TRAINING, Source, Wishes, of_archive, of_export, of_script
 from .state import kept_buffers
 from .translation import Translators
@@ -254,30 +253,19 @@ def export(
     else:
         args, kwargs = _example_arguments(model, args, kwargs)
         artifacts.model = artifacts.model or type(model).__qualname__
+        kept = {*translations.translators(), *(f"{space}::*" for space in custom_opsets or ())}
         source = None
-        if not _is_traced(model, capture, wishes):
-            try:
-                kept = {*translations.translators(), *(f"{space}::*" for space in custom_opsets or ())}
-                with shown_waiting(progress, "capture"):
-                    source = of_export(model, args, kwargs, wishes, options, artifacts, kept, dump=dump_exported_program)
-                warn_of_assumptions(source.exported, source.dimension_names, source.decisions)
-            except CaptureError as error:
-                if not isinstance(model, torch.nn.Module) or not wishes.trace_at_last:
-                    artifacts.write_failure(str(error))
-                    raise
-        if source is None:
-            with shown_waiting(progress, "capture"):
+        with shown_waiting(progress, "capture"):
+            if not _is_traced(model, capture, wishes):
+                source = _exported(model, args, kwargs, wishes, options, artifacts, kept, dump=dump_exported_program)
+            if source is None:
                 source = of_script(model, args, kwargs, wishes, options, translations, artifacts.attempts)
     artifacts.exported = source.exported
     try:
         engine_model, diagnostics = _converted(source, options, translators, translations, artifacts, export_params, progress)
     except OnnxExporterError as error:
-        # Captures take what PyTorch refuses to run: of such a program there is nothing to say but that.
-        strange = any(diagnostic.kind == "internal-error" for diagnostic in error.diagnostics)
-        if strange and isinstance(model, torch.nn.Module) and not isinstance(model, SCRIPTS):
-            failure = failure_without_export(model, args, kwargs, TRAINING[training])
-            if failure is not None:
-                raise failure from failure.__cause__
+        if (failure := _of_what_does_not_run(model, args, kwargs, training, error)) is not None:
+            raise failure  # noqa: B904 - it has its own cause
         raise
     program = ONNXProgram(
         engine_model,
@@ -289,14 +277,7 @@ def export(
         dynamic_shapes=source.dynamic_shapes,
         archive=archive,
     )
-    if GLOBALS.local_functions:
-        from .onnx._write import with_local_functions
-
-        program.replace_proto(with_local_functions(program.model_proto, GLOBALS.local_functions))
-    if export_modules_as_functions:
-        from .onnx._functions import with_functions
-
-        program.replace_proto(with_functions(program.model_proto, model, export_modules_as_functions))
+    _add_functions(program, model, export_modules_as_functions)
     try:
         if verify:
             reference, origin = _to_compare_with(archive or model, source, training)
@@ -312,8 +293,31 @@ def export(
         print(readable(engine_model), end="")
         print(program.report(), end="")
     elif verbose is None:
-        warn_of(diagnostics, stacklevel=3)
+        warn_of(diagnostics)
     return program
+
+
+def _exported(
+    model: torch.nn.Module | ExportedProgram,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    wishes: Wishes,
+    options: _engine.Options,
+    artifacts: Artifacts,
+    kept: Collection[str],
+    *,
+    dump: bool,
+) -> Source | None:
+    """The program that torch.export captures; None where it captures none and a trace may stand in."""
+    try:
+        source = of_export(model, args, kwargs, wishes, options, artifacts, kept, dump=dump)
+    except CaptureError as error:
+        if isinstance(model, torch.nn.Module) and wishes.trace_at_last:
+            return None
+        artifacts.write_failure(str(error))
+        raise
+    warn_of_assumptions(source.exported, source.dimension_names, source.decisions)
+    return source
 
 
 def _is_traced(model: Any, capture: str | None, wishes: Wishes) -> bool:
@@ -358,6 +362,28 @@ def _converted(
         artifacts.write()
         raise _with_cause(error_of(diagnostics), *causes)
     return engine_model, diagnostics
+
+
+def _of_what_does_not_run(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, training: TrainingMode, error: OnnxExporterError
+) -> CaptureError | None:
+    """What to say where captures took what PyTorch refuses to run: of such a program there is nothing to say but that."""
+    strange = any(diagnostic.kind == "internal-error" for diagnostic in error.diagnostics)
+    if not strange or not isinstance(model, torch.nn.Module) or isinstance(model, SCRIPTS):
+        return None
+    return failure_without_export(model, args, kwargs, TRAINING[training])
+
+
+def _add_functions(program: ONNXProgram, model: Any, modules: bool | Collection[type[torch.nn.Module]]) -> None:
+    """What symbolic functions asked to be local functions of the model, and modules that are to be some."""
+    if GLOBALS.local_functions:
+        from .onnx._write import with_local_functions
+
+        program.replace_proto(with_local_functions(program.model_proto, GLOBALS.local_functions))
+    if modules:
+        from .onnx._functions import with_functions
+
+        program.replace_proto(with_functions(program.model_proto, model, modules))
 
 
 def _with_cause(error: OnnxExporterError, by_table: list[Exception], symbolic: list[Exception]) -> Exception:

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-import torch.onnx
-
 from . import errors
-from .onnx import verification
 from .onnx import utils as mirror_of_utils
+from .onnx import verification
 from .program import ONNXProgram
 
 __all__ = ["install", "installed", "is_installed", "uninstall"]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _engine
-from .errors import ConversionWarning, error_of
+from .errors import error_of, warn
 from .progress import shown_progress
 
 if TYPE_CHECKING:
@@ -199,7 +198,7 @@ class ONNXProgram:
         for name, tensor in state_dict.items():
             value = graph.initializers.get(name) or inputs.get(name)
             if value is None:
-                warnings.warn(f"the model has no weight '{name}'; it is left out", ConversionWarning, stacklevel=2)
+                warn(f"the model has no weight '{name}'; it is left out")
                 continue
             array = to_numpy(tensor, str(tensor.dtype).removeprefix("torch."))
             value.const_value = onnx_ir.tensor(array, name=name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -15,10 +14,10 @@ from . import _engine, conversion
 from .archived import ArchivedProgram
 from .artifacts import Artifacts
 from .capture import Attempt, capture, mode
-from .containers import register_containers
-from .decisions import Decision
-from .decomposition import without_composites, without_newer_operators
-from .dynamic_shapes import (
+from .capture.containers import register_containers
+from .capture.decisions import Decision
+from .capture.decomposition import without_composites, without_newer_operators
+from .capture.dynamic_shapes import (
     by_argument,
     dimension_names,
     from_dynamic_axes,
@@ -28,11 +27,10 @@ from .dynamic_shapes import (
     program_arguments,
     rest_parameter,
 )
-from .errors import CaptureError, UnsupportedOptionError
-from .onnx._enums import TrainingMode
-from .onnx._python_ops import Translations
-from .script import build_script_program
-from .script_inputs import (
+from .capture.tracing import trace
+from .errors import CaptureError, UnsupportedOptionError, warn
+from .feed.exported_program import DimensionName, build_program
+from .feed.script_inputs import (
     SCRIPTS,
     Script,
     describe_inputs,
@@ -43,8 +41,10 @@ from .script_inputs import (
     takes_packed,
     tensor_input,
 )
-from .tracing import Trace, trace
-from .walk import DimensionName, build_program
+from .feed.script_program import build_script_program
+from .feed.trace import Trace
+from .onnx._enums import TrainingMode
+from .onnx._python_ops import Translations
 
 __all__ = ["TRAINING", "Source", "Wishes", "of_archive", "of_export", "of_script"]
 
@@ -89,7 +89,7 @@ class Wishes:
         known = {*self.input_names, *self.output_names, *arguments}
         axes = dict(self.dynamic_axes or {})
         for name in [name for name in axes if name not in known]:
-            warnings.warn(f"dynamic_axes names {name!r}, which is no input or output; it is ignored", stacklevel=6)
+            warn(f"dynamic_axes names {name!r}, which is no input or output; it is ignored")
             del axes[name]
         return axes
 

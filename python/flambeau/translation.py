@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from . import _engine
-from .walk import canonical_name, dtype_of_code
+from .feed.exported_program import canonical_name, dtype_of_code
 
 __all__ = ["Translators"]
 

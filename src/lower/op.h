@@ -135,30 +135,30 @@ constexpr size_t ForEachArgument(std::string_view schema, F f) {
 // A C++ parameter: which schema types it may stand for, and how it is taken.
 template <class T>
 struct Parameter;
-#define FLAMBEAU_PARAMETER(type, kinds, accessor)                                                  \
+#define FLAMBEAU_PARAMETER(type, accessor, ...)                                                    \
   template <>                                                                                      \
   struct Parameter<type> {                                                                         \
     static constexpr bool Accepts(uint32_t kind) {                                                 \
-      for (uint32_t each : std::initializer_list<uint32_t> kinds)                                  \
+      for (const uint32_t each : {__VA_ARGS__})                                                    \
         if (kind == each) return true;                                                             \
       return false;                                                                                \
     }                                                                                              \
     static std::optional<type> Take(const ArgumentView& argument) { return argument.accessor(); }  \
   }
-FLAMBEAU_PARAMETER(Tensor, ({kTensorKind, kScalarKind}), AsTensor);
-FLAMBEAU_PARAMETER(TensorList, ({kTensorKind | kListFlag}), AsFilledTensorList);
-FLAMBEAU_PARAMETER(Scalar, ({kScalarKind, kFloatKind, kBoolKind}), AsScalar);
-FLAMBEAU_PARAMETER(Dim, ({kSymIntKind, kIntKind}), AsDim);
-FLAMBEAU_PARAMETER(Dims, ({kSymIntKind | kListFlag, kIntKind | kListFlag}), AsDims);
-FLAMBEAU_PARAMETER(int64_t, ({kIntKind}), AsInt);
-FLAMBEAU_PARAMETER(Ints, ({kIntKind | kListFlag}), AsInts);
-FLAMBEAU_PARAMETER(bool, ({kBoolKind}), AsBool);
-FLAMBEAU_PARAMETER(Bools, ({kBoolKind | kListFlag}), AsBools);
-FLAMBEAU_PARAMETER(double, ({kFloatKind}), AsDouble);
-FLAMBEAU_PARAMETER(Floats, ({kFloatKind | kListFlag, kScalarKind | kListFlag}), AsFloats);
-FLAMBEAU_PARAMETER(DType, ({kDtypeKind}), AsDtype);
-FLAMBEAU_PARAMETER(std::string_view, ({kStringKind}), AsString);
-FLAMBEAU_PARAMETER(MemoryFormat, ({kMemoryFormatKind}), AsMemoryFormat);
+FLAMBEAU_PARAMETER(Tensor, AsTensor, kTensorKind, kScalarKind);
+FLAMBEAU_PARAMETER(TensorList, AsFilledTensorList, kTensorKind | kListFlag);
+FLAMBEAU_PARAMETER(Scalar, AsScalar, kScalarKind, kFloatKind, kBoolKind);
+FLAMBEAU_PARAMETER(Dim, AsDim, kSymIntKind, kIntKind);
+FLAMBEAU_PARAMETER(Dims, AsDims, kSymIntKind | kListFlag, kIntKind | kListFlag);
+FLAMBEAU_PARAMETER(int64_t, AsInt, kIntKind);
+FLAMBEAU_PARAMETER(Ints, AsInts, kIntKind | kListFlag);
+FLAMBEAU_PARAMETER(bool, AsBool, kBoolKind);
+FLAMBEAU_PARAMETER(Bools, AsBools, kBoolKind | kListFlag);
+FLAMBEAU_PARAMETER(double, AsDouble, kFloatKind);
+FLAMBEAU_PARAMETER(Floats, AsFloats, kFloatKind | kListFlag, kScalarKind | kListFlag);
+FLAMBEAU_PARAMETER(DType, AsDtype, kDtypeKind);
+FLAMBEAU_PARAMETER(std::string_view, AsString, kStringKind);
+FLAMBEAU_PARAMETER(MemoryFormat, AsMemoryFormat, kMemoryFormatKind);
 #undef FLAMBEAU_PARAMETER
 
 template <>

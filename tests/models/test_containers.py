@@ -7,7 +7,7 @@ import torch
 from torch.utils import _pytree
 
 import flambeau
-from flambeau.containers import register_containers
+from flambeau.capture.containers import register_containers
 
 from .checking import leaves, sizes_of
 

@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 aten = torch.ops.aten
 HALVES = [torch.float16, torch.bfloat16]
-ROOM = {"tolerance": (3e-2, 3e-2)}
+ROOM = {"tolerance": (3e-2, 5e-2)}
 attend = F.scaled_dot_product_attention
 q, k, v = floats(2, 4, 5, 8), floats(2, 4, 7, 8), floats(2, 4, 7, 6)
 narrow_k, narrow_v = floats(2, 2, 7, 8), floats(2, 2, 7, 8)

@@ -10,7 +10,7 @@ from torch.export import Dim
 
 import flambeau
 from flambeau.capture import capture
-from flambeau.dynamic_shapes import (
+from flambeau.capture.dynamic_shapes import (
     dimension_names,
     from_dynamic_axes,
     model_arguments,

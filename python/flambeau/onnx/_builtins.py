@@ -10,7 +10,7 @@ import torch
 from .. import _engine
 from ..conversion import make_options
 from ..errors import OnnxExporterError, error_of
-from ..walk import DTYPES
+from ..feed.exported_program import DTYPES
 
 __all__ = ["call_builtin"]
 
@@ -81,7 +81,7 @@ def call_builtin(g: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     Raises:
         OnnxExporterError: PyTorch has no such operator, or its operands' types are not known.
     """
-    from ..script import import_graph
+    from ..feed.script_graph import import_graph
 
     call = _Call(g, f"aten::{name}")
     values = [call.argument(arg) for arg in args]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
+from ..errors import warn
 from ._builtins import call_builtin
 from ._enums import TensorProtoDataType, TrainingMode
 from ._globals import GLOBALS
@@ -254,7 +254,7 @@ def check_training_mode(op_train_mode: int, op_name: str) -> None:
     """Warn where an operator is in another mode than the export."""
     mode = TrainingMode.TRAINING if op_train_mode else TrainingMode.EVAL
     if GLOBALS.training_mode not in (TrainingMode.PRESERVE, mode):
-        warnings.warn(f"{op_name} is in the mode {mode.name}, the export in {GLOBALS.training_mode.name}; it keeps its own", stacklevel=2)
+        warn(f"{op_name} is in the mode {mode.name}, the export in {GLOBALS.training_mode.name}; it keeps its own")
 
 
 # --- quantized tensors: tuples (integers, scale, zero point[, axis]) --------------------------

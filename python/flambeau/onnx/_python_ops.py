@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .. import _engine
-from ..script import recorded_type
+from ..feed.script_graph import recorded_type
 from ._enums import OperatorExportTypes
 from ._export_types import fallback_of, translators_of
 from ._symbolic import SymbolicFunctions

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..errors import OnnxExporterError
+from ..errors import OnnxExporterError, warn
 
 __all__ = ["SymbolicRegistry", "custom_onnx_symbolic", "onnx_symbolic", "registry", "verify_name"]
 
@@ -59,7 +58,7 @@ class SymbolicRegistry:
     def unregister(self, name: str, opset: int) -> None:
         functions = self._functions.get(name, {})
         if functions.pop(opset, None) is None and not _unregister_with_torch(name, opset):
-            warnings.warn(f"no symbolic function is registered for '{name}' at opset {opset}", stacklevel=3)
+            warn(f"no symbolic function is registered for '{name}' at opset {opset}")
         if not functions:
             self._functions.pop(name, None)
 

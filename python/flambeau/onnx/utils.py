@@ -6,15 +6,13 @@ import contextlib
 import inspect
 import logging
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from .. import __version__
-from ..errors import OnnxExporterError
-from .. import exporter
+from .. import __version__, exporter
+from ..errors import OnnxExporterError, warn
 from ._enums import OperatorExportTypes, TrainingMode
 from ._globals import GLOBALS, exporting
 from .registration import registry, verify_name
@@ -250,9 +248,9 @@ def warn_on_static_input_change(input_states: tuple[Any, Any]) -> None:
     """Warn of dicts and texts among a model's inputs that the model itself changed: the export has what they were."""
     for before, after in zip(*input_states):
         if isinstance(before, dict) and list(before) != list(after):
-            warnings.warn("the keys of a dict among the inputs changed while the model ran; they are constants", stacklevel=2)
+            warn("the keys of a dict among the inputs changed while the model ran; they are constants")
         elif isinstance(before, str) and before != after:
-            warnings.warn("a text among the inputs changed while the model ran; it is a constant", stacklevel=2)
+            warn("a text among the inputs changed while the model ran; it is a constant")
 
 
 def unpack_quantized_tensor(value: Any, cast_onnx_accepted: bool = True) -> tuple[Any, ...]:

@@ -21,9 +21,9 @@ from torch.utils import _pytree
 from .. import _engine
 from ..conversion import make_options
 from ..errors import OnnxExporterError, error_of
+from ..feed.script_graph import import_graph
+from ..feed.script_inputs import describe
 from ..program import ONNXProgram
-from ..script import import_graph
-from ..script_inputs import describe
 from . import utils
 from ._enums import TrainingMode
 from ._python_ops import Translations

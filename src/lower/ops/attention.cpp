@@ -1,9 +1,9 @@
 // Attention.
 #include <cmath>
 
-#include "lower/ops/activation.h"
 #include "lower/op.h"
-#include "lower/ops/matrices.h"
+#include "lower/ops/activation.h"
+#include "lower/ops/linalg/matrices.h"
 
 namespace flambeau::lower {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "lower/op.h"
 #include "lower/ops/activation.h"
-#include "lower/ops/linear_algebra.h"
+#include "lower/ops/linalg/linear_algebra.h"
 
 namespace flambeau::lower {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/linalg/matrices.h"
 #include "lower/ops/loops.h"
-#include "lower/ops/matrices.h"
 #include "lower/ops/random.h"
 
 namespace flambeau::lower {

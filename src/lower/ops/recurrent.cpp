@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "lower/ops/activation.h"
 #include "lower/op.h"
-#include "lower/ops/linear_algebra.h"
+#include "lower/ops/activation.h"
+#include "lower/ops/linalg/linear_algebra.h"
 #include "lower/ops/packed.h"
 #include "lower/ops/views.h"
 

@@ -1,0 +1,189 @@
+"""What a capture took for granted about dynamic sizes without saying so in its shapes.
+
+torch defers guards on sizes, and drops those that no node can check: the
+program is right only where they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import sympy
+import torch
+from torch.export import ExportedProgram
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils import _pytree
+from torch.utils._sympy.functions import Mod, PythonMod
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
+
+from .decisions import Decision
+
+__all__ = ["assumptions", "freezes", "holds_for"]
+
+_INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
+_Sizes = dict[sympy.Symbol, int]
+
+
+def _inputs(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Each leaf of the arguments with what the capture made of it."""
+    fakes = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
+    recorded = [fakes.get(name) if isinstance(name, str) else None for name in exported.graph_signature.user_inputs]
+    leaves = _pytree.tree_leaves((args, kwargs))
+    if len(leaves) == len(recorded):
+        yield from zip(leaves, recorded)
+
+
+def _sizes(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Sizes | None:
+    """The symbols' values for these arguments; None if one symbol stands for two of them."""
+    sizes: _Sizes = {}
+    for leaf, fake in _inputs(exported, args, kwargs):
+        if not isinstance(leaf, torch.Tensor) or not isinstance(fake, torch.Tensor):
+            continue
+        for size, symbolic in zip(leaf.shape, fake.shape):
+            if not isinstance(symbolic, torch.SymInt):
+                continue
+            expression = symbolic.node.expr
+            if expression.is_Symbol and sizes.setdefault(expression, int(size)) != int(size):
+                return None
+    return sizes
+
+
+def _environment(exported: ExportedProgram) -> ShapeEnv | None:
+    """Where torch keeps what it knows of the program's sizes; None if all are numbers."""
+    for node in exported.graph.nodes:
+        value = node.meta.get("val")
+        if node.op != "placeholder" or not isinstance(value, torch.Tensor):
+            continue
+        for size in value.shape:
+            if isinstance(size, torch.SymInt):
+                return size.node.shape_env
+    return None
+
+
+def _deferred(exported: ExportedProgram) -> list[Any]:
+    """torch's guards that no node checks."""
+    env = _environment(exported)
+    return [] if env is None else list(env.deferred_runtime_asserts.get(None, ()))
+
+
+def _asserted(exported: ExportedProgram) -> list[Any]:
+    """Conditions on sizes of inputs that a node checks, which the model does not: branches that were not taken, for one."""
+    ranges = exported.range_constraints
+    sizes = {
+        symbol
+        for node in exported.graph.nodes
+        if node.op == "placeholder" and isinstance(node.meta.get("val"), torch.Tensor)
+        for size in node.meta["val"].shape
+        if isinstance(size, torch.SymInt)
+        for symbol in size.node.expr.free_symbols
+    }
+    found = []
+    for node in exported.graph.nodes:
+        if node.target is not torch.ops.aten._assert_scalar.default or not isinstance(node.args[0], torch.fx.Node):
+            continue
+        value = node.args[0].meta.get("val")
+        condition = value.node.expr if isinstance(value, torch.SymBool) else None
+        if condition is not None and condition.free_symbols and condition.free_symbols <= sizes & ranges.keys():
+            found.append(condition)
+    return found
+
+
+def _is_specialised(condition: Any) -> bool:
+    """A size is this number."""
+    return isinstance(condition, sympy.Eq) and {side.is_Symbol for side in condition.args} == {True, False} and any(
+        side.is_Integer for side in condition.args
+    )
+
+
+def _decides(condition: Any) -> bool:
+    """Whether PyTorch would go on, and otherwise, where the condition does not hold.
+
+    It fails itself where sizes differ that must agree, and where one is no multiple
+    of what it must be a multiple of; and of 0 and 1 torch always asks.
+    """
+    if not isinstance(condition, (sympy.Eq, sympy.Ne)):
+        return False
+    number = next((side for side in condition.args if side.is_number), None)
+    remainder = condition.has(Mod, PythonMod)
+    if isinstance(condition, sympy.Eq):
+        return number is not None and not (remainder and number == 0)
+    return number is not None and (remainder or number not in (0, 1))
+
+
+def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether no dynamic size was made a number, and the program is right for these arguments."""
+    sizes = _sizes(exported, args, kwargs)
+    if sizes is None:
+        return False
+    ranges = exported.range_constraints
+    if any(symbol in ranges and not ranges[symbol].lower <= size <= ranges[symbol].upper for symbol, size in sizes.items()):
+        return False
+    conditions = [deferred.expr for deferred in _deferred(exported)]
+    return not any(_is_specialised(condition) or condition.subs(sizes) == sympy.false for condition in conditions)
+
+
+def freezes(exported: ExportedProgram) -> bool:
+    """Whether the model made a number of what it computed from sizes."""
+    conditions = [deferred.expr for deferred in _deferred(exported)]
+    return any(isinstance(condition, sympy.Eq) and _decides(condition) for condition in conditions)
+
+
+_SIGNS = {sympy.Eq: "=", sympy.Ne: "≠", sympy.Lt: "<", sympy.Le: "≤", sympy.Gt: ">", sympy.Ge: "≥"}
+
+
+def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[tuple[Any, str]]:
+    """Conditions on the program's sizes that Python decided, and the lines that asked; but for what holds from 2 on.
+
+    What PyTorch's own code asks matters where the program holds for a part of the sizes only.
+    """
+    ranges = exported.range_constraints
+    env = _environment(exported)
+    for decision in decisions:
+        condition = decision.condition
+        symbols = condition.free_symbols
+        if decision.env is not env or not symbols or not symbols <= ranges.keys() or _is_specialised(condition):
+            continue
+        if not decision.by_model and (len(symbols) > 1 or not isinstance(condition, _INEQUALITIES)):
+            continue
+        known = bound_sympy(condition, {symbol: ranges[symbol] | ValueRanges(2, int_oo) for symbol in symbols})
+        from_two = bound_sympy(condition, dict.fromkeys(symbols, ValueRanges(2, int_oo)))
+        if not any(bounds.is_singleton() and bounds.lower == sympy.true for bounds in (known, from_two)):
+            yield condition, decision.line
+
+
+def assumptions(
+    exported: ExportedProgram, names: Sequence[tuple[int, int, str]], decisions: Sequence[Decision] = ()
+) -> dict[str, str]:
+    """Conditions on sizes under which the program is right, and which the model does not check; by whom they are asked for.
+
+    Args:
+        names: Of dimensions: (position among the tensor inputs, dimension, name).
+        decisions: What the capture recorded.
+
+    Returns:
+        For each condition the line of the model, if it is known.
+    """
+    user_inputs = {name for name in exported.graph_signature.user_inputs if isinstance(name, str)}
+    tensors = [
+        node.meta["val"]
+        for node in exported.graph.nodes
+        if node.op == "placeholder"
+        and node.name in user_inputs
+        and isinstance(node.meta.get("val"), torch.Tensor)
+    ]
+    called = {}
+    for position, dim, name in names:
+        size = tensors[position].shape[dim] if position < len(tensors) and dim < tensors[position].ndim else None
+        if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+            called.setdefault(size.node.expr, sympy.Symbol(name))
+    deferred = (*(each.expr for each in _deferred(exported)), *_asserted(exported))
+    found: dict[str, str] = {}
+    for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each))):
+        sign = _SIGNS.get(type(condition))
+        if sign and condition.func(*condition.args) == sympy.true:  # a size has become a number since
+            continue
+        sides = [str(side.xreplace(called)) for side in condition.args] if sign else [str(condition.xreplace(called))]
+        found.setdefault(f" {sign} ".join(sides), line)
+    return found

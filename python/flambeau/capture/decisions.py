@@ -1,0 +1,138 @@
+"""What Python asked of dynamic sizes during a capture, and the lines that asked.
+
+An answer holds for the example; the captured program is right for other sizes
+only where it holds, too. torch keeps no trace of most: it narrows the size's
+range, or takes the condition for one that some operator asserts anyway.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dataclasses
+import functools
+import inspect
+import linecache
+import os
+import sys
+import textwrap
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+__all__ = ["Decision", "passing_answer", "recorded_decisions"]
+
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+_HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_SYMBOLS = (os.path.join(_TORCH, "fx", "experimental") + os.sep, os.path.join(_TORCH, "__init__.py"))
+_HANDLERS = (os.path.join(_TORCH, "_export", "non_strict_utils.py"), os.path.join(_TORCH, "_ops.py"))
+"""What calls of tensors' methods pass through, such as that of ``bool``."""
+
+_CHECKS = ("_check", "_assert", "assert_")
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """An answer that the capture took for granted."""
+
+    env: ShapeEnv
+    condition: Any  # sympy
+    line: str
+    by_model: bool
+    """Whether Python code of the model asked, not PyTorch's."""
+
+
+def _raises(statements: list[ast.stmt]) -> bool:
+    return bool(statements) and isinstance(statements[-1], ast.Raise)
+
+
+def _statements(code: types.CodeType) -> tuple[ast.Module | None, int]:
+    """The source of a function, and the line before it."""
+    before = code.co_firstlineno - 1
+    try:
+        block = inspect.getblock(linecache.getlines(code.co_filename)[before:])
+        return ast.parse(textwrap.dedent("".join(block))), before
+    except (SyntaxError, ValueError):
+        return None, before
+
+
+@functools.lru_cache(maxsize=1024)
+def _checks(code: types.CodeType, line: int) -> bool:
+    """Whether the line asks in order to fail: PyTorch then fails itself where the answer is another."""
+    tree, before = _statements(code)
+    line -= before
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.If):
+            if node.test.lineno <= line <= (node.test.end_lineno or line):
+                return _raises(node.body) or _raises(node.orelse)
+        elif isinstance(node, (ast.Assert, ast.Call)) and node.lineno <= line <= (node.end_lineno or line):
+            function = node.func if isinstance(node, ast.Call) else None
+            called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if function is None or called.startswith(_CHECKS):
+                return True
+    return False
+
+
+def _asking(between: tuple[str, ...] = _SYMBOLS) -> tuple[types.FrameType | None, types.FrameType | None]:
+    """The frame that asked, and the innermost one of the model's code."""
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith((*between, _HERE)):
+        frame = frame.f_back
+    asked = frame
+    while frame is not None and frame.f_code.co_filename.startswith((_TORCH, _HERE, "<")):
+        frame = frame.f_back
+    return asked, frame
+
+
+def _has_no_not(test: ast.expr) -> bool:
+    return not any(isinstance(node, (ast.Not, ast.IfExp, ast.NotIn, ast.IsNot)) for node in ast.walk(test))
+
+
+@functools.lru_cache(maxsize=1024)
+def _passing(code: types.CodeType, line: int) -> bool | None:
+    tree, before = _statements(code)
+    line -= before
+    for node in ast.walk(tree) if tree is not None else ():
+        if not isinstance(node, (ast.If, ast.Assert)) or not node.test.lineno <= line <= (node.test.end_lineno or line):
+            continue
+        test, answer = node.test, isinstance(node, ast.Assert) or _raises(node.orelse)
+        if isinstance(node, ast.If) and answer == _raises(node.body):
+            return None
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, answer = test.operand, not answer
+        return answer if _has_no_not(test) else None
+    return None
+
+
+def passing_answer() -> bool | None:
+    """The answer to the question being asked by which an ``if`` or ``assert`` of the model does not raise; None if none asks."""
+    asked, frame = _asking((*_SYMBOLS, *_HANDLERS))
+    return _passing(frame.f_code, frame.f_lineno) if frame is not None and asked is frame else None
+
+
+@contextlib.contextmanager
+def recorded_decisions() -> Iterator[list[Decision]]:
+    """While it is open, what captures decide is added to the list."""
+    found: list[Decision] = []
+    log = ShapeEnv._log_guard
+
+    def logged(self: ShapeEnv, prefix: str, condition: Any, *args: Any, **kwargs: Any) -> None:
+        log(self, prefix, condition, *args, **kwargs)
+        if prefix != "eval":
+            return
+        asked, frame = _asking()
+        if asked is None or frame is None or _checks(asked.f_code, asked.f_lineno):
+            return
+        filename, number = frame.f_code.co_filename, frame.f_lineno
+        text = linecache.getline(filename, number).strip()
+        line = f"{os.path.basename(filename)}:{number}{': ' + text if text else ''}"
+        found.append(Decision(self, condition, line, by_model=asked is frame))
+
+    ShapeEnv._log_guard = logged
+    try:
+        yield found
+    finally:
+        ShapeEnv._log_guard = log

@@ -1,0 +1,84 @@
+"""What a captured program holds that is no operator of ATen, or of an opset that is to come, written out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import torch
+from torch.export import ExportedProgram
+
+from .. import _engine
+
+__all__ = ["without_composites", "without_newer_operators", "without_vmap"]
+
+_OF_TORCH = frozenset({"aten", "onnx", "prim", "prims"})
+
+
+def without_vmap(exported: ExportedProgram) -> ExportedProgram:
+    """The program over whole batches; the program itself if it has no ``torch.vmap``.
+
+    torch.export records the calls that enter and leave a vmap, and between them
+    operators on tensors that seem to lack a dimension. Tracing the program again
+    runs the calls.
+    """
+    for module in exported.graph_module.modules():
+        if not isinstance(module, torch.fx.GraphModule):
+            continue
+        for node in module.graph.nodes:
+            if node.op == "call_function" and getattr(node.target, "__module__", "") == "torch._functorch.predispatch":
+                return exported.run_decompositions({})
+    return exported
+
+
+def _operators(exported: ExportedProgram) -> Iterator[object]:
+    for module in exported.graph_module.modules():
+        if isinstance(module, torch.fx.GraphModule):
+            yield from (node.target for node in module.graph.nodes if node.op == "call_function")
+
+
+def without_composites(exported: ExportedProgram, kept: Collection[str]) -> ExportedProgram:
+    """The program with operators of libraries written out that are made of others; the program itself if there are none.
+
+    torch.export keeps calls of an operator that has a CompositeImplicitAutograd kernel alone.
+
+    Args:
+        kept: Operators that something else is made of: "mylib::foo", any suffix; "mylib::*".
+    """
+
+    def is_composite(target: object) -> bool:
+        return (
+            isinstance(target, torch._ops.OpOverload)
+            and target.namespace not in _OF_TORCH
+            and target.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)
+        )
+
+    used = set(filter(is_composite, _operators(exported)))
+    if not used:
+        return exported
+    from torch._export.utils import _get_decomp_for_cia
+
+    known = {name.partition(".")[0] for name in kept} | {each.schema.partition("(")[0].partition(".")[0] for each in _engine.supported_operators()}
+    table = {
+        target: _get_decomp_for_cia(target)
+        for target in used
+        if isinstance(target, torch._ops.OpOverload) and not {target._schema.name, f"{target.namespace}::*"} & known
+    }
+    return exported.run_decompositions(table) if table else exported
+
+
+def without_newer_operators(exported: ExportedProgram, opset: int) -> ExportedProgram:
+    """The program with those operators written out that the opset lacks; the program itself if there are none.
+
+    torch.onnx.ops keeps, for each, the PyTorch code that computes the same.
+    """
+    from torch.onnx.ops._impl import ONNX_ATEN_DECOMP_TABLE
+
+    def is_newer(target: object) -> bool:
+        if not isinstance(target, torch._ops.OpOverload) or target.namespace != "onnx":
+            return False
+        return int(target._overloadname.removeprefix("opset") or 0) > opset
+
+    used = set(filter(is_newer, _operators(exported)))
+    if not used:
+        return exported
+    return exported.run_decompositions({op: ONNX_ATEN_DECOMP_TABLE[op] for op in used if op in ONNX_ATEN_DECOMP_TABLE})

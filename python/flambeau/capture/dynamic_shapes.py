@@ -1,0 +1,340 @@
+"""The user's words about dynamic dimensions: ``dynamic_shapes`` and ``dynamic_axes``.
+
+Both are trees that follow the model's arguments. Here they become what
+``torch.export`` takes (without names) and what the engine takes (the names).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.export import Dim, ExportedProgram
+from torch.utils import _pytree
+
+from ..errors import warn
+from ..feed.exported_program import DimensionName
+
+__all__ = [
+    "by_argument",
+    "dimension_names",
+    "from_dynamic_axes",
+    "model_arguments",
+    "output_dimension_names",
+    "program_arguments",
+    "replace_names",
+    "rest_parameter",
+]
+
+# Arguments by name: first the positional ones, then the keyword ones as given.
+Arguments = dict[str, Any]
+
+
+def model_arguments(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """A module's arguments by the names of ``forward``; ``*args`` is one tuple, as torch.export has it.
+
+    Raises:
+        TypeError: ``forward`` does not take these arguments.
+    """
+    try:
+        bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+    except TypeError as error:
+        raise TypeError(f"{type(model).__qualname__}.forward does not take the example arguments (args, kwargs): {error}") from None
+    bound.pop(rest_parameter(model), None)
+    return {name: value for name, value in bound.items() if name not in kwargs} | kwargs
+
+
+def in_signature_order(model: torch.nn.Module, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments in the order of ``forward``'s parameters; those that ``**`` takes come last."""
+    named = [name for name in inspect.signature(model.forward).parameters if name in kwargs]
+    return {name: kwargs[name] for name in named} | kwargs
+
+
+def program_arguments(exported: ExportedProgram) -> Arguments:
+    """A captured program's arguments by name; tensors are the fake ones of the capture."""
+    signature = exported.graph_signature
+    values = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
+    inputs = [values.get(name, name) if isinstance(name, str) else name for name in signature.user_inputs]
+    args, kwargs = exported.call_spec.in_spec.unflatten(inputs)
+    call = exported.module_call_graph[0].signature
+    names = list((call and call.forward_arg_names) or [f"args_{i}" for i in range(len(args))])
+    return dict(zip(names, args)) | kwargs
+
+
+def replace_names(dynamic_shapes: Any, hint: Any) -> Any:
+    """``dynamic_shapes`` with `hint` for each dimension that is only named."""
+    if isinstance(dynamic_shapes, str):
+        return hint
+    if isinstance(dynamic_shapes, Mapping):
+        return {key: replace_names(value, hint) for key, value in dynamic_shapes.items()}
+    if isinstance(dynamic_shapes, (list, tuple)):
+        return type(dynamic_shapes)([replace_names(value, hint) for value in dynamic_shapes])
+    return dynamic_shapes
+
+
+def _name(dim: Any) -> str | None:
+    """The user's name of a dimension. A derived one (``2*batch``) is named by its root."""
+    if isinstance(dim, str):
+        return dim
+    if isinstance(dim, Dim) and dim.__name__.isidentifier():
+        return dim.__name__
+    return None
+
+
+def _children(value: Any) -> list[Any] | None:
+    """The children of a pytree node; None for a leaf."""
+    children, spec = _pytree.tree_flatten(value, is_leaf=lambda inner: inner is not value)
+    return None if spec.is_leaf() else children
+
+
+def _axes(value: Any, spec: Any) -> Iterator[tuple[torch.Tensor, Any]]:
+    """Each tensor below `value`, with what `spec` says of its dimensions."""
+    if isinstance(value, torch.Tensor):
+        yield value, spec
+        return
+    children = _children(value)
+    if children is None:
+        return
+    if isinstance(value, Mapping) and isinstance(spec, Mapping):
+        specs = [spec.get(key) for key in value]
+    else:
+        specs = [None] * len(children) if spec is None else _children(spec) or [None] * len(children)
+    for child, child_spec in zip(children, specs):
+        yield from _axes(child, child_spec)
+
+
+def _tensors(arguments: Arguments, dynamic_shapes: Any, order: Sequence[str]) -> Iterator[tuple[str, torch.Tensor, Any]]:
+    if isinstance(dynamic_shapes, (list, tuple)):
+        dynamic_shapes = dict(zip(order, dynamic_shapes))
+    for name, value in arguments.items():
+        for tensor, axes in _axes(value, (dynamic_shapes or {}).get(name)):
+            yield name, tensor, axes
+
+
+def _is_dynamic(dim: Any) -> bool:
+    """Whether a dimension without a name of its own is dynamic: a hint, or derived from another."""
+    return isinstance(dim, Dim) or dim in (Dim.AUTO, Dim.DYNAMIC)
+
+
+def dimension_names(
+    arguments: Arguments, dynamic_shapes: Any, model: torch.nn.Module | None = None, *, unnamed: bool = False
+) -> list[DimensionName]:
+    """The names in ``dynamic_shapes``.
+
+    Args:
+        arguments: Of :func:`model_arguments` or :func:`program_arguments`.
+        dynamic_shapes: As ``torch.export.export`` takes it; strings are names.
+        model: Where a sequence of shapes finds the order of its arguments.
+        unnamed: Dimensions that have no name of their own get one by their place. A
+            derived one (``2*batch``) is one of its own then.
+    """
+    order = list(arguments)
+    if model is not None:
+        order = [name for name in inspect.signature(model.forward).parameters if name in arguments]
+    names = []
+    sizes: dict[str, Any] = {}
+    for position, (argument, tensor, axes) in enumerate(_tensors(arguments, dynamic_shapes, order)):
+        if isinstance(axes, (list, tuple)):
+            axes = dict(enumerate(axes))
+        if not isinstance(axes, Mapping):
+            continue
+        for dim, word in axes.items():
+            dim = dim % tensor.ndim if tensor.ndim else dim
+            name = _name(word)
+            if name is None and unnamed and _is_dynamic(word):
+                name = f"{argument}_dim_{dim}"
+            if name is None:
+                continue
+            # Dimensions of one name are one size to the engine: the examples must not say otherwise.
+            size = tensor.shape[dim] if dim < tensor.ndim else None
+            unique, count = name, 0
+            while sizes.setdefault(unique, size) != size and isinstance(size, int):
+                count += 1
+                unique = f"{name}_{count}"
+            names.append((position, dim, unique))
+    return names
+
+
+def rest_parameter(model: torch.nn.Module) -> str | None:
+    """The name of ``forward``'s ``**`` parameter."""
+    parameters = inspect.signature(model.forward).parameters.values()
+    return next((parameter.name for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD), None)
+
+
+def _filled(spec: Any, value: Any) -> Any:
+    """`spec` with a tree of None wherever None stands for a container."""
+    if isinstance(value, torch.Tensor):
+        return spec
+    children = _children(value)
+    if children is None:
+        return spec
+    if spec is None:
+        return _pytree.tree_map(lambda _: None, value)
+    if isinstance(value, Mapping) and isinstance(spec, Mapping):
+        return type(spec)({key: _filled(spec[key], value[key]) if key in value else spec[key] for key in spec})
+    if type(value) in (list, tuple) and isinstance(spec, (list, tuple)) and len(spec) == len(children):
+        return type(spec)([_filled(each, child) for each, child in zip(spec, children)])
+    return spec
+
+
+def _checked(spec: Any, value: Any, name: str) -> Any:
+    """What is said of one argument, with dimensions counted from 0.
+
+    Raises:
+        ValueError: It is no dynamic shape, or not of such a tensor.
+    """
+    if isinstance(value, torch.Tensor):
+        return _checked_dims(spec, value, name)
+    if isinstance(value, Mapping) and isinstance(spec, Mapping):
+        return type(spec)({key: _checked(each, value.get(key), f"{name}[{key!r}]") for key, each in spec.items()})
+    if type(value) in (list, tuple) and isinstance(spec, (list, tuple)) and len(spec) == len(value):
+        return type(spec)([_checked(each, child, f"{name}[{i}]") for i, (each, child) in enumerate(zip(spec, value))])
+    return spec
+
+
+def _checked_dims(spec: Any, tensor: torch.Tensor, name: str) -> Any:
+    if spec is None:
+        return spec
+    if isinstance(spec, (list, tuple)):
+        if len(spec) not in (0, tensor.ndim):
+            raise ValueError(f"dynamic_shapes has {len(spec)} dimensions for '{name}', which has {tensor.ndim}")
+        dims = enumerate(spec)
+    elif isinstance(spec, Mapping):
+        dims = spec.items()
+    else:
+        raise ValueError(f"dynamic_shapes has {spec!r} for '{name}'; it must be a dict {{dimension: name or Dim}}, a sequence with an entry a dimension, or None")
+    for dim, size in dims:
+        if not isinstance(dim, int) or not -tensor.ndim <= dim < tensor.ndim:
+            raise ValueError(f"dynamic_shapes names dimension {dim!r} of '{name}', which has {tensor.ndim} dimensions")
+        if not (size is None or isinstance(size, (int, str, Dim, type(Dim.AUTO)))):
+            raise ValueError(f"dynamic_shapes has {size!r} for dimension {dim} of '{name}'; it must be a name, a torch.export.Dim, an int or None")
+    if isinstance(spec, Mapping):
+        return {dim % tensor.ndim: size for dim, size in spec.items()}
+    return spec
+
+
+def by_argument(
+    dynamic_shapes: Any, arguments: Arguments, input_names: Sequence[str], rest: str | None = None
+) -> Any:
+    """``dynamic_shapes`` as torch.export takes it: a dict has a key for each argument.
+
+    A key may also be one of ``input_names``, where no argument is called so: the
+    n-th names the n-th tensor among the flattened arguments. Arguments that are
+    not named are static; None stands for a whole container, too. `rest` names the
+    ``**`` parameter: what is said under its name is said of the arguments in it.
+
+    Raises:
+        ValueError: A key names no argument and no input.
+    """
+    if isinstance(dynamic_shapes, (list, tuple)):
+        if len(dynamic_shapes) != len(arguments):
+            raise ValueError(f"dynamic_shapes has {len(dynamic_shapes)} entries; the arguments are {len(arguments)}: {', '.join(arguments)}")
+        return type(dynamic_shapes)([_filled(_checked(spec, value, name), value) for spec, (name, value) in zip(dynamic_shapes, arguments.items())])
+    if not isinstance(dynamic_shapes, Mapping) or not dynamic_shapes:
+        return dynamic_shapes
+    unused = dict(dynamic_shapes)
+    if rest in unused and rest not in arguments and isinstance(unused[rest], Mapping):
+        unused |= unused.pop(rest)
+    position = -1
+
+    def of_leaf(leaf: Any) -> Any:
+        nonlocal position
+        if not isinstance(leaf, torch.Tensor):
+            return None
+        position += 1
+        name = input_names[position] if position < len(input_names) else None
+        return None if name is None or name in arguments else _checked(unused.pop(name, None), leaf, name)
+
+    shapes = {}
+    for argument, value in arguments.items():
+        own = _checked(unused.pop(argument, None), value, argument)
+        renamed = _pytree.tree_map(of_leaf, value)
+        has_renamed = any(spec is not None for spec in _pytree.tree_leaves(renamed, is_leaf=lambda spec: isinstance(spec, (dict, tuple))))
+        shapes[argument] = _filled(own, value) if own is not None or not has_renamed else renamed
+    if unused:
+        known = ", ".join([*arguments, *(name for name in input_names if name not in arguments)])
+        raise ValueError(f"dynamic_shapes names {', '.join(map(repr, unused))}, which is no argument or input; there are: {known}")
+    return shapes
+
+
+def _named_axes(name: str, axes: Any) -> dict[int, str]:
+    """One entry of ``dynamic_axes``: {0: "batch"} as it is, [0] with names made up as torch does."""
+    if isinstance(axes, Mapping):
+        named = dict(axes)
+    elif isinstance(axes, Sequence) and not isinstance(axes, str):
+        named = {axis: f"{name}_dynamic_axes_{i}" for i, axis in enumerate(axes, 1)}
+    else:
+        raise ValueError(f"dynamic_axes[{name!r}] is {axes!r}; it must be a dict or a list of axes")
+    if not all(isinstance(axis, int) for axis in named):
+        raise ValueError(f"dynamic_axes[{name!r}] has axes that are no integers")
+    return named
+
+
+def from_dynamic_axes(
+    dynamic_axes: Mapping[str, Any],
+    arguments: Arguments,
+    input_names: Sequence[str],
+    output_names: Sequence[str],
+) -> tuple[dict[str, Any], dict[str, dict[int, str]]]:
+    """``dynamic_axes`` as ``dynamic_shapes``, and what it says of outputs.
+
+    A key is one of ``input_names`` (the n-th names the n-th tensor among the
+    flattened arguments), the name of an argument that is a tensor, or one of
+    ``output_names``.
+
+    Raises:
+        ValueError: A key names nothing, or an entry has another form.
+    """
+    by_position = list(input_names)
+    outputs = {name: _named_axes(name, axes) for name, axes in dynamic_axes.items() if name in output_names and axes is not None}
+    unused = {name: axes for name, axes in dynamic_axes.items() if name not in outputs and axes is not None}
+    position = -1
+
+    def shape_of(argument: str, value: Any, top: bool) -> Any:
+        nonlocal position
+        if not isinstance(value, torch.Tensor):
+            return None
+        position += 1
+        name = by_position[position] if position < len(by_position) else None
+        key = name if name in unused else argument if top and argument in unused else None
+        if key is None:
+            return None
+        axes = _named_axes(key, unused.pop(key))
+        for axis in axes:
+            if not -value.ndim <= axis < value.ndim:
+                warn(f"dynamic_axes names axis {axis} of {key!r}, which has {value.ndim}; it is ignored")
+        return {axis % value.ndim: word for axis, word in axes.items() if -value.ndim <= axis < value.ndim}
+
+    shapes = {}
+    for argument, value in arguments.items():
+        top = isinstance(value, torch.Tensor)
+        shapes[argument] = _pytree.tree_map(lambda leaf: shape_of(argument, leaf, top), value)  # noqa: B023
+    if unused:
+        raise ValueError(f"dynamic_axes names {', '.join(map(repr, unused))}, which is no input or output")
+    return shapes, outputs
+
+
+def output_dimension_names(
+    exported: ExportedProgram, output_names: Sequence[str], axes: Mapping[str, Mapping[int, str]]
+) -> dict[str, str]:
+    """Names of symbols that ``dynamic_axes`` gives through outputs.
+
+    An axis whose size is an input's keeps the input's name: both are one symbol.
+    """
+    taken = set()
+    for node in exported.graph.nodes:
+        if node.op == "placeholder" and isinstance(value := node.meta.get("val"), torch.Tensor):
+            taken.update(str(size) for size in value.shape)
+    values = {node.name: node.meta.get("val") for node in exported.graph.nodes}
+    names = {}
+    for name, output in zip(output_names, exported.graph_signature.user_outputs):
+        value = values.get(output) if isinstance(output, str) else None
+        for axis, word in axes.get(name, {}).items():
+            if not isinstance(value, torch.Tensor) or not -value.ndim <= axis < value.ndim:
+                raise ValueError(f"dynamic_axes[{name!r}] names axis {axis}, which that output lacks")
+            symbol = str(value.shape[axis])
+            if symbol.isidentifier() and symbol not in taken:
+                names[symbol] = word
+    return names

@@ -1,0 +1,62 @@
+"""Questions whether a tensor of data-dependent size is empty, in a capture: the answer is no, and the user is told."""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import sympy
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
+
+from .decisions import passing_answer
+
+__all__ = ["taken_as_filled"]
+
+
+def _if_filled(env: Any, condition: Any) -> Any:
+    """What the condition is where no size that depends on data is 0; None if that does not decide it."""
+    sizes = condition.free_symbols & env.size_like
+    if not sizes or not isinstance(condition, sympy.logic.boolalg.Boolean):
+        return None
+    ranges = {symbol: env.var_to_range[symbol] for symbol in condition.free_symbols if symbol in env.var_to_range}
+    for size in sizes:
+        ranges[size] &= ValueRanges(1, int_oo)
+    answer = bound_sympy(condition, ranges)
+    return answer.lower if answer.is_singleton() else None
+
+
+@contextlib.contextmanager
+def taken_as_filled(line_of: Callable[[traceback.StackSummary], str]) -> Iterator[list[str]]:
+    """While it is open, such a question does not stop the capture, nor does one that an ``if`` asks in order to raise.
+
+    Gives the lines that asked for emptiness.
+
+    The code for tensors that hold something mostly serves the empty ones as well: that
+    there is a question is about speed, or about functions that PyTorch refuses for them.
+    """
+    asked: list[str] = []
+    evaluate = ShapeEnv._evaluate_expr
+
+    def answered(self: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return evaluate(self, condition, *args, **kwargs)
+        except GuardOnDataDependentSymNode:
+            asks = isinstance(condition, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction))
+            if asks and (passes := passing_answer()) is not None:
+                return sympy.true if passes else sympy.false
+            answer = _if_filled(self, condition)
+            if answer is None:
+                raise
+            if (line := line_of(traceback.extract_stack())) not in asked:
+                asked.append(line)
+            return answer
+
+    ShapeEnv._evaluate_expr = answered
+    try:
+        yield asked
+    finally:
+        ShapeEnv._evaluate_expr = evaluate

@@ -1,0 +1,103 @@
+"""What to say where a module cannot be captured, and where a capture holds only under conditions."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+from ..errors import CaptureError, warn
+from ..misuse import failure_of_the_model, without_boilerplate
+from .assumptions import assumptions
+from .decisions import Decision
+from .surroundings import mode
+
+if TYPE_CHECKING:
+    from .strategies import Attempt
+
+__all__ = ["failure", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness"]
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+_NOT_THE_USERS = ("<", os.path.dirname(torch.__file__) + os.sep, _PACKAGE + os.sep)
+
+
+def failure(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None, attempts: Sequence[Attempt]
+) -> CaptureError:
+    """Why nothing that was tried captured the module: for one that does not even run, what it raises."""
+    if (failure := failure_without_export(model, args, kwargs, training)) is not None:
+        return failure
+    first = next((attempt.error for attempt in attempts if attempt.error is not None), None)
+    name = type(model).__qualname__
+    where, words = user_line(first), without_boilerplate(str(first))
+    failure = CaptureError(
+        f"torch.export cannot capture {name}{f' (at {where})' if where else ''}: {words}\n"
+        f"  tried: {'; '.join(attempt.strategy for attempt in attempts)}\n"
+        f"  hint: {_hint(first)}"
+    )
+    failure.__cause__ = first
+    return failure
+
+
+def failure_without_export(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
+) -> CaptureError | None:
+    """What to say where the module itself does not run on these arguments; None if it does."""
+    with mode(model, training):
+        own = failure_of_the_model(model, args, kwargs)
+    if own is None:
+        return None
+    where = user_line(own)
+    failure = CaptureError(
+        f"{type(model).__qualname__} does not run on these arguments{f' (at {where})' if where else ''}: {type(own).__name__}: {own}"
+    )
+    failure.__cause__ = own
+    return failure
+
+
+def _hint(error: Exception | None) -> str:
+    if "Unsupported input type" in str(error):
+        return "arguments are tensors, numbers and text, and lists, tuples and dicts of these; arrays become tensors by torch.as_tensor"
+    trace = 'capture="trace" records one run instead, with the branches that the example takes'
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, GuardOnDataDependentSymNode) or "data-dependent" in str(cause).lower():
+            return f"Python decides there by a tensor's value: torch.cond, torch.where and torch.jit.script keep both ways; {trace}"
+        cause = cause.__cause__ or cause.__context__
+    return trace
+
+
+def user_line(error: BaseException | None) -> str:
+    """The innermost line outside torch from which an error came: "model.py:17: y = math.sqrt(n)"; nothing if there is none."""
+    return innermost_line(traceback.extract_tb(error.__traceback__)) if error is not None else ""
+
+
+def innermost_line(frames: traceback.StackSummary) -> str:
+    for frame in reversed(frames):
+        if not frame.filename.startswith(_NOT_THE_USERS):
+            return f"{os.path.basename(frame.filename)}:{frame.lineno}{': ' + frame.line if frame.line else ''}"
+    return ""
+
+
+def warn_of_emptiness(lines: Sequence[str]) -> None:
+    for line in lines:
+        warn(
+            f"the captured program takes it that there is something where the model asks whether there is{f' ({line})' if line else ''}: "
+            "for none, it computes the same as for some"
+        )
+
+
+def warn_of_assumptions(
+    exported: ExportedProgram, names: Sequence[tuple[int, int, str]], decisions: Sequence[Decision]
+) -> None:
+    """Warn of each condition on dynamic sizes under which the capture is right, and nothing checks it."""
+    for condition, line in assumptions(exported, names, decisions).items():
+        warn(
+            f"the captured program is right only where {condition}: the model makes a size a number, or asks for it"
+            f"{f' ({line})' if line else ''}"
+        )

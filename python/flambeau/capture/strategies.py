@@ -1,0 +1,190 @@
+"""Captures an ``nn.Module`` with ``torch.export``."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.export import Dim, ExportedProgram
+
+from .assumptions import freezes, holds_for
+from .containers import known_results
+from .data_dependent import CapturableCalls, unchecked_distributions, unmoved_modules
+from .decisions import Decision, recorded_decisions
+from .decomposition import without_vmap
+from .dynamic_shapes import replace_names
+from .emptiness import taken_as_filled
+from .failures import failure, innermost_line, warn_of_emptiness
+from .recurrent_layers import opaque_layers, restore
+from .sizes import computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors
+from .surroundings import exporting, mode, named_keywords, silence
+from .vision import capturable_detectors
+
+__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Attempt:
+    """One way to capture a module, tried: its name, and what it raised if it failed."""
+
+    strategy: str
+    seconds: float
+    error: Exception | None = None
+
+
+STRATEGIES = ("non-strict", "strict", "draft")
+DEFAULT_STRATEGIES = ("non-strict", "strict")
+
+
+def _export(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, strict: bool
+) -> tuple[ExportedProgram, str]:
+    """The captured program, and in words what helped.
+
+    torch is asked to leave a dynamic size of 0 or 1 dynamic (to be "oblivious" of
+    it). It does so even where the model makes it a number, or broadcasts it: then
+    the capture is done again, and takes 0 and 1 for constants.
+    """
+
+    def once(oblivious: bool) -> ExportedProgram:
+        with (
+            contextlib.nullcontext() if strict else known_results(model),
+            contextlib.nullcontext() if strict else CapturableCalls(),
+            contextlib.nullcontext() if strict else dynamic_tensors(),
+            contextlib.nullcontext() if strict else unmoved_modules(),
+            torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
+        ):
+            return torch.export.export(
+                model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True
+            )
+
+    try:
+        exported = once(oblivious=True)
+    except Exception as error:
+        if strict or "Could not extract specialized integer" not in str(error):
+            raise
+        with contextlib.suppress(Exception), dynamic_conversions():
+            return once(oblivious=True), ", with int and float of tensors dynamic"
+        raise
+    if shapes and not strict and freezes(exported):
+        with contextlib.suppress(Exception), dynamic_conversions():
+            kept = once(oblivious=True)
+            if holds_for(kept, args, kwargs) and not freezes(kept):
+                return kept, ", with int and float of sizes dynamic"
+    if not shapes or holds_for(exported, args, kwargs):
+        return exported, ""
+    return once(oblivious=False), ", with sizes of 0 and 1 as constants"
+
+
+def _refined(shapes: Any, error: Exception | None) -> Any:
+    """The dynamic shapes that torch's error suggests; None if it suggests none."""
+    if not isinstance(error, torch._dynamo.exc.UserError):
+        return None
+    try:
+        return torch.export.dynamic_shapes.refine_dynamic_shapes_from_suggested_fixes(error.msg, shapes)
+    except Exception:  # of a helper that parses a message; then there is no suggestion
+        return None
+
+
+def _attempts(
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    dynamic_shapes: Any,
+    strategies: Sequence[str],
+    failed: list[Attempt],
+) -> Iterator[tuple[str, Callable[[], tuple[ExportedProgram, str]]]]:
+    """What to try, in order; `failed` holds what was tried so far."""
+    asked, lenient = replace_names(dynamic_shapes, Dim.DYNAMIC), replace_names(dynamic_shapes, Dim.AUTO)
+    for strategy in strategies:
+        strict = strategy == "strict"
+        if strategy in ("non-strict", "strict"):
+            if not strict or not failed:
+                yield strategy, lambda strict=strict: _export(model, args, kwargs, asked, strict)
+                error = failed[-1].error
+                if asked != lenient and _is_about_shapes(error):
+                    yield f"{strategy}, leaving named dimensions to torch", lambda: _export(model, args, kwargs, lenient, strict)
+                elif (refined := _refined(asked, error)) is not None:
+                    yield f"{strategy}, with torch's suggested fixes", lambda: _export(model, args, kwargs, refined, strict)
+            else:
+                yield strategy, lambda: _export(model, args, kwargs, lenient, True)
+        else:
+            yield strategy, lambda: (torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient), "")
+    # A strict capture may still keep such a dimension, which this one fixes; so it comes last.
+    conflicts = any("conflicts between user-specified ranges" in str(attempt.error) for attempt in failed)
+    if conflicts and asked != lenient and "non-strict" in strategies:
+        yield "non-strict, leaving named dimensions to torch", lambda: _export(model, args, kwargs, lenient, False)
+
+
+def capture(
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    dynamic_shapes: Any,
+    *,
+    training: bool | None = False,
+    verbose: bool = False,
+    strategies: Sequence[str] | None = None,
+    attempts: list[Attempt] | None = None,
+    decisions: list[Decision] | None = None,
+) -> ExportedProgram:
+    """Capture a module.
+
+    Dimensions that are only named ("batch") are tried as dynamic; where the
+    model fixes one of them, the capture is done again and leaves that to torch.
+    The engine then warns about each dimension that came out static. An example
+    size of 0 or 1 does not make a dimension static.
+
+    Args:
+        training: The mode that the module is captured in; None keeps its own.
+        strategies: Which of :data:`STRATEGIES` to try, in order.
+        attempts: Gets what was tried; the last one succeeded.
+        decisions: Gets what the capture took for granted of sizes.
+
+    Raises:
+        CaptureError: torch cannot capture the model; its error is the cause.
+        ValueError: A strategy has no such name.
+    """
+    strategies = DEFAULT_STRATEGIES if strategies is None else tuple(strategies)
+    for strategy in strategies:
+        if strategy not in STRATEGIES:
+            raise ValueError(f"there is no capture strategy {strategy!r}; choose from {', '.join(STRATEGIES)}")
+    attempts = [] if attempts is None else attempts
+    for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
+        start = time.perf_counter()
+        try:
+            with (
+                mode(model, training),
+                named_keywords(model, kwargs) if dynamic_shapes else contextlib.nullcontext(),
+                silence(verbose),
+                exporting(),
+                opaque_layers(),
+                capturable_detectors(),
+                computable_sizes(),
+                dynamic_lengths(),
+                taken_as_filled(innermost_line) as asked,
+                recorded_decisions() as decided,
+                unchecked_distributions(),
+                torch.fx.experimental._config.patch(backed_size_oblivious=True),
+            ):
+                exported, how = attempt()
+                exported = without_vmap(exported)
+            restore(exported)
+        except Exception as error:
+            attempts.append(Attempt(strategy, time.perf_counter() - start, error))
+        else:
+            attempts.append(Attempt(strategy + how, time.perf_counter() - start))
+            warn_of_emptiness(asked)
+            if decisions is not None:
+                decisions += decided
+            return exported
+    raise failure(model, args, kwargs, training, attempts)
+
+
+def _is_about_shapes(error: Exception | None) -> bool:
+    """Whether torch refused a capture because the model fixes a dimension."""
+    return isinstance(error, (torch._dynamo.exc.UserError, ValueError)) and "onstraint" in str(error)

@@ -1,0 +1,97 @@
+"""What surrounds a run of the module while it is captured."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+__all__ = ["exporting", "mode", "named_keywords", "silence"]
+
+
+@contextlib.contextmanager
+def mode(model: torch.nn.Module, training: bool | None) -> Iterator[None]:
+    """The model in training or evaluation mode; None leaves it. Each module gets its own mode back."""
+    if training is None:
+        yield
+        return
+    before = [(module, module.training) for module in model.modules() if module.training != training]
+    for module, _ in before:
+        module.training = training
+    try:
+        yield
+    finally:
+        for module, mode in before:
+            module.training = mode
+
+
+@contextlib.contextmanager
+def silence(verbose: bool) -> Iterator[None]:
+    """torch warns much about itself while it captures, and logs errors that it raises as well."""
+    if verbose:
+        yield
+        return
+    loud = os.environ.get("TORCH_LOGS")  # asked for
+    loggers = [] if loud else [logging.getLogger(name) for name in list(logging.root.manager.loggerDict) if name.startswith("torch.")]
+    before = [(logger, logger.disabled) for logger in loggers]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for logger in loggers:
+            logger.disabled = True
+        from torch.export import _trace
+
+        _trace.print = lambda *words, **options: None  # of the graph so far, where the capture fails
+        try:
+            yield
+        finally:
+            vars(_trace).pop("print", None)  # another thread may have been here
+            for logger, disabled in before:
+                logger.disabled = disabled
+
+
+@contextlib.contextmanager
+def exporting() -> Iterator[None]:
+    """While it is open, ``torch.onnx.is_in_onnx_export()`` is true."""
+    from torch.onnx._internal.exporter import _flags
+
+    before = _flags._is_onnx_exporting
+    _flags._is_onnx_exporting = True
+    try:
+        yield
+    finally:
+        _flags._is_onnx_exporting = before
+
+
+@contextlib.contextmanager
+def named_keywords(model: torch.nn.Module, kwargs: dict[str, Any]) -> Iterator[None]:
+    """Keyword arguments that fall under ``**kwargs`` become parameters: torch has no dynamic shapes for them otherwise."""
+    forward = model.forward
+    signature = inspect.signature(forward)
+    kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    extra = [name for name in kwargs if name not in signature.parameters]
+    if not extra or len(kept) == len(signature.parameters):
+        yield
+        return
+
+    @functools.wraps(forward)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        return forward(*args, **kwargs)
+
+    made = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in extra]
+    named.__signature__ = signature.replace(parameters=[*kept, *made])
+    before = model.__dict__.get("forward")
+    model.forward = named
+    try:
+        yield
+    finally:
+        if before is None:
+            del model.forward
+        else:
+            model.forward = before

@@ -1,0 +1,124 @@
+"""Runs torch's tracer on modules as users call them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+
+from ..errors import CaptureError
+from ..feed.script_inputs import holds_packed_weights
+from ..feed.trace import Trace
+from .containers import register_containers
+from .surroundings import exporting
+
+__all__ = ["trace"]
+
+
+class _Bound(torch.nn.Module):
+    """A module of which only the tensors among the arguments are left to give; its outputs are flat.
+
+    torch.jit.trace takes no None, numbers and text, and returns none either.
+    """
+
+    def __init__(self, model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.model = model
+        self.leaves, self.structure = _pytree.tree_flatten((list(args), dict(kwargs)))
+
+    def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        left = iter(tensors)
+        leaves = [next(left) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
+        args, kwargs = _pytree.tree_unflatten(leaves, self.structure)
+        results = self.model(*args, **kwargs)
+        register_containers(results)
+        outputs = _pytree.tree_leaves(results)
+        return tuple(
+            output if isinstance(output, torch.Tensor) else torch.tensor(output)
+            for output in outputs
+            if isinstance(output, (torch.Tensor, bool, int, float))
+        )
+
+
+def trace(
+    model: torch.nn.Module, arguments: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Trace | torch.jit.ScriptModule, list[torch.Tensor], list[str]]:
+    """Trace a module with its example arguments.
+
+    Args:
+        arguments: The same arguments by the names of ``forward``.
+
+    Returns:
+        What was traced (a module if parts of the model are TorchScript already), the tensors that it takes, and their names.
+
+    Raises:
+        CaptureError: torch cannot trace the model; its error is the cause.
+    """
+    tensors, names = [], []
+    for name, value in arguments.items():
+        leaves = [leaf for leaf in _pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+        tensors.extend(leaves)
+        names.extend([name] if isinstance(value, torch.Tensor) else [f"{name}_{i}" for i in range(len(leaves))])
+    try:
+        bound = _Bound(model, args, kwargs)
+        bound.train(model.training)
+        with exporting(), _state_kept(model):
+            # The model may change the shapes of its inputs in place.
+            examples = tuple(tensor.detach().clone() for tensor in tensors)
+            if _holds_script(model):  # torch runs it in a module of TorchScript only
+                return torch.jit.trace(bound, examples, check_trace=False, strict=False), tensors, names
+            return _record(bound.forward, model, examples), tensors, names
+    except Exception as error:
+        raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}") from error
+
+
+def _holds_script(model: torch.nn.Module) -> bool:
+    return holds_packed_weights(model) or any(isinstance(module, torch.jit.ScriptModule) for module in model.modules())
+
+
+def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace:
+    """Run a function of a module under torch's tracer."""
+    modules = dict(model.named_modules())
+    state = list(_state(modules))
+    scopes = {module: str(i) for i, module in enumerate(modules.values())}
+    before, torch.jit._trace._trace_module_map = torch.jit._trace._trace_module_map, scopes
+    try:
+        graph, _ = torch._C._create_graph_by_tracing(
+            function,
+            [*examples, *(tensor for _, tensor in state)],
+            torch.jit._trace._create_interpreter_name_lookup_fn(),
+            strict=False,
+            force_outplace=False,
+        )
+    finally:
+        torch.jit._trace._trace_module_map = before
+    return Trace(graph, model, state, [(path, type(module).__name__) for path, module in modules.items()])
+
+
+def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors of modules, each once: parameters, buffers, attributes."""
+    seen = set()
+    for path, module in modules.items():
+        for name, tensor in [*module._parameters.items(), *module._buffers.items(), *vars(module).items()]:
+            if isinstance(tensor, torch.Tensor) and id(tensor) not in seen:
+                seen.add(id(tensor))
+                yield f"{path}.{name}" if path else name, tensor
+
+
+@contextlib.contextmanager
+def _state_kept(model: torch.nn.Module) -> Iterator[None]:
+    """Tracing runs the model, which may count in its buffers, or replace them: it gets back what it had."""
+    places = [place for module in model.modules() for place in (module._buffers, vars(module))]
+    tensors = [(place, name, value) for place in places for name, value in place.items() if isinstance(value, torch.Tensor)]
+    before = [(place, name, tensor, tensor.detach().clone()) for place, name, tensor in tensors]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for place, name, tensor, values in before:
+                place[name] = tensor
+                if 0 not in tensor.stride():  # an expanded tensor takes no writes
+                    tensor.copy_(values)

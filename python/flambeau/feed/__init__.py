@@ -1,0 +1,1 @@
+"""Live programs to the engine: captured ones, TorchScript graphs, and traces. Weights go by pointer."""

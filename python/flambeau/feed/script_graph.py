@@ -1,0 +1,384 @@
+"""Feeds the engine with live TorchScript: the graph as torch holds it, weights by pointer."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import torch
+
+from .. import _engine
+from ..errors import CaptureError
+from .exported_program import DTYPES
+
+__all__ = ["GraphImport", "PythonFunctions", "import_graph", "recorded_type"]
+
+_TYPE_KINDS = {
+    "TensorType": "Tensor",
+    "IntType": "int",
+    "FloatType": "float",
+    "BoolType": "bool",
+    "ComplexType": "complex",
+    "NumberType": "number",
+    "StringType": "str",
+    "DeviceObjType": "Device",
+    "NoneType": "None",
+    "OptionalType": "Optional",
+    "ListType": "List",
+    "DictType": "Dict",
+    "TupleType": "Tuple",
+    "UnionType": "Union",
+    "FutureType": "Future",
+    "ClassType": "Class",
+    "InterfaceType": "Interface",
+    "EnumType": "Enum",
+    "GeneratorType": "Generator",
+    "FunctionType": "Function",
+}
+
+# Operators of these are in the engine's table, or nowhere.
+_OWN_NAMESPACES = frozenset({"aten", "prim", "quantized"})
+
+# The most frequent of those that could have some.
+_WITHOUT_BLOCKS = frozenset({"prim::Constant", "prim::GetAttr", "prim::ListConstruct"})
+
+_FRAME = re.compile(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)$")
+_HIERARCHY = re.compile(r"(?P<path>[\w.]+)\((?P<type>[\w.]+)\)")
+_FUNCTION = "UNKNOWN_TYPE"  # what torch calls the class of a function that was inlined
+
+
+def _elements(type_: Any) -> list[Any]:
+    kind = type_.kind()
+    if kind in ("OptionalType", "ListType", "FutureType"):
+        return [type_.getElementType()]
+    if kind == "DictType":
+        return [type_.getKeyType(), type_.getValueType()]
+    if kind == "TupleType":
+        return type_.elements()
+    if kind == "UnionType":
+        return type_.containedTypes()
+    return []
+
+
+@functools.lru_cache(maxsize=4096)
+def _frame(line: str) -> str | None:
+    """One line of torch's text of a source range, as Python writes it in tracebacks."""
+    frame = _FRAME.match(line)
+    return f'  File "{frame["file"]}", line {frame["line"]}, in {frame["function"]}' if frame else None
+
+
+def _stack_trace(source: str) -> str:
+    """Torch's text of a source range, as Python writes tracebacks: the innermost frame last."""
+    frames = [_frame(line) for line in source.splitlines()]
+    if not frames or None in frames:
+        return source  # a scripted function's, which is in this form
+    return "\n".join(reversed(frames))
+
+
+def tensor_constant(tensor: torch.Tensor, name: str) -> _engine.ScriptTensor:
+    """A tensor by its place in memory.
+
+    Raises:
+        CaptureError: Its bytes are not plain strided ones.
+    """
+    if tensor.layout is not torch.strided or tensor.is_quantized:
+        raise CaptureError(f"the tensor '{name}' is no plain strided tensor; replace it with its dense, dequantized form")
+    if tensor.device.type != "cpu":
+        tensor = tensor.cpu()
+    tensor = tensor.detach().resolve_conj().resolve_neg()
+    storage = tensor.untyped_storage()
+    return _engine.ScriptTensor(
+        dtype=DTYPES[tensor.dtype],
+        sizes=list(tensor.shape),
+        strides=list(tensor.stride()),
+        storage_offset=tensor.storage_offset() * tensor.element_size(),
+        storage_size=storage.nbytes(),
+        address=storage.data_ptr(),
+        owner=storage,
+    )
+
+
+class PythonFunctions(Protocol):
+    """What becomes of calls of autograd functions (``prim::PythonOp``), and of operators that users translate."""
+
+    open_types: bool
+    """Whether PyTorch's own operators are translated in ways that may leave the types of results open."""
+
+    def add(self, walk: GraphImport, node: Any) -> bool:
+        """Import the node; False if it stays as it is."""
+
+    def translators(self) -> dict[str, Any]:
+        """For the engine, once all nodes are imported."""
+
+
+class GraphImport:
+    """One walk over an inlined graph."""
+
+    def __init__(
+        self, graph: Any, module: torch.nn.Module | None, bound: bool, functions: PythonFunctions | None = None
+    ) -> None:
+        self.graph = graph
+        self.functions = functions
+        self.builder = _engine.ScriptBuilder()
+        self.builder.set_torch_version(torch.__version__)
+        self.types: dict[str, int] = {}
+        self.values: dict[int, int] = {}  # by torch._C.Value.unique()
+        self.objects: dict[int, _engine.ScriptObject] = {}
+        self.kept: list[Any] = []  # what the keys above are ids of
+        self.bound = bound  # `module` is a _Bound, of which nobody wants to hear
+        self.roles: dict[str, tuple[_engine.InputKind, bool]] = {}
+        self.order: dict[str, int] = {}  # of attributes, by their paths
+        if bound:
+            module = module.model
+        if module is not None:
+            persistent = module.state_dict().keys()
+            for name, _ in module.named_parameters(remove_duplicate=False):
+                self.roles[name] = (_engine.InputKind.PARAMETER, True)
+            for name, _ in module.named_buffers(remove_duplicate=False):
+                self.roles[name] = (_engine.InputKind.BUFFER, name in persistent)
+            # That of the state_dict, in which a module's own come before those of its children.
+            for name in [*module.state_dict().keys(), *self.roles]:
+                for end in [i for i, letter in enumerate(name) if letter == "."] + [len(name)]:
+                    self.order.setdefault(name[:end], len(self.order))
+
+    @functools.cached_property
+    def attributes(self) -> Mapping[str, set[str]]:
+        return _attributes_by_class(self.graph)
+
+    def type(self, type_: Any) -> int:
+        text = "Tensor" if isinstance(type_, torch._C.TensorType) else str(type_)
+        if text not in self.types:
+            kind = _TYPE_KINDS.get(type_.kind(), "Any")
+            name = type_.qualified_name() if kind == "Class" else ""
+            self.types[text] = self.builder.add_type(kind, [self.type(e) for e in _elements(type_)], name)
+        return self.types[text]
+
+    def object(self, value: Any, path: str) -> _engine.ScriptObject:
+        # torch makes a Python object anew each time that one asks for an attribute.
+        key = value._c.hash() if hasattr(value, "_c") and hasattr(value._c, "hash") else id(value)
+        if key in self.objects:
+            return self.objects[key]
+        self.kept.append(value)
+        class_name = value._type().qualified_name()
+        handle = self.builder.add_object(class_name, path)
+        self.objects[key] = handle
+        if class_name.startswith("__torch__.torch.classes."):  # written in C++: what it pickles says all
+            state = value.__getstate__()[0]
+            self.kept.append(state)
+            self.builder.add_attribute(handle, "__state__", self.constant(state, path), _engine.InputKind.CONSTANT, True)
+            return handle
+        attributes = []
+        for name in self.attributes.get(class_name, ()):
+            inner = f"{path}.{name}" if path else name
+            if path == "" and self.bound and name == "model":
+                inner = ""
+            if value.hasattr(name):
+                attributes.append((self.order.get(inner, len(self.order)), name, inner))
+        for _, name, inner in sorted(attributes):
+            role, persistent = self.roles.get(inner, (_engine.InputKind.CONSTANT, False))
+            self.builder.add_attribute(handle, name, self.constant(value.getattr(name), inner), role, persistent)
+        return handle
+
+    def quantized(self, tensor: torch.Tensor, path: str) -> _engine.ScriptObject:
+        """A quantized tensor, in the form in which torch pickles it."""
+        if tensor.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+            quantizer: tuple[Any, ...] = ("torch.per_tensor_affine", tensor.q_scale(), tensor.q_zero_point())
+        else:
+            scales, zero_points = tensor.q_per_channel_scales(), tensor.q_per_channel_zero_points()
+            quantizer = ("torch.per_channel_affine", scales, zero_points, tensor.q_per_channel_axis())
+        self.kept.append(quantizer)
+        handle = self.builder.add_object("torch._utils._rebuild_qtensor", path)
+        data = tensor_constant(integers(tensor), path)
+        self.builder.add_attribute(handle, "data", data, _engine.InputKind.CONSTANT, True)
+        self.builder.add_attribute(handle, "quantizer", self.constant(quantizer, path), _engine.InputKind.CONSTANT, True)
+        return handle
+
+    def constant(self, value: Any, name: str) -> Any:
+        if value is None or isinstance(value, (bool, int, float, complex, str)):
+            return value
+        if isinstance(value, torch.Tensor):
+            return self.quantized(value, name) if value.is_quantized else tensor_constant(value, name)
+        if isinstance(value, torch.device):
+            return _engine.ScriptDevice(str(value))
+        if isinstance(value, torch.dtype):
+            return DTYPES[value]
+        if isinstance(value, list):
+            return [self.constant(element, f"{name}.{i}") for i, element in enumerate(value)]
+        if isinstance(value, tuple):
+            return tuple(self.constant(element, f"{name}.{i}") for i, element in enumerate(value))
+        if isinstance(value, dict):
+            # Keys are numbers or text; a tensor cannot be one here.
+            return {self.constant(key, name): self.constant(entry, f"{name}.{key}") for key, entry in value.items()}
+        if isinstance(value, torch.jit.ScriptModule):
+            value = value._c
+        if isinstance(value, (torch._C.ScriptModule, torch._C.ScriptObject)):
+            return self.object(value, name)
+        if hasattr(value, "name") and hasattr(value, "value"):
+            return _engine.ScriptEnum(type(value).__qualname__, value.name, self.constant(value.value, name))
+        return None
+
+    def input(self, value: Any, name: str = "") -> None:
+        self.values[value.unique()] = self.builder.add_input(name or value.debugName(), self.type(value.type()))
+
+    def finished(self) -> _engine.ScriptBuilder:
+        """Import the nodes, once the inputs are known."""
+        self.block(self.graph.nodes())
+        self.builder.set_outputs([self.values[value.unique()] for value in self.graph.outputs()])
+        return self.builder
+
+    def block(self, nodes: Any) -> None:
+        for node in nodes:
+            self.node(node)
+
+    def node(self, node: Any) -> None:
+        if node.kind() == "prim::PythonOp" and self.functions is not None and self.functions.add(self, node):
+            return
+        outputs = _outputs(node)
+        handles = self.builder.add_node(
+            node.kind(),
+            _overload(node),
+            [self.values[value.unique()] for value in _inputs(node)],
+            [(value.debugName(), self.type(value.type())) for value in outputs],
+            self.node_attributes(node) | self.recorded(node, outputs),
+            self.modules(node),
+            self.stack_trace(node),
+        )
+        for value, handle in zip(outputs, handles, strict=True):
+            self.values[value.unique()] = handle
+        for block in _blocks(node):
+            self.builder.begin_block()
+            for value in block.inputs():
+                self.input(value)
+            self.block(block.nodes())
+            self.builder.end_block([self.values[value.unique()] for value in block.outputs()])
+
+    def node_attributes(self, node: Any) -> dict[str, Any]:
+        kind = node.kind()
+        if kind == "prim::Constant":
+            output = node.output()
+            if output.type().kind() in ("FunctionType", "NoneType"):
+                return {}
+            return {"value": self.constant(output.toIValue(), output.debugName())}
+        if kind == "prim::isinstance":
+            return {"types": [type_.annotation_str for type_ in node.tys("types")]}
+        if kind == "prim::PythonOp":
+            return {"name": node.pyname()}
+        read = {"s": node.s, "i": node.i, "f": node.f, "ss": node.ss, "is": node.is_, "fs": node.fs}
+        attributes = {}
+        for name in node.attributeNames():
+            getter = read.get(node.kindOf(name))
+            if getter is not None:
+                attributes[name] = getter(name)
+        return attributes
+
+    @staticmethod
+    def stack_trace(node: Any) -> str:
+        return _stack_trace(node.sourceRange())
+
+    def recorded(self, node: Any, outputs: Sequence[Any]) -> dict[str, Any]:
+        """Of an operator whose translation may leave the types of its results open: these, as the trace has them."""
+        space = node.kind().partition("::")[0]
+        if space == "prim" or (space == "aten" and (self.functions is None or not self.functions.open_types)):
+            return {}
+        if space not in _OWN_NAMESPACES and "(" in node.schema():
+            self.builder.declare_operator(node.schema())
+        types = [recorded_type(value.type()) for value in outputs]
+        return {} if None in types else {"recorded": types}
+
+    def modules(self, node: Any) -> list[tuple[str, str]]:
+        """(path, class) of each module around the node, outermost first."""
+        frames = [("", "")]
+        path = ""
+        # Of a trace: "__module.model/__module.model.layers.0". The hierarchy, "model(Net).0(Block)", leaves out containers.
+        scopes = node.scopeName().split("/")
+        hierarchy = list(_HIERARCHY.finditer(node.getModuleHierarchy()))
+        traced = len(scopes) == len(hierarchy) and all(scope.startswith("__module.") for scope in scopes)
+        for i, frame in enumerate(hierarchy):
+            if frame["type"] == _FUNCTION:
+                continue
+            if self.bound and not path and frame["path"] == "model" and len(frames) == 1:
+                continue
+            if traced:
+                path = scopes[i].removeprefix("__module.").removeprefix("model." if self.bound else "")
+            else:
+                step = frame["path"].lstrip(".")
+                path = f"{path}.{step}" if path else step
+            frames.append((path, frame["type"]))
+        return frames if len(frames) > 1 else []
+
+
+def integers(tensor: torch.Tensor) -> torch.Tensor:
+    """The integers of a quantized tensor, one a byte where torch packs several into it."""
+    stored = tensor.int_repr()
+    bits = {torch.quint4x2: 4, torch.quint2x4: 2}.get(tensor.dtype)
+    if bits is None:
+        return stored
+    parts = torch.stack([stored.flatten() >> shift & (1 << bits) - 1 for shift in range(0, 8, bits)], -1)
+    return parts.flatten()[: tensor.numel()].reshape(tensor.shape)
+
+
+def recorded_type(type_: Any) -> list[int] | None:
+    """A traced tensor's type as the engine takes it: its dtype and sizes; None if they are not all known.
+
+    A quantized tensor has no type there.
+    """
+    if not isinstance(type_, torch._C.TensorType) or type_.dtype() not in DTYPES or type_.sizes() is None:
+        return None
+    return [DTYPES[type_.dtype()], *type_.sizes()]
+
+
+# torch makes iterators slowly: of the graph of a model, that would be half of the walk.
+def _inputs(node: Any) -> list[Any]:
+    return [node.inputsAt(i) for i in range(node.inputsSize())]
+
+
+def _outputs(node: Any) -> list[Any]:
+    return [node.outputsAt(i) for i in range(node.outputsSize())]
+
+
+def _blocks(node: Any) -> Sequence[Any]:
+    kind = node.kind()
+    return () if kind in _WITHOUT_BLOCKS or not kind.startswith("prim::") else list(node.blocks())
+
+
+def _overload(node: Any) -> str:
+    schema = node.schema()
+    name = schema[: schema.find("(")]
+    return name.partition(".")[2] if name.startswith(node.kind()) else ""
+
+
+def _attributes_by_class(graph: Any) -> dict[str, set[str]]:
+    """Class → names of the attributes that the graph reads or writes."""
+    names: dict[str, set[str]] = {}
+    pending = [graph]
+    while pending:
+        block = pending.pop()
+        for node in block.nodes():
+            if node.kind() in ("prim::GetAttr", "prim::SetAttr", "prim::hasattr"):
+                type_ = next(iter(node.inputs())).type()
+                if type_.kind() == "ClassType":
+                    names.setdefault(type_.qualified_name(), set()).add(node.s("name"))
+            pending.extend(_blocks(node))
+    return names
+
+
+def import_graph(
+    graph: Any,
+    module: torch.jit.ScriptModule | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    bound: bool = False,
+    functions: PythonFunctions | None = None,
+) -> _engine.ScriptBuilder:
+    """Hand an inlined graph to the engine; ``names`` are those of its inputs but ``self``."""
+    walk = GraphImport(graph, module, bound, functions)
+    # A loaded program numbers its values ("x.1"); the schema has the names.
+    own = ["self"] if module is not None else []
+    named = [value.debugName() for value in graph.inputs()] if names is None else [*own, *names]
+    for value, name in zip(graph.inputs(), named, strict=True):
+        walk.input(value, name)
+    if module is not None:
+        walk.builder.set_self(walk.object(module._c, ""))
+    return walk.finished()

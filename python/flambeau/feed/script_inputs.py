@@ -1,0 +1,179 @@
+"""What TorchScript programs are given: their arguments by name, and what the engine is told of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.nn.utils.rnn import PackedSequence
+from torch.utils import _pytree
+
+from .. import _engine
+from ..errors import CaptureError
+from .exported_program import DTYPES
+
+__all__ = [
+    "SCRIPTS",
+    "Dims",
+    "Script",
+    "describe",
+    "describe_inputs",
+    "has_numbers",
+    "holds_packed_weights",
+    "method_of",
+    "module_of",
+    "numbers_as_tensors",
+    "script_arguments",
+    "script_numbers_as_tensors",
+    "script_parameters",
+    "takes_packed",
+    "tensor_input",
+]
+
+SCRIPTS = (torch.jit.ScriptModule, torch.jit.ScriptFunction, torch._C.ScriptMethod)
+Script = torch.jit.ScriptModule | torch.jit.ScriptFunction | torch._C.ScriptMethod
+"""A TorchScript program: a module's forward, a function, another method of a module."""
+
+Dims = Mapping[int, str]
+"""Names of a tensor's dynamic dimensions."""
+
+
+def takes_packed(args: Sequence[Any]) -> bool:
+    """Whether a PackedSequence is among the arguments."""
+    return any(isinstance(value, PackedSequence) for value in args)
+
+
+def method_of(model: Script, packed: bool) -> Any:
+    """What a call runs: a module of torch's that is scripted alone may have a forward for tensors, and one for packed ones."""
+    if not isinstance(model, torch.jit.ScriptModule):
+        return model
+    if hasattr(model, "forward"):
+        return model.forward
+    methods = [model._c._get_method(name) for name in model._c._method_names() if name.startswith("forward__")]
+    for method in methods:
+        if any("PackedSequence" in str(argument.type) for argument in method.schema.arguments) == packed:
+            return method
+    raise CaptureError(f"{model.original_name} has no 'forward' for these arguments")
+
+
+def module_of(model: Script) -> torch.jit.ScriptModule | None:
+    """The module whose state the program reads; functions have none."""
+    if isinstance(model, torch._C.ScriptMethod):
+        return torch.jit._recursive.wrap_cpp_module(model.owner)
+    return model if isinstance(model, torch.jit.ScriptModule) else None
+
+
+def script_parameters(model: Script, packed: bool = False) -> list[str]:
+    """Names of the program's inputs."""
+    return [argument.name for argument in _formal_arguments(model, packed)]
+
+
+def _formal_arguments(model: Script, packed: bool) -> list[Any]:
+    if isinstance(model, torch.jit.ScriptFunction):
+        return list(model.schema.arguments)
+    return method_of(model, packed).schema.arguments[1:]  # the first is the module, whatever it is called
+
+
+def holds_packed_weights(model: torch.nn.Module) -> bool:
+    """Whether modules keep weights in objects of C++, as quantized ones do: torch.export cannot see into these."""
+    return any(isinstance(value, torch.ScriptObject) for module in model.modules() for value in vars(module).values())
+
+
+def script_arguments(
+    model: Script, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Example arguments by the names of the program's inputs.
+
+    Raises:
+        TypeError: There are more of them than the program takes.
+    """
+    names = script_parameters(model, takes_packed(args))
+    if len(args) > len(names):
+        raise TypeError(f"the program takes {len(names)} arguments, {len(args)} are given")
+    return dict(zip(names, args)) | dict(kwargs)
+
+
+_NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64}
+
+
+def has_numbers(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    return any(type(leaf) in _NUMBERS for leaf in _pytree.tree_leaves((args, kwargs)))
+
+
+def numbers_as_tensors(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with 0-d tensors in place of numbers, as torch.onnx traces with them."""
+
+    def as_tensor(leaf: Any) -> Any:
+        dtype = _NUMBERS.get(type(leaf))
+        return leaf if dtype is None else torch.tensor(leaf, dtype=dtype)
+
+    return _pytree.tree_map(as_tensor, (tuple(args), dict(kwargs)))
+
+
+def script_numbers_as_tensors(
+    model: Script, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with 0-d tensors in place of the numbers that the program is given directly."""
+    method = method_of(model, takes_packed(args))
+    floats = {argument.name for argument in method.schema.arguments if str(argument.type) in ("float", "Optional[float]")}
+
+    def as_tensor(name: str | None, value: Any) -> Any:
+        dtype = torch.float64 if name in floats else _NUMBERS.get(type(value))
+        return torch.tensor(value, dtype=dtype) if type(value) in _NUMBERS else value
+
+    names = [*script_parameters(model, takes_packed(args)), *[None] * len(args)]
+    return tuple(map(as_tensor, names, args)), {name: as_tensor(name, value) for name, value in kwargs.items()}
+
+
+def tensor_input(tensor: torch.Tensor, dims: Dims, name: str = "") -> _engine.ScriptInput:
+    """An input like this tensor, of which some dimensions are dynamic."""
+    sizes = [dims.get(axis, int(size)) for axis, size in enumerate(tensor.shape)]
+    return _engine.ScriptInput.tensor(DTYPES[tensor.dtype], sizes, name)
+
+
+def describe(value: Any, of_tensor: Callable[[torch.Tensor], _engine.ScriptInput] | None = None) -> _engine.ScriptInput:
+    """An input like this value: a tensor, what is made of tensors, a constant.
+
+    Args:
+        of_tensor: Describes the tensors; by default their sizes are static.
+    """
+    of_tensor = of_tensor or (lambda tensor: tensor_input(tensor, {}))
+    if isinstance(value, torch.Tensor):
+        return of_tensor(value)
+    if isinstance(value, (list, tuple)):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return _engine.ScriptInput.container(kind, [describe(element, of_tensor) for element in value], [])
+    if isinstance(value, dict):
+        return _engine.ScriptInput.container("dict", [describe(entry, of_tensor) for entry in value.values()], list(value))
+    return _engine.ScriptInput.constant(value)
+
+
+def describe_inputs(
+    model: Script,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    dims: Mapping[int, Dims] | None = None,
+) -> list[_engine.ScriptInput]:
+    """What example arguments say of the program's inputs, in its order.
+
+    Args:
+        dims: Names of dynamic dimensions, by position among the input tensors.
+    """
+    formal = _formal_arguments(model, takes_packed(args))
+    position = iter(range(1 << 30))
+
+    def of_tensor(tensor: torch.Tensor) -> _engine.ScriptInput:
+        return tensor_input(tensor, (dims or {}).get(next(position), {}))
+
+    described = []
+    for i, argument in enumerate(formal):
+        if i < len(args):
+            described.append(describe(args[i], of_tensor))
+        elif argument.name in kwargs:
+            described.append(describe(kwargs[argument.name], of_tensor))
+        elif argument.has_default_value():
+            described.append(describe(argument.default_value, of_tensor))
+        else:
+            raise CaptureError(f"the example arguments lack '{argument.name}'")
+    return described

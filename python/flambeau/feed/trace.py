@@ -1,0 +1,74 @@
+"""Feeds the engine with what torch recorded of a run: a graph whose inputs are the arguments, and then the module's tensors."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from .. import _engine
+from .script_graph import GraphImport, PythonFunctions
+
+__all__ = ["Trace", "import_trace"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trace:
+    """What torch records of one run of a module.
+
+    torch.jit.trace would also make a module of it, which takes longer than the run and the record together.
+    """
+
+    graph: torch._C.Graph
+    """Its inputs are the tensors among the arguments, and then those of the module."""
+
+    model: torch.nn.Module
+    state: Sequence[tuple[str, torch.Tensor]]
+    """The module's tensors, by their paths."""
+
+    modules: Sequence[tuple[str, str]]
+    """(path, class) of each module; a node's scope, as "0/3/7", counts in it."""
+
+
+class _TraceImport(GraphImport):
+    """One walk over a trace, whose graph has the module's tensors as inputs: they become attributes of one object."""
+
+    def __init__(self, trace: Trace, graph: Any, functions: PythonFunctions | None) -> None:
+        super().__init__(graph, trace.model, bound=False, functions=functions)
+        self.trace = trace
+        self.frames: dict[str, list[tuple[str, str]]] = {}  # by scope
+        self.scope = ""  # the last one
+
+    def state(self, values: Sequence[Any]) -> None:
+        """Add the object, and a read of each attribute that the graph uses."""
+        name = type(self.trace.model).__qualname__
+        module = self.builder.add_input("self", self.builder.add_type("Class", [], name))
+        handle = self.builder.add_object(name, "")
+        self.builder.set_self(handle)
+        used = [(value, *state) for value, state in zip(values, self.trace.state, strict=True) if list(value.uses())]
+        for value, path, tensor in sorted(used, key=lambda entry: self.order.get(entry[1], len(self.order))):
+            role, persistent = self.roles.get(path, (_engine.InputKind.CONSTANT, False))
+            self.builder.add_attribute(handle, path, self.constant(tensor, path), role, persistent)
+            read = (value.debugName(), self.type(value.type()))
+            (result,) = self.builder.add_node("prim::GetAttr", "", [module], [read], {"name": path}, [], "")
+            self.values[value.unique()] = result
+
+    def modules(self, node: Any) -> list[tuple[str, str]]:
+        # The nodes of a function that was inlined have none; they follow its constant, which has that of the call.
+        self.scope = scope = node.scopeName() or self.scope
+        if scope not in self.frames:
+            inner = [self.trace.modules[int(number)] for number in scope.split("/")[1:]]
+            self.frames[scope] = [("", ""), *inner] if inner else []
+        return self.frames[scope]
+
+
+def import_trace(trace: Trace, graph: Any, functions: PythonFunctions | None) -> _engine.ScriptBuilder:
+    walk = _TraceImport(trace, graph, functions)
+    inputs = list(graph.inputs())
+    given = len(inputs) - len(trace.state)
+    walk.state(inputs[given:])
+    for value in inputs[:given]:
+        walk.input(value)
+    return walk.finished()

@@ -1,0 +1,117 @@
+// The signs of singular vectors follow from the whole way to them. This goes the way of
+// LAPACK's gesdd as MKL has it: reflections that leave two diagonals (gebrd), of R where
+// rows are many, then the implicit QR method.
+#include "lower/ops/linalg/bidiagonal.h"
+
+#include "lower/ops/geometry.h"
+#include "lower/ops/linalg/householder.h"
+#include "lower/ops/linalg/matrices.h"
+#include "lower/ops/loops.h"
+#include "onnx/series.h"
+
+namespace flambeau::lower {
+namespace {
+
+constexpr int64_t kLargest = 25;  // SMLSIZ of bdsdc: what is larger is divided
+
+// A = Q·B·Pᵀ, where rows are no fewer than columns.
+struct Reduced {
+  Tensor diagonal, beside;
+  Tensor qt, pt;  // [batch, count or columns, rows], [batch, columns, columns]
+};
+Reduced Reduce(Lowering& to, Tensor a, Dim count) {
+  const Dim columns = a.size(-1);
+  const Tensor last = to.Sub(to.Number(columns), to.ConstantInt(1));
+  const Tensor identity = IdentityMatrices(to, BatchSizes(a), columns, columns, DType::kFloat64);
+  Dims tau_sizes = BatchSizes(a);
+  tau_sizes.push_back(columns);
+  const auto states = Repeat(to, to.Number(columns), {a, to.Full(tau_sizes, 0.0, DType::kFloat64), identity}, [&](const Tensor& k, const std::vector<Tensor>& states) {
+    const auto [matrix, tau] = ReflectColumn(to, {states[0], states[1]}, k);
+    // To the right of the last two columns nothing is left to do.
+    const Reflector right = ReflectorOf(to, RowAt(to, matrix, k), to.Min({to.Add(k, to.ConstantInt(1)), last}));
+    const Tensor scaled = to.Mul(AsRow(to, right.v), AsColumn(to, right.tau));
+    auto reflected = [&](const Tensor& rows) { return to.Sub(rows, to.MatMul(to.MatMul(rows, AsColumn(to, right.v)), scaled)); };
+    return std::vector<Tensor>{reflected(matrix), tau, reflected(states[2])};
+  });
+  const Tensor q = OrthogonalColumns(to, {states[0], states[1]}, count);
+  const Tensor square = FirstRows(to, states[0], columns);
+  return {DiagonalOf(to, square), BesideDiagonal(to, square), Transposed(to, q), Transposed(to, states[2])};
+}
+
+// `then` where the number is not negative.
+std::vector<Tensor> WhereNotNegative(Lowering& to, Dim number, const std::function<std::vector<Tensor>()>& then,
+                                     const std::function<std::vector<Tensor>()>& otherwise) {
+  const ExprPool::Range range = to.exprs().RangeOf(number.expr);
+  if (range.min >= 0) return then();
+  if (range.max < 0) return otherwise();
+  return to.Choose(to.GreaterOrEqual(to.Number(number), to.ConstantInt(0)), then, otherwise);
+}
+
+// Rows after the first `count`, joined to those.
+Tensor Joined(Lowering& to, Tensor first, Tensor all, Dim count) {
+  const int64_t axis = all.rank() - 2;
+  const Dim size = all.size(axis);
+  if (size == count) return first;
+  return Sized(to, to.Concat({first, to.SliceAxis(all, axis, count, size)}, {.axis = axis}), all.sizes());
+}
+
+// diagonal, beside, left, right; `left` has `count` rows.
+std::vector<Tensor> ReduceTall(Lowering& to, Tensor a, Dim count) {
+  const Dim m = a.size(-2), n = a.size(-1);
+  // MKL's rule; LAPACK's own has 11/6.
+  const Dim many = to.Plus(n, {to.exprs().FloorDiv(n.expr, to.exprs().Constant(2))});
+  return WhereNotNegative(to, to.Minus(m, many), [&] {
+    const Reflectors reflectors = Reflect(to, a);
+    const Tensor qt = Transposed(to, OrthogonalColumns(to, reflectors, count));
+    const Reduced r = Reduce(to, UpperTriangle(to, FirstRows(to, reflectors.vectors, n)), n);
+    return std::vector<Tensor>{r.diagonal, r.beside, Joined(to, to.MatMul(r.qt, FirstRows(to, qt, n)), qt, n), r.pt};
+  }, [&] {
+    const Reduced reduced = Reduce(to, a, count);
+    return std::vector<Tensor>{reduced.diagonal, reduced.beside, reduced.qt, reduced.pt};
+  });
+}
+
+// The same where columns are more than rows; `right` has `count` rows.
+std::vector<Tensor> ReduceWide(Lowering& to, Tensor a, Dim count) {
+  const Reduced reduced = Reduce(to, Transposed(to, a), count);
+  const Bidiagonal upper = UpperFromLower(to, {reduced.diagonal, reduced.beside, reduced.pt, reduced.qt});
+  return {upper.diagonal, upper.beside, upper.left, upper.right};
+}
+
+std::vector<Tensor> Decompose(Lowering& to, Tensor a, bool full) {
+  const Tensor wide = to.CastTo(a, DType::kFloat64);
+  const Dim m = a.size(-2), n = a.size(-1), side = SmallerSide(to, a);
+  auto sizes = [&](Dim rows, Dim columns) {
+    Dims all = BatchSizes(a);
+    all.insert(all.end(), {rows, columns});
+    return all;
+  };
+  Dims values = BatchSizes(a);
+  values.push_back(side);
+  const Dims left_sizes = sizes(full ? m : side, m), right_sizes = sizes(full ? n : side, n);
+  auto sized = [&](const std::vector<Tensor>& parts) {
+    return std::vector<Tensor>{Sized(to, parts[0], values), Sized(to, parts[1], values), Sized(to, parts[2], left_sizes), Sized(to, parts[3], right_sizes)};
+  };
+  const std::vector<Tensor> parts = WhereNotNegative(
+      to, to.Minus(m, n), [&] { return sized(ReduceTall(to, wide, left_sizes[left_sizes.size() - 2])); },
+      [&] { return sized(ReduceWide(to, wide, right_sizes[right_sizes.size() - 2])); });
+  const SingularRows rows = Diagonalize(to, {parts[0], parts[1], FirstRows(to, parts[2], side), FirstRows(to, parts[3], side)}, a.dtype());
+  return {to.CastTo(Transposed(to, Joined(to, rows.left, parts[2], side)), a.dtype()), to.CastTo(rows.values, a.dtype()),
+          to.CastTo(Joined(to, rows.right, parts[3], side), a.dtype())};
+}
+
+}  // namespace
+
+Singular SignedSingularDecomposition(Lowering& to, Tensor a, bool full) {
+  const Dim side = SmallerSide(to, a);
+  auto otherwise = [&] {
+    const Singular singular = SingularDecomposition(to, a, full);
+    return std::vector<Tensor>{singular.u, singular.values, singular.vt};
+  };
+  const std::vector<Tensor> parts = WhereNotNegative(
+      to, to.Minus(to.Of(kLargest), side),
+      [&] { return WhereNotNegative(to, to.Minus(side, to.Of(1)), [&] { return Decompose(to, a, full); }, otherwise); }, otherwise);
+  return {parts[0], parts[1], parts[2]};
+}
+
+}  // namespace flambeau::lower
