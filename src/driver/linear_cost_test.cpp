@@ -147,6 +147,28 @@ void ChainOfViews(Sketch& to, int size) {
   to.Call("aten.mul_.Scalar", {x, 2.0}, size % 2 ? matrix : kVector);
   to.Output(base);
 }
+// v = v.view(…) again and again, of which each is written: size + 1 views deep.
+void WrittenChain(Sketch& to, int size) {
+  const ValueInfo column = {.sizes = {int64_t{8}, int64_t{1}}, .strides = {int64_t{1}, int64_t{1}}};
+  ValueHandle x = to.Call("aten.relu.default", {to.Input()});
+  const ValueHandle base = x;
+  for (int i = 0; i < size; ++i) {
+    x = i % 2 ? to.Call("aten.select.int", {x, int64_t{1}, int64_t{0}}) : to.Call("aten.unsqueeze.default", {x, int64_t{1}}, column);
+    to.Call("aten.mul_.Scalar", {x, 2.0}, i % 2 ? kVector : column);
+  }
+  to.Output(base);
+}
+// The same views, of which first the last is written.
+void WrittenUpwards(Sketch& to, int size) {
+  const ValueInfo column = {.sizes = {int64_t{8}, int64_t{1}}, .strides = {int64_t{1}, int64_t{1}}};
+  ValueHandle x = to.Call("aten.relu.default", {to.Input()});
+  std::vector<ValueHandle> views = {x};
+  for (int i = 0; i < size; ++i)
+    views.push_back(x = i % 2 ? to.Call("aten.select.int", {x, int64_t{1}, int64_t{0}})
+                              : to.Call("aten.unsqueeze.default", {x, int64_t{1}}, column));
+  for (int i = size; i >= 0; --i) to.Call("aten.add_.Scalar", {views[static_cast<size_t>(i)], 2.0}, i % 2 ? column : kVector);
+  to.Output(views[0]);
+}
 // Each piece of a list is written, and then all of them are read.
 void WrittenPieces(Sketch& to, int size) {
   const ValueHandle x = to.Call("aten.relu.default", {to.Input()});
@@ -194,7 +216,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, LinearCostTest,
                                          NamedShape{"EqualNodes", EqualNodes}, NamedShape{"DeadNodes", DeadNodes},
                                          NamedShape{"Writes", Writes},
                                          NamedShape{"WritesThroughViews", WritesThroughViews},
-                                         NamedShape{"ViewsReadAfterWrites", ViewsReadAfterWrites}),
+                                         NamedShape{"ViewsReadAfterWrites", ViewsReadAfterWrites},
+                                         NamedShape{"WrittenChain", WrittenChain},
+                                         NamedShape{"WrittenUpwards", WrittenUpwards}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

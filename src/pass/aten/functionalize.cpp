@@ -34,12 +34,13 @@ Status RunBlock(Graph& graph, BlockId block, Functionalizer& functionalizer, Sin
 
 }  // namespace
 
-void AddStateOutputs(Program::Impl& program, const Storages& storages, Sink& sink) {
+void AddStateOutputs(Program::Impl& program, Storages& storages, Sink& sink) {
   Graph& graph = program.graph;
+  const NodeId end = graph[graph.main()].terminator;
   std::vector<ValueId> outputs = graph.outputs(graph.main());
   for (const InputSpec& input : program.inputs) {
     const std::string_view name = graph.context().Text(input.target == Symbol{0} ? input.name : input.target);
-    const auto value = storages.Final(input.value);
+    const auto value = storages.Final(input.value, end);
     if (!value) {
       if (storages.MaybeWritten(input.value))
         sink.Warning(DiagnosticKind::kUnknownAliasing,

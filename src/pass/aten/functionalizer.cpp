@@ -300,9 +300,8 @@ Result<Call> Functionalizer::PureCall(NodeId node, const Schema& schema, const a
 
 Status Functionalizer::Store(NodeId node, const Written& written, ValueId value) {
   Context& context = graph_.context();
-  const ViewId root = storages_.Root(written.view);
   const Type& type = context[storages_.type(written.view)];
-  const ValueId memory = storages_.Read(root, node);
+  const ValueId memory = storages_.Whole(written.view);
   if (body_inputs_ == BodyInputs::kReadOnly && graph_[memory].kind == ValueKind::kInput &&
       graph_[memory].block != graph_.main())
     return sink_.Error(DiagnosticKind::kUnsupportedForm, "writes to an input of a nested graph",

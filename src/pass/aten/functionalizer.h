@@ -71,7 +71,7 @@ class Functionalizer {
 };
 
 // What the program leaves in its inputs and buffers becomes further outputs.
-void AddStateOutputs(Program::Impl& program, const Storages& storages, Sink& sink);
+void AddStateOutputs(Program::Impl& program, Storages& storages, Sink& sink);
 
 // A user's operator that returns nothing writes, and an archive does not say where.
 bool WritesUnseen(const Graph& graph, NodeId node);

@@ -14,9 +14,9 @@ Storages::HandleId& Storages::HandleOf(ValueId tensor) {
 bool Storages::Knows(ValueId tensor) const { return tensor.index < handles_.size() && handles_[tensor.index]; }
 
 ViewId Storages::AddStorage(ValueId tensor, ValueId value) {
-  const StorageId storage = storages_.Add({.root = {}, .tensor = tensor});
+  const StorageId storage = storages_.Add({.root = {}, .tensor = tensor, .newest = {}, .written_by = {}});
   const ViewId root = views_.Add({{}, storage, {}, graph_[value].type, value, 0, {}});
-  storages_[storage].root = root;
+  storages_[storage].root = storages_[storage].newest = root;
   return root;
 }
 
@@ -44,9 +44,12 @@ ViewId Storages::AddView(ViewId base, std::vector<ViewStep> steps, ValueId value
     const TypeId type = steps[i].type;
     // Only the last step has a value; the others are derived when one asks.
     const bool last = i + 1 == steps.size();
-    const uint32_t generation = storages_[storage].generation;
-    base = views_.Add(
-        {base, storage, std::move(steps[i]), type, last ? value : ValueId{}, last ? generation : UINT32_MAX, origin});
+    const uint32_t generation = storages_[storage].generation, depth = views_[base].depth + 1;
+    const bool overlaps = MayOverlap(graph_, steps[i], views_[base].type);
+    const ViewId above = views_[base].overlap;
+    base = views_.Add({base, storage, std::move(steps[i]), type, last ? value : ValueId{},
+                       last ? generation : UINT32_MAX, origin, depth, above});
+    if (overlaps && !above) views_[base].overlap = base;
   }
   return base;
 }
@@ -148,11 +151,22 @@ ValueId Storages::Read(ValueId tensor, NodeId reader) {
 }
 
 ValueId Storages::Read(ViewId view, NodeId reader) {
-  const uint32_t generation = storages_[views_[view].storage].generation;
   std::vector<ViewId> stale;
-  for (; views_[view].parent && views_[view].generation != generation; view = views_[view].parent)
-    stale.push_back(view);
-  ValueId value = views_[view].value;
+  const Storage& storage = storages_[views_[view].storage];
+  // What is current is a part of the newest view, or that itself.
+  auto climb = [&](ViewId from) {
+    stale.clear();
+    for (; !IsCurrent(from) && views_[from].depth > views_[storage.newest].depth; from = views_[from].parent)
+      stale.push_back(from);
+    return from;
+  };
+  ViewId current = climb(view);
+  if (!IsCurrent(current)) {
+    PutBackTo(view, reader);
+    current = climb(view);
+  }
+  const uint32_t generation = views_[current].generation;
+  ValueId value = views_[current].value;
   for (size_t i = stale.size(); i-- > 0;) {
     View& derived = views_[stale[i]];
     value = Replay(graph_, derived.step, value, reader, derived.origin);
@@ -162,18 +176,23 @@ ValueId Storages::Read(ViewId view, NodeId reader) {
   return value;
 }
 
-ViewId Storages::OutermostOverlap(ViewId view) const {
-  ViewId found;
-  for (; views_[view].parent; view = views_[view].parent)
-    if (MayOverlap(graph_, views_[view].step, views_[views_[view].parent].type)) found = view;
-  return found;
+void Storages::PutBackTo(ViewId view, NodeId reader) {
+  Storage& storage = storages_[views_[view].storage];
+  while (views_[view].depth > views_[storage.newest].depth) view = views_[view].parent;
+  while (storage.newest != view) {
+    const View& from = views_[storage.newest];
+    View& to = views_[from.parent];
+    to.value = Invert(graph_, from.step, {to.type, to.value}, to.value, from.value, reader, storage.written_by);
+    to.generation = storage.generation;
+    if (views_[view].depth > to.depth) view = views_[view].parent;
+    storage.newest = from.parent;
+  }
 }
 
 void Storages::Write(ViewId view, ValueId value, NodeId writer) {
   Storage& storage = storages_[views_[view].storage];
-  const uint32_t next = storage.generation + 1;
   const OriginId origin = graph_[writer].origin;
-  if (const ViewId overlapping = OutermostOverlap(view)) {
+  if (const ViewId overlapping = views_[view].overlap) {
     std::vector<const ViewStep*> steps;
     const ViewId tensor = views_[overlapping].parent;
     for (; view != tensor; view = views_[view].parent) steps.push_back(&views_[view].step);
@@ -181,18 +200,18 @@ void Storages::Write(ViewId view, ValueId value, NodeId writer) {
     const ValueId before = Read(tensor, writer);
     value = PutBack(graph_, steps, {views_[tensor].type, before}, before, value, writer, origin);
   }
-  for (; views_[view].parent; view = views_[view].parent) {
-    // Of what comes after the write, only this chain is known already.
-    const ViewId parent = views_[view].parent;
-    const ValueId tensor = InverseReadsTensor(graph_, views_[view].step) ? Read(parent, writer) : ValueId{};
-    const ValueId like = views_[parent].value ? views_[parent].value : Read(parent, writer);
-    views_[view].value = value;
-    views_[view].generation = next;
-    value = Invert(graph_, views_[view].step, {views_[parent].type, like}, tensor, value, writer, origin);
+  PutBackTo(view, writer);
+  // What putting back will take from the views between, before this write changes them.
+  for (ViewId at = view; at != storage.newest; at = views_[at].parent) {
+    const ViewId parent = views_[at].parent;
+    if (views_[parent].value && !InverseReadsTensor(graph_, views_[at].step)) continue;
+    Read(parent, writer);
+    break;
   }
   views_[view].value = value;
-  views_[view].generation = next;
-  storage.generation = next;
+  views_[view].generation = ++storage.generation;
+  storage.newest = view;
+  storage.written_by = origin;
   ++writes_;
   // Its own writes do not count against a storage whose kin are too many to list.
   if (storage.alone_until && *storage.alone_until + 1 == writes_) storage.alone_until = writes_;
@@ -209,10 +228,11 @@ std::optional<Expr> Storages::Offset(ViewId view) const {
   return offset;
 }
 
-std::optional<ValueId> Storages::Final(ValueId tensor) const {
+std::optional<ValueId> Storages::Final(ValueId tensor, NodeId end) {
   if (tensor.index >= roots_.size() || !roots_[tensor.index]) return std::nullopt;
-  const View& root = views_[roots_[tensor.index]];
-  return storages_[root.storage].generation > 0 ? std::optional(root.value) : std::nullopt;
+  const ViewId root = roots_[tensor.index];
+  if (storages_[views_[root].storage].generation == 0) return std::nullopt;
+  return Read(root, end);
 }
 
 bool Storages::MaybeWritten(ValueId tensor) const {

@@ -1,9 +1,10 @@
 // What each storage of a program holds as a graph of pure values is built:
 // storages, the views of them, and the values that these have just now.
 //
-// A write gives a storage a new generation. Views of older generations are
-// derived again when somebody reads them, so what is replayed is bounded by the
-// reads that follow writes.
+// A write gives a storage a new generation, and a value to the written view
+// alone. Views below it are derived from that when somebody reads them, and it
+// is put back into those above when somebody reads one of them; so what is
+// emitted is bounded by the reads that follow writes, however deep the views are.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +58,12 @@ class Storages {
   // Where the view starts in its storage.
   std::optional<Expr> Offset(ViewId view) const;
 
+  // What the whole storage held when it was last put together.
+  ValueId Whole(ViewId view) const { return views_[Root(view)].value; }
+
   // The value that an input or constant has in the end, if it was written.
-  std::optional<ValueId> Final(ValueId tensor) const;
+  // Nodes are inserted before `end`.
+  std::optional<ValueId> Final(ValueId tensor, NodeId end);
   // Whether a write may have gone to it unseen.
   bool MaybeWritten(ValueId tensor) const;
 
@@ -92,6 +97,8 @@ class Storages {
     ValueId value;
     uint32_t generation;
     OriginId origin;
+    uint32_t depth = 0;
+    ViewId overlap = {};  // the view on the way to the storage, nearest to it, whose elements overlap
   };
   struct Link {
     StorageId storage;
@@ -101,6 +108,10 @@ class Storages {
     ViewId root;
     ValueId tensor;  // as captured
     uint32_t generation = 0;
+    // The view that was written last. Those above it still have the values of
+    // before; all but those above and below it are out of date.
+    ViewId newest;
+    OriginId written_by;
     std::vector<Link> links;              // storages that may be this one, as they were then
     std::optional<uint64_t> alone_until;  // too many to list: any write counts after that many
     bool doubtful = false;                // a write may have gone to it unseen
@@ -110,8 +121,10 @@ class Storages {
   ViewId AddStorage(ValueId tensor, ValueId value);
   ViewId AddView(ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin);
   HandleId& HandleOf(ValueId tensor);
-  // The view on the way to the storage, nearest to it, whose elements overlap.
-  ViewId OutermostOverlap(ViewId view) const;
+  bool IsCurrent(ViewId view) const { return views_[view].generation == storages_[views_[view].storage].generation; }
+  // Puts what was written back into the views above it, up to one of which
+  // `view` is a part, or is.
+  void PutBackTo(ViewId view, NodeId reader);
   bool MaybeStale(const Storage& storage) const;
   void AddLink(StorageId to, StorageId other);
   void AddLinks(StorageId to, StorageId from);
