@@ -16,7 +16,15 @@ from .comparison import not_computed
 from .errors import OnnxExporterError, VerificationError
 from .saving import with_outputs
 from .session import Session, cpu_session, flat_inputs
-from .verification import Mismatch, compare_tensors, compare_values, expected_outputs, first_mismatch, second_inputs
+from .verification import (
+    Mismatch,
+    compare_tensors,
+    compare_values,
+    expected_outputs,
+    first_mismatch,
+    named_tensors,
+    second_inputs,
+)
 
 __all__ = ["verify_archive"]
 
@@ -82,9 +90,10 @@ def verify_archive(archive: ArchivedProgram, onnx: str | os.PathLike, *, per_nod
             fine = False
             print(_line(not_computed(", ".join(names), error, inputs=words)))
             continue
-        if len(actual) < len(expected):
-            raise VerificationError(f"the model has {len(actual)} outputs, the program {len(expected)}")
-        for name, ours, theirs in zip(names, actual, expected):
+        given = named_tensors(names, actual)
+        if len(given) < len(expected):
+            raise VerificationError(f"the model has {len(given)} outputs, the program {len(expected)}")
+        for (name, ours), theirs in zip(given, expected):
             result = compare_tensors(name, ours, theirs, inputs=words)
             fine &= result.ok
             print(_line(result))

@@ -91,12 +91,16 @@ class Session:
         self._session = session
         self._inputs = list(inputs)
         self._outputs = [output.name for output in session.get_outputs()]
+        # Lists, and what may be None, have no OrtValue that Python can read.
+        self._tensors_only = all(output.type.startswith("tensor(") for output in session.get_outputs())
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """The outputs, in order, for the values of the inputs."""
+        """The outputs, in order, for the values of the inputs: tensors, lists of tensors, or None."""
         feeds = {name: _to_ort(value, dtype) for (name, dtype), value in zip(self._inputs, values, strict=True)}
-        results = self._session.run_with_ort_values(self._outputs, feeds)
         torch = sys.modules.get("torch")
+        if not self._tensors_only:
+            return tuple(_from_numpy(result, torch) for result in self._session.run(self._outputs, feeds))
+        results = self._session.run_with_ort_values(self._outputs, feeds)
         return tuple(_from_ort(result, torch) for result in results)
 
 
@@ -135,11 +139,17 @@ def _to_ort(value: Any, dtype: str) -> onnxruntime.OrtValue:
     return OrtValue.ortvalue_from_numpy(value)
 
 
+def _from_numpy(value: Any, torch: Any) -> Any:
+    if isinstance(value, list):
+        return [_from_numpy(element, torch) for element in value]
+    # uint64 has two types in numpy, and torch knows one.
+    return value if value is None or torch is None else torch.from_numpy(value.view(value.dtype.str))
+
+
 def _from_ort(value: onnxruntime.OrtValue, torch: Any) -> Any:
     if torch is None:
         return value.numpy()
     foreign = next((name for name in _FOREIGN if value.data_type() == f"tensor({name.replace('_', '')})"), None)
     if foreign is None:
-        array = value.numpy()
-        return torch.from_numpy(array.view(array.dtype.str))  # uint64 has two types in numpy, and torch knows one
+        return _from_numpy(value.numpy(), torch)
     return torch.from_dlpack(value._ortvalue.to_dlpack()).view(getattr(torch, foreign))

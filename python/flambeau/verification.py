@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -170,6 +170,11 @@ def _tensors(results: Any) -> list[torch.Tensor]:
     return [torch.as_tensor(leaf).detach().cpu() for leaf in _pytree.tree_leaves(results) if leaf is not None]
 
 
+def named_tensors(names: Iterable[str], outputs: Iterable[Any]) -> list[tuple[str, Any]]:
+    """The tensors that a model gives, those of lists one by one and without the Nones, each with the name of its output."""
+    return [(name, leaf) for name, output in zip(names, outputs) for leaf in _pytree.tree_leaves(output) if leaf is not None]
+
+
 def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """What PyTorch gives, without the Nones, once: a module is afterwards as it was. Raises whatever the program raises."""
     run_args, run_kwargs = _copies(args, kwargs)
@@ -219,12 +224,10 @@ def _compare_outputs(
         raise
     except Exception as error:  # of onnxruntime, which has no class of its own for them
         return [not_computed(name, error, inputs=inputs) for name in names]
-    if len(actual) < len(expected):
-        raise VerificationError(f"the model has {len(actual)} outputs; PyTorch's has {len(expected)}")
-    return [
-        compare_tensors(name, ours, theirs, inputs=inputs)
-        for name, ours, theirs in zip(itertools.chain(names, itertools.repeat("")), actual, expected)
-    ]
+    given = named_tensors(itertools.chain(names, itertools.repeat("")), actual)
+    if len(given) < len(expected):
+        raise VerificationError(f"the model has {len(given)} outputs; PyTorch's has {len(expected)}")
+    return [compare_tensors(name, ours, theirs, inputs=inputs) for (name, ours), theirs in zip(given, expected)]
 
 
 def _raise_if_any_failed(comparisons: list[_engine.Comparison], names: list[str]) -> None:

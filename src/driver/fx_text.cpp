@@ -117,6 +117,7 @@ std::string FxText::ArgumentText(NodeId node, const Attribute& attribute) const 
     }
     std::string operator()(BlockId v) const { return fmt::format("%body_{}", v.index); }
     std::string operator()(DataId) const { return "<tensor>"; }
+    std::string operator()(TypeId) const { return "<type>"; }
   };
   return std::visit(Visitor{*this, node}, attribute);
 }

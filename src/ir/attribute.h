@@ -45,7 +45,7 @@ using Bools = std::vector<bool>;
 using Strings = std::vector<std::string>;
 
 using Attribute = std::variant<None, bool, int64_t, double, std::complex<double>, std::string, DType, Layout,
-                               MemoryFormat, Device, Ints, Floats, Bools, Strings, Operand, OperandList, BlockId, DataId>;
+                               MemoryFormat, Device, Ints, Floats, Bools, Strings, Operand, OperandList, BlockId, DataId, TypeId>;
 
 struct NamedAttribute {
   Symbol name;

@@ -189,7 +189,7 @@ Result<Attribute> Parser::ReadWord() {
   if (const MemoryFormat* format = FindWord(kMemoryFormatWords, word)) return Attribute(*format);
   if (word == Info(DType::kNone).text) return Attribute(DType::kNone);
   if (const auto dtype = DTypeFromText(word)) return Attribute(*dtype);
-  if (word != "complex" && word != "device" && word != "tensor")
+  if (word != "complex" && word != "device" && word != "tensor" && word != "type")
     return scan_.Error("`" + std::string(word) + "` is no value of an attribute", "text stands in double quotes");
   FLAMBEAU_CHECK_OK(scan_.Expect('('));
   Attribute value;
@@ -202,6 +202,9 @@ Result<Attribute> Parser::ReadWord() {
   } else if (word == "device") {
     FLAMBEAU_TRY(std::string text, scan_.TakeString());
     value = Device{std::move(text)};
+  } else if (word == "type") {
+    FLAMBEAU_TRY(Type type, literals_.ReadType());
+    value = context_.Intern(std::move(type));
   } else {
     FLAMBEAU_TRY(TensorData data, literals_.ReadData(nullptr));
     value = context_.Add(std::move(data));

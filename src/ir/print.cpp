@@ -159,6 +159,8 @@ std::string Printer::TensorText(const Type& type) {
 std::string Printer::TypeText(const Type& type) {
   switch (type.kind) {
     case TypeKind::kSequence: return "seq(" + TensorText(type) + ")";
+    case TypeKind::kOptional: return "optional(" + TensorText(type) + ")";
+    case TypeKind::kOptionalSequence: return "optional(seq(" + TensorText(type) + "))";
     case TypeKind::kTensor: {
       std::string text = TensorText(type);
       return type.contents ? text + "=(" + ExprList(*type.contents) + ")" : text;
@@ -226,6 +228,7 @@ std::string Printer::AttributeText(NodeId node, const Attribute& attribute) {
     std::string operator()(const OperandList& v) { return to.ListText(node, v); }
     std::string operator()(BlockId) { return {}; }
     std::string operator()(DataId v) { return "tensor(" + to.DataText(v, nullptr) + ")"; }
+    std::string operator()(TypeId v) { return "type(" + to.TypeText(to.context_[v]) + ")"; }
   };
   return std::visit(Visitor{*this, node}, attribute);
 }

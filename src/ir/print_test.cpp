@@ -41,7 +41,7 @@ graph(%x: f32[batch, 64], %n: int(n), %"odd/name": f16[2]{?}) {
   return %1, _
 }
 )",
-    R"(graph(%p: bool(?0), %t: token, %s: seq(f32[*]), %o: object, %f: float, %str: string, %none: none) {
+    R"(graph(%p: bool(?0), %t: token, %s: seq(f32[*]), %m: optional(f32[2]), %n: optional(seq(f32[*])), %o: object, %f: float, %str: string, %none: none) {
   %0: f32[2] = aten::cond(pred=%p, then=(%1: f32[2], %2: i64[]=(?1)) {
     %3: f32[2] = If(%p, then_branch=() {
       return %1
@@ -53,7 +53,7 @@ graph(%x: f32[batch, 64], %n: int(n), %"odd/name": f16[2]{?}) {
   }, else=() {
     return %f
   }, more=3)  # outer, m.py:1
-  bar(a=[1, 2], b=[], c=floats[], d=[1.5, -inf], e=bools[], f=[True], g=strings[], h=["x\n\"", "\xff"], i=operands[1, True], j=f32, k=strided, l=channels_last_3d, m=device("cuda:0"), n=complex(0.0, -1.5), o=tensor(bool[2], [True, False]), p=[%f, None], q=1e-300, "r s"=-9223372036854775808)
+  bar(a=[1, 2], b=[], c=floats[], d=[1.5, -inf], e=bools[], f=[True], g=strings[], h=["x\n\"", "\xff"], i=operands[1, True], j=f32, k=strided, l=channels_last_3d, m=device("cuda:0"), n=complex(0.0, -1.5), o=tensor(bool[2], [True, False]), p=[%f, None], q=1e-300, t=type(optional(seq(f32[2]))), "r s"=-9223372036854775808)
   return %0
 }
 )",

@@ -48,6 +48,16 @@ Result<Type> LiteralReader::ReadTensorType(std::string_view word) {
   return type;
 }
 
+// (f32[2]): of a list, its elements.
+Result<Type> LiteralReader::ReadListType(TypeKind kind) {
+  FLAMBEAU_CHECK_OK(scan_.Expect('('));
+  scan_.Skip();
+  FLAMBEAU_TRY(Type type, ReadTensorType(scan_.TakeName()));
+  type.kind = kind;
+  FLAMBEAU_CHECK_OK(scan_.Expect(')'));
+  return type;
+}
+
 Result<Type> LiteralReader::ReadType() {
   scan_.Skip();
   const std::string_view word = scan_.TakeName();
@@ -56,11 +66,13 @@ Result<Type> LiteralReader::ReadType() {
     if (scan_.TakeAdjacent("=(")) FLAMBEAU_CHECK_OK(ReadExprs(')', &type.contents.emplace()));
     return type;
   }
-  if (word == "seq") {
+  if (word == "seq") return ReadListType(TypeKind::kSequence);
+  if (word == "optional") {
     FLAMBEAU_CHECK_OK(scan_.Expect('('));
     scan_.Skip();
-    FLAMBEAU_TRY(Type type, ReadTensorType(scan_.TakeName()));
-    type.kind = TypeKind::kSequence;
+    const std::string_view element = scan_.TakeName();
+    FLAMBEAU_TRY(Type type, element == "seq" ? ReadListType(TypeKind::kOptionalSequence) : ReadTensorType(element));
+    if (type.is_tensor()) type.kind = TypeKind::kOptional;
     FLAMBEAU_CHECK_OK(scan_.Expect(')'));
     return type;
   }

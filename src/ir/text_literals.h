@@ -33,6 +33,7 @@ class LiteralReader {
 
  private:
   Result<Type> ReadTensorType(std::string_view dtype);
+  Result<Type> ReadListType(TypeKind kind);
   Status ReadExprs(char close, std::vector<Expr>* list);
   Status DataType(const Type& type, size_t start, TensorData* data);
   Status ReadElements(TensorData* data);

@@ -21,6 +21,8 @@ enum class TypeKind : uint8_t {
   kBool,   // a run-time Python bool; contents[0], if known, is 0 or 1
   kString,
   kSequence,  // a run-time list of tensors; dtype and sizes describe an element
+  kOptional,          // a tensor, or none at run time
+  kOptionalSequence,  // a run-time list of tensors, or none
   kToken,     // an effect token
   kObject,    // a custom class instance
 };
@@ -40,6 +42,7 @@ struct Type {
 
   size_t rank() const { return sizes.size(); }
   bool is_tensor() const { return kind == TypeKind::kTensor; }
+  bool is_optional() const { return kind == TypeKind::kOptional || kind == TypeKind::kOptionalSequence; }
 
   static Type OfTensor(DType dtype, std::vector<Expr> sizes) {
     return {TypeKind::kTensor, dtype, true, std::move(sizes), {}, {}};

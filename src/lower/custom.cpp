@@ -108,6 +108,7 @@ class CallArguments {
   }
   Converted Take(BlockId) { return std::nullopt; }
   Converted Take(DataId) { return std::nullopt; }
+  Converted Take(TypeId) { return std::nullopt; }
 
   Lowering& to_;
   NodeId node_;

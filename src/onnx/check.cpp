@@ -29,6 +29,7 @@ std::optional<AttributeType> TypeOf(const Attribute& attribute) {
     Result operator()(const Strings&) const { return kStrings; }
     Result operator()(BlockId) const { return kGraph; }
     Result operator()(DataId) const { return kTensor; }
+    Result operator()(TypeId) const { return kTypeProto; }
     Result operator()(const None&) const { return std::nullopt; }
     Result operator()(const std::complex<double>&) const { return std::nullopt; }
     Result operator()(Layout) const { return std::nullopt; }
@@ -218,10 +219,13 @@ class Checker {
   }
 
   void CheckType(NodeId id, const OperatorVersion& version, const FormalParameter& formal, const Type& type) {
-    if (type.kind != TypeKind::kTensor && type.kind != TypeKind::kSequence) return;
+    if (type.kind != TypeKind::kTensor && type.kind != TypeKind::kSequence && !type.is_optional()) return;
     const TypeConstraint& constraint = version.type_of(formal);
     const DTypeSet& allowed = type.is_tensor() ? constraint.tensors : constraint.sequences;
-    if (!allowed.contains(type.dtype)) {
+    if (type.is_optional() && !constraint.optionals)
+      return Report(fmt::format("'{}' may be none, which {} does not take at opset {}", formal.name, version.name, opset_), id);
+    // What an optional holds is checked where it is made.
+    if (!type.is_optional() && !allowed.contains(type.dtype)) {
       return Report(fmt::format("'{}' has dtype {}, which {} does not take at opset {}", formal.name,
                                 Info(type.dtype).text, version.name, opset_),
                     id);

@@ -31,14 +31,14 @@ inline constexpr uint32_t kNodeInput = 1, kNodeOutput = 2, kNodeName = 3, kNodeO
                           kNodeDomain = 7, kNodeMetadata = 9;
 inline constexpr uint32_t kAttributeName = 1, kAttributeFloat = 2, kAttributeInt = 3, kAttributeString = 4,
                           kAttributeTensor = 5, kAttributeGraph = 6, kAttributeFloats = 7, kAttributeInts = 8,
-                          kAttributeStrings = 9, kAttributeType = 20;
+                          kAttributeStrings = 9, kAttributeTypeProto = 14, kAttributeType = 20;
 inline constexpr uint32_t kTensorDims = 1, kTensorDataType = 2, kTensorFloatData = 4, kTensorInt32Data = 5,
                           kTensorStringData = 6, kTensorInt64Data = 7, kTensorDoubleData = 10, kTensorUint64Data = 11,
                           kTensorName = 8, kTensorRawData = 9, kTensorExternalData = 13, kTensorDataLocation = 14;
 inline constexpr uint32_t kValueName = 1, kValueType = 2, kValueMetadata = 4;
-inline constexpr uint32_t kTypeTensor = 1, kTypeSequence = 4;
+inline constexpr uint32_t kTypeTensor = 1, kTypeSequence = 4, kTypeOptional = 9;
 inline constexpr uint32_t kTensorTypeElement = 1, kTensorTypeShape = 2;
-inline constexpr uint32_t kSequenceElement = 1;
+inline constexpr uint32_t kElementType = 1;  // of a sequence, and of an optional
 inline constexpr uint32_t kShapeDim = 1;
 inline constexpr uint32_t kDimValue = 1, kDimParam = 2;
 }  // namespace field
@@ -53,6 +53,7 @@ enum class AttributeCode : uint32_t {
   kFloats = 6,
   kInts = 7,
   kStrings = 8,
+  kTypeProto = 13,
 };
 inline constexpr uint32_t kExternalLocation = 1;  // TensorProto.DataLocation
 

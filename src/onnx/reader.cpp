@@ -72,29 +72,56 @@ class GraphReader {
     }
     return info;
   }
+  // A tensor, a list of tensors, or what may be none of them; of others, the IR knows nothing.
   Type ReadType(Message message) {
     Type type;
     while (message.next()) {
-      if (message.tag() == field::kTypeTensor) {
-        type = ReadTensorType(message.get_message());
-      } else if (message.tag() == field::kTypeSequence) {
-        for (Message list = message.get_message(); list.next();) {
-          if (list.tag() != field::kSequenceElement) {
-            list.skip();
-            continue;
-          }
-          // Of lists in lists, the IR knows nothing.
-          for (Message element = list.get_message(); element.next();) {
-            if (element.tag() == field::kTypeTensor) {
-              type = ReadTensorType(element.get_message());
-              type.kind = TypeKind::kSequence;
-            } else {
-              element.skip();
-            }
+      if (message.tag() == field::kTypeOptional) {
+        type = ReadElement(message.get_message(), [&](Message element) { return ReadListOrTensor(element); });
+        type.kind = type.is_tensor()                     ? TypeKind::kOptional
+                    : type.kind == TypeKind::kSequence ? TypeKind::kOptionalSequence
+                                                         : TypeKind::kUnknown;
+      } else {
+        ReadListOrTensor(message, &type);
+      }
+    }
+    return type;
+  }
+  Type ReadListOrTensor(Message message) {
+    Type type;
+    while (message.next()) ReadListOrTensor(message, &type);
+    return type;
+  }
+  // The field at hand of a TypeProto.
+  void ReadListOrTensor(Message& message, Type* type) {
+    if (message.tag() == field::kTypeTensor) {
+      *type = ReadTensorType(message.get_message());
+    } else if (message.tag() == field::kTypeSequence) {
+      *type = ReadElement(message.get_message(), [&](Message element) {
+        Type tensor;
+        while (element.next()) {
+          if (element.tag() == field::kTypeTensor) {
+            tensor = ReadTensorType(element.get_message());
+          } else {
+            element.skip();
           }
         }
+        return tensor;
+      });
+      if (type->is_tensor()) type->kind = TypeKind::kSequence;
+    } else {
+      message.skip();
+    }
+  }
+  // What a TypeProto.Sequence or TypeProto.Optional holds.
+  template <class Read>
+  static Type ReadElement(Message holder, Read&& read) {
+    Type type;
+    while (holder.next()) {
+      if (holder.tag() == field::kElementType) {
+        type = read(holder.get_message());
       } else {
-        message.skip();
+        holder.skip();
       }
     }
     return type;
@@ -285,6 +312,7 @@ class GraphReader {
     int64_t integer = 0;
     std::string text;
     std::string_view tensor, body;
+    Type described;
     Floats floats;
     Ints ints;
     Strings strings;
@@ -297,6 +325,7 @@ class GraphReader {
         case field::kAttributeString: text = message.get_string(); break;
         case field::kAttributeTensor: tensor = View(message.get_view()); break;
         case field::kAttributeGraph: body = View(message.get_view()); break;
+        case field::kAttributeTypeProto: described = ReadType(message.get_message()); break;
         case field::kAttributeFloats: ReadFloats(message, &floats); break;
         case field::kAttributeInts: ReadInts(message, &ints); break;
         case field::kAttributeStrings: strings.push_back(message.get_string()); break;
@@ -311,6 +340,7 @@ class GraphReader {
       case AttributeCode::kFloats: return NamedAttribute{symbol, std::move(floats)};
       case AttributeCode::kInts: return NamedAttribute{symbol, std::move(ints)};
       case AttributeCode::kStrings: return NamedAttribute{symbol, std::move(strings)};
+      case AttributeCode::kTypeProto: return NamedAttribute{symbol, context_.Intern(std::move(described))};
       case AttributeCode::kTensor: {
         FLAMBEAU_TRY(auto read, tensors_.Read(tensor));
         return NamedAttribute{symbol, context_.Add(std::move(read.data))};

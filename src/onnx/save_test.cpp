@@ -147,7 +147,13 @@ TEST_F(SaveTest, Everything) {
   Type sequence = context_[Tensor({2})];
   sequence.kind = TypeKind::kSequence;
   const ValueId tensors = Op("SequenceConstruct", {constant, constant}, context_.Intern(sequence));
-  graph_.SetOutputs(graph_.main(), std::vector{chosen, chosen, x, cast, list, ints, words, strings, weight, tensors});
+  Type maybe = context_[Tensor({2})], maybe_list = sequence;
+  maybe.kind = TypeKind::kOptional;
+  maybe_list.kind = TypeKind::kOptionalSequence;
+  const ValueId present = Op("Optional", {constant}, context_.Intern(maybe));
+  const ValueId none = Op("Optional", {}, context_.Intern(maybe_list), {{"type", context_.Intern(sequence)}});
+  graph_.SetOutputs(graph_.main(),
+                    std::vector{chosen, chosen, x, cast, list, ints, words, strings, weight, tensors, present, none});
 
   ModelData model = Model();
   model.metadata = {{"author", "none"}};

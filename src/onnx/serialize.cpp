@@ -147,6 +147,10 @@ class Walk {
     out_.Message(field::kAttributeTensor, [&] { Tensor({}, context_[value], Placement{}); });
     return AttributeCode::kTensor;
   }
+  AttributeCode Contents(TypeId value) {
+    out_.Bytes(field::kAttributeTypeProto, types_[value]);
+    return AttributeCode::kTypeProto;
+  }
   template <class Other>
   AttributeCode Contents(const Other&) {
     return AttributeCode{};  // CheckWritable has refused it
@@ -274,7 +278,8 @@ class WritableCheck {
           return std::is_same_v<T, None> || std::is_same_v<T, bool> || std::is_same_v<T, int64_t> ||
                  std::is_same_v<T, double> || std::is_same_v<T, std::string> || std::is_same_v<T, DType> ||
                  std::is_same_v<T, Ints> || std::is_same_v<T, Bools> || std::is_same_v<T, Floats> ||
-                 std::is_same_v<T, Strings> || std::is_same_v<T, BlockId> || std::is_same_v<T, DataId>;
+                 std::is_same_v<T, Strings> || std::is_same_v<T, BlockId> || std::is_same_v<T, DataId> ||
+                 std::is_same_v<T, TypeId>;
         },
         attribute);
   }

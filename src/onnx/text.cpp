@@ -114,7 +114,8 @@ class Printer {
     } else if (!type.sizes.empty()) {
       text += '[' + Join(type.sizes, [&](Expr size) { return SizeText(size); }) + ']';
     }
-    return type.kind == TypeKind::kSequence ? fmt::format("seq({})", text) : text;
+    if (type.kind == TypeKind::kSequence || type.kind == TypeKind::kOptionalSequence) text = fmt::format("seq({})", text);
+    return type.is_optional() ? fmt::format("optional({})", text) : text;
   }
   std::string SizeText(Expr size) const {
     const ExprPool& exprs = context_.exprs();
@@ -208,6 +209,7 @@ class Printer {
     const std::string contents = Contents(data);
     return fmt::format("tensor = {} {}", TensorType(data), contents.empty() ? R"(["location": "..."])" : contents);
   }
+  std::string Text(TypeId value) const { return "type_proto = " + TypeText(context_[value]); }
   template <class Other>
   static std::string Text(const Other&) {
     return "string = \"(no ONNX attribute)\"";

@@ -6,6 +6,18 @@
 
 namespace flambeau::onnx {
 
+namespace {
+
+// The TypeProto of lists of an element, or of what may be none.
+std::string Holding(uint32_t kind, const std::string& element) {
+  std::string inner, outer;
+  protozero::pbf_writer(inner).add_message(field::kElementType, element);
+  protozero::pbf_writer(outer).add_message(kind, inner);
+  return outer;
+}
+
+}  // namespace
+
 std::string_view TypeMessages::operator[](TypeId type) {
   if (!type) return {};
   if (type.index >= places_.size()) places_.resize(type.index + 1, {UINT32_MAX, 0});
@@ -20,18 +32,17 @@ std::string_view TypeMessages::operator[](TypeId type) {
 
 std::string TypeMessages::Encode(const Type& type) const {
   const int32_t element = Info(type.dtype).onnx_code;
-  if (element == 0 || (type.kind != TypeKind::kTensor && type.kind != TypeKind::kSequence)) return {};
+  const bool list = type.kind == TypeKind::kSequence || type.kind == TypeKind::kOptionalSequence;
+  if (element == 0 || (!type.is_tensor() && !list && !type.is_optional())) return {};
   std::string tensor;
   protozero::pbf_writer tensor_writer(tensor);
   tensor_writer.add_int32(field::kTensorTypeElement, element);
   if (type.ranked) tensor_writer.add_message(field::kTensorTypeShape, EncodeShape(type));
   std::string message;
   protozero::pbf_writer(message).add_message(field::kTypeTensor, tensor);
-  if (type.kind == TypeKind::kTensor) return message;
-  std::string list, outer;
-  protozero::pbf_writer(list).add_message(field::kSequenceElement, message);
-  protozero::pbf_writer(outer).add_message(field::kTypeSequence, list);
-  return outer;
+  if (list) message = Holding(field::kTypeSequence, message);
+  if (type.is_optional()) message = Holding(field::kTypeOptional, message);
+  return message;
 }
 
 std::string TypeMessages::EncodeShape(const Type& type) const {

@@ -102,7 +102,7 @@ const TensorFunction* FindTensorFunction(std::string_view kind) {
 Builtin FindBuiltin(std::string_view kind) {
   static const auto* rows = [] {
     auto* map = new std::unordered_map<std::string_view, Builtin>;
-    for (const auto table : {ValueBuiltins(), ContainerBuiltins(), SearchBuiltins(), TensorBuiltins(), TextBuiltins(), LayerBuiltins(),
+    for (const auto table : {ValueBuiltins(), NumberBuiltins(), ContainerBuiltins(), SearchBuiltins(), TensorBuiltins(), TextBuiltins(), LayerBuiltins(),
                              QuantizedBuiltins(), QuantizedTensorBuiltins(), QuantizedRecurrentBuiltins(),
                              QuantizedEmbeddingBuiltins()})
       for (const BuiltinRow& row : table) map->emplace(row.kind, row.function);

@@ -14,6 +14,7 @@ struct BuiltinRow {
 };
 
 std::span<const BuiltinRow> ValueBuiltins();      // builtin_values.cpp: constants, objects, types, text
+std::span<const BuiltinRow> NumberBuiltins();     // builtin_numbers.cpp: functions of Python's math
 std::span<const BuiltinRow> ContainerBuiltins();  // builtin_containers.cpp: tuples, lists, dicts
 // Whether a dict has the key, or a text the part.
 Result<Vals> ContainsKey(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);

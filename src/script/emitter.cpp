@@ -527,6 +527,21 @@ Result<ValueId> Emitter::Sequence(const Cell& list, const Type& type) {
   return made;
 }
 
+ValueId Emitter::Optional(ValueId present, ValueId value) {
+  (void)Settle();
+  Type type = TypeOf(value);
+  type.kind = type.kind == TypeKind::kSequence ? TypeKind::kOptionalSequence : TypeKind::kOptional;
+  type.strides.clear();
+  type.contents.reset();
+  const TypeId id = context().Intern(std::move(type));
+  const ValueId operands[] = {present, value};
+  const NodeId node = graph_.Append(block(), context().Intern("prim::Optional"), operands,
+                                    {{context().Intern("present"), Operand{0}}, {context().Intern("value"), Operand{1}}},
+                                    {&id, 1}, origin_);
+  open_.back().settled = node;
+  return graph_.result(node);
+}
+
 // --- nested graphs ----------------------------------------------------------------------------
 
 BlockId Emitter::BeginBlock() {

@@ -46,6 +46,8 @@ class Emitter {
   ValueId Materialise(const Val& number);
   // A list of tensors or numbers as a value of that type, kSequence.
   Result<ValueId> Sequence(const Cell& list, const Type& type);
+  // A value that a program gives out, and that is None unless `present`: as a value of kind kOptional or kOptionalSequence.
+  ValueId Optional(ValueId present, ValueId value);
   // The value of an element that is known to be a tensor or a number.
   const Type& TypeOf(ValueId value) const { return graph_.type(value); }
 

@@ -48,10 +48,10 @@ Failure Evaluator::TooLong() {
   return sink_.Error(DiagnosticKind::kLimitExceeded, fmt::format("makes a text or list of more than {} elements", kMaxLength));
 }
 
-Failure Evaluator::UnsupportedWherePathsMet(std::string message) {
-  if (lossy_.empty()) return Unsupported(std::move(message));
+Failure Evaluator::UnsupportedWherePathsMet(std::string message, std::string hint) {
+  if (lossy_.empty()) return Unsupported(std::move(message), std::move(hint));
   ContextScope scope(sink_, At(*lossy_.back()));
-  return Unsupported(std::move(message));
+  return Unsupported(std::move(message), std::move(hint));
 }
 
 const Type& Evaluator::TypeOf(TensorVal tensor) {
@@ -305,6 +305,7 @@ Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
       if (!peeled) continue;
       next = *peeled;
     }
+    if (const Node* parted = Parted(*next)) next = parted;
     const Node& node = *next;
     if (node.kind == "prim::Constant") {
       const Constant* constant = node.Find("value");

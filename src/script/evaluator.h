@@ -50,7 +50,8 @@ class Evaluator {
   Failure TooLong();
   Failure Unsupported(std::string message, std::string hint = {});
   // Names the last If after which less is known than on its paths.
-  Failure UnsupportedWherePathsMet(std::string message);
+  int opset() const { return opset_; }
+  Failure UnsupportedWherePathsMet(std::string message, std::string hint = {});
   Val Import(const torchscript::Constant& constant, std::string_view path);
   Result<Val> GetAttribute(uint32_t cell, std::string_view name);
   Status SetAttribute(uint32_t cell, std::string_view name, Val value);
@@ -117,7 +118,9 @@ class Evaluator {
   void Lose(const Node& node);
   // optionals.cpp
   std::optional<ValueId> WhatDecides(const Node& node, std::span<const Val> arguments) const;
+  const Node* OnEachPath(const Node& node, ValueId condition);
   Result<Vals> CallOnEachPath(const Node& node, ValueId condition);
+  const Node* Parted(const Node& node);
   // squeeze.cpp
   void FindReturned();
   Result<std::optional<Vals>> SqueezeAtRunTime(const Node& node, std::span<const Val> arguments);
@@ -138,7 +141,7 @@ class Evaluator {
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
   torchscript::Graph added_;  // nodes that stand for one of the source
   std::map<std::pair<const void*, std::string>, torchscript::Graph> library_;
-  // Nodes that were added for a loop of the source, after so many of its rounds.
+  // Nodes that were added for one of the source: for a loop, after so many of its rounds.
   struct Rest {
     const Node* loop;
     int rounds;

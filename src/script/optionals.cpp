@@ -27,7 +27,7 @@ std::optional<ValueId> Evaluator::WhatDecides(const Node& node, std::span<const 
 }
 
 // if present: y = op(value), else y = op(None). The arguments are the same names: the paths say which of them are None.
-Result<Vals> Evaluator::CallOnEachPath(const Node& node, ValueId condition) {
+const Node* Evaluator::OnEachPath(const Node& node, ValueId condition) {
   const auto like = [&](Block* block, std::string kind, std::string overload, std::vector<Value*> inputs) {
     Node* made = added_.Append(block, std::move(kind), std::move(overload), std::move(inputs));
     made->scopes = node.scopes;
@@ -35,15 +35,34 @@ Result<Vals> Evaluator::CallOnEachPath(const Node& node, ValueId condition) {
     for (const Value* output : node.outputs) (void)added_.AddOutput(made, output->type, output->name);
     return made;
   };
-  Node* branch = like(added_.AddBlock(), "prim::If", "", {});
+  Block* around = added_.AddBlock();
+  Value* test = added_.AppendConstant(around, {false}, nullptr, "");
+  Bind(test, NumberVal{condition});
+  Node* branch = like(around, "prim::If", "", {test});
+  branch->outputs = node.outputs;
+  rests_[branch] = {SourceOf(node), 0};
   for (int path = 0; path < 2; ++path) {
     Block* block = added_.AddBlock();
     Node* call = like(block, node.kind, node.overload, node.inputs);
     call->attributes = node.attributes;
+    rests_[call] = {SourceOf(node), 0};
     block->outputs = call->outputs;
     branch->blocks.push_back(block);
   }
-  return If(*branch, NumberVal{condition});
+  return branch;
+}
+
+Result<Vals> Evaluator::CallOnEachPath(const Node& node, ValueId condition) {
+  return Branch(*OnEachPath(node, condition), NumberVal{condition}, {});
+}
+
+// The call as such an If, where what follows is to be walked on each path by itself.
+const Node* Evaluator::Parted(const Node& node) {
+  if (node.kind == "prim::If" || node.kind == "prim::Loop" || !apart_.contains(SourceOf(node))) return nullptr;
+  Vals arguments;
+  for (const Value* input : node.inputs) arguments.push_back(emitter_.Settled(ValueOf(input)));
+  const auto condition = WhatDecides(node, arguments);
+  return condition && !emitter_.Known(*condition) ? OnEachPath(node, *condition) : nullptr;
 }
 
 }  // namespace flambeau::script

@@ -87,6 +87,8 @@ class Inputs {
   size_t tensors_ = 0;
 };
 
+constexpr int kOptionalOutputs = 16;  // the opset from which an If may give out an optional
+
 // The values of the program's outputs, in PyTorch's order: None is none.
 class Outputs {
  public:
@@ -146,8 +148,8 @@ class Outputs {
       if (evaluator_.heap()[dict->cell].lost) return Lost();
       for (const auto& [key, entry] : evaluator_.heap()[dict->cell].entries) entries.push_back(entry);
       elements = &entries;
-    } else if (value.Is<OptionalVal>()) {
-      return evaluator_.UnsupportedWherePathsMet("an output of the program is None on some paths through it only");
+    } else if (const auto* optional = value.As<OptionalVal>()) {
+      return AddOptional(*optional, name);
     } else if (value.Is<Undefined>()) {
       return evaluator_.UnsupportedWherePathsMet("an output of the program differs in kind or dtype between the paths through it");
     }
@@ -156,8 +158,22 @@ class Outputs {
     for (const Val& element : copy) FLAMBEAU_CHECK_OK(AddBounded(element, {}));
     return {};
   }
+  // Each tensor of it is an output that is None where the whole is.
+  Status AddOptional(const OptionalVal& optional, std::string_view name) {
+    if (evaluator_.opset() < kOptionalOutputs)
+      return evaluator_.UnsupportedWherePathsMet("an output of the program is None on some paths through it only",
+                                                 fmt::format("ONNX has such outputs from opset {} on", kOptionalOutputs));
+    const std::optional<Val> outer = std::exchange(present_, NumberVal{optional.present});
+    if (outer) {
+      FLAMBEAU_TRY(present_, evaluator_.emit().Call1("_operator::and_", {*outer, *present_}));
+    }
+    const Status added = AddBounded(*optional.value, name);
+    present_ = outer;
+    return added;
+  }
   Status AddLeaf(ValueId value, std::string_view name) {
-    values_.push_back(value);
+    const auto* present = present_ ? present_->As<NumberVal>() : nullptr;
+    values_.push_back(present != nullptr ? evaluator_.emit().Optional(present->id, value) : value);
     program_.outputs.push_back({OutputKind::kUser, evaluator_.context().Intern(name), {}});
     return {};
   }
@@ -165,6 +181,7 @@ class Outputs {
   Evaluator& evaluator_;
   Program::Impl& program_;
   std::vector<ValueId> values_;
+  std::optional<Val> present_;  // whether what is being added is not None
 };
 
 // One walk over the program. Ifs in `apart` keep their paths apart; `lossy` gets those after which less is known.

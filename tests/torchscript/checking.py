@@ -31,7 +31,7 @@ def compare(model, program, args):
     assert len(names) == len(given), f"the model has the inputs {names}; {len(given)} tensors are given"
     actual = []
     for value in session.run(None, {name: tensor.detach().numpy() for name, tensor in zip(names, given)}):
-        actual.extend(value if isinstance(value, list) else [value])
+        actual.extend(value if isinstance(value, list) else [] if value is None else [value])
     assert len(actual) == len(expected)
     for ours, theirs in zip(actual, expected):
         theirs = torch.as_tensor(theirs)

@@ -81,6 +81,30 @@ class IntegersSortedBeforeOpset11(nn.Module):
         return values, places, n.sort()[0], n.int().argsort(), n.topk(2, largest=False)[0]
 
 
+@case.forward(torch.tensor(2.5), others=[(torch.tensor(n),) for n in (4.0, 0.3, -1.7, 0.5, -0.0)])
+def functions_of_several_steps(self, n):
+    f = float(n)
+    gamma = math.gamma(f) if f != 0 else 0.0
+    return gamma, math.modf(f), math.frexp(f), math.remainder(f, 0.7), math.gamma(2.5), math.modf(-1.25)
+
+
+@case.forward(torch.tensor(3), others=[(torch.tensor(n),) for n in (0, 1, 8)])
+def factorials(self, n):
+    return math.factorial(int(n)), math.factorial(5)
+
+
+FLAGS = [(x(2, 3), torch.tensor(flag)) for flag in (True, False)]
+
+
+@case.forward(*FLAGS[0], others=FLAGS)
+def rank_by_a_flag(self, x, flag):
+    keep = bool(flag)
+    mean = x.mean(1, keepdim=keep)
+    if keep:
+        mean = mean.squeeze(1)
+    return x.amax(1, keepdim=keep).sum(), mean, x.max(1, keepdim=keep)[0].flatten()
+
+
 test_numbers = case.test()
 
 

@@ -127,4 +127,13 @@ def numbers_copied_in_place(self, x):
     return x, whole
 
 
+@case(x(2, 3), x(2, 3, seed=1), dynamic_axes={"x": [0], "y": [0]}, others=[(x(4, 3), x(4, 3, seed=1))])
+class OutputIsAPartOfATensor(nn.Module):
+    def forward(self, x, y):
+        whole = torch.zeros(x.size(0), 4)
+        torch.sub(x, y, out=whole[:, :3])
+        torch.mul(x[:, 0], y[:, 0], out=whole[:, 3])
+        return whole
+
+
 test_program = case.test()

@@ -244,6 +244,29 @@ Lowered ScriptLoop(Lowering& to, NodeId node) {
   return to.EmitCustom("Loop", Join({count, Condition(to, *condition)}, *carried), attributes, RecordedTypes(to, node));
 }
 
+// --- what is None on some paths ------------------------------------------------------
+
+// prim::Optional(present, value): ONNX's optional, which is empty where the value is not present.
+Lowered MakeOptional(Lowering& to, NodeId node) {
+  const Arguments arguments(to, node);
+  const auto present = arguments.One(0);
+  auto value = arguments.One(1);
+  if (!present || !value || !*value) return std::nullopt;
+  const ValueId recorded = to.aten().operand(node, 1);
+  Materialise(to, {&recorded, 1}, {&*value, 1});
+  if (value->is_complex()) value = to.Wrap(value->id());  // pairs
+  const Type element = value->type();
+  return to.Choose(Condition(to, *present), [&] { return std::vector{to.Optional(*value)}; }, [&] {
+    Type none = element;
+    none.kind = element.is_tensor() ? TypeKind::kOptional : TypeKind::kOptionalSequence;
+    none.contents.reset();
+    none.strides.clear();
+    onnx::AttributeList attributes;
+    attributes.Add("type", to.context().Intern(element));
+    return to.EmitCustom("Optional", {}, attributes, {&none, 1});
+  });
+}
+
 // --- scan and map --------------------------------------------------------------------
 
 // Loops over dimension 0 of `xs`; the first results of `graph` are carried, the
@@ -327,6 +350,7 @@ constexpr OpRow kControlFlowRows[] = {
     RawOp("higher_order::scan", &Scan),
     RawOp("higher_order::while_loop", &WhileLoop),
     RawOp("prim::Loop", &ScriptLoop),
+    RawOp("prim::Optional", &MakeOptional),
 };
 
 }  // namespace

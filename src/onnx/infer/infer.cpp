@@ -38,7 +38,7 @@ Type DeclaredType(const OperatorVersion& version, const InferContext& context, s
     const FormalParameter* input = version.input(static_cast<int>(i));
     const Type* operand = context.operand(i);
     if (!input || !operand || input->type != formal->type || !input->homogeneous) continue;
-    if (operand->kind != TypeKind::kTensor && operand->kind != TypeKind::kSequence) continue;
+    if (operand->kind != TypeKind::kTensor && operand->kind != TypeKind::kSequence && !operand->is_optional()) continue;
     Type type = Type::Unranked(operand->dtype);
     type.kind = operand->kind;
     return type;

@@ -1,4 +1,4 @@
-// Lists of tensors. The type of a list describes any of its elements.
+// Lists of tensors, and what may be none. The type of a list describes any of its elements.
 #include "onnx/infer/rules.h"
 #include "onnx/infer/sizes.h"
 
@@ -92,8 +92,29 @@ void SplitToSequence(InferContext& context) {
   context.Set(0, SequenceOf(std::move(element)));
 }
 
+// Of an empty one, the node says the type.
+void Optional(InferContext& context) {
+  if (!context.operand(0)) return;
+  Type type = *context.operand(0);
+  type.kind = type.kind == TypeKind::kSequence ? TypeKind::kOptionalSequence : TypeKind::kOptional;
+  type.contents.reset();
+  type.strides.clear();
+  context.Set(0, std::move(type));
+}
+
+void OptionalGetElement(InferContext& context) {
+  if (!context.operand(0)) return;
+  Type type = *context.operand(0);
+  if (type.kind == TypeKind::kOptional) type.kind = TypeKind::kTensor;
+  if (type.kind == TypeKind::kOptionalSequence) type.kind = TypeKind::kSequence;
+  context.Set(0, std::move(type));
+}
+
 constexpr InferRule kSequence[] = {
     {"ConcatFromSequence", ConcatFromSequence},
+    {"Optional", Optional},
+    {"OptionalGetElement", OptionalGetElement},
+    {"OptionalHasElement", Scalar},
     {"SequenceAt", SequenceAt},
     {"SequenceConstruct", SequenceConstruct},
     {"SequenceEmpty", SequenceEmpty},

@@ -22,6 +22,14 @@ std::optional<std::string_view> SetFrom(std::string_view op) {
   return std::nullopt;
 }
 
+// Whether no dimension is known to differ.
+bool MayBeSame(const ExprPool& exprs, const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  return std::ranges::equal(a, b, [&](Expr left, Expr right) {
+    const auto x = exprs.AsConstant(left), y = exprs.AsConstant(right);
+    return left == right || !x || !y;
+  });
+}
+
 }  // namespace
 
 bool ChangesMetadata(std::string_view base) {
@@ -214,9 +222,12 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
     }
     const auto elements = CapturedElements(node, static_cast<uint32_t>(target - schema.arguments.begin()), captured);
     const ValueId tensor = elements.size() > 1 ? elements[i] : elements[0];
-    // An out= argument of other sizes is made to fit; its memory is then new.
-    if (graph_.type(result).sizes != graph_.context()[storages_.type(storages_.ViewOf(tensor))].sizes)
-      storages_.Detach(tensor, result);
+    // An out= argument of other sizes is made to fit; its memory is then new. A part of a tensor, whose sizes may be
+    // those, is meant to be written.
+    const ViewId view = storages_.ViewOf(tensor);
+    const std::vector<Expr>&wanted = graph_.type(result).sizes, &given = graph_.context()[storages_.type(view)].sizes;
+    const bool is_part = view != storages_.Root(view);
+    if (is_part ? !MayBeSame(graph_.context().exprs(), wanted, given) : wanted != given) storages_.Detach(tensor, result);
     storages_.SetSame(result, tensor);
   }
   // Batch norm returns its batch's statistics too, which are like the running ones.

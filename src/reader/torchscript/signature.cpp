@@ -37,6 +37,7 @@ struct ToConstant {
   Constant operator()(const OperandList&) const { return {}; }
   Constant operator()(BlockId) const { return {}; }
   Constant operator()(DataId) const { return {}; }
+  Constant operator()(TypeId) const { return {}; }
 };
 
 std::string_view BaseName(std::string_view schema) { return schema.substr(0, schema.find_first_of(".(")); }
