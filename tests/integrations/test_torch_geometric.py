@@ -68,6 +68,16 @@ def test_exported_layer(name):
     check(EXPORTED_ONLY[name](), dynamo=True)
 
 
+@pytest.mark.parametrize("options", [{}, {"num_bases": 2}, {"num_blocks": 4}], ids=str)
+def test_relations(options):
+    model = G.RGCNConv(8, 16, num_relations=3, **options).eval()
+    first, second = ((*graph(n, edges), torch.arange(len(edges)) % 3) for n, edges in ((6, FIRST), (9, SECOND)))
+    program = torch.onnx.export(model, first, dynamic_shapes=({0: "nodes"}, {1: "edges"}, {0: "edges"}))
+    for args in (first, second):
+        with torch.no_grad():
+            torch.testing.assert_close(program(*args)[0], model(*args), rtol=1e-4, atol=1e-5)
+
+
 class Pooled(torch.nn.Module):
     def __init__(self, pool):
         super().__init__()

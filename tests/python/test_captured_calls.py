@@ -21,6 +21,10 @@ def checked(x, index):
         raise ValueError("an index is too large")
     if not (index >= 0).all():
         raise ValueError("an index is negative")
+    if index is not None and not torch.all(index < 5):
+        raise ValueError("an index is too large")
+    if not (x < 50).all() or (x < -50).any():
+        raise ValueError("too far")
     assert (x < 100).all(), "too large"
     if (x > -100).all():
         x = x + 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
+import dis
 import functools
 import inspect
 import linecache
@@ -87,30 +88,67 @@ def _asking(between: tuple[str, ...] = _SYMBOLS) -> tuple[types.FrameType | None
     return asked, frame
 
 
-def _has_no_not(test: ast.expr) -> bool:
-    return not any(isinstance(node, (ast.Not, ast.IfExp, ast.NotIn, ast.IsNot)) for node in ast.walk(test))
+_Place = tuple[int, int]  # line and column
 
 
-@functools.lru_cache(maxsize=1024)
-def _passing(code: types.CodeType, line: int) -> bool | None:
-    tree, before = _statements(code)
-    line -= before
+def _asked_place(frame: types.FrameType) -> _Place | None:
+    """Where in the file the operand ends whose truth the frame asks for; None if the interpreter does not know."""
+    before = None
+    for at in dis.get_instructions(frame.f_code):
+        if at.offset == frame.f_lasti:
+            break
+        before = at
+    else:
+        return None
+    # A jump has the place of its whole statement; what it looks at was made just before.
+    made = at if at.opname.startswith("CALL") else before
+    positions = made.positions if made is not None else None
+    if positions is None or positions.end_lineno is None or positions.end_col_offset is None:
+        return None
+    return positions.end_lineno, positions.end_col_offset
+
+
+def _same_sign(test: ast.expr, place: _Place | None) -> bool | None:
+    """Whether the test is the likelier true if its operand at this place is; None if that is not known.
+
+    `not` turns it; `and` and `or` keep it. Without a place all operands must agree.
+    """
+    signs: set[bool | None] = set()
+    pending = [(test, True)]
+    while pending:
+        node, sign = pending.pop()
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            pending.append((node.operand, not sign))
+        elif isinstance(node, ast.BoolOp):
+            pending += [(value, sign) for value in node.values]
+        elif place is None or (node.lineno, node.col_offset) < place <= (node.end_lineno or 0, node.end_col_offset or 0):
+            turns = any(isinstance(each, (ast.Not, ast.IfExp, ast.NotIn, ast.IsNot)) for each in ast.walk(node))
+            signs.add(None if turns else sign)
+    return signs.pop() if len(signs) == 1 else None
+
+
+def _passing(frame: types.FrameType) -> bool | None:
+    tree, before = _statements(frame.f_code)
+    line = frame.f_lineno - before
     for node in ast.walk(tree) if tree is not None else ():
         if not isinstance(node, (ast.If, ast.Assert)) or not node.test.lineno <= line <= (node.test.end_lineno or line):
             continue
-        test, answer = node.test, isinstance(node, ast.Assert) or _raises(node.orelse)
-        if isinstance(node, ast.If) and answer == _raises(node.body):
+        passes = isinstance(node, ast.Assert) or _raises(node.orelse)
+        if isinstance(node, ast.If) and passes == _raises(node.body):
             return None
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            test, answer = test.operand, not answer
-        return answer if _has_no_not(test) else None
+        place = _asked_place(frame)
+        if place is not None:
+            first = linecache.getline(frame.f_code.co_filename, frame.f_code.co_firstlineno)
+            place = place[0] - before, place[1] - (len(first) - len(first.lstrip()))
+        sign = _same_sign(node.test, place)
+        return None if sign is None else sign == passes
     return None
 
 
 def passing_answer() -> bool | None:
     """The answer to the question being asked by which an ``if`` or ``assert`` of the model does not raise; None if none asks."""
     asked, frame = _asking((*_SYMBOLS, *_HANDLERS))
-    return _passing(frame.f_code, frame.f_lineno) if frame is not None and asked is frame else None
+    return _passing(frame) if frame is not None and asked is frame else None
 
 
 @contextlib.contextmanager

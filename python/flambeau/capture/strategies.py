@@ -19,6 +19,7 @@ from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
 from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness
+from .graphs import one_way_of_products
 from .recurrent_layers import opaque_layers, restore
 from .sizes import computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors
 from .surroundings import exporting, mode, named_keywords, silence
@@ -67,8 +68,12 @@ def _export(
     except Exception as error:
         if strict or "Could not extract specialized integer" not in str(error):
             raise
-        with contextlib.suppress(Exception), dynamic_conversions():
-            return once(oblivious=True), ", with int and float of tensors dynamic"
+        try:
+            with dynamic_conversions():
+                return once(oblivious=True), ", with int and float of tensors dynamic"
+        except Exception as later:
+            if "data-dependent" in str(later):  # it came further, and says what is in the way there
+                raise later from None
         raise
     if shapes and not strict and freezes(exported):
         with contextlib.suppress(Exception), dynamic_conversions():
@@ -164,6 +169,7 @@ def capture(
                 exporting(),
                 opaque_layers(),
                 capturable_detectors(),
+                one_way_of_products(),
                 computable_sizes(),
                 dynamic_lengths(),
                 taken_as_filled(innermost_line) as asked,
