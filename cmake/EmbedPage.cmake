@@ -1,13 +1,23 @@
-# Puts styles and scripts into a page, and the page into a C++ initializer:
-#   cmake -DPAGE=page.html -DSTYLE=style.css "-DSCRIPTS=a.js;b.js" -DOUTPUT=page.inc -P EmbedPage.cmake
+# Puts styles, libraries, their notice and scripts into a page, and the page into a C++ initializer:
+#   cmake -DPAGE=page.html -DSTYLE=style.css "-DLIBRARIES=x.js" -DNOTICE=notice.txt "-DSCRIPTS=a.js;b.js" -DOUTPUT=page.inc -P EmbedPage.cmake
 file(READ ${PAGE} page)
 file(READ ${STYLE} style)
+file(READ ${NOTICE} notice)
 set(script "")
+foreach(part IN LISTS LIBRARIES)
+  # A module becomes a part of the page's one script: without what it exports, its comments and its indentation.
+  file(READ ${part} text)
+  string(REGEX REPLACE "\nexport [^;]*;" "\n" text "${text}")
+  string(REGEX REPLACE "\n[ \t]+" "\n" text "${text}")
+  string(REGEX REPLACE "\n//[^\n]*" "" text "${text}")
+  string(APPEND script "${text}\n")
+endforeach()
 foreach(part IN LISTS SCRIPTS)
   file(READ ${part} text)
   string(APPEND script "${text}\n")
 endforeach()
 string(REPLACE "/*STYLE*/" "${style}" page "${page}")
+string(REPLACE "<!--NOTICE-->" "<!--\n${notice}-->" page "${page}")
 string(REPLACE "/*SCRIPT*/" "${script}" page "${page}")
 file(WRITE ${OUTPUT}.html "${page}")
 file(READ ${OUTPUT}.html bytes HEX)

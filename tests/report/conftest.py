@@ -25,7 +25,7 @@ def browse(tmp_path_factory):
         code = f"""<script>
         const out = document.documentElement.dataset, page = window.flambeauReport, view = page.view;
         const press = (target, key) => target.dispatchEvent(new KeyboardEvent("keydown", {{key, bubbles: true, cancelable: true}}));
-        try {{ {script} }} catch (error) {{ out.error = error.stack; }}
+        (async () => {{ {script} }})().catch(error => {{ out.error = error.stack; }});
         </script>"""
         path = folder / "page.html"
         path.write_text(page.replace("</body>", code + "</body>"), encoding="utf-8")

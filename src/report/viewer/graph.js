@@ -1,206 +1,202 @@
-// Draws a layout on a canvas: pan, zoom, choose.
+// Shows a scene: grapher draws it as SVG, the browser's scrolling pans it. The
+// page around the drawing is half a view wide, so that any point can be centered.
+
+class Drawing extends grapher.Graph {
+  constructor() {
+    super(true);
+    this.options = {direction: "vertical"};
+  }
+}
 
 class GraphView {
   constructor(canvas, onChoose, onToggle) {
     this.canvas = canvas;
-    this.context = canvas.getContext("2d");
     this.onChoose = onChoose;
     this.onToggle = onToggle;
     this.scale = 1;
-    this.offset = {x: 0, y: 0};
-    this.layout = {boxes: [], edges: [], rows: []};
     this.chosen = null;
     this.found = new Set();
-    this.lastDraw = 0;
+    this.layout = new SceneLayout();
+    this.drawn = Promise.resolve();
     this.listen();
     new ResizeObserver(() => this.resize()).observe(canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
   }
 
-  show(layout) {
-    this.layout = layout;
+  show(scene) {
+    this.scene = this.layout.scene = scene;
     this.chosen = null;
-    this.redraw();
+    this.isDrawn = false;
+    this.draw();
+  }
+
+  // Text has no size before it is seen: then this waits for resize().
+  draw() {
+    if (!this.canvas.clientWidth) return;
+    this.drawn = this.drawn.then(() => this.isDrawn ? undefined : this.drawNow());
+  }
+
+  async drawNow() {
+    const {scene, canvas} = this;
+    this.isDrawn = true;
+    const drawing = new Drawing();
+    const nodes = new Map();
+    for (const frame of scene.frames.slice(1)) nodes.set(frame.key, {name: frame.key});
+    for (const box of scene.boxes) nodes.set(box.key, box.drawn = nodeOf(box));
+    for (const node of nodes.values()) drawing.setNode(node);
+    for (const frame of scene.frames) if (frame.frame) for (const child of frame.children) drawing.setParent(child.key, frame.key);
+    scene.drawnEdges = scene.edges.map(([a, b]) => {
+      const edge = Object.assign(new grapher.Edge(scene.boxes[a].drawn, scene.boxes[b].drawn), {v: scene.boxes[a].key, w: scene.boxes[b].key});
+      drawing.setEdge(edge);
+      return edge;
+    });
+    const svg = canvas.querySelector("svg"), origin = svg.querySelector("#origin");
+    origin.replaceChildren();
+    drawing.build(document, origin);
+    const titles = scene.frames.slice(1).map(frame => [frame, titleOf(frame, nodes.get(frame.key))]);
+    for (const [frame, title] of titles) frame.titleWidth = title.getBBox().width;
+    await drawing.measure();
+    await drawing.layout(this.layout);
+    drawing.update();
+    for (const [frame, title] of titles) {
+      const {width, height} = nodes.get(frame.key);
+      title.setAttribute("transform", `translate(${PAD - width / 2},${TITLE - 5 - height / 2})`);
+    }
+    this.bounds = {x: drawing.originX || 0, y: drawing.originY || 0, width: drawing.width || 1, height: drawing.height || 1};
+    svg.setAttribute("viewBox", `${this.bounds.x} ${this.bounds.y} ${this.bounds.width} ${this.bounds.height}`);
+    this.mark();
+    this.place();
   }
 
   resize() {
-    const ratio = devicePixelRatio || 1, box = this.canvas.getBoundingClientRect();
-    this.canvas.width = Math.max(1, Math.round(box.width * ratio));
-    this.canvas.height = Math.max(1, Math.round(box.height * ratio));
-    this.width = box.width;
-    this.height = box.height;
-    this.ratio = ratio;
-    if (this.fitted) this.fit(this.readable);
-    if (this.centered) this.center(this.centered);
-    this.redraw();
-  }
-
-  // Shows everything, or with `readable` as much from the top as can be read.
-  fit(readable = false) {
-    const {boxes} = this.layout;
-    this.fitted = true;
-    this.centered = null;
-    this.readable = readable;
-    if (!boxes.length || !this.width) return;
-    let left = Infinity, right = -Infinity, bottom = 0;
-    for (const box of boxes) {
-      left = Math.min(left, box.x - box.width / 2);
-      right = Math.max(right, box.x + box.width / 2);
-      bottom = Math.max(bottom, box.y + HEIGHT);
-    }
-    const scale = Math.min(1.4, this.width / (right - left + 40), this.height / (bottom + 40));
-    this.scale = Math.max(scale, readable ? 0.7 : 0.02);
-    this.offset = {x: this.width / 2 - (left + right) / 2 * this.scale, y: Math.max(20, (this.height - bottom * this.scale) / 2)};
-    this.redraw();
-  }
-
-  // Before the canvas is seen, its size is not known: then this waits.
-  center(box) {
-    this.fitted = false;
-    this.centered = this.width ? null : box;
+    this.width = this.canvas.clientWidth;
+    this.height = this.canvas.clientHeight;
     if (!this.width) return;
-    this.scale = Math.max(this.scale, 0.7);
-    this.offset = {x: this.width / 2 - box.x * this.scale, y: this.height / 2 - (box.y + HEIGHT / 2) * this.scale};
-    this.redraw();
+    Object.assign(this.canvas.firstElementChild.style, {padding: `${this.height / 2}px ${this.width / 2}px`});
+    if (!this.isDrawn) this.draw();
+    else this.place();
+  }
+
+  // Where to look once the drawing is there: everything, with `readable` as much
+  // from the top as can be read, or a box in the middle.
+  fit(readable = false) { this.look({fit: true, readable}); }
+  center(box) { this.look({box}); }
+  look(at) {
+    this.lookAt = at;
+    this.place();
+  }
+
+  place() {
+    if (!this.isDrawn || !this.bounds || !this.width) return;
+    const {x, y, width, height} = this.bounds, {fit, readable, box} = this.lookAt || {fit: true};
+    if (fit) {
+      const scale = Math.min(1.4, this.width / (width + 40), this.height / (height + 40));
+      this.setScale(Math.max(scale, readable ? 0.7 : 0.02));
+      this.scrollTo(x + width / 2, y + Math.min(height / 2, (this.height / 2 - 20) / this.scale));
+    } else if (box) {
+      this.setScale(Math.max(this.scale, 0.7));
+      this.scrollTo(box.x, box.y);
+    }
+  }
+
+  setScale(scale) {
+    this.scale = Math.min(4, Math.max(0.01, scale));
+    const svg = this.canvas.querySelector("svg");
+    svg.setAttribute("width", this.bounds.width * this.scale);
+    svg.setAttribute("height", this.bounds.height * this.scale);
+  }
+
+  scrollTo(x, y) {
+    this.canvas.scrollTo((x - this.bounds.x) * this.scale, (y - this.bounds.y) * this.scale);
+  }
+
+  // The point of the drawing in the middle of the view.
+  get middle() {
+    return {x: this.canvas.scrollLeft / this.scale + this.bounds.x, y: this.canvas.scrollTop / this.scale + this.bounds.y};
+  }
+
+  zoom(factor, at = {x: this.width / 2, y: this.height / 2}) {
+    if (!this.bounds) return;
+    const {x, y} = this.middle, before = this.scale, from = {x: at.x - this.width / 2, y: at.y - this.height / 2};
+    this.lookAt = {};
+    this.setScale(this.scale * factor);
+    const moved = 1 / before - 1 / this.scale;
+    this.scrollTo(x + from.x * moved, y + from.y * moved);
   }
 
   choose(box, move) {
     this.chosen = box;
+    this.mark();
     if (move && box) this.center(box);
-    this.redraw();
     this.onChoose(box);
   }
 
-  zoom(factor, at = {x: this.width / 2, y: this.height / 2}) {
-    this.fitted = false;
-    const scale = Math.min(4, Math.max(0.01, this.scale * factor));
-    const change = scale / this.scale;
-    this.offset = {x: at.x - (at.x - this.offset.x) * change, y: at.y - (at.y - this.offset.y) * change};
-    this.scale = scale;
-    this.redraw();
-  }
-
-  at(point) {
-    const x = (point.x - this.offset.x) / this.scale, y = (point.y - this.offset.y) / this.scale;
-    const row = this.layout.rows[Math.floor(y / ROW)] || [];
-    for (const i of row) {
-      const box = this.layout.boxes[i];
-      if (y - box.y <= HEIGHT && Math.abs(x - box.x) <= box.width / 2) return box;
+  // Shows what is chosen, with its edges, and what was found.
+  mark() {
+    if (!this.isDrawn || !this.bounds) return;
+    const {scene, chosen} = this;
+    for (const box of scene.boxes) {
+      box.drawn.element.classList.toggle("found", this.found.has(box.id));
+      if (box === chosen) box.drawn.select();
+      else box.drawn.deselect();
     }
-    return null;
-  }
-
-  redraw() {
-    if (this.waiting) return;
-    this.waiting = true;
-    requestAnimationFrame(() => {
-      this.waiting = false;
-      const start = performance.now();
-      this.draw();
-      this.lastDraw = performance.now() - start;
+    scene.edges.forEach(([a, b], i) => {
+      if (chosen && (a === chosen.id || b === chosen.id)) scene.drawnEdges[i].select();
+      else scene.drawnEdges[i].deselect();
     });
-  }
-
-  draw() {
-    if (!this.width) return;
-    const {context, scale, offset} = this, style = getComputedStyle(document.documentElement);
-    const color = name => style.getPropertyValue("--" + name);
-    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    context.clearRect(0, 0, this.width, this.height);
-    context.setTransform(this.ratio * scale, 0, 0, this.ratio * scale, this.ratio * offset.x, this.ratio * offset.y);
-    const left = -offset.x / scale, top = -offset.y / scale;
-    const right = left + this.width / scale, bottom = top + this.height / scale;
-    this.drawEdges(color, left, top, right, bottom);
-    context.font = "13px system-ui, sans-serif";
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    const first = Math.max(0, Math.floor(top / ROW) - 1), last = Math.min(this.layout.rows.length - 1, Math.ceil(bottom / ROW));
-    for (let r = first; r <= last; r++)
-      for (const i of this.layout.rows[r]) {
-        const box = this.layout.boxes[i];
-        if (box.x + box.width / 2 >= left && box.x - box.width / 2 <= right) this.drawBox(box, color);
-      }
-  }
-
-  drawEdges(color, left, top, right, bottom) {
-    const {context, layout, scale} = this;
-    const near = this.chosen ? this.chosen.id : -1;
-    const path = new Path2D(), strong = new Path2D();
-    for (const [a, b] of layout.edges) {
-      const from = layout.boxes[a], to = layout.boxes[b];
-      const y1 = from.y + HEIGHT, y2 = to.y;
-      if (Math.max(y1, y2) < top || Math.min(y1, y2) > bottom) continue;
-      if (Math.max(from.x, to.x) < left || Math.min(from.x, to.x) > right) continue;
-      const line = a === near || b === near ? strong : path;
-      line.moveTo(from.x, y1);
-      if (scale < 0.15) line.lineTo(to.x, y2);
-      else line.bezierCurveTo(from.x, y1 + 22, to.x, y2 - 22, to.x, y2);
-    }
-    context.lineWidth = 1 / Math.max(scale, 0.3);
-    context.strokeStyle = color("edge");
-    context.stroke(path);
-    context.lineWidth = 2 / Math.max(scale, 0.3);
-    context.strokeStyle = color("accent");
-    context.stroke(strong);
-  }
-
-  drawBox(box, color) {
-    const {context, scale} = this;
-    const isModule = box.module !== null;
-    context.fillStyle = box === this.chosen || this.found.has(box.id) ? color("chosen") : isModule ? color("module") : color("node");
-    context.strokeStyle = box.missing ? color("bad") : box === this.chosen ? color("accent") : color("edge");
-    context.lineWidth = (box === this.chosen || box.missing ? 2.5 : 1) / Math.min(1, Math.max(scale * 2, 0.1));
-    context.beginPath();
-    context.roundRect(box.x - box.width / 2, box.y, box.width, HEIGHT, isModule ? 10 : 4);
-    context.fill();
-    context.stroke();
-    if (scale < 0.3) return;
-    context.fillStyle = color("text");
-    context.fillText(isModule ? `${box.label}  (${box.count})` : box.label, box.x, box.y + HEIGHT / 2, box.width - 12);
   }
 
   listen() {
     const {canvas} = this;
-    const point = event => {
-      const box = canvas.getBoundingClientRect();
-      return {x: event.clientX - box.left, y: event.clientY - box.top};
+    const boxAt = event => {
+      const element = event.target.closest(".node[id]");
+      return element ? this.scene.boxes[Number(element.id.slice("box-".length))] : null;
+    };
+    const frameAt = (event, selector) => {
+      const element = event.target.closest(selector);
+      return element ? this.scene.frames[Number(element.dataset.frame)] : null;
     };
     let drag = null;
     canvas.addEventListener("pointerdown", event => {
-      drag = {at: point(event), moved: false};
-      canvas.setPointerCapture(event.pointerId);
+      if (event.pointerType === "mouse" && event.button === 0) drag = {x: event.clientX, y: event.clientY, moved: false};
     });
     canvas.addEventListener("pointermove", event => {
-      if (!drag) return;
-      const now = point(event);
-      if (Math.hypot(now.x - drag.at.x, now.y - drag.at.y) < 3 && !drag.moved) return;
-      drag.moved = true;
-      this.fitted = false;
-      this.offset.x += now.x - drag.at.x;
-      this.offset.y += now.y - drag.at.y;
-      drag.at = now;
-      this.redraw();
+      if (!drag || Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < 3 && !drag.moved) return;
+      if (!drag.moved) canvas.setPointerCapture(event.pointerId);
+      this.lookAt = {};
+      canvas.scrollBy(drag.x - event.clientX, drag.y - event.clientY);
+      drag = {x: event.clientX, y: event.clientY, moved: true};
     });
-    canvas.addEventListener("pointerup", event => {
-      if (drag && !drag.moved) this.choose(this.at(point(event)), false);
-      drag = null;
+    canvas.addEventListener("pointerup", () => { setTimeout(() => { drag = null; }); });
+    canvas.addEventListener("click", event => {
+      if (drag && drag.moved) return;
+      const frame = frameAt(event, ".title");
+      if (frame) this.onToggle({node: null, container: null, inside: frame.container});
+      else this.choose(boxAt(event), false);
     });
     canvas.addEventListener("dblclick", event => {
-      const box = this.at(point(event));
+      const box = boxAt(event), frame = frameAt(event, ".cluster");
       if (box) this.onToggle(box);
+      else if (frame) this.onToggle({node: null, container: null, inside: frame.container});
     });
     canvas.addEventListener("wheel", event => {
       event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY * 0.0015), point(event));
+      const box = canvas.getBoundingClientRect();
+      this.zoom(Math.exp(-event.deltaY * 0.0015), {x: event.clientX - box.left, y: event.clientY - box.top});
     }, {passive: false});
     canvas.addEventListener("keydown", event => this.key(event));
   }
 
+  // The nearest box at about the same height, to the left (-1) or the right (1).
+  beside(side) {
+    const {x, y} = this.chosen, distance = box => (box.x - x) * side;
+    const near = this.scene.boxes.filter(box => distance(box) > 0 && Math.abs(box.y - y) < 20);
+    return near.length ? near.reduce((a, b) => distance(a) <= distance(b) ? a : b).id : undefined;
+  }
+
   key(event) {
-    const {boxes} = this.layout, now = this.chosen;
-    const beside = step => now.row[now.row.indexOf(now.id) + step];
+    const {boxes} = this.scene, now = this.chosen;
     const moves = {
-      ArrowDown: () => now.out[0], ArrowUp: () => now.into[0], ArrowLeft: () => beside(-1), ArrowRight: () => beside(1),
+      ArrowDown: () => now.out[0], ArrowUp: () => now.into[0], ArrowLeft: () => this.beside(-1), ArrowRight: () => this.beside(1),
       Home: () => 0, End: () => boxes.length - 1,
     };
     const actions = {
@@ -208,7 +204,7 @@ class GraphView {
       Enter: () => now && this.onToggle(now), Escape: () => this.choose(null, false),
     };
     if (moves[event.key] && boxes.length) {
-      const next = now ? moves[event.key]() : 0;
+      const next = now || event.key === "End" ? moves[event.key]() : 0;
       if (next !== undefined) this.choose(boxes[next], true);
     } else if (actions[event.key]) {
       actions[event.key]();
@@ -217,4 +213,27 @@ class GraphView {
     }
     event.preventDefault();
   }
+}
+
+const MOST_TEXT = 44;
+const shortened = text => text.length <= MOST_TEXT ? text : "… " + text.slice(-MOST_TEXT);
+
+function nodeOf(box) {
+  const node = new grapher.Node(), isClosed = box.container !== null;
+  node.name = node.id = box.key;
+  node.class = [isClosed ? "closed" : "", box.missing ? "missing" : ""].join(" ").trim();
+  const entry = node.header().add(null, []);
+  entry.content = isClosed ? `▸ ${shortened(box.label)}  (${box.count})` : shortened(box.label);
+  entry.tooltip = isClosed || !box.node.name ? box.label : `${box.label}  ${box.node.name}`;
+  return node;
+}
+
+// An open container's name, above what is in it; a click on it closes it.
+function titleOf(frame, cluster) {
+  const title = document.createElementNS("http://www.w3.org/2000/svg", "text");
+  title.textContent = `▾ ${shortened(frame.label)}`;
+  title.setAttribute("class", "title");
+  title.dataset.frame = cluster.element.dataset.frame = frame.key.slice("frame-".length);
+  cluster.element.append(title);
+  return title;
 }

@@ -1,77 +1,102 @@
-// Places boxes in rows: each below all that it uses; linear in the graph but
-// for sorting the rows.
+// Places a scene: dagre lays out each open container by itself, inner before
+// outer, and an inner one is a box of its size in the outer. What was laid out
+// is kept, so that opening a container costs its own layout and those around it.
+//
+// An edge into or out of a container passes through a point at its top or its
+// bottom, which is laid out as a box without size: the places 0 and n + 1.
 
-const ROW = 74, GAP = 18, HEIGHT = 34;
+const PAD = 14, TITLE = 22, MOST_SPAN = 300;
 
-function layoutGraph(view, widthOf) {
-  const {boxes, edges} = view;
-  const into = boxes.map(() => []), out = boxes.map(() => []);
-  for (const [a, b] of edges) {
-    into[b].push(a);
-    out[a].push(b);
+class SceneLayout {
+  constructor() {
+    this.kept = new Map();  // container -> its last layout
+    this.calls = this.largest = 0;
   }
-  // Boxes come in the order of their first nodes. A module's box may stand both
-  // before and after another: edges backwards do not count.
-  const rank = new Int32Array(boxes.length);
-  boxes.forEach((box, i) => { for (const from of into[i]) if (from < i) rank[i] = Math.max(rank[i], rank[from] + 1); });
-  // Constants and the like move down to what uses them.
-  for (let i = boxes.length - 1; i >= 0; i--) {
-    if (into[i].length) continue;
-    let least = Infinity;
-    for (const to of out[i]) if (to > i) least = Math.min(least, rank[to]);
-    if (least !== Infinity) rank[i] = Math.max(rank[i], least - 1);
-  }
-  const rows = [];
-  boxes.forEach((box, i) => (rows[rank[i]] = rows[rank[i]] || []).push(i));
-  for (let r = 0; r < rows.length; r++) rows[r] = rows[r] || [];
 
-  const x = new Float64Array(boxes.length);
-  const width = boxes.map(widthOf);
-  rows.forEach(row => {
-    const wish = new Map(row.map(i => {
-      const from = into[i].filter(j => rank[j] < rank[i]);
-      return [i, from.length ? from.reduce((sum, j) => sum + x[j], 0) / from.length : NaN];
-    }));
-    let known = 0;
-    for (const i of row) {  // one without a wish stays beside the one before it
-      if (Number.isNaN(wish.get(i))) wish.set(i, known);
-      known = wish.get(i);
+  // As the worker of a drawing: gives `nodes` places and `edges` points.
+  async request({nodes, edges}) {
+    const {scene} = this, {frames} = scene, sizes = new Map(nodes.map(node => [node.v, node]));
+    const routes = this.assign(scene);
+    for (const frame of [...frames].reverse()) {
+      frame.made = this.place(frame, frame.children.map(child => sizes.get(child.key)));
+      if (frame.frame) Object.assign(sizes.get(frame.key), {width: Math.max(frame.made.width, frame.titleWidth) + 2 * PAD, height: frame.made.height + TITLE + frame.made.above + PAD});
     }
-    row.sort((a, b) => wish.get(a) - wish.get(b) || a - b);
-    placeRow(row, wish, width, x);
-  });
-  boxes.forEach((box, i) => {
-    box.id = i;
-    box.x = x[i];
-    box.y = rank[i] * ROW;
-    box.width = width[i];
-    box.into = into[i];
-    box.out = out[i];
-    box.row = rows[rank[i]];
-  });
-  return {boxes, edges, rows};
+    Object.assign(frames[0], {left: 0, top: 0});
+    for (const {children, made, left, top} of frames) {
+      children.forEach((child, i) => {
+        const size = sizes.get(child.key), x = left + made.places[i].x, y = top + made.places[i].y;
+        for (const each of [size, child]) Object.assign(each, {x, y});
+        if (child.children) Object.assign(child, {left: x - child.made.width / 2, top: y - size.height / 2 + TITLE + child.made.above});
+      });
+    }
+    edges.forEach((edge, i) => { edge.points = pointsOf(...scene.edges[i].map(id => scene.boxes[id]), routes[i]); });
+    return {nodes, edges, state: {}};
+  }
+
+  // Gives the way of each edge: out of the containers around its start, then in
+  // the innermost one around both ends, then into those around its end.
+  assign({boxes, edges, frames}) {
+    for (const frame of frames) {
+      frame.pairs = new Map();
+      frame.children.forEach((child, i) => { child.place = i + 1; });
+    }
+    const step = (frame, from, to) => {
+      const key = from * (frame.children.length + 2) + to;
+      frame.pairs.set(key, [from, to]);
+      return {frame, key};
+    };
+    return edges.map(([a, b]) => {
+      let from = boxes[a], to = boxes[b];
+      const out = [], into = [];
+      while (from.frame !== to.frame) {
+        if (from.frame.depth >= to.frame.depth) {
+          out.push(step(from.frame, from.place, from.frame.children.length + 1));
+          from = from.frame;
+        } else {
+          into.push(step(to.frame, 0, to.place));
+          to = to.frame;
+        }
+      }
+      return [...out, step(from.frame, from.place, to.place), ...into.reverse()];
+    });
+  }
+
+  place(frame, sizes) {
+    const count = sizes.length, pairs = shortest(count + 2, [...frame.pairs]);
+    const signature = JSON.stringify([sizes.map(({width, height}) => [width, height]), pairs]);
+    const kept = this.kept.get(frame.container);
+    if (kept && kept.signature === signature) return kept;
+    const nodes = sizes.map(({width, height}, i) => ({v: String(i + 1), width, height, parent: null}));
+    const ports = [0, count + 1].filter(port => pairs.some(([, ends]) => ends.includes(port)));
+    nodes.push(...ports.map(port => ({v: String(port), width: 1, height: 1, parent: null})));
+    const edges = pairs.map(([, [from, to]]) => ({v: String(from), w: String(to), minlen: 1, weight: 1, width: 0, height: 0, labeloffset: 0, labelpos: "c"}));
+    this.calls++;
+    this.largest = Math.max(this.largest, nodes.length);
+    dagre.layout(nodes, edges, {nodesep: 18, ranksep: 28}, {});
+    const xs = [...nodes.flatMap(n => [n.x - n.width / 2, n.x + n.width / 2]), ...edges.flatMap(e => e.points.map(p => p.x))];
+    const left = Math.min(...xs), top = Math.min(...nodes.map(n => n.y - n.height / 2)), bottom = Math.max(...nodes.map(n => n.y + n.height / 2));
+    const moved = ({x, y}) => ({x: x - left, y: y - top});
+    const made = {signature, places: nodes.slice(0, count).map(moved), width: Math.max(...xs) - left, height: bottom - top, above: ports.includes(0) ? 0 : PAD,
+      points: new Map(pairs.map(([key], i) => [key, edges[i].points.map(moved)]))};
+    this.kept.set(frame.container, made);
+    return made;
+  }
 }
 
-// As near to the wishes as the widths allow: boxes that would overlap become a
-// group, which lies around the mean of its wishes.
-function placeRow(row, wish, width, x) {
-  const groups = [];
-  for (const i of row) {
-    let group = {members: [i], width: width[i] + GAP, sum: wish.get(i), center: wish.get(i)};
-    while (groups.length) {
-      const last = groups[groups.length - 1];
-      if (last.center + last.width / 2 <= group.center - group.width / 2) break;
-      groups.pop();
-      const members = last.members.concat(group.members);
-      group = {members, width: last.width + group.width, sum: last.sum + group.sum, center: (last.sum + group.sum) / members.length};
-    }
-    groups.push(group);
-  }
-  for (const group of groups) {
-    let left = group.center - group.width / 2;
-    for (const i of group.members) {
-      x[i] = left + (width[i] + GAP) / 2;
-      left += width[i] + GAP;
-    }
-  }
+// The work of a layout grows with the ranks that its edges span: when they span
+// too many together, the longest are left out of it, and drawn straight.
+function shortest(count, pairs) {
+  const rank = new Int32Array(count), into = Array.from({length: count}, () => []);
+  for (const [, [from, to]] of pairs) if (from < to) into[to].push(from);
+  for (let to = 0; to < count; to++) for (const from of into[to]) rank[to] = Math.max(rank[to], rank[from] + 1);
+  const spanOf = ([, [from, to]]) => Math.abs(rank[to] - rank[from]);
+  let span = 0;
+  return pairs.sort((a, b) => spanOf(a) - spanOf(b) || a[0] - b[0]).filter(pair => (span += spanOf(pair)) <= MOST_SPAN + 2 * count);
+}
+
+// The first and the last point stand for the boxes themselves; there is one between, at least.
+function pointsOf(start, end, steps) {
+  const between = steps.flatMap(({frame, key}) => (frame.made.points.get(key) || []).map(({x, y}) => ({x: frame.left + x, y: frame.top + y})));
+  if (!between.length) between.push({x: (start.x + end.x) / 2, y: (start.y + end.y) / 2});
+  return [start, ...between, end];
 }

@@ -2,13 +2,13 @@
 
 const TABS = [["summary", "Summary"], ["graph", "Graph"], ["modules", "Modules"], ["problems", "Problems"], ["numbers", "Numbers"], ["stages", "Stages"]];
 const STATUS = {converted: ["converted", "good"], failed: ["not converted", "bad"], "capture-failed": ["not captured", "bad"], "verification-failed": ["numbers differ", "bad"]};
-const READABLE = 40, MOST_RESULTS = 200;
+const READABLE = 40, MOST_BOXES = 400, MOST_RESULTS = 200;
 
 class Page {
   constructor(report) {
     this.model = makeModel(report);
     this.kind = report.nodes.length ? "onnx" : "captured";
-    this.open = openAtFirst(this.model, this.graph, READABLE);
+    this.open = openUpTo(this.graph, READABLE);
     const [words, style] = STATUS[report.status] || [report.status, ""];
     document.getElementById("title").textContent = report.model || "Conversion report";
     Object.assign(document.getElementById("status"), {textContent: words, className: style});
@@ -49,12 +49,13 @@ class Page {
       this.tabs[i].tabIndex = each === id ? 0 : -1;
       if (each === id && focus) this.tabs[i].focus();
     });
+    this.view.resize();
   }
 
   makeBar() {
     const on = (id, event, act) => document.getElementById(id).addEventListener(event, act);
     on("fit", "click", () => this.view.fit(false));
-    on("expand", "click", () => { this.open = new Set(this.model.modules.map(m => m.id)); this.relayout(); this.view.fit(true); });
+    on("expand", "click", () => { this.open = openUpTo(this.graph, MOST_BOXES); this.relayout(); this.view.fit(true); });
     on("collapse", "click", () => { this.open = new Set(); this.relayout(); this.view.fit(true); });
     on("search", "input", event => this.search(event.target.value));
     on("search", "keydown", event => {
@@ -76,61 +77,75 @@ class Page {
 
   switchTo(kind) {
     if (kind === this.kind) return;
+    // A group is of one graph only.
+    const isModule = id => id < this.model.modules.length;
     this.kind = kind;
+    this.open = new Set([...this.open].filter(isModule));
+    for (const id of [...this.open]) for (const outer of around(this.graph, id)) this.open.add(outer);
+    this.makeRoom(null);
+    this.view.layout = new SceneLayout();
     for (const radio of document.querySelectorAll("input[name=graph]")) radio.checked = radio.value === kind;
     this.relayout();
     this.view.fit(true);
     this.search(document.getElementById("search").value);
   }
 
+  // While more is open than can be drawn at once, what was opened first is
+  // closed, unless it holds what was opened last.
+  makeRoom(id) {
+    const kept = new Set(around(this.graph, id));
+    for (const each of [...this.open]) {
+      if (boxesWhile(this.graph, this.open) <= MOST_BOXES) return;
+      if (kept.has(each)) continue;
+      for (const inner of [...this.open]) if (around(this.graph, inner).includes(each)) this.open.delete(inner);
+    }
+  }
+
   relayout() {
-    const start = performance.now();
-    this.shown = visibleGraph(this.model, this.graph, this.open);
-    const context = this.view.context;
-    context.font = "13px system-ui, sans-serif";
-    const layout = layoutGraph(this.shown, box => Math.min(280, 24 + 7.4 * (box.label.length + (box.module === null ? 0 : 5 + String(box.count).length))));
-    this.view.show(layout);
-    const data = document.documentElement.dataset;
-    data.boxes = layout.boxes.length;
-    data.layoutMs = Math.round(performance.now() - start);
-    document.getElementById("count").textContent = `${layout.boxes.length} boxes of ${this.graph.nodes.length} nodes`;
+    this.shown = visibleScene(this.graph, this.open);
+    this.view.show(this.shown);
+    const {boxes} = this.shown, hidden = boxes.some(box => box.container !== null);
+    document.documentElement.dataset.boxes = boxes.length;
+    document.getElementById("count").textContent = `${boxes.length} boxes of ${this.graph.nodes.length} nodes${hidden && boxes.length > MOST_BOXES / 2 ? ": the rest is folded" : ""}`;
   }
 
   toggle(box) {
-    if (box.module === null) return this.close(box.inside);
-    const {x, y} = box;
-    this.open.add(box.module);
+    if (box.container === null) return this.close(box.inside);
+    this.open.add(box.container);
+    this.makeRoom(box.container);
     this.relayout();
-    const inside = this.shown.boxes.find(each => each.inside === box.module) || {x, y};
-    this.view.choose(inside.id === undefined ? null : inside, true);
+    this.view.choose(this.shown.boxes.find(each => each.inside === box.container) || this.shown.boxes[0], true);
   }
 
   close(id) {
     if (id === null) return;
-    const within = other => other === id || (other !== null && within(this.model.modules[other].parent));
-    for (const each of [...this.open]) if (within(each)) this.open.delete(each);
+    for (const each of [...this.open]) if (around(this.graph, each).includes(id)) this.open.delete(each);
     this.relayout();
-    const box = this.shown.boxes.find(each => each.module === id);
-    if (box) this.view.choose(box, true);
+    this.chooseContainer(id);
   }
 
   reveal(id) {
-    for (let at = id; at !== null; at = this.model.modules[at].parent) this.open.add(at);
+    for (const each of around(this.graph, id).reverse()) this.open.add(each);
+    this.makeRoom(id);
+  }
+
+  chooseContainer(id) {
+    const box = this.shown.boxes.find(each => each.container === id);
+    if (box) this.view.choose(box, true);
   }
 
   showModule(id) {
     this.select("graph");
-    this.reveal(this.model.modules[id].parent);
-    this.open.delete(id);
+    this.reveal(this.graph.containers[id].parent);
+    for (const each of [...this.open]) if (around(this.graph, each).includes(id)) this.open.delete(each);
     this.relayout();
-    const box = this.shown.boxes.find(each => each.module === id);
-    if (box) this.view.choose(box, true);
+    this.chooseContainer(id);
   }
 
   showNode(kind, index) {
     this.select("graph");
     this.switchTo(kind);
-    this.reveal(this.graph.nodes[index].module);
+    this.reveal(this.graph.inside[index]);
     this.relayout();
     this.view.choose(this.shown.boxes[this.shown.boxOf[index]], true);
   }
@@ -146,7 +161,7 @@ class Page {
     if (wanted) list.prepend(element("li", {class: "dim"}, `${found.length} found`));
     document.documentElement.dataset.found = found.length;
     this.view.found = new Set(found.map(node => this.shown.boxOf[node.index]));
-    this.view.redraw();
+    this.view.mark();
   }
 }
 

@@ -1,5 +1,6 @@
-// The report as a graph of nodes in modules. A graph is {nodes, edges}; a node
-// {label, name, module, index}; an edge [from, to].
+// The report as two graphs, of the ONNX nodes and of the captured ones. A graph
+// is {nodes, edges, containers, root}; a node {label, name, module, index}; an
+// edge [from, to].
 
 function makeModel(report) {
   const modules = report.modules.map((m, id) => ({...m, id, children: [], onnx: [], captured: []}));
@@ -15,7 +16,9 @@ function makeModel(report) {
       fromCaptured.get(from).push(i);
     }
   });
-  return {report, modules, roots, fromCaptured, graphs: {onnx: onnxGraph(report), captured: capturedGraph(report)}};
+  const graphs = {onnx: onnxGraph(report), captured: capturedGraph(report)};
+  for (const graph of Object.values(graphs)) nest(graph, modules);
+  return {report, modules, roots, fromCaptured, graphs};
 }
 
 function onnxGraph(report) {
@@ -46,62 +49,3 @@ function capturedGraph(report) {
   return {nodes, edges};
 }
 
-// What is seen of a graph while only the modules in `open` are: boxes, each a
-// node or a closed module, in the order of their first nodes, and the edges
-// between boxes.
-function visibleGraph(model, graph, open) {
-  const boxOfModule = new Map();
-  const boxes = [], boxOf = new Int32Array(graph.nodes.length);
-  const outermostClosed = new Array(model.modules.length).fill(undefined);
-  function closed(id) {  // the outermost closed module around, or null
-    if (id === null) return null;
-    if (outermostClosed[id] !== undefined) return outermostClosed[id];
-    const above = closed(model.modules[id].parent);
-    return outermostClosed[id] = above !== null ? above : open.has(id) ? null : id;
-  }
-  graph.nodes.forEach((node, i) => {
-    const module = closed(node.module);
-    if (module === null) {
-      boxOf[i] = boxes.length;
-      boxes.push({node, module: null, label: node.label, count: 1, missing: node.missing, inside: node.module});
-      return;
-    }
-    let box = boxOfModule.get(module);
-    if (box === undefined) {
-      const m = model.modules[module];
-      box = boxes.length;
-      boxOfModule.set(module, box);
-      boxes.push({node: null, module, label: m.path || "(model)", count: 0, missing: false, inside: m.parent});
-    }
-    boxes[box].count++;
-    boxes[box].missing = boxes[box].missing || node.missing;
-    boxOf[i] = box;
-  });
-  const seen = new Set(), edges = [];
-  for (const [from, to] of graph.edges) {
-    const a = boxOf[from], b = boxOf[to];
-    if (a === b) continue;
-    const key = a * boxes.length + b;
-    if (seen.has(key)) continue;
-    seen.add(key);
-    edges.push([a, b]);
-  }
-  return {boxes, edges, boxOf};
-}
-
-// Modules to open at first: outer before inner, while the view stays readable.
-function openAtFirst(model, graph, limit) {
-  const own = new Array(model.modules.length).fill(0);
-  for (const node of graph.nodes) if (node.module !== null) own[node.module]++;
-  const open = new Set();
-  let queue = [...model.roots], shown = model.roots.length;
-  while (queue.length) {
-    const module = queue.shift();
-    const more = own[module.id] + module.children.length - 1;
-    if (shown + more > limit) continue;
-    open.add(module.id);
-    shown += more;
-    queue.push(...module.children);
-  }
-  return open;
-}

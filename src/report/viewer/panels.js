@@ -131,10 +131,11 @@ function fillDetails(panel, model, box, go) {
   const places = from => [...new Map(from.map(i => [`${r.captured[i].source} ${r.captured[i].code}`, r.captured[i]])).values()];
   const place = n => n ? element("div", {}, n.source, n.code ? element("pre", {}, n.code) : null) : null;
   const block = (...made) => element("div", {}, ...made);
-  if (box.module !== null) {
-    const m = model.modules[box.module];
-    panel.append(element("h2", {}, m.path || "(model)"), terms([["class", m.class], ["nodes", String(box.count)], ["within", module(m.parent)]]),
-      element("p", {}, element("button", {onclick: () => go.open(box)}, "Open")));
+  const closing = () => element("p", {}, element("button", {onclick: () => go.close(box.inside)}, model.modules[box.inside] || box.inside === null ? "Close its module" : "Close its group"));
+  if (box.container !== null) {
+    const m = model.modules[box.container];  // none of a group
+    panel.append(element("h2", {}, box.label), terms([["class", m ? m.class : ""], ["nodes", String(box.count)], ["within", m ? module(m.parent) : null],
+      ["", box.missing ? "holds what could not be converted" : ""]]), element("p", {}, element("button", {onclick: () => go.open(box)}, "Open")));
   } else if (box.node.kind === "onnx") {
     const n = r.nodes[box.node.index];
     const from = sourcesOf(n);
@@ -143,11 +144,11 @@ function fillDetails(panel, model, box, go) {
       ["Python", from.length ? block(...places(from).map(place)) : null],
       ["made by", n.stage === null ? "" : r.stages[n.stage].name],
       ["inputs", block(...n.inputs.map(v => element("div", {}, value(v))))], ["outputs", block(...n.outputs.map(v => element("div", {}, value(v))))]]),
-      element("p", {}, element("button", {onclick: () => go.close(n.module)}, "Close its module")));
+      closing());
   } else {
-    const n = r.captured[box.node.index];
+    const n = r.captured[box.node.index], became = model.fromCaptured.get(box.node.index) || [];
     panel.append(element("h2", {class: n.missing ? "bad" : ""}, n.op), terms([["name", n.name], ["module", module(n.module)], ["Python", place(n)],
-      ["", n.missing ? "could not be converted" : ""], ["became", block(...(model.fromCaptured.get(box.node.index) || []).map(onnx))]]),
-      element("p", {}, element("button", {onclick: () => go.close(n.module)}, "Close its module")));
+      ["", n.missing ? "could not be converted" : ""], ["became", became.length ? block(...became.map(onnx)) : null]]),
+      closing());
   }
 }
