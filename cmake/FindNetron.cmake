@@ -6,7 +6,7 @@ set(FLAMBEAU_NETRON_DIR "" CACHE PATH "the folder netron of the Python package n
 
 function(flambeau_find_netron result)
   set(${result} "" PARENT_SCOPE)
-  find_program(FLAMBEAU_PYTHON NAMES python python3 HINTS ${PROJECT_SOURCE_DIR}/.venv/bin)
+  find_program(FLAMBEAU_PYTHON DOC "the Python whose netron is taken" NAMES python python3 HINTS ${PROJECT_SOURCE_DIR}/.venv/bin)
   foreach(python IN ITEMS ${Python_EXECUTABLE} ${FLAMBEAU_PYTHON})
     execute_process(
       COMMAND ${python} -c "import importlib.metadata as m; d = m.distribution('netron'); print(d.version, d.locate_file('netron'), sep=';')"
@@ -20,7 +20,7 @@ function(flambeau_find_netron result)
   set(folder ${CMAKE_BINARY_DIR}/netron-${Netron_VERSION})
   if(NOT EXISTS ${folder}/netron/dagre.js)
     message(STATUS "Fetching netron ${Netron_VERSION}, which draws the graphs of reports, by pip")
-    execute_process(COMMAND ${python} -m pip install -q --disable-pip-version-check --no-deps --only-binary :all: --target ${folder} netron==${Netron_VERSION})
+    execute_process(COMMAND ${FLAMBEAU_PYTHON} -m pip install -q --disable-pip-version-check --no-deps --only-binary :all: --target ${folder} netron==${Netron_VERSION})
   endif()
   if(EXISTS ${folder}/netron/dagre.js)
     set(${result} ${folder}/netron PARENT_SCOPE)

@@ -58,6 +58,6 @@ def _build_options():
     options = [f"-Cbuild-dir={BUILD}", "-Ccmake.build-type=Release", "-Ccmake.define.CMAKE_CXX_FLAGS_RELEASE=-O2"]
     if shutil.which("ccache"):
         options.append("-Ccmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache")
-    if find_spec("scikit_build_core") and find_spec("nanobind"):
+    if all(map(find_spec, ("scikit_build_core", "nanobind", "netron"))):
         options.append("--no-build-isolation")  # no download
     return options
