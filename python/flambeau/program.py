@@ -373,11 +373,14 @@ class ONNXProgram:
         )
 
     def _repr_html_(self) -> str:
-        """For notebooks: the report, with the graph, in a frame."""
+        """For notebooks: a summary, and the report in a frame, at its graph. Where frames are not shown, the summary remains."""
         import html
 
         page = html.escape(self.conversion_report().html(), quote=True)
-        return f'<iframe srcdoc="{page}" style="width: 100%; height: 640px; border: 1px solid #8884"></iframe>'
+        return (
+            f"<pre>{html.escape(repr(self))}</pre>"
+            f'<iframe name="#graph" srcdoc="{page}" style="width: 100%; height: 640px; border: 1px solid #8884"></iframe>'
+        )
 
     # --- within ---------------------------------------------------------------
 

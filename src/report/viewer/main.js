@@ -25,7 +25,8 @@ class Page {
     this.makeBar();
     this.relayout();
     this.view.fit(true);
-    this.select(TABS.some(([id]) => "#" + id === location.hash) ? location.hash.slice(1) : "summary");
+    const wanted = (location.hash || window.name).slice(1);  // a frame without an address has a name
+    this.select(TABS.some(([id]) => id === wanted) ? wanted : "summary");
     document.documentElement.dataset.ready = "true";
   }
 
