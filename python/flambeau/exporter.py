@@ -50,7 +50,7 @@ def _announced(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapper(*args: Any, **options: Any) -> Any:
         refuse_unknown_names(function, options)
-        refuse_wrong_types(options)
+        refuse_wrong_types(inspect.signature(function).bind_partial(*args, **options).arguments)
         with exporting(
             in_onnx_export=True,
             export_onnx_opset_version=options.get("opset_version") or _engine.DEFAULT_OPSET,
@@ -368,7 +368,7 @@ def _of_what_does_not_run(
     model: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, training: TrainingMode, error: OnnxExporterError
 ) -> CaptureError | None:
     """What to say where captures took what PyTorch refuses to run: of such a program there is nothing to say but that."""
-    strange = any(diagnostic.kind == "internal-error" for diagnostic in error.diagnostics)
+    strange = any(diagnostic.kind in ("internal-error", "invalid-model") for diagnostic in error.diagnostics)
     if not strange or not isinstance(model, torch.nn.Module) or isinstance(model, SCRIPTS):
         return None
     return failure_without_export(model, args, kwargs, TRAINING[training])

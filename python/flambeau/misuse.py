@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable
+import os
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -23,26 +25,39 @@ def refuse_unknown_names(function: Callable[..., Any], given: Iterable[str]) -> 
     known = list(inspect.signature(function).parameters)
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.6) or [each for each in known if each.startswith(name)]
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise TypeError(f"{function.__name__}() has no argument '{name}'{hint}")
 
 
-_TYPES: dict[str, tuple[type, str]] = {
-    "opset_version": (int, "an int, such as 20"),
-    "training": (TrainingMode, "a torch.onnx.TrainingMode, such as TrainingMode.EVAL"),
-    "operator_export_type": (OperatorExportTypes, "a torch.onnx.OperatorExportTypes, such as OperatorExportTypes.ONNX"),
+# What an option may be, and how that is said.
+_NAMES = "a sequence of names, such as ['x']"
+_TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "opset_version": (lambda value: isinstance(value, int) and not isinstance(value, bool), "an int, such as 20"),
+    "training": (lambda value: isinstance(value, TrainingMode), "a torch.onnx.TrainingMode, such as TrainingMode.EVAL"),
+    "operator_export_type": (
+        lambda value: isinstance(value, OperatorExportTypes),
+        "a torch.onnx.OperatorExportTypes, such as OperatorExportTypes.ONNX",
+    ),
+    "f": (lambda value: isinstance(value, (str, os.PathLike)) or hasattr(value, "write"), "a path, or a file that is open for writing bytes"),
+    "kwargs": (lambda value: isinstance(value, Mapping), "a dict of arguments by name"),
+    "input_names": (lambda value: not isinstance(value, (str, bytes)) and isinstance(value, Iterable), _NAMES),
+    "output_names": (lambda value: not isinstance(value, (str, bytes)) and isinstance(value, Iterable), _NAMES),
+    "dynamic_axes": (lambda value: isinstance(value, Mapping), "a dict by names of inputs and outputs, such as {'x': {0: 'batch'}}"),
+    "custom_translation_table": (lambda value: isinstance(value, Mapping), "a dict, such as {torch.ops.aten.relu.default: function}"),
+    "custom_opsets": (lambda value: isinstance(value, Mapping), "a dict of versions by domain, such as {'mylib': 1}"),
+    "user_metadata": (lambda value: isinstance(value, Mapping), "a dict of texts by key"),
 }
 
 
-def refuse_wrong_types(options: dict[str, Any]) -> None:
+def refuse_wrong_types(options: Mapping[str, Any]) -> None:
     """Raises:
     TypeError: An option has a value of another type; the message says of which it must be.
     """
-    for name, (wanted, words) in _TYPES.items():
+    for name, (fits, words) in _TYPES.items():
         value = options.get(name)
-        if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
-            raise TypeError(f"{name} is {value!r}; it must be {words}")
+        if value is not None and not fits(value):
+            raise TypeError(f"{name} is {reprlib.repr(value)}; it must be {words}")
 
 
 def failure_of_the_model(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:

@@ -137,7 +137,7 @@ def of_export(
     """
     if not isinstance(model, (torch.nn.Module, ExportedProgram)):
         raise TypeError(
-            f"the model is a {type(model).__qualname__}; it must be an nn.Module, an ExportedProgram or a path"
+            f"the model is of the type {type(model).__qualname__}; it must be an nn.Module, an ExportedProgram or a path"
         )
     live = isinstance(model, torch.nn.Module)
     register_containers(args, kwargs)

@@ -38,10 +38,12 @@ def model_arguments(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[
     Raises:
         TypeError: ``forward`` does not take these arguments.
     """
+    signature = inspect.signature(model.forward)
     try:
-        bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+        bound = signature.bind(*args, **kwargs).arguments
     except TypeError as error:
-        raise TypeError(f"{type(model).__qualname__}.forward does not take the example arguments (args, kwargs): {error}") from None
+        taken = f"forward({', '.join(map(str, signature.parameters.values()))})"
+        raise TypeError(f"{type(model).__qualname__}.forward does not take the example arguments (args, kwargs): {error}; it is {taken}") from None
     bound.pop(rest_parameter(model), None)
     return {name: value for name, value in bound.items() if name not in kwargs} | kwargs
 
