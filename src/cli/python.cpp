@@ -12,11 +12,22 @@
 namespace flambeau::cli {
 namespace {
 
+// `python -m flambeau`, but for what is said where it is not installed.
+constexpr char kStart[] =
+    "import sys\n"
+    "try:\n"
+    "    from flambeau.__main__ import main\n"
+    "except ModuleNotFoundError as error:\n"
+    "    if error.name != 'flambeau': raise\n"
+    "    sys.exit(f'flambeau: {sys.argv[1]} needs the Python package flambeau, which {sys.executable} does not have\\n"
+    "  install it there, or set PYTHON to an interpreter that has it')\n"
+    "sys.exit(main(sys.argv[1:]))\n";
+
 // Does not return, but where Python cannot be started.
 int RunPython(const std::string& name, const std::vector<std::string>& rest) {
   const char* chosen = std::getenv("PYTHON");
   const std::string python = chosen != nullptr && *chosen != 0 ? chosen : "python3";
-  std::vector<std::string> words = {python, "-m", "flambeau", name};
+  std::vector<std::string> words = {python, "-c", kStart, name};
   words.insert(words.end(), rest.begin(), rest.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

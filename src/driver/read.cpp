@@ -40,6 +40,9 @@ Result<Program> ReadModel(const ZipArchive& archive, const Options& options, Sin
   if (!options.method.empty())
     return sink.Error(DiagnosticKind::kBadOption, fmt::format("the method {} is asked for, but a .pt2 archive holds models, which have none", Quote(options.method)),
                       archive.Where(nullptr), "choose a model by its name");
+  if (!options.inputs.empty())
+    return sink.Error(DiagnosticKind::kBadOption, fmt::format("input {} is described, but a .pt2 archive says its inputs by itself", Quote(options.inputs.front().first)),
+                      archive.Where(nullptr), "only TorchScript archives need descriptions; dimension names name dynamic sizes");
   FLAMBEAU_TRY(Program program, ReadPt2(archive, sink, options.model));
   program.impl().alternatives = ModelsOfPt2(archive);
   return program;

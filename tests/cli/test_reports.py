@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,9 +52,12 @@ def test_custom_opset_that_makes_no_sense(flambeau, tmp_path, text):
 
 def test_commands_that_python_runs(flambeau, tmp_path):
     fake = tmp_path / "python"
-    fake.write_text('#!/bin/sh\necho "$@"\nexit 4\n')
+    fake.write_text('#!/bin/sh\nshift 2\necho "$@"\nexit 4\n')
     fake.chmod(0o755)
     done = subprocess.run([flambeau, "verify", "a.pt2", "--nodes", "b.onnx"], capture_output=True, text=True, env={"PYTHON": str(fake)})
-    assert (done.returncode, done.stdout) == (4, "-m flambeau verify a.pt2 --nodes b.onnx\n")
+    assert (done.returncode, done.stdout) == (4, "verify a.pt2 --nodes b.onnx\n")
     done = subprocess.run([flambeau, "doctor"], capture_output=True, text=True, env={"PYTHON": str(tmp_path / "none")})
     assert done.returncode == 1 and "set PYTHON" in done.stderr
+    fake.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    done = subprocess.run([flambeau, "doctor"], capture_output=True, text=True, env={"PYTHON": str(fake)})
+    assert done.returncode == 1 and done.stderr.startswith("flambeau: doctor needs the Python package flambeau, which ") and "Traceback" not in done.stderr
