@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
+from torch.export.graph_signature import ConstantArgument, InputKind
 
 from . import _engine, conversion
 from .archived import ArchivedProgram
@@ -26,6 +27,7 @@ from .capture.dynamic_shapes import (
     output_dimension_names,
     program_arguments,
     rest_parameter,
+    tensor_names,
 )
 from .capture.tracing import trace
 from .errors import CaptureError, UnsupportedOptionError, warn
@@ -144,9 +146,10 @@ def of_export(
     arguments = model_arguments(model, args, kwargs) if live else program_arguments(model)
     shapes = wishes.dynamic_shapes
     output_axes: dict[str, dict[int, str]] = {}
+    input_names = tensor_names(wishes.input_names, arguments)
     if shapes is None and wishes.dynamic_axes is not None:
-        shapes, output_axes = from_dynamic_axes(wishes.dynamic_axes, arguments, wishes.input_names, wishes.output_names)
-    shapes = by_argument(shapes, arguments, wishes.input_names, rest_parameter(model) if live else None)
+        shapes, output_axes = from_dynamic_axes(wishes.dynamic_axes, arguments, input_names, wishes.output_names)
+    shapes = by_argument(shapes, arguments, input_names, rest_parameter(model) if live else None)
     names = dimension_names(arguments, shapes, model if live else None)
     exported = model
     decisions: list[Decision] = []
@@ -167,6 +170,7 @@ def of_export(
         artifacts.dump(exported)
     exported = without_composites(without_newer_operators(exported, options.opset), kept)
     options.dim_names = list(symbols.items())
+    options.input_names = _of_graph_inputs(wishes.input_names, exported)
     return Source(
         lambda export_params: build_program(exported, dimension_names=names, export_params=export_params),
         exported,
@@ -174,6 +178,14 @@ def of_export(
         names,
         decisions,
     )
+
+
+def _of_graph_inputs(input_names: Sequence[str], exported: ExportedProgram) -> list[str]:
+    """The names without those of numbers and of None, which a program holds as constants, where all arguments are named."""
+    given = [spec.arg for spec in exported.graph_signature.input_specs if spec.kind is InputKind.USER_INPUT]
+    if len(input_names) != len(given):
+        return list(input_names)
+    return [name for name, argument in zip(input_names, given) if not isinstance(argument, ConstantArgument)]
 
 
 def of_script(
@@ -201,6 +213,8 @@ def of_script(
         # Python computes with the numbers what a tensor can't say: they are constant.
         script, inputs, output_axes = _script(model, args, kwargs, wishes)
     attempts.append(Attempt("torchscript", time.perf_counter() - start))
+    if not isinstance(model, SCRIPTS):
+        options.input_names = list(tensor_names(wishes.input_names, model_arguments(model, *given)))
     options.keep_unused_inputs = not wishes.torchscript
     options.dim_names = [(f"{name}.{axis}", word) for name, axes in output_axes.items() for axis, word in axes.items()]
     bound, packed = not isinstance(model, SCRIPTS), takes_packed(args)
@@ -221,12 +235,13 @@ def _script(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: W
     scripted = isinstance(model, SCRIPTS)
     register_containers(args, kwargs)
     arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
+    input_names = tensor_names(wishes.input_names, arguments)
     shapes = wishes.dynamic_shapes
     output_axes: dict[str, dict[int, str]] = {}
     if shapes is None and wishes.dynamic_axes is not None:
         known = wishes.known_axes(arguments) if wishes.torchscript else wishes.dynamic_axes
-        shapes, output_axes = from_dynamic_axes(known, arguments, wishes.input_names, wishes.output_names)
-    shapes = by_argument(shapes, arguments, wishes.input_names)
+        shapes, output_axes = from_dynamic_axes(known, arguments, input_names, wishes.output_names)
+    shapes = by_argument(shapes, arguments, input_names)
     dims: dict[int, dict[int, str]] = {}
     for position, dim, name in dimension_names(arguments, shapes, None if scripted else model, unnamed=True):
         dims.setdefault(position, {})[dim] = name

@@ -1,5 +1,6 @@
 """Arguments of `flambeau.export` beyond model and inputs."""
 
+import collections
 import io
 import json
 import math
@@ -363,3 +364,33 @@ def test_dimensions_count_from_the_end_too():
 def test_arguments_of_another_structure():
     with pytest.raises(TypeError, match=r"the arguments are \(\*, \*\); the model was captured with \(\*\)"):
         flambeau.export(Scaled(), (X,))(X, X)
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+class OfPair(torch.nn.Module):
+    def forward(self, pair):
+        return pair[0] + pair[1]
+
+
+@pytest.mark.parametrize("pair", [Pair(X, X), [X, X], (X, X)])
+@pytest.mark.parametrize("kind", [Pair._make, list, tuple])
+def test_dynamic_shapes_of_sequences_may_be_any_sequence(pair, kind):
+    program = flambeau.export(OfPair(), (pair,), dynamic_shapes={"pair": kind([{0: "b"}, {0: torch.export.Dim("b")}])})
+    assert [value.sizes for value in program.inputs] == [["b", "4"]] * 2
+
+
+class WithNumbers(torch.nn.Module):
+    def forward(self, n, x, gap=None, y=None):
+        return x * n + y
+
+
+@pytest.mark.parametrize("dynamo", [True, False])
+@pytest.mark.parametrize("names", [["n", "p", "gap", "q"], ["p", "q"]])
+def test_names_of_all_arguments_or_of_the_inputs(names, dynamo):
+    if not dynamo and len(names) == 2:
+        names = ["n", *names]  # a trace keeps numbers
+    program = flambeau.export(WithNumbers(), (3, X, None, X), input_names=names, dynamic_axes={"q": {0: "b"}, "p": {0: "b"}}, dynamo=dynamo)
+    assert {value.name: value.sizes for value in program.inputs if value.name != "n"} == {"p": ["b", "4"], "q": ["b", "4"]}
+    torch.testing.assert_close(program(3, X, None, X)[0], X * 4)

@@ -65,6 +65,19 @@ def program_arguments(exported: ExportedProgram) -> Arguments:
     return dict(zip(names, args)) | kwargs
 
 
+def tensor_names(input_names: Sequence[str], arguments: Arguments) -> Sequence[str]:
+    """The names of the tensors where ``input_names`` names every leaf of the arguments, numbers and None too."""
+    leaves = _pytree.tree_leaves(list(arguments.values()))
+    if len(input_names) != len(leaves):
+        return input_names
+    return [name for name, leaf in zip(input_names, leaves) if isinstance(leaf, torch.Tensor)]
+
+
+def _as(container: Any, items: list[Any]) -> Any:
+    """The items in a list, tuple or named tuple, as `container` is."""
+    return type(container)(*items) if hasattr(container, "_fields") else type(container)(items)
+
+
 def replace_names(dynamic_shapes: Any, hint: Any) -> Any:
     """``dynamic_shapes`` with `hint` for each dimension that is only named."""
     if isinstance(dynamic_shapes, str):
@@ -72,7 +85,7 @@ def replace_names(dynamic_shapes: Any, hint: Any) -> Any:
     if isinstance(dynamic_shapes, Mapping):
         return {key: replace_names(value, hint) for key, value in dynamic_shapes.items()}
     if isinstance(dynamic_shapes, (list, tuple)):
-        return type(dynamic_shapes)([replace_names(value, hint) for value in dynamic_shapes])
+        return _as(dynamic_shapes, [replace_names(value, hint) for value in dynamic_shapes])
     return dynamic_shapes
 
 
@@ -166,7 +179,7 @@ def rest_parameter(model: torch.nn.Module) -> str | None:
 
 
 def _filled(spec: Any, value: Any) -> Any:
-    """`spec` with a tree of None wherever None stands for a container."""
+    """`spec` with a tree of None wherever None stands for a container, and of the kinds of sequences that the value is of."""
     if isinstance(value, torch.Tensor):
         return spec
     children = _children(value)
@@ -176,8 +189,8 @@ def _filled(spec: Any, value: Any) -> Any:
         return _pytree.tree_map(lambda _: None, value)
     if isinstance(value, Mapping) and isinstance(spec, Mapping):
         return type(spec)({key: _filled(spec[key], value[key]) if key in value else spec[key] for key in spec})
-    if type(value) in (list, tuple) and isinstance(spec, (list, tuple)) and len(spec) == len(children):
-        return type(spec)([_filled(each, child) for each, child in zip(spec, children)])
+    if isinstance(value, (list, tuple)) and isinstance(spec, (list, tuple)) and len(spec) == len(children):
+        return _as(value, [_filled(each, child) for each, child in zip(spec, children)])
     return spec
 
 
@@ -191,8 +204,8 @@ def _checked(spec: Any, value: Any, name: str) -> Any:
         return _checked_dims(spec, value, name)
     if isinstance(value, Mapping) and isinstance(spec, Mapping):
         return type(spec)({key: _checked(each, value.get(key), f"{name}[{key!r}]") for key, each in spec.items()})
-    if type(value) in (list, tuple) and isinstance(spec, (list, tuple)) and len(spec) == len(value):
-        return type(spec)([_checked(each, child, f"{name}[{i}]") for i, (each, child) in enumerate(zip(spec, value))])
+    if isinstance(value, (list, tuple)) and isinstance(spec, (list, tuple)) and len(spec) == len(value):
+        return _as(spec, [_checked(each, child, f"{name}[{i}]") for i, (each, child) in enumerate(zip(spec, value))])
     return spec
 
 
