@@ -112,7 +112,7 @@ Result<Vals> Find(Evaluator& evaluator, const Node&, Arguments arguments) {
   const int64_t end = arguments.size() > 3 ? arguments[3].AsInt().value_or(-1) : -1;
   if (texts.size() < 2 || begin != 0 || end != -1) return evaluator.Unsupported("looks for text within a part of other text");
   const size_t at = kLast ? texts[0].rfind(texts[1]) : texts[0].find(texts[1]);
-  return Vals{at == std::string::npos ? int64_t{-1} : static_cast<int64_t>(at)};
+  return Vals{Val(at == std::string::npos ? int64_t{-1} : static_cast<int64_t>(at))};
 }
 
 template <bool kStart>

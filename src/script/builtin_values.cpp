@@ -277,8 +277,8 @@ Result<Vals> Convert(Evaluator& evaluator, const Node& node, Arguments arguments
   const auto* text = arguments[0].As<std::string>();
   if (text == nullptr) return evaluator.CallOperator(node, arguments);
   try {
-    if constexpr (std::is_same_v<T, double>) return Vals{std::stod(*text)};
-    else return Vals{static_cast<int64_t>(std::stoll(*text))};
+    if constexpr (std::is_same_v<T, double>) return Vals{Val(std::stod(*text))};
+    else return Vals{Val(static_cast<int64_t>(std::stoll(*text)))};
   } catch (const std::exception&) {
     return evaluator.Unsupported(fmt::format("'{}' is no number", *text));
   }
