@@ -4,6 +4,7 @@ import warnings
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 import flambeau
 
@@ -73,3 +74,49 @@ def test_a_size_that_a_constructor_makes_a_number_is_warned_of():
     model = model_of(lambda x: x * torch.FloatTensor([x.shape[0] / 4]))
     with pytest.warns(flambeau.errors.ConversionWarning, match=r"right only where IntTrueDiv\(n, 4\) = 1.5"):
         flambeau.export(model, (torch.randn(6, 4),), dynamic_shapes={"args": ({0: "n"},)})
+
+
+SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().reshape(1, 3, 17)[:, :2]
+"""Of other lengths."""
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.max_pool1d(x, 3, 2, 1) + torch.max_pool1d(x, 3, 2, padding=1, ceil_mode=False),
+        lambda x: torch.nn.MaxPool1d(2, ceil_mode=True)(x[0]),
+        lambda x: F.interpolate(x, scale_factor=2, mode="area"),
+        lambda x: F.adaptive_avg_pool1d(x, x.shape[2] // 2),
+        lambda x: F.one_hot(x[0].argmin(1), x.shape[2]),
+        lambda x: torch.take_along_dim(x, x.argsort(-1)[:, :1], -1) + x.take_along_dim(x.argsort())[0],
+        lambda x: torch.kron(x[0], x[:, 0]),
+        lambda x: torch.vander(x[0, 0], 3) + torch.vander(x[0, 0], 3, increasing=True),
+        lambda x: torch.vander(x[0, 0]),
+        lambda x: torch.logspace(-1, 2, x.shape[2]) + torch.logspace(0, 1, x.shape[2], base=2),
+        lambda x: torch.stack([*torch.gradient(x, spacing=0.5, dim=-1), *torch.gradient(x, dim=(-1,))]),
+        lambda x: torch.cat([torch.tril_indices(x.shape[2], 5, 1), torch.triu_indices(4, x.shape[2])], 1),
+        lambda x: torch.hann_window(x.shape[2]) + torch.hann_window(x.shape[2], periodic=False),
+        lambda x: torch.hamming_window(x.shape[2]) + torch.hamming_window(x.shape[2], False, 0.5, 0.4),
+        lambda x: torch.blackman_window(x.shape[2]) + torch.bartlett_window(x.shape[2]),
+        lambda x: torch.kaiser_window(x.shape[2]) + torch.kaiser_window(x.shape[2], False, beta=8.0, dtype=torch.float32),
+    ],
+)
+def test_functions_that_make_numbers_of_sizes(function):
+    model = model_of(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = flambeau.export(model, SIGNAL[:1], dynamic_shapes={"args": ({2: "n"},)})
+    for x in SIGNAL:
+        torch.testing.assert_close(program(x)[0], model(x))
+
+
+def test_sizes_that_sympy_cannot_compare():
+    def halved(x):
+        for _ in range(4):
+            x = F.conv1d(x, torch.ones(2, 2, 1), stride=2) + F.avg_pool1d(x, 2)
+        return x
+
+    model = model_of(halved)
+    program = flambeau.export(model, (torch.ones(1, 2, 64),), dynamic_shapes={"args": ({2: "n"},)})
+    longer = torch.arange(192.0).sin().reshape(1, 2, 96)
+    torch.testing.assert_close(program(longer)[0], model(longer))

@@ -14,7 +14,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils import _pytree
-from torch.utils._sympy.functions import Mod, PythonMod
+from torch.utils._sympy.functions import CleanDiv, FloorDiv, Mod, PythonMod
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
@@ -133,6 +133,42 @@ def freezes(exported: ExportedProgram) -> bool:
 _SIGNS = {sympy.Eq: "=", sympy.Ne: "≠", sympy.Lt: "<", sympy.Le: "≤", sympy.Gt: ">", sympy.Ge: "≥"}
 
 
+_LONGEST_PERIOD = 256
+
+
+def _period(expression: sympy.Expr) -> int | None:
+    """After how many sizes the rounding of quotients repeats; None for what is no line but for rounding."""
+    period = 1
+    for node in sympy.preorder_traversal(expression):
+        if isinstance(node, (FloorDiv, CleanDiv, Mod, PythonMod)):
+            divisor = node.args[1]
+            if not divisor.is_Integer or divisor <= 0:
+                return None
+            period *= int(divisor)
+        elif isinstance(node, sympy.Mul):
+            if sum(bool(factor.free_symbols) for factor in node.args) > 1:
+                return None
+        elif not isinstance(node, (sympy.Add, sympy.Symbol, sympy.Integer)):
+            return None
+    return period if period <= _LONGEST_PERIOD else None
+
+
+def _holds_from_two(condition: Any) -> bool:
+    """Whether an inequality is proven for all sizes but 0 and 1: it holds for a period, and the sides do not near each other after it."""
+    if len(condition.free_symbols) != 1 or not isinstance(condition, _INEQUALITIES):
+        return False
+    (symbol,) = condition.free_symbols
+    less, more = (condition.lts, condition.gts)
+    period = _period(more - less)
+    if period is None:
+        return False
+
+    def excess(size: int) -> Any:
+        return (more - less).subs(symbol, size)
+
+    return all(condition.subs(symbol, size) == sympy.true for size in range(2, 2 + period)) and bool(excess(2 + period) >= excess(2))
+
+
 def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[tuple[Any, str]]:
     """Conditions on the program's sizes that Python decided, and the lines that asked; but for what holds from 2 on.
 
@@ -149,7 +185,7 @@ def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterat
             continue
         known = bound_sympy(condition, {symbol: ranges[symbol] | ValueRanges(2, int_oo) for symbol in symbols})
         from_two = bound_sympy(condition, dict.fromkeys(symbols, ValueRanges(2, int_oo)))
-        if not any(bounds.is_singleton() and bounds.lower == sympy.true for bounds in (known, from_two)):
+        if not any(bounds.is_singleton() and bounds.lower == sympy.true for bounds in (known, from_two)) and not _holds_from_two(condition):
             yield condition, decision.line
 
 

@@ -1,8 +1,7 @@
 """Calls that torch cannot capture because it looks at data: replaced by equal ones that it can.
 
 Some compute a Python number from a tensor, some check their arguments' values
-before they compute, some have results whose sizes torch gets wrong, and some
-make numbers of dynamic sizes.
+before they compute, and some have results whose sizes torch gets wrong.
 """
 
 from __future__ import annotations
@@ -16,6 +15,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
+
+from .size_keeping import SIZE_KEEPING
 
 __all__ = ["CapturableCalls", "unchecked_distributions", "unmoved_modules"]
 
@@ -299,6 +300,7 @@ def _write_at(input: torch.Tensor, index: Any, value: Any) -> None:
 
 
 _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
+    **SIZE_KEEPING,
     torch.equal: _equal,
     torch.Tensor.equal: _equal,
     torch.div: _div,

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import DimConstraints
 from torch.utils import _pytree
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
-__all__ = ["computable_sizes", "dynamic_conversions", "dynamic_lengths", "dynamic_tensors"]
+__all__ = ["computable_sizes", "dynamic_conversions", "dynamic_lengths", "dynamic_tensors", "unsolved_equations"]
 
 _NOT_OF_MODELS = {"torch", "functorch", "sympy", "mpmath", "numpy", "flambeau", *sys.stdlib_module_names} - {"__main__"}
 
@@ -130,3 +131,19 @@ def computable_sizes() -> Iterator[None]:
     finally:
         if inherited:
             del PythonReferenceAnalysis.int_truediv
+
+
+@contextlib.contextmanager
+def unsolved_equations() -> Iterator[None]:
+    """While it is open, an equation of sizes that sympy cannot solve is one that makes no size a number; torch would give up."""
+    solve = DimConstraints.solve
+
+    def solved(self: DimConstraints) -> None:
+        with contextlib.suppress(NotImplementedError):
+            solve(self)
+
+    DimConstraints.solve = solved
+    try:
+        yield
+    finally:
+        DimConstraints.solve = solve

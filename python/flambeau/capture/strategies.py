@@ -21,7 +21,7 @@ from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness
 from .graphs import one_way_of_products
 from .recurrent_layers import opaque_layers, restore
-from .sizes import computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors
+from .sizes import computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
 from .surroundings import exporting, mode, named_keywords, silence
 from .vision import capturable_detectors
 
@@ -171,6 +171,7 @@ def capture(
                 capturable_detectors(),
                 one_way_of_products(),
                 computable_sizes(),
+                unsolved_equations(),
                 dynamic_lengths(),
                 taken_as_filled(innermost_line) as asked,
                 recorded_decisions() as decided,

@@ -1,0 +1,201 @@
+"""Functions of PyTorch that make numbers of dynamic sizes in a capture, by others that do not."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch.utils import _pytree
+
+__all__ = ["SIZE_KEEPING"]
+
+
+def _is_dynamic(*values: Any) -> bool:
+    """Whether a size among these is dynamic, or one of a tensor among them."""
+    sizes = itertools.chain.from_iterable(
+        leaf.shape if isinstance(leaf, torch.Tensor) else (leaf,) for leaf in _pytree.tree_leaves(values)
+    )
+    return any(isinstance(size, (torch.SymInt, torch.SymFloat)) for size in sizes)
+
+
+def _keeping(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The decorated function where a size is dynamic, and it does not give up; else the original."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs) if "out" not in kwargs and _is_dynamic(args, kwargs) else NotImplemented
+            return original(*args, **kwargs) if result is NotImplemented else result
+
+        return call
+
+    return decorate
+
+
+@_keeping(F.max_pool1d)
+def _max_pool1d(
+    input: torch.Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """By the operator that gives the places, too."""
+    if return_indices:
+        return NotImplemented
+    stride = kernel_size if stride in (None, (), []) else stride
+    return torch._VF.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+@_keeping(F.adaptive_avg_pool1d)
+def _adaptive_avg_pool1d(input: torch.Tensor, output_size: Any) -> torch.Tensor:
+    (length,) = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
+    return F.adaptive_avg_pool2d(input.unsqueeze(-2), (1, length)).squeeze(-2)
+
+
+@_keeping(F.interpolate)
+def _interpolate(input: torch.Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", **options: Any) -> torch.Tensor:
+    if mode != "area" or input.dim() != 3:
+        return NotImplemented
+    size, scale = ((each,) if isinstance(each, (int, float, torch.SymInt, torch.SymFloat)) else each for each in (size, scale_factor))
+    size, scale = size and (1, *size), scale and (1.0, *scale)
+    return F.interpolate(input.unsqueeze(-2), size, scale, mode, **options).squeeze(-2)
+
+
+@_keeping(F.one_hot)
+def _one_hot(tensor: torch.Tensor, num_classes: Any = -1) -> torch.Tensor:
+    if not isinstance(num_classes, torch.SymInt):
+        return NotImplemented
+    return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
+
+
+@_keeping(torch.take_along_dim)
+def _take_along_dim(input: torch.Tensor, indices: torch.Tensor, dim: int | None = None) -> torch.Tensor:
+    if dim is None:
+        return input.reshape(-1).gather(0, indices.reshape(-1))
+    if input.dim() != indices.dim():
+        return NotImplemented  # an error of PyTorch's
+    dim %= input.dim()
+    one = [1 if axis == dim else size for axis, size in enumerate(input.shape)]
+    other = [1 if axis == dim else size for axis, size in enumerate(indices.shape)]
+    sizes = list(torch.broadcast_shapes(one, other))
+    extents = (sizes[:dim] + [each.shape[dim]] + sizes[dim + 1 :] for each in (input, indices))
+    input, indices = (each.expand(extent) for each, extent in zip((input, indices), extents))
+    return input.gather(dim, indices)
+
+
+@_keeping(torch.kron)
+def _kron(input: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    rank = max(input.dim(), other.dim())
+    left, right = ([1] * (rank - each.dim()) + list(each.shape) for each in (input, other))
+    between = [size for pair in zip(left, [1] * rank) for size in pair]
+    beside = [size for pair in zip([1] * rank, right) for size in pair]
+    return (input.reshape(between) * other.reshape(beside)).reshape([a * b for a, b in zip(left, right)])
+
+
+@_keeping(torch.vander)
+def _vander(x: torch.Tensor, N: Any = None, increasing: bool = False) -> torch.Tensor:
+    columns = x.shape[0] if N is None else N
+    powers = torch.arange(columns, device=x.device)
+    dtype = x.dtype if x.is_floating_point() or x.is_complex() else torch.int64
+    return x.to(dtype).unsqueeze(-1) ** (powers if increasing else powers.flip(0))
+
+
+@_keeping(torch.logspace)
+def _logspace(start: Any, end: Any, steps: Any, base: float = 10.0, *, dtype: torch.dtype | None = None, **options: Any) -> Any:
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    if not dtype.is_floating_point or any(isinstance(each, torch.Tensor) for each in (start, end)):
+        return NotImplemented
+    index = torch.arange(steps, dtype=torch.float64, device=options.get("device"))
+    step = (end - start) / (torch.scalar_tensor(steps, dtype=torch.float64) - 1).clamp(min=1)
+    return (base ** (start + step * index)).to(dtype)
+
+
+@_keeping(torch.gradient)
+def _gradient(input: torch.Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
+    if edge_order != 1 or not isinstance(spacing, (int, float)):
+        return NotImplemented
+    dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
+
+    def along(axis: int) -> torch.Tensor:
+        size = input.shape[axis]
+        part = functools.partial(torch.narrow, input, axis)
+        first, last = part(1, 1) - part(0, 1), part(size - 1, 1) - part(size - 2, 1)
+        return torch.cat([first, (part(2, size - 2) - part(0, size - 2)) / 2, last], axis) / spacing
+
+    return [along(axis) for axis in dims]
+
+
+def _indices_where(keep: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Callable[..., Any]:
+    def indices(row: Any, col: Any, offset: int = 0, *, dtype: torch.dtype = torch.int64, **options: Any) -> torch.Tensor:
+        device = options.get("device")
+        difference = torch.arange(col, device=device) - torch.arange(row, device=device).unsqueeze(-1)
+        return keep(difference, offset).nonzero().mT.to(dtype)
+
+    return indices
+
+
+def _window(original: Callable[..., torch.Tensor], values: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """A window function by its values at places from 0 to 1, beside numbers of its own."""
+
+    @_keeping(original)
+    def window(
+        window_length: Any, periodic: bool = True, *numbers: float, dtype: torch.dtype | None = None, device: Any = None, **options: Any
+    ) -> torch.Tensor:
+        if options.keys() & {"layout", "pin_memory"}:
+            return NotImplemented
+        own = {name: value for name, value in options.items() if name in ("alpha", "beta")}
+        last = window_length if periodic else torch.sym_max(window_length - 1, 1)
+        place = torch.arange(window_length, dtype=torch.float64, device=device) / last
+        is_one = torch.scalar_tensor(window_length, device=device) == 1
+        return torch.where(is_one, 1, values(place, *numbers, **own)).to(torch.get_default_dtype() if dtype is None else dtype)
+
+    return window
+
+
+def _hann(place: torch.Tensor) -> torch.Tensor:
+    return 0.5 - 0.5 * torch.cos(2 * math.pi * place)
+
+
+def _hamming(place: torch.Tensor, alpha: float = 0.54, beta: float = 0.46) -> torch.Tensor:
+    return alpha - beta * torch.cos(2 * math.pi * place)
+
+
+def _blackman(place: torch.Tensor) -> torch.Tensor:
+    return 0.42 - 0.5 * torch.cos(2 * math.pi * place) + 0.08 * torch.cos(4 * math.pi * place)
+
+
+def _bartlett(place: torch.Tensor) -> torch.Tensor:
+    return 1 - (2 * place - 1).abs()
+
+
+def _kaiser(place: torch.Tensor, beta: float = 12.0) -> torch.Tensor:
+    inside = (1 - (2 * place - 1).square()).clamp(min=0)
+    return torch.i0(beta * inside.sqrt()) / torch.i0(torch.tensor(beta, dtype=place.dtype))
+
+
+SIZE_KEEPING: dict[Callable[..., Any], Callable[..., Any]] = {
+    **{function: _max_pool1d for function in (F.max_pool1d, torch.max_pool1d)},
+    **{function: _adaptive_avg_pool1d for function in (F.adaptive_avg_pool1d, torch.adaptive_avg_pool1d)},
+    F.interpolate: _interpolate,
+    F.one_hot: _one_hot,
+    **{function: _take_along_dim for function in (torch.take_along_dim, torch.Tensor.take_along_dim)},
+    **{function: _kron for function in (torch.kron, torch.Tensor.kron)},
+    torch.vander: _vander,
+    torch.logspace: _logspace,
+    torch.gradient: _gradient,
+    torch.tril_indices: _keeping(torch.tril_indices)(_indices_where(lambda difference, offset: difference <= offset)),
+    torch.triu_indices: _keeping(torch.triu_indices)(_indices_where(lambda difference, offset: difference >= offset)),
+    torch.hann_window: _window(torch.hann_window, _hann),
+    torch.hamming_window: _window(torch.hamming_window, _hamming),
+    torch.blackman_window: _window(torch.blackman_window, _blackman),
+    torch.bartlett_window: _window(torch.bartlett_window, _bartlett),
+    torch.kaiser_window: _window(torch.kaiser_window, _kaiser),
+}
