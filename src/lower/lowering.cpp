@@ -9,6 +9,7 @@
 #include "lower/custom.h"
 #include "lower/op.h"
 #include "lower/registry.h"
+#include "lower/requirements.h"
 
 namespace flambeau::lower {
 
@@ -160,6 +161,8 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
     Report(DiagnosticKind::kUnsupportedDtype, fmt::format("{} of complex tensors has no translation", name));
   } else if (row && TouchesUnranked(*this, node) && !TakesUnranked(name)) {
     Report(DiagnosticKind::kMissingInformation, "needs the rank of a tensor that paths through the program give different ranks");
+  } else if (const auto unmet = row ? Unmet(*this, node) : std::nullopt) {
+    Report(DiagnosticKind::kBadProgram, *unmet);
   } else if (row) {
     try {
       results = row->lower(*this, node);
@@ -281,7 +284,11 @@ Tensor Lowering::Scale(Tensor x, const Scalar& factor) {
 
 Ints Lowering::Axes(const Ints& axes, const Tensor& tensor) const {
   Ints result;
-  for (int64_t axis : axes) result.push_back(Axis(axis, tensor));
+  for (int64_t axis : axes) {
+    const int64_t each = Axis(axis, tensor);
+    if (std::ranges::find(result, each) != result.end()) throw onnx::BadOperand(fmt::format("names dimension {} twice", each));
+    result.push_back(each);
+  }
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "onnx/attribute_edit.h"
+#include "onnx/infer/fit.h"
 #include "onnx/infer/infer.h"
 #include "onnx/legalize.h"
 #include "onnx/operator_table.h"
@@ -68,7 +69,16 @@ std::vector<Type> Infer(Builder& to, std::string_view op, std::span<const Tensor
   std::vector<Type> inferred(results);
   InferContext infer(to.context(), opset, types, attributes.items(), inferred);
   InferTypes(op, infer);
+  if (infer.impossible()) throw BadOperand("gives a tensor of a negative size");
   return inferred;
+}
+
+void RequireFit(Builder& to, std::string_view op, std::span<const Tensor> operands, const AttributeList& attributes) {
+  std::vector<const Type*> types(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i]) types[i] = &operands[i].type();
+  InferContext context(to.context(), NewestOpset(), types, attributes.items(), {});
+  if (const auto misfit = MisfitOf(op, context)) throw BadOperand(*misfit);
 }
 
 std::vector<Tensor> Poisoned(Builder& to, std::string_view op, std::span<const Tensor> operands,
@@ -283,6 +293,7 @@ std::vector<Tensor> EmitAsIs(Builder& to, std::string_view op, std::span<const T
 
 std::vector<Tensor> EmitNewestForm(Builder& to, std::string_view op, std::span<const Tensor> operands,
                                    const AttributeList& attributes, size_t results) {
+  RequireFit(to, op, operands, attributes);
   if (!HasOlderForm(op, to.opset())) return EmitAsIs(to, op, operands, attributes, results);
   const std::vector<Type> types = Infer(to, op, operands, attributes, results, NewestOpset());
   if (results == 1)

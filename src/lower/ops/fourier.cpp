@@ -128,6 +128,7 @@ struct Extent {
 };
 Extent ExtentOf(Lowering& to, const Tensor& self, const std::optional<Dims>& s, const std::optional<Ints>& dim) {
   Extent extent;
+  if (dim && s && dim->size() != s->size()) throw onnx::BadOperand("takes a size for each dimension");
   if (dim) {
     extent.axes = to.Axes(*dim, self);
   } else {
@@ -137,12 +138,14 @@ Extent ExtentOf(Lowering& to, const Tensor& self, const std::optional<Dims>& s, 
   for (size_t i = 0; i < extent.axes.size(); ++i) {
     const bool given = s && i < s->size() && to.AsConstant((*s)[i]) != -1;
     extent.sizes.push_back(given ? (*s)[i] : self.size(extent.axes[i]));
+    if (to.AsConstant(extent.sizes.back()).value_or(1) < 1) throw onnx::BadOperand("transforms no elements");
   }
   return extent;
 }
 
-Tensor Resized(Lowering& to, Tensor self, const Extent& extent, size_t count) {
-  for (size_t i = 0; i < count; ++i) self = Resized(to, self, extent.axes[i], extent.sizes[i]);
+// `left`: how many of the last axes are left as they are.
+Tensor Resized(Lowering& to, Tensor self, const Extent& extent, size_t left = 0) {
+  for (size_t i = 0; i + left < extent.axes.size(); ++i) self = Resized(to, self, extent.axes[i], extent.sizes[i]);
   return self;
 }
 
@@ -155,20 +158,20 @@ Dim FullSize(Lowering& to, const Tensor& self, const Extent& extent, const std::
 template <bool kForward>
 Tensor Fftn(Lowering& to, Tensor self, std::optional<Dims> s, std::optional<Ints> dim, Text norm) {
   const Extent extent = ExtentOf(to, self, s, dim);
-  const Tensor x = Resized(to, ToSignal(to, self, true), extent, extent.axes.size());
+  const Tensor x = Resized(to, ToSignal(to, self, true), extent);
   return FourierC2c(to, x, extent.axes, NormOf(norm, kForward), kForward);
 }
 
 Tensor Rfftn(Lowering& to, Tensor self, std::optional<Dims> s, std::optional<Ints> dim, Text norm) {
   const Extent extent = ExtentOf(to, self, s, dim);
-  const Tensor x = Resized(to, ToSignal(to, self, false), extent, extent.axes.size());
+  const Tensor x = Resized(to, ToSignal(to, self, false), extent);
   return FourierR2c(to, x, extent.axes, NormOf(norm, true), true);
 }
 
 // The inverse of Rfftn.
 Tensor Irfftn(Lowering& to, Tensor self, std::optional<Dims> s, std::optional<Ints> dim, Text norm) {
   const Extent extent = ExtentOf(to, self, s, dim);
-  const Tensor x = Resized(to, ToSignal(to, self, true), extent, extent.axes.size() - 1);
+  const Tensor x = Resized(to, ToSignal(to, self, true), extent, 1);
   return FourierC2r(to, x, extent.axes, NormOf(norm, false), FullSize(to, self, extent, s));
 }
 
@@ -176,14 +179,14 @@ Tensor Irfftn(Lowering& to, Tensor self, std::optional<Dims> s, std::optional<In
 // a forward one's norm.
 Tensor Hfftn(Lowering& to, Tensor self, std::optional<Dims> s, std::optional<Ints> dim, Text norm) {
   const Extent extent = ExtentOf(to, self, s, dim);
-  const Tensor x = Resized(to, ToSignal(to, self, true), extent, extent.axes.size() - 1);
+  const Tensor x = Resized(to, ToSignal(to, self, true), extent, 1);
   return FourierC2r(to, Conj(to, x), extent.axes, NormOf(norm, true), FullSize(to, self, extent, s));
 }
 
 // The inverse of Hfftn.
 Tensor Ihfftn(Lowering& to, Tensor self, std::optional<Dims> s, std::optional<Ints> dim, Text norm) {
   const Extent extent = ExtentOf(to, self, s, dim);
-  const Tensor x = Resized(to, ToSignal(to, self, false), extent, extent.axes.size());
+  const Tensor x = Resized(to, ToSignal(to, self, false), extent);
   return Conj(to, FourierR2c(to, x, extent.axes, NormOf(norm, false), true));
 }
 
@@ -214,7 +217,8 @@ Tensor R2c(Lowering& to, Tensor self, Ints dim, int64_t normalization, bool ones
 // part forwards, and to the back part backwards.
 template <bool kInverse>
 Tensor Shift(Lowering& to, Tensor self, std::optional<Ints> dim) {
-  Ints axes = to.Axes(dim.value_or(Ints{}), self);
+  Ints axes;
+  for (int64_t axis : dim.value_or(Ints{})) axes.push_back(to.Axis(axis, self));
   if (!dim) {
     axes.resize(static_cast<size_t>(self.rank()));
     std::iota(axes.begin(), axes.end(), 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "onnx/infer/fit.h"
 #include "onnx/infer/infer.h"
 #include "onnx/infer/sizes.h"
 
@@ -22,6 +23,7 @@ Dims InferSize(Lowering& to, Dims wanted, Dim count) {
   Dim* open = nullptr;
   for (Dim& size : wanted) {
     if (to.AsConstant(size) == -1) {
+      if (open) throw onnx::BadOperand("leaves more than one size open");
       open = &size;
     } else {
       rest = to.Times(rest, size);
@@ -45,6 +47,7 @@ Dims BroadcastDims(Lowering& to, const Dims& a, const Dims& b) {
   std::vector<Expr> left, right;
   for (Dim dim : a) left.push_back(dim.expr);
   for (Dim dim : b) right.push_back(dim.expr);
+  if (onnx::NeverBroadcast(to.exprs(), left, right)) throw onnx::BadOperand("broadcasts tensors of sizes that do not fit each other");
   Dims dims;
   for (Expr size : onnx::BroadcastSizes(to.exprs(), left, right)) dims.push_back({size});
   return dims;

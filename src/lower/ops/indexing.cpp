@@ -1,6 +1,8 @@
 // Reading elements by position.
 #include "lower/ops/indexing.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -133,6 +135,9 @@ Tensor SliceTensor(Lowering& to, Tensor self, int64_t dim, std::optional<Dim> st
 
 Tensor Narrow(Lowering& to, Tensor self, int64_t dim, Dim start, Dim length) {
   const int64_t axis = to.Axis(dim, self);
+  const auto from = to.AsConstant(start), count = to.AsConstant(length), size = to.AsConstant(self.size(axis));
+  if (from && count && size && (*from < -*size || *from > *size || *count > *size - (*from < 0 ? *from + *size : *from)))
+    throw onnx::BadOperand(fmt::format("takes {} elements from {} on of a dimension of {}", *count, *from, *size));
   const Dim first = FromFront(to, start, self.size(axis));
   return Sized(to, SliceRange(to, self, axis, first, to.Plus(first, length), to.Of(1)),
                WithSize(self.sizes(), axis, length));

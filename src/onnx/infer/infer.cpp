@@ -58,12 +58,12 @@ void InferTypes(std::string_view op, InferContext& context) {
   for (size_t i = 0; i < context.result_count(); ++i)
     context.Set(i, version ? DeclaredType(*version, context, i) : Type::Unranked(DType::kNone));
   if (const auto rule = Rules().find(op); rule != Rules().end()) rule->second(context);
-  // A kernel larger than its input, say. What is wrong is the checker's to tell.
+  // A kernel larger than its input, say.
   for (size_t i = 0; i < context.result_count(); ++i) {
     const std::vector<Expr>& sizes = context.result(i).sizes;
     auto negative = [&](Expr size) { return context.exprs().AsConstant(size).value_or(0) < 0; };
     if (std::any_of(sizes.begin(), sizes.end(), negative))
-      context.SetTensor(i, context.result(i).dtype, AnonymousSizes(context.exprs(), sizes.size()));
+      context.SetImpossible(i, AnonymousSizes(context.exprs(), sizes.size()));
   }
 }
 

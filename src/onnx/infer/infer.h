@@ -72,6 +72,12 @@ class InferContext {
     if (i < results_.size()) results_[i] = std::move(type);
   }
   void SetTensor(size_t i, DType dtype, std::vector<Expr> sizes) { Set(i, Type::OfTensor(dtype, std::move(sizes))); }
+  // A result that no operands can have.
+  void SetImpossible(size_t i, std::vector<Expr> sizes) {
+    impossible_ = true;
+    SetSizes(i, std::move(sizes));
+  }
+  bool impossible() const { return impossible_; }
   void SetUnranked(size_t i, DType dtype) { Set(i, Type::Unranked(dtype)); }
 
  private:
@@ -80,6 +86,7 @@ class InferContext {
   std::span<const Type* const> operands_;
   std::span<const AttributeList::Item> attributes_;
   std::span<Type> results_;
+  bool impossible_ = false;
 };
 
 // The most elements that Type::contents holds.

@@ -1,0 +1,253 @@
+#include "lower/requirements.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "aten/pure_form.h"
+#include "aten/schema.h"
+
+namespace flambeau::lower {
+namespace {
+
+using aten::BaseType;
+using aten::Schema;
+using aten::SchemaArgument;
+
+struct Row {
+  Need need;
+  std::string_view other = {};
+  int64_t least = 0, most = 0;
+};
+constexpr Row Rank(int64_t least, int64_t most) { return {Need::kRank, {}, least, most}; }
+constexpr Row Floating() { return {Need::kFloating}; }
+constexpr Row NoBool() { return {Need::kNoBool}; }
+constexpr Row Index() { return {Need::kIndex}; }
+constexpr Row Long() { return {Need::kLong}; }
+constexpr Row Square() { return {Need::kSquare}; }
+constexpr Row LikeDtype(std::string_view other) { return {Need::kLikeDtype, other}; }
+constexpr Row LikeRank(std::string_view other) { return {Need::kLikeRank, other}; }
+constexpr Row LikeSizes(std::string_view other) { return {Need::kLikeSizes, other}; }
+constexpr Row OfSizes(std::string_view other) { return {Need::kOfSizes, other}; }
+constexpr Row AtLeast(int64_t least) { return {Need::kNumber, {}, least}; }
+constexpr Row Padding(std::string_view other) { return {Need::kPadding, other}; }
+constexpr Row Covers(std::string_view other) { return {Need::kCovers, other}; }
+
+constexpr Requirement Make(std::string_view operators, std::string_view argument, Row row) {
+  return {operators, argument, row.need, row.other, row.least, row.most};
+}
+
+constexpr Requirement kRequirements[] = {
+#define FLAMBEAU_REQUIREMENT(operators, argument, row) Make(operators, argument, row),
+#include "lower/requirements.def"
+#undef FLAMBEAU_REQUIREMENT
+};
+
+template <class F>
+void ForEachWord(std::string_view text, F visit) {
+  while (!text.empty()) {
+    const size_t end = text.find(' ');
+    visit(text.substr(0, end));
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+}
+
+const std::unordered_map<std::string_view, std::vector<const Requirement*>>& ByOperator() {
+  static const auto* rows = [] {
+    auto* made = new std::unordered_map<std::string_view, std::vector<const Requirement*>>;
+    for (const Requirement& requirement : kRequirements)
+      ForEachWord(requirement.operators, [&](std::string_view name) { (*made)[name].push_back(&requirement); });
+    return made;
+  }();
+  return *rows;
+}
+
+// A node and what is known of its arguments.
+class Arguments {
+ public:
+  Arguments(const Lowering& to, NodeId node) : to_(to), node_(node) {}
+
+  const Type* TensorType(std::string_view name) const {
+    const Attribute* attribute = to_.aten().FindAttribute(node_, name);
+    const auto* operand = attribute ? std::get_if<Operand>(attribute) : nullptr;
+    if (operand == nullptr) return nullptr;
+    const ValueId value = to_.aten().operand(node_, operand->index);
+    const Type* type = value ? &to_.aten().type(value) : nullptr;
+    return type && type->is_tensor() ? type : nullptr;
+  }
+  // One number, or the elements of a list; nullopt for each that is not known.
+  std::vector<std::optional<int64_t>> Numbers(std::string_view name) const {
+    const Attribute* attribute = to_.aten().FindAttribute(node_, name);
+    if (attribute == nullptr) return {};
+    if (const auto* number = std::get_if<int64_t>(attribute)) return {*number};
+    if (const auto* ints = std::get_if<Ints>(attribute)) return {ints->begin(), ints->end()};
+    std::vector<std::optional<int64_t>> numbers;
+    if (const auto* list = std::get_if<OperandList>(attribute))
+      for (const ListElement& element : *list) numbers.push_back(NumberOf(element));
+    return numbers;
+  }
+  const Context& context() const { return to_.aten().context(); }
+  const ExprPool& exprs() const { return context().exprs(); }
+
+ private:
+  std::optional<int64_t> NumberOf(const ListElement& element) const {
+    if (const auto* number = std::get_if<int64_t>(&element)) return *number;
+    const auto* operand = std::get_if<Operand>(&element);
+    const ValueId value = operand ? to_.aten().operand(node_, operand->index) : ValueId{};
+    if (!value || !to_.aten().type(value).contents) return std::nullopt;
+    return exprs().AsConstant(to_.aten().type(value).contents->front());
+  }
+
+  const Lowering& to_;
+  NodeId node_;
+};
+
+std::optional<std::string> LacksOfTensor(const Arguments& arguments, const Requirement& need, std::string_view name, const Type& type) {
+  const ExprPool& exprs = arguments.exprs();
+  const auto rank = static_cast<int64_t>(type.rank());
+  const Type* other = need.other.empty() ? nullptr : arguments.TensorType(need.other);
+  auto differ = [&](Expr a, Expr b) {
+    const auto x = exprs.AsConstant(a), y = exprs.AsConstant(b);
+    return x && y && *x != *y;
+  };
+  switch (need.need) {
+    case Need::kRank:
+      if (!type.ranked || (rank >= need.least && rank <= need.most)) return std::nullopt;
+      return fmt::format("takes no '{}' of {} dimensions", name, rank);
+    case Need::kFloating:
+      if (IsFloating(type.dtype) || IsComplex(type.dtype)) return std::nullopt;
+      return fmt::format("takes no '{}' of {}", name, Info(type.dtype).torch_name);
+    case Need::kNoBool:
+      if (type.dtype != DType::kBool) return std::nullopt;
+      return fmt::format("takes no '{}' of bools", name);
+    case Need::kIndex:
+      // Of no elements, none is looked at.
+      if (type.dtype == DType::kInt64 || type.dtype == DType::kInt32) return std::nullopt;
+      if (std::ranges::any_of(type.sizes, [&](Expr size) { return exprs.IsConstant(size, 0); })) return std::nullopt;
+      return fmt::format("takes no '{}' of {}", name, Info(type.dtype).torch_name);
+    case Need::kLong:
+      if (type.dtype == DType::kInt64) return std::nullopt;
+      return fmt::format("takes no '{}' of {}", name, Info(type.dtype).torch_name);
+    case Need::kSquare:
+      if (!type.ranked || rank < 2 || !differ(type.sizes[type.rank() - 1], type.sizes[type.rank() - 2])) return std::nullopt;
+      return fmt::format("takes no '{}' that is not square", name);
+    case Need::kLikeDtype:
+      if (other == nullptr || other->dtype == type.dtype) return std::nullopt;
+      if ((type.ranked && rank == 0) || (other->ranked && other->rank() == 0)) return std::nullopt;  // a number, to some
+      return fmt::format("takes '{}' and '{}' of one dtype, and is given {} and {}", need.other, name, Info(other->dtype).torch_name,
+                         Info(type.dtype).torch_name);
+    case Need::kLikeRank:
+      if (other == nullptr || !other->ranked || !type.ranked || other->rank() == type.rank()) return std::nullopt;
+      return fmt::format("takes '{}' and '{}' of as many dimensions, and is given {} and {}", need.other, name, other->rank(), rank);
+    case Need::kLikeSizes: {
+      if (other == nullptr || !other->ranked || !type.ranked) return std::nullopt;
+      bool fits = other->rank() == type.rank();
+      for (size_t i = 0; i < type.rank() && fits; ++i) fits = !differ(other->sizes[i], type.sizes[i]);
+      if (fits) return std::nullopt;
+      return fmt::format("takes '{}' and '{}' of the same sizes", need.other, name);
+    }
+    case Need::kOfSizes: {
+      const auto sizes = arguments.Numbers(need.other);
+      if (!type.ranked || sizes.empty()) return std::nullopt;
+      bool fits = sizes.size() == type.rank();
+      for (size_t i = 0; i < type.rank() && fits; ++i) {
+        const auto own = exprs.AsConstant(type.sizes[i]);
+        fits = !own || !sizes[i] || *own == *sizes[i];
+      }
+      if (fits) return std::nullopt;
+      return fmt::format("takes no '{}' of other sizes than '{}'", name, need.other);
+    }
+    case Need::kCovers:
+      if (other == nullptr || !other->ranked || !type.ranked || other->rank() <= type.rank()) return std::nullopt;
+      return fmt::format("takes no '{}' of fewer dimensions than '{}'", name, need.other);
+    default: return std::nullopt;
+  }
+}
+
+std::optional<std::string> LacksOfNumbers(const Arguments& arguments, const Requirement& need, std::string_view name) {
+  const auto numbers = arguments.Numbers(name);
+  switch (need.need) {
+    case Need::kNumber:
+      for (const auto& number : numbers)
+        if (number && *number < need.least) return fmt::format("takes no '{}' of {}", name, *number);
+      return std::nullopt;
+    case Need::kPadding: {
+      const auto kernel = arguments.Numbers(need.other);
+      for (size_t i = 0; i < numbers.size() && !kernel.empty(); ++i) {
+        const auto& size = kernel[std::min(i, kernel.size() - 1)];
+        if (numbers[i] && size && *numbers[i] > *size / 2) return fmt::format("pads more than half of its kernel of {}", *size);
+      }
+      return std::nullopt;
+    }
+    case Need::kCovers: {
+      const Type* tensor = arguments.TensorType(need.other);
+      if (tensor == nullptr || !tensor->ranked || numbers.size() >= tensor->rank()) return std::nullopt;
+      return fmt::format("takes a number of '{}' for each of {} dimensions", name, tensor->rank());
+    }
+    default: return std::nullopt;
+  }
+}
+
+// Operators whose results have one dimension more than what they take, which their argument counts.
+bool AddsDimension(std::string_view base) {
+  static constexpr std::string_view kAdding[] = {"unsqueeze", "unsqueeze_copy", "diag_embed"};
+  return std::ranges::find(kAdding, base) != std::end(kAdding);
+}
+
+// Arguments that name dimensions of the operator's first one.
+std::optional<std::string> LacksDimension(const Arguments& arguments, const Schema& schema, std::string_view base) {
+  // Of these, it is a dimension of what several tensors broadcast to.
+  static constexpr std::string_view kOfOthers[] = {"cosine_similarity", "linalg_vecdot", "take_along_dim", "linalg_cross", "cross"};
+  if (schema.arguments.empty() || schema.arguments[0].type.base != BaseType::kTensor || schema.arguments[0].type.list) return std::nullopt;
+  if (std::ranges::find(kOfOthers, base) != std::end(kOfOthers)) return std::nullopt;
+  const Type* type = nullptr;
+  for (const SchemaArgument& argument : schema.arguments) {
+    if (argument.type.base != BaseType::kInt && argument.type.base != BaseType::kSymInt) continue;
+    if (!argument.name.starts_with("dim") || argument.name == "dims_other") continue;
+    if (type == nullptr) type = arguments.TensorType(schema.arguments[0].name);
+    if (type == nullptr || !type->ranked) return std::nullopt;
+    const int64_t count = std::max<int64_t>(static_cast<int64_t>(type->rank()) + (AddsDimension(base) ? 1 : 0), 1);
+    for (const auto& dim : arguments.Numbers(argument.name))
+      if (dim && (*dim < -count || *dim >= count)) return fmt::format("names dimension {} of a tensor of rank {}", *dim, type->rank());
+  }
+  return std::nullopt;
+}
+
+// Formats with the channels last are for images and volumes.
+std::optional<std::string> LacksFormat(const Lowering& to, NodeId node, const Arguments& arguments, const Schema& schema) {
+  const Attribute* attribute = to.aten().FindAttribute(node, "memory_format");
+  const auto* format = attribute ? std::get_if<MemoryFormat>(attribute) : nullptr;
+  if (format == nullptr || (*format != MemoryFormat::kChannelsLast && *format != MemoryFormat::kChannelsLast3d)) return std::nullopt;
+  const Type* type = arguments.TensorType(schema.arguments[0].name);
+  const size_t rank = *format == MemoryFormat::kChannelsLast ? 4 : 5;
+  if (type == nullptr || !type->ranked || type->rank() == rank) return std::nullopt;
+  return fmt::format("gives a tensor of {} dimensions a memory format for {}", type->rank(), rank);
+}
+
+}  // namespace
+
+std::span<const Requirement> Requirements() { return kRequirements; }
+
+std::optional<std::string> Unmet(const Lowering& to, NodeId node) {
+  const Schema* schema = aten::FindSchema(aten::WithoutFunctionalized(to.aten().op(node)));
+  constexpr std::string_view kAten = "aten::";
+  if (schema == nullptr || !schema->base.starts_with(kAten)) return std::nullopt;
+  const std::string_view base = schema->base.substr(kAten.size());
+  const Arguments arguments(to, node);
+  if (auto lacks = LacksDimension(arguments, *schema, base)) return lacks;
+  if (auto lacks = LacksFormat(to, node, arguments, *schema)) return lacks;
+  const auto rows = ByOperator().find(base);
+  if (rows == ByOperator().end()) return std::nullopt;
+  std::optional<std::string> lacks;
+  for (const Requirement* requirement : rows->second)
+    ForEachWord(requirement->argument, [&](std::string_view name) {
+      if (lacks) return;
+      const Type* type = arguments.TensorType(name);
+      lacks = type ? LacksOfTensor(arguments, *requirement, name, *type) : LacksOfNumbers(arguments, *requirement, name);
+    });
+  return lacks;
+}
+
+}  // namespace flambeau::lower
