@@ -15,7 +15,7 @@ namespace flambeau {
 
 enum class ExternalData : uint8_t {
   kAuto,       ///< one file while it stays below 2 GB, else weights in NAME.onnx.data
-  kAlways,     ///< weights of 64 KB and more in NAME.onnx.data
+  kAlways,     ///< weights of 256 bytes and more in NAME.onnx.data
   kNever,      ///< all in one file; an error above 2 GB
   kReference,  ///< unchanged weights stay in the archive; the model points into it
 };

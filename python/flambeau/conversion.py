@@ -134,7 +134,7 @@ def convert(
         dst: Path of the ONNX file. It is replaced at the end, or left as it was.
         opset_version: Opset of the model; None means the default.
         external_data: Where weights go: "auto" (or None) keeps one file while it
-            stays below 2 GB; "always" (or True) puts weights of 64 KB and more
+            stays below 2 GB; "always" (or True) puts weights of 256 bytes and more
             into ``dst`` + ".data"; "never" (or False) keeps one file; "reference"
             leaves them in ``src`` and points there.
         metadata: What the model says about its origin: "release" (nothing),

@@ -125,7 +125,7 @@ def export(
             numbers are inputs, and what nothing depends on is none.
         capture: How a module is captured: "export" by ``torch.export``, "trace" by
             ``torch.jit.trace``. None goes by ``dynamo``.
-        external_data: Whether weights of 64 KB and more go into ``f`` + ".data". With
+        external_data: Whether weights of 256 bytes and more go into ``f`` + ".data". With
             ``dynamo=False`` they do from 2 GB on, as torch's TorchScript exporter has it.
         dynamic_shapes: Which dimensions are dynamic, as ``torch.export.export``
             takes it; a string in place of a ``Dim`` names the dimension. Keys of a
@@ -425,15 +425,12 @@ def _save(
     export_params: bool,
     keep_initializers_as_inputs: bool,
 ) -> None:
-    if hasattr(f, "write"):
-        f.write(program.model_proto.SerializeToString())
-    else:
-        program.save(
-            f,
-            include_initializers=export_params,
-            keep_initializers_as_inputs=keep_initializers_as_inputs,
-            external_data=external_data,
-        )
+    program.save(
+        f,
+        include_initializers=export_params,
+        keep_initializers_as_inputs=keep_initializers_as_inputs,
+        external_data=False if hasattr(f, "write") else external_data,
+    )
 
 
 def _metadata(asked: str, verbose: bool | None, functions: Any) -> str:

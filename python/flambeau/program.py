@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from .errors import error_of, warn
 from .progress import shown_progress
 
 if TYPE_CHECKING:
+    import io
+
     import numpy as np
     import onnx
     import onnx_ir
@@ -223,7 +226,7 @@ class ONNXProgram:
 
     def save(
         self,
-        destination: str | os.PathLike[str],
+        destination: str | os.PathLike[str] | io.IOBase,
         *,
         include_initializers: bool = True,
         keep_initializers_as_inputs: bool = False,
@@ -232,13 +235,13 @@ class ONNXProgram:
         """Write the model. The target is replaced at the end, or left as it was.
 
         Args:
-            destination: Path of the ONNX file.
+            destination: Path of the ONNX file, or a file that is open for writing bytes, which gets all in one.
             include_initializers: False leaves the weights out: they become inputs.
             keep_initializers_as_inputs: True makes the weights inputs with
                 defaults.
             external_data: Where weights go: "auto" (or None) keeps one file while
-                it stays below 2 GB; "always" (or True) puts weights of 64 KB and
-                more into ``destination`` + ".data"; "never" (or False) keeps one
+                it stays below 2 GB; "always" (or True) puts weights of 256 bytes
+                and more into ``destination`` + ".data"; "never" (or False) keeps one
                 file; "reference" leaves them in the ``.pt2`` that they came from.
 
         Raises:
@@ -248,6 +251,20 @@ class ONNXProgram:
         from .conversion import external_data_mode
 
         mode = external_data_mode(external_data)
+        if hasattr(destination, "write"):
+            if mode in (_engine.ExternalData.ALWAYS, _engine.ExternalData.REFERENCE):
+                raise TypeError("weights can go beside a model only where it has a path; destination is an open file")
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, "model.onnx")
+                self.save(
+                    path,
+                    include_initializers=include_initializers,
+                    keep_initializers_as_inputs=keep_initializers_as_inputs,
+                    external_data=False,
+                )
+                with path.open("rb") as written:
+                    shutil.copyfileobj(written, destination)
+            return
         if self._model is not None:
             from .saving import save_model
 

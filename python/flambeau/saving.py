@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["save_model", "with_outputs"]
 
 _LARGEST_MESSAGE = 1_900_000_000
-_EXTERNAL_FROM = 64 * 1024
+_EXTERNAL_FROM = 256  # bytes; as the engine has it
 
 
 def save_model(
@@ -51,7 +51,7 @@ def save_model(
         with tempfile.TemporaryDirectory(prefix=".flambeau-", dir=destination.parent) as folder:
             written = Path(folder, destination.name)
             if external:
-                ir.save(copy, written, external_data=destination.name + ".data", size_threshold_bytes=_EXTERNAL_FROM)
+                ir.save(copy, written, external_data=destination.name + ".data", size_threshold_bytes=_EXTERNAL_FROM - 1)
             else:
                 ir.save(copy, written)
             data = written.with_name(destination.name + ".data")

@@ -49,9 +49,7 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
     from torch.utils import _pytree
 
     in_spec = exported.call_spec.in_spec
-    order = in_spec.child(1).context
-    if kwargs.keys() == set(order):
-        kwargs = {name: kwargs[name] for name in order}
+    args, kwargs = _as_captured(args, kwargs, exported)
     leaves, spec = _pytree.tree_flatten((args, kwargs))
     specs = [spec for spec in exported.graph_signature.input_specs if spec.kind is InputKind.USER_INPUT]
     if spec != in_spec:
@@ -61,6 +59,23 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
             return list(args)
         raise TypeError(f"the arguments are {_structure(spec)}; the model was captured with {_structure(in_spec)}")
     return [leaf for leaf, spec in zip(leaves, specs, strict=True) if not isinstance(spec.arg, ConstantArgument)]
+
+
+def _as_captured(
+    args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.export.ExportedProgram
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments by position and by name as the capture got them, where they are all there in whichever way."""
+    in_spec = exported.call_spec.in_spec
+    positional, order = in_spec.child(0).num_children, in_spec.child(1).context
+    signature = exported.module_call_graph[0].signature
+    names = list((signature and signature.forward_arg_names) or ())
+    if len(names) != positional + len(order):  # they are not known
+        return args, {name: kwargs[name] for name in order} if kwargs.keys() == set(order) else kwargs
+    given = dict(zip(names, args))
+    if len(args) > positional or given.keys() & kwargs.keys() or given.keys() | kwargs.keys() != set(names):
+        return args, kwargs
+    given |= kwargs
+    return tuple(given[name] for name in names[:positional]), {name: given[name] for name in order}
 
 
 class _Leaf:

@@ -5,7 +5,7 @@
 namespace flambeau::onnx {
 namespace {
 
-bool IsLarge(const TensorData& data) { return data.dtype != DType::kString && data.byte_size() >= kLeastExternalBytes; }
+bool IsLarge(const TensorData& data, uint64_t least) { return data.dtype != DType::kString && data.byte_size() >= least; }
 
 // Equal for tensors of the same bytes; SameBytes has the last word.
 size_t HashOfPlace(const TensorData& data) {
@@ -33,7 +33,8 @@ class DataFile {
       return;
     }
     by_place_.emplace(HashOfPlace(data), initializer);
-    const uint64_t offset = (end_ + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+    const uint64_t alignment = DataAlignment(data.byte_size());
+    const uint64_t offset = (end_ + alignment - 1) / alignment * alignment;
     layout_.placements[initializer] = {Placement::Where::kExternal, location_, offset, data.byte_size()};
     layout_.stored.push_back(initializer);
     layout_.stored_bytes += data.byte_size();
@@ -52,14 +53,14 @@ class DataFile {
   std::unordered_multimap<size_t, uint32_t> by_place_;
 };
 
-// A layout of which `place(index, data)` decides where each large tensor goes.
+// A layout of which `place(index, data)` decides where each tensor of `least` bytes or more goes.
 template <class F>
-Layout LayOut(const Graph& graph, Layout* layout, F place) {
+Layout LayOut(const Graph& graph, Layout* layout, uint64_t least, F place) {
   layout->initializers = Initializers(graph);
   layout->placements.resize(layout->initializers.size());
   for (uint32_t i = 0; i < layout->initializers.size(); ++i) {
     const TensorData& data = graph.context()[graph[layout->initializers[i]].data];
-    if (IsLarge(data)) place(i, data);
+    if (IsLarge(data, least)) place(i, data);
     if (layout->placements[i].where == Placement::Where::kInline) layout->inline_bytes += data.byte_size();
   }
   return std::move(*layout);
@@ -69,12 +70,12 @@ Layout LayOut(const Graph& graph, Layout* layout, F place) {
 
 Layout LayOutInline(const Graph& graph) {
   Layout layout;
-  return LayOut(graph, &layout, [](uint32_t, const TensorData&) {});
+  return LayOut(graph, &layout, kLeastOmittedBytes, [](uint32_t, const TensorData&) {});
 }
 
 Layout LayOutWithoutWeights(const Graph& graph) {
   Layout layout;
-  return LayOut(graph, &layout,
+  return LayOut(graph, &layout, kLeastOmittedBytes,
                 [&](uint32_t i, const TensorData&) { layout.placements[i].where = Placement::Where::kOmitted; });
 }
 
@@ -82,7 +83,7 @@ Layout LayOutExternal(const Graph& graph, const std::string& data_name) {
   Layout layout;
   layout.locations = {data_name};
   DataFile file(graph, &layout, 0);
-  return LayOut(graph, &layout, [&](uint32_t i, const TensorData&) { file.Add(i); });
+  return LayOut(graph, &layout, kLeastExternalBytes, [&](uint32_t i, const TensorData&) { file.Add(i); });
 }
 
 Layout LayOutByReference(const Graph& graph, const std::string& data_name,
@@ -91,7 +92,7 @@ Layout LayOutByReference(const Graph& graph, const std::string& data_name,
   layout.locations = {data_name};
   DataFile file(graph, &layout, 0);
   std::unordered_map<const File*, uint32_t> location_of;
-  return LayOut(graph, &layout, [&](uint32_t i, const TensorData& data) {
+  return LayOut(graph, &layout, kLeastOmittedBytes, [&](uint32_t i, const TensorData& data) {
     const auto range = data.source->InFile();
     if (!range || !data.contiguous()) return file.Add(i);
     const auto [it, added] = location_of.emplace(range->file.get(), static_cast<uint32_t>(layout.locations.size()));

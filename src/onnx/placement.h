@@ -9,10 +9,13 @@
 
 namespace flambeau::onnx {
 
-// Smaller tensors are always inside the model.
-inline constexpr uint64_t kLeastExternalBytes = 64 << 10;
-// Tensors of a data file begin at multiples of it, so that they can be mapped.
-inline constexpr uint64_t kDataAlignment = 4096;
+// Smaller tensors are inside the model: where weights are left out, or stay in an archive, …
+inline constexpr uint64_t kLeastOmittedBytes = 64 << 10;
+// … and where they go into a data file (the bound of onnx_ir, so of torch.onnx).
+inline constexpr uint64_t kLeastExternalBytes = 256;
+// Tensors of a data file begin at multiples of it, so that they can be mapped; smaller ones lie closer.
+inline constexpr uint64_t kDataAlignment = 4096, kSmallDataAlignment = 64;
+constexpr uint64_t DataAlignment(uint64_t bytes) { return bytes < kDataAlignment ? kSmallDataAlignment : kDataAlignment; }
 
 struct Placement {
   enum class Where : uint8_t { kInline, kExternal, kOmitted };

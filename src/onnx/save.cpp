@@ -139,8 +139,9 @@ class Save {
   Status WriteData(TargetFile& target) {
     FileSink bytes(target.descriptor(), &meter_);
     for (uint32_t index : layout_.stored) {
-      bytes.Align(kDataAlignment);
-      bytes.Append(model_.graph.context()[model_.graph[layout_.initializers[index]].data]);
+      const TensorData& data = model_.graph.context()[model_.graph[layout_.initializers[index]].data];
+      bytes.Align(DataAlignment(data.byte_size()));
+      bytes.Append(data);
       if (!bytes.ok()) break;
     }
     return Finish(bytes, target);

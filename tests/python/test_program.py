@@ -1,5 +1,7 @@
 """`ONNXProgram`: what torch.onnx's has, and that changes of the model count."""
 
+import io
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -92,7 +94,39 @@ def test_changes_of_the_model_are_saved_and_run(program, tmp_path):
     program.save(tmp_path / "model.onnx", external_data=True)
     saved = onnx.load(tmp_path / "model.onnx")
     assert saved.graph.output[0].name == "logits"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.onnx"]  # no weight is large
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.onnx", "model.onnx.data"]
+    kept = onnx.load(tmp_path / "model.onnx", load_external_data=False).graph.initializer
+    assert {tensor.name: tensor.data_location for tensor in kept if "." in tensor.name} == {
+        "first.weight": onnx.TensorProto.EXTERNAL, "first.bias": onnx.TensorProto.DEFAULT,
+        "second.weight": onnx.TensorProto.DEFAULT, "second.bias": onnx.TensorProto.DEFAULT,
+    }  # of 256 bytes and more
+
+
+def test_programs_are_saved_into_open_files(program, tmp_path):
+    with (tmp_path / "model.onnx").open("wb") as file:
+        program.save(file)
+    memory = io.BytesIO()
+    program.save(memory, keep_initializers_as_inputs=True)
+    saved = onnx.load_from_string(memory.getvalue())
+    assert len(saved.graph.input) > len(onnx.load(tmp_path / "model.onnx").graph.input) == 1
+    with pytest.raises(TypeError, match="destination is an open file"):
+        program.save(memory, external_data=True)
+
+
+def test_calls_by_name_or_by_position():
+    class Model(torch.nn.Module):
+        def forward(self, x, y=None, *, scale):
+            return (x - y) * scale
+
+    x, y, scale = torch.ones(2), torch.ones(2) * 3, torch.ones(1) * 2
+    for args, kwargs in (((x, y), {"scale": scale}), ((x,), {"scale": scale, "y": y})):
+        program = flambeau.export(Model(), args, kwargs=kwargs)
+        for count in range(len(args) + 1):
+            named = dict(zip(("x", "y"), (x, y)), scale=scale)
+            given = [named.pop(name) for name in ("x", "y")[:count]]
+            assert program(*given, **named)[0].tolist() == [-4, -4]
+        with pytest.raises(TypeError, match=r"the model was captured with"):
+            program(x, y, x=x, scale=scale)
 
 
 def test_large_weights_of_a_changed_model_go_beside_it(tmp_path):
