@@ -361,7 +361,7 @@ def _converted(
     if engine_model is None:
         artifacts.write()
         raise _with_cause(error_of(diagnostics), *causes)
-    return engine_model, diagnostics
+    return engine_model, [*source.diagnostics, *diagnostics]
 
 
 def _of_what_does_not_run(

@@ -64,6 +64,7 @@ class Source:
         dynamic_shapes: As torch.export.export takes them.
         dimension_names: The names of the inputs' dimensions.
         decisions: What the capture took for granted of sizes.
+        diagnostics: What the engine warned of when the program was last made.
     """
 
     build: Callable[[bool], _engine.Program]
@@ -71,6 +72,7 @@ class Source:
     dynamic_shapes: Any = None
     dimension_names: Sequence[DimensionName] = ()
     decisions: Sequence[Decision] = ()
+    diagnostics: list[_engine.Diagnostic] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,10 +220,12 @@ def of_script(
     options.keep_unused_inputs = not wishes.torchscript
     options.dim_names = [(f"{name}.{axis}", word) for name, axes in output_axes.items() for axis, word in axes.items()]
     bound, packed = not isinstance(model, SCRIPTS), takes_packed(args)
+    diagnostics: list[_engine.Diagnostic] = []
     return Source(
         lambda export_params: build_script_program(
-            script, inputs, bound=bound, packed=packed, functions=functions, options=options
-        )
+            script, inputs, bound=bound, packed=packed, functions=functions, options=options, diagnostics=diagnostics
+        ),
+        diagnostics=diagnostics,
     )
 
 

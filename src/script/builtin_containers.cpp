@@ -176,7 +176,7 @@ Result<Vals> Length(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Cell* list = ListOf(evaluator, value);
   if (list == nullptr) return Bad(evaluator, "asks for the length of something that has none");
   if (!list->sequence) return Vals{static_cast<int64_t>(list->elements.size())};
-  FLAMBEAU_TRY(Val size, evaluator.emit().Call1("aten::len.t", {value}));
+  FLAMBEAU_TRY(Val size, LengthOfSequence(evaluator, value));
   return Vals{std::move(size)};
 }
 

@@ -108,11 +108,20 @@ Result<Vals> Replace(Evaluator& evaluator, const Node&, Arguments arguments) {
 template <bool kLast>
 Result<Vals> Find(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
-  const int64_t begin = arguments.size() > 2 ? arguments[2].AsInt().value_or(0) : 0;
-  const int64_t end = arguments.size() > 3 ? arguments[3].AsInt().value_or(-1) : -1;
-  if (texts.size() < 2 || begin != 0 || end != -1) return evaluator.Unsupported("looks for text within a part of other text");
-  const size_t at = kLast ? texts[0].rfind(texts[1]) : texts[0].find(texts[1]);
-  return Vals{Val(at == std::string::npos ? int64_t{-1} : static_cast<int64_t>(at))};
+  if (texts.size() < 2) return evaluator.Unsupported("looks for what is no text, or in what is none");
+  // TorchScript counts ends from the character after the last: -1 is that one.
+  const auto size = static_cast<int64_t>(texts[0].size());
+  auto place = [&](size_t i, int64_t absent, int64_t past) {
+    const auto given = i < arguments.size() ? arguments[i].AsInt() : std::optional(absent);
+    if (!given) return given;
+    return std::optional(std::clamp<int64_t>(*given < 0 ? std::max(*given, -size - 1) + size + past : *given, 0, size));
+  };
+  const auto begin = place(2, 0, 0), end = place(3, -1, 1);
+  if (!begin || !end) return evaluator.Unsupported("looks for text within a part of other text that is known at run time only");
+  if (*end <= *begin && !(texts[1].empty() && *end == *begin)) return Vals{Val(int64_t{-1})};
+  const std::string_view part = std::string_view(texts[0]).substr(static_cast<size_t>(*begin), static_cast<size_t>(*end - *begin));
+  const size_t at = kLast ? part.rfind(texts[1]) : part.find(texts[1]);
+  return Vals{Val(at == std::string::npos ? int64_t{-1} : *begin + static_cast<int64_t>(at))};
 }
 
 template <bool kStart>

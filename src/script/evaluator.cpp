@@ -44,6 +44,11 @@ Failure Evaluator::Unsupported(std::string message, std::string hint) {
   return sink_.Error(DiagnosticKind::kUnsupportedForm, std::move(message), {}, std::move(hint));
 }
 
+Failure Evaluator::UsesUndefined(const Undefined& value) {
+  if (!value.because) return Unsupported("uses a value that only some paths through the program define");
+  return Unsupported(fmt::format("uses a value of which paths through the program make different things: {}", *value.because));
+}
+
 Failure Evaluator::TooLong() {
   return sink_.Error(DiagnosticKind::kLimitExceeded, fmt::format("makes a text or list of more than {} elements", kMaxLength));
 }
@@ -364,7 +369,7 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
   }
   if (undefined && node.kind != "prim::Loop" && node.kind != "prim::TupleConstruct" && node.kind != "prim::unchecked_cast") {
     if (!sink_.HasErrors())
-      return Unsupported("uses a value that only some paths through the program define, or that differs between them in kind");
+      return UsesUndefined(*std::ranges::find_if(arguments, &Val::Is<Undefined>)->As<Undefined>());
     if (!HasTranslation(node)) return sink_.Error(DiagnosticKind::kUnsupportedOperator, fmt::format("{} has no translation", OperatorName(node)));
     return kFailure;
   }

@@ -27,6 +27,8 @@ class Evaluator {
   // `custom` and `apart` must outlive this.
   Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink, const lower::CustomOperators& custom,
             int opset, const Apart& apart);
+  // Loops over the sizes of inputs that are peeled are taken to have a round.
+  void AssumeRounds() { assumes_rounds_ = true; }
 
   // `inputs`: one for each input of the main block, `self` too.
   Result<Vals> Run(std::span<const Val> inputs);
@@ -49,6 +51,7 @@ class Evaluator {
   static constexpr size_t kMaxLength = size_t{1} << 20;
   Failure TooLong();
   Failure Unsupported(std::string message, std::string hint = {});
+  Failure UsesUndefined(const Undefined& value);
   // Names the last If after which less is known than on its paths.
   int opset() const { return opset_; }
   Failure UnsupportedWherePathsMet(std::string message, std::string hint = {});
@@ -114,6 +117,7 @@ class Evaluator {
   // peel.cpp
   bool IsPeeled(const Node& node) const;
   Result<const Node*> Peel(const Node& node);
+  bool CountsSizes(const Val& trips) const;
   const Node* SourceOf(const Node& node) const;
   void Lose(const Node& node);
   // optionals.cpp
@@ -148,6 +152,7 @@ class Evaluator {
   };
   std::unordered_map<const Node*, Rest> rests_;
   const Apart& apart_;
+  bool assumes_rounds_ = false;
   std::vector<const Node*> lossy_;
   std::unordered_map<const Node*, int64_t> too_many_;  // rounds of a loop that were too many to unroll
   int depth_ = 0;

@@ -22,6 +22,18 @@ bool Evaluator::IsPeeled(const Node& node) const {
   return wanted != apart_.end() && (rest == rests_.end() ? 0 : rest->second.rounds) < wanted->second;
 }
 
+// Whether the number is made of sizes of inputs.
+bool Evaluator::CountsSizes(const Val& trips) const {
+  const auto* number = trips.As<NumberVal>();
+  if (number == nullptr) return false;
+  const Type& type = emitter_.TypeOf(number->id);
+  if (type.kind != TypeKind::kInt || !type.contents) return false;
+  const ExprPool& exprs = program_.context->exprs();
+  bool sizes = true;
+  exprs.ForEachSymbol(type.contents->front(), [&](Expr symbol) { sizes &= exprs.symbol_kind(symbol) == SymbolKind::kDimension; });
+  return sizes;
+}
+
 // Notes that less is known after the node than before.
 void Evaluator::Lose(const Node& node) {
   if (lossy_.empty() || lossy_.back() != SourceOf(node)) lossy_.push_back(SourceOf(node));
@@ -47,7 +59,11 @@ Result<const Node*> Evaluator::Peel(const Node& node) {
 
   FLAMBEAU_TRY(Val is_first, emitter_.Call1("_operator::gt", {ValueOf(node.inputs[0]), int64_t{0}}));
   Val condition = ValueOf(node.inputs[1]);
-  if (KnownBool(is_first).value_or(false)) {
+  const bool assumed = assumes_rounds_ && rounds == 0 && CountsSizes(ValueOf(node.inputs[0]));
+  if (assumed && !KnownBool(is_first))
+    sink_.Warning(DiagnosticKind::kUnsupportedForm,
+                  "takes for granted that the loop has a round: what it carries is of another dtype without one");
+  if (assumed || KnownBool(is_first).value_or(false)) {
     is_first = std::move(condition);
   } else if (!KnownBool(condition).value_or(false)) {
     FLAMBEAU_TRY(const ValueId again, Predicate(condition));

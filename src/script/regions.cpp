@@ -154,7 +154,7 @@ Result<const Block*> Evaluator::Decide(const Node& node, Val& condition) {
       node.blocks[1]->outputs.size() != node.outputs.size())
     return sink_.Error(DiagnosticKind::kBadProgram, "has not two blocks that fit its outputs");
   if (condition.Is<Undefined>() && !sink_.HasErrors())
-    return Unsupported("uses a value that only some paths through the program define, or that differs between them in kind");
+    return UsesUndefined(*condition.As<Undefined>());
   if (const auto* tensor = condition.As<TensorVal>()) {
     FLAMBEAU_TRY(condition, emitter_.Call1("aten::Bool.Tensor", {*tensor}));
   }

@@ -90,6 +90,13 @@ Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index) {
   return evaluator.emit().Call1("aten::item", {element});
 }
 
+Result<Val> LengthOfSequence(Evaluator& evaluator, const Val& list) {
+  const Pieces* pieces = PiecesOf(evaluator, list);
+  if (pieces != nullptr && pieces->size.Is<Nothing>())
+    return evaluator.emit().Call1("aten::sym_size.int", {pieces->tensor, pieces->dim});
+  return evaluator.emit().Call1("aten::len.t", {list});
+}
+
 Result<Vals> FirstElements(Evaluator& evaluator, const Val& list, size_t count) {
   Vals elements;
   const Pieces* pieces = PiecesOf(evaluator, list);

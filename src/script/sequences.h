@@ -12,6 +12,7 @@ Result<Val> AsSequence(Evaluator& evaluator, const Val& list);
 Val SequenceLike(Evaluator& evaluator, const Val& made, bool of_numbers);
 // Whether the tensors of a sequence are Python's numbers.
 bool OfNumbers(Evaluator& evaluator, const Val& sequence);
+Result<Val> LengthOfSequence(Evaluator& evaluator, const Val& list);
 Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index);
 // As many elements as a sequence is unpacked into.
 Result<Vals> FirstElements(Evaluator& evaluator, const Val& list, size_t count);

@@ -84,6 +84,16 @@ std::optional<uint32_t> CellOf(const Val& value) {
   return std::nullopt;
 }
 
+std::string Words(const Type& type) {
+  switch (type.kind) {
+    case TypeKind::kInt: return "an int";
+    case TypeKind::kFloat: return "a float";
+    case TypeKind::kBool: return "a bool";
+    case TypeKind::kSequence: return fmt::format("a list of {}", Info(type.dtype).torch_name);
+    default: return fmt::format("a tensor of {}", Info(type.dtype).torch_name);
+  }
+}
+
 const Vals* ElementsOf(const Val& value, const Heap& heap) {
   if (const auto* list = value.As<ListVal>()) return &heap[list->cell].elements;
   if (const auto* tuple = value.As<TupleVal>()) return tuple->elements.get();
@@ -108,15 +118,19 @@ Skeleton Skeleton::OfTensor(Type type) {
 Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known) {
   if (IsBounded(value, heap)) return OfBounded(value, emit, heap, known);
   Skeleton skeleton;
-  (void)skeleton.Conflict("nests without end");
+  (void)skeleton.Conflict("it nests without end");
   return skeleton;
 }
 
 Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& heap, std::optional<uint32_t> known) {
   const Val value = emit.Settled(unsettled);
   Skeleton skeleton;
+  if (const auto* undefined = value.As<Undefined>(); undefined != nullptr && undefined->because) {
+    (void)skeleton.Conflict(*undefined->because);
+    return skeleton;
+  }
   if (const auto cell = CellOf(value); cell && heap[*cell].lost && *cell >= known.value_or(0)) {
-    (void)skeleton.Conflict("lost");
+    (void)skeleton.Conflict("nobody knows what it holds");
     return skeleton;
   }
   skeleton.fixed_ = value;
@@ -135,7 +149,7 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
     for (const Cell& column : heap[list->cell].columns) {
       auto made = OfSequence({}, column, emit);
       if (!made) {
-        (void)skeleton.Conflict("empty");
+        (void)skeleton.Conflict("it is an empty list of tuples");
         return skeleton;
       }
       skeleton.children_.push_back(*std::move(made));
@@ -161,7 +175,8 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
   return skeleton;
 }
 
-bool Skeleton::Conflict(std::string) {
+bool Skeleton::Conflict(std::string reason) {
+  because_ = std::make_shared<const std::string>(std::move(reason));
   kind_ = Kind::kConflict;
   lossy_ = true;
   return true;
@@ -184,7 +199,7 @@ bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
       return true;
     }
     if (type_.kind == TypeKind::kFloat && other.kind == TypeKind::kInt) return false;
-    return Conflict("types differ");
+    return Conflict(fmt::format("{} on one, {} on another", Words(type_), Words(other)));
   }
   bool changed = false;
   if (type_.kind == TypeKind::kInt) {
@@ -222,15 +237,18 @@ bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
 bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
   const Val value = emit.Settled(unsettled);
   if (kind_ == Kind::kConflict) return false;
-  if (value.Is<Undefined>()) {
+  if (const auto* undefined = value.As<Undefined>()) {
+    if (undefined->because) return Conflict(*undefined->because);
     // What is fixed and no constant may be known to the other path only.
+    const Kind before = kind_;
     if (kind_ == Kind::kFixed) {
       if (fixed_.Is<TensorVal>()) kind_ = Kind::kTensor;
       if (fixed_.Is<NumberVal>()) kind_ = Kind::kNumber;
       if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>()) kind_ = KindOfFixed();
     }
-    for (Skeleton& child : children_) (void)child.Unify(value, emit, heap);
-    return false;
+    bool changed = kind_ != before;
+    for (Skeleton& child : children_) changed = child.Unify(value, emit, heap) || changed;
+    return changed;
   }
   if (kind_ == Kind::kUndefined) {
     *this = Of(value, emit, heap);
@@ -238,7 +256,7 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
   }
   if (kind_ == Kind::kOptional) return !value.Is<Nothing>() && children_[0].Unify(Present(value), emit, heap);
   if (kind_ == Kind::kFixed && SameConstant(fixed_, value)) return false;
-  if (const auto cell = CellOf(value); cell && heap[*cell].lost) return Conflict("lost");
+  if (const auto cell = CellOf(value); cell && heap[*cell].lost) return Conflict("nobody knows what it holds");
   if (kind_ == Kind::kFixed && fixed_.Is<Nothing>()) {
     MakeOptional(Of(Present(value), emit, heap));
     return true;
@@ -257,7 +275,7 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
     else if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>())
       kind_ = KindOfFixed();
     else
-      return Conflict("differs");
+      return Conflict("they make it of different values");
     (void)Unify(value, emit, heap);
     return true;
   }
@@ -266,23 +284,23 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
       if (const auto* tensor = value.As<TensorVal>(); tensor != nullptr && type_.is_tensor())
         return UnifyType(CurrentType(*tensor, emit), emit);
       const auto* list = value.As<ListVal>();
-      if (list == nullptr || type_.kind != TypeKind::kSequence) return Conflict("kinds differ");
+      if (list == nullptr || type_.kind != TypeKind::kSequence) return Conflict("they make it of different kinds");
       return UnifySequence(heap[list->cell], emit);
     }
     case Kind::kTable: {
       const auto* list = value.As<ListVal>();
       const auto columns = list != nullptr ? ColumnsOf(heap[list->cell], children_.size()) : std::nullopt;
-      if (!columns) return Conflict("kinds differ");
+      if (!columns) return Conflict("they make it of different kinds");
       bool changed = false;
       for (size_t k = 0; k < children_.size(); ++k) {
         changed = children_[k].UnifySequence((*columns)[k], emit) || changed;
-        if (children_[k].kind_ == Kind::kConflict) return Conflict("kinds differ");
+        if (children_[k].kind_ == Kind::kConflict) return Conflict("they make it of different kinds");
       }
       return changed;
     }
     case Kind::kNumber: {
       const auto type = NumberType(value, emit);
-      return type ? UnifyType(*type, emit) : Conflict("kinds differ");
+      return type ? UnifyType(*type, emit) : Conflict("they make it of different kinds");
     }
     case Kind::kList:
     case Kind::kTuple: {
@@ -294,24 +312,24 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
         if (cell->sequence || !cell->columns.empty() || cell->elements.size() != children_.size())
           return tuples ? ToTable(*cell, emit) : ToSequence(*cell, emit);
       }
-      if (elements == nullptr || elements->size() != children_.size()) return Conflict("lengths differ");
+      if (elements == nullptr || elements->size() != children_.size()) return Conflict("its length differs");
       bool changed = false;
       for (size_t i = 0; i < children_.size(); ++i) changed = children_[i].Unify((*elements)[i], emit, heap) || changed;
       return changed;
     }
     case Kind::kQuantized: {
       const auto* quantized = value.As<QuantizedVal>();
-      if (quantized == nullptr || !SameGrid(*quantized->value, *fixed_.As<QuantizedVal>()->value)) return Conflict("grids differ");
+      if (quantized == nullptr || !SameGrid(*quantized->value, *fixed_.As<QuantizedVal>()->value)) return Conflict("they quantize it on different grids");
       return children_[0].Unify(quantized->value->data, emit, heap);
     }
     case Kind::kDict: {
       const auto* dict = value.As<DictVal>();
-      if (dict == nullptr) return Conflict("kinds differ");
+      if (dict == nullptr) return Conflict("they make it of different kinds");
       const Cell& cell = heap[dict->cell];
-      if (cell.entries.size() != children_.size()) return Conflict("keys differ");
+      if (cell.entries.size() != children_.size()) return Conflict("its keys differ");
       bool changed = false;
       for (size_t i = 0; i < children_.size(); ++i) {
-        if (!SameConstant(keys_[i], cell.entries[i].first)) return Conflict("keys differ");
+        if (!SameConstant(keys_[i], cell.entries[i].first)) return Conflict("its keys differ");
         changed = children_[i].Unify(cell.entries[i].second, emit, heap) || changed;
       }
       return changed;
@@ -321,13 +339,13 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
 }
 
 bool Skeleton::UnifySequence(const Cell& list, Emitter& emit) {
-  if (!list.columns.empty()) return Conflict("kinds differ");
+  if (!list.columns.empty()) return Conflict("they make it of different kinds");
   if (list.sequence)
-    return list.of_numbers == of_numbers_ ? UnifyType(emit.TypeOf(*list.sequence), emit) : Conflict("kinds differ");
+    return list.of_numbers == of_numbers_ ? UnifyType(emit.TypeOf(*list.sequence), emit) : Conflict("they make it of different kinds");
   bool changed = false;
   for (const Val& element : list.elements) {
     auto type = ElementType(element, emit);
-    if (!type || element.IsNumber() != of_numbers_) return Conflict("kinds differ");
+    if (!type || element.IsNumber() != of_numbers_) return Conflict("they make it of different kinds");
     changed = UnifyType(*type, emit) || changed;
   }
   return changed;
@@ -378,7 +396,7 @@ bool Skeleton::ToSequence(const Cell& list, Emitter& emit) {
   std::vector<const Skeleton*> elements;
   for (const Skeleton& child : children_) elements.push_back(&child);
   auto made = OfSequence(elements, list, emit);
-  if (!made) return Conflict("lengths differ");
+  if (!made) return Conflict("its length differs");
   made->fixed_ = fixed_;
   *this = *std::move(made);
   return true;
@@ -387,16 +405,16 @@ bool Skeleton::ToSequence(const Cell& list, Emitter& emit) {
 // The same of tuples: a sequence for each field.
 bool Skeleton::ToTable(const Cell& list, Emitter& emit) {
   const auto columns = ColumnsOf(list, children_.empty() ? 0 : children_[0].children_.size());
-  if (!columns) return Conflict("lengths differ");
+  if (!columns) return Conflict("its length differs");
   std::vector<Skeleton> made;
   for (size_t k = 0; k < columns->size(); ++k) {
     std::vector<const Skeleton*> fields;
     for (const Skeleton& child : children_) {
-      if (child.kind_ != Kind::kTuple || child.children_.size() != columns->size()) return Conflict("lengths differ");
+      if (child.kind_ != Kind::kTuple || child.children_.size() != columns->size()) return Conflict("its length differs");
       fields.push_back(&child.children_[k]);
     }
     auto column = OfSequence(fields, (*columns)[k], emit);
-    if (!column) return Conflict("lengths differ");
+    if (!column) return Conflict("its length differs");
     made.push_back(*std::move(column));
   }
   kind_ = Kind::kTable;
@@ -519,7 +537,7 @@ void Skeleton::AppendParts(const Val& unsettled, const Emitter& emit, const Heap
 Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const {
   switch (kind_) {
     case Kind::kFixed: return fixed_;
-    case Kind::kConflict:
+    case Kind::kConflict: return Undefined{because_};
     case Kind::kUndefined: return Undefined{};
     case Kind::kTensor:
       if (type_.kind == TypeKind::kSequence) return ListVal{heap.Add({.sequence = leaves[next++], .of_numbers = of_numbers_})};

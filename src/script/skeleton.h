@@ -57,6 +57,7 @@ class Skeleton {
   Type type_;                       // kTensor, kNumber
   std::vector<Skeleton> children_;  // of a list, tuple or dict; of an optional, the value; of a table, its columns
   Vals keys_;                       // of a dict
+  std::shared_ptr<const std::string> because_;  // kConflict
   std::vector<Expr> fresh_;         // sizes that were made here
   bool lossy_ = false;
   bool is_table_ = false;           // a list of tuples of run-time length: a sequence for each field

@@ -150,8 +150,11 @@ class Outputs {
       elements = &entries;
     } else if (const auto* optional = value.As<OptionalVal>()) {
       return AddOptional(*optional, name);
-    } else if (value.Is<Undefined>()) {
-      return evaluator_.UnsupportedWherePathsMet("an output of the program differs in kind or dtype between the paths through it");
+    } else if (const auto* undefined = value.As<Undefined>()) {
+      return evaluator_.UnsupportedWherePathsMet(
+          undefined->because
+              ? fmt::format("an output of the program is not the same kind of thing on all paths through it: {}", *undefined->because)
+              : "an output of the program is defined on some paths through it only");
     }
     if (elements == nullptr) return {};
     const Vals copy = *elements;
@@ -186,13 +189,14 @@ class Outputs {
 
 // One walk over the program. Ifs in `apart` keep their paths apart; `lossy` gets those after which less is known.
 Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
-                        Sink& sink, const Evaluator::Apart& apart,
+                        Sink& sink, const Evaluator::Apart& apart, bool assumes_rounds,
                         std::vector<const torchscript::Node*>& lossy) {
   auto program = std::make_unique<Program::Impl>();
   program->name = graph.name;
   program->torch_version = graph.torch_version;
   const lower::CustomOperators custom(options.translations, options.custom_opsets);
   Evaluator evaluator(graph, *program, sink, custom, options.opset, apart);
+  if (assumes_rounds) evaluator.AssumeRounds();
   const bool method = static_cast<bool>(graph.self);
   const std::vector<torchscript::Value*>& formal = graph.main->inputs;
   if (inputs.size() + method != formal.size())
@@ -248,7 +252,7 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     Sink trial;
     std::vector<const torchscript::Node*> lossy;
-    auto program = Attempt(graph, inputs, options, trial, apart, lossy);
+    auto program = Attempt(graph, inputs, options, trial, apart, false, lossy);
     std::vector<Diagnostic> diagnostics = trial.Take();
     const auto last = std::find_if(lossy.rbegin(), lossy.rend(), [&](const torchscript::Node* node) {
       const auto found = apart.find(node);
@@ -267,8 +271,22 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
     if (hopeless || last == lossy.rend()) break;
     ++apart[*last];
   }
+  if (vague) {
+    for (Diagnostic& diagnostic : first) sink.Add(std::move(diagnostic));
+    return *std::move(vague);
+  }
+  // What a loop over the rows of an input makes of a number that is there before it has no one dtype, if there may be no row.
+  std::erase_if(apart, [](const auto& each) { return each.first->kind != "prim::Loop"; });
+  for (auto& [node, rounds] : apart) rounds = 1;
+  if (!apart.empty()) {
+    Sink trial;
+    std::vector<const torchscript::Node*> lossy;
+    auto program = Attempt(graph, inputs, options, trial, apart, true, lossy);
+    if (program)
+      for (Diagnostic& diagnostic : trial.Take()) sink.Add(std::move(diagnostic));
+    if (program) return program;
+  }
   for (Diagnostic& diagnostic : first) sink.Add(std::move(diagnostic));
-  if (vague) return *std::move(vague);
   return kFailure;
 }
 

@@ -19,7 +19,10 @@ namespace flambeau::script {
 struct Val;
 using Vals = std::vector<Val>;
 
-struct Undefined {};  // prim::Uninitialized, or what a failed node would have made
+// prim::Uninitialized, or what a failed node would have made.
+struct Undefined {
+  std::shared_ptr<const std::string> because;  // where paths made different things of it: which
+};
 struct Nothing {};    // Python's None
 struct TensorVal {
   ValueId id;  // as the program names it; Emitter::Read gives its value of now

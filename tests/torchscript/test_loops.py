@@ -2,8 +2,11 @@
 
 from typing import List, Optional
 
+import flambeau
+import pytest
 import torch
 from cases import Cases, x
+from checking import script
 from torch import Tensor, nn
 
 
@@ -183,4 +186,26 @@ def dtypes_that_settle_after_two_rounds(self, x, n):
     return b + a + x, i
 
 
+@case.forward(x(4, 3), others=[(x(1, 3),), (x(6, 3),)], dynamic_axes={"x": [0]})
+def integer_to_which_rows_are_added(self, x):
+    total, last = torch.tensor(0), torch.zeros(3, dtype=torch.int32)
+    for i in range(x.size(0)):
+        total = total + x[i].sum()
+    for row in x.unbind(0):
+        last = last + row
+    return total, last
+
+
 test_program = case.test()
+
+
+def test_what_is_taken_for_granted_of_a_loop_is_said():
+    class Total(nn.Module):
+        def forward(self, x):
+            total = torch.tensor(0)
+            for i in range(x.size(0)):
+                total = total + x[i].sum()
+            return total
+
+    with pytest.warns(flambeau.errors.ConversionWarning, match="takes for granted that the loop has a round"):
+        flambeau.export(script(Total()), (x(4, 3),), input_names=["x"], dynamic_axes={"x": [0]})

@@ -6,6 +6,7 @@ from typing import Dict, NamedTuple, Optional, Tuple
 import torch
 import torch.nn.functional as F
 from cases import Cases, x
+from modules import Interfaces
 from torch import Tensor, nn
 
 
@@ -118,6 +119,9 @@ class Futures(nn.Module):
         return torch.jit.wait(first) - torch.jit.wait(second)
 
 
+case(x(3, 4))(Interfaces)
+
+
 @case(x(3, 4), how=("script",))
 class Texts(nn.Module):
     def forward(self, x):
@@ -125,7 +129,7 @@ class Texts(nn.Module):
         text = "-".join(parts).lower().replace("a", "zz")
         shown = "%d of %s" % (3, text)
         start = 1 if text.startswith("z") else 0
-        return x * len(text) + text.find("b") + start + len(shown) + ord("a"), len("a b  c".split())
+        return x * len(text) + text.find("b") + text.find("b", 2) + text.rfind("a", 0, -2) + start + len(shown) + ord("a"), len("a b  c".split())
 
 
 @case(x(3, 4), how=("script",))

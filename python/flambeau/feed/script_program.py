@@ -16,13 +16,47 @@ from .trace import Trace, import_trace
 __all__ = ["build_script_program"]
 
 
-def _inlined(graph: Any) -> Any:
-    """A copy without calls of functions and methods."""
+def _inlined(graph: Any, module: torch.nn.Module | None = None) -> Any:
+    """A copy without calls of functions and methods; ``module`` is what the first input is."""
     graph = graph.copy()
     torch._C._jit_pass_inline(graph)
     torch._C._jit_pass_inline_fork_wait(graph)  # ONNX has no threads
     torch._C._jit_pass_inline(graph)  # what was forked
+    while module is not None and _inline_interfaces(graph, module):
+        torch._C._jit_pass_inline(graph)
     return graph
+
+
+def _inline_interfaces(graph: Any, module: torch.nn.Module) -> bool:
+    """Replace calls of methods of interfaces, which torch leaves, by those of what the objects are. Whether there were any."""
+    inlined = False
+    for node in graph.findAllNodes("prim::CallMethod", True):
+        receiver, *_ = node.inputs()
+        held = _object_of(receiver, next(graph.inputs()), module)
+        if held is None:
+            continue
+        receiver.setType(held._type())
+        with graph.insert_point_guard(node):
+            results = graph.insertGraph(held._get_method(node.s("name")).graph, list(node.inputs()))
+        for value, result in zip(node.outputs(), results, strict=True):
+            value.replaceAllUsesWith(result)
+        node.destroy()
+        inlined = True
+    return inlined
+
+
+def _object_of(value: Any, self_: Any, module: torch.nn.Module) -> Any:
+    """The module that a value is by a chain of attributes that begins with ``self_``; None if it is no such chain."""
+    names = []
+    while value.unique() != self_.unique():
+        if value.node().kind() != "prim::GetAttr":
+            return None
+        names.append(value.node().s("name"))
+        value = next(value.node().inputs())
+    held = module._c
+    for name in reversed(names):
+        held = held.getattr(name)
+    return held if isinstance(held, (torch._C.ScriptModule, torch._C.ScriptObject)) else None
 
 
 def build_script_program(
@@ -33,6 +67,7 @@ def build_script_program(
     packed: bool = False,
     functions: PythonFunctions | None = None,
     options: _engine.Options | None = None,
+    diagnostics: list[_engine.Diagnostic] | None = None,
 ) -> _engine.Program:
     """Hand a TorchScript program to the engine, for these inputs. Weights are passed by pointer.
 
@@ -44,6 +79,7 @@ def build_script_program(
         packed: An argument is a PackedSequence (see :func:`takes_packed`).
         functions: What becomes of autograd functions; None refuses them.
         options: Those of the conversion.
+        diagnostics: Becomes what the engine warns of.
 
     Raises:
         OnnxExporterError: The program holds what the engine does not convert.
@@ -52,13 +88,15 @@ def build_script_program(
         builder = import_trace(model, _inlined(model.graph), functions)
     else:
         module = module_of(model)
-        graph = _inlined(method_of(model, packed).graph)
+        graph = _inlined(method_of(model, packed).graph, module)
         names = script_parameters(model, packed)
         builder = import_graph(graph, module, names=names, bound=bound, functions=functions)
     options = options or _engine.Options()
     if functions is not None:
         options.set_translations(functions.translators())
-    program, diagnostics = builder.finish(list(inputs), options)
+    program, said = builder.finish(list(inputs), options)
     if program is None:
-        raise error_of(diagnostics)
+        raise error_of(said)
+    if diagnostics is not None:
+        diagnostics[:] = said
     return program
