@@ -368,7 +368,7 @@ def _of_what_does_not_run(
     model: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, training: TrainingMode, error: OnnxExporterError
 ) -> CaptureError | None:
     """What to say where captures took what PyTorch refuses to run: of such a program there is nothing to say but that."""
-    strange = any(diagnostic.kind in ("internal-error", "invalid-model") for diagnostic in error.diagnostics)
+    strange = any(diagnostic.kind in ("bad-program", "internal-error", "invalid-model") for diagnostic in error.diagnostics)
     if not strange or not isinstance(model, torch.nn.Module) or isinstance(model, SCRIPTS):
         return None
     return failure_without_export(model, args, kwargs, TRAINING[training])
