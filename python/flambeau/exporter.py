@@ -35,6 +35,7 @@ from .progress import shown_progress, shown_waiting
 from .sources import TRAINING, Source, Wishes, of_archive, of_export, of_script
 from .state import kept_buffers
 from .translation import Translators
+from .unrolled import with_loops
 from .verification import archived_reference, prove
 
 __all__ = ["export"]
@@ -257,7 +258,10 @@ def export(
         source = None
         with shown_waiting(progress, "capture"):
             if not _is_traced(model, capture, wishes):
-                source = _exported(model, args, kwargs, wishes, options, artifacts, kept, dump=dump_exported_program)
+                free = not (capture or capture_strategies or export_modules_as_functions or dump_exported_program)
+                source = _exported(
+                    model, args, kwargs, wishes, options, artifacts, translations, kept, dump=dump_exported_program, free=free
+                )
             if source is None:
                 source = of_script(model, args, kwargs, wishes, options, translations, artifacts.attempts)
     artifacts.exported = source.exported
@@ -304,19 +308,27 @@ def _exported(
     wishes: Wishes,
     options: _engine.Options,
     artifacts: Artifacts,
+    translations: Translations,
     kept: Collection[str],
     *,
     dump: bool,
+    free: bool,
 ) -> Source | None:
-    """The program that torch.export captures; None where it captures none and a trace may stand in."""
+    """The program that torch.export captures; None where it captures none and a trace may stand in.
+
+    Where nothing says how to capture (`free`), it may be a script, for its loops.
+    """
     try:
         source = of_export(model, args, kwargs, wishes, options, artifacts, kept, dump=dump)
+        if free:
+            source = with_loops(model, args, kwargs, source, wishes, options, translations, artifacts.attempts)
     except CaptureError as error:
         if isinstance(model, torch.nn.Module) and wishes.trace_at_last:
             return None
         artifacts.write_failure(str(error))
         raise
-    warn_of_assumptions(source.exported, source.dimension_names, source.decisions)
+    if source.exported is not None:
+        warn_of_assumptions(source.exported, source.dimension_names, source.decisions)
     return source
 
 

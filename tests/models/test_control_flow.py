@@ -1,8 +1,12 @@
 """Models with nested graphs: torch.cond, while_loop, scan and map."""
 
+import warnings
+
 import pytest
 import torch
-from .checking import compare, convert
+
+import flambeau
+from .checking import compare, convert, sizes_of
 from torch._higher_order_ops import associative_scan, cond, scan, while_loop
 from torch._higher_order_ops.associative_scan import associative_scan_op
 from torch._higher_order_ops.map import map as map_over
@@ -182,3 +186,50 @@ def test_dynamic_sizes(function, opset):
     model = model_of(function)
     program = convert(model, (positive,), ({0: "rows"},), opset)
     compare(program, model, (positive,), (negative,), (wide,))
+
+
+def decayed(x):
+    total = torch.zeros_like(x[0])
+    for i in range(x.size(0)):
+        total = total * 0.5 + x[i]
+    return total
+
+
+def rows_of_a_list(x):
+    return torch.stack([row.cumsum(0) for row in x.unbind(0)], 1)
+
+
+def every_second(x):
+    result = torch.zeros_like(x)
+    for i in range(0, x.size(0), 2):
+        result[i] = x[i] + i
+    return result, x.sum(0)
+
+
+def pairs_from_the_end(x):
+    i = x.size(0) // 2
+    total = x.sum(0)
+    while i > 0:
+        i -= 1
+        total = total * x[2 * i].cos()
+    return {"total": total, "twice": x * 2}
+
+
+@pytest.mark.parametrize("function", [decayed, rows_of_a_list, every_second, pairs_from_the_end], ids=lambda f: f.__name__)
+def test_loops_over_a_dynamic_dimension_stay_loops(function):
+    model = model_of(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = convert(model, (positive,), ({0: "rows"},))
+    assert sizes_of(program.model_proto.graph.input)[0][0] == "rows"
+    compare(program, model, (positive,), (negative,), (wide,))
+
+
+def test_a_loop_that_torchscript_does_not_take_is_unrolled():
+    def unscriptable(x):
+        return decayed(x) * len({*"ab"})
+
+    model = model_of(unscriptable)
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"dimension 0 of input 'x'.*fixes it"):
+        program = convert(model, (positive,), ({0: "rows"},))
+    compare(program, model, (positive,), (negative,))

@@ -96,7 +96,7 @@ def unroll(x):
 
 def test_dimension_that_the_model_fixes_is_a_warning_with_its_line():
     with pytest.warns(Warning, match=r"(?s)dimension 0 of input 'x' was declared dynamic \('batch'\).*fixes it at 3"):
-        program = flambeau.export(model_of(unroll), (X,), dynamic_shapes={"x": {0: "batch", 1: "width"}})
+        program = flambeau.export(model_of(unroll), (X,), dynamic_shapes={"x": {0: "batch", 1: "width"}}, capture="export")
     assert sizes_of(program.model_proto.graph.input) == [[3, "width"]]
     (diagnostic,) = [d for d in program.diagnostics if "fixes it" in d.message]
     line = unroll.__code__.co_firstlineno + 2

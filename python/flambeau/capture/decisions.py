@@ -18,13 +18,13 @@ import os
 import sys
 import textwrap
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-__all__ = ["Decision", "passing_answer", "recorded_decisions"]
+__all__ = ["Decision", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -44,6 +44,8 @@ class Decision:
     line: str
     by_model: bool
     """Whether Python code of the model asked, not PyTorch's."""
+    repeats: bool
+    """Whether the line says how often a loop goes around."""
 
 
 def _raises(statements: list[ast.stmt]) -> bool:
@@ -74,6 +76,17 @@ def _checks(code: types.CodeType, line: int) -> bool:
             called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
             if function is None or called.startswith(_CHECKS):
                 return True
+    return False
+
+
+@functools.lru_cache(maxsize=1024)
+def _repeats(code: types.CodeType, line: int) -> bool:
+    tree, before = _statements(code)
+    line -= before
+    for node in ast.walk(tree) if tree is not None else ():
+        over = node.test if isinstance(node, ast.While) else node.iter if isinstance(node, (ast.For, ast.comprehension)) else None
+        if over is not None and over.lineno <= line <= (over.end_lineno or line):
+            return True
     return False
 
 
@@ -151,10 +164,14 @@ def passing_answer() -> bool | None:
     return _passing(frame) if frame is not None and asked is frame else None
 
 
+def unrolled_loops(decisions: Sequence[Decision]) -> list[str]:
+    """The lines of loops whose number of rounds was decided."""
+    return list(dict.fromkeys(each.line for each in decisions if each.repeats))
+
+
 @contextlib.contextmanager
-def recorded_decisions() -> Iterator[list[Decision]]:
+def recorded_decisions(found: list[Decision]) -> Iterator[None]:
     """While it is open, what captures decide is added to the list."""
-    found: list[Decision] = []
     log = ShapeEnv._log_guard
 
     def logged(self: ShapeEnv, prefix: str, condition: Any, *args: Any, **kwargs: Any) -> None:
@@ -167,10 +184,10 @@ def recorded_decisions() -> Iterator[list[Decision]]:
         filename, number = frame.f_code.co_filename, frame.f_lineno
         text = linecache.getline(filename, number).strip()
         line = f"{os.path.basename(filename)}:{number}{': ' + text if text else ''}"
-        found.append(Decision(self, condition, line, by_model=asked is frame))
+        found.append(Decision(self, condition, line, by_model=asked is frame, repeats=_repeats(frame.f_code, number)))
 
     ShapeEnv._log_guard = logged
     try:
-        yield found
+        yield
     finally:
         ShapeEnv._log_guard = log

@@ -14,7 +14,7 @@ from torch.export import Dim, ExportedProgram
 from .assumptions import freezes, holds_for
 from .containers import known_results
 from .data_dependent import CapturableCalls, unchecked_distributions, unmoved_modules
-from .decisions import Decision, recorded_decisions
+from .decisions import Decision, recorded_decisions, unrolled_loops
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
 from .emptiness import taken_as_filled
@@ -35,6 +35,8 @@ class Attempt:
     strategy: str
     seconds: float
     error: Exception | None = None
+    unrolled: Sequence[str] = ()
+    """The lines of loops whose number of rounds the capture made a constant."""
 
 
 STRATEGIES = ("non-strict", "strict", "draft")
@@ -161,6 +163,7 @@ def capture(
     attempts = [] if attempts is None else attempts
     for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
         start = time.perf_counter()
+        decided: list[Decision] = []
         try:
             with (
                 mode(model, training),
@@ -174,7 +177,7 @@ def capture(
                 unsolved_equations(),
                 dynamic_lengths(),
                 taken_as_filled(innermost_line) as asked,
-                recorded_decisions() as decided,
+                recorded_decisions(decided),
                 unchecked_distributions(),
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
@@ -182,9 +185,9 @@ def capture(
                 exported = without_vmap(exported)
             restore(exported)
         except Exception as error:
-            attempts.append(Attempt(strategy, time.perf_counter() - start, error))
+            attempts.append(Attempt(strategy, time.perf_counter() - start, error, unrolled_loops(decided)))
         else:
-            attempts.append(Attempt(strategy + how, time.perf_counter() - start))
+            attempts.append(Attempt(strategy + how, time.perf_counter() - start, unrolled=unrolled_loops(decided)))
             warn_of_emptiness(asked)
             if decisions is not None:
                 decisions += decided
