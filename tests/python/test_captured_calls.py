@@ -120,3 +120,30 @@ def test_sizes_that_sympy_cannot_compare():
     program = flambeau.export(model, (torch.ones(1, 2, 64),), dynamic_shapes={"args": ({2: "n"},)})
     longer = torch.arange(192.0).sin().reshape(1, 2, 96)
     torch.testing.assert_close(program(longer)[0], model(longer))
+
+
+def scaled(x):
+    return torch.full((2, 1), 0.5) * F.avg_pool1d(x, 4) + F.conv1d(F.avg_pool1d(x, 4), torch.ones(2, 2, 1))
+
+
+def pooled_to_the_end(x):
+    for _ in range(3):
+        x = F.avg_pool1d(F.conv1d(x, torch.ones(2, 2, 3), stride=2, padding=1), 2, ceil_mode=True)
+    return x
+
+
+@pytest.mark.parametrize("function", [scaled, pooled_to_the_end])
+def test_what_holds_for_all_sizes_is_not_warned_of(function):
+    model = model_of(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = flambeau.export(model, (torch.ones(1, 2, 64),), dynamic_shapes={"args": ({2: "n"},)})
+    for length in (5, 16, 99):
+        x = torch.arange(2.0 * length).sin().reshape(1, 2, length)
+        torch.testing.assert_close(program(x)[0], model(x))
+
+
+def test_what_holds_for_some_sizes_is_warned_of():
+    model = model_of(lambda x: x[:, :, ::2] if 2 * (x.shape[2] // 2) < x.shape[2] + x.shape[2] % 3 else x)
+    with pytest.warns(flambeau.errors.ConversionWarning, match="right only where"):
+        flambeau.export(model, SIGNAL[1:], dynamic_shapes={"args": ({2: "n"},)})

@@ -6,6 +6,7 @@ program is right only where they hold.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -138,8 +139,9 @@ _LONGEST_PERIOD = 256
 
 def _period(expression: sympy.Expr) -> int | None:
     """After how many sizes the rounding of quotients repeats; None for what is no line but for rounding."""
-    period = 1
-    for node in sympy.preorder_traversal(expression):
+    periods: dict[Any, int] = {}
+    for node in sympy.postorder_traversal(expression):
+        period = math.lcm(*(periods[part] for part in node.args))
         if isinstance(node, (FloorDiv, CleanDiv, Mod, PythonMod)):
             divisor = node.args[1]
             if not divisor.is_Integer or divisor <= 0:
@@ -150,7 +152,10 @@ def _period(expression: sympy.Expr) -> int | None:
                 return None
         elif not isinstance(node, (sympy.Add, sympy.Symbol, sympy.Integer)):
             return None
-    return period if period <= _LONGEST_PERIOD else None
+        if period > _LONGEST_PERIOD:
+            return None
+        periods[node] = period
+    return periods[expression]
 
 
 def _holds_from_two(condition: Any) -> bool:
@@ -169,6 +174,11 @@ def _holds_from_two(condition: Any) -> bool:
     return all(condition.subs(symbol, size) == sympy.true for size in range(2, 2 + period)) and bool(excess(2 + period) >= excess(2))
 
 
+def _excludes_one(condition: Any) -> bool:
+    """Whether an inequality says of a size that it is neither 0 nor 1, which PyTorch asks of all sizes."""
+    return condition.lts in ((0, 1) if isinstance(condition, (sympy.Lt, sympy.Gt)) else (1, 2))
+
+
 def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[tuple[Any, str]]:
     """Conditions on the program's sizes that Python decided, and the lines that asked; but for what holds from 2 on.
 
@@ -181,7 +191,7 @@ def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterat
         symbols = condition.free_symbols
         if decision.env is not env or not symbols or not symbols <= ranges.keys() or _is_specialised(condition):
             continue
-        if not decision.by_model and (len(symbols) > 1 or not isinstance(condition, _INEQUALITIES)):
+        if not decision.by_model and (len(symbols) > 1 or not isinstance(condition, _INEQUALITIES) or _excludes_one(condition)):
             continue
         known = bound_sympy(condition, {symbol: ranges[symbol] | ValueRanges(2, int_oo) for symbol in symbols})
         from_two = bound_sympy(condition, dict.fromkeys(symbols, ValueRanges(2, int_oo)))
