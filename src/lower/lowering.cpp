@@ -47,7 +47,7 @@ void Lowering::SetValue(ValueId aten_value, Tensor tensor) {
   const Type& recorded = aten_->type(aten_value);
   if (!tensor) return;
   if (recorded.kind == TypeKind::kInt && recorded.contents) BindRecorded(recorded.contents->front(), tensor);
-  if (tensor.is_number()) return;
+  if (tensor.is_number() || mistyped_.contains(aten_value)) return;
   // An input of a nested graph has sizes of its own names.
   for (size_t i = 0; recorded.is_tensor() && i < recorded.sizes.size(); ++i)
     if (exprs().kind(recorded.sizes[i]) == ExprKind::kSymbol) BindSize(recorded.sizes[i], tensor, static_cast<int64_t>(i));
@@ -129,7 +129,7 @@ std::function<void(Diagnostic&)> AtNode(Lowering& to, NodeId node) {
 }  // namespace
 
 void Lowering::LowerNode(NodeId node) {
-  if (KnownNumbers(node)) return;
+  if (!FollowsMistyped(node) && KnownNumbers(node)) return;
   const Node& n = (*aten_)[node];
   // Recording may report and emit, too.
   const OriginId outer_origin = origin();
@@ -161,7 +161,7 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
     Report(DiagnosticKind::kUnsupportedDtype, fmt::format("{} of complex tensors has no translation", name));
   } else if (row && TouchesUnranked(*this, node) && !TakesUnranked(name)) {
     Report(DiagnosticKind::kMissingInformation, "needs the rank of a tensor that paths through the program give different ranks");
-  } else if (const auto unmet = row ? Unmet(*this, node) : std::nullopt) {
+  } else if (const auto unmet = row && !FollowsMistyped(node) ? Unmet(*this, node) : std::nullopt) {
     Report(DiagnosticKind::kBadProgram, *unmet);
   } else if (row) {
     try {
@@ -206,6 +206,22 @@ void Lowering::Record(NodeId node, std::vector<Tensor> results) {
   }
 }
 
+namespace {
+
+// Operators for which torch.export records a wrong rank: of a dimension that counts from the end, by PyTorch up to 2.13.
+bool IsMistyped(std::string_view op) { return op == "aten::unique_consecutive"; }
+
+}  // namespace
+
+// Whether what the capture recorded of the node's results was inferred from wrong types.
+bool Lowering::FollowsMistyped(NodeId node) const {
+  if (mistyped_.empty()) return false;
+  if ((*aten_)[node].result_count > 0 && mistyped_.contains((*aten_)[node].result(0))) return true;
+  for (uint32_t i = 0; i < aten_->operand_count(node); ++i)
+    if (mistyped_.contains(aten_->operand(node, i))) return true;
+  return false;
+}
+
 // Compares a result with what the capture recorded, and takes over sizes that
 // the capture knows better. A difference would be a wrong model: it is an error.
 Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
@@ -221,7 +237,15 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
     return tensor;
   }
   if (!recorded.ranked) return tensor;
+  if (FollowsMistyped(node)) {
+    mistyped_.insert(value);
+    return tensor;
+  }
   if (tensor.ranked() && tensor.rank() != static_cast<int64_t>(recorded.rank())) {
+    if (IsMistyped(aten_->op(node))) {
+      for (uint32_t i = 0; i < (*aten_)[node].result_count; ++i) mistyped_.insert((*aten_)[node].result(i));
+      return tensor;
+    }
     if (!poisoned())
       Report(DiagnosticKind::kInternalError, fmt::format("the translation gives rank {} where the program has rank {}",
              tensor.rank(), recorded.rank()), "please report this operator");

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "lower/additions.h"
@@ -125,12 +126,15 @@ class Lowering : public onnx::Builder {
   void BindRecorded(Expr symbol, const Tensor& number);
   Tensor& Slot(ValueId aten_value);
   Tensor Reconcile(NodeId node, uint32_t result, Tensor tensor);
+  bool FollowsMistyped(NodeId node) const;
 
   const Graph* aten_;
   const CustomOperators* custom_;
   Additions additions_;
   NodeId current_;
   std::vector<Tensor> values_;  // by ATen value
+  // Values of which the capture recorded wrong types, and what was made of them: their types are those of the translation.
+  std::unordered_set<ValueId> mistyped_;
 };
 
 }  // namespace flambeau::lower

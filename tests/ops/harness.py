@@ -33,6 +33,7 @@ import copy
 import dataclasses
 import itertools
 import re
+import sys
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -265,6 +266,8 @@ def capture(cases: Sequence[Case], mode: str) -> Captured:
     with torch.no_grad():
         program = torch.export.export(module, tuple(flat), dynamic_shapes={"tensors": shapes} if flat else None, strict=False)
         counts = [len(outputs) for outputs in module(*(t.clone() for t in flat))]
+    if literal := sys.modules.get("literal"):
+        literal.restore(program)
     users = [s.arg.name for s in program.graph_signature.input_specs if s.kind == torch.export.graph_signature.InputKind.USER_INPUT]
     nodes = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
     found = iter(nodes[name].meta["val"] for name in users)

@@ -92,6 +92,22 @@ def test_gaussian_nll_loss(reduction):
     compare(lambda x, y, v: F.gaussian_nll_loss(x, y, v, reduction=reduction), A, B, torch.rand(3, 1))
 
 
+@pytest.mark.parametrize("sizes", [(5,), (4, 6), (2, 3, 5)])
+def test_unique_consecutive_as_torch_records_it(sizes):
+    """Of a dimension that counts from the end, torch.export records a wrong rank."""
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            values, inverse, counts = torch.unique_consecutive(x, return_inverse=True, return_counts=True, dim=-1)
+            return values * 2, inverse, counts / counts.sum()
+
+    x = torch.arange(sizes[-1]).div(2, rounding_mode="floor").expand(sizes).clone()
+    program = flambeau.export(torch.export.export(Model(), (x,)))
+    for given in (x, torch.ones_like(x)):
+        for got, expected in zip(program(given), Model()(given), strict=True):
+            torch.testing.assert_close(got, expected)
+
+
 @pytest.mark.parametrize("dim", [None, -1, -2, 1])
 def test_unique_consecutive(dim):
     x = torch.tensor([[1, 1, 2, 2, 2], [1, 1, 2, 3, 3], [1, 1, 2, 3, 3]])
