@@ -234,6 +234,9 @@ std::optional<std::string> Unmet(const Lowering& to, NodeId node) {
   const Schema* schema = aten::FindSchema(aten::WithoutFunctionalized(to.aten().op(node)));
   constexpr std::string_view kAten = "aten::";
   if (schema == nullptr || !schema->base.starts_with(kAten)) return std::nullopt;
+  // Python's lists and strings have operators of these names, too.
+  if (!schema->arguments.empty())
+    if (const BaseType first = schema->arguments[0].type.base; first == BaseType::kOther || first == BaseType::kString) return std::nullopt;
   const std::string_view base = schema->base.substr(kAten.size());
   const Arguments arguments(to, node);
   if (auto lacks = LacksDimension(arguments, *schema, base)) return lacks;
