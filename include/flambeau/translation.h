@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "flambeau/diagnostic.h"
 #include "flambeau/program.h"
 
 namespace flambeau {
@@ -32,6 +33,7 @@ struct OperatorCall {
   };
 
   std::string_view op;  ///< "aten::relu", "mylib::foo.overload"
+  Location location;    ///< its module, source line and operator, as diagnostics have them
   int opset = 0;
   std::vector<Value> operands;
   /// Every argument, in the schema's order. ValueHandle{i} is operand i.
@@ -44,6 +46,7 @@ struct OperatorCall {
 struct Translation {
   std::string model;  ///< a serialized ModelProto
   std::string error;  ///< why there is none; reported with the call's place
+  bool declined = false;  ///< the call is left to Flambeau's own translation
   /// Which result each output of the model is; empty: they are in order. A
   /// result that is none of them must be one that nobody reads.
   std::vector<uint32_t> results;

@@ -43,20 +43,22 @@ nb::list ArgumentsOf(const OperatorCall& call) {
 }
 
 // `translate(call)` gives the bytes of a model, or these and the results that
-// its outputs are, or the text of an error.
+// its outputs are, or the text of an error; None declines.
 Translator Wrap(nb::object translate) {
   return [kept = KeepAlive(translate)](const OperatorCall& call) {
     nb::gil_scoped_acquire gil;
     try {
       const nb::object result = nb::handle(kept.get())(nb::cast(call, nb::rv_policy::copy));
-      if (nb::isinstance<nb::str>(result)) return Translation{.model = {}, .error = nb::cast<std::string>(result), .results = {}};
+      if (result.is_none()) return Translation{.model = {}, .error = {}, .declined = true, .results = {}};
+      if (nb::isinstance<nb::str>(result)) return Translation{.model = {}, .error = nb::cast<std::string>(result), .declined = false, .results = {}};
       const bool placed = nb::isinstance<nb::tuple>(result);
       const auto bytes = nb::cast<nb::bytes>(placed ? nb::object(result[0]) : result);
       return Translation{.model = std::string(bytes.c_str(), bytes.size()),
                          .error = {},
+                         .declined = false,
                          .results = placed ? nb::cast<std::vector<uint32_t>>(nb::object(result[1])) : std::vector<uint32_t>()};
     } catch (const std::exception& error) {
-      return Translation{.model = {}, .error = error.what(), .results = {}};
+      return Translation{.model = {}, .error = error.what(), .declined = false, .results = {}};
     }
   };
 }
@@ -81,6 +83,7 @@ void BindTranslations(nb::module_& module) {
       .def_ro("sizes", &OperatorCall::Value::sizes);
   nb::class_<OperatorCall>(module, "OperatorCall", "A call for which a translation is asked.")
       .def_prop_ro("op", [](const OperatorCall& self) { return self.op; })
+      .def_ro("location", &OperatorCall::location, "The call's module, source line and operator.")
       .def_ro("opset", &OperatorCall::opset)
       .def_ro("operands", &OperatorCall::operands)
       .def_ro("results", &OperatorCall::results)

@@ -184,9 +184,22 @@ std::optional<int> CustomOperators::FindDomain(std::string_view op) const {
   return found->second;
 }
 
-Lowered LowerByTranslator(Lowering& to, NodeId node, const Translator& translator) {
+Location PlaceOf(Lowering& to, NodeId node) {
+  Location place;
+  place.operation = aten::WithoutFunctionalized(to.aten().op(node));
+  if (const OriginId id = to.aten()[node].origin) {
+    const Origin& origin = to.context()[id];
+    place.module = to.context().Text(origin.module_path());
+    place.source = SourceLine(to.context().Text(origin.stack_trace));
+  }
+  return place;
+}
+
+Lowered LowerByTranslator(Lowering& to, NodeId node, const Translator& translator, bool* declined) {
+  *declined = false;
   const flambeau::Node& n = to.aten()[node];
   OperatorCall call;
+  call.location = PlaceOf(to, node);
   call.op = aten::WithoutFunctionalized(to.aten().op(node));
   call.opset = to.opset();
   CallArguments arguments(to, node);
@@ -204,6 +217,8 @@ Lowered LowerByTranslator(Lowering& to, NodeId node, const Translator& translato
   for (uint32_t i = 0; i < n.result_count; ++i)
     call.results.push_back(Describe(to, to.OnnxType(to.aten().type(n.result(i))), std::string(to.context().Text(to.aten()[n.result(i)].name))));
   Translation translation = translator(call);
+  *declined = translation.declined;
+  if (translation.declined) return std::nullopt;
   if (!translation.error.empty()) {
     to.Report(DiagnosticKind::kUnsupportedForm, fmt::format("the translation given for it failed: {}", translation.error));
     return std::nullopt;

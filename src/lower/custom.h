@@ -37,8 +37,11 @@ class CustomOperators {
   std::map<std::string, int, std::less<>> domains_;
 };
 
-// The nodes of the model that the translator gives for the ATen node.
-Lowered LowerByTranslator(Lowering& to, NodeId node, const Translator& translator);
+// Where the call is: operator, module, source line.
+Location PlaceOf(Lowering& to, NodeId node);
+
+// The nodes of the model that the translator gives for the ATen node; nothing, and no report, where it declines.
+Lowered LowerByTranslator(Lowering& to, NodeId node, const Translator& translator, bool* declined);
 
 // `mylib::foo.out` as a node `foo_out` of domain `mylib`: arguments that are
 // tensors or run-time sizes are its inputs, constants its attributes.

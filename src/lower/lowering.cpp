@@ -115,13 +115,13 @@ std::function<void(Diagnostic&)> AtNode(Lowering& to, NodeId node) {
   return [&to, node](Diagnostic& diagnostic) {
     Location& at = diagnostic.location;
     if (!at.operation.empty()) return;  // an inner node said it
-    at.operation = aten::WithoutFunctionalized(to.aten().op(node));
+    Location place = PlaceOf(to, node);
+    at.operation = std::move(place.operation);
     const OriginId id = to.aten()[node].origin;
     if (!id) return;
-    const Origin& origin = to.context()[id];
-    at.module = to.context().Text(origin.module_path());
-    at.source = SourceLine(to.context().Text(origin.stack_trace));
-    if (const std::string_view captured = to.context().Text(origin.node_name); !captured.empty())
+    at.module = std::move(place.module);
+    at.source = std::move(place.source);
+    if (const std::string_view captured = to.context().Text(to.context()[id].node_name); !captured.empty())
       diagnostic.notes.push_back(fmt::format("in the captured node '{}'", captured));
   };
 }
@@ -155,8 +155,13 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
   ContextScope scope(sink(), AtNode(*this, node));
   std::optional<std::vector<Tensor>> results;
   const OpRow* row = FindOp(name);
+  bool is_custom = false, declined = false;
   if (const Translator* translator = custom_ ? custom_->FindTranslator(name) : nullptr) {
-    results = LowerByTranslator(*this, node, *translator);
+    results = LowerByTranslator(*this, node, *translator, &declined);
+    is_custom = !declined;
+  }
+  if (is_custom) {
+    // It is done, or reported.
   } else if (row && TouchesComplex(*aten_, node) && !TakesComplex(name)) {
     Report(DiagnosticKind::kUnsupportedDtype, fmt::format("{} of complex tensors has no translation", name));
   } else if (row && TouchesUnranked(*this, node) && !TakesUnranked(name)) {

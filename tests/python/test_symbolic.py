@@ -392,6 +392,25 @@ def test_aten(dynamo):
     assert program.outputs[0].sizes == ["2", "3"]
 
 
+class Windows(torch.nn.Module):
+    def forward(self, x):
+        small = torch.hann_window(4)
+        large = torch.hann_window(2_000_000)
+        return x * small, large
+
+
+@CAPTURES
+def test_only_calls_without_translation_are_left_to_the_runtime(dynamo):
+    x = torch.ones(4)
+    with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="more than a million"):
+        flambeau.export(Windows(), (x,), dynamo=dynamo)
+    for export_type, name in ((OperatorExportTypes.ONNX_ATEN_FALLBACK, "ATen"), (OperatorExportTypes.ONNX_FALLTHROUGH, "hann_window")):
+        proto = flambeau.export(Windows(), (x,), dynamo=dynamo, operator_export_type=export_type).model_proto
+        (left,) = [node for node in proto.graph.node if node.domain]
+        assert left.op_type == name and proto.graph.output[1].name in left.output
+        assert "Mul" in {node.op_type for node in proto.graph.node}
+
+
 @CAPTURES
 def test_aten_where_there_is_no_translation(dynamo):
     with registered("aten::relu", lambda g, x: g.at("relu", x)):

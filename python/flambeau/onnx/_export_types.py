@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["fallback_of", "translators_of"]
 
+# Arguments that say where and how a tensor lies: of a runtime's values, there is nothing to say.
+_OF_MEMORY = ("device", "layout", "memory_format")
+
 Run = Callable[[_engine.OperatorCall], "Translation"]
 
 
@@ -63,12 +66,17 @@ def _outputs(call: _engine.OperatorCall) -> int:
 
 
 def _as_aten(call: _engine.OperatorCall) -> Translation:
-    """``org.pytorch.aten::ATen``: the operator's name is an attribute, its arguments are inputs."""
+    """``org.pytorch.aten::ATen``: the operator's name is an attribute, and so are texts; its other arguments are inputs."""
     name, _, overload = call.op.partition(".")
     count = _outputs(call)
+    texts = {key: given for key, given in call.arguments if isinstance(given, str)}
+    attributes = {f"{key}_s": text for key, text in texts.items() if key not in _OF_MEMORY}
 
     def run(g: GraphContext, args: list[Any]) -> Any:
-        return g.at(name.partition("::")[2], *args, overload_name=overload, outputs=count)
+        inputs = [None if key in texts else value for (key, _), value in zip(call.arguments, args)]
+        while inputs and (inputs[-1] is None or inputs[-1].node().mustBeNone()):
+            inputs.pop()
+        return g.at(name.partition("::")[2], *inputs, overload_name=overload, outputs=count, **attributes)
 
     return _translate(call, run)
 

@@ -42,6 +42,8 @@ class Translations:
         self._table = dict(table)
         self._by_type = dict(translators_of(export_type))
         self._fallback: dict[str, Any] = {}
+        self._places: set[tuple[str, str, str]] = set()  # of the calls that fall back, …
+        self._everywhere: set[str] = set()  # … and the operators of which all do
         self._export_type = export_type
         self._inline = inline and export_type in (OperatorExportTypes.ONNX, OperatorExportTypes.ONNX_ATEN)
         self._count = 0
@@ -51,13 +53,26 @@ class Translations:
         return {**self._by_type, **self._fallback, **self.symbolic.translators(), **self._table}
 
     def fall_back(self, diagnostics: list[_engine.Diagnostic]) -> bool:
-        """Whether what failed can be left to the runtime, as the export type wants it; then it is, from now on."""
-        failed = {each.location.operation for each in diagnostics if each.severity == "error"}
-        found = {name: fallback_of(self._export_type, name) for name in failed - self._fallback.keys()}
-        if not found or None in found.values() or failed & self._fallback.keys():
+        """Whether the calls that failed can be left to the runtime, as the export type wants it; then they are, from now on."""
+        failed = {_place(each.location) for each in diagnostics if each.severity == "error"}
+        found = {name: fallback_of(self._export_type, name) for name, *_ in failed}
+        # What fails once more is not told apart by its place: then it is every call of the operator.
+        again = {name for name, *_ in failed & self._places}
+        if not failed or None in found.values() or again & self._everywhere:
             return False
-        self._fallback.update(found)
+        self._places |= failed
+        self._everywhere |= again
+        self._fallback |= {name: self._where_it_failed(run) for name, run in found.items()}
         return True
+
+    def _where_it_failed(self, run: Callable[[_engine.OperatorCall], Translation]) -> Callable[[_engine.OperatorCall], Translation | None]:
+        """Other calls of the operator are declined: the engine translates them."""
+
+        def chosen(call: _engine.OperatorCall) -> Translation | None:
+            place = _place(call.location)
+            return run(call) if place in self._places or call.op in self._everywhere else None
+
+        return chosen
 
     def add(self, walk: Any, node: Any) -> bool:
         """Import a ``prim::PythonOp``; False if nothing is known of it."""
@@ -131,6 +146,11 @@ class Translations:
             "prim::TupleConstruct", "", results, [(output.debugName(), walk.type(output.type()))], {}, [], ""
         )
         walk.values[output.unique()] = handle
+
+
+def _place(location: _engine.Location) -> tuple[str, str, str]:
+    """Of a call: calls of an operator on one line of one module are not told apart."""
+    return location.operation, location.module, location.source
 
 
 def _results_of(node: Any) -> list[Any]:
