@@ -6,10 +6,12 @@ Once torch is used, :class:`OnnxExporterError` is also a subclass of
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from . import _engine
 
@@ -21,6 +23,7 @@ __all__ = [
     "UnsupportedOperatorError",
     "UnsupportedOptionError",
     "VerificationError",
+    "imported",
 ]
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
@@ -92,6 +95,21 @@ def adopt_torch_errors() -> None:
         theirs = getattr(torch.onnx.errors, ours.__name__, None)
         if theirs is not None and not issubclass(ours, theirs):
             ours.__bases__ = (OnnxExporterError, theirs)
+
+
+def imported(name: str, purpose: str) -> Any:
+    """A package that Flambeau needs for some things only.
+
+    Raises:
+        ModuleNotFoundError: It is not installed; the message says for what it is needed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        package = name.partition(".")[0]
+        if (error.name or package).partition(".")[0] != package:
+            raise
+        raise ModuleNotFoundError(f"{purpose} needs {package}, which is not installed: pip install {package}", name=package) from None
 
 
 def error_of(diagnostics: Sequence[_engine.Diagnostic]) -> OnnxExporterError:

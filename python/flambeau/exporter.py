@@ -197,6 +197,8 @@ def export(
         raise ValueError(f"capture is {capture!r}; it must be 'export' or 'trace'")
     if export_modules_as_functions and (not isinstance(model, torch.nn.Module) or isinstance(model, SCRIPTS)):
         raise UnsupportedOptionError("export_modules_as_functions needs the module itself: nothing else tells its classes")
+    if verify:
+        errors.imported("onnxruntime", "verify=True")
     weights = None if external_data is True and not dynamo else external_data
     translators = Translators(custom_translation_table)
     artifacts = Artifacts(artifacts_dir, report=report, profile=profile)

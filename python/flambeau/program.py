@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _engine
-from .errors import error_of, warn
+from .errors import error_of, imported, warn
 from .progress import shown_progress
 
 if TYPE_CHECKING:
@@ -135,20 +135,15 @@ class ONNXProgram:
             OnnxExporterError: It has more than the 2 GB that protobuf allows; use :meth:`save`.
         """
         if self._model is not None:
-            import onnx_ir
-
-            return onnx_ir.to_proto(self._model)
+            return imported("onnx_ir", "a changed model").to_proto(self._model)
         if self._proto is None:
-            import onnx
-
+            onnx = imported("onnx", "ONNXProgram.model_proto")
             self._proto = onnx.load_model_from_string(self._serialize())
         return self._proto
 
     def replace_proto(self, proto: onnx.ModelProto) -> None:
         """From now on, that is the model which is saved and run."""
-        import onnx_ir
-
-        self._model = onnx_ir.from_proto(proto)
+        self._model = imported("onnx_ir", "a changed model").from_proto(proto)
         self._proto = self._session = None
 
     @property
@@ -158,8 +153,7 @@ class ONNXProgram:
         Above 2 GB its weights are mapped from a temporary file.
         """
         if self._model is None:
-            import onnx_ir
-
+            onnx_ir = imported("onnx_ir", "ONNXProgram.model")
             if self._engine_model.weight_bytes < _LARGEST_MESSAGE:
                 self._model = onnx_ir.from_proto(self.model_proto)
             else:
@@ -192,8 +186,7 @@ class ONNXProgram:
 
         Weights that were left out (``export_params=False``) become initializers.
         """
-        import onnx_ir
-
+        onnx_ir = imported("onnx_ir", "ONNXProgram.apply_weights")
         from .session import to_numpy
 
         graph = self.model.graph
@@ -303,9 +296,8 @@ class ONNXProgram:
         """Run the model in ``onnx.reference``: slow, and independent of onnxruntime."""
         import sys
 
-        import onnx.reference
-
-        evaluator = onnx.reference.ReferenceEvaluator(self.model_proto)
+        reference = imported("onnx.reference", "ONNXProgram.call_reference")
+        evaluator = reference.ReferenceEvaluator(self.model_proto)
         results = evaluator.run(None, self.to_numpy_inputs(*args, **kwargs))
         torch = sys.modules.get("torch")
         return tuple(results if torch is None else (_tensor_of(result, torch) for result in results))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .errors import imported
+
 if TYPE_CHECKING:
     import onnxruntime
     import torch
@@ -91,8 +93,7 @@ def _structure(spec: Any) -> str:
 
 def cpu_session(model: str | bytes) -> onnxruntime.InferenceSession:
     """An onnxruntime session of a file or of bytes, on the CPU. What it fails of it raises; it need not log that, too."""
-    import onnxruntime
-
+    onnxruntime = imported("onnxruntime", "running a model")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

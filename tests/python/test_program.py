@@ -1,6 +1,7 @@
 """`ONNXProgram`: what torch.onnx's has, and that changes of the model count."""
 
 import io
+import sys
 
 import numpy as np
 import onnx
@@ -197,3 +198,20 @@ def test_notebooks_show_the_graph(program):
     summary, frame, page = shown.partition("<iframe ")
     assert summary.startswith("<pre>ONNXProgram(opset") and 'name="#graph"' in page and "first.weight" in page
     assert "float32[batch, 8]" in repr(program).replace("x: ", "")
+
+
+@pytest.mark.parametrize(
+    ("package", "use"),
+    [
+        ("onnxruntime", lambda program: program(X)),
+        ("onnxruntime", lambda program: flambeau.export(MLP(), (X,), verify=True)),
+        ("onnx", lambda program: program.model_proto),
+        ("onnx_ir", lambda program: program.model),
+        ("onnx.reference", lambda program: program.call_reference(X)),
+    ],
+)
+def test_what_is_not_installed_is_said(package, use, monkeypatch):
+    program = flambeau.export(MLP(), (X,))
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError, match=f"needs {package.partition('.')[0]}, which is not installed: pip install"):
+        use(program)

@@ -425,3 +425,10 @@ def test_aten_where_there_is_no_translation(dynamo):
     assert exported(rare, dynamo=dynamo, operator_export_type=fallback)[0] == ["org.pytorch.aten::ATen", "Mul"]
     with pytest.raises(flambeau.errors.UnsupportedOperatorError):
         exported(lambda x: scaled(x, 2.0), dynamo=dynamo, operator_export_type=fallback)
+
+
+def test_what_cannot_be_registered():
+    with pytest.raises(TypeError, match="opset_version is '17'; it must be an int"):
+        fonnx.register_custom_op_symbolic("shop::tax", lambda g, x: x, "17")
+    with pytest.raises(TypeError, match="symbolic_fn is None; it must be a function"):
+        fonnx.register_custom_op_symbolic("shop::tax", None, 17)

@@ -52,7 +52,15 @@ def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable[..., A
             and all arguments of the operator's schema, and returns a value, several, or
             None where it cannot translate the call.
         opset_version: The opset from which it holds.
+
+    Raises:
+        OnnxExporterError: The name is none of an operator.
+        TypeError: The function is none, or the opset no int.
     """
+    if not callable(symbolic_fn):
+        raise TypeError(f"symbolic_fn is {symbolic_fn!r}; it must be a function, fn(g, *args)")
+    if not isinstance(opset_version, int):
+        raise TypeError(f"opset_version is {opset_version!r}; it must be an int, such as 17")
     registry.register(verify_name(symbolic_name), opset_version, symbolic_fn)
 
 
