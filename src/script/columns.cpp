@@ -65,6 +65,7 @@ Result<Val> FieldOf(Evaluator& evaluator, const Val& argument, size_t fields, si
 }  // namespace
 
 std::optional<std::vector<Cell>> ColumnsOf(const Cell& list, size_t fields) {
+  if (list.has_rows) return std::nullopt;
   if (!list.columns.empty()) return fields == 0 || list.columns.size() == fields ? std::optional(list.columns) : std::nullopt;
   if (list.sequence) return std::nullopt;
   if (list.elements.empty()) return fields != 0 ? std::optional(std::vector<Cell>(fields)) : std::nullopt;

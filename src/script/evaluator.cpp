@@ -10,6 +10,7 @@
 #include "script/builtins.h"
 #include "script/columns.h"
 #include "script/quantized.h"
+#include "script/rows.h"
 
 namespace flambeau::script {
 
@@ -65,6 +66,9 @@ const Type& Evaluator::TypeOf(TensorVal tensor) {
 }
 
 Cell& Evaluator::Edit(uint32_t cell) {
+  if (heap_[cell].is_row)
+    for (uint32_t other = 0; other < heap_.size(); ++other)
+      if (heap_[other].has_rows && !heap_[other].lost) heap_.Edit(other).lost = true;
   if (heap_[cell].shared)
     for (uint32_t other = 0; other < heap_.size(); ++other)
       if (other != cell && heap_[other].shared && !heap_[other].lost) heap_.Edit(other).lost = true;
@@ -393,6 +397,7 @@ Result<Vals> Evaluator::Dispatch(const Node& node, std::span<const Val> argument
   if (tensors && custom_.Overrides(OperatorName(node))) return CallOperator(node, arguments);
   if (std::ranges::any_of(arguments, [&](const Val& each) { return HoldsQuantized(each, heap_); }))
     if (const Builtin builtin = FindBuiltinOnQuantized(node.kind)) return builtin(*this, node, arguments);
+  if (WantsRows(arguments, heap_)) return OnRows(*this, node, arguments);
   if (WantsColumns(node, arguments, heap_)) return OnColumns(*this, node, arguments);
   if (const Builtin builtin = FindBuiltin(node.kind)) return builtin(*this, node, arguments);
   return CallOperator(node, arguments);

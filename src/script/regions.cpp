@@ -124,7 +124,9 @@ struct Evaluator::Region {
         continue;
       }
       AppendParts(skeleton, built, true, parts);
+      const bool is_row = heap[cell].is_row;
       heap.Edit(cell) = Cell(heap[list != nullptr ? list->cell : dict->cell]);
+      heap.Edit(cell).is_row = is_row;
     }
     for (const auto& [cell, name, skeleton] : attributes) {
       Val built = skeleton.Build(leaves, next, heap);

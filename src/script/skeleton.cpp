@@ -6,6 +6,7 @@
 
 #include "script/columns.h"
 #include "script/quantized.h"
+#include "script/rows.h"
 
 namespace flambeau::script {
 namespace {
@@ -155,12 +156,14 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
       skeleton.children_.push_back(*std::move(made));
     }
     skeleton.is_table_ = true;
+    skeleton.has_rows_ = heap[list->cell].has_rows;
     if (list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kTable;
   } else if (const auto* quantized = value.As<QuantizedVal>()) {
     skeleton.children_.push_back(OfBounded(quantized->value->data, emit, heap, known));
     skeleton.kind_ = Kind::kQuantized;
   } else if (const Vals* elements = ElementsOf(value, heap)) {
     for (const Val& element : *elements) skeleton.children_.push_back(OfBounded(element, emit, heap, known));
+    if (list != nullptr) skeleton.NoteRows(heap[list->cell]);
     if (value.Is<TupleVal>()) skeleton.kind_ = Kind::kTuple;
     if (list != nullptr && list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kList;
   } else if (const auto* optional = value.As<OptionalVal>()) {
@@ -289,6 +292,7 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
     }
     case Kind::kTable: {
       const auto* list = value.As<ListVal>();
+      if (has_rows_) return list != nullptr ? UnifyRows(heap[list->cell], emit, heap) : Conflict("they make it of different kinds");
       const auto columns = list != nullptr ? ColumnsOf(heap[list->cell], children_.size()) : std::nullopt;
       if (!columns) return Conflict("they make it of different kinds");
       bool changed = false;
@@ -309,8 +313,10 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
       if (const Cell* cell = kind_ == Kind::kList && list != nullptr ? &heap[list->cell] : nullptr) {
         const bool tuples = !cell->columns.empty() || std::ranges::any_of(cell->elements, &Val::Is<TupleVal>) ||
                             std::ranges::any_of(children_, [](const Skeleton& child) { return child.kind_ == Kind::kTuple; });
+        const bool lists = HoldsLists(*cell, heap) || std::ranges::any_of(children_, &Skeleton::IsList);
+        NoteRows(*cell);
         if (cell->sequence || !cell->columns.empty() || cell->elements.size() != children_.size())
-          return tuples ? ToTable(*cell, emit) : ToSequence(*cell, emit);
+          return lists ? ToRows(*cell, emit, heap) : tuples ? ToTable(*cell, emit) : ToSequence(*cell, emit);
       }
       if (elements == nullptr || elements->size() != children_.size()) return Conflict("its length differs");
       bool changed = false;
@@ -351,6 +357,56 @@ bool Skeleton::UnifySequence(const Cell& list, Emitter& emit) {
   return changed;
 }
 
+bool Skeleton::IsList() const {
+  return kind_ == Kind::kList || (kind_ == Kind::kTensor && type_.kind == TypeKind::kSequence) ||
+         (kind_ == Kind::kFixed && fixed_.Is<ListVal>() && !is_table_);
+}
+
+void Skeleton::NoteRows(const Cell& list) {
+  for (const Val& element : list.elements)
+    if (const auto* row = element.As<ListVal>()) rows_.push_back(row->cell);
+}
+
+// A list of lists of which the number depends on the path.
+bool Skeleton::ToRows(const Cell& list, Emitter& emit, const Heap& heap) {
+  std::vector<const Skeleton*> elements;
+  for (const Skeleton& child : children_) {
+    if (!child.IsList()) return Conflict("they make it of different kinds");
+    if (child.type_.kind == TypeKind::kSequence) elements.push_back(&child);
+    for (const Skeleton& element : child.children_) elements.push_back(&element);
+  }
+  Cell first;
+  if (list.has_rows) {
+    first = list.columns[kRowElements];
+  } else if (const auto row = std::ranges::find_if(list.elements, [&](const Val& element) {
+               const auto* each = element.As<ListVal>();
+               return each != nullptr && (heap[each->cell].sequence || !heap[each->cell].elements.empty());
+             });
+             row != list.elements.end()) {
+    first = heap[row->As<ListVal>()->cell];
+  }
+  auto flat = OfSequence(elements, first, emit);
+  if (!flat) return Conflict("it is of lists that do not all hold tensors, or numbers, of one dtype");
+  Skeleton bounds = OfTensor(Type::OfTensor(DType::kInt64, {}));
+  bounds.type_.kind = TypeKind::kSequence;
+  bounds.of_numbers_ = true;
+  children_ = {*std::move(flat), std::move(bounds)};
+  kind_ = Kind::kTable;
+  is_table_ = has_rows_ = true;
+  (void)UnifyRows(list, emit, heap);
+  return true;
+}
+
+bool Skeleton::UnifyRows(const Cell& list, Emitter& emit, const Heap& heap) {
+  if (list.sequence || (!list.has_rows && !list.elements.empty() && !HoldsLists(list, heap)))
+    return Conflict("they make it of different kinds");
+  NoteRows(list);
+  Skeleton& flat = children_[kRowElements];
+  bool changed = list.has_rows && flat.UnifySequence(list.columns[kRowElements], emit);
+  for (const Val& row : list.elements) changed = flat.UnifySequence(heap[row.As<ListVal>()->cell], emit) || changed;
+  return flat.kind_ == Kind::kConflict ? Conflict(*flat.because_) : changed;
+}
+
 Skeleton::Kind Skeleton::KindOfFixed() const {
   if (fixed_.Is<DictVal>()) return Kind::kDict;
   if (is_table_) return Kind::kTable;
@@ -374,6 +430,10 @@ std::optional<Skeleton> Skeleton::OfSequence(std::span<const Skeleton* const> el
     }
   };
   for (const Skeleton* element : elements) {
+    if (element->kind_ != Kind::kFixed && element->type_.kind == TypeKind::kSequence) {
+      take(element->type_, element->of_numbers_);
+      continue;
+    }
     const auto number = TensorOfNumber(element->type_);
     const bool is_one = element->kind_ == Kind::kTensor || element->kind_ == Kind::kNumber || element->kind_ == Kind::kFixed;
     if (!is_one || (!number && !element->type_.is_tensor())) return std::nullopt;
@@ -483,7 +543,11 @@ Status Skeleton::AppendLeaves(const Val& unsettled, Emitter& emit, const Heap& h
     }
     case Kind::kTable: {
       if (value.Is<Undefined>()) return AppendPlaceholder(emit, leaves);
-      const auto columns = ColumnsOf(heap[value.As<ListVal>()->cell], children_.size());
+      const Cell& list = heap[value.As<ListVal>()->cell];
+      auto columns = has_rows_ ? std::nullopt : ColumnsOf(list, children_.size());
+      if (has_rows_) {
+        FLAMBEAU_TRY(columns, RowColumns(emit, list, children_[kRowElements].type_));
+      }
       for (size_t k = 0; k < children_.size(); ++k) {
         FLAMBEAU_TRY(const ValueId sequence, emit.Sequence((*columns)[k], children_[k].type_));
         leaves.push_back(sequence);
@@ -544,7 +608,9 @@ Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) c
       return TensorVal{leaves[next++]};
     case Kind::kNumber: return NumberVal{leaves[next++]};
     case Kind::kTable: {
-      Cell table;
+      Cell table{.has_rows = has_rows_};
+      for (const uint32_t row : rows_)
+        if (has_rows_ && row < heap.size() && !heap[row].is_row) heap.Edit(row).is_row = true;
       for (const Skeleton& column : children_) table.columns.push_back({.sequence = leaves[next++], .of_numbers = column.of_numbers_});
       return ListVal{heap.Add(std::move(table))};
     }

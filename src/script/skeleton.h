@@ -49,6 +49,11 @@ class Skeleton {
   bool UnifySequence(const Cell& list, Emitter& emit);
   bool ToSequence(const Cell& list, Emitter& emit);
   bool ToTable(const Cell& list, Emitter& emit);
+  bool IsList() const;
+  // Lists that have elements of the list of lists, which it has as its own once it has rows.
+  void NoteRows(const Cell& list);
+  bool ToRows(const Cell& list, Emitter& emit, const Heap& heap);
+  bool UnifyRows(const Cell& list, Emitter& emit, const Heap& heap);
   Kind KindOfFixed() const;
   Status AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) const;
 
@@ -60,6 +65,8 @@ class Skeleton {
   std::shared_ptr<const std::string> because_;  // kConflict
   std::vector<Expr> fresh_;         // sizes that were made here
   bool lossy_ = false;
+  std::vector<uint32_t> rows_;      // cells that are elements of the list
+  bool has_rows_ = false;           // a table that is a list of lists
   bool is_table_ = false;           // a list of tuples of run-time length: a sequence for each field
   bool of_numbers_ = false;         // the elements of the list of run-time length
   bool joined_ = false;             // the integer is a symbol that was made here

@@ -141,7 +141,8 @@ class Outputs {
       const Cell& cell = evaluator_.heap()[list->cell];
       if (cell.lost) return Lost();
       if (!cell.columns.empty())
-        return evaluator_.Unsupported("an output of the program is a list of tuples whose length is known at run time only");
+        return evaluator_.Unsupported(fmt::format("an output of the program is a list of {} whose length is known at run time only",
+                                                  cell.has_rows ? "lists" : "tuples"));
       if (cell.sequence) return AddLeaf(emit.Read(*cell.sequence), name);
       elements = &cell.elements;
     } else if (const auto* dict = value.As<DictVal>()) {

@@ -113,6 +113,8 @@ struct Cell {
   std::optional<ValueId> sequence;             // a list of which the length is known at run time only
   bool of_numbers = false;                     // the sequence's tensors are Python's numbers
   std::vector<Cell> columns;                   // a list of tuples of such a length: a list for each field
+  bool has_rows = false;                       // it is a list of lists, of which the columns are as rows.h says
+  bool is_row = false;                         // a list of lists of such a length has its elements: a write must reach that
   std::shared_ptr<const Pieces> pieces;        // where the sequence came from: its elements are views
   std::vector<std::pair<Val, Val>> entries;    // of a dict, in insertion order
   std::vector<std::pair<std::string, Val>> attributes;  // of an object, as far as they were read or written

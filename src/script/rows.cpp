@@ -1,0 +1,189 @@
+#include "script/rows.h"
+
+#include <algorithm>
+
+#include "script/builtins.h"
+#include "script/sequences.h"
+
+namespace flambeau::script {
+
+using torchscript::Node;
+
+namespace {
+
+// One call of a function on lists.
+class Calls {
+ public:
+  Calls(Evaluator& evaluator, const Node& node) : evaluator_(evaluator), node_(node) {}
+
+  Result<Vals> operator()(std::string_view function, Vals arguments) {
+    const Builtin builtin = FindBuiltin(function);
+    return builtin(evaluator_, node_, arguments);
+  }
+  Result<Val> One(std::string_view function, Vals arguments) {
+    FLAMBEAU_TRY(Vals results, (*this)(function, std::move(arguments)));
+    return results.empty() ? Val() : std::move(results[0]);
+  }
+
+ private:
+  Evaluator& evaluator_;
+  const Node& node_;
+};
+
+// A list of rows that is being read or written.
+class Rows {
+ public:
+  Rows(Evaluator& evaluator, const Node& node, uint32_t cell)
+      : evaluator_(evaluator),
+        call_(evaluator, node),
+        cell_(cell),
+        elements_(evaluator.heap().Add(evaluator.heap()[cell].columns[kRowElements])),
+        bounds_(evaluator.heap().Add(evaluator.heap()[cell].columns[kRowBounds])) {}
+
+  Result<Val> Length() {
+    FLAMBEAU_TRY(const Val bounds, call_.One("aten::len", {ListVal{bounds_}}));
+    return evaluator_.emit().Call1("_operator::sub", {bounds, int64_t{1}});
+  }
+
+  Status Append(const Val& row) {
+    const auto* list = row.As<ListVal>();
+    if (list == nullptr || evaluator_.heap()[list->cell].has_rows)
+      return evaluator_.Unsupported("puts other things than lists of tensors or numbers into a list of lists of run-time length");
+    FLAMBEAU_CHECK_OK(call_("aten::extend", {ListVal{elements_}, row}));
+    FLAMBEAU_TRY(const Val end, call_.One("aten::len", {ListVal{elements_}}));
+    FLAMBEAU_CHECK_OK(call_("aten::append", {ListVal{bounds_}, end}));
+    if (!evaluator_.heap()[list->cell].is_row) evaluator_.heap().Edit(list->cell).is_row = true;
+    return Store();
+  }
+
+  // A copy of the row: who writes to it is told.
+  Result<Val> At(const Val& index) {
+    Emitter& emit = evaluator_.emit();
+    Val place = index;
+    if (!index.AsInt() || *index.AsInt() < 0) {
+      FLAMBEAU_TRY(const Val length, Length());
+      FLAMBEAU_TRY(const Val negative, emit.Call1("_operator::lt", {index, int64_t{0}}));
+      FLAMBEAU_TRY(const Val offset, emit.Call1("torch::sym_ite", {negative, length, int64_t{0}}));
+      FLAMBEAU_TRY(place, emit.Call1("_operator::add", {index, offset}));
+    }
+    FLAMBEAU_TRY(const Val next, emit.Call1("_operator::add", {place, int64_t{1}}));
+    FLAMBEAU_TRY(const Val begin, call_.One("aten::__getitem__", {ListVal{bounds_}, place}));
+    FLAMBEAU_TRY(const Val end, call_.One("aten::__getitem__", {ListVal{bounds_}, next}));
+    FLAMBEAU_TRY(Val row, call_.One("aten::slice", {ListVal{elements_}, begin, end, int64_t{1}}));
+    evaluator_.heap().Edit(row.As<ListVal>()->cell).is_row = true;
+    return row;
+  }
+
+  Status DropLast() {
+    FLAMBEAU_CHECK_OK(call_("aten::pop", {ListVal{bounds_}}));
+    FLAMBEAU_TRY(const Val end, call_.One("aten::__getitem__", {ListVal{bounds_}, int64_t{-1}}));
+    FLAMBEAU_TRY(const Val rest, call_.One("aten::slice", {ListVal{elements_}, int64_t{0}, end, int64_t{1}}));
+    evaluator_.heap().Edit(elements_) = Cell(evaluator_.heap()[rest.As<ListVal>()->cell]);
+    return Store();
+  }
+
+  // Rows of numbers, all of one length and not empty, as a tensor. Of no row, PyTorch makes floats without a second dimension.
+  Result<Val> Tensor(Vals arguments) {
+    arguments[0] = ListVal{elements_};
+    FLAMBEAU_TRY(const Val flat, call_.One("aten::tensor", std::move(arguments)));
+    Emitter& emit = evaluator_.emit();
+    FLAMBEAU_TRY(const Val count, emit.Call1("aten::sym_size.int", {flat, int64_t{0}}));
+    FLAMBEAU_TRY(const Val length, Length());
+    FLAMBEAU_TRY(const Val divisor, emit.Call1("torch::sym_max", {length, int64_t{1}}));
+    FLAMBEAU_TRY(const Val quotient, emit.Call1("_operator::floordiv", {count, divisor}));
+    FLAMBEAU_TRY(const Val width, emit.Call1("torch::sym_max", {quotient, int64_t{1}}));
+    return emit.Call1("aten::reshape", {flat, evaluator_.List({int64_t{-1}, width})});
+  }
+
+ private:
+  Status Store() {
+    Cell& cell = evaluator_.heap().Edit(cell_);
+    cell.columns = {evaluator_.heap()[elements_], evaluator_.heap()[bounds_]};
+    return {};
+  }
+
+  Evaluator& evaluator_;
+  Calls call_;
+  uint32_t cell_, elements_, bounds_;
+};
+
+}  // namespace
+
+bool HoldsLists(const Cell& list, const Heap& heap) {
+  if (list.has_rows) return true;
+  return !list.elements.empty() && std::ranges::all_of(list.elements, [&](const Val& element) {
+    const auto* row = element.As<ListVal>();
+    return row != nullptr && !heap[row->cell].has_rows && heap[row->cell].columns.empty();
+  });
+}
+
+Result<std::vector<Cell>> RowColumns(Emitter& emit, const Cell& list, const Type& elements) {
+  if (list.has_rows) return list.columns;
+  const Heap& heap = emit.heap();
+  Cell flat, bounds{.elements = {int64_t{0}}};
+  Val end = int64_t{0};
+  for (const Val& element : list.elements) {
+    const Cell row = heap[element.As<ListVal>()->cell];
+    Val length = static_cast<int64_t>(row.elements.size());
+    if (row.sequence || flat.sequence) {
+      FLAMBEAU_TRY(const ValueId before, emit.Sequence(flat, elements));
+      FLAMBEAU_TRY(const ValueId after, emit.Sequence(row, elements));
+      const Val left = ListVal{emit.heap().Add({.sequence = before})}, right = ListVal{emit.heap().Add({.sequence = after})};
+      FLAMBEAU_TRY(const Val joined, emit.Call1("aten::add.t", {left, right}));
+      if (row.sequence) {
+        FLAMBEAU_TRY(length, emit.Call1("aten::len.t", {right}));
+      }
+      flat = {.sequence = heap[joined.As<ListVal>()->cell].sequence};
+    } else {
+      flat.elements.insert(flat.elements.end(), row.elements.begin(), row.elements.end());
+    }
+    FLAMBEAU_TRY(end, emit.Call1("_operator::add", {end, length}));
+    bounds.elements.push_back(end);
+  }
+  return std::vector<Cell>{std::move(flat), std::move(bounds)};
+}
+
+bool WantsRows(std::span<const Val> arguments, const Heap& heap) {
+  return std::ranges::any_of(arguments, [&](const Val& argument) {
+    const auto* list = argument.As<ListVal>();
+    return list != nullptr && heap[list->cell].has_rows;
+  });
+}
+
+Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  if (node.kind == "prim::TupleConstruct" || node.kind == "prim::ListConstruct") return FindBuiltin(node.kind)(evaluator, node, arguments);
+  const auto* list = arguments[0].As<ListVal>();
+  if (list != nullptr && evaluator.heap()[list->cell].has_rows && !WantsRows(arguments.subspan(1), evaluator.heap())) {
+    Rows rows(evaluator, node, list->cell);
+    if (node.kind == "aten::append") {
+      FLAMBEAU_CHECK_OK(rows.Append(arguments[1]));
+      return Vals{arguments[0]};
+    }
+    if (node.kind == "aten::__getitem__") {
+      FLAMBEAU_TRY(Val row, rows.At(arguments[1]));
+      return Vals{std::move(row)};
+    }
+    if (node.kind == "aten::len") {
+      FLAMBEAU_TRY(Val length, rows.Length());
+      return Vals{std::move(length)};
+    }
+    if (node.kind == "aten::tensor" || node.kind == "aten::as_tensor") {
+      FLAMBEAU_TRY(Val tensor, rows.Tensor(Vals(arguments.begin(), arguments.end())));
+      return Vals{std::move(tensor)};
+    }
+    if (node.kind == "aten::pop" && (arguments.size() < 2 || arguments[1].AsInt() == -1)) {
+      FLAMBEAU_TRY(Val row, rows.At(int64_t{-1}));
+      FLAMBEAU_CHECK_OK(rows.DropLast());
+      return Vals{std::move(row)};
+    }
+    if (node.kind == "aten::list" || node.kind == "aten::copy") {
+      Cell copy = evaluator.heap()[list->cell];
+      copy.shared = false;
+      return Vals{ListVal{evaluator.heap().Add(std::move(copy))}};
+    }
+  }
+  return evaluator.Unsupported("asks this of a list of lists whose length is known at run time only",
+                               "append to it, index it, ask for its length, go over it, or make a tensor of it");
+}
+
+}  // namespace flambeau::script

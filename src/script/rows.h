@@ -1,0 +1,23 @@
+// Lists of lists whose length is known at run time only: their elements one after another, and where each list begins.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "script/evaluator.h"
+
+namespace flambeau::script {
+
+// The columns of a cell that has rows.
+enum RowColumn : uint8_t { kRowElements, kRowBounds };
+
+// Whether the list holds lists.
+bool HoldsLists(const Cell& list, const Heap& heap);
+// The list's elements and bounds; `elements` describes the elements as a sequence.
+Result<std::vector<Cell>> RowColumns(Emitter& emit, const Cell& list, const Type& elements);
+
+// Whether the node does something with such a list.
+bool WantsRows(std::span<const Val> arguments, const Heap& heap);
+Result<Vals> OnRows(Evaluator& evaluator, const torchscript::Node& node, std::span<const Val> arguments);
+
+}  // namespace flambeau::script
