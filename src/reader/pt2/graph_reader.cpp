@@ -6,6 +6,7 @@
 #include "container/quote.h"
 #include "ir/origin.h"
 #include "reader/pt2/older_programs.h"
+#include "reader/pt2/triton_kernels.h"
 
 namespace flambeau::pt2 {
 namespace {
@@ -202,6 +203,7 @@ Status GraphReader::ReadNode(const JsonReader& node) {
   if (source.name.empty() && !results.empty()) source.name = results.front().first;
   current_ = node;
   Modernize(call);
+  if (std::optional<std::string> kernel = TritonTarget(call)) call.target = texts_.emplace_back(*std::move(kernel));
   const std::vector<ValueHandle> handles = builder_.AddCall(operation, positional, named, results, source);
   for (size_t i = 0; i < handles.size(); ++i) FLAMBEAU_CHECK_OK(Define(results[i].first, handles[i], outputs));
   if (scopes_.size() == 1) texts_.clear();

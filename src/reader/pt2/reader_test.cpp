@@ -238,6 +238,22 @@ std::string Nested(int levels) {
   return "{'as_graph': {'name': 'g', 'graph': " + graph + "}}";
 }
 
+TEST(Pt2ReaderTest, LaunchesOfTritonKernelsAreCallsByTheirNames) {
+  auto text = [](std::string_view name) {
+    ProgramText program;
+    program.nodes = NodeText("torch.ops.higher_order.triton_kernel_wrapper_functional",
+                             fmt::format("{}, {}, {}", Input("x_ptr", kX), Input("name", name), Input("grid", "{'as_ints': [4, 1, 1]}")),
+                             "{'as_tensors': [{'name': 'y'}]}");
+    return ReadText(PackArchive(program));
+  };
+  const std::string hash(52, 'Q');
+  EXPECT_NE(text("{'as_string': 'add_kernel_" + hash + "'}").find("%y: f32[2, 3] = triton::add_kernel(x_ptr=%x, "), std::string::npos)
+      << text("{'as_string': 'add_kernel_" + hash + "'}");
+  EXPECT_NE(text("{'as_string': 'add_kernel'}").find("triton::add_kernel("), std::string::npos);
+  for (const std::string_view odd : {"{'as_string': ''}", "{'as_string': 'a.b'}", "{'as_int': 1}"})
+    EXPECT_NE(text(odd).find("higher_order::triton_kernel_wrapper_functional("), std::string::npos) << text(odd);
+}
+
 TEST(Pt2ReaderTest, ReadsNestedGraphsWithTheirOwnNames) {
   ProgramText program;
   program.nodes = NodeText("torch.ops.higher_order.wrap_with_set_grad_enabled",

@@ -1,0 +1,33 @@
+#include "reader/pt2/triton_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace flambeau::pt2 {
+namespace {
+
+bool IsLetterOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+
+// "add_kernel" of "add_kernel_<hash of the compiled kernel>".
+std::string_view WithoutHash(std::string_view name) {
+  constexpr size_t kLeastHash = 32;
+  const size_t last = name.rfind('_');
+  if (last == 0 || last == name.npos || name.size() - last - 1 < kLeastHash) return name;
+  return std::ranges::all_of(name.substr(last + 1), IsLetterOrDigit) ? name.substr(0, last) : name;
+}
+
+}  // namespace
+
+std::optional<std::string> TritonTarget(const Call& call) {
+  if (call.target != "torch.ops.higher_order.triton_kernel_wrapper_functional") return std::nullopt;
+  const auto name = std::ranges::find(call.named, "name", &std::pair<std::string_view, Argument>::first);
+  if (name == call.named.end()) return std::nullopt;
+  const auto* text = std::get_if<std::string_view>(&name->second.storage());
+  if (text == nullptr) return std::nullopt;
+  const std::string_view kernel = WithoutHash(*text);
+  if (kernel.empty() || !std::ranges::all_of(kernel, [](char c) { return c == '_' || IsLetterOrDigit(c); })) return std::nullopt;
+  return fmt::format("torch.ops.triton.{}.default", kernel);
+}
+
+}  // namespace flambeau::pt2
