@@ -99,6 +99,9 @@ CASES = [
         ]
         for op in (torch.remainder, torch.fmod)
     ),
+    *(case(op, torch.tensor([2**53 + 1, -(2**62) + 3, 2**62 + 1]), torch.tensor([7, -11, 2**53 + 3])) for op in (torch.remainder, torch.fmod, torch.floor_divide)),
+    case(torch.pow, torch.tensor([300001, -30007, 7]), 4),
+    case(torch.pow, torch.tensor([3, -7, 1, 0]), 33, name="a power that overflows", since=9),
     case(aten.remainder.Scalar_Tensor, 7, nonzero),
     case(aten.fmod.Scalar, a, 2),
     case(lambda x: 7 % x, nonzero, name="7 % x"),

@@ -8,6 +8,7 @@ near_one = floats(2, 3, 4, low=0.8, high=1.2)  # of which products of many stay 
 nans = torch.tensor([[1.0, float("nan"), -2.0], [3.0, 0.5, -1.0], [float("inf"), 1.0, float("-inf")]])
 ended = torch.tensor([[1.0, float("inf"), float("nan")], [float("nan"), 0.5, float("inf")], [2.0, float("-inf"), 1.0]])
 ties = torch.tensor([[1.0, 3.0, 3.0], [2.0, 2.0, 1.0]])
+WIDE_INTS = torch.tensor([[[2**53 + 1, -(2**53) - 1, 3], [2**63 - 3, 2 - 2**63, 2**53 + 3]]])  # whose sums float64 does not hold
 
 
 def dims(op, inputs, several=True, **options):
@@ -34,6 +35,10 @@ CASES = [
         for op in (torch.sum, torch.prod)
     ),
     dims(torch.sum, x),
+    dims(torch.sum, WIDE_INTS, since=9),
+    *(case(op, WIDE_INTS, since=9) for op in (torch.sum, torch.nansum)),
+    *(case(torch.sum, torch.zeros(sizes, dtype=torch.int64), dim=d, dynamic=False) for sizes in ((0,), (0, 3), (3, 0)) for d in (0, -1)),
+    case(torch.trace, WIDE_INTS[0], since=9),
     dims(torch.mean, x),
     dims(torch.prod, x, several=False),
     case(torch.sum, x, dim=()),

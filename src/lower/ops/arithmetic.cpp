@@ -85,6 +85,8 @@ Tensor DivWithMode(Lowering& to, Tensor self, Tensor other, std::optional<std::s
 
 Tensor Fmod(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, a, b] = Promoted(to, self, other);
+  // onnxruntime computes it in float64.
+  if ((dtype == DType::kInt64 || dtype == DType::kUint64) && to.widens_for_runtime()) return to.Sub(a, to.Mul(to.Div(a, b), b));
   return to.Mod(a, b, {.fmod = 1});
 }
 
@@ -116,6 +118,15 @@ Tensor Pow(Lowering& to, Tensor self, Tensor exponent) {
     if (e.Is(1)) return base;
     if (e.Is(2)) return to.Mul(base, base);
     if (e.Is(3)) return to.Mul(to.Mul(base, base), base);
+    // By squares: onnxruntime computes powers of integers in float64.
+    if (dtype == DType::kInt64 && e.is_constant() && e.kind() == Scalar::Kind::kInt && e.AsInt() > 3 && e.AsInt() < 64) {
+      Tensor square = base, power_of;
+      for (int64_t rest = e.AsInt(); rest > 0; rest /= 2) {
+        if (rest % 2 == 1) power_of = power_of ? to.Mul(power_of, square) : square;
+        if (rest > 1) square = to.Mul(square, square);
+      }
+      return power_of;
+    }
     if (e.Is(0.5)) return to.Sqrt(base);
     if (e.Is(-0.5)) return to.Reciprocal(to.Sqrt(base));
     if (e.Is(-1) && IsFloating(dtype)) return to.Reciprocal(base);

@@ -3,6 +3,7 @@
 
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
+#include "lower/ops/reduction.h"
 #include "lower/ops/indexing.h"
 #include "lower/ops/views.h"
 
@@ -85,8 +86,7 @@ Tensor DiagonalScatter(Lowering& to, Tensor self, Tensor src, int64_t offset, in
 }
 
 Tensor Trace(Lowering& to, Tensor self) {
-  const DType dtype = self.is_floating() || self.is_complex() ? self.dtype() : DType::kInt64;
-  return to.ReduceSum(to.CastTo(Diagonal(to, self, 0, 0, 1), dtype), {}, {.keepdims = 0});
+  return Sum(to, Diagonal(to, self, 0, 0, 1), std::nullopt, false, std::nullopt);
 }
 
 // In a row-major tensor of equal sizes the diagonal is every n-th element, n the sum of the strides. A tall matrix has

@@ -10,6 +10,7 @@
 #include "lower/ops/geometry.h"
 #include "lower/ops/loops.h"
 #include "lower/ops/nan_order.h"
+#include "lower/ops/views.h"
 
 namespace flambeau::lower {
 
@@ -45,6 +46,36 @@ Tensor Reduce(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool keep
   onnx::AttributeList attributes;
   if (!keepdim) attributes.Add("keepdims", int64_t{0});
   return to.Emit(kOp.view(), operands, attributes, 1).front();
+}
+
+constexpr int kFirstOpsetOfIntegerProducts = 9;
+
+// Whether the elements are integers of which sums may pass 2^53, up to where onnxruntime's ReduceSum is exact.
+bool MayBeWide(Lowering& to, const Tensor& x) {
+  if (x.dtype() != DType::kInt64 || !to.widens_for_runtime() || to.opset() < kFirstOpsetOfIntegerProducts) return false;
+  if (x.is_number() || x.type().contents) return false;
+  const flambeau::Value& value = to.graph()[x.id()];
+  if (value.kind != ValueKind::kResult) return true;
+  const NodeId node = value.node;
+  // Counts, and elements that were of fewer bits.
+  return to.graph().op(node) != "Cast" || to.graph().type(to.graph().operand(node, 0)).dtype == DType::kInt64 ||
+         IsFloating(to.graph().type(to.graph().operand(node, 0)).dtype);
+}
+
+// The sum along the axes, the last of them first, as products with columns of ones.
+Tensor SumByProducts(Lowering& to, Tensor x, const Ints& axes, bool keepdim) {
+  for (size_t i = axes.size(); i-- > 0;) {
+    const Dim count = x.size(axes[i]);
+    if (x.rank() == 1) {
+      x = to.MatMul(x, to.Full(Dims{count}, int64_t{1}, x.dtype()));
+      if (keepdim) x = to.UnsqueezeAt(x, {0});
+      continue;
+    }
+    const Tensor column = to.Full(Dims{count, to.Of(1)}, int64_t{1}, x.dtype());
+    const Tensor sums = to.MatMul(MoveDims(to, x, {axes[i]}, {-1}), column);
+    x = keepdim ? MoveDims(to, sums, {-1}, {axes[i]}) : to.SqueezeAt(sums, {sums.rank() - 1});
+  }
+  return x;
 }
 
 // The mean of nothing is NaN; onnxruntime says 0.
@@ -270,7 +301,9 @@ Tensor Logsumexp(Lowering& to, Tensor self, Ints dim, bool keepdim) {
 Tensor All(Lowering& to, Tensor self) { return Quantifier<"ReduceProd">(to, self); }
 
 Tensor Sum(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
-  return Reduce<"ReduceSum">(to, to.CastTo(self, SumDtype(self, dtype)), dim, keepdim);
+  const Tensor x = to.CastTo(self, SumDtype(self, dtype));
+  const Ints axes = ReducedAxes(to, x, dim);
+  return MayBeWide(to, x) ? SumByProducts(to, x, axes, keepdim) : Reduce<"ReduceSum">(to, x, dim, keepdim);
 }
 
 Tensor Mean(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
