@@ -323,6 +323,23 @@ Result<Vals> Interpolate(Evaluator& evaluator, const Node&, Arguments arguments)
   return evaluator.Unsupported(fmt::format("interpolates in the mode '{}' over {} dimensions", *mode, dims));
 }
 
+// upsample_<mode><dimensions>d.vec(x, size, [align_corners], factors): the operators take factors that are known now,
+// and onnxruntime resizes float64 by such ones only.
+Result<Vals> Upsample(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const auto* list = node.overload == "vec" ? arguments.back().As<ListVal>() : nullptr;
+  const Vals factors = list != nullptr ? evaluator.heap()[list->cell].elements : Vals();
+  const auto* image = arguments[0].As<TensorVal>();
+  if (!arguments[1].Is<Nothing>() || std::ranges::none_of(factors, &Val::Is<NumberVal>) || image == nullptr ||
+      evaluator.TypeOf(*image).dtype == DType::kFloat64)
+    return evaluator.CallOperator(node, arguments);
+  std::string_view mode = node.kind;
+  mode.remove_prefix(mode.find("upsample_") + std::string_view("upsample_").size());
+  mode.remove_suffix(2);
+  const bool aligned = arguments.size() > 3 && arguments[2].AsInt().value_or(0) != 0;
+  FLAMBEAU_TRY(const Val tensor, evaluator.emit().NumbersTensor(factors));
+  return evaluator.emit().Call("flambeau::resize_by_factors", {arguments[0], tensor, std::string(mode), aligned});
+}
+
 // Also of a number, which only TorchScript knows.
 Result<Vals> CopyInPlace(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (arguments.size() < 2 || !arguments[1].IsNumber()) return evaluator.CallOperator(node, arguments);
@@ -345,6 +362,9 @@ constexpr BuiltinRow kRows[] = {
     {"aten::_no_grad_normal_", &Initialize<kNormal>},
     {"aten::_no_grad_uniform_", &Initialize<kUniform>},
     {"aten::_no_grad_zero_", &Initialize<kZero>},
+    {"aten::_upsample_nearest_exact1d", &Upsample},
+    {"aten::_upsample_nearest_exact2d", &Upsample},
+    {"aten::_upsample_nearest_exact3d", &Upsample},
     {"aten::allclose", &AllClose},
     {"aten::as_tensor", &MakeTensor},
     {"aten::broadcast_shapes", &BroadcastShapes},
@@ -362,6 +382,13 @@ constexpr BuiltinRow kRows[] = {
     {"aten::size", &Size},
     {"aten::tensor", &MakeTensor},
     {"aten::to", &To},
+    {"aten::upsample_bicubic2d", &Upsample},
+    {"aten::upsample_bilinear2d", &Upsample},
+    {"aten::upsample_linear1d", &Upsample},
+    {"aten::upsample_nearest1d", &Upsample},
+    {"aten::upsample_nearest2d", &Upsample},
+    {"aten::upsample_nearest3d", &Upsample},
+    {"aten::upsample_trilinear3d", &Upsample},
     {"prim::ConstantChunk", &ConstantChunk},
     {"prim::NumToTensor", &NumberToTensor},
     {"prim::abs", &Absolute},

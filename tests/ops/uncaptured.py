@@ -1,6 +1,7 @@
 """Operators that torch.export never leaves in a program; traces, and graphs made by hand, have them."""
 
 import torch
+import torch.nn.functional as F
 from harness import bools, floats, ints
 from literal import literal
 
@@ -25,7 +26,22 @@ ENCODER = (*ATTENTION, True, False, 1e-5, *(floats(8) for _ in range(4)), floats
 TALL, RIGHT = floats(5, 3), floats(5, 2)
 MKLDNN = (cell(4, 4, 3), floats(1, 2, 3), floats(1, 2, 3))
 
+# What a script that interpolates by numbers of a tensor becomes.
+scripts = torch.library.Library("flambeau", "FRAGMENT")
+scripts.define("resize_by_factors(Tensor input, Tensor scale_factors, str mode, bool align_corners) -> Tensor")
+
+
+@torch.library.impl(scripts, "resize_by_factors", "CompositeExplicitAutograd")
+def resize_by_factors(input, scale_factors, mode, align_corners):
+    aligned = None if mode.startswith("nearest") else align_corners
+    return F.interpolate(input, scale_factor=scale_factors.tolist(), mode=mode.replace("_", "-"), align_corners=aligned)
+
+
 CASES = [
+    *[literal(torch.ops.flambeau.resize_by_factors.default, floats(1, 2, 4, 6), torch.tensor([2.0, 1.5]), mode, aligned)
+      for mode, aligned in (("nearest", False), ("nearest_exact", False), ("bilinear", False), ("bilinear", True), ("bicubic", False))],
+    *[literal(torch.ops.flambeau.resize_by_factors.default, floats(1, 2, *sizes), torch.tensor([0.5] * len(sizes)), mode, False)
+      for mode, sizes in (("linear", (6,)), ("trilinear", (4, 2, 6)))],
     *[literal(aten.equal.default, A, other) for other in (A.clone(), A + 1, A[0], A.double())],
     literal(aten._reshape_from_tensor.default, A, torch.tensor([3, 2])),
     literal(aten._reshape_from_tensor.default, A, torch.tensor([-1])),

@@ -93,6 +93,14 @@ def factorials(self, n):
     return math.factorial(int(n)), math.factorial(5)
 
 
+@case.forward(x(1, 2, 4, 6), torch.tensor(2.0), others=[(x(1, 2, 4, 6), torch.tensor(n)) for n in (1.5, 3.0, 0.5)], opset_version=17)
+def interpolated(self, x, n):
+    f = float(n)
+    nearest = F.interpolate(x, scale_factor=f), F.interpolate(x[0], scale_factor=[f], mode="nearest-exact")
+    linear = F.interpolate(x, scale_factor=f, mode="bilinear"), F.interpolate(x[0], scale_factor=f, mode="linear", align_corners=True)
+    return nearest, linear, F.interpolate(x, scale_factor=[f, 2.0], mode="bicubic"), F.interpolate(x, scale_factor=f, recompute_scale_factor=True)
+
+
 FLAGS = [(x(2, 3), torch.tensor(flag)) for flag in (True, False)]
 
 

@@ -197,6 +197,27 @@ Tensor InterpolateVec(Lowering& to, Tensor input, OptionalDims output_size, bool
   return Interpolate(to, input, output_size, scale_factors.value_or(Floats{}), kMode(align_corners));
 }
 
+struct Mode {
+  std::string_view name;
+  onnx::ResizeAttributes (*attributes)(bool align_corners);
+};
+constexpr Mode kModes[] = {{"bicubic", Cubic},
+                           {"bilinear", Linear},
+                           {"linear", Linear},
+                           {"nearest", [](bool) { return Nearest(); }},
+                           {"nearest_exact", [](bool) { return NearestExact(); }},
+                           {"trilinear", Linear}};
+
+// By one factor for each of the last dimensions, known at run time only.
+Tensor ResizeByFactors(Lowering& to, Tensor input, Tensor scale_factors, std::string_view mode, bool align_corners) {
+  const auto* found = std::ranges::find(kModes, mode, &Mode::name);
+  const auto count = to.AsConstant(scale_factors.size(0));
+  if (found == std::end(kModes) || !count) throw onnx::BadOperand("takes a mode of resizing, and as many factors as are known");
+  onnx::ResizeAttributes attributes = found->attributes(align_corners);
+  for (int64_t axis = input.rank() - *count; axis < input.rank(); ++axis) attributes.axes.push_back(axis);
+  return to.Resize(input, {}, to.CastTo(scale_factors, DType::kFloat32), {}, attributes);
+}
+
 // The factors if each is given.
 Floats Given(std::initializer_list<std::optional<double>> factors) {
   Floats given;
@@ -352,6 +373,8 @@ constexpr OpRow kRows[] = {
     Op<InterpolateVec<Linear>>("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool "
                                "align_corners, float[]? scale_factors) -> Tensor",
                                &kNoSize),
+    Op<ResizeByFactors>(
+        "flambeau::resize_by_factors(Tensor input, Tensor scale_factors, str mode, bool align_corners) -> Tensor"),
 };
 
 }  // namespace
