@@ -7,6 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "aten/library_schemas.h"
 #include "aten/torch_schemas.inc"
 
 namespace flambeau::aten {
@@ -16,6 +17,13 @@ namespace {
 constexpr std::string_view kPythonSchemas[] = {
 #define FLAMBEAU_SCHEMA(text) text,
 #include "aten/python_schemas.def"
+#undef FLAMBEAU_SCHEMA
+};
+
+// Operators of libraries.
+constexpr std::string_view kLibrarySchemas[] = {
+#define FLAMBEAU_SCHEMA(text) text,
+#include "aten/library_schemas.def"
 #undef FLAMBEAU_SCHEMA
 };
 
@@ -268,6 +276,8 @@ std::string_view TextInTables(std::string_view name) {
   if (found != std::end(kTorchSchemasByName) && NameOf(kTorchSchemas[*found]) == name) return kTorchSchemas[*found];
   for (std::string_view each : kPythonSchemas)
     if (NameOf(each) == name) return each;
+  for (std::string_view each : kLibrarySchemas)
+    if (NameOf(each) == name) return each;
   return {};
 }
 
@@ -304,6 +314,8 @@ bool DeclareSchema(std::string_view text) {
 }
 
 bool IsDeclared(const Schema& schema) { return TextInTables(schema.name).empty(); }
+
+std::vector<std::string_view> LibrarySchemaTexts() { return {std::begin(kLibrarySchemas), std::end(kLibrarySchemas)}; }
 
 std::vector<std::string_view> TorchSchemaTexts() { return {std::begin(kTorchSchemas), std::end(kTorchSchemas)}; }
 

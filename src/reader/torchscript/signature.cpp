@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "aten/library_schemas.h"
 #include "aten/schema.h"
 #include "reader/torchscript/types.h"
 
@@ -87,6 +88,10 @@ const std::vector<Signature>& FindOverloads(std::string_view name) {
   std::vector<Signature> overloads;
   for (auto it = first; it != texts.end() && BaseName(*it) == name; ++it)
     if (std::optional<Signature> signature = ParseSignature(*it)) overloads.push_back(*std::move(signature));
+  if (overloads.empty())
+    for (const std::string_view text : aten::LibrarySchemaTexts())
+      if (BaseName(text) == name)
+        if (std::optional<Signature> signature = ParseSignature(text)) overloads.push_back(*std::move(signature));
   return parsed.emplace(std::string(name), std::move(overloads)).first->second;
 }
 

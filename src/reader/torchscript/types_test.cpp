@@ -68,6 +68,9 @@ TEST(TorchScriptSignatures, KeepTheOrderOfRegistration) {
   EXPECT_EQ(overloads[0].arguments[2].name, "alpha");
   EXPECT_EQ(std::get<int64_t>(overloads[0].arguments[2].default_value->value), 1);
   EXPECT_TRUE(FindOverloads("aten::no_such_operator").empty());
+  EXPECT_EQ(FindOverloads("torchvision::nms").size(), 1U);
+  EXPECT_EQ(FindOverloads("torchvision::roi_pool")[0].results.size(), 2U);
+  EXPECT_TRUE(FindOverloads("_operator::add").empty());
   EXPECT_TRUE(FindOverloads("aten::format")[0].variadic);
 }
 
