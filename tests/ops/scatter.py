@@ -45,6 +45,7 @@ CASES = [
     fixed(aten.index_put, cube, (None, i, j), floats(3, 3), True),
     fixed(torch.index_put, x, (torch.zeros(0, dtype=torch.int64),), floats(0, 5)),
     fixed(torch.index_put, x, (mask,), torch.tensor(0.0)),
+    fixed(torch.index_put, x, (mask,), torch.tensor([1.5], dtype=torch.float64), name="index_put of one element of another dtype"),
     fixed(torch.index_put, x, (mask,), floats(5), accumulate=True),
     fixed(torch.index_put, x, (mask,), floats(3, 5), again=False),
     fixed(torch.index_put, x, (x > 0,), torch.tensor(9.0), again=False),
