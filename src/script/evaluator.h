@@ -52,8 +52,8 @@ class Evaluator {
   Failure TooLong();
   Failure Unsupported(std::string message, std::string hint = {});
   Failure UsesUndefined(const Undefined& value);
-  // Names the last If after which less is known than on its paths.
   int opset() const { return opset_; }
+  // Names the last If after which less is known than on its paths.
   Failure UnsupportedWherePathsMet(std::string message, std::string hint = {});
   Val Import(const torchscript::Constant& constant, std::string_view path);
   Result<Val> GetAttribute(uint32_t cell, std::string_view name);
