@@ -47,9 +47,10 @@ void Lowering::SetValue(ValueId aten_value, Tensor tensor) {
   const Type& recorded = aten_->type(aten_value);
   if (!tensor) return;
   if (recorded.kind == TypeKind::kInt && recorded.contents) BindRecorded(recorded.contents->front(), tensor);
-  if (tensor.is_number() || mistyped_.contains(aten_value)) return;
+  if (tensor.is_number()) return;
   // An input of a nested graph has sizes of its own names.
-  for (size_t i = 0; recorded.is_tensor() && i < recorded.sizes.size(); ++i)
+  const bool known = recorded.is_tensor() && !mistyped_.contains(aten_value);
+  for (size_t i = 0; known && i < recorded.sizes.size(); ++i)
     if (exprs().kind(recorded.sizes[i]) == ExprKind::kSymbol) BindSize(recorded.sizes[i], tensor, static_cast<int64_t>(i));
   BindSizes(tensor);
 }

@@ -198,8 +198,10 @@ bool AddsDimension(std::string_view base) {
 
 // Arguments that name dimensions of the operator's first one.
 std::optional<std::string> LacksDimension(const Arguments& arguments, const Schema& schema, std::string_view base) {
-  // Of these, it is a dimension of what several tensors broadcast to.
-  static constexpr std::string_view kOfOthers[] = {"cosine_similarity", "linalg_vecdot", "take_along_dim", "linalg_cross", "cross"};
+  // Of these, it is a dimension of what several tensors broadcast to, or of another tensor; tile's are counts.
+  static constexpr std::string_view kOfOthers[] = {
+      "cosine_similarity", "cross",          "linalg_cross", "linalg_vecdot",
+      "select_backward",   "take_along_dim", "tile",         "value_selecting_reduction_backward"};
   if (schema.arguments.empty() || schema.arguments[0].type.base != BaseType::kTensor || schema.arguments[0].type.list) return std::nullopt;
   if (std::ranges::find(kOfOthers, base) != std::end(kOfOthers)) return std::nullopt;
   const Type* type = nullptr;
