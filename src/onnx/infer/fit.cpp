@@ -90,7 +90,8 @@ Misfit Reshape(InferContext& context) {
   }
   const auto from = CountOf(exprs, *input), to = CountOf(exprs, target);
   if (!from || !to || !from->whole || !to->whole) return std::nullopt;
-  const bool fits = any_open ? to->constant != 0 && from->constant % to->constant == 0 : from->constant == to->constant;
+  const bool divides = to->constant == 0 ? from->constant == 0 : from->constant % to->constant == 0;
+  const bool fits = any_open ? divides : from->constant == to->constant;
   if (fits) return std::nullopt;
   return fmt::format("gives a tensor of sizes {} the sizes {}", Text(exprs, *input), Text(exprs, *shape));
 }
