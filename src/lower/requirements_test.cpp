@@ -42,7 +42,8 @@ TEST(Requirements, AreOfOperatorsAndArgumentsThatThereAre) {
         unused.erase(name);
       }
       EXPECT_TRUE(any) << op << " has no argument " << requirement.argument;
-      if (!requirement.other.empty()) EXPECT_TRUE(found->second.contains(requirement.other)) << op << ": " << requirement.other;
+      const bool has_other = requirement.other.empty() || found->second.contains(requirement.other);
+      EXPECT_TRUE(has_other) << op << " has no argument " << requirement.other;
     }
     EXPECT_TRUE(unused.empty()) << requirement.operators << ": " << (unused.empty() ? "" : *unused.begin());
   }
