@@ -16,6 +16,7 @@ def resized_view(x):
 
 
 CASES = [
+    case(torch.adjoint, floats(), name="adjoint of a number"),
     case(lambda t: t.view(6), x, dtypes=DTYPES, dynamic=False, name="view"),
     case(lambda t: t.view(-1, t.shape[-1]), cube),
     case(lambda t: t.reshape(t.shape[0], -1), cube, name="keep the first size"),
