@@ -73,12 +73,6 @@ std::optional<Type> ElementType(const Val& element, Emitter& emit) {
   return type;
 }
 
-// What an optional is where it is not None.
-const Val& Present(const Val& value) {
-  const auto* optional = value.As<OptionalVal>();
-  return optional != nullptr ? *optional->value : value;
-}
-
 std::optional<uint32_t> CellOf(const Val& value) {
   if (const auto* list = value.As<ListVal>()) return list->cell;
   if (const auto* dict = value.As<DictVal>()) return dict->cell;
@@ -93,18 +87,6 @@ std::string Words(const Type& type) {
     case TypeKind::kSequence: return fmt::format("a list of {}", Info(type.dtype).torch_name);
     default: return fmt::format("a tensor of {}", Info(type.dtype).torch_name);
   }
-}
-
-const Vals* ElementsOf(const Val& value, const Heap& heap) {
-  if (const auto* list = value.As<ListVal>()) return &heap[list->cell].elements;
-  if (const auto* tuple = value.As<TupleVal>()) return tuple->elements.get();
-  return nullptr;
-}
-
-Vals EntryValues(const Cell& cell) {
-  Vals values;
-  for (const auto& [key, value] : cell.entries) values.push_back(value);
-  return values;
 }
 
 }  // namespace
@@ -480,160 +462,6 @@ bool Skeleton::ToTable(const Cell& list, Emitter& emit) {
   kind_ = Kind::kTable;
   children_ = std::move(made);
   return true;
-}
-
-// On a path on which the value is never read.
-Status Skeleton::AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) const {
-  if (kind_ == Kind::kNumber) {
-    const Val zero = type_.kind == TypeKind::kBool ? Val(false) : type_.kind == TypeKind::kInt ? Val(int64_t{0}) : Val(0.0);
-    leaves.push_back(emit.Materialise(zero));
-    return {};
-  }
-  if (kind_ == Kind::kTensor && type_.is_tensor()) {
-    Vals sizes;
-    for (const Expr size : type_.sizes)
-      sizes.push_back(int64_t{emit.context().exprs().AsConstant(size).value_or(0)});
-    const Val shape = ListVal{emit.heap().Add({.elements = std::move(sizes)})};
-    FLAMBEAU_TRY(const Val zeros, emit.Call1("aten::zeros", {shape, int64_t{Info(type_.dtype).torch_code}}));
-    leaves.push_back(zeros.As<TensorVal>()->id);
-    return {};
-  }
-  if (kind_ == Kind::kTensor) {
-    FLAMBEAU_TRY(const ValueId empty, emit.Sequence({}, type_));
-    leaves.push_back(empty);
-    return {};
-  }
-  if (kind_ == Kind::kOptional) leaves.push_back(emit.Materialise(Val(false)));
-  for (const Skeleton& child : children_) FLAMBEAU_CHECK_OK(child.AppendPlaceholder(emit, leaves));
-  return {};
-}
-
-Status Skeleton::AppendLeaves(const Val& unsettled, Emitter& emit, const Heap& heap, std::vector<ValueId>& leaves) const {
-  const Val value = emit.Settled(unsettled);
-  switch (kind_) {
-    case Kind::kFixed:
-    case Kind::kConflict:
-    case Kind::kUndefined: return {};
-    case Kind::kTensor:
-    case Kind::kNumber: {
-      if (value.Is<Undefined>()) return AppendPlaceholder(emit, leaves);
-      if (const auto* tensor = value.As<TensorVal>()) {
-        leaves.push_back(emit.Read(tensor->id));
-      } else if (const auto* number = value.As<NumberVal>()) {
-        leaves.push_back(number->id);
-      } else if (const auto* list = value.As<ListVal>()) {
-        FLAMBEAU_TRY(const ValueId sequence, emit.Sequence(heap[list->cell], type_));
-        leaves.push_back(sequence);
-      } else if (type_.kind == TypeKind::kFloat && value.AsInt()) {
-        leaves.push_back(emit.Materialise(Val(static_cast<double>(*value.AsInt()))));
-      } else {
-        leaves.push_back(emit.Materialise(value));
-      }
-      return {};
-    }
-    case Kind::kQuantized: {
-      const auto* quantized = value.As<QuantizedVal>();
-      return children_[0].AppendLeaves(quantized != nullptr ? Val(quantized->value->data) : Val(), emit, heap, leaves);
-    }
-    case Kind::kOptional: {
-      if (value.Is<Undefined>() || value.Is<Nothing>()) return AppendPlaceholder(emit, leaves);
-      const auto* optional = value.As<OptionalVal>();
-      leaves.push_back(optional != nullptr ? optional->present : emit.Materialise(Val(true)));
-      return children_[0].AppendLeaves(Present(value), emit, heap, leaves);
-    }
-    case Kind::kTable: {
-      if (value.Is<Undefined>()) return AppendPlaceholder(emit, leaves);
-      const Cell& list = heap[value.As<ListVal>()->cell];
-      auto columns = has_rows_ ? std::nullopt : ColumnsOf(list, children_.size());
-      if (has_rows_) {
-        FLAMBEAU_TRY(columns, RowColumns(emit, list, children_[kRowElements].type_));
-      }
-      for (size_t k = 0; k < children_.size(); ++k) {
-        FLAMBEAU_TRY(const ValueId sequence, emit.Sequence((*columns)[k], children_[k].type_));
-        leaves.push_back(sequence);
-      }
-      return {};
-    }
-    case Kind::kList:
-    case Kind::kTuple:
-    case Kind::kDict: {
-      if (value.Is<Undefined>()) return AppendPlaceholder(emit, leaves);
-      const auto* dict = value.As<DictVal>();
-      const Vals elements = dict != nullptr ? EntryValues(heap[dict->cell]) : *ElementsOf(value, heap);
-      for (size_t i = 0; i < children_.size(); ++i)
-        FLAMBEAU_CHECK_OK(children_[i].AppendLeaves(elements[i], emit, heap, leaves));
-      return {};
-    }
-  }
-  return {};
-}
-
-void Skeleton::AppendTypes(std::vector<Type>& types) const {
-  if (kind_ == Kind::kTensor || kind_ == Kind::kNumber) {
-    Type type = type_;
-    type.strides.clear();
-    if (type.kind == TypeKind::kBool || type.is_tensor()) type.contents.reset();
-    types.push_back(std::move(type));
-  } else if (kind_ == Kind::kList || kind_ == Kind::kTuple || kind_ == Kind::kDict || kind_ == Kind::kOptional ||
-             kind_ == Kind::kQuantized || kind_ == Kind::kTable) {
-    if (kind_ == Kind::kOptional) types.push_back(Type::OfBool());
-    for (const Skeleton& child : children_) child.AppendTypes(types);
-  }
-}
-
-void Skeleton::AppendParts(const Val& unsettled, const Emitter& emit, const Heap& heap, Vals& parts) const {
-  const Val value = emit.Settled(unsettled);
-  if (kind_ == Kind::kFixed || kind_ == Kind::kNumber || kind_ == Kind::kConflict || kind_ == Kind::kUndefined) return;
-  if (kind_ == Kind::kQuantized) {
-    const auto* quantized = value.As<QuantizedVal>();
-    return children_[0].AppendParts(quantized != nullptr ? Val(quantized->value->data) : Val(), emit, heap, parts);
-  }
-  if (kind_ == Kind::kOptional) return children_[0].AppendParts(value.Is<Nothing>() ? Val() : Present(value), emit, heap, parts);
-  if (kind_ != Kind::kTuple) parts.push_back(value);
-  if (kind_ == Kind::kTensor || kind_ == Kind::kTable) return;
-  const auto* dict = value.As<DictVal>();
-  const Vals* listed = ElementsOf(value, heap);
-  const Vals elements = dict != nullptr ? EntryValues(heap[dict->cell]) : listed != nullptr ? *listed : Vals();
-  for (size_t i = 0; i < children_.size(); ++i)
-    children_[i].AppendParts(i < elements.size() ? elements[i] : Val(), emit, heap, parts);
-}
-
-Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const {
-  switch (kind_) {
-    case Kind::kFixed: return fixed_;
-    case Kind::kConflict: return Undefined{because_};
-    case Kind::kUndefined: return Undefined{};
-    case Kind::kTensor:
-      if (type_.kind == TypeKind::kSequence) return ListVal{heap.Add({.sequence = leaves[next++], .of_numbers = of_numbers_})};
-      return TensorVal{leaves[next++]};
-    case Kind::kNumber: return NumberVal{leaves[next++]};
-    case Kind::kTable: {
-      Cell table{.has_rows = has_rows_};
-      for (const uint32_t row : rows_)
-        if (has_rows_ && row < heap.size() && !heap[row].is_row) heap.Edit(row).is_row = true;
-      for (const Skeleton& column : children_) table.columns.push_back({.sequence = leaves[next++], .of_numbers = column.of_numbers_});
-      return ListVal{heap.Add(std::move(table))};
-    }
-    case Kind::kQuantized: {
-      const Val data = children_[0].Build(leaves, next, heap);
-      return data.Is<TensorVal>() ? MakeQuantized(*data.As<TensorVal>(), GridOf(*fixed_.As<QuantizedVal>()->value)) : data;
-    }
-    case Kind::kOptional: {
-      const ValueId present = leaves[next++];
-      return OptionalVal{present, std::make_shared<const Val>(children_[0].Build(leaves, next, heap))};
-    }
-    default: break;
-  }
-  Vals elements;
-  for (const Skeleton& child : children_) elements.push_back(child.Build(leaves, next, heap));
-  if (kind_ == Kind::kTuple) return TupleVal{std::make_shared<const Vals>(std::move(elements))};
-  Cell cell;
-  if (kind_ == Kind::kList) {
-    cell.elements = std::move(elements);
-    return ListVal{heap.Add(std::move(cell))};
-  }
-  for (size_t i = 0; i < elements.size(); ++i) cell.entries.emplace_back(keys_[i], std::move(elements[i]));
-  return DictVal{heap.Add(std::move(cell))};
 }
 
 }  // namespace flambeau::script

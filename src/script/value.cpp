@@ -12,6 +12,17 @@ bool IsContainer(const Val& value) {
 
 }  // namespace
 
+const Val& Present(const Val& value) {
+  const auto* optional = value.As<OptionalVal>();
+  return optional != nullptr ? *optional->value : value;
+}
+
+const Vals* ElementsOf(const Val& value, const Heap& heap) {
+  if (const auto* list = value.As<ListVal>()) return &heap[list->cell].elements;
+  if (const auto* tuple = value.As<TupleVal>()) return tuple->elements.get();
+  return nullptr;
+}
+
 bool IsBounded(const Val& value, const Heap& heap) {
   if (!IsContainer(value)) return true;
   struct Part {

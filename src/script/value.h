@@ -143,6 +143,11 @@ class Heap {
   std::vector<std::shared_ptr<Cell>> cells_;
 };
 
+// What an optional is where it is not None; of others, the value itself.
+const Val& Present(const Val& value);
+// Of a list whose length is known, or a tuple; null of others.
+const Vals* ElementsOf(const Val& value, const Heap& heap);
+
 // Whether a recursive walk over what the value holds is short. Lists of Any may
 // nest without end, hold one list many times, or themselves.
 bool IsBounded(const Val& value, const Heap& heap);
