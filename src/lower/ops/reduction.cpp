@@ -57,9 +57,10 @@ bool MayBeWide(Lowering& to, const Tensor& x) {
   const flambeau::Value& value = to.graph()[x.id()];
   if (value.kind != ValueKind::kResult) return true;
   const NodeId node = value.node;
+  if (to.graph().op(node) != "Cast") return true;
   // Counts, and elements that were of fewer bits.
-  return to.graph().op(node) != "Cast" || to.graph().type(to.graph().operand(node, 0)).dtype == DType::kInt64 ||
-         IsFloating(to.graph().type(to.graph().operand(node, 0)).dtype);
+  const DType before = to.graph().type(to.graph().operand(node, 0)).dtype;
+  return before == DType::kInt64 || IsFloating(before);
 }
 
 // The sum along the axes, the last of them first, as products with columns of ones.
