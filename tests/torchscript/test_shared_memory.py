@@ -326,6 +326,17 @@ def padded_channels_last(self, x):
     return z
 
 
+@sharing(refused=False)
+def memory_around_a_row_that_a_branch_chose(self, x):
+    row = x[0] if bool(x.sum() > 0) else x[1]
+    return row.as_strided((2, 2), (1, 1), 0)
+
+
+@sharing(refused=False)
+def memory_around_a_row(self, x):
+    return x[0].as_strided((2, 2), (1, 1), 1)
+
+
 @pytest.mark.parametrize("name", SHARED)
 def test_shared_memory(name):
     forward, others, refused = SHARED[name]
@@ -338,3 +349,17 @@ def test_shared_memory(name):
         check(model, arguments[0])
     message = str(caught.value)
     assert "unknown-aliasing" in message and re.search(r"test_shared_memory\.py:\d+", message), message
+
+
+class MemoryAroundAnElement(nn.Module):
+    def forward(self, x):
+        first, second = x.unbind(0)[:2]
+        return second.as_strided((2, 2), (1, 1), 1), first
+
+
+def test_memory_around_an_element_of_a_sequence():
+    """Whether the elements lie in `x`, and where, is lost in a list of run-time length."""
+    x = torch.randn(3, 4)
+    check(MemoryAroundAnElement(), (x,))
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="(?s)as_strided looks at the memory.*clone the tensor"):
+        check(MemoryAroundAnElement(), (x,), dynamic_axes={"x": [0]})

@@ -53,8 +53,11 @@ Status Functionalizer::Visit(NodeId node) { return Apply(node, Resolve(node)); }
 
 std::vector<ValueId> Functionalizer::Resolve(NodeId node) {
   std::vector<ValueId> captured = graph_.operands(node);
+  const Schema* schema = aten::FindSchema(graph_.op(node));
+  const bool whole = schema != nullptr && schema->base == "aten::as_strided";
   for (uint32_t i = 0; i < captured.size(); ++i) {
-    const ValueId now = storages_.Read(captured[i], node);
+    const ValueId now = whole && i == 0 ? storages_.Read(storages_.Root(storages_.ViewOf(captured[i])), node)
+                                        : storages_.Read(captured[i], node);
     if (now != captured[i]) graph_.SetOperand(node, i, now);
   }
   return captured;
@@ -115,6 +118,10 @@ Status Functionalizer::AddStrided(NodeId node, ValueId tensor) {
   auto fail = [&](std::string message) {
     return sink_.Error(DiagnosticKind::kUnsupportedForm, std::move(message), LocationOf(graph_, node));
   };
+  if (storages_.MayBePart(tensor))
+    return sink_.Error(DiagnosticKind::kUnknownAliasing,
+                       "as_strided looks at the memory around a tensor that may be a part of another; the capture does not say where it lies",
+                       LocationOf(graph_, node), "clone the tensor before, or index the one that it is a part of");
   const Type& type = context[storages_.type(root)];
   const auto order = aten::DenseOrder(type, context.exprs());
   if (!order) return fail("as_strided on memory of which the layout is not known, or has gaps");
@@ -127,7 +134,7 @@ Status Functionalizer::AddStrided(NodeId node, ValueId tensor) {
     offset = *constant;
   }
   std::vector<ViewStep> steps;
-  ValueId base = storages_.Read(root, node);
+  ValueId base = graph_.operand(node, 0);
   if (!std::ranges::is_sorted(*order)) {
     std::vector<Expr> sizes;
     for (const int64_t dim : *order) sizes.push_back(type.sizes[static_cast<size_t>(dim)]);

@@ -125,6 +125,11 @@ std::vector<StorageId> Storages::MayShare(ValueId tensor) {
   return shared;
 }
 
+bool Storages::MayBePart(ValueId tensor) {
+  const Storage& storage = storages_[StorageOf(tensor)];
+  return graph_[storage.tensor].kind == ValueKind::kResult && (storage.alone_until || !storage.links.empty());
+}
+
 ValueId Storages::FirstName(ValueId tensor) {
   ViewOf(tensor);
   return first_names_[HandleOf(tensor).index];

@@ -66,6 +66,8 @@ class Storages {
   std::optional<ValueId> Final(ValueId tensor, NodeId end);
   // Whether a write may have gone to it unseen.
   bool MaybeWritten(ValueId tensor) const;
+  // Whether the tensor, which a node made, may lie in memory of another: nobody knows where.
+  bool MayBePart(ValueId tensor);
 
   // --- across nested graphs -------------------------------------------------
   // What happened since a snapshot to the storages that it has.
