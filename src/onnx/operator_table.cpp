@@ -77,6 +77,9 @@ int FirstOpset(std::string_view name) {
 
 std::span<const OperatorVersion> AllOperators() { return table::kVersions; }
 
-int NewestOpset() { return std::ranges::max(AllOperators(), {}, &OperatorVersion::since_version).since_version; }
+int NewestOpset() {
+  static const int newest = std::ranges::max(AllOperators(), {}, &OperatorVersion::since_version).since_version;
+  return newest;
+}
 
 }  // namespace flambeau::onnx
