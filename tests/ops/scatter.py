@@ -44,6 +44,7 @@ CASES = [
     fixed(aten.index_put, cube, (i, None, j), floats(3, 4)),
     fixed(aten.index_put, cube, (None, i, j), floats(3, 3), True),
     fixed(torch.index_put, x, (torch.zeros(0, dtype=torch.int64),), floats(0, 5)),
+    case(lambda t, i: torch.index_put(t[:, :0], (i,), torch.tensor(2.0)), cube, i, dynamic={0: [0]}, opsets=(20, 9), name="index_put of rows of nothing"),
     fixed(torch.index_put, x, (mask,), torch.tensor(0.0)),
     fixed(torch.index_put, x, (mask,), torch.tensor([1.5], dtype=torch.float64), name="index_put of one element of another dtype"),
     fixed(torch.index_put, x, (mask,), floats(5), accumulate=True),

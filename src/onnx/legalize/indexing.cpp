@@ -64,17 +64,23 @@ std::optional<int64_t> DepthOf(Builder& to, const Tensor& data, const Tensor& in
   return depth && *depth >= 1 && *depth <= data.rank() ? depth : std::nullopt;
 }
 
+// Rows of no width cannot be reshaped to sizes of which the others are open: a 0 would copy a size.
+bool IsEmpty(Builder& to, const Tensor& x) {
+  return x.ranked() && std::ranges::any_of(x.sizes(), [&](Dim size) { return to.AsConstant(size) == 0; });
+}
+
 Results GatherNdByRows(Builder& to, const Request& request) {
   const Tensor data = request.operands[0], indices = request.operands[1];
   if (to.opset() >= 11 && request.Int("batch_dims", 0) == 0) return std::nullopt;
   const auto depth = DepthOf(to, data, indices);
   if (!depth || request.Int("batch_dims", 0) != 0) return Refuse(to, request, "has no batches");
-  const Rows rows = RowsOf(to, data, indices, *depth);
-  const Tensor found = to.Gather(rows.data, rows.places);
   std::vector<Tensor> sizes;
   for (int64_t d = 0; d + 1 < indices.rank(); ++d) sizes.push_back(SizeAlong(to, indices, d));
   for (int64_t d = *depth; d < data.rank(); ++d) sizes.push_back(SizeAlong(to, data, d));
-  return {{sizes.empty() ? to.ReshapeTo(found, Ints{}) : to.Reshape(found, to.Concat(sizes, {.axis = 0}))}};
+  const Tensor shape = sizes.empty() ? to.ConstantInts({}) : to.Concat(sizes, {.axis = 0});
+  if (IsEmpty(to, data) || IsEmpty(to, indices)) return {{to.Expand(to.ConstantOf(int64_t{0}, data.dtype()), shape)}};
+  const Rows rows = RowsOf(to, data, indices, *depth);
+  return {{to.Reshape(to.Gather(rows.data, rows.places), shape)}};
 }
 
 // What the reduction makes of an old and a new element.
@@ -135,6 +141,7 @@ Results ScatterNdByRows(Builder& to, const Request& request) {
   const Tensor data = request.operands[0], indices = request.operands[1];
   const auto depth = DepthOf(to, data, indices);
   if (!depth) return Refuse(to, request, "takes only indices of known depth");
+  if (IsEmpty(to, request.operands[2])) return {{data}};
   const Rows rows = RowsOf(to, data, indices, *depth);
   const Tensor column = to.ReshapeTo(rows.places, Ints{-1, 1});
   const Tensor shape = to.Concat(Tensors{SizeAlong(to, column, 0), rows.width}, {.axis = 0});
