@@ -55,7 +55,7 @@ std::vector<std::pair<std::string, std::string>> SplitPairs(const std::vector<st
 
 CLI::Option* AddInputOption(CLI::App& command, std::vector<std::string>& inputs) {
   return command
-      .add_option("--input", inputs, "what a TorchScript archive gets as an input: x=float32[batch,3,224,224], n=3; may be repeated")
+      .add_option("--input", inputs, "what a TorchScript archive gets as an input: x=float32[batch,3,224,224], n=3, \"images=[float32[3,h,w]]\"; may be repeated")
       ->option_text("NAME=VALUE");
 }
 

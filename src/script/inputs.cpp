@@ -6,69 +6,32 @@
 #include <algorithm>
 #include <charconv>
 
+#include "script/input_text.h"
+
 namespace flambeau::script {
 namespace {
 
 using torchscript::Type;
 using torchscript::TypeKind;
 
-template <class T>
-std::optional<T> Number(std::string_view text) {
-  T value{};
+std::optional<size_t> Index(std::string_view text) {
+  size_t value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
-std::string_view Trim(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
-bool IsName(std::string_view text) {
-  return !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_') &&
-         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-}
-
-// "float32[batch,3]"; nullopt if the text is no tensor.
-std::optional<ScriptInput> Tensor(std::string_view text) {
-  const size_t open = text.find('[');
-  const auto dtype = DTypeFromTorchName(text.substr(0, open));
-  if (!dtype || open == text.npos || !text.ends_with(']')) return std::nullopt;
-  ScriptInput input{.kind = ScriptInput::Kind::kTensor, .dtype = Info(*dtype).torch_code};
-  std::string_view sizes = Trim(text.substr(open + 1, text.size() - open - 2));
-  while (!sizes.empty()) {
-    const size_t comma = sizes.find(',');
-    const std::string_view size = Trim(sizes.substr(0, comma));
-    if (const auto number = Number<int64_t>(size); number && *number >= 0)
-      input.sizes.emplace_back(*number);
-    else if (IsName(size))
-      input.sizes.emplace_back(std::string(size));
-    else
-      return std::nullopt;
-    sizes = comma == sizes.npos ? std::string_view() : sizes.substr(comma + 1);
+// Whether a value of the type may be described so. A constant may stand for a tensor.
+bool Fits(const ScriptInput& input, const Type& type) {
+  const bool none = input.kind == ScriptInput::Kind::kConstant && std::holds_alternative<std::monostate>(input.constant.value);
+  switch (type.kind) {
+    case TypeKind::kOptional: return none || type.elements.empty() || Fits(input, *type.elements[0]);
+    case TypeKind::kList: return input.kind == ScriptInput::Kind::kList;
+    case TypeKind::kTuple: return input.kind == ScriptInput::Kind::kTuple && input.elements.size() == type.elements.size();
+    case TypeKind::kDict: return input.kind == ScriptInput::Kind::kDict;
+    case TypeKind::kTensor: return input.kind == ScriptInput::Kind::kTensor || (input.kind == ScriptInput::Kind::kConstant && !none);
+    default: return true;
   }
-  return input;
-}
-
-std::optional<ScriptInput> Parse(std::string_view text) {
-  text = Trim(text);
-  if (auto tensor = Tensor(text)) return tensor;
-  ScriptInput input{.kind = ScriptInput::Kind::kConstant};
-  if (text == "None") return input;
-  if (text == "True" || text == "False") {
-    input.constant.value = text == "True";
-  } else if (const auto integer = Number<int64_t>(text)) {
-    input.constant.value = *integer;
-  } else if (const auto number = Number<double>(text)) {
-    input.constant.value = *number;
-  } else if (text.size() >= 2 && (text[0] == '"' || text[0] == '\'') && text.back() == text[0]) {
-    input.constant.value = std::string(text.substr(1, text.size() - 2));
-  } else {
-    return std::nullopt;
-  }
-  return input;
 }
 
 class Describer {
@@ -79,14 +42,14 @@ class Describer {
   // on where torch made them unique.
   std::string NameOf(const std::string& name) const {
     const size_t dot = name.rfind('.');
-    const bool numbered = dot != name.npos && dot > 0 && Number<int64_t>(std::string_view(name).substr(dot + 1));
+    const bool numbered = dot != name.npos && dot > 0 && Index(std::string_view(name).substr(dot + 1));
     const bool exact = std::ranges::any_of(given_, [&](const auto& each) { return each.first == name; });
     return numbered && !exact ? name.substr(0, dot) : name;
   }
 
   // What is said of the input called `name`; nullopt, noting its name, if nothing is.
   std::optional<ScriptInput> Describe(const std::string& name, const Type& type) {
-    if (const auto input = Given(name)) return input;
+    if (const auto input = Given(name, type)) return input;
     switch (type.kind) {
       case TypeKind::kOptional:
         if (!HasElements(name)) return ScriptInput{.kind = ScriptInput::Kind::kConstant};
@@ -122,6 +85,7 @@ class Describer {
       default: break;
     }
     missing_.push_back(fmt::format("{} ({})", name, Text(type)));
+    if (example_.empty()) example_ = Option(name, type);
     return std::nullopt;
   }
 
@@ -131,18 +95,30 @@ class Describer {
     if (!missing_.empty())
       (void)sink_.Error(DiagnosticKind::kMissingInformation,
                         fmt::format("TorchScript records neither dtypes nor sizes; these inputs must be described: {}", fmt::join(missing_, ", ")),
-                        {}, fmt::format("--input {}=float32[batch,3,224,224]", missing_[0].substr(0, missing_[0].find(' '))));
+                        {}, example_);
     return sink_.HasErrors() ? Status(kFailure) : Status();
   }
 
  private:
-  std::optional<ScriptInput> Given(const std::string& name) {
+  static std::string Option(const std::string& name, const Type& type) {
+    const std::string example = ExampleOf(type);
+    const bool plain = type.kind == TypeKind::kTensor || type.elements.empty();
+    return plain ? fmt::format("--input {}={}", name, example) : fmt::format("--input \"{}={}\"", name, example);
+  }
+
+  std::optional<ScriptInput> Given(const std::string& name, const Type& type) {
     for (size_t i = 0; i < given_.size(); ++i) {
       if (used_[i] || given_[i].first != name) continue;
       used_[i] = true;
-      if (auto input = Parse(given_[i].second)) return input;
-      (void)sink_.Error(DiagnosticKind::kBadOption, fmt::format("'{}' describes no input", given_[i].second), {},
-                        "write a tensor as float32[batch,3,224,224], a constant as 3, 0.5, True, 'text' or None");
+      auto input = ParseInput(given_[i].second);
+      if (input && Fits(*input, type)) return input;
+      if (input)
+        (void)sink_.Error(DiagnosticKind::kBadOption, fmt::format("'{}' describes no {}, which the input '{}' is", given_[i].second, Text(type), name), {},
+                          Option(name, type));
+      else
+        (void)sink_.Error(DiagnosticKind::kBadOption, fmt::format("'{}' describes no input", given_[i].second), {},
+                          "write a tensor as float32[batch,3,224,224], a constant as 3, 0.5, True, 'text' or None, several as "
+                          "[..., ...], (..., ...) or {'key': ...}");
       return ScriptInput{.kind = ScriptInput::Kind::kConstant};
     }
     return std::nullopt;
@@ -155,6 +131,7 @@ class Describer {
   std::span<const std::pair<std::string, std::string>> given_;
   std::vector<bool> used_;
   std::vector<std::string> missing_;
+  std::string example_;  // of the first of them
   Sink& sink_;
 };
 
