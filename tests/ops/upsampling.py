@@ -20,6 +20,14 @@ CASES = [
     *[case(F.interpolate, volume, mode=mode, size=(8, 3, 7)) for mode in ("nearest", "nearest-exact", "trilinear")],
     *[case(F.interpolate, volume, mode=mode, scale_factor=2) for mode in ("nearest", "nearest-exact", "trilinear")],
     *[case(F.interpolate, image, mode=mode, scale_factor=2, dtypes=HALVES, tolerance=(3e-2, 3e-2)) for mode in MODES],
+    # a factor that leaves a size as it is
+    *[case(F.interpolate, floats(2, 3, 5), mode=mode, scale_factor=1.15, dynamic={0: [0]}) for mode in ("nearest", "nearest-exact", "linear")],
+    *[case(F.interpolate, floats(2, 3, 5, 8), mode=mode, scale_factor=factor, dynamic={0: [0]}) for mode in MODES for factor in (1.1, (1.1, 1.3))],
+    *[case(F.interpolate, floats(2, 3, 5, 8), mode=mode, antialias=True, scale_factor=(1.1, 1.3), dynamic={0: [0]}) for mode in MODES[2:]],
+    *[case(F.interpolate, BYTES[:, :, :5], mode=mode, scale_factor=(1.1, 1.3), dynamic={0: [0]}) for mode in MODES[2:]],
+    *[case(F.interpolate, floats(2, 3, 4, 5, 6), mode=mode, scale_factor=1.1, dynamic={0: [0]}) for mode in ("nearest", "nearest-exact", "trilinear")],
+    # one whose product with the size is whole in float32, but less in float64
+    *[case(F.interpolate, floats(2, 1, 1000), mode=mode, scale_factor=1.001, dynamic={0: [0]}) for mode in ("nearest", "linear")],
     case(aten.upsample_nearest1d.default, line, [16]),
     case(aten._upsample_nearest_exact1d.default, line, [16], 2.0),
     case(aten.upsample_linear1d.default, line, [16], False),

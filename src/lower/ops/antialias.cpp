@@ -105,6 +105,7 @@ Tensor AntialiasByMatrices(Lowering& to, Tensor x, const Dims& sizes, const Floa
   for (int64_t i = 0; i < spatial; ++i) {
     const int64_t axis = x.rank() - spatial + i;
     const Dim wanted = sizes[static_cast<size_t>(i)];
+    if (wanted == x.size(axis)) continue;  // whatever the factor
     std::optional<double> factor;
     if (!factors.empty()) factor = factors[static_cast<size_t>(i)];
     const auto in = to.AsConstant(x.size(axis)), out = to.AsConstant(wanted);
@@ -126,6 +127,7 @@ Tensor BytesByMatrices(Lowering& to, Tensor x, const Ints& sizes, const Floats& 
   for (size_t i = sizes.size(); i-- > 0;) {
     const int64_t axis = x.rank() - static_cast<int64_t>(sizes.size() - i), out = sizes[i];
     const int64_t in = to.AsConstant(x.size(axis)).value_or(1);
+    if (in == out) continue;  // whatever the factor
     const auto factor = factors.empty() ? std::nullopt : std::optional(factors[i]);
     auto weights = Weights(in, out, ScaleOf(in, out, factor, align_corners), {filter, antialias, align_corners});
     const int bits = ToFixedPoint(weights);

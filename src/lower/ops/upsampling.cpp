@@ -42,26 +42,66 @@ bool Agree(Lowering& to, const Tensor& x, const OptionalDims& output_size, const
   return agree;
 }
 
+// The factor in float32, by which runtimes multiply sizes; one beside it where that would not give PyTorch's size.
+double RuntimeFactor(double factor, int64_t in, int64_t out) {
+  const auto nearest = static_cast<float>(factor);
+  for (const float each : {nearest, std::nextafter(nearest, HUGE_VALF), std::nextafter(nearest, 0.0F)})
+    if (static_cast<int64_t>(each * static_cast<float>(in)) == out) return each;
+  return factor;
+}
+
+// Whether PyTorch copies along an axis of which the size stays, whatever the factor.
+bool CopiesAxes(const onnx::ResizeAttributes& attributes, int64_t spatial) {
+  const bool nearest = attributes.mode == "nearest" && attributes.nearest_mode == "floor";
+  return attributes.mode == "linear" || attributes.antialias != 0 || (nearest && spatial == 2) ||
+         attributes.coordinate_transformation_mode == "align_corners";
+}
+
+// onnxruntime copies where no size changes, whatever the factors. Some
+// elements that repeat the edge change the size, and are cut off again.
+Tensor ResizeInPlace(Lowering& to, Tensor x, const Floats& factors, const onnx::ResizeAttributes& attributes) {
+  const auto grows = std::ranges::find_if(factors, [](double factor) { return factor > 1; });
+  if (grows == factors.end() || std::ranges::any_of(x.sizes(), [&](Dim size) { return to.AsConstant(size) == 0; }))
+    return x;
+  const auto at = static_cast<size_t>(grows - factors.begin());
+  const int64_t axis = attributes.axes[at], size = *to.AsConstant(x.size(axis));
+  const auto enough = static_cast<int64_t>(std::ceil(1 / (*grows - 1))) + 1;
+  const Tensor edge = to.SliceAxis(x, axis, to.Of(size - 1), to.Of(size));
+  const Tensor padded = to.Concat({x, to.ExpandTo(edge, WithSize(x.sizes(), axis, to.Of(enough - size)))}, {.axis = axis});
+  const Tensor scales = to.ConstantFloats(factors, DType::kFloat32, Ints{static_cast<int64_t>(factors.size())});
+  return Sized(to, to.SliceAxis(to.Resize(padded, {}, scales, {}, attributes), axis, to.Of(0), to.Of(size)), x.sizes());
+}
+
 // PyTorch's sizes are floor(size · factor). Factors give the coordinates too,
 // unless sizes say the same.
 Tensor ResizeBy(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
                 onnx::ResizeAttributes attributes) {
   const auto spatial = static_cast<int64_t>(factors.empty() ? output_size->size() : factors.size());
-  bool exact = true;
-  Dims sizes;
+  if (!Agree(to, x, output_size, factors)) return to.Unsupported(kScalesDisagree);
+  bool exact = true, changes = false;
+  Dims sizes, known = x.sizes();
+  Floats scales;
   for (int64_t i = 0; i < spatial; ++i) {
     const int64_t axis = x.rank() - spatial + i;
+    const double factor = factors.empty() ? 0 : factors[static_cast<size_t>(i)];
+    Dim& result = known[static_cast<size_t>(axis)];
+    const auto size = factors.empty() ? std::nullopt : to.AsConstant(result);
+    const double product = size ? static_cast<double>(*size) * factor : 0;
+    const auto out = static_cast<int64_t>(std::floor(product));
+    if (size && out == *size && CopiesAxes(attributes, spatial)) continue;
     attributes.axes.push_back(axis);
-    if (factors.empty()) continue;
-    const double factor = factors[static_cast<size_t>(i)];
-    const auto size = to.AsConstant(x.size(axis));
-    exact = exact && size && std::floor(static_cast<double>(*size) * factor) == static_cast<double>(*size) * factor;
-    if (size) sizes.push_back(to.Of(static_cast<int64_t>(std::floor(static_cast<double>(*size) * factor))));
+    exact = exact && size && std::floor(product) == product;
+    changes = changes || out != size;
+    result = size ? to.Of(out) : output_size ? (*output_size)[static_cast<size_t>(i)] : Dim{to.exprs().Anonymous()};
+    if (size) sizes.push_back(result);
+    scales.push_back(size ? RuntimeFactor(factor, *size, out) : factor);
   }
-  if (!Agree(to, x, output_size, factors)) return to.Unsupported(kScalesDisagree);
+  if (attributes.axes.empty()) return x;
   if (factors.empty()) return to.Resize(x, {}, {}, to.Shape1(*output_size), attributes);
   if (exact) return to.Resize(x, {}, {}, to.Shape1(sizes), attributes);
-  return to.Resize(x, {}, to.ConstantFloats(factors, DType::kFloat32, Ints{spatial}), {}, attributes);
+  if (!changes) return ResizeInPlace(to, x, scales, attributes);
+  const auto count = static_cast<int64_t>(scales.size());
+  return Sized(to, to.Resize(x, {}, to.ConstantFloats(scales, DType::kFloat32, Ints{count}), {}, attributes), known);
 }
 
 // The output's sizes, if they are constants.
