@@ -291,7 +291,20 @@ Result<Vals> ConstantChunk(Evaluator& evaluator, const Node& node, Arguments arg
   return cell.sequence ? FirstElements(evaluator, list, node.outputs.size()) : cell.elements;
 }
 
-// (x, size, scale_factor, mode, align_corners, …), as older archives call it: by the
+// What an image's dimensions are by these factors: torch before 1.6 resized to whole sizes, not by the factors.
+Result<Val> SizesByFactors(Evaluator& evaluator, const Val& image, const Vals& factors) {
+  Emitter& emit = evaluator.emit();
+  Vals sizes;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    FLAMBEAU_TRY(const Val size, emit.Call1("aten::sym_size.int", {image, static_cast<int64_t>(i + 2)}));
+    FLAMBEAU_TRY(const Val product, emit.Call1("_operator::mul", {size, factors[i]}));
+    FLAMBEAU_TRY(Val whole, emit.Call1("math::floor", {product}));
+    sizes.push_back(std::move(whole));
+  }
+  return evaluator.List(std::move(sizes));
+}
+
+// (x, size, scale_factor, mode, align_corners), as archives before torch 1.5 call it: by the
 // number of dimensions and the mode it is one of several operators.
 Result<Vals> Interpolate(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
@@ -299,25 +312,31 @@ Result<Vals> Interpolate(Evaluator& evaluator, const Node&, Arguments arguments)
   if (type == nullptr) return kFailure;
   const size_t dims = type->rank() < 2 ? 0 : type->rank() - 2;
   if (mode == nullptr || dims < 1 || dims > 3) return evaluator.Unsupported("interpolates a tensor of so many dimensions, or in a mode that is not known");
-  auto each_dim = [&](const Val& value) -> Val {  // a number stands for all dimensions
-    if (!value.IsNumber()) return value;
-    return evaluator.List(Vals(dims, value));
+  auto each_dim = [&](const Val& value) {  // a number stands for all dimensions
+    const auto* list = value.As<ListVal>();
+    return list != nullptr ? evaluator.heap()[list->cell].elements : Vals(dims, value);
   };
-  const Val size = each_dim(arguments[1]), factors = each_dim(arguments[2]);
   Emitter& emit = evaluator.emit();
+  Val size = evaluator.List(each_dim(arguments[1]));
+  if (arguments[1].Is<Nothing>()) {
+    const Vals factors = each_dim(arguments[2]);
+    if (factors.size() != dims || !std::ranges::all_of(factors, &Val::IsNumber))
+      return evaluator.Unsupported("interpolates to no known size");
+    FLAMBEAU_TRY(size, SizesByFactors(evaluator, arguments[0], factors));
+  }
   if (*mode == "area") {
     FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::adaptive_avg_pool{}d", dims), {arguments[0], size}));
     return Vals{std::move(result)};
   }
   const bool aligned = arguments[4].AsInt().value_or(0) != 0;
   if (*mode == "nearest") {
-    FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::upsample_nearest{}d.vec", dims), {arguments[0], size, factors}));
+    FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::upsample_nearest{}d.vec", dims), {arguments[0], size, Nothing{}}));
     return Vals{std::move(result)};
   }
   static constexpr std::pair<std::string_view, size_t> kModes[] = {{"linear", 1}, {"bilinear", 2}, {"bicubic", 2}, {"trilinear", 3}};
   for (const auto& [name, of] : kModes)
     if (*mode == name && dims == of) {
-      FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::upsample_{}{}d.vec", name, dims), {arguments[0], size, aligned, factors}));
+      FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::upsample_{}{}d.vec", name, dims), {arguments[0], size, aligned, Nothing{}}));
       return Vals{std::move(result)};
     }
   return evaluator.Unsupported(fmt::format("interpolates in the mode '{}' over {} dimensions", *mode, dims));

@@ -401,10 +401,11 @@ constexpr BuiltinRow kRows[] = {
     {"prim::is_sparse", &False},
     {"prim::is_sparse_csr", &False},
     {"prim::requires_grad", &RequiresGrad},
+    {"aten::_get_tracing_state", &False},
     {"aten::is_autocast_cpu_enabled", &False},
     {"aten::is_autocast_enabled", &False},
     {"aten::is_grad_enabled", &True},
-    {"aten::is_scripting", &False},
+    {"aten::is_scripting", &True},
 };
 
 }  // namespace

@@ -71,6 +71,11 @@ Tensor RoiAlign(Lowering& to, Tensor input, Tensor rois, double spatial_scale, D
                       .spatial_scale = spatial_scale});
 }
 
+Tensor RoiAlignUnaligned(Lowering& to, Tensor input, Tensor rois, double spatial_scale, Dim pooled_height,
+                         Dim pooled_width, int64_t sampling_ratio) {
+  return RoiAlign(to, input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, false);
+}
+
 constexpr Restriction kPositions = {"the positions of the maxima", "torch.ops.torchvision.roi_pool(x, boxes, 1.0, 2, 2)[1]",
                                     "ONNX's MaxRoiPool gives the maxima alone"};
 
@@ -152,11 +157,25 @@ Tensor DeformConv2d(Lowering& to, Tensor input, Tensor weight, Tensor offset, Te
                         .strides = {stride_h, stride_w}});
 }
 
+Tensor DeformConv2dUnmasked(Lowering& to, Tensor input, Tensor weight, Tensor offset, Tensor bias, int64_t stride_h,
+                            int64_t stride_w, int64_t pad_h, int64_t pad_w, int64_t dilation_h, int64_t dilation_w,
+                            int64_t groups, int64_t offset_groups) {
+  return DeformConv2d(to, input, weight, offset, Tensor(), bias, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w,
+                      groups, offset_groups, false);
+}
+
+// What it holds is open: it was made for tensors without elements.
+Tensor NewEmptyTensor(Lowering& to, Tensor input, Dims shape) { return to.Full(shape, int64_t{0}, input.dtype()); }
+
 constexpr OpRow kRows[] = {
+    Op<NewEmptyTensor>("torchvision::_new_empty_tensor_op(Tensor input, SymInt[] shape) -> Tensor"),
     Op<BatchedNms>("flambeau::batched_nms(Tensor boxes, Tensor scores, Tensor idxs, float iou_threshold) -> Tensor"),
     Op<DeformConv2d>("torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, "
                      "int stride_h, int stride_w, int pad_h, int pad_w, int dilation_h, int dilation_w, int groups, "
                      "int offset_groups, bool use_mask) -> Tensor"),
+    Op<DeformConv2dUnmasked>("torchvision::deform_conv2d.v0_8(Tensor input, Tensor weight, Tensor offset, Tensor bias, "
+                             "int stride_h, int stride_w, int pad_h, int pad_w, int dilation_h, int dilation_w, int "
+                             "groups, int offset_groups) -> Tensor"),
     Op<Nms>("torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"),
     Op<PsRoiAlign>("torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
                    "SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
@@ -169,6 +188,9 @@ constexpr OpRow kRows[] = {
     Op<RoiAlign>("torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
                  "pooled_width, int sampling_ratio, bool aligned) -> Tensor",
                  &kDynamicPool),
+    Op<RoiAlignUnaligned>("torchvision::roi_align.v0_5(Tensor input, Tensor rois, float spatial_scale, SymInt "
+                          "pooled_height, SymInt pooled_width, int sampling_ratio) -> Tensor",
+                          &kDynamicPool),
 };
 
 }  // namespace

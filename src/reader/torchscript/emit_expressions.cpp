@@ -264,6 +264,21 @@ Result<Sugared> Emitter::EmitAttribute(const Expr& expr) {
   return Error(expr, "there is no such attribute");
 }
 
+Result<TypePtr> Emitter::TypeOfField(const ClassInfo& info, const ClassField& field) {
+  if (field.annotation) return library_.Resolve(*info.syntax, field.annotation);
+  constexpr int kMaxOpen = 16;
+  if (info.kind == ClassKind::kClass && !info.constructor_read && program_.constructors_open < kMaxOpen) {
+    info.constructor_read = true;
+    FLAMBEAU_TRY(const FunctionInfo* constructor, library_.FindMethod(info.name, "__init__"));
+    if (constructor == nullptr) return AnyType();
+    ++program_.constructors_open;
+    const auto read = EmitFunction(*constructor, program_);
+    --program_.constructors_open;
+    if (!read) return kFailure;
+  }
+  return field.assigned ? field.assigned : AnyType();
+}
+
 Result<Sugared> Emitter::AttributeOf(Value* object, std::string_view name, const Expr& expr) {
   const TypePtr type = object->type;
   if (IsKind(type, TypeKind::kTuple)) {
@@ -286,10 +301,7 @@ Result<Sugared> Emitter::AttributeOf(Value* object, std::string_view name, const
   }
   FLAMBEAU_TRY(const ClassInfo* info, library_.FindClass(type->name));
   if (const ClassField* field = info == nullptr ? nullptr : info->Find(name)) {
-    TypePtr result = AnyType();
-    if (field->annotation) {
-      FLAMBEAU_TRY(result, library_.Resolve(*info->syntax, field->annotation));
-    }
+    FLAMBEAU_TRY(TypePtr result, TypeOfField(*info, *field));
     if (field->value) {  // a constant of the class
       FLAMBEAU_TRY(Constant constant, library_.Literal(*info->syntax, field->value));
       return Sugared::Of(AppendConstant(std::move(constant), std::move(result)));

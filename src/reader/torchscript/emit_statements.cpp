@@ -183,6 +183,8 @@ Status Emitter::SetAttribute(const Expr& target, Value* value) {
     if (field != nullptr && field->annotation) {
       FLAMBEAU_TRY(const TypePtr type, library_.Resolve(*info->syntax, field->annotation));
       FLAMBEAU_TRY(value, ConvertTo(value, type, "the attribute"));
+    } else if (field != nullptr && !field->assigned) {
+      field->assigned = value->type;
     }
   }
   Node* node = Append("prim::SetAttr", "", {object, value});

@@ -25,6 +25,7 @@ struct Program {
   SourceRanges& ranges;
   std::vector<Constant> constants;  // CONSTANTS.c0, c1, …
   int64_t operator_version = 0;     // decides which operators are upgraded
+  int constructors_open = 0;        // read for the types of fields, one within another
 };
 
 Result<std::unique_ptr<Graph>> EmitFunction(const FunctionInfo& function, Program& program);
@@ -105,6 +106,7 @@ class Emitter {
   Result<Sugared> EmitName(const Expr& expr);
   Result<Sugared> EmitAttribute(const Expr& expr);
   Result<Sugared> AttributeOf(Value* object, std::string_view name, const Expr& expr);
+  Result<TypePtr> TypeOfField(const ClassInfo& info, const ClassField& field);
   Result<Sugared> EmitQualified(std::string name, const Expr& expr);
   Result<Sugared> EmitSubscript(const Expr& expr);
   Result<Sugared> EmitTupleSubscript(Value* tuple, ExprId index);

@@ -104,21 +104,17 @@ Status Library::Index(File* file, const std::string& module) {
 
 namespace {
 
-// torch 1.4 declares no fields of classes: they are what __init__ assigns, of
-// the types of its parameters where it assigns those.
+// torch 1.4 declares no fields of classes: they are what __init__ assigns.
 void AddAssignedFields(ClassInfo* info) {
   const auto init = info->methods.find("__init__");
   if (init == info->methods.end()) return;
   const Syntax& syntax = *info->syntax;
-  const Def& def = syntax[init->second];
-  for (const StmtId id : def.body) {
+  for (const StmtId id : syntax[init->second].body) {
     const Stmt& stmt = syntax[id];
     if (stmt.kind != StmtKind::kAssign || stmt.targets.size() != 1 || !stmt.value) continue;
-    const Expr &target = syntax[stmt.targets[0]], &value = syntax[stmt.value];
+    const Expr& target = syntax[stmt.targets[0]];
     if (target.kind != ExprKind::kAttribute || syntax[target.operands[0]].text != "self") continue;
-    const auto parameter = std::ranges::find(def.parameters, value.kind == ExprKind::kName ? value.text : std::string_view(), &Parameter::name);
-    const ExprId annotation = parameter == def.parameters.end() ? ExprId{} : parameter->annotation;
-    if (info->Find(target.text) == nullptr) info->fields.push_back({std::string(target.text), annotation, {}});
+    if (info->Find(target.text) == nullptr) info->fields.push_back({std::string(target.text), {}, {}, nullptr});
   }
 }
 
@@ -155,7 +151,7 @@ Status Library::IndexMember(ClassInfo* info, const Syntax& syntax, const Stmt& s
   if (target.kind == ExprKind::kSubscript) {  // __annotations__["0"] = T
     if (QualifiedName(syntax, target.operands[0]) == "__annotations__" && target.operands.size() == 2 &&
         syntax[target.operands[1]].kind == ExprKind::kString && stmt.value) {
-      info->fields.push_back({std::string(syntax[target.operands[1]].text), stmt.value, {}});
+      info->fields.push_back({std::string(syntax[target.operands[1]].text), stmt.value, {}, nullptr});
       return {};
     }
     return syntax.source->Error(stmt.begin, "this statement has no meaning in a class", sink_);
@@ -171,7 +167,7 @@ Status Library::IndexMember(ClassInfo* info, const Syntax& syntax, const Stmt& s
   }
   // __forward_hooks__ and such say what callers do, and the callers do it.
   if (target.text.starts_with("__") && target.text.ends_with("__")) return {};
-  info->fields.push_back({std::string(target.text), stmt.annotation, stmt.value});
+  info->fields.push_back({std::string(target.text), stmt.annotation, stmt.value, nullptr});
   return {};
 }
 

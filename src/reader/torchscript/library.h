@@ -22,6 +22,7 @@ enum class ClassKind : uint8_t { kModule, kClass, kNamedTuple, kEnum, kInterface
 struct ClassField {
   std::string name;
   ExprId annotation, value;  // each may be invalid
+  mutable TypePtr assigned;  // without an annotation: what the constructor assigns, once it is known
 };
 
 struct ClassInfo {
@@ -32,6 +33,7 @@ struct ClassInfo {
   std::set<std::string, std::less<>> parameters, buffers;
   std::map<std::string, DefId, std::less<>> methods;
   mutable TypePtr type;  // once it is known
+  mutable bool constructor_read = false;
 
   const ClassField* Find(std::string_view field) const;
 };
