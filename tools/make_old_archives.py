@@ -10,7 +10,10 @@ NAME.torch-VERSION.{traced,scripted}.pt or .pt2, and beside them NAME.torch-VERS
 
 import copy
 import pathlib
+import re
+import struct
 import sys
+import zipfile
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import numpy
@@ -135,11 +138,61 @@ def dynamic():
     return quantization().quantize_dynamic(Float().eval(), {nn.LSTM, nn.Linear})
 
 
+@torch.jit.script
+class Matcher(object):
+    """As torchvision has it: 1.4 writes the types of such fields nowhere."""
+
+    def __init__(self, low: float, high: float):
+        self.NONE = -1
+        self.BETWEEN = int(-2)
+        self.low = low
+        self.middle = (low + high) / 2
+
+    def match(self, scores):
+        best = torch.argmax(scores, dim=1)
+        values = scores.max(dim=1)[0]
+        best[values < self.low] = torch.tensor(self.NONE)
+        best[(values >= self.low) & (values < self.middle)] = torch.tensor(self.BETWEEN)
+        return best, best == self.BETWEEN
+
+
+class Regions(nn.Module):
+    """What detectors call."""
+
+    matcher: Matcher
+
+    def __init__(self):
+        super(Regions, self).__init__()
+        self.matcher = Matcher(0.3, 0.9)
+
+    @torch.jit.unused
+    def eager(self, x):
+        return x
+
+    def forward(self, x):
+        if not torch.jit.is_scripting():
+            x = self.eager(x)
+        scaled = F.interpolate(x, scale_factor=1.3, mode="bilinear", align_corners=False)
+        boxes = torch.tensor([[0.0, 0.5, 1.0, 5.0, 6.0], [1.0, 0.0, 2.0, 7.0, 7.5], [0.0, 0.5, 1.0, 5.0, 5.5]])
+        regions = torch.ops.torchvision.roi_align(scaled, boxes, 0.5, 2, 3, 2)
+        kept = torch.ops.torchvision.nms(boxes[:, 1:], torch.tensor([0.5, 0.4, 0.6]), 0.5)
+        none = torch.ops.torchvision._new_empty_tensor_op(scaled, [0, 3])
+        best, between = self.matcher.match(torch.sigmoid(x[0, 0]))
+        return scaled, regions, kept, none, best, between
+
+
+def regions():
+    import torchvision  # noqa: F401 (its operators)
+
+    return Regions()
+
+
 CASES = {
     "layers": (Layers, lambda: (torch.randn(2, 3, 8, 8),), "ts"),
     "language": (Language, lambda: (torch.randn(2, 4), torch.tensor([6])), "s"),
     "quantized": (Quantized, lambda: (torch.randn(2, 3, 9, 9),), "ts"),
     "dynamic": (dynamic, lambda: (torch.randn(5, 2, 4),), "s"),
+    "regions": (regions, lambda: (torch.randn(2, 3, 7, 8),), "s"),  # with torchvision 0.5
 }
 
 
@@ -212,6 +265,34 @@ def flat(value):
     return [tensor for each in (value.values() if isinstance(value, dict) else value) for tensor in flat(each)]
 
 
+FOLDERS = re.compile(rb"/[^\s()]*?/(?:site-packages|tools)/")
+
+
+def without_folders(pickle):
+    """Its texts (opcode BINUNICODE: a length of four bytes, then the text) without the folders of the files that they name."""
+    out, at = b"", 0
+    while True:
+        text = pickle.find(b"X", at)
+        if text < 0:
+            return out + pickle[at:]
+        begin = text + 5
+        length = struct.unpack("<I", pickle[text + 1 : begin].ljust(4, b"\xff"))[0]
+        if begin + length > len(pickle):  # another opcode's argument
+            out, at = out + pickle[at : text + 1], text + 1
+            continue
+        short = FOLDERS.sub(b"", pickle[begin : begin + length])
+        out, at = out + pickle[at : text + 1] + struct.pack("<I", len(short)) + short, begin + length
+
+
+def forget_folders(path):
+    """Leaves of the files that the debug information names what comes behind the folder in which torch, or this tool, is."""
+    with zipfile.ZipFile(path) as archive:
+        entries = [(info, archive.read(info)) for info in archive.infolist()]
+    with zipfile.ZipFile(path, "w") as archive:
+        for info, data in entries:
+            archive.writestr(info, without_folders(data) if info.filename.endswith(".debug_pkl") else data)
+
+
 def main(folder, exported):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -233,6 +314,8 @@ def main(folder, exported):
                 torch.jit.trace(model, args).save(str(folder / (stem + ".traced.pt")))
             if not exported and "s" in forms:
                 torch.jit.script(model).save(str(folder / (stem + ".scripted.pt")))
+            for path in folder.glob(stem + ".*ed.pt"):
+                forget_folders(str(path))
             numpy.savez_compressed(str(folder / (stem + ".npz")), **arrays)
         except Exception as error:
             print("{}: {}: {}".format(stem, type(error).__name__, error))
