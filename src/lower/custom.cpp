@@ -243,17 +243,23 @@ Lowered LowerByTranslator(Lowering& to, NodeId node, const Translator& translato
 Lowered LowerAsCustomNode(Lowering& to, NodeId node, int version) {
   const flambeau::Node& n = to.aten()[node];
   const auto [domain, name] = SplitName(to.aten().op(node));
-  if (aten::FindSchema(to.aten().op(node)) == nullptr)
+  const aten::Schema* schema = aten::FindSchema(to.aten().op(node));
+  if (schema == nullptr)
     to.sink().Warning(DiagnosticKind::kUnknownAliasing,
                       fmt::format("whether {} writes to its arguments is not known: it is taken to give new tensors only", to.aten().op(node)), {},
                       "flambeau.save writes the schemas of operators into an archive; an option gives them, too: operator_schemas, --operator-schema");
   std::vector<Tensor> operands;
   onnx::AttributeList attributes;
   auto add_operand = [&](Operand operand) { operands.push_back(to.Value(to.ValueOf(to.aten().operand(node, operand.index)))); };
-  for (const NamedAttribute& attribute : n.attributes) {
+  for (size_t i = 0; i < n.attributes.size(); ++i) {
+    const NamedAttribute& attribute = n.attributes[i];
     const std::string_view key = to.context().Text(attribute.name);
     const Attribute& value = attribute.value;
-    if (std::holds_alternative<None>(value)) continue;
+    if (std::holds_alternative<None>(value)) {
+      // The inputs after a tensor that is not given stay where they are.
+      if (schema != nullptr && schema->arguments[i].type.base == aten::BaseType::kTensor) operands.emplace_back();
+      continue;
+    }
     if (const auto* operand = std::get_if<Operand>(&value)) {
       add_operand(*operand);
     } else if (const auto* list = std::get_if<OperandList>(&value)) {

@@ -92,6 +92,28 @@ TEST(Functionalize, AUsersOperatorGivesWhatItWrites) {
 )");
 }
 
+TEST(Functionalize, WhatIsNotGivenKeepsItsPlaceAmongTheResults) {
+  aten::DeclareSchema("expand_test::either(Tensor x, Tensor(a!)? a=None, Tensor(b!)? b=None) -> ()");
+  const auto outcome = RunOn(R"(graph(%x: f32[3], %a: f32[3], %b: f32[2]) {
+  %t: f32[3] = aten::relu(self=%a)
+  %u: f32[2] = aten::relu(self=%b)
+  expand_test::either(x=%x, a=%t, b=None)
+  expand_test::either(x=%x, a=None, b=%u)
+  expand_test::either(x=%x, a=None, b=None)
+  return %t, %u
+}
+)", {&Functionalize});
+  EXPECT_EQ(outcome->text + outcome->diagnostics, R"(graph(%x: f32[3], %a: f32[3], %b: f32[2]) {
+  %t: f32[3] = aten::relu(self=%a)
+  %u: f32[2] = aten::relu(self=%b)
+  %0: f32[3], %1: none = expand_test::either.functionalized(x=%x, a=%t, b=None)
+  %2: none, %3: f32[2] = expand_test::either.functionalized(x=%x, a=None, b=%u)
+  expand_test::either(x=%x, a=None, b=None)
+  return %0, %3
+}
+)");
+}
+
 TEST(Functionalize, AnOperatorThatReturnsNothingWritesSomewhere) {
   const auto outcome = RunOn("graph(%x: f32[3]) {\n  expand_test::unknown(arg0=%x)\n  return %x\n}\n", {&Functionalize});
   EXPECT_EQ(outcome->diagnostics, "missing-information: expand_test::unknown writes to an argument, and its schema, which says to which, is not known\n");

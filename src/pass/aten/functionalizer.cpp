@@ -170,12 +170,17 @@ const aten::PureForm* Functionalizer::PureFormOf(const Schema& schema, const ate
   return form ? &*form : nullptr;
 }
 
-std::vector<Functionalizer::Written> Functionalizer::WrittenBy(NodeId node, const aten::Writes& writes,
+std::vector<Functionalizer::Written> Functionalizer::WrittenBy(NodeId node, const Schema& schema, const aten::Writes& writes,
                                                                std::span<const ValueId> captured) {
   std::vector<Written> written;
-  for (const uint32_t argument : writes.arguments)
+  uint32_t place = 0, next = 0;
+  for (const uint32_t argument : writes.arguments) {
+    // The pure form of a user's operator has a result for all that it may write, given or not.
+    for (; next < argument; ++next) place += schema.arguments[next].writes ? 1 : 0;
     for (const ValueId tensor : CapturedElements(node, argument, captured))
-      if (tensor) written.push_back({tensor, storages_.ViewOf(tensor)});
+      if (tensor) written.push_back({tensor, storages_.ViewOf(tensor), place++});
+    next = argument + 1;
+  }
   return written;
 }
 
@@ -186,7 +191,7 @@ std::optional<Result<Call>> Functionalizer::PureCallOf(NodeId node, std::span<co
     return CallMaker(graph_.context(), "aten::detach").Take("self", Call::Of(graph_, node), *source).Make();
   const aten::Writes writes = aten::WritesOf(graph_, node, *schema);
   if (writes.arguments.empty()) return std::nullopt;
-  const std::vector<Written> written = WrittenBy(node, writes, captured);
+  const std::vector<Written> written = WrittenBy(node, *schema, writes, captured);
   const aten::PureForm* form = PureFormOf(*schema, writes, static_cast<uint32_t>(written.size()));
   if (form == nullptr) return Result<Call>(kFailure);
   return PureCall(node, *schema, *form, written);
@@ -208,7 +213,7 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
     return {};
   }
   if (ChangesMetadata(schema.base)) return VisitMetadata(node, schema, captured[0]);
-  std::vector<Written> written = WrittenBy(node, writes, captured);
+  std::vector<Written> written = WrittenBy(node, schema, writes, captured);
   const aten::PureForm* form = PureFormOf(schema, writes, static_cast<uint32_t>(written.size()));
   if (form == nullptr)
     return sink_.Error(DiagnosticKind::kUnsupportedForm, "writes to its argument, and has no pure counterpart",
@@ -237,15 +242,22 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
     if (is_part ? !MayBeSame(graph_.context().exprs(), wanted, given) : wanted != given) storages_.Detach(tensor, result);
     storages_.SetSame(result, tensor);
   }
-  // Batch norm returns its batch's statistics too, which are like the running ones.
   const size_t returned = form->schema->returns.size();
-  for (size_t i = types.size() + written.size(); i < returned; ++i) types.push_back(graph_[written[0].tensor].type);
-  const auto first_written = static_cast<uint32_t>(types.size());
+  size_t first_written = types.size();
+  if (aten::IsDeclared(schema)) {
+    types.resize(std::max(returned, first_written + (written.empty() ? 0 : written.back().place + 1)), graph_.context().Intern(Type::OfNone()));
+  } else {
+    // Batch norm returns its batch's statistics too, which are like the running ones.
+    for (size_t i = types.size() + written.size(); i < returned; ++i) types.push_back(graph_[written[0].tensor].type);
+    first_written = types.size();
+    for (uint32_t i = 0; i < written.size(); ++i) written[i].place = i;
+    types.resize(first_written + written.size());
+  }
   for (Written& each : written) {
     each.view = storages_.ViewOf(each.tensor);
     Type type = graph_.context()[storages_.type(each.view)];
     type.dtype = PureDtype(node, *form, type.dtype);
-    types.push_back(graph_.context().Intern(std::move(type)));
+    types[first_written + each.place] = graph_.context().Intern(std::move(type));
   }
   replaced_.push_back(node);
   // A copy of something of the same type is that something.
@@ -262,7 +274,7 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
     storages_.SetSame(old, now);  // for users that are still to come
   }
   for (uint32_t i = 0; i < written.size(); ++i) {
-    const ValueId value = graph_.result(pure, first_written + i);
+    const ValueId value = graph_.result(pure, static_cast<uint32_t>(first_written + written[i].place));
     if (fresh.empty() && i < graph_[node].result_count) graph_.SetName(value, graph_[graph_.result(node, i)].name);
     FLAMBEAU_CHECK_OK(Store(node, written[i], value));
   }
@@ -307,7 +319,7 @@ Result<Call> Functionalizer::PureCall(NodeId node, const Schema& schema, const a
     const std::string_view name = form.schema->arguments[i].name;
     // A reduction computes in the dtype of what it writes to, unless told another.
     const bool of_target = name == "dtype" && from >= 0 && static_cast<size_t>(from) < graph_[node].attributes.size() &&
-                           std::holds_alternative<None>(graph_[node].attributes[static_cast<size_t>(from)].value);
+                           std::holds_alternative<None>(graph_[node].attributes[static_cast<size_t>(from)].value) && !written.empty();
     if (from >= 0 && !of_target)
       maker.Take(name, call, schema.arguments[static_cast<size_t>(from)].name);
     else if (of_target || from == aten::PureForm::kOutDtype)

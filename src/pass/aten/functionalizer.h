@@ -46,6 +46,7 @@ class Functionalizer {
   struct Written {
     ValueId tensor;  // as captured
     ViewId view;
+    uint32_t place;  // among what the pure operator gives for arguments
   };
 
   void VisitViews(NodeId node, const aten::Schema* schema, std::span<const ValueId> captured);
@@ -54,7 +55,7 @@ class Functionalizer {
                      std::span<const ValueId> captured);
   Status VisitMetadata(NodeId node, const aten::Schema& schema, ValueId tensor);
   Status VisitResize(NodeId node, ValueId tensor);
-  std::vector<Written> WrittenBy(NodeId node, const aten::Writes& writes, std::span<const ValueId> captured);
+  std::vector<Written> WrittenBy(NodeId node, const aten::Schema& schema, const aten::Writes& writes, std::span<const ValueId> captured);
   Result<Call> PureCall(NodeId node, const aten::Schema& schema, const aten::PureForm& form,
                         std::span<const Written> written);
   Status Store(NodeId node, const Written& written, ValueId value);
