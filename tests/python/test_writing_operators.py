@@ -1,6 +1,8 @@
 """Operators of users that write to their arguments: what they write are further results of a node that writes nothing."""
 
 import operator
+import subprocess
+import sys
 
 import onnx
 import onnxruntime
@@ -200,8 +202,8 @@ class Kernel:
     __name__ = "add_one_kernel"
 
 
-def launched(functional):
-    """A program in which Triton's kernel is launched, as torch.export captures it, or functionalizes it."""
+def launched(functional, twice=False):
+    """A program in which Triton's kernel is launched, as torch.export captures it, or functionalizes it; twice: again without a count."""
     from torch._higher_order_ops import triton_kernel_wrap as triton
 
     class Model(torch.nn.Module):
@@ -228,6 +230,9 @@ def launched(functional):
             neg.replace_input_with(out, written)
         else:
             graph.call_function(triton.triton_kernel_wrapper_mutation, (), options).meta["val"] = None
+            if twice:
+                others = {**options, "kwargs": {"target": out, "source": x}, "grid": [(1, 1, 1), (2, 1, 1)]}
+                graph.call_function(triton.triton_kernel_wrapper_mutation, (), others).meta["val"] = None
     return exported
 
 
@@ -242,6 +247,82 @@ def test_triton_kernels_are_operators_of_their_names(functional):
     assert kernel.input[0] == "x" and len(kernel.input) == 2
     neg = next(node for node in proto.graph.node if node.op_type == "Neg")
     assert neg.input[0] == kernel.output[-1] and len(kernel.output) == (1 if functional else 2)
+
+
+def test_launches_of_a_kernel_may_differ_in_what_they_give():
+    proto = flambeau.export(launched(False, twice=True), custom_opsets={"triton": 1}).model_proto
+    first, second = (node for node in proto.graph.node if node.domain == "triton")
+    assert [each.name for each in first.attribute] == ["count", "BLOCK", "grid"]
+    assert [each.name for each in second.attribute] == ["BLOCK"]
+    assert list(second.input) == list(first.output)
+
+
+def test_optional_arguments_keep_their_places():
+    """What is not given is an input, and a result, without a name."""
+    library = torch.library.Library("writing", "FRAGMENT")
+    library.define("either(Tensor x, Tensor(a!)? a=None, Tensor(b!)? b=None) -> ()")
+    library.impl("either", lambda x, a=None, b=None: None, "CompositeExplicitAutograd")
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            a, b = torch.zeros_like(x), torch.zeros_like(x)
+            torch.ops.writing.either(x, a, None)
+            torch.ops.writing.either(x, None, b)
+            return a, b
+
+    exported = torch.export.export(Model(), (X,))
+    for program in (exported, exported.run_decompositions({})):
+        proto = flambeau.export(program, custom_opsets={"writing": 1}).model_proto
+        first, second = (node for node in proto.graph.node if node.domain == "writing")
+        a, b = (output.name for output in proto.graph.output)
+        assert [len(first.input), first.output[0]] == [2, a]
+        assert [list(second.input[:2]), list(second.output)] == [["x", ""], ["", b]]
+
+
+WITH_TRITON = """
+import logging, sys, types
+import torch, triton, triton.language as tl
+from torch.library import triton_op, wrap_triton
+import flambeau
+logging.disable(logging.CRITICAL)  # torch says at length that it finds no GPU
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    sum = tl.load(x_ptr + places, mask=places < n) + tl.load(y_ptr + places, mask=places < n)
+    tl.store(out_ptr + places, sum, mask=places < n)
+
+@triton_op("launches::add", mutates_args={})
+def add(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    wrap_triton(add_kernel)[(triton.cdiv(x.numel(), 128),)](x, y, out, x.numel(), BLOCK=128)
+    return out
+
+class Launches(torch.nn.Module):
+    def forward(self, x, y):
+        out, small = torch.empty_like(x), torch.zeros(7)
+        wrap_triton(add_kernel)[(triton.cdiv(x.numel(), 128),)](x, y, out, x.numel(), BLOCK=128)
+        wrap_triton(add_kernel)[(1,)](small, small + 1, small, 7, BLOCK=64)
+        return torch.relu(add(out, y)), small
+
+x = torch.randn(4, 5)
+exported = torch.export.export(Launches(), (x, x), dynamic_shapes=({0: torch.export.Dim("rows")},) * 2)
+proto = flambeau.export(exported, custom_opsets={"triton": 1, "launches": 1}).model_proto
+first, second = (node for node in proto.graph.node if node.domain == "triton")
+assert {each.name for each in first.attribute} == {"BLOCK"} and len(first.input) == 4, first
+assert {each.name for each in second.attribute} == {"n", "BLOCK", "grid"} and len(second.input) == 3, second
+assert len(first.output) == len(second.output) == 1
+own = next(node for node in proto.graph.node if node.domain == "launches")
+assert list(own.input) == [first.output[0], "y"], own
+"""
+
+
+def test_launches_as_triton_itself_makes_them(tmp_path):
+    """One kernel with a grid that depends on the input, and with one that does not; what it writes, as its code says."""
+    pytest.importorskip("triton")
+    script = tmp_path / "launches.py"  # Triton reads a kernel's code from its file
+    script.write_text(WITH_TRITON)
+    subprocess.run([sys.executable, str(script)], check=True, timeout=300)
 
 
 def test_an_archive_without_schemas_is_warned_of(tmp_path):

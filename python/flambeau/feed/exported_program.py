@@ -22,7 +22,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, InputSpec,
 
 from .. import _engine
 from ..errors import CaptureError, error_of
-from .triton_kernels import Launch, launch_of
+from .triton_kernels import Launch, is_launch, launches_of
 from .weights import add_weight
 
 __all__ = ["DimensionName", "build_program", "canonical_name", "dtype_of_code"]
@@ -140,8 +140,11 @@ class _Walk:
         }
         self.parameters: dict[int, torch.fx.Node] = {}  # by identity of the tensor
         self.declared: set[torch._ops.OpOverload] = set()
-        self.launches: dict[torch.fx.Node, Launch] = {}
         self.added: dict[torch.fx.Node, Any] = {}  # values of nodes that came after the capture
+
+    @functools.cached_property
+    def launches(self) -> dict[torch.fx.Node, Launch]:
+        return launches_of(self.exported.graph_module)
 
     @functools.cached_property
     def fake_mode(self) -> Any:
@@ -207,11 +210,11 @@ class _Walk:
         if node.target is operator.getitem:
             self.value_of(node)
             of, index = node.args
-            self.builder.add_item(node, of, self.launches[of].results.index(index) if of in self.launches else index)
+            self.builder.add_item(node, of, self.launches[of].results.index(index) if is_launch(of) else index)
             return
         value = self.value_of(node)
-        if (launch := launch_of(node)) is not None:
-            self._launch(node, launch)
+        if is_launch(node):
+            self._launch(node, self.launches[node])
             return
         names = None
         if isinstance(value, (list, tuple)):
@@ -237,11 +240,10 @@ class _Walk:
         )
 
     def _launch(self, node: torch.fx.Node, launch: Launch) -> None:
-        self.launches[node] = launch
         self.builder.declare_operator(launch.schema)
         values = node.meta.get("val") or {}
         users = {launch.results.index(user.args[1]): user.name for user in node.users if user.target is operator.getitem}
-        results = tuple(values[name] for name in launch.results) if launch.results else None
+        results = tuple(values.get(name) for name in launch.results) if launch.results else None
         self.builder.add_call(
             launch.target,
             node,

@@ -203,7 +203,14 @@ Status GraphReader::ReadNode(const JsonReader& node) {
   if (source.name.empty() && !results.empty()) source.name = results.front().first;
   current_ = node;
   Modernize(call);
-  if (std::optional<std::string> kernel = TritonTarget(call)) call.target = texts_.emplace_back(*std::move(kernel));
+  if (LaunchesUnnamedKernel(call))
+    return node.Error(DiagnosticKind::kMissingInformation, "the archive does not say which Triton kernel is launched",
+                      "torch.export.save names the kernels of functional programs: save exported.run_decompositions({}) on a machine "
+                      "that runs the kernel, or give the captured program itself");
+  if (const std::optional<KernelLaunch> launch = LaunchOf(call)) {
+    call.target = texts_.emplace_back(launch->target);
+    builder_.DeclareOperator(launch->schema);
+  }
   const std::vector<ValueHandle> handles = builder_.AddCall(operation, positional, named, results, source);
   for (size_t i = 0; i < handles.size(); ++i) FLAMBEAU_CHECK_OK(Define(results[i].first, handles[i], outputs));
   if (scopes_.size() == 1) texts_.clear();

@@ -247,11 +247,19 @@ TEST(Pt2ReaderTest, LaunchesOfTritonKernelsAreCallsByTheirNames) {
     return ReadText(PackArchive(program));
   };
   const std::string hash(52, 'Q');
-  EXPECT_NE(text("{'as_string': 'add_kernel_" + hash + "'}").find("%y: f32[2, 3] = triton::add_kernel(x_ptr=%x, "), std::string::npos)
+  EXPECT_NE(text("{'as_string': 'add_kernel_" + hash + "'}").find("%y: f32[2, 3] = triton::add_kernel.functionalized(x_ptr=%x, "), std::string::npos)
       << text("{'as_string': 'add_kernel_" + hash + "'}");
-  EXPECT_NE(text("{'as_string': 'add_kernel'}").find("triton::add_kernel("), std::string::npos);
+  EXPECT_NE(text("{'as_string': 'add_kernel'}").find("triton::add_kernel.functionalized("), std::string::npos);
   for (const std::string_view odd : {"{'as_string': ''}", "{'as_string': 'a.b'}", "{'as_int': 1}"})
     EXPECT_NE(text(odd).find("higher_order::triton_kernel_wrapper_functional("), std::string::npos) << text(odd);
+}
+
+TEST(Pt2ReaderTest, AsksForTheKernelThatTheArchiveDoesNotName) {
+  ProgramText program;
+  program.nodes = NodeText("torch.ops.higher_order.triton_kernel_wrapper_mutation",
+                           fmt::format("{}, {}", Input("kernel_idx", "{'as_int': 0}"), Input("grid", "{'as_int_lists': [[1, 1, 1]]}")),
+                           "{'as_none': true}");
+  EXPECT_TRUE(ReadText(PackArchive(program)).starts_with("missing-information: the archive does not say which Triton kernel is launched")) << ReadText(PackArchive(program));
 }
 
 TEST(Pt2ReaderTest, ReadsNestedGraphsWithTheirOwnNames) {

@@ -17,17 +17,33 @@ std::string_view WithoutHash(std::string_view name) {
   return std::ranges::all_of(name.substr(last + 1), IsLetterOrDigit) ? name.substr(0, last) : name;
 }
 
+bool IsIdentifier(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c == '_' || IsLetterOrDigit(c); });
+}
+
+constexpr std::string_view kFunctional = "torch.ops.higher_order.triton_kernel_wrapper_functional";
+constexpr std::string_view kWriting = "torch.ops.higher_order.triton_kernel_wrapper_mutation";
+
 }  // namespace
 
-std::optional<std::string> TritonTarget(const Call& call) {
-  if (call.target != "torch.ops.higher_order.triton_kernel_wrapper_functional") return std::nullopt;
+std::optional<KernelLaunch> LaunchOf(const Call& call) {
+  if (call.target != kFunctional) return std::nullopt;
   const auto name = std::ranges::find(call.named, "name", &std::pair<std::string_view, Argument>::first);
   if (name == call.named.end()) return std::nullopt;
   const auto* text = std::get_if<std::string_view>(&name->second.storage());
   if (text == nullptr) return std::nullopt;
   const std::string_view kernel = WithoutHash(*text);
-  if (kernel.empty() || !std::ranges::all_of(kernel, [](char c) { return c == '_' || IsLetterOrDigit(c); })) return std::nullopt;
-  return fmt::format("torch.ops.triton.{}.default", kernel);
+  if (!IsIdentifier(kernel)) return std::nullopt;
+  std::string arguments, returns;
+  for (const auto& [argument, value] : call.named) {
+    if (!IsIdentifier(argument)) return std::nullopt;
+    arguments += fmt::format("{}Any? {}=None", arguments.empty() ? "" : ", ", argument);
+  }
+  for (size_t i = 0; i < call.results.size(); ++i) returns += i == 0 ? "Tensor" : ", Tensor";
+  return KernelLaunch{fmt::format("torch.ops.triton.{}.functionalized", kernel),
+                      fmt::format("triton::{}.functionalized({}) -> ({})", kernel, arguments, returns)};
 }
+
+bool LaunchesUnnamedKernel(const Call& call) { return call.target == kWriting; }
 
 }  // namespace flambeau::pt2

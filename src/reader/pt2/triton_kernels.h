@@ -8,7 +8,14 @@
 
 namespace flambeau::pt2 {
 
-// The operator `triton::kernel` that a launch is a call of, as captures of live modules have it; nullopt for other calls.
-std::optional<std::string> TritonTarget(const Call& call);
+struct KernelLaunch {
+  std::string target, schema;  // of the operator `triton::kernel`, as captures of live modules have it
+};
+
+// nullopt for other calls.
+std::optional<KernelLaunch> LaunchOf(const Call& call);
+
+// Whether it is a launch of a kernel that only the process knew which saved the program.
+bool LaunchesUnnamedKernel(const Call& call);
 
 }  // namespace flambeau::pt2
