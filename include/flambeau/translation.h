@@ -34,6 +34,7 @@ struct OperatorCall {
 
   std::string_view op;  ///< "aten::relu", "mylib::foo.overload"
   Location location;    ///< its module, source line and operator, as diagnostics have them
+  std::string_view node;  ///< its name in the captured program, which diagnostics note; may be empty
   int opset = 0;
   std::vector<Value> operands;
   /// Every argument, in the schema's order. ValueHandle{i} is operand i.

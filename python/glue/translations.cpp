@@ -84,6 +84,7 @@ void BindTranslations(nb::module_& module) {
   nb::class_<OperatorCall>(module, "OperatorCall", "A call for which a translation is asked.")
       .def_prop_ro("op", [](const OperatorCall& self) { return self.op; })
       .def_ro("location", &OperatorCall::location, "The call's module, source line and operator.")
+      .def_prop_ro("node", [](const OperatorCall& self) { return self.node; }, "Its name in the captured program.")
       .def_ro("opset", &OperatorCall::opset)
       .def_ro("operands", &OperatorCall::operands)
       .def_ro("results", &OperatorCall::results)

@@ -200,6 +200,7 @@ Lowered LowerByTranslator(Lowering& to, NodeId node, const Translator& translato
   const flambeau::Node& n = to.aten()[node];
   OperatorCall call;
   call.location = PlaceOf(to, node);
+  if (n.origin) call.node = to.context().Text(to.context()[n.origin].node_name);
   call.op = aten::WithoutFunctionalized(to.aten().op(node));
   call.opset = to.opset();
   CallArguments arguments(to, node);

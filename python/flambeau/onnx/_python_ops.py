@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Translations"]
 
 _SPACE = "flambeau_python"
+_Place = tuple[str, ...]  # of a call
 
 
 class Translations:
@@ -42,7 +43,7 @@ class Translations:
         self._table = dict(table)
         self._by_type = dict(translators_of(export_type))
         self._fallback: dict[str, Any] = {}
-        self._places: set[tuple[str, str, str]] = set()  # of the calls that fall back, …
+        self._places: set[_Place] = set()  # of the calls that fall back, …
         self._everywhere: set[str] = set()  # … and the operators of which all do
         self._export_type = export_type
         self._inline = inline and export_type in (OperatorExportTypes.ONNX, OperatorExportTypes.ONNX_ATEN)
@@ -54,7 +55,7 @@ class Translations:
 
     def fall_back(self, diagnostics: list[_engine.Diagnostic]) -> bool:
         """Whether the calls that failed can be left to the runtime, as the export type wants it; then they are, from now on."""
-        failed = {_place(each.location) for each in diagnostics if each.severity == "error"}
+        failed = {_place(each.location, *each.notes) for each in diagnostics if each.severity == "error"}
         found = {name: fallback_of(self._export_type, name) for name, *_ in failed}
         # What fails once more is not told apart by its place: then it is every call of the operator.
         again = {name for name, *_ in failed & self._places}
@@ -69,7 +70,8 @@ class Translations:
         """Other calls of the operator are declined: the engine translates them."""
 
         def chosen(call: _engine.OperatorCall) -> Translation | None:
-            place = _place(call.location)
+            # What is reported says the node in a note, if the captured program names it.
+            place = _place(call.location, *([f"in the captured node '{call.node}'"] if call.node else []))
             return run(call) if place in self._places or call.op in self._everywhere else None
 
         return chosen
@@ -148,9 +150,8 @@ class Translations:
         walk.values[output.unique()] = handle
 
 
-def _place(location: _engine.Location) -> tuple[str, str, str]:
-    """Of a call: calls of an operator on one line of one module are not told apart."""
-    return location.operation, location.module, location.source
+def _place(location: _engine.Location, *notes: str) -> _Place:
+    return location.operation, location.module, location.source, *notes
 
 
 def _results_of(node: Any) -> list[Any]:
