@@ -25,7 +25,7 @@ from .errors import (
     warn_of,
 )
 from .feed.script_inputs import SCRIPTS, holds_packed_weights, script_parameters
-from .misuse import refuse_unknown_names, refuse_wrong_types
+from .misuse import refuse_unknown_names, refuse_wrong_types, warn_of_training_mode
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._globals import GLOBALS, exporting
 from .onnx._python_ops import Translations
@@ -258,6 +258,9 @@ def export(
         artifacts.model = artifacts.model or type(model).__qualname__
         kept = {*translations.translators(), *(f"{space}::*" for space in custom_opsets or ())}
         source = None
+        # torch's TorchScript exporter converts in evaluation mode, too, and says nothing.
+        if dynamo and verbose is not False and training == TrainingMode.EVAL and isinstance(model, torch.nn.Module) and not isinstance(model, SCRIPTS):
+            warn_of_training_mode(model)
         with shown_waiting(progress, "capture"):
             if not _is_traced(model, capture, wishes):
                 free = not (capture or capture_strategies or export_modules_as_functions or dump_exported_program)

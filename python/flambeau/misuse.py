@@ -12,10 +12,11 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
+from .errors import warn
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .state import kept_buffers
 
-__all__ = ["failure_of_the_model", "refuse_unknown_names", "refuse_wrong_types", "without_boilerplate"]
+__all__ = ["failure_of_the_model", "refuse_unknown_names", "refuse_wrong_types", "warn_of_training_mode", "without_boilerplate"]
 
 
 def refuse_unknown_names(function: Callable[..., Any], given: Iterable[str]) -> None:
@@ -58,6 +59,30 @@ def refuse_wrong_types(options: Mapping[str, Any]) -> None:
         value = options.get(name)
         if value is not None and not fits(value):
             raise TypeError(f"{name} is {reprlib.repr(value)}; it must be {words}")
+
+
+def warn_of_training_mode(model: torch.nn.Module) -> None:
+    """Say that a module in training mode is converted in evaluation mode, where that makes a difference."""
+    if not model.training:
+        return
+    names = [name or "the model itself" for name, module in model.named_modules() if _asks_for_its_mode(module)]
+    if names:
+        warn(
+            f"the model is in training mode, and is converted in evaluation mode, which makes a difference to {_listed(names)}: "
+            "call model.eval() before, or say training=TrainingMode.PRESERVE to convert it as it is"
+        )
+
+
+def _asks_for_its_mode(module: torch.nn.Module) -> bool:
+    if not module.training or getattr(module, "p", None) == 0 or getattr(module, "dropout", None) == 0:
+        return False
+    code = getattr(type(module).forward, "__code__", None)
+    return code is not None and "training" in code.co_names
+
+
+def _listed(names: list[str]) -> str:
+    shown = 3
+    return ", ".join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")
 
 
 def failure_of_the_model(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:

@@ -394,3 +394,26 @@ def test_names_of_all_arguments_or_of_the_inputs(names, dynamo):
     program = flambeau.export(WithNumbers(), (3, X, None, X), input_names=names, dynamic_axes={"q": {0: "b"}, "p": {0: "b"}}, dynamo=dynamo)
     assert {value.name: value.sizes for value in program.inputs if value.name != "n"} == {"p": ["b", "4"], "q": ["b", "4"]}
     torch.testing.assert_close(program(3, X, None, X)[0], X * 4)
+
+
+class Noisy(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.drop, self.idle = torch.nn.Linear(3, 3), torch.nn.Dropout(0.5), torch.nn.Dropout(0.0)
+
+    def forward(self, x):
+        return self.idle(self.drop(self.linear(x)))
+
+
+def test_training_mode_is_told_where_it_makes_a_difference(recwarn):
+    model, x = Noisy(), torch.randn(2, 3)
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"difference to drop: call model.eval\(\) before, or say training="):
+        program = flambeau.export(model, (x,))
+    assert model.training and [node.op_type for node in program.model_proto.graph.node] == ["Gemm"]
+    recwarn.clear()
+    flambeau.export(model.eval(), (x,))
+    flambeau.export(model.train(), (x,), verbose=False)
+    flambeau.export(torch.nn.Linear(3, 3), (x,))
+    assert not [each for each in recwarn if "training mode" in str(each.message)]
+    kept = flambeau.export(model, (x,), training=torch.onnx.TrainingMode.PRESERVE, verbose=False)
+    assert "Dropout" in {node.op_type for node in kept.model_proto.graph.node}
