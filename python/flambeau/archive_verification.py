@@ -69,7 +69,9 @@ def verify_archive(archive: ArchivedProgram, onnx: str | os.PathLike, *, per_nod
         args, kwargs = exported.example_inputs
         sets = [("example", (args, kwargs))]
         if (other := second_inputs(exported, args, kwargs)) is not None:
-            sets.append(other)
+            words, (other_args, other_kwargs) = other
+            named = _named_sizes(session.get_inputs(), flat_inputs(other_args, other_kwargs, exported))
+            sets.append((named or words, (other_args, other_kwargs)))
     runner = Session(session, inputs)
     names = [output.name for output in session.get_outputs()]
     fine, ran = True, []
@@ -102,6 +104,18 @@ def verify_archive(archive: ArchivedProgram, onnx: str | os.PathLike, *, per_nod
     if per_node and not fine:
         print(_first_mismatch(exported, onnx, ran, inputs) if exported else "TorchScript archives are not compared node by node")
     return fine
+
+
+def _named_sizes(declared: list[Any], values: list[Any]) -> str:
+    """The sizes of the model's own dimensions, by the names that it has for them."""
+    sizes = {
+        dim: size
+        for value, given in zip(declared, values)
+        if isinstance(given, torch.Tensor)
+        for dim, size in zip(value.shape, given.shape)
+        if isinstance(dim, str)
+    }
+    return ", ".join(f"{name}={size}" for name, size in sorted(sizes.items()))
 
 
 def _made_up(declared: list[Any], inputs: list[tuple[str, str]], size: int) -> tuple[str, Any]:
