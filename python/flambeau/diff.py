@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+import zlib
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ __all__ = ["diff_models"]
 
 
 def diff_models(a: str | os.PathLike | ir.Model, b: str | os.PathLike | ir.Model) -> list[str]:
-    """One line a difference: interface, opsets, operators by module, weights, metadata. Empty if there is none."""
+    """One line a difference: interface, opsets, operators by module (how many, their attributes and inputs), weights, metadata. Empty if there is none."""
     first, second = _load(a), _load(b)
     return [
         *_of_mappings("opset", dict(first.graph.opset_imports), dict(second.graph.opset_imports)),
@@ -61,16 +62,65 @@ def _module_of(node: ir.Node) -> str:
     return parts[-2].strip(": ") if len(parts) > 1 else ""
 
 
-def _operators(model: ir.Model) -> Counter[tuple[str, str]]:
-    return Counter((_module_of(node), f"{node.domain}::{node.op_type}" if node.domain else node.op_type) for node in model.graph.all_nodes())
+class _Nodes:
+    """The nodes of one operator in one module, each by what sets it apart."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.attributes: Counter[str] = Counter()
+        self.inputs: Counter[str] = Counter()
+
+
+def _operators(model: ir.Model) -> defaultdict[tuple[str, str], _Nodes]:
+    found: defaultdict[tuple[str, str], _Nodes] = defaultdict(_Nodes)
+    places = [("", model.graph.all_nodes())]
+    places += [(f"function {function.domain}::{function.name}", function.all_nodes()) for function in model.functions.values()]
+    for place, nodes in places:
+        for node in nodes:
+            each = found[place or _module_of(node), _name_of(node)]
+            each.count += 1
+            each.attributes[", ".join(f"{name}={_text_of(value)}" for name, value in sorted(node.attributes.items()))] += 1
+            each.inputs[", ".join(map(_origin_of, node.inputs))] += 1
+    return found
+
+
+def _name_of(node: ir.Node) -> str:
+    return f"{node.domain}::{node.op_type}" if node.domain else node.op_type
+
+
+def _text_of(attribute: ir.Attr) -> str:
+    if attribute.type in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS):
+        return "{…}"  # its nodes are compared themselves
+    if attribute.type == ir.AttributeType.TENSOR:
+        tensor = attribute.value
+        return f"{tensor.dtype}{tensor.shape} #{zlib.crc32(tensor.tobytes()):08x}"
+    return str(attribute.value)
+
+
+def _origin_of(value: ir.Value | None) -> str:
+    """What an operand comes from, in words that do not depend on how values are named."""
+    if value is None:
+        return "nothing"
+    if (producer := value.producer()) is not None:
+        return _name_of(producer) if len(producer.outputs) == 1 else f"{_name_of(producer)}[{value.index()}]"
+    return f"input {value.name}" if value.is_graph_input() and not value.is_initializer() else "a weight"
 
 
 def _of_operators(first: ir.Model, second: ir.Model) -> Iterator[str]:
     a, b = _operators(first), _operators(second)
     for module, op in sorted({*a, *b}):
-        counts = a[module, op], b[module, op]
-        if counts[0] != counts[1]:
-            yield f"nodes {op} in module {module or '(model)'!r}: {counts[0]} / {counts[1]}"
+        ours, theirs = a[module, op], b[module, op]
+        where = f"{op} in module {module or '(model)'!r}"
+        if ours.count != theirs.count:
+            yield f"nodes {where}: {ours.count} / {theirs.count}"
+        elif ours.attributes != theirs.attributes:
+            yield f"attributes of {where}: {_apart(ours.attributes, theirs.attributes)}"
+        elif ours.inputs != theirs.inputs:
+            yield f"inputs of {where}: {_apart(ours.inputs, theirs.inputs)}"
+
+
+def _apart(a: Counter[str], b: Counter[str]) -> str:
+    return " / ".join("; ".join(f"({text})" for text in sorted(one - other)) for one, other in ((a, b), (b, a)))
 
 
 def _of_weights(first: ir.Model, second: ir.Model) -> Iterator[str]:

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import pytest
 import torch
 from onnxscript import opset18 as op
@@ -219,6 +220,20 @@ def test_diff(files, capsys):
     assert diff_models(files / "right.onnx", files / "changed.onnx") == [
         "weight 'first.bias': largest difference 0.5, in 1 of 4 elements",
         "metadata 'who': only in the second (me)",
+    ]
+
+
+def test_diff_of_what_nodes_are_given():
+    """As many nodes of each operator, and yet another model."""
+
+    def model(body):
+        return ir.from_proto(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 20]> m (float[2] x, float[2] y) => (float[2] z) {{ {body} }}'))
+
+    first = model('a = Gelu(x) b = Sub(a, y) z = Gelu<approximate="tanh">(b)')
+    assert diff_models(first, model('c = Gelu(x) d = Sub(c, y) z = Gelu<approximate="tanh">(d)')) == []
+    assert diff_models(first, model("a = Gelu(x) b = Sub(a, y) z = Gelu(b)")) == ["attributes of Gelu in module '(model)': (approximate=tanh) / ()"]
+    assert diff_models(first, model('a = Gelu(x) b = Sub(y, a) z = Gelu<approximate="tanh">(b)')) == [
+        "inputs of Sub in module '(model)': (Gelu, input y) / (input y, Gelu)"
     ]
 
 
