@@ -52,6 +52,7 @@ void WriteDiagnostics(JsonWriter& to, const std::vector<Diagnostic>& diagnostics
       to.Field("source", at->source);
     });
     to.Field("nearest", group.hint);
+    to.Field("recipe", Recipe(group.name));
   });
 }
 

@@ -1,5 +1,8 @@
 #include "report/grouped.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 
 namespace flambeau {
@@ -18,6 +21,27 @@ std::vector<MissingOperator> GroupMissingOperators(const std::vector<Diagnostic>
     groups[it->second].places.push_back(&diagnostic.location);
   }
   return groups;
+}
+
+std::string Recipe(std::string_view operation) {
+  const size_t colons = operation.find("::");
+  if (colons == operation.npos) return {};
+  const std::string_view space = operation.substr(0, colons), rest = operation.substr(colons + 2);
+  const size_t dot = rest.find('.');
+  const std::string_view name = rest.substr(0, dot), overload = dot == rest.npos ? "default" : rest.substr(dot + 1);
+  static constexpr std::string_view kNoOperators[] = {"_operator", "builtins", "higher_order", "math", "prim", "torch"};
+  if (std::ranges::find(kNoOperators, space) != std::end(kNoOperators)) return {};
+  std::string text;
+  if (space != "triton")
+    text = fmt::format(
+        "from onnxscript import opset20 as op\n\n"
+        "def {1}(*args, **kwargs):  # as the operator is called\n"
+        "    return op.Identity(args[0])  # what it does, in ONNX\n\n"
+        "flambeau.export(model, inputs, custom_translation_table={{torch.ops.{0}.{1}.{2}: {1}}})\n",
+        space, name, overload);
+  if (space != "aten")
+    text += fmt::format("{1}flambeau.export(model, inputs, custom_opsets={{\"{0}\": 1}})  # stays an operator, of the domain {0}\n", space, text.empty() ? "" : "# or: ");
+  return text;
 }
 
 }  // namespace flambeau

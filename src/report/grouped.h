@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "flambeau/diagnostic.h"
@@ -19,5 +20,8 @@ struct MissingOperator {
 bool IsMissingOperator(const Diagnostic& diagnostic);
 // One entry for each operator and message, in order of appearance.
 std::vector<MissingOperator> GroupMissingOperators(const std::vector<Diagnostic>& diagnostics);
+
+// Python that translates the operator, or keeps it as one of a custom domain: to be filled in. Empty where neither can be.
+std::string Recipe(std::string_view operation);
 
 }  // namespace flambeau

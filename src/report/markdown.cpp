@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -91,8 +92,11 @@ void AppendErrors(std::string* out, const Report& report) {
       places += fmt::format("{}{} {}", places.empty() ? "" : "; ", group.places[i]->module, group.places[i]->source);
     *out += fmt::format("| {} | {} | {} | {} | {} |\n", Code(group.name), group.places.size(), Cell(WithoutName(group)), Cell(places), Cell(group.hint));
   }
-  *out += "\nTo translate one yourself, pass `custom_translation_table={torch.ops…: function}` to `flambeau.export`, or\n"
-          "`custom_opsets={\"namespace\": 1}` to keep a namespace's operators as custom ONNX operators.\n\n";
+  *out += "\nTo translate one yourself, or to keep it as a custom ONNX operator:\n\n";
+  std::set<std::string> recipes;  // two forms of an operator have one
+  for (const MissingOperator& group : missing)
+    if (const std::string recipe = Recipe(group.name); !recipe.empty() && recipes.insert(recipe).second)
+      *out += fmt::format("```python\n{}```\n\n", recipe);
 }
 
 void AppendModules(std::string* out, const Report& report) {

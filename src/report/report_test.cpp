@@ -74,6 +74,16 @@ TEST(Report, MarkdownKeepsItsTables) {
   EXPECT_NE(text.find("❌ Validate model output accuracy"), std::string::npos) << text;
 }
 
+TEST(Report, SaysHowToTranslateWhatIsMissing) {
+  ConversionReport report = Small();
+  report.diagnostics.push_back({DiagnosticKind::kUnsupportedOperator, Severity::kError, {.operation = "shop::tax.out"}, "has no translation"});
+  report.diagnostics.push_back({DiagnosticKind::kUnsupportedOperator, Severity::kError, {.operation = "prim::Odd"}, "has no translation"});
+  const std::string text = ReportMarkdown(report);
+  EXPECT_NE(text.find("custom_translation_table={torch.ops.shop.tax.out: tax}"), std::string::npos) << text;
+  EXPECT_NE(text.find("# or: flambeau.export(model, inputs, custom_opsets={\"shop\": 1})"), std::string::npos) << text;
+  EXPECT_EQ(text.find("torch.ops.prim"), std::string::npos) << text;
+}
+
 TEST(Report, PageHoldsTheReportAndNoOtherScript) {
   ConversionReport report = Small();
   report.failure = "</script><script>alert(1)</script>";

@@ -219,11 +219,14 @@ def test_page_of_a_failure(browse, failed):
       out.problems = document.getElementById("panel-problems").textContent;
       document.getElementById("expand").click();
       out.missing = page.shown.boxes.filter(box => box.missing).map(box => box.label).join();
+      document.querySelector("#panel-problems td button.link").click();
+      out.linked = page.view.chosen ? page.view.chosen.label : "";
       document.getElementById("collapse").click();
       out.holds = page.shown.boxes.filter(box => box.missing).map(box => box.label).join();
     """)
     assert found["status"] == "not converted" and (found["missing"], found["holds"]) == ("flambeau_report::nothing", "(model)")
-    assert "flambeau_report::nothing" in found["problems"]
+    assert "flambeau_report::nothing" in found["problems"] and found["linked"] == "flambeau_report::nothing"
+    assert "custom_translation_table={torch.ops.flambeau_report.nothing.default: nothing}" in found["problems"]
 
 
 def test_names_are_no_markup(browse):

@@ -14,7 +14,7 @@ class Page {
     Object.assign(document.getElementById("status"), {textContent: words, className: style});
     fillSummary(this.panel("summary"), this.model);
     fillModules(this.panel("modules"), this.model, id => this.showModule(id));
-    fillProblems(this.panel("problems"), this.model);
+    fillProblems(this.panel("problems"), this.model, index => this.showNode("captured", index));
     fillNumbers(this.panel("numbers"), this.model);
     fillStages(this.panel("stages"), this.model);
     this.details = document.getElementById("details");

@@ -31,7 +31,7 @@ function terms(pairs) {
 
 function problemsOf(report) {
   const errors = report.diagnostics.filter(d => d.severity === "error").length, warnings = report.diagnostics.length - errors;
-  if (report.unsupported.length) return element("span", {class: "bad"}, `${report.unsupported.length} kinds of operators could not be converted`);
+  if (report.unsupported.length) return element("span", {class: "bad"}, `${report.unsupported.length === 1 ? "one operator" : `${report.unsupported.length} operators`} could not be converted`);
   if (errors) return element("span", {class: "bad"}, `errors: ${errors}`);
   return warnings ? `warnings: ${warnings}` : "";
 }
@@ -49,7 +49,7 @@ function fillSummary(panel, model) {
   panel.append(element("h2", {}, "Model"), terms([
     ["model", r.model], ["written to", r.target], ["opset", r.opset ? String(r.opset) : ""], ["IR version", r.ir_version ? String(r.ir_version) : ""],
     ["ONNX nodes", String(r.nodes.length)], ["captured nodes", String(r.captured.length)],
-    ["weights", `${r.weights.count}, ${bytes(r.weights.bytes)}`], ["time", `${seconds.toFixed(2)} s`],
+    ["weights", r.weights.count ? `${r.weights.count}, ${bytes(r.weights.bytes)}` : ""], ["time", `${seconds.toFixed(2)} s`],
     ["torch", r.torch_version], ["Flambeau", r.flambeau_version], ["problems", problemsOf(r)], ["numbers", numbersOf(r)]]));
   if (r.failure) panel.append(element("h2", {class: "bad"}, "What failed"), element("pre", {}, r.failure));
   panel.append(element("h2", {}, "Inputs and outputs"), table(["", "name", "type"],
@@ -71,12 +71,18 @@ function fillModules(panel, model, show) {
   panel.append(element("h2", {}, "Modules"), model.roots.length ? element("div", {class: "tree"}, element("ul", {}, ...model.roots.map(root => item(root, 0)))) : element("p", {class: "dim"}, "The capture recorded no modules."));
 }
 
-function fillProblems(panel, model) {
-  const r = model.report;
+function fillProblems(panel, model, show) {
+  const r = model.report, shown = 5;
+  const path = node => node.module === null ? "" : model.modules[node.module].path;
+  function places(operator, known) {
+    const calls = r.captured.flatMap((node, i) => node.missing && node.op === operator ? [i] : []).slice(0, shown);
+    if (!calls.length) return known.slice(0, shown).map(p => `${p.module} ${p.source}`).join("; ");
+    return element("td", {}, ...calls.flatMap(i => [element("button", {class: "link", onclick: () => show(i)}, `${path(r.captured[i])} ${r.captured[i].source}`.trim() || r.captured[i].name), " "]));
+  }
   if (r.unsupported.length) {
     panel.append(element("h2", {class: "bad"}, "Operators that could not be converted"), table(["operator", "calls", "why", "where", "what there is"],
-      r.unsupported.map(u => [code(u.operator), number(u.count), u.message.startsWith(u.operator + " ") ? u.message.slice(u.operator.length + 1) : u.message, u.places.slice(0, 5).map(p => `${p.module} ${p.source}`).join("; "), u.nearest])),
-      element("p", {}, "Translate one yourself with ", code("custom_translation_table={torch.ops…: function}"), ", or keep a namespace's operators as custom ONNX operators with ", code('custom_opsets={"namespace": 1}'), "."));
+      r.unsupported.map(u => [code(u.operator), number(u.count), u.message.startsWith(u.operator + " ") ? u.message.slice(u.operator.length + 1) : u.message, places(u.operator, u.places), u.nearest])),
+      element("p", {}, "To translate one yourself, or to keep it as a custom ONNX operator:"), ...[...new Set(r.unsupported.map(u => u.recipe))].filter(Boolean).map(text => element("pre", {}, text)));
   }
   const others = r.diagnostics.filter(d => !["unsupported-operator", "unsupported-form"].includes(d.kind));
   panel.append(element("h2", {}, "Diagnostics"));
