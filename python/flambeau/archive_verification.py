@@ -102,7 +102,7 @@ def verify_archive(archive: ArchivedProgram, onnx: str | os.PathLike, *, per_nod
     if not ran:
         raise VerificationError("nothing was compared")
     if per_node and not fine:
-        print(_first_mismatch(exported, onnx, ran, inputs) if exported else "TorchScript archives are not compared node by node")
+        print(_first_mismatch(exported, onnx, ran, inputs) if exported else _first_mismatch_of_script(reference, ran))
     return fine
 
 
@@ -149,6 +149,17 @@ def _first_mismatch(
         if mismatch:
             break
     return mismatch
+
+
+def _first_mismatch_of_script(script: Any, sets: list[tuple[str, Any, Any]]) -> str:
+    """A file does not say which value of a script a value of it is: a new conversion is compared, operator by operator."""
+    from .onnx.verification import find_mismatch
+
+    for words, args, _ in sets:
+        for leaf in find_mismatch(script, args).all_mismatch_leaf_graph_info():
+            nodes = "\n".join(f"  {node.sourceRange().strip()}" for node in leaf.graph.nodes() if node.kind() in leaf.essential_node_kinds())
+            return f"first mismatch of a new conversion ({words}): {', '.join(sorted(leaf.essential_node_kinds()))}: {leaf.mismatch_error}\n{nodes}"
+    return "a new conversion of the archive agrees at each operator: the ONNX model was made otherwise, or changed since"
 
 
 def _line(result: _engine.Comparison) -> str:

@@ -205,6 +205,19 @@ def test_report_compares_by_module(tmp_path):
     assert {row["module"]: row["ok"] for row in rows if row["module"]} == {"first": True, "second": False, "(model)": False}
 
 
+def test_mismatch_of_a_script_is_sought_in_a_new_conversion(tmp_path, capsys):
+    torch.jit.script(Inner()).save(str(tmp_path / "model.pt"))
+    wrong = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 20]> m (float[n] x) => (float[n] y) { y = Abs(x) }')
+    onnx.save(wrong, tmp_path / "wrong.onnx")
+    said = ["verify", "--nodes", str(tmp_path / "model.pt"), str(tmp_path / "wrong.onnx")]
+    assert command.main(said) == command.EXIT_DIFFERENT
+    assert "a new conversion of the archive agrees at each operator" in capsys.readouterr().out
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flambeau.onnx.verification, "_run", lambda program, tensors, options: [torch.zeros(4)])
+        assert command.main(said) == command.EXIT_DIFFERENT
+    assert "first mismatch of a new conversion (n=4): aten::relu" in capsys.readouterr().out
+
+
 def test_diff(files, capsys):
     assert command.main(["diff", str(files / "right.onnx"), str(files / "right.onnx")]) == 0
     assert command.main(["diff", str(files / "right.onnx"), str(files / "wrong.onnx")]) == command.EXIT_DIFFERENT
