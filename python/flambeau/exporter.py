@@ -294,7 +294,9 @@ def export(
                 artifacts.verified(lambda: prove(program, args, kwargs, reference=reference, exported=origin, modules=report))
         if f is not None:
             artifacts.timed(
-                "write the model", lambda: _save(program, f, weights, export_params, keep_initializers_as_inputs)
+                # Weights that are left out are inputs, as torch's TorchScript exporter has it.
+                "write the model",
+                lambda: _save(program, f, weights, export_params, keep_initializers_as_inputs or not (dynamo or export_params)),
             )
     finally:
         artifacts.write()

@@ -229,7 +229,8 @@ class ONNXProgram:
 
         Args:
             destination: Path of the ONNX file, or a file that is open for writing bytes, which gets all in one.
-            include_initializers: False leaves the weights out: they become inputs.
+            include_initializers: False leaves the weights out. What the model then says of them is
+                their types alone, unless they are kept as inputs.
             keep_initializers_as_inputs: True makes the weights inputs with
                 defaults.
             external_data: Where weights go: "auto" (or None) keeps one file while
@@ -261,9 +262,15 @@ class ONNXProgram:
         if self._model is not None:
             from .saving import save_model
 
-            save_model(self._model, Path(destination), include_initializers, keep_initializers_as_inputs, mode)
+            out = set() if include_initializers or keep_initializers_as_inputs else self._weights_among_inputs(self._engine_model)
+            save_model(self._model, Path(destination), include_initializers, keep_initializers_as_inputs, mode, out)
             return
         model = self._with(include_initializers, keep_initializers_as_inputs)
+        if not include_initializers and not keep_initializers_as_inputs:
+            from .saving import save_bytes, without_weights
+
+            save_bytes(without_weights(_bytes_of(model), self._weights_among_inputs(model)), Path(destination))
+            return
         with shown_progress(None) as shown:
             saved, diagnostics = model.save(os.fspath(destination), mode, shown)
         if not saved:
@@ -421,11 +428,15 @@ class ONNXProgram:
             raise TypeError(f"the model has {len(inputs)} inputs ({names}); {len(values)} were given")
         return values
 
+    def _weights_among_inputs(self, model: _engine.Model) -> set[str]:
+        """Of this program, converted without weights."""
+        names = {value.name for value in model.inputs}
+        if self._options.export_params:
+            return names - {value.name for value in self._engine_model.inputs}
+        return names & {weight.name for weight in _engine.summarize(self._rebuild(False)).weights}
+
     def _serialize(self) -> bytes:
-        data, diagnostics = self._engine_model.serialize()
-        if not data:
-            raise error_of(diagnostics)
-        return data
+        return _bytes_of(self._engine_model)
 
     def _temporary_file(self) -> Path:
         if self._files is None:
@@ -433,6 +444,7 @@ class ONNXProgram:
         path = Path(self._files.name, "model.onnx")
         if not path.exists() or self._model is not None:
             included, inputs_too = self._saved_as_converted()
+            included = included or self._model is not None  # which has what was applied since
             self.save(path, include_initializers=included, keep_initializers_as_inputs=inputs_too, external_data=True)
         return path
 
@@ -466,6 +478,13 @@ class ONNXProgram:
         if model is None:
             raise error_of(diagnostics)
         return model
+
+
+def _bytes_of(model: _engine.Model) -> bytes:
+    data, diagnostics = model.serialize()
+    if not data:
+        raise error_of(diagnostics)
+    return data
 
 
 def _tensor_of(array: Any, torch: Any) -> Any:

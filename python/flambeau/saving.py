@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
-__all__ = ["save_model", "with_outputs"]
+__all__ = ["save_bytes", "save_model", "with_outputs", "without_weights"]
 
 _LARGEST_MESSAGE = 1_900_000_000
 _EXTERNAL_FROM = 256  # bytes; as the engine has it
@@ -28,8 +29,17 @@ def save_model(
     include_initializers: bool,
     keep_initializers_as_inputs: bool,
     mode: _engine.ExternalData,
+    left_out: Collection[str] = (),
 ) -> None:
     """Write a model that was changed in Python; the target is replaced at the end, or left as it was.
+
+    Args:
+        model: The model.
+        destination: Where to.
+        include_initializers: Whether its weights are written.
+        keep_initializers_as_inputs: Whether they are inputs.
+        mode: Where they go.
+        left_out: Inputs that are weights, and are not to be inputs.
 
     Raises:
         OnnxExporterError: The target cannot be written, or the weights cannot stay in the archive.
@@ -40,26 +50,59 @@ def save_model(
         raise OnnxExporterError("a model that was changed cannot leave its weights in the archive; use 'always'")
     copy = model.clone() if hasattr(model, "clone") else ir.from_proto(ir.to_proto(model))
     graph = copy.graph
-    if not include_initializers or keep_initializers_as_inputs:
+    if keep_initializers_as_inputs:
         have = {value.name for value in graph.inputs}
         graph.inputs.extend(value for value in graph.initializers.values() if value.name not in have)
+    elif not include_initializers:
+        kept = [value for value in graph.inputs if value.name not in graph.initializers and value.name not in left_out]
+        graph.inputs.clear()
+        graph.inputs.extend(kept)
     if not include_initializers:
         graph.initializers.clear()
     size = sum(value.const_value.nbytes for value in graph.initializers.values() if value.const_value is not None)
     external = mode is _engine.ExternalData.ALWAYS or (mode is _engine.ExternalData.AUTO and size > _LARGEST_MESSAGE)
+    with _replaced(destination) as written:
+        if external:
+            ir.save(copy, written, external_data=destination.name + ".data", size_threshold_bytes=_EXTERNAL_FROM - 1)
+        else:
+            ir.save(copy, written)
+
+
+def save_bytes(data: bytes, destination: Path) -> None:
+    """Write a serialized model; the target is replaced at the end, or left as it was.
+
+    Raises:
+        OnnxExporterError: The target cannot be written.
+    """
+    with _replaced(destination) as written:
+        written.write_bytes(data)
+
+
+@contextlib.contextmanager
+def _replaced(destination: Path) -> Iterator[Path]:
+    """A path beside the target to write to; it takes the target's place, and the weights beside it theirs."""
     try:
         with tempfile.TemporaryDirectory(prefix=".flambeau-", dir=destination.parent) as folder:
             written = Path(folder, destination.name)
-            if external:
-                ir.save(copy, written, external_data=destination.name + ".data", size_threshold_bytes=_EXTERNAL_FROM - 1)
-            else:
-                ir.save(copy, written)
+            yield written
             data = written.with_name(destination.name + ".data")
             if data.exists() and data.stat().st_size > 0:
                 os.replace(data, destination.with_name(data.name))
             shutil.move(written, destination)
     except OSError as error:
         raise OnnxExporterError(f"cannot write {destination}: {error.strerror or error}") from error
+
+
+def without_weights(data: bytes, names: Collection[str]) -> bytes:
+    """The model without these inputs: only their types are left of them."""
+    import onnx
+
+    model = onnx.load_from_string(data)
+    weights = [value for value in model.graph.input if value.name in names]
+    model.graph.value_info.extend(weights)
+    for value in weights:
+        model.graph.input.remove(value)
+    return model.SerializeToString()
 
 
 def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> bytes:

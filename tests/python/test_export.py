@@ -170,7 +170,12 @@ def test_save_without_weights_or_with_weights_as_inputs(tmp_path):
     program = flambeau.export(MLP(), (torch.randn(3, 8),))
     program.save(tmp_path / "bare.onnx", include_initializers=False)
     bare = onnx.load(tmp_path / "bare.onnx")
-    assert not bare.graph.initializer
+    assert not bare.graph.initializer and [value.name for value in bare.graph.input] == ["x"]
+    assert {"first.weight", "second.bias"} <= {value.name for value in bare.graph.value_info}
+    program.save(tmp_path / "asking.onnx", include_initializers=False, keep_initializers_as_inputs=True)
+    asking = onnx.load(tmp_path / "asking.onnx")
+    assert not asking.graph.initializer and len(asking.graph.input) == 5
+    onnx.checker.check_model(asking)
     program.save(tmp_path / "inputs.onnx", keep_initializers_as_inputs=True)
     inputs = [value.name for value in onnx.load(tmp_path / "inputs.onnx").graph.input]
     assert {"first.weight", "x"} <= set(inputs)
