@@ -25,6 +25,7 @@ from .errors import (
     warn_of,
 )
 from .feed.script_inputs import SCRIPTS, holds_packed_weights, script_parameters
+from .feed.weights import lacks_bytes
 from .misuse import refuse_unknown_names, refuse_wrong_types, warn_of_training_mode
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._globals import GLOBALS, exporting
@@ -145,7 +146,7 @@ def export(
         dump_exported_program: Write the captured program into ``artifacts_dir``.
         artifacts_dir: The folder for reports, traces and captured programs.
         export_params: False leaves the weights' bytes out; fake and meta tensors
-            are fine then.
+            are fine then, and also where ``f`` is None.
         keep_initializers_as_inputs: Weights are inputs too, with defaults. None means that
             they are, unless ``operator_export_type`` is ONNX. With ``dynamo=False`` they always
             are before opset 9, whose models know no others.
@@ -207,6 +208,8 @@ def export(
         input_names = model.input_names() if input_names is None else input_names
         output_names = model.output_names() if output_names is None else output_names
         dynamic_shapes = model.dynamic_shapes() if dynamic_shapes is None else dynamic_shapes
+    if f is None and lacks_bytes(model):
+        export_params = False  # ONNXProgram.apply_weights brings them
     if keep_initializers_as_inputs is None:
         keep_initializers_as_inputs = operator_export_type != OperatorExportTypes.ONNX
     if not dynamo and opset_version is not None and opset_version < _FIRST_WITH_PLAIN_INITIALIZERS:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _engine
-from .errors import error_of, imported, warn
+from .errors import OnnxExporterError, error_of, imported, warn
 from .progress import shown_progress
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ class ONNXProgram:
         self._proto: onnx.ModelProto | None = None
         self._model: onnx_ir.Model | None = None
         self._session: Any = None
+        self._folded = True  # weights may have been folded into what uses them
         self._files: tempfile.TemporaryDirectory[str] | None = None
 
     # --- what it is -----------------------------------------------------------
@@ -184,11 +185,27 @@ class ONNXProgram:
     def apply_weights(self, state_dict: Mapping[str, torch.Tensor]) -> None:
         """Put weights into the model, by their names in the state_dict; what it lacks is warned about.
 
-        Weights that were left out (``export_params=False``) become initializers.
+        Weights that were left out (``export_params=False``) become initializers. A program of ``torch.export`` is
+        converted anew, since other weights had been folded into the nodes that use them; a :attr:`model` that was
+        asked for before is kept, and refuses weights that were folded.
+
+        Raises:
+            OnnxExporterError: Such a weight was folded, or a weight has other sizes.
         """
         onnx_ir = imported("onnx_ir", "ONNXProgram.apply_weights")
         from .session import to_numpy
 
+        if self._folded and self._exported_program is not None and self._options.export_params:
+            own = {**self._exported_program.constants, **self._exported_program.state_dict}
+            late, names = self._converted_without_weights()
+            if unknown := sorted(names - {*own, *state_dict}):
+                raise OnnxExporterError(f"the weight '{unknown[0]}' is to be given, too")
+            if self._model is None:
+                self._model, self._folded, self._proto = late, False, None
+                state_dict = {**{name: own[name] for name in names}, **state_dict}
+            else:
+                used = [value.name for value in late.graph.inputs if value.name in names and value.uses()]
+                self._refuse_folded({name: own[name] for name in used if name in state_dict})
         graph = self.model.graph
         inputs = {value.name: value for value in graph.inputs}
         for name, tensor in state_dict.items():
@@ -197,6 +214,8 @@ class ONNXProgram:
                 warn(f"the model has no weight '{name}'; it is left out")
                 continue
             array = to_numpy(tensor, str(tensor.dtype).removeprefix("torch."))
+            if value.shape is not None and value.shape.is_static() and tuple(value.shape) != array.shape:
+                raise OnnxExporterError(f"the weight '{name}' has the sizes {list(array.shape)}, in the model {list(value.shape)}")
             value.const_value = onnx_ir.tensor(array, name=name)
             value.shape, value.type = onnx_ir.Shape(array.shape), onnx_ir.TensorType(value.const_value.dtype)
             if name not in graph.initializers:
@@ -427,6 +446,26 @@ class ONNXProgram:
             names = ", ".join(name for name, _ in inputs)
             raise TypeError(f"the model has {len(inputs)} inputs ({names}); {len(values)} were given")
         return values
+
+    def _converted_without_weights(self) -> tuple[onnx_ir.Model, set[str]]:
+        """The model with its weights as inputs, of which nothing is folded; and their names."""
+        model = self._with(False, self._options.keep_initializers_as_inputs)
+        proto = imported("onnx", "ONNXProgram.apply_weights").load_model_from_string(_bytes_of(model))
+        return imported("onnx_ir", "ONNXProgram.apply_weights").from_proto(proto), self._weights_among_inputs(model)
+
+    def _refuse_folded(self, own: Mapping[str, torch.Tensor]) -> None:
+        """Raise an error if the model's weights are not what they were."""
+        from .session import to_numpy
+
+        for name, tensor in own.items():
+            value = self.model.graph.initializers.get(name)
+            array = to_numpy(tensor, str(tensor.dtype).removeprefix("torch."))
+            given = None if value is None or value.const_value is None else value.const_value
+            if given is None or tuple(given.shape) != array.shape or given.tobytes() != array.tobytes():
+                raise OnnxExporterError(
+                    f"the weight '{name}' was folded into the nodes that use it: apply weights before anything asks for "
+                    "the program's model, or export with export_params=False"
+                )
 
     def _weights_among_inputs(self, model: _engine.Model) -> set[str]:
         """Of this program, converted without weights."""

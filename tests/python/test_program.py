@@ -156,6 +156,45 @@ def test_weights_later(model, tmp_path):
     assert not bare.initializer and [value.name for value in bare.input] == ["x"]
 
 
+def test_other_weights_than_were_folded():
+    """Of a convolution and the normalisation behind it one convolution is left; a recurrent layer's weights are put in another order."""
+
+    def model():
+        layers = torch.nn.Sequential(torch.nn.Conv1d(3, 4, 3), torch.nn.BatchNorm1d(4), torch.nn.LSTM(6, 5)).eval()
+        layers[1].running_mean.normal_()
+        layers[1].running_var.uniform_(0.5, 2)
+        return layers
+
+    first, second, x = model(), model(), torch.randn(2, 3, 8)
+    program = flambeau.export(first, (x,))
+    program.apply_weights(second.state_dict())
+    torch.testing.assert_close(program(x)[0], second(x)[0], rtol=1e-4, atol=1e-5)
+    program.apply_weights({"1.bias": first[1].bias})
+    second[1].bias = first[1].bias
+    torch.testing.assert_close(program(x)[0], second(x)[0], rtol=1e-4, atol=1e-5)
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"'1.bias' has the sizes \[7\], in the model \[4\]"):
+        program.apply_weights({"1.bias": torch.ones(7)})
+    looked_at = flambeau.export(first, (x,))
+    assert looked_at.model.graph.inputs
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="the weight '0.weight' was folded"):
+        looked_at.apply_weights(second.state_dict())
+
+
+def test_weights_without_bytes():
+    """As torch's exporter has it: fake weights are exported, and replaced."""
+    with torch.device("meta"):
+        empty = MLP()
+    program = flambeau.export(empty, (torch.ones(3, 8, device="meta"),))
+    model = MLP()
+    program.apply_weights(model.state_dict())
+    torch.testing.assert_close(program(X)[0], model(X), rtol=1e-5, atol=1e-5)
+    with torch._subclasses.FakeTensorMode():
+        fake, x = MLP(), torch.ones(3, 8)
+        program = flambeau.export(fake, (x,))
+    program.apply_weights(model.state_dict())
+    torch.testing.assert_close(program(X)[0], model(X), rtol=1e-5, atol=1e-5)
+
+
 def test_rename_axes():
     class Model(torch.nn.Module):
         def forward(self, x, y):

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from .. import _engine
 from ..errors import CaptureError
 
-__all__ = ["add_weight"]
+__all__ = ["add_weight", "lacks_bytes"]
 
 
 class _Fetch:
@@ -42,6 +42,21 @@ def _refusal(tensor: torch.Tensor) -> str | None:
     return None
 
 
+def lacks_bytes(model: Any) -> bool:
+    """Whether some weights of a module or a captured program are fake or meta tensors."""
+    if isinstance(model, torch.export.ExportedProgram):
+        weights = model.state_dict.values()
+    elif isinstance(model, torch.nn.Module):
+        weights = [*model.parameters(), *model.buffers()]
+    else:
+        return False
+    return any(_has_none(weight) for weight in weights)
+
+
+def _has_none(tensor: torch.Tensor) -> bool:
+    return isinstance(tensor, FakeTensor) or tensor.device.type == "meta"
+
+
 def add_weight(
     builder: _engine.ProgramBuilder,
     kind: _engine.InputKind,
@@ -59,7 +74,7 @@ def add_weight(
         CaptureError: The tensor has no bytes (and `export_params` asks for them),
             or no plain strided ones.
     """
-    if isinstance(tensor, FakeTensor) or tensor.device.type == "meta":
+    if _has_none(tensor):
         if export_params:
             kind_name = "fake" if isinstance(tensor, FakeTensor) else "meta"
             raise CaptureError(
