@@ -223,13 +223,3 @@ def test_loops_over_a_dynamic_dimension_stay_loops(function):
         program = convert(model, (positive,), ({0: "rows"},))
     assert sizes_of(program.model_proto.graph.input)[0][0] == "rows"
     compare(program, model, (positive,), (negative,), (wide,))
-
-
-def test_a_loop_that_torchscript_does_not_take_is_unrolled():
-    def unscriptable(x):
-        return decayed(x) * len({*"ab"})
-
-    model = model_of(unscriptable)
-    with pytest.warns(flambeau.errors.ConversionWarning, match=r"dimension 0 of input 'x'.*fixes it"):
-        program = convert(model, (positive,), ({0: "rows"},))
-    compare(program, model, (positive,), (negative,))

@@ -6,8 +6,9 @@ program is right only where they hold.
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import sympy
@@ -20,8 +21,9 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from .decisions import Decision
+from .surroundings import mode
 
-__all__ = ["assumptions", "freezes", "holds_for"]
+__all__ = ["assumptions", "computes_alike", "freezes", "holds_for"]
 
 _INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 _Sizes = dict[sympy.Symbol, int]
@@ -113,6 +115,24 @@ def _decides(condition: Any) -> bool:
     return number is not None and (remainder or number not in (0, 1))
 
 
+def _tells_one(condition: Any, exported: ExportedProgram) -> bool:
+    """Whether a question of PyTorch's is whether some size is 0 or 1, such as ``time ≠ 2`` of the size ``time - 1``."""
+    if not isinstance(condition, sympy.Ne):
+        return False
+    asked = next((side for side in condition.args if not side.is_number), None)
+    number = next((side for side in condition.args if side.is_number), None)
+    if asked is None or number is None:
+        return False
+    sizes = {
+        size.node.expr
+        for node in exported.graph.nodes
+        if isinstance(node.meta.get("val"), torch.Tensor)
+        for size in node.meta["val"].shape
+        if isinstance(size, torch.SymInt)
+    }
+    return any(number + (size - asked) in (0, 1) for size in sizes)
+
+
 def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether no dynamic size was made a number, and the program is right for these arguments."""
     sizes = _sizes(exported, args, kwargs)
@@ -129,6 +149,27 @@ def freezes(exported: ExportedProgram) -> bool:
     """Whether the model made a number of what it computed from sizes."""
     conditions = [deferred.expr for deferred in _deferred(exported)]
     return any(isinstance(condition, sympy.Eq) and _decides(condition) for condition in conditions)
+
+
+def computes_alike(
+    exported: ExportedProgram, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
+) -> bool:
+    """Whether the program gives what the model does for these arguments."""
+
+    def results(run: Callable[..., Any]) -> list[torch.Tensor]:
+        arguments = copy.deepcopy((args, kwargs))
+        with torch.no_grad(), torch.random.fork_rng():
+            torch.manual_seed(0)
+            leaves = _pytree.tree_leaves(run(*arguments[0], **arguments[1]))
+        return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+    with mode(model, training):
+        expected = results(model)
+    actual = results(exported.module())
+    return len(actual) == len(expected) and all(
+        one.shape == other.shape and one.dtype == other.dtype and torch.allclose(one, other, 1e-3, 1e-4, equal_nan=True)
+        for one, other in zip(actual, expected)
+    )
 
 
 _SIGNS = {sympy.Eq: "=", sympy.Ne: "≠", sympy.Lt: "<", sympy.Le: "≤", sympy.Gt: ">", sympy.Ge: "≥"}
@@ -226,7 +267,7 @@ def assumptions(
             called.setdefault(size.node.expr, sympy.Symbol(name))
     deferred = (*(each.expr for each in _deferred(exported)), *_asserted(exported))
     found: dict[str, str] = {}
-    for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each))):
+    for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each) and not _tells_one(each, exported))):
         sign = _SIGNS.get(type(condition))
         if sign and condition.func(*condition.args) == sympy.true:  # a size has become a number since
             continue

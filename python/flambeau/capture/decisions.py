@@ -12,11 +12,10 @@ import contextlib
 import dataclasses
 import dis
 import functools
-import inspect
 import linecache
 import os
 import sys
-import textwrap
+import traceback
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,7 +23,9 @@ from typing import Any
 import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-__all__ = ["Decision", "passing_answer", "recorded_decisions", "unrolled_loops"]
+from .source import statements
+
+__all__ = ["Decision", "Loop", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -33,6 +34,10 @@ _HANDLERS = (os.path.join(_TORCH, "_export", "non_strict_utils.py"), os.path.joi
 """What calls of tensors' methods pass through, such as that of ``bool``."""
 
 _CHECKS = ("_check", "_assert", "assert_")
+
+
+Loop = tuple[types.CodeType, int]
+"""A function, and the line in its file where a loop says what it goes over."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,28 +49,18 @@ class Decision:
     line: str
     by_model: bool
     """Whether Python code of the model asked, not PyTorch's."""
-    repeats: bool
-    """Whether the line says how often a loop goes around."""
+    loop: Loop | None
+    """The loop, where the line says how often one goes around."""
 
 
 def _raises(statements: list[ast.stmt]) -> bool:
     return bool(statements) and isinstance(statements[-1], ast.Raise)
 
 
-def _statements(code: types.CodeType) -> tuple[ast.Module | None, int]:
-    """The source of a function, and the line before it."""
-    before = code.co_firstlineno - 1
-    try:
-        block = inspect.getblock(linecache.getlines(code.co_filename)[before:])
-        return ast.parse(textwrap.dedent("".join(block))), before
-    except (SyntaxError, ValueError):
-        return None, before
-
-
 @functools.lru_cache(maxsize=1024)
 def _checks(code: types.CodeType, line: int) -> bool:
     """Whether the line asks in order to fail: PyTorch then fails itself where the answer is another."""
-    tree, before = _statements(code)
+    tree, before = statements(code)
     line -= before
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.If):
@@ -81,10 +76,16 @@ def _checks(code: types.CodeType, line: int) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _repeats(code: types.CodeType, line: int) -> bool:
-    tree, before = _statements(code)
+    tree, before = statements(code)
     line -= before
     for node in ast.walk(tree) if tree is not None else ():
-        over = node.test if isinstance(node, ast.While) else node.iter if isinstance(node, (ast.For, ast.comprehension)) else None
+        over: ast.expr | None = None
+        if isinstance(node, ast.While):
+            over = node.test
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            over = node.iter
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple"):
+            over = node
         if over is not None and over.lineno <= line <= (over.end_lineno or line):
             return True
     return False
@@ -141,7 +142,7 @@ def _same_sign(test: ast.expr, place: _Place | None) -> bool | None:
 
 
 def _passing(frame: types.FrameType) -> bool | None:
-    tree, before = _statements(frame.f_code)
+    tree, before = statements(frame.f_code)
     line = frame.f_lineno - before
     for node in ast.walk(tree) if tree is not None else ():
         if not isinstance(node, (ast.If, ast.Assert)) or not node.test.lineno <= line <= (node.test.end_lineno or line):
@@ -166,7 +167,18 @@ def passing_answer() -> bool | None:
 
 def unrolled_loops(decisions: Sequence[Decision]) -> list[str]:
     """The lines of loops whose number of rounds was decided."""
-    return list(dict.fromkeys(each.line for each in decisions if each.repeats))
+    return list(dict.fromkeys(each.line for each in decisions if each.loop is not None))
+
+
+def loops_of(decisions: Sequence[Decision], error: BaseException | None) -> set[Loop]:
+    """The loops whose number of rounds was decided, or could not be."""
+    found = {each.loop for each in decisions if each.loop is not None}
+    while error is not None:
+        frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+        models = [each for each in frames if not each[0].co_filename.startswith((_TORCH, _HERE, "<"))]
+        found.update(each for each in models[-1:] if _repeats(*each))
+        error = error.__cause__ or error.__context__
+    return found
 
 
 @contextlib.contextmanager
@@ -184,7 +196,8 @@ def recorded_decisions(found: list[Decision]) -> Iterator[None]:
         filename, number = frame.f_code.co_filename, frame.f_lineno
         text = linecache.getline(filename, number).strip()
         line = f"{os.path.basename(filename)}:{number}{': ' + text if text else ''}"
-        found.append(Decision(self, condition, line, by_model=asked is frame, repeats=_repeats(frame.f_code, number)))
+        loop = (frame.f_code, number) if _repeats(frame.f_code, number) else None
+        found.append(Decision(self, condition, line, by_model=asked is frame, loop=loop))
 
     ShapeEnv._log_guard = logged
     try:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import torch
 from torch.export import Dim, ExportedProgram
 
-from .assumptions import freezes, holds_for
+from .assumptions import computes_alike, freezes, holds_for
 from .containers import known_results
 from .data_dependent import CapturableCalls, unchecked_distributions, unmoved_modules
-from .decisions import Decision, recorded_decisions, unrolled_loops
+from .decisions import Decision, Loop, loops_of, recorded_decisions, unrolled_loops
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
 from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness
 from .graphs import one_way_of_products
+from .loops import Unkept, kept_loops
 from .recurrent_layers import opaque_layers, restore
 from .sizes import computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
 from .surroundings import exporting, mode, named_keywords, silence
@@ -127,6 +130,27 @@ def _attempts(
         yield "non-strict, leaving named dimensions to torch", lambda: _export(model, args, kwargs, lenient, False)
 
 
+_Capture = Callable[[], tuple[ExportedProgram, str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Captured:
+    """What one try gave."""
+
+    exported: ExportedProgram | None
+    how: str
+    error: Exception | None
+    seconds: float
+    decided: list[Decision]
+    asked: list[str]
+    """The lines that asked for emptiness."""
+    loops: set[Loop]
+    """What Python went over so often as the example says, or could not."""
+
+
+_LOG = logging.getLogger("flambeau.capture")
+
+
 def capture(
     model: torch.nn.Module,
     args: tuple[Any, ...],
@@ -161,9 +185,12 @@ def capture(
         if strategy not in STRATEGIES:
             raise ValueError(f"there is no capture strategy {strategy!r}; choose from {', '.join(STRATEGIES)}")
     attempts = [] if attempts is None else attempts
-    for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
+    def once(attempt: _Capture, loops: Set[Loop] = frozenset()) -> _Captured:
         start = time.perf_counter()
         decided: list[Decision] = []
+        asked: list[str] = []
+        replaced: Mapping[types.CodeType, types.CodeType] = {}
+        exported, how, failed = None, "", None
         try:
             with (
                 mode(model, training),
@@ -179,19 +206,38 @@ def capture(
                 taken_as_filled(innermost_line) as asked,
                 recorded_decisions(decided),
                 unchecked_distributions(),
+                kept_loops(loops) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
                 exported, how = attempt()
                 exported = without_vmap(exported)
             restore(exported)
+            if loops and not computes_alike(exported, model, args, kwargs, training):
+                raise Unkept("the program with loops computes something else for the example")
         except Exception as error:
-            attempts.append(Attempt(strategy, time.perf_counter() - start, error, unrolled_loops(decided)))
-        else:
-            attempts.append(Attempt(strategy + how, time.perf_counter() - start, unrolled=unrolled_loops(decided)))
-            warn_of_emptiness(asked)
+            exported, failed = None, error
+        found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
+        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, found)
+
+    for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
+        captured = once(attempt)
+        loops: set[Loop] = set()
+        found = captured.loops if "non-strict" in strategy else set()
+        while not found <= loops:
+            loops |= found
+            kept = once(attempt, loops)
+            found = kept.loops
+            if kept.exported is not None:
+                captured = dataclasses.replace(kept, how=kept.how + ", with loops kept")
+            else:
+                _LOG.debug("loops are not kept", exc_info=kept.error)
+        unrolled = unrolled_loops(captured.decided)
+        attempts.append(Attempt(strategy + captured.how, captured.seconds, captured.error, unrolled))
+        if captured.exported is not None:
+            warn_of_emptiness(captured.asked)
             if decisions is not None:
-                decisions += decided
-            return exported
+                decisions += captured.decided
+            return captured.exported
     raise failure(model, args, kwargs, training, attempts)
 
 

@@ -1,0 +1,54 @@
+"""Python loops over a dynamic dimension stay loops in a capture: torch.export would unroll them.
+
+``rewriting`` makes of such a loop, in the function's source, a function of one round;
+``rounds`` are the iterables whose number of rounds is a symbol, and the lists that such a
+loop fills; ``scanning`` runs the rounds as torch's ``scan``.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import gc
+import types
+from collections.abc import Iterator, Mapping, Set
+
+from ..decisions import Loop
+from .rewriting import RUNTIME, codes_within, rewritten
+from .rounds import LoopsAsScans, Runtime
+from .scanning import Unkept
+
+__all__ = ["Unkept", "kept_loops"]
+
+
+@contextlib.contextmanager
+def kept_loops(loops: Set[Loop]) -> Iterator[Mapping[types.CodeType, types.CodeType]]:
+    """While it is open, these loops are scans where the number of rounds is dynamic, if they can be.
+
+    Gives for code that runs meanwhile the code in whose place it is.
+    """
+    if not loops:
+        yield {}
+        return
+    codes = {
+        code: new
+        for code in {code for code, _ in loops}
+        if (new := rewritten(code, {line for each, line in loops if each is code})) is not None
+    }
+    functions = [
+        each
+        for code in codes
+        for each in gc.get_referrers(code)
+        if isinstance(each, types.FunctionType) and each.__code__ is code
+    ]
+    before = [(function, function.__code__) for function in functions]
+    setattr(builtins, RUNTIME, Runtime())
+    try:
+        for function, code in before:
+            function.__code__ = codes[code]
+        with LoopsAsScans():
+            yield {within: code for code, new in codes.items() for within in codes_within(new)}
+    finally:
+        for function, code in before:
+            function.__code__ = code
+        delattr(builtins, RUNTIME)

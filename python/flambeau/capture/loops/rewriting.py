@@ -1,0 +1,282 @@
+"""A loop in a function's source, as a function of one round beside it."""
+
+from __future__ import annotations
+
+import __future__
+import ast
+import copy
+import types
+from collections.abc import Iterator, Set
+
+from ..source import statements
+
+__all__ = ["RUNTIME", "codes_within", "rewritten"]
+
+RUNTIME = "__flambeau_loops__"
+"""The name by which rewritten functions call :class:`.rounds.Runtime`."""
+
+_ROUND, _EACH, _ITEMS = "__flambeau_round__", "__flambeau_each__", "__flambeau_items__"
+_ITERATORS = ("range", "enumerate", "zip", "reversed", "len")
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LEAVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom)
+_FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+
+
+def rewritten(code: types.CodeType, lines: Set[int]) -> types.CodeType | None:
+    """The code with the loops at these lines of its file as functions of a round; None if there is none that can be one."""
+    if code.co_name == "<lambda>" or code.co_flags & (0x20 | 0x80 | 0x200):  # generators and coroutines
+        return None
+    tree, before = statements(code)
+    if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
+        return None
+    function = tree.body[0]
+    rewriter = _Rewriter({line - before for line in lines})
+    rewriter.visit(function)
+    if not rewriter.changed:
+        return None
+    _bare(function)
+    body: ast.stmt = function
+    names = code.co_qualname.split(".")
+    if len(names) > 1 and names[-2].isidentifier():  # its private names are mangled
+        body = ast.ClassDef(names[-2], [], [], [body], [], **_no_type_parameters())
+    outer = [ast.arg(name) for name in code.co_freevars if name != "__class__"]
+    arguments = ast.arguments([], outer, None, [], [], None, [])
+    factory = ast.FunctionDef("__factory__", arguments, [body], [], None, **_no_type_parameters())
+    module = ast.fix_missing_locations(ast.Module([factory], []))
+    ast.increment_lineno(module, before)
+    compiled = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURES, dont_inherit=True)
+    new = next((each for each in codes_within(compiled) if each.co_name == code.co_name and each.co_freevars == code.co_freevars), None)
+    return new
+
+
+def _no_type_parameters() -> dict[str, list[ast.AST]]:
+    return {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+
+
+def _bare(function: ast.FunctionDef) -> None:
+    """What the definition alone evaluates is none of the code's concern."""
+    function.decorator_list, function.returns = [], None
+    arguments = function.args
+    arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
+    arguments.kw_defaults = [each and ast.Constant(None) for each in arguments.kw_defaults]
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
+        if argument is not None:
+            argument.annotation = None
+
+
+def codes_within(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The code itself, and that of functions in it."""
+    pending = [code]
+    while pending:
+        each = pending.pop()
+        yield each
+        pending += [constant for constant in each.co_consts if isinstance(constant, types.CodeType)]
+
+
+def _within(nodes: list[ast.stmt]) -> Iterator[ast.AST]:
+    """The nodes of these statements, without what scopes of their own hold; in no order."""
+    pending: list[ast.AST] = list(nodes)
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            pending += ast.iter_child_nodes(node)
+
+
+def _root(node: ast.expr) -> str | None:
+    """``out`` of ``out.states[i].T``."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)) or (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _written(body: list[ast.stmt]) -> tuple[set[str], set[str]] | None:
+    """The names that a round assigns, and those whose tensors and lists it changes; None if it changes others."""
+    assigned, changed = set(), set()
+    for node in _within(body):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            assigned.add(node.id)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            return None
+        elif isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            if isinstance(node, ast.Attribute) or (root := _root(node)) is None:
+                return None
+            changed.add(root)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            changed.add(node.target.id)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            method = node.func.attr
+            if method in ("append", "extend") or (method.endswith("_") and not method.endswith("__")):
+                root = _root(node.func.value)
+                if root is not None:
+                    changed.add(root)
+    return assigned, changed
+
+
+class _Continues(ast.NodeTransformer):
+    """``continue`` ends the round."""
+
+    def __init__(self, result: ast.expr) -> None:
+        self.result = result
+
+    def visit_Continue(self, node: ast.Continue) -> ast.stmt:
+        return ast.copy_location(ast.Return(self.result), node)
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        return node
+
+    visit_While = visit_FunctionDef = visit_For  # type: ignore[assignment]
+
+
+class _Symbolic(ast.NodeTransformer):
+    """``range`` and the like, as the runtime has them."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in _ITERATORS:
+            node.func = _runtime(node.func.id)
+        elif isinstance(node.func, ast.Attribute) and node.func.attr == "unbind":
+            node.args.insert(0, node.func.value)
+            node.func = _runtime("unbind")
+        return node
+
+
+def _runtime(name: str) -> ast.expr:
+    return ast.Attribute(ast.Name(RUNTIME, ast.Load()), name, ast.Load())
+
+
+def _names(names: list[str], context: ast.expr_context) -> ast.expr:
+    return ast.Tuple([ast.Name(name, context) for name in names], context)
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, lines: Set[int]) -> None:
+        self.lines = lines
+        self.changed = False
+        self.functions: list[ast.AST] = []
+
+    def _asked(self, iterated: ast.expr) -> bool:
+        return any(iterated.lineno <= line <= (iterated.end_lineno or line) for line in self.lines)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        self.functions.append(node)
+        self.generic_visit(node)
+        self.functions.pop()
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """``list(rows)``: the runtime's list of the rows."""
+        self.generic_visit(node)
+        taken = isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple") and len(node.args) == 1 and not node.keywords
+        if taken and not isinstance(node.args[0], ast.Starred) and self._asked(node):
+            self.changed = True
+            node.args = [node.func, _Symbolic().visit(node.args[0])]
+            node.func = ast.copy_location(_runtime("collected"), node)
+        return node
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        """``[f(row) for row in rows]``: the runtime's list of what a function gives."""
+        self.generic_visit(node)
+        (generator, *more) = node.generators
+        walrus = any(isinstance(each, ast.NamedExpr) for each in ast.walk(node))
+        if more or generator.ifs or generator.is_async or walrus or not self._asked(generator.iter):
+            return node
+        target = generator.target
+        names = [target] if isinstance(target, ast.Name) else list(getattr(target, "elts", []))
+        if not names or not all(isinstance(name, ast.Name) for name in names):
+            return node
+        parameters = [ast.arg(name.id) for name in names if isinstance(name, ast.Name)]
+        function = ast.Lambda(ast.arguments([], parameters, None, [], [], None, []), node.elt)
+        spread = ast.Constant(not isinstance(target, ast.Name))
+        self.changed = True
+        return ast.copy_location(ast.Call(_runtime("listed"), [_Symbolic().visit(generator.iter), function, spread], []), node)
+
+    def visit_For(self, node: ast.For) -> ast.stmt | list[ast.stmt]:
+        leaves = _leaves(node.body)
+        self.generic_visit(node)
+        if leaves or not self._asked(node.iter) or node.orelse or not self.functions:
+            return node
+        written = _written([ast.Assign([node.target], ast.Name(_EACH, ast.Load())), *node.body])
+        if written is None:
+            return node
+        plain = copy.deepcopy(ast.For(node.target, ast.Name(_ITEMS, ast.Load()), node.body, [], None))
+        assigned, changed = written
+        local = _locals(self.functions[-1])
+        carried = sorted((assigned & self._read_elsewhere(node, assigned)) | (changed & local))
+        result = _names(carried, ast.Load())
+        target = ast.Assign([node.target], ast.Name(_EACH, ast.Load()))
+        body = [_Continues(result).visit(statement) for statement in node.body]
+        parameters = [ast.arg(_EACH), *map(ast.arg, carried)]
+        arguments = ast.arguments([], parameters, None, [], [], None, [])
+        function = ast.FunctionDef(_ROUND, arguments, [target, *body, ast.Return(result)], [], None, **_no_type_parameters())
+        before = ast.List([_value(name) for name in carried], ast.Load())
+        names = ast.List([ast.Constant(name) for name in carried], ast.Load())
+        writes = ast.List([ast.Constant(name) for name in sorted(changed)], ast.Load())
+        run = ast.Call(_runtime("run"), [ast.Name(_ITEMS, ast.Load()), ast.Name(_ROUND, ast.Load()), names, before, writes], [])
+        ran: ast.stmt = ast.Assign([_names(carried, ast.Store())], run) if carried else ast.Expr(run)
+        dynamic = ast.Call(_runtime("dynamic"), [ast.Name(_ITEMS, ast.Load())], [])
+        self.changed = True
+        iterated = ast.Assign([ast.Name(_ITEMS, ast.Store())], _Symbolic().visit(node.iter))
+        return [ast.copy_location(each, node) for each in (iterated, ast.If(dynamic, [function, ran], [plain]))]
+
+    def _read_elsewhere(self, loop: ast.For, names: Set[str]) -> set[str]:
+        """Names that code around the loop reads, or a round before it assigns them."""
+        own = {id(node) for node in ast.walk(loop)}
+        read = {
+            node.id
+            for node in ast.walk(self.functions[-1])
+            if id(node) not in own and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        }
+        given = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+        return read | (set(names) - given - _assigned_first(loop.body))
+
+
+def _assigned_first(body: list[ast.stmt]) -> set[str]:
+    """Names that each round assigns before it reads them, as far as that is plain to see."""
+    first: set[str] = set()
+    read: set[str] = set()
+    pending = list(reversed(body))
+    while pending:
+        statement = pending.pop()
+        if isinstance(statement, ast.With):
+            pending += [*reversed(statement.body), *(ast.Expr(item.context_expr) for item in statement.items)]
+            continue
+        loads = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            loads.add(statement.target.id)
+        read |= loads - first
+        for target in targets:
+            stored = {node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            first |= stored - read
+    return first
+
+
+def _locals(function: ast.AST) -> set[str]:
+    arguments = function.args  # type: ignore[attr-defined]
+    parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
+    return {each.arg for each in parameters if each is not None} | {
+        node.id for node in _within(function.body) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
+    }
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Whether a round may leave the loop, or needs the function's own frame."""
+    for node in _within(body):
+        if isinstance(node, _LEAVING) or (isinstance(node, ast.Name) and node.id in ("super", "locals")):
+            return True
+    pending: list[ast.AST] = list(body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Break):
+            return True
+        if not isinstance(node, (*_SCOPES, ast.For, ast.While)):
+            pending += ast.iter_child_nodes(node)
+    return False
+
+
+def _value(name: str) -> ast.expr:
+    """What the name holds; of one that holds nothing yet, the runtime says so."""
+    scope = ast.Call(ast.Name("locals", ast.Load()), [], [])
+    get = ast.Attribute(scope, "get", ast.Load())
+    return ast.Call(get, [ast.Constant(name), _runtime("unset")], [])

@@ -1,0 +1,197 @@
+"""Iterables of a dynamic number of rounds, and lists that a dynamic number of rounds filled."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree
+
+from .scanning import Lost, Unkept, as_scan, fixed, item_at
+
+__all__ = ["Filled", "LoopsAsScans", "Runtime"]
+
+
+def _is_dynamic(size: Any) -> bool:
+    return isinstance(size, torch.SymInt) and not isinstance(size.node.maybe_as_int(), int)
+
+
+class _Rounds:
+    """What a loop goes over: how many items, and the item of a round."""
+
+    def __init__(self, count: Any, at: Callable[[Any], Any]) -> None:
+        self.count, self.at = count, at
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.at(i) for i in builtins.range(self.count))
+
+
+class Filled(list):
+    """A list with what each round of a dynamic number appended: items before, and the rounds' items, stacked by their place in a round."""
+
+    def __init__(self, before: Sequence[Any], rounds: Sequence[torch.Tensor]) -> None:
+        super().__init__(before)
+        self.rounds = list(rounds)
+        self.after: list[Any] = []
+
+    def append(self, item: Any) -> None:
+        self.after.append(item)
+
+    def extend(self, items: Any) -> None:
+        self.after.extend(items)
+
+    def joined(self, axis: int, stacked: bool) -> torch.Tensor:
+        """torch.stack of the items, or torch.cat."""
+        before, after = list(super().__iter__()), self.after
+        parts = [torch.stack(items, axis) if stacked else torch.cat(items, axis) for items in (before,) if items]
+        rank = self.rounds[0].ndim - 1 + stacked
+        at = axis % rank
+        each = [tensor.unsqueeze(at + 1) if stacked else tensor for tensor in self.rounds]
+        moved = torch.cat(each, at + 1).movedim(0, at)
+        parts.append(moved.flatten(at, at + 1))
+        parts += [torch.stack(items, axis) if stacked else torch.cat(items, axis) for items in (after,) if items]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, axis)
+
+    def _only_rounds(self) -> bool:
+        return not super().__len__() and not self.after and len(self.rounds) == 1
+
+    def as_rounds(self) -> _Rounds:
+        if not self._only_rounds():
+            raise Unkept("a list that a dynamic loop filled beside others is gone through")
+        (items,) = self.rounds
+        return _Rounds(items.shape[0], lambda i: item_at(items, i))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice) and index == slice(None, None, -1) and self._only_rounds():
+            return Filled([], [self.rounds[0].flip(0)])
+        if isinstance(index, int) and index < 0 and -index <= len(self.after):
+            return self.after[index]
+        if isinstance(index, int) and index < 0 and not self.after and -index <= len(self.rounds):
+            return self.rounds[index].select(0, -1)
+        if isinstance(index, int) and 0 <= index < super().__len__():
+            return super().__getitem__(index)
+        if isinstance(index, int) and 0 <= index and self._only_rounds():
+            return self.rounds[0].select(0, index)
+        raise Unkept(f"item {index} of a list that a dynamic loop filled")
+
+    def reverse(self) -> None:
+        if not self._only_rounds():
+            raise Unkept("a list that a dynamic loop filled beside others is turned around")
+        self.rounds = [self.rounds[0].flip(0)]
+
+    def _unknown(self, *_: Any) -> Any:
+        raise Unkept("a list that a dynamic loop filled is used as a whole")
+
+    __len__ = __iter__ = __reversed__ = __add__ = __radd__ = __mul__ = __contains__ = __eq__ = __setitem__ = __bool__ = _unknown  # type: ignore[assignment]
+    insert = pop = remove = sort = index = count = copy = clear = _unknown  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+_JOINS = {torch.stack: True, torch.cat: False, torch.concat: False, torch.concatenate: False}
+
+
+class LoopsAsScans(TorchFunctionMode):
+    """While it is active, PyTorch's functions take such lists."""
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        leaves = _pytree.tree_leaves((args, kwargs), is_leaf=lambda each: isinstance(each, Filled))
+        if not any(isinstance(leaf, (Filled, Lost)) for leaf in leaves):
+            return func(*args, **kwargs)
+        tensors = args[0] if args else kwargs.pop("tensors", None)
+        axis = args[1] if len(args) > 1 else kwargs.pop("dim", 0)
+        if func not in _JOINS or not isinstance(tensors, Filled) or kwargs:
+            raise Unkept(f"{getattr(func, '__name__', func)} of a list that a dynamic loop filled")
+        return tensors.joined(axis, _JOINS[func])
+
+
+class Runtime:
+    """What rewritten functions call."""
+
+    @property
+    def unset(self) -> Lost:
+        """The value of a name that has none yet."""
+        return Lost()
+
+    def dynamic(self, items: Any) -> bool:
+        if isinstance(items, torch.Tensor) and items.ndim:
+            return _is_dynamic(items.shape[0])
+        return isinstance(items, (_Rounds, Filled))
+
+    def len(self, of: Any) -> Any:
+        return of.shape[0] if isinstance(of, torch.Tensor) and of.ndim else builtins.len(of)
+
+    def range(self, *limits: Any) -> Any:
+        start, stop, step = (0, *limits, 1) if len(limits) == 1 else (*limits, 1)[:3]
+        if not any(_is_dynamic(limit) for limit in (start, stop)) or not isinstance(step, int) or not step:
+            return builtins.range(*limits)
+        count = (stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step
+        return _Rounds(torch.sym_max(count, 0) if (start, step) != (0, 1) else count, lambda i: start + i * step)
+
+    def unbind(self, of: Any, *args: Any, **kwargs: Any) -> Any:
+        tensor, *rest = args if of is torch else (of, *args)
+        dim = rest[0] if rest else kwargs.get("dim", 0)
+        if not isinstance(tensor, torch.Tensor) or not _is_dynamic(tensor.shape[dim]):
+            return of.unbind(*args, **kwargs)
+        return _Rounds(tensor.shape[dim], lambda i: torch.select(tensor, dim, i))
+
+    def _rounds(self, items: Any) -> Any:
+        if isinstance(items, torch.Tensor) and items.ndim:
+            return _Rounds(items.shape[0], lambda i: item_at(items, i))
+        return items.as_rounds() if isinstance(items, Filled) else items
+
+    def enumerate(self, items: Any, start: Any = 0) -> Any:
+        if not self.dynamic(items):
+            return builtins.enumerate(items, start)
+        rounds = self._rounds(items)
+        return _Rounds(rounds.count, lambda i: (i + start, rounds.at(i)))
+
+    def zip(self, *all: Any, **kwargs: Any) -> Any:
+        if not builtins.any(map(self.dynamic, all)):
+            return builtins.zip(*all, **kwargs)
+        if not builtins.all(map(self.dynamic, all)):
+            raise Unkept("a loop over what is dynamic beside what is not")
+        rounds = [self._rounds(items) for items in all]
+        counts = [each.count for each in rounds]
+        for count in counts[1:]:
+            if not fixed(counts[0], count):
+                raise Unkept("a loop over two dynamic dimensions")
+        return _Rounds(counts[0], lambda i: tuple(each.at(i) for each in rounds))
+
+    def reversed(self, items: Any) -> Any:
+        if not self.dynamic(items):
+            return builtins.reversed(items)
+        rounds = self._rounds(items)
+        return _Rounds(rounds.count, lambda i: rounds.at(rounds.count - 1 - i))
+
+    def collected(self, kind: type, items: Any) -> Any:
+        """``list(items)``, or a tuple."""
+        if kind not in (list, tuple) or not self.dynamic(items):
+            return kind(items)
+        if isinstance(items, torch.Tensor):
+            return Filled([], [items])
+        return items if isinstance(items, Filled) else self.listed(items, lambda each: each, False)
+
+    def listed(self, items: Any, function: Callable[..., Any], spread: bool) -> list[Any]:
+        """``[function(item) for item in items]``."""
+        call = (lambda each: function(*each)) if spread else function
+        if not self.dynamic(items):
+            return [call(each) for each in items]
+
+        def round(each: Any, filled: list[Any]) -> tuple[list[Any]]:
+            filled.append(call(each))
+            return (filled,)
+
+        return self.run(items, round, ["the list"], [[]], ["the list"])[0]
+
+    def run(self, items: Any, round: Callable[..., tuple[Any, ...]], names: list[str], before: list[Any], written: list[str]) -> tuple[Any, ...]:
+        """The values of the names after all rounds."""
+        rounds = self._rounds(items)
+        after, appended = as_scan(rounds.count, rounds.at, round, names, before, frozenset(written))
+        for i, tensors in appended.items():
+            filled = Filled(after[i], tensors)
+            after[i] = filled
+        return tuple(after)

@@ -1,0 +1,355 @@
+"""Runs a function of one round for a dynamic number of rounds, as torch's ``scan``.
+
+The rounds are traced once. What a round hands to the next is found by a trial run
+on the values from before the loop: tensors that keep their type are carried, lists
+that grow are gathered, and all else must stay what it is. Where it does not, the first
+round is done apart, and the rest is tried again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence, Set
+from typing import Any
+
+import torch
+from torch._higher_order_ops.scan import scan_op
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
+from torch.utils import _pytree
+
+__all__ = ["Lost", "Unkept", "as_scan", "fixed", "item_at"]
+
+_Round = Callable[..., tuple[Any, ...]]
+_At = Callable[[Any], Any]
+
+
+class Unkept(Exception):
+    """The loop cannot be a scan."""
+
+
+class Lost:
+    """In place of a value that is not known: of a name without one, or of a number that each round changes."""
+
+    def _use(self, *_: Any) -> Any:
+        raise Unkept("a value that the rounds of a dynamic loop change is used")
+
+    __bool__ = __index__ = __int__ = __float__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __getitem__ = __iter__ = _use
+    __call__ = __len__ = __lt__ = __gt__ = __le__ = __ge__ = _use
+
+
+def fixed(first: Any, second: Any) -> bool:
+    """Whether two values that are no tensors are the same in any case."""
+    if isinstance(first, torch.SymInt) or isinstance(second, torch.SymInt):
+        expressions = [each.node.expr if isinstance(each, torch.SymInt) else each for each in (first, second)]
+        return bool(expressions[0] == expressions[1])
+    if first is second:
+        return True
+    return type(first) is type(second) and isinstance(first, (int, float, str, bool, torch.dtype, torch.device)) and first == second
+
+
+def _same_type(first: torch.Tensor, second: torch.Tensor) -> bool:
+    return (
+        first.dtype == second.dtype
+        and first.ndim == second.ndim
+        and all(fixed(a, b) for a, b in zip(first.shape, second.shape))
+    )
+
+
+def item_at(tensor: torch.Tensor, index: Any) -> torch.Tensor:
+    return torch.select(tensor, 0, index)
+
+
+def _at_places(tensor: torch.Tensor, index: Any) -> torch.Tensor | None:
+    """``tensor[:, i]``, where an index is a symbol; None where none is, or there are others than numbers and slices."""
+    items = index if isinstance(index, tuple) else (index,)
+    kinds = (slice, int, torch.SymInt, type(None), type(...))
+    if not any(isinstance(item, torch.SymInt) for item in items) or not all(isinstance(item, kinds) for item in items):
+        return None
+    if any(isinstance(item, bool) for item in items):
+        return None
+    taken = sum(item is not None and item is not Ellipsis for item in items)
+    axis = 0
+    for item in items:
+        if isinstance(item, (int, torch.SymInt)):
+            tensor, taken = torch.select(tensor, axis, item), taken - 1
+        elif item is Ellipsis:
+            axis = tensor.ndim - taken
+        elif item is None:
+            tensor, axis = tensor.unsqueeze(axis), axis + 1
+        else:
+            if item != slice(None):
+                tensor = tensor[(slice(None),) * axis + (item,)]
+            axis, taken = axis + 1, taken - 1
+    return tensor
+
+
+class _ByPlaces(TorchFunctionMode):
+    """While it is active, tensors are indexed by symbols."""
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        if func is torch.Tensor.__getitem__ and (found := _at_places(*args)) is not None:
+            return found
+        if func is torch.Tensor.__setitem__ and (found := _at_places(*args[:2])) is not None:
+            return found.copy_(args[2]) if isinstance(args[2], torch.Tensor) else found.fill_(args[2])
+        return func(*args, **(kwargs or {}))
+
+
+class _Outer(TorchFunctionMode):
+    """While it is active, it notes the tensors and sizes that a round takes from outside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: dict[int, torch.Tensor] = {}
+        self.tensors: dict[int, torch.Tensor] = {}
+        self.sizes: dict[Any, torch.SymInt] = {}
+
+    def own(self, values: Any) -> None:
+        self.made.update((id(leaf), leaf) for leaf in _pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor))
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        for leaf in _pytree.tree_leaves((args, kwargs)):
+            if isinstance(leaf, torch.Tensor) and id(leaf) not in self.made:
+                self.tensors[id(leaf)] = leaf
+            elif isinstance(leaf, torch.SymInt):
+                self.sizes[leaf.node.expr] = leaf
+        _refuse_writes(func, args, self.tensors)
+        result = func(*args, **(kwargs or {}))
+        self.own(result)
+        return result
+
+
+class _Inner(TorchFunctionMode):
+    """While it is active, these tensors stand for those from outside."""
+
+    def __init__(self, tensors: dict[int, torch.Tensor]) -> None:
+        super().__init__()
+        self.tensors = tensors
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        args, kwargs = _pytree.tree_map(lambda leaf: self.tensors.get(id(leaf), leaf), (args, kwargs or {}))
+        return func(*args, **kwargs)
+
+
+def _refuse_writes(func: Any, args: tuple[Any, ...], outer: dict[int, torch.Tensor]) -> None:
+    name = getattr(func, "__name__", "")
+    writes = name in ("__setitem__", "__set__") or (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE
+    if writes and args and id(args[0]) in outer:
+        raise Unkept("a round writes into a tensor that is not the loop's own")
+
+
+_IN_PLACE = {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift", "pow")}
+
+
+@contextlib.contextmanager
+def _under(modes: Sequence[TorchFunctionMode]) -> Iterator[None]:
+    """These modes are active again: while an operator runs, they are not."""
+    active = {id(mode) for mode in _get_current_function_mode_stack()}
+    with contextlib.ExitStack() as stack:
+        for mode in modes:
+            if id(mode) not in active:
+                stack.enter_context(mode)
+        stack.enter_context(_ByPlaces())
+        yield
+
+
+@dataclasses.dataclass
+class _Plan:
+    """What becomes of the values from before the loop."""
+
+    gathered: set[int]
+    """Which are lists that the rounds fill."""
+    counted: set[int]
+    """Which leaves are integers that the rounds change."""
+    outer: _Outer = dataclasses.field(default_factory=_Outer)
+    appended: dict[int, int] = dataclasses.field(default_factory=dict)
+    """How many items a round appends."""
+    lost: set[int] = dataclasses.field(default_factory=set)
+    """Which leaves are no longer known after a round."""
+
+
+def _copied(values: Sequence[Any], gathered: Set[int]) -> list[Any]:
+    """The values for a round to write into."""
+    copies = [
+        [] if i in gathered else _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, value)
+        for i, value in enumerate(values)
+    ]
+    return copies
+
+
+def _state(values: Sequence[Any], gathered: Set[int]) -> tuple[list[Any], Any]:
+    """What is handed on, and its structure: without the lists that are filled."""
+    return _pytree.tree_flatten([None if i in gathered else value for i, value in enumerate(values)])
+
+
+class _Loop:
+    def __init__(self, count: Any, at: _At, round: _Round, names: Sequence[str], written: Set[str]) -> None:
+        self.count, self.at, self.round, self.names, self.written = count, at, round, names, written
+        self.modes = [mode for mode in _get_current_function_mode_stack() if not type(mode).__module__.startswith("torch.fx")]
+
+    def _index(self, index: Any, first: int) -> Any:
+        torch._check(index >= first)
+        torch._check(index < self.count)
+        return index
+
+    def trial(self, values: Sequence[Any], first: int) -> _Plan:
+        """What a round does to the values.
+
+        Raises:
+            Unkept: A value becomes one of another type.
+        """
+        plan = _Plan({i for i, value in enumerate(values) if type(value) is list and not value}, set())
+        for _ in range(4):
+            if not self._tried(plan, values, first):
+                return plan
+            plan = _Plan(plan.gathered, plan.counted, lost=plan.lost)
+        raise Unkept("what the rounds hand on does not settle")
+
+    def _tried(self, plan: _Plan, values: Sequence[Any], first: int) -> bool:
+        """Whether the plan changed, and is to be tried again."""
+        env = self.count.node.shape_env
+        with disable_proxy_modes_tracing(), env.ignore_fresh_unbacked_symbols(), _ByPlaces():
+            given = _copied(values, plan.gathered)
+            leaves, structure = _state(given, plan.gathered)
+            for i in plan.counted:
+                leaves[i] = env.create_unbacked_symint()
+            given = [
+                given[i] if i in plan.gathered else value for i, value in enumerate(_pytree.tree_unflatten(leaves, structure))
+            ]
+            plan.outer.own(given)
+            index = self._index(env.create_unbacked_symint(), first)
+            with plan.outer:
+                results = self.round(self.at(index), *given)
+        grown = {
+            i
+            for i, (value, result) in enumerate(zip(values, results))
+            if i not in plan.gathered and type(value) is list and type(result) is list and len(result) > len(value)
+        }
+        if grown:
+            plan.gathered |= grown
+            return True
+        for i in plan.gathered:
+            if not isinstance(results[i], list) or not all(isinstance(item, torch.Tensor) for item in results[i]):
+                raise Unkept(f"{self.names[i]} is no list of tensors")
+            plan.appended[i] = len(results[i])
+        for name, value in zip(self.names, values):
+            if name in self.written and not isinstance(value, (torch.Tensor, list, tuple, int, float, Lost, torch.SymInt, type(None))):
+                raise Unkept(f"a round changes {name}")
+        after, new = _state(results, plan.gathered)
+        if new != structure:
+            raise Unkept("what a round hands on has another structure than what it takes")
+        changed = False
+        for i, (before, now) in enumerate(zip(leaves, after)):
+            if isinstance(before, torch.Tensor) and isinstance(now, torch.Tensor):
+                if not _same_type(before, now):
+                    raise Unkept("a tensor that a round hands on has another type than what it takes")
+            elif isinstance(before, torch.Tensor) or isinstance(now, torch.Tensor):
+                raise Unkept("a round makes a tensor of what was none, or none of one")
+            elif i in plan.counted:
+                if not isinstance(now, (int, torch.SymInt)):
+                    raise Unkept("a round makes something else of a number")
+            elif isinstance(before, Lost):
+                plan.lost.add(i)
+            elif not fixed(before, now):
+                if isinstance(before, bool) or not isinstance(before, (int, torch.SymInt)):
+                    raise Unkept("the rounds change a value that is no tensor")
+                plan.counted.add(i)
+                changed = True
+        return changed
+
+    def run(self, values: Sequence[Any], first: int) -> tuple[list[Any], dict[int, list[torch.Tensor]]]:
+        """The values after the rounds from this one on, and what was appended to lists."""
+        before = set(self.count.node.shape_env.var_to_range)
+        plan = self.trial(values, first)
+        leaves, structure = _state(values, plan.gathered)
+        carried = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) or i in plan.counted]
+        init = [_number(leaves[i]) if i in plan.counted else leaves[i].clone(memory_format=torch.contiguous_format) for i in carried]
+        tensors = list(plan.outer.tensors.values())
+        known = {size.node.expr for tensor in (*tensors, *init) for size in tensor.shape if isinstance(size, torch.SymInt)}
+        symbols = {symbol for expression in plan.outer.sizes for symbol in expression.free_symbols}
+        missing = [
+            size
+            for expression, size in plan.outer.sizes.items()
+            if expression.is_Symbol and expression in symbols - known and expression in before
+        ]
+        if not init:
+            init = [torch.zeros((), dtype=torch.int64)]
+        in_place: set[int] = set()
+
+        def combine(*args: Any) -> list[torch.Tensor]:
+            carries, place, lifted = args[: len(init)], args[len(init)], args[len(init) + 1 :]
+            inner = {id(outer): within for outer, within in zip(tensors, lifted)}
+            with _under(self.modes), _Inner(inner):
+                index = self._index(place.item(), first)
+                within = list(leaves)
+                for i, value in zip(carried, carries):
+                    within[i] = value.item() if i in plan.counted else value.clone()
+                given = [
+                    [] if i in plan.gathered else value for i, value in enumerate(_pytree.tree_unflatten(within, structure))
+                ]
+                results = self.round(self.at(index), *given)
+                after, _ = _state(results, plan.gathered)
+                in_place.update(i for i in carried if after[i] is within[i])
+                handed = [_number(after[i]) if i in plan.counted else after[i] for i in carried] or list(carries)
+                items = [item for i in sorted(plan.gathered) for item in results[i]]
+                return [each.clone(memory_format=torch.contiguous_format) for each in (*handed, *items)]
+
+        places = torch.arange(first, self.count)
+        outputs = list(scan_op(combine, init, [places], (*tensors, *missing)))
+        owners = {i: name for i, name in self._owners(structure)}
+        for i, value in zip(carried, outputs):
+            if i in plan.counted:
+                leaves[i] = value.item()
+            elif i in in_place and owners.get(i) in self.written:
+                leaves[i].copy_(value)
+            else:
+                leaves[i] = value
+        for i in plan.lost:
+            leaves[i] = Lost()
+        after = _pytree.tree_unflatten(leaves, structure)
+        stacked = outputs[len(init) :]
+        appended = {}
+        for i in sorted(plan.gathered):
+            appended[i], stacked = stacked[: plan.appended[i]], stacked[plan.appended[i] :]
+            after[i] = values[i]
+        return after, {i: items for i, items in appended.items() if items}
+
+    def _owners(self, structure: Any) -> Iterator[tuple[int, str]]:
+        """The names to whose values the leaves belong."""
+        i = 0
+        for name, child in zip(self.names, structure.children()):
+            for _ in range(child.num_leaves):
+                yield i, name
+                i += 1
+
+
+def _number(value: Any) -> torch.Tensor:
+    return torch.scalar_tensor(value, dtype=torch.int64)
+
+
+def as_scan(
+    count: Any, at: _At, round: _Round, names: Sequence[str], before: Sequence[Any], written: Set[str]
+) -> tuple[list[Any], dict[int, list[torch.Tensor]]]:
+    """The values after all rounds, and what the rounds appended to lists, stacked.
+
+    Args:
+        count: How many rounds.
+        at: What a round gets.
+        round: Takes that and the values, and gives the next values.
+        names: Of the values.
+        before: The values before the loop.
+        written: The names of values that a round may write into.
+
+    Raises:
+        Unkept: The loop cannot be a scan.
+    """
+    loop = _Loop(count, at, round, names, written)
+    try:
+        return loop.run(before, 0)
+    except Exception:  # whatever the round does not do with these values
+        if count.node.hint is None:  # there may be no round
+            raise
+    first = list(round(at(0), *(list(value) if type(value) is list else value for value in before)))
+    after, appended = loop.run(first, 1)
+    return after, appended

@@ -1,0 +1,136 @@
+"""Python loops over a dynamic dimension that TorchScript does not take: they stay loops, as scans."""
+
+import warnings
+
+import pytest
+import torch
+
+import flambeau
+from .checking import compare, convert, sizes_of
+
+SHAPES = ({0: "batch", 1: "time"},)
+EXAMPLE, LONGER, SHORT = torch.randn(2, 4, 3), torch.randn(3, 7, 3), torch.randn(1, 2, 3)
+
+
+class Cells(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTMCell(3, 3)
+        self.linear = torch.nn.Linear(3, 3)
+        self.scale = torch.nn.Parameter(torch.rand(3))
+
+
+class Recurrent(Cells):
+    """The state is there from the second round on, the outputs are a list."""
+
+    def forward(self, x):
+        state, outputs = None, []
+        for row in x.unbind(1):
+            state = self.lstm(row) if state is None else self.lstm(row, state)
+            outputs.append(state[0] * self.scale)
+        return {"outputs": torch.stack(outputs, 1), "state": state}
+
+
+class Layers(Cells):
+    """A list of states, written by its places; the number of the round; two items a round."""
+
+    def forward(self, x):
+        states, outputs = [x.new_zeros(x.shape[0], 3) for _ in range(2)], []
+        for i, row in enumerate(x.transpose(0, 1)):
+            for layer in range(2):
+                states[layer] = torch.tanh(self.linear(states[layer]) + (row if layer == 0 else states[0]))
+            outputs.append(states[1] * i)
+            outputs.append(row)
+        return torch.cat(outputs[::-1] if len({*"ab"}) == 1 else outputs, -1), states
+
+
+class Written(Cells):
+    """A tensor written in place, through itself a round before; a count of rounds."""
+
+    def forward(self, x):
+        result, rounds = torch.zeros_like(x), len({*"a"})
+        for i in range(x.shape[1]):
+            result[:, i] = x[:, i] * 2 + (result[:, i - 1] if i > 0 else 0)
+            rounds = rounds + 1
+        return result * rounds
+
+
+class Backwards(Cells):
+    """From the end, by twos, with rounds that are left early."""
+
+    def forward(self, x):
+        state, outputs = x[:, 0], []
+        for i in reversed(range(0, x.shape[1] - 1, 2)):
+            with torch.no_grad():
+                state = state * 0.5 + x[:, i + 1]
+            outputs.append(state)
+            if not isinstance(outputs, dict):
+                continue
+            state = state * 0
+        return torch.stack(outputs[::-1], 1), outputs[-1]
+
+
+class Comprehension(Cells):
+    def forward(self, x):
+        rows = [(self.linear(row), i) for i, row in enumerate("ab")] if isinstance(x, str) else [self.linear(row) for row in x.unbind(1)]
+        return torch.stack(rows, -1)
+
+
+class Listed(Cells):
+    def forward(self, x):
+        return torch.cat(list(self.linear(x)) if len({*"a"}) else [], 0)
+
+
+@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Comprehension, Listed], ids=lambda model: model.__name__)
+def test_loops_stay_loops(model):
+    model = model().eval()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = convert(model, (EXAMPLE,), SHAPES)
+    assert sizes_of(program.model_proto.graph.input)[0][:2] == ["batch", "time"]
+    compare(program, model, (EXAMPLE,), (LONGER,), (SHORT,))
+
+
+def test_a_loop_over_what_data_says():
+    """As mixtures of experts go over those that a token chose."""
+
+    class Experts(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weights = torch.nn.Parameter(torch.randn(4, 3, 3))
+
+        def forward(self, x, chosen):
+            mask = torch.nn.functional.one_hot(chosen, 4).T
+            result = torch.zeros_like(x)
+            for expert in mask.sum(1).nonzero():
+                tokens = mask[expert].squeeze(0).nonzero().squeeze(1)
+                result.index_add_(0, tokens, x[tokens] @ self.weights[expert].squeeze(0))
+            return result
+
+    model = Experts().eval()
+    x = torch.randn(5, 3)
+    program = convert(model, (x, torch.tensor([0, 2, 2, 0, 3])), ({0: "tokens"}, {0: "tokens"}))
+    compare(program, model, (x, torch.tensor([0, 2, 2, 0, 3])), (x[:2], torch.tensor([1, 1])))
+
+
+def test_a_state_that_grows_is_unrolled():
+    def growing(x):
+        result = x[:, :1]
+        for i in range(1, x.shape[1] * len({*"a"})):
+            result = torch.cat([result, result[:, -1:] * x[:, i : i + 1]], 1)
+        return result
+
+    class Growing(torch.nn.Module):
+        def forward(self, x):
+            return growing(x)
+
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"dimension 1 of input 'x'.*fixes it"):
+        program = convert(Growing(), (EXAMPLE,), SHAPES)
+    compare(program, Growing(), (EXAMPLE,))
+    assert "__flambeau" not in str(growing.__code__.co_names)
+
+
+def test_functions_are_as_they_were():
+    before = Recurrent.forward.__code__
+    convert(Recurrent().eval(), (EXAMPLE,), SHAPES)
+    assert Recurrent.forward.__code__ is before
