@@ -25,7 +25,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .source import statements
 
-__all__ = ["Decision", "Loop", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
+__all__ = ["Decision", "Place", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -36,8 +36,8 @@ _HANDLERS = (os.path.join(_TORCH, "_export", "non_strict_utils.py"), os.path.joi
 _CHECKS = ("_check", "_assert", "assert_")
 
 
-Loop = tuple[types.CodeType, int]
-"""A function, and the line in its file where a loop says what it goes over."""
+Place = tuple[types.CodeType, int]
+"""A function, and a line in its file."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +49,9 @@ class Decision:
     line: str
     by_model: bool
     """Whether Python code of the model asked, not PyTorch's."""
-    loop: Loop | None
-    """The loop, where the line says how often one goes around."""
+    place: Place
+    repeats: bool
+    """Whether the line says how often a loop goes around."""
 
 
 def _raises(statements: list[ast.stmt]) -> bool:
@@ -165,14 +166,20 @@ def passing_answer() -> bool | None:
     return _passing(frame) if frame is not None and asked is frame else None
 
 
+def asking_place() -> Place | None:
+    """Where code of the model asks; None if other code does."""
+    asked, frame = _asking()
+    return (frame.f_code, frame.f_lineno) if frame is not None and asked is frame else None
+
+
 def unrolled_loops(decisions: Sequence[Decision]) -> list[str]:
     """The lines of loops whose number of rounds was decided."""
-    return list(dict.fromkeys(each.line for each in decisions if each.loop is not None))
+    return list(dict.fromkeys(each.line for each in decisions if each.repeats))
 
 
-def loops_of(decisions: Sequence[Decision], error: BaseException | None) -> set[Loop]:
-    """The loops whose number of rounds was decided, or could not be."""
-    found = {each.loop for each in decisions if each.loop is not None}
+def loops_of(decisions: Sequence[Decision], error: BaseException | None) -> set[Place]:
+    """Where the loops are whose number of rounds was decided, or could not be."""
+    found = {each.place for each in decisions if each.repeats}
     while error is not None:
         frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
         models = [each for each in frames if not each[0].co_filename.startswith((_TORCH, _HERE, "<"))]
@@ -196,8 +203,8 @@ def recorded_decisions(found: list[Decision]) -> Iterator[None]:
         filename, number = frame.f_code.co_filename, frame.f_lineno
         text = linecache.getline(filename, number).strip()
         line = f"{os.path.basename(filename)}:{number}{': ' + text if text else ''}"
-        loop = (frame.f_code, number) if _repeats(frame.f_code, number) else None
-        found.append(Decision(self, condition, line, by_model=asked is frame, loop=loop))
+        place = frame.f_code, number
+        found.append(Decision(self, condition, line, by_model=asked is frame, place=place, repeats=_repeats(*place)))
 
     ShapeEnv._log_guard = logged
     try:

@@ -20,7 +20,7 @@ from .surroundings import mode
 if TYPE_CHECKING:
     from .strategies import Attempt
 
-__all__ = ["failure", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness"]
+__all__ = ["failure", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_masks"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _NOT_THE_USERS = ("<", os.path.dirname(torch.__file__) + os.sep, _PACKAGE + os.sep)
@@ -89,6 +89,14 @@ def warn_of_emptiness(lines: Sequence[str]) -> None:
         warn(
             f"the captured program takes it that there is something where the model asks whether there is{f' ({line})' if line else ''}: "
             "for none, it computes the same as for some"
+        )
+
+
+def warn_of_masks(lines: Sequence[str]) -> None:
+    for line in lines:
+        warn(
+            f"the captured program takes it that some elements are set, and some are not, where the model asks whether any or all are{f' ({line})' if line else ''}: "
+            "for the other cases, it computes the same as for this"
         )
 
 

@@ -16,11 +16,12 @@ from torch.export import Dim, ExportedProgram
 from .assumptions import computes_alike, freezes, holds_for
 from .containers import known_results
 from .data_dependent import CapturableCalls, unchecked_distributions, unmoved_modules
-from .decisions import Decision, Loop, loops_of, recorded_decisions, unrolled_loops
+from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
 from .emptiness import taken_as_filled
-from .failures import failure, innermost_line, warn_of_emptiness
+from .failures import failure, innermost_line, warn_of_emptiness, warn_of_masks
+from .general import general_answers, special_answers, special_places
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops
 from .recurrent_layers import opaque_layers, restore
@@ -144,7 +145,9 @@ class _Captured:
     decided: list[Decision]
     asked: list[str]
     """The lines that asked for emptiness."""
-    loops: set[Loop]
+    masks: list[str]
+    """The lines that asked about masks."""
+    loops: set[Place]
     """What Python went over so often as the example says, or could not."""
 
 
@@ -185,10 +188,11 @@ def capture(
         if strategy not in STRATEGIES:
             raise ValueError(f"there is no capture strategy {strategy!r}; choose from {', '.join(STRATEGIES)}")
     attempts = [] if attempts is None else attempts
-    def once(attempt: _Capture, loops: Set[Loop] = frozenset()) -> _Captured:
+    def once(attempt: _Capture, loops: Set[Place] = frozenset(), special: Set[Place] | None = None) -> _Captured:
         start = time.perf_counter()
         decided: list[Decision] = []
         asked: list[str] = []
+        masks: list[str] = []
         replaced: Mapping[types.CodeType, types.CodeType] = {}
         exported, how, failed = None, "", None
         try:
@@ -204,6 +208,7 @@ def capture(
                 unsolved_equations(),
                 dynamic_lengths(),
                 taken_as_filled(innermost_line) as asked,
+                general_answers(special) as masks,
                 recorded_decisions(decided),
                 unchecked_distributions(),
                 kept_loops(loops) as replaced,
@@ -212,29 +217,43 @@ def capture(
                 exported, how = attempt()
                 exported = without_vmap(exported)
             restore(exported)
-            if loops and not computes_alike(exported, model, args, kwargs, training):
-                raise Unkept("the program with loops computes something else for the example")
+            if loops or special is not None:
+                with special_answers() as shown:
+                    alike = computes_alike(exported, model, args, kwargs, training)
+                if not alike or not set(masks) <= set(shown):
+                    raise Unkept("the program computes something else for the example, or it does not show that")
         except Exception as error:
             exported, failed = None, error
+            _LOG.debug("not captured", exc_info=error)
         found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
-        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, found)
+        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, masks, found)
 
-    for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
-        captured = once(attempt)
-        loops: set[Loop] = set()
-        found = captured.loops if "non-strict" in strategy else set()
+    def with_loops(attempt: _Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None) -> _Captured:
+        """What is captured with the loops kept that were unrolled so far; the loops are added."""
+        found = captured.loops
         while not found <= loops:
             loops |= found
-            kept = once(attempt, loops)
+            kept = once(attempt, loops, special)
             found = kept.loops
             if kept.exported is not None:
                 captured = dataclasses.replace(kept, how=kept.how + ", with loops kept")
-            else:
-                _LOG.debug("loops are not kept", exc_info=kept.error)
+        return captured
+
+    for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
+        captured = once(attempt)
+        if "non-strict" in strategy:
+            loops: set[Place] = set()
+            captured = with_loops(attempt, captured, loops, None)
+            special = special_places(captured.exported, captured.decided)
+            if special or "data-dependent" in str(captured.error):
+                general = with_loops(attempt, once(attempt, loops, special), loops, special)
+                if general.exported is not None and not special_places(general.exported, general.decided):
+                    captured = dataclasses.replace(general, how=general.how + ", for the general case")
         unrolled = unrolled_loops(captured.decided)
         attempts.append(Attempt(strategy + captured.how, captured.seconds, captured.error, unrolled))
         if captured.exported is not None:
             warn_of_emptiness(captured.asked)
+            warn_of_masks(captured.masks)
             if decisions is not None:
                 decisions += captured.decided
             return captured.exported

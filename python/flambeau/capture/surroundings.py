@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["exporting", "mode", "named_keywords", "silence"]
+__all__ = ["exporting", "mode", "named_keywords", "silence", "state_kept"]
 
 
 @contextlib.contextmanager
@@ -95,3 +95,19 @@ def named_keywords(model: torch.nn.Module, kwargs: dict[str, Any]) -> Iterator[N
             del model.forward
         else:
             model.forward = before
+
+
+@contextlib.contextmanager
+def state_kept(model: torch.nn.Module) -> Iterator[None]:
+    """While it is open, the model runs. It may count in its buffers, or replace them: it gets back what it had."""
+    places = [place for module in model.modules() for place in (module._buffers, vars(module))]
+    tensors = [(place, name, value) for place in places for name, value in place.items() if isinstance(value, torch.Tensor)]
+    before = [(place, name, tensor, tensor.detach().clone()) for place, name, tensor in tensors]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for place, name, tensor, values in before:
+                place[name] = tensor
+                if 0 not in tensor.stride():  # an expanded tensor takes no writes
+                    tensor.copy_(values)

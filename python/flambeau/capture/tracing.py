@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from ..errors import CaptureError
 from ..feed.script_inputs import holds_packed_weights
 from ..feed.trace import Trace
 from .containers import register_containers
-from .surroundings import exporting
+from .surroundings import exporting, state_kept
 
 __all__ = ["trace"]
 
@@ -65,7 +64,7 @@ def trace(
     try:
         bound = _Bound(model, args, kwargs)
         bound.train(model.training)
-        with exporting(), _state_kept(model):
+        with exporting(), state_kept(model):
             # The model may change the shapes of its inputs in place.
             examples = tuple(tensor.detach().clone() for tensor in tensors)
             if _holds_script(model):  # torch runs it in a module of TorchScript only
@@ -106,19 +105,3 @@ def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.
             if isinstance(tensor, torch.Tensor) and id(tensor) not in seen:
                 seen.add(id(tensor))
                 yield f"{path}.{name}" if path else name, tensor
-
-
-@contextlib.contextmanager
-def _state_kept(model: torch.nn.Module) -> Iterator[None]:
-    """Tracing runs the model, which may count in its buffers, or replace them: it gets back what it had."""
-    places = [place for module in model.modules() for place in (module._buffers, vars(module))]
-    tensors = [(place, name, value) for place in places for name, value in place.items() if isinstance(value, torch.Tensor)]
-    before = [(place, name, tensor, tensor.detach().clone()) for place, name, tensor in tensors]
-    try:
-        yield
-    finally:
-        with torch.no_grad():
-            for place, name, tensor, values in before:
-                place[name] = tensor
-                if 0 not in tensor.stride():  # an expanded tensor takes no writes
-                    tensor.copy_(values)

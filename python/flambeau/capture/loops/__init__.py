@@ -13,7 +13,7 @@ import gc
 import types
 from collections.abc import Iterator, Mapping, Set
 
-from ..decisions import Loop
+from ..decisions import Place
 from .rewriting import RUNTIME, codes_within, rewritten
 from .rounds import LoopsAsScans, Runtime
 from .scanning import Unkept
@@ -22,7 +22,7 @@ __all__ = ["Unkept", "kept_loops"]
 
 
 @contextlib.contextmanager
-def kept_loops(loops: Set[Loop]) -> Iterator[Mapping[types.CodeType, types.CodeType]]:
+def kept_loops(loops: Set[Place]) -> Iterator[Mapping[types.CodeType, types.CodeType]]:
     """While it is open, these loops are scans where the number of rounds is dynamic, if they can be.
 
     Gives for code that runs meanwhile the code in whose place it is.
