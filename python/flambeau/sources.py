@@ -144,7 +144,7 @@ def of_export(
             f"the model is of the type {type(model).__qualname__}; it must be an nn.Module, an ExportedProgram or a path"
         )
     live = isinstance(model, torch.nn.Module)
-    register_containers(args, kwargs)
+    register_containers(args, kwargs, given=True)
     arguments = model_arguments(model, args, kwargs) if live else program_arguments(model)
     shapes = wishes.dynamic_shapes
     output_axes: dict[str, dict[int, str]] = {}

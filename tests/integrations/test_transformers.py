@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+
+import pytest
 import torch
 
+import flambeau
 from .conftest import library
 
 DECODER = dict(
@@ -24,3 +28,21 @@ def test_export(tmp_path):
     for inputs in (first, second):
         with torch.no_grad():
             torch.testing.assert_close(exported(**inputs)[0], model(**inputs)[0], rtol=1e-4, atol=1e-5)
+
+
+def test_a_cache_whose_window_has_passed_is_refused():
+    transformers = library("transformers")
+    config = transformers.MistralConfig(**DECODER, sliding_window=4)
+    model = transformers.MistralForCausalLM(config).eval()
+
+    def decoding(past: int) -> dict[str, object]:
+        cache = transformers.DynamicCache(config=config)
+        cache.update(torch.randn(2, 2, past, 8), torch.randn(2, 2, past, 8), 0)
+        return {**prompt(2, 1), "attention_mask": torch.ones(2, past + 1, dtype=torch.int64), "past_key_values": cache}
+
+    within = decoding(2)
+    program = flambeau.export(model, kwargs=copy.deepcopy(within))
+    with torch.no_grad():
+        torch.testing.assert_close(program(**copy.deepcopy(within))[0], model(**within).logits, rtol=1e-4, atol=1e-5)
+    with pytest.raises(flambeau.errors.CaptureError, match="has seen 6 tokens and holds 3"):
+        flambeau.export(model, kwargs=decoding(6))

@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
+from ..errors import CaptureError
+
 __all__ = ["known_results", "register_containers"]
 
 _Context = tuple[Sequence[Any], Mapping[str, Any]]
@@ -100,6 +102,17 @@ _BY_THEIR_LIBRARY: Mapping[str, Callable[[Any], None]] = {
 """What registers a class whose library has a layout for it that users may know."""
 
 
+def _refuse_slid(cache: Any) -> None:
+    """The count of tokens that have left a layer's window is a number of the cache's, which is not among its tensors."""
+    for i, layer in enumerate(getattr(cache, "layers", ())):
+        seen, keys = getattr(layer, "cumulative_length", None), getattr(layer, "keys", None)
+        if isinstance(seen, int) and isinstance(keys, torch.Tensor) and keys.ndim > 1 and keys.shape[-2] != seen:
+            raise CaptureError(
+                f"layer {i} of the cache has seen {seen} tokens and holds {keys.shape[-2]}: what left its window would not be counted; "
+                "give an example that the window holds"
+            )
+
+
 def _register(value: Any) -> None:
     cls = type(value)
     name = f"{cls.__module__}.{cls.__qualname__}"
@@ -118,14 +131,23 @@ def _register(value: Any) -> None:
         )
 
 
-def register_containers(*values: Any) -> None:
-    """Make the classes in these trees known that hold tensors and that no one has registered."""
+def register_containers(*values: Any, given: bool = False) -> None:
+    """Make the classes in these trees known that hold tensors and that no one has registered.
+
+    Args:
+        given: Whether these are a model's arguments, of which the program gets the tensors alone.
+
+    Raises:
+        CaptureError: An argument says more than its tensors do.
+    """
     pending, seen = list(values), {}
     while pending:
         value = pending.pop()
         if isinstance(value, torch.Tensor) or id(value) in seen:
             continue
         seen[id(value)] = value
+        if given and f"{type(value).__module__}.{type(value).__qualname__}" in _BY_THEIR_LIBRARY:
+            _refuse_slid(value)
         if _pytree.tree_is_leaf(value) and _holds_tensors(value):
             _register(value)
         if not _pytree.tree_is_leaf(value):
