@@ -281,6 +281,9 @@ class _Loop:
             carries, place, lifted = args[: len(init)], args[len(init)], args[len(init) + 1 :]
             inner = {id(outer): within for outer, within in zip(tensors, lifted)}
             with _under(self.modes), _Inner(inner):
+                rest = place >= first
+                if first:  # onnxruntime's Scan does not go over nothing: the first round is there, and counts for nothing
+                    place = torch.minimum(place.clamp(min=first), _number(self.count - 1))
                 index = self._index(place.item(), first)
                 within = list(leaves)
                 for i, value in zip(carried, carries):
@@ -292,11 +295,12 @@ class _Loop:
                 after, _ = _state(results, plan.gathered)
                 in_place.update(i for i in carried if after[i] is within[i])
                 handed = [_number(after[i]) if i in plan.counted else after[i] for i in carried] or list(carries)
+                if first:
+                    handed = [torch.where(rest, new, old) for new, old in zip(handed, carries)]
                 items = [item for i in sorted(plan.gathered) for item in results[i]]
                 return [each.clone(memory_format=torch.contiguous_format) for each in (*handed, *items)]
 
-        places = torch.arange(first, self.count)
-        outputs = list(scan_op(combine, init, [places], (*tensors, *missing)))
+        outputs = list(scan_op(combine, init, [torch.arange(self.count)], (*tensors, *missing)))
         owners = {i: name for i, name in self._owners(structure)}
         for i, value in zip(carried, outputs):
             if i in plan.counted:
@@ -308,7 +312,7 @@ class _Loop:
         for i in plan.lost:
             leaves[i] = Lost()
         after = _pytree.tree_unflatten(leaves, structure)
-        stacked = outputs[len(init) :]
+        stacked = [output[first:] for output in outputs[len(init) :]]
         appended = {}
         for i in sorted(plan.gathered):
             appended[i], stacked = stacked[: plan.appended[i]], stacked[plan.appended[i] :]
