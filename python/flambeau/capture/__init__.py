@@ -6,7 +6,8 @@ stand in the place of what it cannot see through or would make static: of sizes 
 recurrent layers (``recurrent_layers``), detectors (``vision``), graph networks (``graphs``), calls
 that look at data (``data_dependent``, ``emptiness``) and objects that hold tensors (``containers``).
 Loops over a dynamic dimension are captured once more, as scans (``loops``), and so are
-questions that save work, with the answer of the general case (``general``). What a capture took for granted is kept (``decisions``, ``assumptions``) and told (``failures``).
+questions that save work, with the answer of the general case (``general``).
+What a capture took for granted is kept (``decisions``, ``assumptions``) and told (``failures``).
 """
 
 from .failures import failure_without_export, user_line, warn_of_assumptions

@@ -95,8 +95,8 @@ def warn_of_emptiness(lines: Sequence[str]) -> None:
 def warn_of_masks(lines: Sequence[str]) -> None:
     for line in lines:
         warn(
-            f"the captured program takes it that some elements are set, and some are not, where the model asks whether any or all are{f' ({line})' if line else ''}: "
-            "for the other cases, it computes the same as for this"
+            "the captured program takes it that some elements are set, and some are not, where the model asks whether any or all are"
+            f"{f' ({line})' if line else ''}: for the other cases, it computes the same as for this"
         )
 
 

@@ -45,14 +45,15 @@ class Filled(list):
 
     def joined(self, axis: int, stacked: bool) -> torch.Tensor:
         """torch.stack of the items, or torch.cat."""
-        before, after = list(super().__iter__()), self.after
-        parts = [torch.stack(items, axis) if stacked else torch.cat(items, axis) for items in (before,) if items]
+        join = torch.stack if stacked else torch.cat
+        before = list(super().__iter__())
+        parts = [join(before, axis)] if before else []
         rank = self.rounds[0].ndim - 1 + stacked
         at = axis % rank
         each = [tensor.unsqueeze(at + 1) if stacked else tensor for tensor in self.rounds]
         moved = torch.cat(each, at + 1).movedim(0, at)
         parts.append(moved.flatten(at, at + 1))
-        parts += [torch.stack(items, axis) if stacked else torch.cat(items, axis) for items in (after,) if items]
+        parts += [join(self.after, axis)] if self.after else []
         return parts[0] if len(parts) == 1 else torch.cat(parts, axis)
 
     def _only_rounds(self) -> bool:
@@ -187,7 +188,9 @@ class Runtime:
 
         return self.run(items, round, ["the list"], [[]], ["the list"])[0]
 
-    def run(self, items: Any, round: Callable[..., tuple[Any, ...]], names: list[str], before: list[Any], written: list[str]) -> tuple[Any, ...]:
+    def run(
+        self, items: Any, round: Callable[..., tuple[Any, ...]], names: list[str], before: list[Any], written: list[str]
+    ) -> tuple[Any, ...]:
         """The values of the names after all rounds."""
         rounds = self._rounds(items)
         after, appended = as_scan(rounds.count, rounds.at, round, names, before, frozenset(written))

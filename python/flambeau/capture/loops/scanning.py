@@ -301,7 +301,7 @@ class _Loop:
                 return [each.clone(memory_format=torch.contiguous_format) for each in (*handed, *items)]
 
         outputs = list(scan_op(combine, init, [torch.arange(self.count)], (*tensors, *missing)))
-        owners = {i: name for i, name in self._owners(structure)}
+        owners = dict(self._owners(structure))
         for i, value in zip(carried, outputs):
             if i in plan.counted:
                 leaves[i] = value.item()
