@@ -1,5 +1,8 @@
 import torch
 from harness import bools, case, floats, ints
+from literal import literal
+
+aten = torch.ops.aten
 
 x, i, plane = floats(2, 3, 5), ints(2, 3, 5), floats(4, 5)
 nans = torch.tensor([[1.0, float("nan"), -2.0, 4.0], [3.0, 0.5, -1.0, 0.0], [float("nan")] * 4])
@@ -42,7 +45,10 @@ CASES = [
     case(torch.diff, i, n=2, dim=1, dynamic=False),
     case(torch.diff, bools(2, 6)),
     case(torch.diff, x, dim=0, prepend=floats(1, 3, 5), append=floats(2, 3, 5)),
-
+    case(torch.diff, i, n=0, prepend=i, append=i),
+    *(literal(op, value) for op in (aten.cov.default, aten.corrcoef.default) for value in (plane, ints(3, 6), floats(5), floats(1, 4), plane.half())),
+    *(literal(aten.cov.default, value, correction=n, fweights=ints(5, low=1, high=4), aweights=floats(5).abs().to(dtype))
+      for value, n, dtype in ((plane, 0, torch.float32), (ints(3, 5), 1, torch.float64), (plane.half(), 1, torch.float32), (floats(1, 5), 1, torch.float32))),
     case(torch.gradient, plane),
     case(torch.gradient, plane, spacing=0.5, dim=1, edge_order=2),
     case(torch.gradient, plane, spacing=[0.5, 2.0]),

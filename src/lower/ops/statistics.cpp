@@ -165,6 +165,7 @@ Tensor From(Lowering& to, Tensor x, int64_t axis, int64_t start, int64_t end) {
 
 Tensor Diff(Lowering& to, Tensor self, int64_t n, int64_t dim, std::optional<Tensor> prepend,
             std::optional<Tensor> append) {
+  if (n == 0) return self;  // what is put at the ends as well is left out, too
   const int64_t axis = to.Axis(dim, self);
   std::vector<Tensor> parts;
   for (const std::optional<Tensor>& part : {prepend, std::optional(self), append})
@@ -184,7 +185,10 @@ Tensor Diff(Lowering& to, Tensor self, int64_t n, int64_t dim, std::optional<Ten
 // Of variables in rows, as a matrix.
 Tensor CovMatrix(Lowering& to, Tensor self, int64_t correction, std::optional<Tensor> fweights,
                  std::optional<Tensor> aweights) {
-  Tensor x = to.ToFloat(self);
+  std::vector<Tensor> all = {self};
+  for (const std::optional<Tensor>& weights : {fweights, aweights})
+    if (weights) all.push_back(*weights);
+  Tensor x = to.ToFloat(to.CastTo(self, to.PromotedDtype(all)));
   if (x.rank() < 2) x = to.ReshapeTo(x, Dims{to.Of(1), to.Numel(x)});
   const DType dtype = x.dtype();
   const Tensor samples = to.ConstantInts({1});
@@ -210,13 +214,14 @@ Tensor CovMatrix(Lowering& to, Tensor self, int64_t correction, std::optional<Te
   return to.Div(to.MatMul(centered, other), to.Relu(divisor));
 }
 
-Tensor AsNumberIfOne(Lowering& to, Tensor matrix, const Tensor& self) {
-  return self.rank() < 2 ? to.SqueezeAt(matrix, {0, 1}) : matrix;
+// Of one variable, a number.
+Tensor AsNumberIfOne(Lowering& to, Tensor matrix) {
+  return to.AsConstant(matrix.size(0)) == 1 ? to.SqueezeAt(matrix, {0, 1}) : matrix;
 }
 
 Tensor Cov(Lowering& to, Tensor self, int64_t correction, std::optional<Tensor> fweights,
            std::optional<Tensor> aweights) {
-  return AsNumberIfOne(to, CovMatrix(to, self, correction, fweights, aweights), self);
+  return AsNumberIfOne(to, CovMatrix(to, self, correction, fweights, aweights));
 }
 
 Tensor Corrcoef(Lowering& to, Tensor self) {
@@ -226,7 +231,7 @@ Tensor Corrcoef(Lowering& to, Tensor self) {
   const Tensor deviation = to.Sqrt(to.ReduceSum(to.Where(diagonal, covariance, zero), to.ConstantInts({1})));
   const Tensor ratio = to.Div(to.Div(covariance, deviation), to.Transpose(deviation, {.perm = {1, 0}}));
   const Tensor one = to.NumberOf(1.0, covariance.dtype());
-  return AsNumberIfOne(to, to.Clip(ratio, to.Neg(one), one), self);
+  return AsNumberIfOne(to, to.Clip(ratio, to.Neg(one), one));
 }
 
 constexpr OpRow kRows[] = {
