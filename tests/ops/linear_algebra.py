@@ -70,6 +70,7 @@ CASES = [
     case(torch.baddbmm, floats(5), batch_a, batch_b),
     case(torch.baddbmm, floats(2, 3, 5), batch_a, batch_b, beta=0),
     case(torch.addbmm, floats(3, 5), batch_a, batch_b, beta=0.5, alpha=2),
+    case(torch.addbmm, ints(3, 5, dtype=torch.int32), ints(2, 3, 4, dtype=torch.int32), ints(2, 4, 5, dtype=torch.int32), alpha=2),
     case(torch.outer, floats(3), floats(4)),
     case(torch.ger, floats(3), floats(4)),
     case(torch.outer, floats(3), ints(4)),

@@ -56,7 +56,7 @@ Tensor Baddbmm(Lowering& to, Tensor self, Tensor batch1, Tensor batch2, Scalar b
 }
 
 Tensor Addbmm(Lowering& to, Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha) {
-  const Tensor sum = Sum(to, to.MatMul(batch1, batch2), Ints{0}, false, std::nullopt);
+  const Tensor sum = Sum(to, to.MatMul(batch1, batch2), Ints{0}, false, batch1.dtype());
   return AddScaled(to, self, sum, beta, alpha);
 }
 
