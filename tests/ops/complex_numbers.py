@@ -1,6 +1,7 @@
 import torch
 import torch.nn.functional as F
 from harness import bools, case, floats, ints
+from literal import literal
 from torch.nn import functional as F
 
 aten = torch.ops.aten
@@ -15,6 +16,8 @@ axes = torch.tensor([1, -1, 0.5, -2, 0, 0, 0.0, 3])
 on_axes = torch.complex(axes, axes.flip(0).roll(3))
 mask = bools(3, 4)
 index = torch.tensor([2, 0, 1, 0])
+squares = z(2, 4, 4)
+positive = squares @ squares.mH + torch.eye(4)
 
 
 def each(functions, *args, **kwargs):
@@ -126,4 +129,26 @@ CASES = [
     case(torch.einsum, "ij,jk->ki", a, z(4, 5)), case(torch.einsum, "ij->j", a), case(torch.kron, z(2, 3), z(3, 2), dynamic=False), case(torch.tensordot, a, z(4, 5), 1), case(torch.inner, a, z(5, 4)),
     case(F.linear, a, z(5, 4), z(5)), case(torch.linalg.cross, z(4, 3), z(4, 3), dynamic=False), case(torch.linalg.multi_dot, [a, z(4, 5), z(5)], dynamic=False),
     case(torch.mm, z(3, 4, dtype=torch.complex128), z(4, 5, dtype=torch.complex128)),
+    # factorizations
+    *each([torch.linalg.inv, torch.linalg.det, torch.linalg.slogdet, torch.logdet, torch.linalg.lu, torch.linalg.lu_factor], squares, dynamic={0: [0]}),
+    case(torch.linalg.qr, z(2, 4, 3), dynamic={0: [0]}), literal(aten.geqrf.default, z(2, 4, 3)), case(torch.linalg.qr, z(3, 4), mode="complete", dynamic=False),
+    case(torch.linalg.matrix_power, squares, 3, dynamic={0: [0]}), case(torch.matrix_exp, 0.3 * squares, dynamic={0: [0]}),
+    case(torch.linalg.solve, squares, z(2, 4, 3), dynamic=False), case(torch.linalg.solve, squares, z(2, 3, 4), left=False, dynamic=False),
+    *[case(torch.linalg.lu_solve, *torch.linalg.lu_factor(squares), z(*sizes), left=left, adjoint=adjoint, dynamic=False, again=False)
+      for left, sizes in ((True, (2, 4, 3)), (False, (2, 3, 4))) for adjoint in (True, False)],
+    *[case(torch.ormqr, *torch.geqrf(z(4, 3)), z(*sizes), left=left, transpose=transpose, dynamic=False, again=False)
+      for left, sizes in ((True, (4, 2)), (False, (2, 4))) for transpose in (True, False)],
+    *[case(torch.linalg.cholesky, positive, upper=upper, dynamic=False, again=False) for upper in (True, False)],
+    *[case(fn, torch.linalg.cholesky(positive, upper=upper), upper=upper, dynamic=False, again=False, name=f"cholesky {upper} {i}")
+      for upper in (True, False) for i, fn in enumerate((torch.cholesky_inverse, lambda x, upper: torch.cholesky_solve(x[..., :1], x, upper=upper)))],
+    case(torch.linalg.solve_triangular, squares, z(2, 4, 3), upper=True, dynamic=False),
+    case(torch.triangular_solve, z(2, 4, 3), squares, transpose=True, dynamic=False),
+    # what moves elements, or is made of the above
+    *each([torch.isclose, F.l1_loss, F.pairwise_distance, torch.cartesian_prod], z(4), z(4)), case(F.triplet_margin_loss, a, b, z(3, 4)),
+    *each([torch.diff, torch.trapezoid, torch.cumulative_trapezoid, lambda x: torch.gradient(x, dim=-1)], a), case(lambda x: x.sum_to_size(1, 4), a, dynamic=False, name="sum_to_size"),
+    case(torch.ldexp, a, ints(4)), *each([torch.linspace, torch.logspace], z(), z(), 5, dtype=torch.complex64), *each([torch.linspace, torch.logspace], floats(), 1 - 2j, 3, dtype=torch.complex128), case(lambda x: x + torch.linspace(0, 2, 4, dtype=torch.complex64), a, name="linspace"), case(lambda x: torch.softmax(x, -1, dtype=torch.float32), floats(3, 4).to(torch.complex64), name="softmax"),
+    case(torch.diagonal_scatter, a, z(3), dynamic=False), case(torch.put, a, torch.tensor([1, 1, 4]), z(3), accumulate=True, dynamic=False),
+    case(torch.as_strided_copy, a, (2, 2), (4, 1), dynamic=False, strided=False), case(torch.as_strided_scatter, a, z(2, 2), (2, 2), (4, 1), dynamic=False, strided=False), case(lambda x: x + torch.eye(3, 4, dtype=torch.complex64), a, dynamic=False, name="eye"),
+    case(F.pixel_shuffle, z(2, 4, 2, 3), 2, dynamic={0: [0]}), case(F.pixel_unshuffle, z(2, 1, 2, 4), 2, dynamic={0: [0]}), case(F.channel_shuffle, z(2, 4, 3, 1), 2, dynamic={0: [0]}),
+    case(F.unfold, z(2, 2, 4, 5), 2, dynamic={0: [0]}), case(lambda x: torch.nonzero_static(x, size=4), on_axes, dynamic=False, name="nonzero_static"),
 ]

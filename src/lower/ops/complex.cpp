@@ -17,12 +17,17 @@ Tensor Conj(Lowering& to, Tensor self) {
 }
 
 Tensor RealPart(Lowering& to, Tensor self) { return self.is_complex() ? onnx::PartsOf(to, self).re : self; }
+Tensor ImaginaryPart(Lowering& to, Tensor self) { return onnx::PartsOf(to, self).im; }
+
+Tensor SquaredSize(Lowering& to, Tensor self) {
+  if (!self.is_complex()) return to.Mul(self, self);
+  const onnx::Parts parts = onnx::PartsOf(to, self);
+  return to.Add(to.Mul(parts.re, parts.re), to.Mul(parts.im, parts.im));
+}
 
 namespace {
 
 Tensor Same(Lowering&, Tensor self) { return self; }
-
-Tensor ImaginaryPart(Lowering& to, Tensor self) { return onnx::PartsOf(to, self).im; }
 
 Tensor ViewAsReal(Lowering& to, Tensor self) { return onnx::Pairs(to, self); }
 Tensor ViewAsComplex(Lowering& to, Tensor self) { return onnx::OfPairs(to, self); }

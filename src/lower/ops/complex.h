@@ -9,5 +9,9 @@ namespace flambeau::lower {
 Tensor Conj(Lowering& to, Tensor self);
 // The real part; real tensors as they are.
 Tensor RealPart(Lowering& to, Tensor self);
+// The imaginary part of a complex tensor.
+Tensor ImaginaryPart(Lowering& to, Tensor self);
+// x·x̄, a real number.
+Tensor SquaredSize(Lowering& to, Tensor self);
 
 }  // namespace flambeau::lower

@@ -112,9 +112,10 @@ Tensor RangeStart(Lowering& to, Scalar start, Scalar end, std::optional<DType> d
 Tensor Linspace(Lowering& to, Tensor start, Tensor end, Dim count, std::optional<DType> dtype) {
   const DType result = dtype.value_or(to.FloatDtype({start, end}));
   // Integers are rounded down from double precision; floats compute as they are.
-  const DType compute = result == DType::kFloat32 ? result : DType::kFloat64;
+  const bool complex = IsComplex(result) || start.is_complex() || end.is_complex();
+  const DType real = result == DType::kFloat32 ? result : DType::kFloat64, compute = complex ? DType::kComplex128 : real;
   const bool constant =
-      start.is_number() && end.is_number() && start.number().is_constant() && end.number().is_constant();
+      !complex && start.is_number() && end.is_number() && start.number().is_constant() && end.number().is_constant();
   const std::optional<int64_t> known = to.AsConstant(count);
   if (constant && known && *known <= kMaxStoredElements) {
     const int64_t steps = *known;
@@ -129,10 +130,10 @@ Tensor Linspace(Lowering& to, Tensor start, Tensor end, Dim count, std::optional
   }
   const Tensor first = to.CastTo(start, compute), last = to.CastTo(end, compute);
   if (known == 1) return to.CastTo(to.UnsqueezeAt(first, {0}), result);
-  auto number = [&](Dim dim) { return to.CastTo(to.Number(dim), compute); };
+  auto number = [&](Dim dim) { return to.CastTo(to.Number(dim), real); };
   // Of a single step the start, whatever its gap.
-  auto at_least_one = [&](const Tensor& n) { return known ? n : to.Max({n, to.ConstantOf(int64_t{1}, compute)}); };
-  const Tensor positions = to.CastTo(Iota(to, count), compute);
+  auto at_least_one = [&](const Tensor& n) { return known ? n : to.Max({n, to.ConstantOf(int64_t{1}, real)}); };
+  const Tensor positions = to.CastTo(Iota(to, count), real);
   const Tensor gaps = number(to.Minus(count, to.Of(1)));
   const Tensor step = to.Div(to.Sub(last, first), at_least_one(gaps));
   const Tensor from_start = to.Add(first, to.Mul(step, positions));
@@ -144,7 +145,8 @@ Tensor Linspace(Lowering& to, Tensor start, Tensor end, Dim count, std::optional
 
 Tensor Logspace(Lowering& to, Tensor start, Tensor end, Dim steps, double base, std::optional<DType> dtype) {
   const DType result = dtype.value_or(to.FloatDtype({start, end}));
-  const Tensor exponents = Linspace(to, start, end, steps, DType::kFloat64);
+  const bool complex = IsComplex(result) || start.is_complex() || end.is_complex();
+  const Tensor exponents = Linspace(to, start, end, steps, complex ? DType::kComplex128 : DType::kFloat64);
   return to.CastTo(to.Pow(to.ConstantOf(base, DType::kFloat64), exponents), result);
 }
 

@@ -140,6 +140,8 @@ Tensor ComplexProduct(Lowering& to, Tensor x, int64_t axis) {
                 })[0];
 }
 
+}  // namespace
+
 Tensor ProdDim(Lowering& to, Tensor self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, SumDtype(self, dtype));
   if (!x.is_complex()) return Reduce<"ReduceProd">(to, x, Ints{dim}, keepdim);
@@ -148,6 +150,8 @@ Tensor ProdDim(Lowering& to, Tensor self, int64_t dim, bool keepdim, std::option
   const Tensor product = ComplexProduct(to, x, axis);
   return keepdim ? to.UnsqueezeAt(product, {axis}) : product;
 }
+
+namespace {
 
 Tensor Prod(Lowering& to, Tensor self, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, SumDtype(self, dtype));

@@ -20,6 +20,7 @@ Tensor Sum(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std
 Tensor Mean(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype);
 Tensor Amax(Lowering& to, Tensor self, Ints dim, bool keepdim);
 Tensor Amin(Lowering& to, Tensor self, Ints dim, bool keepdim);
+Tensor ProdDim(Lowering& to, Tensor self, int64_t dim, bool keepdim, std::optional<DType> dtype);
 // Whether all elements are true.
 Tensor All(Lowering& to, Tensor self);
 Tensor VectorNorm(Lowering& to, Tensor self, Scalar ord, std::optional<Ints> dim, bool keepdim,

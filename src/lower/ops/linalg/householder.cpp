@@ -2,6 +2,7 @@
 #include "lower/ops/linalg/householder.h"
 
 #include "lower/op.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/matrices.h"
 #include "lower/ops/loops.h"
@@ -9,9 +10,9 @@
 namespace flambeau::lower {
 namespace {
 
-// (I - tau·v·vᵀ)·C, with tau [batch, 1].
+// (I - tau·v·vᴴ)·C, with tau [batch, 1].
 Tensor Reflected(Lowering& to, Tensor v, Tensor tau, Tensor c) {
-  const Tensor projected = to.MatMul(AsRow(to, v), c);
+  const Tensor projected = to.MatMul(AsRow(to, Conj(to, v)), c);
   return to.Sub(c, to.Mul(to.MatMul(AsColumn(to, v), projected), AsColumn(to, tau)));
 }
 
@@ -19,12 +20,15 @@ Tensor Reflected(Lowering& to, Tensor v, Tensor tau, Tensor c) {
 
 Reflector ReflectorOf(Lowering& to, Tensor column, Tensor pivot) {
   const Tensor rows = Iota(to, column.size(-1)), alpha = AsColumn(to, ElementAt(to, column, pivot));
-  const Tensor zero = to.NumberOf(0.0, column.dtype()), one = to.NumberOf(1.0, column.dtype());
+  const Tensor one = to.NumberOf(1.0, column.dtype()), leading = RealPart(to, alpha);
+  const Tensor zero = to.NumberOf(0.0, leading.dtype());
   const Tensor below = OnlyWhere(to, to.Greater(rows, pivot), column);
-  const Tensor rest = to.ReduceSum(to.Mul(below, below), to.ConstantInts({column.rank() - 1}), {.keepdims = 1});
+  // What is to become zero: beta is real.
+  Tensor rest = to.ReduceSum(SquaredSize(to, below), to.ConstantInts({column.rank() - 1}), {.keepdims = 1});
+  if (alpha.is_complex()) rest = to.Add(rest, SquaredSize(to, ImaginaryPart(to, alpha)));
   const Tensor done = to.Equal(rest, zero);
-  const Tensor norm = to.Sqrt(to.Add(to.Mul(alpha, alpha), rest));
-  const Tensor beta = to.Where(done, alpha, to.Where(to.Less(alpha, zero), norm, to.Neg(norm)));
+  const Tensor norm = to.Sqrt(to.Add(SquaredSize(to, leading), rest));
+  const Tensor beta = to.CastTo(to.Where(done, leading, to.Where(to.Less(leading, zero), norm, to.Neg(norm))), column.dtype());
   const Tensor tau = OnlyWhere(to, to.Not(done), SafeDiv(to, to.Sub(beta, alpha), beta));
   const Tensor tail = to.Div(below, to.Where(done, one, to.Sub(alpha, beta)));
   return {to.Where(to.Equal(rows, pivot), one, tail), tau, beta};
@@ -37,7 +41,7 @@ Reflectors ReflectColumn(Lowering& to, const Reflectors& reflectors, Tensor k) {
   const Tensor is_below = to.Greater(rows, k), is_pivot = to.Equal(rows, k);
   const auto [v, tau, beta] = ReflectorOf(to, column, k);
   const Tensor is_right = to.Greater(columns, k), is_column = to.Equal(columns, k);
-  const Tensor reflected = to.Where(is_right, Reflected(to, v, tau, a), a);
+  const Tensor reflected = to.Where(is_right, Reflected(to, v, Conj(to, tau), a), a);
   const Tensor stored = to.Where(is_below, v, to.Where(is_pivot, beta, column));
   return {to.Where(is_column, AsColumn(to, stored), reflected), to.Where(to.Equal(steps, k), tau, reflectors.tau)};
 }
@@ -53,15 +57,15 @@ Reflectors Reflect(Lowering& to, Tensor a) {
   return {states[0], states[1]};
 }
 
-Tensor ApplyReflectors(Lowering& to, const Reflectors& reflectors, Tensor c, bool transpose) {
+Tensor ApplyReflectors(Lowering& to, const Reflectors& reflectors, Tensor c, bool adjoint) {
   const Tensor rows = Iota(to, reflectors.vectors.size(-2));
   const Tensor count = to.Number(reflectors.tau.size(-1)), last = to.Sub(count, to.ConstantInt(1));
-  const Tensor one = to.NumberOf(1.0, c.dtype());
+  const Tensor one = to.NumberOf(1.0, c.dtype()), factors = adjoint ? Conj(to, reflectors.tau) : reflectors.tau;
   return Repeat(to, count, {c}, [&](const Tensor& step, const std::vector<Tensor>& states) {
-    const Tensor k = transpose ? step : to.Sub(last, step);
+    const Tensor k = adjoint ? step : to.Sub(last, step);
     const Tensor column = OnlyWhere(to, to.Greater(rows, k), ColumnAt(to, reflectors.vectors, k));
     const Tensor v = to.Where(to.Equal(rows, k), one, column);
-    return std::vector<Tensor>{Reflected(to, v, AsColumn(to, ElementAt(to, reflectors.tau, k)), states[0])};
+    return std::vector<Tensor>{Reflected(to, v, AsColumn(to, ElementAt(to, factors, k)), states[0])};
   })[0];
 }
 
@@ -93,11 +97,11 @@ Tensor HouseholderProduct(Lowering& to, Tensor input, Tensor tau) {
   return OrthogonalColumns(to, {input, tau}, input.size(-1));
 }
 
-// Q·C or C·Q, or with Qᵀ.
+// Q·C or C·Q, or with Qᴴ.
 Tensor Ormqr(Lowering& to, Tensor self, Tensor input2, Tensor input3, bool left, bool transpose) {
   const Reflectors reflectors{self, input2};
   if (left) return ApplyReflectors(to, reflectors, input3, transpose);
-  return Transposed(to, ApplyReflectors(to, reflectors, Transposed(to, input3), !transpose));
+  return Adjoint(to, ApplyReflectors(to, reflectors, Adjoint(to, input3), !transpose));
 }
 
 constexpr OpRow kRows[] = {

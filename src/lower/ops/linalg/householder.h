@@ -5,7 +5,7 @@
 
 namespace flambeau::lower {
 
-// I - tau·v·vᵀ, which takes a column to beta at the pivot and zeros after it; as LAPACK's larfg.
+// I - tau·v·vᴴ, which takes a column to beta at the pivot and zeros after it; as LAPACK's larfg.
 struct Reflector {
   Tensor v;          // [batch, n]: zeros before the pivot, 1 there
   Tensor tau, beta;  // [batch, 1]; tau is 0 where there is nothing after the pivot
@@ -21,8 +21,8 @@ struct Reflectors {
 Reflectors Reflect(Lowering& to, Tensor a);
 // One step of it: column k is reflected, and all after it with it.
 Reflectors ReflectColumn(Lowering& to, const Reflectors& reflectors, Tensor k);
-// Q·C, or Qᵀ·C; C has the batch and the rows of the reflectors.
-Tensor ApplyReflectors(Lowering& to, const Reflectors& reflectors, Tensor c, bool transpose);
+// Q·C, or Qᴴ·C; C has the batch and the rows of the reflectors.
+Tensor ApplyReflectors(Lowering& to, const Reflectors& reflectors, Tensor c, bool adjoint);
 // The first columns of Q.
 Tensor OrthogonalColumns(Lowering& to, const Reflectors& reflectors, Dim columns);
 

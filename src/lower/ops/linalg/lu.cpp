@@ -6,10 +6,12 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/matrices.h"
 #include "lower/ops/linalg/triangular.h"
 #include "lower/ops/loops.h"
+#include "lower/ops/reduction.h"
 
 namespace flambeau::lower {
 namespace {
@@ -18,6 +20,12 @@ struct Factors {
   Tensor lu;      // U, and L below the diagonal
   Tensor pivots;  // int32, from 1: row k was exchanged with row pivots[k]
 };
+
+// By which LAPACK chooses pivots; of complex numbers, the sum of their parts' sizes.
+Tensor PivotSize(Lowering& to, Tensor x) {
+  if (!x.is_complex()) return to.Abs(x);
+  return to.Add(to.Abs(RealPart(to, x)), to.Abs(ImaginaryPart(to, x)));
+}
 
 Factors Factorize(Lowering& to, Tensor a, bool pivot) {
   const Dim m = a.size(-2), side = SmallerSide(to, a);
@@ -30,8 +38,8 @@ Factors Factorize(Lowering& to, Tensor a, bool pivot) {
     Tensor matrix = states[0], pivots = states[1];
     if (pivot) {
       const Tensor open = to.GreaterOrEqual(rows, k);
-      const Tensor sizes = to.Where(open, to.Abs(ColumnAt(to, matrix, k)), to.NumberOf(-1.0, a.dtype()));
-      const Tensor best = to.ArgMax(sizes, {.axis = row_axis, .keepdims = 1});
+      const Tensor sizes = PivotSize(to, ColumnAt(to, matrix, k));
+      const Tensor best = to.ArgMax(to.Where(open, sizes, to.NumberOf(-1.0, sizes.dtype())), {.axis = row_axis, .keepdims = 1});
       const Tensor order = to.ExpandTo(AsColumn(to, Exchanged(to, rows, k, best)), a.sizes());
       matrix = to.GatherElements(matrix, order, {.axis = row_axis});
       pivots = to.Where(to.Equal(steps, k), to.Add(best, to.ConstantInt(1)), pivots);
@@ -116,11 +124,10 @@ std::tuple<Tensor, Tensor, Tensor> LuUnpack(Lowering& to, Tensor lu, Tensor pivo
 }
 
 // A = P·L·U, so A·X = B is X = U⁻¹·L⁻¹·Pᵀ·B, and Aᵀ·X = B is X = P·L⁻ᵀ·U⁻ᵀ·B.
-Tensor LuSolve(Lowering& to, Tensor lu, Tensor pivots, Tensor b, bool left, bool adjoint) {
-  if (!left) return Transposed(to, LuSolve(to, lu, pivots, Transposed(to, b), true, !adjoint));
+Tensor SolveByFactors(Lowering& to, Tensor lu, Tensor pivots, Tensor b, bool transpose) {
   const auto [factors, right] = WithCommonBatch(to, lu, b);
   const Tensor permutation = Permutation(to, pivots, lu.size(-1), lu.dtype());
-  if (adjoint) {
+  if (transpose) {
     const Tensor transposed = Transposed(to, factors);
     const Tensor half = SolveTriangle(to, transposed, right, {.upper = false});
     return to.MatMul(permutation, SolveTriangle(to, transposed, half, {.upper = true, .unit = true}));
@@ -128,6 +135,11 @@ Tensor LuSolve(Lowering& to, Tensor lu, Tensor pivots, Tensor b, bool left, bool
   const Tensor ordered = to.MatMul(Transposed(to, permutation), right);
   const Tensor half = SolveTriangle(to, factors, ordered, {.upper = false, .unit = true});
   return SolveTriangle(to, factors, half, {.upper = true});
+}
+Tensor LuSolve(Lowering& to, Tensor lu, Tensor pivots, Tensor b, bool left, bool adjoint) {
+  if (adjoint) lu = Conj(to, lu);
+  if (!left) return Transposed(to, SolveByFactors(to, lu, pivots, Transposed(to, b), !adjoint));
+  return SolveByFactors(to, lu, pivots, b, adjoint);
 }
 Tensor OldLuSolve(Lowering& to, Tensor self, Tensor lu, Tensor pivots) {
   return LuSolve(to, lu, pivots, self, true, false);
@@ -182,7 +194,7 @@ struct SignAndLog {
 SignAndLog LogDeterminant(Lowering& to, Tensor a) {
   const Factors factors = Factorize(to, a, true);
   const Tensor diagonal = DiagonalOf(to, factors.lu), last = to.ConstantInts({diagonal.rank() - 1});
-  const Tensor signs = to.ReduceProd(to.Sign(diagonal), last, {.keepdims = 0});
+  const Tensor signs = ProdDim(to, to.Sign(diagonal), -1, false, std::nullopt);
   const Tensor log = to.ReduceSum(to.Log(to.Abs(diagonal)), last, {.keepdims = 0});
   return {to.Mul(signs, Parity(to, factors.pivots, a.dtype())), log};
 }
@@ -199,6 +211,7 @@ std::tuple<Tensor, Tensor, Tensor> DetInternal(Lowering& to, Tensor a) { return 
 
 Tensor Logdet(Lowering& to, Tensor self) {
   const auto [sign, log] = LogDeterminant(to, self);
+  if (self.is_complex()) return to.Add(to.Log(sign), log);
   const Tensor nan = to.NumberOf(std::numeric_limits<double>::quiet_NaN(), self.dtype());
   return to.Where(to.Less(sign, to.NumberOf(0.0, self.dtype())), nan, log);
 }
@@ -250,7 +263,7 @@ Tensor InverseMatrix(Lowering& to, Tensor a) {
 Tensor Determinant(Lowering& to, Tensor a) {
   const Factors factors = Factorize(to, a, true);
   const Tensor diagonal = DiagonalOf(to, factors.lu);
-  const Tensor product = to.ReduceProd(diagonal, to.ConstantInts({diagonal.rank() - 1}), {.keepdims = 0});
+  const Tensor product = ProdDim(to, diagonal, -1, false, std::nullopt);
   return to.Mul(product, Parity(to, factors.pivots, a.dtype()));
 }
 

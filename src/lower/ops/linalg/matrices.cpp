@@ -1,11 +1,13 @@
 #include "lower/ops/linalg/matrices.h"
 
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/views.h"
 
 namespace flambeau::lower {
 
 Tensor Transposed(Lowering& to, Tensor matrix) { return TransposeInt(to, matrix, -2, -1); }
+Tensor Adjoint(Lowering& to, Tensor matrix) { return Transposed(to, Conj(to, matrix)); }
 
 Tensor RowAt(Lowering& to, Tensor matrix, Tensor k) { return to.Gather(matrix, k, {.axis = matrix.rank() - 2}); }
 Tensor ColumnAt(Lowering& to, Tensor matrix, Tensor k) { return to.Gather(matrix, k, {.axis = matrix.rank() - 1}); }

@@ -8,6 +8,8 @@ namespace flambeau::lower {
 
 // The matrix transposed.
 Tensor Transposed(Lowering& to, Tensor matrix);
+// And conjugate.
+Tensor Adjoint(Lowering& to, Tensor matrix);
 // Row or column k, a run-time number: [batch, columns] or [batch, rows].
 Tensor RowAt(Lowering& to, Tensor matrix, Tensor k);
 Tensor ColumnAt(Lowering& to, Tensor matrix, Tensor k);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lower/op.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/matrices.h"
 #include "lower/ops/loops.h"
@@ -66,7 +67,7 @@ struct Factor {
   Tensor info;  // int32: which leading minor is not positive; 0 if all are
 };
 
-// L of A = L·Lᵀ, of the lower triangle of A: each step takes the outer product of
+// L of A = L·Lᴴ, of the lower triangle of A: each step takes the outer product of
 // a column of L from what is left of A. Where that fails, the rest stays as it
 // was, but for the element on the diagonal: so LAPACK leaves it.
 Factor Cholesky(Lowering& to, Tensor a) {
@@ -75,10 +76,10 @@ Factor Cholesky(Lowering& to, Tensor a) {
   const Tensor info = to.Full(BatchSizes(a), 0, DType::kInt32);
   const auto states =
       Repeat(to, to.Number(n), {a, LowerTriangle(to, a), info}, [&](const Tensor& k, const std::vector<Tensor>& states) {
-        const Tensor column = ColumnAt(to, states[0], k), square = ElementAt(to, column, k);
+        const Tensor column = ColumnAt(to, states[0], k), square = RealPart(to, ElementAt(to, column, k));
         const Tensor is_below = to.GreaterOrEqual(indices, k);
         const Tensor scaled = OnlyWhere(to, is_below, to.Div(column, AsColumn(to, to.Sqrt(square))));
-        const Tensor rest = to.Sub(states[0], to.Mul(AsColumn(to, scaled), AsRow(to, scaled)));
+        const Tensor rest = to.Sub(states[0], to.Mul(AsColumn(to, scaled), AsRow(to, Conj(to, scaled))));
         const Tensor positive = to.Greater(square, to.NumberOf(0.0, square.dtype()));
         const Tensor sound = to.Equal(states[2], zero32), fails = to.And(sound, to.Not(positive));
         auto each = [&](const Tensor& matrixwise) { return AsColumn(to, AsColumn(to, matrixwise)); };
@@ -92,17 +93,17 @@ Factor Cholesky(Lowering& to, Tensor a) {
 }
 
 std::tuple<Tensor, Tensor> CholeskyEx(Lowering& to, Tensor self, bool upper, Unused) {
-  const Factor factor = Cholesky(to, upper ? Transposed(to, self) : self);
-  return {upper ? Transposed(to, factor.lower) : factor.lower, factor.info};
+  const Factor factor = Cholesky(to, upper ? Adjoint(to, self) : self);
+  return {upper ? Adjoint(to, factor.lower) : factor.lower, factor.info};
 }
 Tensor CholeskyOnly(Lowering& to, Tensor self, bool upper) { return std::get<0>(CholeskyEx(to, self, upper, {})); }
 
 // X of A·X = B, of A's factor.
 Tensor CholeskySolve(Lowering& to, Tensor self, Tensor input2, bool upper) {
   const auto [factor, right] = WithCommonBatch(to, input2, self);
-  const Tensor lower = upper ? Transposed(to, factor) : factor;
+  const Tensor lower = upper ? Adjoint(to, factor) : factor;
   const Tensor half = SolveTriangle(to, lower, right, {.upper = false});
-  return SolveTriangle(to, Transposed(to, lower), half, {.upper = true});
+  return SolveTriangle(to, Adjoint(to, lower), half, {.upper = true});
 }
 
 Tensor CholeskyInverse(Lowering& to, Tensor self, bool upper) {
