@@ -215,7 +215,15 @@ void Lowering::Record(NodeId node, std::vector<Tensor> results) {
 namespace {
 
 // Operators for which torch.export records a wrong rank: of a dimension that counts from the end, by PyTorch up to 2.13.
+// Or the size of an inverse that was not asked for.
 bool IsMistyped(std::string_view op) { return op == "aten::unique_consecutive"; }
+
+// Whether the node is what an operator of the program computes that writes to memory.
+bool IsOfWrite(const Graph& aten, NodeId node) {
+  const OriginId origin = aten[node].origin;
+  const aten::Schema* schema = origin ? aten::FindSchema(aten.context().Text(aten.context()[origin].target)) : nullptr;
+  return schema != nullptr && std::ranges::any_of(schema->arguments, &aten::SchemaArgument::writes);
+}
 
 }  // namespace
 
@@ -228,6 +236,12 @@ bool Lowering::FollowsMistyped(NodeId node) const {
   return false;
 }
 
+// A result as it is; what was recorded of the node's results was wrong.
+Tensor Lowering::Mistyped(NodeId node, Tensor tensor) {
+  for (uint32_t i = 0; i < (*aten_)[node].result_count; ++i) mistyped_.insert((*aten_)[node].result(i));
+  return tensor;
+}
+
 // Compares a result with what the capture recorded, and takes over sizes that
 // the capture knows better. A difference would be a wrong model: it is an error.
 Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
@@ -237,7 +251,9 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
   const Type recorded = OnnxType(recorded_aten);
   if (tensor.is_number()) tensor = ConstantOf(tensor.number(), recorded.dtype);
   if (tensor.dtype() != recorded.dtype) {
-    if (!poisoned())
+    if (!poisoned() && IsOfWrite(*aten_, node))
+      Report(DiagnosticKind::kBadProgram, fmt::format("writes {} to a tensor of {}", Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name));
+    else if (!poisoned())
       Report(DiagnosticKind::kInternalError, fmt::format("the translation gives {} where the program has {}",
              Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name), "please report this operator");
     return tensor;
@@ -248,10 +264,7 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
     return tensor;
   }
   if (tensor.ranked() && tensor.rank() != static_cast<int64_t>(recorded.rank())) {
-    if (IsMistyped(aten_->op(node))) {
-      for (uint32_t i = 0; i < (*aten_)[node].result_count; ++i) mistyped_.insert((*aten_)[node].result(i));
-      return tensor;
-    }
+    if (IsMistyped(aten_->op(node))) return Mistyped(node, tensor);
     if (!poisoned())
       Report(DiagnosticKind::kInternalError, fmt::format("the translation gives rank {} where the program has rank {}",
              tensor.rank(), recorded.rank()), "please report this operator");
@@ -265,6 +278,7 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
   }
   for (size_t i = 0; i < recorded.rank(); ++i) {
     const auto ours = exprs().AsConstant(refined.sizes[i]), theirs = exprs().AsConstant(recorded.sizes[i]);
+    if (ours && theirs && *ours != *theirs && IsMistyped(aten_->op(node))) return Mistyped(node, tensor);
     if (ours && theirs && *ours != *theirs && !poisoned())
       Report(DiagnosticKind::kInternalError, fmt::format("the translation gives size {} in dimension {} where the program has {}",
              *ours, i, *theirs), "please report this operator");

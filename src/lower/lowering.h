@@ -127,6 +127,7 @@ class Lowering : public onnx::Builder {
   Tensor& Slot(ValueId aten_value);
   Tensor Reconcile(NodeId node, uint32_t result, Tensor tensor);
   bool FollowsMistyped(NodeId node) const;
+  Tensor Mistyped(NodeId node, Tensor tensor);
 
   const Graph* aten_;
   const CustomOperators* custom_;

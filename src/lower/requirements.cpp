@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
@@ -24,14 +25,28 @@ struct Row {
 constexpr Row Rank(int64_t least, int64_t most) { return {Need::kRank, {}, least, most}; }
 constexpr Row Floating() { return {Need::kFloating}; }
 constexpr Row NoBool() { return {Need::kNoBool}; }
+constexpr Row Integer() { return {Need::kInteger}; }
+constexpr Row Bools() { return {Need::kBools}; }
 constexpr Row Index() { return {Need::kIndex}; }
 constexpr Row Long() { return {Need::kLong}; }
+constexpr Row Int() { return {Need::kInt}; }
+constexpr Row Pairs() { return {Need::kPairs}; }
+constexpr Row Elements(std::string_view dims) { return {Need::kElements, dims}; }
+constexpr Row EndsIn(std::string_view sizes) { return {Need::kEndsIn, sizes}; }
+constexpr Row Within(std::string_view other) { return {Need::kWithin, other}; }
+constexpr Row OneDtype() { return {Need::kOneDtype}; }
 constexpr Row Square() { return {Need::kSquare}; }
 constexpr Row LikeDtype(std::string_view other) { return {Need::kLikeDtype, other}; }
 constexpr Row LikeRank(std::string_view other) { return {Need::kLikeRank, other}; }
 constexpr Row LikeSizes(std::string_view other) { return {Need::kLikeSizes, other}; }
 constexpr Row OfSizes(std::string_view other) { return {Need::kOfSizes, other}; }
-constexpr Row AtLeast(int64_t least) { return {Need::kNumber, {}, least}; }
+constexpr Row AtLeast(int64_t least) { return {Need::kNumber, {}, least, std::numeric_limits<int64_t>::max()}; }
+constexpr Row Between(int64_t least, int64_t most) { return {Need::kNumber, {}, least, most}; }
+constexpr Row NonZero() { return {Need::kNonZero}; }
+constexpr Row Divides(std::string_view other, int64_t dim) { return {Need::kDivides, other, dim}; }
+constexpr Row Addition() { return {Need::kAddition}; }
+constexpr Row Pairwise(std::string_view other) { return {Need::kPairwise, other}; }
+constexpr Row Each(std::string_view other) { return {Need::kEach, other}; }
 constexpr Row Padding(std::string_view other) { return {Need::kPadding, other}; }
 constexpr Row Covers(std::string_view other) { return {Need::kCovers, other}; }
 
@@ -73,9 +88,29 @@ class Arguments {
     const Attribute* attribute = to_.aten().FindAttribute(node_, name);
     const auto* operand = attribute ? std::get_if<Operand>(attribute) : nullptr;
     if (operand == nullptr) return nullptr;
-    const ValueId value = to_.aten().operand(node_, operand->index);
-    const Type* type = value ? &to_.aten().type(value) : nullptr;
-    return type && type->is_tensor() ? type : nullptr;
+    return TypeOf(*operand);
+  }
+  // Those of a list of tensors that are known.
+  std::vector<const Type*> TensorTypes(std::string_view name) const {
+    const Attribute* attribute = to_.aten().FindAttribute(node_, name);
+    const auto* list = attribute ? std::get_if<OperandList>(attribute) : nullptr;
+    std::vector<const Type*> types;
+    for (size_t i = 0; list && i < list->size(); ++i)
+      if (const auto* operand = std::get_if<Operand>(&(*list)[i]))
+        if (const Type* type = TypeOf(*operand)) types.push_back(type);
+    return types;
+  }
+  // Whether it is a list, each of whose elements may be known or not.
+  bool HasList(std::string_view name) const {
+    const Attribute* attribute = to_.aten().FindAttribute(node_, name);
+    return attribute && (std::holds_alternative<Ints>(*attribute) || std::holds_alternative<OperandList>(*attribute));
+  }
+  // A number, if it is known.
+  std::optional<double> Real(std::string_view name) const {
+    const Attribute* attribute = to_.aten().FindAttribute(node_, name);
+    if (const auto* number = attribute ? std::get_if<double>(attribute) : nullptr) return *number;
+    const auto numbers = Numbers(name);
+    return numbers.size() == 1 && numbers[0] ? std::optional(static_cast<double>(*numbers[0])) : std::nullopt;
   }
   // One number, or the elements of a list; nullopt for each that is not known.
   std::vector<std::optional<int64_t>> Numbers(std::string_view name) const {
@@ -92,6 +127,11 @@ class Arguments {
   const ExprPool& exprs() const { return context().exprs(); }
 
  private:
+  const Type* TypeOf(const Operand& operand) const {
+    const ValueId value = to_.aten().operand(node_, operand.index);
+    const Type* type = value ? &to_.aten().type(value) : nullptr;
+    return type && type->is_tensor() ? type : nullptr;
+  }
   std::optional<int64_t> NumberOf(const ListElement& element) const {
     if (const auto* number = std::get_if<int64_t>(&element)) return *number;
     const auto* operand = std::get_if<Operand>(&element);
@@ -122,6 +162,52 @@ std::optional<std::string> LacksOfTensor(const Arguments& arguments, const Requi
     case Need::kNoBool:
       if (type.dtype != DType::kBool) return std::nullopt;
       return fmt::format("takes no '{}' of bools", name);
+    case Need::kInteger:
+      if (IsInteger(type.dtype)) return std::nullopt;
+      return fmt::format("takes no '{}' of {}", name, Info(type.dtype).torch_name);
+    case Need::kBools:
+      if (type.dtype == DType::kBool) return std::nullopt;
+      return fmt::format("takes no '{}' of {}", name, Info(type.dtype).torch_name);
+    case Need::kInt:
+      if (type.dtype == DType::kInt32) return std::nullopt;
+      return fmt::format("takes no '{}' of {}", name, Info(type.dtype).torch_name);
+    case Need::kPairs: {
+      if (!type.ranked) return std::nullopt;
+      const auto last = rank > 0 ? exprs.AsConstant(type.sizes.back()) : 0;
+      if (!last || *last == 2) return std::nullopt;
+      return fmt::format("takes no '{}' whose last dimension is not of two elements", name);
+    }
+    case Need::kElements: {
+      if (!type.ranked) return std::nullopt;
+      const auto dims = need.other.empty() ? std::vector<std::optional<int64_t>>() : arguments.Numbers(need.other);
+      for (int64_t axis = 0; axis < rank; ++axis) {
+        const bool counts = dims.empty() || std::ranges::any_of(dims, [&](const auto& dim) { return dim && (*dim == axis || *dim == axis - rank); });
+        if (counts && exprs.IsConstant(type.sizes[static_cast<size_t>(axis)], 0))
+          return fmt::format("takes no '{}' without elements in dimension {}", name, axis);
+      }
+      return std::nullopt;
+    }
+    case Need::kEndsIn: {
+      const auto sizes = arguments.Numbers(need.other);
+      if (!arguments.HasList(need.other)) return std::nullopt;
+      if (sizes.empty()) return fmt::format("takes a '{}' of one size at least", need.other);
+      if (!type.ranked) return std::nullopt;
+      bool fits = sizes.size() <= type.rank();
+      for (size_t i = 0; i < sizes.size() && fits; ++i) {
+        const auto own = exprs.AsConstant(type.sizes[type.rank() - sizes.size() + i]);
+        fits = !own || !sizes[i] || *own == *sizes[i];
+      }
+      if (fits) return std::nullopt;
+      return fmt::format("takes no '{}' whose last sizes are not '{}'", name, need.other);
+    }
+    case Need::kWithin: {
+      if (other == nullptr || !other->ranked || !type.ranked || other->rank() != type.rank()) return std::nullopt;
+      for (size_t i = 0; i < type.rank(); ++i) {
+        const auto own = exprs.AsConstant(type.sizes[i]), most = exprs.AsConstant(other->sizes[i]);
+        if (own && most && *own > *most) return fmt::format("takes no '{}' that is larger than '{}'", name, need.other);
+      }
+      return std::nullopt;
+    }
     case Need::kIndex:
       // Of no elements, none is looked at.
       if (type.dtype == DType::kInt64 || type.dtype == DType::kInt32) return std::nullopt;
@@ -140,6 +226,7 @@ std::optional<std::string> LacksOfTensor(const Arguments& arguments, const Requi
                          Info(type.dtype).torch_name);
     case Need::kLikeRank:
       if (other == nullptr || !other->ranked || !type.ranked || other->rank() == type.rank()) return std::nullopt;
+      if (other->rank() <= 1 && rank <= 1) return std::nullopt;  // a number is a vector of one
       return fmt::format("takes '{}' and '{}' of as many dimensions, and is given {} and {}", need.other, name, other->rank(), rank);
     case Need::kLikeSizes: {
       if (other == nullptr || !other->ranked || !type.ranked) return std::nullopt;
@@ -166,13 +253,58 @@ std::optional<std::string> LacksOfTensor(const Arguments& arguments, const Requi
   }
 }
 
+std::optional<std::string> LacksOfNumber(const Arguments& arguments, const Requirement& need, std::string_view name, double number) {
+  switch (need.need) {
+    case Need::kNumber:
+      if (number >= static_cast<double>(need.least) && number <= static_cast<double>(need.most)) return std::nullopt;
+      return fmt::format("takes no '{}' of {}", name, number);
+    case Need::kNonZero:
+      if (number != 0) return std::nullopt;
+      return fmt::format("takes no '{}' of 0", name);
+    case Need::kDivides: {
+      const Type* tensor = arguments.TensorType(need.other);
+      if (tensor == nullptr || !tensor->ranked || static_cast<int64_t>(tensor->rank()) <= need.least) return std::nullopt;
+      const auto size = arguments.exprs().AsConstant(tensor->sizes[static_cast<size_t>(need.least)]);
+      const auto count = static_cast<int64_t>(number);
+      if (!size || (count > 0 && *size % count == 0)) return std::nullopt;
+      return fmt::format("takes no '{}' of {} for {} of them", name, count, *size);
+    }
+    default: return std::nullopt;
+  }
+}
+
 std::optional<std::string> LacksOfNumbers(const Arguments& arguments, const Requirement& need, std::string_view name) {
   const auto numbers = arguments.Numbers(name);
   switch (need.need) {
     case Need::kNumber:
+    case Need::kNonZero:
+    case Need::kDivides: {
+      if (const auto number = arguments.Real(name)) return LacksOfNumber(arguments, need, name, *number);
       for (const auto& number : numbers)
-        if (number && *number < need.least) return fmt::format("takes no '{}' of {}", name, *number);
+        if (number)
+          if (auto lacks = LacksOfNumber(arguments, need, name, static_cast<double>(*number))) return lacks;
       return std::nullopt;
+    }
+    case Need::kAddition: {
+      const auto strides = arguments.Numbers("stride"), dilations = arguments.Numbers("dilation");
+      auto at = [](const auto& list, size_t i) { return list.empty() ? std::optional<int64_t>(1) : list[std::min(i, list.size() - 1)]; };
+      for (size_t i = 0; i < numbers.size(); ++i) {
+        const auto stride = at(strides, i), dilation = at(dilations, i);
+        if (numbers[i] && stride && dilation && *numbers[i] >= std::max(*stride, *dilation))
+          return fmt::format("takes no '{}' of {}, which neither stride nor dilation exceeds", name, *numbers[i]);
+      }
+      return std::nullopt;
+    }
+    case Need::kPairwise:
+    case Need::kEach: {
+      const Type* tensor = arguments.TensorType(need.other);
+      const bool pairs = need.need == Need::kPairwise;
+      if (!arguments.HasList(name)) return std::nullopt;
+      if (pairs && numbers.size() % 2 != 0) return fmt::format("takes two numbers of '{}' for each dimension", name);
+      if (tensor == nullptr || !tensor->ranked) return std::nullopt;
+      if (pairs ? numbers.size() <= 2 * tensor->rank() : numbers.size() == tensor->rank()) return std::nullopt;
+      return fmt::format("takes no {} numbers of '{}' for {} dimensions", numbers.size(), name, tensor->rank());
+    }
     case Need::kPadding: {
       const auto kernel = arguments.Numbers(need.other);
       for (size_t i = 0; i < numbers.size() && !kernel.empty(); ++i) {
@@ -250,6 +382,13 @@ std::optional<std::string> Unmet(const Lowering& to, NodeId node) {
     ForEachWord(requirement->argument, [&](std::string_view name) {
       if (lacks) return;
       const Type* type = arguments.TensorType(name);
+      const auto listed = arguments.TensorTypes(name);
+      for (const Type* each : listed) {
+        if (lacks) return;
+        const bool differs = requirement->need == Need::kOneDtype && each->dtype != listed.front()->dtype;
+        lacks = differs ? fmt::format("takes '{}' of one dtype", name) : LacksOfTensor(arguments, *requirement, name, *each);
+      }
+      if (!listed.empty()) return;
       lacks = type ? LacksOfTensor(arguments, *requirement, name, *type) : LacksOfNumbers(arguments, *requirement, name);
     });
   return lacks;

@@ -11,6 +11,7 @@ namespace flambeau::lower {
 namespace {
 
 Tensor Gelu(Lowering& to, Tensor self, std::string_view approximate) {
+  if (approximate != "none" && approximate != "tanh") throw onnx::BadOperand("approximates by 'tanh' or not");
   return to.Gelu(self, {.approximate = std::string(approximate)});
 }
 

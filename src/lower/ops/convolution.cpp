@@ -99,6 +99,8 @@ Tensor ConvNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Co
 template <int64_t kSpatial>
 Tensor ConvNdOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
                     std::string_view padding, Const<Dims> dilation, Dim groups) {
+  if (padding == "same" && std::ranges::any_of(stride.value, [](int64_t step) { return step != 1; }))
+    throw onnx::BadOperand("pads to the same size, which a stride does not leave");
   if (padding != "same") return Convolve(to, input, weight, bias, {stride, Ints(2 * kSpatial, 0), dilation, groups});
   const Ints spread = StepsPerAxis(dilation, kSpatial);
   Dims pads(2 * kSpatial);
