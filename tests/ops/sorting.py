@@ -43,6 +43,7 @@ CASES = [
     fixed(torch.unique_consecutive, repeated, return_inverse=True),
     fixed(torch.unique_consecutive, repeated, dim=1, return_counts=True),
     fixed(torch.unique_consecutive, torch.zeros(0)),
+    *(fixed(torch.ops.aten.unique_consecutive.default, torch.tensor([1, 1, 2, 2, 2, 1]), inverse, False, dim) for inverse in (False, True) for dim in (None, 0, -1)),
     *(case(torch.searchsorted, edges, floats(2, 3), right=r, again=False) for r in (False, True)),
     case(torch.searchsorted, torch.sort(x).values, floats(4, 2), again=False, dynamic=False),
     case(torch.searchsorted, edges, edges, side="right", out_int32=True, again=False),
@@ -74,6 +75,7 @@ CASES = [
     case(torch.trapezoid, x, floats(5)),
     case(torch.trapezoid, x, dx=0.5, dim=0),
     case(torch.trapezoid, ints(3, 4), dx=2),
+    case(torch.trapezoid, torch.tensor([[200, 100, 90]], dtype=torch.uint8), floats(3), dynamic=False, again=False),
     case(torch.cumulative_trapezoid, x, floats(4, 5), dim=0),
     case(torch.cumulative_trapezoid, x, dx=0.5),
 

@@ -151,8 +151,7 @@ Tensor UpTo(Lowering& to, Tensor x, int64_t axis) { return SliceRange(to, x, axi
 // Twice the area over each step, `width` apart.
 Tensor Areas(Lowering& to, Tensor y, Tensor width, int64_t axis) {
   const DType dtype = to.FloatDtype({y, width});
-  const Tensor floats = to.CastTo(y, dtype);
-  return to.Mul(to.Add(From(to, floats, axis), UpTo(to, floats, axis)), to.CastTo(width, dtype));
+  return to.Mul(to.CastTo(to.Add(From(to, y, axis), UpTo(to, y, axis)), dtype), to.CastTo(width, dtype));
 }
 Tensor Half(Lowering& to, Tensor x) { return to.Mul(x, to.ConstantOf(0.5, x.dtype())); }
 

@@ -79,6 +79,7 @@ ThreeTensors UniqueConsecutive(Lowering& to, Tensor self, bool return_inverse, b
                                std::optional<int64_t> dim) {
   const Tensor x = dim ? AtLeast1d(to, self) : Flat(to, AtLeast1d(to, self));
   const int64_t axis = dim ? to.Axis(*dim, x) : 0;
+  const bool flat = !dim || (*dim == 0 && self.rank() == 1);  // of which there is only what is asked for
   const Dim size = x.size(axis);
   // Where an element differs from the one before; the first does by definition.
   const Tensor left = SliceRange(to, x, axis, to.Of(0), to.Of(-1), to.Of(1));
@@ -101,7 +102,7 @@ ThreeTensors UniqueConsecutive(Lowering& to, Tensor self, bool return_inverse, b
       to.Concat({SliceRange(to, positions, 0, to.Of(1), to.Of(INT64_MAX), to.Of(1)), to.Number1(size)}, {.axis = 0});
   const Tensor counts = to.Sub(SliceRange(to, ends, 0, to.Of(0), positions.size(0), to.Of(1)), positions);
   const Tensor values = to.Compress(x, starts, {.axis = axis});
-  if (dim) return {values, inverse, counts};
+  if (!flat) return {values, inverse, counts};
   return {values, return_inverse ? to.ReshapeTo(inverse, self.sizes()) : NotWanted(to),
           return_counts ? counts : NotWanted(to)};
 }
