@@ -37,6 +37,7 @@ CASES = [
     case(torch.dsplit, cube, 3, dynamic=False),
     *(case(torch.meshgrid, floats(2), floats(3), floats(4), indexing=i) for i in ("ij", "xy")),
     case(torch.meshgrid, floats(3), scalar, indexing="xy"),
+    *(case(torch.meshgrid, one, indexing="xy") for one in (scalar, floats(3))),
     case(torch.cartesian_prod, floats(2), floats(3)),
     case(torch.cartesian_prod, floats(3)),
     *(case(torch.combinations, floats(4), r, dynamic=False) for r in (0, 1)),

@@ -37,6 +37,7 @@ CASES = [
     case(aten.upsample_bicubic2d.default, image, [9, 9], False),
     case(aten._upsample_bilinear2d_aa.default, image, [3, 4], False),
     case(aten._upsample_bicubic2d_aa.default, image, [3, 4], False),
+    case(aten._upsample_bilinear2d_aa.default, image, [3, 4], False, scales_h=0.9, dynamic=False),
     case(aten.upsample_nearest3d.default, volume, [8, 10, 12]),
     case(aten._upsample_nearest_exact3d.default, volume, [8, 10, 12]),
     case(aten.upsample_trilinear3d.default, volume, [8, 10, 12], True),

@@ -258,40 +258,48 @@ Tensor ResizeByFactors(Lowering& to, Tensor input, Tensor scale_factors, std::st
   return to.Resize(input, {}, to.CastTo(scale_factors, DType::kFloat32), {}, attributes);
 }
 
-// The factors if each is given.
-Floats Given(std::initializer_list<std::optional<double>> factors) {
+// The factors if any is given; one that is not is what the sizes say.
+Floats Given(Lowering& to, const Tensor& x, const Dims& output_size, std::initializer_list<std::optional<double>> factors) {
+  if (std::ranges::none_of(factors, [](const auto& factor) { return factor.has_value(); })) return {};
   Floats given;
-  for (const auto& factor : factors)
-    if (factor) given.push_back(*factor);
-  return given.size() == factors.size() ? given : Floats{};
+  for (const auto& factor : factors) {
+    const size_t i = given.size();
+    const auto in = to.AsConstant(x.size(x.rank() - static_cast<int64_t>(factors.size() - i))), out = to.AsConstant(output_size.at(i));
+    if (!factor && !(in && out && *in > 0)) {
+      to.Report(DiagnosticKind::kMissingInformation, "a factor is given for some dimensions only: pass one for each");
+      return {};
+    }
+    given.push_back(factor ? *factor : static_cast<double>(*out) / static_cast<double>(*in));
+  }
+  return given;
 }
 
 using Factor = std::optional<double>;
 
 template <auto kMode>
 Tensor Nearest1(Lowering& to, Tensor self, Dims output_size, Factor scales) {
-  return NearestOf<kMode>(to, self, output_size, Given({scales}));
+  return NearestOf<kMode>(to, self, output_size, Given(to, self, output_size, {scales}));
 }
 template <auto kMode>
 Tensor Nearest2(Lowering& to, Tensor self, Dims output_size, Factor scales_h, Factor scales_w) {
-  return NearestOf<kMode>(to, self, output_size, Given({scales_h, scales_w}));
+  return NearestOf<kMode>(to, self, output_size, Given(to, self, output_size, {scales_h, scales_w}));
 }
 template <auto kMode>
 Tensor Nearest3(Lowering& to, Tensor self, Dims output_size, Factor scales_d, Factor scales_h, Factor scales_w) {
-  return NearestOf<kMode>(to, self, output_size, Given({scales_d, scales_h, scales_w}));
+  return NearestOf<kMode>(to, self, output_size, Given(to, self, output_size, {scales_d, scales_h, scales_w}));
 }
 template <auto kMode>
 Tensor Interpolate1(Lowering& to, Tensor self, Dims output_size, bool align_corners, Factor scales) {
-  return Interpolate(to, self, output_size, Given({scales}), kMode(align_corners));
+  return Interpolate(to, self, output_size, Given(to, self, output_size, {scales}), kMode(align_corners));
 }
 template <auto kMode>
 Tensor Interpolate2(Lowering& to, Tensor self, Dims output_size, bool align_corners, Factor scales_h, Factor scales_w) {
-  return Interpolate(to, self, output_size, Given({scales_h, scales_w}), kMode(align_corners));
+  return Interpolate(to, self, output_size, Given(to, self, output_size, {scales_h, scales_w}), kMode(align_corners));
 }
 template <auto kMode>
 Tensor Interpolate3(Lowering& to, Tensor self, Dims output_size, bool align_corners, Factor scales_d, Factor scales_h,
                     Factor scales_w) {
-  return Interpolate(to, self, output_size, Given({scales_d, scales_h, scales_w}), kMode(align_corners));
+  return Interpolate(to, self, output_size, Given(to, self, output_size, {scales_d, scales_h, scales_w}), kMode(align_corners));
 }
 
 // --- grids ------------------------------------------------------------------------

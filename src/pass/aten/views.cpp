@@ -205,7 +205,7 @@ std::vector<ViewStep> GridSteps(Graph& graph, NodeId node, uint32_t result, Valu
   const Type& type = graph.type(grid);
   size_t dim = result;
   const Attribute* indexing = graph.FindAttribute(node, "indexing");
-  if (indexing && *indexing == Attribute(std::string("xy")) && dim < 2) dim = 1 - dim;
+  if (indexing && *indexing == Attribute(std::string("xy")) && dim < 2 && type.rank() > 1) dim = 1 - dim;
   Ints shape(type.rank(), 1);
   if (dim >= shape.size()) return {};
   shape[dim] = -1;
