@@ -33,7 +33,7 @@ CASES = [
     *(of(torch.arange, *a) for a in ((5,), (2, 7), (1, 10, 3), (5, 0, -2), (0,), (5.5,), (0.5, 3.0, 0.25))),
     *(of(torch.arange, 5, dtype=d) for d in (torch.float16, torch.float32, torch.float64, torch.int32, torch.int8)),
     of(torch.arange, 0, 5000, 0.5),
-    of(torch.arange, 0.5, 4.5, 1.0, dtype=torch.int64),
+    *(of(torch.arange, *a, dtype=d) for a in ((0.5, 4.5, 1.0), (2.0, -2.9, -1.0), (-1.1, 1.1, 1.0)) for d in (torch.int64, torch.int32)),
     case(lambda t: torch.arange(t.shape[0]), x, name="arange of a size"),
     case(lambda t: torch.arange(1, t.shape[0] + 2, dtype=torch.float32), x, name="arange to a size, float"),
     case(lambda t: torch.arange(0, t.shape[0] * 2, 2), x, name="arange by two"),

@@ -77,6 +77,7 @@ CASES = [
     case(torch.inner, a, floats(5, 4)),
     case(torch.inner, batch_a, floats(4)),
     case(torch.inner, torch.tensor(2.0), a),
+    case(torch.inner, torch.tensor(2), a),
     *[
         case(torch.einsum, equation, *operands)
         for equation, operands in (

@@ -22,6 +22,7 @@ CASES = [
             case(op, torch.randperm(30).reshape(5, 6), dim=0),
             case(op, nans[:2], dim=1),
             case(op, torch.tensor(2.0), dim=0),
+            case(op, torch.zeros(3, 0), dynamic=False),
         ]
         for op in (torch.median, torch.nanmedian)
     ),

@@ -167,6 +167,14 @@ def unbound(self, x):
     return torch.stack(rows), rows[0], len(rows), rows[-1] + 1, total, rows
 
 
+@case.forward(torch.zeros(0, 4))
+def unbound_of_nothing(self, x):
+    total = torch.zeros(4)
+    for row in x.unbind(0):
+        total = total + row
+    return total, len(x.unbind(0)), x + 1
+
+
 @case.forward(x(3, 4), **ROWS)
 def split(self, x):
     pieces = x.split(2)

@@ -78,8 +78,9 @@ Tensor ArangeStep(Lowering& to, Scalar start, Scalar end, Scalar step, std::opti
   const DType result = dtype.value_or(floating ? to.default_dtype() : DType::kInt64);
   const bool constant = start.is_constant() && end.is_constant() && step.is_constant();
   if (constant && (floating || IsFloating(result))) {
-    const double count = std::ceil((end.AsDouble() - start.AsDouble()) / step.AsDouble());
-    // PyTorch counts in floats, then truncates both numbers to an integer dtype.
+    // PyTorch counts in floats, then truncates both numbers to an integer dtype; for int64 it truncates all before.
+    auto counted = [&](const Scalar& number) { return result == DType::kInt64 ? std::trunc(number.AsDouble()) : number.AsDouble(); };
+    const double count = std::ceil((counted(end) - counted(start)) / counted(step));
     const double first = IsFloating(result) ? start.AsDouble() : std::trunc(start.AsDouble());
     const double delta = IsFloating(result) ? step.AsDouble() : std::trunc(step.AsDouble());
     if (count <= static_cast<double>(kMaxStoredElements))

@@ -206,6 +206,7 @@ TensorList SplitInt(Lowering& to, Tensor self, int64_t sections) {
 
 TensorList Unbind(Lowering& to, Tensor self, int64_t dim) {
   const int64_t axis = to.Axis(dim, self), count = PieceCount(to, self, to.Of(1), axis);
+  if (count > 0 && to.recorded_results() == 0 && to.AsConstant(self.size(axis)) == 0) return {};
   if (count == 0) return {SplitIntoSequence(to, self, {}, {.axis = axis, .keepdims = 0})};
   if (count == 1) return {to.SqueezeAt(self, {axis})};
   TensorList slices;

@@ -67,6 +67,8 @@ Tensor Flattened(Lowering& to, Tensor x) { return x.rank() == 1 ? x : to.Reshape
 
 template <bool kIgnoreNan>
 Tensor Median(Lowering& to, Tensor self) {
+  if (to.AsConstant(to.Numel(self)) == 0 && self.is_floating())
+    return to.NumberOf(std::numeric_limits<double>::quiet_NaN(), self.dtype());
   return std::get<0>(MedianDim<kIgnoreNan>(to, Flattened(to, self), 0, false));
 }
 

@@ -206,7 +206,10 @@ Tensor Tensordot(Lowering& to, Tensor self, Tensor other, Ints dims_self, Ints d
 }
 
 Tensor Inner(Lowering& to, Tensor self, Tensor other) {
-  if (self.rank() == 0 || other.rank() == 0) return to.Mul(self, other);
+  if (self.rank() == 0 || other.rank() == 0) {
+    const DType dtype = to.PromotedDtype({self, other});
+    return to.Mul(to.CastTo(self, dtype), to.CastTo(other, dtype));
+  }
   return Tensordot(to, self, other, {-1}, {-1});
 }
 
@@ -255,6 +258,8 @@ Tensor Kron(Lowering& to, Tensor self, Tensor other) {
 // a₁b₂ - a₂b₁, …: the axis rolled by one and by two.
 Tensor LinalgCross(Lowering& to, Tensor self, Tensor other, int64_t dim) {
   const int64_t axis = to.Axis(dim, self);
+  for (const Tensor& tensor : {self, other})
+    if (to.AsConstant(tensor.size(axis)).value_or(3) != 3) throw onnx::BadOperand("takes vectors of three elements");
   auto rolled = [&](Tensor tensor, bool once) {
     return to.Gather(tensor, once ? to.ConstantInts({1, 2, 0}) : to.ConstantInts({2, 0, 1}), {.axis = axis});
   };
