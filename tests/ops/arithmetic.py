@@ -80,6 +80,8 @@ CASES = [
         for mode in ("floor", "trunc", None)
     ),
     case(torch.floor_divide, i, nonzero),
+    *(case(torch.floor_divide, torch.tensor([low, low + 1, 1 - high, high, 7, -7]), by)
+      for low, high in ((-(2**63), 2**63 - 1), (-(2**53) - 3, 2**53 + 3)) for by in (3, -3, torch.tensor([3, -7, 2, 2, -2, 2]))),
     case(torch.floor_divide, a, 2),
     case(torch.floor_divide, special(10), 2),
     case(torch.floor_divide, torch.tensor([1.0, -1.0, 0.7, -0.7, 3.0]), 0.1),

@@ -95,9 +95,14 @@ Tensor Fmod(Lowering& to, Tensor self, Tensor other) {
 Tensor FloorDivide(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, a, b] = Promoted(to, self, other);
   if (IsFloating(dtype)) return FloorDivideFloats(to, a, b, other);
-  // Integer division truncates; without the remainder there is nothing to truncate, nor where nothing is negative.
-  const bool truncates = IsSigned(dtype) && !(IsNonNegative(to, a) && IsNonNegative(to, b));
-  return truncates ? to.Div(to.Sub(a, to.Mod(a, b)), b) : to.Div(a, b);
+  // Integer division truncates, which is one too many where there is a rest of the other sign than the divisor's.
+  const Tensor quotient = to.Div(a, b);
+  if (!IsSigned(dtype) || (IsNonNegative(to, a) && IsNonNegative(to, b))) return quotient;
+  const Tensor product = to.Mul(quotient, b);
+  if (IsPositive(other)) return to.Sub(quotient, to.CastTo(to.Less(a, product), dtype));
+  const Tensor rest = to.Sub(a, product);
+  const Tensor above = to.And(IsNot(to, rest, 0), DifferentSigns(to, rest, b));
+  return to.Sub(quotient, to.CastTo(above, dtype));
 }
 
 Tensor Remainder(Lowering& to, Tensor self, Tensor other) {
