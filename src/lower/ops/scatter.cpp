@@ -142,7 +142,9 @@ Tensor IndexCopy(Lowering& to, Tensor self, int64_t dim, Tensor index, Tensor so
 
 Tensor IndexAdd(Lowering& to, Tensor self, int64_t dim, Tensor index, Tensor source, Scalar alpha) {
   const Rows rows = RowsOf(to, self, dim, index, source);
-  const Tensor scaled = self.is_bool() ? rows.source : to.Scale(rows.source, alpha);
+  Tensor scaled = rows.source;
+  if (!self.is_bool()) scaled = to.Scale(scaled, alpha);
+  else if (!alpha.Is(1)) scaled = to.And(scaled, to.NumberOf(alpha, DType::kBool));
   return rows.Restored(to, ScatterAxis(to, rows.self, rows.axis, rows.index, scaled, Combine::kAdd), self);
 }
 
