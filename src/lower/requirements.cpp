@@ -40,7 +40,8 @@ constexpr Row LikeDtype(std::string_view other) { return {Need::kLikeDtype, othe
 constexpr Row LikeRank(std::string_view other) { return {Need::kLikeRank, other}; }
 constexpr Row LikeSizes(std::string_view other) { return {Need::kLikeSizes, other}; }
 constexpr Row OfSizes(std::string_view other) { return {Need::kOfSizes, other}; }
-constexpr Row AtLeast(int64_t least) { return {Need::kNumber, {}, least, std::numeric_limits<int64_t>::max()}; }
+constexpr int64_t kAny = std::numeric_limits<int64_t>::max();  // even infinity
+constexpr Row AtLeast(int64_t least) { return {Need::kNumber, {}, least, kAny}; }
 constexpr Row Between(int64_t least, int64_t most) { return {Need::kNumber, {}, least, most}; }
 constexpr Row NonZero() { return {Need::kNonZero}; }
 constexpr Row Divides(std::string_view other, int64_t dim) { return {Need::kDivides, other, dim}; }
@@ -148,6 +149,8 @@ std::optional<std::string> LacksOfTensor(const Arguments& arguments, const Requi
   const ExprPool& exprs = arguments.exprs();
   const auto rank = static_cast<int64_t>(type.rank());
   const Type* other = need.other.empty() ? nullptr : arguments.TensorType(need.other);
+  // Of no elements, none is looked at.
+  const bool is_empty = std::ranges::any_of(type.sizes, [&](Expr size) { return exprs.IsConstant(size, 0); });
   auto differ = [&](Expr a, Expr b) {
     const auto x = exprs.AsConstant(a), y = exprs.AsConstant(b);
     return x && y && *x != *y;
@@ -209,9 +212,7 @@ std::optional<std::string> LacksOfTensor(const Arguments& arguments, const Requi
       return std::nullopt;
     }
     case Need::kIndex:
-      // Of no elements, none is looked at.
-      if (type.dtype == DType::kInt64 || type.dtype == DType::kInt32) return std::nullopt;
-      if (std::ranges::any_of(type.sizes, [&](Expr size) { return exprs.IsConstant(size, 0); })) return std::nullopt;
+      if (type.dtype == DType::kInt64 || type.dtype == DType::kInt32 || is_empty) return std::nullopt;
       return fmt::format("takes no '{}' of {}", name, Info(type.dtype).torch_name);
     case Need::kLong:
       if (type.dtype == DType::kInt64) return std::nullopt;
@@ -226,7 +227,7 @@ std::optional<std::string> LacksOfTensor(const Arguments& arguments, const Requi
                          Info(type.dtype).torch_name);
     case Need::kLikeRank:
       if (other == nullptr || !other->ranked || !type.ranked || other->rank() == type.rank()) return std::nullopt;
-      if (other->rank() <= 1 && rank <= 1) return std::nullopt;  // a number is a vector of one
+      if ((other->rank() <= 1 && rank <= 1) || is_empty) return std::nullopt;  // a number is a vector of one
       return fmt::format("takes '{}' and '{}' of as many dimensions, and is given {} and {}", need.other, name, other->rank(), rank);
     case Need::kLikeSizes: {
       if (other == nullptr || !other->ranked || !type.ranked) return std::nullopt;
@@ -256,7 +257,7 @@ std::optional<std::string> LacksOfTensor(const Arguments& arguments, const Requi
 std::optional<std::string> LacksOfNumber(const Arguments& arguments, const Requirement& need, std::string_view name, double number) {
   switch (need.need) {
     case Need::kNumber:
-      if (number >= static_cast<double>(need.least) && number <= static_cast<double>(need.most)) return std::nullopt;
+      if (number >= static_cast<double>(need.least) && !(number > static_cast<double>(need.most) && need.most != kAny)) return std::nullopt;
       return fmt::format("takes no '{}' of {}", name, number);
     case Need::kNonZero:
       if (number != 0) return std::nullopt;

@@ -64,6 +64,8 @@ CASES = [
     fixed(torch.index_copy, scalar, 0, torch.tensor([0]), torch.tensor(2.0)),
     *each(ADDABLE, lambda t, i: torch.index_add(t, 0, i, t[:3], alpha=2), x, torch.tensor([0, 0, 1]), name="index_add", dynamic=False),
     fixed(torch.index_add, x, 1, torch.tensor(2), floats(4, 1)),
+    *(fixed(torch.index_add, bools(4), 0, torch.tensor([2, 0, 0]), bools(3), alpha=alpha) for alpha in (False, True)),
+    fixed(torch.gather, floats(4), 0, torch.zeros(0, 2, dtype=torch.int64)),
     *each(WRITABLE, torch.index_fill, x, 1, i, 2, dynamic=False),
     fixed(torch.index_fill, x, 0, i, torch.tensor(3)),
     *(fixed(torch.index_reduce, x, 0, torch.tensor([0, 0, 2]), floats(3, 5), r, include_self=s) for r in ("prod", "mean", "amax", "amin") for s in (False, True)),
