@@ -44,7 +44,9 @@ std::vector<Tensor> Builder::Emit(std::string_view op, std::span<const Tensor> o
   values.reserve(operands.size());
   for (const Tensor& operand : operands) values.push_back(operand ? Value(operand) : Tensor());
   if (auto complex = EmitComplex(*this, op, values, attributes, results)) return std::move(*complex);
-  return EmitNewestForm(*this, op, values, attributes, results);
+  std::vector<Tensor> made = EmitNewestForm(*this, op, values, attributes, results);
+  for (const Tensor& result : made) BindAnonymousSizes(result);
+  return made;
 }
 
 std::vector<Tensor> Builder::EmitCustom(std::string_view op, std::span<const Tensor> operands,

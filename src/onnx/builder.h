@@ -85,6 +85,8 @@ class Builder {
   Dim DimOf(const Tensor& number);
   // Binds the symbols that are sizes of the tensor and have no source yet.
   void BindSizes(const Tensor& tensor);
+  // Those of them that inference made up: nothing else may ever have them.
+  void BindAnonymousSizes(const Tensor& tensor);
   // An int64 tensor: 0-d, or of one element. Emits Shape, Mul, … only where the
   // number is not a constant; each expression once a block.
   Tensor Number(Dim dim);

@@ -43,6 +43,15 @@ void Builder::BindSizes(const Tensor& tensor) {
     if (const Expr size = tensor.size(axis).expr; exprs().kind(size) == ExprKind::kSymbol) BindSize(size, tensor, axis);
 }
 
+void Builder::BindAnonymousSizes(const Tensor& tensor) {
+  if (!tensor || tensor.is_number() || !tensor.type().is_tensor() || !tensor.ranked()) return;
+  for (int64_t axis = 0; axis < tensor.rank(); ++axis) {
+    const Expr size = tensor.type().sizes[static_cast<size_t>(axis)];
+    if (exprs().kind(size) == ExprKind::kSymbol && exprs().symbol_kind(size) == SymbolKind::kAnonymous)
+      BindSize(size, tensor, axis);
+  }
+}
+
 Tensor* Builder::FindMemo(std::unordered_map<Expr, Tensor> OpenBlock::*memo, Expr expr) {
   for (auto open = blocks_.rbegin(); open != blocks_.rend(); ++open)
     if (auto it = ((*open).*memo).find(expr); it != ((*open).*memo).end()) return &it->second;

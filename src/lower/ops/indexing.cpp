@@ -23,10 +23,7 @@ Tensor NonZeroCoordinates(Lowering& to, Tensor self) {
   using enum DType;
   constexpr DType kExact[] = {kFloat32, kInt32, kInt64, kUint8};
   const Tensor x = std::ranges::find(kExact, self.dtype()) == std::end(kExact) ? to.CastTo(self, kBool) : self;
-  const Tensor coordinates = to.NonZero(x);
-  // Nothing else says how many there are.
-  to.BindSizes(coordinates);
-  return coordinates;
+  return to.NonZero(x);
 }
 
 std::optional<int64_t> SingleMask(const TensorList& indices) {
@@ -166,9 +163,9 @@ Tensor Take(Lowering& to, Tensor self, Tensor index) { return to.Gather(Flat(to,
 Tensor TakeAlongDim(Lowering& to, Tensor self, Tensor indices, std::optional<int64_t> dim) {
   if (!dim) return to.GatherElements(Flat(to, self), Flat(to, indices));
   const int64_t axis = to.Axis(*dim, self);
-  // All dimensions broadcast but the one that is indexed.
-  const Dims sizes =
-      BroadcastDims(to, WithSize(self.sizes(), axis, to.Of(1)), WithSize(indices.sizes(), axis, to.Of(1)));
+  // All dimensions broadcast but the one that is indexed: one place of it stands for all.
+  auto place = [&](const Tensor& tensor) { return SliceRange(to, tensor, axis, to.Of(0), to.Of(1), to.Of(1)); };
+  const Dims sizes = Broadcast(to, {place(self), place(indices)}).front().sizes();
   return TakeAlong(to, to.ExpandTo(self, WithSize(sizes, axis, self.size(axis))), axis,
                    to.ExpandTo(indices, WithSize(sizes, axis, indices.size(axis))));
 }

@@ -82,7 +82,6 @@ Tensor IndexPut(Lowering& to, Tensor self, TensorList indices, Tensor values, bo
   if (plan.indices.empty())
     return accumulate ? Combined(to, self, to.ExpandTo(values, self.sizes())) : to.ExpandTo(values, self.sizes());
   const Tensor points = StackIndices(to, plan);
-  to.BindSizes(points);
   Dims point_sizes = points.sizes();
   point_sizes.pop_back();
   // The values in the form of what reading would give, then with the index dimensions first.

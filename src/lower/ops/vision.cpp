@@ -45,7 +45,6 @@ Tensor BatchedNms(Lowering& to, Tensor boxes, Tensor scores, Tensor idxs, double
                            to.ConstantFloats(Floats{iou_threshold}, DType::kFloat32, Ints{1}),
                            to.ConstantFloats(Floats{std::numeric_limits<float>::lowest()}, DType::kFloat32, Ints{1}));
   const Tensor kept = to.GatherIndex(selected, 1, to.Of(2));
-  to.BindSizes(kept);
   const Tensor all = to.Number1(kept.size(0));
   auto [ordered, unused] = to.TopK(kept, all, {.axis = 0, .largest = 0});  // of equal scores the first box comes first
   auto [falling, order] = to.TopK(to.Gather(scores, ordered, {.axis = 0}), all, {.axis = 0});
