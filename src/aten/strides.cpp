@@ -16,16 +16,18 @@ Decision Same(Expr a, Expr b, ExprPool& exprs) {
 // Whether the strides are those of a dense tensor whose dimensions lie in
 // memory in `order`, outermost first. Strides of dimensions of size 1 are free.
 Decision IsDenseIn(const Type& type, std::span<const int64_t> order, ExprPool& exprs) {
-  Expr expected = exprs.Constant(1);
+  // Where a size may be 0, PyTorch strides over it as if it were 1; captures record the product either way.
+  Expr expected = exprs.Constant(1), product = expected;
   Decision decision = Decision::kYes;
   for (size_t i = order.size(); i-- > 0;) {
     const auto dim = static_cast<size_t>(order[i]);
     if (exprs.IsConstant(type.sizes[dim], 0)) return Decision::kYes;
     if (exprs.IsConstant(type.sizes[dim], 1)) continue;
-    const Decision same = Same(type.strides[dim], expected, exprs);
+    const Decision same = type.strides[dim] == product ? Decision::kYes : Same(type.strides[dim], expected, exprs);
     if (same == Decision::kNo) return Decision::kNo;
     if (same == Decision::kUnknown) decision = Decision::kUnknown;
-    expected = exprs.Mul(expected, type.sizes[dim]);
+    expected = exprs.Mul(expected, exprs.Max(exprs.Constant(1), type.sizes[dim]));
+    product = exprs.Mul(product, type.sizes[dim]);
   }
   return decision;
 }

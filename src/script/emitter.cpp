@@ -367,7 +367,7 @@ Status Emitter::RememberPieces(const Schema& schema, std::span<const Val> argume
   const size_t dim_at = unbind ? 1 : 2;
   const auto dim = dim_at < arguments.size() ? arguments[dim_at].AsInt() : std::optional<int64_t>(0);
   if (!dim) return {};
-  Pieces pieces{*heap_[list.As<ListVal>()->cell].sequence, {}, Nothing{}, *dim};
+  Pieces pieces{*heap_[list.As<ListVal>()->cell].sequence, {}, Nothing{}, Nothing{}, *dim};
   // What becomes of the tensor's own shape in place is not the pieces' matter.
   FLAMBEAU_TRY(pieces.tensor, Call1("aten::detach", {arguments[0]}));
   if (!unbind) pieces.size = arguments[1];
@@ -376,6 +376,9 @@ Status Emitter::RememberPieces(const Schema& schema, std::span<const Val> argume
     FLAMBEAU_TRY(const Val less, Call1("_operator::sub", {size, int64_t{1}}));
     FLAMBEAU_TRY(const Val quotient, Call1("_operator::floordiv", {less, arguments[1]}));
     FLAMBEAU_TRY(pieces.size, Call1("_operator::add", {quotient, int64_t{1}}));
+  }
+  if (!unbind) {
+    FLAMBEAU_TRY(pieces.count, Call1("aten::len.t", {list}));  // while nothing was written yet
   }
   heap_.Edit(list.As<ListVal>()->cell).pieces = std::make_shared<const Pieces>(std::move(pieces));
   return {};

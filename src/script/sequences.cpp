@@ -77,12 +77,14 @@ Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index) {
       if (!OfNumbers(evaluator, list)) return element;
       return emit.Call1("aten::item", {element});
     }
-    // Counted from the end, a piece's place depends on how many there are.
-    if (index.AsInt().value_or(-1) >= 0) {
-      FLAMBEAU_TRY(const Val start, emit.Call1("_operator::mul", {pieces->size, index}));
-      FLAMBEAU_TRY(const Val end, emit.Call1("_operator::add", {start, pieces->size}));
-      return emit.Call1("aten::slice.Tensor", {pieces->tensor, pieces->dim, start, end, int64_t{1}});
+    Val place = index;
+    if (index.AsInt().value_or(-1) < 0) {  // counted from the end, as far as is known
+      FLAMBEAU_TRY(const Val length, LengthOfSequence(evaluator, list));
+      FLAMBEAU_TRY(place, emit.Call1("_operator::mod", {index, length}));
     }
+    FLAMBEAU_TRY(const Val start, emit.Call1("_operator::mul", {pieces->size, place}));
+    FLAMBEAU_TRY(const Val end, emit.Call1("_operator::add", {start, pieces->size}));
+    return emit.Call1("aten::slice.Tensor", {pieces->tensor, pieces->dim, start, end, int64_t{1}});
   }
   FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator, list));
   FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::__getitem__.t", {sequence, index}));
@@ -92,7 +94,8 @@ Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index) {
 
 Result<Val> LengthOfSequence(Evaluator& evaluator, const Val& list) {
   const Pieces* pieces = PiecesOf(evaluator, list);
-  if (pieces != nullptr && pieces->size.Is<Nothing>())
+  if (pieces != nullptr && !pieces->count.Is<Nothing>()) return pieces->count;
+  if (pieces != nullptr)
     return evaluator.emit().Call1("aten::sym_size.int", {pieces->tensor, pieces->dim});
   return evaluator.emit().Call1("aten::len.t", {list});
 }

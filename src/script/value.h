@@ -103,7 +103,8 @@ struct Quantized {
 struct Pieces {
   ValueId sequence;  // as long as the list is this one
   Val tensor;
-  Val size;  // of each, along `dim`; None: an element without that dimension
+  Val size;   // of each, along `dim`; None: an element without that dimension
+  Val count;  // of the pieces; None with `size`: as many as there are elements
   int64_t dim = 0;
 };
 

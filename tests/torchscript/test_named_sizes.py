@@ -1,0 +1,66 @@
+"""Inputs whose sizes all have names of their own, although they have to agree when the model runs."""
+
+import torch
+import torch.nn.functional as F
+from cases import Cases, x
+
+case = Cases()
+
+
+def named(make):
+    """Decorates the forward of a module whose arguments are made for an offset to the sizes."""
+
+    def add(function):
+        args, others = make(0), make(3)
+        axes = {f"x{i}": {d: f"x{i}_{d}" for d in range(each.dim())} for i, each in enumerate(args)}
+        return case.forward(*args, how=("trace", "script"), others=[others], dynamic_axes=axes)(function)
+
+    return add
+
+
+def pair(k):
+    return x(2 + k, 4), x(2 + k, 4, seed=7)
+
+
+@named(pair)
+def mean_losses(self, a, b):
+    p, q = a.sigmoid(), b.sigmoid()
+    return (
+        F.binary_cross_entropy(p, q),
+        F.binary_cross_entropy_with_logits(a, q),
+        F.kl_div(a, q),
+        F.soft_margin_loss(a, b.sign()),
+        F.margin_ranking_loss(a, b, b.sign()),
+        F.poisson_nll_loss(a, q),
+        F.triplet_margin_loss(a, b, p),
+    )
+
+
+@named(lambda k: (x(3 + k, 4), torch.arange(8 + 4 * k).reshape(2 + k, 4) % 3))
+def taken_along(self, a, places):
+    return torch.take_along_dim(a, places, 0), torch.take_along_dim(a[:, :1], places, 0)
+
+
+@named(lambda k: (x(4 + k, 5),))
+def strided(self, a):
+    return a.as_strided((2, 3), (3, 1)), torch.as_strided(a, (2, 2), (1, 2), 3), (a * 2).as_strided([3], [4])
+
+
+def pieces(k):
+    return (x(4 + k, 6 + k),)
+
+
+@case.forward(*pieces(0), others=[pieces(1)], dynamic_axes={"x": {0: "rows", 1: "columns"}})
+def pieces_written_in_loops(self, x):
+    x = x.clone()
+    for row in x.unbind(1):
+        row.add_(2)
+    for piece in x.chunk(2, 1):
+        piece[0] = piece[0] * 7
+    parts = x.split(3, 1)
+    for i in range(len(parts)):
+        parts[-1 - i].mul_(i + 1)
+    return x
+
+
+test_named_sizes = case.test()
