@@ -50,6 +50,8 @@ class Evaluator {
   // Of a text or list that the program computes; programs that double one are short.
   static constexpr size_t kMaxLength = size_t{1} << 20;
   Failure TooLong();
+  // Says that the program was captured with 1 for a dynamic size.
+  void SetCapturedAsOne(Expr size) { ones_.insert(size); }
   Failure Unsupported(std::string message, std::string hint = {});
   Failure UsesUndefined(const Undefined& value);
   int opset() const { return opset_; }
@@ -127,6 +129,10 @@ class Evaluator {
   const Node* Parted(const Node& node);
   // squeeze.cpp
   void FindReturned();
+  std::optional<std::vector<int64_t>> SqueezedAxes(std::span<const Val> arguments, int64_t rank) const;
+  Result<Val> TheOnly(const Val& tensor, int64_t axis);
+  std::optional<int64_t> OpenAxis(const Node& node, std::span<const Val> arguments);
+  Result<const Node*> SqueezeBranch(const Node& node, const Val& tensor, int64_t axis);
   Result<std::optional<Vals>> SqueezeAtRunTime(const Node& node, std::span<const Val> arguments);
 
   Snapshot Save() { return {emitter_.storages(), heap_, emitter_.facts()}; }
@@ -143,6 +149,7 @@ class Evaluator {
   std::unordered_map<const TensorData*, ValueId> tensors_;
   std::unordered_map<const void*, std::vector<ModuleFrame>> frames_;
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
+  std::unordered_set<Expr> ones_;  // dynamic sizes that were 1 when the program was captured
   torchscript::Graph added_;  // nodes that stand for one of the source
   std::map<std::pair<const void*, std::string>, torchscript::Graph> library_;
   // Nodes that were added for one of the source: for a loop, after so many of its rounds.

@@ -46,34 +46,99 @@ void Evaluator::FindReturned() {
   for (const Value* value : used) returned_.erase(value);
 }
 
-// if x.size(dim) == 1: y = x.select(dim, 0), else y = x; nullopt where the size
-// is known, where more than the model's caller gets the result, and before opset
-// 11, in which the branches of an If have one rank: there the size is not 1.
-Result<std::optional<Vals>> Evaluator::SqueezeAtRunTime(const Node& node, std::span<const Val> arguments) {
+// The dimensions that a squeeze looks at, none of them twice; nullopt where they are not known.
+std::optional<std::vector<int64_t>> Evaluator::SqueezedAxes(std::span<const Val> arguments, int64_t rank) const {
+  std::vector<int64_t> axes;
+  if (arguments.size() < 2) {
+    for (int64_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
+    return axes;
+  }
+  const auto* list = arguments[1].As<ListVal>();
+  for (const Val& dim : list != nullptr ? std::span<const Val>(heap_[list->cell].elements) : arguments.subspan(1, 1)) {
+    const auto axis = dim.AsInt();
+    if (!axis || *axis < -rank || *axis >= rank) return std::nullopt;
+    axes.push_back(*axis < 0 ? *axis + rank : *axis);
+  }
+  std::ranges::sort(axes);
+  if (std::ranges::adjacent_find(axes) != axes.end()) return std::nullopt;
+  return axes;
+}
+
+// A size that the capture had as 1: the only place along it, and none for another size, so that the model says so.
+Result<Val> Evaluator::TheOnly(const Val& tensor, int64_t axis) {
+  FLAMBEAU_TRY(const Val size, emitter_.Call1("aten::sym_size.int", {tensor, axis}));
+  FLAMBEAU_TRY(const Val last, emitter_.Call1("_operator::sub", {size, int64_t{1}}));
+  FLAMBEAU_TRY(const Val place, emitter_.Call1("_operator::mul", {size, last}));
+  return emitter_.Call1("aten::select.int", {tensor, axis, place});
+}
+
+// The axis of which it is decided when the model runs whether it goes; nullopt where its size is known, or is none that
+// the capture had as 1 and more than the model's caller gets the result: there it is not 1, nor is it before opset 11,
+// in which the branches of an If have one rank.
+std::optional<int64_t> Evaluator::OpenAxis(const Node& node, std::span<const Val> arguments) {
   const auto* tensor = arguments.size() == 2 ? arguments[0].As<TensorVal>() : nullptr;
-  const auto dim = arguments.size() == 2 ? arguments[1].AsInt() : std::nullopt;
-  if (opset_ < 11 || tensor == nullptr || !dim || !returned_.contains(node.outputs[0])) return std::optional<Vals>();
-  const Type& type = TypeOf(*tensor);
-  const auto rank = type.ranked ? static_cast<int64_t>(type.rank()) : 0;
-  const int64_t axis = *dim < 0 ? *dim + rank : *dim;
-  if (axis < 0 || axis >= rank || context().exprs().AsConstant(type.sizes[static_cast<size_t>(axis)]))
-    return std::optional<Vals>();
-  FLAMBEAU_TRY(const Val size, emitter_.Call1("aten::sym_size.int", {*tensor, axis}));
-  FLAMBEAU_TRY(const Val is_one, emitter_.Call1("_operator::eq", {size, int64_t{1}}));
-  Block* block = added_.AddBlock();
-  Node* branch = added_.Append(block, "prim::If", "", {});
+  if (opset_ < 11 || tensor == nullptr || arguments[1].Is<ListVal>() || !TypeOf(*tensor).ranked) return std::nullopt;
+  const std::vector<Expr>& sizes = TypeOf(*tensor).sizes;
+  const auto axes = SqueezedAxes(arguments, static_cast<int64_t>(sizes.size()));
+  if (!axes) return std::nullopt;
+  const Expr size = sizes[static_cast<size_t>(axes->front())];
+  const bool open = program_.context->exprs().RangeOf(size).max > 1 && !program_.context->exprs().AsConstant(size);
+  return open && (ones_.contains(size) || returned_.contains(node.outputs[0])) ? std::optional(axes->front()) : std::nullopt;
+}
+
+// if is_one: y = x.select(dim, 0), else y = x.
+Result<const Node*> Evaluator::SqueezeBranch(const Node& node, const Val& tensor, int64_t axis) {
+  FLAMBEAU_TRY(const Val size, emitter_.Call1("aten::sym_size.int", {tensor, axis}));
+  FLAMBEAU_TRY(Val is_one, emitter_.Call1("_operator::eq", {size, int64_t{1}}));
+  Block* around = added_.AddBlock();
+  Value* test = added_.AppendConstant(around, {false}, nullptr, "");
+  Bind(test, std::move(is_one));
+  Node* branch = added_.Append(around, "prim::If", "", {test});
   branch->scopes = node.scopes;
   branch->source = node.source;
   branch->blocks = {added_.AddBlock(), added_.AddBlock()};
-  added_.AddOutput(branch, node.outputs[0]->type, node.outputs[0]->name);
+  branch->outputs = node.outputs;
+  rests_[branch] = {SourceOf(node), 0};
   Value* first = added_.AppendConstant(branch->blocks[0], {int64_t{0}}, nullptr, "");
   Node* select = added_.Append(branch->blocks[0], "aten::select", "int", {node.inputs[0], node.inputs[1], first});
   select->scopes = node.scopes;
   select->source = node.source;
   branch->blocks[0]->outputs = {added_.AddOutput(select, node.outputs[0]->type, node.outputs[0]->name)};
   branch->blocks[1]->outputs = {node.inputs[0]};
-  FLAMBEAU_TRY(Vals results, If(*branch, is_one));
-  return std::optional(std::move(results));
+  return branch;
+}
+
+Result<std::optional<Vals>> Evaluator::SqueezeAtRunTime(const Node& node, std::span<const Val> arguments) {
+  const auto* tensor = arguments.empty() ? nullptr : arguments[0].As<TensorVal>();
+  if (tensor == nullptr || !TypeOf(*tensor).ranked) return std::optional<Vals>();
+  if (const auto axis = OpenAxis(node, arguments)) {
+    FLAMBEAU_TRY(const Node* branch, SqueezeBranch(node, arguments[0], *axis));
+    Val is_one = ValueOf(branch->inputs[0]);
+    if (returned_.contains(node.outputs[0])) {
+      FLAMBEAU_TRY(Vals results, If(*branch, is_one));
+      return std::optional(std::move(results));
+    }
+    FLAMBEAU_TRY(const Block* taken, Decide(*branch, is_one));
+    FLAMBEAU_TRY(Vals results, taken != nullptr ? EvaluateBlock(*taken) : Branch(*branch, is_one, {}));
+    return std::optional(std::move(results));
+  }
+  const std::vector<Expr> sizes = TypeOf(*tensor).sizes;
+  auto axes = SqueezedAxes(arguments, static_cast<int64_t>(sizes.size()));
+  auto was_one = [&](int64_t axis) { return ones_.contains(sizes[static_cast<size_t>(axis)]); };
+  if (!axes || std::ranges::none_of(*axes, was_one)) return std::optional<Vals>();
+  Val rest = arguments[0];
+  Vals others;
+  for (size_t i = axes->size(); i-- > 0;) {
+    const int64_t axis = (*axes)[i];
+    if (!was_one(axis)) {
+      others.push_back(axis);
+      continue;
+    }
+    FLAMBEAU_TRY(rest, TheOnly(rest, axis));
+    for (Val& after : others) after = *after.AsInt() - 1;
+  }
+  FLAMBEAU_TRY(rest, emitter_.Call1("aten::squeeze.dims", {rest, List(std::move(others))}));
+  return std::optional(Vals{std::move(rest)});
 }
 
 }  // namespace flambeau::script

@@ -1,8 +1,11 @@
 """Inputs whose sizes all have names of their own, although they have to agree when the model runs."""
 
+import onnxruntime
+import pytest
 import torch
 import torch.nn.functional as F
 from cases import Cases, x
+from checking import check
 
 case = Cases()
 
@@ -63,4 +66,32 @@ def pieces_written_in_loops(self, x):
     return x
 
 
+@named(lambda k: (x(3 + k, 4 + k), x(3 + k, 4 + k, seed=5).abs().long() % 3))
+def one_of_many_squeezed(self, a, places):
+    gathered = a.gather(1, places[:, :1]).squeeze(1)
+    return a[:, :1].squeeze(1) * 2, a[:1].squeeze() + 1, a.narrow(0, 0, 1).squeeze(0), gathered, a.split(1, 1)[0].squeeze(-1)
+
+
+@named(lambda k: (x(1, 4 + k),))
+def batch_of_one_squeezed(self, a):
+    return (a.squeeze(0) * 2).sum(-1).flatten(), a.squeeze() + 1, a[:, None].squeeze((0, 1)).sum(0)
+
+
+@named(lambda k: (x(3, 1 + k, 4),))
+def squeezed_where_it_is_one(self, a):
+    squeezed = a.squeeze(1)
+    return (squeezed + 1).flatten(), squeezed.sum(-1).flatten()
+
+
 test_named_sizes = case.test()
+
+
+def test_a_size_that_was_one_has_to_be_one_before_branches_of_several_ranks():
+    class Squeezed(torch.nn.Module):
+        def forward(self, a):
+            return a.squeeze(0) * 2
+
+    program = check(Squeezed(), (x(1, 4),), others=[(x(1, 7),)], dynamic_axes={"a": {0: "n", 1: "m"}}, opset_version=9)
+    session = onnxruntime.InferenceSession(program.model_proto.SerializeToString())
+    with pytest.raises(Exception, match="out of data bounds"):
+        session.run(None, {"a": x(2, 4).numpy()})

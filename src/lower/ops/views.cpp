@@ -99,9 +99,14 @@ Tensor Unflatten(Lowering& to, Tensor self, int64_t dim, Dims sizes) {
 
 // Of a size that is not known to be 1, torch.export has checked that it is not.
 Tensor SqueezeOnes(Lowering& to, Tensor self, const Ints& axes) {
+  // A size of at most 1, as a slice of one row has, is 1 wherever there are elements.
+  auto is_one = [&](Dim size) {
+    const auto constant = to.AsConstant(size);
+    return constant ? *constant == 1 : to.exprs().RangeOf(size.expr).max <= 1;
+  };
   Ints ones;
   for (int64_t axis : axes)
-    if (axis < self.rank() && to.AsConstant(self.size(axis)) == 1) ones.push_back(axis);
+    if (axis < self.rank() && is_one(self.size(axis))) ones.push_back(axis);
   std::ranges::sort(ones);
   return to.SqueezeAt(self, ones);
 }
