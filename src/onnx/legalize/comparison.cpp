@@ -75,7 +75,7 @@ Results WhereByGather(Builder& to, const Request& request) {
   const Tensor x = request.operands[1], y = request.operands[2];
   const Tensor flat = to.ReshapeTo(x, Ints{-1}), other = to.ReshapeTo(y, Ints{-1});
   auto places = [&](const Tensor& list, const Tensor& of) {
-    return to.Reshape(Iota(to, SizeNumber(to, list, 0)), to.Shape(of));
+    return IsEmpty(to, of) ? to.CastTo(of, DType::kInt64) : to.Reshape(Iota(to, SizeNumber(to, list, 0)), to.Shape(of));
   };
   const Tensor in_x = places(flat, x), in_y = to.Add(places(other, y), SizeNumber(to, flat, 0));
   const Tensor chosen = to.CastTo(request.operands[0], DType::kInt64);

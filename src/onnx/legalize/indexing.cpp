@@ -64,11 +64,6 @@ std::optional<int64_t> DepthOf(Builder& to, const Tensor& data, const Tensor& in
   return depth && *depth >= 1 && *depth <= data.rank() ? depth : std::nullopt;
 }
 
-// Rows of no width cannot be reshaped to sizes of which the others are open: a 0 would copy a size.
-bool IsEmpty(Builder& to, const Tensor& x) {
-  return x.ranked() && std::ranges::any_of(x.sizes(), [&](Dim size) { return to.AsConstant(size) == 0; });
-}
-
 Results GatherNdByRows(Builder& to, const Request& request) {
   const Tensor data = request.operands[0], indices = request.operands[1];
   if (to.opset() >= 11 && request.Int("batch_dims", 0) == 0) return std::nullopt;

@@ -1,5 +1,7 @@
 #include "onnx/legalize/rule.h"
 
+#include <algorithm>
+
 #include "onnx/runtime_kernels.h"
 
 #include <fmt/format.h>
@@ -63,6 +65,10 @@ Tensor SizeAlong(Builder& to, const Tensor& tensor, int64_t axis) {
 
 Tensor SizeNumber(Builder& to, const Tensor& tensor, int64_t axis) {
   return to.Gather(to.Shape(tensor), to.ConstantInt(axis));
+}
+
+bool IsEmpty(Builder& to, const Tensor& tensor) {
+  return tensor.ranked() && std::ranges::any_of(tensor.sizes(), [&](Dim size) { return to.AsConstant(size) == 0; });
 }
 
 Tensor Iota(Builder& to, const Tensor& n) {

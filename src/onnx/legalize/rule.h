@@ -89,6 +89,8 @@ bool IsKnown(Builder& to, const Tensor& tensor, int64_t value);
 // The size along an axis, int64: of one element, or 0-d.
 Tensor SizeAlong(Builder& to, const Tensor& tensor, int64_t axis);
 Tensor SizeNumber(Builder& to, const Tensor& tensor, int64_t axis);
+// Whether it is known to have no elements. A reshape to sizes of which others are open would copy one for the 0.
+bool IsEmpty(Builder& to, const Tensor& tensor);
 // 0, 1, … n - 1 for an `n` of no dimensions.
 Tensor Iota(Builder& to, const Tensor& n);
 // Indices that count from the end where they are negative, counted from the start.
