@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import importlib.util
 import logging
 import pathlib
@@ -128,12 +129,15 @@ def check(names: list[str], statements: list[str], capture: str, worlds: list[Va
 
 
 def steady(module: Callable[..., object], args: list[torch.Tensor], number: int, tolerance: float) -> bool:
-    """Whether an output of PyTorch's stays as it is when the inputs move by a rounding error."""
+    """Whether an output of PyTorch's stays as it is when the inputs move by a rounding error, and in float64."""
     generator = torch.Generator().manual_seed(0)
     results = []
     for moves in (False, *[True] * 12):  # a sign that rounding decides stays as it is in half of the moves
         moved = [arg * (1 + moves * torch.finfo(arg.dtype).eps * torch.randint(-2, 3, arg.shape, generator=generator)) if arg.is_floating_point() else arg.clone() for arg in args]
         results.append(torch.as_tensor(module(*moved)[number]))  # type: ignore[index]
+    with contextlib.suppress(Exception):  # a program may ask for float32
+        wider = [arg.double() if arg.is_floating_point() else arg.clone() for arg in args]
+        results.append(torch.as_tensor(module(*wider)[number]).to(results[0].dtype))  # type: ignore[index]
     try:
         for result in results[1:]:
             compare(number, result, results[0], tolerance)
