@@ -1,41 +1,56 @@
-"""Pages in a real browser: Debian's `chromium` if it is installed, else those tests are skipped."""
+"""Pages in a real browser, by Playwright: Debian's `chromium` if it is installed, else those tests are skipped."""
 
+import asyncio
 import os
-import re
 import shutil
-import subprocess
 import sys
 
 import pytest
+from playwright.async_api import async_playwright
 
 if (folder := os.environ.get("FLAMBEAU_PYTHON")) is not None:
     sys.path.insert(0, folder)
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
+# What a script finds there: the page's own data set, to which it adds, and the keyboard.
+SCRIPT = """async () => {
+  const out = document.documentElement.dataset, page = window.flambeauReport, view = page.view;
+  const press = async (target, key) => {
+    if (target === document.body) document.activeElement.blur(); else target.focus({preventScroll: true});
+    await pressKey(key);
+  };
+  %s
+  return {...out};
+}"""
+
+
+async def visit(uri: str, script: str, scheme: str) -> dict[str, str]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+        try:
+            page = await browser.new_page(viewport={"width": 1200, "height": 800}, color_scheme=scheme)
+            page.set_default_timeout(120_000)
+            errors: list[str] = []
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            await page.expose_function("pressKey", page.keyboard.press)
+            await page.goto(uri)
+            found = await page.evaluate(SCRIPT % script)
+            assert not errors, errors
+            return found
+        finally:
+            await browser.close()
+
 
 @pytest.fixture(scope="session")
 def browse(tmp_path_factory):
-    """Opens a page, runs a script in it, and gives what it left in `document.documentElement.dataset`."""
+    """Opens a page, runs a script in it, and gives what that left in `document.documentElement.dataset`."""
     if BROWSER is None:
         pytest.skip("there is no Chromium")
 
-    def run(page: str, script: str, *options: str) -> dict[str, str]:
-        folder = tmp_path_factory.mktemp("page")
-        code = f"""<script>
-        const out = document.documentElement.dataset, page = window.flambeauReport, view = page.view;
-        const press = (target, key) => target.dispatchEvent(new KeyboardEvent("keydown", {{key, bubbles: true, cancelable: true}}));
-        (async () => {{ {script} }})().catch(error => {{ out.error = error.stack; }});
-        </script>"""
-        path = folder / "page.html"
-        path.write_text(page.replace("</body>", code + "</body>"), encoding="utf-8")
-        command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
-                   "--virtual-time-budget=3000", "--window-size=1200,800", *options, "--dump-dom", path.as_uri()]
-        dom = subprocess.run(command, capture_output=True, text=True, timeout=180).stdout
-        root = re.search(r"<html[^>]*>", dom)
-        assert root is not None, "the browser gave no page"
-        found = dict(re.findall(r'data-([a-z-]+)="([^"]*)"', root.group()))
-        assert "error" not in found, found["error"]
-        return found
+    def run(page: str, script: str, scheme: str = "light") -> dict[str, str]:
+        path = tmp_path_factory.mktemp("page") / "page.html"
+        path.write_text(page, encoding="utf-8")
+        return asyncio.run(visit(path.as_uri(), script, scheme))
 
     return run

@@ -107,6 +107,7 @@ class GraphView {
 
   scrollTo(x, y) {
     this.canvas.scrollTo((x - this.bounds.x) * this.scale, (y - this.bounds.y) * this.scale);
+    this.scrolled = [this.canvas.scrollLeft, this.canvas.scrollTop];
   }
 
   // The point of the drawing in the middle of the view.
@@ -155,6 +156,11 @@ class GraphView {
       const element = event.target.closest(selector);
       return element ? this.scene.frames[Number(element.dataset.frame)] : null;
     };
+    // Who scrolls looks where they want to.
+    canvas.addEventListener("scroll", () => {
+      const [left, top] = this.scrolled || [0, 0];
+      if (Math.abs(canvas.scrollLeft - left) > 1 || Math.abs(canvas.scrollTop - top) > 1) this.lookAt = {};
+    });
     let drag = null;
     canvas.addEventListener("pointerdown", event => {
       if (event.pointerType === "mouse" && event.button === 0) drag = {x: event.clientX, y: event.clientY, moved: false};
