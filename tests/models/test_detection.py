@@ -1,5 +1,6 @@
 """torchvision's detectors: what they do box by box, and a whole one."""
 
+import flambeau
 import pytest
 import torch
 from .checking import compare, convert
@@ -8,7 +9,7 @@ from .zoo import torchvision
 torchvision()
 import torchvision.models.detection as detection  # noqa: E402
 from torchvision.models.detection import roi_heads  # noqa: E402
-from torchvision.ops import batched_nms  # noqa: E402
+from torchvision.ops import batched_nms, MultiScaleRoIAlign, ps_roi_align, ps_roi_pool, roi_align, roi_pool  # noqa: E402
 
 BOXES = torch.tensor([[3.0, 4, 30, 20], [-5, -6, 8, 9], [40, 30, 90, 80], [10, 10, 10.5, 10.2], [0, 0, 64, 48]])
 
@@ -44,6 +45,57 @@ def test_keypoints_of_heatmaps():
     model = Call(lambda maps, boxes: roi_heads.heatmaps_to_keypoints(maps, boxes))
     program = convert(model, (torch.randn(5, 3, 14, 14), BOXES), (({0: "boxes"},) * 2,))
     compare(program, model, (torch.randn(5, 3, 14, 14), BOXES), (torch.randn(2, 3, 14, 14), BOXES[1:3]))
+
+
+class ScaledByNumber(torch.nn.Module):
+    def forward(self, x, boxes, factor):
+        scale = float(factor)
+        return (
+            roi_align(x, boxes, (3, 2), scale, 2, True),
+            roi_align(x, boxes, (3, 2), scale, 2, False),
+            roi_pool(x, boxes, (3, 2), scale),
+            ps_roi_align(x, boxes, 2, scale, 2),
+            ps_roi_pool(x, boxes, 2, scale),
+        )
+
+
+def test_scales_of_run_time():
+    """Numbers of a script, which stay open where torch.export asks for constants."""
+    x, boxes = torch.rand(1, 12, 24, 32), torch.nn.functional.pad(BOXES, (1, 0))
+    model = ScaledByNumber()
+    # onnxruntime has no MaxRoiPool of opset 22.
+    program = flambeau.export(torch.jit.script(model), (x, boxes, torch.tensor(0.5)), opset_version=20, verbose=False)
+    compare(program, model, *((x, boxes, torch.tensor(factor)) for factor in (0.5, 0.3, 1.0)))
+
+
+class Positions(torch.nn.Module):
+    def forward(self, x, boxes):
+        return torch.ops.torchvision.roi_pool(x, boxes, 1.0, 2, 2)[1]
+
+
+def test_positions_of_maxima_are_refused():
+    with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="the positions of the maxima"):
+        flambeau.export(torch.jit.script(Positions()), (torch.rand(1, 2, 8, 8), torch.tensor([[0.0, 1, 1, 4, 4]])), opset_version=20)
+
+
+class PooledAtLevels(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pool = MultiScaleRoIAlign(["0", "1"], 3, 2, canonical_scale=32)
+
+    def forward(self, fine, coarse, boxes):
+        return self.pool({"0": fine, "1": coarse}, [boxes], [(fine.size(2) * 4, fine.size(3) * 4)])
+
+
+def test_scales_that_the_first_run_finds():
+    """The script keeps them in attributes that are None before it ran."""
+    levels = torch.rand(1, 3, 24, 32), torch.rand(1, 3, 12, 16)
+    axes = {"fine": {2: "h", 3: "w"}, "coarse": {2: "h2", 3: "w2"}, "boxes": {0: "boxes"}}
+    script = torch.jit.script(PooledAtLevels().eval())
+    program = flambeau.export(script, (*levels, BOXES), input_names=list(axes), dynamic_axes=axes, verbose=False)
+    other = torch.rand(1, 3, 8, 12), torch.rand(1, 3, 4, 6)
+    for run in ((*levels, BOXES), (*other, BOXES[:3])):
+        compare(program, PooledAtLevels(), run)
 
 
 class Backbone(torch.nn.Module):

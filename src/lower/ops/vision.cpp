@@ -1,6 +1,7 @@
 // torchvision's own operators.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
@@ -55,11 +56,19 @@ constexpr Restriction kDynamicPool = {"a pooled size that is not constant",
                                       "torchvision.ops.roi_align(x, boxes, x.shape[2])",
                                       "it is an attribute of ONNX's operator"};
 
-// A row of `rois` is the image's index and the box.
-Tensor RoiAlign(Lowering& to, Tensor input, Tensor rois, double spatial_scale, Dim pooled_height, Dim pooled_width,
+// A row of `rois` is the image's index and the box. The scale is an attribute of ONNX's operators: one that is known at
+// run time only is applied to the boxes, and `scale` becomes 1.
+Tensor Scaled(Lowering& to, Tensor rois, Scalar& scale) {
+  if (scale.is_constant()) return rois;
+  const Tensor boxes = to.Scale(to.SliceAxis(rois, 1, to.Of(1), to.Of(5)), std::exchange(scale, Scalar(1.0)));
+  return to.Concat({to.SliceAxis(rois, 1, to.Of(0), to.Of(1)), boxes}, {.axis = 1});
+}
+
+Tensor RoiAlign(Lowering& to, Tensor input, Tensor rois, Scalar spatial_scale, Dim pooled_height, Dim pooled_width,
                 int64_t sampling_ratio, bool aligned) {
   const auto height = to.AsConstant(pooled_height), width = to.AsConstant(pooled_width);
   if (!height || !width) return to.Unsupported(kDynamicPool);
+  rois = Scaled(to, rois, spatial_scale);
   const Tensor images = to.CastTo(to.GatherIndex(rois, 1, to.Of(0)), DType::kInt64);
   const Tensor boxes = to.SliceAxis(rois, 1, to.Of(1), to.Of(5));
   return to.RoiAlign(input, boxes, images,
@@ -67,10 +76,10 @@ Tensor RoiAlign(Lowering& to, Tensor input, Tensor rois, double spatial_scale, D
                       .output_height = *height,
                       .output_width = *width,
                       .sampling_ratio = std::max<int64_t>(sampling_ratio, 0),
-                      .spatial_scale = spatial_scale});
+                      .spatial_scale = spatial_scale.AsDouble()});
 }
 
-Tensor RoiAlignUnaligned(Lowering& to, Tensor input, Tensor rois, double spatial_scale, Dim pooled_height,
+Tensor RoiAlignUnaligned(Lowering& to, Tensor input, Tensor rois, Scalar spatial_scale, Dim pooled_height,
                          Dim pooled_width, int64_t sampling_ratio) {
   return RoiAlign(to, input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, false);
 }
@@ -78,17 +87,21 @@ Tensor RoiAlignUnaligned(Lowering& to, Tensor input, Tensor rois, double spatial
 constexpr Restriction kPositions = {"the positions of the maxima", "torch.ops.torchvision.roi_pool(x, boxes, 1.0, 2, 2)[1]",
                                     "ONNX's MaxRoiPool gives the maxima alone"};
 
-std::tuple<Tensor, Tensor> RoiPool(Lowering& to, Tensor input, Tensor rois, double spatial_scale, Dim pooled_height,
+std::tuple<Tensor, Tensor> RoiPool(Lowering& to, Tensor input, Tensor rois, Scalar spatial_scale, Dim pooled_height,
                                    Dim pooled_width) {
   const auto height = to.AsConstant(pooled_height), width = to.AsConstant(pooled_width);
   if (!height || !width) return to.Unsupported(kDynamicPool);
-  if (to.aten().HasUses(to.aten()[to.node()].result(1))) return to.Unsupported(kPositions);
-  return {to.MaxRoiPool(input, rois, {.pooled_shape = {*height, *width}, .spatial_scale = spatial_scale}), Tensor()};
+  const auto& node = to.aten()[to.node()];
+  if (node.result_count > 1 && to.aten().HasUses(node.result(1))) return to.Unsupported(kPositions);
+  rois = Scaled(to, rois, spatial_scale);
+  const Tensor pooled = to.MaxRoiPool(input, rois, {.pooled_shape = {*height, *width}, .spatial_scale = spatial_scale.AsDouble()});
+  // While types are inferred, the node has no results yet: the positions have this type.
+  return {pooled, node.result_count == 0 ? to.CastTo(pooled, DType::kInt32) : Tensor()};
 }
 
 // Each bin has channels of its own: all are aligned, and a bin's taken from its channels. The second result says
 // which channel each element is of.
-std::tuple<Tensor, Tensor> PsRoiAlign(Lowering& to, Tensor input, Tensor rois, double spatial_scale, Dim pooled_height,
+std::tuple<Tensor, Tensor> PsRoiAlign(Lowering& to, Tensor input, Tensor rois, Scalar spatial_scale, Dim pooled_height,
                                       Dim pooled_width, int64_t sampling_ratio) {
   const Tensor aligned = RoiAlign(to, input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, true);
   const auto height = to.AsConstant(pooled_height), width = to.AsConstant(pooled_width);
@@ -105,11 +118,11 @@ std::tuple<Tensor, Tensor> PsRoiAlign(Lowering& to, Tensor input, Tensor rois, d
 }
 
 // Which places of an axis belong to each bin of each box: [boxes, bins, places].
-Tensor BinsOf(Lowering& to, Tensor rois, int64_t start_column, double scale, Dim count, Dim places) {
+Tensor BinsOf(Lowering& to, Tensor rois, int64_t start_column, const Scalar& scale, Dim count, Dim places) {
   const DType dtype = rois.dtype();
   auto number = [&](double value) { return to.NumberOf(value, dtype); };
   auto rounded = [&](int64_t column) {
-    const Tensor x = to.Mul(to.SliceAxis(rois, 1, to.Of(column), to.Of(column + 1)), number(scale));
+    const Tensor x = to.Scale(to.SliceAxis(rois, 1, to.Of(column), to.Of(column + 1)), scale);
     return to.Mul(to.Sign(x), to.Floor(to.Add(to.Abs(x), number(0.5))));  // halves away from 0
   };
   const Tensor begin = rounded(start_column), end = rounded(start_column + 2);
@@ -125,7 +138,7 @@ Tensor BinsOf(Lowering& to, Tensor rois, int64_t start_column, double scale, Dim
 }
 
 // Means over bins, each of which has channels of its own.
-std::tuple<Tensor, Tensor> PsRoiPool(Lowering& to, Tensor input, Tensor rois, double spatial_scale, Dim pooled_height,
+std::tuple<Tensor, Tensor> PsRoiPool(Lowering& to, Tensor input, Tensor rois, Scalar spatial_scale, Dim pooled_height,
                                      Dim pooled_width) {
   const Dim bins = to.Times(pooled_height, pooled_width), boxes = rois.size(0);
   const Dim channels{to.exprs().FloorDiv(input.size(1).expr, bins.expr)};
