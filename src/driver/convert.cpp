@@ -66,7 +66,7 @@ class Conversion {
     Record("lowered", "each ATen call becomes ONNX nodes", graph);
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
-    const onnx::InterfaceNames names{options_.input_names, options_.output_names, Weights(graph)};
+    const onnx::InterfaceNames names{options_.input_names, options_.output_names, Weights(graph), OutputNames(lowered.additions)};
     FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, names, sink_, options_.opset));
     NameOutputDimensions(graph, options_.dim_names);
     KeepInputs(graph, lowered.inputs);
@@ -161,6 +161,13 @@ class Conversion {
     const auto pipeline = OnnxPipeline(options_.optimize);
     if (!RunPasses(pipeline, graph, context, Hooks(pipeline))) return kFailure;
     return {};
+  }
+
+  // What the program calls the outputs of the model.
+  std::vector<std::string> OutputNames(const lower::Additions& additions) const {
+    std::vector<std::string> names;
+    for (const size_t index : additions.outputs) names.emplace_back(program_.context->Text(program_.outputs[index].name));
+    return names;
   }
 
   // The program's weights that are left, in its order.

@@ -94,6 +94,7 @@ class Namer {
     for (ValueId input : graph_[main].inputs) NameValue(input, "input");
     for (ValueId id{0}; id.index < graph_.value_capacity(); ++id.index)
       if (graph_[id].kind == ValueKind::kConstant && graph_.HasUses(id)) NameValue(id, "constant");
+    NameOutputs();
     const std::vector<BlockId> blocks = graph_.AllBlocks();
     // What has a name comes before what is given one.
     for (BlockId block : blocks)
@@ -142,6 +143,20 @@ class Namer {
     Symbol wanted = graph_[value].name;
     if (!wanted || wanted == Symbol{0}) wanted = context_.Intern(otherwise);
     SetName(value, values_.Claim(wanted));
+  }
+
+  void NameOutputs() {
+    const std::vector<ValueId> outputs = graph_.outputs(graph_.main());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!outputs[i] || named_[outputs[i].index]) continue;
+      const std::string_view wish = i < wishes_.program_outputs.size() ? std::string_view(wishes_.program_outputs[i]) : std::string_view();
+      const Symbol name = context_.Intern(wish);
+      if (!wish.empty() && values_.Take(name)) {
+        SetName(outputs[i], name);
+      } else {
+        NameValue(outputs[i], wish.empty() ? "output" : wish);
+      }
+    }
   }
 
   // --- nodes ------------------------------------------------------------------

@@ -4,7 +4,8 @@
 // Nodes are called after where they come from: `/encoder/layers.0/attn/MatMul`;
 // values after the node: `/encoder/layers.0/attn/MatMul_output_0`. A name that
 // something has already stays where it is free: first come the caller's names,
-// then those of inputs, of initializers (`state_dict` names), of the rest.
+// then those of inputs, of initializers (`state_dict` names), of outputs, of the
+// rest. An output without any name is called `output`.
 #pragma once
 
 #include <string>
@@ -21,6 +22,8 @@ struct InterfaceNames {
   // follows the names of the inputs are those of `weights`.
   std::vector<std::string> inputs, outputs;
   std::vector<ValueId> weights;
+  // What outputs are called in the program, in graph order: a wish that gives way to names that are taken.
+  std::vector<std::string> program_outputs;
 };
 
 // Fails where the caller's names clash.

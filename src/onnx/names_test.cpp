@@ -87,6 +87,17 @@ TEST_F(NamesTest, TheCallersNamesWin) {
   EXPECT_EQ(graph_.op(graph_[graph_.output(graph_.main(), 2)].node), "Identity");
 }
 
+TEST_F(NamesTest, OutputsAreCalledAsInTheProgram) {
+  const ValueId x = Input("x"), zero = Constant("zero");
+  const ValueId boxes = Op("Add", {x, x}), inner = Op("Relu", {boxes}), more = Op("Relu", {inner}), unnamed = Op("Neg", {inner});
+  graph_.SetName(inner, context_.Intern("boxes"));
+  Return({boxes, more, x, zero, unnamed, Op("Abs", {x})});
+  ASSERT_TRUE(AssignNames(graph_, {.program_outputs = {"boxes", "boxes", "x", "none", "", ""}}, sink_));
+  const std::vector<std::string> expected = {"boxes", "boxes_1", "x_out", "none", "output", "output_1"};
+  for (uint32_t i = 0; i < expected.size(); ++i) EXPECT_EQ(Output(i), expected[i]);
+  EXPECT_EQ(Name(inner), "boxes_2");
+}
+
 TEST_F(NamesTest, ClashesOfTheCallersNamesFail) {
   Return({Op("Relu", {Input("x")})});
   EXPECT_FALSE(AssignNames(graph_, {{"a"}, {"a"}}, sink_));

@@ -126,7 +126,6 @@ class Outputs {
   Status AddBounded(const Val& value, std::string_view name) {
     Emitter& emit = evaluator_.emit();
     const Vals* elements = nullptr;
-    Vals entries;
     if (const auto* tensor = value.As<TensorVal>()) {
       return AddLeaf(emit.Read(tensor->id), name);
     } else if (value.Is<QuantizedVal>()) {  // ONNX has no such tensors: the numbers that they stand for
@@ -147,9 +146,7 @@ class Outputs {
       if (cell.sequence) return AddLeaf(emit.Read(*cell.sequence), name);
       elements = &cell.elements;
     } else if (const auto* dict = value.As<DictVal>()) {
-      if (evaluator_.heap()[dict->cell].lost) return Lost();
-      for (const auto& [key, entry] : evaluator_.heap()[dict->cell].entries) entries.push_back(entry);
-      elements = &entries;
+      return AddDict(evaluator_.heap()[dict->cell]);
     } else if (const auto* optional = value.As<OptionalVal>()) {
       return AddOptional(*optional, name);
     } else if (const auto* undefined = value.As<Undefined>()) {
@@ -160,7 +157,20 @@ class Outputs {
     }
     if (elements == nullptr) return {};
     const Vals copy = *elements;
-    for (const Val& element : copy) FLAMBEAU_CHECK_OK(AddBounded(element, {}));
+    for (const Val& element : copy) FLAMBEAU_CHECK_OK(AddBounded(element, keys_));
+    return {};
+  }
+  // What is in dicts is called after its keys: `boxes`, `losses.boxes`.
+  Status AddDict(const Cell& cell) {
+    if (cell.lost) return Lost();
+    const std::string outer = keys_;
+    const auto entries = cell.entries;
+    for (const auto& [key, entry] : entries) {
+      const auto* text = key.As<std::string>();
+      keys_ = text == nullptr ? outer : outer.empty() ? *text : fmt::format("{}.{}", outer, *text);
+      FLAMBEAU_CHECK_OK(AddBounded(entry, keys_));
+    }
+    keys_ = outer;
     return {};
   }
   // Each tensor of it is an output that is None where the whole is.
@@ -186,6 +196,7 @@ class Outputs {
   Evaluator& evaluator_;
   Program::Impl& program_;
   std::vector<ValueId> values_;
+  std::string keys_;            // of the dicts around what is being added
   std::optional<Val> present_;  // whether what is being added is not None
 };
 

@@ -2,7 +2,7 @@
 
 import copy
 import io
-from typing import NamedTuple, Optional, Union
+from typing import Dict, List, NamedTuple, Optional, Tuple, Union
 
 import flambeau
 import numpy
@@ -302,6 +302,20 @@ class PooledByItsSizes(nn.Module):
 def test_adaptive_pools_to_sizes_that_follow_from_sizes(how, opset):
     names, others = {"input_names": ["x"], "dynamic_axes": {"x": [0, 2, 3]}}, [(x(1, 3, 9, 5),), (x(3, 3, 2, 8),)]
     run(PooledByItsSizes(), (x(2, 3, 6, 7),), how=how, others=others, opset_version=opset, **names)
+
+
+class Detections(nn.Module):
+    def forward(self, images: List[Tensor]) -> Tuple[Dict[str, Dict[str, Tensor]], List[Dict[str, Tensor]], int]:
+        found = torch.jit.annotate(List[Dict[str, Tensor]], [])
+        for image in images:
+            found.append({"boxes": image * 2, "scores": image.sum(0)})
+        return {"losses": {"boxes": images[0].sum()}}, found, 3
+
+
+def test_outputs_are_called_after_their_keys():
+    program = flambeau.export(torch.jit.script(Detections()), ([x(2, 4), x(3, 4)],), dynamo=False, verbose=False)
+    names = [value.name for value in program.model_proto.graph.output]
+    assert names == ["losses.boxes", "boxes", "scores", "boxes_1", "scores_1", "output"]
 
 
 # --- modes -------------------------------------------------------------------------------------
