@@ -76,6 +76,7 @@ def converted(module: torch.nn.Module, capture: str, args: tuple[torch.Tensor, .
             module = captured = traced(module, args)
         else:
             module = captured = torch.jit.script(module)
+            module(*(a.clone() for a in args))  # types may hide what only eager runs: of a bool times a tensor a script makes an int
     except Exception as error:
         raise Refusal(f"torch: {type(error).__name__}") from error
     try:
