@@ -304,6 +304,17 @@ def test_adaptive_pools_to_sizes_that_follow_from_sizes(how, opset):
     run(PooledByItsSizes(), (x(2, 3, 6, 7),), how=how, others=others, opset_version=opset, **names)
 
 
+class DiagonalBy(nn.Module):
+    def forward(self, x, offset):
+        return torch.diagonal(x, int(offset)), x.diagonal(x.size(0) - 2)
+
+
+def test_diagonals_by_offsets_of_run_time():
+    axes = {"input_names": ["x", "offset"], "dynamic_axes": {"x": [0, 1]}}
+    others = [(x(*sizes), torch.tensor(offset)) for sizes in ((4, 3), (2, 5)) for offset in (-5, -2, 0, 2, 6)]
+    run(DiagonalBy(), (x(4, 3), torch.tensor(1)), how="script", others=others, **axes)
+
+
 class Detections(nn.Module):
     def forward(self, images: List[Tensor]) -> Tuple[Dict[str, Dict[str, Tensor]], List[Dict[str, Tensor]], int]:
         found = torch.jit.annotate(List[Dict[str, Tensor]], [])

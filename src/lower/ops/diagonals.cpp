@@ -37,7 +37,7 @@ Tensor TriuIndices(Lowering& to, Dim row, Dim col, Dim offset, std::optional<DTy
 // --- diagonals ------------------------------------------------------------------------
 
 // In a row-major matrix its diagonal is every (columns + 1)-th element.
-Tensor Diagonal(Lowering& to, Tensor self, int64_t offset, int64_t dim1, int64_t dim2) {
+Tensor Diagonal(Lowering& to, Tensor self, Dim offset, int64_t dim1, int64_t dim2) {
   const Tensor matrices = MoveDims(to, self, {dim1, dim2}, {-2, -1});
   const Dim rows = matrices.size(-2), columns = matrices.size(-1);
   const Dim length = DiagonalLength(to, rows, columns, offset);
@@ -47,12 +47,14 @@ Tensor Diagonal(Lowering& to, Tensor self, int64_t offset, int64_t dim1, int64_t
   const int64_t axis = matrices.rank() - 2;
   if (to.AsConstant(length) == 0) return to.Full(WithSize(merged, axis, length), int64_t{0}, self.dtype());
   const Dim step = to.Plus(columns, to.Of(1));
-  const Dim start = offset >= 0 ? to.Of(offset) : to.Times(to.Of(-offset), columns);
+  const Expr zero = to.exprs().Constant(0);
+  const Dim right{to.exprs().Max(offset.expr, zero)}, down = to.Minus(to.Of(0), {to.exprs().Min(offset.expr, zero)});
+  const Dim start = to.Plus(right, to.Times(down, columns));
   const Dim end = to.Plus(start, to.Times(length, step));
   return Sized(to, SliceRange(to, to.ReshapeTo(matrices, merged), axis, start, end, step),
                WithSize(merged, axis, length));
 }
-Tensor LinalgDiagonal(Lowering& to, Tensor self, int64_t offset, int64_t dim1, int64_t dim2) {
+Tensor LinalgDiagonal(Lowering& to, Tensor self, Dim offset, int64_t dim1, int64_t dim2) {
   return Diagonal(to, self, offset, dim1, dim2);
 }
 
@@ -71,7 +73,7 @@ Tensor DiagEmbed(Lowering& to, Tensor self, int64_t offset, int64_t dim1, int64_
   return MoveDims(to, matrices, {-2, -1}, {dim1, dim2});
 }
 Tensor Diag(Lowering& to, Tensor self, int64_t diagonal) {
-  return self.rank() == 1 ? DiagEmbed(to, self, diagonal, -2, -1) : Diagonal(to, self, diagonal, 0, 1);
+  return self.rank() == 1 ? DiagEmbed(to, self, diagonal, -2, -1) : Diagonal(to, self, to.Of(diagonal), 0, 1);
 }
 Tensor DiagFlat(Lowering& to, Tensor self, int64_t offset) {
   return DiagEmbed(to, Flat(to, AtLeast1d(to, self)), offset, -2, -1);
@@ -80,13 +82,13 @@ Tensor DiagFlat(Lowering& to, Tensor self, int64_t offset) {
 Tensor DiagonalScatter(Lowering& to, Tensor self, Tensor src, int64_t offset, int64_t dim1, int64_t dim2) {
   const Tensor matrices = MoveDims(to, self, {dim1, dim2}, {-2, -1});
   const Dim rows = matrices.size(-2), columns = matrices.size(-1);
-  if (to.AsConstant(DiagonalLength(to, rows, columns, offset)) == 0) return self;
+  if (to.AsConstant(DiagonalLength(to, rows, columns, to.Of(offset))) == 0) return self;
   const Tensor written = OnDiagonal(to, to.CastTo(src, self.dtype()), rows, columns, offset, matrices);
   return Sized(to, MoveDims(to, written, {-2, -1}, {dim1, dim2}), self.sizes());
 }
 
 Tensor Trace(Lowering& to, Tensor self) {
-  return Sum(to, Diagonal(to, self, 0, 0, 1), std::nullopt, false, std::nullopt);
+  return Sum(to, Diagonal(to, self, to.Of(0), 0, 1), std::nullopt, false, std::nullopt);
 }
 
 // In a row-major tensor of equal sizes the diagonal is every n-th element, n the sum of the strides. A tall matrix has

@@ -131,12 +131,13 @@ Ints Inverse(const Ints& permutation) {
   return inverse;
 }
 
-Dim DiagonalLength(Lowering& to, Dim rows, Dim columns, int64_t offset) {
+Dim DiagonalLength(Lowering& to, Dim rows, Dim columns, Dim offset) {
   ExprPool& exprs = to.exprs();
-  if (offset >= 0) columns = to.Minus(columns, to.Of(offset));
-  if (offset < 0) rows = to.Plus(rows, to.Of(offset));
+  const Expr zero = exprs.Constant(0);
+  columns = to.Minus(columns, {exprs.Max(offset.expr, zero)});
+  rows = to.Plus(rows, {exprs.Min(offset.expr, zero)});
   const Expr length = exprs.Min(rows.expr, columns.expr);
-  return {exprs.RangeOf(length).min >= 0 ? length : exprs.Max(length, exprs.Constant(0))};
+  return {exprs.RangeOf(length).min >= 0 ? length : exprs.Max(length, zero)};
 }
 
 Tensor DiagonalMask(Lowering& to, Dim rows, Dim columns, int64_t offset) {

@@ -38,7 +38,7 @@ Ints MovingPermutation(int64_t rank, const Ints& source, const Ints& destination
 Ints Inverse(const Ints& permutation);
 
 // Length of a diagonal of a matrix.
-Dim DiagonalLength(Lowering& to, Dim rows, Dim columns, int64_t offset);
+Dim DiagonalLength(Lowering& to, Dim rows, Dim columns, Dim offset);
 // rows × columns of bool: column = row + offset.
 Tensor DiagonalMask(Lowering& to, Dim rows, Dim columns, int64_t offset);
 // Zeros after the last element of an axis.
