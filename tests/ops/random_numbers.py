@@ -2,6 +2,7 @@ import functools
 
 import torch
 from harness import case, floats, ints
+from torch import distributions
 
 aten = torch.ops.aten
 OPSETS = (18, 20, 21, 26)  # from 22 on onnxruntime draws in Dropout alone
@@ -73,6 +74,16 @@ CASES = [
     drawn(torch.poisson, flat + 4, mean=4, std=2),
     drawn(torch.poisson, flat.double() + 100, mean=100, std=10),
     case(torch.poisson, torch.zeros(2, 3), opsets=OPSETS),
+    drawn(torch._standard_gamma, flat + 4, mean=4, std=2),
+    drawn(torch._standard_gamma, flat.double() + 0.25, mean=0.25, std=0.5),
+    drawn(torch._standard_gamma, flat + 1000, mean=1000, std=1000**0.5),
+    case(torch._standard_gamma, torch.tensor([0.0, 1e-6, float("inf")]), opsets=OPSETS, again=False, dynamic=False, tolerance=(1e-6, 0)),
+    drawn(lambda x: torch._standard_gamma(x).expand(n) * 0 + 3, torch.tensor(2.0), mean=3, std=0, name="standard_gamma of a number"),
+    drawn(lambda x: torch._sample_dirichlet(x)[:, :20], flat + 0.5, mean=1 / 60, std=(1 / 60 * 59 / 60 / 31) ** 0.5, dynamic=False, name="dirichlet"),
+    case(torch._sample_dirichlet, torch.tensor([3.0]), opsets=OPSETS, dynamic=False, tolerance=(1e-9, 0)),
+    drawn(lambda x: distributions.Beta(x + 2, x + 3, validate_args=False).rsample(), flat, mean=0.4, std=0.2, dynamic=False, name="beta"),
+    # Equal streams of both would halve the deviation.
+    drawn(lambda x: distributions.Gamma(x + 4, x + 1, validate_args=False).rsample() - torch._standard_gamma(x + 4), flat, mean=0, std=8**0.5, name="independent gammas"),
     case(torch.multinomial, weights, 2, check=distinct, opsets=OPSETS, dynamic=False, again=False),
     case(torch.multinomial, weights.repeat(4, 1), 3, check=distinct, opsets=OPSETS, dynamic={0: [0]}, again=False),
     case(torch.multinomial, weights.repeat(4, 1), 40, True, check=sample_without_zero, opsets=OPSETS, dynamic={0: [0]}, again=False),

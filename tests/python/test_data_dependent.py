@@ -215,3 +215,28 @@ def test_distributions_do_not_look_at_their_parameters():
     compare(function, *inputs[0], others=inputs[1:], dynamic_shapes=shapes)
     with pytest.raises(ValueError, match="invalid values"):  # what PyTorch checks, it checks again
         torch.distributions.Categorical(logits=torch.tensor([float("nan")]))
+
+
+class Draws(torch.nn.Module):
+    def forward(self, x):
+        d = torch.distributions
+        return d.Gamma(x + 4, 2 * x).rsample(), d.StudentT(x + 12).rsample(), d.Beta(x + 1, 2 * x).sample(), d.Dirichlet(x).rsample(), d.Binomial(8, x / 2).sample()
+
+
+class ScriptedDraws(torch.nn.Module):
+    def forward(self, x):
+        return torch._standard_gamma(x + 4) / (2 * x), torch._sample_dirichlet(x)
+
+
+DRAWN = {"gamma": (2.5, 1.25**0.5), "student": (0, 1.2**0.5), "beta": (0.5, 0.05**0.5), "dirichlet": (1 / 60, (59 / 3600 / 61) ** 0.5), "binomial": (4, 2**0.5)}
+
+
+@pytest.mark.parametrize("scripted", [False, True])
+def test_distributions_of_gamma_draw_for_dynamic_sizes(scripted):
+    model, names = (torch.jit.script(ScriptedDraws()), ("gamma", "dirichlet")) if scripted else (Draws(), DRAWN)
+    program = flambeau.export(model, (torch.ones(4, 60),), dynamic_shapes=({0: Dim.DYNAMIC},))
+    for name, got in zip(names, program(torch.ones(50, 60)), strict=True):
+        mean, std = DRAWN[name]
+        assert got.shape == (50, 60), name
+        assert abs(got.mean().item() - mean) < 6 * std / 3000**0.5, name
+        assert abs(got.std().item() - std) < 0.1 * std, name

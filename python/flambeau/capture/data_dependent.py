@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from .size_keeping import SIZE_KEEPING
 
-__all__ = ["CapturableCalls", "unchecked_distributions", "unmoved_modules"]
+__all__ = ["CapturableCalls", "sized_draws", "unchecked_distributions", "unmoved_modules"]
 
 
 @contextlib.contextmanager
@@ -51,6 +51,20 @@ def unmoved_modules() -> Iterator[None]:
         yield
     finally:
         torch.nn.Module.to = to
+
+
+def _as_first(first: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    return torch.empty_like(first)
+
+
+@contextlib.contextmanager
+def sized_draws() -> Iterator[None]:
+    """While it is open, torch knows what random draws make of symbolic sizes, of which it has kernels alone."""
+    with torch.library._scoped_library("aten", "FRAGMENT") as library:
+        for name in ("aten::_sample_dirichlet", "aten::binomial"):
+            if not torch._C._dispatch_has_kernel_for_dispatch_key(name, "Meta"):
+                torch.library.register_fake(name, _as_first, lib=library)
+        yield
 
 
 class CapturableCalls(TorchFunctionMode):

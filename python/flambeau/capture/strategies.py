@@ -15,7 +15,7 @@ from torch.export import Dim, ExportedProgram
 
 from .assumptions import computes_alike, freezes, holds_for
 from .containers import known_results
-from .data_dependent import CapturableCalls, unchecked_distributions, unmoved_modules
+from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names
@@ -210,6 +210,7 @@ def capture(
                 taken_as_filled(innermost_line) as asked,
                 general_answers(special) as masks,
                 recorded_decisions(decided),
+                sized_draws(),
                 unchecked_distributions(),
                 kept_loops(loops) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
