@@ -37,6 +37,8 @@ CASES = [
     case(attend, floats(4, 5, 8), floats(4, 7, 8), floats(4, 7, 6)),
     case(attend, floats(2, 3, 4, 5, 8), floats(2, 3, 4, 7, 8), floats(2, 3, 4, 7, 8)),
     case(attend, q, k, v, dtypes=[torch.float64, *HALVES], **ROOM),
+    case(attend, 4 * q, 4 * k, v, dtypes=[torch.bfloat16], tolerance=(1e-2, 2e-2), name="large scores"),
+    case(attend, 4 * q, 4 * k, v, is_causal=True, dtypes=[torch.bfloat16], tolerance=(1e-2, 2e-2), name="large scores, causal"),
     case(attend, q, k, v, is_causal=True),
     case(attend, floats(1, 2, 200, 8), floats(1, 2, 130, 8), floats(1, 2, 130, 8), is_causal=True),
     case(attend, q, k, v, blind, **KEPT),

@@ -74,9 +74,13 @@ struct Attended {
 };
 
 // softmax(q·kᵀ/√E + mask) · v. A query that sees no key gives zeros, as
-// PyTorch's safe softmax does, where a plain softmax gives NaN.
+// PyTorch's safe softmax does, where a plain softmax gives NaN. Scores of bfloat16 stay in float32, as in PyTorch's
+// kernels: their 8 bits would move the weights of large scores by as much as the weights are.
 Attended Attend(Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTensor mask, double dropout, bool causal,
                 std::optional<double> scale, bool grouped) {
+  const DType given = query.dtype();
+  if (given == DType::kBfloat16)
+    for (Tensor* tensor : {&query, &key, &value}) *tensor = to.CastTo(*tensor, DType::kFloat32);
   const HeadGroups heads(to, query, key, grouped);
   const DType dtype = query.dtype();
   auto number = [&](double number) { return to.NumberOf(number, dtype); };
@@ -98,7 +102,8 @@ Attended Attend(Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTe
     weights = to.Softmax(scores, {.axis = -1});
   }
   weights = Dropout(to, weights, dropout, dropout > 0);
-  return {heads.Merge(to.MatMul(weights, heads.Shared(value))), weights, scores};
+  const Tensor output = heads.Merge(to.MatMul(weights, heads.Shared(value)));
+  return {to.CastTo(output, given), to.CastTo(weights, given), scores};
 }
 
 Tensor ScaledDotProductAttention(Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTensor attn_mask,
