@@ -132,6 +132,8 @@ torch.nn.functional.softshrink(x, -0.5)
 torch.cdist(x, x, -1.0)
 torch.nn.functional.gelu(x, approximate="sin")
 torch.cross(x, x, 0)
+torch.batch_norm(c, None, None, torch.ones([1]), torch.ones([1]), True, 0.1, 1e-5, False)
+torch.batch_norm(c, None, None, torch.ones([4]), torch.ones([4]), True, 0.1, 1e-5, False)
 """.strip().splitlines()
 
 

@@ -1,4 +1,6 @@
 // Normalisations: over batches, layers, groups and instances.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -103,6 +105,13 @@ BatchNormed BatchNormOfBatch(Lowering& to, Tensor input, OptionalTensor weight, 
 using Five = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
+void RequireChannels(Lowering& to, const Tensor& input, OptionalTensor running) {
+  if (!running) return;
+  const auto channels = to.AsConstant(input.size(1)), numbers = to.AsConstant(to.Numel(*running));
+  if (channels && numbers && *channels != *numbers)
+    throw onnx::BadOperand(fmt::format("has running statistics of {} numbers for {} channels", *numbers, *channels));
+}
+
 // (output, mean, 1/deviation, new running mean, new running variance)
 Five BatchNormWithUpdate(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
                          OptionalTensor running_mean, OptionalTensor running_var, bool training, double momentum,
@@ -115,6 +124,8 @@ Five BatchNormWithUpdate(Lowering& to, Tensor input, OptionalTensor weight, Opti
     return {BatchNormOfRunning(to, input, weight, bias, *running_mean, *running_var, eps), none, none, *running_mean,
             *running_var};
   }
+  RequireChannels(to, input, running_mean);
+  RequireChannels(to, input, running_var);
   const BatchNormed batch = BatchNormOfBatch(to, input, weight, bias, eps);
   auto update = [&](OptionalTensor running, Tensor now) -> Tensor {
     if (!running) return {};
