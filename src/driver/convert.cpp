@@ -62,6 +62,8 @@ class Conversion {
     FLAMBEAU_CHECK_OK(Step("lowering"));
     FLAMBEAU_TRY(lower::LoweredProgram lowered, Lower());
     Graph& graph = lowered.graph;
+    if (graph.outputs(graph.main()).empty())
+      return sink_.Error(DiagnosticKind::kBadProgram, "the program gives out no tensor and no number: there is nothing that a model could compute");
     Watch("lowered", graph);
     Record("lowered", "each ATen call becomes ONNX nodes", graph);
     FLAMBEAU_CHECK_OK(Step("passes"));

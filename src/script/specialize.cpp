@@ -133,6 +133,9 @@ class Outputs {
       return AddLeaf(floats.As<TensorVal>()->id, name);
     } else if (const auto* number = value.As<NumberVal>()) {
       return AddLeaf(number->id, name);
+    } else if (value.Is<std::complex<double>>()) {  // as a tensor: ONNX has no such numbers
+      FLAMBEAU_TRY(const Val tensor, emit.NumberTensor(value));
+      return AddLeaf(emit.Read(tensor.As<TensorVal>()->id), name);
     } else if (value.IsConstantNumber()) {
       return AddLeaf(emit.Materialise(value), name);
     } else if (const auto* tuple = value.As<TupleVal>()) {

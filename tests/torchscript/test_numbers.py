@@ -1,7 +1,7 @@
 """Python's numbers, text and flags that are known at run time only."""
 
 import math
-from typing import Dict, Optional
+from typing import Dict, List, Optional
 
 import flambeau
 import pytest
@@ -133,3 +133,24 @@ class TextAsKey(nn.Module):
 def test_text_that_exists_at_run_time_decides_nothing(model):
     with pytest.raises(flambeau.errors.OnnxExporterError, match="known at run time only"):
         check(model, (torch.ones(3),))
+
+
+class GivesNothing(nn.Module):
+    def forward(self, x):
+        made: List[Tensor] = []
+        return made
+
+
+class GivesComplexNumber(nn.Module):
+    def forward(self, x):
+        return x + 1, complex(1.5, -2.0)
+
+
+def test_nothing_given_out_is_an_error():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="gives out no tensor and no number"):
+        flambeau.export(torch.jit.script(GivesNothing()), (torch.ones(3),))
+
+
+def test_a_complex_number_given_out_is_a_pair():
+    program = flambeau.export(torch.jit.script(GivesComplexNumber()), (torch.ones(3),))
+    assert [output.tolist() for output in program(torch.ones(3))] == [[2.0] * 3, [1.5, -2.0]]
