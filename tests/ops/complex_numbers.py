@@ -118,7 +118,7 @@ CASES = [
     # sums
     *[case(fn, a, name=name) for name, fn in {
         "sum": torch.sum, "sum of rows": lambda x: x.sum(-1), "mean": torch.mean, "cumsum": lambda x: x.cumsum(-1), "cumprod": lambda x: x.cumprod(0), "prod": torch.prod, "prod of rows": lambda x: x.prod(-1), "prod kept": lambda x: x.prod(0, keepdim=True), "trace": torch.trace,
-        "var": torch.var, "std": lambda x: x.std(-1), "norm": torch.linalg.vector_norm, "norm 1": lambda x: torch.linalg.vector_norm(x, 1, -1), "norm inf": lambda x: torch.linalg.vector_norm(x, float("inf")),
+        "var": torch.var, "std": lambda x: x.std(-1), "norm": torch.linalg.vector_norm, "norm 1": lambda x: torch.linalg.vector_norm(x, 1, -1), "norm inf": lambda x: torch.linalg.vector_norm(x, float("inf")), "frobenius norm": lambda x: torch.ops.aten.frobenius_norm(x, [-2, -1]),
     }.items()],
     case(lambda x: x.mean(0, keepdim=True), a, dynamic={0: [1]}, name="mean kept"), case(lambda x: x.unbind(-2), a, dynamic={0: [1]}, name="unbind"),
     case(torch.var_mean, a), case(torch.dist, a, b),
