@@ -11,7 +11,7 @@ import functools
 import operator
 import os
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sympy
@@ -125,19 +125,26 @@ def dtype_of_code(code: int) -> torch.dtype:
     return next(dtype for dtype, number in DTYPES.items() if number == code)
 
 
+def _print_expression(frozen: Mapping[sympy.Symbol, sympy.Basic], expression: sympy.Basic) -> int | str:
+    if frozen:
+        expression = expression.subs(frozen)
+    return int(expression) if isinstance(expression, sympy.Integer) else srepr(expression)
+
+
 class _Walk:
     """One walk. Fails with CaptureError; the message names the node."""
 
     def __init__(self, exported: ExportedProgram, export_params: bool) -> None:
         self.exported = exported
         self.export_params = export_params
-        self.builder = _engine.ProgramBuilder(_vocabulary(), self.print_expression)
         # What the capture found to have one value only, without saying so in the shapes.
         self.frozen = {
             symbol: interval.lower
             for symbol, interval in exported.range_constraints.items()
             if interval.lower == interval.upper
         }
+        # The builder keeps the function: one that leads back to it would keep both, and the program, for ever.
+        self.builder = _engine.ProgramBuilder(_vocabulary(), functools.partial(_print_expression, self.frozen))
         self.parameters: dict[int, torch.fx.Node] = {}  # by identity of the tensor
         self.declared: set[torch._ops.OpOverload] = set()
         self.added: dict[torch.fx.Node, Any] = {}  # values of nodes that came after the capture
@@ -149,11 +156,6 @@ class _Walk:
     @functools.cached_property
     def fake_mode(self) -> Any:
         return torch._guards.detect_fake_mode([node.meta.get("val") for node in self.exported.graph.nodes])
-
-    def print_expression(self, expression: sympy.Basic) -> int | str:
-        if self.frozen:
-            expression = expression.subs(self.frozen)
-        return int(expression) if isinstance(expression, sympy.Integer) else srepr(expression)
 
     def inputs(self, nodes: Iterable[torch.fx.Node]) -> None:
         for node, spec in zip(nodes, self.exported.graph_signature.input_specs, strict=True):
