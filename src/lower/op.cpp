@@ -121,7 +121,9 @@ std::optional<Dim> DimOf(Lowering& to, Tensor tensor) {
     if (number.kind() == Scalar::Kind::kInt || number.kind() == Scalar::Kind::kBool) return to.Of(number.AsInt());
     return std::nullopt;
   }
-  return to.DimOf(tensor);
+  // A list of numbers that a run computes is none.
+  const bool is_one = tensor.type().is_tensor() && (!tensor.ranked() || tensor.rank() == 0 || (tensor.rank() == 1 && to.AsConstant(tensor.size(0)) == 1));
+  return is_one ? std::optional(to.DimOf(tensor)) : std::nullopt;
 }
 
 }  // namespace

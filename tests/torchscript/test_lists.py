@@ -452,4 +452,17 @@ def test_an_element_of_a_tuple_that_was_written_elsewhere_is_refused():
         check(WrittenPair(), (x(2, 3), torch.tensor(2)))
 
 
+class SplitAsTold(nn.Module):
+    def forward(self, x, sizes):
+        parts: List[int] = sizes.tolist()
+        return x.split(parts)[0]
+
+
+def test_sizes_of_which_the_number_is_open_are_no_single_size():
+    args = (x(6, 3), torch.tensor([1, 2, 3]))
+    check(SplitAsTold(), args)
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"aten::split\.sizes .*must be a list of integers"):
+        check(SplitAsTold(), args, dynamic_axes={"x": [0], "sizes": [0]})
+
+
 test_program = case.test()
