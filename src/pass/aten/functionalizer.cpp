@@ -53,8 +53,7 @@ Status Functionalizer::Visit(NodeId node) { return Apply(node, Resolve(node)); }
 
 std::vector<ValueId> Functionalizer::Resolve(NodeId node) {
   std::vector<ValueId> captured = graph_.operands(node);
-  const Schema* schema = aten::FindSchema(graph_.op(node));
-  const bool whole = schema != nullptr && schema->base == "aten::as_strided";
+  const bool whole = graph_.op(node) == "aten::as_strided";  // sees the memory behind a view
   for (uint32_t i = 0; i < captured.size(); ++i) {
     const ValueId now = whole && i == 0 ? storages_.Read(storages_.Root(storages_.ViewOf(captured[i])), node)
                                         : storages_.Read(captured[i], node);
@@ -134,7 +133,7 @@ Status Functionalizer::AddStrided(NodeId node, ValueId tensor) {
     offset = *constant;
   }
   std::vector<ViewStep> steps;
-  ValueId base = graph_.operand(node, 0);
+  ValueId base = storages_.Read(root, node);
   if (!std::ranges::is_sorted(*order)) {
     std::vector<Expr> sizes;
     for (const int64_t dim : *order) sizes.push_back(type.sizes[static_cast<size_t>(dim)]);

@@ -55,7 +55,6 @@ Status Functionalizer::VisitResize(NodeId node, ValueId tensor) {
       strides[static_cast<size_t>(i)] = stride;
     const Call call = CallMaker(context, "aten::as_strided").Set("self", tensor).Set("size", *sizes).Set("stride", strides).Make();
     const ValueId viewed = InsertCall(graph_, node, call, graph_[result].type, origin);
-    (void)Resolve(graph_[viewed].node);  // to the memory behind the view
     FLAMBEAU_CHECK_OK(AddStrided(graph_[viewed].node, tensor));
     storages_.SetSame(tensor, viewed);
   } else {
