@@ -1,11 +1,12 @@
 #include "driver/fx_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
-#include <set>
+#include <iterator>
+#include <utility>
 
 #include "aten/schema.h"
 #include "ir/text_lexer.h"
@@ -28,29 +29,28 @@ std::string FxText::operator()(NodeId id) const {
   const Node& node = graph_[id];
   const Origin& origin = context_[node.origin];
   const aten::Schema* schema = aten::FindSchema(graph_.op(id));
-  const auto argument = [&](size_t i) {
-    return schema != nullptr && i < schema->arguments.size() ? &schema->arguments[i] : nullptr;
-  };
   // The capture writes no keyword argument that has its default, and no positional one at the end.
-  std::vector<std::string> positional, named;
-  size_t written = 0;
+  std::string positional, named;
+  size_t count = 0, written = 0, end = 0;  // of the positional ones: all, those up to the last that counts, and its end
   for (size_t i = 0; i < node.attributes.size(); ++i) {
-    const auto* formal = argument(i);
-    const bool is_default = formal && formal->has_default && node.attributes[i].value == formal->default_value;
-    const bool keyword = formal && formal->keyword_only;
-    if (keyword && is_default) continue;
-    const std::string text = ArgumentText(id, node.attributes[i].value);
-    if (keyword) {
-      named.push_back(fmt::format("{}: {}", context_.Text(node.attributes[i].name), text));
-    } else {
-      positional.push_back(text);
-      if (!is_default) written = positional.size();
+    const NamedAttribute& attribute = node.attributes[i];
+    const auto* formal = schema != nullptr && i < schema->arguments.size() ? &schema->arguments[i] : nullptr;
+    const bool is_default = formal && formal->has_default && attribute.value == formal->default_value;
+    if (formal && formal->keyword_only) {
+      if (is_default) continue;
+      named.append(named.empty() ? "" : ", ").append(context_.Text(attribute.name)).append(": ");
+      AppendArgument(id, attribute.value, named);
+      continue;
     }
+    positional.append(count++ == 0 ? "" : ", ");
+    AppendArgument(id, attribute.value, positional);
+    if (is_default) continue;
+    written = count;
+    end = positional.size();
   }
-  positional.resize(written);
   return fmt::format("%{} : [num_users={}] = call_function[target={}](args = ({}{}), kwargs = {{{}}})",
                      context_.Text(origin.node_name), UserCount(id), TargetText(context_.Text(origin.target)),
-                     fmt::join(positional, ", "), positional.size() == 1 ? "," : "", fmt::join(named, ", "));
+                     std::string_view(positional).substr(0, end), written == 1 ? "," : "", named);
 }
 
 // In torch.fx each of several results has a node of its own that takes it. Those
@@ -63,63 +63,73 @@ size_t FxText::UserCount(NodeId id) const {
       taken += !context_.Text(graph_[node.result(i)].name).ends_with(fmt::format("_unused_{}", i));
     return taken;
   }
-  std::set<uint32_t> users;
+  std::vector<uint32_t> users;
   for (uint32_t i = 0; i < node.result_count; ++i)
-    graph_.ForEachUse(node.result(i), [&](Use use) { users.insert(use.node.index); });
-  return users.size();
+    graph_.ForEachUse(node.result(i), [&](Use use) { users.push_back(use.node.index); });
+  std::ranges::sort(users);
+  return static_cast<size_t>(std::ranges::unique(users).begin() - users.begin());
 }
 
-std::string FxText::ValueText(ValueId value) const {
-  if (!value) return "None";
+void FxText::AppendValue(ValueId value, std::string& text) const {
+  if (!value) {
+    text += "None";
+    return;
+  }
   const auto placeholder = placeholders_.find(value);
-  return fmt::format("%{}", context_.Text(placeholder == placeholders_.end() ? graph_[value].name : placeholder->second));
+  text.append("%").append(context_.Text(placeholder == placeholders_.end() ? graph_[value].name : placeholder->second));
 }
 
-std::string FxText::ArgumentText(NodeId node, const Attribute& attribute) const {
-  struct Visitor {
-    const FxText& self;
-    NodeId node;
-    std::string operator()(None) const { return "None"; }
-    std::string operator()(bool v) const { return v ? "True" : "False"; }
-    std::string operator()(int64_t v) const { return fmt::format("{}", v); }
-    std::string operator()(double v) const { return FloatText(v); }
-    std::string operator()(std::complex<double> v) const {
-      return fmt::format("({}{}{}j)", v.real(), std::signbit(v.imag()) ? "-" : "+", std::abs(v.imag()));
+// Appends one argument as Python prints it.
+struct FxText::ArgumentWriter {
+  const FxText& self;
+  NodeId node;
+  std::string& text;
+
+  void operator()(None) const { text += "None"; }
+  void operator()(bool v) const { text += v ? "True" : "False"; }
+  void operator()(int64_t v) const { Append("{}", v); }
+  void operator()(double v) const { text += FloatText(v); }
+  void operator()(std::complex<double> v) const {
+    Append("({}{}{}j)", v.real(), std::signbit(v.imag()) ? "-" : "+", std::abs(v.imag()));
+  }
+  void operator()(const std::string& v) const { text += v; }
+  void operator()(DType v) const { Append("torch.{}", Info(v).torch_name); }
+  void operator()(Layout) const { text += "torch.strided"; }
+  void operator()(MemoryFormat v) const {
+    static constexpr std::string_view kNames[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
+    Append("torch.{}", kNames[static_cast<size_t>(v)]);
+  }
+  void operator()(const Device& v) const { text += v.text; }
+  void operator()(const Ints& v) const { AppendList(v, *this); }
+  void operator()(const Floats& v) const { AppendList(v, *this); }
+  void operator()(const Bools& v) const { AppendList(v, *this); }
+  void operator()(const Strings& v) const { AppendList(v, *this); }
+  void operator()(Operand v) const { self.AppendValue(self.graph_.operand(node, v.index), text); }
+  void operator()(const OperandList& list) const {
+    AppendList(list, [this](const ListElement& element) { std::visit(*this, element); });
+  }
+  void operator()(BlockId v) const { Append("%body_{}", v.index); }
+  void operator()(DataId) const { text += "<tensor>"; }
+  void operator()(TypeId) const { text += "<type>"; }
+
+  template <class... Values>
+  void Append(fmt::format_string<const Values&...> format, const Values&... values) const {
+    fmt::format_to(std::back_inserter(text), format, values...);
+  }
+  template <class Items, class AppendItem>
+  void AppendList(const Items& items, const AppendItem& append) const {
+    text += '[';
+    bool first = true;
+    for (const auto& item : items) {
+      if (!std::exchange(first, false)) text += ", ";
+      append(item);
     }
-    std::string operator()(const std::string& v) const { return v; }
-    std::string operator()(DType v) const { return fmt::format("torch.{}", Info(v).torch_name); }
-    std::string operator()(Layout) const { return "torch.strided"; }
-    std::string operator()(MemoryFormat v) const {
-      static constexpr std::string_view kNames[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
-      return fmt::format("torch.{}", kNames[static_cast<size_t>(v)]);
-    }
-    std::string operator()(const Device& v) const { return v.text; }
-    std::string operator()(const Ints& v) const { return fmt::format("[{}]", fmt::join(v, ", ")); }
-    std::string operator()(const Floats& v) const {
-      std::string text;
-      for (double each : v) text += fmt::format("{}{}", text.empty() ? "" : ", ", FloatText(each));
-      return "[" + text + "]";
-    }
-    std::string operator()(const Bools& v) const {
-      std::string text;
-      for (bool b : v) text += fmt::format("{}{}", text.empty() ? "" : ", ", b ? "True" : "False");
-      return "[" + text + "]";
-    }
-    std::string operator()(const Strings& v) const { return fmt::format("[{}]", fmt::join(v, ", ")); }
-    std::string operator()(Operand v) const { return self.ValueText(self.graph_.operand(node, v.index)); }
-    std::string operator()(const OperandList& list) const {
-      std::string text;
-      for (const ListElement& element : list) {
-        if (!text.empty()) text += ", ";
-        text += std::visit([&](const auto& e) { return (*this)(e); }, element);
-      }
-      return "[" + text + "]";
-    }
-    std::string operator()(BlockId v) const { return fmt::format("%body_{}", v.index); }
-    std::string operator()(DataId) const { return "<tensor>"; }
-    std::string operator()(TypeId) const { return "<type>"; }
-  };
-  return std::visit(Visitor{*this, node}, attribute);
+    text += ']';
+  }
+};
+
+void FxText::AppendArgument(NodeId node, const Attribute& attribute, std::string& text) const {
+  std::visit(ArgumentWriter{*this, node, text}, attribute);
 }
 
 }  // namespace flambeau

@@ -18,9 +18,11 @@ class FxText {
   std::string operator()(NodeId node) const;
 
  private:
+  struct ArgumentWriter;
+
   size_t UserCount(NodeId node) const;
-  std::string ValueText(ValueId value) const;
-  std::string ArgumentText(NodeId node, const Attribute& attribute) const;
+  void AppendValue(ValueId value, std::string& text) const;
+  void AppendArgument(NodeId node, const Attribute& attribute, std::string& text) const;
 
   const Graph& graph_;
   const Context& context_;

@@ -10,13 +10,6 @@
 namespace flambeau {
 namespace {
 
-// Python's way of writing lists of strings: ['a', 'b'].
-std::string PythonList(const std::vector<std::string>& items) {
-  std::string text = "[";
-  for (const std::string& item : items) text += fmt::format("{}'{}'", text.size() > 1 ? ", " : "", item);
-  return text + "]";
-}
-
 std::string_view KindName(InputKind kind) {
   switch (kind) {
     case InputKind::kUser: return "USER_INPUT";
@@ -77,18 +70,19 @@ void AttachMetadata(const Program::Impl& program, std::shared_ptr<const Graph> c
     const OriginId origin_id = (*graph)[id].origin;
     if (!origin_id) return;
     const Origin& origin = (*context)[origin_id];
-    const Scopes scopes = ScopesOf(*context, origin);
-    properties.emplace_back("namespace", scopes.name_space);
-    properties.emplace_back("pkg.torch.onnx.class_hierarchy", PythonList(scopes.classes));
+    Scopes scopes = ScopesOf(*context, origin);
+    properties.emplace_back("namespace", std::move(scopes.name_space));
+    properties.emplace_back("pkg.torch.onnx.class_hierarchy", std::move(scopes.classes));
     std::string fx_nodes = Lines(*context, origin, [&](const Origin& each) {
       return each.node && each.node.index < captured->node_capacity() ? (*fx_text)(each.node) : std::string();
     });
     if (!fx_nodes.empty()) properties.emplace_back("pkg.torch.onnx.fx_node", std::move(fx_nodes));
-    properties.emplace_back("pkg.torch.onnx.name_scopes", PythonList(scopes.names));
+    properties.emplace_back("pkg.torch.onnx.name_scopes", std::move(scopes.names));
     if (!origin.merged.empty()) {
-      std::vector<std::string> others;
-      for (const OriginId other : origin.merged) others.push_back(ScopesOf(*context, (*context)[other]).name_space);
-      properties.emplace_back("pkg.flambeau.merged_namespaces", PythonList(others));
+      std::string others;
+      for (const OriginId other : origin.merged)
+        others += fmt::format("{}'{}'", others.empty() ? "" : ", ", ScopesOf(*context, (*context)[other]).name_space);
+      properties.emplace_back("pkg.flambeau.merged_namespaces", fmt::format("[{}]", others));
     }
     if (level < Metadata::kDebug) return;
     std::string traces =

@@ -67,19 +67,17 @@ constexpr uint64_t kEntryBytes = 6 + std::string_view("namespace").size();
 
 }  // namespace
 
+// Every node of the model asks, twice: so this only appends.
 Scopes ScopesOf(const Context& context, const Origin& origin) {
   Scopes scopes;
-  for (const ModuleFrame& frame : origin.modules) {
-    const std::string_view path = context.Text(frame.path), class_name = context.Text(frame.class_name);
-    scopes.name_space += fmt::format("{}: {}/", path, class_name);
-    scopes.classes.emplace_back(class_name);
-    scopes.names.emplace_back(path);
-  }
-  const std::string_view name = context.Text(origin.node_name);
-  const std::string target = TargetText(context.Text(origin.target));
-  scopes.name_space += fmt::format("{}: {}", name, target);
-  scopes.classes.emplace_back(target);
-  scopes.names.emplace_back(name);
+  const auto append = [&](std::string_view name, std::string_view class_name, std::string_view end) {
+    const bool last = end.empty();
+    scopes.name_space.append(name).append(": ").append(class_name).append(end);
+    scopes.classes.append(scopes.classes.empty() ? "['" : "', '").append(class_name).append(last ? "']" : "");
+    scopes.names.append(scopes.names.empty() ? "['" : "', '").append(name).append(last ? "']" : "");
+  };
+  for (const ModuleFrame& frame : origin.modules) append(context.Text(frame.path), context.Text(frame.class_name), "/");
+  append(context.Text(origin.node_name), TargetText(context.Text(origin.target)), "");
   return scopes;
 }
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "ir/graph.h"
 
@@ -12,9 +11,8 @@ namespace flambeau {
 
 // The module hierarchy down to one captured node.
 struct Scopes {
-  std::vector<std::string> classes, names;
-  // ": model.Net/layers.0: model.Block/relu: aten.relu.default"
-  std::string name_space;
+  std::string classes, names;  // lists as Python writes them: ['model.Net', 'model.Block', 'aten.relu.default']
+  std::string name_space;      // ": model.Net/layers.0: model.Block/relu: aten.relu.default"
 };
 Scopes ScopesOf(const Context& context, const Origin& origin);
 

@@ -147,9 +147,8 @@ void ReportDtype(Builder& to, std::string_view op, std::string_view parameter, D
 // What the target opset's version of the operator lacks. An attribute that has
 // the newest version's default is left out where older versions don't know it:
 // they do what the default says (where they don't, there is a rule).
-std::optional<std::string> Misfit(Builder& to, std::string_view op, std::span<const Tensor> operands,
-                                           AttributeList& attributes, size_t results) {
-  const OperatorVersion* version = FindOperator(op, to.opset());
+std::optional<std::string> Misfit(const Builder& to, std::string_view op, const OperatorVersion* version,
+                                  std::span<const Tensor> operands, AttributeList& attributes, size_t results) {
   if (version == nullptr || version->deprecated)
     return fmt::format("needs ONNX's {}, which opset {} does not have", op, to.opset());
   std::vector<std::string_view> implied;
@@ -177,11 +176,11 @@ std::optional<std::string> Misfit(Builder& to, std::string_view op, std::span<co
   return std::nullopt;
 }
 
-std::vector<Tensor> EmitNode(Builder& to, std::string_view op, std::span<const Tensor> operands,
-                                      const AttributeList& attributes, size_t results) {
-  const OperatorVersion* version = FindOperator(op, to.opset());
+std::vector<Tensor> EmitNode(Builder& to, const OperatorVersion& version, std::span<const Tensor> operands,
+                             const AttributeList& attributes, size_t results) {
+  const std::string_view op = version.name;
   size_t count = operands.size();
-  while (count > static_cast<size_t>(version->min_inputs) && !operands[count - 1]) --count;
+  while (count > static_cast<size_t>(version.min_inputs) && !operands[count - 1]) --count;
   operands = operands.first(count);
   std::vector<ValueId> ids(count);
   for (size_t i = 0; i < count; ++i)
@@ -190,10 +189,10 @@ std::vector<Tensor> EmitNode(Builder& to, std::string_view op, std::span<const T
   if (results == 1)
     if (auto folded = FoldedResult(to, inferred[0])) return {*folded};
   for (size_t i = 0; i < results; ++i) {
-    const FormalParameter* formal = version->output(static_cast<int>(i));
+    const FormalParameter* formal = version.output(static_cast<int>(i));
     if (formal != nullptr && inferred[i].is_tensor() && inferred[i].dtype != DType::kNone &&
-        !version->type_of(*formal).tensors.contains(inferred[i].dtype)) {
-      ReportDtype(to, op, version->type_of(*formal).name, inferred[i].dtype, "give");
+        !version.type_of(*formal).tensors.contains(inferred[i].dtype)) {
+      ReportDtype(to, op, version.type_of(*formal).name, inferred[i].dtype, "give");
       return Poisoned(to, op, operands, attributes, results);
     }
   }
@@ -211,10 +210,11 @@ std::vector<Tensor> EmitNode(Builder& to, std::string_view op, std::span<const T
   return values;
 }
 
-std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, std::string_view op, std::span<const Tensor> operands,
-                                                             const AttributeList& attributes, size_t results) {
-  const OperatorVersion& version = *FindOperator(op, to.opset());
-  const bool has_kernel = to.widens_for_runtime() && HasKernel(op, to.opset());
+std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, const OperatorVersion& version, std::span<const Tensor> operands,
+                                                    const AttributeList& attributes, size_t results) {
+  const std::string_view op = version.name;
+  const RuntimeKernels runtime(version);
+  const bool has_kernel = to.widens_for_runtime() && runtime.any();
   // Then the nodes of its function need kernels of the element type.
   const bool runs_inlined = to.widens_for_runtime() && !has_kernel && version.has_function;
   struct Change {
@@ -236,8 +236,8 @@ std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, std::string_vie
     // The elements of a sequence are not cast back by one node: whoever makes it says how (emission.h).
     const bool makes_sequence = version.output(0) != nullptr && version.types()[version.output(0)->type].tensors.empty();
     if (has_kernel && !makes_sequence)
-      if (const DTypeSet kernels = KernelDtypes(op, to.opset(), constraint.name); !kernels.empty()) allowed = allowed & kernels;
-    if (runs_inlined && IsFloating(dtype)) allowed = allowed & KernelDtypes("Mul", to.opset(), "T");
+      if (const DTypeSet kernels = runtime.Dtypes(constraint.name); !kernels.empty()) allowed = allowed & kernels;
+    if (runs_inlined && IsFloating(dtype)) allowed = allowed & RuntimeKernels("Mul", to.opset()).Dtypes("T");
     if (keep || allowed.contains(dtype)) continue;
     const auto wider = op == "Cast" ? std::span<const DType>() : LosslessWider(dtype);
     const auto found = std::find_if(wider.begin(), wider.end(), [&](DType d) { return allowed.contains(d); });
@@ -258,7 +258,7 @@ std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, std::string_vie
     if (!widened[i] || formal == nullptr) continue;
     if (const auto change = change_of(formal->type); change != changes.end()) widened[i] = to.CastTo(widened[i], change->to);
   }
-  std::vector<Tensor> values = EmitNode(to, op, widened, attributes, results);
+  std::vector<Tensor> values = EmitNode(to, version, widened, attributes, results);
   for (size_t i = 0; i < values.size(); ++i) {
     const FormalParameter* formal = version.output(static_cast<int>(i));
     if (!values[i] || formal == nullptr) continue;
@@ -271,7 +271,7 @@ std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, std::string_vie
 
 std::optional<DType> WiderForRuntime(const Builder& to, std::string_view op, std::string_view type_parameter, DType dtype) {
   if (!to.widens_for_runtime() || dtype == DType::kFloat16) return std::nullopt;
-  const DTypeSet kernels = KernelDtypes(op, to.opset(), type_parameter);
+  const DTypeSet kernels = RuntimeKernels(op, to.opset()).Dtypes(type_parameter);
   if (kernels.empty() || kernels.contains(dtype)) return std::nullopt;
   for (const DType wider : LosslessWider(dtype))
     if (kernels.contains(wider)) return wider;
@@ -283,12 +283,13 @@ std::vector<Tensor> EmitAsIs(Builder& to, std::string_view op, std::span<const T
   AttributeList attributes = given;
   if (to.opset() < kFirstOpsetOfNegativeAxes)
     if (auto forward = WithForwardAxes(op, operands, given)) attributes = std::move(*forward);
-  if (const auto problem = Misfit(to, op, operands, attributes, results)) {
+  const OperatorVersion* version = FindOperator(op, to.opset());
+  if (const auto problem = Misfit(to, op, version, operands, attributes, results)) {
     to.Report(DiagnosticKind::kUnsupportedOpset, *problem);
     return Poisoned(to, op, operands, given, results);
   }
-  if (auto cast = EmitThroughCasts(to, op, operands, attributes, results)) return std::move(*cast);
-  return EmitNode(to, op, operands, attributes, results);
+  if (auto cast = EmitThroughCasts(to, *version, operands, attributes, results)) return std::move(*cast);
+  return EmitNode(to, *version, operands, attributes, results);
 }
 
 std::vector<Tensor> EmitNewestForm(Builder& to, std::string_view op, std::span<const Tensor> operands,

@@ -13,22 +13,31 @@
 
 namespace flambeau::onnx {
 
-// Whether any kernel runs the operator as it is at `opset`. Without one,
+struct Kernel;           // a row of the table
+struct OperatorVersion;  // operator_table.h
+
+// The kernels that run one version of an operator as it is. Without one,
 // onnxruntime may still inline the operator's function (OperatorVersion::has_function).
-bool HasKernel(std::string_view op, int opset);
+class RuntimeKernels {
+ public:
+  RuntimeKernels(std::string_view op, int opset);
+  explicit RuntimeKernels(const OperatorVersion& version);
 
-// The element types that some kernel takes for the type parameter ("T"), empty
-// if there is no kernel. What kernels leave open is as ONNX says.
-DTypeSet KernelDtypes(std::string_view op, int opset, std::string_view type_parameter);
-bool RuntimeSupports(std::string_view op, int opset, std::string_view type_parameter, DType dtype);
+  bool any() const;
+  // The element types that some kernel takes for the type parameter ("T"), empty
+  // if there is no kernel. What kernels leave open is as ONNX says.
+  DTypeSet Dtypes(std::string_view type_parameter) const;
 
-// Whether one kernel takes all of these at once: OneHot has int32 indices and
-// int64 depths, but not together.
-struct TypeBinding {
-  std::string_view type_parameter;
-  DType dtype;
+ private:
+  bool Serves(const Kernel& kernel) const;
+  DTypeSet DtypesOf(const Kernel& kernel, std::string_view type_parameter) const;
+
+  const OperatorVersion* version_;  // null for operators of other domains
+  int since_;
+  std::span<const Kernel> kernels_;  // of all versions
 };
-bool RuntimeSupports(std::string_view op, int opset, std::span<const TypeBinding> types);
+
+bool RuntimeSupports(std::string_view op, int opset, std::string_view type_parameter, DType dtype);
 
 // "1.31.1": the onnxruntime that the table was read from.
 std::string_view RuntimeVersion();

@@ -12,7 +12,7 @@ namespace {
 // From opset 22 on it has one operator that draws: Dropout.
 
 bool RemovesTraining(const Builder& to) { return to.widens_for_runtime() && to.opset() >= 22; }
-bool LacksGenerators(const Builder& to) { return to.widens_for_runtime() && !HasKernel("RandomUniformLike", to.opset()); }
+bool LacksGenerators(const Builder& to) { return to.widens_for_runtime() && !RuntimeKernels("RandomUniformLike", to.opset()).any(); }
 
 // Numbers in [0, 1), float32: as many bits as it holds exactly, each of which is dropped as often as not.
 Tensor UniformByBits(Builder& to, const Request& request, const Tensor& shape) {

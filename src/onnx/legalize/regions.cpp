@@ -74,7 +74,7 @@ Results AlignByProducts(Builder& to, const Request& request) {
 Results AlignRegions(Builder& to, const Request& request) {
   const bool newest_form = to.opset() >= 16;
   const bool half_pixel = request.Text("coordinate_transformation_mode", "half_pixel") == "half_pixel";
-  const bool runs = !to.widens_for_runtime() || HasKernel("RoiAlign", to.opset());
+  const bool runs = !to.widens_for_runtime() || RuntimeKernels("RoiAlign", to.opset()).any();
   if (!to.Has("RoiAlign") || !runs || (half_pixel && !newest_form)) return AlignByProducts(to, request);
   if (newest_form) return std::nullopt;
   return EmitAsIs(to, "RoiAlign", request.operands, Without(request.attributes, "coordinate_transformation_mode"), 1);
