@@ -55,9 +55,9 @@ def _sizes(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, A
 
 def environment(exported: ExportedProgram) -> ShapeEnv | None:
     """Where torch keeps what it knows of the program's sizes; None if all are numbers."""
-    for node in exported.graph.nodes:
+    for node in exported.graph.find_nodes(op="placeholder"):
         value = node.meta.get("val")
-        if node.op != "placeholder" or not isinstance(value, torch.Tensor):
+        if not isinstance(value, torch.Tensor):
             continue
         for size in value.shape:
             if isinstance(size, torch.SymInt):
@@ -76,15 +76,15 @@ def _asserted(exported: ExportedProgram) -> list[Any]:
     ranges = exported.range_constraints
     sizes = {
         symbol
-        for node in exported.graph.nodes
-        if node.op == "placeholder" and isinstance(node.meta.get("val"), torch.Tensor)
+        for node in exported.graph.find_nodes(op="placeholder")
+        if isinstance(node.meta.get("val"), torch.Tensor)
         for size in node.meta["val"].shape
         if isinstance(size, torch.SymInt)
         for symbol in size.node.expr.free_symbols
     }
     found = []
-    for node in exported.graph.nodes:
-        if node.target is not torch.ops.aten._assert_scalar.default or not isinstance(node.args[0], torch.fx.Node):
+    for node in exported.graph.find_nodes(op="call_function", target=torch.ops.aten._assert_scalar.default):
+        if not isinstance(node.args[0], torch.fx.Node):
             continue
         value = node.args[0].meta.get("val")
         condition = value.node.expr if isinstance(value, torch.SymBool) else None

@@ -338,9 +338,11 @@ def output_dimension_names(
 
     An axis whose size is an input's keeps the input's name: both are one symbol.
     """
+    if not axes:
+        return {}
     taken = set()
-    for node in exported.graph.nodes:
-        if node.op == "placeholder" and isinstance(value := node.meta.get("val"), torch.Tensor):
+    for node in exported.graph.find_nodes(op="placeholder"):
+        if isinstance(value := node.meta.get("val"), torch.Tensor):
             taken.update(str(size) for size in value.shape)
     values = {node.name: node.meta.get("val") for node in exported.graph.nodes}
     names = {}

@@ -221,7 +221,9 @@ class _Walk:
         names = None
         if isinstance(value, (list, tuple)):
             names = {user.args[1]: user.name for user in node.users if user.target is operator.getitem}
-        for target in (node.target, *node.args[:2]):  # what is called, and what auto_functionalized and with_effects call
+        # An operator that is an argument is what auto_functionalized and with_effects call.
+        plain = isinstance(node.target, torch._ops.OpOverload)
+        for target in (node.target,) if plain else (node.target, *node.args[:2]):
             if isinstance(target, torch._ops.OpOverload) and target not in self.declared:
                 self.declared.add(target)
                 if target.namespace != "aten":
@@ -233,7 +235,7 @@ class _Walk:
             _target_name(node.target),
             node,
             node.name,
-            _named_operators(_within_int64(node)),
+            node.args if plain else _named_operators(_within_int64(node)),
             node.kwargs,
             value,
             names,

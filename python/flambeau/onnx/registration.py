@@ -102,12 +102,12 @@ def _registered_with_torch() -> dict[str, dict[int, Callable[..., Any]]]:
     of_torch = _torchs()
     if of_torch is None:
         return {}
-    overrides = ((name, of_torch.get_function_group(name)._functions._overrides) for name in of_torch.all_functions())
-    of_users = (
-        (name, {opset: f for opset, f in functions.items() if not f.__module__.startswith("torchvision.")})
-        for name, functions in overrides
-    )
-    return {name: functions for name, functions in of_users if functions}
+    registered = {}
+    for name in of_torch.all_functions():
+        overrides = of_torch.get_function_group(name)._functions._overrides
+        if of_users := {opset: f for opset, f in overrides.items() if not f.__module__.startswith("torchvision.")}:
+            registered[name] = of_users
+    return registered
 
 
 def _unregister_with_torch(name: str, opset: int) -> bool:
