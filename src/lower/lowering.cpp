@@ -246,9 +246,8 @@ Tensor Lowering::Mistyped(NodeId node, Tensor tensor) {
 // the capture knows better. A difference would be a wrong model: it is an error.
 Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
   const ValueId value = (*aten_)[node].result(result);
-  const Type& recorded_aten = aten_->type(value);
-  if (recorded_aten.kind != TypeKind::kTensor) return tensor;
-  const Type recorded = OnnxType(recorded_aten);
+  const Type& recorded = aten_->type(value);
+  if (recorded.kind != TypeKind::kTensor) return tensor;
   if (tensor.is_number()) tensor = ConstantOf(tensor.number(), recorded.dtype);
   if (tensor.dtype() != recorded.dtype) {
     if (!poisoned() && IsOfWrite(*aten_, node))
@@ -270,6 +269,7 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
              tensor.rank(), recorded.rank()), "please report this operator");
     return tensor;
   }
+  if (tensor.ranked() && tensor.type().sizes == recorded.sizes) return tensor;
   Type refined = tensor.type();
   bool changed = !refined.ranked;
   if (!refined.ranked) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bitset>
 
 #include "onnx/attribute_edit.h"
 #include "onnx/infer/fit.h"
@@ -116,19 +117,22 @@ Tensor Refined(Builder& to, const Tensor& tensor, const Type& known) {
 // and so is a small integer one whose elements are all known.
 std::optional<Tensor> FoldedResult(Builder& to, const Type& type) {
   if (!type.is_tensor() || !type.ranked || ByteSize(type.dtype) == 0) return {};
+  const auto constant = [&](Expr number) { return to.exprs().AsConstant(number); };
+  const bool empty = std::ranges::any_of(type.sizes, [&](Expr size) { return constant(size) == 0; });
+  const bool known = type.contents && (type.dtype == DType::kInt64 || type.dtype == DType::kBool);
+  if (!empty && !known) return {};
   flambeau::Ints sizes;
-  for (Expr size : type.sizes) {
-    const auto constant = to.exprs().AsConstant(size);
-    if (!constant) return {};
-    sizes.push_back(*constant);
+  for (const Expr size : type.sizes) {
+    if (!constant(size)) return {};
+    sizes.push_back(*constant(size));
   }
-  if (std::ranges::find(sizes, 0) != sizes.end()) return to.Constant(type.dtype, sizes, {});
-  if (!type.contents || (type.dtype != DType::kInt64 && type.dtype != DType::kBool)) return {};
-  std::vector<std::byte> bytes(type.contents->size() * static_cast<size_t>(ByteSize(type.dtype)));
+  if (empty) return to.Constant(type.dtype, sizes, {});
+  const auto width = static_cast<size_t>(ByteSize(type.dtype));
+  std::vector<std::byte> bytes(type.contents->size() * width);
   for (size_t i = 0; i < type.contents->size(); ++i) {
-    const auto element = to.exprs().AsConstant((*type.contents)[i]);
+    const auto element = constant((*type.contents)[i]);
     if (!element) return {};
-    StoreInt(type.dtype, *element, bytes.data() + i * static_cast<size_t>(ByteSize(type.dtype)));
+    StoreInt(type.dtype, *element, bytes.data() + i * width);
   }
   return to.Constant(type.dtype, sizes, bytes);
 }
@@ -222,7 +226,7 @@ std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, const OperatorV
     DType from, to;
   };
   std::vector<Change> changes;
-  std::vector<bool> seen(version.types().size());
+  std::bitset<256> seen;  // by type, a uint8_t
   for (size_t i = 0; i < operands.size(); ++i) {
     const FormalParameter* formal = version.input(static_cast<int>(i));
     if (!operands[i] || formal == nullptr || !operands[i].type().is_tensor() || seen[formal->type]) continue;

@@ -62,10 +62,11 @@ using Combine = Expr (*)(ExprPool&, Expr, Expr);
 // The elements of all operands combined, from the first to the last.
 void CombineContents(InferContext& context, Combine combine) {
   if (context.result_count() == 0 || !context.result(0).ranked) return;
+  for (size_t i = 0; i < context.operand_count(); ++i)
+    if (!context.contents(i)) return;
   const Sizes sizes = context.result(0).sizes;
   std::optional<std::vector<Expr>> elements;
   for (size_t i = 0; i < context.operand_count(); ++i) {
-    if (!context.contents(i)) return;
     const auto own = BroadcastContents(context.exprs(), *context.operand(i), sizes);
     if (!own) return;
     if (!elements) {
