@@ -155,7 +155,7 @@ Result<std::string> ZipArchive::Inflate(const ZipEntry& entry, uint64_t offset, 
   InflateStream stream;
   if (!stream.ready) return sink.Error(DiagnosticKind::kOutOfMemory, "zlib cannot start", Where(&entry));
   std::vector<std::byte> in(std::min<uint64_t>(kChunk, entry.compressed_size));
-  std::vector<std::byte> out(kChunk);
+  std::vector<std::byte> out(std::min<uint64_t>(kChunk, entry.size + 1));  // one more tells of surplus
   std::string data;
   uint64_t left = entry.compressed_size;
   for (int state = Z_OK; state != Z_STREAM_END;) {

@@ -8,6 +8,8 @@
 
 #include "flambeau/convert.h"
 #include "flambeau/program.h"
+#include "reader/torchscript/reader.h"
+#include "script/specialize.h"
 
 namespace {
 
@@ -181,14 +183,23 @@ void WrittenPieces(Sketch& to, int size) {
   to.Output(to.Call("aten.stack.default", {parts}, {.sizes = {int64_t{size}}, .strides = {int64_t{1}}}));
 }
 
+// Allocations since `before`, of what ends in this conversion.
+Allocated CostOfConverting(Program program, Allocated before) {
+  const Outcome outcome = Convert(std::move(program), {});
+  EXPECT_TRUE(outcome.model) << (outcome.diagnostics.empty() ? "" : outcome.diagnostics[0].message);
+  return {allocated.calls - before.calls, allocated.bytes - before.bytes};
+}
+
 Allocated CostOf(Shape shape, int size) {
   Sketch sketch;
   shape(sketch, size);
   Program program = sketch.Finish();
-  const Allocated before = allocated;
-  const Outcome outcome = Convert(std::move(program), {});
-  EXPECT_TRUE(outcome.model) << (outcome.diagnostics.empty() ? "" : outcome.diagnostics[0].message);
-  return {allocated.calls - before.calls, allocated.bytes - before.bytes};
+  return CostOfConverting(std::move(program), allocated);
+}
+
+void ExpectLinear(const Allocated& small, const Allocated& large, size_t times) {
+  EXPECT_LT(large.calls, small.calls * times * 5 / 4);
+  EXPECT_LT(large.bytes, small.bytes * times * 3 / 2);  // tables grow in steps
 }
 
 struct NamedShape {
@@ -201,9 +212,8 @@ class LinearCostTest : public testing::TestWithParam<NamedShape> {};
 TEST_P(LinearCostTest, EightTimesTheProgramIsEightTimesTheWork) {
   constexpr int kSize = 500, kTimes = 8;
   CostOf(GetParam().shape, 8);  // tables that are made once
-  const Allocated small = CostOf(GetParam().shape, kSize), large = CostOf(GetParam().shape, kTimes * kSize);
-  EXPECT_LT(large.calls, small.calls * kTimes * 5 / 4);
-  EXPECT_LT(large.bytes, small.bytes * kTimes * 3 / 2);  // tables grow in steps
+  const Allocated small = CostOf(GetParam().shape, kSize);
+  ExpectLinear(small, CostOf(GetParam().shape, kTimes * kSize), kTimes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LinearCostTest,
@@ -220,6 +230,51 @@ INSTANTIATE_TEST_SUITE_P(Shapes, LinearCostTest,
                                          NamedShape{"WrittenChain", WrittenChain},
                                          NamedShape{"WrittenUpwards", WrittenUpwards}),
                          [](const auto& info) { return info.param.name; });
+
+// A TorchScript function of one statement again and again; x is float32[2, 2].
+struct Script {
+  const char* name;
+  std::string first;      // a line before the statements
+  std::string statement;  // every $ is the number of the statement
+  std::string result;
+};
+
+Allocated CostOf(const Script& script, int size) {
+  std::string code = "def forward(x: Tensor) -> Tensor:\n" + script.first;
+  for (int i = 0; i < size; ++i)
+    for (const char c : script.statement) code += c == '$' ? std::to_string(i) : std::string(1, c);
+  code += "  return " + script.result + "\n";
+  const Allocated before = allocated;
+  Sink sink;
+  const auto graph = torchscript::ReadCode(code, "forward", sink);
+  const ScriptInput x = {.name = "x", .sizes = {int64_t{2}, int64_t{2}}, .ones = {}, .constant = {}, .elements = {}, .keys = {}};
+  auto program = graph ? script::Specialize(*graph, {&x, 1}, {}, sink) : Result<Program>(kFailure);
+  EXPECT_TRUE(program) << (sink.diagnostics().empty() ? "" : sink.diagnostics()[0].message);
+  return program ? CostOfConverting(*std::move(program), before) : Allocated{};
+}
+
+class LinearScriptCostTest : public testing::TestWithParam<Script> {};
+
+TEST_P(LinearScriptCostTest, EightTimesTheCodeIsEightTimesTheWork) {
+  constexpr int kSize = 100, kTimes = 8;
+  CostOf(GetParam(), 8);
+  const Allocated small = CostOf(GetParam(), kSize);
+  ExpectLinear(small, CostOf(GetParam(), kTimes * kSize), kTimes);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Scripts, LinearScriptCostTest,
+    testing::Values(Script{"Chain", "", "  x = torch.add(x, $.5)\n", "x"},
+                    Script{"Writes", "  x = torch.clone(x)\n", "  _$ = torch.add_(torch.select(x, 0, 1), $.5)\n", "x"},
+                    Script{"Lists", "  l = [x]\n", "  _$ = torch.append(l, torch.add(x, $.5))\n", "torch.cat(l)"},
+                    Script{"Branches", "",
+                           "  if bool(torch.gt(torch.sum(x), $.5)):\n    x$ = torch.add(x, 1)\n  else:\n    x$ = torch.sub(x, 1)\n  x = x$\n",
+                           "x"},
+                    Script{"WritesInBranches", "  x = torch.clone(x)\n",
+                           "  if bool(torch.gt(torch.sum(x), $.5)):\n    _$ = torch.add_(x, 1)\n  else:\n    pass\n", "x"},
+                    Script{"Loops", "", "  for i$ in range(torch.size(x, 0)):\n    x = torch.add(x, i$)\n", "x"},
+                    Script{"Literals", "", "  x = torch.add(x, torch.tensor([$.5, 1.]))\n", "x"}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace flambeau

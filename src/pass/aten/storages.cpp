@@ -7,11 +7,11 @@
 namespace flambeau {
 
 Storages::HandleId& Storages::HandleOf(ValueId tensor) {
-  if (tensor.index >= handles_.size()) handles_.resize(graph_.value_capacity());
-  return handles_[tensor.index];
+  if (!handle_of_.Contains(tensor)) handle_of_.Grow(graph_.value_capacity());
+  return handle_of_[tensor];
 }
 
-bool Storages::Knows(ValueId tensor) const { return tensor.index < handles_.size() && handles_[tensor.index]; }
+bool Storages::Knows(ValueId tensor) const { return handle_of_.Contains(tensor) && handle_of_[tensor]; }
 
 ViewId Storages::AddStorage(ValueId tensor, ValueId value) {
   const StorageId storage = storages_.Add({.root = {}, .tensor = tensor, .newest = {}, .written_by = {}});
@@ -23,13 +23,12 @@ ViewId Storages::AddStorage(ValueId tensor, ValueId value) {
 ViewId Storages::ViewOf(ValueId tensor) {
   HandleId& handle = HandleOf(tensor);
   if (!handle) {
-    handle = HandleId{static_cast<uint32_t>(handle_views_.size())};
-    handle_views_.push_back(AddStorage(tensor, tensor));
-    first_names_.push_back(tensor);
-    if (tensor.index >= roots_.size()) roots_.resize(graph_.value_capacity());
-    roots_[tensor.index] = handle_views_.back();
+    const ViewId root = AddStorage(tensor, tensor);
+    handle = handles_.Add({root, tensor});
+    if (!roots_.Contains(tensor)) roots_.Grow(graph_.value_capacity());
+    roots_[tensor] = root;
   }
-  return handle_views_[handle.index];
+  return handles_[handle].view;
 }
 
 void Storages::SetSame(ValueId tensor, ValueId other) {
@@ -56,19 +55,17 @@ ViewId Storages::AddView(ViewId base, std::vector<ViewStep> steps, ValueId value
 
 void Storages::SetView(ValueId tensor, ViewId base, std::vector<ViewStep> steps, OriginId origin) {
   const ViewId view = AddView(base, std::move(steps), tensor, origin);
-  HandleOf(tensor) = HandleId{static_cast<uint32_t>(handle_views_.size())};
-  handle_views_.push_back(view);
-  first_names_.push_back(tensor);
+  HandleOf(tensor) = handles_.Add({view, tensor});
 }
 
 void Storages::Rebind(ValueId tensor, ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin) {
   ViewOf(tensor);
-  handle_views_[HandleOf(tensor).index] = AddView(base, std::move(steps), value, origin);
+  handles_[HandleOf(tensor)].view = AddView(base, std::move(steps), value, origin);
 }
 
 void Storages::Detach(ValueId tensor, ValueId value) {
   ViewOf(tensor);
-  handle_views_[HandleOf(tensor).index] = AddStorage({}, value);
+  handles_[HandleOf(tensor)].view = AddStorage({}, value);
 }
 
 // A link to itself would make a storage stale by its own writes.
@@ -132,7 +129,7 @@ bool Storages::MayBePart(ValueId tensor) {
 
 ValueId Storages::FirstName(ValueId tensor) {
   ViewOf(tensor);
-  return first_names_[HandleOf(tensor).index];
+  return handles_[HandleOf(tensor)].first_name;
 }
 
 ValueId Storages::Read(ValueId tensor, NodeId reader) {
@@ -234,21 +231,19 @@ std::optional<Expr> Storages::Offset(ViewId view) const {
 }
 
 std::optional<ValueId> Storages::Final(ValueId tensor, NodeId end) {
-  if (tensor.index >= roots_.size() || !roots_[tensor.index]) return std::nullopt;
-  const ViewId root = roots_[tensor.index];
+  if (!roots_.Contains(tensor) || !roots_[tensor]) return std::nullopt;
+  const ViewId root = roots_[tensor];
   if (storages_[views_[root].storage].generation == 0) return std::nullopt;
   return Read(root, end);
 }
 
 bool Storages::MaybeWritten(ValueId tensor) const {
-  return tensor.index < roots_.size() && roots_[tensor.index] &&
-         MaybeStale(storages_[views_[roots_[tensor.index]].storage]);
+  return roots_.Contains(tensor) && roots_[tensor] && MaybeStale(storages_[views_[roots_[tensor]].storage]);
 }
 
 Storages& Storages::operator=(const Storages& other) {
+  handle_of_ = other.handle_of_;
   handles_ = other.handles_;
-  handle_views_ = other.handle_views_;
-  first_names_ = other.first_names_;
   roots_ = other.roots_;
   views_ = other.views_;
   storages_ = other.storages_;
@@ -258,12 +253,12 @@ Storages& Storages::operator=(const Storages& other) {
 
 Storages::Difference Storages::Since(const Storages& before) const {
   Difference difference;
-  for (uint32_t i = 0; i < before.storages_.size(); ++i)
-    if (const StorageId id{i}; storages_[id].generation != before.storages_[id].generation)
-      difference.written.push_back(id);
-  difference.rebound =
-      !std::equal(before.handle_views_.begin(), before.handle_views_.end(), handle_views_.begin(),
-                  handle_views_.begin() + static_cast<ptrdiff_t>(before.handle_views_.size()));
+  storages_.ForEachTouched(before.storages_, [&](StorageId id) {
+    if (storages_[id].generation != before.storages_[id].generation) difference.written.push_back(id);
+  });
+  handles_.ForEachTouched(before.handles_, [&](HandleId id) {
+    difference.rebound = difference.rebound || handles_[id].view != before.handles_[id].view;
+  });
   return difference;
 }
 

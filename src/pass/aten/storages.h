@@ -15,7 +15,7 @@
 #include "diag/sink.h"
 #include "ir/graph.h"
 #include "pass/aten/views.h"
-#include "support/store.h"
+#include "support/shared_store.h"
 
 namespace flambeau {
 
@@ -134,12 +134,15 @@ class Storages {
 
   Graph& graph_;
   Sink& sink_;
-  std::vector<HandleId> handles_;     // by ValueId
-  std::vector<ViewId> handle_views_;  // by HandleId
-  std::vector<ValueId> first_names_;  // by HandleId
-  std::vector<ViewId> roots_;         // by ValueId: of storages that began with that value
-  Store<ViewId, View> views_;
-  Store<StorageId, Storage> storages_;
+  struct Handle {
+    ViewId view;
+    ValueId first_name;
+  };
+  SharedStore<ValueId, HandleId> handle_of_;
+  SharedStore<HandleId, Handle> handles_;
+  SharedStore<ValueId, ViewId> roots_;  // of storages that began with that value
+  SharedStore<ViewId, View> views_;
+  SharedStore<StorageId, Storage> storages_;
   uint64_t writes_ = 0;
 };
 

@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 namespace flambeau::torchscript {
 namespace {
 
 constexpr std::string_view kWithStrings = "FORMAT_WITH_STRING_TABLE";
-// Many ranges say the same text; this bounds what all texts of a file come to.
-constexpr size_t kMaxTextBytes = size_t{64} << 20;
+// Texts are lists of lines, which can be few and each be listed often; this bounds what all texts of a file come to.
+constexpr size_t kMaxTextBytes = size_t{256} << 20;
+constexpr size_t kUnread = static_cast<size_t>(-1);  // a text that makes no sense
 
 // (text, filename, first line): strings, or positions in a table of strings,
 // where the text is a list of positions of its lines.
@@ -41,6 +43,12 @@ class TextReader {
   std::optional<PickleValue> strings_;
 };
 
+std::vector<size_t> LineStarts(std::string_view text) {
+  std::vector<size_t> starts = {0};
+  for (size_t newline = text.find('\n'); newline != text.npos; newline = text.find('\n', newline + 1)) starts.push_back(newline + 1);
+  return starts;
+}
+
 // Traced nodes have a stack of "file.py(17): function", innermost first.
 std::string FromTrace(std::string_view stack) {
   std::string traceback;
@@ -69,24 +77,28 @@ void SourceRanges::Add(const std::string& path, const Pickle& ranges) {
   }
   const TextReader reader(strings);
   File file;
-  std::map<std::string, size_t> known;  // texts by what they are made of
+  std::unordered_map<uint64_t, size_t> by_value;     // texts by their place in the pickle, which many ranges share
+  std::unordered_map<std::string, size_t> by_words;  // and by all that they say
   size_t bytes = 0;
   for (uint32_t i = 0; i < records.size(); ++i) {
     const PickleValue record = records[i];
     if (record.size() < 2 || !record[0].AsInt() || record[1].size() != 3) continue;
     const PickleValue source = record[1][0];
     if (source.size() < 3 || !source[2].AsInt() || !record[1][1].AsInt() || *record[1][1].AsInt() < 0) continue;
-    const auto key = source.ToText();
-    auto text = known.find(key);
-    if (text == known.end()) {
+    const auto [known, unseen] = by_value.try_emplace(source.offset(), kUnread);
+    if (unseen) {
       const auto body = reader.Text(source[0]);
-      if (!body || bytes + body->size() > kMaxTextBytes) continue;
+      if (!body) continue;
       bytes += body->size();
-      const auto filename = reader.String(source[1]);
-      file.texts.push_back({*body, filename.value_or(""), *source[2].AsInt()});
-      text = known.emplace(key, file.texts.size() - 1).first;
+      if (bytes > kMaxTextBytes) break;
+      const std::string filename = reader.String(source[1]).value_or("");
+      const int64_t first_line = *source[2].AsInt();
+      const auto [text, is_new] = by_words.try_emplace(fmt::format("{}\n{}:{}", *body, filename, first_line), file.texts.size());
+      if (is_new) file.texts.push_back({*body, filename, first_line, LineStarts(*body)});
+      known->second = text->second;
     }
-    file.ranges.push_back({*record[0].AsInt(), text->second, static_cast<uint64_t>(*record[1][1].AsInt())});
+    if (known->second == kUnread) continue;
+    file.ranges.push_back({*record[0].AsInt(), known->second, static_cast<uint64_t>(*record[1][1].AsInt())});
   }
   std::ranges::stable_sort(file.ranges, {}, &Range::offset);
   files_[path] = std::move(file);
@@ -102,7 +114,8 @@ Source SourceRanges::Find(const SourceFile& source, uint32_t offset) {
   const Text& text = file.texts[range->text];
   if (text.text.empty()) return nullptr;
   const size_t begin = std::min<size_t>(range->begin, text.text.size());
-  const auto line = std::count(text.text.begin(), text.text.begin() + static_cast<ptrdiff_t>(begin), '\n');
+  const auto next_line = std::ranges::upper_bound(text.line_starts, begin);
+  const auto line = next_line - text.line_starts.begin() - 1;
   Source& made = file.made[{range->text, static_cast<uint64_t>(line)}];
   if (made) return made;
   if (text.filename.empty()) {
@@ -110,8 +123,7 @@ Source SourceRanges::Find(const SourceFile& source, uint32_t offset) {
     if (traceback.empty()) return nullptr;
     return made = std::make_shared<const std::string>(std::move(traceback));
   }
-  const size_t before = begin == 0 ? text.text.npos : text.text.rfind('\n', begin - 1);
-  const size_t first = before == text.text.npos ? 0 : before + 1;
+  const size_t first = *std::prev(next_line);
   std::string_view code = std::string_view(text.text).substr(first, text.text.find('\n', first) - first);
   while (code.starts_with(' ')) code.remove_prefix(1);
   return made = std::make_shared<const std::string>(

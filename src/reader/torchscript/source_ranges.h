@@ -31,6 +31,7 @@ class SourceRanges {
     std::string text;
     std::string filename;
     int64_t first_line;
+    std::vector<size_t> line_starts;  // positions in `text`
   };
   struct File {
     std::vector<Text> texts;
