@@ -38,13 +38,11 @@ class Describer {
  public:
   Describer(std::span<const std::pair<std::string, std::string>> given, Sink& sink) : given_(given), used_(given.size()), sink_(sink) {}
 
-  // By which the caller knows the input: the program's names end in ".1" and so
-  // on where torch made them unique.
+  // By which the caller knows the input.
   std::string NameOf(const std::string& name) const {
-    const size_t dot = name.rfind('.');
-    const bool numbered = dot != name.npos && dot > 0 && Index(std::string_view(name).substr(dot + 1));
+    const std::string_view own = SourceName(name);
     const bool exact = std::ranges::any_of(given_, [&](const auto& each) { return each.first == name; });
-    return numbered && !exact ? name.substr(0, dot) : name;
+    return exact || own.empty() ? name : std::string(own);
   }
 
   // What is said of the input called `name`; nullopt, noting its name, if nothing is.
@@ -137,6 +135,12 @@ class Describer {
 
 }  // namespace
 
+std::string_view SourceName(std::string_view name) {
+  if (Index(name)) return {};
+  const size_t dot = name.rfind('.');
+  return dot != name.npos && dot > 0 && Index(name.substr(dot + 1)) ? name.substr(0, dot) : name;
+}
+
 Result<std::vector<ScriptInput>> DescribeInputs(const torchscript::Graph& graph,
                                                 std::span<const std::pair<std::string, std::string>> given, Sink& sink) {
   Describer describer(given, sink);
@@ -144,8 +148,10 @@ Result<std::vector<ScriptInput>> DescribeInputs(const torchscript::Graph& graph,
   const std::vector<torchscript::Value*>& formal = graph.main->inputs;
   for (size_t i = graph.self ? 1 : 0; i < formal.size(); ++i) {
     static const torchscript::TypePtr kUnknown = Type::Of(TypeKind::kAny);
-    auto input = describer.Describe(describer.NameOf(formal[i]->name), formal[i]->type ? *formal[i]->type : *kUnknown);
+    std::string name = describer.NameOf(formal[i]->name);
+    auto input = describer.Describe(name, formal[i]->type ? *formal[i]->type : *kUnknown);
     inputs.push_back(input ? *std::move(input) : ScriptInput());
+    inputs.back().name = std::move(name);
   }
   FLAMBEAU_CHECK_OK(describer.Conclude());
   return inputs;

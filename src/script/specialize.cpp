@@ -8,6 +8,7 @@
 
 #include "lower/custom.h"
 #include "script/evaluator.h"
+#include "script/inputs.h"
 #include "script/quantized.h"
 
 namespace flambeau::script {
@@ -98,6 +99,16 @@ class Outputs {
   Status Add(const Val& value, std::string_view name) {
     if (IsBounded(value, evaluator_.heap())) return AddBounded(value, name);
     return evaluator_.sink().Error(DiagnosticKind::kLimitExceeded, "an output of the program nests too deep, or holds itself");
+  }
+
+  // "output", "output_1" and so on.
+  void NameTheNameless() {
+    int nameless = 0;
+    for (OutputSpec& output : program_.outputs) {
+      if (!evaluator_.context().Text(output.name).empty()) continue;
+      output.name = evaluator_.context().Intern(nameless == 0 ? "output" : fmt::format("output_{}", nameless));
+      ++nameless;
+    }
   }
 
   // What the program leaves in the attributes of its modules.
@@ -232,7 +243,8 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
 
   Outputs outputs(evaluator, *program);
   for (size_t i = 0; i < results->size(); ++i)
-    FLAMBEAU_CHECK_OK(outputs.Add((*results)[i], graph.main->outputs[i]->name));
+    FLAMBEAU_CHECK_OK(outputs.Add((*results)[i], SourceName(graph.main->outputs[i]->name)));
+  outputs.NameTheNameless();
   FLAMBEAU_CHECK_OK(outputs.AddAttributes(graph));
   program->graph.SetOutputs(program->graph.main(), outputs.values());
   AddStateOutputs(*program, evaluator.emit().storages(), sink);

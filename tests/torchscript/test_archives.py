@@ -33,6 +33,8 @@ def test_archive_with_described_inputs(tmp_path, how):
     save(model, tmp_path / "net.pt", how)
     inputs = {"x": "float32[batch,3,8,8]"} | ({"scale": "2"} if how == "script" else {})
     program = flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs=inputs)
+    graph = program.model_proto.graph
+    assert [[value.name for value in values] for values in (graph.input, graph.output)] == [["x"], ["output"]]
     for batch in (1, 3):
         compare(model, program, (torch.randn(batch, 3, 8, 8) * 0.1,))
 
@@ -47,6 +49,26 @@ def test_input_that_the_program_lacks(tmp_path):
     save(Net(), tmp_path / "net.pt", "trace")
     with pytest.raises(flambeau.errors.OnnxExporterError, match="no input 'y'"):
         flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs={"x": "float32[1,3,8,8]", "y": "3"})
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(3, 4)
+
+    def step(self, x, state: torch.Tensor = torch.zeros(0)):
+        return self.cell(x, state if state.numel() > 0 else torch.zeros(x.size(0), 4))
+
+    def forward(self, x):
+        return self.step(x, self.step(x))
+
+
+def test_default_that_is_a_tensor(tmp_path):
+    model = Recurrent().eval()
+    torch.jit.script(model).save(tmp_path / "net.pt")
+    program = flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs={"x": "float32[batch,3]"})
+    for batch in (1, 3):
+        compare(model, program, (torch.randn(batch, 3),))
 
 
 def test_archive_of_the_lite_interpreter(tmp_path):

@@ -237,12 +237,9 @@ Result<Sugared> Emitter::EmitAttribute(const Expr& expr) {
       return Sugared::Named(Sugared::Kind::kOperator, fmt::format("{}::{}", object.text, expr.text));
     case Sugared::Kind::kOps: return Sugared::Named(Sugared::Kind::kNamespace, std::string(expr.text));
     case Sugared::Kind::kConstants: {
-      uint64_t index = 0;
-      for (const char c : expr.text.substr(1)) index = c >= '0' && c <= '9' && index < 1e9 ? index * 10 + static_cast<uint64_t>(c - '0') : UINT32_MAX;
-      if (expr.text.size() < 2 || index >= program_.constants.size())
-        return Error(expr, fmt::format("the archive has {} constants", program_.constants.size()));
-      const Constant& constant = program_.constants[index];
-      return Sugared::Of(AppendConstant(constant, TypeOf(constant)));
+      const Constant* constant = library_.FindConstant(expr.text);
+      if (constant == nullptr) return Error(expr, "the archive has no such constant");
+      return Sugared::Of(AppendConstant(*constant, TypeOf(*constant)));
     }
     case Sugared::Kind::kQualified: return EmitQualified(fmt::format("{}.{}", object.text, expr.text), expr);
     case Sugared::Kind::kClass: {

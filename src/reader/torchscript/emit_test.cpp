@@ -156,7 +156,7 @@ TEST(TorchScriptEmitter, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(error("y = torch.no_such(x)"), "error: the operator aten::no_such is not known (line 2, column 7)");
   EXPECT_EQ(error("a, b, = (1, 2, 3)"), "error: 'a, b,': 3 values are assigned to 2 names (line 2, column 3)");
   EXPECT_EQ(error("y = annotate(str, n)"), "error: what is annotated has the type int, not str (line 2, column 7)");
-  EXPECT_EQ(error("y = CONSTANTS.c0"), "error: 'CONSTANTS.c0': the archive has 0 constants (line 2, column 7)");
+  EXPECT_EQ(error("y = CONSTANTS.c0"), "error: 'CONSTANTS.c0': the archive has no such constant (line 2, column 7)");
   EXPECT_EQ(error("y = __torch__.g(x, )"), "error: '__torch__.g(x, )': the archive has no function or class '__torch__.g' (line 2, column 7)");
   EXPECT_EQ(error("y = (x, n)[2]"), "error: '2': the tuple has 2 elements (line 2, column 14)");
   EXPECT_EQ(error("for y in x:\n    pass"), "error: 'x': PyTorch's serializer writes loops over range() alone (line 2, column 12)");

@@ -23,7 +23,6 @@ namespace flambeau::torchscript {
 struct Program {
   Library& library;
   SourceRanges& ranges;
-  std::vector<Constant> constants;  // CONSTANTS.c0, c1, …
   int64_t operator_version = 0;     // decides which operators are upgraded
   int constructors_open = 0;        // read for the types of fields, one within another
 };

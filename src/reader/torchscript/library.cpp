@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -322,6 +323,13 @@ Result<const Signature*> Library::SignatureOf(const FunctionInfo& function) {
   return &signatures_.emplace(function.name, std::move(signature)).first->second;
 }
 
+const Constant* Library::FindConstant(std::string_view name) const {
+  size_t index = 0;
+  const auto [end, error] = std::from_chars(name.data() + std::min<size_t>(1, name.size()), name.data() + name.size(), index);
+  const bool is_name = name.starts_with('c') && error == std::errc() && end == name.data() + name.size();
+  return is_name && index < constants_.size() ? &constants_[index] : nullptr;
+}
+
 Result<Constant> Library::Literal(const Syntax& syntax, ExprId literal, int depth) {
   const Expr& expr = syntax[literal];
   if (depth > kMaxLiteralDepth)
@@ -375,11 +383,15 @@ Result<Constant> Library::Literal(const Syntax& syntax, ExprId literal, int dept
         return Constant{DeviceConstant{std::string(syntax[expr.operands[1]].text)}};
       break;
     }
-    case ExprKind::kAttribute: {  // __torch__.Color.RED
+    case ExprKind::kAttribute: {  // __torch__.Color.RED, CONSTANTS.c0
       const std::string qualified = QualifiedName(syntax, literal);
       const auto [class_name, member] = SplitName(qualified);
       const std::string owner(class_name), name(member);
       if (owner.empty()) break;
+      if (owner == "CONSTANTS") {
+        if (const Constant* constant = FindConstant(name)) return *constant;
+        break;
+      }
       FLAMBEAU_TRY(const ClassInfo* info, FindClass(owner));
       const ClassField* field = info != nullptr && info->kind == ClassKind::kEnum ? info->Find(name) : nullptr;
       if (field == nullptr || !field->value) break;

@@ -72,6 +72,11 @@ class Library {
   // The type of an annotation that stands by itself: "List[int]".
   Result<TypePtr> ParseType(std::string_view text, const Location& where);
 
+  // CONSTANTS.c0, c1, … of the archive. Code that names them can be read from then on.
+  void SetConstants(std::vector<Constant> constants) { constants_ = std::move(constants); }
+  // Null if there is none of that name ("c0").
+  const Constant* FindConstant(std::string_view name) const;
+
   // What a literal of the code says: defaults of parameters, members of enums.
   Result<Constant> Literal(const Syntax& syntax, ExprId literal) { return Literal(syntax, literal, 0); }
 
@@ -99,6 +104,7 @@ class Library {
   std::map<std::string, FunctionInfo, std::less<>> methods_;
   std::map<std::string, Signature, std::less<>> signatures_;
   std::vector<std::unique_ptr<Syntax>> types_;
+  std::vector<Constant> constants_;
 };
 
 // "a.b.c" of nested attributes of names; empty if it is none.

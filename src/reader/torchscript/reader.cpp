@@ -114,11 +114,12 @@ Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::stri
   SourceRanges ranges;
   ArchiveCode code(archive, ranges);
   Library library(code, sink);
-  Program program = {library, ranges, {}, 0};
+  Program program = {library, ranges, 0};
   FLAMBEAU_TRY(program.operator_version, ReadVersion(archive, sink));
   std::vector<Object> objects;
   ObjectReader reader(archive, library, &objects);
-  FLAMBEAU_TRY(program.constants, reader.ReadConstants());
+  FLAMBEAU_TRY(std::vector<Constant> constants, reader.ReadConstants());
+  library.SetConstants(std::move(constants));
   FLAMBEAU_TRY(const ObjectId root, reader.ReadModule());
   const std::string class_name = objects[root.index].class_name;
   FLAMBEAU_TRY(const ClassInfo* info, library.FindClass(class_name));
@@ -147,7 +148,7 @@ Result<Graph> ReadCode(std::string text, const std::string& name, Sink& sink, in
   SourceRanges ranges;
   TextCode code(std::move(text));
   Library library(code, sink);
-  Program program = {library, ranges, {}, version};
+  Program program = {library, ranges, version};
   FLAMBEAU_TRY(const FunctionInfo* function, library.FindFunction("__torch__." + name));
   if (function == nullptr) {
     const size_t dot = name.rfind('.');
