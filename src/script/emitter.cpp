@@ -203,8 +203,10 @@ void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
   if (!type.is_tensor() || !type.ranked || !type.strides.empty()) return;
   ExprPool& exprs = graph_.context().exprs();
   const bool view = schema != nullptr && !schema->returns.empty() && !schema->returns[0].alias.empty();
+  std::string_view base = schema != nullptr ? std::string_view(schema->base) : std::string_view();
+  if (view && base.ends_with('_')) base.remove_suffix(1);  // t_() lies in memory as t() does
   if (view)
-    if (auto strides = StridesOfView(graph_, node, schema->base, type)) {
+    if (auto strides = StridesOfView(graph_, node, base, type)) {
       type.strides = *std::move(strides);
       return;
     }
@@ -217,7 +219,7 @@ void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
   static constexpr std::string_view kDense[] = {"aten::view", "aten::reshape", "aten::flatten", "aten::unsqueeze",
                                                 "aten::squeeze", "aten::detach", "aten::alias", "aten::contiguous",
                                                 "aten::view_as", "aten::reshape_as", "aten::unflatten", "aten::to"};
-  if (view && std::ranges::find(kDense, schema->base) == std::end(kDense)) return;
+  if (view && std::ranges::find(kDense, base) == std::end(kDense)) return;
   for (const ValueId operand : graph_.operands(node)) {
     if (!operand || !graph_.type(operand).is_tensor()) continue;
     if (aten::IsContiguous(graph_.type(operand), MemoryFormat::kContiguous, exprs) != aten::Decision::kYes) return;

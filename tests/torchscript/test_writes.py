@@ -71,6 +71,20 @@ class ShapesOfOneTensor(nn.Module):
         return x, same, dense, flat, view, alike
 
 
+@case(x(4), x(1, 3))
+class SeenDifferentlyInPlace(nn.Module):
+    """A tensor that stays contiguous is what contiguous() returns."""
+
+    def forward(self, x, y):
+        x, y = x / 2, y / 2
+        x.t_()
+        same = x.contiguous()
+        same.unsqueeze_(-1)
+        y.squeeze_(0)
+        y.contiguous().add_(1)
+        return x, same, y
+
+
 @case(x(3, 4), x(2, 5))
 class SetToAnothersMemory(nn.Module):
     def forward(self, x, y):
