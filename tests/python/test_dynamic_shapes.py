@@ -258,6 +258,11 @@ class OfFour(torch.nn.Module):
         return x * 2 if x.shape[0] // 2 == 2 else x
 
 
+class Products(torch.nn.Module):
+    def forward(self, x):
+        return torch.einsum("oi, ...ihw -> ...ohw", torch.ones(2, 3), x)  # torch asks which sizes are 1
+
+
 def line_of(words):
     return next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if text.endswith(f"# {words}"))
 
@@ -272,6 +277,12 @@ def test_an_example_of_size_one_freezes_nothing_silently():
         torch.testing.assert_close(program(x)[0], Float()(x))
     program = flambeau.export(torch.nn.ReLU(), (torch.ones(1, 4),), dynamic_shapes=({0: "n"},))
     assert (program.inputs[0].sizes, program.capture_strategy) == (["n", "4"], "non-strict")
+    for dim in ("n", Dim("n"), Dim.DYNAMIC):
+        program = flambeau.export(Products(), (torch.ones(1, 3, 4, 5),), dynamic_shapes=({0: dim},))
+        assert program.inputs[0].sizes[0] != "1" and program.capture_strategy == "non-strict, with 2 for sizes of 1"
+        for rows in (1, 3):
+            x = torch.randn(rows, 3, 4, 5)
+            torch.testing.assert_close(program(x)[0], Products()(x))
     with pytest.warns(flambeau.errors.ConversionWarning, match="fixes it at 1"):
         program = flambeau.export(One(), (torch.ones(1, 4),), dynamic_shapes=({0: "n"},))
     assert program.inputs[0].sizes == ["1", "4"] and "as constants" in program.capture_strategy

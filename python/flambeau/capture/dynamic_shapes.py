@@ -133,6 +133,25 @@ def _is_dynamic(dim: Any) -> bool:
     return isinstance(dim, Dim) or dim in (Dim.AUTO, Dim.DYNAMIC)
 
 
+def two_for_one(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments with dynamic dimensions of size 1 repeated, by which torch would tell them from others; None if there are none."""
+    arguments = model_arguments(model, args, kwargs)
+    repeated = {}
+    for _, tensor, axes in _tensors(arguments, dynamic_shapes, list(arguments)):
+        axes = dict(enumerate(axes)) if isinstance(axes, (list, tuple)) else axes
+        if not isinstance(axes, Mapping):
+            continue
+        dims = {dim % tensor.ndim for dim, word in axes.items() if _is_dynamic(word) and tensor.ndim}
+        if ones := [dim for dim in dims if tensor.shape[dim] == 1]:
+            repeated[id(tensor)] = tensor.detach().repeat([2 if dim in ones else 1 for dim in range(tensor.ndim)])
+    if not repeated:
+        return None
+    more_args, more_kwargs = _pytree.tree_map(lambda leaf: repeated.get(id(leaf), leaf), (args, kwargs))
+    return more_args, more_kwargs
+
+
 def dimension_names(
     arguments: Arguments, dynamic_shapes: Any, model: torch.nn.Module | None = None, *, unnamed: bool = False
 ) -> list[DimensionName]:

@@ -18,7 +18,7 @@ from .containers import known_results
 from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
 from .decomposition import without_vmap
-from .dynamic_shapes import replace_names
+from .dynamic_shapes import replace_names, two_for_one
 from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness, warn_of_masks
 from .general import general_answers, special_answers, special_places
@@ -47,17 +47,24 @@ STRATEGIES = ("non-strict", "strict", "draft")
 DEFAULT_STRATEGIES = ("non-strict", "strict")
 
 
+_TWO_FOR_ONE = ", with 2 for sizes of 1"
+
+_Capture = Callable[[bool], tuple[ExportedProgram, str]]
+"""Is told whether a capture with 2 for sizes of 1 will do."""
+
+
 def _export(
-    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, strict: bool
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, strict: bool, two_is_one: bool
 ) -> tuple[ExportedProgram, str]:
     """The captured program, and in words what helped.
 
     torch is asked to leave a dynamic size of 0 or 1 dynamic (to be "oblivious" of
     it). It does so even where the model makes it a number, or broadcasts it: then
-    the capture is done again, and takes 0 and 1 for constants.
+    the capture is done again with 2 for 1, unless that is known to be wrong for 1;
+    and else with 0 and 1 for constants.
     """
 
-    def once(oblivious: bool) -> ExportedProgram:
+    def once(oblivious: bool, args: tuple[Any, ...] = args, kwargs: dict[str, Any] = kwargs) -> ExportedProgram:
         with (
             contextlib.nullcontext() if strict else known_results(model),
             contextlib.nullcontext() if strict else CapturableCalls(),
@@ -69,9 +76,22 @@ def _export(
                 model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True
             )
 
+    def with_two_for_one() -> ExportedProgram | None:
+        larger = None if strict or not shapes or not two_is_one else two_for_one(model, args, kwargs, shapes)
+        if larger is None:
+            return None
+        with contextlib.suppress(Exception):
+            exported = once(True, *larger)
+            if not freezes(exported):
+                exported.example_inputs = args, kwargs
+                return exported
+        return None
+
     try:
         exported = once(oblivious=True)
     except Exception as error:
+        if "pecializ" in str(error) and (general := with_two_for_one()) is not None:
+            return general, _TWO_FOR_ONE
         if strict or "Could not extract specialized integer" not in str(error):
             raise
         try:
@@ -88,6 +108,8 @@ def _export(
                 return kept, ", with int and float of sizes dynamic"
     if not shapes or holds_for(exported, args, kwargs):
         return exported, ""
+    if (general := with_two_for_one()) is not None:
+        return general, _TWO_FOR_ONE
     return once(oblivious=False), ", with sizes of 0 and 1 as constants"
 
 
@@ -108,30 +130,27 @@ def _attempts(
     dynamic_shapes: Any,
     strategies: Sequence[str],
     failed: list[Attempt],
-) -> Iterator[tuple[str, Callable[[], tuple[ExportedProgram, str]]]]:
+) -> Iterator[tuple[str, _Capture]]:
     """What to try, in order; `failed` holds what was tried so far."""
     asked, lenient = replace_names(dynamic_shapes, Dim.DYNAMIC), replace_names(dynamic_shapes, Dim.AUTO)
     for strategy in strategies:
         strict = strategy == "strict"
         if strategy in ("non-strict", "strict"):
             if not strict or not failed:
-                yield strategy, lambda strict=strict: _export(model, args, kwargs, asked, strict)
+                yield strategy, lambda two_is_one, strict=strict: _export(model, args, kwargs, asked, strict, two_is_one)
                 error = failed[-1].error
                 if asked != lenient and _is_about_shapes(error):
-                    yield f"{strategy}, leaving named dimensions to torch", lambda: _export(model, args, kwargs, lenient, strict)
+                    yield f"{strategy}, leaving named dimensions to torch", lambda two_is_one: _export(model, args, kwargs, lenient, strict, two_is_one)
                 elif (refined := _refined(asked, error)) is not None:
-                    yield f"{strategy}, with torch's suggested fixes", lambda: _export(model, args, kwargs, refined, strict)
+                    yield f"{strategy}, with torch's suggested fixes", lambda two_is_one: _export(model, args, kwargs, refined, strict, two_is_one)
             else:
-                yield strategy, lambda: _export(model, args, kwargs, lenient, True)
+                yield strategy, lambda two_is_one: _export(model, args, kwargs, lenient, True, two_is_one)
         else:
-            yield strategy, lambda: (torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient), "")
+            yield strategy, lambda _: (torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient), "")
     # A strict capture may still keep such a dimension, which this one fixes; so it comes last.
     conflicts = any("conflicts between user-specified ranges" in str(attempt.error) for attempt in failed)
     if conflicts and asked != lenient and "non-strict" in strategies:
-        yield "non-strict, leaving named dimensions to torch", lambda: _export(model, args, kwargs, lenient, False)
-
-
-_Capture = Callable[[], tuple[ExportedProgram, str]]
+        yield "non-strict, leaving named dimensions to torch", lambda two_is_one: _export(model, args, kwargs, lenient, False, two_is_one)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,7 +207,7 @@ def capture(
         if strategy not in STRATEGIES:
             raise ValueError(f"there is no capture strategy {strategy!r}; choose from {', '.join(STRATEGIES)}")
     attempts = [] if attempts is None else attempts
-    def once(attempt: _Capture, loops: Set[Place] = frozenset(), special: Set[Place] | None = None) -> _Captured:
+    def once(attempt: _Capture, loops: Set[Place] = frozenset(), special: Set[Place] | None = None, two_is_one: bool = True) -> _Captured:
         start = time.perf_counter()
         decided: list[Decision] = []
         asked: list[str] = []
@@ -215,10 +234,10 @@ def capture(
                 kept_loops(loops) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
-                exported, how = attempt()
+                exported, how = attempt(two_is_one)
                 exported = without_vmap(exported)
             restore(exported)
-            if loops or special is not None:
+            if loops or special is not None or how == _TWO_FOR_ONE:
                 with special_answers() as shown:
                     alike = computes_alike(exported, model, args, kwargs, training)
                 if not alike or not set(masks) <= set(shown):
@@ -226,6 +245,8 @@ def capture(
         except Exception as error:
             exported, failed = None, error
             _LOG.debug("not captured", exc_info=error)
+        if failed is not None and how == _TWO_FOR_ONE:
+            return once(attempt, loops, special, two_is_one=False)
         found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
         return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, masks, found)
 
