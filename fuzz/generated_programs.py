@@ -142,6 +142,7 @@ def check(names: list[str], statements: list[str], capture: str, worlds: list[Va
 class Rounded(TorchDispatchMode):  # type: ignore[misc]
     """Results that are seldom exact come out a rounding error away, and zeros of others lose the sign that onnxruntime's Where drops."""
 
+    supports_higher_order_operators = True
     ZEROS = {torch.ops.aten.floor_divide, torch.ops.aten.remainder, torch.ops.aten.where}
     INEXACT = {
         getattr(torch.ops.aten, name)
@@ -157,6 +158,8 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
+        if not isinstance(func, torch._ops.OpOverload):
+            return result
         if func.overloadpacket in self.ZEROS and isinstance(result, torch.Tensor):
             return result + 0
         if func.overloadpacket not in self.INEXACT:

@@ -14,6 +14,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from .assumptions import computes_alike, freezes, holds_for
+from .constant_buffers import KnownBuffers
 from .containers import known_results
 from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
@@ -207,7 +208,14 @@ def capture(
         if strategy not in STRATEGIES:
             raise ValueError(f"there is no capture strategy {strategy!r}; choose from {', '.join(STRATEGIES)}")
     attempts = [] if attempts is None else attempts
-    def once(attempt: _Capture, loops: Set[Place] = frozenset(), special: Set[Place] | None = None, two_is_one: bool = True) -> _Captured:
+    def once(
+        attempt: _Capture,
+        loops: Set[Place] = frozenset(),
+        special: Set[Place] | None = None,
+        *,
+        two_is_one: bool = True,
+        constants: bool = False,
+    ) -> _Captured:
         start = time.perf_counter()
         decided: list[Decision] = []
         asked: list[str] = []
@@ -228,6 +236,7 @@ def capture(
                 dynamic_lengths(),
                 taken_as_filled(innermost_line) as asked,
                 general_answers(special) as masks,
+                KnownBuffers(model) if constants else contextlib.nullcontext() as buffers,
                 recorded_decisions(decided),
                 sized_draws(),
                 unchecked_distributions(),
@@ -237,6 +246,8 @@ def capture(
                 exported, how = attempt(two_is_one)
                 exported = without_vmap(exported)
             restore(exported)
+            if buffers is not None and not buffers.hold():
+                raise Unkept("a buffer that decides what the model does is written")
             if loops or special is not None or how == _TWO_FOR_ONE:
                 with special_answers() as shown:
                     alike = computes_alike(exported, model, args, kwargs, training)
@@ -246,7 +257,7 @@ def capture(
             exported, failed = None, error
             _LOG.debug("not captured", exc_info=error)
         if failed is not None and how == _TWO_FOR_ONE:
-            return once(attempt, loops, special, two_is_one=False)
+            return once(attempt, loops, special, two_is_one=False, constants=constants)
         found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
         return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, masks, found)
 
@@ -264,6 +275,10 @@ def capture(
     for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
         captured = once(attempt)
         if "non-strict" in strategy:
+            if "data-dependent" in str(captured.error):
+                constant = once(attempt, constants=True)
+                if constant.exported is not None:
+                    captured = dataclasses.replace(constant, how=constant.how + ", with buffers as constants")
             loops: set[Place] = set()
             captured = with_loops(attempt, captured, loops, None)
             special = special_places(captured.exported, captured.decided)

@@ -1,0 +1,84 @@
+"""Questions about a model's own constants while it is captured: ``if self.initialized``, ``int(self.window)``."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree
+from torch.utils.weak import WeakIdKeyDictionary
+
+__all__ = ["KnownBuffers"]
+
+_ASKS = (
+    torch.Tensor.__bool__,
+    torch.Tensor.__float__,
+    torch.Tensor.__index__,
+    torch.Tensor.__int__,
+    torch.Tensor.is_nonzero,
+    torch.Tensor.item,
+    torch.Tensor.tolist,
+    torch.equal,
+    torch.is_nonzero,
+)
+
+_MOST_ELEMENTS = 64
+"""Of a tensor that is followed: flags, counters, short tables."""
+
+
+class KnownBuffers(TorchFunctionMode):
+    """While it is open, small buffers of the model that were not written have their values, and so has what is computed from them alone."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+        self.asked: set[str] = set()  # by their names, those that decided something
+        self.captured: dict[str, torch.Tensor] = {}  # what the capture has in their places
+        self.values = {name: buffer.detach().clone() for name, buffer in model.named_buffers() if buffer.numel() <= _MOST_ELEMENTS}
+        self.computed = WeakIdKeyDictionary()  # tensors of the capture -> (value, names of the buffers behind it)
+
+    def known(self, tensor: torch.Tensor) -> tuple[torch.Tensor, set[str]] | None:
+        if tensor._version != 0:  # written since
+            return None
+        if (found := self.computed.get(tensor)) is not None:
+            return found
+        name = next((name for name, buffer in self.model.named_buffers() if buffer is tensor), None)
+        if name not in self.values:
+            return None
+        self.captured[name] = tensor
+        return self.values[name], {name}
+
+    def hold(self) -> bool:
+        """Whether what they decided holds for the next call: none of them was written."""
+        return all(self.captured[name]._version == 0 for name in self.asked)
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        tensors = [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        if not tensors or not all(isinstance(tensor, FakeTensor) for tensor in tensors):
+            return func(*args, **kwargs)
+        found = [self.known(tensor) for tensor in tensors]
+        if any(each is None for each in found):
+            return func(*args, **kwargs)
+        behind = set().union(*(names for _, names in found if names))  # type: ignore[misc]
+        if func in _ASKS:
+            self.asked |= behind
+            return self.really(func, args, kwargs)
+        result = func(*args, **kwargs)
+        if isinstance(result, torch.Tensor) and result._version == 0:
+            with contextlib.suppress(Exception):
+                value = self.really(func, args, kwargs)
+                if value.numel() <= _MOST_ELEMENTS:
+                    self.computed[result] = value, behind
+        return result
+
+    def really(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The call on the values."""
+        args, kwargs = _pytree.tree_map_only(torch.Tensor, lambda tensor: self.known(tensor)[0], (args, kwargs))
+        with unset_fake_temporarily(), disable_proxy_modes_tracing():
+            return func(*args, **kwargs)

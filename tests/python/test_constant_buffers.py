@@ -1,0 +1,71 @@
+"""Models that ask what is in their own buffers."""
+
+import pytest
+import torch
+
+import flambeau
+from flambeau.errors import CaptureError
+
+
+class Flags(torch.nn.Module):
+    """A flag, a number that is computed from a buffer, and a count of rounds."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("initialized", torch.tensor(True))
+        self.register_buffer("rounds", torch.tensor(3))
+        self.weight = torch.nn.Parameter(torch.randn(4))
+
+    def forward(self, x):
+        if self.initialized:
+            x = x * self.weight
+        if not self.initialized.item():
+            x = x - 1
+        if self.rounds - 1 > 1:
+            x = x + 1
+        for _ in range(int(self.rounds)):
+            x = x * 2
+        return x
+
+
+class DataInitialized(torch.nn.Module):
+    """The activation normalization of flows: its first batch decides what it does."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.tensor(0))
+        self.scale = torch.nn.Parameter(torch.ones(4))
+
+    def forward(self, x):
+        if self.seen == 0:
+            self.scale.data = 1 / x.std(0)
+            self.seen.fill_(1)
+        return x * self.scale
+
+
+class Counts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.tensor(0))
+
+    def forward(self, x):
+        if self.calls > 3:
+            x = x + 1
+        self.calls += 1
+        return x
+
+
+@pytest.mark.parametrize("model", [Flags(), DataInitialized()], ids=lambda model: type(model).__name__)
+def test_what_is_in_a_buffer_decides(model):
+    if isinstance(model, DataInitialized):
+        model(torch.randn(8, 4))
+    program = flambeau.export(model, (torch.randn(3, 4),), dynamic_shapes=({0: "rows"},))
+    assert program.capture_strategy == "non-strict, with buffers as constants"
+    for rows in (3, 5):
+        x = torch.randn(rows, 4)
+        torch.testing.assert_close(program(x)[0], model(x))
+
+
+def test_a_buffer_that_is_written_does_not():
+    with pytest.raises(CaptureError, match=r"test_constant_buffers.py:\d+: if self.calls > 3:"):
+        flambeau.export(Counts(), (torch.randn(3, 4),))
