@@ -357,7 +357,10 @@ Expr ExprPool::Select(Expr condition, Expr then, Expr otherwise) {
   return Make(ExprKind::kSelect, {condition, then, otherwise});
 }
 
-void ExprPool::SetRange(Expr symbol, Range range) { items_[symbol].range = range; }
+// An empty range, which no program that runs has, says nothing.
+void ExprPool::SetRange(Expr symbol, Range range) {
+  items_[symbol].range = range.min <= range.max ? range : Range{INT64_MIN, INT64_MAX};
+}
 
 ExprPool::Range ExprPool::RangeOf(Expr e) const {
   const Item& item = items_[e];

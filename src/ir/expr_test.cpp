@@ -154,5 +154,12 @@ TEST_F(ExprTest, RandomExpressionsKeepTheirValue) {
   EXPECT_GT(compared, 10'000);
 }
 
+TEST_F(ExprTest, EmptyRangesSayNothing) {
+  const Expr a = pool_.Symbolic("a"), b = pool_.Symbolic("b");
+  pool_.SetRange(b, {1, 0});
+  EXPECT_EQ(pool_.RangeOf(b).min, INT64_MIN);
+  EXPECT_EQ(pool_.RangeOf(pool_.FloorDiv(a, b)).max, INT64_MAX);
+}
+
 }  // namespace
 }  // namespace flambeau
