@@ -1,5 +1,6 @@
 #include "ir/expr_parser.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "ir/expr_text.h"
@@ -37,10 +38,23 @@ int ExprParser::Precedence(Op op) {
   return 0;
 }
 
-Failure ExprParser::Error(size_t position, std::string_view message, std::string hint) {
+namespace {
+
+// Some characters of `text` around `position`; none of several bytes is cut.
+std::string_view Excerpt(std::string_view text, size_t position) {
   constexpr size_t kShown = 60;
+  const auto continues = [&](size_t at) { return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+  size_t begin = position > kShown / 2 ? position - kShown / 2 : 0, end = std::min(begin + kShown, text.size());
+  while (begin < end && continues(begin)) ++begin;
+  while (end > begin && continues(end)) --end;
+  return text.substr(begin, end - begin);
+}
+
+}  // namespace
+
+Failure ExprParser::Error(size_t position, std::string_view message, std::string hint) {
   std::string text = std::string(message) + " at character " + std::to_string(position + 1) + " of `";
-  text += text_.substr(position > kShown / 2 ? position - kShown / 2 : 0, kShown);
+  text += Excerpt(text_, position);
   return sink_.Error(DiagnosticKind::kBadExpression, text + "`", location_, std::move(hint));
 }
 

@@ -310,6 +310,13 @@ TEST(Sympy, ReportsWhereTextIsMalformed) {
   EXPECT_EQ(Text("Rational(1, 0)"), "malformed arguments of `Rational` at character 1 of `Rational(1, 0)`");
 }
 
+TEST(Sympy, CutsNoCharacterInAMessage) {
+  std::string accents;
+  for (int i = 0; i < 40; ++i) accents += "é";
+  EXPECT_EQ(Text("ab+" + accents), "an operand is expected at character 4 of `ab+" + accents.substr(0, 2 * 28) + "`");
+  EXPECT_EQ(Text("\"" + accents + "\""), "an operand is expected at character 1 of `\"" + accents.substr(0, 2 * 29) + "`");
+}
+
 TEST(Sympy, IsBoundedOnHostileText) {
   EXPECT_EQ(Text(std::string(60'000, '(')),
             "the expression ends where an operand is expected at character 60001 of `" + std::string(30, '(') + "`");
