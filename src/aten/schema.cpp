@@ -49,8 +49,12 @@ constexpr NamedBase kBases[] = {
     {"Generator", BaseType::kGenerator},
 };
 
+// Of lists for which one number stands, and which are made of it. PyTorch's are
+// of 6 at most; archives bring schemas of their own.
+constexpr int kLargestListSize = 1024;
+
 // "Tensor(a!)?[2]" -> its parts. `text` is a type without the argument's name.
-void ParseType(std::string_view text, SchemaArgument* argument) {
+bool ParseType(std::string_view text, SchemaArgument* argument) {
   SchemaType& type = argument->type;
   argument->type_text = text;
   if (const size_t open = text.find('('); open != text.npos && open > 0) {
@@ -74,6 +78,7 @@ void ParseType(std::string_view text, SchemaArgument* argument) {
       type.list = true;
       const std::string_view size = text.substr(open + 1, text.size() - open - 2);
       std::from_chars(size.data(), size.data() + size.size(), type.list_size);
+      if (type.list_size > kLargestListSize) return false;
       text = text.substr(0, open);
       // "Tensor(a!)[](b)" does not occur; "Tensor(a)[]" does.
       if (text.ends_with("[]")) {
@@ -89,6 +94,29 @@ void ParseType(std::string_view text, SchemaArgument* argument) {
   const std::string_view base = text.substr(0, text.find('('));
   const auto* found = std::find_if(std::begin(kBases), std::end(kBases), [&](const NamedBase& b) { return b.text == base; });
   type.base = found == std::end(kBases) ? BaseType::kOther : found->base;
+  return true;
+}
+
+// "[0, 1]", "[1.5]", "[True, False]".
+Attribute ParseDefaultList(std::string_view text, const SchemaType& type) {
+  Ints ints;
+  Floats floats;
+  bool is_float = type.base == BaseType::kFloat;
+  std::string_view rest = text.substr(1, text.size() - 2);
+  while (!rest.empty()) {
+    const std::string_view item = Trim(rest.substr(0, rest.find(',')));
+    double real = 0;
+    std::from_chars(item.data(), item.data() + item.size(), real);
+    int64_t integer = item == "True" ? 1 : 0;
+    std::from_chars(item.data(), item.data() + item.size(), integer);
+    is_float |= item.find_first_of(".e") != item.npos && item != "True" && item != "False";
+    floats.push_back(real);
+    ints.push_back(integer);
+    rest = rest.find(',') == rest.npos ? std::string_view() : rest.substr(rest.find(',') + 1);
+  }
+  if (type.base == BaseType::kBool) return Bools(ints.begin(), ints.end());
+  if (is_float) return floats;
+  return ints;
 }
 
 Attribute ParseDefault(std::string_view text, const SchemaType& type) {
@@ -101,24 +129,7 @@ Attribute ParseDefault(std::string_view text, const SchemaType& type) {
   if (text == "float") return DType::kFloat32;
   if (text == "contiguous_format") return MemoryFormat::kContiguous;
   if (text == "strided") return Layout::kStrided;
-  if (text.starts_with('[')) {
-    Ints ints;
-    Floats floats;
-    bool is_float = false;
-    std::string_view rest = text.substr(1, text.size() - 2);
-    while (!rest.empty()) {
-      const std::string_view item = Trim(rest.substr(0, rest.find(',')));
-      double value = 0;
-      std::from_chars(item.data(), item.data() + item.size(), value);
-      is_float |= item.find_first_of(".e") != item.npos;
-      floats.push_back(value);
-      ints.push_back(item == "True" ? 1 : static_cast<int64_t>(value));
-      rest = rest.find(',') == rest.npos ? std::string_view() : rest.substr(rest.find(',') + 1);
-    }
-    if (type.base == BaseType::kBool) return Bools(ints.begin(), ints.end());
-    if (is_float || type.base == BaseType::kFloat) return floats;
-    return ints;
-  }
+  if (text.starts_with('[')) return ParseDefaultList(text, type);
   int64_t integer = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
   if (error == std::errc() && end == text.data() + text.size()) {
@@ -149,10 +160,9 @@ std::optional<SchemaArgument> ParseArgument(std::string_view text, bool keyword_
   size_t space = declaration.rfind(' ');
   if (space != declaration.npos && declaration.find(')', space) != declaration.npos) space = declaration.npos;
   if (space == declaration.npos) {
-    if (!is_return) return std::nullopt;
-    ParseType(declaration, &argument);
+    if (!is_return || !ParseType(declaration, &argument)) return std::nullopt;
   } else {
-    ParseType(declaration.substr(0, space), &argument);
+    if (!ParseType(declaration.substr(0, space), &argument)) return std::nullopt;
     argument.name = declaration.substr(space + 1);
   }
   if (argument.has_default) argument.default_value = ParseDefault(value, argument.type);
