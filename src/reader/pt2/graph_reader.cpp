@@ -13,6 +13,9 @@ namespace {
 
 // Real programs nest a handful of graphs.
 constexpr size_t kMaxNesting = 64;
+// That the builder finds. To tell where one is walks the document, and a broken
+// one may be so at each node.
+constexpr size_t kMostErrors = 20;
 
 Status ReadTable(const JsonReader& graph, std::string_view key,
                  NameTable<JsonReader>* table) {
@@ -212,6 +215,7 @@ Status GraphReader::ReadNode(const JsonReader& node) {
     builder_.DeclareOperator(launch->schema);
   }
   const std::vector<ValueHandle> handles = builder_.AddCall(operation, positional, named, results, source);
+  if (BuilderAccess::SinkOf(builder_).error_count() >= kMostErrors) return kFailure;
   for (size_t i = 0; i < handles.size(); ++i) FLAMBEAU_CHECK_OK(Define(results[i].first, handles[i], outputs));
   if (scopes_.size() == 1) texts_.clear();
   return {};

@@ -229,10 +229,15 @@ std::vector<std::string> ModelsOfPt2(const ZipArchive& archive) {
 Result<Program> ReadPt2(const ZipArchive& archive, Sink& sink, std::string_view model) {
   ProgramBuilder builder;
   const Status read = pt2::Read(archive, model, &builder, sink);
+  std::optional<Program> program;
   std::vector<Diagnostic> diagnostics;
-  std::optional<Program> program = builder.Finish(diagnostics);
+  if (read) {
+    program = builder.Finish(diagnostics);
+  } else {  // what is unfinished then was not left so by the archive
+    diagnostics = BuilderAccess::SinkOf(builder).Take();
+  }
   for (Diagnostic& diagnostic : diagnostics) sink.Add(std::move(diagnostic));
-  if (!read || !program) return kFailure;
+  if (!program) return kFailure;
   return *std::move(program);
 }
 

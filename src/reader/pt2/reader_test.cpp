@@ -153,6 +153,25 @@ TEST(Pt2ReaderTest, LocatesACallThatDoesNotFitItsSchema) {
   EXPECT_EQ(error.location.source, "net.py:7");
 }
 
+TEST(Pt2ReaderTest, GivesUpOnAProgramThatIsWrongThroughout) {
+  ProgramText program;
+  for (int i = 0; i < 100; ++i) program.nodes += (i == 0 ? "" : ", ") + NodeText("torch.ops.aten.relu.default", "", "");
+  Sink sink;
+  EXPECT_FALSE(ReadBytes(PackArchive(program), sink));
+  EXPECT_EQ(sink.diagnostics().size(), 20u);
+  EXPECT_EQ(sink.diagnostics().back().location.entry, "m/models/model.json#/graph_module/graph/nodes/19");
+}
+
+TEST(Pt2ReaderTest, SaysNothingOfWhatIsUnfinishedBecauseItFailed) {
+  ProgramText program;
+  program.nodes = NodeText("torch.ops.higher_order.cond",
+                           Input("", "{'as_graph': {'name': 'g', 'graph': {'inputs': [], 'nodes': 7}}}"), "");
+  Sink sink;
+  EXPECT_FALSE(ReadBytes(PackArchive(program), sink));
+  ASSERT_EQ(sink.diagnostics().size(), 1u);
+  EXPECT_EQ(sink.diagnostics()[0].message, "expected an array, found an integer");
+}
+
 TEST(Pt2ReaderTest, FlattensResults) {
   ProgramText program;
   program.nodes =
