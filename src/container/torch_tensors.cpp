@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "container/quote.h"
+#include "support/expansion.h"
 
 namespace flambeau {
 namespace {
@@ -54,9 +55,8 @@ const StorageRow* FindStorage(PickleValue storage) {
   return row != std::end(kStorages) ? row : nullptr;
 }
 
-// Of a tensor that Reach has counted. One without elements is: its other sizes need not multiply.
+// Of a tensor whose extent is known.
 bool IsPacked(const StoredTensor& tensor) {
-  if (std::ranges::find(tensor.sizes, 0) != tensor.sizes.end()) return true;
   int64_t expected = 1;
   for (size_t i = tensor.sizes.size(); i-- > 0; expected *= tensor.sizes[i])
     if (tensor.sizes[i] > 1 && tensor.strides[i] != expected) return false;
@@ -77,11 +77,14 @@ std::optional<std::vector<int64_t>> AsNaturals(PickleValue value) {
   return numbers;
 }
 
-// The number of elements of the storage that the tensor reaches into; nothing
-// if it is more, or has more elements, than can be counted.
-std::optional<uint64_t> Reach(const StoredTensor& tensor) {
+struct Extent {
+  uint64_t reach;  // elements of the storage, from its start to the last that the tensor has
+  uint64_t bytes;  // of the tensor's own elements
+};
+
+// Of a tensor with elements; nothing if one of the two is more than can be counted.
+std::optional<Extent> ExtentOf(const StoredTensor& tensor) {
   const auto& sizes = tensor.sizes;
-  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
   int64_t last = tensor.storage_offset, bytes = ByteSize(tensor.dtype);
   for (size_t i = 0; i < sizes.size(); ++i) {
     int64_t step = 0;
@@ -91,7 +94,7 @@ std::optional<uint64_t> Reach(const StoredTensor& tensor) {
       return std::nullopt;
     }
   }
-  return static_cast<uint64_t>(last) + 1;
+  return Extent{static_cast<uint64_t>(last) + 1, static_cast<uint64_t>(bytes)};
 }
 
 std::string DescribeCall(PickleValue value) {
@@ -207,12 +210,20 @@ Status TensorReader::ReadGeometry(PickleValue call, StoredTensor* tensor) {
   tensor->storage_offset = *offset;
   tensor->sizes = *sizes;
   tensor->strides = *strides;
-  const auto reach = Reach(*tensor);
+  if (std::ranges::find(tensor->sizes, 0) != tensor->sizes.end()) {  // the other sizes need not multiply
+    tensor->storage_offset = 0;
+    return {};
+  }
+  const auto extent = ExtentOf(*tensor);
   const auto width = static_cast<uint64_t>(ByteSize(tensor->dtype));
   const uint64_t capacity = tensor->packed_bits != 0 ? tensor->storage_bytes * static_cast<uint64_t>(8 / tensor->packed_bits)
                                                      : tensor->storage_bytes / width;
-  if (!reach || *reach > capacity) {
+  if (!extent || extent->reach > capacity) {
     return Bad(call, *tensor, "it reaches beyond its storage of " + std::to_string(tensor->storage_bytes) + " bytes");
+  }
+  if (!IsCredibleExpansion(extent->bytes, tensor->storage_bytes)) {
+    return Bad(call, *tensor, "it claims " + std::to_string(extent->bytes) + " bytes, of which its storage holds " +
+                                  std::to_string(tensor->storage_bytes));
   }
   if (tensor->packed_bits != 0 && (tensor->storage_offset != 0 || !IsPacked(*tensor)))
     return Bad(call, *tensor, "it is a view of numbers that share bytes; save its .contiguous()");

@@ -110,10 +110,19 @@ TEST(TorchTensorsTest, ReadsDtypesWithoutStorageClass) {
 
 TEST(TorchTensorsTest, AcceptsEmptyAndExpandedTensors) {
   Sink sink;
-  EXPECT_TRUE(Read(Archive(Dict(TensorText{.offset = 99, .sizes = {0, 3}}.Pickled())), sink)) << FirstError(sink);
+  const auto empty = Read(Archive(Dict(TensorText{.offset = INT64_MAX, .sizes = {0, 3}}.Pickled())), sink);
+  ASSERT_TRUE(empty) << FirstError(sink);
+  EXPECT_EQ((*empty)[0].storage_offset, 0);
   EXPECT_TRUE(Read(Archive(Dict(TensorText{.sizes = {1000}, .strides = {0}}.Pickled())), sink)) << FirstError(sink);
   EXPECT_TRUE(Read(Archive(Dict(TensorText{.offset = 5, .sizes = {}, .strides = {}}.Pickled())), sink))
       << FirstError(sink);
+}
+
+TEST(TorchTensorsTest, RefusesExpansionsBeyondAllReason) {
+  EXPECT_EQ(Fault(TensorText{.sizes = {int64_t{1} << 40}, .strides = {0}}),
+            "bad-tensor: tensor 'w': it claims 4398046511104 bytes, of which its storage holds 24");
+  EXPECT_EQ(Fault(TensorText{.sizes = {int64_t{1} << 62, 2}, .strides = {0, 0}}),
+            "bad-tensor: tensor 'w': it reaches beyond its storage of 24 bytes");
 }
 
 TEST(TorchTensorsTest, SaysHowBytesAreSwapped) {

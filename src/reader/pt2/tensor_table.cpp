@@ -9,14 +9,10 @@
 #include "ir/tensor_data.h"
 #include "reader/pt2/tagged.h"
 #include "support/dtype.h"
+#include "support/expansion.h"
 
 namespace flambeau::pt2 {
 namespace {
-
-// A stride of 0 lets a few bytes stand for any number of elements. What the
-// elements amount to must stay near what is really there.
-constexpr uint64_t kMaxExpansion = 16;
-constexpr uint64_t kAlwaysAllowedBytes = uint64_t{64} << 20;
 
 Result<int64_t> ReadConcreteInt(const JsonReader& json) {
   FLAMBEAU_TRY(const Tagged number, ReadTagged(json));
@@ -121,8 +117,7 @@ Result<TensorSource> TensorTable::ReadRaw(const JsonReader& meta, const ZipEntry
                                                               entry.size, Quote(entry.name)));
   uint64_t count = 1;  // FitsInSource has excluded an overflow
   for (const int64_t size : tensor.sizes) count *= static_cast<uint64_t>(size);
-  if (const uint64_t bytes = PackedBytes(dtype, count);
-      bytes > kAlwaysAllowedBytes && bytes / kMaxExpansion > entry.size)
+  if (const uint64_t bytes = PackedBytes(dtype, count); !IsCredibleExpansion(bytes, entry.size))
     return meta.Error(DiagnosticKind::kBadTensor, fmt::format("the tensor claims {} bytes, its payload {} holds {}",
                                                               bytes, Quote(entry.name), entry.size));
   FLAMBEAU_TRY(const uint64_t begin, archive_.DataOffset(entry, sink_));
