@@ -69,6 +69,18 @@ std::string_view NameOf(const Tagged& argument) {
   return name.value_or("");
 }
 
+// A member of the signature that says by name what values are.
+Result<NameTable<std::string_view>> ReadTargets(const JsonReader& signature, std::string_view member) {
+  FLAMBEAU_TRY(const JsonReader object, signature.Object(member));
+  NameTable<std::string_view> targets;
+  targets.reserve(object.size());
+  for (const auto [name, json] : object.members()) {
+    FLAMBEAU_TRY(const std::string_view target, json.AsString());
+    targets.emplace(name, target);
+  }
+  return targets;
+}
+
 bool SameSizes(const std::vector<SymbolicInt>& described, const std::vector<int64_t>& stored) {
   return std::equal(
       described.begin(), described.end(), stored.begin(), stored.end(),
@@ -126,19 +138,17 @@ Status GraphReader::AddInput(std::string_view tag, const JsonReader& arg, std::s
 }
 
 Status GraphReader::ReadInputsByName(const JsonReader& inputs, const JsonReader& signature) {
-  FLAMBEAU_TRY(const JsonReader parameters, signature.Object("inputs_to_parameters"));
-  FLAMBEAU_TRY(const JsonReader buffers, signature.Object("inputs_to_buffers"));
+  FLAMBEAU_TRY(const NameTable<std::string_view> parameters, ReadTargets(signature, "inputs_to_parameters"));
+  FLAMBEAU_TRY(const NameTable<std::string_view> buffers, ReadTargets(signature, "inputs_to_buffers"));
   signature_ = "\n# inputs\n";
   for (const JsonReader input : inputs.elements()) {
     current_ = input;
     FLAMBEAU_TRY(const Tagged argument, ReadTagged(input));
     const std::string_view name = NameOf(argument);
-    FLAMBEAU_TRY(const std::optional<std::string_view> parameter, parameters.OptionalString(name));
-    FLAMBEAU_TRY(const std::optional<std::string_view> buffer, buffers.OptionalString(name));
-    if (parameter) {
-      FLAMBEAU_CHECK_OK(AddInput("parameter", argument.value, *parameter, true, input));
-    } else if (buffer) {
-      FLAMBEAU_CHECK_OK(AddInput("buffer", argument.value, *buffer, true, input));
+    if (const auto parameter = parameters.find(name); parameter != parameters.end()) {
+      FLAMBEAU_CHECK_OK(AddInput("parameter", argument.value, parameter->second, true, input));
+    } else if (const auto buffer = buffers.find(name); buffer != buffers.end()) {
+      FLAMBEAU_CHECK_OK(AddInput("buffer", argument.value, buffer->second, true, input));
     } else {
       FLAMBEAU_CHECK_OK(AddInput("user_input", input, {}, false, input));
     }
@@ -212,19 +222,16 @@ Status GraphReader::AddOutput(std::string_view tag, const JsonReader& arg, std::
 }
 
 Status GraphReader::ReadOutputsByName(const JsonReader& outputs, const JsonReader& signature) {
-  FLAMBEAU_TRY(const JsonReader mutations, signature.Object("buffers_to_mutate"));
+  FLAMBEAU_TRY(const NameTable<std::string_view> mutations, ReadTargets(signature, "buffers_to_mutate"));
   signature_ += "\n# outputs\n";
   size_t position = 0;
   for (const JsonReader output : outputs.elements()) {
     current_ = output;
     FLAMBEAU_TRY(const Tagged argument, ReadTagged(output));
     // What is written to buffers comes first; the user may return the same values after it.
-    std::optional<std::string_view> buffer;
-    if (position++ < mutations.size()) {
-      FLAMBEAU_TRY(buffer, mutations.OptionalString(NameOf(argument)));
-    }
-    FLAMBEAU_CHECK_OK(buffer ? AddOutput("buffer_mutation", argument.value, *buffer)
-                             : AddOutput("user_output", output, {}));
+    const auto buffer = position++ < mutations.size() ? mutations.find(NameOf(argument)) : mutations.end();
+    FLAMBEAU_CHECK_OK(buffer != mutations.end() ? AddOutput("buffer_mutation", argument.value, buffer->second)
+                                                : AddOutput("user_output", output, {}));
     signature_ += '\n';
   }
   builder_.SetMetadata("pkg.torch.export.ExportedProgram.graph_signature", signature_);
