@@ -8,7 +8,6 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "diag/sink.h"
 #include "driver/dimension_names.h"
@@ -184,29 +183,38 @@ class Conversion {
     return weights;
   }
 
-  // Whether an output of the program depends on a value, or on its sizes, but
-  // for operators that make a tensor like it.
-  bool IsRead(ValueId input) const {
+  // Which values an output of the program depends on, or on their sizes, but
+  // for operators that make a tensor like one.
+  std::vector<bool> ReadValues() const {
     // The operand, always the last one, of which only dtype and sizes count.
     static constexpr std::pair<std::string_view, uint32_t> kLikes[] = {
         {"aten::empty_like", 0}, {"aten::full_like", 0}, {"aten::new_empty", 0}, {"aten::new_full", 0},
         {"aten::new_ones", 0},   {"aten::new_zeros", 0}, {"aten::ones_like", 0}, {"aten::to.other", 1},
         {"aten::type_as", 1},    {"aten::zeros_like", 0}};
     const Graph& graph = program_.graph;
-    std::vector<ValueId> pending{input};
-    std::unordered_set<uint32_t> seen;  // nodes
-    bool read = false;
-    while (!pending.empty() && !read) {
-      const ValueId value = pending.back();
-      pending.pop_back();
-      graph.ForEachUse(value, [&](Use use) {
-        const std::pair<std::string_view, uint32_t> like(graph.op(use.node), use.operand);
-        if (std::ranges::binary_search(kLikes, like) && use.operand + 1 == graph.operand_count(use.node)) return;
-        const uint32_t results = graph[use.node].result_count;
-        read = read || results == 0;  // the end of a block
-        if (!seen.insert(use.node.index).second) return;
-        for (uint32_t i = 0; i < results; ++i) pending.push_back(graph.result(use.node, i));
+    std::vector<bool> read(graph.value_capacity()), reached(graph.node_capacity());
+    std::vector<NodeId> pending;
+    const auto reach = [&](NodeId node) {
+      if (!reached[node.index]) pending.push_back(node);
+      reached[node.index] = true;
+    };
+    for (BlockId block : graph.AllBlocks()) {
+      reach(graph[block].terminator);
+      graph.ForEachNode(block, [&](NodeId node) {
+        if (graph[node].result_count == 0) reach(node);
       });
+    }
+    while (!pending.empty()) {
+      const NodeId node = pending.back();
+      pending.pop_back();
+      const uint32_t count = graph.operand_count(node);
+      for (uint32_t i = 0; i < count; ++i) {
+        const ValueId operand = graph.operand(node, i);
+        const bool is_like = i + 1 == count && std::ranges::binary_search(kLikes, std::pair(graph.op(node), i));
+        if (!operand || is_like) continue;
+        read[operand.index] = true;
+        if (graph[operand].kind == ValueKind::kResult) reach(graph[operand].node);
+      }
     }
     return read;
   }
@@ -215,8 +223,9 @@ class Conversion {
   // the program reads it.
   void KeepInputs(Graph& graph, std::span<const ValueId> of_program) {
     const BlockId main = graph.main();
+    const std::vector<bool> read = options_.keep_unused_inputs ? std::vector<bool>() : ReadValues();
     for (size_t i = graph[main].inputs.size(); i-- > 0;) {
-      if (options_.keep_unused_inputs || graph.HasUses(graph[main].inputs[i]) || IsRead(of_program[i]))
+      if (options_.keep_unused_inputs || graph.HasUses(graph[main].inputs[i]) || read[of_program[i].index])
         input_positions.push_back(i);
       else
         graph.RemoveInput(main, i);
@@ -320,9 +329,10 @@ std::string Dump(Program program, std::string_view stage, const Options& options
       };
       const auto model = conversion.Run();
       if (model && stage == "onnx") text = onnx::ModelText(**model);
-      
-      if (seen) {  // what failed after the stage doesn't matter here
-        (void)sink.Take();
+      if (seen) {
+        (void)sink.Take();  // what failed after the stage doesn't matter here
+      } else if (model) {
+        sink.Error(DiagnosticKind::kBadOption, fmt::format("the conversion of this program has no stage '{}'", stage));
       }
     }
     for (Diagnostic& diagnostic : sink.Take()) diagnostics.push_back(std::move(diagnostic));

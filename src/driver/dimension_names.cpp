@@ -35,7 +35,10 @@ class Namer {
       const std::string name =
           position < input_names.size() && !input_names[position].empty() ? input_names[position] : captured;
       ++position;
-      if (program.graph.type(input.value).kind == TypeKind::kTensor) inputs_.push_back({input.value, name, captured});
+      if (program.graph.type(input.value).kind != TypeKind::kTensor) continue;
+      by_name_.emplace(name, inputs_.size());
+      by_name_.emplace(captured, inputs_.size());
+      inputs_.push_back({input.value, name});
     }
   }
 
@@ -65,8 +68,8 @@ class Namer {
   Status Give(const std::string& which, const std::string& name) {
     if (const auto split = SplitDimension(which)) {
       const auto [value, dim] = *split;
-      for (const Input& candidate : inputs_)
-        if (candidate.name == value || candidate.captured == value) return Assign(candidate, dim, name);
+      if (const auto input = by_name_.find(std::string(value)); input != by_name_.end())
+        return Assign(inputs_[input->second], dim, name);
       if (outputs_.contains(std::string(value))) return {};
       return sink_.Error(DiagnosticKind::kBadOption,
                          fmt::format("dimension name '{}={}': there is no input or output '{}'", which, name, value), {},
@@ -114,7 +117,7 @@ class Namer {
  private:
   struct Input {
     ValueId value;
-    std::string name, captured;
+    std::string name;
   };
 
   Status Assign(const Input& input, size_t dim, const std::string& name, const std::string& frozen_by = {}) {
@@ -163,7 +166,7 @@ class Namer {
   void Rename(Expr symbol, const std::string& name) {
     // Two symbols of one name would be taken for one size.
     std::string unique = name;
-    for (int i = 1; !used_.insert(unique).second; ++i) unique = fmt::format("{}_{}", name, i);
+    while (!used_.insert(unique).second) unique = fmt::format("{}_{}", name, ++copies_[name]);
     exprs_.Rename(symbol, unique);
     named_.insert(symbol);
   }
@@ -208,9 +211,11 @@ class Namer {
   ExprPool& exprs_;
   Sink& sink_;
   std::vector<Input> inputs_;
+  std::unordered_map<std::string, size_t> by_name_;  // of `inputs_`: the model's names and the capture's
   std::unordered_set<std::string> outputs_;
   std::unordered_set<Expr> symbols_, fixed_, named_;
   std::unordered_set<std::string> used_;
+  std::unordered_map<std::string, int> copies_;  // "x_1", "x_2" that were tried for "x"
   std::unordered_map<std::string, Expr> given_;
   std::unordered_map<Expr, Expr> equal_;
 };
@@ -231,17 +236,17 @@ Status NameDimensions(Program::Impl& program, const std::vector<std::pair<std::s
 
 void NameOutputDimensions(Graph& graph, const std::vector<std::pair<std::string, std::string>>& given) {
   Context& context = graph.context();
+  std::unordered_map<std::string_view, ValueId> outputs;
+  if (!given.empty())
+    for (const ValueId output : graph.outputs(graph.main())) outputs.emplace(context.Text(graph[output].name), output);
   for (const auto& [which, name] : given) {
     const auto split = SplitDimension(which);
-    if (!split) continue;
-    for (const ValueId output : graph.outputs(graph.main())) {
-      Type type = graph.type(output);
-      if (context.Text(graph[output].name) != split->first || split->second >= type.rank()) continue;
-      Expr& size = type.sizes[split->second];
-      if (context.exprs().AsConstant(size)) continue;
-      size = context.exprs().Symbolic(name);
-      graph.SetType(output, context.Intern(std::move(type)));
-    }
+    const auto output = split ? outputs.find(split->first) : outputs.end();
+    if (output == outputs.end()) continue;
+    Type type = graph.type(output->second);
+    if (split->second >= type.rank() || context.exprs().AsConstant(type.sizes[split->second])) continue;
+    type.sizes[split->second] = context.exprs().Symbolic(name);
+    graph.SetType(output->second, context.Intern(std::move(type)));
   }
 }
 

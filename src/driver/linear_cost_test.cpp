@@ -38,12 +38,16 @@ const ValueInfo kElement = {};
 // A program under construction.
 class Sketch {
  public:
-  ValueHandle Input() { return builder_.AddInput(InputKind::kUser, Name(), kVector); }
+  Options options;  // of the conversion
+
+  ValueHandle Input(const ValueInfo& info = kVector) { return builder_.AddInput(InputKind::kUser, Name(), info); }
   ValueHandle Call(std::string_view target, std::vector<Argument> arguments, const ValueInfo& result = kVector) {
     const std::string name = Name();
     const std::pair<std::string_view, ValueInfo> results[] = {{name, result}};
     return builder_.AddCall(target, arguments, {}, results, {.modules = {{"layer", "Layer"}}, .name = name})[0];
   }
+  // What the next input, result or output will be called.
+  std::string NextName() const { return "v" + std::to_string(names_); }
   void Output(ValueHandle value) { builder_.AddOutput(OutputKind::kUser, value, Name()); }
   Program Finish() {
     std::vector<Diagnostic> diagnostics;
@@ -53,7 +57,11 @@ class Sketch {
   }
 
  private:
-  std::string Name() { return "v" + std::to_string(names_++); }
+  std::string Name() {
+    std::string name = NextName();
+    ++names_;
+    return name;
+  }
 
   ProgramBuilder builder_;
   int names_ = 0;
@@ -183,9 +191,28 @@ void WrittenPieces(Sketch& to, int size) {
   to.Output(to.Call("aten.stack.default", {parts}, {.sizes = {int64_t{size}}, .strides = {int64_t{1}}}));
 }
 
+void NamedDimensions(Sketch& to, int size) {
+  for (int i = 0; i < size; ++i) {
+    const std::string symbol = "s" + std::to_string(i);
+    const ValueInfo vector = {.sizes = {symbol}, .strides = {int64_t{1}}};
+    to.options.dim_names.emplace_back(to.NextName() + ".0", "in" + symbol);
+    const ValueHandle relu = to.Call("aten.relu.default", {to.Input(vector)}, vector);
+    to.options.dim_names.emplace_back(to.NextName() + ".0", "out" + symbol);
+    to.Output(relu);
+  }
+}
+// Inputs of which only the sizes count, which are known.
+void UnusedInputs(Sketch& to, int size) {
+  to.options.keep_unused_inputs = false;
+  ValueHandle x = to.Input();
+  for (int i = 0; i < size; ++i)
+    x = to.Call("aten.expand_as.default", {to.Call("aten.add.Tensor", {x, x}), to.Input()});
+  to.Output(x);
+}
+
 // Allocations since `before`, of what ends in this conversion.
-Allocated CostOfConverting(Program program, Allocated before) {
-  const Outcome outcome = Convert(std::move(program), {});
+Allocated CostOfConverting(Program program, Allocated before, const Options& options = {}) {
+  const Outcome outcome = Convert(std::move(program), options);
   EXPECT_TRUE(outcome.model) << (outcome.diagnostics.empty() ? "" : outcome.diagnostics[0].message);
   return {allocated.calls - before.calls, allocated.bytes - before.bytes};
 }
@@ -194,7 +221,7 @@ Allocated CostOf(Shape shape, int size) {
   Sketch sketch;
   shape(sketch, size);
   Program program = sketch.Finish();
-  return CostOfConverting(std::move(program), allocated);
+  return CostOfConverting(std::move(program), allocated, sketch.options);
 }
 
 void ExpectLinear(const Allocated& small, const Allocated& large, size_t times) {
@@ -228,7 +255,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, LinearCostTest,
                                          NamedShape{"WritesThroughViews", WritesThroughViews},
                                          NamedShape{"ViewsReadAfterWrites", ViewsReadAfterWrites},
                                          NamedShape{"WrittenChain", WrittenChain},
-                                         NamedShape{"WrittenUpwards", WrittenUpwards}),
+                                         NamedShape{"WrittenUpwards", WrittenUpwards},
+                                         NamedShape{"NamedDimensions", NamedDimensions},
+                                         NamedShape{"UnusedInputs", UnusedInputs}),
                          [](const auto& info) { return info.param.name; });
 
 // A TorchScript function of one statement again and again; x is float32[2, 2].

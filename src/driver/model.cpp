@@ -1,9 +1,7 @@
-#include <fmt/format.h>
-
 #include "diag/sink.h"
 #include "driver/model_impl.h"
+#include "driver/size_texts.h"
 #include "flambeau/convert.h"
-#include "ir/expr_text.h"
 #include "onnx/save.h"
 #include "onnx/serialize.h"
 #include "onnx/text.h"
@@ -18,9 +16,7 @@ void AppendTo(std::vector<Diagnostic>& list, Sink& sink) {
 Model::NamedType Describe(const Graph& graph, ValueId id, size_t position) {
   const Context& context = graph.context();
   const Type& type = graph.type(id);
-  Model::NamedType named{std::string(context.Text(graph[id].name)), std::string(Info(type.dtype).torch_name), {}, position};
-  for (Expr size : type.sizes) named.sizes.push_back(context.exprs().HasAnonymous(size) ? "?" : DimensionText(context.exprs(), size));
-  return named;
+  return {std::string(context.Text(graph[id].name)), std::string(Info(type.dtype).torch_name), SizeTexts(context.exprs(), type), position};
 }
 
 }  // namespace
@@ -62,8 +58,9 @@ std::vector<Model::NamedType> Model::outputs() const {
 uint64_t Model::node_count() const { return impl_->data.graph.live_nodes(); }
 
 uint64_t Model::weight_bytes() const {
+  const Graph& graph = impl_->data.graph;
   uint64_t bytes = 0;
-  for (ValueId id : onnx::Initializers(impl_->data.graph)) bytes += impl_->program->context->operator[](impl_->data.graph[id].data).byte_size();
+  for (ValueId id : onnx::Initializers(graph)) bytes += graph.context()[graph[id].data].byte_size();
   return bytes;
 }
 

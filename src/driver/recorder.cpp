@@ -4,20 +4,15 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_set>
 
+#include "driver/size_texts.h"
 #include "flambeau/version.h"
-#include "ir/expr_text.h"
 
 namespace flambeau {
 namespace {
 
 using Report = ConversionReport;
-
-std::vector<std::string> SizeTexts(const ExprPool& exprs, const Type& type) {
-  std::vector<std::string> texts;
-  for (Expr size : type.sizes) texts.push_back(exprs.HasAnonymous(size) ? "?" : DimensionText(exprs, size));
-  return texts;
-}
 
 Report::Tensor Describe(const Graph& graph, ValueId id) {
   const Context& context = graph.context();
@@ -45,8 +40,6 @@ std::string CodeAt(std::string_view stack_trace, std::string_view source) {
   if (begin == stack_trace.npos) return "";
   return std::string(stack_trace.substr(begin, stack_trace.find('\n', begin) - begin));
 }
-
-std::string Bound(int64_t value, int64_t none, std::string_view word) { return value == none ? std::string(word) : fmt::format("{}", value); }
 
 }  // namespace
 
@@ -87,16 +80,14 @@ void Recorder::Begin(const Program::Impl& program) {
       captured_.emplace(id, static_cast<uint32_t>(report_.captured.size()));
       report_.captured.push_back(std::move(captured));
     });
+  std::unordered_set<std::string_view> known;
   for (const InputSpec& input : program.inputs) {
     if (input.kind != InputKind::kUser) continue;
     report_.inputs.push_back(Describe(graph, input.value));
     for (Expr size : graph.type(input.value).sizes)
       context.exprs().ForEachSymbol(size, [&](Expr symbol) {
-        const auto range = context.exprs().RangeOf(symbol);
-        Report::Dimension dimension{std::string(context.exprs().symbol_name(symbol)),
-                                    Bound(range.min, INT64_MIN, "-∞") + " … " + Bound(range.max, INT64_MAX, "∞")};
-        const bool known = std::ranges::any_of(report_.dimensions, [&](const auto& d) { return d.name == dimension.name; });
-        if (!known) report_.dimensions.push_back(std::move(dimension));
+        const std::string_view name = context.exprs().symbol_name(symbol);
+        if (known.insert(name).second) report_.dimensions.push_back({std::string(name), RangeText(context.exprs().RangeOf(symbol))});
       });
   }
   nodes_ = graph.live_nodes();

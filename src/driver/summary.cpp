@@ -1,22 +1,14 @@
 // What an archive holds, and what Flambeau supports.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
 #include "aten/program.h"
+#include "driver/size_texts.h"
 #include "flambeau/convert.h"
-#include "ir/expr_text.h"
 #include "lower/registry.h"
 
 namespace flambeau {
 namespace {
-
-std::vector<std::string> SizeTexts(const ExprPool& exprs, const Type& type) {
-  std::vector<std::string> texts;
-  for (Expr size : type.sizes) texts.push_back(exprs.HasAnonymous(size) ? "?" : DimensionText(exprs, size));
-  return texts;
-}
 
 std::string DtypeText(const Type& type) {
   switch (type.kind) {
@@ -58,8 +50,7 @@ ProgramSummary Summarize(const Program& program) {
     if (user) {
       for (Expr size : type.sizes)
         exprs.ForEachSymbol(size, [&](Expr symbol) {
-          const auto range = exprs.RangeOf(symbol);
-          dims[std::string(exprs.symbol_name(symbol))] = fmt::format("{} … {}", range.min == INT64_MIN ? "-∞" : std::to_string(range.min), range.max == INT64_MAX ? "∞" : std::to_string(range.max));
+          dims[std::string(exprs.symbol_name(symbol))] = RangeText(exprs.RangeOf(symbol));
         });
       summary.inputs.push_back(std::move(tensor));
     } else {
