@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
 from collections.abc import Callable, Sequence
 
@@ -16,7 +17,19 @@ def _verify(arguments: argparse.Namespace) -> int:
     from .archived import ArchivedProgram
 
     archive = ArchivedProgram(arguments.archive, arguments.model, arguments.method)
-    return 0 if verify_archive(archive, arguments.onnx, per_node=arguments.nodes) else EXIT_DIFFERENT
+    constants = dict(map(_constant, arguments.input))
+    return 0 if verify_archive(archive, arguments.onnx, per_node=arguments.nodes, constants=constants) else EXIT_DIFFERENT
+
+
+def _constant(text: str) -> tuple[str, object]:
+    """(name, value) of "n=3"."""
+    name, separator, value = text.partition("=")
+    try:
+        if not separator:
+            raise ValueError("no '='")
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        raise OnnxExporterError(f"--input {text}: write NAME=VALUE, where VALUE is a number, 'text', None, or a list of such") from None
 
 
 def _diff(arguments: argparse.Namespace) -> int:
@@ -50,6 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     verify.add_argument("onnx", help="the converted model")
     verify.add_argument("--model", metavar="NAME", help="which of the models of a .pt2 archive that holds several")
     verify.add_argument("--method", metavar="NAME", help="which method of a TorchScript archive's module, instead of forward")
+    verify.add_argument(
+        "--input", metavar="NAME=VALUE", action="append", default=[], help="what the model was converted with in place of an input: n=3; may be repeated"
+    )
     verify.add_argument("--nodes", action="store_true", help="also find the first captured node that differs")
     diff = add("diff", _diff, "Compare two ONNX models: interface, structure by module, weights, metadata.")
     diff.add_argument("a", help="an ONNX model")

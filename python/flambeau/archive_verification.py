@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import onnx as onnx_module
 import torch
@@ -14,7 +14,9 @@ from .archived import ArchivedProgram
 from .capture import user_line
 from .comparison import not_computed
 from .errors import OnnxExporterError, VerificationError
+from .file_nodes import values_of_calls
 from .saving import with_outputs
+from .script_nodes import ScriptMismatch, Unmatched, first_script_mismatch
 from .session import Session, cpu_session, flat_inputs
 from .verification import (
     Mismatch,
@@ -34,11 +36,26 @@ errors.adopt_torch_errors()
 _WORDS = {"float": "float32", "double": "float64"}
 
 
-def verify_archive(archive: ArchivedProgram, onnx: str | os.PathLike, *, per_node: bool = False) -> bool:
+class _Inputs(NamedTuple):
+    words: str  # that say which these are
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    values: list[Any]  # of the model's inputs
+
+
+def verify_archive(
+    archive: ArchivedProgram, onnx: str | os.PathLike, *, per_node: bool = False, constants: Mapping[str, Any] | None = None
+) -> bool:
     """Run both on the archive's example inputs and on inputs of other sizes; print what is found.
 
     A TorchScript archive holds no example inputs: they are made up from the
     types that the ONNX model declares, at two sizes.
+
+    Args:
+        archive: The program.
+        onnx: The model's path.
+        per_node: Also find the first node that differs.
+        constants: Arguments of a TorchScript program that the model has no inputs for, by name.
 
     Returns:
         Whether all outputs agree.
@@ -56,54 +73,59 @@ def verify_archive(archive: ArchivedProgram, onnx: str | os.PathLike, *, per_nod
     ]
     exported: torch.export.ExportedProgram | None = None
     reference: Callable[..., Any]
-    sets: list[tuple[str, Any]]
     if archive.is_torchscript:
         reference = archive.script()
-        sets = [_made_up(session.get_inputs(), inputs, size) for size in (4, 7)]
-        sets = sets[: 2 if any(isinstance(size, str) for value in session.get_inputs() for size in value.shape) else 1]
+        sets = _made_up_sets(reference, session.get_inputs(), inputs, constants or {})
     else:
+        if constants:
+            raise VerificationError(f"{archive.path} holds its example inputs; none can be given")
         exported = archive.exported()
-        if exported.example_inputs is None:
-            raise VerificationError(f"{archive.path} holds no example inputs")
         reference = exported.module()
-        args, kwargs = exported.example_inputs
-        sets = [("example", (args, kwargs))]
-        if (other := second_inputs(exported, args, kwargs)) is not None:
-            words, (other_args, other_kwargs) = other
-            named = _named_sizes(session.get_inputs(), flat_inputs(other_args, other_kwargs, exported))
-            sets.append((named or words, (other_args, other_kwargs)))
+        sets = _example_sets(archive.path, exported, session.get_inputs())
     runner = Session(session, inputs)
     names = [output.name for output in session.get_outputs()]
     fine, ran = True, []
-    for words, (set_args, set_kwargs) in sets:
+    for each in sets:
         try:
-            expected = expected_outputs(reference, set_args, set_kwargs)
+            expected = expected_outputs(reference, each.args, each.kwargs)
         except Exception as error:
             where = user_line(error)
-            print(f"not compared for {words}: PyTorch refuses these inputs{f' at {where}' if where else ''}: {error}")
+            print(f"not compared for {each.words}: PyTorch refuses these inputs{f' at {where}' if where else ''}: {error}")
             continue
-        values = flat_inputs(set_args, set_kwargs, exported)
-        if len(values) != len(inputs):
-            raise VerificationError(f"the model has {len(inputs)} inputs, the program {len(values)}")
-        ran.append((words, set_args, set_kwargs))
+        if len(each.values) != len(inputs):
+            raise VerificationError(f"the model has {len(inputs)} inputs, the program {len(each.values)}")
+        ran.append(each)
         try:
-            actual = runner.run(values)
+            actual = runner.run(each.values)
         except Exception as error:  # of onnxruntime, which has no class of its own for them
             fine = False
-            print(_line(not_computed(", ".join(names), error, inputs=words)))
+            print(_line(not_computed(", ".join(names), error, inputs=each.words)))
             continue
         given = named_tensors(names, actual)
         if len(given) < len(expected):
             raise VerificationError(f"the model has {len(given)} outputs, the program {len(expected)}")
         for (name, ours), theirs in zip(given, expected):
-            result = compare_tensors(name, ours, theirs, inputs=words)
+            result = compare_tensors(name, ours, theirs, inputs=each.words)
             fine &= result.ok
             print(_line(result))
     if not ran:
         raise VerificationError("nothing was compared")
     if per_node and not fine:
-        print(_first_mismatch(exported, onnx, ran, inputs) if exported else _first_mismatch_of_script(reference, ran))
+        print(_first_mismatch(exported, onnx, ran, inputs) if exported else _first_mismatch_of_script(reference, onnx, ran, inputs))
     return fine
+
+
+def _example_sets(path: str, exported: torch.export.ExportedProgram, declared: list[Any]) -> list[_Inputs]:
+    """The archive's own inputs, and others of other sizes."""
+    if exported.example_inputs is None:
+        raise VerificationError(f"{path} holds no example inputs")
+    args, kwargs = exported.example_inputs
+    sets = [_Inputs("example", args, kwargs, flat_inputs(args, kwargs, exported))]
+    if (other := second_inputs(exported, args, kwargs)) is not None:
+        words, (args, kwargs) = other
+        values = flat_inputs(args, kwargs, exported)
+        sets.append(_Inputs(_named_sizes(declared, values) or words, args, kwargs, values))
+    return sets
 
 
 def _named_sizes(declared: list[Any], values: list[Any]) -> str:
@@ -118,8 +140,24 @@ def _named_sizes(declared: list[Any], values: list[Any]) -> str:
     return ", ".join(f"{name}={size}" for name, size in sorted(sizes.items()))
 
 
-def _made_up(declared: list[Any], inputs: list[tuple[str, str]], size: int) -> tuple[str, Any]:
-    """Inputs of the declared types, every dynamic dimension of one size; integers and bools are small, so that indices are valid."""
+def _made_up_sets(script: Any, declared: list[Any], inputs: list[tuple[str, str]], constants: Mapping[str, Any]) -> list[_Inputs]:
+    """Inputs of the declared types; two of other sizes where any is dynamic."""
+    for value in declared:
+        if not value.type.startswith("tensor(") or value.type == "tensor(string)":
+            raise VerificationError(
+                f"the input '{value.name}' is a {value.type}, and only tensors of numbers are made up; "
+                "flambeau.verify(program, args, reference=...) takes yours"
+            )
+    dynamic = any(isinstance(size, str) for value in declared for size in value.shape)
+    sets = []
+    for size in (4, 7) if dynamic else (4,):
+        words, values = _made_up(declared, inputs, size)
+        sets.append(_Inputs(words, _arguments(script, values, constants), {}, values))
+    return sets
+
+
+def _made_up(declared: list[Any], inputs: list[tuple[str, str]], size: int) -> tuple[str, list[torch.Tensor]]:
+    """Every dynamic dimension is of one size; integers and bools are small, so that indices are valid."""
     generator = torch.Generator().manual_seed(0)
     tensors, named = [], set()
     for value, (_, word) in zip(declared, inputs):
@@ -129,33 +167,101 @@ def _made_up(declared: list[Any], inputs: list[tuple[str, str]], size: int) -> t
         floating = dtype.is_floating_point or dtype.is_complex
         made = torch.randn(sizes, generator=generator) if floating else torch.randint(0, 2, sizes, generator=generator)
         tensors.append(made.to(dtype))
-    return ", ".join(f"{name}={size}" for name in sorted(named)) or "made-up inputs", (tuple(tensors), {})
+    return ", ".join(f"{name}={size}" for name in sorted(named)) or "made-up inputs", tensors
+
+
+def _arguments(script: Any, tensors: list[torch.Tensor], constants: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The arguments of a TorchScript program, of which some became inputs of the model and others constants.
+
+    Raises:
+        VerificationError: One of the constants is not known, or there is no argument of such a name.
+    """
+    schema = (script.forward if isinstance(script, torch.jit.ScriptModule) else script).schema
+    formals = schema.arguments[_takes_module(schema):]
+    if unknown := [name for name in constants if name not in {each.name for each in formals}]:
+        raise VerificationError(f"the program has no argument '{unknown[0]}'; it has {', '.join(each.name for each in formals)}")
+    open_formals = [each for each in formals if each.name not in constants]
+    if not all(_is_tensor(each.type) or _is_number(each.type) or each.has_default_value() for each in open_formals):
+        return tuple(tensors)  # nested: PyTorch says what it thinks of them
+    # torch's TorchScript exporter makes inputs of numbers that it is given, too.
+    numbers = len(tensors) - sum(_is_tensor(each.type) for each in open_formals)
+    rest, args = iter(tensors), []
+    for each in formals:
+        if each.name in constants:
+            args.append(constants[each.name])
+        elif _is_tensor(each.type):
+            args.append(next(rest, None))
+        elif numbers > 0 and _is_number(each.type):
+            numbers -= 1
+            args.append(next(rest).item())
+        elif each.has_default_value():
+            args.append(each.default_value)
+        else:
+            raise VerificationError(
+                f"the model has no input for the argument '{each.name}' ({each.type}); say what it was converted with: --input {each.name}=VALUE"
+            )
+    return tuple(args)
+
+
+def _takes_module(schema: Any) -> int:
+    """1 if the first argument is the module itself, whatever it is called."""
+    return int(bool(schema.arguments) and schema.arguments[0].type.kind() == "ClassType")
+
+
+def _is_tensor(type_: Any) -> bool:
+    inner = type_.getElementType() if type_.kind() == "OptionalType" else type_
+    return inner.kind() == "TensorType"
+
+
+def _is_number(type_: Any) -> bool:
+    return type_.kind() in ("IntType", "FloatType", "BoolType", "NumberType")
 
 
 def _first_mismatch(
-    exported: torch.export.ExportedProgram, path: str | os.PathLike, sets: list[tuple[str, Any, Any]], inputs: list[tuple[str, str]]
-) -> Mismatch:
-    """Compares what the file's values are called as captured nodes; optimised models have few of these left."""
+    exported: torch.export.ExportedProgram, path: str | os.PathLike, sets: list[_Inputs], inputs: list[tuple[str, str]]
+) -> Mismatch | str:
+    """Compares the values that are called as captured nodes, and those of nodes that say which these come from."""
     model = onnx_module.load(os.fspath(path))
-    known = {name for node in model.graph.node for name in node.output}
+    captured = {node.name: place for place, node in enumerate(exported.graph.nodes)}
+    names = list(captured)
+    known = {names[place]: value for value, place in values_of_calls(model, lambda call: captured.get(call.name)).items()}
+    known |= {name: name for node in model.graph.node for name in node.output}
     mismatch = Mismatch(0, None, None)
-    for words, args, kwargs in sets:
-        values = flat_inputs(args, kwargs, exported)
+    for words, args, kwargs, values in sets:
 
         def compute(names: list[str], values: list[Any] = values) -> tuple[Any, ...]:
             return Session(cpu_session(with_outputs(model, names)), inputs).run(values)
 
         mismatch = first_mismatch(compare_values(exported, args, kwargs, known, compute, inputs=words))
         if mismatch:
-            break
-    return mismatch
+            return mismatch
+    return f"{mismatch} that the file has values of its own for; flambeau.find_mismatch compares a new conversion"
 
 
-def _first_mismatch_of_script(script: Any, sets: list[tuple[str, Any, Any]]) -> str:
-    """A file does not say which value of a script a value of it is: a new conversion is compared, operator by operator."""
+def _first_mismatch_of_script(
+    script: Any, path: str | os.PathLike, sets: list[_Inputs], inputs: list[tuple[str, str]]
+) -> ScriptMismatch | str:
+    """Compares the file's values with the operators that its nodes say they come from; a new conversion, where they do not."""
+    model = onnx_module.load(os.fspath(path))
+    mismatch = None
+    try:
+        for words, args, _, values in sets:
+
+            def compute(names: list[str], values: list[Any] = values) -> tuple[Any, ...]:
+                return Session(cpu_session(with_outputs(model, names)), inputs).run(values)
+
+            mismatch = first_script_mismatch(model, script, args, compute, inputs=words)
+            if mismatch.comparison is not None:
+                return mismatch
+    except Unmatched as error:
+        return f"the file's own nodes are not compared: {error}\n{_first_mismatch_of_new_conversion(script, sets)}"
+    return f"{mismatch}\n{_first_mismatch_of_new_conversion(script, sets)}"
+
+
+def _first_mismatch_of_new_conversion(script: Any, sets: list[_Inputs]) -> str:
     from .onnx.verification import find_mismatch
 
-    for words, args, _ in sets:
+    for words, args, _, _ in sets:
         for leaf in find_mismatch(script, args).all_mismatch_leaf_graph_info():
             nodes = "\n".join(f"  {node.sourceRange().strip()}" for node in leaf.graph.nodes() if node.kind() in leaf.essential_node_kinds())
             return f"first mismatch of a new conversion ({words}): {', '.join(sorted(leaf.essential_node_kinds()))}: {leaf.mismatch_error}\n{nodes}"

@@ -47,7 +47,7 @@ class ArchivedProgram:
 
         if self.method is not None:
             raise OnnxExporterError(
-                f"the method '{self.method}' is asked for, but {self.path} holds models, which have none; choose by model_name"
+                f"the method '{self.method}' is asked for, but {self.path} holds models, which have none; choose by model_name (--model)"
             )
         try:
             if self.model_name is None and not self._holds_other_names():
@@ -79,6 +79,10 @@ class ArchivedProgram:
         """
         import torch
 
+        if self.model_name is not None:
+            raise OnnxExporterError(
+                f"the model '{self.model_name}' is asked for, but {self.path} holds one TorchScript module; choose among its methods by method (--method)"
+            )
         try:
             module = torch.jit.load(self.path, map_location="cpu")
         except Exception as error:

@@ -131,6 +131,8 @@ class Recorder:
             if "num_outputs" not in attributes:
                 raise TypeError(f"{signature.name} needs _outputs=, the number of its outputs")
             return attributes["num_outputs"]
+        if signature.name == "BatchNormalization" and not signature.domain and not attributes.get("training_mode"):
+            return 1  # its statistics are results of training only
         return len(signature.outputs)
 
     def _bind(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
-__all__ = ["save_bytes", "save_model", "with_outputs", "without_weights"]
+__all__ = ["reads", "save_bytes", "save_model", "with_outputs", "without_weights"]
 
 _LARGEST_MESSAGE = 1_900_000_000
 _EXTERNAL_FROM = 256  # bytes; as the engine has it
@@ -124,7 +124,7 @@ def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> bytes:
     needed, kept = set(names), []
     for node in reversed(changed.graph.node):
         if not needed.isdisjoint(node.output):
-            needed.update(_reads(node))
+            needed.update(reads(node))
             kept.append(node)
     del changed.graph.node[:]
     changed.graph.node.extend(reversed(kept))
@@ -136,7 +136,7 @@ def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> bytes:
     return changed.SerializeToString()
 
 
-def _reads(node: onnx.NodeProto) -> set[str]:
+def reads(node: onnx.NodeProto) -> set[str]:
     """Names of values that a node uses, also in its subgraphs."""
     found, pending = set(), [node]
     while pending:

@@ -50,6 +50,7 @@ constexpr PythonArgument kArguments[] = {
     {"verify", "onnx", "the converted model"},
     {"verify", "--model NAME", "which of the models of a .pt2 archive that holds several"},
     {"verify", "--method NAME", "which method of a TorchScript archive's module, instead of forward"},
+    {"verify", "--input NAME=VALUE", "what the model was converted with in place of an input: n=3; may be repeated"},
     {"verify", "--nodes", "also find the first captured node that differs"},
 };
 

@@ -76,7 +76,12 @@ void FxText::AppendValue(ValueId value, std::string& text) const {
     return;
   }
   const auto placeholder = placeholders_.find(value);
-  text.append("%").append(context_.Text(placeholder == placeholders_.end() ? graph_[value].name : placeholder->second));
+  const Value& made = graph_[value];
+  Symbol name = placeholder == placeholders_.end() ? made.name : placeholder->second;
+  // TorchScript's values often have no name; the call that makes one has.
+  if (context_.Text(name).empty() && made.kind == ValueKind::kResult)
+    if (const OriginId origin = graph_[made.node].origin) name = context_[origin].node_name;
+  text.append("%").append(context_.Text(name));
 }
 
 // Appends one argument as Python prints it.

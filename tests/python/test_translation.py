@@ -239,3 +239,18 @@ def test_operators_made_of_others_are_written_out():
     table = {torch.ops.flambeau_composite.twice_and_one.default: lambda x: op.Neg(x)}
     assert operators(custom_translation_table=table) == ["Neg"]
     assert operators(custom_translation_table=table, opset_version=18) == ["Neg"]
+
+
+def test_a_batch_norm_of_inference_has_one_result():
+    class Normed(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = torch.nn.BatchNorm2d(3)
+
+        def forward(self, x):
+            return self.norm(x)
+
+    def normalized(x, weight, bias, mean, variance, training, momentum, epsilon, *_):
+        return op.BatchNormalization(x, weight, bias, mean, variance, epsilon=epsilon)
+
+    check(Normed().eval(), (torch.randn(2, 3, 4, 4),), {torch.ops.aten.batch_norm.default: normalized}, dynamo=False)

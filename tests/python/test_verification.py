@@ -205,17 +205,114 @@ def test_report_compares_by_module(tmp_path):
     assert {row["module"]: row["ok"] for row in rows if row["module"]} == {"first": True, "second": False, "(model)": False}
 
 
-def test_mismatch_of_a_script_is_sought_in_a_new_conversion(tmp_path, capsys):
+def test_a_file_that_says_nothing_of_its_nodes_is_compared_by_a_new_conversion(tmp_path, capsys):
     torch.jit.script(Inner()).save(str(tmp_path / "model.pt"))
     wrong = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 20]> m (float[n] x) => (float[n] y) { y = Abs(x) }')
     onnx.save(wrong, tmp_path / "wrong.onnx")
     said = ["verify", "--nodes", str(tmp_path / "model.pt"), str(tmp_path / "wrong.onnx")]
     assert command.main(said) == command.EXIT_DIFFERENT
-    assert "a new conversion of the archive agrees at each operator" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "its nodes do not say what they come from" in printed and "a new conversion of the archive agrees at each operator" in printed
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flambeau.onnx.verification, "_run", lambda program, tensors, options: [torch.zeros(4)])
         assert command.main(said) == command.EXIT_DIFFERENT
     assert "first mismatch of a new conversion (n=4): aten::relu" in capsys.readouterr().out
+
+
+class Blocks(torch.nn.Module):
+    """Operators in branches on the module's own attributes, writes in place, and a batch norm that goes into the weights."""
+
+    def __init__(self):
+        super().__init__()
+        layers = [[torch.nn.Conv2d(3, 3, 3, padding=1), torch.nn.BatchNorm2d(3), torch.nn.ReLU(inplace=True)] for _ in range(2)]
+        self.layers = torch.nn.ModuleList([torch.nn.Sequential(*each) for each in layers])
+        for layer in self.layers:
+            torch.nn.init.constant_(layer[1].running_var, 0.25)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x) + x
+        return torch.sigmoid(x).mean([2, 3])
+
+
+SWAPPED = {torch.ops.aten.batch_norm.default: lambda x, w, b, m, v, t, mo, e, c: op.BatchNormalization(x, w, b, v, m, epsilon=e)}
+TANH = {torch.ops.aten.sigmoid.default: lambda x: op.Tanh(x)}
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize("capture", ["script", "trace", "export"])
+def test_the_files_own_nodes_are_compared(capture, optimize, tmp_path, capsys):
+    model, x = Blocks().eval(), torch.randn(2, 3, 4, 4)
+    path = str(tmp_path / "model.pt2")
+    if capture == "export":
+        torch.export.save(torch.export.export(model, (x,)), path)
+    else:
+        (torch.jit.script(model) if capture == "script" else torch.jit.trace(model, x)).save(path)
+    said = ["verify", "--nodes", path, str(tmp_path / "model.onnx")]
+    for table, operator, module in ((TANH, "sigmoid", "(model)"), (SWAPPED, "batch_norm", "layers.0.1")):
+        flambeau.export(path, () if capture == "export" else (x,), said[-1], custom_translation_table=table, optimize=optimize)
+        assert command.main(said) == command.EXIT_DIFFERENT
+        printed = capsys.readouterr().out
+        if capture != "export":
+            assert f"first mismatch: aten::{operator} in module '{module}' at " in printed and "new conversion" not in printed
+        elif operator == "sigmoid":
+            assert f"first mismatch: %{operator}" in printed
+        else:  # which torch.export takes apart
+            assert "no mismatch" not in printed or "DIFFERS" not in printed
+
+
+class Methods(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+    @torch.jit.export
+    def scaled(self, x, by: int, more: float = 1.0):
+        return torch.relu(x) * by + more
+
+
+def test_command_verifies_a_method(tmp_path, capsys):
+    path, file = str(tmp_path / "model.pt"), str(tmp_path / "model.onnx")
+    torch.jit.script(Methods()).save(path)
+    flambeau.export(path, (torch.randn(3), 2), file, method="scaled", dynamic_shapes=({0: "n"}, None))
+    said = ["verify", path, file]
+    assert command.main([*said, "--method", "scaled", "--input", "by=2"]) == 0
+    assert capsys.readouterr().out.count("agrees") == 2
+    assert command.main([*said, "--method", "scaled", "--input", "by=3", "--nodes"]) == command.EXIT_DIFFERENT
+    assert "first mismatch: aten::mul" in capsys.readouterr().out
+    assert command.main(said) == command.EXIT_DIFFERENT  # forward is another
+    for more, words in (
+        (["--method", "scaled"], "the argument 'by' (int); say what it was converted with: --input by=VALUE"),
+        (["--method", "scaled", "--input", "of=2"], "no argument 'of'; it has x, by, more"),
+        (["--method", "scaled", "--input", "by"], "write NAME=VALUE"),
+        (["--method", "other"], "no method 'other'; choose one of forward, scaled"),
+        (["--model", "other"], "the model 'other' is asked for"),
+    ):
+        capsys.readouterr()
+        assert command.main([*said, *more]) == 1
+        assert words in capsys.readouterr().err
+    flambeau.export(path, (torch.randn(3), 2), file, method="scaled", dynamo=False)  # where numbers are inputs
+    assert command.main([*said, "--method", "scaled"]) == 0
+
+
+def test_command_verifies_one_of_several_models(tmp_path, capsys):
+    from torch.export.pt2_archive._package import package_pt2
+
+    path, file = str(tmp_path / "models.pt2"), str(tmp_path / "model.onnx")
+    programs = {name: torch.export.export(module, (torch.randn(3),)) for name, module in (("a", Inner()), ("b", torch.nn.Tanh()))}
+    package_pt2(path, exported_programs=programs)
+    flambeau.export(path, f=file, model_name="a")
+    assert command.main(["verify", path, file, "--model", "a"]) == 0
+    assert command.main(["verify", path, file, "--model", "b"]) == command.EXIT_DIFFERENT
+    capsys.readouterr()
+    assert command.main(["verify", path, file]) == 1
+    assert "choose one by its name: 'a', 'b'" in capsys.readouterr().err
+
+
+def test_operators_of_a_module_with_plain_attributes_are_told_apart():
+    """Scripted batch norms have bools among theirs."""
+    model = torch.jit.script(Blocks().eval())
+    info = flambeau.onnx.verification.find_mismatch(model, (torch.randn(2, 3, 4, 4),))
+    assert not info.has_mismatch() and "aten::sigmoid" in info.essential_node_kinds()
 
 
 def test_diff(files, capsys):

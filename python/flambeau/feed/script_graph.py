@@ -13,7 +13,7 @@ from .. import _engine
 from ..errors import CaptureError
 from .exported_program import DTYPES
 
-__all__ = ["GraphImport", "PythonFunctions", "import_graph", "recorded_type"]
+__all__ = ["GraphImport", "PythonFunctions", "full_paths", "import_graph", "module_steps", "recorded_type"]
 
 _TYPE_KINDS = {
     "TensorType": "Tensor",
@@ -46,7 +46,29 @@ _WITHOUT_BLOCKS = frozenset({"prim::Constant", "prim::GetAttr", "prim::ListConst
 
 _FRAME = re.compile(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)$")
 _HIERARCHY = re.compile(r"(?P<path>[\w.]+)\((?P<type>[\w.]+)\)")
-_FUNCTION = "UNKNOWN_TYPE"  # what torch calls the class of a function that was inlined
+# What torch calls the class of a function that was inlined, and the path of a method that another of the same module calls.
+_FUNCTION, _SELF = "UNKNOWN_TYPE", "SELF"
+
+
+def module_steps(node: Any) -> list[tuple[str, str]]:
+    """(name in its parent, class) of each module around a node of an inlined graph, outermost first: "layers(Sequential).0(Linear)"."""
+    frames = _HIERARCHY.finditer(node.getModuleHierarchy())
+    steps = [(frame["path"].lstrip("."), frame["type"]) for frame in frames]
+    return [(name, class_name) for name, class_name in steps if class_name != _FUNCTION and name != _SELF]
+
+
+def full_paths(module: torch.nn.Module | None) -> dict[str, str]:
+    """Paths of modules by what a graph's steps make of them: these leave out ModuleLists, which nobody calls. Ambiguous ones are missing."""
+    found: dict[str, str] = {}
+    ambiguous, uncalled = set(), set()
+    for path, each in module.named_modules(remove_duplicate=False) if module is not None else ():
+        if getattr(each, "original_name", type(each).__name__) in ("ModuleList", "ModuleDict"):
+            uncalled.add(path)
+        steps = path.split(".")
+        short = ".".join(step for i, step in enumerate(steps, 1) if ".".join(steps[:i]) not in uncalled)
+        if path not in uncalled and found.setdefault(short, path) != path:
+            ambiguous.add(short)
+    return {short: path for short, path in found.items() if short not in ambiguous}
 
 
 def _elements(type_: Any) -> list[Any]:
@@ -132,6 +154,8 @@ class GraphImport:
         self.order: dict[str, int] = {}  # of attributes, by their paths
         if bound:
             module = module.model
+        self.root = "" if module is None else getattr(module, "original_name", type(module).__qualname__)
+        self.paths = full_paths(module)
         if module is not None:
             persistent = module.state_dict().keys()
             for name, _ in module.named_parameters(remove_duplicate=False):
@@ -289,24 +313,21 @@ class GraphImport:
 
     def modules(self, node: Any) -> list[tuple[str, str]]:
         """(path, class) of each module around the node, outermost first."""
-        frames = [("", "")]
+        frames = [("", self.root)]
         path = ""
         # Of a trace: "__module.model/__module.model.layers.0". The hierarchy, "model(Net).0(Block)", leaves out containers.
         scopes = node.scopeName().split("/")
-        hierarchy = list(_HIERARCHY.finditer(node.getModuleHierarchy()))
-        traced = len(scopes) == len(hierarchy) and all(scope.startswith("__module.") for scope in scopes)
-        for i, frame in enumerate(hierarchy):
-            if frame["type"] == _FUNCTION:
-                continue
-            if self.bound and not path and frame["path"] == "model" and len(frames) == 1:
+        steps = module_steps(node)
+        traced = len(scopes) == len(steps) and all(scope.startswith("__module.") for scope in scopes)
+        for i, (step, class_name) in enumerate(steps):
+            if self.bound and not path and step == "model" and len(frames) == 1:
                 continue
             if traced:
                 path = scopes[i].removeprefix("__module.").removeprefix("model." if self.bound else "")
             else:
-                step = frame["path"].lstrip(".")
                 path = f"{path}.{step}" if path else step
-            frames.append((path, frame["type"]))
-        return frames if len(frames) > 1 else []
+            frames.append((path if traced else self.paths.get(path, path), class_name))
+        return frames if self.root or len(frames) > 1 else []
 
 
 def integers(tensor: torch.Tensor) -> torch.Tensor:

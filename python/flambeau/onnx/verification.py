@@ -24,6 +24,7 @@ from ..errors import OnnxExporterError, error_of
 from ..feed.script_graph import import_graph
 from ..feed.script_inputs import describe
 from ..program import ONNXProgram
+from ..script_graphs import inlined, without_module
 from . import utils
 from ._enums import TrainingMode
 from ._python_ops import Translations
@@ -440,17 +441,12 @@ def find_mismatch(
     """
     args = _as_tuple(input_args)
     with utils.select_model_mode_for_export(model, training):
-        if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+        if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction, torch._C.ScriptMethod)):
             traced = model
         else:
             traced = torch.jit.trace(model, args, check_trace=False, strict=False)
-        if isinstance(traced, torch.jit.ScriptFunction):
-            graph, weights = traced.graph.copy(), []
-            torch._C._jit_pass_inline(graph)
-        else:
-            graph = traced.forward.graph.copy()
-            torch._C._jit_pass_inline(graph)
-            graph, weights = torch._C._jit_pass_lower_graph(graph, traced._c)
+        graph, module = inlined(traced)
+        weights = [] if module is None else without_module(graph, module)
     flat = [leaf for leaf in _pytree.tree_leaves(args)] if len(list(graph.inputs())) != len(args) + len(weights) else list(args)
     info = GraphInfo(graph, [*flat, *(weight.detach() for weight in weights)], opset_version=opset_version)
     info.find_mismatch(options)
