@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from .errors import OnnxExporterError
+from .state import kept_buffers
 
-__all__ = ["inlined", "without_module"]
+__all__ = ["infer_types", "inlined", "results_within", "without_module"]
 
 
 def inlined(script: torch.jit.ScriptModule | torch.jit.ScriptFunction | torch._C.ScriptMethod) -> tuple[Any, Any]:
@@ -66,3 +69,55 @@ def without_module(graph: Any, module: Any) -> list[torch.Tensor]:
         node.destroy()
     graph.eraseInput(0)
     return list(weights.values())
+
+
+def results_within(graph: Any, values: Sequence[Any], operator: str, args: Sequence[Any]) -> list[torch.Tensor]:
+    """What an operator of one tensor gives for values of the main block, right after each is made: what follows may write to it.
+
+    The graph's outputs are not computed any more.
+
+    Args:
+        graph: With ``args`` as its arguments; it is changed.
+        values: Tensors of its main block.
+        operator: "clone", "empty_like".
+        args: What it is run with; tensors are copied.
+
+    Raises:
+        RuntimeError: torch cannot run it.
+    """
+    for _ in list(graph.outputs()):
+        graph.eraseOutput(0)
+    none = graph.prependNode(graph.create("prim::Constant")).output()
+    none.setType(torch._C.NoneType.get())
+    missing = [none] * (len(torch._C._get_schema(f"aten::{operator}", "").arguments) - 1)
+    for value in values:
+        made = graph.create(f"aten::{operator}", [value, *missing], 1)
+        made.insertAfter(value.node())
+        made.output().setType(torch._C.TensorType.get())
+        graph.registerOutput(made.output())
+    graph.makeMultiOutputIntoTuple()
+    function = torch._C._create_function_from_graph("results", graph)
+    with torch.no_grad():
+        results = function(*(each.clone() if isinstance(each, torch.Tensor) else each for each in args))
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def infer_types(graph: Any, wanted: Callable[[Any], bool], module: torch.nn.Module | None, args: Sequence[Any]) -> None:
+    """Give the tensors that some nodes of the main block make the types that they have for example arguments.
+
+    Where torch cannot run the graph, nothing becomes known.
+    """
+
+    def values_of(each: Any) -> list[Any]:
+        tensor = torch._C.TensorType.get()
+        return [value for node in each.nodes() if wanted(node) for value in node.outputs() if value.type().isSubtypeOf(tensor)]
+
+    values = values_of(graph)
+    if not values:
+        return
+    copy = graph.copy()
+    given = args if module is None else [module, *args]
+    with contextlib.suppress(RuntimeError, TypeError), kept_buffers(module) if module is not None else contextlib.nullcontext():
+        results = results_within(copy, values_of(copy), "empty_like", given)
+        for value, result in zip(values, results, strict=True):
+            value.inferTypeFrom(result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,7 +14,7 @@ from .comparison import not_computed
 from .errors import OnnxExporterError
 from .feed.script_graph import full_paths, module_steps
 from .file_nodes import Call, calls_of, pure, values_of_calls
-from .script_graphs import inlined, without_module
+from .script_graphs import inlined, results_within, without_module
 from .verification import compare_tensors, computed, is_reshaped_elsewhere
 
 if TYPE_CHECKING:
@@ -101,7 +101,12 @@ def first_script_mismatch(
     matched = _matched(model, calls)
     if not matched:
         raise Unmatched("no node says that it comes from an operator of this program")
-    values = _run(graph, nodes, sorted(set(matched.values())), [*before, *args, *behind])
+    wanted = sorted(set(matched.values()))
+    try:
+        clones = results_within(graph, [nodes[place].output() for place in wanted], "clone", [*before, *args, *behind])
+    except RuntimeError as error:
+        raise Unmatched(f"torch cannot give the values within this program: {str(error).splitlines()[0]}") from error
+    values = dict(zip(wanted, clones, strict=True))
     names = list(matched)
     given, error = computed(names, compute)
     result = ScriptMismatch(0, len(calls))
@@ -192,27 +197,3 @@ def _line_of(source_range: str) -> str:
         if opened and rest.partition(")")[0].isdigit():
             return f"{file}:{rest.partition(')')[0]}"
     return ""
-
-
-def _run(graph: Any, nodes: Sequence[Any], wanted: Iterable[int], args: Sequence[Any]) -> dict[int, torch.Tensor]:
-    """The values that the nodes at these places give. They are copied at once: what follows may write to them."""
-    wanted = list(wanted)
-    for _ in list(graph.outputs()):
-        graph.eraseOutput(0)
-    none = graph.prependNode(graph.create("prim::Constant")).output()
-    none.setType(torch._C.NoneType.get())
-    for place in wanted:
-        value = nodes[place].output()
-        clone = graph.create("aten::clone", [value, none], 1)
-        clone.insertAfter(nodes[place])
-        clone.output().setType(torch._C.TensorType.get())
-        graph.registerOutput(clone.output())
-    graph.makeMultiOutputIntoTuple()
-    copies = [each.clone() if isinstance(each, torch.Tensor) else each for each in args]
-    try:
-        function = torch._C._create_function_from_graph("values", graph)
-        with torch.no_grad():
-            results = function(*copies)
-    except RuntimeError as error:
-        raise Unmatched(f"torch cannot give the values within this program: {str(error).splitlines()[0]}") from error
-    return dict(zip(wanted, results if isinstance(results, (tuple, list)) else [results], strict=True))

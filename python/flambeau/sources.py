@@ -38,6 +38,7 @@ from .feed.script_inputs import (
     describe_inputs,
     has_numbers,
     numbers_as_tensors,
+    example_arguments,
     script_arguments,
     script_numbers_as_tensors,
     takes_packed,
@@ -220,10 +221,11 @@ def of_script(
     options.keep_unused_inputs = not wishes.torchscript
     options.dim_names = [(f"{name}.{axis}", word) for name, axes in output_axes.items() for axis, word in axes.items()]
     bound, packed = not isinstance(model, SCRIPTS), takes_packed(args)
+    examples = None if bound or packed else example_arguments(model, args, kwargs)
     diagnostics: list[_engine.Diagnostic] = []
     return Source(
         lambda export_params: build_script_program(
-            script, inputs, bound=bound, packed=packed, functions=functions, options=options, diagnostics=diagnostics
+            script, inputs, bound=bound, packed=packed, functions=functions, options=options, diagnostics=diagnostics, examples=examples
         ),
         diagnostics=diagnostics,
     )

@@ -128,6 +128,9 @@ class PythonFunctions(Protocol):
     open_types: bool
     """Whether PyTorch's own operators are translated in ways that may leave the types of results open."""
 
+    def leaves_open(self, node: Any) -> bool:
+        """Whether the types of an operator's results may become known from an example only."""
+
     def add(self, walk: GraphImport, node: Any) -> bool:
         """Import the node; False if it stays as it is."""
 

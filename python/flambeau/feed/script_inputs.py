@@ -19,6 +19,7 @@ __all__ = [
     "Script",
     "describe",
     "describe_inputs",
+    "example_arguments",
     "has_numbers",
     "holds_packed_weights",
     "method_of",
@@ -92,6 +93,13 @@ def script_arguments(
     if len(args) > len(names):
         raise TypeError(f"the program takes {len(names)} arguments, {len(args)} are given")
     return dict(zip(names, args)) | dict(kwargs)
+
+
+def example_arguments(model: Script, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:
+    """The same in order, where each is given: what the program can be run with."""
+    given = script_arguments(model, args, kwargs)
+    names = script_parameters(model)
+    return [given[name] for name in names] if given.keys() == set(names) else None
 
 
 _NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64}

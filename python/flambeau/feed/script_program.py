@@ -9,6 +9,7 @@ import torch
 
 from .. import _engine
 from ..errors import error_of
+from ..script_graphs import infer_types
 from .script_graph import PythonFunctions, import_graph
 from .script_inputs import Script, method_of, module_of, script_parameters
 from .trace import Trace, import_trace
@@ -68,6 +69,7 @@ def build_script_program(
     functions: PythonFunctions | None = None,
     options: _engine.Options | None = None,
     diagnostics: list[_engine.Diagnostic] | None = None,
+    examples: Sequence[Any] | None = None,
 ) -> _engine.Program:
     """Hand a TorchScript program to the engine, for these inputs. Weights are passed by pointer.
 
@@ -79,6 +81,8 @@ def build_script_program(
         packed: An argument is a PackedSequence (see :func:`takes_packed`).
         functions: What becomes of autograd functions; None refuses them.
         options: Those of the conversion.
+        examples: Arguments that the program can be run with, where results of operators that users
+            translate have no types that are known otherwise.
         diagnostics: Becomes what the engine warns of.
 
     Raises:
@@ -90,6 +94,8 @@ def build_script_program(
         module = module_of(model)
         graph = _inlined(method_of(model, packed).graph, module)
         names = script_parameters(model, packed)
+        if functions is not None and examples is not None:
+            infer_types(graph, functions.leaves_open, module, examples)
         builder = import_graph(graph, module, names=names, bound=bound, functions=functions)
     options = options or _engine.Options()
     if functions is not None:

@@ -76,6 +76,13 @@ class Translations:
 
         return chosen
 
+    def leaves_open(self, node: Any) -> bool:
+        space = node.kind().partition("::")[0]
+        if space in ("prim", "quantized"):
+            return False
+        falls_back = self._export_type != OperatorExportTypes.ONNX
+        return space != "aten" or falls_back or node.kind() in self.symbolic.translators() or node.kind() in self._table
+
     def add(self, walk: Any, node: Any) -> bool:
         """Import a ``prim::PythonOp``; False if nothing is known of it."""
         function = getattr(node.pyobj(), "__self__", node.pyobj())
