@@ -61,6 +61,11 @@ def save_model(
         graph.initializers.clear()
     size = sum(value.const_value.nbytes for value in graph.initializers.values() if value.const_value is not None)
     external = mode is _engine.ExternalData.ALWAYS or (mode is _engine.ExternalData.AUTO and size > _LARGEST_MESSAGE)
+    if not external and size > _LARGEST_MESSAGE:
+        raise OnnxExporterError(
+            f"cannot write {destination}: its weights take {size / 1e9:.1f} GB, and one file holds less than 2 GB; "
+            "put them beside it: external_data=True"
+        )
     with _replaced(destination) as written:
         if external:
             ir.save(copy, written, external_data=destination.name + ".data", size_threshold_bytes=_EXTERNAL_FROM - 1)
