@@ -58,7 +58,18 @@ class CaptureError(OnnxExporterError):
 
 
 class UnsupportedOperatorError(OnnxExporterError):
-    """The model calls operators that have no translation; the message lists all of them."""
+    """The model calls operators that have no translation; the message lists all of them.
+
+    Symbolic functions raise it as torch's: ``UnsupportedOperatorError(name, version, supported_version)``.
+    """
+
+    def __init__(
+        self, message: str, diagnostics: Sequence[_engine.Diagnostic] | int = (), supported_version: int | None = None
+    ) -> None:
+        if isinstance(diagnostics, int):
+            since = f"; opset {supported_version} has it" if supported_version is not None else ""
+            message, diagnostics = f"{message} cannot be converted at opset {diagnostics}{since}", ()
+        super().__init__(message, diagnostics)
 
 
 class UnsupportedOptionError(OnnxExporterError):

@@ -38,6 +38,13 @@ def _cpu_session(model: str | bytes) -> onnxruntime.InferenceSession:
     return cpu_session(model)
 
 
+_TORCH_STRATEGIES = {
+    "non-strict": "TorchExportNonStrictStrategy",
+    "strict": "TorchExportStrictStrategy",
+    "draft": "TorchExportDraftExportStrategy",
+}
+
+
 class ONNXProgram:
     """A converted model.
 
@@ -99,6 +106,12 @@ class ONNXProgram:
     def capture_strategy(self) -> str | None:
         """How the module was captured; None if it came captured."""
         return self._attempts[-1].strategy if self._attempts else None
+
+    @property
+    def _capture_strategy(self) -> str | None:
+        """The same as torch's exporter calls it: ``torch.onnx.testing.assert_onnx_program`` asks for this."""
+        words = (self.capture_strategy or "").split()
+        return _TORCH_STRATEGIES.get(words[0].rstrip(",:")) if words else None
 
     @property
     def diagnostics(self) -> tuple[_engine.Diagnostic, ...]:

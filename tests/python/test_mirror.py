@@ -97,6 +97,7 @@ def test_exceptions_are_caught_as_torchs():
     assert issubclass(fonnx.CheckerError, torch.onnx.OnnxExporterError)
     with pytest.raises(torch.onnx.errors.UnsupportedOperatorError):
         raise fonnx.UnsupportedOperatorError("of our own making, with a message alone")
+    assert str(fonnx.UnsupportedOperatorError("aten::foo", 9, 11)) == "aten::foo cannot be converted at opset 9; opset 11 has it"
 
 
 # --- element types, modes, logs -----------------------------------------------------------
@@ -126,6 +127,45 @@ def test_symbolic_functions_of_an_opset_are_modules():
     from flambeau.onnx.symbolic_opset11 import relu
 
     assert relu.__name__ == "relu" and symbolic_opset9.sigmoid is importlib.import_module("flambeau.onnx.symbolic_opset9").sigmoid
+
+
+def test_symbolic_functions_go_by_torchs_names():
+    """Of arguments, which are not always the operator's; and what is no operator is torch's own function."""
+    from flambeau.onnx import symbolic_opset9, symbolic_opset13
+
+    class Both(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.aten.mish_backward(x, x)
+
+    def both(g, x, _):
+        return symbolic_opset9.tanhshrink(g, symbolic_opset13.softmax(g, dim=1, input=symbolic_opset9.relu(g, input=x)))
+
+    fonnx.register_custom_op_symbolic("aten::mish_backward", both, 9)
+    try:
+        program = fonnx.export(Both(), (X,), dynamo=False)
+    finally:
+        fonnx.unregister_custom_op_symbolic("aten::mish_backward", 9)
+    assert [node.op_type for node in program.model_proto.graph.node] == ["Relu", "Softmax", "Tanh", "Sub"]
+
+
+def test_submodules_can_be_imported():
+    for name in ("ops", "testing", "errors", "operators", "symbolic_helper", "symbolic_opset17", "utils", "verification"):
+        theirs, ours = (importlib.import_module(f"{package}.{name}") for package in ("torch.onnx", "flambeau.onnx"))
+        assert getattr(fonnx, name) is ours and {each for each in getattr(theirs, "__all__", ()) if not hasattr(ours, each)} == set()
+
+
+@pytest.mark.parametrize("strategy", ["non-strict", "strict"])
+@pytest.mark.parametrize("backend", ["onnxruntime", "reference"])
+def test_programs_pass_torchs_own_check(strategy, backend):
+    class Parts(torch.nn.Module):
+        def forward(self, x, more, *, scale=2):
+            return torch.fft.fft(x) * scale, None, more["y"].sum()
+
+    program = fonnx.export(Parts(), (X, {"y": X}), kwargs={"scale": 3}, capture_strategies=[strategy])
+    name = {"non-strict": "TorchExportNonStrictStrategy", "strict": "TorchExportStrictStrategy"}[strategy]
+    fonnx.testing.assert_onnx_program(program, strategy=name, backend=backend)
+    with pytest.raises(ValueError, match="Expected strategy 'TorchExportDraftExportStrategy'"):
+        fonnx.testing.assert_onnx_program(program, strategy="TorchExportDraftExportStrategy")
 
 
 @pytest.mark.parametrize("mode", ["EVAL", "TRAINING", "PRESERVE"])

@@ -41,7 +41,7 @@ _PLACES = {
     "unconvertible_ops": ".utils",
     "unregister_custom_op_symbolic": ".utils",
 }
-_MODULES = ("errors", "jit_utils", "operators", "ops", "registration", "symbolic_helper", "utils", "verification", *OPSETS)
+_MODULES = ("errors", "jit_utils", "operators", "ops", "registration", "symbolic_helper", "testing", "utils", "verification", *OPSETS)
 
 __all__ = sorted([*_PLACES, *_MODULES])
 
@@ -49,8 +49,6 @@ __all__ = sorted([*_PLACES, *_MODULES])
 def __getattr__(name: str) -> Any:
     if name in OPSETS:
         value: Any = OPSETS[name]
-    elif name == "ops":
-        value = import_module("torch.onnx.ops")
     elif name in _MODULES:
         value = import_module(f".{name}", __name__)
     elif name in _PLACES:
