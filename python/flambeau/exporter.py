@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import io
@@ -258,6 +259,8 @@ def export(
         source = of_archive(archive, wishes, options)
     else:
         args, kwargs = _example_arguments(model, args, kwargs)
+        if isinstance(dynamic_shapes, (torch.export.ShapesCollection, torch.export.AdditionalInputs)):
+            wishes = dataclasses.replace(wishes, dynamic_shapes=dynamic_shapes.dynamic_shapes(model, args, kwargs))
         artifacts.model = artifacts.model or type(model).__qualname__
         kept = {*translations.translators(), *(f"{space}::*" for space in custom_opsets or ())}
         source = None

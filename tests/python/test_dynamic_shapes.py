@@ -405,3 +405,55 @@ def test_the_axis_of_a_cross_product_is_not_guessed():
         torch.testing.assert_close(program(x, y)[0], Crossed()(x, y))
     with pytest.raises(flambeau.errors.OnnxExporterError, match="pass 'dim'"):
         flambeau.export(Crossed(), (x, y), dynamic_axes={"x": {0: "n", 1: "m"}, "y": {0: "n", 1: "m"}}, **traced)
+
+
+class Parts(torch.nn.Module):
+    def forward(self, x, d, *, l):
+        return x + d["a"] + l[0] + l[1], d["b"] * 2
+
+
+def sums():
+    return (torch.randn(2, 3), {"a": torch.randn(2, 3), "b": torch.randn(2, 3)}), {"l": [torch.randn(2, 3), torch.randn(2, 3)]}
+
+
+@pytest.mark.parametrize(
+    ("shapes", "says"),
+    [
+        ({"x": {0: "n", 1: 4}}, "dimension 1 of 'x' is 4, and the example has 3; a dynamic dimension is a name"),
+        ({"x": [-1, None]}, "dimension 0 of 'x' is -1, and the example has 2"),
+        ({"d": {"z": {0: "n"}}}, "names 'z' in 'd', which has 'a', 'b'"),
+        ({"l": [{0: "n"}]}, "has 1 entries for 'l', which has 2"),
+    ],
+)
+def test_shapes_that_do_not_fit_the_example_are_refused(shapes, says):
+    args, kwargs = sums()
+    with pytest.raises(ValueError, match=says):
+        flambeau.export(Parts(), args, kwargs=kwargs, dynamic_shapes=shapes)
+
+
+def test_keys_that_are_left_out_are_static():
+    args, kwargs = sums()
+    program = flambeau.export(Parts(), args, kwargs=kwargs, dynamic_shapes={"d": {"b": {0: "n"}}})
+    assert [value.sizes for value in program.inputs] == [["2", "3"], ["2", "3"], ["n", "3"], ["2", "3"], ["2", "3"]]
+
+
+def test_collections_of_shapes():
+    args, kwargs = sums()
+    one = torch.export.ShapesCollection()
+    for tensor in (args[0], args[1]["a"], *kwargs["l"]):
+        one[tensor] = {0: Dim("n")}
+    more = torch.export.AdditionalInputs()
+    more.add((torch.randn(5, 3), {"a": torch.randn(5, 3), "b": torch.randn(2, 3)}), {"l": [torch.randn(5, 3), torch.randn(5, 3)]})
+    for shapes in (one, more):
+        program = flambeau.export(Parts(), args, kwargs=kwargs, dynamic_shapes=shapes)
+        sizes = [value.sizes for value in program.inputs]
+        assert sizes[2] == ["2", "3"] and not sizes[0][0].isdigit() and {sizes[i][0] for i in (0, 1, 3, 4)} == {sizes[0][0]}
+
+
+def test_what_is_said_of_two_stars_in_a_sequence():
+    class Stars(torch.nn.Module):
+        def forward(self, *args, **kwargs):
+            return args[0] + kwargs["k"]
+
+    program = flambeau.export(Stars(), (X,), kwargs={"k": X}, dynamic_shapes=(({0: "n"},), {"k": {0: "n"}}))
+    assert [value.sizes for value in program.inputs] == [["n", "4"], ["n", "4"]]

@@ -207,7 +207,7 @@ def _filled(spec: Any, value: Any) -> Any:
     if spec is None:
         return _pytree.tree_map(lambda _: None, value)
     if isinstance(value, Mapping) and isinstance(spec, Mapping):
-        return type(spec)({key: _filled(spec[key], value[key]) if key in value else spec[key] for key in spec})
+        return type(spec)({key: _filled(spec.get(key), each) for key, each in value.items()})
     if isinstance(value, (list, tuple)) and isinstance(spec, (list, tuple)) and len(spec) == len(children):
         return _as(value, [_filled(each, child) for each, child in zip(spec, children)])
     return spec
@@ -222,8 +222,12 @@ def _checked(spec: Any, value: Any, name: str) -> Any:
     if isinstance(value, torch.Tensor):
         return _checked_dims(spec, value, name)
     if isinstance(value, Mapping) and isinstance(spec, Mapping):
-        return type(spec)({key: _checked(each, value.get(key), f"{name}[{key!r}]") for key, each in spec.items()})
-    if isinstance(value, (list, tuple)) and isinstance(spec, (list, tuple)) and len(spec) == len(value):
+        if unknown := [key for key in spec if key not in value]:
+            raise ValueError(f"dynamic_shapes names {', '.join(map(repr, unknown))} in '{name}', which has {', '.join(map(repr, value))}")
+        return type(spec)({key: _checked(each, value[key], f"{name}[{key!r}]") for key, each in spec.items()})
+    if isinstance(value, (list, tuple)) and isinstance(spec, (list, tuple)):
+        if len(spec) != len(value):
+            raise ValueError(f"dynamic_shapes has {len(spec)} entries for '{name}', which has {len(value)}")
         return _as(spec, [_checked(each, child, f"{name}[{i}]") for i, (each, child) in enumerate(zip(spec, value))])
     return spec
 
@@ -242,6 +246,11 @@ def _checked_dims(spec: Any, tensor: torch.Tensor, name: str) -> Any:
     for dim, size in dims:
         if not isinstance(dim, int) or not -tensor.ndim <= dim < tensor.ndim:
             raise ValueError(f"dynamic_shapes names dimension {dim!r} of '{name}', which has {tensor.ndim} dimensions")
+        if isinstance(size, int) and isinstance(tensor.shape[dim], int) and size != tensor.shape[dim]:
+            raise ValueError(
+                f"dynamic_shapes says that dimension {dim} of '{name}' is {size}, and the example has {tensor.shape[dim]}; "
+                "a dynamic dimension is a name, a torch.export.Dim or Dim.DYNAMIC"
+            )
         if not (size is None or isinstance(size, (int, str, Dim, type(Dim.AUTO)))):
             raise ValueError(f"dynamic_shapes has {size!r} for dimension {dim} of '{name}'; it must be a name, a torch.export.Dim, an int or None")
     if isinstance(spec, Mapping):
@@ -263,6 +272,10 @@ def by_argument(
         ValueError: A key names no argument and no input.
     """
     if isinstance(dynamic_shapes, (list, tuple)):
+        if rest is not None and dynamic_shapes and isinstance(dynamic_shapes[-1], Mapping):
+            named = list(arguments)[len(dynamic_shapes) - 1 :]
+            if named and dynamic_shapes[-1].keys() == set(named):  # those of ** are one entry
+                dynamic_shapes = [*dynamic_shapes[:-1], *(dynamic_shapes[-1][name] for name in named)]
         if len(dynamic_shapes) != len(arguments):
             raise ValueError(f"dynamic_shapes has {len(dynamic_shapes)} entries; the arguments are {len(arguments)}: {', '.join(arguments)}")
         return type(dynamic_shapes)([_filled(_checked(spec, value, name), value) for spec, (name, value) in zip(dynamic_shapes, arguments.items())])
