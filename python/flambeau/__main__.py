@@ -74,9 +74,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     try:
         return arguments.run(arguments)
-    except (OnnxExporterError, OSError) as error:
+    except OSError as error:
+        print(f"error: {error.filename}: {error.strerror}" if error.filename and error.strerror else f"error: {error}", file=sys.stderr)
+    except OnnxExporterError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+    return 1
 
 
 if __name__ == "__main__":

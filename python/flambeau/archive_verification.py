@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -63,10 +64,14 @@ def verify_archive(
     Raises:
         OnnxExporterError: One of the files cannot be read, or the archive holds no example inputs.
     """
+    if zipfile.is_zipfile(path := os.fspath(onnx)):
+        raise OnnxExporterError(f"{path} is an archive and no ONNX model; the archive comes first: flambeau verify ARCHIVE MODEL.onnx")
+    with open(path, "rb"):  # onnxruntime says less of what cannot be opened
+        pass
     try:
-        session = cpu_session(os.fspath(onnx))
+        session = cpu_session(path)
     except Exception as error:
-        raise OnnxExporterError(f"onnxruntime cannot load {os.fspath(onnx)}: {error}") from error
+        raise OnnxExporterError(f"onnxruntime cannot load {path}: {error}") from error
     inputs = [
         (value.name, _WORDS.get(word := value.type.removeprefix("tensor(").removesuffix(")"), word))
         for value in session.get_inputs()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _engine
 from .analysis import sections
-from .errors import VerificationError
+from .errors import OnnxExporterError, VerificationError
 
 if TYPE_CHECKING:
     import torch
@@ -128,7 +128,10 @@ class Artifacts:
         return self._folder / f"onnx_export_{self._timestamp}{suffix}{ending}"
 
     def _write(self, path: Path, text: Any) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise OnnxExporterError(f"cannot write {path}: {error.strerror or error}; artifacts_dir chooses another folder") from error
         self.written.append(path)
         _log.info("wrote %s", path)

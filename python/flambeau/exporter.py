@@ -27,7 +27,7 @@ from .errors import (
 )
 from .feed.script_inputs import SCRIPTS, holds_packed_weights, script_parameters
 from .feed.weights import lacks_bytes
-from .misuse import refuse_unknown_names, refuse_wrong_types, warn_of_training_mode
+from .misuse import in_todays_words, refuse_unknown_names, refuse_wrong_types, warn_of_training_mode
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._globals import GLOBALS, exporting
 from .onnx._python_ops import Translations
@@ -52,6 +52,7 @@ def _announced(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **options: Any) -> Any:
+        options = in_todays_words(options)
         refuse_unknown_names(function, options)
         refuse_wrong_types(inspect.signature(function).bind_partial(*args, **options).arguments)
         with exporting(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import io
 import os
+import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -16,7 +18,35 @@ from .errors import warn
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .state import kept_buffers
 
-__all__ = ["failure_of_the_model", "refuse_unknown_names", "refuse_wrong_types", "warn_of_training_mode", "without_boilerplate"]
+__all__ = ["failure_of_the_model", "in_todays_words", "refuse_unknown_names", "refuse_wrong_types", "warn_of_training_mode", "without_boilerplate"]
+
+
+# Arguments of torch.onnx.export's older versions, and what is given for them now: None where there is nothing to say any more.
+_FORMER: dict[str, Callable[[Any], dict[str, Any]] | None] = {
+    "example_outputs": None,
+    "enable_onnx_checker": None,
+    "_retain_param_name": None,
+    "fallback": None,
+    "aten": lambda value: {"operator_export_type": OperatorExportTypes.ONNX_ATEN} if value else {},
+    "strip_doc_string": lambda value: {} if value else {"metadata": "debug"},
+    "use_external_data_format": lambda value: {"external_data": bool(value)},
+}
+
+
+def in_todays_words(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with those of older versions of ``torch.onnx.export`` as they are said today; a warning names them."""
+    found = [name for name in options if name in _FORMER]
+    today = {name: value for name, value in options.items() if name not in _FORMER}
+    for name in found:
+        said = _FORMER[name]
+        today |= {} if said is None else said(options[name])
+    if found:
+        warn(f"{', '.join(map(repr, found))}: arguments of older versions of torch.onnx.export; leave out what has no meaning any more")
+    if isinstance(training := today.get("training"), bool):
+        today["training"] = TrainingMode.TRAINING if training else TrainingMode.EVAL
+    if today.get("operator_export_type", OperatorExportTypes.ONNX) is None:
+        del today["operator_export_type"]
+    return today
 
 
 def refuse_unknown_names(function: Callable[..., Any], given: Iterable[str]) -> None:
@@ -40,7 +70,10 @@ _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: isinstance(value, OperatorExportTypes),
         "a torch.onnx.OperatorExportTypes, such as OperatorExportTypes.ONNX",
     ),
-    "f": (lambda value: isinstance(value, (str, os.PathLike)) or hasattr(value, "write"), "a path, or a file that is open for writing bytes"),
+    "f": (
+        lambda value: isinstance(value, (str, os.PathLike)) or hasattr(value, "write") and not isinstance(value, io.TextIOBase),
+        "a path, or a file that is open for writing bytes (mode 'wb')",
+    ),
     "kwargs": (lambda value: isinstance(value, Mapping), "a dict of arguments by name"),
     "input_names": (lambda value: not isinstance(value, (str, bytes)) and isinstance(value, Iterable), _NAMES),
     "output_names": (lambda value: not isinstance(value, (str, bytes)) and isinstance(value, Iterable), _NAMES),
@@ -109,14 +142,19 @@ _BOILERPLATE = (
     "For C++ stack trace",
     "The error above occurred when calling torch.export.export",
     "consider using data-dependent friendly APIs",
+    "The following call raised this error:",
     "Caused by: (",
 )
+
+
+# "Could not guard on data-dependent expression Eq(u0, 1) (unhinted: Eq(u0, 1)).  (Size-like symbols: none)"
+_OF_SYMBOLS = re.compile(r" \(unhinted: .*\)\.\s+\(Size-like symbols: [^)]*\)")
 
 
 def without_boilerplate(message: str) -> str:
     """torch's error without what it says in each."""
     kept: list[str] = []
-    for line in message.splitlines():
+    for line in _OF_SYMBOLS.sub("", message).splitlines():
         if not line.startswith(_BOILERPLATE) and (line.strip() or (kept and kept[-1].strip())):
             kept.append(line)
     return "\n".join(kept).rstrip()

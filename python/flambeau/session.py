@@ -59,7 +59,7 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
         inputs = sum(not isinstance(spec.arg, ConstantArgument) for spec in specs)
         if not kwargs and len(args) == inputs and all(_pytree.tree_is_leaf(value) for value in args):
             return list(args)
-        raise TypeError(f"the arguments are {_structure(spec)}; the model was captured with {_structure(in_spec)}")
+        raise TypeError(f"the arguments are {_structure(spec)}; the model was captured with {_structure(in_spec)}, where * is a tensor or number")
     return [leaf for leaf, spec in zip(leaves, specs, strict=True) if not isinstance(spec.arg, ConstantArgument)]
 
 

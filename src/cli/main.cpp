@@ -145,6 +145,12 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ExtrasError&) {
     fmt::print(stderr, "error: {}\nRun with --help for more information.\n", DescribeUnknown(app, {argv + 1, argv + argc}));
     return kUsage;
+  } catch (const CLI::ConversionError& error) {  // "Could not convert: --opset = abc", in CLI11's words
+    const std::string_view said = error.what();
+    const size_t option = said.find("--");
+    fmt::print(stderr, "error: {} is no such value as the option takes\nRun with --help for more information.\n",
+               option == std::string_view::npos ? said : said.substr(option));
+    return kUsage;
   } catch (const CLI::ParseError& error) {
     return Flushed(app.exit(error) == 0 ? kSuccess : kUsage);
   } catch (const std::system_error& error) {  // of a print

@@ -118,7 +118,8 @@ class Namer {
                     const std::vector<ValueId>& values) {
     if (wishes.size() > values.size()) {
       return sink_.Error(DiagnosticKind::kBadOption,
-                         fmt::format("{} has {} names, but the model has {}", option, wishes.size(), values.size()));
+                         fmt::format("{} has {} names, but the model has {}", option, wishes.size(), values.size()), {},
+                         option == "input_names" ? "inputs come first, then weights" : "a None or a constant is no output");
     }
     for (size_t i = 0; i < wishes.size(); ++i) {
       if (wishes[i].empty() || !values[i]) continue;

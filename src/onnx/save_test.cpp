@@ -322,9 +322,9 @@ TEST_F(SaveTest, FailuresLeaveTheTarget) {
   EXPECT_EQ(Kind(), "cannot-open");
   EXPECT_FALSE(SaveModel(bad, Path("nowhere/m.onnx"), ExternalData::kNever, {}, sink_));
   EXPECT_EQ(Kind(), "cannot-write");
-  EXPECT_EQ(sink_.diagnostics().back().message, "cannot write: No such file or directory");
+  EXPECT_EQ(sink_.diagnostics().back().message, "cannot write: there is no folder " + Path("nowhere"));
   EXPECT_FALSE(SaveModel(bad, Path("folder.onnx"), ExternalData::kNever, {}, sink_));
-  EXPECT_EQ(sink_.diagnostics().back().message, "cannot write: Is a directory");
+  EXPECT_EQ(sink_.diagnostics().back().message, "cannot write: it is a folder");
 
   EXPECT_EQ(Contents(Path("m.onnx")), "old");
   EXPECT_EQ(Contents(Path("m.onnx.data")), "older");

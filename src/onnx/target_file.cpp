@@ -16,8 +16,13 @@ namespace flambeau::onnx {
 namespace {
 
 Failure CannotWrite(Sink& sink, const std::string& path, int error) {
-  return sink.Error(DiagnosticKind::kCannotWrite, fmt::format("cannot write: {}", std::strerror(error)),
-                    {.file = path});
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (error == ENOENT && !folder.empty())
+    return sink.Error(DiagnosticKind::kCannotWrite, fmt::format("cannot write: there is no folder {}", folder.string()), {.file = path},
+                      "make it first");
+  if (error == EISDIR)
+    return sink.Error(DiagnosticKind::kCannotWrite, "cannot write: it is a folder", {.file = path}, "name a file in it");
+  return sink.Error(DiagnosticKind::kCannotWrite, fmt::format("cannot write: {}", std::strerror(error)), {.file = path});
 }
 
 // The file that `path` means after symbolic links; `path` if there is none yet.

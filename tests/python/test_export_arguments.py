@@ -417,3 +417,27 @@ def test_training_mode_is_told_where_it_makes_a_difference(recwarn):
     assert not [each for each in recwarn if "training mode" in str(each.message)]
     kept = flambeau.export(model, (x,), training=torch.onnx.TrainingMode.PRESERVE, verbose=False)
     assert "Dropout" in {node.op_type for node in kept.model_proto.graph.node}
+
+
+def test_arguments_of_older_versions(tmp_path):
+    """As the older documents have them: without a meaning, or said otherwise today."""
+    with pytest.warns(flambeau.errors.ConversionWarning, match="'example_outputs', '_retain_param_name', 'strip_doc_string'"):
+        program = flambeau.export(
+            Scaled(), (X,), dynamo=False, example_outputs=X, _retain_param_name=True, strip_doc_string=False, training=False, operator_export_type=None
+        )
+    assert any(entry.key == "pkg.torch.onnx.stack_trace" for node in program.model_proto.graph.node for entry in node.metadata_props)
+    with pytest.warns(flambeau.errors.ConversionWarning, match="'aten'"):
+        program = flambeau.export(Scaled(), (X,), dynamo=False, aten=True)
+    assert {node.op_type for node in program.model_proto.graph.node} == {"ATen"}
+    with pytest.raises(TypeError, match="no argument 'retain_param_name'"):
+        flambeau.export(Scaled(), (X,), retain_param_name=True)
+
+
+def test_what_cannot_be_written_says_why(tmp_path):
+    for target, says in ((tmp_path / "no/model.onnx", "there is no folder .*/no"), (tmp_path, "it is a folder"), ("/dev/full", "No space left")):
+        with pytest.raises(flambeau.errors.OnnxExporterError, match=says):
+            flambeau.export(Scaled(), (X,), target)
+    with open(tmp_path / "text.onnx", "w") as file, pytest.raises(TypeError, match="mode 'wb'"):
+        flambeau.export(Scaled(), (X,), file)
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="artifacts_dir chooses another"):
+        flambeau.export(Scaled(), (X,), report=True, artifacts_dir="/dev/null/reports")

@@ -121,6 +121,16 @@ def test_command_verify(files, capsys):
     assert "nothing.pt2" in capsys.readouterr().err
 
 
+def test_command_says_which_file_is_no_model(files, capsys):
+    for said, words in (
+        (["verify", "right.onnx", "model.pt2"], "model.pt2 is an archive and no ONNX model; the archive comes first"),
+        (["verify", "model.pt2", "nothing.onnx"], "nothing.onnx: No such file or directory"),
+        (["diff", "nothing.onnx", "right.onnx"], "nothing.onnx: No such file or directory"),
+    ):
+        assert command.main([said[0], *(str(files / name) for name in said[1:])]) == 1
+        assert words in capsys.readouterr().err
+
+
 def test_mismatch_in_a_file_is_located(files, capsys):
     """The file itself is looked into, by the names that its values kept."""
     exported = torch.export.load(files / "model.pt2")
