@@ -283,7 +283,7 @@ def second_inputs(
         for size, name in zip(fake.shape, of_input)
         if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol
     }
-    words = ", ".join(sorted(f"{called.get(symbol, symbol)}={size}" for symbol, size in sizes.items()))
+    words = ", ".join(sorted({f"{called.get(symbol, symbol)}={size}" for symbol, size in sizes.items()}))
     return words, _pytree.tree_unflatten(made, spec)
 
 

@@ -217,6 +217,7 @@ def test_page_of_a_failure(browse, failed):
     found = browse(failed[".html"], """
       out.status = document.getElementById("status").textContent;
       out.problems = document.getElementById("panel-problems").textContent;
+      out.summary = document.getElementById("panel-summary").textContent;
       document.getElementById("expand").click();
       out.missing = page.shown.boxes.filter(box => box.missing).map(box => box.label).join();
       document.querySelector("#panel-problems td button.link").click();
@@ -225,6 +226,7 @@ def test_page_of_a_failure(browse, failed):
       out.holds = page.shown.boxes.filter(box => box.missing).map(box => box.label).join();
     """)
     assert found["status"] == "not converted" and (found["missing"], found["holds"]) == ("flambeau_report::nothing", "(model)")
+    assert "What could not be convertedoperatorcallswhyflambeau_report::nothing1" in found["summary"]
     assert "flambeau_report::nothing" in found["problems"] and found["linked"] == "flambeau_report::nothing"
     assert "custom_translation_table={torch.ops.flambeau_report.nothing.default: nothing}" in found["problems"]
 

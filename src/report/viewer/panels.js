@@ -36,6 +36,9 @@ function problemsOf(report) {
   return warnings ? `warnings: ${warnings}` : "";
 }
 
+// The message, but for the operator that it begins with.
+const reasonOf = u => u.message.startsWith(u.operator + " ") ? u.message.slice(u.operator.length + 1) : u.message;
+
 function numbersOf(report) {
   const outputs = report.comparisons.filter(c => !c.module), wrong = outputs.filter(c => !c.ok).length;
   if (!outputs.length) return "";
@@ -45,14 +48,17 @@ function numbersOf(report) {
 
 function fillSummary(panel, model) {
   const r = model.report;
-  const seconds = r.stages.reduce((sum, stage) => sum + stage.seconds, 0);
+  const seconds = (r.stages.length ? r.stages : r.attempts).reduce((sum, part) => sum + part.seconds, 0);
   panel.append(element("h2", {}, "Model"), terms([
     ["model", r.model], ["written to", r.target], ["opset", r.opset ? String(r.opset) : ""], ["IR version", r.ir_version ? String(r.ir_version) : ""],
-    ["ONNX nodes", String(r.nodes.length)], ["captured nodes", String(r.captured.length)],
+    ["ONNX nodes", r.nodes.length ? String(r.nodes.length) : ""], ["captured nodes", r.captured.length ? String(r.captured.length) : ""],
     ["weights", r.weights.count ? `${r.weights.count}, ${bytes(r.weights.bytes)}` : ""], ["time", `${seconds.toFixed(2)} s`],
     ["torch", r.torch_version], ["Flambeau", r.flambeau_version], ["problems", problemsOf(r)], ["numbers", numbersOf(r)]]));
   if (r.failure) panel.append(element("h2", {class: "bad"}, "What failed"), element("pre", {}, r.failure));
-  panel.append(element("h2", {}, "Inputs and outputs"), table(["", "name", "type"],
+  if (r.unsupported.length) panel.append(element("h2", {class: "bad"}, "What could not be converted"),
+    table(["operator", "calls", "why"], r.unsupported.map(u => [code(u.operator), number(u.count), reasonOf(u)])),
+    element("p", {}, "The tab Problems says where these are, and how to translate one yourself."));
+  if (r.inputs.length + r.outputs.length) panel.append(element("h2", {}, "Inputs and outputs"), table(["", "name", "type"],
     [...r.inputs.map(t => ["input", code(t.name), code(typeOf(t))]), ...r.outputs.map(t => ["output", code(t.name), code(typeOf(t))])]));
   if (r.dimensions.length) panel.append(element("h2", {}, "Dynamic dimensions"), table(["name", "range"], r.dimensions.map(d => [code(d.name), d.range])));
   if (r.attempts.length) panel.append(element("h2", {}, "Capture"), table(["strategy", "seconds", "outcome"],
@@ -81,7 +87,7 @@ function fillProblems(panel, model, show) {
   }
   if (r.unsupported.length) {
     panel.append(element("h2", {class: "bad"}, "Operators that could not be converted"), table(["operator", "calls", "why", "where", "what there is"],
-      r.unsupported.map(u => [code(u.operator), number(u.count), u.message.startsWith(u.operator + " ") ? u.message.slice(u.operator.length + 1) : u.message, places(u.operator, u.places), u.nearest])),
+      r.unsupported.map(u => [code(u.operator), number(u.count), reasonOf(u), places(u.operator, u.places), u.nearest])),
       element("p", {}, "To translate one yourself, or to keep it as a custom ONNX operator:"), ...[...new Set(r.unsupported.map(u => u.recipe))].filter(Boolean).map(text => element("pre", {}, text)));
   }
   const others = r.diagnostics.filter(d => !["unsupported-operator", "unsupported-form"].includes(d.kind));
