@@ -82,7 +82,7 @@ def export(
     dynamo: bool = True,
     external_data: bool = True,
     dynamic_shapes: dict[str, Any] | tuple[Any, ...] | list[Any] | None = None,
-    custom_translation_table: dict[Callable, Callable] | None = None,
+    custom_translation_table: dict[Callable, Callable | Sequence[Callable]] | None = None,
     report: bool = False,
     optimize: bool = True,
     verify: bool = False,
@@ -137,7 +137,8 @@ def export(
             left out are static.
         custom_translation_table: ``{torch.ops.mylib.foo.default: function}``: ONNX
             Script functions, or Python functions that call ONNX Script's operators,
-            that translate an operator. They are asked before Flambeau's own.
+            that translate an operator. They are asked before Flambeau's own. Of a list
+            of functions the first is taken whose annotations allow the operands' types.
         report: Write a report, also of a failure, into ``artifacts_dir``: HTML,
             Markdown and JSON.
         optimize: Make the graph smaller.

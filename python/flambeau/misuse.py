@@ -107,7 +107,8 @@ def warn_of_training_mode(model: torch.nn.Module) -> None:
 
 
 def _asks_for_its_mode(module: torch.nn.Module) -> bool:
-    if not module.training or getattr(module, "p", None) == 0 or getattr(module, "dropout", None) == 0:
+    rates = (getattr(module, name, None) for name in ("p", "dropout"))
+    if not module.training or any(isinstance(rate, (int, float)) and rate == 0 for rate in rates):
         return False
     code = getattr(type(module).forward, "__code__", None)
     return code is not None and "training" in code.co_names

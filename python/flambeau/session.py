@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -120,12 +122,20 @@ class Session:
         return tuple(_from_ort(result, torch) for result in results)
 
 
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor as its bytes lie; complex numbers are pairs, as ONNX has them."""
+    import torch
+
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+    return (torch.view_as_real(tensor) if tensor.is_complex() else tensor).contiguous()
+
+
 def to_numpy(value: Any, dtype: str) -> np.ndarray:
     """An argument as an array; `dtype` is the input's, PyTorch's word. Small floats are those of ml_dtypes."""
     if hasattr(value, "detach"):
         import torch
 
-        value = value.detach().cpu().contiguous()
+        value = _plain(value)
         if dtype in _FOREIGN:
             import ml_dtypes
 
@@ -142,7 +152,7 @@ def _to_ort(value: Any, dtype: str) -> onnxruntime.OrtValue:
     if hasattr(value, "detach"):
         import torch
 
-        value = value.detach().cpu().contiguous()
+        value = _plain(value)
         if dtype in _FOREIGN:
             carrier = {1: torch.uint8, 2: torch.int16}[value.element_size()]
             value = value.view(carrier)
@@ -168,4 +178,9 @@ def _from_ort(value: onnxruntime.OrtValue, torch: Any) -> Any:
     foreign = next((name for name in _FOREIGN if value.data_type() == f"tensor({name.replace('_', '')})"), None)
     if foreign is None:
         return _from_numpy(value.numpy(), torch)
-    return torch.from_dlpack(value._ortvalue.to_dlpack()).view(getattr(torch, foreign))
+    if foreign == "bfloat16":
+        return torch.from_dlpack(value._ortvalue.to_dlpack()).view(torch.bfloat16)
+    # Neither DLPack nor numpy has a name for these.
+    shape = value.shape()
+    octets = bytearray(ctypes.string_at(value.data_ptr(), math.prod(shape)))
+    return (torch.frombuffer(octets, dtype=torch.uint8) if octets else torch.empty(0, dtype=torch.uint8)).view(getattr(torch, foreign)).reshape(shape)

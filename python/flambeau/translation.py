@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,33 +22,71 @@ class Translators:
         errors: What the functions raised, in order; the engine reports the texts.
     """
 
-    def __init__(self, table: Mapping[Callable, Callable] | None) -> None:
+    def __init__(self, table: Mapping[Callable, Callable | Sequence[Callable]] | None) -> None:
         """Raises:
         TypeError: A key is no overload of an operator or no Python function, or
             an entry is no function.
         """
         self.errors: list[Exception] = []
-        self._table = dict(table or {})
-        for target, function in self._table.items():
+        self._table: dict[Callable, list[Callable]] = {}
+        for target, function in (table or {}).items():
             if isinstance(target, torch._ops.OpOverloadPacket):
                 raise TypeError(
                     f"custom_translation_table names '{target}', which has several overloads; name one: {target}.default"
                 )
-            if not callable(target) or not callable(function):
+            functions = function if isinstance(function, (list, tuple)) else [function]
+            if not callable(target) or not functions or not all(map(callable, functions)):
                 raise TypeError(f"custom_translation_table maps functions to functions, not {target!r} to {function!r}")
+            self._table[target] = list(functions)
 
     def by_name(self) -> dict[str, Callable[[_engine.OperatorCall], bytes | str]]:
         return {
-            canonical_name(target): lambda call, target=target, function=function: self._translate(target, function, call)
-            for target, function in self._table.items()
+            canonical_name(target): lambda call, target=target, functions=functions: self._translate(target, functions, call)
+            for target, functions in self._table.items()
         }
 
-    def _translate(self, target: Callable, function: Callable, call: _engine.OperatorCall) -> bytes | str:
+    def _translate(self, target: Callable, functions: Sequence[Callable], call: _engine.OperatorCall) -> bytes | str | None:
         try:
-            return _model_of(target, function, call)
+            # Of several, the first that takes the call's types; where none does, the operator is translated as ever.
+            function = functions[0] if len(functions) == 1 else next((each for each in functions if _takes(each, call)), None)
+            return None if function is None else _model_of(target, function, call)
         except Exception as error:
             self.errors.append(error)
             return f"{type(error).__name__}: {error}"
+
+
+def _takes(function: Callable, call: _engine.OperatorCall) -> bool:
+    """Whether the annotations of the function's parameters allow the operands' types; what has none takes any."""
+    plain = getattr(function, "function", function)
+    try:
+        hints = typing.get_type_hints(plain)
+    except (NameError, TypeError):
+        return True
+    for parameter, (_, given) in zip(inspect.signature(plain).parameters, call.arguments):
+        allowed = _dtypes_of(hints.get(parameter))
+        if isinstance(given, _engine.Operand) and allowed and _dtype(call.operands[given.index]) not in allowed:
+            return False
+    return True
+
+
+def _dtypes_of(hint: Any) -> set[int]:
+    """ONNX's numbers of the element types that an annotation names: ``FLOAT``, unions and type variables of such."""
+    found, pending = set(), [hint]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, typing.TypeVar):
+            pending.extend(each.__constraints__ or [each.__bound__])
+        elif typing.get_args(each):
+            pending.extend(typing.get_args(each))
+        elif isinstance(dtype := getattr(each, "dtype", None), int):
+            found.add(int(dtype))
+    return found
+
+
+def _dtype(value: _engine.OperatorCallValue) -> Any:
+    import onnx_ir as ir
+
+    return ir.DataType[_ONNX_WORDS.get(value.dtype, value.dtype.upper())]
 
 
 def _model_of(target: Callable, function: Callable, call: _engine.OperatorCall) -> bytes:
@@ -60,7 +99,7 @@ def _model_of(target: Callable, function: Callable, call: _engine.OperatorCall) 
 
     recorder = Recorder(call.opset)
     inputs = [
-        recorder.input(value.name, ir.DataType[_ONNX_WORDS.get(value.dtype, value.dtype.upper())], _shape(value))
+        recorder.input(value.name, _dtype(value), _shape(value))
         for value in call.operands
     ]
     args, kwargs = _arguments(target, function, call, inputs)

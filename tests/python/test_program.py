@@ -255,3 +255,24 @@ def test_what_is_not_installed_is_said(package, use, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ModuleNotFoundError, match=f"needs {package.partition('.')[0]}, which is not installed: pip install"):
         use(program)
+
+
+class Sameness(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.p = torch.nn.Parameter(torch.ones(2, 3))  # not a rate of dropping out
+
+    def forward(self, x):
+        return x.reshape(-1), self.p * 2
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+def test_arguments_and_results_that_numpy_lacks(dtype):
+    x = torch.arange(6.0).reshape(2, 3).to(dtype)
+    if dtype.is_complex:
+        x = (x * 1j).conj()
+    program = flambeau.export(Sameness(), (x,))
+    y, doubled = program(x)
+    expected = torch.view_as_real(x.reshape(-1).resolve_conj()) if dtype.is_complex else x.reshape(-1)
+    assert y.dtype == expected.dtype and torch.equal(y.float(), expected.float())
+    assert torch.equal(doubled, torch.full((2, 3), 2.0))

@@ -254,3 +254,28 @@ def test_a_batch_norm_of_inference_has_one_result():
         return op.BatchNormalization(x, weight, bias, mean, variance, epsilon=epsilon)
 
     check(Normed().eval(), (torch.randn(2, 3, 4, 4),), {torch.ops.aten.batch_norm.default: normalized}, dynamo=False)
+
+
+def test_of_several_functions_the_first_that_takes_the_types():
+    def of_floats(x: onnxscript.FLOAT, weight: onnxscript.FLOAT) -> onnxscript.FLOAT:
+        return op.Abs(x)
+
+    def of_integers(x: onnxscript.INT64, weight: onnxscript.INT64) -> onnxscript.INT64:
+        return op.Neg(x)
+
+    class Silu(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.aten.mish_backward(x, x)
+
+    def operators(x, functions):
+        table = {torch.ops.aten.mish_backward.default: functions}
+        exported = flambeau.export(Silu(), (x,), custom_translation_table=table)
+        return [node.op_type for node in exported.model_proto.graph.node]
+
+    assert operators(torch.ones(2), [of_floats, of_integers]) == ["Abs"]
+    assert operators(torch.ones(2), (of_integers, of_floats)) == ["Abs"]
+    assert operators(torch.ones(2), [of_integers, lambda x, weight: op.Sin(x)]) == ["Sin"]
+    with pytest.raises(UnsupportedOperatorError, match="aten::mish_backward has no translation"):
+        operators(torch.ones(2), [of_integers, of_integers])
+    with pytest.raises(TypeError, match="maps functions to functions"):
+        operators(torch.ones(2), [])
