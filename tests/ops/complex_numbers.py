@@ -20,6 +20,25 @@ squares = z(2, 4, 4)
 positive = squares @ squares.mH + torch.eye(4)
 
 
+CLOSE = {"tolerance": (1e-3, 1e-3)}
+
+
+def hermitian(*sizes):
+    x = z(*sizes, dtype=torch.complex128)
+    return x + x.mH
+
+
+def eigh_rebuilt(x):
+    w, v = torch.linalg.eigh(x)
+    return w, v @ torch.diag_embed(w).to(v.dtype) @ v.mH, v.mH @ v
+
+
+def svd_rebuilt(x):
+    u, s, vh = torch.linalg.svd(x)
+    side = s.shape[-1]
+    return u[..., :side] @ torch.diag_embed(s).to(u.dtype) @ vh[..., :side, :], s, u.mH @ u, vh @ vh.mH
+
+
 def each(functions, *args, **kwargs):
     return [case(fn, *args, **kwargs) for fn in functions]
 
@@ -143,6 +162,16 @@ CASES = [
       for upper in (True, False) for i, fn in enumerate((torch.cholesky_inverse, lambda x, upper: torch.cholesky_solve(x[..., :1], x, upper=upper)))],
     case(torch.linalg.solve_triangular, squares, z(2, 4, 3), upper=True, dynamic=False),
     case(torch.triangular_solve, z(2, 4, 3), squares, transpose=True, dynamic=False),
+    # Hermitian eigenvalues and singular values, with LAPACK's phases
+    *[case(torch.linalg.eigh, hermitian(*sizes), UPLO=uplo, dynamic=False, again=False) for sizes in ((1, 1), (2, 2), (3, 4, 4), (7, 7)) for uplo in ("L", "U")], case(torch.linalg.eigh, hermitian(4, 4), second=(hermitian(6, 6),), again=False, name="eigh dynamic"),
+    *[case(torch.linalg.eigvalsh, squares, UPLO=uplo, dynamic={0: [0]}) for uplo in ("L", "U")], case(eigh_rebuilt, hermitian(28, 28), dynamic=False, again=False, name="eigh of many"), case(eigh_rebuilt, torch.zeros(3, 3, dtype=torch.complex64), dynamic=False, again=False, name="eigh of zeros"),
+    *[case(torch.linalg.svd, z(*sizes, dtype=torch.complex128), full_matrices=full, dynamic=False, again=False) for sizes in ((1, 1), (3, 1), (1, 3), (2, 4, 4), (4, 3), (3, 4), (7, 4), (3, 6), (6, 11), (6, 10)) for full in (False, True)],
+    case(torch.linalg.svd, z(4, 3, dtype=torch.complex128), second=(z(4, 9, dtype=torch.complex128),), again=False, name="svd dynamic"), case(torch.svd, z(2, 4, 3, dtype=torch.complex128), dynamic=False, again=False), case(lambda x: torch.svd(x, compute_uv=False), a, name="svd without vectors"),
+    *[case(svd_rebuilt, x, dynamic=False, again=False, tolerance=(1e-3, 1e-3), name=f"svd of {what}") for what, x in (("low rank", z(4, 2) @ z(2, 3)), ("zeros", torch.zeros(3, 2, dtype=torch.complex64)), ("many", z(26, 27)))],
+    case(torch.linalg.svdvals, a), case(torch.linalg.svdvals, squares), case(torch.linalg.matrix_rank, z(4, 2) @ z(2, 3)), case(torch.linalg.matrix_rank, hermitian(3, 3).to(torch.complex64), hermitian=True), *[case(torch.linalg.pinv, z(*sizes), **CLOSE) for sizes in ((5, 3), (2, 3, 5))], case(torch.linalg.pinv, positive, hermitian=True, again=False, dynamic={0: [0]}, **CLOSE), case(torch.pinverse, a, **CLOSE),
+    *[case(torch.linalg.matrix_norm, squares, ord=p, dynamic={0: [0]}) for p in (1, -1, 2, -2, float("inf"), float("-inf"), "fro", "nuc")], case(torch.linalg.norm, a, 2), case(torch.linalg.norm, a, "nuc"), case(torch.norm, a, "nuc"), *[case(torch.linalg.cond, positive, p=p, dynamic=p not in ("fro", "nuc") and {0: [0]}, again=False, **CLOSE) for p in (None, -2, 1, "fro", "nuc")],
+    *[literal(aten.linalg_lstsq.default, z(5, 3), z(5, 2), driver=driver) for driver in ("gels", "gelsy", "gelsd", "gelss")],
+    case(torch.logsumexp, a, -1), case(torch.logsumexp, 200 * a, (0, 1), keepdim=True), case(torch.special.logsumexp, z(), 0), case(torch.vander, z(4)), case(torch.linalg.vander, a, N=3),
     # what moves elements, or is made of the above
     *each([torch.isclose, F.l1_loss, F.pairwise_distance, torch.cartesian_prod], z(4), z(4)), case(F.triplet_margin_loss, a, b, z(3, 4)),
     *each([torch.diff, torch.trapezoid, torch.cumulative_trapezoid, lambda x: torch.gradient(x, dim=-1)], a), case(lambda x: x.sum_to_size(1, 4), a, dynamic=False, name="sum_to_size"),

@@ -104,11 +104,12 @@ def _infer_lstsq(
         solution.pop()
     rank = [0] if driver == "gels" else [*input.shape[:-2]]
     values = [*input.shape[:-2], min(rows, columns)] if driver in ("gelss", "gelsd") else [0]
+    real = input.dtype.to_real()
     return (
         input.new_empty(solution),
-        input.new_empty(residuals),
+        input.new_empty(residuals, dtype=real),
         input.new_empty(rank, dtype=torch.int64),
-        input.new_empty(values),
+        input.new_empty(values, dtype=real),
     )
 
 

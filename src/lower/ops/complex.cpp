@@ -19,6 +19,8 @@ Tensor Conj(Lowering& to, Tensor self) {
 Tensor RealPart(Lowering& to, Tensor self) { return self.is_complex() ? onnx::PartsOf(to, self).re : self; }
 Tensor ImaginaryPart(Lowering& to, Tensor self) { return onnx::PartsOf(to, self).im; }
 
+DType RealDtype(const Tensor& tensor) { return tensor.is_complex() ? onnx::PartDtype(tensor.dtype()) : tensor.dtype(); }
+
 Tensor SquaredSize(Lowering& to, Tensor self) {
   if (!self.is_complex()) return to.Mul(self, self);
   const onnx::Parts parts = onnx::PartsOf(to, self);

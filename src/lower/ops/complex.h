@@ -13,5 +13,7 @@ Tensor RealPart(Lowering& to, Tensor self);
 Tensor ImaginaryPart(Lowering& to, Tensor self);
 // x·x̄, a real number.
 Tensor SquaredSize(Lowering& to, Tensor self);
+// The dtype of a tensor's absolute values: of complex numbers that of their parts.
+DType RealDtype(const Tensor& tensor);
 
 }  // namespace flambeau::lower

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/elementwise.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/loops.h"
@@ -298,7 +299,13 @@ Tensor Dist(Lowering& to, Tensor self, Tensor other, Scalar p) {
 }
 
 Tensor Logsumexp(Lowering& to, Tensor self, Ints dim, bool keepdim) {
-  return Reduce<"ReduceLogSumExp">(to, to.ToFloat(self), dim, keepdim);
+  if (!self.is_complex()) return Reduce<"ReduceLogSumExp">(to, to.ToFloat(self), dim, keepdim);
+  // The largest real part is taken out, so that nothing overflows; where it is infinite, nothing is.
+  const Tensor most = Reduce<"ReduceMax">(to, RealPart(to, self), dim, true);
+  const Tensor finite = to.Where(to.IsInf(most), to.NumberOf(0.0, most.dtype()), most);
+  const Tensor sum = Reduce<"ReduceSum">(to, to.Exp(to.Sub(self, to.CastTo(finite, self.dtype()))), dim, true);
+  const Tensor result = to.Add(to.Log(sum), to.CastTo(finite, self.dtype()));
+  return keepdim || self.rank() == 0 ? result : to.SqueezeAt(result, ReducedAxes(to, self, dim));
 }
 
 }  // namespace

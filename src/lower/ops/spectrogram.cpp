@@ -40,7 +40,7 @@ Tensor Stft(Lowering& to, Tensor self, int64_t n_fft, std::optional<int64_t> hop
   if (align_to_window.value_or(false)) return to.Unsupported(kAlignToWindow);
   const Frames frames(n_fft, hop_length, win_length);
   Tensor cut = Unfold(to, self, -1, frames.length, frames.hop);
-  const DType part = self.is_complex() ? onnx::PartDtype(self.dtype()) : self.dtype();
+  const DType part = RealDtype(self);
   if (const Tensor weights = FullWindow(to, frames, window, part)) cut = to.Mul(cut, weights);
   const Normalization norm = normalized ? Normalization::kByRoot : Normalization::kNone;
   const Tensor spectra = cut.is_complex() ? FourierC2c(to, cut, {-1}, norm, true)

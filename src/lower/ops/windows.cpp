@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/pooling.h"
 #include "onnx/complex.h"
@@ -35,7 +36,7 @@ Dim Extent(Lowering& to, Dim kernel, int64_t dilation) {
 }  // namespace
 
 bool NeedsWindows(const Lowering& to, const Tensor& input, std::string_view op) {
-  const DType dtype = input.is_complex() ? onnx::PartDtype(input.dtype()) : input.dtype();
+  const DType dtype = RealDtype(input);
   if (!IsFloating(dtype)) return true;
   return dtype == DType::kFloat64 && to.widens_for_runtime() && !onnx::RuntimeSupports(op, to.opset(), "T", DType::kFloat64);
 }

@@ -1,8 +1,9 @@
 // The signs of singular vectors follow from the whole way to them. This goes the way of
-// LAPACK's gesdd as MKL has it: reflections that leave two diagonals (gebrd), of R where
-// rows are many, then the implicit QR method.
+// LAPACK's gesdd as MKL has it: reflections that leave two diagonals (gebrd), of a triangle
+// where rows (of complex matrices columns, too) are many, then the implicit QR method.
 #include "lower/ops/linalg/bidiagonal.h"
 
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/householder.h"
 #include "lower/ops/linalg/matrices.h"
@@ -14,28 +15,28 @@ namespace {
 
 constexpr int64_t kLargest = 25;  // SMLSIZ of bdsdc: what is larger is divided
 
-// A = Q·B·Pᵀ, where rows are no fewer than columns.
+// A = Q·B·Pᴴ, where rows are no fewer than columns. B is real.
 struct Reduced {
   Tensor diagonal, beside;
-  Tensor qt, pt;  // [batch, count or columns, rows], [batch, columns, columns]
+  Tensor qt, ph;  // Qᵀ and Pᴴ: [batch, count or columns, rows], [batch, columns, columns]
 };
 Reduced Reduce(Lowering& to, Tensor a, Dim count) {
   const Dim columns = a.size(-1);
   const Tensor last = to.Sub(to.Number(columns), to.ConstantInt(1));
-  const Tensor identity = IdentityMatrices(to, BatchSizes(a), columns, columns, DType::kFloat64);
+  const Tensor identity = IdentityMatrices(to, BatchSizes(a), columns, columns, a.dtype());
   Dims tau_sizes = BatchSizes(a);
   tau_sizes.push_back(columns);
-  const auto states = Repeat(to, to.Number(columns), {a, to.Full(tau_sizes, 0.0, DType::kFloat64), identity}, [&](const Tensor& k, const std::vector<Tensor>& states) {
+  const auto states = Repeat(to, to.Number(columns), {a, to.Full(tau_sizes, 0.0, a.dtype()), identity}, [&](const Tensor& k, const std::vector<Tensor>& states) {
     const auto [matrix, tau] = ReflectColumn(to, {states[0], states[1]}, k);
     // To the right of the last two columns nothing is left to do.
-    const Reflector right = ReflectorOf(to, RowAt(to, matrix, k), to.Min({to.Add(k, to.ConstantInt(1)), last}));
-    const Tensor scaled = to.Mul(AsRow(to, right.v), AsColumn(to, right.tau));
+    const Reflector right = ReflectorOf(to, Conj(to, RowAt(to, matrix, k)), to.Min({to.Add(k, to.ConstantInt(1)), last}));
+    const Tensor scaled = to.Mul(AsRow(to, Conj(to, right.v)), AsColumn(to, right.tau));
     auto reflected = [&](const Tensor& rows) { return to.Sub(rows, to.MatMul(to.MatMul(rows, AsColumn(to, right.v)), scaled)); };
     return std::vector<Tensor>{reflected(matrix), tau, reflected(states[2])};
   });
   const Tensor q = OrthogonalColumns(to, {states[0], states[1]}, count);
   const Tensor square = FirstRows(to, states[0], columns);
-  return {DiagonalOf(to, square), BesideDiagonal(to, square), Transposed(to, q), Transposed(to, states[2])};
+  return {RealPart(to, DiagonalOf(to, square)), RealPart(to, BesideDiagonal(to, square)), Transposed(to, q), Adjoint(to, states[2])};
 }
 
 // `then` where the number is not negative.
@@ -55,31 +56,48 @@ Tensor Joined(Lowering& to, Tensor first, Tensor all, Dim count) {
   return Sized(to, to.Concat({first, to.SliceAxis(all, axis, count, size)}, {.axis = axis}), all.sizes());
 }
 
+// From how many rows on R is taken first. MKL has a rule of its own for real matrices; LAPACK's real one is 11/6.
+Dim ManyRows(Lowering& to, const Tensor& a, Dim columns) {
+  ExprPool& exprs = to.exprs();
+  if (a.is_complex()) return {exprs.FloorDiv(to.Times(columns, to.Of(17)).expr, exprs.Constant(9))};
+  return to.Plus(columns, {exprs.FloorDiv(columns.expr, exprs.Constant(2))});
+}
+
 // diagonal, beside, left, right; `left` has `count` rows.
 std::vector<Tensor> ReduceTall(Lowering& to, Tensor a, Dim count) {
   const Dim m = a.size(-2), n = a.size(-1);
-  // MKL's rule; LAPACK's own has 11/6.
-  const Dim many = to.Plus(n, {to.exprs().FloorDiv(n.expr, to.exprs().Constant(2))});
-  return WhereNotNegative(to, to.Minus(m, many), [&] {
+  return WhereNotNegative(to, to.Minus(m, ManyRows(to, a, n)), [&] {
     const Reflectors reflectors = Reflect(to, a);
     const Tensor qt = Transposed(to, OrthogonalColumns(to, reflectors, count));
     const Reduced r = Reduce(to, UpperTriangle(to, FirstRows(to, reflectors.vectors, n)), n);
-    return std::vector<Tensor>{r.diagonal, r.beside, Joined(to, to.MatMul(r.qt, FirstRows(to, qt, n)), qt, n), r.pt};
+    return std::vector<Tensor>{r.diagonal, r.beside, Joined(to, to.MatMul(r.qt, FirstRows(to, qt, n)), qt, n), r.ph};
   }, [&] {
     const Reduced reduced = Reduce(to, a, count);
-    return std::vector<Tensor>{reduced.diagonal, reduced.beside, reduced.qt, reduced.pt};
+    return std::vector<Tensor>{reduced.diagonal, reduced.beside, reduced.qt, reduced.ph};
   });
 }
 
 // The same where columns are more than rows; `right` has `count` rows.
 std::vector<Tensor> ReduceWide(Lowering& to, Tensor a, Dim count) {
-  const Reduced reduced = Reduce(to, Transposed(to, a), count);
-  const Bidiagonal upper = UpperFromLower(to, {reduced.diagonal, reduced.beside, reduced.pt, reduced.qt});
-  return {upper.diagonal, upper.beside, upper.left, upper.right};
+  const Tensor adjoint = Adjoint(to, a);
+  const Dim m = a.size(-2), n = a.size(-1);
+  auto at_once = [&] {
+    const Reduced reduced = Reduce(to, adjoint, count);
+    const Tensor left = Conj(to, reduced.ph);
+    const Bidiagonal upper = UpperFromLower(to, {reduced.diagonal, reduced.beside, RealRows(to, left), Conj(to, reduced.qt)});
+    return std::vector<Tensor>{upper.diagonal, upper.beside, RowsLike(to, upper.left, left), upper.right};
+  };
+  if (!a.is_complex()) return at_once();  // MKL takes no triangle of real matrices first
+  return WhereNotNegative(to, to.Minus(n, ManyRows(to, a, m)), [&] {
+    const Reflectors reflectors = Reflect(to, adjoint);
+    const Tensor qh = Adjoint(to, OrthogonalColumns(to, reflectors, count));
+    const Reduced l = Reduce(to, Adjoint(to, UpperTriangle(to, FirstRows(to, reflectors.vectors, m))), m);
+    return std::vector<Tensor>{l.diagonal, l.beside, l.qt, Joined(to, to.MatMul(l.ph, FirstRows(to, qh, m)), qh, m)};
+  }, at_once);
 }
 
 std::vector<Tensor> Decompose(Lowering& to, Tensor a, bool full) {
-  const Tensor wide = to.CastTo(a, DType::kFloat64);
+  const Tensor wide = Wide(to, a);
   const Dim m = a.size(-2), n = a.size(-1), side = SmallerSide(to, a);
   auto sizes = [&](Dim rows, Dim columns) {
     Dims all = BatchSizes(a);
@@ -95,9 +113,10 @@ std::vector<Tensor> Decompose(Lowering& to, Tensor a, bool full) {
   const std::vector<Tensor> parts = WhereNotNegative(
       to, to.Minus(m, n), [&] { return sized(ReduceTall(to, wide, left_sizes[left_sizes.size() - 2])); },
       [&] { return sized(ReduceWide(to, wide, right_sizes[right_sizes.size() - 2])); });
-  const SingularRows rows = Diagonalize(to, {parts[0], parts[1], FirstRows(to, parts[2], side), FirstRows(to, parts[3], side)}, a.dtype());
-  return {to.CastTo(Transposed(to, Joined(to, rows.left, parts[2], side)), a.dtype()), to.CastTo(rows.values, a.dtype()),
-          to.CastTo(Joined(to, rows.right, parts[3], side), a.dtype())};
+  const Tensor left = FirstRows(to, parts[2], side), right = FirstRows(to, parts[3], side);
+  const SingularRows rows = Diagonalize(to, {parts[0], parts[1], RealRows(to, left), RealRows(to, right)}, RealDtype(a));
+  return {to.CastTo(Transposed(to, Joined(to, RowsLike(to, rows.left, left), parts[2], side)), a.dtype()), to.CastTo(rows.values, RealDtype(a)),
+          to.CastTo(Joined(to, RowsLike(to, rows.right, right), parts[3], side), a.dtype())};
 }
 
 }  // namespace

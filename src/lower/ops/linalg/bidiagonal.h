@@ -24,7 +24,7 @@ struct SingularRows {
   Tensor values, left, right;
 };
 
-// As bdsqr does it in the precision of `dtype`, for n from 1 to 25. All is float64.
+// Of rows of real numbers. As bdsqr does it in the precision of `dtype`, for n from 1 to 25. All is float64.
 SingularRows Diagonalize(Lowering& to, const Bidiagonal& given, DType dtype);
 
 }  // namespace flambeau::lower

@@ -1,5 +1,6 @@
 #include "lower/ops/linalg/hessenberg.h"
 
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/householder.h"
 #include "lower/ops/linalg/matrices.h"
@@ -94,11 +95,12 @@ Balanced Balance(Lowering& to, Tensor a) {
 Hessenberg ReduceToHessenberg(Lowering& to, Tensor a) {
   const Dim n = a.size(-1);
   const Tensor identity = IdentityMatrices(to, BatchSizes(a), n, n, a.dtype());
-  const Tensor steps = to.Max({to.Sub(to.Number(n), to.ConstantInt(2)), to.ConstantInt(0)});
+  // The last step of complex numbers leaves a real element.
+  const Tensor steps = to.Max({to.Sub(to.Number(n), to.ConstantInt(a.is_complex() ? 1 : 2)), to.ConstantInt(0)});
   const auto states = Repeat(to, steps, {a, identity}, [&](const Tensor& k, const std::vector<Tensor>& states) {
     const Reflector reflector = ReflectorOf(to, ColumnAt(to, states[0], k), to.Add(k, to.ConstantInt(1)));
-    const Tensor reflection = to.Sub(identity, to.Mul(AsColumn(to, to.Mul(reflector.v, reflector.tau)), AsRow(to, reflector.v)));
-    return std::vector<Tensor>{to.MatMul(to.MatMul(reflection, states[0]), reflection), to.MatMul(states[1], reflection)};
+    const Tensor reflection = to.Sub(identity, to.Mul(AsColumn(to, to.Mul(reflector.v, reflector.tau)), AsRow(to, Conj(to, reflector.v))));
+    return std::vector<Tensor>{to.MatMul(to.MatMul(Adjoint(to, reflection), states[0]), reflection), to.MatMul(states[1], reflection)};
   });
   return {to.Trilu(states[0], to.ConstantInt(-1), {.upper = 1}), states[1]};
 }

@@ -6,7 +6,7 @@
 
 namespace flambeau::lower {
 
-// A = Q·H·Qᵀ, as LAPACK's gehrd.
+// A = Q·H·Qᴴ, as LAPACK's gehrd; the elements below the diagonal are real.
 struct Hessenberg {
   Tensor h, q;
 };

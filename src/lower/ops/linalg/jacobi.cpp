@@ -10,12 +10,14 @@
 #include <utility>
 
 #include "lower/op.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/bidiagonal.h"
 #include "lower/ops/linalg/householder.h"
 #include "lower/ops/linalg/matrices.h"
 #include "lower/ops/linalg/tridiagonal.h"
 #include "lower/ops/loops.h"
+#include "onnx/complex.h"
 
 namespace flambeau::lower {
 namespace {
@@ -30,13 +32,18 @@ Tensor Partners(Lowering& to, Tensor indices, Tensor round, Tensor n) {
   return to.Mod(to.Sub(round, indices), n);
 }
 
-// Cosine and sine by which row i turns with its partner: i' = cos·i - sin·partner.
+// Cosine and sine by which row i turns with its partner: i' = cos·i - sin·partner. The sine has the phase of complex
+// numbers, too.
 struct Rotation {
   Tensor cosine, sine;  // [batch, n]
 };
 
-// Of the plane's matrix ((d, off), (off, d_partner)); none where off is 0.
+// Of the plane's Hermitian matrix ((d, off), (…, d_partner)); none where off is 0.
 Rotation RotationOf(Lowering& to, Tensor d, Tensor d_partner, Tensor off, Tensor is_first) {
+  if (off.is_complex()) {
+    const Rotation real = RotationOf(to, d, d_partner, to.Abs(off), is_first);
+    return {real.cosine, to.Mul(to.CastTo(real.sine, off.dtype()), to.Sign(off))};
+  }
   const Tensor zero = Double(to, 0), one = Double(to, 1);
   const Tensor none = to.Equal(off, zero);
   const Tensor theta = to.Div(to.Sub(d_partner, d), to.Mul(to.Where(none, one, off), Double(to, 2)));
@@ -47,14 +54,20 @@ Rotation RotationOf(Lowering& to, Tensor d, Tensor d_partner, Tensor off, Tensor
   return {cosine, to.Mul(tangent, cosine)};
 }
 
-// Rows of `matrix` turned with their partners.
+// By real factors.
+Tensor Scaled(Lowering& to, Tensor matrix, Tensor factors) {
+  if (!matrix.is_complex()) return to.Mul(matrix, factors);
+  return onnx::OfPairs(to, to.Mul(onnx::Pairs(to, matrix), to.UnsqueezeAt(factors, {factors.rank()})));
+}
+
+// Rows of `matrix` turned with their partners; columns as the rows are of a Hermitian matrix.
 Tensor TurnRows(Lowering& to, Tensor matrix, Tensor partners, const Rotation& rotation) {
   const Tensor others = to.Gather(matrix, partners, {.axis = matrix.rank() - 2});
-  return to.Sub(to.Mul(matrix, AsColumn(to, rotation.cosine)), to.Mul(others, AsColumn(to, rotation.sine)));
+  return to.Sub(Scaled(to, matrix, AsColumn(to, rotation.cosine)), to.Mul(others, AsColumn(to, rotation.sine)));
 }
 Tensor TurnColumns(Lowering& to, Tensor matrix, Tensor partners, const Rotation& rotation) {
   const Tensor others = to.Gather(matrix, partners, {.axis = matrix.rank() - 1});
-  return to.Sub(to.Mul(matrix, AsRow(to, rotation.cosine)), to.Mul(others, AsRow(to, rotation.sine)));
+  return to.Sub(Scaled(to, matrix, AsRow(to, rotation.cosine)), to.Mul(others, AsRow(to, Conj(to, rotation.sine))));
 }
 
 Tensor Largest(Lowering& to, Tensor x) {
@@ -98,22 +111,24 @@ Tensor OrderedRows(Lowering& to, Tensor matrix, Tensor order) {
   return to.GatherElements(matrix, to.ExpandTo(AsColumn(to, order), sizes), {.axis = matrix.rank() - 2});
 }
 
-// Only one triangle counts.
+// Only one triangle counts, and the real part of the diagonal.
 Tensor Symmetric(Lowering& to, Tensor a, bool upper) {
-  const Tensor half = upper ? Transposed(to, UpperTriangle(to, a)) : LowerTriangle(to, a);
-  return to.Add(half, Transposed(to, LowerTriangle(to, half, false)));
+  const Tensor half = upper ? Adjoint(to, UpperTriangle(to, a)) : LowerTriangle(to, a);
+  const Tensor whole = to.Add(half, Adjoint(to, LowerTriangle(to, half, false)));
+  if (!a.is_complex()) return whole;
+  return to.Where(DiagonalMask(to, a.size(-1), a.size(-1), 0), to.CastTo(RealPart(to, whole), whole.dtype()), whole);
 }
 
 }  // namespace
 
 Eigen SymmetricEigen(Lowering& to, Tensor a, bool upper) {
   const Dim n = a.size(-1);
-  const Tensor symmetric = Symmetric(to, to.CastTo(a, DType::kFloat64), upper);
+  const Tensor symmetric = Symmetric(to, Wide(to, a), upper);
   const Tensor scale = Largest(to, to.Abs(symmetric));
   const Tensor indices = Iota(to, n);
-  const Tensor identity = IdentityMatrices(to, BatchSizes(a), n, n, DType::kFloat64);
+  const Tensor identity = IdentityMatrices(to, BatchSizes(a), n, n, symmetric.dtype());
   const auto states = Sweeps(to, n, {symmetric, identity}, [&](const Tensor& partners, const std::vector<Tensor>& states) {
-    const Tensor diagonal = DiagonalOf(to, states[0]);
+    const Tensor diagonal = RealPart(to, DiagonalOf(to, states[0]));
     Dims one_a_row = diagonal.sizes();
     one_a_row.push_back(to.Of(1));
     const Tensor chosen = to.ExpandTo(AsColumn(to, partners), one_a_row);
@@ -125,9 +140,9 @@ Eigen SymmetricEigen(Lowering& to, Tensor a, bool upper) {
     const Tensor found = SafeDiv(to, Largest(to, to.Abs(off)), scale);
     return std::pair{std::vector<Tensor>{turned, TurnRows(to, states[1], partners, rotation)}, found};
   });
-  const auto [values, order] = Sort(to, DiagonalOf(to, states[0]), false);
-  const Tensor vectors = Transposed(to, OrderedRows(to, states[1], order));
-  return {to.CastTo(values, a.dtype()), to.CastTo(vectors, a.dtype())};
+  const auto [values, order] = Sort(to, RealPart(to, DiagonalOf(to, states[0])), false);
+  const Tensor vectors = Adjoint(to, OrderedRows(to, states[1], order));
+  return {to.CastTo(values, RealDtype(a)), to.CastTo(vectors, a.dtype())};
 }
 
 namespace {
@@ -140,14 +155,14 @@ struct Orthogonalized {
 Orthogonalized Orthogonalize(Lowering& to, Tensor rows) {
   const Dim n = rows.size(-2);
   const Tensor indices = Iota(to, n), last = to.ConstantInts({rows.rank() - 1});
-  const Tensor identity = IdentityMatrices(to, BatchSizes(rows), n, n, DType::kFloat64);
+  const Tensor identity = IdentityMatrices(to, BatchSizes(rows), n, n, rows.dtype());
   // What is this much shorter than the longest counts as zero.
-  auto squares = [&](const Tensor& matrix) { return to.ReduceSum(to.Mul(matrix, matrix), last, {.keepdims = 0}); };
+  auto squares = [&](const Tensor& matrix) { return to.ReduceSum(SquaredSize(to, matrix), last, {.keepdims = 0}); };
   const Tensor floor = to.Mul(Largest(to, squares(rows)), Double(to, kPrecision * kPrecision));
   const auto states = Sweeps(to, n, {rows, identity}, [&](const Tensor& partners, const std::vector<Tensor>& states) {
     const Tensor lengths = squares(states[0]);
     const Tensor others = to.Gather(states[0], partners, {.axis = rows.rank() - 2});
-    const Tensor products = to.ReduceSum(to.Mul(states[0], others), last, {.keepdims = 0});
+    const Tensor products = to.ReduceSum(to.Mul(states[0], Conj(to, others)), last, {.keepdims = 0});
     const Tensor partner_lengths = to.Gather(lengths, partners, {.axis = lengths.rank() - 1});
     const Tensor cosines = to.Div(to.Abs(products), to.Add(to.Sqrt(to.Mul(lengths, partner_lengths)), floor));
     const Tensor is_open = to.And(to.Not(to.Equal(partners, indices)), to.Greater(cosines, Double(to, kPrecision)));
@@ -161,7 +176,7 @@ Orthogonalized Orthogonalize(Lowering& to, Tensor rows) {
 }
 
 Tensor Lengths(Lowering& to, Tensor rows) {
-  return to.Sqrt(to.ReduceSum(to.Mul(rows, rows), to.ConstantInts({rows.rank() - 1}), {.keepdims = 0}));
+  return to.Sqrt(to.ReduceSum(SquaredSize(to, rows), to.ConstantInts({rows.rank() - 1}), {.keepdims = 0}));
 }
 
 // Whether it is known now that columns are more than rows. To turn rows into
@@ -182,22 +197,22 @@ Tensor Completed(Lowering& to, Tensor columns, Dim count) {
   const Reflectors reflectors = Reflect(to, columns);
   const Tensor q = OrthogonalColumns(to, reflectors, count);
   // The reflections may have turned a column around.
-  const Tensor r = DiagonalOf(to, reflectors.vectors);
+  const Tensor r = RealPart(to, DiagonalOf(to, reflectors.vectors));
   const Tensor given = to.Where(to.Less(r, Double(to, 0)), Double(to, -1), Double(to, 1));
   const Dim rest = to.Minus(count, r.size(-1));
   Dims sizes = given.sizes();
   sizes.back() = rest;
   const Tensor signs = to.Concat({given, to.Full(sizes, 1.0, DType::kFloat64)}, {.axis = given.rank() - 1});
-  return to.Mul(q, AsRow(to, to.AsConstant(rest) == 0 ? given : signs));
+  return Scaled(to, q, AsRow(to, to.AsConstant(rest) == 0 ? given : signs));
 }
 
 }  // namespace
 
 Tensor SingularValues(Lowering& to, Tensor a) {
-  const Tensor wide = to.CastTo(a, DType::kFloat64);
+  const Tensor wide = Wide(to, a);
   const Tensor rows = IsWide(to, a) ? wide : Transposed(to, wide);
   const Tensor sorted = Sort(to, Lengths(to, Orthogonalize(to, rows).rows), true).values;
-  return to.CastTo(First(to, sorted, SmallerSide(to, a)), a.dtype());
+  return to.CastTo(First(to, sorted, SmallerSide(to, a)), RealDtype(a));
 }
 
 Singular SingularDecomposition(Lowering& to, Tensor a, bool full) {
@@ -206,7 +221,7 @@ Singular SingularDecomposition(Lowering& to, Tensor a, bool full) {
     return {Transposed(to, transposed.vt), transposed.values, Transposed(to, transposed.u)};
   }
   // The columns of A as rows.
-  const Tensor columns = Transposed(to, to.CastTo(a, DType::kFloat64));
+  const Tensor columns = Transposed(to, Wide(to, a));
   const Orthogonalized orthogonal = Orthogonalize(to, columns);
   const auto [all_values, order] = Sort(to, Lengths(to, orthogonal.rows), true);
   // There are no more than rows; the others are zeros.
@@ -217,10 +232,10 @@ Singular SingularDecomposition(Lowering& to, Tensor a, bool full) {
   const Tensor most = to.SliceAxis(values, values.rank() - 1, to.Of(0), to.Of(1));
   const Tensor is_zero = Sized(to, to.LessOrEqual(values, to.Mul(most, Double(to, kPrecision))), values.sizes());
   const Tensor directed = OnlyWhere(to, AsColumn(to, to.Not(is_zero)), rows);
-  const Tensor unit = to.Div(directed, AsColumn(to, to.Where(is_zero, Double(to, 1), values)));
+  const Tensor unit = Scaled(to, directed, AsColumn(to, to.Reciprocal(to.Where(is_zero, Double(to, 1), values))));
   const Tensor u = Completed(to, Transposed(to, unit), full ? a.size(-2) : side);
-  const Tensor vt = OrderedRows(to, orthogonal.turned, full ? order : kept);
-  return {to.CastTo(u, a.dtype()), to.CastTo(values, a.dtype()), to.CastTo(vt, a.dtype())};
+  const Tensor vt = Conj(to, OrderedRows(to, orthogonal.turned, full ? order : kept));
+  return {to.CastTo(u, a.dtype()), to.CastTo(values, RealDtype(a)), to.CastTo(vt, a.dtype())};
 }
 
 namespace {
@@ -228,8 +243,8 @@ namespace {
 std::tuple<Tensor, Tensor> Eigh(Lowering& to, Tensor self, std::string_view uplo) {
   const bool upper = uplo == "U" || uplo == "u";
   const Eigen eigen = SymmetricEigen(to, self, upper);
-  const Tensor symmetric = Symmetric(to, to.CastTo(self, DType::kFloat64), upper);
-  const Tensor vectors = WithSignsOfLapack(to, to.CastTo(eigen.vectors, DType::kFloat64), symmetric, upper, self.dtype());
+  const Tensor symmetric = Symmetric(to, Wide(to, self), upper);
+  const Tensor vectors = WithSignsOfLapack(to, Wide(to, eigen.vectors), symmetric, upper, RealDtype(self));
   return {eigen.values, to.CastTo(vectors, self.dtype())};
 }
 std::tuple<Tensor, Tensor> EighInternal(Lowering& to, Tensor a, std::string_view uplo, bool compute_v) {
@@ -262,7 +277,7 @@ std::tuple<Tensor, Tensor, Tensor> OldSvd(Lowering& to, Tensor self, bool some, 
     return {zeros(self.size(-2)), SingularValues(to, self), zeros(self.size(-1))};
   }
   const Singular singular = SignedSingularDecomposition(to, self, !some);
-  return {singular.u, singular.values, Transposed(to, singular.vt)};
+  return {singular.u, singular.values, Adjoint(to, singular.vt)};
 }
 
 constexpr OpRow kRows[] = {

@@ -11,11 +11,11 @@ struct Eigen {
 };
 Eigen SymmetricEigen(Lowering& to, Tensor a, bool upper);
 
-// A = U·diag(values)·Vᵀ, values descending.
+// A = U·diag(values)·Vᴴ, values descending.
 struct Singular {
   Tensor u;       // [batch, m, min(m, n)], or all m columns
   Tensor values;  // [batch, min(m, n)]
-  Tensor vt;      // [batch, min(m, n), n], or all n rows
+  Tensor vt;      // Vᴴ: [batch, min(m, n), n], or all n rows
 };
 Singular SingularDecomposition(Lowering& to, Tensor a, bool full);
 Tensor SingularValues(Lowering& to, Tensor a);

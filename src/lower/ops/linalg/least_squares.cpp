@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/jacobi.h"
 #include "lower/ops/linalg/matrices.h"
@@ -41,11 +42,11 @@ Tensor UnlessDependent(Lowering& to, Tensor residuals, Tensor rank, Tensor colum
 std::tuple<Tensor, Tensor, Tensor, Tensor> Lstsq(Lowering& to, Tensor self, Tensor b, std::optional<Scalar> rcond,
                                                  std::optional<std::string_view> given_driver) {
   const std::string_view driver = given_driver.value_or("gelsy");
-  if (driver == "gelsy" && rcond && (!rcond->is_constant() || rcond->AsDouble() > std::sqrt(Epsilon(self.dtype()))))
+  if (driver == "gelsy" && rcond && (!rcond->is_constant() || rcond->AsDouble() > std::sqrt(Epsilon(RealDtype(self)))))
     return to.Unsupported(kEstimatedRank);
   const bool is_vectors = self.rank() - 1 == b.rank();
-  const DType dtype = self.dtype(), wide = DType::kFloat64;
-  const auto [matrix, right] = WithCommonBatch(to, to.CastTo(self, wide), to.CastTo(is_vectors ? AsColumn(to, b) : b, wide));
+  const DType dtype = RealDtype(self), wide = DType::kFloat64;
+  const auto [matrix, right] = WithCommonBatch(to, Wide(to, self), Wide(to, is_vectors ? AsColumn(to, b) : b));
   const Singular singular = SingularDecomposition(to, matrix, false);
   const Dim m = matrix.size(-2), n = matrix.size(-1);
   const Tensor zero = to.NumberOf(0.0, wide);
@@ -57,8 +58,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> Lstsq(Lowering& to, Tensor self, Tens
   }
   const Tensor counts = to.Greater(singular.values, limit);
   const Tensor inverse = OnlyWhere(to, counts, SafeDiv(to, to.NumberOf(1.0, wide), singular.values));
-  const Tensor projected = to.Mul(to.MatMul(Transposed(to, singular.u), right), AsColumn(to, inverse));
-  const Tensor solution = to.MatMul(Transposed(to, singular.vt), projected);
+  const Tensor projected = to.Mul(to.MatMul(Adjoint(to, singular.u), right), to.CastTo(AsColumn(to, inverse), matrix.dtype()));
+  const Tensor solution = to.MatMul(Adjoint(to, singular.vt), projected);
 
   const Tensor none = to.Full(Dims{to.Of(0)}, 0.0, dtype);
   const Tensor rank = to.ReduceSum(to.CastTo(counts, DType::kInt64), to.ConstantInts({counts.rank() - 1}), {.keepdims = 0});
@@ -74,7 +75,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> Lstsq(Lowering& to, Tensor self, Tens
   Tensor residuals = none;
   if (driver != "gelsy" && has_residuals) {
     const Tensor rest = to.Sub(to.MatMul(matrix, solution), right);
-    const Tensor squares = to.ReduceSum(to.Mul(rest, rest), to.ConstantInts({rest.rank() - 2}), {.keepdims = 0});
+    const Tensor squares = to.ReduceSum(SquaredSize(to, rest), to.ConstantInts({rest.rank() - 2}), {.keepdims = 0});
     residuals = to.CastTo(squares, dtype);
     if (gives_values) residuals = UnlessDependent(to, residuals, rank, to.Number(n));
   } else if (driver != "gelsy" && taller.max > 0 && !known_none) {
@@ -82,7 +83,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> Lstsq(Lowering& to, Tensor self, Tens
     residuals = {};
   }
   const Tensor result = is_vectors ? to.SqueezeAt(solution, {solution.rank() - 1}) : solution;
-  return {to.CastTo(result, dtype), residuals,
+  return {to.CastTo(result, self.dtype()), residuals,
           driver == "gels" ? to.CastTo(to.Full(Dims{to.Of(0)}, 0.0, wide), DType::kInt64) : rank,
           gives_values ? to.CastTo(singular.values, dtype) : none};
 }

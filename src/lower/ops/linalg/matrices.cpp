@@ -3,6 +3,7 @@
 #include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/views.h"
+#include "onnx/complex.h"
 
 namespace flambeau::lower {
 
@@ -44,6 +45,23 @@ Tensor Any(Lowering& to, Tensor condition) {
 
 Tensor AsColumn(Lowering& to, Tensor vector) { return to.UnsqueezeAt(vector, {vector.rank()}); }
 Tensor AsRow(Lowering& to, Tensor vector) { return to.UnsqueezeAt(vector, {vector.rank() - 1}); }
+
+Tensor Wide(Lowering& to, Tensor matrix) {
+  return to.CastTo(matrix, matrix.is_complex() ? DType::kComplex128 : DType::kFloat64);
+}
+
+Tensor RealRows(Lowering& to, Tensor rows) {
+  if (!rows.is_complex()) return rows;
+  const onnx::Parts parts = onnx::PartsOf(to, rows);
+  return to.Concat({parts.re, parts.im}, {.axis = rows.rank() - 1});
+}
+Tensor RowsLike(Lowering& to, Tensor real_rows, const Tensor& rows) {
+  if (!rows.is_complex()) return real_rows;
+  const int64_t last = rows.rank() - 1;
+  const Dim middle = rows.size(last), end = to.Times(middle, to.Of(2));
+  auto part = [&](Dim from, Dim until) { return Sized(to, to.SliceAxis(real_rows, last, from, until), rows.sizes()); };
+  return onnx::ComplexOf(to, {part(to.Of(0), middle), part(middle, end)});
+}
 
 Dims BatchSizes(const Tensor& matrix) {
   Dims sizes = matrix.sizes();

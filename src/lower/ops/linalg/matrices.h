@@ -29,6 +29,11 @@ Tensor Any(Lowering& to, Tensor condition);
 // A vector as one column or one row.
 Tensor AsColumn(Lowering& to, Tensor vector);
 Tensor AsRow(Lowering& to, Tensor vector);
+// In the widest precision, in which factorizations compute.
+Tensor Wide(Lowering& to, Tensor matrix);
+// Rows of complex numbers as rows of twice as many real ones, and back: what combines whole rows by real factors takes both.
+Tensor RealRows(Lowering& to, Tensor rows);
+Tensor RowsLike(Lowering& to, Tensor real_rows, const Tensor& rows);
 // The diagonal [batch, min(rows, columns)].
 Tensor DiagonalOf(Lowering& to, Tensor matrix);
 // The identity of that size; rows × columns.

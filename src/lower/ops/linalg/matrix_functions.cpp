@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/jacobi.h"
 #include "lower/ops/linalg/lu.h"
@@ -76,7 +77,7 @@ Tensor MatrixExp(Lowering& to, Tensor self) {
 
 Tensor Vander(Lowering& to, Tensor x, std::optional<Dim> n, bool increasing) {
   x = AtLeast1d(to, x);
-  const Tensor base = AsColumn(to, x.is_floating() ? x : to.CastTo(x, DType::kInt64));
+  const Tensor base = AsColumn(to, x.is_floating() || x.is_complex() ? x : to.CastTo(x, DType::kInt64));
   const Dim count = n ? *n : x.size(-1);
   const Tensor exponents = Iota(to, count);
   const Tensor ordered = increasing ? exponents : to.Sub(to.Number(to.Minus(count, to.Of(1))), exponents);
@@ -97,7 +98,7 @@ bool IsEmpty(Lowering& to, const Tensor& matrix) {
 enum class SpectralNorm { kLargest, kSmallest, kSum };
 
 Tensor OfSingularValues(Lowering& to, Tensor matrix, SpectralNorm norm) {
-  if (IsEmpty(to, matrix)) return to.Full(BatchSizes(matrix), 0.0, matrix.dtype());
+  if (IsEmpty(to, matrix)) return to.Full(BatchSizes(matrix), 0.0, RealDtype(matrix));
   const Tensor values = SingularValues(to, matrix);
   switch (norm) {
     case SpectralNorm::kLargest: return Amax(to, values, {-1}, false);
@@ -114,7 +115,7 @@ Tensor NormOf(Lowering& to, Tensor matrix, double ord) {
     return OfSingularValues(to, matrix, ord > 0 ? SpectralNorm::kLargest : SpectralNorm::kSmallest);
   // 1: of columns, infinity: of rows.
   const Tensor sums = Sum(to, to.Abs(matrix), Ints{size == 1 ? -2 : -1}, false, std::nullopt);
-  if (to.AsConstant(sums.size(-1)) == 0) return to.Full(BatchSizes(matrix), 0.0, matrix.dtype());
+  if (to.AsConstant(sums.size(-1)) == 0) return to.Full(BatchSizes(matrix), 0.0, sums.dtype());
   return ord > 0 ? Amax(to, sums, {-1}, false) : Amin(to, sums, {-1}, false);
 }
 Tensor NormOf(Lowering& to, Tensor matrix, std::string_view ord) {
@@ -165,10 +166,10 @@ template <class Order>
 Tensor ConditionBy(Lowering& to, Tensor self, Order ord) {
   const Tensor product = to.Mul(NormOf(to, self, ord), NormOf(to, InverseMatrix(to, self), ord));
   const Tensor singular = to.Equal(Determinant(to, self), to.NumberOf(0.0, self.dtype()));
-  return to.Where(singular, to.NumberOf(std::numeric_limits<double>::infinity(), self.dtype()), product);
+  return to.Where(singular, to.NumberOf(std::numeric_limits<double>::infinity(), product.dtype()), product);
 }
 Tensor Condition(Lowering& to, Tensor self, std::optional<Const<Scalar>> p) {
-  if (IsEmpty(to, self)) return to.Full(BatchSizes(self), 0.0, self.dtype());
+  if (IsEmpty(to, self)) return to.Full(BatchSizes(self), 0.0, RealDtype(self));
   const double order = p ? p->value.AsDouble() : 2;
   if (std::abs(order) != 2) return ConditionBy(to, self, order);
   const Tensor values = SingularValues(to, self);
@@ -176,7 +177,7 @@ Tensor Condition(Lowering& to, Tensor self, std::optional<Const<Scalar>> p) {
   return order > 0 ? to.Div(most, least) : to.Div(least, most);
 }
 Tensor ConditionStr(Lowering& to, Tensor self, std::string_view p) {
-  if (IsEmpty(to, self)) return to.Full(BatchSizes(self), 0.0, self.dtype());
+  if (IsEmpty(to, self)) return to.Full(BatchSizes(self), 0.0, RealDtype(self));
   return ConditionBy(to, self, p);
 }
 
@@ -193,10 +194,11 @@ double Epsilon(DType dtype) {
 
 // ε · the longer side, unless there is an absolute tolerance.
 Tensor DefaultRelative(Lowering& to, const Tensor& a, const Tolerance& tolerance) {
+  const DType dtype = RealDtype(a);
   const Dim longer{to.exprs().Max(a.size(-2).expr, a.size(-1).expr)};
-  const Tensor relative = to.Mul(to.CastTo(to.Number(longer), a.dtype()), to.NumberOf(Epsilon(a.dtype()), a.dtype()));
+  const Tensor relative = to.Mul(to.CastTo(to.Number(longer), dtype), to.NumberOf(Epsilon(dtype), dtype));
   if (!tolerance.absolute) return relative;
-  const Tensor zero = to.NumberOf(0.0, a.dtype());
+  const Tensor zero = to.NumberOf(0.0, dtype);
   return to.Where(to.Greater(*tolerance.absolute, zero), zero, relative);
 }
 
@@ -210,12 +212,12 @@ Tensor Counts(Lowering& to, const Tensor& a, const Tensor& values, const Toleran
 
 Tolerance ToleranceOf(Lowering& to, const Tensor& a, std::optional<Tensor> atol, std::optional<Tensor> rtol) {
   auto cast = [&](const std::optional<Tensor>& value) {
-    return value ? std::optional(to.CastTo(*value, a.dtype())) : std::nullopt;
+    return value ? std::optional(to.CastTo(*value, RealDtype(a))) : std::nullopt;
   };
   return {cast(atol), cast(rtol)};
 }
 std::optional<Tensor> NumberOrNone(Lowering& to, const Tensor& a, std::optional<double> value) {
-  return value ? std::optional(to.NumberOf(*value, a.dtype())) : std::nullopt;
+  return value ? std::optional(to.NumberOf(*value, RealDtype(a))) : std::nullopt;
 }
 
 Tensor RankBy(Lowering& to, Tensor a, const Tolerance& tolerance, bool hermitian) {
@@ -230,10 +232,10 @@ Tensor RankFloats(Lowering& to, Tensor a, std::optional<double> atol, std::optio
   return RankTensors(to, a, NumberOrNone(to, a, atol), NumberOrNone(to, a, rtol), hermitian);
 }
 Tensor RankAbove(Lowering& to, Tensor a, Tensor tol, bool hermitian) {
-  return RankTensors(to, a, tol, to.NumberOf(0.0, a.dtype()), hermitian);
+  return RankTensors(to, a, tol, to.NumberOf(0.0, RealDtype(a)), hermitian);
 }
 Tensor RankAboveNumber(Lowering& to, Tensor a, double tol, bool hermitian) {
-  return RankAbove(to, a, to.NumberOf(tol, a.dtype()), hermitian);
+  return RankAbove(to, a, to.NumberOf(tol, RealDtype(a)), hermitian);
 }
 
 Tensor PseudoInverseBy(Lowering& to, Tensor a, const Tolerance& tolerance, bool hermitian) {
@@ -243,16 +245,16 @@ Tensor PseudoInverseBy(Lowering& to, Tensor a, const Tolerance& tolerance, bool 
     const Eigen eigen = SymmetricEigen(to, a, false);
     left = eigen.vectors;
     values = eigen.values;
-    right = Transposed(to, eigen.vectors);
+    right = Adjoint(to, eigen.vectors);
   } else {
     const Singular singular = SingularDecomposition(to, a, false);
-    left = Transposed(to, singular.vt);
+    left = Adjoint(to, singular.vt);
     values = singular.values;
-    right = Transposed(to, singular.u);
+    right = Adjoint(to, singular.u);
   }
   const Tensor kept = Counts(to, a, to.Abs(values), tolerance);
-  const Tensor inverse = OnlyWhere(to, kept, SafeDiv(to, to.NumberOf(1.0, a.dtype()), values));
-  return to.MatMul(to.Mul(left, AsRow(to, inverse)), right);
+  const Tensor inverse = OnlyWhere(to, kept, SafeDiv(to, to.NumberOf(1.0, values.dtype()), values));
+  return to.MatMul(to.Mul(left, to.CastTo(AsRow(to, inverse), a.dtype())), right);
 }
 Tensor PinvTensors(Lowering& to, Tensor a, std::optional<Tensor> atol, std::optional<Tensor> rtol, bool hermitian) {
   return PseudoInverseBy(to, a, ToleranceOf(to, a, atol, rtol), hermitian);
@@ -261,10 +263,10 @@ Tensor PinvFloats(Lowering& to, Tensor a, std::optional<double> atol, std::optio
   return PinvTensors(to, a, NumberOrNone(to, a, atol), NumberOrNone(to, a, rtol), hermitian);
 }
 Tensor PinvBelow(Lowering& to, Tensor a, Tensor rcond, bool hermitian) {
-  return PinvTensors(to, a, to.NumberOf(0.0, a.dtype()), rcond, hermitian);
+  return PinvTensors(to, a, to.NumberOf(0.0, RealDtype(a)), rcond, hermitian);
 }
 Tensor PinvBelowNumber(Lowering& to, Tensor a, double rcond, bool hermitian) {
-  return PinvBelow(to, a, to.NumberOf(rcond, a.dtype()), hermitian);
+  return PinvBelow(to, a, to.NumberOf(rcond, RealDtype(a)), hermitian);
 }
 Tensor Pinverse(Lowering& to, Tensor self, double rcond) { return PinvBelowNumber(to, self, rcond, false); }
 

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/hessenberg.h"
 #include "lower/ops/linalg/matrices.h"
@@ -28,7 +29,7 @@ Tensor Reversed(Lowering& to, Tensor x, int64_t axis) {
 
 struct Tridiagonal {
   Tensor diagonal, beside;  // [batch, n]; the last element beside the diagonal is 0
-  Tensor q;                 // A = Q·T·Qᵀ
+  Tensor q;                 // A = Q·T·Qᴴ
 };
 
 // Of the lower triangle; of the upper one the same is done from the other end.
@@ -42,7 +43,7 @@ Tridiagonal Reduce(Lowering& to, Tensor a, bool upper) {
     return {Reversed(to, diagonal, axis), Reversed(to, shifted, axis), Reversed(to, Reversed(to, q, axis), axis + 1)};
   }
   const Hessenberg reduced = ReduceToHessenberg(to, a);
-  return {DiagonalOf(to, reduced.h), BesideDiagonal(to, reduced.h), reduced.q};
+  return {RealPart(to, DiagonalOf(to, reduced.h)), RealPart(to, BesideDiagonal(to, reduced.h)), reduced.q};
 }
 
 struct Rotation {
@@ -92,7 +93,7 @@ enum Index : size_t { kAgain, kDiagonal, kBeside, kVectors, kNext, kL, kEnd, kI,
 enum Phase : int64_t { kChoose, kLook, kSweep, kDone };
 
 Tensor QlVectors(Lowering& to, const Tridiagonal& given, DType dtype) {
-  const Tensor& d0 = given.diagonal;
+  const Tensor &d0 = given.diagonal, q = Transposed(to, given.q);
   const Dim n = d0.size(-1);
   const int64_t axis = d0.rank() - 1;
   const Tensor size = to.Number(n), zero = to.ConstantInt(0), one = to.ConstantInt(1), none = Double(to, 0), unit = Double(to, 1);
@@ -112,7 +113,7 @@ Tensor QlVectors(Lowering& to, const Tridiagonal& given, DType dtype) {
   const Tensor index0 = to.ExpandTo(zero, batch), number0 = to.ExpandTo(none, batch);
   const Tensor small_enough = to.LessOrEqual(size, to.ConstantInt(kLargest));
   const Tensor rounds = to.Mul(to.Mul(size, size), to.ConstantInt(kSweepsPerValue));
-  std::vector<Tensor> states{to.And(small_enough, to.Greater(size, one)), d0, given.beside, Transposed(to, given.q)};
+  std::vector<Tensor> states{to.And(small_enough, to.Greater(size, one)), d0, given.beside, RealRows(to, q)};
   states.resize(kPhase + 1, index0);
   states.resize(kStates, number0);
   states = RepeatWhile(to, rounds, std::move(states), [&](const Tensor&, const std::vector<Tensor>& s) {
@@ -184,7 +185,7 @@ Tensor QlVectors(Lowering& to, const Tridiagonal& given, DType dtype) {
                                to.Where(sweeping, turn.cosine, cosine), to.Where(sweeping, turn.sine, sine),
                                to.Where(sweeping, moved, p), to.Where(sweeping, rest, g)};
   });
-  return states[kVectors];
+  return RowsLike(to, states[kVectors], q);
 }
 
 }  // namespace
@@ -193,6 +194,13 @@ Tensor WithSignsOfLapack(Lowering& to, Tensor vectors, Tensor symmetric, bool up
   const auto rows = to.AsConstant(symmetric.size(-1));
   if (rows && *rows > kLargest) return vectors;
   const Tensor theirs = QlVectors(to, Reduce(to, symmetric, upper), dtype);
+  if (vectors.is_complex()) {
+    const Tensor nearness = to.MatMul(Conj(to, theirs), vectors), size = to.Abs(nearness);
+    const Tensor cubes = to.Mul(nearness, to.CastTo(to.Mul(size, size), nearness.dtype()));
+    const Tensor sum = to.ReduceSum(cubes, to.ConstantInts({cubes.rank() - 2}), {.keepdims = 1});
+    const Tensor none = to.Equal(to.Abs(sum), Double(to, 0));
+    return to.Mul(vectors, to.Where(none, to.NumberOf(1.0, vectors.dtype()), Conj(to, to.Sign(sum))));
+  }
   // One of their vectors is nearly this one, or its opposite: the cubes make it count most.
   const Tensor nearness = to.MatMul(theirs, vectors);
   const Tensor cubes = to.Mul(nearness, to.Mul(nearness, nearness));
