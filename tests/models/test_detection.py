@@ -59,23 +59,13 @@ class ScaledByNumber(torch.nn.Module):
         )
 
 
-def test_scales_of_run_time():
+@pytest.mark.parametrize("opset", [20, 23])
+def test_scales_of_run_time(opset):
     """Numbers of a script, which stay open where torch.export asks for constants."""
     x, boxes = torch.rand(1, 12, 24, 32), torch.nn.functional.pad(BOXES, (1, 0))
     model = ScaledByNumber()
-    # onnxruntime has no MaxRoiPool of opset 22.
-    program = flambeau.export(torch.jit.script(model), (x, boxes, torch.tensor(0.5)), opset_version=20, verbose=False)
+    program = flambeau.export(torch.jit.script(model), (x, boxes, torch.tensor(0.5)), opset_version=opset, verbose=False)
     compare(program, model, *((x, boxes, torch.tensor(factor)) for factor in (0.5, 0.3, 1.0)))
-
-
-class Positions(torch.nn.Module):
-    def forward(self, x, boxes):
-        return torch.ops.torchvision.roi_pool(x, boxes, 1.0, 2, 2)[1]
-
-
-def test_positions_of_maxima_are_refused():
-    with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="the positions of the maxima"):
-        flambeau.export(torch.jit.script(Positions()), (torch.rand(1, 2, 8, 8), torch.tensor([[0.0, 1, 1, 4, 4]])), opset_version=20)
 
 
 class PooledAtLevels(torch.nn.Module):

@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 import torch
-from harness import OPSETS, case, floats
+from harness import case, floats
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import torchvision_cpu  # noqa: E402
@@ -18,7 +18,7 @@ corners = floats(9, 2, low=0, high=6)
 boxes = torch.cat([corners, corners + floats(9, 2, low=1, high=6)], 1)
 regions = torch.cat([torch.tensor([[0.0], [1.0], [1.0]]), boxes[:3]], 1)
 image = floats(2, 4, 12, 14)
-RUNS = {"opsets": [opset for opset in OPSETS if opset < 22]}  # onnxruntime has no kernel of the MaxRoiPool since
+outside = torch.tensor([[0, -30, -3, 5, 2], [1, 9, 9, 40, 40], [1, 4, 4, 4, 4.0], [0, 5, 5, 3, 3], [0, 50, 50, 60, 60]])
 FIXED = {"again": False, "strided": False}
 
 CASES = [
@@ -31,7 +31,10 @@ CASES = [
              1, 1, 0, 0, 1, 1, groups, offsets, masked, dynamic=False, strided=False)
         for groups, offsets, masked in ((1, 1, False), (2, 2, True))
     ],
-    *[case(lambda *a: vision.roi_pool(*a)[0], image, regions, scale, 3, 2, name=f"roi_pool at {scale}", dynamic={1: [0]}, **FIXED, **RUNS) for scale in (1.0, 0.5)],
+    *[case(lambda *a: vision.roi_pool(*a)[0], image, regions, scale, 3, 2, name=f"roi_pool at {scale}", dynamic={1: [0]}, **FIXED) for scale in (1.0, 0.5)],
+    *[case(vision.roi_pool, image.round(), boxes_of_all, scale, 3, 2, name=f"roi_pool with positions {i} at {scale}", dynamic={0: [0, 2, 3], 1: [0]}, **FIXED) for i, boxes_of_all in enumerate((regions, outside)) for scale in (1.0, 0.5)],
+    case(vision.roi_pool, image, regions, 1.0, 3, 2, second=(image, torch.zeros(0, 5), 1.0, 3, 2), name="roi_pool of no boxes", dynamic={1: [0]}, **FIXED),
+    case(lambda x, rois: vision.roi_pool(x, rois, 1.0, x.shape[2] // 3, 2)[0], image, regions, name="roi_pool to a dynamic size", dynamic={0: [2]}, **FIXED),
     *[case(vision.ps_roi_align, floats(2, 12, 12, 14), regions, scale, 3, 2, samples, dynamic={1: [0]}, **FIXED) for scale, samples in ((1.0, 2), (0.5, -1))],
     *[case(vision.ps_roi_pool, floats(2, 12, 12, 14), torch.cat([regions, torch.tensor([[0, 5, 5, 5.4, 5], [1, -3, -2, 30, 30]])]), scale, 3, 2, dynamic={1: [0]}, **FIXED) for scale in (1.0, 0.5)],
 ]

@@ -48,6 +48,24 @@ std::vector<Tensor> RepeatWhile(Lowering& to, Tensor limit, std::vector<Tensor> 
   return Loop(to, limit, true, std::move(states), step);
 }
 
+std::vector<Tensor> Collect(Lowering& to, Dim count, const ItemStep& step) {
+  std::vector<Type> types;
+  const BlockId body = to.Body([&] {
+    const Tensor k = to.AddBlockInput(Type::OfTensor(DType::kInt64, {}));
+    const Tensor again = to.AddBlockInput(Type::OfTensor(DType::kBool, {}));
+    std::vector<Tensor> outputs = step(k);
+    types = TypesOf(outputs);
+    for (Type& type : types) type.sizes.insert(type.sizes.begin(), count.expr);
+    outputs.insert(outputs.begin(), again);
+    for (Tensor& output : outputs) output = to.Identity(output);
+    return outputs;
+  });
+  onnx::AttributeList attributes;
+  attributes.Add("body", body);
+  const Tensor operands[] = {to.Number(count), to.ConstantOf(true, DType::kBool)};
+  return to.EmitCustom("Loop", operands, attributes, types);
+}
+
 Rows ForRows(Lowering& to, Rows given, const RowStep& step) {
   std::vector<Type> types = TypesOf(given.states);
   const Expr count = given.rows.front().type().sizes.front();

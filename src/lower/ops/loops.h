@@ -15,6 +15,10 @@ std::vector<Tensor> Repeat(Lowering& to, Tensor count, std::vector<Tensor> state
 // The same while the first state, a 0-d bool, is true, `limit` times at most.
 std::vector<Tensor> RepeatWhile(Lowering& to, Tensor limit, std::vector<Tensor> states, const Step& step);
 
+// What `step` makes at 0, 1, …, count - 1, along a new dimension 0; there may be none.
+using ItemStep = std::function<std::vector<Tensor>(const Tensor& k)>;
+std::vector<Tensor> Collect(Lowering& to, Dim count, const ItemStep& step);
+
 // States, and what goes in or comes out at each index of dimension 0, of which there is one at least.
 struct Rows {
   std::vector<Tensor> states, rows;

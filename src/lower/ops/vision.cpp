@@ -5,6 +5,8 @@
 
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
+#include "lower/ops/loops.h"
+#include "onnx/runtime_kernels.h"
 
 namespace flambeau::lower {
 namespace {
@@ -84,21 +86,6 @@ Tensor RoiAlignUnaligned(Lowering& to, Tensor input, Tensor rois, Scalar spatial
   return RoiAlign(to, input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, false);
 }
 
-constexpr Restriction kPositions = {"the positions of the maxima", "torch.ops.torchvision.roi_pool(x, boxes, 1.0, 2, 2)[1]",
-                                    "ONNX's MaxRoiPool gives the maxima alone"};
-
-std::tuple<Tensor, Tensor> RoiPool(Lowering& to, Tensor input, Tensor rois, Scalar spatial_scale, Dim pooled_height,
-                                   Dim pooled_width) {
-  const auto height = to.AsConstant(pooled_height), width = to.AsConstant(pooled_width);
-  if (!height || !width) return to.Unsupported(kDynamicPool);
-  const auto& node = to.aten()[to.node()];
-  if (node.result_count > 1 && to.aten().HasUses(node.result(1))) return to.Unsupported(kPositions);
-  rois = Scaled(to, rois, spatial_scale);
-  const Tensor pooled = to.MaxRoiPool(input, rois, {.pooled_shape = {*height, *width}, .spatial_scale = spatial_scale.AsDouble()});
-  // While types are inferred, the node has no results yet: the positions have this type.
-  return {pooled, node.result_count == 0 ? to.CastTo(pooled, DType::kInt32) : Tensor()};
-}
-
 // Each bin has channels of its own: all are aligned, and a bin's taken from its channels. The second result says
 // which channel each element is of.
 std::tuple<Tensor, Tensor> PsRoiAlign(Lowering& to, Tensor input, Tensor rois, Scalar spatial_scale, Dim pooled_height,
@@ -117,8 +104,13 @@ std::tuple<Tensor, Tensor> PsRoiAlign(Lowering& to, Tensor input, Tensor rois, S
           to.ExpandTo(to.CastTo(channel, DType::kInt32), sizes)};
 }
 
-// Which places of an axis belong to each bin of each box: [boxes, bins, places].
-Tensor BinsOf(Lowering& to, Tensor rois, int64_t start_column, const Scalar& scale, Dim count, Dim places) {
+// The bins into which boxes are divided along an axis.
+struct Bins {
+  Tensor from, until;  // the places of each: [boxes, bins, 1]
+};
+
+// Boxes end `extra` places after their last corner; bins begin and end up to `last`.
+Bins BinsOf(Lowering& to, Tensor rois, int64_t start_column, const Scalar& scale, Dim count, Tensor last, double extra) {
   const DType dtype = rois.dtype();
   auto number = [&](double value) { return to.NumberOf(value, dtype); };
   auto rounded = [&](int64_t column) {
@@ -126,15 +118,84 @@ Tensor BinsOf(Lowering& to, Tensor rois, int64_t start_column, const Scalar& sca
     return to.Mul(to.Sign(x), to.Floor(to.Add(to.Abs(x), number(0.5))));  // halves away from 0
   };
   const Tensor begin = rounded(start_column), end = rounded(start_column + 2);
-  const Tensor size = to.Div(to.Max({to.Sub(end, begin), number(1)}), to.CastTo(to.Number(count), dtype));
-  const Tensor bin = to.CastTo(Iota(to, count), dtype), last = to.CastTo(to.Sub(to.Number(places), to.ConstantInt(1)), dtype);
+  Tensor length = to.Sub(end, begin);
+  if (extra != 0) length = to.Add(length, number(extra));
+  const Tensor size = to.Div(to.Max({length, number(1)}), to.CastTo(to.Number(count), dtype));
+  const Tensor bin = to.CastTo(Iota(to, count), dtype), limit = to.CastTo(last, dtype);
   auto bound = [&](const Tensor& x) {
-    return to.UnsqueezeAt(to.Max({to.Min({to.Add(x, begin), last}), number(0)}), {2});
+    return to.UnsqueezeAt(to.Max({to.Min({to.Add(x, begin), limit}), number(0)}), {2});
   };
-  const Tensor from = bound(to.Floor(to.Mul(bin, size)));
-  const Tensor until = bound(to.Ceil(to.Mul(to.Add(bin, number(1)), size)));
-  const Tensor place = to.CastTo(Iota(to, places), dtype);
-  return to.And(to.GreaterOrEqual(place, from), to.Less(place, until));
+  return {bound(to.Floor(to.Mul(bin, size))), bound(to.Ceil(to.Mul(to.Add(bin, number(1)), size)))};
+}
+
+// Which places of an axis belong to each bin: [boxes, bins, places].
+Tensor PlacesOf(Lowering& to, const Bins& bins, Dim places) {
+  const Tensor place = to.CastTo(Iota(to, places), bins.from.dtype());
+  return to.And(to.GreaterOrEqual(place, bins.from), to.Less(place, bins.until));
+}
+
+// The maxima of each bin, and with `positions` where in the plane the first of each is, or -1. Box by box, and of each
+// what it covers: all at once there would be an element for each pair of a bin and a pixel.
+std::vector<Tensor> MaximaOfBins(Lowering& to, Tensor input, Tensor rois, const Scalar& scale, Dim height, Dim width, bool positions) {
+  const Dim rows = input.size(2), columns = input.size(3);
+  const Bins by_row = BinsOf(to, rois, 2, scale, height, to.Number(rows), 1), by_column = BinsOf(to, rois, 1, scale, width, to.Number(columns), 1);
+  const Tensor of_rows = PlacesOf(to, by_row, rows), of_columns = PlacesOf(to, by_column, columns);
+  const Tensor images = to.CastTo(to.GatherIndex(rois, 1, to.Of(0)), DType::kInt64);
+  const Tensor one = to.ConstantInt(1), lowest = to.NumberOf(-std::numeric_limits<double>::infinity(), input.dtype());
+  // One place at least, of which none may belong to a bin.
+  struct Range {
+    Dim from, until;
+  };
+  auto covered = [&](const Bins& bins, const Tensor& k, Dim places) {
+    auto of_box = [&](const Tensor& x) { return to.CastTo(to.Gather(x, k, {.axis = 0}), DType::kInt64); };
+    const Tensor first = to.ReduceMin(of_box(bins.from), {}, {.keepdims = 0}), end = to.ReduceMax(of_box(bins.until), {}, {.keepdims = 0});
+    const Tensor from = to.Min({first, to.Sub(to.Number(places), one)}), until = to.Max({end, to.Add(from, one)});
+    return Range{to.DimOf(from), to.DimOf(until)};
+  };
+  std::vector<Tensor> found = Collect(to, rois.size(0), [&](const Tensor& k) {
+    const Range high = covered(by_row, k, rows), wide = covered(by_column, k, columns);
+    auto cut = [&](const Tensor& x, int64_t axis, const Range& range) { return to.SliceAxis(x, axis, range.from, range.until); };
+    const Tensor image = to.Gather(input, to.Gather(images, k, {.axis = 0}), {.axis = 0});
+    const Tensor inside_columns = cut(to.Gather(of_columns, k, {.axis = 0}), 1, wide);
+    const Tensor inside_rows = cut(to.Gather(of_rows, k, {.axis = 0}), 1, high);
+    // [channels, width, rows, columns], then [channels, height, width, rows].
+    const Tensor pixels = to.UnsqueezeAt(cut(cut(image, 1, high), 2, wide), {1});
+    const Tensor across = to.Where(to.UnsqueezeAt(inside_columns, {1}), pixels, lowest);
+    const Tensor of_row = to.UnsqueezeAt(to.ReduceMax(across, to.ConstantInts({3}), {.keepdims = 0}), {1});
+    const Tensor down = to.Where(to.UnsqueezeAt(inside_rows, {1}), of_row, lowest);
+    auto any = [&](const Tensor& inside) { return to.ReduceMax(to.CastTo(inside, DType::kInt32), to.ConstantInts({1}), {.keepdims = 0}); };
+    const Tensor is_filled = to.Greater(to.Mul(to.UnsqueezeAt(any(inside_rows), {1}), any(inside_columns)), to.NumberOf(0, DType::kInt32));
+    const Tensor most = to.ReduceMax(down, to.ConstantInts({3}), {.keepdims = 0});
+    const Dims sizes{input.size(1), height, width};
+    std::vector<Tensor> results{Sized(to, to.Where(is_filled, most, to.NumberOf(0.0, input.dtype())), sizes)};
+    if (positions) {
+      const Tensor row = to.ArgMax(down, {.axis = 3, .keepdims = 1});
+      const Tensor column = to.UnsqueezeAt(to.ArgMax(across, {.axis = 3, .keepdims = 0}), {1});
+      Dims rows_of_bins = down.sizes();
+      const Tensor at = to.GatherElements(to.ExpandTo(column, rows_of_bins), row, {.axis = 3});
+      const Tensor position = to.Add(to.Mul(to.Add(row, to.Number(high.from)), to.Number(columns)), to.Add(at, to.Number(wide.from)));
+      const Tensor flat = to.SqueezeAt(position, {3});
+      results.push_back(Sized(to, to.CastTo(to.Where(is_filled, flat, to.ConstantInt(-1)), DType::kInt32), sizes));
+    }
+    return results;
+  });
+  return found;
+}
+
+std::tuple<Tensor, Tensor> RoiPool(Lowering& to, Tensor input, Tensor rois, Scalar spatial_scale, Dim pooled_height,
+                                   Dim pooled_width) {
+  const auto height = to.AsConstant(pooled_height), width = to.AsConstant(pooled_width);
+  const auto& node = to.aten()[to.node()];
+  const bool positions = node.result_count > 1 && to.aten().HasUses(node.result(1));
+  const bool has_kernel = !to.widens_for_runtime() || onnx::HasKernel("MaxRoiPool", to.opset());
+  if (height && width && has_kernel && !positions) {
+    rois = Scaled(to, rois, spatial_scale);
+    const Tensor pooled = to.MaxRoiPool(input, rois, {.pooled_shape = {*height, *width}, .spatial_scale = spatial_scale.AsDouble()});
+    // While types are inferred, the node has no results yet: the positions have this type.
+    return {pooled, node.result_count == 0 ? to.CastTo(pooled, DType::kInt32) : Tensor()};
+  }
+  const std::vector<Tensor> found = MaximaOfBins(to, input, rois, spatial_scale, pooled_height, pooled_width, positions || node.result_count == 0);
+  return {found[0], found.size() > 1 ? found[1] : Tensor()};
 }
 
 // Means over bins, each of which has channels of its own.
@@ -142,8 +203,11 @@ std::tuple<Tensor, Tensor> PsRoiPool(Lowering& to, Tensor input, Tensor rois, Sc
                                      Dim pooled_width) {
   const Dim bins = to.Times(pooled_height, pooled_width), boxes = rois.size(0);
   const Dim channels{to.exprs().FloorDiv(input.size(1).expr, bins.expr)};
-  const Tensor rows = BinsOf(to, rois, 2, spatial_scale, pooled_height, input.size(2));
-  const Tensor columns = BinsOf(to, rois, 1, spatial_scale, pooled_width, input.size(3));
+  auto places = [&](int64_t column, Dim count, Dim size) {
+    const Tensor last = to.Sub(to.Number(size), to.ConstantInt(1));
+    return PlacesOf(to, BinsOf(to, rois, column, spatial_scale, count, last, 0), size);
+  };
+  const Tensor rows = places(2, pooled_height, input.size(2)), columns = places(1, pooled_width, input.size(3));
   const Tensor images = to.CastTo(to.GatherIndex(rois, 1, to.Of(0)), DType::kInt64);
   const Tensor of_boxes = to.ReshapeTo(to.Gather(input, images, {.axis = 0}),
                                        Dims{boxes, channels, pooled_height, pooled_width, input.size(2), input.size(3)});
@@ -195,8 +259,7 @@ constexpr OpRow kRows[] = {
     Op<PsRoiPool>("torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
                   "SymInt pooled_width) -> (Tensor, Tensor)"),
     Op<RoiPool>("torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
-                "pooled_width) -> (Tensor, Tensor)",
-                &kDynamicPool, &kPositions),
+                "pooled_width) -> (Tensor, Tensor)"),
     Op<RoiAlign>("torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
                  "pooled_width, int sampling_ratio, bool aligned) -> Tensor",
                  &kDynamicPool),
