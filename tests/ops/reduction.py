@@ -41,6 +41,8 @@ CASES = [
     case(torch.trace, WIDE_INTS[0], since=9),
     dims(torch.mean, x),
     dims(torch.prod, x, several=False),
+    *[case(lambda x: (x.prod(), x.prod(1), x.prod(0, keepdim=True)), wide, second=(wide.repeat(3, 2),), again=False, name=f"products beyond 2^53, {wide.shape[1]} a row")
+      for wide in (torch.tensor([[3**20, 7**8, -1], [5, 2**33 + 1, 3], [1, 3 - 2**31, 2**40]]), torch.arange(-40, 37).reshape(7, 11) * 2 + 1)],
     case(torch.sum, x, dim=()),
     case(torch.sum, torch.tensor(2.0), dim=0),
     case(torch.sum, torch.tensor(2.0), dim=-1, keepdim=True),

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "lower/ops/elementwise.h"
+#include "lower/ops/geometry.h"
+#include "lower/ops/loops.h"
 #include "lower/op.h"
 #include "onnx/complex_functions.h"
 
@@ -115,6 +117,33 @@ Tensor Remainder(Lowering& to, Tensor self, Tensor other) {
   return to.Where(wrong, to.Add(rest, b), rest);
 }
 
+// Of integers, which wrap as they do in PyTorch, by the bits of the exponents, of which none is negative: onnxruntime's
+// Pow computes in float64.
+Tensor PowByBits(Lowering& to, Tensor base, Tensor power) {
+  const DType dtype = base.dtype();
+  const Dims sizes = BroadcastDims(to, base.sizes(), power.sizes());
+  const Tensor zero = to.ConstantInt(0), two = to.ConstantInt(2);
+  auto wide = [&](const Tensor& x) { return to.ExpandTo(to.CastTo(x, DType::kInt64), sizes); };
+  const Tensor bits = wide(power), result = to.Full(sizes, int64_t{1}, DType::kInt64);
+  auto any = [&](const Tensor& rest) {
+    const Tensor count = to.ReduceSum(to.CastTo(to.Greater(rest, zero), DType::kInt64), {}, {.keepdims = 0});
+    return to.Greater(count, zero);
+  };
+  const auto states = RepeatWhile(to, to.ConstantInt(63), {any(bits), result, wide(base), bits}, [&](const Tensor&, const std::vector<Tensor>& states) {
+    const Tensor rest = to.Div(states[3], two), is_odd = to.Greater(states[3], to.Mul(rest, two));
+    const Tensor product = to.Where(is_odd, to.Mul(states[1], states[2]), states[1]);
+    return std::vector<Tensor>{any(rest), product, to.Mul(states[2], states[2]), rest};
+  });
+  return to.CastTo(states[1], dtype);
+}
+
+// Whether onnxruntime's Pow would lose digits. Powers of 2 are exact in any float.
+bool NeedsBits(Lowering& to, const Tensor& base, const Tensor& exponent, DType dtype) {
+  if (IsFloating(dtype) || IsComplex(dtype) || !to.widens_for_runtime() || !exponent.ranked() || !base.ranked()) return false;
+  const bool is_folded = (base.is_number() || base.type().contents) && (exponent.is_number() || exponent.type().contents);
+  return !IsPowerOfTwo(base) && !is_folded;
+}
+
 Tensor Pow(Lowering& to, Tensor self, Tensor exponent) {
   const auto [dtype, base, power] = Promoted(to, self, exponent);
   if (exponent.is_number() && !self.is_number()) {
@@ -137,12 +166,14 @@ Tensor Pow(Lowering& to, Tensor self, Tensor exponent) {
     if (e.Is(-1) && IsFloating(dtype)) return to.Reciprocal(base);
   }
   const bool not_negative = exponent.is_number() && exponent.number().is_constant() && exponent.number().AsDouble() >= 0;
-  if (IsFloating(dtype) || !IsSigned(dtype) || not_negative) return to.Pow(base, power);
+  const bool by_bits = NeedsBits(to, self, exponent, dtype);
+  auto pow = [&](const Tensor& exponents) { return by_bits ? PowByBits(to, base, exponents) : to.Pow(base, exponents); };
+  if (IsFloating(dtype) || !IsSigned(dtype) || not_negative) return pow(power);
   // Of integers, powers below 0 are cut to 0, but for those of 1 and -1.
   const Tensor zero = to.NumberOf(0, dtype), one = to.NumberOf(1, dtype);
   const Tensor unit = to.Equal(to.Abs(base), one);
   const Tensor parity = to.Where(to.Equal(to.Mod(power, to.NumberOf(2, dtype)), zero), one, base);
-  return to.Where(to.Less(power, zero), to.Where(unit, parity, zero), to.Pow(base, to.Max({power, zero})));
+  return to.Where(to.Less(power, zero), to.Where(unit, parity, zero), pow(to.Max({power, zero})));
 }
 
 Tensor Maximum(Lowering& to, Tensor self, Tensor other) {

@@ -141,14 +141,46 @@ Tensor ComplexProduct(Lowering& to, Tensor x, int64_t axis) {
                 })[0];
 }
 
+constexpr int64_t kFewFactors = 4;
+
+// Whether a product of the elements may pass 2^53, up to where onnxruntime's ReduceProd is exact.
+bool MayMultiplyWide(Lowering& to, const Tensor& x) {
+  if (x.dtype() != DType::kInt64 || !to.widens_for_runtime() || x.is_number() || x.type().contents) return false;
+  const flambeau::Value& value = to.graph()[x.id()];
+  if (value.kind != ValueKind::kResult || to.graph().op(value.node) != "Cast") return true;
+  return to.graph().type(to.graph().operand(value.node, 0)).dtype != DType::kBool;
+}
+
+// Of integers, which wrap as they do in PyTorch: the second half is multiplied onto the first until one is left.
+Tensor IntegerProduct(Lowering& to, Tensor x, int64_t axis) {
+  const auto count = to.AsConstant(x.size(axis));
+  if (count && *count > 0 && *count <= kFewFactors) {
+    Tensor product = to.GatherIndex(x, axis, to.Of(0));
+    for (int64_t i = 1; i < *count; ++i) product = to.Mul(product, to.GatherIndex(x, axis, to.Of(i)));
+    return product;
+  }
+  const Tensor one = to.Full(WithSize(x.sizes(), axis, to.Of(1)), int64_t{1}, x.dtype()), unit = to.ConstantInt(1);
+  auto with_one = [&](const Tensor& factors) { return to.Concat({factors, one}, {.axis = axis}); };
+  // How many are left is a state of its own: their size is another in each round.
+  const Tensor factors = Sized(to, with_one(x), WithSize(x.sizes(), axis, {to.exprs().Anonymous()}));
+  const Tensor size = to.Number(to.Plus(x.size(axis), to.Of(1)));
+  const auto states = RepeatWhile(to, to.ConstantInt(64), {to.Greater(size, unit), factors, size}, [&](const Tensor&, const std::vector<Tensor>& states) {
+    const Tensor half = to.Div(to.Add(states[2], unit), to.ConstantInt(2)), padded = with_one(states[1]);
+    const Dim middle = to.DimOf(half), end = to.DimOf(to.Add(half, half));
+    const Tensor product = to.Mul(to.SliceAxis(padded, axis, to.Of(0), middle), to.SliceAxis(padded, axis, middle, end));
+    return std::vector<Tensor>{to.Greater(half, unit), Sized(to, product, states[1].sizes()), half};
+  });
+  return to.GatherIndex(states[1], axis, to.Of(0));
+}
+
 }  // namespace
 
 Tensor ProdDim(Lowering& to, Tensor self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, SumDtype(self, dtype));
-  if (!x.is_complex()) return Reduce<"ReduceProd">(to, x, Ints{dim}, keepdim);
+  if (!x.is_complex() && !MayMultiplyWide(to, x)) return Reduce<"ReduceProd">(to, x, Ints{dim}, keepdim);
   if (x.rank() == 0) return x;
   const int64_t axis = to.Axis(dim, x);
-  const Tensor product = ComplexProduct(to, x, axis);
+  const Tensor product = x.is_complex() ? ComplexProduct(to, x, axis) : IntegerProduct(to, x, axis);
   return keepdim ? to.UnsqueezeAt(product, {axis}) : product;
 }
 
@@ -156,7 +188,9 @@ namespace {
 
 Tensor Prod(Lowering& to, Tensor self, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, SumDtype(self, dtype));
-  return x.is_complex() ? ComplexProduct(to, Flat(to, AtLeast1d(to, x)), 0) : Reduce<"ReduceProd">(to, x, std::nullopt, false);
+  if (x.is_complex()) return ComplexProduct(to, Flat(to, AtLeast1d(to, x)), 0);
+  if (x.rank() > 0 && MayMultiplyWide(to, x)) return IntegerProduct(to, Flat(to, x), 0);
+  return Reduce<"ReduceProd">(to, x, std::nullopt, false);
 }
 
 Tensor WithoutNan(Lowering& to, Tensor self) {

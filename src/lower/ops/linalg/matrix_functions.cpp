@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/arithmetic.h"
 #include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/jacobi.h"
@@ -81,7 +82,7 @@ Tensor Vander(Lowering& to, Tensor x, std::optional<Dim> n, bool increasing) {
   const Dim count = n ? *n : x.size(-1);
   const Tensor exponents = Iota(to, count);
   const Tensor ordered = increasing ? exponents : to.Sub(to.Number(to.Minus(count, to.Of(1))), exponents);
-  return to.Pow(base, to.CastTo(ordered, base.dtype()));
+  return Pow(to, base, to.CastTo(ordered, base.dtype()));
 }
 
 Tensor LinalgVander(Lowering& to, Tensor x, std::optional<Dim> n) { return Vander(to, x, n, true); }
