@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "ir/parse.h"
@@ -105,11 +106,28 @@ TEST(Legalize, OperatorsThatCameLate) {
 )").operators.back(),
             "Squeeze");
   EXPECT_EQ(At(8, R"(graph(%x: f32[2]) {
-  %y: i64[1, m] = NonZero(%x)
+  %y: f32[m] = Unique(%x)
   return %y
 }
 )").text,
-            "needs ONNX's NonZero, which opset 8 does not have");
+            "needs ONNX's Unique, which opset 8 does not have");
+}
+
+TEST(Legalize, PlacesBeforeThereWereOperatorsForThem) {
+  constexpr std::string_view kPlaces = R"(graph(%x: f32[2, 3]) {
+  %y: i64[2, m] = NonZero(%x)
+  return %y
+}
+)";
+  EXPECT_EQ(At(9, kPlaces).operators, (Operators{"NonZero"}));
+  EXPECT_EQ(std::ranges::count(At(8, kPlaces).operators, "Loop"), 2);  // a count so far, and what it says
+  constexpr std::string_view kWritten = R"(graph(%x: f32[4, 3], %at: i64[2, 3], %new: f32[2, 3]) {
+  %y: f32[4, 3] = ScatterElements(%x, %at, %new)
+  return %y
+}
+)";
+  EXPECT_EQ(At(9, kWritten).operators, (Operators{"Scatter"}));
+  EXPECT_EQ(At(8, kWritten).operators.back(), "Loop");
 }
 
 TEST(Legalize, SoftmaxWasOfRowsAndColumns) {

@@ -3,7 +3,9 @@
 #include <array>
 
 #include "lower/op.h"
+#include "lower/ops/elementwise.h"
 #include "lower/ops/geometry.h"
+#include "lower/ops/reduction.h"
 #include "lower/ops/scatter.h"
 
 namespace flambeau::lower {
@@ -148,12 +150,15 @@ Tensor From(Lowering& to, Tensor x, int64_t axis) {
 }
 Tensor UpTo(Lowering& to, Tensor x, int64_t axis) { return SliceRange(to, x, axis, to.Of(0), to.Of(-1), to.Of(1)); }
 
-// Twice the area over each step, `width` apart.
+Tensor Neighbours(Lowering& to, Tensor y, int64_t axis) { return to.Add(From(to, y, axis), UpTo(to, y, axis)); }
+
+// Twice the area over each step, `width` apart. Products of integers wrap before they are summed as int64.
 Tensor Areas(Lowering& to, Tensor y, Tensor width, int64_t axis) {
-  const DType dtype = to.FloatDtype({y, width});
-  return to.Mul(to.CastTo(to.Add(From(to, y, axis), UpTo(to, y, axis)), dtype), to.CastTo(width, dtype));
+  const auto [dtype, heights, widths] = Promoted(to, Neighbours(to, y, axis), width);
+  const Tensor areas = to.Mul(heights, widths);
+  return areas.is_floating() || areas.is_complex() ? areas : to.CastTo(areas, DType::kInt64);
 }
-Tensor Half(Lowering& to, Tensor x) { return to.Mul(x, to.ConstantOf(0.5, x.dtype())); }
+Tensor Half(Lowering& to, Tensor x) { return to.Mul(to.ToFloat(x), to.ConstantOf(0.5, to.FloatDtype({x}))); }
 
 Tensor Widths(Lowering& to, Tensor y, Tensor x, int64_t axis) {
   // Abscissae of one dimension are along the axis of integration.
@@ -180,10 +185,19 @@ Tensor TrapezoidX(Lowering& to, Tensor y, Tensor x, int64_t dim) {
   const Tensor areas = Areas(to, y, Widths(to, y, x, axis), axis);
   return kCombine(to, areas, axis - y.rank() + areas.rank());
 }
+// By one width, which is a float: what it multiplies does not wrap.
 template <Tensor (*kCombine)(Lowering&, Tensor, int64_t)>
 Tensor TrapezoidDx(Lowering& to, Tensor y, Scalar dx, int64_t dim) {
   const int64_t axis = to.Axis(dim, y);
-  return kCombine(to, Areas(to, y, internal::AsResult(to, dx), axis), axis);
+  const Tensor width = internal::AsResult(to, dx);
+  const DType dtype = to.FloatDtype({y, width});
+  auto scaled = [&](const Tensor& heights) { return to.Mul(to.CastTo(heights, dtype), to.CastTo(width, dtype)); };
+  if (kCombine != &Summed || y.is_floating() || y.is_complex() || to.AsConstant(y.size(axis)) == 0)
+    return kCombine(to, scaled(Neighbours(to, y, axis)), axis);
+  // Of integers the ends are taken from twice the sum.
+  const Tensor ends = to.Add(to.GatherIndex(y, axis, to.Of(0)), to.GatherIndex(y, axis, to.Of(-1)));
+  const Tensor sum = Sum(to, y, Ints{axis}, false, std::nullopt);
+  return Half(to, scaled(to.Sub(to.Add(sum, sum), to.CastTo(ends, DType::kInt64))));
 }
 Tensor TrapzDx(Lowering& to, Tensor y, double dx, int64_t dim) { return TrapezoidDx<Summed>(to, y, dx, dim); }
 

@@ -105,6 +105,69 @@ Results ScatterInTurn(Builder& to, const Request& request, const std::string& re
   return Repeat(to, SizeNumber(to, indices, axis), {data}, 0, step);
 }
 
+// Before there was Scatter: each index along the axis says where its update is chosen over what is there. Indices of other
+// sizes than the data beside the axis count over all elements.
+Results ScatterByWhere(Builder& to, const Request& request) {
+  const Tensor data = request.operands[0], indices = request.operands[1], updates = request.operands[2];
+  if (!data.ranked() || !indices.ranked() || data.rank() == 0) return Refuse(to, request, "takes only tensors of known rank");
+  int64_t axis = request.Int("axis", 0);
+  if (axis < 0) axis += data.rank();
+  bool fits = true;
+  for (int64_t d = 0; d < data.rank(); ++d) fits &= d == axis || data.size(d) == indices.size(d);
+  const Tensor wrapped = to.CastTo(WrapNegative(to, indices, SizeNumber(to, data, axis)), DType::kInt64);
+  if (!fits) {
+    const Places places = PlacesAround(to, data, indices, axis);
+    Tensor place = to.Mul(wrapped, places.stride);
+    if (places.others) place = to.Add(place, places.others);
+    auto flat = [&](const Tensor& x) { return to.ReshapeTo(x, Ints{-1}); };
+    return {{to.Reshape(to.ScatterElements(flat(data), flat(place), flat(updates), {.axis = 0}), to.Shape(data))}};
+  }
+  Ints along(static_cast<size_t>(data.rank()), 1);
+  along[static_cast<size_t>(axis)] = -1;
+  const Tensor positions = to.ReshapeTo(Iota(to, SizeNumber(to, data, axis)), along);
+  const Tensor written = Repeat(to, SizeNumber(to, indices, axis), {data}, 0, [&](const Tensor& turn, const std::vector<Tensor>& state) {
+    auto pick = [&](const Tensor& x) { return to.Gather(x, to.UnsqueezeAt(turn, {0}), {.axis = axis}); };
+    return std::vector<Tensor>{to.Where(to.Equal(positions, pick(wrapped)), pick(updates), state[0])};
+  })[0];
+  return {{written}};
+}
+
+// The places of what is not zero before there was NonZero: the count so far passes i at the i-th.
+Tensor PlacesOfTrue(Builder& to, const Tensor& condition) {
+  const Tensor flat = to.CastTo(to.ReshapeTo(to.CastTo(condition, DType::kBool), Ints{-1}), DType::kInt32);
+  const Tensor running = to.CumSum(flat, to.ConstantInt(0)), one = to.ConstantOf(int64_t{1}, DType::kInt32);
+  const Tensor count = to.CastTo(to.ReduceSum(flat, to.ConstantInts({0}), {.keepdims = 0}), DType::kInt64);
+  return Repeat(to, count, {to.ConstantInt(0)}, 1, [&](const Tensor& turn, const std::vector<Tensor>& state) {
+    const Tensor is_ith = to.Equal(running, to.Add(to.CastTo(turn, DType::kInt32), one));
+    return std::vector<Tensor>{to.Identity(state[0]), to.ArgMax(to.Mul(flat, to.CastTo(is_ith, DType::kInt32)), {.axis = 0, .keepdims = 0})};
+  })[1];
+}
+
+Results NonZeroByCounting(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  if (!x.ranked() || x.rank() == 0) return Refuse(to, request, "takes only tensors of known rank");
+  Tensor rest = PlacesOfTrue(to, x);
+  std::vector<Tensor> coordinates;
+  for (int64_t d = x.rank(); d-- > 0;) {
+    Tensor coordinate = rest;
+    if (d > 0) {
+      const Tensor size = SizeNumber(to, x, d), quotient = to.Div(rest, size);
+      coordinate = to.Sub(rest, to.Mul(quotient, size));
+      rest = quotient;
+    }
+    coordinates.insert(coordinates.begin(), to.UnsqueezeAt(coordinate, {0}));
+  }
+  return {{to.Concat(coordinates, {.axis = 0})}};
+}
+
+Results CompressByGather(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0], places = PlacesOfTrue(to, request.operands[1]);
+  if (Find(request.attributes, "axis") == nullptr) return {{to.Gather(to.ReshapeTo(x, Ints{-1}), places)}};
+  if (!x.ranked()) return Refuse(to, request, "takes only tensors of known rank");
+  const int64_t axis = request.Int("axis", 0);
+  return {{to.Gather(x, places, {.axis = axis < 0 ? axis + x.rank() : axis})}};
+}
+
 // onnxruntime reduces no halves, though its kernels take them. Of float32 the sums are rounded once.
 bool ReducesHalves(Builder& to, const Request& request, const std::string& reduction) {
   const DType dtype = request.operands[0].dtype();
@@ -121,6 +184,7 @@ Results ScatterElementsByTurns(Builder& to, const Request& request) {
   }
   if (!HasReduction(to.opset(), reduction)) return ScatterInTurn(to, request, reduction);
   if (to.opset() >= 11) return std::nullopt;
+  if (to.opset() < 9) return ScatterByWhere(to, request);
   AttributeList attributes = request.attributes;
   attributes = Without(attributes, "reduction");
   return EmitAsIs(to, "Scatter", request.operands, attributes, 1);
@@ -226,9 +290,11 @@ Results CumSumByLoop(Builder& to, const Request& request) {
 }
 
 constexpr LegalizeRule kRules[] = {
+    {"Compress", 9, &CompressByGather},
     {"CumSum", 11, &CumSumByLoop},
     {"GatherElements", 11, &GatherElementsByPlace},
     {"GatherND", 12, &GatherNdByRows},
+    {"NonZero", 9, &NonZeroByCounting},
     {"ScatterElements", kNever, &ScatterElementsByTurns},
     {"ScatterND", kNever, &ScatterNdByRows},
     {"TopK", 11, &TopKOfNegated},
