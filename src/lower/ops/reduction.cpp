@@ -12,6 +12,7 @@
 #include "lower/ops/loops.h"
 #include "lower/ops/nan_order.h"
 #include "lower/ops/views.h"
+#include "onnx/complex.h"
 
 namespace flambeau::lower {
 
@@ -85,9 +86,10 @@ Tensor MeanOf(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool keep
   const Tensor mean = Reduce<"ReduceMean">(to, x, dims, keepdim);
   const Dim count = ReducedCount(to, x, ReducedAxes(to, x, dims));
   if (to.exprs().RangeOf(count.expr).min > 0) return mean;
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  if (to.AsConstant(count)) return to.Full(mean.sizes(), nan, x.dtype());
-  return to.Where(to.Equal(to.Number(count), to.ConstantInt(0)), to.NumberOf(nan, x.dtype()), mean);
+  const Tensor part = to.NumberOf(std::numeric_limits<double>::quiet_NaN(), RealDtype(x));
+  const Tensor nan = x.is_complex() ? onnx::ComplexOf(to, {part, part}) : part;
+  if (to.AsConstant(count)) return to.ExpandTo(nan, mean.sizes());
+  return to.Where(to.Equal(to.Number(count), to.ConstantInt(0)), nan, mean);
 }
 
 template <Text kOp>

@@ -1,5 +1,6 @@
 // Slice, Split and Pad: what are inputs now were attributes once.
 #include <algorithm>
+#include <limits>
 
 #include "onnx/legalize/rule.h"
 
@@ -111,8 +112,12 @@ std::optional<Ints> AllPads(Builder& to, const Request& request, int64_t rank) {
 // Joins blocks of the value before and after, axis by axis.
 Results PadByConcat(Builder& to, const Request& request, const Tensor& pads, const std::optional<Ints>& known) {
   Tensor x = request.operands[0];
-  const Tensor value = request.operand(2) ? to.ReshapeTo(request.operand(2), Ints{}) : to.ConstantOf(int64_t{0}, x.dtype());
   const int64_t rank = x.rank();
+  for (int64_t axis = 0; known && axis < rank; ++axis) {
+    const int64_t before = std::min<int64_t>((*known)[static_cast<size_t>(axis)], 0), after = (*known)[static_cast<size_t>(axis + rank)];
+    if (before < 0 || after < 0) x = to.SliceAxis(x, axis, to.Of(-before), to.Of(after < 0 ? after : std::numeric_limits<int64_t>::max()));
+  }
+  const Tensor value = request.operand(2) ? to.ReshapeTo(request.operand(2), Ints{}) : to.ConstantOf(int64_t{0}, x.dtype());
   for (int64_t axis = 0; axis < rank; ++axis) {
     auto block = [&](int64_t place) -> Tensor {
       if (known && (*known)[static_cast<size_t>(place)] <= 0) return {};
@@ -131,14 +136,32 @@ Results PadByConcat(Builder& to, const Request& request, const Tensor& pads, con
   return {{x}};
 }
 
+// What the modes repeat, by its places along each axis.
+Results PadByGather(Builder& to, Tensor x, const std::string& mode, const Tensor& pads, const std::optional<Ints>& known) {
+  const int64_t rank = x.rank();
+  const Tensor zero = to.ConstantInt(0);
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    if (known && (*known)[static_cast<size_t>(axis)] == 0 && (*known)[static_cast<size_t>(axis + rank)] == 0) continue;
+    auto pad = [&](int64_t place) { return to.Gather(pads, to.ConstantInt(place)); };
+    const Tensor before = pad(axis), size = SizeNumber(to, x, axis), last = to.Sub(size, to.ConstantInt(1));
+    const Tensor place = to.Sub(Iota(to, to.Add(to.Add(before, size), pad(axis + rank))), before);
+    Tensor from;
+    if (mode == "wrap") from = to.Mod(place, size);
+    if (mode == "edge") from = to.Max(Tensors{to.Min(Tensors{place, last}), zero});
+    if (mode == "reflect") from = to.Sub(last, to.Abs(to.Sub(last, to.Abs(place))));
+    x = to.Gather(x, from, {.axis = axis});
+  }
+  return {{x}};
+}
+
 Results PadByAttributes(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
   const std::string mode = request.Text("mode", "constant");
-  if (mode == "wrap" && to.opset() < 19) return Refuse(to, request, "has no mode 'wrap'");
   if (!x.ranked()) return Refuse(to, request, "takes only tensors of known rank");
   const auto pads = AllPads(to, request, x.rank());
   if (request.operand(3) && !pads) return Refuse(to, request, "pads chosen axes by constants only");
   const Tensor all = pads ? to.ConstantInts(*pads) : request.operands[1];
+  if (mode == "wrap") return PadByGather(to, x, mode, all, pads);
   if (to.opset() >= 11) {
     if (!request.operand(3)) return std::nullopt;
     const Tensor operands[] = {x, all, request.operand(2)};
@@ -152,8 +175,7 @@ Results PadByAttributes(Builder& to, const Request& request) {
     if (value) attributes = With(attributes, "value", value->front());
     return EmitAsIs(to, "Pad", {&x, 1}, attributes, 1);
   }
-  const bool cuts = pads && std::ranges::any_of(*pads, [](int64_t pad) { return pad < 0; });
-  if (mode != "constant" || cuts) return Refuse(to, request, "takes only constant pads, and only floats");
+  if (mode != "constant") return PadByGather(to, x, mode, all, pads);
   return PadByConcat(to, request, all, pads);
 }
 
