@@ -43,9 +43,23 @@ Result<Vals> TupleUnpack(Evaluator& evaluator, const Node&, Arguments arguments)
   if (tuple == nullptr) return Bad(evaluator, "unpacks something that is no tuple");
   return *tuple->elements;
 }
+// Of a list, at a place that is known at run time only, or in a list of unknown length.
+Result<Val> ElementAtPlace(Evaluator& evaluator, const Val& list, const Val& place) {
+  const Cell* cell = ListOf(evaluator, list);
+  if (cell == nullptr || cell->sequence || !std::ranges::all_of(cell->elements, &Val::IsNumber)) return ElementAt(evaluator, list, place);
+  // Numbers come from a tensor of them.
+  FLAMBEAU_TRY(Val tensor, evaluator.emit().NumbersTensor(cell->elements));
+  FLAMBEAU_TRY(Val at, evaluator.emit().NumbersTensor(Vals{place}));
+  FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::index_select", {tensor, int64_t{0}, at}));
+  return evaluator.emit().Call1("aten::item", {element});
+}
 Result<Vals> TupleIndex(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* tuple = arguments[0].As<TupleVal>();
   const auto index = arguments.size() > 1 ? arguments[1].AsInt() : std::nullopt;
+  if (tuple != nullptr && arguments.size() > 1 && !index) {  // a place that is known at run time only
+    FLAMBEAU_TRY(Val element, ElementAtPlace(evaluator, evaluator.List(*tuple->elements), arguments[1]));
+    return Vals{std::move(element)};
+  }
   const auto at = tuple != nullptr && index ? Place(*index, tuple->elements->size()) : std::nullopt;
   if (!at) return Bad(evaluator, "takes an element that the tuple lacks");
   return Vals{(*tuple->elements)[*at]};
@@ -152,15 +166,7 @@ Result<Vals> GetItem(Evaluator& evaluator, const Node&, Arguments arguments) {
     if (!at) return evaluator.Unsupported(fmt::format("takes element {} of a list of {}", *index, list->elements.size()));
     return Vals{list->elements[*at]};
   }
-  if (!list->sequence && std::ranges::all_of(list->elements, &Val::IsNumber)) {
-    // Numbers at a place that is known at run time only: from a tensor of them.
-    FLAMBEAU_TRY(Val tensor, evaluator.emit().NumbersTensor(list->elements));
-    FLAMBEAU_TRY(Val place, evaluator.emit().NumbersTensor(Vals{arguments[1]}));
-    FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::index_select", {tensor, int64_t{0}, place}));
-    FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {element}));
-    return Vals{std::move(number)};
-  }
-  FLAMBEAU_TRY(Val element, ElementAt(evaluator, arguments[0], arguments[1]));
+  FLAMBEAU_TRY(Val element, ElementAtPlace(evaluator, arguments[0], arguments[1]));
   return Vals{std::move(element)};
 }
 

@@ -96,6 +96,11 @@ def tuples(x: Tensor, pair: Tuple[int, float]):
     return triple[0] + y + z, c, triple[1:], pair[0]
 
 
+def tuples_by_place(x: Tensor, sizes: Tuple[int, int], parts: Tuple[Tensor, Tensor], n: int):
+    rests = [sizes[i] % 4 for i in range(2)]
+    return parts[n] + parts[n - 1], rests
+
+
 def named_tuples(x: Tensor):
     point = Point(x, 3)
     other = Point(x=x * 2, y=point.y)
@@ -303,7 +308,7 @@ def list_of_optionals(x: Tensor, xs: List[Optional[Tensor]]):
     return total
 
 
-FUNCTIONS = [arithmetic, comparisons, strings, lists, dicts, tuples, named_tuples, optionals, unions, any_of, early_return, raises,
+FUNCTIONS = [arithmetic, comparisons, strings, lists, dicts, tuples, tuples_by_place, named_tuples, optionals, unions, any_of, early_return, raises,
              nested_loops, indexing, shapes, devices, creation, returns_many, functional, interpolates, casts, in_place, forks, classes,
              enums, einsums, scalars_first, no_grads, zips, branch_types, while_tensor, list_of_optionals]  # fmt: skip
 

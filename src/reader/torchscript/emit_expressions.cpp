@@ -328,7 +328,14 @@ Result<Sugared> Emitter::EmitTupleSubscript(Value* tuple, ExprId index_id) {
   const auto size = static_cast<int64_t>(type->elements.size());
   if (index.kind != ExprKind::kSlice) {
     const std::optional<int64_t> position = number(index_id, 0);
-    if (!position) return Error(index, "the index of a tuple must be a number");
+    if (!position) {
+      // As PyTorch has it: elements of one type may be taken at a place that is computed.
+      const bool alike = size > 0 && std::ranges::all_of(type->elements, [&](const TypePtr& each) { return Equal(*each, *type->elements[0]); });
+      if (!alike) return Error(index, "the index of a tuple whose elements have several types must be a number");
+      FLAMBEAU_TRY(Value* place, EmitValue(index_id));
+      if (!IsKind(place->type, TypeKind::kInt)) return Error(index, "the index of a tuple must be an integer");
+      return Sugared::Of(AppendValue("prim::TupleIndex", {tuple, place}, type->elements[0]));
+    }
     const int64_t at = *position < 0 ? *position + size : *position;
     if (at < 0 || at >= size) return Error(index, fmt::format("the tuple has {} elements", size));
     if (tuple->node != nullptr && tuple->node->kind == "prim::TupleConstruct")
