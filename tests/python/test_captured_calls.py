@@ -1,7 +1,9 @@
 """Calls that torch.export does not capture, or makes numbers of sizes in, and which a capture here keeps."""
 
+import math
 import warnings
 
+import numpy
 import pytest
 import torch
 import torch.nn.functional as F
@@ -99,6 +101,22 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: torch.hamming_window(x.shape[2]) + torch.hamming_window(x.shape[2], False, 0.5, 0.4),
         lambda x: torch.blackman_window(x.shape[2]) + torch.bartlett_window(x.shape[2]),
         lambda x: torch.kaiser_window(x.shape[2]) + torch.kaiser_window(x.shape[2], False, beta=8.0, dtype=torch.float32),
+        lambda x: torch.linspace(0, x.shape[2] - 1, x.shape[2]) + torch.linspace(0.5, x.shape[2] - 0.5, x.shape[2]),
+        lambda x: torch.cat([torch.fft.fftfreq(x.shape[2]), torch.fft.rfftfreq(x.shape[2], d=1 / x.shape[2])]),
+        lambda x: F.scaled_dot_product_attention(x, x, x, scale=1 / math.sqrt(x.shape[2])),
+        lambda x: F.pad(x, (1, 2), value=x.shape[2] / 3),
+        lambda x: torch.quantile(x, 1 / x.shape[2], dim=1),
+        lambda x: F.interpolate(x, scale_factor=x.shape[2] // 6),
+        lambda x: x * math.log(x.shape[2]) + math.log(x.shape[2], 2) + math.log2(x.shape[2] / 2) * math.exp(x.shape[2] / 9),
+        lambda x: x * math.sin(x.shape[2]) + math.hypot(x.shape[2], 3) + math.atan2(x.shape[2], 2) + math.isqrt(x.shape[2]),
+        lambda x: x / numpy.sqrt(x.shape[2]) * numpy.log(x.shape[2]),
+        lambda x: x[..., : divmod(x.shape[2], 5)[0]] * divmod(40, x.shape[2])[1],
+        lambda x: F.avg_pool1d(x, x.shape[2]) + F.max_pool1d(x, x.size(2)) + F.max_pool1d(x, x.shape[2] // 2, x.shape[2]),
+        lambda x: F.avg_pool2d(x, x.shape[1:]) + F.max_pool2d(x, (1, x.size(2)), padding=(0, 0)),
+        lambda x: F.avg_pool2d(x, (x.size(1), x.size(2) // 3)) - F.max_pool2d(x, (1, x.size(2) // 3), stride=(1, x.size(2) // 3)),
+        lambda x: F.avg_pool3d(x[None], (1, 2, x.size(2)), ceil_mode=True) + F.max_pool3d(x[None], (1, 2, x.size(2)), (1, 2, 1)),
+        lambda x: F.max_pool2d(x[None], (3, x.size(2)), padding=(1, 0)) + F.avg_pool2d(x[None], (3, x.size(2)), padding=(1, 0)),
+        lambda x: x.unfold(2, x.shape[2] // 2, 2).sum(-1) + x.unfold(-1, 3, x.shape[2] // 4).sum(),
     ],
 )
 def test_functions_that_make_numbers_of_sizes(function):

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
 from .size_keeping import SIZE_KEEPING
+from .windows import WINDOWED
 
 __all__ = ["CapturableCalls", "sized_draws", "unchecked_distributions", "unmoved_modules"]
 
@@ -240,7 +241,10 @@ def _linspace(start: Any, end: Any, steps: Any, *, dtype: torch.dtype | None = N
     if isinstance(steps, int) or not is_real or "out" in options:
         return torch.linspace(start, end, steps, dtype=dtype, **options)
     device = options.get("device")
-    first, last = (torch.as_tensor(each, dtype=dtype, device=device) for each in (start, end))
+    first, last = (
+        each.to(dtype) if isinstance(each, torch.Tensor) else torch.scalar_tensor(each, dtype=dtype, device=device)
+        for each in (start, end)
+    )
     step = (last - first) / torch.scalar_tensor(steps - 1, dtype=dtype, device=device).clamp(min=1)
     index = torch.arange(steps, device=device)
     from_first = first + step * index
@@ -315,6 +319,7 @@ def _write_at(input: torch.Tensor, index: Any, value: Any) -> None:
 
 _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     **SIZE_KEEPING,
+    **WINDOWED,
     torch.equal: _equal,
     torch.Tensor.equal: _equal,
     torch.div: _div,

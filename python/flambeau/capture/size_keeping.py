@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch.utils import _pytree
 
-__all__ = ["SIZE_KEEPING"]
+__all__ = ["SIZE_KEEPING", "keeping"]
 
 
 def _is_dynamic(*values: Any) -> bool:
@@ -23,7 +23,7 @@ def _is_dynamic(*values: Any) -> bool:
     return any(isinstance(size, (torch.SymInt, torch.SymFloat)) for size in sizes)
 
 
-def _keeping(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def keeping(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The decorated function where a size is dynamic, and it does not give up; else the original."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,7 +37,7 @@ def _keeping(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Cal
     return decorate
 
 
-@_keeping(F.max_pool1d)
+@keeping(F.max_pool1d)
 def _max_pool1d(
     input: torch.Tensor,
     kernel_size: Any,
@@ -54,14 +54,16 @@ def _max_pool1d(
     return torch._VF.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
-@_keeping(F.adaptive_avg_pool1d)
+@keeping(F.adaptive_avg_pool1d)
 def _adaptive_avg_pool1d(input: torch.Tensor, output_size: Any) -> torch.Tensor:
     (length,) = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
     return F.adaptive_avg_pool2d(input.unsqueeze(-2), (1, length)).squeeze(-2)
 
 
-@_keeping(F.interpolate)
+@keeping(F.interpolate)
 def _interpolate(input: torch.Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", **options: Any) -> torch.Tensor:
+    if isinstance(scale_factor, torch.SymInt):  # torch takes numbers alone
+        return F.interpolate(input, [extent * scale_factor for extent in input.shape[2:]], None, mode, **options)
     if mode != "area" or input.dim() != 3:
         return NotImplemented
     size, scale = ((each,) if isinstance(each, (int, float, torch.SymInt, torch.SymFloat)) else each for each in (size, scale_factor))
@@ -69,14 +71,14 @@ def _interpolate(input: torch.Tensor, size: Any = None, scale_factor: Any = None
     return F.interpolate(input.unsqueeze(-2), size, scale, mode, **options).squeeze(-2)
 
 
-@_keeping(F.one_hot)
+@keeping(F.one_hot)
 def _one_hot(tensor: torch.Tensor, num_classes: Any = -1) -> torch.Tensor:
     if not isinstance(num_classes, torch.SymInt):
         return NotImplemented
     return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
 
 
-@_keeping(torch.take_along_dim)
+@keeping(torch.take_along_dim)
 def _take_along_dim(input: torch.Tensor, indices: torch.Tensor, dim: int | None = None) -> torch.Tensor:
     if dim is None:
         return input.reshape(-1).gather(0, indices.reshape(-1))
@@ -91,7 +93,7 @@ def _take_along_dim(input: torch.Tensor, indices: torch.Tensor, dim: int | None 
     return input.gather(dim, indices)
 
 
-@_keeping(torch.kron)
+@keeping(torch.kron)
 def _kron(input: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     rank = max(input.dim(), other.dim())
     left, right = ([1] * (rank - each.dim()) + list(each.shape) for each in (input, other))
@@ -100,7 +102,7 @@ def _kron(input: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return (input.reshape(between) * other.reshape(beside)).reshape([a * b for a, b in zip(left, right)])
 
 
-@_keeping(torch.vander)
+@keeping(torch.vander)
 def _vander(x: torch.Tensor, N: Any = None, increasing: bool = False) -> torch.Tensor:
     columns = x.shape[0] if N is None else N
     powers = torch.arange(columns, device=x.device)
@@ -108,7 +110,7 @@ def _vander(x: torch.Tensor, N: Any = None, increasing: bool = False) -> torch.T
     return x.to(dtype).unsqueeze(-1) ** (powers if increasing else powers.flip(0))
 
 
-@_keeping(torch.logspace)
+@keeping(torch.logspace)
 def _logspace(start: Any, end: Any, steps: Any, base: float = 10.0, *, dtype: torch.dtype | None = None, **options: Any) -> Any:
     dtype = torch.get_default_dtype() if dtype is None else dtype
     if not dtype.is_floating_point or any(isinstance(each, torch.Tensor) for each in (start, end)):
@@ -118,7 +120,46 @@ def _logspace(start: Any, end: Any, steps: Any, base: float = 10.0, *, dtype: to
     return (base ** (start + step * index)).to(dtype)
 
 
-@_keeping(torch.gradient)
+@keeping(torch.fft.fftfreq)
+def _fftfreq(n: Any, d: Any = 1.0, *, dtype: torch.dtype | None = None, device: Any = None, **_: Any) -> torch.Tensor:
+    index = torch.arange(n, device=device)
+    number = torch.where(index < (n + 1) // 2, index, index - n)
+    return number.to(torch.get_default_dtype() if dtype is None else dtype) / (n * d)
+
+
+@keeping(torch.fft.rfftfreq)
+def _rfftfreq(n: Any, d: Any = 1.0, *, dtype: torch.dtype | None = None, device: Any = None, **_: Any) -> torch.Tensor:
+    return torch.arange(n // 2 + 1, device=device).to(torch.get_default_dtype() if dtype is None else dtype) / (n * d)
+
+
+@keeping(F.scaled_dot_product_attention)
+def _attention(query: torch.Tensor, *args: Any, scale: Any = None, **kwargs: Any) -> Any:
+    """The scale is a number in torch's operator."""
+    if not isinstance(scale, torch.SymFloat):
+        return NotImplemented
+    return F.scaled_dot_product_attention(query * scale, *args, scale=1.0, **kwargs)
+
+
+@keeping(F.pad)
+def _pad(input: torch.Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+    """What is filled in is a number in torch's operator."""
+    if mode != "constant" or not isinstance(value, (torch.SymInt, torch.SymFloat)):
+        return NotImplemented
+    inside = F.pad(torch.ones_like(input, dtype=torch.bool), pad)
+    return torch.where(inside, F.pad(input, pad), torch.scalar_tensor(value, dtype=input.dtype, device=input.device))
+
+
+def _quantile(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    @keeping(function)
+    def call(input: torch.Tensor, q: Any, *args: Any, **options: Any) -> Any:
+        if not isinstance(q, torch.SymFloat):
+            return NotImplemented
+        return function(input, torch.scalar_tensor(q, dtype=input.dtype, device=input.device), *args, **options)
+
+    return call
+
+
+@keeping(torch.gradient)
 def _gradient(input: torch.Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
     if edge_order != 1 or not isinstance(spacing, (int, float)):
         return NotImplemented
@@ -145,7 +186,7 @@ def _indices_where(keep: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -
 def _window(original: Callable[..., torch.Tensor], values: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
     """A window function by its values at places from 0 to 1, beside numbers of its own."""
 
-    @_keeping(original)
+    @keeping(original)
     def window(
         window_length: Any, periodic: bool = True, *numbers: float, dtype: torch.dtype | None = None, device: Any = None, **options: Any
     ) -> torch.Tensor:
@@ -191,8 +232,13 @@ SIZE_KEEPING: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.vander: _vander,
     torch.logspace: _logspace,
     torch.gradient: _gradient,
-    torch.tril_indices: _keeping(torch.tril_indices)(_indices_where(lambda difference, offset: difference <= offset)),
-    torch.triu_indices: _keeping(torch.triu_indices)(_indices_where(lambda difference, offset: difference >= offset)),
+    torch.fft.fftfreq: _fftfreq,
+    torch.fft.rfftfreq: _rfftfreq,
+    F.scaled_dot_product_attention: _attention,
+    F.pad: _pad,
+    **{each: _quantile(each) for each in (torch.quantile, torch.Tensor.quantile, torch.nanquantile, torch.Tensor.nanquantile)},
+    torch.tril_indices: keeping(torch.tril_indices)(_indices_where(lambda difference, offset: difference <= offset)),
+    torch.triu_indices: keeping(torch.triu_indices)(_indices_where(lambda difference, offset: difference >= offset)),
     torch.hann_window: _window(torch.hann_window, _hann),
     torch.hamming_window: _window(torch.hamming_window, _hamming),
     torch.blackman_window: _window(torch.blackman_window, _blackman),

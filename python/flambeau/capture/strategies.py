@@ -22,6 +22,7 @@ from .decomposition import without_vmap
 from .dynamic_shapes import replace_names, two_for_one
 from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness, warn_of_masks
+from .functions_of_sizes import functions_of_sizes
 from .general import general_answers, special_answers, special_places
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops
@@ -70,6 +71,7 @@ def _export(
             contextlib.nullcontext() if strict else known_results(model),
             contextlib.nullcontext() if strict else CapturableCalls(),
             contextlib.nullcontext() if strict else dynamic_tensors(),
+            contextlib.nullcontext() if strict else functions_of_sizes(),
             contextlib.nullcontext() if strict else unmoved_modules(),
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
         ):
