@@ -49,6 +49,14 @@ def strided(self, a):
     return a.as_strided((2, 3), (3, 1)), torch.as_strided(a, (2, 2), (1, 2), 3), (a * 2).as_strided([3], [4])
 
 
+@named(lambda k: (x(2, 3, 8 + k, 9),))
+def pooled_over_whole_axes(self, a):
+    both = F.avg_pool2d(a, a.size()[2:]) + F.max_pool2d(a, kernel_size=(a.size(2), a.size(3)))
+    rows = F.avg_pool2d(a, (a.size(2), 3), stride=(a.size(2), 2))
+    columns = F.max_pool2d(a, (3, a.size(3)), padding=(1, 0))
+    return both, rows, columns, F.avg_pool1d(a[0], a.size(3)), F.max_pool1d(a[0], a.size(3))
+
+
 def pieces(k):
     return (x(4 + k, 6 + k),)
 

@@ -74,6 +74,60 @@ Scalar LeastOf(DType dtype) {
   return Scalar(IsSigned(dtype) ? std::numeric_limits<int64_t>::min() >> (64 - bits) : int64_t{0});
 }
 
+// --- over whole axes ----------------------------------------------------------------
+
+constexpr Restriction kRunTimeKernel{"a window or step whose size is known at run time only, unless the window is a whole axis without padding", "",
+                                     "the windows of ONNX are attributes"};
+
+// A pool whose windows are constants, over what is left where windows are axes of dynamic sizes.
+struct Reduced {
+  Tensor tensor;
+  Window window;
+  bool changed;
+};
+
+// `reduce` takes the axes that are windows; nothing where a window is neither a constant nor such an axis.
+template <class Reduce>
+std::optional<Reduced> ReduceWholeAxes(Lowering& to, Tensor x, int64_t spatial, const Dims& kernel, const Dims& stride, const Ints& padding,
+                                       const Ints& dilation, Reduce reduce) {
+  const auto constants = [&](const Dims& dims) -> std::optional<Ints> {
+    Ints values;
+    for (const Dim dim : dims) {
+      const auto constant = to.AsConstant(dim);
+      if (!constant) return std::nullopt;
+      values.push_back(*constant);
+    }
+    return values;
+  };
+  const auto sizes = constants(kernel), steps = constants(stride);
+  if (sizes && steps) return Reduced{x, WindowOf(spatial, *sizes, *steps, padding, dilation), false};
+  const auto count = static_cast<size_t>(spatial);
+  const auto fits = [count](const Dims& dims) { return dims.size() == 1 || dims.size() == count; };
+  if (!x.ranked() || x.rank() < spatial || !fits(kernel) || !(stride.empty() || fits(stride))) return std::nullopt;
+  const auto of = [](const Dims& dims, size_t i) { return dims.size() == 1 ? dims[0] : dims[i]; };
+  const Ints pads = PerAxis(padding, spatial), gaps = StepsPerAxis(dilation, spatial);
+  Ints axes, rest_kernel, rest_stride, rest_dilation;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t axis = x.rank() - spatial + static_cast<int64_t>(i);
+    const Dim size = of(kernel, i);
+    const bool whole = !to.AsConstant(size) && size.expr == x.size(axis).expr && pads[i] == 0;
+    if (whole) axes.push_back(axis);
+    const auto rest = whole ? int64_t{1} : to.AsConstant(size);
+    const auto step = whole ? int64_t{1} : to.AsConstant(stride.empty() ? size : of(stride, i));
+    if (!rest || !step) return std::nullopt;
+    rest_kernel.push_back(*rest);
+    rest_stride.push_back(*step);
+    rest_dilation.push_back(whole ? 1 : gaps[i]);
+  }
+  return Reduced{reduce(x, to.ConstantInts(axes)), WindowOf(spatial, rest_kernel, rest_stride, pads, rest_dilation), true};
+}
+
+bool IsPoint(const Window& window) {
+  const auto is_one = [](int64_t value) { return value == 1; };
+  return std::ranges::all_of(window.kernel, is_one) && std::ranges::all_of(window.stride, is_one) &&
+         std::ranges::all_of(window.padding, [](int64_t value) { return value == 0; });
+}
+
 // --- by windows -------------------------------------------------------------------
 
 // A tensor around which `value` was put, so that all windows lie within; how many windows an axis has, and its size.
@@ -196,9 +250,12 @@ std::tuple<Tensor, Tensor> MaxPoolOf(Lowering& to, Tensor self, const Window& wi
 }
 
 template <int64_t kSpatial>
-Tensor MaxPoolNd(Lowering& to, Tensor self, Ints kernel_size, Ints stride, Ints padding, Ints dilation,
-                 bool ceil_mode) {
-  return std::get<0>(MaxPoolOf(to, self, WindowOf(kSpatial, kernel_size, stride, padding, dilation), ceil_mode, false));
+Tensor MaxPoolNd(Lowering& to, Tensor self, Dims kernel_size, Dims stride, Ints padding, Ints dilation, bool ceil_mode) {
+  const auto reduced = ReduceWholeAxes(to, self, kSpatial, kernel_size, stride, padding, dilation,
+                                       [&](Tensor x, Tensor axes) { return to.ReduceMax(x, axes); });
+  if (!reduced) return to.Unsupported(kRunTimeKernel);
+  if (reduced->changed && IsPoint(reduced->window)) return reduced->tensor;
+  return std::get<0>(MaxPoolOf(to, reduced->tensor, reduced->window, ceil_mode, false));
 }
 
 template <int64_t kSpatial>
@@ -279,36 +336,43 @@ Tensor AveragePoolOf(Lowering& to, Tensor self, const Window& window, bool ceil_
   return batched.Undo(y);
 }
 
-Tensor AvgPool1d(Lowering& to, Tensor self, Ints kernel_size, Ints stride, Ints padding, bool ceil_mode,
+Tensor AveragePool(Lowering& to, Tensor self, int64_t spatial, const Dims& kernel_size, const Dims& stride, const Ints& padding,
+                   bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor) {
+  const auto reduced = ReduceWholeAxes(to, self, spatial, kernel_size, stride, padding, {1},
+                                       [&](Tensor x, Tensor axes) { return to.ReduceMean(x, axes); });
+  if (!reduced || (divisor && reduced->changed)) return to.Unsupported(kRunTimeKernel);
+  if (reduced->changed && IsPoint(reduced->window)) return reduced->tensor;
+  return AveragePoolOf(to, reduced->tensor, reduced->window, ceil_mode, count_include_pad, divisor);
+}
+
+Tensor AvgPool1d(Lowering& to, Tensor self, Dims kernel_size, Dims stride, Ints padding, bool ceil_mode,
                  bool count_include_pad) {
-  return AveragePoolOf(to, self, WindowOf(1, kernel_size, stride, padding, {1}), ceil_mode, count_include_pad,
-                       std::nullopt);
+  return AveragePool(to, self, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, std::nullopt);
 }
 
 template <int64_t kSpatial>
-Tensor AvgPoolNd(Lowering& to, Tensor self, Ints kernel_size, Ints stride, Ints padding, bool ceil_mode,
+Tensor AvgPoolNd(Lowering& to, Tensor self, Dims kernel_size, Dims stride, Ints padding, bool ceil_mode,
                  bool count_include_pad, std::optional<int64_t> divisor_override) {
-  return AveragePoolOf(to, self, WindowOf(kSpatial, kernel_size, stride, padding, {1}), ceil_mode, count_include_pad,
-                       divisor_override);
+  return AveragePool(to, self, kSpatial, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
 }
 
 constexpr OpRow kRows[] = {
     Op<AvgPool1d>("aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool "
-                  "ceil_mode=False, bool count_include_pad=True) -> Tensor"),
+                  "ceil_mode=False, bool count_include_pad=True) -> Tensor", &kRunTimeKernel),
     Op<AvgPoolNd<2>>("aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool "
-                     "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
+                     "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", &kRunTimeKernel),
     Op<AvgPoolNd<3>>("aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool "
-                     "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
+                     "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", &kRunTimeKernel),
     Op<MaxPoolNd<1>>("aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] "
-                     "dilation=[1], bool ceil_mode=False) -> Tensor"),
+                     "dilation=[1], bool ceil_mode=False) -> Tensor", &kRunTimeKernel),
     Op<MaxPoolNdWithIndices<1>>("aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], "
                                 "int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)"),
     Op<MaxPoolNd<2>>("aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
-                     "dilation=1, bool ceil_mode=False) -> Tensor"),
+                     "dilation=1, bool ceil_mode=False) -> Tensor", &kRunTimeKernel),
     Op<MaxPoolNdWithIndices<2>>("aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], "
                                 "int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"),
     Op<MaxPoolNd<3>>("aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
-                     "dilation=1, bool ceil_mode=False) -> Tensor"),
+                     "dilation=1, bool ceil_mode=False) -> Tensor", &kRunTimeKernel),
     Op<MaxPoolNdWithIndices<3>>("aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], "
                                 "int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"),
 };
