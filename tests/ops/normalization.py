@@ -60,6 +60,12 @@ CASES = [
     case(F.rms_norm, x, [5, 6], floats(5, 6), 1e-2),
     case(F.rms_norm, x, [6]),
     case(F.rms_norm, x, [6], floats(6), dtypes=WIDE, **ROOM),
+    # where the epsilon that PyTorch takes makes a difference; weights may be wider than the input
+    *(
+        case(F.rms_norm, (x * 0.02).to(dtype), [6], weight, name=f"small rms_norm {dtype} {weight is not None}", tolerance=(1e-2, 1e-2))
+        for dtype in (torch.float16, torch.bfloat16)
+        for weight in (None, floats(6))
+    ),
     case(aten._fused_rms_norm.default, x, [6], floats(6), 1e-5),
     case(F.local_response_norm, x, 3),
     case(F.local_response_norm, x, 2, 1e-2, 0.5, 2.0),

@@ -207,13 +207,9 @@ Three NativeLayerNorm(Lowering& to, Tensor input, Dims normalized_shape, Optiona
           to.CastTo(found.rstd, dtype)};
 }
 
+// PyTorch computes half precision in float32 on the CPU, and takes the epsilon of that.
 double DefaultEps(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat64: return std::numeric_limits<double>::epsilon();
-    case DType::kFloat16: return 0x1p-10;
-    case DType::kBfloat16: return 0x1p-7;
-    default: return std::numeric_limits<float>::epsilon();
-  }
+  return dtype == DType::kFloat64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
 }
 
 // (output, 1/root mean square)
@@ -228,10 +224,11 @@ std::tuple<Tensor, Tensor> FusedRmsNorm(Lowering& to, Tensor input, Ints normali
 
 Tensor RmsNorm(Lowering& to, Tensor input, Dims normalized_shape, OptionalTensor weight, std::optional<double> eps) {
   const DType dtype = weight ? to.PromotedDtype({input, *weight}) : input.dtype();
-  return to.RMSNormalization(to.CastTo(input, dtype), OrFull(to, weight, normalized_shape, 1, dtype),
-                             {.axis = -static_cast<int64_t>(normalized_shape.size()),
-                              .epsilon = eps.value_or(DefaultEps(input.dtype())),
-                              .stash_type = Info(StatisticsDtype(dtype)).onnx_code});
+  const Tensor y = to.RMSNormalization(to.CastTo(input, dtype), OrFull(to, weight, normalized_shape, 1, dtype),
+                                       {.axis = -static_cast<int64_t>(normalized_shape.size()),
+                                        .epsilon = eps.value_or(DefaultEps(input.dtype())),
+                                        .stash_type = Info(StatisticsDtype(dtype)).onnx_code});
+  return to.CastTo(y, input.dtype());
 }
 
 // --- groups and instances ---------------------------------------------------------

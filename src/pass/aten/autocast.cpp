@@ -62,6 +62,10 @@ Status Autocast::Apply(NodeId node, const AutocastRegions& regions) {
       const DType natural = NaturalDtype(graph_, node);
       // A composite operator, of which autocast reaches the parts.
       if (converts || natural == DType::kNone || natural == region.dtype) return {};
+      // Normalizations take weights of another dtype, and keep that of their input.
+      if (graph_.operand_count(node) > 0 && IsEligible(graph_, graph_.operand(node, 0)) &&
+          graph_.type(graph_.operand(node, 0)).dtype == region.dtype)
+        return {};
       for (uint32_t i = 0; i < graph_[node].result_count; ++i)
         if (graph_.type(graph_.result(node, i)).is_tensor() &&
             graph_.type(graph_.result(node, i)).dtype == region.dtype)
