@@ -323,47 +323,20 @@ Result<Vals> SetItem(Evaluator& evaluator, const Node&, Arguments arguments) {
     return {};
   });
 }
-Result<Vals> Delete(Evaluator& evaluator, const Node&, Arguments arguments) {
-  if (const auto* dict = arguments[0].As<DictVal>()) {
-    FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
-    Cell& cell = evaluator.Edit(dict->cell);
-    if (at < cell.entries.size()) cell.entries.erase(cell.entries.begin() + static_cast<ptrdiff_t>(at));
-    return Vals{};
-  }
-  FLAMBEAU_TRY(Vals written, Write(evaluator, arguments, "aten::Delete.t", 1, {}, [&](Vals& elements) -> Status {
-    const auto index = arguments[1].AsInt();
-    const auto at = index ? Place(*index, elements.size()) : std::nullopt;
-    if (!at) return evaluator.Unsupported("deletes an element that the list lacks, or at a place that is known at run time only");
-    elements.erase(elements.begin() + static_cast<ptrdiff_t>(*at));
-    return {};
-  }));
-  return Vals{};
-}
 Result<Vals> Pop(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     if (entry == nullptr && arguments.size() > 2) return Vals{arguments[2]};
     if (entry == nullptr) return evaluator.Unsupported("pops a key that the dict lacks");
     const Val value = entry->second;
-    FLAMBEAU_CHECK_OK(Delete(evaluator, node, arguments.first(2)));
+    FLAMBEAU_CHECK_OK(DeleteElement(evaluator, node, arguments.first(2)));
     return Vals{value};
   }
   const Vals place = {arguments[0], arguments.size() > 1 ? arguments[1] : Val(int64_t{-1})};
   FLAMBEAU_TRY(Vals value, GetItem(evaluator, node, place));
-  FLAMBEAU_CHECK_OK(Delete(evaluator, node, place));
+  FLAMBEAU_CHECK_OK(DeleteElement(evaluator, node, place));
   return value;
 }
-Result<Vals> Remove(Evaluator& evaluator, const Node&, Arguments arguments) {
-  return Write(evaluator, arguments, "aten::remove.t", arguments.size(), 1, [&](Vals& elements) -> Status {
-    const auto found = std::ranges::find_if(elements, [&](const Val& each) {
-      return KnownEqual(each, arguments[1], evaluator.heap()).value_or(false);
-    });
-    if (found == elements.end()) return evaluator.Unsupported("removes something that the list lacks");
-    elements.erase(found);
-    return {};
-  });
-}
-
 Result<Vals> Add(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto *a = arguments[0].As<std::string>(), *b = arguments[1].As<std::string>();
   if (a != nullptr && b != nullptr) return Vals{*a + *b};
@@ -492,7 +465,7 @@ Result<Vals> DeriveIndex(Evaluator& evaluator, const Node&, Arguments arguments)
 }
 
 constexpr BuiltinRow kRows[] = {
-    {"aten::Delete", &Delete},
+    {"aten::Delete", &DeleteElement},
     {"aten::__derive_index", &DeriveIndex},
     {"aten::__getitem__", &GetItem},
     {"aten::__range_length", &RangeLength},
@@ -513,7 +486,6 @@ constexpr BuiltinRow kRows[] = {
     {"aten::list", &Copy},
     {"aten::mul", &Multiply},
     {"aten::pop", &Pop},
-    {"aten::remove", &Remove},
     {"aten::reverse", &Reverse},
     {"aten::slice", &Slice},
     {"aten::sum", &Sum},
@@ -531,6 +503,23 @@ constexpr BuiltinRow kRows[] = {
 };
 
 }  // namespace
+
+Result<Vals> DeleteElement(Evaluator& evaluator, const Node&, Arguments arguments) {
+  if (const auto* dict = arguments[0].As<DictVal>()) {
+    FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
+    Cell& cell = evaluator.Edit(dict->cell);
+    if (at < cell.entries.size()) cell.entries.erase(cell.entries.begin() + static_cast<ptrdiff_t>(at));
+    return Vals{};
+  }
+  FLAMBEAU_TRY(Vals written, Write(evaluator, arguments, "aten::Delete.t", 1, {}, [&](Vals& elements) -> Status {
+    const auto index = arguments[1].AsInt();
+    const auto at = index ? Place(*index, elements.size()) : std::nullopt;
+    if (!at) return evaluator.Unsupported("deletes an element that the list lacks, or at a place that is known at run time only");
+    elements.erase(elements.begin() + static_cast<ptrdiff_t>(*at));
+    return {};
+  }));
+  return Vals{};
+}
 
 Result<Vals> ContainsKey(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {

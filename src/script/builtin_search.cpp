@@ -88,6 +88,13 @@ Result<Vals> Index(Evaluator& evaluator, const Node& node, Arguments arguments) 
   return ItemOf(evaluator, "aten::argmax", counted);
 }
 
+// The first one that equals the value.
+Result<Vals> Remove(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  if (ListOf(evaluator, arguments[0]) == nullptr) return evaluator.Unsupported("removes from something that is no list");
+  FLAMBEAU_TRY(const Vals place, Index(evaluator, node, arguments));
+  return DeleteElement(evaluator, node, Vals{arguments[0], place[0]});
+}
+
 Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::sort of a tensor
@@ -134,8 +141,8 @@ Result<Vals> AnyOrAll(Evaluator& evaluator, const Node& node, Arguments argument
 
 constexpr BuiltinRow kRows[] = {
     {"aten::__contains__", &Contains}, {"aten::all", &AnyOrAll<false>}, {"aten::any", &AnyOrAll<true>},
-    {"aten::count", &Count},           {"aten::index", &Index},         {"aten::sort", &Sort},
-    {"aten::sorted", &Sort},
+    {"aten::count", &Count},           {"aten::index", &Index},         {"aten::remove", &Remove},
+    {"aten::sort", &Sort},             {"aten::sorted", &Sort},
 };
 
 }  // namespace

@@ -18,6 +18,8 @@ std::span<const BuiltinRow> NumberBuiltins();     // builtin_numbers.cpp: functi
 std::span<const BuiltinRow> ContainerBuiltins();  // builtin_containers.cpp: tuples, lists, dicts
 // Whether a dict has the key, or a text the part.
 Result<Vals> ContainsKey(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
+// Takes the element at a place, or the entry of a key, out of a list or dict.
+Result<Vals> DeleteElement(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 std::span<const BuiltinRow> SearchBuiltins();     // builtin_search.cpp: what is asked of all elements of a list
 std::span<const BuiltinRow> TensorBuiltins();     // builtin_tensors.cpp: what Python asks of tensors
 std::span<const BuiltinRow> LayerBuiltins();      // builtin_layers.cpp: layers without a pure counterpart

@@ -219,6 +219,30 @@ bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
   return changed;
 }
 
+// What stands for the value on a path that does not have it is of no such size: a symbol of the others must not be looked up
+// there. Those of the program's inputs never are.
+bool Skeleton::ForgetSymbols(Emitter& emit) {
+  ExprPool& exprs = emit.context().exprs();
+  auto looked_up = [&](Expr expr) {
+    return exprs.kind(expr) == ExprKind::kSymbol && exprs.symbol_kind(expr) != SymbolKind::kDimension;
+  };
+  if (kind_ == Kind::kNumber && type_.kind == TypeKind::kInt) {
+    if (joined_ || !type_.contents || !looked_up(type_.contents->front())) return false;
+    type_.contents = std::vector<Expr>{emit.FreshInteger()};
+    return joined_ = true;
+  }
+  if (kind_ != Kind::kTensor || !type_.is_tensor() || !type_.ranked) return false;
+  bool changed = false;
+  for (Expr& size : type_.sizes) {
+    if (!looked_up(size) || std::ranges::find(fresh_, size) != fresh_.end()) continue;
+    size = emit.FreshSize();
+    fresh_.push_back(size);
+    changed = true;
+  }
+  if (changed) type_.strides.clear();
+  return changed;
+}
+
 bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
   const Val value = emit.Settled(unsettled);
   if (kind_ == Kind::kConflict) return false;
@@ -231,12 +255,13 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
       if (fixed_.Is<NumberVal>()) kind_ = Kind::kNumber;
       if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>()) kind_ = KindOfFixed();
     }
-    bool changed = kind_ != before;
+    bool changed = ForgetSymbols(emit) || kind_ != before;
     for (Skeleton& child : children_) changed = child.Unify(value, emit, heap) || changed;
     return changed;
   }
   if (kind_ == Kind::kUndefined) {
     *this = Of(value, emit, heap);
+    (void)Unify(Val(), emit, heap);
     return true;
   }
   if (kind_ == Kind::kOptional) return !value.Is<Nothing>() && children_[0].Unify(Present(value), emit, heap);

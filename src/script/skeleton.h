@@ -44,6 +44,7 @@ class Skeleton {
   bool Conflict(std::string reason);
   void MakeOptional(Skeleton value);
   bool UnifyType(const Type& other, Emitter& emit);
+  bool ForgetSymbols(Emitter& emit);
   // Of a list of run-time length that holds elements like these, and those of `list`; nullopt if none can.
   static std::optional<Skeleton> OfSequence(std::span<const Skeleton* const> elements, const Cell& list, Emitter& emit);
   bool UnifySequence(const Cell& list, Emitter& emit);

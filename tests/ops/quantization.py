@@ -3,12 +3,15 @@ import torch.ao.quantization.fx._decomposed  # registers quantized_decomposed
 from harness import case, floats, ints
 
 decomposed = torch.ops.quantized_decomposed
+aten = torch.ops.aten
 x = floats(3, 4, 5)
 scale, zero_point = torch.tensor([0.1]), torch.tensor([2])
 scales, zero_points = floats(4, low=0.02, high=0.3), ints(4, low=-3, high=4)
 RANGES = [(-128, 127, torch.int8), (-127, 127, torch.int8), (0, 255, torch.uint8), (0, 15, torch.uint8), (-(2**15), 2**15 - 1, torch.int16),
           (-(2**31), 2**31 - 1, torch.int32)]
 CHANNELS = {0: [0, 2]}
+# Zero points that are learnt lie between integers, and outside of them.
+LEARNT = [torch.tensor([2.5]), torch.tensor([3.5, 1.0]), torch.tensor([-2000.0]), torch.tensor([2000.0])]
 
 # Numbers that scale onto integers exactly, and halfway between: rounding is to even.
 halves = torch.arange(-12, 12).reshape(4, 6) * 0.25
@@ -47,6 +50,8 @@ CASES = [
             case(torch.fake_quantize_per_tensor_affine, x, 0.05, 3, low, high, dynamic=False),
             case(torch.fake_quantize_per_tensor_affine, x, scale[0], zero_point[0].int(), low, high, dynamic=False),
             case(torch.fake_quantize_per_channel_affine, x, scales, zero_points.abs().int(), 1, low, high, dynamic=False),
+            *[case(aten._fake_quantize_learnable_per_tensor_affine.default, x, scale, zero, low, high, 2.0, dynamic=False) for zero in LEARNT],
+            case(aten._fake_quantize_learnable_per_channel_affine.default, x, scales, zero_points * 1.5, 1, low, high, dynamic=False),
         ]
         for low, high in ((-128, 127), (0, 255), (0, 15), (-8, 7), (0, 1023))
     ),

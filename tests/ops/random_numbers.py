@@ -56,6 +56,10 @@ CASES = [
     drawn(lambda x: aten.uniform.default(x, 2.0, 4.0), flat, mean=3, std=0.577, name="uniform"),
     drawn(lambda x: torch.empty_like(x).uniform_(-1, 1), flat, mean=0, std=0.577, name="uniform_"),
     drawn(lambda x: torch.empty_like(x).normal_(1, 2), flat, mean=1, std=2, name="normal_"),
+    drawn(lambda x: torch.empty_like(x).random_(10), flat.long(), mean=4.5, std=2.872, name="random_.to"),
+    drawn(lambda x: torch.empty_like(x).random_(), flat.bool(), mean=0.5, std=0.5, name="random_ of bools"),
+    *[drawn(lambda x, end=end: torch.empty_like(x).random_() / end, flat.to(dtype), mean=0.5, std=0.289, name=f"random_ of {dtype}")
+      for dtype, end in ((torch.uint8, 255), (torch.int8, 127), (torch.int32, 2**31), (torch.int64, 2.0**63), (torch.float16, 2**11), (torch.float32, 2**24))],
     drawn(aten.normal_functional.default, flat, 1.0, 2.0, mean=1, std=2),
     drawn(aten.exponential.default, flat, 2.0, mean=0.5, std=0.5),
     drawn(aten.log_normal.default, flat, 0.0, 0.25, mean=1.0317, std=0.262),

@@ -44,6 +44,9 @@ CASES = [
       for mode, sizes in (("linear", (6,)), ("trilinear", (4, 2, 6)))],
     *[literal(aten.equal.default, A, other) for other in (A.clone(), A + 1, A[0], A.double())],
     literal(aten._reshape_from_tensor.default, A, torch.tensor([3, 2])),
+    # One integer is left to draw.
+    *[literal(getattr(aten.random, "from"), x, low, high)
+      for x, low, high in ((A, -4, -3), (A.long(), 2**30, 2**30 + 1), (A.to(torch.uint8), 255, None), (A.to(torch.int8), 127, None))],
     literal(aten._reshape_from_tensor.default, A, torch.tensor([-1])),
     literal(aten._pack_padded_sequence.default, PADDED, LENGTHS, True),
     literal(aten._pack_padded_sequence.default, PADDED.transpose(0, 1), LENGTHS, False),

@@ -394,6 +394,19 @@ def searched_and_sorted(self, x, n):
     return x + a.index(4), a.count(2), 2 in a, 9 in ordered, weighted, torch.tensor(a)
 
 
+@case.forward(torch.tensor([3, 5, 3, 7]), torch.tensor(5), others=[(torch.tensor([5, 2, 3, 4]), torch.tensor(5)), (torch.tensor([2, 4, 4, 5]), torch.tensor(4))],
+              dynamic_axes={"x": {0: "n"}, "k": []})
+def removed_by_value(self, x, k):
+    grown: List[int] = []
+    for row in range(x.size(0)):
+        grown.append(int(x[row]))
+    grown.remove(int(k))
+    mixed = [int(k), 5, 9]
+    mixed.remove(5)
+    mixed.remove(int(k) * 0 + 9)
+    return torch.tensor(grown), len(grown), mixed
+
+
 @case.forward(x(5), others=[(-x(5),)])
 def numbers_of_elements(self, x):
     a = [float(v) for v in x]

@@ -196,6 +196,29 @@ def integer_to_which_rows_are_added(self, x):
     return total, last
 
 
+@case.forward(x(3, 4), torch.tensor(4), others=[(x(3, 4), torch.tensor(n)) for n in (0, 1, 3)])
+def returned_from_an_inner_loop(self, x, n):
+    for i in range(int(n)):
+        for j in range(i + 1):
+            if i * j == 6:
+                return x * 6, i, j
+            if bool(x[0, 0] > 50):
+                break
+        x = x + 1
+    return x, -1, -1
+
+
+@case.forward(x(3, 4), torch.tensor(4), others=[(x(3, 4), torch.tensor(n)) for n in (0, 1, 3)])
+def returned_while_it_grows(self, x, n):
+    rows = x[x[:, 0] > -9]
+    for i in range(int(n)):
+        rows = torch.cat([rows, x[:1]])
+        if rows.size(0) == 6:
+            return rows, rows.size(0)
+        rows = rows.view(rows.size(0), 2, 2).transpose(1, 2).reshape(rows.size(0), 4)
+    return rows[1:], 0
+
+
 test_program = case.test()
 
 

@@ -253,7 +253,28 @@ Tensor FakeQuantizePerChannel(Lowering& to, Tensor self, Tensor scale, Tensor ze
   return ThereAndBack(to, self, {scale, zero_point, axis, quant_min, quant_max});
 }
 
+// A learnt zero point is a float, which is rounded and kept on the grid before it is used.
+Tensor OnGrid(Lowering& to, Tensor zero_point, int64_t low, int64_t high) {
+  const Tensor rounded = IsFloating(zero_point.dtype()) ? to.Round(zero_point) : zero_point;
+  return to.Clip(rounded, to.NumberOf(low, rounded.dtype()), to.NumberOf(high, rounded.dtype()));
+}
+
+// Of scale and zero point, each a tensor of one dimension, the first counts.
+Tensor FakeQuantizeLearnt(Lowering& to, Tensor self, Tensor scale, Tensor zero_point, int64_t quant_min,
+                          int64_t quant_max, double) {
+  auto first = [&](Tensor values) { return values.rank() == 0 ? values : to.Gather(values, to.ConstantInt(0)); };
+  return ThereAndBack(to, self, {first(scale), OnGrid(to, first(zero_point), quant_min, quant_max), std::nullopt, quant_min, quant_max});
+}
+Tensor FakeQuantizeLearntPerChannel(Lowering& to, Tensor self, Tensor scale, Tensor zero_point, int64_t axis,
+                                    int64_t quant_min, int64_t quant_max, double) {
+  return ThereAndBack(to, self, {scale, OnGrid(to, zero_point, quant_min, quant_max), axis, quant_min, quant_max});
+}
+
 constexpr OpRow kRows[] = {
+    Op<FakeQuantizeLearntPerChannel>("aten::_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor "
+                                     "zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> Tensor"),
+    Op<FakeQuantizeLearnt>("aten::_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, "
+                           "int quant_min, int quant_max, float grad_factor=1.) -> Tensor"),
     Op<FakeQuantizePerChannel>("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, "
                                "int axis, int quant_min, int quant_max) -> Tensor"),
     Op<FakeQuantize>("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, "

@@ -44,12 +44,16 @@ Tensor Shifted(Lowering& to, Tensor x, double scale, double offset) {
   return offset == 0 ? x : to.Add(x, to.NumberOf(offset, x.dtype()));
 }
 
-// Integers in [low, high), from a float64 product: float32 would miss some of a wide range.
+// The first `count` integers as float64, which float32 would miss some of.
+Tensor IntegersBelow(Lowering& to, const Dims& sizes, Tensor count) {
+  return to.Floor(to.Mul(RandomUniform(to, sizes, DType::kFloat64), count));
+}
+
+// Integers in [low, high).
 Tensor Integers(Lowering& to, const Dims& sizes, Dim low, Dim high, DType dtype) {
-  const Tensor uniform = RandomUniform(to, sizes, DType::kFloat64);
   auto number = [&](Dim dim) { return to.NumberOf(Scalar(dim), DType::kFloat64); };
-  const Tensor scaled = to.Floor(to.Mul(uniform, number(to.Minus(high, low))));
-  return to.CastTo(to.AsConstant(low) == 0 ? scaled : to.Add(scaled, number(low)), dtype);
+  const Tensor below = IntegersBelow(to, sizes, number(to.Minus(high, low)));
+  return to.CastTo(to.AsConstant(low) == 0 ? below : to.Add(below, number(low)), dtype);
 }
 
 Tensor Rand(Lowering& to, Dims size, std::optional<DType> dtype, Unused, Unused, Unused) {
@@ -124,6 +128,27 @@ Tensor Geometric(Lowering& to, Tensor self, double p, Unused) {
   const Tensor trials = to.Ceil(to.Mul(log, to.NumberOf(1 / std::log1p(-p), u.dtype())));
   return to.CastTo(to.Max({trials, to.NumberOf(1.0, u.dtype())}), self.dtype());
 }
+
+// One more than the largest integer that random_ draws by default: all that an integer type has, and those of a float
+// type below which it holds each.
+double EndOfIntegers(DType dtype) {
+  switch (dtype) {
+    case DType::kBool: return 2;
+    case DType::kFloat16: return std::ldexp(1.0, 11) + 1;
+    case DType::kBfloat16: return std::ldexp(1.0, 8) + 1;
+    case DType::kFloat32: return std::ldexp(1.0, 24) + 1;
+    case DType::kFloat64: return std::ldexp(1.0, 53);
+    default: return std::ldexp(1.0, static_cast<int>(ByteSize(dtype)) * 8 - (IsSigned(dtype) ? 1 : 0));
+  }
+}
+
+Tensor RandomFrom(Lowering& to, Tensor self, int64_t from, std::optional<int64_t> end, Unused) {
+  const double count = (end ? static_cast<double>(*end) : EndOfIntegers(self.dtype())) - static_cast<double>(from);
+  const Tensor below = IntegersBelow(to, self.sizes(), to.NumberOf(count, DType::kFloat64));
+  return to.CastTo(Shifted(to, below, 1, static_cast<double>(from)), self.dtype());
+}
+Tensor RandomTo(Lowering& to, Tensor self, int64_t end, Unused) { return RandomFrom(to, self, 0, end, {}); }
+Tensor Random(Lowering& to, Tensor self, Unused) { return RandomFrom(to, self, 0, std::nullopt, {}); }
 
 // --- of given distributions ------------------------------------------------------------
 
@@ -215,6 +240,9 @@ constexpr OpRow kRows[] = {
                            "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
     Op<RandnLike>("aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
                   "bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
+    Op<Random>("aten::random(Tensor self, *, Generator? generator=None) -> Tensor"),
+    Op<RandomFrom>("aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor"),
+    Op<RandomTo>("aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor"),
     Op<Randperm>("aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? "
                  "pin_memory=None) -> Tensor"),
     Op<Uniform>("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor"),
