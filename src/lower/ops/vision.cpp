@@ -187,7 +187,7 @@ std::tuple<Tensor, Tensor> RoiPool(Lowering& to, Tensor input, Tensor rois, Scal
   const auto height = to.AsConstant(pooled_height), width = to.AsConstant(pooled_width);
   const auto& node = to.aten()[to.node()];
   const bool positions = node.result_count > 1 && to.aten().HasUses(node.result(1));
-  const bool has_kernel = !to.widens_for_runtime() || onnx::HasKernel("MaxRoiPool", to.opset());
+  const bool has_kernel = !to.widens_for_runtime() || onnx::RuntimeKernels("MaxRoiPool", to.opset()).any();
   if (height && width && has_kernel && !positions) {
     rois = Scaled(to, rois, spatial_scale);
     const Tensor pooled = to.MaxRoiPool(input, rois, {.pooled_shape = {*height, *width}, .spatial_scale = spatial_scale.AsDouble()});
