@@ -15,6 +15,7 @@ from .archived import ArchivedProgram
 from .capture import user_line
 from .comparison import not_computed
 from .errors import OnnxExporterError, VerificationError
+from .feed.script_inputs import method_of
 from .file_nodes import values_of_calls
 from .saving import with_outputs
 from .script_nodes import ScriptMismatch, Unmatched, first_script_mismatch
@@ -181,7 +182,7 @@ def _arguments(script: Any, tensors: list[torch.Tensor], constants: Mapping[str,
     Raises:
         VerificationError: One of the constants is not known, or there is no argument of such a name.
     """
-    schema = (script.forward if isinstance(script, torch.jit.ScriptModule) else script).schema
+    schema = method_of(script, packed=False).schema
     formals = schema.arguments[_takes_module(schema):]
     if unknown := [name for name in constants if name not in {each.name for each in formals}]:
         raise VerificationError(f"the program has no argument '{unknown[0]}'; it has {', '.join(each.name for each in formals)}")

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from .errors import OnnxExporterError
+from .feed.script_inputs import method_of, module_of
 from .state import kept_buffers
 
 __all__ = ["infer_types", "inlined", "results_within", "without_module"]
@@ -16,14 +17,9 @@ __all__ = ["infer_types", "inlined", "results_within", "without_module"]
 
 def inlined(script: torch.jit.ScriptModule | torch.jit.ScriptFunction | torch._C.ScriptMethod) -> tuple[Any, Any]:
     """A copy of the graph with all calls inlined, and the module that is its first input; None for a function."""
-    module = None
-    if isinstance(script, torch.jit.ScriptModule):
-        module, script = script, script.forward
-    elif isinstance(script, torch._C.ScriptMethod):
-        module = torch.jit._recursive.wrap_cpp_module(script.owner)
-    graph = script.graph.copy()
+    graph = method_of(script, packed=False).graph.copy()
     torch._C._jit_pass_inline(graph)
-    return graph, module
+    return graph, module_of(script)
 
 
 def without_module(graph: Any, module: Any) -> list[torch.Tensor]:

@@ -16,6 +16,7 @@ from flambeau.comparison import compare
 from flambeau.diff import diff_models
 from flambeau.doctor import diagnose
 from flambeau.errors import VerificationError
+from flambeau.script_nodes import first_script_mismatch
 from flambeau.verification import find_mismatch, second_inputs, verify
 
 
@@ -269,6 +270,16 @@ def test_the_files_own_nodes_are_compared(capture, optimize, tmp_path, capsys):
             assert f"first mismatch: %{operator}" in printed
         else:  # which torch.export takes apart
             assert "no mismatch" not in printed or "DIFFERS" not in printed
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize("make", [torch.jit.script, lambda model: torch.jit.trace(model, torch.randn(2, 3, 4, 4))], ids=["script", "trace"])
+def test_right_values_are_taken_for_the_calls_that_give_them(make, optimize, tmp_path):
+    """Whatever was merged: each value that has a counterpart agrees with it."""
+    script, x = make(Blocks().eval()), torch.randn(2, 3, 4, 4)
+    program = flambeau.export(script, (x,), optimize=optimize)
+    found = first_script_mismatch(program.model_proto, script, (x,), lambda names: program.compute_values(names, (x,)), inputs="example")
+    assert found.comparison is None and found.checked == (8 if optimize else 10) and found.operators == 10
 
 
 class Methods(torch.nn.Module):
