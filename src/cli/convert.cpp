@@ -129,7 +129,7 @@ Run AddConvert(CLI::App& app) {
   Options& options = arguments->options;
   command->add_option("model", arguments->source, "the .pt2 or TorchScript archive to read")->required();
   command->add_option("-o,--output", arguments->target, "the file to write; by default the archive's name with .onnx");
-  command->add_option("--opset", options.opset, fmt::format("opset of the model, up to {}", NewestOpset()))->capture_default_str();
+  command->add_option("--opset", options.opset, fmt::format("opset of the model, 7 to {}", NewestOpset()))->capture_default_str();
   command->add_option_function<std::string>("--external-data", Choose(options.external_data, kExternalData),
                       "where weights go: auto (beside the model above 2 GB), always (beside it), never, or reference (they stay in the archive, the model points into it)")
       ->check(CLI::IsMember(Names(kExternalData)))->option_text("MODE");
