@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import flambeau
+from flambeau.misuse import without_boilerplate
 
 
 class Sums(torch.nn.Module):
@@ -154,3 +155,11 @@ def test_binomial(opset):
     assert abs(drawn.mean() - 3) < 0.2 and abs(drawn.std() - 1.5) < 0.1
     for sure in (0.0, 1.0):
         torch.testing.assert_close(program(count, prob * 0 + sure)[0], count * sure)
+
+
+def test_what_torch_says_in_each_error_is_left_out():
+    said = (
+        "Could not guard on data-dependent expression Eq(u0, 1) (unhinted: Eq(u0, 1)).  (Size-like symbols: none)\n\n"
+        'The following call raised this error:\n  File "model.py", line 3, in forward\nFor more information, run with TORCH_LOGS="dynamic"\n'
+    )
+    assert without_boilerplate(said) == 'Could not guard on data-dependent expression Eq(u0, 1)\n\n  File "model.py", line 3, in forward'
