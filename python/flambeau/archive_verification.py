@@ -223,11 +223,16 @@ def _is_number(type_: Any) -> bool:
     return type_.kind() in ("IntType", "FloatType", "BoolType", "NumberType")
 
 
+def _loaded(path: str | os.PathLike) -> tuple[onnx_module.ModelProto, str]:
+    """A model without its external data, which may be too large for one message, and the folder where that is."""
+    return onnx_module.load(os.fspath(path), load_external_data=False), os.path.dirname(os.path.abspath(os.fspath(path)))
+
+
 def _first_mismatch(
     exported: torch.export.ExportedProgram, path: str | os.PathLike, sets: list[_Inputs], inputs: list[tuple[str, str]]
 ) -> Mismatch | str:
     """Compares the values that are called as captured nodes, and those of nodes that say which these come from."""
-    model = onnx_module.load(os.fspath(path))
+    model, folder = _loaded(path)
     captured = {node.name: place for place, node in enumerate(exported.graph.nodes)}
     names = list(captured)
     known = {names[place]: value for value, place in values_of_calls(model, lambda call: captured.get(call.name)).items()}
@@ -236,7 +241,7 @@ def _first_mismatch(
     for words, args, kwargs, values in sets:
 
         def compute(names: list[str], values: list[Any] = values) -> tuple[Any, ...]:
-            return Session(cpu_session(with_outputs(model, names)), inputs).run(values)
+            return Session(cpu_session(with_outputs(model, names), folder), inputs).run(values)
 
         mismatch = first_mismatch(compare_values(exported, args, kwargs, known, compute, inputs=words))
         if mismatch:
@@ -248,13 +253,13 @@ def _first_mismatch_of_script(
     script: Any, path: str | os.PathLike, sets: list[_Inputs], inputs: list[tuple[str, str]]
 ) -> ScriptMismatch | str:
     """Compares the file's values with the operators that its nodes say they come from; a new conversion, where they do not."""
-    model = onnx_module.load(os.fspath(path))
+    model, folder = _loaded(path)
     mismatch = None
     try:
         for words, args, _, values in sets:
 
             def compute(names: list[str], values: list[Any] = values) -> tuple[Any, ...]:
-                return Session(cpu_session(with_outputs(model, names)), inputs).run(values)
+                return Session(cpu_session(with_outputs(model, names), folder), inputs).run(values)
 
             mismatch = first_script_mismatch(model, script, args, compute, inputs=words)
             if mismatch.comparison is not None:

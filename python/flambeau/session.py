@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -93,11 +94,18 @@ def _structure(spec: Any) -> str:
     return f"({', '.join([*map(repr, args), *(f'{name}={value!r}' for name, value in kwargs.items())])})"
 
 
-def cpu_session(model: str | bytes) -> onnxruntime.InferenceSession:
-    """An onnxruntime session of a file or of bytes, on the CPU. What it fails of it raises; it need not log that, too."""
+def cpu_session(model: str | bytes, folder: str | os.PathLike = "") -> onnxruntime.InferenceSession:
+    """An onnxruntime session of a file or of bytes, on the CPU. What it fails of it raises; it need not log that, too.
+
+    Args:
+        model: The file, or what one holds.
+        folder: Where bytes have their external data.
+    """
     onnxruntime = imported("onnxruntime", "running a model")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    if folder:
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.fspath(folder))
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
