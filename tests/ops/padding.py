@@ -19,6 +19,7 @@ CASES = [
     *(case(pad, image, (2, 1, 1, 2), mode=m) for m in ("reflect", "replicate", "circular")),
     *(case(pad, line, p, mode="replicate") for p in ((-1, 2), (-6, 3), (-2, -1))),
     *(case(pad, line, p, mode="circular", dynamic=False) for p in ((-1, 2), (2, -2))),
+    *(case(pad, ints(1, 2, 5, 6), p, mode=m) for m, p in (("replicate", (1, 2, 3, -1)), ("reflect", (1, 2, 3, 0)), ("circular", (2, 0, 1, 1)), ("constant", (1, -2, -1, 2)))),
     case(torch.nn.ReflectionPad2d((1, 2, 3, 0)), image),
     case(torch.nn.ReplicationPad3d(1), volume),
     case(torch.nn.ConstantPad1d((2, 0), -1.5), line),
