@@ -202,6 +202,11 @@ Result<CanonicalCall> Canonicalize(const Schema* schema, std::string_view target
     }
     return call;
   }
+  if (positional.size() > 1 && schema->arguments.size() == 1 && schema->arguments[0].type.list && schema->base.starts_with("torch::")) {
+    // Python's functions take the elements of a list one by one, too: torch.sym_sum(a, b).
+    const Argument all(Argument::List(positional.begin(), positional.end()));
+    return Canonicalize(schema, target, {&all, 1}, named, values, bodies, context, sink);
+  }
   if (positional.size() > schema->arguments.size())
     return bad(fmt::format("takes {} arguments, {} are given", schema->arguments.size(), positional.size()));
   size_t used = 0;

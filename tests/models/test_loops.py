@@ -74,6 +74,49 @@ class Backwards(Cells):
         return torch.stack(outputs[::-1], 1), outputs[-1]
 
 
+class Advantages(Cells):
+    """Items go to the front of a list, from the end but one."""
+
+    once = False
+
+    def forward(self, x):
+        advantage, advantages = torch.zeros(x.shape[0]), []
+        for i in reversed(range(x.shape[1] - 1)):
+            advantage = x[:, i, 0] + 0.9 * x[:, i + 1, 1] - x[:, i, 1] + 0.5 * advantage
+            advantages.insert(0, advantage)
+        return torch.stack(advantages, 1), advantages[0], advantages[-1]
+
+
+class Window(Cells):
+    """A list that keeps its length."""
+
+    def forward(self, x):
+        recent, sums = [torch.zeros_like(x[:, 0]) for _ in range(3)], []
+        for row in x.unbind(1):
+            recent.append(row)
+            recent.pop(0)
+            sums.append(sum(recent))
+        return torch.stack(sums, 1), recent
+
+
+class Path(Cells):
+    """A list with an item before the rounds, turned around, gone through and cut."""
+
+    def forward(self, x):
+        state, places = x[:, 0], []
+        for row in x.unbind(1):
+            state, place = (state.unsqueeze(2) + row.unsqueeze(1)).max(1)
+            places.append(place)
+        last = state.argmax(1)
+        path = [last]
+        for place in reversed(places):
+            last = place.gather(1, last.unsqueeze(1)).squeeze(1)
+            path.append(last)
+        path.reverse()
+        doubled = [place * 2 for place in path]
+        return torch.stack(path, 1), torch.stack(doubled[1:], 1), torch.stack(path[::-1][:-1], 1), path[1]
+
+
 class Comprehension(Cells):
     def forward(self, x):
         rows = [(self.linear(row), i) for i, row in enumerate("ab")] if isinstance(x, str) else [self.linear(row) for row in x.unbind(1)]
@@ -85,7 +128,7 @@ class Listed(Cells):
         return torch.cat(list(self.linear(x)) if len({*"a"}) else [], 0)
 
 
-@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Comprehension, Listed], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Advantages, Window, Path, Comprehension, Listed], ids=lambda model: model.__name__)
 def test_loops_stay_loops(model):
     model = model().eval()
     with warnings.catch_warnings():

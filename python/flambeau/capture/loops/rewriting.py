@@ -90,6 +90,10 @@ def _root(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
+_CHANGES = ("append", "extend", "insert", "pop", "remove", "reverse", "clear", "update", "setdefault", "add")
+"""Methods that change a list, a dict or a set."""
+
+
 def _written(body: list[ast.stmt]) -> tuple[set[str], set[str]] | None:
     """The names that a round assigns, and those whose tensors and lists it changes; None if it changes others."""
     assigned, changed = set(), set()
@@ -106,7 +110,7 @@ def _written(body: list[ast.stmt]) -> tuple[set[str], set[str]] | None:
             changed.add(node.target.id)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             method = node.func.attr
-            if method in ("append", "extend") or (method.endswith("_") and not method.endswith("__")):
+            if method in _CHANGES or (method.endswith("_") and not method.endswith("__")):
                 root = _root(node.func.value)
                 if root is not None:
                     changed.add(root)

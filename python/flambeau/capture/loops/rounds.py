@@ -59,29 +59,38 @@ class Filled(list):
     def _only_rounds(self) -> bool:
         return not super().__len__() and not self.after and len(self.rounds) == 1
 
+    def _items(self) -> torch.Tensor:
+        """All items, stacked."""
+        return self.rounds[0] if self._only_rounds() else self.joined(0, True)
+
     def as_rounds(self) -> _Rounds:
-        if not self._only_rounds():
-            raise Unkept("a list that a dynamic loop filled beside others is gone through")
-        (items,) = self.rounds
+        items = self._items()
         return _Rounds(items.shape[0], lambda i: item_at(items, i))
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice) and index == slice(None, None, -1) and self._only_rounds():
-            return Filled([], [self.rounds[0].flip(0)])
         if isinstance(index, int) and index < 0 and -index <= len(self.after):
             return self.after[index]
         if isinstance(index, int) and index < 0 and not self.after and -index <= len(self.rounds):
             return self.rounds[index].select(0, -1)
         if isinstance(index, int) and 0 <= index < super().__len__():
             return super().__getitem__(index)
-        if isinstance(index, int) and 0 <= index and self._only_rounds():
-            return self.rounds[0].select(0, index)
+        if isinstance(index, slice) and index == slice(None, None, -1):
+            turned = Filled(list(super().__iter__()), self.rounds)
+            turned.after = list(self.after)
+            turned.reverse()
+            return turned
+        if isinstance(index, slice) and (index.step is None or index.step > 0):
+            return Filled([], [self._items()[index]])
+        if isinstance(index, (int, torch.SymInt)):
+            return torch.select(self._items(), 0, index)
         raise Unkept(f"item {index} of a list that a dynamic loop filled")
 
     def reverse(self) -> None:
-        if not self._only_rounds():
-            raise Unkept("a list that a dynamic loop filled beside others is turned around")
-        self.rounds = [self.rounds[0].flip(0)]
+        before = list(super().__iter__())
+        super().clear()
+        super().extend(reversed(self.after))
+        self.after = before[::-1]
+        self.rounds = [tensor.flip(0) for tensor in reversed(self.rounds)]
 
     def _unknown(self, *_: Any) -> Any:
         raise Unkept("a list that a dynamic loop filled is used as a whole")
@@ -194,7 +203,12 @@ class Runtime:
         """The values of the names after all rounds."""
         rounds = self._rounds(items)
         after, appended = as_scan(rounds.count, rounds.at, round, names, before, frozenset(written))
-        for i, tensors in appended.items():
-            filled = Filled(after[i], tensors)
+        for i, added in appended.items():
+            if not added.front:
+                after[i] = Filled(after[i], added.items)
+                continue
+            filled = Filled([], added.items)
+            filled.reverse()
+            filled.extend(after[i])
             after[i] = filled
         return tuple(after)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch._higher_order_ops.scan import scan_op
@@ -19,7 +19,7 @@ from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils import _pytree
 
-__all__ = ["Lost", "Unkept", "as_scan", "fixed", "item_at"]
+__all__ = ["Appended", "Lost", "Unkept", "as_scan", "fixed", "item_at"]
 
 _Round = Callable[..., tuple[Any, ...]]
 _At = Callable[[Any], Any]
@@ -37,6 +37,31 @@ class Lost:
 
     __bool__ = __index__ = __int__ = __float__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __getitem__ = __iter__ = _use
     __call__ = __len__ = __lt__ = __gt__ = __le__ = __ge__ = _use
+
+
+class Gathering(list):
+    """The list that a round fills: at its end, or at its front."""
+
+    front = False
+
+    def append(self, item: Any) -> None:
+        if self.front:
+            raise Unkept("a round fills a list at both ends")
+        super().append(item)
+
+    def insert(self, index: Any, item: Any) -> None:
+        if not isinstance(index, int) or index != 0 or (self and not self.front):
+            raise Unkept("a round fills a list in other places than its ends")
+        self.front = True
+        super().append(item)
+
+
+class Appended(NamedTuple):
+    """What the rounds added to a list: the items of a round, stacked over the rounds."""
+
+    items: list[torch.Tensor]
+    front: bool
+    """Whether each item went before all that was there."""
 
 
 def fixed(first: Any, second: Any) -> bool:
@@ -165,6 +190,8 @@ class _Plan:
     outer: _Outer = dataclasses.field(default_factory=_Outer)
     appended: dict[int, int] = dataclasses.field(default_factory=dict)
     """How many items a round appends."""
+    front: set[int] = dataclasses.field(default_factory=set)
+    """Which lists the rounds fill at their fronts."""
     lost: set[int] = dataclasses.field(default_factory=set)
     """Which leaves are no longer known after a round."""
 
@@ -172,7 +199,7 @@ class _Plan:
 def _copied(values: Sequence[Any], gathered: Set[int]) -> list[Any]:
     """The values for a round to write into."""
     copies = [
-        [] if i in gathered else _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, value)
+        Gathering() if i in gathered else _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, value)
         for i, value in enumerate(values)
     ]
     return copies
@@ -233,6 +260,8 @@ class _Loop:
             if not isinstance(results[i], list) or not all(isinstance(item, torch.Tensor) for item in results[i]):
                 raise Unkept(f"{self.names[i]} is no list of tensors")
             plan.appended[i] = len(results[i])
+            if getattr(results[i], "front", False):
+                plan.front.add(i)
         for name, value in zip(self.names, values):
             if name in self.written and not isinstance(value, (torch.Tensor, list, tuple, int, float, Lost, torch.SymInt, type(None))):
                 raise Unkept(f"a round changes {name}")
@@ -258,7 +287,7 @@ class _Loop:
                 changed = True
         return changed
 
-    def run(self, values: Sequence[Any], first: int) -> tuple[list[Any], dict[int, list[torch.Tensor]]]:
+    def run(self, values: Sequence[Any], first: int) -> tuple[list[Any], dict[int, Appended]]:
         """The values after the rounds from this one on, and what was appended to lists."""
         before = set(self.count.node.shape_env.var_to_range)
         plan = self.trial(values, first)
@@ -289,7 +318,7 @@ class _Loop:
                 for i, value in zip(carried, carries):
                     within[i] = value.item() if i in plan.counted else value.clone()
                 given = [
-                    [] if i in plan.gathered else value for i, value in enumerate(_pytree.tree_unflatten(within, structure))
+                    Gathering() if i in plan.gathered else value for i, value in enumerate(_pytree.tree_unflatten(within, structure))
                 ]
                 results = self.round(self.at(index), *given)
                 after, _ = _state(results, plan.gathered)
@@ -315,9 +344,10 @@ class _Loop:
         stacked = [output[first:] for output in outputs[len(init) :]]
         appended = {}
         for i in sorted(plan.gathered):
-            appended[i], stacked = stacked[: plan.appended[i]], stacked[plan.appended[i] :]
+            items, stacked = stacked[: plan.appended[i]], stacked[plan.appended[i] :]
+            appended[i] = Appended(items, i in plan.front)
             after[i] = values[i]
-        return after, {i: items for i, items in appended.items() if items}
+        return after, {i: each for i, each in appended.items() if each.items}
 
     def _owners(self, structure: Any) -> Iterator[tuple[int, str]]:
         """The names to whose values the leaves belong."""
@@ -334,7 +364,7 @@ def _number(value: Any) -> torch.Tensor:
 
 def as_scan(
     count: Any, at: _At, round: _Round, names: Sequence[str], before: Sequence[Any], written: Set[str]
-) -> tuple[list[Any], dict[int, list[torch.Tensor]]]:
+) -> tuple[list[Any], dict[int, Appended]]:
     """The values after all rounds, and what the rounds appended to lists, stacked.
 
     Args:
