@@ -52,6 +52,7 @@ def halves(x, index):
     "function",
     [
         lambda x, index: x * torch.as_tensor(3 * x.shape[0] / 4),
+        lambda x, index: torch.where((x > 0).byte(), x, -x),
         lambda x, index: x[: torch.ceil(torch.as_tensor(x.shape[0] / 4)).long()],
         lambda x, index: x * torch.asarray([x.shape[0], 2]).sum() + torch.as_tensor([1.5, 2.5]).sum(),
         lambda x, index: x * x.new_tensor([x.shape[0] / 2, 2]).sum(),

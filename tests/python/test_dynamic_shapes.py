@@ -1,6 +1,5 @@
 """Names of dimensions, in every form that torch.export and torch.onnx take."""
 
-import math
 import warnings
 from pathlib import Path
 
@@ -238,9 +237,9 @@ class Float(torch.nn.Module):
         return x * float(x.shape[0])
 
 
-class Log(torch.nn.Module):
+class Text(torch.nn.Module):
     def forward(self, x):
-        return x * math.log(x.shape[0])  # a number
+        return x * float(f"{x.shape[0]}")  # a number
 
 
 class One(torch.nn.Module):
@@ -263,6 +262,13 @@ class Products(torch.nn.Module):
         return torch.einsum("oi, ...ihw -> ...ohw", torch.ones(2, 3), x)  # torch asks which sizes are 1
 
 
+class Many(torch.nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 1:
+            return x - x.mean(0, keepdim=True) * (x.shape[0] - 1)
+        return x
+
+
 def line_of(words):
     return next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if text.endswith(f"# {words}"))
 
@@ -283,6 +289,10 @@ def test_an_example_of_size_one_freezes_nothing_silently():
         for rows in (1, 3):
             x = torch.randn(rows, 3, 4, 5)
             torch.testing.assert_close(program(x)[0], Products()(x))
+    program = flambeau.export(Many(), (torch.ones(1, 4),), dynamic_shapes=({0: "n"},))
+    for rows in (1, 3):
+        x = torch.randn(rows, 4)
+        torch.testing.assert_close(program(x)[0], Many()(x))
     with pytest.warns(flambeau.errors.ConversionWarning, match="fixes it at 1"):
         program = flambeau.export(One(), (torch.ones(1, 4),), dynamic_shapes=({0: "n"},))
     assert program.inputs[0].sizes == ["1", "4"] and "as constants" in program.capture_strategy
@@ -350,9 +360,9 @@ def test_what_pytorch_checks_itself_is_not_warned_of():
 
 def test_a_size_that_becomes_a_number_is_reported_with_its_line():
     with pytest.warns(flambeau.errors.ConversionWarning, match=rf"(?s)fixes it at 3.*test_dynamic_shapes.py:{line_of('a number')}"):
-        flambeau.export(Log(), (torch.ones(3, 4),), dynamic_shapes=({0: "n"},))
+        flambeau.export(Text(), (torch.ones(3, 4),), dynamic_shapes=({0: "n"},))
     with pytest.warns(flambeau.errors.ConversionWarning, match="fixes it at 1"):
-        assert flambeau.export(Log(), (torch.ones(1, 4),), dynamic_shapes=({0: "n"},)).inputs[0].sizes == ["1", "4"]
+        assert flambeau.export(Text(), (torch.ones(1, 4),), dynamic_shapes=({0: "n"},)).inputs[0].sizes == ["1", "4"]
     with pytest.warns(flambeau.errors.ConversionWarning, match=r"right only where .*n.* = 2: the model"):
         flambeau.export(OfFour(), (torch.ones(4, 4),), dynamic_shapes=({0: "n"},))
 

@@ -101,6 +101,11 @@ def _combinations(input: torch.Tensor, r: int = 2, with_replacement: bool = Fals
     return input[rising.nonzero()]
 
 
+def _where(condition: torch.Tensor, *values: Any, **named: Any) -> Any:
+    """PyTorch takes bytes for truths, with a warning; its captures do not."""
+    return torch.where(condition.bool() if condition.dtype is torch.uint8 else condition, *values, **named)
+
+
 def _narrow(input: torch.Tensor, dim: int, start: Any, length: Any) -> torch.Tensor:
     if not isinstance(start, torch.Tensor):
         return torch.narrow(input, dim, start, length)
@@ -330,6 +335,7 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.Tensor.__setitem__: _write_at,
     torch.linspace: _linspace,
     **{function: _without_generator(function) for function in (torch.rand, torch.randn, torch.randint, torch.randperm)},
+    torch.where: _where,
     torch.narrow: _narrow,
     torch.Tensor.narrow: _narrow,
     torch.cov: _covariance,

@@ -14,7 +14,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from .assumptions import computes_alike, freezes, holds_for
-from .constant_buffers import KnownBuffers
+from .constants import KnownConstants
 from .containers import known_results
 from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
@@ -79,8 +79,9 @@ def _export(
                 model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True
             )
 
+    larger = None if strict or not shapes or not two_is_one else two_for_one(model, args, kwargs, shapes)
+
     def with_two_for_one() -> ExportedProgram | None:
-        larger = None if strict or not shapes or not two_is_one else two_for_one(model, args, kwargs, shapes)
         if larger is None:
             return None
         with contextlib.suppress(Exception):
@@ -110,7 +111,9 @@ def _export(
             if holds_for(kept, args, kwargs) and not freezes(kept):
                 return kept, ", with int and float of sizes dynamic"
     if not shapes or holds_for(exported, args, kwargs):
-        return exported, ""
+        special = larger is not None and not holds_for(exported, *larger)
+        general = with_two_for_one() if special else None
+        return (exported, "") if general is None else (general, _TWO_FOR_ONE)
     if (general := with_two_for_one()) is not None:
         return general, _TWO_FOR_ONE
     return once(oblivious=False), ", with sizes of 0 and 1 as constants"
@@ -238,7 +241,7 @@ def capture(
                 dynamic_lengths(),
                 taken_as_filled(innermost_line) as asked,
                 general_answers(special) as masks,
-                KnownBuffers(model) if constants else contextlib.nullcontext() as buffers,
+                KnownConstants(model) if constants else contextlib.nullcontext() as known,
                 recorded_decisions(decided),
                 sized_draws(),
                 unchecked_distributions(),
@@ -248,7 +251,7 @@ def capture(
                 exported, how = attempt(two_is_one)
                 exported = without_vmap(exported)
             restore(exported)
-            if buffers is not None and not buffers.hold():
+            if known is not None and not known.hold():
                 raise Unkept("a buffer that decides what the model does is written")
             if loops or special is not None or how == _TWO_FOR_ONE:
                 with special_answers() as shown:
@@ -280,7 +283,7 @@ def capture(
             if "data-dependent" in str(captured.error):
                 constant = once(attempt, constants=True)
                 if constant.exported is not None:
-                    captured = dataclasses.replace(constant, how=constant.how + ", with buffers as constants")
+                    captured = dataclasses.replace(constant, how=constant.how + ", with its constants known")
             loops: set[Place] = set()
             captured = with_loops(attempt, captured, loops, None)
             special = special_places(captured.exported, captured.decided)

@@ -1,4 +1,4 @@
-"""Questions about a model's own constants while it is captured: ``if self.initialized``, ``int(self.window)``."""
+"""Questions about a model's own constants while it is captured: ``if self.initialized``, ``if times[0] > times[1]``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 from torch.utils.weak import WeakIdKeyDictionary
 
-__all__ = ["KnownBuffers"]
+__all__ = ["KnownConstants"]
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 _ASKS = (
     torch.Tensor.__bool__,
@@ -27,12 +29,28 @@ _ASKS = (
     torch.is_nonzero,
 )
 
+_FACTORIES = (
+    torch.arange,
+    torch.as_tensor,
+    torch.eye,
+    torch.full,
+    torch.linspace,
+    torch.logspace,
+    torch.ones,
+    torch.tensor,
+    torch.zeros,
+)
+
 _MOST_ELEMENTS = 64
 """Of a tensor that is followed: flags, counters, short tables."""
 
 
-class KnownBuffers(TorchFunctionMode):
-    """While it is open, small buffers of the model that were not written have their values, and so has what is computed from them alone."""
+def _is_small(tensor: torch.Tensor) -> bool:
+    return all(isinstance(size, int) for size in tensor.shape) and tensor.numel() <= _MOST_ELEMENTS
+
+
+class KnownConstants(TorchFunctionMode):
+    """While it is open, small buffers of the model that were not written have their values, and so has what is computed from them alone, or from nothing."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
@@ -60,21 +78,22 @@ class KnownBuffers(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         tensors = [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-        if not tensors or not all(isinstance(tensor, FakeTensor) for tensor in tensors):
+        made = func in _FACTORIES and not any(isinstance(leaf, _SYMBOLIC) for leaf in _pytree.tree_leaves((args, kwargs)))
+        if not (tensors or made) or not all(isinstance(tensor, FakeTensor) for tensor in tensors):
             return func(*args, **kwargs)
         found = [self.known(tensor) for tensor in tensors]
         if any(each is None for each in found):
             return func(*args, **kwargs)
-        behind = set().union(*(names for _, names in found if names))  # type: ignore[misc]
+        behind = set().union(*(names for _, names in found))  # type: ignore[misc]
         if func in _ASKS:
             self.asked |= behind
             return self.really(func, args, kwargs)
         result = func(*args, **kwargs)
-        if isinstance(result, torch.Tensor) and result._version == 0:
+        results = [leaf for leaf in _pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+        if all(leaf._version == 0 and _is_small(leaf) for leaf in results):
             with contextlib.suppress(Exception):
-                value = self.really(func, args, kwargs)
-                if value.numel() <= _MOST_ELEMENTS:
-                    self.computed[result] = value, behind
+                for leaf, value in zip(results, _pytree.tree_leaves(self.really(func, args, kwargs)), strict=True):
+                    self.computed[leaf] = value, behind
         return result
 
     def really(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Models that ask what is in their own buffers."""
+"""Models that ask what is in their own constants."""
 
 import pytest
 import torch
@@ -55,12 +55,25 @@ class Counts(torch.nn.Module):
         return x
 
 
-@pytest.mark.parametrize("model", [Flags(), DataInitialized()], ids=lambda model: type(model).__name__)
-def test_what_is_in_a_buffer_decides(model):
+class Steps(torch.nn.Module):
+    """A solver that goes over times, which it makes itself."""
+
+    def forward(self, x):
+        times = torch.linspace(0, 1, 5)
+        if times[0] > times[1]:
+            times = -times
+        for begin, end in zip(times[:-1], times[1:]):
+            if end - begin > 0:
+                x = x + (end - begin) * torch.tanh(x)
+        return x
+
+
+@pytest.mark.parametrize("model", [Flags(), DataInitialized(), Steps()], ids=lambda model: type(model).__name__)
+def test_what_is_in_a_constant_decides(model):
     if isinstance(model, DataInitialized):
         model(torch.randn(8, 4))
     program = flambeau.export(model, (torch.randn(3, 4),), dynamic_shapes=({0: "rows"},))
-    assert program.capture_strategy == "non-strict, with buffers as constants"
+    assert program.capture_strategy == "non-strict, with its constants known"
     for rows in (3, 5):
         x = torch.randn(rows, 4)
         torch.testing.assert_close(program(x)[0], model(x))
