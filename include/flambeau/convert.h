@@ -71,7 +71,7 @@ struct Outcome {
 /// TorchScript, whose inputs are as `options.inputs` says.
 std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics,
                                    const Options& options = {});
-
+/// Writes no file. Without a model, `diagnostics` of the outcome say why: every operator that is missing at once.
 Outcome Convert(Program program, const Options& options = {});
 /// Reads, converts and saves. The model of the outcome is the one that was saved.
 Outcome ConvertFile(const std::string& source, const std::string& target, const Options& options = {});

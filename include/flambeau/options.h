@@ -35,8 +35,8 @@ enum class Target : uint8_t {
 
 /// How far a conversion has come.
 struct Progress {
-  std::string_view stage;  ///< "reading", "passes", "lowering", "writing"
-  uint64_t done = 0;       ///< nodes, or bytes while writing
+  std::string_view stage;  ///< "passes", "lowering", "passes" again, "writing"
+  uint64_t done = 0;       ///< bytes while writing; else 0
   uint64_t total = 0;      ///< 0 where not known
 };
 

@@ -37,7 +37,7 @@ struct ConversionReport {
   /// A stage or pass; counts are of nodes.
   struct Stage {
     std::string name, description;
-    double start = 0, seconds = 0;
+    double start = 0, seconds = 0;  ///< since the conversion began; how long it took
     uint64_t nodes_before = 0, nodes_after = 0;
   };
   struct Module {

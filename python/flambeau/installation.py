@@ -89,6 +89,7 @@ def uninstall() -> None:
 
 
 def is_installed() -> bool:
+    """Whether Flambeau is behind ``torch.onnx``."""
     return bool(_replaced)
 
 

@@ -428,6 +428,9 @@ def compare_nodes(
     The model is converted once more without optimisation, which keeps most of them.
 
     Args:
+        program: The converted model.
+        args: Positional arguments to compute with; without any, the example's of the capture.
+        kwargs: Keyword arguments.
         inputs: What the comparisons call these inputs.
         exported: As for :func:`verify`.
     """
