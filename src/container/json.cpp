@@ -195,12 +195,6 @@ std::optional<int64_t> JsonValue::AsInt() const {
   return tape_->number<int64_t>(index_);
 }
 
-std::optional<uint64_t> JsonValue::AsUint() const {
-  if (kind() == JsonKind::kUint) return tape_->number<uint64_t>(index_);
-  const auto value = AsInt();
-  return value && *value >= 0 ? std::optional(static_cast<uint64_t>(*value)) : std::nullopt;
-}
-
 std::optional<double> JsonValue::AsDouble() const {
   switch (kind()) {
     case JsonKind::kDouble: return tape_->number<double>(index_);

@@ -18,7 +18,7 @@
 
 namespace flambeau {
 
-enum class JsonKind : uint8_t { kNull, kBool, kInt, kUint, kDouble, kString, kArray, kObject };
+enum class JsonKind : uint8_t { kNull, kBool, kInt, kUint, kDouble, kString, kArray, kObject };  // kUint: beyond int64
 // "a string", "an array", … for messages.
 std::string_view Describe(JsonKind kind);
 
@@ -30,7 +30,6 @@ class JsonValue {
   bool IsNull() const { return kind() == JsonKind::kNull; }
   std::optional<bool> AsBool() const;
   std::optional<int64_t> AsInt() const;
-  std::optional<uint64_t> AsUint() const;
   // Any number, and what PyTorch writes for the others: "NaN", "Infinity",
   // "-Infinity".
   std::optional<double> AsDouble() const;
@@ -167,7 +166,6 @@ class JsonReader {
   Maybe<JsonReader> OptionalMember(std::string_view key) const;
   Maybe<bool> OptionalBool(std::string_view key) const { return Optional(key, &JsonReader::AsBool); }
   Maybe<int64_t> OptionalInt(std::string_view key) const { return Optional(key, &JsonReader::AsInt); }
-  Maybe<double> OptionalDouble(std::string_view key) const { return Optional(key, &JsonReader::AsDouble); }
   Maybe<std::string_view> OptionalString(std::string_view key) const { return Optional(key, &JsonReader::AsString); }
   Maybe<JsonReader> OptionalArray(std::string_view key) const { return Optional(key, &JsonReader::AsArray); }
   Maybe<JsonReader> OptionalObject(std::string_view key) const { return Optional(key, &JsonReader::AsObject); }

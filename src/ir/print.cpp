@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -134,7 +133,7 @@ class Printer {
   std::unordered_map<Expr, size_t> anonymous_;
   std::unordered_set<Expr> symbols_;
   std::unordered_set<BlockId> opened_;
-  std::map<std::string, std::vector<const void*>> sources_;  // by label
+  std::unordered_map<std::string, std::unordered_map<const void*, size_t>> sources_;  // by label, numbered
 };
 
 std::string Printer::ExprText(Expr e) {
@@ -273,9 +272,7 @@ std::string Printer::SourceText(const TensorData& data) {
   }
   std::string label = data.source->Label();
   auto& known = sources_[label];
-  const auto it = std::find(known.begin(), known.end(), identity);
-  const auto index = it - known.begin();
-  if (it == known.end()) known.push_back(identity);
+  const size_t index = known.try_emplace(identity, known.size()).first->second;
   if (index > 0) label += ":" + std::to_string(index);
   return "data(" + Quoted(label) + ", " + std::to_string(offset) + ")";
 }

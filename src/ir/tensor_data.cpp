@@ -196,8 +196,8 @@ bool FitsInSource(DType dtype, std::span<const int64_t> sizes, std::span<const i
   }
   if (empty) return true;
   if (strides.empty()) last = count - 1;
-  // A stride of 0 lets a header claim more elements than it has bytes; what
-  // is written must stay within reason of what is there.
+  // No count of bytes may overflow. What a stride of 0 may claim below that is
+  // for readers to judge (support/expansion.h).
   if (last >= UINT64_MAX / 16 || count >= UINT64_MAX / 16) return false;
   const uint64_t bytes = PackedBytes(dtype, last + 1);
   return offset <= available && bytes <= available - offset;

@@ -1,5 +1,5 @@
-// ONNX models read back: for `diff`, and to splice what others wrote into our
-// graphs. The input is not trusted.
+// ONNX models read back, to splice what users' translations give into our
+// graphs; from files, to test what was written. The input is not trusted.
 #pragma once
 
 #include <memory>

@@ -13,10 +13,7 @@ Result<Changed> Run(std::span<const PassRow<Subject>> passes, Subject& subject, 
                     const PassHooks& hooks) {
   Changed any = Changed::kNo;
   for (const PassRow<Subject>& pass : passes) {
-    if (hooks.enabled && !hooks.enabled(pass.name)) continue;
-    const auto start = std::chrono::steady_clock::now();
     FLAMBEAU_TRY(const Changed changed, pass.run(subject, context));
-    if (hooks.timed) hooks.timed(pass.name, changed, std::chrono::steady_clock::now() - start);
     if (hooks.after) hooks.after(pass.name, GraphOf(subject));
     if (changed == Changed::kNo) continue;
     any = Changed::kYes;

@@ -1,8 +1,6 @@
-// Runs a list of passes, with the hooks behind --passes, --print-after and
-// --time-passes. It knows no pass.
+// Runs a list of passes, with hooks for dumps and reports. It knows no pass.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -13,10 +11,8 @@ namespace flambeau {
 
 // Each may be empty.
 struct PassHooks {
-  // Whether a pass is to run.
-  std::function<bool(std::string_view pass)> enabled;
+  // Runs after each pass.
   std::function<void(std::string_view pass, const Graph& graph)> after;
-  std::function<void(std::string_view pass, Changed changed, std::chrono::nanoseconds time)> timed;
   // Runs after each pass that changed the graph; it reports what it finds.
   std::function<Status(const Graph& graph, Sink& sink)> verify;
 };
