@@ -80,5 +80,5 @@ def test_what_is_in_a_constant_decides(model):
 
 
 def test_a_buffer_that_is_written_does_not():
-    with pytest.raises(CaptureError, match=r"test_constant_buffers.py:\d+: if self.calls > 3:"):
+    with pytest.raises(CaptureError, match=r"test_known_constants.py:\d+: if self.calls > 3:"):
         flambeau.export(Counts(), (torch.randn(3, 4),))
