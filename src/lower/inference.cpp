@@ -64,16 +64,17 @@ Expr Inference::WithoutAnonymous(Expr expr) {
   return named_.at(expr);
 }
 
-Inference::Inferred Inference::Describe(Tensor& tensor, const aten::SchemaArgument* returned) {
+Inference::Inferred Inference::Describe(Tensor& result, const aten::SchemaArgument* returned) {
+  Tensor tensor = result;
   if (tensor.is_number() && ReturnsNumber(returned)) {
     const Scalar& number = tensor.number();
     if (number.is_constant()) return number;
     if (number.kind() == Scalar::Kind::kSymbolic) {
       if (const auto value = AsConstant(number.dim())) return Scalar(*value);
       if (!exprs().HasAnonymous(number.dim().expr)) return Type::OfInt(number.dim().expr);
-      tensor = Number(number.dim());
+      tensor = result = Number(number.dim());
     } else {
-      tensor = Wrap(number.value());
+      tensor = Wrap(number.value());  // the result stays a number, which promotes as one
     }
   }
   if (ReturnsNumber(returned)) {

@@ -42,7 +42,7 @@ class Inference : private Lowering {
   Expr FreshSymbol(ExprPool::Range range);
 
  private:
-  Inferred Describe(Tensor& tensor, const aten::SchemaArgument* returned);
+  Inferred Describe(Tensor& result, const aten::SchemaArgument* returned);
   Expr WithoutAnonymous(Expr expr);
   std::optional<std::vector<Inferred>> InferCustom(NodeId node, std::span<const Type> recorded);
   Type Recorded(NodeId node, Type type);

@@ -113,6 +113,15 @@ def rank_by_a_flag(self, x, flag):
     return x.amax(1, keepdim=keep).sum(), mean, x.max(1, keepdim=keep)[0].flatten()
 
 
+@case.forward(x(3, 4), torch.tensor(3), others=[(x(3, 4), torch.tensor(n)) for n in (1, 2)])
+def floats_that_meet_numbers_in_tensors(self, x, n):
+    p, k = float(x[0, 0]), x[2, 2].item()
+    total = torch.ones(())
+    for i in range(int(n)):
+        total = 0.5 * (total + p / total) + float(x[i, 1])
+    return total, x[1, 1] / p, p * x.sum(), p - x[0, 0], x.sum() + k, x.sum().half() * 0.5 + p, n / p, n * int(x.abs().sum())
+
+
 test_numbers = case.test()
 
 
