@@ -122,6 +122,20 @@ def floats_that_meet_numbers_in_tensors(self, x, n):
     return total, x[1, 1] / p, p * x.sum(), p - x[0, 0], x.sum() + k, x.sum().half() * 0.5 + p, n / p, n * int(x.abs().sum())
 
 
+@case(x(3, 4), how=("script",))
+class FloatOfABuffer(nn.Module):
+    """A branch on what a buffer holds is decided at conversion; its paths differ in rank."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.tensor([0.5]))
+
+    def forward(self, x):
+        if float(self.scale) < 1:
+            return x.sum(0)
+        return x * float(self.scale)
+
+
 test_numbers = case.test()
 
 

@@ -8,6 +8,7 @@
 
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
+#include "support/numeric.h"
 
 namespace flambeau::lower {
 namespace {
@@ -264,6 +265,9 @@ Scalar Item(Lowering& to, Tensor self) {
     const Expr element = self.type().contents->front();
     if (!self.is_bool() && !to.exprs().HasAnonymous(element)) return FromExpr(to, element);
   }
+  if (self.is_floating())
+    if (const auto bytes = to.ConstantBytes(self); bytes && bytes->size() == static_cast<size_t>(ByteSize(self.dtype())))
+      return Scalar(LoadDouble(self.dtype(), bytes->data()));
   const Tensor number = self.rank() == 0 ? self : to.ReshapeTo(self, Ints{});
   return RunTime(to.CastTo(number, self.is_bool()       ? DType::kBool
                                    : self.is_floating() ? DType::kFloat64
