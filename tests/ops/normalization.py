@@ -46,6 +46,7 @@ CASES = [
     case(aten.native_layer_norm.default, x, [6], None, None, 1e-5, dtypes=WIDE, **ROOM),
     case(F.group_norm, x, 2, w, b),
     case(F.group_norm, x, 4),
+    case(F.group_norm, 3 + floats(2, 4, 5) / 100, 2, name="group_norm of values close to each other"),
     case(F.group_norm, floats(3, 4), 2, w, b),
     case(F.group_norm, floats(3, 4, 5), 1, w),
     case(F.group_norm, x, 2, w, b, dtypes=WIDE, **ROOM),

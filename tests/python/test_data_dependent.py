@@ -240,3 +240,16 @@ def test_distributions_of_gamma_draw_for_dynamic_sizes(scripted):
         assert got.shape == (50, 60), name
         assert abs(got.mean().item() - mean) < 6 * std / 3000**0.5, name
         assert abs(got.std().item() - std) < 0.1 * std, name
+
+
+def test_squeeze_of_a_size_of_which_the_program_knows_less():
+    """Of one element, all that torch says of the number of runs is that it is at most 1; and so `squeeze` keeps it."""
+
+    class Runs(torch.nn.Module):
+        def forward(self, x):
+            runs = torch.unique_consecutive(x.max(-1)[0].flatten()).clone()
+            runs.squeeze().fill_(3)
+            return runs
+
+    program = flambeau.export(Runs(), (torch.randn(4),))
+    torch.testing.assert_close(program(torch.randn(4))[0], torch.full((1,), 3.0))

@@ -99,15 +99,21 @@ Tensor Unflatten(Lowering& to, Tensor self, int64_t dim, Dims sizes) {
 
 // Of a size that is not known to be 1, torch.export has checked that it is not.
 Tensor SqueezeOnes(Lowering& to, Tensor self, const Ints& axes) {
-  // A size of at most 1, as a slice of one row has, is 1 wherever there are elements.
-  auto is_one = [&](Dim size) {
-    const auto constant = to.AsConstant(size);
-    return constant ? *constant == 1 : to.exprs().RangeOf(size.expr).max <= 1;
+  const auto among = [&](auto is_one) {
+    Ints ones;
+    for (const int64_t axis : axes)
+      if (axis < self.rank() && is_one(self.size(axis))) ones.push_back(axis);
+    std::ranges::sort(ones);
+    return ones;
   };
-  Ints ones;
-  for (int64_t axis : axes)
-    if (axis < self.rank() && is_one(self.size(axis))) ones.push_back(axis);
-  std::ranges::sort(ones);
+  // A size of at most 1, as a slice of one row has, is 1 wherever there are elements.
+  Ints ones = among([&](Dim size) { return to.AsConstant(size).value_or(to.exprs().RangeOf(size.expr).max <= 1 ? 1 : 0) == 1; });
+  // The program may keep it all the same.
+  const Node& node = to.aten()[to.node()];
+  const Type* recorded = node.result_count > 0 ? &to.aten().type(node.result(0)) : nullptr;
+  const bool ranked = recorded != nullptr && recorded->is_tensor() && recorded->ranked;
+  if (ranked && recorded->rank() > static_cast<size_t>(self.rank()) - ones.size())
+    ones = among([&](Dim size) { return to.AsConstant(size) == 1; });
   return to.SqueezeAt(self, ones);
 }
 Tensor Squeeze(Lowering& to, Tensor self) {

@@ -1,5 +1,6 @@
 // Normalisations, in terms of means.
 #include "onnx/legalize/rule.h"
+#include "onnx/runtime_kernels.h"
 
 namespace flambeau::onnx {
 namespace {
@@ -44,8 +45,13 @@ Results DecomposeRmsNormalization(Builder& to, const Request& request) {
 }
 
 // Until opset 21 GroupNormalization's scale and bias are one a group, not one a
-// channel: groups are normalised as instances instead.
+// channel. From then on ONNX's function for it, which runtimes without a kernel
+// run, takes the square of the mean from the mean of the squares, and so loses
+// the digits of a variance that is small beside them.
 Results DecomposeGroupNormalization(Builder& to, const Request& request) {
+  constexpr int kScalesChannels = 21;
+  const bool runs = !to.widens_for_runtime() || RuntimeKernels("GroupNormalization", to.opset()).any();
+  if (to.opset() >= kScalesChannels && runs) return std::nullopt;
   const Tensor x = request.operands[0];
   const int64_t groups = request.Int("num_groups", 1);
   Tensor y = to.Reshape(x, to.ConstantInts({0, groups, -1}));
@@ -69,7 +75,7 @@ Results DecomposeInstanceNormalization(Builder& to, const Request& request) {
 }
 
 constexpr LegalizeRule kRules[] = {
-    {"GroupNormalization", 21, &DecomposeGroupNormalization},
+    {"GroupNormalization", kNever, &DecomposeGroupNormalization},
     {"InstanceNormalization", kNever, &DecomposeInstanceNormalization},
     {"LayerNormalization", 17, &DecomposeLayerNormalization},
     {"RMSNormalization", 23, &DecomposeRmsNormalization},
