@@ -219,6 +219,7 @@ class ONNXProgram:
             else:
                 used = [value.name for value in late.graph.inputs if value.name in names and value.uses()]
                 self._refuse_folded({name: own[name] for name in used if name in state_dict})
+        self._refuse_known(state_dict)
         graph = self.model.graph
         inputs = {value.name: value for value in graph.inputs}
         for name, tensor in state_dict.items():
@@ -465,6 +466,20 @@ class ONNXProgram:
         model = self._with(False, self._options.keep_initializers_as_inputs)
         proto = imported("onnx", "ONNXProgram.apply_weights").load_model_from_string(_bytes_of(model))
         return imported("onnx_ir", "ONNXProgram.apply_weights").from_proto(proto), self._weights_among_inputs(model)
+
+    def _refuse_known(self, state_dict: Mapping[str, torch.Tensor]) -> None:
+        """Raise where a buffer that decided what was captured is to get another value."""
+        exported = self._exported_program
+        if exported is None:
+            return
+        import torch
+
+        from .capture.constants import KNOWN
+
+        own = {**exported.constants, **exported.state_dict}
+        for name in exported.graph_module.meta.get(KNOWN, ()):
+            if name in state_dict and not torch.equal(state_dict[name], own[name]):
+                raise OnnxExporterError(f"the value of '{name}' decided what was captured: give it to the model, and export that again")
 
     def _refuse_folded(self, own: Mapping[str, torch.Tensor]) -> None:
         """Raise an error if the model's weights are not what they were."""

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import flambeau
-from flambeau.errors import CaptureError
+from flambeau.errors import CaptureError, OnnxExporterError
 
 
 class Flags(torch.nn.Module):
@@ -82,3 +82,14 @@ def test_what_is_in_a_constant_decides(model):
 def test_a_buffer_that_is_written_does_not():
     with pytest.raises(CaptureError, match=r"test_known_constants.py:\d+: if self.calls > 3:"):
         flambeau.export(Counts(), (torch.randn(3, 4),))
+
+
+def test_another_value_wants_another_export():
+    model = Flags()
+    program = flambeau.export(model, (torch.randn(3, 4),))
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    program.apply_weights({**state, "weight": torch.ones(4)})
+    x = torch.randn(3, 4)
+    torch.testing.assert_close(program(x)[0], 8 * (x + 1))
+    with pytest.raises(OnnxExporterError, match="the value of 'rounds' decided what was captured"):
+        program.apply_weights({**state, "rounds": torch.tensor(5)})

@@ -13,7 +13,10 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 from torch.utils.weak import WeakIdKeyDictionary
 
-__all__ = ["KnownConstants"]
+__all__ = ["KNOWN", "KnownConstants"]
+
+KNOWN = "flambeau_known_constants"
+"""Where a captured graph's ``meta`` has the names of the buffers whose values decided what was captured."""
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 

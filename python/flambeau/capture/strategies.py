@@ -14,7 +14,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from .assumptions import computes_alike, freezes, holds_for
-from .constants import KnownConstants
+from .constants import KNOWN, KnownConstants
 from .containers import known_results
 from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
@@ -253,6 +253,8 @@ def capture(
             restore(exported)
             if known is not None and not known.hold():
                 raise Unkept("a buffer that decides what the model does is written")
+            if known is not None:
+                exported.graph_module.meta[KNOWN] = sorted(known.asked)
             if loops or special is not None or how == _TWO_FOR_ONE:
                 with special_answers() as shown:
                     alike = computes_alike(exported, model, args, kwargs, training)
