@@ -193,9 +193,11 @@ Writes WritesOf(const Graph& graph, NodeId node, const Schema& schema) {
     if (!row->when.empty() && !IsTrue(graph, node, row->when)) return writes;
     writes.listed = true;
     writes.pure = row->pure;
-    add(schema.Find(row->first));
-    if (!row->second.empty()) add(schema.Find(row->second));
-    return writes;
+    if (!row->first.empty()) {
+      add(schema.Find(row->first));
+      if (!row->second.empty()) add(schema.Find(row->second));
+      return writes;
+    }
   }
   for (const SchemaArgument& argument : schema.arguments)
     if (argument.writes) add(&argument);

@@ -27,6 +27,20 @@ def by_rows(x):
     return decomposed.dequantize_per_token.default(quantized, scales, zero_points, -128, 127, torch.int8, torch.float32)
 
 
+def seen(by_channel):
+    """What an observer knows: least and greatest numbers, of which some are not set, scales and zero points."""
+    count = (3,) if by_channel else (1,)
+    low, high = floats(*count, low=-2, high=0), floats(*count, low=0, high=2)
+    if by_channel:
+        low[1], high[1] = float("inf"), float("-inf")
+    return low, high, floats(*count, low=0.02, high=0.3), torch.zeros(count, dtype=torch.int32)
+
+
+def observed(x, observes, quantizes, low, high, scale, zero_point, *grid):
+    low, high, scale, zero_point = low.clone(), high.clone(), scale.clone(), zero_point.clone()
+    return torch.fused_moving_avg_obs_fake_quant(x, observes, quantizes, low, high, scale, zero_point, *grid), low, high, scale, zero_point
+
+
 def integers(low, high, dtype):
     return ints(3, 4, 5, low=max(low, -99), high=min(high, 99), dtype=dtype)
 
@@ -50,6 +64,11 @@ CASES = [
             case(torch.fake_quantize_per_tensor_affine, x, 0.05, 3, low, high, dynamic=False),
             case(torch.fake_quantize_per_tensor_affine, x, scale[0], zero_point[0].int(), low, high, dynamic=False),
             case(torch.fake_quantize_per_channel_affine, x, scales, zero_points.abs().int(), 1, low, high, dynamic=False),
+            *[
+                case(op, x, torch.tensor([observes]), torch.tensor([quantizes]), *seen(rows), 0.01, low, high, 0, rows, symmetric, dynamic=False)
+                for op in (observed, aten._fused_moving_avg_obs_fq_helper_functional.default)
+                for observes, quantizes, rows, symmetric in ((1, 1, False, False), (1, 1, True, True), (1, 0, False, True), (0, 1, True, False))
+            ],
             *[case(aten._fake_quantize_learnable_per_tensor_affine.default, x, scale, zero, low, high, 2.0, dynamic=False) for zero in LEARNT],
             case(aten._fake_quantize_learnable_per_channel_affine.default, x, scales, zero_points * 1.5, 1, low, high, dynamic=False),
         ]

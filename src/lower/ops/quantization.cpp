@@ -270,17 +270,116 @@ Tensor FakeQuantizeLearntPerChannel(Lowering& to, Tensor self, Tensor scale, Ten
   return ThereAndBack(to, self, {scale, OnGrid(to, zero_point, quant_min, quant_max), axis, quant_min, quant_max});
 }
 
+// --- fake quantization on a grid that follows what is seen --------------------------------
+
+// As PyTorch chooses a grid for what lies between `low` and `high`; zero is on it, in the middle where it is symmetric.
+std::pair<Tensor, Tensor> ChooseGrid(Lowering& to, Tensor low, Tensor high, int64_t quant_min, int64_t quant_max, bool symmetric) {
+  constexpr double kSmallest = 6.1e-5, kOfNothing = 0.1;
+  const auto number = [&](double value) { return to.NumberOf(value, DType::kFloat64); };
+  // The ends of the range are floats, and the rest is computed in double.
+  const auto as_float = [&](Tensor x) { return to.CastTo(AsFloat(to, x), DType::kFloat64); };
+  const Tensor zero = number(0), steps = number(static_cast<double>(quant_max - quant_min));
+  low = to.Min({to.CastTo(low, DType::kFloat64), zero});
+  high = to.Max({to.CastTo(high, DType::kFloat64), zero});
+  const Tensor around = to.And(to.Less(low, zero), to.Greater(high, zero));
+  if (symmetric) {
+    const int64_t half = (quant_max - quant_min) / 2;
+    const Tensor most = number(static_cast<double>(half)), least = number(static_cast<double>(-half - 1));
+    const Tensor widest = to.Max({to.Abs(to.Div(low, least)), to.Abs(to.Div(high, most))});
+    low = to.Where(around, as_float(to.Mul(widest, least)), low);
+    high = to.Where(around, as_float(to.Mul(widest, most)), high);
+  }
+  Tensor scale = to.Div(to.Sub(high, low), steps);
+  scale = to.Where(to.Equal(AsFloat(to, scale), to.NumberOf(0.0, DType::kFloat32)), number(kOfNothing), scale);
+  const Tensor small = to.Less(scale, number(kSmallest)), wide = number(kSmallest * static_cast<double>(quant_max - quant_min));
+  const Tensor wider = to.Div(number(kSmallest), scale);
+  const auto widened = [&](Tensor end, Tensor other, Tensor alone) {
+    return to.Where(small, as_float(to.Where(to.Equal(other, zero), alone, to.Mul(end, wider))), end);
+  };
+  const Tensor before = low;
+  low = widened(low, high, to.Neg(wide));
+  high = widened(high, before, wide);
+  scale = to.Max({scale, number(kSmallest)});
+  const Tensor bottom = number(static_cast<double>(quant_min)), top = number(static_cast<double>(quant_max));
+  const Tensor least = to.Div(low, scale), most = to.Div(high, scale);
+  const Tensor from_low = to.Less(to.Add(to.Abs(bottom), to.Abs(least)), to.Add(to.Abs(top), to.Abs(most)));
+  Tensor zero_point = to.Where(from_low, to.Sub(bottom, least), to.Sub(top, most));
+  if (symmetric) zero_point = to.Where(around, number(static_cast<double>(quant_min + quant_max) / 2), zero_point);
+  return {AsFloat(to, scale), to.Round(to.Min({to.Max({zero_point, bottom}), top}))};
+}
+
+struct Observed {
+  Tensor output, low, high, scale, zero_point;
+  Grid grid;
+};
+// The flags are tensors of one number.
+Observed Observe(Lowering& to, Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor running_max, Tensor scale,
+                 Tensor zero_point, double averaging_const, int64_t quant_min, int64_t quant_max, int64_t ch_axis, bool per_row,
+                 bool symmetric) {
+  const auto is_on = [&](Tensor flag) {
+    const Tensor number = to.CastTo(to.ReshapeTo(flag, Ints{}), DType::kInt64);
+    return to.Not(to.Equal(number, to.ConstantInt(0)));
+  };
+  Ints others;
+  for (int64_t axis = 0; axis < self.rank(); ++axis)
+    if (!per_row || axis != to.Axis(ch_axis, self)) others.push_back(axis);
+  const Tensor values = AsFloat(to, self), axes = to.ConstantInts(others), observes = is_on(observer_on);
+  const auto followed = [&](Tensor running, Tensor now) {
+    now = to.ReshapeTo(now, running.sizes());
+    const Tensor unset = to.Equal(to.Abs(running), to.NumberOf(std::numeric_limits<double>::infinity(), running.dtype()));
+    const Tensor moved = to.Add(running, to.Mul(to.NumberOf(averaging_const, running.dtype()), to.Sub(now, running)));
+    return to.Where(observes, to.Where(unset, now, moved), running);
+  };
+  const Tensor low = followed(running_min, to.ReduceMin(values, axes, {.keepdims = 0}));
+  const Tensor high = followed(running_max, to.ReduceMax(values, axes, {.keepdims = 0}));
+  const auto [new_scale, new_zero_point] = ChooseGrid(to, low, high, quant_min, quant_max, symmetric);
+  // The grid is chosen where it is used, whether something was observed or not.
+  const Tensor quantizes = is_on(fake_quant_on);
+  scale = to.Where(quantizes, to.CastTo(to.ReshapeTo(new_scale, scale.sizes()), scale.dtype()), scale);
+  zero_point = to.Where(quantizes, to.CastTo(to.ReshapeTo(new_zero_point, zero_point.sizes()), zero_point.dtype()), zero_point);
+  const Grid grid = {scale, zero_point, per_row ? std::optional(ch_axis) : std::nullopt, quant_min, quant_max};
+  return {to.Where(quantizes, ThereAndBack(to, self, grid), self), low, high, scale, zero_point, grid};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> ObserveAndFakeQuantize(
+    Lowering& to, Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor running_max, Tensor scale,
+    Tensor zero_point, double averaging_const, int64_t quant_min, int64_t quant_max, int64_t ch_axis, bool per_row, bool symmetric) {
+  const Observed seen = Observe(to, self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const,
+                                quant_min, quant_max, ch_axis, per_row, symmetric);
+  return {seen.output, seen.low, seen.high, seen.scale, seen.zero_point};
+}
+// And which elements lie on the grid.
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> ObserveWithMask(
+    Lowering& to, Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor running_max, Tensor scale,
+    Tensor zero_point, double averaging_const, int64_t quant_min, int64_t quant_max, int64_t ch_axis, bool per_row, bool symmetric) {
+  const Observed seen = Observe(to, self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const,
+                                quant_min, quant_max, ch_axis, per_row, symmetric);
+  const Tensor place = Unbounded(to, self, seen.grid);
+  const auto end = [&](int64_t value) { return to.NumberOf(static_cast<double>(value), place.dtype()); };
+  const Tensor outside = to.Or(to.Less(place, end(quant_min)), to.Greater(place, end(quant_max)));
+  const Tensor off = to.Equal(to.CastTo(to.ReshapeTo(fake_quant_on, Ints{}), DType::kInt64), to.ConstantInt(0));
+  return {seen.output, to.Or(to.Not(outside), off), seen.low, seen.high, seen.scale, seen.zero_point};
+}
+
 constexpr OpRow kRows[] = {
     Op<FakeQuantizeLearntPerChannel>("aten::_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor "
                                      "zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> Tensor"),
     Op<FakeQuantizeLearnt>("aten::_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, "
                            "int quant_min, int quant_max, float grad_factor=1.) -> Tensor"),
+    Op<ObserveWithMask>("aten::_fused_moving_avg_obs_fq_helper_functional(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor "
+                        "running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int "
+                        "quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor "
+                        "mask, Tensor running_min_out, Tensor running_max_out, Tensor scale_out, Tensor zero_point_out)"),
     Op<FakeQuantizePerChannel>("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, "
                                "int axis, int quant_min, int quant_max) -> Tensor"),
     Op<FakeQuantize>("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, "
                      "int quant_max) -> Tensor"),
     Op<FakeQuantizeOfTensors>("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor "
                               "zero_point, int quant_min, int quant_max) -> Tensor"),
+    Op<ObserveAndFakeQuantize>("flambeau::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor "
+                               "running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int "
+                               "quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> "
+                               "(Tensor, Tensor, Tensor, Tensor, Tensor)"),
     Op<ChooseAsymmetricRowParameters>("quantized_decomposed::_choose_qparams_per_token_asymmetric_impl(Tensor input, "
                                       "ScalarType dtype) -> (Tensor, Tensor)"),
     Op<ChooseParameters>("quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float "

@@ -84,6 +84,17 @@ bool DropNeutral(Editor& to, NodeId node) {
   return false;
 }
 
+// A choice that is made.
+bool DropWhere(Editor& to, NodeId node) {
+  const Graph& graph = to.graph();
+  constexpr uint64_t kMostBytes = 4096;
+  const TensorData* data = to.Data(graph.operand(node, 0));
+  const auto choices = data != nullptr ? data->ReadAll(kMostBytes) : std::nullopt;
+  if (!choices || choices->empty() || std::ranges::any_of(*choices, [&](std::byte each) { return each != choices->front(); })) return false;
+  const ValueId chosen = graph.operand(node, choices->front() != std::byte{0} ? 1 : 2);
+  return to.SameType(graph.result(node), chosen) && to.Replace(graph.result(node), chosen);
+}
+
 constexpr RewriteRow kRules[] = {
     {"Add", &DropNeutral},
     {"Cast", &DropCast},
@@ -111,6 +122,7 @@ constexpr RewriteRow kRules[] = {
     {"Sum", &DropOfOne},
     {"Tile", &ForwardIfSameType},
     {"Transpose", &DropTranspose},
+    {"Where", &DropWhere},
 };
 
 }  // namespace

@@ -97,6 +97,7 @@ constexpr UnaryRow kUnary[] = {
     {"Neg", [](double x) { return -x; }, [](int64_t x) { return static_cast<int64_t>(-static_cast<uint64_t>(x)); }},
     {"Not", nullptr, [](int64_t x) { return int64_t{x == 0}; }},
     {"Reciprocal", [](double x) { return 1 / x; }, nullptr},
+    {"Round", [](double x) { return std::nearbyint(x); }, nullptr},
     {"Sin", [](double x) { return std::sin(x); }, nullptr},
     {"Sqrt", [](double x) { return std::sqrt(x); }, nullptr},
 };

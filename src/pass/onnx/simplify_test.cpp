@@ -59,6 +59,30 @@ TEST(DropNoOps, OutputsKeepNames) {
 )");
 }
 
+TEST(DropNoOps, ChoicesThatAreMade) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[4], %y: f32[4], %z: f32[1]) {
+  const %yes: bool[] = [True]
+  const %no: bool[2, 1] = [False, False]
+  const %mixed: bool[4] = [False, True, False, False]
+  %a: f32[4] = Where(%yes, %x, %y)
+  %b: f32[2, 4] = Where(%no, %x, %y)
+  %c: f32[4] = Where(%yes, %z, %y)
+  %d: f32[4] = Where(%mixed, %a, %y)
+  return %b, %c, %d
+}
+)"),
+            R"(graph(%x: f32[4], %y: f32[4], %z: f32[1]) {
+  const %yes: bool[] = [True]
+  const %no: bool[2, 1] = [False, False]
+  const %mixed: bool[4] = [False, True, False, False]
+  %b: f32[2, 4] = Where(%no, %x, %y)
+  %c: f32[4] = Where(%yes, %z, %y)
+  %d: f32[4] = Where(%mixed, %x, %y)
+  return %b, %c, %d
+}
+)");
+}
+
 TEST(DropNoOps, NeutralElements) {
   EXPECT_EQ(Simplified(R"(graph(%x: f32[4], %k: i64[3]) {
   const %one: f32[] = [1.0]
