@@ -32,8 +32,8 @@ void Specialized(const std::string& code) {
     given.emplace_back(input->name, described);
   }
   const auto inputs = script::DescribeInputs(*graph, given, sink);
-  if (!inputs) return;
-  const auto program = script::Specialize(*graph, *inputs, {}, sink);
+  if (!inputs || !inputs->missing.empty()) return;
+  const auto program = script::Specialize(*graph, inputs->inputs, {}, sink);
   if (!program != sink.HasErrors()) std::abort();
   if (program && !VerifyGraph(program->impl().graph, sink)) std::abort();
 }

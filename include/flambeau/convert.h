@@ -90,6 +90,7 @@ struct ProgramSummary {
     std::string name, dtype;
     std::vector<std::string> sizes;
     std::string kind;  ///< "input", "parameter", "buffer", "constant", "output"
+    std::string type;  ///< in place of dtype and sizes while these are not known: "List[Tensor]"
   };
   struct Operator {
     std::string name;  ///< "aten::add.Tensor"
@@ -103,8 +104,14 @@ struct ProgramSummary {
   uint64_t weight_bytes = 0;
   std::vector<std::string> alternatives;  ///< the archive's models or methods, this one included
   std::vector<std::pair<std::string, uint64_t>> extra_files;  ///< name, bytes
+  /// Inputs of a TorchScript archive of which too little is known, and how each may be described in Options::inputs.
+  /// Where there are any, `dims` and `operators` are not known.
+  std::vector<std::pair<std::string, std::string>> undescribed;
 };
 ProgramSummary Summarize(const Program& program);
+/// As Summarize, from a file; also of a TorchScript archive whose inputs nobody has described.
+std::optional<ProgramSummary> SummarizeFile(const std::string& path, std::vector<Diagnostic>& diagnostics,
+                                            const Options& options = {});
 
 /// One row of the table of operators.
 struct OperatorInfo {

@@ -214,6 +214,9 @@ def inspect(
 ) -> _engine.ProgramSummary:
     """What an archive holds: inputs, outputs, weights, dynamic dimensions, operators, extra files.
 
+    Of a TorchScript archive whose inputs nobody has described, dimensions and operators are not known; `undescribed`
+    then names these inputs, each with an example of what :func:`convert` takes in `inputs`.
+
     Args:
         path: Path of the archive.
         inputs, model_name, method, operator_schemas: As :func:`convert` takes them.
@@ -222,7 +225,10 @@ def inspect(
         OnnxExporterError: The file is no archive that Flambeau reads, or is damaged.
     """
     options = make_options(inputs=inputs, model_name=model_name, method=method, operator_schemas=operator_schemas)
-    return _engine.summarize(read(path, options))
+    summary, diagnostics = _engine.summarize_file(os.fspath(path), options)
+    if summary is None:
+        raise error_of(diagnostics)
+    return summary
 
 
 def operators() -> list[_engine.OperatorInfo]:

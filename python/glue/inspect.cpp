@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,7 +12,8 @@ void BindInspect(nb::module_& module) {
       .def_ro("name", &ProgramSummary::Tensor::name)
       .def_ro("dtype", &ProgramSummary::Tensor::dtype)
       .def_ro("sizes", &ProgramSummary::Tensor::sizes)
-      .def_ro("kind", &ProgramSummary::Tensor::kind);
+      .def_ro("kind", &ProgramSummary::Tensor::kind)
+      .def_ro("type", &ProgramSummary::Tensor::type);
   nb::class_<ProgramSummary::Operator>(module, "SummaryOperator", "An operator that a program calls.")
       .def_ro("name", &ProgramSummary::Operator::name)
       .def_ro("count", &ProgramSummary::Operator::count)
@@ -25,7 +27,8 @@ void BindInspect(nb::module_& module) {
       .def_ro("operators", &ProgramSummary::operators)
       .def_ro("weight_bytes", &ProgramSummary::weight_bytes)
       .def_ro("alternatives", &ProgramSummary::alternatives)
-      .def_ro("extra_files", &ProgramSummary::extra_files);
+      .def_ro("extra_files", &ProgramSummary::extra_files)
+      .def_ro("undescribed", &ProgramSummary::undescribed);
   nb::class_<OperatorInfo>(module, "OperatorInfo", "One row of the table of supported operators.")
       .def_ro("schema", &OperatorInfo::schema)
       .def_ro("restrictions", &OperatorInfo::restrictions);
@@ -36,6 +39,18 @@ void BindInspect(nb::module_& module) {
         return Summarize(*self.program);
       },
       nb::arg("program"));
+  module.def(
+      "summarize_file",
+      [](const std::string& path, const Options& options) {
+        std::vector<Diagnostic> diagnostics;
+        std::optional<ProgramSummary> summary;
+        {
+          nb::gil_scoped_release release;
+          summary = SummarizeFile(path, diagnostics, options);
+        }
+        return nb::make_tuple(std::move(summary), std::move(diagnostics));
+      },
+      nb::arg("path"), nb::arg("options"));
   module.def("supported_operators", &SupportedOperators);
 }
 

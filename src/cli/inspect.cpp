@@ -16,15 +16,31 @@ struct InspectArguments {
 };
 
 void PrintTensor(const ProgramSummary::Tensor& tensor) {
-  fmt::print("  {:<9} {}: {}[{}]\n", tensor.kind, tensor.name, tensor.dtype, fmt::join(tensor.sizes, ", "));
+  fmt::print("  {:<9} {}: {}\n", tensor.kind, tensor.name,
+             tensor.type.empty() ? fmt::format("{}[{}]", tensor.dtype, fmt::join(tensor.sizes, ", ")) : tensor.type);
+}
+
+void PrintOperators(const std::vector<ProgramSummary::Operator>& operators) {
+  size_t missing = 0, nodes = 0;
+  for (const auto& op : operators) {
+    missing += !op.supported;
+    nodes += op.count;
+  }
+  fmt::print("\noperators: {} nodes, {} kinds, {} not supported\n", nodes, operators.size(), missing);
+  for (const auto& op : operators) fmt::print("  {:>6} {}{}\n", op.count, op.name, op.supported ? "" : "   NOT SUPPORTED");
+}
+
+void PrintHowToDescribe(const std::vector<std::pair<std::string, std::string>>& undescribed) {
+  fmt::print("\nTorchScript records neither dtypes nor sizes. To see the operators, and to convert, describe the inputs:\n");
+  for (const auto& [name, example] : undescribed) fmt::print("  --input \"{}={}\"\n", name, example);
 }
 
 int RunInspect(InspectArguments& arguments) {
   std::vector<Diagnostic> diagnostics;
   arguments.options.inputs = Inputs(arguments.inputs);
-  const auto program = ReadProgram(arguments.source, diagnostics, arguments.options);
-  if (!program) return Conclude(false, diagnostics, false, false);
-  const ProgramSummary summary = Summarize(*program);
+  const std::optional<ProgramSummary> found = SummarizeFile(arguments.source, diagnostics, arguments.options);
+  if (!found) return Conclude(false, diagnostics, false, false);
+  const ProgramSummary& summary = *found;
   fmt::print("{}\n  saved by torch {}\n", arguments.source, summary.torch_version.empty() ? "(not recorded)" : summary.torch_version);
   if (summary.alternatives.size() > 1) fmt::print("  this is one of: {}\n", fmt::join(summary.alternatives, ", "));
   fmt::print("\ninputs and outputs\n");
@@ -37,13 +53,10 @@ int RunInspect(InspectArguments& arguments) {
     for (const auto& tensor : summary.weights) PrintTensor(tensor);
   if (!summary.extra_files.empty()) fmt::print("\nextra files\n");
   for (const auto& [name, size] : summary.extra_files) fmt::print("  {:<9} {}\n", fmt::format("{} B", size), name);
-  size_t missing = 0, nodes = 0;
-  for (const auto& op : summary.operators) {
-    missing += !op.supported;
-    nodes += op.count;
-  }
-  fmt::print("\noperators: {} nodes, {} kinds, {} not supported\n", nodes, summary.operators.size(), missing);
-  for (const auto& op : summary.operators) fmt::print("  {:>6} {}{}\n", op.count, op.name, op.supported ? "" : "   NOT SUPPORTED");
+  if (summary.undescribed.empty())
+    PrintOperators(summary.operators);
+  else
+    PrintHowToDescribe(summary.undescribed);
   return Conclude(true, diagnostics, false, false);
 }
 

@@ -32,7 +32,7 @@ constexpr Signature kSignatures[] = {
     {0, "GGUF", "the file is a GGUF model", kExport},
     {0, "\x1f\x8b", "the file is compressed by gzip", "decompress it first"},
     {0, "\x89HDF", "the file is an HDF5 archive", kExport},
-    {0, "\x08", "the file looks like an ONNX model", kExport},
+    {0, "\x08", "the file looks like an ONNX model", "give the archive that it came from; of the commands, diff and verify take ONNX models"},
 };
 
 // What torch.save was given.

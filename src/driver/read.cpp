@@ -10,6 +10,7 @@
 #include "driver/file_kind.h"
 #include "driver/guard.h"
 #include "driver/read.h"
+#include "driver/undescribed.h"
 #include "flambeau/convert.h"
 #include "reader/pt2/reader.h"
 #include "reader/torchscript/reader.h"
@@ -48,12 +49,26 @@ Result<Program> ReadModel(const ZipArchive& archive, const Options& options, Sin
   return program;
 }
 
-Result<Program> ReadScript(const ZipArchive& archive, const Options& options, Sink& sink) {
-  FLAMBEAU_TRY(const torchscript::Graph graph, ReadMethod(archive, options, sink));
-  FLAMBEAU_TRY(const std::vector<ScriptInput> inputs, script::DescribeInputs(graph, options.inputs, sink));
+Result<Program> Specialized(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options, Sink& sink) {
   FLAMBEAU_TRY(Program program, script::Specialize(graph, inputs, options, sink));
   program.impl().alternatives = graph.methods;
   return program;
+}
+
+Result<Program> ReadScript(const ZipArchive& archive, const Options& options, Sink& sink) {
+  FLAMBEAU_TRY(const torchscript::Graph graph, ReadMethod(archive, options, sink));
+  FLAMBEAU_TRY(const script::DescribedInputs described, script::DescribeInputs(graph, options.inputs, sink));
+  if (!described.missing.empty()) return script::ReportMissing(described.missing, archive.Where(nullptr), sink);
+  return Specialized(graph, described.inputs, options, sink);
+}
+
+// What is known of a TorchScript program, which is little where its inputs are not described.
+Result<ProgramSummary> SummarizeScript(const ZipArchive& archive, const Options& options, Sink& sink) {
+  FLAMBEAU_TRY(const torchscript::Graph graph, ReadMethod(archive, options, sink));
+  FLAMBEAU_TRY(const script::DescribedInputs described, script::DescribeInputs(graph, options.inputs, sink));
+  if (!described.missing.empty()) return SummarizeUndescribed(graph, described.missing);
+  FLAMBEAU_TRY(const Program program, Specialized(graph, described.inputs, options, sink));
+  return Summarize(program);
 }
 
 Result<Program> ReadArchive(const ZipArchive& archive, const Options& options, Sink& sink) {
@@ -65,6 +80,24 @@ Result<Program> ReadArchive(const ZipArchive& archive, const Options& options, S
   }
   FileKind kind = DescribeArchive(archive);
   return sink.Error(DiagnosticKind::kUnknownFormat, std::move(kind.what), archive.Where(nullptr), std::move(kind.hint));
+}
+
+Result<ProgramSummary> SummarizeArchive(const ZipArchive& archive, const Options& options, Sink& sink) {
+  if (!LooksLikePt2(archive) && LooksLikeTorchScript(archive)) {
+    FLAMBEAU_TRY(ProgramSummary summary, SummarizeScript(archive, options, sink));
+    summary.extra_files = ExtraFiles(archive);
+    return summary;
+  }
+  FLAMBEAU_TRY(const Program program, ReadArchive(archive, options, sink));
+  return Summarize(program);
+}
+
+Result<std::string> PrintArchive(const ZipArchive& archive, const Options& options, Sink& sink) {
+  if (!LooksLikeTorchScript(archive))
+    return sink.Error(DiagnosticKind::kUnknownFormat, "the file is no TorchScript archive", archive.Where(nullptr),
+                      "save the model with torch.jit.save");
+  FLAMBEAU_TRY(const torchscript::Graph graph, ReadMethod(archive, options, sink));
+  return torchscript::Print(graph);
 }
 
 Result<ZipArchive> OpenArchive(const std::string& path, Sink& sink) {
@@ -89,36 +122,34 @@ Status DeclareOperators(const Options& options, Sink& sink) {
   return {};
 }
 
-}  // namespace
-
-std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics, const Options& options) {
-  std::optional<Program> program;
+// What `read` makes of the archive of that path.
+template <class T>
+std::optional<T> FromArchive(const std::string& path, std::vector<Diagnostic>& diagnostics, const Options& options,
+                             Result<T> (*read)(const ZipArchive&, const Options&, Sink&)) {
+  std::optional<T> made;
   Guard(diagnostics, {.file = path}, [&] {
     Sink sink;
     const bool declared = static_cast<bool>(DeclareOperators(options, sink));
     const Result<ZipArchive> archive = declared ? OpenArchive(path, sink) : kFailure;
-    Result<Program> read = archive ? ReadArchive(*archive, options, sink) : kFailure;
+    Result<T> result = archive ? read(*archive, options, sink) : kFailure;
     for (Diagnostic& diagnostic : sink.Take()) diagnostics.push_back(std::move(diagnostic));
-    if (read) program.emplace(*std::move(read));
+    if (result) made.emplace(*std::move(result));
   });
-  return program;
+  return made;
+}
+
+}  // namespace
+
+std::optional<Program> ReadProgram(const std::string& path, std::vector<Diagnostic>& diagnostics, const Options& options) {
+  return FromArchive<Program>(path, diagnostics, options, ReadArchive);
+}
+
+std::optional<ProgramSummary> SummarizeFile(const std::string& path, std::vector<Diagnostic>& diagnostics, const Options& options) {
+  return FromArchive<ProgramSummary>(path, diagnostics, options, SummarizeArchive);
 }
 
 std::string DumpTorchScript(const std::string& path, const Options& options, std::vector<Diagnostic>& diagnostics) {
-  std::string text;
-  Guard(diagnostics, {.file = path}, [&] {
-    Sink sink;
-    if (const Result<ZipArchive> archive = DeclareOperators(options, sink) ? OpenArchive(path, sink) : kFailure) {
-      if (!LooksLikeTorchScript(*archive)) {
-        (void)sink.Error(DiagnosticKind::kUnknownFormat, "the file is no TorchScript archive", archive->Where(nullptr),
-                         "save the model with torch.jit.save");
-      } else if (const auto graph = ReadMethod(*archive, options, sink)) {
-        text = torchscript::Print(*graph);
-      }
-    }
-    for (Diagnostic& diagnostic : sink.Take()) diagnostics.push_back(std::move(diagnostic));
-  });
-  return text;
+  return FromArchive<std::string>(path, diagnostics, options, PrintArchive).value_or("");
 }
 
 }  // namespace flambeau

@@ -46,7 +46,7 @@ ProgramSummary Summarize(const Program& program) {
   for (const InputSpec& input : impl.inputs) {
     const Type& type = impl.graph.type(input.value);
     const bool user = input.kind == InputKind::kUser || input.kind == InputKind::kConstant;
-    ProgramSummary::Tensor tensor{std::string(context.Text(user ? input.name : input.target)), DtypeText(type), SizeTexts(exprs, type), std::string(KindText(input.kind))};
+    ProgramSummary::Tensor tensor{std::string(context.Text(user ? input.name : input.target)), DtypeText(type), SizeTexts(exprs, type), std::string(KindText(input.kind)), {}};
     if (user) {
       for (Expr size : type.sizes)
         exprs.ForEachSymbol(size, [&](Expr symbol) {
@@ -64,7 +64,7 @@ ProgramSummary Summarize(const Program& program) {
     if (!value) continue;
     const Type& type = impl.graph.type(value);
     summary.outputs.push_back({std::string(context.Text(impl.outputs[i].name)), DtypeText(type), SizeTexts(exprs, type),
-                               impl.outputs[i].kind == OutputKind::kUser ? "output" : "mutation"});
+                               impl.outputs[i].kind == OutputKind::kUser ? "output" : "mutation", {}});
   }
   std::map<std::string_view, uint64_t> counts;
   for (BlockId block : impl.graph.AllBlocks()) impl.graph.ForEachNode(block, [&](NodeId node) { ++counts[impl.graph.op(node)]; });

@@ -34,6 +34,8 @@ bool Fits(const ScriptInput& input, const Type& type) {
   }
 }
 
+std::string Option(std::string_view name, std::string_view description) { return fmt::format("--input \"{}={}\"", name, description); }
+
 class Describer {
  public:
   Describer(std::span<const std::pair<std::string, std::string>> given, Sink& sink) : given_(given), used_(given.size()), sink_(sink) {}
@@ -45,7 +47,7 @@ class Describer {
     return exact || own.empty() ? name : std::string(own);
   }
 
-  // What is said of the input called `name`; nullopt, noting its name, if nothing is.
+  // What is said of the input called `name`; nullopt, noting it as missing, if nothing is.
   std::optional<ScriptInput> Describe(const std::string& name, const Type& type) {
     if (const auto input = Given(name, type)) return input;
     switch (type.kind) {
@@ -82,28 +84,18 @@ class Describer {
       }
       default: break;
     }
-    missing_.push_back(fmt::format("{} ({})", name, Text(type)));
-    if (example_.empty()) example_ = Option(name, type);
+    missing_.push_back({name, Text(type), ExampleOf(type)});
     return std::nullopt;
   }
 
-  Status Conclude() {
+  Result<std::vector<MissingInput>> Conclude() {
     for (size_t i = 0; i < given_.size(); ++i)
       if (!used_[i]) (void)sink_.Error(DiagnosticKind::kBadOption, fmt::format("the program has no input '{}'", given_[i].first));
-    if (!missing_.empty())
-      (void)sink_.Error(DiagnosticKind::kMissingInformation,
-                        fmt::format("TorchScript records neither dtypes nor sizes; these inputs must be described: {}", fmt::join(missing_, ", ")),
-                        {}, example_);
-    return sink_.HasErrors() ? Status(kFailure) : Status();
+    if (sink_.HasErrors()) return kFailure;
+    return std::move(missing_);
   }
 
  private:
-  static std::string Option(const std::string& name, const Type& type) {
-    const std::string example = ExampleOf(type);
-    const bool plain = type.kind == TypeKind::kTensor || type.elements.empty();
-    return plain ? fmt::format("--input {}={}", name, example) : fmt::format("--input \"{}={}\"", name, example);
-  }
-
   std::optional<ScriptInput> Given(const std::string& name, const Type& type) {
     for (size_t i = 0; i < given_.size(); ++i) {
       if (used_[i] || given_[i].first != name) continue;
@@ -112,7 +104,7 @@ class Describer {
       if (input && Fits(*input, type)) return input;
       if (input)
         (void)sink_.Error(DiagnosticKind::kBadOption, fmt::format("'{}' describes no {}, which the input '{}' is", given_[i].second, Text(type), name), {},
-                          Option(name, type));
+                          Option(name, ExampleOf(type)));
       else
         (void)sink_.Error(DiagnosticKind::kBadOption, fmt::format("'{}' describes no input", given_[i].second), {},
                           "write a tensor as float32[batch,3,224,224], a constant as 3, 0.5, True, 'text' or None, several as "
@@ -128,8 +120,7 @@ class Describer {
 
   std::span<const std::pair<std::string, std::string>> given_;
   std::vector<bool> used_;
-  std::vector<std::string> missing_;
-  std::string example_;  // of the first of them
+  std::vector<MissingInput> missing_;
   Sink& sink_;
 };
 
@@ -141,8 +132,8 @@ std::string_view SourceName(std::string_view name) {
   return dot != name.npos && dot > 0 && Index(name.substr(dot + 1)) ? name.substr(0, dot) : name;
 }
 
-Result<std::vector<ScriptInput>> DescribeInputs(const torchscript::Graph& graph,
-                                                std::span<const std::pair<std::string, std::string>> given, Sink& sink) {
+Result<DescribedInputs> DescribeInputs(const torchscript::Graph& graph,
+                                       std::span<const std::pair<std::string, std::string>> given, Sink& sink) {
   Describer describer(given, sink);
   std::vector<ScriptInput> inputs;
   const std::vector<torchscript::Value*>& formal = graph.main->inputs;
@@ -153,8 +144,19 @@ Result<std::vector<ScriptInput>> DescribeInputs(const torchscript::Graph& graph,
     inputs.push_back(input ? *std::move(input) : ScriptInput());
     inputs.back().name = std::move(name);
   }
-  FLAMBEAU_CHECK_OK(describer.Conclude());
-  return inputs;
+  FLAMBEAU_TRY(std::vector<MissingInput> missing, describer.Conclude());
+  return DescribedInputs{std::move(inputs), std::move(missing)};
+}
+
+Failure ReportMissing(std::span<const MissingInput> missing, Location at, Sink& sink) {
+  std::vector<std::string> names, options;
+  for (const MissingInput& input : missing) {
+    names.push_back(fmt::format("{} ({})", input.name, input.type));
+    options.push_back(Option(input.name, input.example));
+  }
+  return sink.Error(DiagnosticKind::kMissingInformation,
+                    fmt::format("TorchScript records neither dtypes nor sizes; these inputs must be described: {}", fmt::join(names, ", ")), std::move(at),
+                    fmt::format("{}", fmt::join(options, " ")));
 }
 
 }  // namespace flambeau::script

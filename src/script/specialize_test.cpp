@@ -16,10 +16,14 @@ using Inputs = std::vector<std::pair<std::string, std::string>>;
 std::string Specialized(const std::string& code, const Inputs& given) {
   Sink sink;
   std::string text;
-  if (const auto graph = torchscript::ReadCode(code, "forward", sink))
-    if (const auto inputs = DescribeInputs(*graph, given, sink))
-      if (const auto program = Specialize(*graph, *inputs, {}, sink); program && VerifyGraph(program->impl().graph, sink))
+  if (const auto graph = torchscript::ReadCode(code, "forward", sink)) {
+    if (const auto inputs = DescribeInputs(*graph, given, sink); inputs && !inputs->missing.empty()) {
+      (void)ReportMissing(inputs->missing, {}, sink);
+    } else if (inputs) {
+      if (const auto program = Specialize(*graph, inputs->inputs, {}, sink); program && VerifyGraph(program->impl().graph, sink))
         text = PrintGraph(program->impl().graph);
+    }
+  }
   for (const Diagnostic& diagnostic : sink.diagnostics()) text += std::string(Slug(diagnostic.kind)) + ": " + diagnostic.message + "\n";
   return text;
 }

@@ -46,3 +46,47 @@ def test_errors_show_how(archive, tmp_path):
         flambeau.convert(archive, tmp_path / "model.onnx", inputs={**DESCRIBED, "images": "float32[3,4,5]"})
     with pytest.raises(flambeau.errors.OnnxExporterError, match="describes no input"):
         flambeau.convert(archive, tmp_path / "model.onnx", inputs={**DESCRIBED, "pair": "(float32[n], "})
+
+
+def test_errors_show_how_to_describe_every_input(archive, tmp_path):
+    with pytest.raises(flambeau.errors.OnnxExporterError) as caught:
+        flambeau.convert(archive, tmp_path / "model.onnx")
+    options = '--input "images=[float32[batch,3,224,224]]" --input "pair.0=float32[batch,3,224,224]" --input "pair.1=3" '
+    assert options + "--input \"table={'text': float32[batch,3,224,224]}\"" in str(caught.value)
+
+
+class Weighted(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(3, 2)
+        self.tied = self.fc
+        self.register_buffer("scale", torch.ones(4, dtype=torch.float64))
+
+    def forward(self, x: Tensor, images: List[Tensor], twice: bool = False):
+        y = self.tied(self.fc(x).sum(1, keepdim=True).expand(-1, 3)) * self.scale[0]
+        return (y * 2 if twice else y), images
+
+    @torch.jit.export
+    def rows(self, x: Tensor):
+        return len(x)
+
+
+def test_what_an_archive_tells_before_its_inputs_are_described(tmp_path):
+    torch.jit.script(Weighted()).save(tmp_path / "weighted.pt", _extra_files={"labels.txt": b"cat"})
+    summary = flambeau.inspect(tmp_path / "weighted.pt")
+    assert [(tensor.name, tensor.type) for tensor in summary.inputs] == [("x", "Tensor"), ("images", "List[Tensor]"), ("twice", "bool")]
+    assert [tensor.type for tensor in summary.outputs] == ["Tuple[Tensor, List[Tensor]]"]
+    weights = {tensor.name: (tensor.kind, tensor.dtype, tensor.sizes) for tensor in summary.weights}
+    assert weights["fc.weight"] == ("parameter", "float32", ["2", "3"]) and weights["scale"] == ("buffer", "float64", ["4"])
+    assert summary.weight_bytes == (2 * 3 + 2) * 4 + 4 * 8
+    assert sorted(summary.alternatives) == ["forward", "rows"] and summary.extra_files == [("labels.txt", 3)]
+    assert [name for name, _ in summary.undescribed] == ["x", "images", "twice"] and not summary.operators
+
+    # The examples describe; so does whoever knows better. What is left is said.
+    described = dict(summary.undescribed) | {"x": "float32[n,3]"}
+    whole = flambeau.inspect(tmp_path / "weighted.pt", inputs=described)
+    assert not whole.undescribed and whole.operators
+    del described["images"]
+    assert [name for name, _ in flambeau.inspect(tmp_path / "weighted.pt", inputs=described).undescribed] == ["images"]
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="describes no input"):
+        flambeau.inspect(tmp_path / "weighted.pt", inputs={"x": "float32["})
