@@ -6,7 +6,8 @@ A program is Python text, so that every capture reads the same and a finding is 
 by running it (drawing.py, from the forms of grammar.py): each statement is tried on inputs of two sizes (the first
 dimension is dynamic) and kept where both work, and do nothing that PyTorch leaves open. What disagrees is shrunk by
 leaving statements out, and printed; not where PyTorch's own result hangs on how it rounds. Captures that PyTorch itself
-refuses, and conversions that Flambeau refuses with a located error, are counted apart.
+refuses, and conversions that Flambeau refuses with a located error, are counted apart. So are inputs at which
+PyTorch itself raises: `torch.where(x > 0)[0].as_strided((2,), (1,))` needs two elements, and without them the model fails, too.
 """
 
 from __future__ import annotations
