@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,6 +64,9 @@ struct Options {
   /// New values of mutated buffers and inputs become further outputs.
   bool state_outputs = false;
   bool keep_initializers_as_inputs = false;
+  /// Each node of the model that draws random numbers gets a seed of its own that follows from this one: whoever loads the
+  /// model gets the same numbers. Not given: the runtime chooses.
+  std::optional<uint64_t> seed;
   /// False: inputs that nothing depends on are left out. Those that remain keep their names.
   bool keep_unused_inputs = true;
   /// False: parameters become inputs of the model, without bytes.

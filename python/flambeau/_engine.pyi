@@ -96,6 +96,7 @@ class Options:
     state_outputs: bool
     keep_initializers_as_inputs: bool
     keep_unused_inputs: bool
+    seed: int | None
     export_params: bool
     user_metadata: list[tuple[str, str]]
     custom_opsets: list[tuple[str, int]]

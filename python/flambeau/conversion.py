@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
 
@@ -35,6 +36,23 @@ def external_data_mode(external_data: bool | str | None) -> _engine.ExternalData
     return mode
 
 
+def seed_of_draws(seed: int | None) -> int | None:
+    """The engine's seed for a user's.
+
+    Raises:
+        ValueError: It is none that 64 bits hold.
+    """
+    if seed is None:
+        return None
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 1 << 64:
+        raise ValueError(f"seed is {seed!r}; it must be None or an integer from 0 to 2**64 - 1")
+    return number
+
+
 def make_options(
     *,
     opset_version: int | None = None,
@@ -51,6 +69,7 @@ def make_options(
     state_outputs: bool = False,
     keep_initializers_as_inputs: bool = False,
     export_params: bool = True,
+    seed: int | None = None,
     user_metadata: Mapping[str, str] | None = None,
     custom_opsets: Mapping[str, int] | None = None,
     operator_schemas: Sequence[str] | None = None,
@@ -58,7 +77,7 @@ def make_options(
     """The engine's options. See :func:`convert` for what they mean.
 
     Raises:
-        ValueError: ``external_data``, ``metadata`` or ``target`` is none of the known words.
+        ValueError: ``external_data``, ``metadata`` or ``target`` is none of the known words, or ``seed`` no number of 64 bits.
     """
     levels = {
         "release": _engine.Metadata.RELEASE,
@@ -86,6 +105,7 @@ def make_options(
     options.state_outputs = state_outputs
     options.keep_initializers_as_inputs = keep_initializers_as_inputs
     options.export_params = export_params
+    options.seed = seed_of_draws(seed)
     options.user_metadata = list((user_metadata or {}).items())
     options.custom_opsets = list((custom_opsets or {}).items())
     options.operator_schemas = list(operator_schemas or ())
@@ -122,6 +142,7 @@ def convert(
     state_outputs: bool = False,
     keep_initializers_as_inputs: bool = False,
     export_params: bool = True,
+    seed: int | None = None,
     user_metadata: Mapping[str, str] | None = None,
     custom_opsets: Mapping[str, int] | None = None,
     operator_schemas: Sequence[str] | None = None,
@@ -154,6 +175,8 @@ def convert(
         state_outputs: New values of mutated buffers become outputs.
         keep_initializers_as_inputs: Weights are inputs too, with defaults.
         export_params: False leaves the weights' bytes out.
+        seed: Random numbers are the same whenever the model is loaded: each draw in it gets
+            a seed of its own, made from this integer. None leaves the numbers to the runtime.
         user_metadata: Key-value pairs for the model's ``metadata_props``.
         custom_opsets: ``{"mylib": 1}``: operators of the namespace mylib that have
             no translation become nodes of the domain mylib, version 1.
@@ -185,6 +208,7 @@ def convert(
         state_outputs=state_outputs,
         keep_initializers_as_inputs=keep_initializers_as_inputs,
         export_params=export_params,
+        seed=seed,
         user_metadata=user_metadata,
         custom_opsets=custom_opsets,
         operator_schemas=operator_schemas,

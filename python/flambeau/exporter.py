@@ -106,9 +106,10 @@ def export(
     state_outputs: bool = False,
     model_name: str | None = None,
     method: str | None = None,
+    seed: int | None = None,
     progress: conversion.Progress | None = None,
 ) -> ONNXProgram | None:
-    """Convert a PyTorch model to ONNX. The arguments are ``torch.onnx.export``'s, and nine more at the end.
+    """Convert a PyTorch model to ONNX. The arguments are ``torch.onnx.export``'s, and ten more at the end.
 
     Args:
         model: A module, a TorchScript module or function, a captured program, or
@@ -183,6 +184,9 @@ def export(
             None means the one named "model".
         method: Which method of a TorchScript module, or of an archive of one; None
             means ``forward``.
+        seed: Random numbers are the same whenever the model is loaded: each draw in it gets
+            a seed of its own, made from this integer (0 to 2**64 - 1). None leaves the
+            numbers to the runtime.
         progress: Called now and then with (stage, done, total); False interrupts. None
             shows a bar on terminals and in notebooks.
 
@@ -232,6 +236,7 @@ def export(
         custom_opsets=custom_opsets,
         model_name=model_name,
         method=method,
+        seed=seed,
     )
     translations = Translations(
         options.opset, translators.by_name(), export_type=operator_export_type, inline=autograd_inlining

@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -37,6 +38,7 @@ void BindOptions(nb::module_& module) {
       .def_rw("state_outputs", &Options::state_outputs)
       .def_rw("keep_initializers_as_inputs", &Options::keep_initializers_as_inputs)
       .def_rw("keep_unused_inputs", &Options::keep_unused_inputs)
+      .def_rw("seed", &Options::seed, nb::arg().none())
       .def_rw("export_params", &Options::export_params)
       .def_rw("user_metadata", &Options::user_metadata)
       .def_rw("custom_opsets", &Options::custom_opsets)

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ struct ConvertArguments {
   std::string input_names, output_names;
   std::vector<std::string> dim_names, user_metadata, custom_opsets, inputs;
   std::string report = "text", report_file, profile;
+  std::optional<std::string> seed;
   bool no_optimize = false, quiet = false;
   int verbose = 0;
 };
@@ -99,6 +101,15 @@ std::vector<std::pair<std::string, int>> Versions(const std::vector<std::pair<st
   return versions;
 }
 
+// In decimal, all of it: CLI11 would take the sign, octal and true.
+uint64_t Seed(const std::string& text) {
+  uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw CLI::ValidationError("--seed", fmt::format("'{}' is no integer from 0 to 2^64 - 1", text));
+  return seed;
+}
+
 int RunConvert(ConvertArguments& arguments) {
   Options& options = arguments.options;
   options.input_names = SplitList(arguments.input_names);
@@ -107,6 +118,7 @@ int RunConvert(ConvertArguments& arguments) {
   options.user_metadata = SplitPairs(arguments.user_metadata, "--set-metadata");
   options.custom_opsets = Versions(SplitPairs(arguments.custom_opsets, "--custom-opset"));
   options.inputs = Inputs(arguments.inputs);
+  if (arguments.seed) options.seed = Seed(*arguments.seed);
   options.optimize = !arguments.no_optimize;
   options.progress = MakeProgress(arguments.quiet || arguments.report == "json");
   if (arguments.target.empty()) arguments.target = std::filesystem::path(arguments.source).replace_extension(".onnx").string();
@@ -153,6 +165,7 @@ Run AddConvert(CLI::App& app) {
   command->add_option("--profile", arguments->profile, "write the stages as a trace for Chrome's viewer")->option_text("FILE");
   command->add_flag("--no-optimize", arguments->no_optimize, "keep the graph as it was lowered");
   command->add_flag("--state-outputs", options.state_outputs, "new values of mutated buffers and inputs become outputs");
+  command->add_option("--seed", arguments->seed, "random numbers are the same whenever the model is loaded; each draw in it gets a seed of its own, made from N (0 to 2^64 - 1)")->option_text("N");
   command->add_flag("-v,--verbose", arguments->verbose, "say what was written");
   command->add_flag("-q,--quiet", arguments->quiet, "no warnings, no progress bar");
   return [arguments] { return RunConvert(*arguments); };

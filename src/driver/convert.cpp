@@ -161,6 +161,10 @@ class Conversion {
     context.keep_weights = options_.external_data == ExternalData::kReference;
     const auto pipeline = OnnxPipeline(options_.optimize);
     if (!RunPasses(pipeline, graph, context, Hooks(pipeline))) return kFailure;
+    if (!options_.seed) return {};
+    context.seed = options_.seed;
+    FLAMBEAU_CHECK_OK(SeedDraws(graph, context));
+    Record("seed-draws", "each draw of random numbers gets a seed", graph);
     return {};
   }
 

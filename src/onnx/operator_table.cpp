@@ -75,6 +75,11 @@ int FirstOpset(std::string_view name) {
   return versions.empty() ? 0 : versions.front().since_version;
 }
 
+bool DrawsNumbers(std::string_view name) {
+  const auto versions = VersionsOf(name);
+  return !versions.empty() && versions.back().FindAttribute("seed") != nullptr;
+}
+
 std::span<const OperatorVersion> AllOperators() { return table::kVersions; }
 
 int NewestOpset() {

@@ -89,6 +89,8 @@ struct OperatorVersion {
 const OperatorVersion* FindOperator(std::string_view name, int opset);
 // The opset that introduced the operator; 0 if ONNX has no such operator.
 int FirstOpset(std::string_view name);
+// Whether each run of the operator may draw other numbers: those that do have an attribute `seed`.
+bool DrawsNumbers(std::string_view name);
 // Every version of every operator, sorted by name, then by version.
 std::span<const OperatorVersion> AllOperators();
 // The newest opset that the table knows.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "aten/program.h"
@@ -23,6 +24,7 @@ struct PassContext {
   // Weights are to stay the bytes that they are, because the model will point
   // at them where they lie.
   bool keep_weights = false;
+  std::optional<uint64_t> seed = {};  // of the draws of the ONNX graph
 };
 
 template <class Subject>

@@ -25,6 +25,11 @@ Result<Changed> ShareNodes(Graph& graph, PassContext& context);
 // drops what does nothing, merges neighbours.
 Result<Changed> Simplify(Graph& graph, PassContext& context);
 
+// With PassContext::seed, each node that draws numbers gets a seed of its own
+// that follows from it. Nothing may copy nodes afterwards: the driver runs it
+// last, optimised or not.
+Result<Changed> SeedDraws(Graph& graph, PassContext& context);
+
 // Before opset 13, lists that regions take or give become tensors where all
 // their elements are of one shape; others are reported. Not optional: the
 // driver runs it on what lowering made.

@@ -8,11 +8,6 @@
 namespace flambeau {
 namespace {
 
-// Each draws numbers of its own.
-bool IsRandom(std::string_view op) {
-  return op.starts_with("Random") || op == "Bernoulli" || op == "Multinomial" || op == "Dropout";
-}
-
 size_t Mix(size_t hash, size_t more) { return (hash ^ more) * 0x9E3779B97F4A7C15 + (hash >> 29); }
 
 size_t HashOf(const Attribute& attribute) {
@@ -55,7 +50,7 @@ class Sharer {
 
   void Visit(NodeId node) {
     const std::string_view op = graph_.op(node);
-    if (op.find("::") != std::string_view::npos || IsRandom(op)) return;
+    if (op.find("::") != std::string_view::npos || onnx::DrawsNumbers(op)) return;
     bool has_body = false;
     graph_.ForEachBody(node, [&](BlockId) { has_body = true; });
     if (has_body) return;
