@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 namespace flambeau::onnx {
@@ -23,6 +24,15 @@ TEST(OperatorTable, IsSortedSoThatBinarySearchFindsEveryRow) {
   for (const OperatorVersion& row : AllOperators()) {
     EXPECT_EQ(FindOperator(row.name, row.since_version), &row) << row.name << " " << row.since_version;
   }
+}
+
+TEST(OperatorTable, KnowsWhatDraws) {
+  std::set<std::string_view> draws;
+  for (const OperatorVersion& row : AllOperators())
+    if (DrawsNumbers(row.name)) draws.insert(row.name);
+  EXPECT_EQ(draws, (std::set<std::string_view>{"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+                                               "RandomUniformLike"}));
+  EXPECT_FALSE(DrawsNumbers("NoSuchOperator"));
 }
 
 TEST(OperatorTable, RangesStayInsideTheirArrays) {
