@@ -68,6 +68,34 @@ class Steps(torch.nn.Module):
         return x
 
 
+class CountsByAssignment(Counts):
+    def forward(self, x):
+        if self.calls > 3:
+            x = x + 1
+        self.calls = self.calls + 1
+        return x
+
+
+class Drops(torch.nn.Module):
+    """Whether a layer runs is drawn: one draw of the capture says nothing of the next run."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rate", torch.tensor(0.5))
+
+    def forward(self, x):
+        if torch.rand_like(self.rate) < self.rate:
+            x = x + 1
+        return x
+
+
+class DropsByRate(Drops):
+    def forward(self, x):
+        if torch.bernoulli(self.rate) > 0:
+            x = x + 1
+        return x
+
+
 @pytest.mark.parametrize("model", [Flags(), DataInitialized(), Steps()], ids=lambda model: type(model).__name__)
 def test_what_is_in_a_constant_decides(model):
     if isinstance(model, DataInitialized):
@@ -79,9 +107,10 @@ def test_what_is_in_a_constant_decides(model):
         torch.testing.assert_close(program(x)[0], model(x))
 
 
-def test_a_buffer_that_is_written_does_not():
-    with pytest.raises(CaptureError, match=r"test_known_constants.py:\d+: if self.calls > 3:"):
-        flambeau.export(Counts(), (torch.randn(3, 4),))
+@pytest.mark.parametrize("model", [Counts(), CountsByAssignment(), Drops(), DropsByRate()], ids=lambda model: type(model).__name__)
+def test_what_is_written_or_drawn_does_not(model):
+    with pytest.raises(CaptureError, match=r"test_known_constants.py:\d+: if (self.calls|torch\.)"):
+        flambeau.export(model, (torch.randn(3, 4),))
 
 
 def test_another_value_wants_another_export():

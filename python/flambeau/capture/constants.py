@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+from torch.export import ExportedProgram
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
@@ -64,7 +65,7 @@ class KnownConstants(TorchFunctionMode):
         self.computed = WeakIdKeyDictionary()  # tensors of the capture -> (value, names of the buffers behind it)
 
     def known(self, tensor: torch.Tensor) -> tuple[torch.Tensor, set[str]] | None:
-        if tensor._version != 0:  # written since
+        if tensor._version != 0 or not _is_small(tensor):  # a version above 0 was written
             return None
         if (found := self.computed.get(tensor)) is not None:
             return found
@@ -74,9 +75,14 @@ class KnownConstants(TorchFunctionMode):
         self.captured[name] = tensor
         return self.values[name], {name}
 
-    def hold(self) -> bool:
-        """Whether what they decided holds for the next call: none of them was written."""
-        return all(self.captured[name]._version == 0 for name in self.asked)
+    def hold(self, exported: ExportedProgram) -> bool:
+        """Whether what they decided holds for the next call: none of them was written, or is another tensor then."""
+        assigned = {
+            name
+            for node in exported.graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default)
+            if (name := exported.graph_signature.inputs_to_buffers.get(node.args[0].name)) is not None
+        }
+        return not self.asked & assigned and all(self.captured[name]._version == 0 for name in self.asked)
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -100,7 +106,15 @@ class KnownConstants(TorchFunctionMode):
         return result
 
     def really(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """The call on the values."""
+        """The call on the values.
+
+        Raises:
+            ValueError: It draws random numbers, which other runs do not repeat.
+        """
         args, kwargs = _pytree.tree_map_only(torch.Tensor, lambda tensor: self.known(tensor)[0], (args, kwargs))
-        with unset_fake_temporarily(), disable_proxy_modes_tracing():
-            return func(*args, **kwargs)
+        with unset_fake_temporarily(), disable_proxy_modes_tracing(), torch.random.fork_rng(devices=()):
+            before = torch.get_rng_state()
+            value = func(*args, **kwargs)
+            if kwargs.get("generator") is not None or not torch.equal(torch.get_rng_state(), before):
+                raise ValueError(f"{func} draws random numbers")
+        return value

@@ -251,7 +251,7 @@ def capture(
                 exported, how = attempt(two_is_one)
                 exported = without_vmap(exported)
             restore(exported)
-            if known is not None and not known.hold():
+            if known is not None and not known.hold(exported):
                 raise Unkept("a buffer that decides what the model does is written")
             if known is not None:
                 exported.graph_module.meta[KNOWN] = sorted(known.asked)
