@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from . import _engine
 from .archived import ArchivedProgram
+from .converted import Conversion
 from .errors import error_of, warn_of
 from .program import ONNXProgram
 from .progress import shown_progress
@@ -219,12 +220,14 @@ def convert(
     if model is None:
         raise error_of(diagnostics)
     warn_of(diagnostics)
-    return ONNXProgram(
-        model,
-        diagnostics,
-        options=options,
-        rebuild=lambda export_params: read(source, options),
-        archive=ArchivedProgram(source, model_name, method),
+    return ONNXProgram.of_conversion(
+        Conversion(
+            model,
+            diagnostics,
+            options,
+            rebuild=lambda export_params: read(source, options),
+            archive=ArchivedProgram(source, model_name, method),
+        )
     )
 
 

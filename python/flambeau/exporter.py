@@ -18,6 +18,7 @@ from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
 from .capture import failure_without_export, mode, warn_of_assumptions
+from .converted import Conversion
 from .errors import (
     CaptureError,
     OnnxExporterError,
@@ -207,9 +208,7 @@ def export(
         raise UnsupportedOptionError("export_modules_as_functions needs the module itself: nothing else tells its classes")
     if verify:
         errors.imported("onnxruntime", "verify=True")
-    weights = None if external_data is True and not dynamo else external_data
-    translators = Translators(custom_translation_table)
-    artifacts = Artifacts(artifacts_dir, report=report, profile=profile)
+    external_data = None if external_data is True and not dynamo else external_data
     if isinstance(model, torch.onnx.ExportableModule) and not args and not kwargs:
         args, kwargs = model.example_arguments()
         input_names = model.input_names() if input_names is None else input_names
@@ -217,13 +216,10 @@ def export(
         dynamic_shapes = model.dynamic_shapes() if dynamic_shapes is None else dynamic_shapes
     if f is None and lacks_bytes(model):
         export_params = False  # ONNXProgram.apply_weights brings them
-    if keep_initializers_as_inputs is None:
-        keep_initializers_as_inputs = operator_export_type != OperatorExportTypes.ONNX
-    if not dynamo and opset_version is not None and opset_version < _FIRST_WITH_PLAIN_INITIALIZERS:
-        keep_initializers_as_inputs = True
+    keep_initializers_as_inputs = _as_inputs(keep_initializers_as_inputs, operator_export_type, opset_version, dynamo)
     options = conversion.make_options(
         opset_version=opset_version,
-        external_data=weights,
+        external_data=external_data,
         metadata=_metadata(metadata, verbose, export_modules_as_functions),
         target=target,
         input_names=input_names,
@@ -238,6 +234,7 @@ def export(
         method=method,
         seed=seed,
     )
+    translators = Translators(custom_translation_table)
     translations = Translations(
         options.opset, translators.by_name(), export_type=operator_export_type, inline=autograd_inlining
     )
@@ -248,162 +245,200 @@ def export(
         input_names or (),
         output_names or (),
         training,
-        bool(verbose),
+        verbose,
         capture_strategies,
         torchscript=not dynamo,
+        capture=capture,
+        as_it_is=bool(capture or capture_strategies or export_modules_as_functions or dump_exported_program),
     )
-    archive = None
-    if isinstance(model, (str, os.PathLike)):
-        archive = ArchivedProgram(os.fspath(model), model_name, method)
-        artifacts.model = archive.path
-        if (args or kwargs) and archive.is_torchscript:
-            model, archive = archive.script(), None
-    else:
-        model = chosen_method(model, method)
-        if model_name is not None:
-            raise UnsupportedOptionError("model_name chooses among the models of an archive; this model is none")
-    if archive is not None:
-        source = of_archive(archive, wishes, options)
-    else:
-        args, kwargs = _example_arguments(model, args, kwargs)
-        if isinstance(dynamic_shapes, (torch.export.ShapesCollection, torch.export.AdditionalInputs)):
-            wishes = dataclasses.replace(wishes, dynamic_shapes=dynamic_shapes.dynamic_shapes(model, args, kwargs))
-        artifacts.model = artifacts.model or type(model).__qualname__
-        kept = {*translations.translators(), *(f"{space}::*" for space in custom_opsets or ())}
-        source = None
-        # torch's TorchScript exporter converts in evaluation mode, too, and says nothing.
-        if dynamo and verbose is not False and training == TrainingMode.EVAL and isinstance(model, torch.nn.Module) and not isinstance(model, SCRIPTS):
-            warn_of_training_mode(model)
-        with shown_waiting(progress, "capture"):
-            if not _is_traced(model, capture, wishes):
-                free = not (capture or capture_strategies or export_modules_as_functions or dump_exported_program)
-                source = _exported(
-                    model, args, kwargs, wishes, options, artifacts, translations, kept, dump=dump_exported_program, free=free
-                )
-            if source is None:
-                source = of_script(model, args, kwargs, wishes, options, translations, artifacts.attempts)
-    artifacts.exported = source.exported
-    try:
-        engine_model, diagnostics = _converted(source, options, translators, translations, artifacts, export_params, progress)
-    except OnnxExporterError as error:
-        if (failure := _of_what_does_not_run(model, args, kwargs, training, error)) is not None:
-            raise failure  # noqa: B904 - it has its own cause
-        raise
-    program = ONNXProgram(
-        engine_model,
-        diagnostics,
-        options=options,
-        rebuild=source.build,
-        exported_program=source.exported,
-        attempts=artifacts.attempts,
-        dynamic_shapes=source.dynamic_shapes,
-        archive=archive,
-    )
-    _add_functions(program, model, export_modules_as_functions)
+    artifacts = Artifacts(artifacts_dir, report=report, profile=profile)
+    job = _Export(model, args, kwargs, options, translators, translations, wishes, artifacts, progress, export_params)
+    source = job.captured(dump=dump_exported_program)
+    program = job.converted(source)
+    _add_functions(program, job.model, export_modules_as_functions)
     try:
         if verify:
-            reference, origin = _to_compare_with(archive or model, source, training)
-            with shown_waiting(progress, "verify"):
-                artifacts.verified(lambda: prove(program, args, kwargs, reference=reference, exported=origin, modules=report))
+            job.prove(program, source, modules=report)
         if f is not None:
-            artifacts.timed(
-                # Weights that are left out are inputs, as torch's TorchScript exporter has it.
-                "write the model",
-                lambda: _save(program, f, weights, export_params, keep_initializers_as_inputs or not (dynamo or export_params)),
-            )
+            # Weights that are left out are inputs, as torch's TorchScript exporter has it.
+            as_inputs = keep_initializers_as_inputs or not (dynamo or export_params)
+            artifacts.timed("write the model", lambda: _save(program, f, external_data, export_params, as_inputs))
     finally:
         artifacts.write()
     if verbose:
-        print(readable(engine_model), end="")
+        assert artifacts.engine_model is not None
+        print(readable(artifacts.engine_model), end="")
         print(program.report(), end="")
     elif verbose is None:
-        warn_of(diagnostics)
+        warn_of(program.diagnostics)
     return program
 
 
-def _exported(
-    model: torch.nn.Module | ExportedProgram,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    wishes: Wishes,
-    options: _engine.Options,
-    artifacts: Artifacts,
-    translations: Translations,
-    kept: Collection[str],
-    *,
-    dump: bool,
-    free: bool,
-) -> Source | None:
-    """The program that torch.export captures; None where it captures none and a trace may stand in.
+class _Export:
+    """One call of :func:`export`: what is converted, and how."""
 
-    Where nothing says how to capture (`free`), it may be a script, for its loops.
-    """
-    try:
-        source = of_export(model, args, kwargs, wishes, options, artifacts, kept, dump=dump)
-        if free:
-            source = with_loops(model, args, kwargs, source, wishes, options, translations, artifacts.attempts)
-    except CaptureError as error:
-        if isinstance(model, torch.nn.Module) and wishes.trace_at_last:
-            return None
-        artifacts.write_failure(str(error))
-        raise
-    if source.exported is not None:
-        warn_of_assumptions(source.exported, source.dimension_names, source.decisions)
-    return source
+    def __init__(
+        self,
+        model: Any,
+        args: Any,
+        kwargs: dict[str, Any] | None,
+        options: _engine.Options,
+        translators: Translators,
+        translations: Translations,
+        wishes: Wishes,
+        artifacts: Artifacts,
+        progress: conversion.Progress | None,
+        export_params: bool,
+    ) -> None:
+        self.options, self.translators, self.translations = options, translators, translations
+        self.wishes, self.artifacts, self.progress, self.export_params = wishes, artifacts, progress, export_params
+        self.model, self.archive = _of_archive(model, isinstance(args, torch.Tensor) or bool(args or kwargs), options)
+        if self.archive is not None:
+            self.args, self.kwargs, artifacts.model = args, kwargs, self.archive.path
+        else:
+            self.args, self.kwargs = _example_arguments(self.model, args, kwargs)
+            artifacts.model = os.fspath(model) if isinstance(model, (str, os.PathLike)) else type(self.model).__qualname__
 
+    def captured(self, *, dump: bool) -> Source:
+        """What the engine is to be given.
 
-def _is_traced(model: Any, capture: str | None, wishes: Wishes) -> bool:
-    """Whether torch.export is not asked first."""
-    if isinstance(model, SCRIPTS):
-        return True
-    if not isinstance(model, torch.nn.Module):
-        return False
-    if capture is None:
-        capture = "trace" if wishes.torchscript or holds_packed_weights(model) else "export"
-    return capture == "trace" or wishes.exports == []
+        Raises:
+            CaptureError: torch cannot capture the model.
+        """
+        if self.archive is not None:
+            source = of_archive(self.archive, self.wishes, self.options)
+        else:
+            shapes = self.wishes.dynamic_shapes
+            if isinstance(shapes, (torch.export.ShapesCollection, torch.export.AdditionalInputs)):
+                self.wishes = dataclasses.replace(self.wishes, dynamic_shapes=shapes.dynamic_shapes(self.model, self.args, self.kwargs))
+            self._warn_of_mode()
+            with shown_waiting(self.progress, "capture"):
+                source = None if self._is_traced() else self._exported(dump)
+                if source is None:
+                    source = of_script(
+                        self.model, self.args, self.kwargs, self.wishes, self.options, self.translations, self.artifacts.attempts
+                    )
+        self.artifacts.exported = source.exported
+        return source
 
+    def converted(self, source: Source) -> ONNXProgram:
+        """The program of the engine's model.
 
-def _converted(
-    source: Source,
-    options: _engine.Options,
-    translators: Translators,
-    translations: Translations,
-    artifacts: Artifacts,
-    export_params: bool,
-    progress: conversion.Progress | None,
-) -> tuple[_engine.Model, list[_engine.Diagnostic]]:
-    """The engine's model. Operators that turn out to have no translation fall back as ``operator_export_type`` says."""
-    causes = translators.errors, translations.symbolic.errors
-    while True:
+        Raises:
+            OnnxExporterError: There is none.
+        """
         try:
-            built = artifacts.timed("hand over to the engine", lambda: source.build(export_params))
+            model, diagnostics = self._engine_model(source)
         except OnnxExporterError as error:
-            if translations.fall_back(error.diagnostics):
-                options.set_translations(translations.translators())
-                continue
-            artifacts.write_failure(str(error))
-            raise _with_cause(error, *causes)
-        with shown_progress(progress) as shown:
-            engine_model, diagnostics, record = _engine.convert_with_report(built, options, shown)
-        if engine_model is not None or not translations.fall_back(diagnostics):
-            break
-        options.set_translations(translations.translators())
-    artifacts.take(record)
-    artifacts.engine_model = engine_model
-    if engine_model is None:
-        artifacts.write()
-        raise _with_cause(error_of(diagnostics), *causes)
-    return engine_model, [*source.diagnostics, *diagnostics]
+            if (failure := self._of_what_does_not_run(error)) is not None:
+                raise failure  # noqa: B904 - it has its own cause
+            raise
+        made = Conversion(model, diagnostics, self.options, source.build, self.artifacts.attempts, self.archive)
+        return ONNXProgram.of_conversion(made, source.exported)
+
+    def prove(self, program: ONNXProgram, source: Source, *, modules: bool) -> None:
+        """Compare with the module itself, and the captured program.
+
+        Raises:
+            VerificationError: The numbers differ.
+        """
+        reference, exported = None, source.exported
+        if self.archive is not None:
+            exported = archived_reference(self.archive)
+        elif isinstance(self.model, torch.nn.Module) or exported is None:
+            reference = _reference(self.model, self.wishes.training)
+        with shown_waiting(self.progress, "verify"):
+            self.artifacts.verified(
+                lambda: prove(program, self.args, self.kwargs, reference=reference, exported=exported, modules=modules)
+            )
+
+    def _warn_of_mode(self) -> None:
+        """As torch's TorchScript exporter converts in evaluation mode, too, and says nothing, so does ``dynamo=False``."""
+        asked = self.wishes.verbose is not False and self.wishes.training == TrainingMode.EVAL and not self.wishes.torchscript
+        if asked and isinstance(self.model, torch.nn.Module) and not isinstance(self.model, SCRIPTS):
+            warn_of_training_mode(self.model)
+
+    def _is_traced(self) -> bool:
+        """Whether torch.export is not asked first."""
+        if isinstance(self.model, SCRIPTS):
+            return True
+        if not isinstance(self.model, torch.nn.Module):
+            return False
+        capture = self.wishes.capture
+        if capture is None:
+            capture = "trace" if self.wishes.torchscript or holds_packed_weights(self.model) else "export"
+        return capture == "trace" or self.wishes.exports == []
+
+    def _exported(self, dump: bool) -> Source | None:
+        """The program that torch.export captures; None where it captures none and a trace may stand in.
+
+        Where nothing says how to capture, it may be a script, for its loops.
+        """
+        given = self.model, self.args, self.kwargs
+        spaces = dict(self.options.custom_opsets)
+        kept = {*self.translations.translators(), *(f"{space}::*" for space in spaces)}
+        try:
+            source = of_export(*given, self.wishes, self.options, self.artifacts, kept, dump=dump)
+            if not self.wishes.as_it_is:
+                source = with_loops(*given, source, self.wishes, self.options, self.translations, self.artifacts.attempts)
+        except CaptureError as error:
+            if isinstance(self.model, torch.nn.Module) and self.wishes.trace_at_last:
+                return None
+            self.artifacts.write_failure(str(error))
+            raise
+        if source.exported is not None:
+            warn_of_assumptions(source.exported, source.dimension_names, source.decisions)
+        return source
+
+    def _engine_model(self, source: Source) -> tuple[_engine.Model, list[_engine.Diagnostic]]:
+        """The engine's model. Operators that turn out to have no translation fall back as ``operator_export_type`` says."""
+        artifacts, translations = self.artifacts, self.translations
+        causes = self.translators.errors, translations.symbolic.errors
+        while True:
+            try:
+                built = artifacts.timed("hand over to the engine", lambda: source.build(self.export_params))
+            except OnnxExporterError as error:
+                if translations.fall_back(error.diagnostics):
+                    self.options.set_translations(translations.translators())
+                    continue
+                artifacts.write_failure(str(error))
+                raise _with_cause(error, *causes)
+            with shown_progress(self.progress) as shown:
+                model, diagnostics, record = _engine.convert_with_report(built, self.options, shown)
+            if model is not None or not translations.fall_back(diagnostics):
+                break
+            self.options.set_translations(translations.translators())
+        artifacts.take(record)
+        artifacts.engine_model = model
+        if model is None:
+            artifacts.write()
+            raise _with_cause(error_of(diagnostics), *causes)
+        return model, [*source.diagnostics, *diagnostics]
+
+    def _of_what_does_not_run(self, error: OnnxExporterError) -> CaptureError | None:
+        """What to say where captures took what PyTorch refuses to run: of such a program there is nothing to say but that."""
+        strange = any(diagnostic.kind in ("bad-program", "internal-error", "invalid-model") for diagnostic in error.diagnostics)
+        if not strange or not isinstance(self.model, torch.nn.Module) or isinstance(self.model, SCRIPTS):
+            return None
+        return failure_without_export(self.model, self.args, self.kwargs, TRAINING[self.wishes.training])
 
 
-def _of_what_does_not_run(
-    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, training: TrainingMode, error: OnnxExporterError
-) -> CaptureError | None:
-    """What to say where captures took what PyTorch refuses to run: of such a program there is nothing to say but that."""
-    strange = any(diagnostic.kind in ("bad-program", "internal-error", "invalid-model") for diagnostic in error.diagnostics)
-    if not strange or not isinstance(model, torch.nn.Module) or isinstance(model, SCRIPTS):
-        return None
-    return failure_without_export(model, args, kwargs, TRAINING[training])
+def _of_archive(model: Any, has_arguments: bool, options: _engine.Options) -> tuple[Any, ArchivedProgram | None]:
+    """The model or the method to convert, or the archive that holds it; TorchScript with arguments is loaded."""
+    name, method = options.model or None, options.method or None
+    if not isinstance(model, (str, os.PathLike)):
+        if name is not None:
+            raise UnsupportedOptionError("model_name chooses among the models of an archive; this model is none")
+        return chosen_method(model, method), None
+    archive = ArchivedProgram(os.fspath(model), name, method)
+    return (archive.script(), None) if has_arguments and archive.is_torchscript else (model, archive)
+
+
+def _as_inputs(asked: bool | None, export_type: OperatorExportTypes, opset: int | None, dynamo: bool) -> bool:
+    """Whether weights are inputs, too."""
+    if not dynamo and opset is not None and opset < _FIRST_WITH_PLAIN_INITIALIZERS:
+        return True
+    return export_type != OperatorExportTypes.ONNX if asked is None else asked
 
 
 def _add_functions(program: ONNXProgram, model: Any, modules: bool | Collection[type[torch.nn.Module]]) -> None:
@@ -425,17 +460,6 @@ def _with_cause(error: OnnxExporterError, by_table: list[Exception], symbolic: l
         return symbolic[0]
     error.__cause__ = next(iter(by_table), None)
     return error
-
-
-def _to_compare_with(
-    model: Any, source: Source, training: TrainingMode
-) -> tuple[Callable[..., Any] | None, ExportedProgram | None]:
-    """What a model is verified against: the module itself, and the captured program."""
-    if isinstance(model, ArchivedProgram):
-        return None, archived_reference(model)
-    if isinstance(model, torch.nn.Module) or source.exported is None:
-        return _reference(model, training), source.exported
-    return None, source.exported
 
 
 def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:

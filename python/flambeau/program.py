@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
+import copy
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _engine
+from .converted import Conversion, bytes_of, value_types
 from .errors import OnnxExporterError, error_of, imported, warn
 from .progress import shown_progress
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import torch
 
     from .archived import ArchivedProgram
-    from .capture import Attempt
+    from .converted import ValueType
 
 __all__ = ["ONNXProgram"]
 
@@ -55,36 +56,38 @@ class ONNXProgram:
     saved and run.
     """
 
-    def __init__(
-        self,
-        engine_model: _engine.Model,
-        diagnostics: Sequence[_engine.Diagnostic],
-        *,
-        options: _engine.Options,
-        rebuild: Callable[[bool], _engine.Program],
-        exported_program: torch.export.ExportedProgram | None = None,
-        attempts: Sequence[Attempt] = (),
-        dynamic_shapes: Any = None,
-        archive: ArchivedProgram | None = None,
-    ) -> None:
-        """Made by :func:`flambeau.export` and :func:`flambeau.convert`.
+    def __init__(self, model: onnx_ir.Model, exported_program: torch.export.ExportedProgram | None = None) -> None:
+        """A program of a model that is there already; :func:`flambeau.export` and :func:`flambeau.convert` make others.
 
-        ``rebuild(export_params)`` captures the program anew, for :meth:`save`
-        with other options than it was converted with.
+        Args:
+            model: The model.
+            exported_program: What it was made of: calls are then as those of the captured module.
         """
-        self._engine_model = engine_model
-        self._diagnostics = tuple(diagnostics)
-        self._options = options
-        self._rebuild = rebuild
+        self._start(None, exported_program)
+        self._model = model
+
+    @classmethod
+    def of_conversion(cls, conversion: Conversion, exported_program: torch.export.ExportedProgram | None = None) -> ONNXProgram:
+        """The program of a model that the engine made."""
+        program = cls.__new__(cls)
+        program._start(conversion, exported_program)
+        return program
+
+    def _start(self, conversion: Conversion | None, exported_program: torch.export.ExportedProgram | None) -> None:
+        self._conversion = conversion
         self._exported_program = exported_program
-        self._attempts = tuple(attempts)
-        self._dynamic_shapes = dynamic_shapes
-        self._archive = archive
         self._proto: onnx.ModelProto | None = None
         self._model: onnx_ir.Model | None = None
         self._session: Any = None
         self._folded = True  # weights may have been folded into what uses them
         self._files: tempfile.TemporaryDirectory[str] | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ONNXProgram:
+        """A program with a model of its own. What it was made of does not change, and is shared: so are weights that were not read yet."""
+        program = type(self).__new__(type(self))
+        program._start(self._conversion, self._exported_program)
+        program._model, program._folded = copy.deepcopy(self._model, memo), self._folded
+        return program
 
     # --- what it is -----------------------------------------------------------
 
@@ -100,12 +103,13 @@ class ONNXProgram:
     @property
     def archive(self) -> ArchivedProgram | None:
         """The archive that was converted, and what of it; None for what was live."""
-        return self._archive
+        return self._conversion.archive if self._conversion is not None else None
 
     @property
     def capture_strategy(self) -> str | None:
         """How the module was captured; None if it came captured."""
-        return self._attempts[-1].strategy if self._attempts else None
+        attempts = self._conversion.attempts if self._conversion is not None else ()
+        return attempts[-1].strategy if attempts else None
 
     @property
     def _capture_strategy(self) -> str | None:
@@ -116,30 +120,37 @@ class ONNXProgram:
     @property
     def diagnostics(self) -> tuple[_engine.Diagnostic, ...]:
         """Notes and warnings of the conversion."""
-        return self._diagnostics
+        return tuple(self._conversion.diagnostics) if self._conversion is not None else ()
 
     @property
-    def inputs(self) -> list[_engine.NamedType]:
+    def inputs(self) -> Sequence[_engine.NamedType | ValueType]:
         """The model's inputs as it was converted: ``name``, ``dtype``, ``sizes``."""
-        return self._engine_model.inputs
+        return self._conversion.model.inputs if self._conversion is not None else value_types(self._own_inputs())
 
     @property
-    def outputs(self) -> list[_engine.NamedType]:
+    def outputs(self) -> Sequence[_engine.NamedType | ValueType]:
         """The model's outputs as it was converted."""
-        return self._engine_model.outputs
+        return self._conversion.model.outputs if self._conversion is not None else value_types(self.model.graph.outputs)
 
     def report(self) -> str:
         """The diagnostics as text."""
-        return _engine.report_text(list(self._diagnostics))
+        return _engine.report_text(list(self.diagnostics))
 
     def conversion_report(self) -> _engine.ConversionReport:
-        """Everything about the conversion, which is done once more: ``.html()``, ``.markdown()``, ``.json()``."""
-        model, diagnostics, report = _engine.convert_with_report(self._rebuild(self._options.export_params), self._options)
-        if model is None:
-            raise error_of(diagnostics)
-        for attempt in self._attempts:
-            report.add_attempt(attempt.strategy, attempt.seconds, str(attempt.error or ""))
-        return report
+        """Everything about the conversion, which is done once more: ``.html()``, ``.markdown()``, ``.json()``.
+
+        Raises:
+            OnnxExporterError: The model was not converted by Flambeau.
+        """
+        if self._conversion is None:
+            raise OnnxExporterError("this program was made of an ONNX model, and no conversion: there is nothing to report")
+        return self._conversion.report()
+
+    def text(self) -> str:
+        """The model as text, in ONNX's own syntax, without its large weights."""
+        if self._conversion is not None and self._model is None:
+            return self._conversion.model.text()
+        return imported("onnx.printer", "a changed model as text").to_text(self.model_proto)
 
     @property
     def model_proto(self) -> onnx.ModelProto:
@@ -168,7 +179,7 @@ class ONNXProgram:
         """
         if self._model is None:
             onnx_ir = imported("onnx_ir", "ONNXProgram.model")
-            if self._engine_model.weight_bytes < _LARGEST_MESSAGE:
+            if self._weight_bytes() < _LARGEST_MESSAGE:
                 self._model = onnx_ir.from_proto(self.model_proto)
             else:
                 self._model = onnx_ir.load(self._temporary_file())
@@ -191,9 +202,9 @@ class ONNXProgram:
             from onnxscript import optimizer
 
             self.model = optimizer.optimize(self._model) or self._model
-        elif not self._options.optimize:
-            self._options.optimize = True
-            self._reconvert()
+        elif self._conversion is not None and not self._conversion.option("optimize"):
+            self._conversion = self._conversion.again(optimize=True)
+            self.release()
 
     def apply_weights(self, state_dict: Mapping[str, torch.Tensor]) -> None:
         """Put weights into the model, by their names in the state_dict; what it lacks is warned about.
@@ -208,9 +219,10 @@ class ONNXProgram:
         onnx_ir = imported("onnx_ir", "ONNXProgram.apply_weights")
         from .session import to_numpy
 
-        if self._folded and self._exported_program is not None and self._options.export_params:
+        conversion = self._conversion
+        if self._folded and conversion is not None and self._exported_program is not None and conversion.option("export_params"):
             own = {**self._exported_program.constants, **self._exported_program.state_dict}
-            late, names = self._converted_without_weights()
+            late, names = _converted_without_weights(conversion)
             if unknown := sorted(names - {*own, *state_dict}):
                 raise OnnxExporterError(f"the weight '{unknown[0]}' is to be given, too")
             if self._model is None:
@@ -295,14 +307,16 @@ class ONNXProgram:
         if self._model is not None:
             from .saving import save_model
 
-            out = set() if include_initializers or keep_initializers_as_inputs else self._weights_among_inputs(self._engine_model)
+            left_out = self._conversion is not None and not (include_initializers or keep_initializers_as_inputs)
+            out = self._conversion.weights_among_inputs(self._conversion.model) if left_out else set()
             save_model(self._model, Path(destination), include_initializers, keep_initializers_as_inputs, mode, out)
             return
-        model = self._with(include_initializers, keep_initializers_as_inputs)
+        assert self._conversion is not None, "there is a model, or what it was made of"
+        model = self._conversion.stored(include_initializers, keep_initializers_as_inputs).model
         if not include_initializers and not keep_initializers_as_inputs:
             from .saving import save_bytes, without_weights
 
-            save_bytes(without_weights(_bytes_of(model), self._weights_among_inputs(model)), Path(destination))
+            save_bytes(without_weights(bytes_of(model), self._conversion.weights_among_inputs(model)), Path(destination))
             return
         with shown_progress(None) as shown:
             saved, diagnostics = model.save(os.fspath(destination), mode, shown)
@@ -379,7 +393,7 @@ class ONNXProgram:
         """
         from .session import Session
 
-        large = self._engine_model.weight_bytes >= _LARGEST_MESSAGE
+        large = self._weight_bytes() >= _LARGEST_MESSAGE
         if self._model is not None and not large:
             source: str | bytes = self.model_proto.SerializeToString()
         else:
@@ -394,37 +408,35 @@ class ONNXProgram:
             self._files = None
 
     def without_optimization(self) -> ONNXProgram:
-        """The same program converted with ``optimize=False``: nearly every captured node is a value of it."""
-        options = self._options
-        before = options.optimize
-        try:
-            options.optimize = False
-            model, diagnostics = _engine.convert(self._rebuild(options.export_params), options)
-        finally:
-            options.optimize = before
-        if model is None:
-            raise error_of(diagnostics)
-        return ONNXProgram(
-            model, diagnostics, options=options, rebuild=self._rebuild, exported_program=self._exported_program
-        )
+        """The same program converted with ``optimize=False``: nearly every captured node is a value of it.
+
+        A program that no conversion made is as it is.
+        """
+        if self._conversion is None:
+            return self
+        return ONNXProgram.of_conversion(self._conversion.again(optimize=False), self._exported_program)
 
     # --- how it looks ---------------------------------------------------------
 
     def __repr__(self) -> str:
-        model = self._engine_model
-
-        def listed(values: Sequence[_engine.NamedType]) -> str:
+        def listed(values: Sequence[_engine.NamedType | ValueType]) -> str:
             return ", ".join(f"{value.name}: {value.dtype}[{', '.join(value.sizes)}]" for value in values)
 
+        if self._conversion is not None:
+            opset, count = self._conversion.model.opset, self._conversion.model.node_count
+        else:
+            opset, count = self.model.graph.opset_imports.get(""), sum(1 for _ in self.model.graph.all_nodes())
         return (
-            f"ONNXProgram(opset {model.opset}, {model.node_count} nodes, {model.weight_bytes:,} bytes of weights,\n"
-            f"    inputs: {listed(model.inputs)}\n    outputs: {listed(model.outputs)})"
+            f"ONNXProgram(opset {opset}, {count} nodes, {self._weight_bytes():,} bytes of weights,\n"
+            f"    inputs: {listed(self.inputs)}\n    outputs: {listed(self.outputs)})"
         )
 
     def _repr_html_(self) -> str:
         """For notebooks: a summary, and the report in a frame, at its graph. Where frames are not shown, the summary remains."""
         import html
 
+        if self._conversion is None:
+            return f"<pre>{html.escape(repr(self))}</pre>"
         page = html.escape(self.conversion_report().html(), quote=True)
         return (
             f"<pre>{html.escape(repr(self))}</pre>"
@@ -433,13 +445,21 @@ class ONNXProgram:
 
     # --- within ---------------------------------------------------------------
 
+    def _own_inputs(self) -> list[onnx_ir.Value]:
+        """Those of :attr:`model` that are no weights."""
+        return [value for value in self.model.graph.inputs if value.name not in self.model.graph.initializers]
+
+    def _weight_bytes(self) -> int:
+        if self._conversion is not None:
+            return self._conversion.model.weight_bytes
+        return sum(value.const_value.nbytes for value in self.model.graph.initializers.values() if value.const_value is not None)
+
     def _input_types(self) -> list[tuple[str, str]]:
         """(name, PyTorch's dtype) of the user's inputs."""
-        types = [(value.name, value.dtype) for value in self._engine_model.inputs]
-        if self._model is None:
+        types = [(value.name, value.dtype) for value in self.inputs]
+        if self._model is None or self._conversion is None:
             return types
-        initializers = self._model.graph.initializers
-        names = [value.name for value in self._model.graph.inputs if value.name not in initializers]
+        names = [value.name for value in self._own_inputs()]
         dtypes = dict(types)
         if len(names) == len(types):
             return [(name or "", dtype) for name, (_, dtype) in zip(names, types)]
@@ -449,8 +469,8 @@ class ONNXProgram:
         from .session import flat_inputs
 
         values = flat_inputs(args, kwargs, self._exported_program)
-        if not self._options.keep_unused_inputs:
-            used = [value.position for value in self._engine_model.inputs]
+        if self._conversion is not None and not self._conversion.option("keep_unused_inputs"):
+            used = [value.position for value in self._conversion.model.inputs]
             if used and len(values) > used[-1] and len(values) != len(used):
                 values = [values[position] for position in used]
         inputs = self._input_types()
@@ -460,12 +480,6 @@ class ONNXProgram:
             names = ", ".join(name for name, _ in inputs)
             raise TypeError(f"the model has {len(inputs)} inputs ({names}); {len(values)} were given")
         return values
-
-    def _converted_without_weights(self) -> tuple[onnx_ir.Model, set[str]]:
-        """The model with its weights as inputs, of which nothing is folded; and their names."""
-        model = self._with(False, self._options.keep_initializers_as_inputs)
-        proto = imported("onnx", "ONNXProgram.apply_weights").load_model_from_string(_bytes_of(model))
-        return imported("onnx_ir", "ONNXProgram.apply_weights").from_proto(proto), self._weights_among_inputs(model)
 
     def _refuse_known(self, state_dict: Mapping[str, torch.Tensor]) -> None:
         """Raise where a buffer that decided what was captured is to get another value."""
@@ -495,63 +509,27 @@ class ONNXProgram:
                     "the program's model, or export with export_params=False"
                 )
 
-    def _weights_among_inputs(self, model: _engine.Model) -> set[str]:
-        """Of this program, converted without weights."""
-        names = {value.name for value in model.inputs}
-        if self._options.export_params:
-            return names - {value.name for value in self._engine_model.inputs}
-        return names & {weight.name for weight in _engine.summarize(self._rebuild(False)).weights}
-
     def _serialize(self) -> bytes:
-        return _bytes_of(self._engine_model)
+        assert self._conversion is not None, "there is a model, or what it was made of"
+        return bytes_of(self._conversion.model)
 
     def _temporary_file(self) -> Path:
         if self._files is None:
             self._files = tempfile.TemporaryDirectory(prefix="flambeau-")
         path = Path(self._files.name, "model.onnx")
         if not path.exists() or self._model is not None:
-            included, inputs_too = self._saved_as_converted()
-            included = included or self._model is not None  # which has what was applied since
+            # A changed model has what was applied since.
+            included = self._model is not None or self._conversion is None or self._conversion.option("export_params")
+            inputs_too = self._conversion is not None and self._conversion.option("keep_initializers_as_inputs")
             self.save(path, include_initializers=included, keep_initializers_as_inputs=inputs_too, external_data=True)
         return path
 
-    @contextlib.contextmanager
-    def _changed_options(self, export_params: bool, keep_initializers_as_inputs: bool) -> Iterator[_engine.Options]:
-        options = self._options
-        before = options.export_params, options.keep_initializers_as_inputs
-        options.export_params, options.keep_initializers_as_inputs = export_params, keep_initializers_as_inputs
-        try:
-            yield options
-        finally:
-            options.export_params, options.keep_initializers_as_inputs = before
 
-    def _saved_as_converted(self) -> tuple[bool, bool]:
-        """What :meth:`save` is to be told for the model as it was converted: weights included, inputs too."""
-        return self._options.export_params, self._options.keep_initializers_as_inputs
-
-    def _reconvert(self) -> None:
-        model, diagnostics = _engine.convert(self._rebuild(self._options.export_params), self._options)
-        if model is None:
-            raise error_of(diagnostics)
-        self._engine_model, self._diagnostics = model, tuple(diagnostics)
-        self.release()
-
-    def _with(self, include_initializers: bool, keep_initializers_as_inputs: bool) -> _engine.Model:
-        """The model converted with these options, which is this one if nothing differs."""
-        if (include_initializers, keep_initializers_as_inputs) == self._saved_as_converted():
-            return self._engine_model
-        with self._changed_options(include_initializers, keep_initializers_as_inputs) as options:
-            model, diagnostics = _engine.convert(self._rebuild(include_initializers), options)
-        if model is None:
-            raise error_of(diagnostics)
-        return model
-
-
-def _bytes_of(model: _engine.Model) -> bytes:
-    data, diagnostics = model.serialize()
-    if not data:
-        raise error_of(diagnostics)
-    return data
+def _converted_without_weights(conversion: Conversion) -> tuple[onnx_ir.Model, set[str]]:
+    """The model with its weights as inputs, of which nothing is folded; and their names."""
+    model = conversion.again(export_params=False).model
+    proto = imported("onnx", "ONNXProgram.apply_weights").load_model_from_string(bytes_of(model))
+    return imported("onnx_ir", "ONNXProgram.apply_weights").from_proto(proto), conversion.weights_among_inputs(model)
 
 
 def _tensor_of(array: Any, torch: Any) -> Any:

@@ -85,9 +85,11 @@ class Wishes:
     input_names: Sequence[str]
     output_names: Sequence[str]
     training: TrainingMode
-    verbose: bool
+    verbose: bool | None
     strategies: Sequence[str] | None
     torchscript: bool = False  # as torch's TorchScript exporter has it
+    capture: str | None = None  # "export" or "trace"
+    as_it_is: bool = False  # what was captured is converted, and nothing that does the same
 
     def known_axes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """``dynamic_axes`` without what is neither input nor output, which is warned of."""
@@ -163,7 +165,7 @@ def of_export(
             kwargs,
             shapes,
             training=TRAINING[wishes.training],
-            verbose=wishes.verbose,
+            verbose=bool(wishes.verbose),
             strategies=wishes.exports,
             attempts=artifacts.attempts,
             decisions=decisions,

@@ -1,5 +1,6 @@
 """`ONNXProgram`: what torch.onnx's has, and that changes of the model count."""
 
+import copy
 import io
 import sys
 
@@ -38,6 +39,53 @@ def program(model):
 def test_has_what_torch_has():
     public = {name for name in dir(torch.onnx.ONNXProgram) if not name.startswith("_")}
     assert public <= set(dir(flambeau.ONNXProgram))
+
+
+def test_copies_are_apart(program, model):
+    """torch's own cannot be copied where it has a captured program."""
+    early = copy.deepcopy(program)
+    program.model.graph.outputs[0].name = "logits"
+    program.rename_axes({"batch": "rows"})
+    late = copy.deepcopy(program)
+    program.model.graph.outputs[0].name = "scores"
+    assert [each.model.graph.outputs[0].name for each in (early, late, program)] == ["linear_1", "logits", "scores"]
+    assert list(late.model.graph.inputs[0].shape) == ["rows", 8] and list(early.model.graph.inputs[0].shape) == ["batch", 8]
+    for each in (early, late):
+        torch.testing.assert_close(each(X)[0], model(X), rtol=1e-5, atol=1e-5)
+        assert each.exported_program is program.exported_program
+
+
+def test_copies_are_optimized_by_themselves():
+    class Nothing(torch.nn.Module):
+        def forward(self, x):
+            return (x + torch.zeros(8)).relu()
+
+    plain = flambeau.export(Nothing(), (X,), optimize=False)
+    better = copy.deepcopy(plain)
+    better.optimize()
+    assert len(better.model_proto.graph.node) < len(plain.model_proto.graph.node) == len(copy.deepcopy(plain).model_proto.graph.node)
+
+
+def test_programs_of_models(program, model, tmp_path):
+    """As torch.onnx.ONNXProgram(model, exported_program)."""
+    own = copy.deepcopy(program.model)
+    for made in (flambeau.ONNXProgram(own, program.exported_program), flambeau.ONNXProgram(own)):
+        assert [(value.name, value.dtype, value.sizes) for value in made.inputs] == [("x", "float32", ["batch", "8"])]
+        torch.testing.assert_close(made(X)[0], model(X), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(made.call_reference(X)[0], model(X), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(made.compute_values(["relu"], (X,))[0], model.first(X).relu(), rtol=1e-5, atol=1e-5)
+        made.save(tmp_path / "model.onnx")
+        assert onnx.load(tmp_path / "model.onnx").graph.input[0].name == "x"
+        assert repr(made) == repr(program) and made._repr_html_().startswith("<pre>ONNXProgram(opset 20, 3 nodes")
+        made.apply_weights({"second.bias": model.second.bias + 1})
+        torch.testing.assert_close(made(X)[0], model(X) + 1, rtol=1e-5, atol=1e-5)
+        made.apply_weights(model.state_dict())
+        made.optimize()
+        assert (made.diagnostics, made.archive, made.capture_strategy, made.report()) == ((), None, None, "")
+        with pytest.raises(flambeau.errors.OnnxExporterError, match="made of an ONNX model"):
+            made.conversion_report()
+    assert not flambeau.find_mismatch(flambeau.ONNXProgram(own, program.exported_program))
+    assert flambeau.verify(flambeau.ONNXProgram(own, program.exported_program))
 
 
 def test_reference(program, model):

@@ -25,6 +25,8 @@ def test_program_is_that_of_torch():
     """Every method and property, each parameter with its kind and its default."""
     ours, theirs = _public(flambeau.ONNXProgram), _public(torch.onnx.ONNXProgram)
     made = torch.onnx.ONNXProgram(None, None)
+    ours_made, theirs_made = (inspect.signature(each).parameters for each in (flambeau.ONNXProgram, torch.onnx.ONNXProgram))
+    assert list(ours_made) == list(theirs_made)
     assert theirs.keys() | {name for name in vars(made) if not name.startswith("_")} <= ours.keys()
     for name, member in theirs.items():
         if not callable(member):

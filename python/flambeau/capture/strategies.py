@@ -213,7 +213,50 @@ def capture(
         if strategy not in STRATEGIES:
             raise ValueError(f"there is no capture strategy {strategy!r}; choose from {', '.join(STRATEGIES)}")
     attempts = [] if attempts is None else attempts
+    tries = _Tries(model, args, kwargs, training, verbose, named=bool(dynamic_shapes))
+    for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
+        captured = tries.best(attempt) if "non-strict" in strategy else tries.once(attempt)
+        unrolled = unrolled_loops(captured.decided)
+        attempts.append(Attempt(strategy + captured.how, captured.seconds, captured.error, unrolled))
+        if captured.exported is not None:
+            warn_of_emptiness(captured.asked)
+            warn_of_masks(captured.masks)
+            if decisions is not None:
+                decisions += captured.decided
+            return captured.exported
+    raise failure(model, args, kwargs, training, attempts)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Tries:
+    """A module to capture, and what for."""
+
+    model: torch.nn.Module
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    training: bool | None
+    verbose: bool
+    named: bool
+    """Whether keyword arguments need names of their own."""
+
+    def best(self, attempt: _Capture) -> _Captured:
+        """What is captured with as little as possible taken from the example: with loops kept, and answers of the general case."""
+        captured = self.once(attempt)
+        if "data-dependent" in str(captured.error):
+            constant = self.once(attempt, constants=True)
+            if constant.exported is not None:
+                captured = dataclasses.replace(constant, how=constant.how + ", with its constants known")
+        loops: set[Place] = set()
+        captured = self._with_loops(attempt, captured, loops, None)
+        special = special_places(captured.exported, captured.decided)
+        if special or "data-dependent" in str(captured.error):
+            general = self._with_loops(attempt, self.once(attempt, loops, special), loops, special)
+            if general.exported is not None and not special_places(general.exported, general.decided):
+                captured = dataclasses.replace(general, how=general.how + ", for the general case")
+        return captured
+
     def once(
+        self,
         attempt: _Capture,
         loops: Set[Place] = frozenset(),
         special: Set[Place] | None = None,
@@ -221,6 +264,15 @@ def capture(
         two_is_one: bool = True,
         constants: bool = False,
     ) -> _Captured:
+        """What one try gives.
+
+        Args:
+            attempt: The try.
+            loops: Of the model's source: they are kept.
+            special: Questions that get the answer of the general case.
+            two_is_one: Whether a capture with 2 for sizes of 1 will do.
+            constants: Whether buffers are taken for what they hold.
+        """
         start = time.perf_counter()
         decided: list[Decision] = []
         asked: list[str] = []
@@ -229,19 +281,10 @@ def capture(
         exported, how, failed = None, "", None
         try:
             with (
-                mode(model, training),
-                named_keywords(model, kwargs) if dynamic_shapes else contextlib.nullcontext(),
-                silence(verbose),
-                exporting(),
-                opaque_layers(),
-                capturable_detectors(),
-                one_way_of_products(),
-                computable_sizes(),
-                unsolved_equations(),
-                dynamic_lengths(),
+                self._surroundings(),
                 taken_as_filled(innermost_line) as asked,
                 general_answers(special) as masks,
-                KnownConstants(model) if constants else contextlib.nullcontext() as known,
+                KnownConstants(self.model) if constants else contextlib.nullcontext() as known,
                 recorded_decisions(decided),
                 sized_draws(),
                 unchecked_distributions(),
@@ -256,52 +299,51 @@ def capture(
             if known is not None:
                 exported.graph_module.meta[KNOWN] = sorted(known.asked)
             if loops or special is not None or how == _TWO_FOR_ONE:
-                with special_answers() as shown:
-                    alike = computes_alike(exported, model, args, kwargs, training)
-                if not alike or not set(masks) <= set(shown):
-                    raise Unkept("the program computes something else for the example, or it does not show that")
+                self._refuse_what_differs(exported, masks)
         except Exception as error:
             exported, failed = None, error
             _LOG.debug("not captured", exc_info=error)
         if failed is not None and how == _TWO_FOR_ONE:
-            return once(attempt, loops, special, two_is_one=False, constants=constants)
+            return self.once(attempt, loops, special, two_is_one=False, constants=constants)
         found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
         return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, masks, found)
 
-    def with_loops(attempt: _Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None) -> _Captured:
+    @contextlib.contextmanager
+    def _surroundings(self) -> Iterator[None]:
+        """What stands in the place of what torch.export cannot see through, whatever is tried."""
+        with (
+            mode(self.model, self.training),
+            named_keywords(self.model, self.kwargs) if self.named else contextlib.nullcontext(),
+            silence(self.verbose),
+            exporting(),
+            opaque_layers(),
+            capturable_detectors(),
+            one_way_of_products(),
+            computable_sizes(),
+            unsolved_equations(),
+            dynamic_lengths(),
+        ):
+            yield
+
+    def _refuse_what_differs(self, exported: ExportedProgram, masks: Sequence[str]) -> None:
+        """Raises:
+        Unkept: The captured program does not do for the example what the module does.
+        """
+        with special_answers() as shown:
+            alike = computes_alike(exported, self.model, self.args, self.kwargs, self.training)
+        if not alike or not set(masks) <= set(shown):
+            raise Unkept("the program computes something else for the example, or it does not show that")
+
+    def _with_loops(self, attempt: _Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None) -> _Captured:
         """What is captured with the loops kept that were unrolled so far; the loops are added."""
         found = captured.loops
         while not found <= loops:
             loops |= found
-            kept = once(attempt, loops, special)
+            kept = self.once(attempt, loops, special)
             found = kept.loops
             if kept.exported is not None:
                 captured = dataclasses.replace(kept, how=kept.how + ", with loops kept")
         return captured
-
-    for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
-        captured = once(attempt)
-        if "non-strict" in strategy:
-            if "data-dependent" in str(captured.error):
-                constant = once(attempt, constants=True)
-                if constant.exported is not None:
-                    captured = dataclasses.replace(constant, how=constant.how + ", with its constants known")
-            loops: set[Place] = set()
-            captured = with_loops(attempt, captured, loops, None)
-            special = special_places(captured.exported, captured.decided)
-            if special or "data-dependent" in str(captured.error):
-                general = with_loops(attempt, once(attempt, loops, special), loops, special)
-                if general.exported is not None and not special_places(general.exported, general.decided):
-                    captured = dataclasses.replace(general, how=general.how + ", for the general case")
-        unrolled = unrolled_loops(captured.decided)
-        attempts.append(Attempt(strategy + captured.how, captured.seconds, captured.error, unrolled))
-        if captured.exported is not None:
-            warn_of_emptiness(captured.asked)
-            warn_of_masks(captured.masks)
-            if decisions is not None:
-                decisions += captured.decided
-            return captured.exported
-    raise failure(model, args, kwargs, training, attempts)
 
 
 def _is_about_shapes(error: Exception | None) -> bool:

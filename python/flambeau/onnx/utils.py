@@ -190,7 +190,7 @@ def export_to_pretty_string(model: Any, args: Any, **options: Any) -> str:
         options.pop(name, None)
     program = export(model, args, export_params=False, **options)
     assert program is not None
-    return program._engine_model.text()
+    return program.text()
 
 
 # What None stands for, in calls written for older versions of torch.

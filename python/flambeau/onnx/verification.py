@@ -20,6 +20,7 @@ from torch.utils import _pytree
 
 from .. import _engine
 from ..conversion import make_options
+from ..converted import Conversion
 from ..errors import OnnxExporterError, error_of
 from ..feed.script_graph import import_graph
 from ..feed.script_inputs import describe
@@ -324,7 +325,7 @@ class GraphInfo:
         model, diagnostics = _engine.convert(rebuild(True), options)
         if model is None:
             raise error_of(diagnostics)
-        return ONNXProgram(model, diagnostics, options=options, rebuild=rebuild)
+        return ONNXProgram.of_conversion(Conversion(model, diagnostics, options, rebuild))
 
     def _compare(self, options: VerificationOptions) -> None:
         function = torch._C._create_function_from_graph("partition", _returning_one(self.graph))
