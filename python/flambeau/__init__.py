@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from .archive import save
     from .exporter import export
     from .installation import install, installed, uninstall
-    from .verification import find_mismatch, verify
+    from .mismatch import find_mismatch
+    from .verification import verify
 
 __all__ = [
     "ONNXProgram",
@@ -43,7 +44,7 @@ __all__ = [
 
 _NEED_TORCH = {
     "export": ".exporter",
-    "find_mismatch": ".verification",
+    "find_mismatch": ".mismatch",
     "install": ".installation",
     "installed": ".installation",
     "onnx": ".onnx",

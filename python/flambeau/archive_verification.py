@@ -16,19 +16,13 @@ from .capture import user_line
 from .comparison import not_computed
 from .errors import OnnxExporterError, VerificationError
 from .feed.script_inputs import method_of
-from .file_nodes import values_of_calls
+from .mismatch import Mismatch, first_mismatch
+from .node_values import compare_values
+from .other_sizes import second_inputs
 from .saving import with_outputs
 from .script_nodes import ScriptMismatch, Unmatched, first_script_mismatch
 from .session import Session, cpu_session, flat_inputs
-from .verification import (
-    Mismatch,
-    compare_tensors,
-    compare_values,
-    expected_outputs,
-    first_mismatch,
-    named_tensors,
-    second_inputs,
-)
+from .verification import compare_tensors, expected_outputs, named_tensors
 
 __all__ = ["verify_archive"]
 
@@ -233,17 +227,13 @@ def _first_mismatch(
 ) -> Mismatch | str:
     """Compares the values that are called as captured nodes, and those of nodes that say which these come from."""
     model, folder = _loaded(path)
-    captured = {node.name: place for place, node in enumerate(exported.graph.nodes)}
-    names = list(captured)
-    known = {names[place]: value for value, place in values_of_calls(model, lambda call: captured.get(call.name)).items()}
-    known |= {name: name for node in model.graph.node for name in node.output}
     mismatch = Mismatch(0, None, None)
     for words, args, kwargs, values in sets:
 
         def compute(names: list[str], values: list[Any] = values) -> tuple[Any, ...]:
             return Session(cpu_session(with_outputs(model, names), folder), inputs).run(values)
 
-        mismatch = first_mismatch(compare_values(exported, args, kwargs, known, compute, inputs=words))
+        mismatch = first_mismatch(compare_values(exported, args, kwargs, model, compute, folder=folder, inputs=words))
         if mismatch:
             return mismatch
     return f"{mismatch} that the file has values of its own for; flambeau.find_mismatch compares a new conversion"

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _engine
 
-__all__ = ["TOLERANCES", "compare", "not_computed"]
+__all__ = ["TOLERANCES", "compare", "differently", "not_computed"]
 
 # (relative, absolute), by PyTorch's dtype. Rounding of a few operators more or less.
 TOLERANCES = {
@@ -69,10 +69,15 @@ def compare(
 
 def not_computed(name: str, error: Exception, *, inputs: str = "example", module: str = "") -> _engine.Comparison:
     """The comparison of a value at which the runtime fails."""
+    reason = _PLACE.sub("", (str(error).rpartition("Status Message: ")[2].strip().splitlines() or [""])[0])
+    return differently(name, f"not computed: onnxruntime fails{f': {reason}' if reason else ''}", inputs=inputs, module=module)
+
+
+def differently(name: str, cause: str, *, inputs: str, module: str) -> _engine.Comparison:
+    """The comparison of what differs, and has no numbers."""
     result = _engine.Comparison()
     result.name, result.inputs, result.module, result.histogram = name, inputs, module, []
-    reason = _PLACE.sub("", (str(error).rpartition("Status Message: ")[2].strip().splitlines() or [""])[0])
-    return _failed(result, f"not computed: onnxruntime fails{f': {reason}' if reason else ''}")
+    return _failed(result, cause)
 
 
 def _failed(result: _engine.Comparison, cause: str) -> _engine.Comparison:

@@ -28,6 +28,7 @@ from .errors import (
 )
 from .feed.script_inputs import SCRIPTS, holds_packed_weights, script_parameters
 from .feed.weights import lacks_bytes
+from .mismatch import prove
 from .misuse import in_todays_words, refuse_unknown_names, refuse_wrong_types, warn_of_training_mode
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._globals import GLOBALS, exporting
@@ -39,7 +40,7 @@ from .sources import TRAINING, Source, Wishes, of_archive, of_export, of_script
 from .state import kept_buffers
 from .translation import Translators
 from .unrolled import with_loops
-from .verification import archived_reference, prove
+from .verification import archived_reference
 
 __all__ = ["export"]
 

@@ -53,22 +53,22 @@ def calls_of(node: onnx.NodeProto) -> list[Call]:
     return calls
 
 
-def values_of_calls(model: onnx.ModelProto, place: Callable[[Call], int | None]) -> dict[str, int]:
-    """Values of the main graph by name, in its order, each with the place of the call that gives it.
+def values_of_calls(graph: onnx.GraphProto, place: Callable[[Call], int | None]) -> dict[str, int]:
+    """Values of a graph by name, in its order, each with the place of the call that gives it.
 
     Args:
-        model: The file.
+        graph: The main graph of a file, or a body.
         place: Where in the program a call is; None if that is not known.
     """
-    origins = [calls_of(node) for node in model.graph.node]
+    origins = [calls_of(node) for node in graph.node]
     readers: defaultdict[str, list[list[Call]]] = defaultdict(list)
-    for node, calls in zip(model.graph.node, origins):
+    for node, calls in zip(graph.node, origins):
         for name in reads(node):
             readers[name].append(calls)
-    for output in model.graph.output:
+    for output in graph.output:
         readers[output.name].append([])
     found: defaultdict[int, list[str]] = defaultdict(list)
-    for node, calls in zip(model.graph.node, origins):
+    for node, calls in zip(graph.node, origins):
         places = [place(call) for call in calls]
         if not places or None in places:
             continue

@@ -408,13 +408,16 @@ class ONNXProgram:
             self._files = None
 
     def without_optimization(self) -> ONNXProgram:
-        """The same program converted with ``optimize=False``: nearly every captured node is a value of it.
+        """The same program converted with ``optimize=False``: nearly every captured node is a value of it, and its nodes say which.
 
         A program that no conversion made is as it is.
         """
         if self._conversion is None:
             return self
-        return ONNXProgram.of_conversion(self._conversion.again(optimize=False), self._exported_program)
+        changes = {"optimize": False}
+        if self._conversion.option("metadata") is not _engine.Metadata.DEBUG:
+            changes["metadata"] = _engine.Metadata.DEFAULT
+        return ONNXProgram.of_conversion(self._conversion.again(**changes), self._exported_program)
 
     # --- how it looks ---------------------------------------------------------
 

@@ -14,8 +14,9 @@ from .comparison import not_computed
 from .errors import OnnxExporterError
 from .feed.script_graph import full_paths, module_steps
 from .file_nodes import Call, calls_of, pure, values_of_calls
+from .node_values import computed, is_reshaped_elsewhere
 from .script_graphs import inlined, results_within, without_module
-from .verification import compare_tensors, computed, is_reshaped_elsewhere
+from .verification import compare_tensors
 
 if TYPE_CHECKING:
     import onnx
@@ -150,7 +151,7 @@ def _matched(model: onnx.ModelProto, calls: Sequence[_Call]) -> dict[str, int]:
         if len(names) == len(in_program[kind])
         for name, at in zip(_in_order(names), in_program[kind])
     }
-    return values_of_calls(model, places.get)
+    return values_of_calls(model.graph, places.get)
 
 
 def _in_order(names: Collection[str]) -> list[str]:

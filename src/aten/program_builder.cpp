@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "aten/builder_access.h"
@@ -99,11 +100,29 @@ TypeId ProgramBuilder::Impl::TypeOf(const ValueInfo& info) {
   return context().Intern(std::move(type));
 }
 
+namespace {
+
+// The path in the user's model: within branches and loops, captures call that `_export_root`.
+std::string_view PathInModel(std::string_view path) {
+  static constexpr std::string_view kRoot = "_export_root";
+  if (path == kRoot) return {};
+  if (path.starts_with(kRoot) && path[kRoot.size()] == '.') path.remove_prefix(kRoot.size() + 1);
+  return path;
+}
+
+}  // namespace
+
 OriginId ProgramBuilder::Impl::AddOrigin(const NodeSource& source, Symbol target) {
   Origin origin;
   origin.modules.reserve(source.modules.size());
-  for (const NodeSource::Module& frame : source.modules)
-    origin.modules.push_back({context().Intern(frame.path), context().Intern(frame.class_name)});
+  for (const NodeSource::Module& frame : source.modules) {
+    const std::string_view in_model = PathInModel(frame.path);
+    const Symbol path = context().Intern(in_model);
+    // The stack around a branch or loop stands in front of the one within it.
+    const bool again = in_model.size() < frame.path.size() &&
+                       std::ranges::any_of(origin.modules, [&](const ModuleFrame& outer) { return outer.path == path; });
+    if (!again) origin.modules.push_back({path, context().Intern(frame.class_name)});
+  }
   origin.stack_trace = context().Intern(source.stack_trace);
   origin.node_name = context().Intern(source.name);
   origin.target = target;
@@ -236,7 +255,7 @@ std::vector<ValueHandle> ProgramBuilder::AddCall(std::string_view target, std::s
   const OriginId origin = impl_->AddOrigin(source, found.text);
   ContextScope scope(impl_->sink, [&](Diagnostic& diagnostic) {
     Location& at = diagnostic.location;
-    if (at.module.empty() && !source.modules.empty()) at.module = source.modules.back().path;
+    if (at.module.empty() && !source.modules.empty()) at.module = PathInModel(source.modules.back().path);
     if (at.source.empty()) at.source = SourceLine(source.stack_trace);
     diagnostic.notes.push_back(fmt::format("in the captured node '{}'", source.name));
   });

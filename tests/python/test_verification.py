@@ -16,8 +16,10 @@ from flambeau.comparison import compare
 from flambeau.diff import diff_models
 from flambeau.doctor import diagnose
 from flambeau.errors import VerificationError
+from flambeau.mismatch import find_mismatch
+from flambeau.other_sizes import second_inputs
 from flambeau.script_nodes import first_script_mismatch
-from flambeau.verification import find_mismatch, second_inputs, verify
+from flambeau.verification import verify
 
 
 class Inner(torch.nn.Module):

@@ -22,6 +22,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, InputSpec,
 
 from .. import _engine
 from ..errors import CaptureError, error_of
+from .places import modules_of, trace_of
 from .triton_kernels import Launch, is_launch, launches_of
 from .weights import add_weight
 
@@ -31,7 +32,6 @@ DimensionName = tuple[int, int, str]
 """(position among the user's tensor inputs, dimension, name)"""
 
 _PREFIX = "pkg.torch.export.ExportedProgram."
-_NO_MODULES = "_empty_nn_module_stack_from_metadata_hook"
 
 # By their numbers in c10::ScalarType.
 DTYPES = {
@@ -147,6 +147,7 @@ class _Walk:
         self.builder = _engine.ProgramBuilder(_vocabulary(), functools.partial(_print_expression, self.frozen))
         self.parameters: dict[int, torch.fx.Node] = {}  # by identity of the tensor
         self.declared: set[torch._ops.OpOverload] = set()
+        self.around: torch.fx.Node | None = None  # what stands for the nested graph
         self.added: dict[torch.fx.Node, Any] = {}  # values of nodes that came after the capture
 
     @functools.cached_property
@@ -184,6 +185,7 @@ class _Walk:
 
     def body(self, node: torch.fx.Node, module: torch.fx.GraphModule) -> None:
         """The nested graph that the get_attr `node` stands for."""
+        outer, self.around = self.around, node
         self.builder.begin_body()
         for inner in module.graph.nodes:
             if inner.op == "placeholder":
@@ -193,6 +195,7 @@ class _Walk:
                 self.builder.end_body(node, outputs if isinstance(outputs, (tuple, list)) else (outputs,))
             else:
                 self.node(inner)
+        self.around = outer
 
     def node(self, node: torch.fx.Node) -> None:
         try:
@@ -203,12 +206,11 @@ class _Walk:
             else:
                 raise TypeError(f"a captured graph holds no '{node.op}' nodes")
         except (TypeError, ValueError, IndexError, OverflowError) as error:
-            trace = node.meta.get("stack_trace")
+            trace = trace_of(node, self.around)
             where = f"\n{trace.rstrip()}" if trace else ""
             raise CaptureError(f"cannot read the captured node '{node.format_node()}': {error}{where}") from error
 
     def _call(self, node: torch.fx.Node) -> None:
-        meta = node.meta
         if node.target is operator.getitem:
             self.value_of(node)
             of, index = node.args
@@ -228,9 +230,6 @@ class _Walk:
                 self.declared.add(target)
                 if target.namespace != "aten":
                     self.builder.declare_operator(str(target._schema))
-        modules = meta.get("nn_module_stack")
-        if modules and _NO_MODULES in modules:
-            modules = None
         self.builder.add_call(
             _target_name(node.target),
             node,
@@ -239,8 +238,8 @@ class _Walk:
             node.kwargs,
             value,
             names,
-            modules,
-            meta.get("stack_trace") or "",
+            modules_of(node, self.around),
+            trace_of(node, self.around),
         )
 
     def _launch(self, node: torch.fx.Node, launch: Launch) -> None:
@@ -256,8 +255,8 @@ class _Walk:
             launch.arguments,
             results,
             users or None,
-            node.meta.get("nn_module_stack"),
-            node.meta.get("stack_trace") or "",
+            modules_of(node, self.around),
+            trace_of(node, self.around),
         )
 
     def value_of(self, node: torch.fx.Node) -> Any:

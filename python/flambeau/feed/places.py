@@ -1,0 +1,32 @@
+"""Where in the user's model a captured node comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+__all__ = ["modules_of", "trace_of"]
+
+_NO_MODULES = "_empty_nn_module_stack_from_metadata_hook"
+
+
+def modules_of(node: torch.fx.Node, around: torch.fx.Node | None = None) -> dict[str, tuple[str, Any]] | None:
+    """Path and class of each module that the node is within, outermost first; None if that is not known.
+
+    Args:
+        node: The node.
+        around: The node that holds its graph: captures often do not say more of what is within a branch or loop.
+    """
+    modules = node.meta.get("nn_module_stack")
+    if modules and _NO_MODULES not in modules:
+        return modules
+    return modules_of(around) if around is not None else None
+
+
+def trace_of(node: torch.fx.Node, around: torch.fx.Node | None = None) -> str:
+    """The lines of Python that called it, innermost last. What torch made up to capture a branch or loop is none of them."""
+    trace = node.meta.get("stack_trace") or ""
+    if around is not None and (not trace or trace.rpartition('File "')[2].startswith("<")):
+        return trace_of(around)
+    return trace

@@ -1,0 +1,121 @@
+"""Example inputs in which dynamic dimensions have other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.utils import _pytree
+
+if TYPE_CHECKING:
+    from .program import ONNXProgram
+
+__all__ = ["Arguments", "input_tensors", "inputs_of_other_sizes", "second_inputs"]
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def input_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The inputs of a TorchScript program: everything else was made constant."""
+    return [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+
+
+def second_inputs(
+    exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[Sequence[str]] = ()
+) -> tuple[str, Arguments] | None:
+    """Inputs in which each dynamic dimension has another size, and words that say which: "batch=6".
+
+    Sizes stay within the range that the capture allows; dimensions that are one
+    symbol stay equal, derived ones follow. None where nothing is dynamic.
+
+    Args:
+        names: Of the dimensions of each tensor input; the capture's symbols where they are not known.
+    """
+    leaves, spec = _pytree.tree_flatten((args, kwargs))
+    placeholders = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
+    recorded = [placeholders.get(name) if isinstance(name, str) else None for name in exported.graph_signature.user_inputs]
+    if len(recorded) != len(leaves):
+        return None
+    sizes = _other_sizes(exported, leaves, recorded)
+    if not sizes:
+        return None
+    generator = torch.Generator().manual_seed(0)
+    made = [
+        _of_sizes(leaf, [_evaluate(size, sizes) for size in fake.shape], generator)
+        if isinstance(leaf, torch.Tensor) and isinstance(fake, torch.Tensor)
+        else leaf
+        for leaf, fake in zip(leaves, recorded)
+    ]
+    tensors = [fake for fake in recorded if isinstance(fake, torch.Tensor)]
+    called = {
+        size.node.expr: name
+        for fake, of_input in zip(tensors, names)
+        for size, name in zip(fake.shape, of_input)
+        if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol
+    }
+    words = ", ".join(sorted({f"{called.get(symbol, symbol)}={size}" for symbol, size in sizes.items()}))
+    return words, _pytree.tree_unflatten(made, spec)
+
+
+def inputs_of_other_sizes(
+    program: ONNXProgram, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[str, Arguments] | None:
+    """The same where only the converted model says which dimensions are dynamic: each name gets another size."""
+    leaves, spec = _pytree.tree_flatten((args, kwargs))
+    tensors = input_tensors(args, kwargs)
+    inputs = program.inputs
+    if len(inputs) != len(tensors):
+        return None
+    sizes: dict[str, int] = {}
+    for tensor, value in zip(tensors, inputs):
+        for now, name in zip(tensor.shape, value.sizes):
+            if name.isidentifier():
+                sizes.setdefault(name, int(now) + 3)
+    if not sizes:
+        return None
+    generator = torch.Generator().manual_seed(0)
+    of_input = iter(inputs)
+
+    def resized(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        names = next(of_input).sizes
+        return _of_sizes(leaf, [sizes.get(name, int(now)) for name, now in zip(names, leaf.shape)], generator)
+
+    words = ", ".join(sorted(f"{name}={size}" for name, size in sizes.items()))
+    return words, _pytree.tree_unflatten([resized(leaf) for leaf in leaves], spec)
+
+
+def _other_sizes(exported: ExportedProgram, leaves: list[Any], recorded: list[Any]) -> dict[Any, int]:
+    """Another size for each symbol that is a dimension of an input."""
+    sizes: dict[Any, int] = {}
+    for leaf, fake in zip(leaves, recorded):
+        if not isinstance(leaf, torch.Tensor) or not isinstance(fake, torch.Tensor):
+            continue
+        for now, size in zip(leaf.shape, fake.shape):
+            if not isinstance(size, torch.SymInt) or not size.node.expr.is_Symbol:
+                continue
+            interval = exported.range_constraints.get(size.node.expr)
+            low = max(int(interval.lower), 1) if interval is not None and interval.lower.is_Integer else 1
+            high = int(interval.upper) if interval is not None and interval.upper.is_Integer else 2**62
+            candidates = [n for n in (now + 3, now + 1, now - 1, now * 2, low, high) if low <= n <= high and n != now]
+            if low != high and candidates:
+                sizes.setdefault(size.node.expr, candidates[0])
+    return sizes
+
+
+def _evaluate(size: int | torch.SymInt, sizes: dict[Any, int]) -> int:
+    return int(size.node.expr.subs(sizes)) if isinstance(size, torch.SymInt) else int(size)
+
+
+def _of_sizes(example: torch.Tensor, sizes: list[int], generator: torch.Generator) -> torch.Tensor:
+    """Floats at random; of other types the example's elements over again, so that indices stay valid."""
+    if example.is_floating_point():
+        return torch.randn(sizes, generator=generator, dtype=torch.float32).to(example.dtype)
+    if example.numel() == 0:
+        return torch.zeros(sizes, dtype=example.dtype)
+    count = int(torch.Size(sizes).numel())
+    flat = example.detach().cpu().flatten()
+    return flat.repeat(count // flat.numel() + 1)[:count].reshape(sizes)

@@ -1,0 +1,145 @@
+"""Where models part within branches and loops: the captured node there, and in which round."""
+
+import onnx
+import pytest
+import torch
+from onnxscript import opset20 as op
+from torch._higher_order_ops.map import map as torch_map
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
+
+import flambeau
+from flambeau import __main__ as command
+from flambeau.node_values import compare_nodes
+
+
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) * 2
+
+
+class Nested(torch.nn.Module):
+    """As many nodes of the same names in all graphs as there can be."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.fc = Inner(), torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = torch.cond(self.fc(x).sum() > 0, lambda y: self.inner(y) + 1, lambda y: y - 1, (x,)) + 1
+
+        def body(y, n):
+            grown = torch.cond(n > 1, lambda y: torch.sigmoid(y) + y, lambda y: torch.tanh(y) + y + 3, (y,))
+            return grown + self.inner(y), n + 1
+
+        y, _ = while_loop(lambda y, n: n < 4, body, (y, torch.tensor(0)))
+        total, rows = scan(lambda total, row: (total + torch.erf(row), (total * row).clone()), torch.zeros(4), y)
+        return torch_map(lambda row, total: torch.cos(row) - total, rows, total) + 1
+
+
+X = torch.linspace(-1, 1, 12).reshape(3, 4)
+
+
+@pytest.fixture(scope="module")
+def exported():
+    torch.manual_seed(1)
+    return torch.export.export(Nested().eval(), (X,))
+
+
+def test_values_within_are_compared(exported):
+    program = flambeau.export(exported)
+    compared = list(compare_nodes(program))
+    assert all(comparison.ok for _, comparison in compared), [c.name for _, c in compared if not c.ok]
+    places = {comparison.inputs for _, comparison in compared}
+    rounds = [f"example, round {number} of while_loop" for number in (1, 2, 3, 4)]
+    assert set(rounds) <= places and {"example, round 3 of scan", "example, round 3 of map_impl"} <= places
+    assert f"{rounds[0]}, false branch of cond" in places and f"{rounds[3]}, true branch of cond" in places
+    names = {(comparison.name, comparison.inputs) for _, comparison in compared}
+    assert ("sigmoid", f"{rounds[2]}, true branch of cond") in names and ("relu", rounds[0]) in names
+
+
+WRONG = {
+    "tanh": (torch.ops.aten.tanh.default, lambda x: op.Tan(x), "example, round 1 of while_loop, false branch of cond"),
+    "sigmoid": (torch.ops.aten.sigmoid.default, lambda x: op.Sin(x), "example, round 3 of while_loop, true branch of cond"),
+    "erf": (torch.ops.aten.erf.default, lambda x: op.Sin(x), "example, round 1 of scan"),
+    "cos": (torch.ops.aten.cos.default, lambda x: op.Sin(x), "example, round 1 of map_impl"),
+    "relu": (torch.ops.aten.relu.default, lambda x: op.Abs(op.Mul(x, 1.5)), "example, true branch of cond"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_first_node_within_is_named(exported, name, tmp_path, capsys):
+    target, wrong, place = WRONG[name]
+    program = flambeau.export(exported, f=tmp_path / "model.onnx", custom_translation_table={target: wrong})
+    found = flambeau.find_mismatch(program)
+    assert (found.node.name, found.comparison.inputs, found.kind) == (name, place, "operator"), repr(found)
+    # The same of the file alone, optimised.
+    torch.export.save(exported, tmp_path / "model.pt2")
+    assert command.main(["verify", "--nodes", str(tmp_path / "model.pt2"), str(tmp_path / "model.onnx")]) == command.EXIT_DIFFERENT
+    said = capsys.readouterr().out
+    assert f"first mismatch: %{name} : " in said and f"({place})" in said
+
+
+def test_modules_within_are_those_of_the_model(tmp_path):
+    """Captures call the model itself by a name of their own there."""
+
+    class Outer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda y: self.inner(y) + 1, lambda y: y - 1, (x,))
+
+    wrong = {torch.ops.aten.relu.default: lambda x: op.Abs(op.Mul(x, 1.5))}
+    for strategy, module in (("strict", "inner"), ("non-strict", "")):  # which does not say more than where the branch is
+        program = flambeau.export(Outer(), (X + 1,), capture_strategies=[strategy], metadata="debug")
+        properties = {entry.key: entry.value for entry in node_of(program, "Relu").metadata_props}
+        within = f"/inner: {__name__}.Inner" if module else ""
+        assert properties["namespace"].endswith(f"Outer{within}/relu: aten.relu.default") and properties["namespace"].count("Outer") == 1
+        assert "test_mismatch_within.py" in properties["pkg.torch.onnx.stack_trace"]
+        found = flambeau.find_mismatch(flambeau.export(Outer(), (X + 1,), capture_strategies=[strategy], custom_translation_table=wrong))
+        assert found.module == module and "test_mismatch_within.py" in found.source
+    flambeau.save(torch.export.export(Outer(), (X + 1,), strict=True), tmp_path / "model.pt2")
+    flambeau.convert(tmp_path / "model.pt2", tmp_path / "model.onnx")
+    assert "_export_root" not in str(onnx.load(tmp_path / "model.onnx").graph)
+
+
+def node_of(program, op_type):
+    graphs = [program.model_proto.graph]
+    for graph in graphs:
+        for node in graph.node:
+            if node.op_type == op_type:
+                return node
+            graphs += [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+    raise AssertionError(op_type)
+
+
+def test_rounds_and_branches_that_differ():
+    class Rounds(torch.nn.Module):
+        def forward(self, x, n):
+            return while_loop(lambda y, k: k < n, lambda y, k: (y * 2, k + 1), (x, torch.tensor(0)))[0]
+
+    class Branches(torch.nn.Module):
+        def forward(self, x):
+            return torch.cond(torch.sum(x) > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+    fewer = {torch.ops.aten.lt.Tensor: lambda a, b: op.Less(op.Add(a, 1), b)}
+    found = flambeau.find_mismatch(flambeau.export(Rounds(), (X, torch.tensor(3)), custom_translation_table=fewer))
+    assert found.node.name in ("lt", "while_loop") and "round 2" in found.comparison.inputs, repr(found)
+    other = {torch.ops.aten.gt.Scalar: lambda a, b: op.Less(a, 0.0)}
+    found = flambeau.find_mismatch(flambeau.export(Branches(), (X + 2,), custom_translation_table=other))
+    assert found.node.name == "gt", repr(found)
+
+
+def test_names_in_branches_are_not_those_outside():
+    """`add` in the branch has the name in the model, and `add` behind it another: neither is taken for the other."""
+
+    class Both(torch.nn.Module):
+        def forward(self, x):
+            y = torch.cond(x.sum() > 0, lambda x: (x + 1) * 3 + 5, lambda x: x - 1, (x,))
+            return (y + 2) * (y + 3) * (y + 4)
+
+    program = flambeau.export(Both(), (X + 2,), metadata="release")
+    compared = list(compare_nodes(program))
+    assert len(compared) >= 10 and all(comparison.ok for _, comparison in compared)
