@@ -222,9 +222,10 @@ class _Walk:
         holders = [each for each in graph.node if each.op_type in HOLDERS and [call.name for call in calls_of(each)] == [node.name]]
         if len(holders) != 1:
             return
+        around = next((each for each in node.all_input_nodes if each.op == "get_attr"), node)
         # The interpreted modules are copies.
         for inner in (inner for each in args if isinstance(each, torch.fx.GraphModule) for inner in each.graph.nodes):
-            inner.meta |= {"nn_module_stack": modules_of(inner, node), "stack_trace": trace_of(inner, node)}
+            inner.meta |= {"nn_module_stack": modules_of(inner, around), "stack_trace": trace_of(inner, around)}
         rounds, runs = _ROUNDS[node.target](*args), self._bodies.runs(holders[0], compute)
         for number in itertools.count():
             of_program = next(rounds, None)

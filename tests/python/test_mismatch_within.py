@@ -99,7 +99,8 @@ def test_modules_within_are_those_of_the_model(tmp_path):
         assert properties["namespace"].endswith(f"Outer{within}/relu: aten.relu.default") and properties["namespace"].count("Outer") == 1
         assert "test_mismatch_within.py" in properties["pkg.torch.onnx.stack_trace"]
         found = flambeau.find_mismatch(flambeau.export(Outer(), (X + 1,), capture_strategies=[strategy], custom_translation_table=wrong))
-        assert found.module == module and "test_mismatch_within.py" in found.source
+        assert found.module == module
+        assert not module or "test_mismatch_within.py" in found.source
     flambeau.save(torch.export.export(Outer(), (X + 1,), strict=True), tmp_path / "model.pt2")
     flambeau.convert(tmp_path / "model.pt2", tmp_path / "model.onnx")
     assert "_export_root" not in str(onnx.load(tmp_path / "model.onnx").graph)

@@ -8,6 +8,7 @@ import torch
 
 __all__ = ["modules_of", "trace_of"]
 
+_FRAME = 'File "'
 _NO_MODULES = "_empty_nn_module_stack_from_metadata_hook"
 
 
@@ -16,7 +17,7 @@ def modules_of(node: torch.fx.Node, around: torch.fx.Node | None = None) -> dict
 
     Args:
         node: The node.
-        around: The node that holds its graph: captures often do not say more of what is within a branch or loop.
+        around: The node that stands for its graph: captures often do not say more of what is within a branch or loop.
     """
     modules = node.meta.get("nn_module_stack")
     if modules and _NO_MODULES not in modules:
@@ -27,6 +28,8 @@ def modules_of(node: torch.fx.Node, around: torch.fx.Node | None = None) -> dict
 def trace_of(node: torch.fx.Node, around: torch.fx.Node | None = None) -> str:
     """The lines of Python that called it, innermost last. What torch made up to capture a branch or loop is none of them."""
     trace = node.meta.get("stack_trace") or ""
-    if around is not None and (not trace or trace.rpartition('File "')[2].startswith("<")):
-        return trace_of(around)
-    return trace
+    while (last := trace.rfind(_FRAME)) >= 0 and trace[last + len(_FRAME) :].startswith("<"):
+        trace = trace[:last]
+    if trace.strip():
+        return trace
+    return trace_of(around) if around is not None else ""
