@@ -152,7 +152,8 @@ std::optional<std::vector<Inference::Inferred>> Inference::InferCustom(NodeId no
       inferred.emplace_back(Type::OfNone());
     } else {
       Report(DiagnosticKind::kMissingInformation, fmt::format("the dtype and rank of result {} of {} are not known", i, aten().op(node)),
-             "say them in the operator's translation (setType in a symbolic function)");
+             "register a fake implementation of the operator (torch.library.register_fake), or say them in its translation "
+             "(setType in a symbolic function)");
       return std::nullopt;
     }
   }

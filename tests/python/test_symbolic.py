@@ -441,8 +441,41 @@ def test_aten_where_there_is_no_translation(dynamo):
     fallback = OperatorExportTypes.ONNX_ATEN_FALLBACK
     assert check(torch.relu, dynamo=dynamo, operator_export_type=fallback) == ["Relu"]
     assert exported(rare, dynamo=dynamo, operator_export_type=fallback)[0] == ["org.pytorch.aten::ATen", "Mul"]
-    with pytest.raises(flambeau.errors.UnsupportedOperatorError):
-        exported(lambda x: scaled(x, 2.0), dynamo=dynamo, operator_export_type=fallback)
+    operators, program = exported(lambda x: scaled(x, 2.0), dynamo=dynamo, operator_export_type=fallback)
+    assert operators == ["org.pytorch.aten::ATen"]
+    assert {each.name: each.s for each in program.model_proto.graph.node[0].attribute} == {"operator": b"scaled", "overload_name": b""}
+
+
+@torch.jit.script
+def in_a_branch(x):
+    if bool(x.sum() > 0):
+        y = torch.ops.flambeau_symbolic.scaled(x, 2.0)
+    else:
+        y = x + 1
+    return y * 2
+
+
+def test_types_in_branches_of_scripts_are_those_of_the_fake_implementation():
+    x = torch.ones(2, 3)
+    types = [(each.dtype, len(each.sizes)) for each in flambeau.export(in_a_branch, (x,), operator_export_type=OperatorExportTypes.ONNX_FALLTHROUGH).outputs]
+    assert types == [("float32", 2)]
+    assert flambeau.export(in_a_branch, (x,), operator_export_type=OperatorExportTypes.ONNX_ATEN_FALLBACK).outputs
+    with registered("flambeau_symbolic::scaled", lambda g, x, a: g.op("mine::Scaled", x, a_f=2.0)):
+        program = flambeau.export(in_a_branch, (x,), custom_opsets={"mine": 1})
+    assert [(each.dtype, len(each.sizes)) for each in program.outputs] == [("float32", 2)]
+
+
+def test_types_that_nothing_says():
+    silent = torch.library.Library("flambeau_silent", "DEF")
+    silent.define("op(Tensor x) -> Tensor")
+
+    def call(x):
+        if bool(x.sum() > 0):
+            return torch.ops.flambeau_silent.op(x)
+        return x + 1
+
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"result 0 of flambeau_silent::op are not known(?s:.*)torch.library.register_fake"):
+        flambeau.export(torch.jit.script(call), (torch.ones(2),), operator_export_type=OperatorExportTypes.ONNX_FALLTHROUGH)
 
 
 def test_what_cannot_be_registered():

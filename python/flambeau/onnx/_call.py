@@ -9,6 +9,7 @@ import torch
 
 from .. import _engine
 from ..errors import OnnxExporterError
+from ._fakes import fake_results
 from ._write import model_of
 from .jit_utils import GraphContext, constant_value, none_value
 
@@ -49,17 +50,20 @@ def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]
         else:
             flat.append(None if result is None else g._value(result))
     present = [i for i, value in enumerate(flat) if value is not None and not value.node().mustBeNone()]
+    types = [(_dtype(recorded), _sizes(recorded)) for recorded in call.results]
+    if not types and any(_is_open(flat[i]) for i in present):  # scripts record none
+        types = fake_results(call)
     for i in present:
-        _complete(g, flat[i], call.results[i] if i < len(call.results) else None)
+        # A result of a custom node is of the type that is known of the operator.
+        if i < len(types) and (call.results or flat[i].type().dtype() is None) and _is_open(flat[i]):
+            flat[i].setType(g.sizes.tensor_type(*types[i]))
     model = model_of(g, operands, [flat[i] for i in present]).SerializeToString()
     return model if len(present) == len(flat) else (model, present)
 
 
-def _complete(g: GraphContext, value: Any, recorded: _engine.OperatorCallValue | None) -> None:
-    """A result of a custom node is of the type that the capture recorded."""
-    if recorded is None or value.node().kind().startswith(("onnx::", "prim::", "flambeau::")):
-        return
-    value.setType(g.sizes.tensor_type(_dtype(recorded), _sizes(recorded)))
+def _is_open(value: Any) -> bool:
+    """Whether a value is one of a node that ONNX does not know."""
+    return not value.node().kind().startswith(("onnx::", "prim::", "flambeau::"))
 
 
 def _dtype(value: _engine.OperatorCallValue) -> torch.dtype | None:

@@ -20,6 +20,9 @@ __all__ = ["fallback_of", "translators_of"]
 # Arguments that say where and how a tensor lies: of a runtime's values, there is nothing to say.
 _OF_MEMORY = ("device", "layout", "memory_format")
 
+# What no runtime has kernels for.
+_OF_PYTHON = ("prim", "_operator", "torch", "higher_order")
+
 Run = Callable[[_engine.OperatorCall], "Translation"]
 
 
@@ -31,11 +34,11 @@ def translators_of(export_type: Any) -> dict[str, Run]:
 def fallback_of(export_type: Any, operator: str) -> Run | None:
     """What an export type makes of an operator that cannot be translated; None: nothing."""
     space = operator.partition("::")[0]
-    if export_type == OperatorExportTypes.ONNX_ATEN_FALLBACK and space == "aten":
-        return _guarded(_as_aten)
-    if export_type == OperatorExportTypes.ONNX_FALLTHROUGH and "::" in operator and space not in ("prim", "_operator", "torch"):
-        return _guarded(_as_itself)
-    return None
+    if "::" not in operator or space in _OF_PYTHON:
+        return None
+    makers = {OperatorExportTypes.ONNX_ATEN_FALLBACK: _as_aten, OperatorExportTypes.ONNX_FALLTHROUGH: _as_itself}
+    make = makers.get(export_type)
+    return None if make is None else _guarded(make)
 
 
 def _guarded(make: Callable[[_engine.OperatorCall], Translation]) -> Run:
@@ -66,8 +69,12 @@ def _outputs(call: _engine.OperatorCall) -> int:
 
 
 def _as_aten(call: _engine.OperatorCall) -> Translation:
-    """``org.pytorch.aten::ATen``: the operator's name is an attribute, and so are texts; its other arguments are inputs."""
+    """``org.pytorch.aten::ATen``: the operator's name is an attribute, and so are texts; its other arguments are inputs.
+
+    As torch's exporter has it, operators of other namespaces are such nodes, too, and their overload is not said.
+    """
     name, _, overload = call.op.partition(".")
+    overload = overload if name.startswith("aten::") else ""
     count = _outputs(call)
     texts = {key: given for key, given in call.arguments if isinstance(given, str)}
     attributes = {f"{key}_s": text for key, text in texts.items() if key not in _OF_MEMORY}
