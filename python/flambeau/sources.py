@@ -143,9 +143,7 @@ def of_export(
         TypeError: The model is neither.
     """
     if not isinstance(model, (torch.nn.Module, ExportedProgram)):
-        raise TypeError(
-            f"the model is of the type {type(model).__qualname__}; it must be an nn.Module, an ExportedProgram or a path"
-        )
+        raise TypeError(f"{_what_it_is(model)}; it must be an nn.Module, an ExportedProgram or a path")
     live = isinstance(model, torch.nn.Module)
     register_containers(args, kwargs, given=True)
     arguments = model_arguments(model, args, kwargs) if live else program_arguments(model)
@@ -183,6 +181,13 @@ def of_export(
         names,
         decisions,
     )
+
+
+def _what_it_is(model: Any) -> str:
+    if isinstance(model, type) and issubclass(model, torch.nn.Module):
+        return f"the model is the class {model.__qualname__}, and no module: {model.__qualname__}(...) makes one"
+    hint = ": call it in the forward of an nn.Module, or script it with torch.jit.script" if callable(model) and not isinstance(model, type) else ""
+    return f"the model is of the type {type(model).__qualname__}{hint}"
 
 
 def _of_graph_inputs(input_names: Sequence[str], exported: ExportedProgram) -> list[str]:

@@ -83,7 +83,7 @@ Result<End> ReadEnd(const File& file, uint64_t begin, uint64_t size, std::string
       found = at;
     }
   }
-  if (!found) return Fail(error, "there is no zip end record; the file is truncated, or no zip archive");
+  if (!found) return Fail(error, "there is no zip end record; the file is truncated, or no zip archive: copy or save it again");
   const auto record = Bytes(*tail).subspan(*found);
   if (Load<uint16_t>(record, 4) != Load<uint16_t>(record, 6) ||
       Load<uint16_t>(record, 8) != Load<uint16_t>(record, 10)) {

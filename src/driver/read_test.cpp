@@ -45,7 +45,7 @@ TEST(ReadTest, SaysWhatAFileIsInstead) {
   // A TorchScript archive, read as one.
   EXPECT_EQ(Fault(Pack({Stored("m/data.pkl", "x"), Stored("m/constants.pkl", "x")})),
             "bad-pickle: this opcode is not supported (at byte 0, opcode 'x')");
-  EXPECT_EQ(Fault("PK\x03\x04"), "bad-archive: there is no zip end record; the file is truncated, or no zip archive");
+  EXPECT_EQ(Fault("PK\x03\x04"), "bad-archive: there is no zip end record; the file is truncated, or no zip archive: copy or save it again");
 }
 
 TEST(ReadTest, ReportsAFileThatIsNotThere) {

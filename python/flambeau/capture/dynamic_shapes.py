@@ -232,6 +232,16 @@ def _checked(spec: Any, value: Any, name: str) -> Any:
     return spec
 
 
+def _bounds_without(example: Any, size: Any) -> str | None:
+    """The bounds of a ``Dim``, in words, where the example's size is beyond them. That 0 and 1 are special is no bound of the user's."""
+    if not isinstance(size, Dim) or hasattr(size, "root") or not isinstance(example, int) or example < 2:
+        return None
+    least, most = getattr(size, "min", 0), getattr(size, "max", example)
+    if least <= example <= most:
+        return None
+    return f"at least {least}" if example < least else f"at most {most}"
+
+
 def _checked_dims(spec: Any, tensor: torch.Tensor, name: str) -> Any:
     if spec is None:
         return spec
@@ -250,6 +260,11 @@ def _checked_dims(spec: Any, tensor: torch.Tensor, name: str) -> Any:
             raise ValueError(
                 f"dynamic_shapes says that dimension {dim} of '{name}' is {size}, and the example has {tensor.shape[dim]}; "
                 "a dynamic dimension is a name, a torch.export.Dim or Dim.DYNAMIC"
+            )
+        if (bounds := _bounds_without(tensor.shape[dim], size)) is not None:
+            raise ValueError(
+                f"dynamic_shapes says that dimension {dim} of '{name}' is {bounds}, and the example has {tensor.shape[dim]}: "
+                "give an example of such a size, or other bounds"
             )
         if not (size is None or isinstance(size, (int, str, Dim, type(Dim.AUTO)))):
             raise ValueError(f"dynamic_shapes has {size!r} for dimension {dim} of '{name}'; it must be a name, a torch.export.Dim, an int or None")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["failure", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_masks"]
 
+_MOST_ELEMENTS = 8
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _NOT_THE_USERS = ("<", os.path.dirname(torch.__file__) + os.sep, _PACKAGE + os.sep)
 
@@ -54,10 +56,27 @@ def failure_without_export(
         return None
     where = user_line(own)
     failure = CaptureError(
-        f"{type(model).__qualname__} does not run on these arguments{f' (at {where})' if where else ''}: {type(own).__name__}: {own}"
+        f"{type(model).__qualname__} does not run on these arguments{f' (at {where})' if where else ''}: {type(own).__name__}: {own}\n"
+        f"  given: {_described(args, kwargs)}\n"
+        "  hint: it is PyTorch that refuses them: model(*args, **kwargs) has to run before the model can be converted"
     )
     failure.__cause__ = own
     return failure
+
+
+def _described(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The arguments by their types: "float32[3, 5], mask=bool[3]"."""
+
+    def described(value: Any) -> str:
+        if isinstance(value, torch.Tensor):
+            return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+        if isinstance(value, (list, tuple)) and len(value) <= _MOST_ELEMENTS:
+            return f"({', '.join(map(described, value))})"
+        if isinstance(value, dict) and len(value) <= _MOST_ELEMENTS:
+            return f"{{{', '.join(f'{key!r}: {described(each)}' for key, each in value.items())}}}"
+        return reprlib.repr(value)
+
+    return ", ".join([*map(described, args), *(f"{name}={described(value)}" for name, value in kwargs.items())]) or "none"
 
 
 def _hint(error: Exception | None) -> str:
