@@ -60,6 +60,8 @@ struct ConversionReport {
     std::vector<uint32_t> inputs;  ///< of `values`; kNone: absent
     std::vector<uint32_t> outputs;
     std::vector<uint32_t> merged;  ///< captured nodes that an optimisation put into it, too
+    std::vector<uint32_t> yields;  ///< of `values`: what its bodies give
+    uint32_t within = kNone;       ///< the ONNX node in whose body it is
   };
   struct Value {
     std::string name, type;  ///< "float32[batch, 8]"

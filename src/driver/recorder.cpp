@@ -133,10 +133,17 @@ void Recorder::Finish(const onnx::ModelData& model) {
     if (is_new) report_.values.push_back({std::string(context.Text(graph[id].name)), TypeText(graph, id)});
     return it->second;
   };
+  std::unordered_map<BlockId, uint32_t> holders;  // which come before what is within
   for (BlockId block : graph.AllBlocks())
     graph.ForEachNode(block, [&](NodeId id) {
       const Node& node = graph[id];
       Report::OnnxNode made;
+      if (const auto holder = holders.find(block); holder != holders.end()) made.within = holder->second;
+      for (const auto& attribute : node.attributes)
+        if (const auto* body = std::get_if<BlockId>(&attribute.value)) {
+          holders.emplace(*body, static_cast<uint32_t>(report_.nodes.size()));
+          for (ValueId output : graph.outputs(*body)) made.yields.push_back(value_of(output));
+        }
       made.name = context.Text(node.name);
       made.op = graph.op(id);
       made.stage = StageOf(id);

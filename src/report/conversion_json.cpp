@@ -82,6 +82,8 @@ void WriteGraph(JsonWriter& to, const Report& report) {
     WriteIndex(to, "stage", node.stage);
     WriteIndices(to, "inputs", node.inputs);
     WriteIndices(to, "outputs", node.outputs);
+    WriteIndices(to, "yields", node.yields);
+    WriteIndex(to, "within", node.within);
   });
   to.Objects("values", report.values, [&](const Report::Value& value) {
     to.Field("name", value.name);

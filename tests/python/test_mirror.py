@@ -100,6 +100,36 @@ def test_exceptions_are_caught_as_torchs():
     assert str(fonnx.UnsupportedOperatorError("aten::foo", 9, 11)) == "aten::foo cannot be converted at opset 9; opset 11 has it"
 
 
+def test_modules_that_bring_their_arguments():
+    class Own(fonnx.ExportableModule):
+        def forward(self, x):
+            return torch.relu(x)
+
+        def example_arguments(self):
+            return (X,), None
+
+        def input_names(self):
+            return ("image",)
+
+        def dynamic_shapes(self):
+            return ({0: "batch"},)
+
+    assert issubclass(fonnx.ExportableModule, torch.onnx.ExportableModule)
+    program = Own().to_onnx(opset_version=18)
+    assert isinstance(program, flambeau.ONNXProgram)
+    assert [(value.name, value.sizes) for value in program.inputs] == [("image", ["batch", "3"])]
+
+
+def test_inputs_that_were_observed():
+    observer, model = fonnx.InputObserver(), torch.nn.Linear(3, 4)
+    with observer(model):
+        for rows in (2, 3, 5):
+            model(torch.randn(rows, 3))
+    program = fonnx.export(model, observer.infer_arguments(), dynamic_shapes=observer.infer_dynamic_shapes())
+    assert not program.inputs[0].sizes[0].isdecimal()
+    assert [found["SUCCESS"] for found in observer.check_discrepancies(program)] == [True] * 3
+
+
 # --- element types, modes, logs -----------------------------------------------------------
 
 

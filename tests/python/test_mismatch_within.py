@@ -106,6 +106,14 @@ def test_modules_within_are_those_of_the_model(tmp_path):
     assert "_export_root" not in str(onnx.load(tmp_path / "model.onnx").graph)
 
 
+def test_what_captures_do_not_say_of_branches_within_loops():
+    """It is where the loop is."""
+    program = flambeau.export(Nested().eval(), (X,))
+    for op_type in ("Sigmoid", "Relu", "Erf"):
+        properties = {entry.key: entry.value for entry in node_of(program, op_type).metadata_props}
+        assert properties["namespace"].startswith(f": {__name__}.Nested/")
+
+
 def node_of(program, op_type):
     graphs = [program.model_proto.graph]
     for graph in graphs:

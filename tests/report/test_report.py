@@ -115,6 +115,34 @@ def test_nodes_are_traced_to_python(written):
     assert sum(report["comparisons"][0]["histogram"]) == 24
 
 
+def test_nodes_of_branches_belong_to_the_node_that_holds_them(browse, tmp_path):
+    class Branch(torch.nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: x.relu() * 2, lambda x: x.tanh(), (x,)) + 1
+
+    flambeau.export(Branch(), (torch.randn(3, 8),), report=True, artifacts_dir=tmp_path)
+    texts = {path.suffix: path.read_text() for path in tmp_path.iterdir()}
+    report = json.loads(texts[".json"])
+    assert conforms(report, SCHEMA) is None
+    ops = [node["op"] for node in report["nodes"]]
+    holder = ops.index("If")
+    assert {node["op"] for node in report["nodes"] if node["within"] == holder} == {"Relu", "Mul", "Tanh"}
+    results = {output for node in report["nodes"] if node["op"] in ("Mul", "Tanh") for output in node["outputs"]}
+    assert set(report["nodes"][holder]["yields"]) == results and report["nodes"][holder]["within"] is None
+    found = browse(texts[".html"], """
+      document.getElementById("tab-graph").click();
+      document.getElementById("expand").click();
+      const search = document.getElementById("search");
+      search.value = "/tanh";
+      search.dispatchEvent(new Event("input"));
+      await press(search, "Enter");
+      out.details = document.getElementById("details").textContent;
+      [...document.querySelectorAll("#details button")].find(b => b.textContent.startsWith("If")).click();
+      out.holder = page.view.chosen.label;
+    """)
+    assert "in a body ofIf" in found["details"] and found["holder"] == "If"
+
+
 def test_failure_marks_what_is_missing(failed):
     report = json.loads(failed[".json"])
     assert report["status"] == "failed"
@@ -245,7 +273,7 @@ def many_nodes(count, of_a_module):
                 for i in range(count // of_a_module if of_a_module else 0)]
     nodes = [
         {"name": f"n{i}", "op": ["Add", "Mul", "Relu"][i % 3], "module": 1 + i // of_a_module if of_a_module else None, "captured": None, "merged": [],
-         "stage": None, "inputs": [j for j in (i - 1, i - 37, 0) if 0 <= j < i], "outputs": [i]}
+         "stage": None, "inputs": [j for j in (i - 1, i - 37, 0) if 0 <= j < i], "outputs": [i], "yields": [], "within": None}
         for i in range(count)
     ]
     values = [{"name": f"v{i}", "type": "float32[2]"} for i in range(count)]

@@ -147,7 +147,7 @@ class _Walk:
         self.builder = _engine.ProgramBuilder(_vocabulary(), functools.partial(_print_expression, self.frozen))
         self.parameters: dict[int, torch.fx.Node] = {}  # by identity of the tensor
         self.declared: set[torch._ops.OpOverload] = set()
-        self.around: torch.fx.Node | None = None  # what stands for the nested graph
+        self.around: tuple[torch.fx.Node, ...] = ()  # what stands for the nested graphs, innermost first
         self.added: dict[torch.fx.Node, Any] = {}  # values of nodes that came after the capture
 
     @functools.cached_property
@@ -185,7 +185,7 @@ class _Walk:
 
     def body(self, node: torch.fx.Node, module: torch.fx.GraphModule) -> None:
         """The nested graph that the get_attr `node` stands for."""
-        outer, self.around = self.around, node
+        outer, self.around = self.around, (node, *self.around)
         self.builder.begin_body()
         for inner in module.graph.nodes:
             if inner.op == "placeholder":
@@ -206,7 +206,7 @@ class _Walk:
             else:
                 raise TypeError(f"a captured graph holds no '{node.op}' nodes")
         except (TypeError, ValueError, IndexError, OverflowError) as error:
-            trace = trace_of(node, self.around)
+            trace = trace_of(node, *self.around)
             where = f"\n{trace.rstrip()}" if trace else ""
             raise CaptureError(f"cannot read the captured node '{node.format_node()}': {error}{where}") from error
 
@@ -238,8 +238,8 @@ class _Walk:
             node.kwargs,
             value,
             names,
-            modules_of(node, self.around),
-            trace_of(node, self.around),
+            modules_of(node, *self.around),
+            trace_of(node, *self.around),
         )
 
     def _launch(self, node: torch.fx.Node, launch: Launch) -> None:
@@ -255,8 +255,8 @@ class _Walk:
             launch.arguments,
             results,
             users or None,
-            modules_of(node, self.around),
-            trace_of(node, self.around),
+            modules_of(node, *self.around),
+            trace_of(node, *self.around),
         )
 
     def value_of(self, node: torch.fx.Node) -> Any:

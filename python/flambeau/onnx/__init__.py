@@ -17,7 +17,7 @@ from ._opsets import OPSETS
 # Where each name is. Importing them all would import onnx and onnxruntime.
 _PLACES = {
     "CheckerError": ".errors",
-    "ExportableModule": "torch.onnx",
+    "ExportableModule": "._exportable",
     "InputObserver": "torch.onnx",
     "JitScalarType": "._types",
     "ONNXProgram": "..program",

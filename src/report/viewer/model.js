@@ -25,7 +25,7 @@ function onnxGraph(report) {
   const producer = new Array(report.values.length).fill(-1);
   report.nodes.forEach((n, i) => n.outputs.forEach(v => { if (v !== null) producer[v] = i; }));
   const edges = [];
-  report.nodes.forEach((n, i) => n.inputs.forEach(v => { if (v !== null && producer[v] >= 0) edges.push([producer[v], i]); }));
+  report.nodes.forEach((n, i) => [...n.inputs, ...n.yields].forEach(v => { if (v !== null && producer[v] >= 0) edges.push([producer[v], i]); }));
   const nodes = report.nodes.map((n, index) => ({kind: "onnx", index, label: n.op, name: n.name, module: n.module,
     missing: false, text: [n.op, n.name, ...sourcesOf(n).flatMap(from => captionOf(report, from))].join(" ").toLowerCase()}));
   return {nodes, edges};

@@ -155,6 +155,7 @@ function fillDetails(panel, model, box, go) {
     panel.append(element("h2", {}, n.op), terms([["name", n.name], ["module", module(n.module)], ["captured as", from.length ? block(...from.map(captured)) : null],
       ["Python", from.length ? block(...places(from).map(place)) : null],
       ["made by", n.stage === null ? "" : r.stages[n.stage].name],
+      ["in a body of", n.within === null ? null : onnx(n.within)], ["bodies give", n.yields.length ? block(...n.yields.map(v => element("div", {}, value(v)))) : null],
       ["inputs", block(...n.inputs.map(v => element("div", {}, value(v))))], ["outputs", block(...n.outputs.map(v => element("div", {}, value(v))))]]),
       closing());
   } else {
