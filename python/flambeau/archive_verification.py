@@ -251,7 +251,7 @@ def _first_mismatch_of_script(
             def compute(names: list[str], values: list[Any] = values) -> tuple[Any, ...]:
                 return Session(cpu_session(with_outputs(model, names), folder), inputs).run(values)
 
-            mismatch = first_script_mismatch(model, script, args, compute, inputs=words)
+            mismatch = first_script_mismatch(model, script, args, compute, inputs=words, folder=folder)
             if mismatch.comparison is not None:
                 return mismatch
     except Unmatched as error:

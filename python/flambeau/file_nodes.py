@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from .saving import reads
@@ -12,7 +12,7 @@ from .saving import reads
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["Call", "calls_of", "values_of_calls"]
+__all__ = ["Call", "all_nodes", "calls_of", "graphs_of", "values_of_calls"]
 
 _SCOPES, _CLASSES, _MERGED = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy", "pkg.flambeau.merged_namespaces"
 
@@ -51,6 +51,20 @@ def calls_of(node: onnx.NodeProto) -> list[Call]:
         if separator:
             calls.append(Call(modules[-1].partition(": ")[0] if modules else "", pure(operator), name))
     return calls
+
+
+def all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """The nodes in the order in which they would run; those in bodies come behind the one that holds them."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for body in [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]:
+                yield from all_nodes(body)
+
+
+def graphs_of(model: onnx.ModelProto) -> list[onnx.GraphProto]:
+    """The main graph and all bodies."""
+    return [model.graph, *(attribute.g for node in all_nodes(model.graph) for attribute in node.attribute if attribute.HasField("g"))]
 
 
 def values_of_calls(graph: onnx.GraphProto, place: Callable[[Call], int | None]) -> dict[str, int]:

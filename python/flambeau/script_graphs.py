@@ -12,7 +12,7 @@ from .errors import OnnxExporterError
 from .feed.script_inputs import method_of, module_of
 from .state import kept_buffers
 
-__all__ = ["infer_types", "inlined", "results_within", "without_module"]
+__all__ = ["infer_types", "inlined", "recorded_within", "results_within", "without_module"]
 
 
 def inlined(script: torch.jit.ScriptModule | torch.jit.ScriptFunction | torch._C.ScriptMethod) -> tuple[Any, Any]:
@@ -96,6 +96,41 @@ def results_within(graph: Any, values: Sequence[Any], operator: str, args: Seque
     with torch.no_grad():
         results = function(*(each.clone() if isinstance(each, torch.Tensor) else each for each in args))
     return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def recorded_within(graph: Any, values: Sequence[Any], args: Sequence[Any]) -> list[list[torch.Tensor]]:
+    """What tensors of a graph are, right after each is made, each time that it is: in loops several times, in branches perhaps never.
+
+    The graph's outputs are not computed any more.
+
+    Args:
+        graph: With ``args`` as its arguments; it is changed.
+        values: Tensors of it, also of nested blocks.
+        args: What it is run with; tensors are copied.
+
+    Raises:
+        RuntimeError: torch cannot run it.
+    """
+    for _ in list(graph.outputs()):
+        graph.eraseOutput(0)
+    tensor = torch._C.TensorType.get()
+    none = graph.prependNode(graph.create("prim::Constant")).output()
+    none.setType(torch._C.NoneType.get())
+    for value in values:
+        kept = graph.prependNode(graph.create("prim::ListConstruct", [], 1)).output()
+        kept.setType(torch._C.ListType(tensor))
+        copy = graph.create("aten::clone", [value, none], 1)
+        copy.insertAfter(value.node())
+        copy.output().setType(tensor)
+        added = graph.create("aten::append", [kept, copy.output()], 1)
+        added.insertAfter(copy)
+        added.output().setType(kept.type())
+        graph.registerOutput(kept)
+    graph.makeMultiOutputIntoTuple()
+    function = torch._C._create_function_from_graph("recorded", graph)
+    with torch.no_grad():
+        results = function(*(each.clone() if isinstance(each, torch.Tensor) else each for each in args))
+    return [results] if len(values) == 1 else list(results)
 
 
 def infer_types(graph: Any, wanted: Callable[[Any], bool], module: torch.nn.Module | None, args: Sequence[Any]) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from . import _engine
-from .comparison import not_computed
+from .comparison import differently, not_computed
 from .errors import OnnxExporterError
 from .feed.script_graph import full_paths, module_steps
-from .file_nodes import Call, calls_of, pure, values_of_calls
+from .file_nodes import Call, all_nodes, calls_of, graphs_of, pure, values_of_calls
 from .node_values import computed, is_reshaped_elsewhere
-from .script_graphs import inlined, results_within, without_module
+from .script_graphs import inlined, recorded_within, without_module
 from .verification import compare_tensors
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["ScriptMismatch", "Unmatched", "first_script_mismatch"]
 
 _Kind = tuple[str, str]  # module path, operator
+Compute = Callable[[list[str]], Sequence[Any]]
+
+_log = logging.getLogger(__name__)
 
 
 class Unmatched(Exception):
@@ -32,7 +37,7 @@ class Unmatched(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class _Call:
-    """A call of an operator in the program's main block, once all methods are inlined."""
+    """A call of an operator, once all methods are inlined."""
 
     kind: _Kind
     place: int
@@ -45,7 +50,7 @@ class ScriptMismatch:
 
     Attributes:
         checked: How many values were compared.
-        operators: How many operators the program has outside of loops and branches.
+        operators: How many operators the program has.
         comparison: The numbers; None if all agree.
         operator: "aten::relu".
         module: The path of its module.
@@ -63,7 +68,7 @@ class ScriptMismatch:
 
     def __repr__(self) -> str:
         if self.comparison is None:
-            rest = ": the file has no value of its own for the others, or they are in loops and branches"
+            rest = ": the file has no value of its own for the others, or they did not run"
             return f"no mismatch in {self.checked} of {self.operators} operators{rest if self.checked < self.operators else ''}"
         found = self.comparison
         difference = "" if found.cause.startswith("not computed") else f", largest difference {found.max_absolute:.3g}"
@@ -81,6 +86,7 @@ def first_script_mismatch(
     compute: Callable[[list[str]], tuple[Any, ...]],
     *,
     inputs: str,
+    folder: str = "",
 ) -> ScriptMismatch:
     """Compare the values of a file with those of the program, in the order of the file's nodes.
 
@@ -93,6 +99,7 @@ def first_script_mismatch(
         args: What it is run with.
         compute: Runs the file, and gives values by name.
         inputs: What the comparisons call these inputs.
+        folder: Where the file has its external data.
 
     Raises:
         Unmatched: The file says too little, or the program's operators cannot be run one by one.
@@ -104,40 +111,90 @@ def first_script_mismatch(
         raise Unmatched("no node says that it comes from an operator of this program")
     wanted = sorted(set(matched.values()))
     try:
-        clones = results_within(graph, [nodes[place].output() for place in wanted], "clone", [*before, *args, *behind])
+        recorded = recorded_within(graph, [nodes[place].output() for place in wanted], [*before, *args, *behind])
     except RuntimeError as error:
         raise Unmatched(f"torch cannot give the values within this program: {str(error).splitlines()[0]}") from error
-    values = dict(zip(wanted, clones, strict=True))
-    names = list(matched)
-    given, error = computed(names, compute)
-    result = ScriptMismatch(0, len(calls))
-
-    def found(name: str, comparison: _engine.Comparison) -> ScriptMismatch:
-        call = calls[matched[name]]
-        node = next(node for node in model.graph.node if name in node.output)
-        result.comparison, result.source = comparison, call.source
-        result.module, result.operator = call.kind
-        result.node = f"{node.op_type} {node.name}".rstrip()
-        return result
-
-    for name, actual in zip(names, given):
-        expected = values[matched[name]]
-        if is_reshaped_elsewhere(actual, expected):
-            continue
-        result.checked += 1
-        comparison = compare_tensors(name, actual.to(expected.dtype), expected, inputs=inputs, module=calls[matched[name]].kind[0])
+    walk = _Walk(model, folder, matched, calls, dict(zip(wanted, recorded, strict=True)))
+    for name, comparison in walk.graph(model.graph, compute, inputs):
         if not comparison.ok:
-            return found(name, comparison)
-    if error is not None and len(given) < len(names):
-        name = names[len(given)]
-        return found(name, not_computed(name, error, inputs=inputs))
-    return result
+            call, node = calls[matched[name]], walk.makers[name]
+            module_path, operator = call.kind
+            where = f"{node.op_type} {node.name}".rstrip()
+            return ScriptMismatch(len(walk.checked), len(calls), comparison, operator, module_path, where, call.source)
+    return ScriptMismatch(len(walk.checked), len(calls))
+
+
+class _Walk:
+    """Goes through a file, and compares its values with what the calls gave that they are: the n-th of one with the n-th of the other."""
+
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        folder: str,
+        matched: Mapping[str, int],
+        calls: Sequence[_Call],
+        recorded: Mapping[int, Sequence[torch.Tensor]],
+    ) -> None:
+        from .bodies import Bodies
+
+        self.checked: set[str] = set()
+        self.makers = {name: node for graph in graphs_of(model) for node in graph.node for name in node.output}
+        self._bodies, self._matched, self._calls, self._recorded = Bodies(model, folder), matched, calls, recorded
+        self._seen: defaultdict[str, int] = defaultdict(int)
+
+    def graph(self, graph: onnx.GraphProto, compute: Compute, words: str) -> Iterator[tuple[str, _engine.Comparison]]:
+        """Each value of a run of the graph that is known to be one of the program, in order."""
+        from .bodies import HOLDERS
+
+        names = [name for node in graph.node for name in node.output if name in self._matched]
+        given, error = computed(names, compute) if names else ((), None)
+        found = dict(zip(names, given))
+        for node in graph.node:
+            if node.op_type in HOLDERS:
+                yield from self._within(node, compute, words)
+            for name in node.output:
+                if name not in self._matched:
+                    continue
+                if name not in found:
+                    yield name, not_computed(name, error or RuntimeError(), inputs=words, module=self._module(name))
+                    return
+                yield from self._value(name, found[name], words)
+
+    def _within(self, node: onnx.NodeProto, compute: Compute, words: str) -> Iterator[tuple[str, _engine.Comparison]]:
+        runs = self._bodies.runs(node, compute)
+        for number in itertools.count(1):
+            try:
+                run = next(runs, None)
+            except Exception as error:  # of onnxruntime, or of what cannot be handed on
+                _log.info("the values within %s are not compared: %s", node.name, error)
+                return
+            if run is None:
+                return
+            what = f"round {number}" if run.taken is None else f"{str(run.taken).lower()} branch"
+            yield from self.graph(run.graph, run.compute, f"{words}, {what} of {node.name or node.op_type}")
+
+    def _value(self, name: str, actual: torch.Tensor, words: str) -> Iterator[tuple[str, _engine.Comparison]]:
+        expected = self._recorded[self._matched[name]]
+        number = self._seen[name]
+        self._seen[name] += 1
+        self.checked.add(name)
+        if number >= len(expected):
+            yield name, differently(name, f"rounds: more than PyTorch's {len(expected)}", inputs=words, module=self._module(name))
+        elif is_reshaped_elsewhere(actual, expected[number]):
+            self.checked.discard(name)
+        else:
+            tensor = expected[number]
+            yield name, compare_tensors(name, actual.to(tensor.dtype), tensor, inputs=words, module=self._module(name))
+
+    def _module(self, name: str) -> str:
+        return self._calls[self._matched[name]].kind[0]
 
 
 def _matched(model: onnx.ModelProto, calls: Sequence[_Call]) -> dict[str, int]:
     """The place of the call that each value of the file is, in the order of the file."""
     in_file: defaultdict[_Kind, dict[str, None]] = defaultdict(dict)  # in the order in which they first appear
-    for node in model.graph.node:
+    graphs = graphs_of(model)
+    for node in all_nodes(model.graph):
         for module, operator, name in calls_of(node):
             in_file[module, operator].setdefault(name)
     if not in_file:
@@ -151,7 +208,7 @@ def _matched(model: onnx.ModelProto, calls: Sequence[_Call]) -> dict[str, int]:
         if len(names) == len(in_program[kind])
         for name, at in zip(_in_order(names), in_program[kind])
     }
-    return values_of_calls(model.graph, places.get)
+    return {name: place for graph in graphs for name, place in values_of_calls(graph, places.get).items()}
 
 
 def _in_order(names: Collection[str]) -> list[str]:
@@ -174,13 +231,20 @@ def _simplified(script: torch.jit.ScriptModule | torch._C.ScriptMethod) -> tuple
 
 
 def _calls(graph: Any, paths: Mapping[str, str]) -> tuple[list[Any], list[_Call]]:
-    """The nodes of the main block that give one tensor, and what is known of each."""
-    nodes = [node for node in graph.nodes() if node.kind().startswith("aten::") and _is_tensor(list(node.outputs()))]
+    """The nodes that give one tensor, also those in branches and loops, and what is known of each."""
+    nodes = [node for node in _nodes(graph) if node.kind().startswith("aten::") and _is_tensor(list(node.outputs()))]
     calls = []
     for place, node in enumerate(nodes):
         path = ".".join(name for name, _ in module_steps(node))
         calls.append(_Call((paths.get(path, path), pure(node.kind())), place, _line_of(node.sourceRange())))
     return nodes, calls
+
+
+def _nodes(block: Any) -> Iterator[Any]:
+    for node in block.nodes():
+        yield node
+        for inner in node.blocks():
+            yield from _nodes(inner)
 
 
 def _is_tensor(outputs: Sequence[Any]) -> bool:

@@ -127,7 +127,9 @@ class Session:
         if not self._tensors_only:
             return tuple(_from_numpy(result, torch) for result in self._session.run(self._outputs, feeds))
         results = self._session.run_with_ort_values(self._outputs, feeds)
-        return tuple(_from_ort(result, torch) for result in results)
+        # An output that is an input has its memory, which ends with the feeds.
+        found = [_from_ort(result, torch) for result in results]
+        return tuple(each.clone() if torch is not None and name in feeds else each for name, each in zip(self._outputs, found))
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:

@@ -11,6 +11,9 @@ from torch._higher_order_ops.while_loop import while_loop
 import flambeau
 from flambeau import __main__ as command
 from flambeau.node_values import compare_nodes
+from flambeau.saving import with_outputs
+from flambeau.script_nodes import first_script_mismatch
+from flambeau.session import Session, cpu_session
 
 
 class Inner(torch.nn.Module):
@@ -152,3 +155,46 @@ def test_names_in_branches_are_not_those_outside():
     program = flambeau.export(Both(), (X + 2,), metadata="release")
     compared = list(compare_nodes(program))
     assert len(compared) >= 10 and all(comparison.ok for _, comparison in compared)
+
+
+class Scripted(torch.nn.Module):
+    def forward(self, x, n: int):
+        y = torch.tanh(x)
+        for i in range(n):
+            if bool(y.sum() > 0):
+                y = torch.sigmoid(y) - 2
+            else:
+                y = torch.relu(y) + 1
+            y = y * 1.5
+        return torch.exp(y)
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize(("target", "wrong", "place"), [
+    (None, None, ""),
+    (torch.ops.aten.sigmoid.default, lambda x: op.Sin(x), ", round 1 of /Loop, true branch of /If"),
+    (torch.ops.aten.relu.default, lambda x: op.Abs(x), ", round 2 of /Loop, false branch of /If"),
+    (torch.ops.aten.exp.default, lambda x: op.Sin(x), ""),
+])  # fmt: skip
+def test_scripts_are_compared_within(optimize, target, wrong, place, tmp_path, capsys):
+    path, file = str(tmp_path / "model.pt"), str(tmp_path / "model.onnx")
+    torch.jit.script(Scripted()).save(path)
+    table = {target: wrong} if target is not None else None
+    flambeau.export(path, (torch.ones(4), 3), file, dynamo=False, dynamic_shapes=({0: "n"}, None), custom_translation_table=table, optimize=optimize)
+    script, model, x = torch.jit.load(path), onnx.load(file), torch.linspace(0.1, 1, 4)
+
+    def compute(names):
+        values = Session(cpu_session(with_outputs(model, names)), [("x", "float32"), ("n", "int64")][: len(model.graph.input)])
+        return values.run([x, torch.tensor(3)][: len(model.graph.input)])
+
+    found = first_script_mismatch(model, script, (x, 3), compute, inputs="example")
+    if target is None:
+        assert found.comparison is None and found.checked >= 8, repr(found)
+    else:
+        name = target.name().partition("::")[2]
+        assert (found.operator, found.comparison.inputs) == (f"aten::{name}", f"example{place}"), repr(found)
+        if name == "relu":  # what the command makes up for `n` does not reach it
+            return
+        assert command.main(["verify", "--nodes", path, file]) == command.EXIT_DIFFERENT
+        said = capsys.readouterr().out
+        assert f"first mismatch: aten::{name} in module '(model)' at " in said and "test_mismatch_within.py:" in said
