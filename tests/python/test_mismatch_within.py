@@ -127,6 +127,19 @@ def node_of(program, op_type):
     raise AssertionError(op_type)
 
 
+def test_conditions_that_hold_branches():
+    """Such a loop goes one round more, in which it does nothing."""
+
+    class Loop(torch.nn.Module):
+        def forward(self, x):
+            def condition(x):
+                return torch.cond(x.sum() > 5, lambda x: x.sum() < 90, lambda x: x.sum() < 100, (x,))
+
+            return while_loop(condition, lambda x: (x * 2 + 1,), (x,))[0]
+
+    assert not flambeau.find_mismatch(flambeau.export(Loop(), (X + 2,)))
+
+
 def test_rounds_and_branches_that_differ():
     class Rounds(torch.nn.Module):
         def forward(self, x, n):
