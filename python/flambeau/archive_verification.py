@@ -92,20 +92,8 @@ def verify_archive(
             where = user_line(error)
             print(f"not compared for {each.words}: PyTorch refuses these inputs{f' at {where}' if where else ''}: {error}")
             continue
-        if len(each.values) != len(inputs):
-            raise VerificationError(f"the model has {len(inputs)} inputs, the program {len(each.values)}")
         ran.append(each)
-        try:
-            actual = runner.run(each.values)
-        except Exception as error:  # of onnxruntime, which has no class of its own for them
-            fine = False
-            print(_line(not_computed(", ".join(names), error, inputs=each.words)))
-            continue
-        given = named_tensors(names, actual)
-        if len(given) < len(expected):
-            raise VerificationError(f"the model has {len(given)} outputs, the program {len(expected)}")
-        for (name, ours), theirs in zip(given, expected):
-            result = compare_tensors(name, ours, theirs, inputs=each.words)
+        for result in _compared(runner, names, inputs, each, expected):
             fine &= result.ok
             print(_line(result))
     if not ran:
@@ -113,6 +101,22 @@ def verify_archive(
     if per_node and not fine:
         print(_first_mismatch(exported, onnx, ran, inputs) if exported else _first_mismatch_of_script(reference, onnx, ran, inputs))
     return fine
+
+
+def _compared(
+    runner: Session, names: list[str], inputs: list[tuple[str, str]], given: _Inputs, expected: list[torch.Tensor]
+) -> list[_engine.Comparison]:
+    """Each output of the model, compared; one row for all of them if it does not run."""
+    if len(given.values) != len(inputs):
+        raise VerificationError(f"the model has {len(inputs)} inputs, the program {len(given.values)}")
+    try:
+        actual = runner.run(given.values)
+    except Exception as error:  # of onnxruntime, which has no class of its own for them
+        return [not_computed(", ".join(names), error, inputs=given.words)]
+    outputs = named_tensors(names, actual)
+    if len(outputs) < len(expected):
+        raise VerificationError(f"the model has {len(outputs)} outputs, the program {len(expected)}")
+    return [compare_tensors(name, ours, theirs, inputs=given.words) for (name, ours), theirs in zip(outputs, expected)]
 
 
 def _example_sets(path: str, exported: torch.export.ExportedProgram, declared: list[Any]) -> list[_Inputs]:
