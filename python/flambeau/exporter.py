@@ -354,7 +354,7 @@ class _Export:
             )
 
     def _warn_of_mode(self) -> None:
-        """As torch's TorchScript exporter converts in evaluation mode, too, and says nothing, so does ``dynamo=False``."""
+        """Not with ``dynamo=False``: torch's TorchScript exporter converts in evaluation mode, too, and says nothing."""
         asked = self.wishes.verbose is not False and self.wishes.training == TrainingMode.EVAL and not self.wishes.torchscript
         if asked and isinstance(self.model, torch.nn.Module) and not isinstance(self.model, SCRIPTS):
             warn_of_training_mode(self.model)
