@@ -115,11 +115,11 @@ Result<Vals> Refine(Evaluator& evaluator, const Node& node, Arguments arguments)
   return Vals{optional != nullptr && !still_optional ? *optional->value : evaluator.emit().Settled(arguments[0])};
 }
 
-Result<Vals> Raise(Evaluator& evaluator, const Node&, Arguments arguments) {
+Result<Vals> Raise(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* text = arguments.empty() ? nullptr : arguments[0].As<std::string>();
   std::string message = text != nullptr ? ": " + *text : "";
   std::ranges::replace(message, kRunTimeText, '?');
-  return evaluator.sink().Error(DiagnosticKind::kBadProgram, fmt::format("the program raises an exception for these inputs{}", message));
+  return evaluator.Raise(node, fmt::format("the program raises an exception for these inputs{}", message));
 }
 
 // --- objects --------------------------------------------------------------------------
@@ -331,6 +331,13 @@ Result<Vals> EnumName(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{value->constant->member};
 }
 
+// What torch.autocast computes in where nothing else is said.
+Result<Vals> AutocastDtype(Evaluator&, const Node&, Arguments arguments) {
+  const auto* device = arguments[0].As<std::string>();
+  const DType dtype = device != nullptr && *device == "cuda" ? DType::kFloat16 : DType::kBfloat16;
+  return Vals{int64_t{Info(dtype).torch_code}};
+}
+
 Result<Vals> PythonFunction(Evaluator& evaluator, const Node& node, Arguments) {
   const std::string* name = NameOf(node);
   return evaluator.sink().Error(DiagnosticKind::kUnsupportedOperator,
@@ -350,10 +357,20 @@ bool IsTransparent(std::string_view class_name) {
   constexpr std::string_view kNames[] = {"torch.autograd.grad_mode.", "torch.autograd.profiler.record_function", "torch.classes.profiler."};
   return std::ranges::any_of(kNames, [&](std::string_view name) { return class_name.find(name) != class_name.npos; });
 }
+// Nor of a torch.autocast that is off, or for another device than the CPU.
+bool IsIdleAutocast(Evaluator& evaluator, std::string_view class_name, const Val& value) {
+  const auto* object = value.As<ObjectVal>();
+  if (object == nullptr || !class_name.ends_with(".amp.autocast_mode.autocast")) return false;
+  const auto enabled = evaluator.GetAttribute(object->cell, "_enabled"), device = evaluator.GetAttribute(object->cell, "device");
+  if (!enabled || !device) return false;
+  const auto* name = device->As<std::string>();
+  return evaluator.KnownBool(*enabled) == false || (name != nullptr && *name != "cpu");
+}
 Result<Vals> EnterOrExit(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const torchscript::Type* type = node.inputs.empty() ? nullptr : node.inputs[0]->type.get();
-  if (type == nullptr || !IsTransparent(type->name))
-    return evaluator.Unsupported(fmt::format("enters or leaves a context of the class {}", type != nullptr ? type->name : "?"));
+  if (type == nullptr || (!IsTransparent(type->name) && !IsIdleAutocast(evaluator, type->name, arguments[0])))
+    return evaluator.Unsupported(fmt::format("enters or leaves a context of the class {}", type != nullptr ? type->name : "?"),
+                                 "a torch.autocast on the CPU is taken in traces and torch.export's programs; here, cast in the model");
   return node.kind == "prim::Enter" ? Vals{arguments[0]} : Vals{Nothing{}};
 }
 
@@ -368,6 +385,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::divmod", &DivMod},
     {"aten::eq", &Compare<true>},
     {"aten::format", &Format},
+    {"aten::get_autocast_dtype", &AutocastDtype},
     {"aten::ne", &Compare<false>},
     {"aten::str", &Text},
     {"aten::warn", &Ignore},

@@ -559,6 +559,11 @@ void Emitter::EndBlock(std::span<const ValueId> outputs) {
   open_.pop_back();
 }
 
+void Emitter::LeaveBlock(BlockId block) {
+  while (open_.back().block != block) open_.pop_back();
+  open_.pop_back();
+}
+
 ValueId Emitter::AddBlockInput(Type type) {
   if (type.is_tensor()) type.strides = type.ranked ? ContiguousStrides(type.sizes, context().exprs()) : type.strides;
   const ValueId value = graph_.AddInput(block(), context().Intern(std::move(type)));
@@ -589,6 +594,10 @@ void Emitter::DiscardBlock(BlockId block) {
   graph_.SetOutputs(block, {});
   // Uses come after definitions: from the last node to the first.
   while (const NodeId last = graph_[block].last) graph_.Erase(last);
+}
+
+void Emitter::DiscardBlocksFrom(BlockId first) {
+  for (uint32_t i = graph_.block_capacity(); i-- > first.index;) DiscardBlock(BlockId{i});
 }
 
 void Emitter::Finish() { functionalizer_.EraseReplaced(); }

@@ -54,10 +54,15 @@ class Emitter {
   // A nested graph: what is emitted between the two belongs to it.
   BlockId BeginBlock();
   void EndBlock(std::span<const ValueId> outputs);
-  // Leaves the block, to come back to it later.
-  void LeaveBlock() { open_.pop_back(); }
+  // Whether there is a block around the one at hand.
+  bool IsNested() const { return open_.size() > 1; }
+  // Leaves the block, and those that are open within it, to come back to it later.
+  void LeaveBlock(BlockId block);
   // Erases what was emitted into a block that nothing refers to.
   void DiscardBlock(BlockId block);
+  // The block that BeginBlock would make, and all that were begun since it was that one: nothing outside them refers to them.
+  BlockId NextBlock() const { return BlockId{graph_.block_capacity()}; }
+  void DiscardBlocksFrom(BlockId first);
   void ReopenBlock(BlockId block) { open_.push_back({block, graph_[block].last}); }
   ValueId AddBlockInput(Type type);
   // prim::If and prim::Loop. The results have been introduced.

@@ -288,6 +288,10 @@ std::function<void(Diagnostic&)> Evaluator::At(const Node& node) const {
 Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
   const int outer = depth_;
   for (;;) {
+    if (raised_) {
+      depth_ = outer;
+      return kFailure;
+    }
     depth_ = outer + static_cast<int>(frames.size());
     if (depth_ > kMaxDepth) {
       depth_ = outer;

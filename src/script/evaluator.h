@@ -37,6 +37,9 @@ class Evaluator {
 
   // The Ifs and Loops after which less is known than on each path alone, in the order of the walk up to the first error.
   const std::vector<const Node*>& lossy() const { return lossy_; }
+  // What may be otherwise than it was taken: squeezes to leave a size that is open, and Ifs of whose numbers nothing is
+  // known, where each path has a constant.
+  const std::vector<const Node*>& guessed() const { return guessed_; }
 
   // --- for the functions of builtins.cpp and friends --------------------------
   Emitter& emit() { return emitter_; }
@@ -54,6 +57,8 @@ class Evaluator {
   void SetCapturedAsOne(Expr size) { ones_.insert(size); }
   Failure Unsupported(std::string message, std::string hint = {});
   Failure UsesUndefined(const Undefined& value);
+  // The path at hand ends in an exception: an error, unless another path can be taken.
+  Failure Raise(const Node& node, std::string message);
   int opset() const { return opset_; }
   // Names the last If after which less is known than on its paths.
   Failure UnsupportedWherePathsMet(std::string message, std::string hint = {});
@@ -78,6 +83,7 @@ class Evaluator {
   };
 
   struct Region;
+  struct Path;
 
   void ImportObjects();
   std::string PathOf(torchscript::ObjectId object, std::string_view attribute) const;
@@ -106,16 +112,27 @@ class Evaluator {
   const Val& ValueOf(const torchscript::Value* value);
   void Bind(const torchscript::Value* value, Val val) { values_[value] = std::move(val); }
 
-  // regions.cpp
+  // branches.cpp
   // Of a node that was added here: its paths meet at once.
   Result<Vals> If(const Node& node, Val condition);
+  Failure RaiseAgain();
+  void ForgetWarnings(size_t count);
   // The block that is taken, if that is known.
   Result<const torchscript::Block*> Decide(const Node& node, Val& condition);
   Result<Vals> Branch(const Node& node, const Val& condition, const std::vector<Frame>& rest);
+  Result<Path> WalkPath(const Node& node, size_t which, NumberVal predicate, const std::vector<Frame>& rest);
+  Result<Vals> TakeFrom(const Node& node, size_t which, NumberVal predicate, const std::vector<Frame>& rest);
+  Status Close(const Path& path, OriginId origin, Region& region, const Snapshot& before);
+  std::vector<ValueId> CallBranches(NumberVal predicate, std::span<const Path> paths, const std::vector<Type>& types);
+  Result<ValueId> Predicate(const Val& value);
+  // loops.cpp
   Result<Vals> Loop(const Node& node, std::span<const Val> arguments);
   Result<std::optional<Vals>> Unroll(const Node& node, std::span<const Val> arguments);
   Result<Vals> EmitLoop(const Node& node, std::span<const Val> arguments);
-  Result<ValueId> Predicate(const Val& value);
+  bool HasRound(std::span<const Val> arguments) const;
+  Result<bool> WalkRound(const Node& node, Region& region, const Snapshot& before);
+  Status EnterRound(const Node& node, const Region& region);
+  Result<Vals> CallLoop(std::span<const Val> arguments, BlockId body, const Region& region);
   // peel.cpp
   bool IsPeeled(const Node& node) const;
   Result<const Node*> Peel(const Node& node);
@@ -161,6 +178,15 @@ class Evaluator {
   const Apart& apart_;
   bool assumes_rounds_ = false;
   std::vector<const Node*> lossy_;
+  std::vector<const Node*> guessed_;
+  bool assumes_sizes_ = false;  // by a squeeze: what raises after it may be due to that
+  // What ends the path at hand.
+  struct Raised {
+    const Node* node;
+    std::string message;
+  };
+  std::optional<Raised> raised_;
+  std::unordered_map<const Node*, size_t> raising_;  // the path of an If that raised when it was walked last
   std::unordered_map<const Node*, int64_t> too_many_;  // rounds of a loop that were too many to unroll
   int depth_ = 0;
 };

@@ -177,15 +177,8 @@ void Skeleton::MakeOptional(Skeleton value) {
 bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
   ExprPool& exprs = emit.context().exprs();
   const bool sequence = type_.kind == TypeKind::kSequence;
-  if (type_.kind != other.kind || ((type_.is_tensor() || sequence) && type_.dtype != other.dtype)) {
-    // Python's numbers promote.
-    if (type_.kind == TypeKind::kInt && other.kind == TypeKind::kFloat) {
-      type_ = Type::OfFloat();
-      return true;
-    }
-    if (type_.kind == TypeKind::kFloat && other.kind == TypeKind::kInt) return false;
+  if (type_.kind != other.kind || ((type_.is_tensor() || sequence) && type_.dtype != other.dtype))
     return Conflict(fmt::format("{} on one, {} on another", Words(type_), Words(other)));
-  }
   bool changed = false;
   if (type_.kind == TypeKind::kInt) {
     if (type_.contents == other.contents) return false;
@@ -281,7 +274,7 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
     if (fixed_.Is<TensorVal>())
       kind_ = Kind::kTensor;
     else if (fixed_.IsNumber())
-      kind_ = Kind::kNumber;
+      kind_ = Kind::kNumber, chooses_ = fixed_.IsConstantNumber() && value.IsConstantNumber();
     else if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>())
       kind_ = KindOfFixed();
     else

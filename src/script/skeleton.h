@@ -28,6 +28,8 @@ class Skeleton {
   bool Unify(const Val& value, Emitter& emit, const Heap& heap);
   // Whether the paths differ in more than a skeleton can say: in kind, dtype or rank.
   bool lossy() const { return lossy_ || std::ranges::any_of(children_, &Skeleton::lossy); }
+  // Whether it is a number, or holds one, of which the paths have different constants.
+  bool chooses() const { return chooses_ || std::ranges::any_of(children_, &Skeleton::chooses); }
   // The tensors and numbers to be given out, read at the end of the current
   // block, where `value` is the value of this path.
   Status AppendLeaves(const Val& value, Emitter& emit, const Heap& heap, std::vector<ValueId>& leaves) const;
@@ -66,6 +68,7 @@ class Skeleton {
   std::shared_ptr<const std::string> because_;  // kConflict
   std::vector<Expr> fresh_;         // sizes that were made here
   bool lossy_ = false;
+  bool chooses_ = false;
   std::vector<uint32_t> rows_;      // cells that are elements of the list
   bool has_rows_ = false;           // a table that is a list of lists
   bool is_table_ = false;           // a list of tuples of run-time length: a sequence for each field

@@ -57,8 +57,6 @@ Status Skeleton::AppendLeaves(const Val& unsettled, Emitter& emit, const Heap& h
       } else if (const auto* list = value.As<ListVal>()) {
         FLAMBEAU_TRY(const ValueId sequence, emit.Sequence(heap[list->cell], type_));
         leaves.push_back(sequence);
-      } else if (type_.kind == TypeKind::kFloat && value.AsInt()) {
-        leaves.push_back(emit.Materialise(Val(static_cast<double>(*value.AsInt()))));
       } else {
         leaves.push_back(emit.Materialise(value));
       }

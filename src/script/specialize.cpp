@@ -214,10 +214,14 @@ class Outputs {
   std::optional<Val> present_;  // whether what is being added is not None
 };
 
-// One walk over the program. Ifs in `apart` keep their paths apart; `lossy` gets those after which less is known.
+// What a walk can do otherwise when it is done again, as the evaluator has them.
+struct Doubts {
+  std::vector<const torchscript::Node*> lossy, guessed;
+};
+
+// One walk over the program. Ifs in `apart` keep their paths apart.
 Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
-                        Sink& sink, const Evaluator::Apart& apart, bool assumes_rounds,
-                        std::vector<const torchscript::Node*>& lossy) {
+                        Sink& sink, const Evaluator::Apart& apart, bool assumes_rounds, Doubts& doubts) {
   auto program = std::make_unique<Program::Impl>();
   program->name = graph.name;
   program->torch_version = graph.torch_version;
@@ -238,7 +242,7 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
     values.push_back(std::move(value));
   }
   auto results = evaluator.Run(values);
-  lossy = evaluator.lossy();
+  doubts = {evaluator.lossy(), evaluator.guessed()};
   if (!results || sink.HasErrors()) return kFailure;
 
   Outputs outputs(evaluator, *program);
@@ -260,6 +264,10 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
 constexpr int kMaxAttempts = 8;
 constexpr int kMaxPeeledRounds = 3;  // of a loop
 
+void AddAll(std::vector<Diagnostic> diagnostics, Sink& sink) {
+  for (Diagnostic& diagnostic : diagnostics) sink.Add(std::move(diagnostic));
+}
+
 bool OutputsHaveRanks(const Program::Impl& program) {
   const Graph& graph = program.graph;
   return std::ranges::all_of(graph.outputs(graph.main()), [&](ValueId output) {
@@ -269,38 +277,48 @@ bool OutputsHaveRanks(const Program::Impl& program) {
 
 }  // namespace
 
+// The last of them that a walk has not yet done otherwise; null if there is none.
+const torchscript::Node* LastIn(const std::vector<const torchscript::Node*>& doubts, const Evaluator::Apart& apart) {
+  const auto last = std::find_if(doubts.rbegin(), doubts.rend(), [&](const torchscript::Node* node) {
+    const auto found = apart.find(node);
+    return found == apart.end() || (node->kind == "prim::Loop" && found->second < kMaxPeeledRounds);
+  });
+  return last == doubts.rend() ? nullptr : *last;
+}
+
 // Where the walk fails after paths met and something was lost there (a dtype, a
 // rank, whose memory it is), what follows is walked on each path by itself. So
 // it is where an output has no rank; that may turn out to be all that can be said.
+// Where nothing was lost, it may be that a squeeze does change the rank.
 Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
                            Sink& sink) {
   Evaluator::Apart apart;
   std::optional<Program> vague;
-  std::vector<Diagnostic> first;
+  std::vector<Diagnostic> of_vague, of_last;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     Sink trial;
-    std::vector<const torchscript::Node*> lossy;
-    auto program = Attempt(graph, inputs, options, trial, apart, false, lossy);
-    std::vector<Diagnostic> diagnostics = trial.Take();
-    const auto last = std::find_if(lossy.rbegin(), lossy.rend(), [&](const torchscript::Node* node) {
-      const auto found = apart.find(node);
-      return found == apart.end() || (node->kind == "prim::Loop" && found->second < kMaxPeeledRounds);
-    });
-    const bool is_vague = program && last != lossy.rend() && !OutputsHaveRanks(program->impl());
+    Doubts doubts;
+    auto program = Attempt(graph, inputs, options, trial, apart, false, doubts);
+    of_last = trial.Take();
+    const torchscript::Node* next = LastIn(doubts.lossy, apart);
+    const bool is_vague = program && next != nullptr && !OutputsHaveRanks(program->impl());
     if (program && !is_vague) {
-      for (Diagnostic& diagnostic : diagnostics) sink.Add(std::move(diagnostic));
+      AddAll(std::move(of_last), sink);
       return program;
     }
-    const bool hopeless = std::ranges::any_of(diagnostics, [](const Diagnostic& diagnostic) {
+    if (next == nullptr) next = LastIn(doubts.guessed, apart);
+    const bool hopeless = std::ranges::any_of(of_last, [](const Diagnostic& diagnostic) {
       return diagnostic.kind == DiagnosticKind::kUnsupportedOperator;
     });
-    if (attempt == 0) first = std::move(diagnostics);
-    if (is_vague && !vague && attempt == 0) vague = *std::move(program);
-    if (hopeless || last == lossy.rend()) break;
-    ++apart[*last];
+    if (is_vague && attempt == 0) {
+      vague = *std::move(program);
+      of_vague = of_last;
+    }
+    if (hopeless || next == nullptr) break;
+    ++apart[next];
   }
   if (vague) {
-    for (Diagnostic& diagnostic : first) sink.Add(std::move(diagnostic));
+    AddAll(std::move(of_vague), sink);
     return *std::move(vague);
   }
   // What a loop over the rows of an input makes of a number that is there before it has no one dtype, if there may be no row.
@@ -308,13 +326,12 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
   for (auto& [node, rounds] : apart) rounds = 1;
   if (!apart.empty()) {
     Sink trial;
-    std::vector<const torchscript::Node*> lossy;
-    auto program = Attempt(graph, inputs, options, trial, apart, true, lossy);
-    if (program)
-      for (Diagnostic& diagnostic : trial.Take()) sink.Add(std::move(diagnostic));
+    Doubts doubts;
+    auto program = Attempt(graph, inputs, options, trial, apart, true, doubts);
+    if (program) AddAll(trial.Take(), sink);
     if (program) return program;
   }
-  for (Diagnostic& diagnostic : first) sink.Add(std::move(diagnostic));
+  AddAll(std::move(of_last), sink);
   return kFailure;
 }
 

@@ -83,7 +83,9 @@ std::optional<int64_t> Evaluator::OpenAxis(const Node& node, std::span<const Val
   if (!axes) return std::nullopt;
   const Expr size = sizes[static_cast<size_t>(axes->front())];
   const bool open = program_.context->exprs().RangeOf(size).max > 1 && !program_.context->exprs().AsConstant(size);
-  return open && (ones_.contains(size) || returned_.contains(node.outputs[0])) ? std::optional(axes->front()) : std::nullopt;
+  const bool asked = ones_.contains(size) || returned_.contains(node.outputs[0]) || apart_.contains(SourceOf(node));
+  if (open && !asked) guessed_.push_back(SourceOf(node));
+  return open && asked ? std::optional(axes->front()) : std::nullopt;
 }
 
 // if is_one: y = x.select(dim, 0), else y = x.
@@ -124,6 +126,12 @@ Result<std::optional<Vals>> Evaluator::SqueezeAtRunTime(const Node& node, std::s
   }
   const std::vector<Expr> sizes = TypeOf(*tensor).sizes;
   auto axes = SqueezedAxes(arguments, static_cast<int64_t>(sizes.size()));
+  const ExprPool& exprs = program_.context->exprs();
+  auto may_be_one = [&](int64_t axis) {
+    const ExprPool::Range range = exprs.RangeOf(sizes[static_cast<size_t>(axis)]);
+    return range.min <= 1 && range.max > 1 && !exprs.AsConstant(sizes[static_cast<size_t>(axis)]);
+  };
+  assumes_sizes_ |= !axes || std::ranges::any_of(*axes, may_be_one);
   auto was_one = [&](int64_t axis) { return ones_.contains(sizes[static_cast<size_t>(axis)]); };
   if (!axes || std::ranges::none_of(*axes, was_one)) return std::optional<Vals>();
   Val rest = arguments[0];

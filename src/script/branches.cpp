@@ -1,0 +1,172 @@
+// Where paths of a program part and meet: prim::If. What is decided now is
+// evaluated in place; else both branches become nested graphs, which give out
+// everything that differs between them: results, tensors written in place,
+// lists and attributes of modules. A path that raises is one that a model does
+// not take: nothing is learnt from it, and the other one is taken for granted.
+#include <algorithm>
+#include <utility>
+
+#include "script/region.h"
+
+namespace flambeau::script {
+
+using torchscript::Block;
+using torchscript::Node;
+
+namespace {
+
+bool Raises(const Block& block) {
+  return std::ranges::any_of(block.nodes, [](const Node* node) { return node->kind == "prim::RaiseException"; });
+}
+
+}  // namespace
+
+void Evaluator::Restore(const Snapshot& snapshot) {
+  emitter_.storages() = snapshot.storages;
+  heap_ = snapshot.heap;
+  emitter_.facts() = snapshot.facts;
+}
+
+Failure Evaluator::Raise(const Node& node, std::string message) {
+  if (emitter_.IsNested() && !assumes_sizes_) {
+    raised_ = {&node, std::move(message)};
+    return kFailure;
+  }
+  ContextScope scope(sink_, At(node));
+  return sink_.Error(DiagnosticKind::kBadProgram, std::move(message));
+}
+
+Failure Evaluator::RaiseAgain() {
+  const Raised raised = *std::exchange(raised_, std::nullopt);
+  return Raise(*raised.node, raised.message);
+}
+
+// All but so many first ones, of what was walked in vain.
+void Evaluator::ForgetWarnings(size_t count) {
+  std::vector<Diagnostic> all = sink_.Take();
+  for (size_t i = 0; i < count; ++i) sink_.Add(std::move(all[i]));
+}
+
+Result<const Block*> Evaluator::Decide(const Node& node, Val& condition) {
+  if (node.blocks.size() != 2 || node.blocks[0]->outputs.size() != node.outputs.size() ||
+      node.blocks[1]->outputs.size() != node.outputs.size())
+    return sink_.Error(DiagnosticKind::kBadProgram, "has not two blocks that fit its outputs");
+  if (condition.Is<Undefined>() && !sink_.HasErrors())
+    return UsesUndefined(*condition.As<Undefined>());
+  if (const auto* tensor = condition.As<TensorVal>()) {
+    FLAMBEAU_TRY(condition, emitter_.Call1("aten::Bool.Tensor", {*tensor}));
+  }
+  std::optional<bool> taken = KnownBool(condition);
+  if (!taken && Raises(*node.blocks[0]) != Raises(*node.blocks[1])) {
+    taken = Raises(*node.blocks[1]);
+    if (const auto* number = condition.As<NumberVal>()) emitter_.facts().Assume(emitter_.graph(), number->id, *taken);
+  }
+  return taken ? static_cast<const Block*>(node.blocks[*taken ? 0 : 1]) : nullptr;
+}
+
+Result<Vals> Evaluator::If(const Node& node, Val condition) {
+  FLAMBEAU_TRY(const Block* taken, Decide(node, condition));
+  if (taken != nullptr) return EvaluateBlock(*taken);
+  const size_t lossy = lossy_.size();
+  auto results = Branch(node, condition, {});
+  lossy_.resize(std::min(lossy, lossy_.size()));  // the program knows nothing of the node
+  return results;
+}
+
+// Both branches as nested graphs, and in each of them what follows on it: the
+// frames that `rest` says, to the end of the first one.
+Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std::vector<Frame>& rest) {
+  const auto* predicate = condition.As<NumberVal>();
+  if (condition.Is<Undefined>() && sink_.HasErrors()) return kFailure;
+  if (predicate == nullptr)
+    return sink_.Error(DiagnosticKind::kBadProgram, "has a condition that is no bool");
+  const OriginId origin = OriginOf(node);
+  const Snapshot before = Save();
+  const size_t lossy = lossy_.size(), reported = sink_.diagnostics().size();
+  const BlockId first = emitter_.NextBlock();
+  std::vector<Path> paths;
+  // The one that raised before comes first: then the other is walked once.
+  size_t& raising = raising_[SourceOf(node)];
+  for (const size_t i : {raising, 1 - raising}) {
+    auto path = WalkPath(node, i, *predicate, rest);
+    Restore(before);
+    if (raised_ && !sink_.HasErrors()) {
+      raised_.reset();
+      raising = i;
+      emitter_.DiscardBlocksFrom(first);
+      ForgetWarnings(reported);
+      lossy_.resize(lossy);
+      return TakeFrom(node, 1 - i, *predicate, rest);
+    }
+    if (!path) return kFailure;
+    paths.insert(i == 0 ? paths.begin() : paths.end(), *std::move(path));
+  }
+  if (sink_.HasErrors()) return kFailure;
+  const size_t mine = lossy_.size();
+  lossy_.push_back(SourceOf(node));  // until it turns out that nothing is lost
+
+  Region region{*this};
+  FLAMBEAU_CHECK_OK(region.Join(paths, before));
+  for (const Path& path : paths) FLAMBEAU_CHECK_OK(Close(path, origin, region, before));
+  Restore(before);
+  FLAMBEAU_TRY(Vals results, region.Build(CallBranches(*predicate, paths, region.Types())));
+  if (region.Chooses()) guessed_.push_back(SourceOf(node));
+  if (!region.lossy()) lossy_.erase(lossy_.begin() + static_cast<ptrdiff_t>(mine));
+  return results;
+}
+
+// One of the branches, and what follows on it.
+Result<Evaluator::Path> Evaluator::WalkPath(const Node& node, size_t which, NumberVal predicate, const std::vector<Frame>& rest) {
+  const BlockId block = emitter_.BeginBlock();
+  auto outputs = TakeFrom(node, which, predicate, rest);
+  emitter_.LeaveBlock(block);
+  if (!outputs) return kFailure;
+  return Path{block, Save(), *std::move(outputs)};
+}
+
+// The same in the block at hand.
+Result<Vals> Evaluator::TakeFrom(const Node& node, size_t which, NumberVal predicate, const std::vector<Frame>& rest) {
+  emitter_.facts().Assume(emitter_.graph(), predicate.id, which == 0);
+  std::vector<Frame> frames = rest;
+  frames.push_back({node.blocks[which], 0, &node});
+  return Walk(std::move(frames));
+}
+
+// Ends the block of the path with what the region says that it gives out.
+Status Evaluator::Close(const Path& path, OriginId origin, Region& region, const Snapshot& before) {
+  Restore(path.after);
+  emitter_.SetOrigin(origin);
+  emitter_.ReopenBlock(path.block);
+  std::vector<ValueId> leaves;
+  FLAMBEAU_CHECK_OK(region.AppendLeaves(path.outputs, leaves));
+  FLAMBEAU_CHECK_OK(region.Learn(path.outputs, before));
+  emitter_.EndBlock(leaves);
+  return {};
+}
+
+std::vector<ValueId> Evaluator::CallBranches(NumberVal predicate, std::span<const Path> paths, const std::vector<Type>& types) {
+  if (types.empty()) {
+    for (const Path& path : paths) emitter_.DiscardBlock(path.block);
+    return {};
+  }
+  auto name = [&](std::string_view text) { return context().Intern(text); };
+  return emitter_.CallWithBlocks("higher_order::cond", {predicate.id},
+                                 {{name("arg0"), Operand{0}},
+                                  {name("arg1"), paths[0].block},
+                                  {name("arg2"), paths[1].block},
+                                  {name("arg3"), OperandList{}}},
+                                 types);
+}
+
+// A condition as a bool of the program.
+Result<ValueId> Evaluator::Predicate(const Val& value) {
+  if (const auto* number = value.As<NumberVal>()) return number->id;
+  if (const auto known = KnownBool(value)) return emitter_.Materialise(Val(*known));
+  if (const auto* tensor = value.As<TensorVal>()) {
+    FLAMBEAU_TRY(const Val converted, emitter_.Call1("aten::Bool.Tensor", {*tensor}));
+    return Predicate(converted);
+  }
+  return sink_.Error(DiagnosticKind::kBadProgram, "has a condition that is no bool");
+}
+
+}  // namespace flambeau::script

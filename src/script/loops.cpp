@@ -1,0 +1,173 @@
+// prim::Loop: unrolled where its rounds are known and few, else a nested graph.
+#include <algorithm>
+
+#include "script/region.h"
+
+namespace flambeau::script {
+
+using torchscript::Block;
+using torchscript::Node;
+
+namespace {
+
+constexpr uint64_t kMaxUnrolledNodes = 20000;
+constexpr int kMaxRounds = 12;  // until the types of what a loop carries settle
+
+}  // namespace
+
+Result<Vals> Evaluator::Loop(const Node& node, std::span<const Val> arguments) {
+  if (node.blocks.size() != 1 || arguments.size() != node.outputs.size() + 2 ||
+      node.blocks[0]->inputs.size() != node.outputs.size() + 1 ||
+      node.blocks[0]->outputs.size() != node.outputs.size() + 1)
+    return sink_.Error(DiagnosticKind::kBadProgram, "has not one block that fits its inputs and outputs");
+  const std::optional<bool> first = KnownBool(arguments[1]);
+  const auto* trips = arguments[0].As<int64_t>();
+  if ((first && !*first) || (trips != nullptr && *trips <= 0)) return Vals(arguments.begin() + 2, arguments.end());
+  if (first && trips != nullptr) {
+    const bool counted = *trips < INT64_MAX;
+    const uint64_t size = node.blocks[0]->nodes.size() + 1;
+    const auto failed = too_many_.find(&node);
+    const bool hopeless = failed != too_many_.end() && *trips >= failed->second;
+    if (!hopeless && (!counted || static_cast<uint64_t>(*trips) <= kMaxUnrolledNodes / size)) {
+      FLAMBEAU_TRY(auto unrolled, Unroll(node, arguments));
+      if (unrolled) return *std::move(unrolled);
+    }
+  }
+  return EmitLoop(node, arguments);
+}
+
+// The values after all rounds; nullopt where a condition is not known, or the
+// rounds are too many.
+Result<std::optional<Vals>> Evaluator::Unroll(const Node& node, std::span<const Val> arguments) {
+  const Block& block = *node.blocks[0];
+  const Snapshot before = Save();
+  const uint32_t nodes = emitter_.node_count();
+  const int64_t trips = *arguments[0].As<int64_t>();
+  Vals carried(arguments.begin() + 2, arguments.end());
+  uint64_t steps = 0;
+  const auto rest = rests_.find(&node);
+  const int64_t first = rest != rests_.end() ? rest->second.rounds : 0;
+  for (int64_t i = 0; i < trips; ++i) {
+    Bind(block.inputs[0], first + i);
+    for (size_t k = 0; k < carried.size(); ++k) Bind(block.inputs[k + 1], carried[k]);
+    FLAMBEAU_TRY(Vals outputs, EvaluateBlock(block));
+    if (sink_.HasErrors()) return kFailure;
+    const std::optional<bool> again = KnownBool(outputs[0]);
+    carried.assign(outputs.begin() + 1, outputs.end());
+    if (again && !*again) break;
+    steps += block.nodes.size() + 1;
+    if (!again || steps > kMaxUnrolledNodes || emitter_.node_count() - nodes > 4 * kMaxUnrolledNodes) {
+      if (again && i + 1 == trips) break;
+      if (again) too_many_[&node] = trips;  // each loop around this one would find out anew
+      Restore(before);
+      return std::optional<Vals>();
+    }
+  }
+  return std::optional<Vals>(std::move(carried));
+}
+
+// The body as a nested graph. What it carries is found by walking it until
+// nothing new turns up.
+Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> arguments) {
+  const Snapshot before = Save();
+  const size_t lossy = lossy_.size(), reported = sink_.diagnostics().size();
+  const std::span<const Val> initial = arguments.subspan(2);
+  // What turns out to be the same in each round is not carried.
+  Region region{*this};
+  for (const Val& value : initial) region.values.push_back(Skeleton::Of(value, emitter_, heap_, heap_.size()));
+  BlockId body;
+  for (int round = 0;; ++round) {
+    if (round == kMaxRounds)
+      return Unsupported("carries values whose types do not settle from one round of the loop to the next");
+    Restore(before);
+    emitter_.SetOrigin(OriginOf(node));
+    FLAMBEAU_CHECK_OK(region.Learn(initial, before));
+    body = emitter_.BeginBlock();
+    const auto settled = WalkRound(node, region, before);
+    emitter_.LeaveBlock(body);
+    if (!settled && raised_ && !sink_.HasErrors() && !HasRound(arguments)) {  // then it has none
+      raised_.reset();
+      Restore(before);
+      emitter_.DiscardBlocksFrom(body);
+      ForgetWarnings(reported);
+      lossy_.resize(lossy);
+      return Vals(initial.begin(), initial.end());
+    }
+    if (!settled && raised_) return RaiseAgain();
+    if (!settled) return kFailure;
+    if (*settled) break;
+    emitter_.DiscardBlock(body);
+  }
+  Restore(before);
+  return CallLoop(arguments, body, region);
+}
+
+// Whether the loop has a round for sure.
+bool Evaluator::HasRound(std::span<const Val> arguments) const {
+  return arguments[0].AsInt().value_or(0) > 0 && KnownBool(arguments[1]).value_or(false);
+}
+
+// The body in the block at hand, for what the region says that it carries. Whether that was all: then the block has its outputs.
+Result<bool> Evaluator::WalkRound(const Node& node, Region& region, const Snapshot& before) {
+  const Block& block = *node.blocks[0];
+  FLAMBEAU_CHECK_OK(EnterRound(node, region));
+  const Snapshot entered = Save();
+  FLAMBEAU_TRY(const Vals outputs, EvaluateBlock(block));
+  if (sink_.HasErrors()) return kFailure;
+  const std::span<const Val> results = std::span(outputs).subspan(1);
+  FLAMBEAU_TRY(const bool changed, region.TakeIn(results, entered, before));
+  if (changed) region.kinship = {};  // of other parts
+  if (changed && region.types_lossy()) Lose(node);
+  FLAMBEAU_TRY(const bool news, region.Learn(results, before));
+  if (changed || news) return false;
+  emitter_.SetOrigin(OriginOf(node));
+  std::vector<ValueId> leaves;
+  FLAMBEAU_TRY(const ValueId again, Predicate(outputs[0]));
+  leaves.push_back(again);
+  FLAMBEAU_CHECK_OK(region.AppendLeaves(results, leaves));
+  emitter_.graph().SetOutputs(emitter_.block(), leaves);
+  return true;
+}
+
+// The inputs of the block at hand: the number of the round, and what is carried.
+Status Evaluator::EnterRound(const Node& node, const Region& region) {
+  const Block& block = *node.blocks[0];
+  Type iteration = Type::OfInt(emitter_.FreshSize());
+  Val index = NumberVal{emitter_.AddBlockInput(std::move(iteration))};
+  if (const auto rest = rests_.find(&node); rest != rests_.end()) {
+    FLAMBEAU_TRY(index, emitter_.Call1("_operator::add", {index, int64_t{rest->second.rounds}}));
+  }
+  Bind(block.inputs[0], std::move(index));
+  std::vector<ValueId> inputs;
+  for (Type& type : region.Types()) inputs.push_back(emitter_.AddBlockInput(std::move(type)));
+  FLAMBEAU_TRY(const Vals carried, region.Build(inputs));
+  for (size_t i = 0; i < carried.size(); ++i) Bind(block.inputs[i + 1], carried[i]);
+  return {};
+}
+
+Result<Vals> Evaluator::CallLoop(std::span<const Val> arguments, BlockId body, const Region& region) {
+  std::vector<ValueId> operands;
+  const auto* trips = arguments[0].As<NumberVal>();
+  operands.push_back(trips != nullptr ? trips->id : emitter_.Materialise(arguments[0]));
+  FLAMBEAU_TRY(const ValueId first, Predicate(arguments[1]));
+  operands.push_back(first);
+  FLAMBEAU_CHECK_OK(region.AppendLeaves(arguments.subspan(2), operands));
+  std::vector<Type> types = region.Types();
+  // Afterwards integers have values of their own.
+  for (Type& type : types)
+    if (type.kind == TypeKind::kInt) type.contents = std::vector<Expr>{emitter_.FreshInteger()};
+  if (types.empty()) {
+    emitter_.DiscardBlock(body);
+    return region.Build({});
+  }
+  OperandList list;
+  for (uint32_t i = 2; i < operands.size(); ++i) list.push_back(Operand{i});
+  auto name = [&](std::string_view text) { return context().Intern(text); };
+  const std::vector<ValueId> leaves = emitter_.CallWithBlocks(
+      "prim::Loop", std::move(operands),
+      {{name("max_trip_count"), Operand{0}}, {name("condition"), Operand{1}}, {name("carried"), std::move(list)}, {name("body"), body}},
+      types);
+  return region.Build(leaves);
+}
+
+}  // namespace flambeau::script

@@ -1,0 +1,244 @@
+#include "script/region.h"
+
+namespace flambeau::script {
+namespace {
+
+// A list or dict of the state before, as it is on a path.
+Val Reference(const Heap& heap, uint32_t cell) {
+  if (!heap[cell].entries.empty()) return DictVal{cell};
+  return ListVal{cell};
+}
+
+}  // namespace
+
+// --- what it is made of -------------------------------------------------------------------
+
+bool Evaluator::Region::HasStorage(StorageId id) const {
+  return std::ranges::any_of(storages, [&](const auto& each) { return each.first == id; });
+}
+
+void Evaluator::Region::AddStorage(StorageId id) {
+  const Storages& all = evaluator.emitter_.storages();
+  storages.emplace_back(id, Skeleton::OfTensor(evaluator.context()[all.type(all.Root(id))]));
+}
+
+Skeleton* Evaluator::Region::FindAttribute(uint32_t cell, std::string_view name) {
+  for (auto& [of, known, skeleton] : attributes)
+    if (of == cell && known == name) return &skeleton;
+  return nullptr;
+}
+
+bool Evaluator::Region::types_lossy() const {
+  return std::ranges::any_of(values, &Skeleton::lossy) ||
+         std::ranges::any_of(cells, [](const auto& each) { return each.second.lossy(); }) ||
+         std::ranges::any_of(attributes, [](const auto& each) { return std::get<2>(each).lossy(); });
+}
+
+// --- the paths of an If -------------------------------------------------------------------
+
+// The heap that a skeleton looks into is that of the path.
+Status Evaluator::Region::Join(std::span<const Path> paths, const Snapshot& before) {
+  const uint32_t known = before.heap.size();
+  for (size_t i = 0; i < paths[0].outputs.size(); ++i) {
+    evaluator.Restore(paths[0].after);
+    values.push_back(Skeleton::Of(paths[0].outputs[i], evaluator.emitter_, evaluator.heap_, known));
+    evaluator.Restore(paths[1].after);
+    (void)values.back().Unify(paths[1].outputs[i], evaluator.emitter_, evaluator.heap_);
+  }
+  FLAMBEAU_CHECK_OK(JoinStorages(paths, before));
+  for (uint32_t cell = 0; cell < known; ++cell) {
+    const bool changed = std::ranges::any_of(paths, [&](const Path& path) { return !path.after.heap.Same(before.heap, cell); });
+    if (!changed) continue;
+    if (IsObject(before.heap[cell]) || std::ranges::any_of(paths, [&](const Path& path) { return IsObject(path.after.heap[cell]); })) {
+      FLAMBEAU_CHECK_OK(JoinAttributes(paths, cell, known));
+    } else {
+      JoinCell(paths, cell);
+    }
+  }
+  return {};
+}
+
+Status Evaluator::Region::JoinStorages(std::span<const Path> paths, const Snapshot& before) {
+  for (const Path& path : paths) {
+    const Storages::Difference difference = path.after.storages.Since(before.storages);
+    if (difference.rebound) return evaluator.Unsupported("changes the shape of a tensor in place, in a branch");
+    for (const StorageId id : difference.written)
+      if (!HasStorage(id)) AddStorage(id);
+  }
+  return {};
+}
+
+void Evaluator::Region::JoinCell(std::span<const Path> paths, uint32_t cell) {
+  Emitter& emit = evaluator.emitter_;
+  const Heap& heap = evaluator.heap_;
+  evaluator.Restore(paths[0].after);
+  Skeleton skeleton = Skeleton::Of(Reference(heap, cell), emit, heap);
+  evaluator.Restore(paths[1].after);
+  (void)skeleton.Unify(Reference(heap, cell), emit, heap);
+  cells.emplace_back(cell, std::move(skeleton));
+}
+
+// What a path only read is what it was.
+Status Evaluator::Region::JoinAttributes(std::span<const Path> paths, uint32_t cell, uint32_t known) {
+  for (size_t p = 0; p < paths.size(); ++p)
+    for (const auto& [name, value] : paths[p].after.heap[cell].attributes) {
+      if (FindAttribute(cell, name) != nullptr) continue;
+      evaluator.Restore(paths[p].after);
+      Skeleton skeleton = Skeleton::Of(value, evaluator.emitter_, evaluator.heap_, known);
+      evaluator.Restore(paths[1 - p].after);
+      FLAMBEAU_TRY(const Val other, evaluator.GetAttribute(cell, name));
+      (void)skeleton.Unify(other, evaluator.emitter_, evaluator.heap_);
+      attributes.emplace_back(cell, name, std::move(skeleton));
+    }
+  return {};
+}
+
+// --- the rounds of a Loop -------------------------------------------------------------------
+
+Result<bool> Evaluator::Region::TakeIn(std::span<const Val> results, const Snapshot& entered, const Snapshot& before) {
+  bool changed = false;
+  for (size_t i = 0; i < results.size(); ++i)
+    changed = values[i].Unify(results[i], evaluator.emitter_, evaluator.heap_) || changed;
+  FLAMBEAU_TRY(const bool written, TakeInStorages(entered, before));
+  changed |= written;
+  const Heap& heap = evaluator.heap_;
+  for (uint32_t cell = 0; cell < before.heap.size(); ++cell) {
+    if (heap.Same(entered.heap, cell)) continue;
+    bool news = false;
+    if (IsObject(heap[cell])) {
+      FLAMBEAU_TRY(news, TakeInAttributes(cell, entered, before));
+    } else {
+      news = TakeInCell(cell, before);
+    }
+    changed |= news;
+  }
+  return changed;
+}
+
+Result<bool> Evaluator::Region::TakeInStorages(const Snapshot& entered, const Snapshot& before) {
+  const Storages::Difference difference = evaluator.emitter_.storages().Since(entered.storages);
+  if (difference.rebound) return evaluator.Unsupported("changes the shape of a tensor in place, in a loop");
+  bool changed = false;
+  for (const StorageId id : difference.written) {
+    if (id.index >= before.storages.count() || HasStorage(id)) continue;
+    AddStorage(id);
+    changed = true;
+  }
+  return changed;
+}
+
+bool Evaluator::Region::TakeInCell(uint32_t cell, const Snapshot& before) {
+  Emitter& emit = evaluator.emitter_;
+  const Heap& heap = evaluator.heap_;
+  const auto known = std::ranges::find(cells, cell, &std::pair<uint32_t, Skeleton>::first);
+  if (known != cells.end()) return known->second.Unify(Reference(heap, cell), emit, heap);
+  Skeleton skeleton = Skeleton::Of(Reference(before.heap, cell), emit, before.heap);
+  (void)skeleton.Unify(Reference(heap, cell), emit, heap);
+  cells.emplace_back(cell, std::move(skeleton));
+  return true;
+}
+
+Result<bool> Evaluator::Region::TakeInAttributes(uint32_t cell, const Snapshot& entered, const Snapshot& before) {
+  bool changed = false;
+  const std::vector<std::pair<std::string, Val>> all = evaluator.heap_[cell].attributes;
+  for (const auto& [name, value] : all) {
+    FLAMBEAU_TRY(const bool news, TakeInAttribute(cell, name, value, entered, before));
+    changed |= news;
+  }
+  return changed;
+}
+
+Result<bool> Evaluator::Region::TakeInAttribute(uint32_t cell, const std::string& name, const Val& value,
+                                                const Snapshot& entered, const Snapshot& before) {
+  Emitter& emit = evaluator.emitter_;
+  if (Skeleton* known = FindAttribute(cell, name)) return known->Unify(value, emit, evaluator.heap_);
+  const Snapshot here = evaluator.Save();
+  evaluator.Restore(entered);
+  auto old = evaluator.GetAttribute(cell, name);
+  evaluator.Restore(here);
+  if (!old) return kFailure;
+  Skeleton same = Skeleton::Of(*old, emit, entered.heap, before.heap.size());
+  if (!same.Unify(value, emit, evaluator.heap_)) return false;
+  Skeleton skeleton = Skeleton::Of(*old, emit, entered.heap);
+  (void)skeleton.Unify(value, emit, evaluator.heap_);
+  attributes.emplace_back(cell, name, std::move(skeleton));
+  return true;
+}
+
+// --- what is given out, and what is made of it ------------------------------------------------
+
+std::vector<Type> Evaluator::Region::Types() const {
+  std::vector<Type> types;
+  for (const Skeleton& skeleton : values) skeleton.AppendTypes(types);
+  for (const auto& [id, skeleton] : storages) skeleton.AppendTypes(types);
+  for (const auto& [cell, skeleton] : cells) skeleton.AppendTypes(types);
+  for (const auto& [cell, name, skeleton] : attributes) skeleton.AppendTypes(types);
+  return types;
+}
+
+Status Evaluator::Region::AppendLeaves(std::span<const Val> of, std::vector<ValueId>& leaves) const {
+  Emitter& emit = evaluator.emitter_;
+  const Heap& heap = evaluator.heap_;
+  for (size_t i = 0; i < values.size(); ++i) FLAMBEAU_CHECK_OK(values[i].AppendLeaves(of[i], emit, heap, leaves));
+  for (const auto& [id, skeleton] : storages) leaves.push_back(emit.Read(emit.storages().Root(id)));
+  for (const auto& [cell, skeleton] : cells)
+    FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(Reference(heap, cell), emit, heap, leaves));
+  for (const auto& [cell, name, skeleton] : attributes) {
+    FLAMBEAU_TRY(const Val value, evaluator.GetAttribute(cell, name));
+    FLAMBEAU_CHECK_OK(skeleton.AppendLeaves(value, emit, heap, leaves));
+  }
+  return {};
+}
+
+Result<bool> Evaluator::Region::Learn(std::span<const Val> of, const Snapshot& before) {
+  std::vector<Kinship::Part> parts;
+  for (size_t i = 0; i < values.size(); ++i) AppendParts(values[i], of[i], false, parts);
+  for (const auto& [cell, skeleton] : cells) AppendParts(skeleton, Reference(evaluator.heap_, cell), true, parts);
+  for (const auto& [cell, name, skeleton] : attributes) {
+    FLAMBEAU_TRY(const Val value, evaluator.GetAttribute(cell, name));
+    AppendParts(skeleton, value, false, parts);
+  }
+  return kinship.Learn(parts, evaluator.emitter_.storages(), evaluator.heap_,
+                       {before.storages.count(), before.heap.size()});
+}
+
+Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves) const {
+  Heap& heap = evaluator.heap_;
+  std::vector<Kinship::Part> parts;
+  size_t next = 0;
+  Vals results;
+  for (const Skeleton& skeleton : values) {
+    results.push_back(skeleton.Build(leaves, next, heap));
+    AppendParts(skeleton, results.back(), false, parts);
+  }
+  for (const auto& [id, skeleton] : storages) evaluator.emitter_.Write(id, leaves[next++]);
+  for (const auto& [cell, skeleton] : cells) {
+    const Val built = skeleton.Build(leaves, next, heap);
+    const auto* list = built.As<ListVal>();
+    const auto* dict = built.As<DictVal>();
+    if (list == nullptr && dict == nullptr) {
+      heap.Edit(cell).lost = true;
+      continue;
+    }
+    AppendParts(skeleton, built, true, parts);
+    const bool is_row = heap[cell].is_row;
+    heap.Edit(cell) = Cell(heap[list != nullptr ? list->cell : dict->cell]);
+    heap.Edit(cell).is_row = is_row;
+  }
+  for (const auto& [cell, name, skeleton] : attributes) {
+    Val built = skeleton.Build(leaves, next, heap);
+    AppendParts(skeleton, built, false, parts);
+    FLAMBEAU_CHECK_OK(evaluator.SetAttribute(cell, name, std::move(built)));
+  }
+  kinship.Apply(parts, evaluator.emitter_.storages(), heap);
+  return results;
+}
+
+void Evaluator::Region::AppendParts(const Skeleton& skeleton, const Val& value, bool contents,
+                                    std::vector<Kinship::Part>& parts) const {
+  Vals found;
+  skeleton.AppendParts(value, evaluator.emitter_, evaluator.heap_, found);
+  for (Val& part : found) parts.push_back({std::move(part), std::exchange(contents, false)});
+}
+
+}  // namespace flambeau::script

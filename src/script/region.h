@@ -1,0 +1,70 @@
+// What comes out of a nested graph: of the paths of an If, of the rounds of a Loop.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "script/evaluator.h"
+#include "script/kinship.h"
+
+namespace flambeau::script {
+
+// A block that was walked, and the state that it leaves behind.
+struct Evaluator::Path {
+  BlockId block;
+  Snapshot after;
+  Vals outputs;
+};
+
+// Its values, and the parts of the program's state that it changes, with what
+// they look like afterwards. Leaves, types and parts are in the order of the
+// members here.
+struct Evaluator::Region {
+  Evaluator& evaluator;
+  std::vector<Skeleton> values;
+  std::vector<std::pair<StorageId, Skeleton>> storages;
+  std::vector<std::pair<uint32_t, Skeleton>> cells;                     // lists and dicts
+  std::vector<std::tuple<uint32_t, std::string, Skeleton>> attributes;  // of objects
+  Kinship kinship;
+
+  // What the paths of an If have in common, and what not.
+  Status Join(std::span<const Path> paths, const Snapshot& before);
+  // Takes in the state of now, at the end of a loop's round that began in `entered`, and what the round makes of the
+  // values. Whether that changed anything.
+  Result<bool> TakeIn(std::span<const Val> results, const Snapshot& entered, const Snapshot& before);
+
+  // Whether less is known of what comes out than on each path alone.
+  bool lossy() const { return !kinship.empty() || types_lossy(); }
+  bool types_lossy() const;
+  // Whether it gives out a number that is another constant on each path.
+  bool Chooses() const { return std::ranges::any_of(values, &Skeleton::chooses); }
+  std::vector<Type> Types() const;
+  // What is to be given out in the state of now, in which `of` are the values.
+  Status AppendLeaves(std::span<const Val> of, std::vector<ValueId>& leaves) const;
+  // Takes in what the state of now says of memory. Whether that was news.
+  Result<bool> Learn(std::span<const Val> of, const Snapshot& before);
+  // The values made of the leaves; the state of now becomes what they say.
+  Result<Vals> Build(std::span<const ValueId> leaves) const;
+
+ private:
+  // Whether the cell is an object's: of those, each attribute is by itself.
+  static bool IsObject(const Cell& cell) { return cell.object || !cell.attributes.empty(); }
+  bool HasStorage(StorageId id) const;
+  void AddStorage(StorageId id);
+  Skeleton* FindAttribute(uint32_t cell, std::string_view name);
+  Status JoinStorages(std::span<const Path> paths, const Snapshot& before);
+  void JoinCell(std::span<const Path> paths, uint32_t cell);
+  Status JoinAttributes(std::span<const Path> paths, uint32_t cell, uint32_t known);
+  Result<bool> TakeInStorages(const Snapshot& entered, const Snapshot& before);
+  bool TakeInCell(uint32_t cell, const Snapshot& before);
+  Result<bool> TakeInAttributes(uint32_t cell, const Snapshot& entered, const Snapshot& before);
+  Result<bool> TakeInAttribute(uint32_t cell, const std::string& name, const Val& value, const Snapshot& entered, const Snapshot& before);
+  void AppendParts(const Skeleton& skeleton, const Val& value, bool contents, std::vector<Kinship::Part>& parts) const;
+};
+
+}  // namespace flambeau::script

@@ -1,0 +1,147 @@
+"""Paths that raise: a model does not take them, and nothing is learnt from them."""
+
+from typing import Optional
+
+import flambeau
+import pytest
+import torch
+import torch.nn.functional as F
+from cases import SIGNS, Cases, x
+from checking import script
+from torch import Tensor, nn
+
+case = Cases()
+RATES = [(x(2, 3), torch.tensor(rate)) for rate in (8000, 16000)]
+
+
+@case.forward(*RATES[0], others=RATES)
+def the_last_of_a_chain(self, x, rate: int):
+    if rate == 16000:
+        y = x * 2
+    elif rate == 8000:
+        y = x + 1
+    else:
+        raise ValueError(f"{rate}")
+    return y
+
+
+@case.forward(*RATES[1], others=RATES[1:])
+def each_way_of_an_if(self, x, rate: int):
+    if rate == 16000:
+        y = x * 2
+    else:
+        if rate > 3:
+            raise ValueError("high")
+        else:
+            raise ValueError("low")
+        y = x.long()
+    return y
+
+
+@case.forward(x(2, 3), torch.tensor(32000), others=[*RATES, (x(2, 3), torch.tensor(48000))])
+def steps_of_a_rate(self, x, rate: int):
+    rates = [8000, 16000]
+    if rate != 16000 and rate % 16000 == 0:
+        x = x[:, :: rate // 16000]
+        rate = 16000
+    if rate not in rates:
+        raise ValueError(f"not in {rates}")
+    return x, rate
+
+
+@case(*SIGNS[0], how=("script",), others=SIGNS[:1])
+class WhatIsKnownOfAModule(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.strict = True
+        self.table = {"one": torch.ones(3)}
+
+    def other(self, x):
+        y = self.table["two"] if not self.strict else x
+        if self.strict:
+            raise RuntimeError("strict")
+        return y.long()
+
+    def forward(self, x):
+        if x.sum() > 0:
+            return x + 1
+        return self.other(x)
+
+
+@case.forward(*SIGNS[0], others=SIGNS[:1])
+def ranks_of_it_do_not_matter(self, x):
+    if x.sum() > 0:
+        y: Optional[Tensor] = x.sum(0)
+    else:
+        y = x[None, None] if x.amax() > 7 else None
+        if y is None:
+            raise ValueError("none")
+        assert y is None, "some"
+    assert y is not None
+    return y @ x.t()
+
+
+@case.forward(x(2, 3), torch.tensor(4), others=[(x(2, 3), torch.tensor(n)) for n in (0, 2)])
+def in_the_rounds_of_a_loop(self, x, n: int):
+    for i in range(n):
+        if i == 3:
+            x = x + 1
+        elif i > 10:
+            if i > 20:
+                raise ValueError("many")
+            else:
+                raise ValueError("too many")
+        else:
+            x = x * 2
+    return x
+
+
+@case.forward(x(2, 3), torch.tensor(0))
+def in_each_round(self, x, n: int):
+    for i in range(n):
+        if x.sum() > i:
+            raise ValueError("one")
+        else:
+            raise ValueError("another")
+    return x + 1
+
+
+class Cell(nn.Module):
+    def forward(self, x):
+        if x.dim() not in (1, 2):
+            raise ValueError("rank")
+        return F.linear(x, torch.ones(3, 4))
+
+
+@case(x(2, 4, 1), torch.tensor(1), how=("script",), others=[(x(2, 4, 1), torch.tensor(n)) for n in (2, 3)])
+class SqueezedInEachBranch(nn.Module):
+    """Whether the dimension goes is known at run time only; that it stays would raise."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = Cell()
+
+    def forward(self, x, n: int):
+        x = x[:, :, : min(n, 1)]
+        if n == 1:
+            return self.cell(x.squeeze(-1)) + 1
+        elif n == 2:
+            return self.cell((x * 2).squeeze(-1))
+        return self.cell((x * 3).squeeze(-1))
+
+
+test_raising_path = case.test()
+
+
+class Raises(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            raise ValueError("positive")  # here
+        else:
+            raise ValueError("negative")
+        return x
+
+
+def test_a_program_that_raises_on_all_paths_is_refused():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"raises an exception for these inputs: negative .*\n.*test_raising_paths\.py"):
+        flambeau.export(script(Raises()), SIGNS[0], verbose=False)
