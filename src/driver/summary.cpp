@@ -4,6 +4,7 @@
 
 #include "aten/program.h"
 #include "driver/size_texts.h"
+#include "driver/weight_bytes.h"
 #include "flambeau/convert.h"
 #include "lower/registry.h"
 
@@ -42,6 +43,7 @@ ProgramSummary Summarize(const Program& program) {
   summary.torch_version = impl.torch_version;
   summary.alternatives = impl.alternatives;
   summary.extra_files = impl.extra_files;
+  WeightBytes bytes;
   std::map<std::string, std::string> dims;
   for (const InputSpec& input : impl.inputs) {
     const Type& type = impl.graph.type(input.value);
@@ -54,10 +56,11 @@ ProgramSummary Summarize(const Program& program) {
         });
       summary.inputs.push_back(std::move(tensor));
     } else {
-      if (impl.graph[input.value].kind == ValueKind::kConstant) summary.weight_bytes += context[impl.graph[input.value].data].byte_size();
+      if (impl.graph[input.value].kind == ValueKind::kConstant) bytes.Add(context[impl.graph[input.value].data]);
       summary.weights.push_back(std::move(tensor));
     }
   }
+  summary.weight_bytes = bytes.sum();
   summary.dims.assign(dims.begin(), dims.end());
   for (size_t i = 0; i < impl.outputs.size(); ++i) {
     const ValueId value = impl.graph.output(impl.graph.main(), static_cast<uint32_t>(i));

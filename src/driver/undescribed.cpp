@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <set>
 #include <string_view>
-#include <utility>
+
+#include "driver/weight_bytes.h"
 
 namespace flambeau {
 namespace {
@@ -26,9 +26,9 @@ ProgramSummary::Tensor SummarizeValue(const torchscript::Value& value, std::stri
   return {.name = std::string(!name.empty() ? name : kind == "output" ? kind : std::string_view(value.name)), .kind = std::string(kind), .type = value.type ? torchscript::Text(*value.type) : "Any"};
 }
 
-// The tensors of the modules; what several of them share counts once.
+// The tensors of the modules.
 void AddWeights(const torchscript::Graph& graph, ProgramSummary& summary) {
-  std::set<std::pair<const File*, uint64_t>> seen;
+  WeightBytes bytes;
   for (const torchscript::Object& object : graph.objects) {
     for (const torchscript::ObjectAttribute& attribute : object.attributes) {
       const auto* data = std::get_if<TensorData>(&attribute.value.value);
@@ -37,10 +37,10 @@ void AddWeights(const torchscript::Graph& graph, ProgramSummary& summary) {
       for (const int64_t size : data->sizes) sizes.push_back(fmt::to_string(size));
       const std::string name = object.path.empty() ? attribute.name : fmt::format("{}.{}", object.path, attribute.name);
       summary.weights.push_back({name, std::string(Info(data->dtype).torch_name), std::move(sizes), std::string(KindText(attribute.role)), {}});
-      const auto range = data->source->InFile();
-      if (!range || seen.emplace(range->file.get(), range->offset + data->offset).second) summary.weight_bytes += data->byte_size();
+      bytes.Add(*data);
     }
   }
+  summary.weight_bytes = bytes.sum();
 }
 
 }  // namespace

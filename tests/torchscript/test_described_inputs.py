@@ -85,8 +85,26 @@ def test_what_an_archive_tells_before_its_inputs_are_described(tmp_path):
     # The examples describe; so does whoever knows better. What is left is said.
     described = dict(summary.undescribed) | {"x": "float32[n,3]"}
     whole = flambeau.inspect(tmp_path / "weighted.pt", inputs=described)
-    assert not whole.undescribed and whole.operators
+    assert not whole.undescribed and whole.operators and whole.weight_bytes == summary.weight_bytes
     del described["images"]
     assert [name for name, _ in flambeau.inspect(tmp_path / "weighted.pt", inputs=described).undescribed] == ["images"]
     with pytest.raises(flambeau.errors.OnnxExporterError, match="describes no input"):
         flambeau.inspect(tmp_path / "weighted.pt", inputs={"x": "float32["})
+
+
+class Tied(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(3, 3, bias=False)
+        self.second = torch.nn.Linear(3, 3, bias=False)
+        self.second.weight = self.first.weight
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+def test_tied_weights_count_once(tmp_path):
+    torch.export.save(torch.export.export(Tied(), (torch.ones(2, 3),)), tmp_path / "tied.pt2")
+    torch.jit.trace(Tied(), (torch.ones(2, 3),)).save(tmp_path / "tied.pt")
+    assert flambeau.inspect(tmp_path / "tied.pt2").weight_bytes == 3 * 3 * 4
+    assert flambeau.inspect(tmp_path / "tied.pt", inputs={"x": "float32[2,3]"}).weight_bytes == 3 * 3 * 4
