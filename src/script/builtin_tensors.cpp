@@ -373,6 +373,16 @@ Result<Vals> Initialize(Evaluator& evaluator, const Node&, Arguments arguments) 
 }
 constexpr char kFill[] = "aten::fill_.Scalar", kNormal[] = "aten::normal_", kUniform[] = "aten::uniform_", kZero[] = "aten::zero_";
 
+// Pieces whose number is known at run time only.
+constexpr std::string_view kSplit = R"py(def split(x: Tensor, sizes: List[int], dim: int) -> List[Tensor]:
+  pieces = annotate(List[Tensor], [])
+  begin = 0
+  for i in range(torch.len(sizes)):
+    _0 = torch.append(pieces, torch.narrow(x, dim, begin, sizes[i]))
+    begin = torch.add(begin, sizes[i])
+  return pieces
+)py";
+
 constexpr BuiltinRow kRows[] = {
     {"aten::ScalarImplicit", &Item},
     {"aten::__interpolate", &Interpolate},
@@ -399,8 +409,10 @@ constexpr BuiltinRow kRows[] = {
     {"aten::is_signed", &DtypeIs<IsSigned>},
     {"aten::numel", &ElementCount},
     {"aten::size", &Size},
+    {"aten::split_with_sizes", &SplitTensor},
     {"aten::tensor", &MakeTensor},
     {"aten::to", &To},
+    {"aten::unsafe_split_with_sizes", &SplitTensor},
     {"aten::upsample_bicubic2d", &Upsample},
     {"aten::upsample_bilinear2d", &Upsample},
     {"aten::upsample_linear1d", &Upsample},
@@ -420,6 +432,13 @@ constexpr BuiltinRow kRows[] = {
 };
 
 }  // namespace
+
+Result<Vals> SplitTensor(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const auto* sizes = arguments.size() > 1 ? arguments[1].As<ListVal>() : nullptr;
+  if (sizes == nullptr || !evaluator.heap()[sizes->cell].sequence) return evaluator.CallOperator(node, arguments);
+  const Val operands[] = {arguments[0], arguments[1], arguments.size() > 2 ? arguments[2] : Val(int64_t{0})};
+  return evaluator.CallLibrary(kSplit, "split", operands);
+}
 
 std::span<const BuiltinRow> TensorBuiltins() { return kRows; }
 

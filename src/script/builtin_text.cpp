@@ -50,7 +50,7 @@ Result<Vals> Strip(Evaluator& evaluator, const Node&, Arguments arguments) {
 
 // (text, separator or None, most splits)
 Result<Vals> Split(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  if (!arguments[0].Is<std::string>()) return evaluator.CallOperator(node, arguments);
+  if (!arguments[0].Is<std::string>()) return SplitTensor(evaluator, node, arguments);
   const std::string& text = *arguments[0].As<std::string>();
   const auto* separator = arguments.size() > 1 ? arguments[1].As<std::string>() : nullptr;
   int64_t left = arguments.size() > 2 ? arguments[2].AsInt().value_or(-1) : -1;

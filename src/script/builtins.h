@@ -22,6 +22,8 @@ Result<Vals> ContainsKey(Evaluator& evaluator, const torchscript::Node& node, Ar
 Result<Vals> DeleteElement(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 std::span<const BuiltinRow> SearchBuiltins();     // builtin_search.cpp: what is asked of all elements of a list
 std::span<const BuiltinRow> TensorBuiltins();     // builtin_tensors.cpp: what Python asks of tensors
+// torch.split of a tensor.
+Result<Vals> SplitTensor(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 std::span<const BuiltinRow> LayerBuiltins();      // builtin_layers.cpp: layers without a pure counterpart
 std::span<const BuiltinRow> TextBuiltins();       // builtin_text.cpp
 // As str() shows the value; what exists at run time only is "?".

@@ -559,11 +559,6 @@ void Emitter::EndBlock(std::span<const ValueId> outputs) {
   open_.pop_back();
 }
 
-void Emitter::LeaveBlock(BlockId block) {
-  while (open_.back().block != block) open_.pop_back();
-  open_.pop_back();
-}
-
 ValueId Emitter::AddBlockInput(Type type) {
   if (type.is_tensor()) type.strides = type.ranked ? ContiguousStrides(type.sizes, context().exprs()) : type.strides;
   const ValueId value = graph_.AddInput(block(), context().Intern(std::move(type)));

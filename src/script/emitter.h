@@ -57,7 +57,10 @@ class Emitter {
   // Whether there is a block around the one at hand.
   bool IsNested() const { return open_.size() > 1; }
   // Leaves the block, and those that are open within it, to come back to it later.
-  void LeaveBlock(BlockId block);
+  void LeaveBlock(BlockId block) {
+    while (open_.back().block != block) open_.pop_back();
+    open_.pop_back();
+  }
   // Erases what was emitted into a block that nothing refers to.
   void DiscardBlock(BlockId block);
   // The block that BeginBlock would make, and all that were begun since it was that one: nothing outside them refers to them.

@@ -37,8 +37,8 @@ class Evaluator {
 
   // The Ifs and Loops after which less is known than on each path alone, in the order of the walk up to the first error.
   const std::vector<const Node*>& lossy() const { return lossy_; }
-  // What may be otherwise than it was taken: squeezes to leave a size that is open, and Ifs of whose numbers nothing is
-  // known, where each path has a constant.
+  // What may be otherwise than it was taken: squeezes to leave a size that is open, and Ifs after which a number or the
+  // length of a list is not known, where each path has a constant.
   const std::vector<const Node*>& guessed() const { return guessed_; }
 
   // --- for the functions of builtins.cpp and friends --------------------------

@@ -1,5 +1,7 @@
 #include "script/region.h"
 
+#include <algorithm>
+
 namespace flambeau::script {
 namespace {
 
@@ -32,6 +34,11 @@ bool Evaluator::Region::types_lossy() const {
   return std::ranges::any_of(values, &Skeleton::lossy) ||
          std::ranges::any_of(cells, [](const auto& each) { return each.second.lossy(); }) ||
          std::ranges::any_of(attributes, [](const auto& each) { return std::get<2>(each).lossy(); });
+}
+
+bool Evaluator::Region::Chooses() const {
+  return std::ranges::any_of(values, &Skeleton::chooses) ||
+         std::ranges::any_of(cells, [](const auto& each) { return each.second.chooses(); });
 }
 
 // --- the paths of an If -------------------------------------------------------------------

@@ -1,7 +1,6 @@
 // What comes out of a nested graph: of the paths of an If, of the rounds of a Loop.
 #pragma once
 
-#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,8 +40,8 @@ struct Evaluator::Region {
   // Whether less is known of what comes out than on each path alone.
   bool lossy() const { return !kinship.empty() || types_lossy(); }
   bool types_lossy() const;
-  // Whether it gives out a number that is another constant on each path.
-  bool Chooses() const { return std::ranges::any_of(values, &Skeleton::chooses); }
+  // Whether it gives out a number that is another constant on each path, or a list of another length.
+  bool Chooses() const;
   std::vector<Type> Types() const;
   // What is to be given out in the state of now, in which `of` are the values.
   Status AppendLeaves(std::span<const Val> of, std::vector<ValueId>& leaves) const;

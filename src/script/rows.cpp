@@ -107,6 +107,117 @@ class Rows {
   uint32_t cell_, elements_, bounds_;
 };
 
+// What makes another list of the rows of one, or of two: places that are negative count from the end.
+constexpr std::string_view kCode = R"py(def set_item(rows: List[List[int]], at: int, row: List[int]) -> List[List[int]]:
+  made = annotate(List[List[int]], [])
+  place = __torch__.place(rows, at)
+  for i in range(torch.len(rows)):
+    if torch.eq(i, place):
+      _0 = torch.append(made, row)
+    else:
+      _1 = torch.append(made, rows[i])
+  return made
+def place(rows: List[List[int]], at: int) -> int:
+  if torch.lt(at, 0):
+    place = torch.add(at, torch.len(rows))
+  else:
+    place = at
+  return place
+def joined(rows: List[List[int]], more: List[List[int]]) -> List[List[int]]:
+  made = annotate(List[List[int]], [])
+  for i in range(torch.len(rows)):
+    _0 = torch.append(made, rows[i])
+  for j in range(torch.len(more)):
+    _1 = torch.append(made, more[j])
+  return made
+def inserted(rows: List[List[int]], at: int, row: List[int]) -> List[List[int]]:
+  made = annotate(List[List[int]], [])
+  place = ops.prim.max(__torch__.place(rows, at), 0)
+  for i in range(torch.len(rows)):
+    if torch.eq(i, place):
+      _0 = torch.append(made, row)
+    else:
+      pass
+    _1 = torch.append(made, rows[i])
+  if torch.ge(place, torch.len(rows)):
+    _2 = torch.append(made, row)
+  else:
+    pass
+  return made
+def without(rows: List[List[int]], at: int) -> List[List[int]]:
+  made = annotate(List[List[int]], [])
+  place = __torch__.place(rows, at)
+  for i in range(torch.len(rows)):
+    if torch.ne(i, place):
+      _0 = torch.append(made, rows[i])
+    else:
+      pass
+  return made
+def backwards(rows: List[List[int]]) -> List[List[int]]:
+  made = annotate(List[List[int]], [])
+  for i in range(torch.len(rows)):
+    _0 = torch.append(made, rows[torch.sub(torch.sub(torch.len(rows), 1), i)])
+  return made
+def part(rows: List[List[int]], start: int, stop: int) -> List[List[int]]:
+  made = annotate(List[List[int]], [])
+  begin = __torch__.place(rows, start)
+  end = __torch__.place(rows, stop)
+  for i in range(torch.len(rows)):
+    if torch.ge(i, begin):
+      within = torch.lt(i, end)
+    else:
+      within = False
+    if within:
+      _0 = torch.append(made, rows[i])
+    else:
+      pass
+  return made
+)py";
+
+struct RowFunction {
+  std::string_view kind, function;
+  bool in_place;
+};
+constexpr RowFunction kRowFunctions[] = {
+    {"aten::Delete", "without", true}, {"aten::_set_item", "set_item", true}, {"aten::add", "joined", false},
+    {"aten::add_", "joined", true},    {"aten::extend", "joined", true},      {"aten::insert", "inserted", true},
+    {"aten::pop", "without", true},    {"aten::reverse", "backwards", true},  {"aten::slice", "part", false},
+};
+
+// The list becomes what `by` is.
+Status Replace(Evaluator& evaluator, const Val& list, const Val& by) {
+  const Cell copy = evaluator.heap()[by.As<ListVal>()->cell];
+  Cell& cell = evaluator.Edit(list.As<ListVal>()->cell);
+  cell.elements = copy.elements;
+  cell.columns = copy.columns;
+  cell.has_rows = copy.has_rows;
+  return {};
+}
+
+// The bounds of a slice by steps of one; nullopt of others.
+std::optional<Vals> Bounds(std::span<const Val> arguments, const Val& length) {
+  auto at = [&](size_t i, const Val& absent) { return i < arguments.size() && !arguments[i].Is<Nothing>() ? arguments[i] : absent; };
+  if (at(3, int64_t{1}).AsInt() != 1) return std::nullopt;
+  return Vals{arguments[0], at(1, int64_t{0}), at(2, length)};
+}
+
+// nullopt where there is no such function.
+Result<std::optional<Vals>> CallRowFunction(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+  const auto* row = std::ranges::find(kRowFunctions, node.kind, &RowFunction::kind);
+  if (row == std::end(kRowFunctions)) return std::optional<Vals>();
+  Vals operands(arguments.begin(), arguments.end());
+  if (row->function == "part") {
+    FLAMBEAU_TRY(const Vals length, FindBuiltin("aten::len")(evaluator, node, arguments.first(1)));
+    const auto bounds = Bounds(arguments, length[0]);
+    if (!bounds) return std::optional<Vals>();
+    operands = *bounds;
+  }
+  FLAMBEAU_TRY(const Vals made, evaluator.CallLibrary(kCode, row->function, operands));
+  if (!row->in_place) return std::optional(made);
+  FLAMBEAU_CHECK_OK(Replace(evaluator, arguments[0], made[0]));
+  return std::optional(Vals{arguments[0]});
+}
+
 }  // namespace
 
 bool HoldsLists(const Cell& list, const Heap& heap) {
@@ -176,14 +287,21 @@ Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val>
       FLAMBEAU_CHECK_OK(rows.DropLast());
       return Vals{std::move(row)};
     }
+    if (node.kind == "aten::pop") {
+      FLAMBEAU_TRY(Val row, rows.At(arguments[1]));
+      FLAMBEAU_CHECK_OK(CallRowFunction(evaluator, node, arguments));
+      return Vals{std::move(row)};
+    }
     if (node.kind == "aten::list" || node.kind == "aten::copy") {
       Cell copy = evaluator.heap()[list->cell];
       copy.shared = false;
       return Vals{ListVal{evaluator.heap().Add(std::move(copy))}};
     }
   }
+  FLAMBEAU_TRY(const std::optional<Vals> changed, CallRowFunction(evaluator, node, arguments));
+  if (changed) return *changed;
   return evaluator.Unsupported("asks this of a list of lists whose length is known at run time only",
-                               "append to it, index it, ask for its length, go over it, or make a tensor of it");
+                               "append to it, index or slice it, go over it, or make a tensor of it");
 }
 
 }  // namespace flambeau::script

@@ -116,6 +116,10 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
     (void)skeleton.Conflict("nobody knows what it holds");
     return skeleton;
   }
+  if (const auto* object = value.As<ObjectVal>(); object != nullptr && !heap[object->cell].object && object->cell >= known.value_or(0)) {
+    (void)skeleton.Conflict("it is an object of a class, and another one on each path");
+    return skeleton;
+  }
   skeleton.fixed_ = value;
   skeleton.kind_ = value.Is<Undefined>() ? Kind::kUndefined : Kind::kFixed;
   if (const auto* tensor = value.As<TensorVal>()) {
@@ -458,6 +462,7 @@ bool Skeleton::ToSequence(const Cell& list, Emitter& emit) {
   auto made = OfSequence(elements, list, emit);
   if (!made) return Conflict("its length differs");
   made->fixed_ = fixed_;
+  made->chooses_ = !list.sequence;
   *this = *std::move(made);
   return true;
 }

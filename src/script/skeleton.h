@@ -28,7 +28,8 @@ class Skeleton {
   bool Unify(const Val& value, Emitter& emit, const Heap& heap);
   // Whether the paths differ in more than a skeleton can say: in kind, dtype or rank.
   bool lossy() const { return lossy_ || std::ranges::any_of(children_, &Skeleton::lossy); }
-  // Whether it is a number, or holds one, of which the paths have different constants.
+  // Whether it is a number, or holds one, of which the paths have different constants, or a list of which they have
+  // different lengths.
   bool chooses() const { return chooses_ || std::ranges::any_of(children_, &Skeleton::chooses); }
   // The tensors and numbers to be given out, read at the end of the current
   // block, where `value` is the value of this path.

@@ -1,7 +1,7 @@
 """Conditions that are known at run time only."""
 
 import inspect
-from typing import Dict, Optional, Tuple
+from typing import Dict, Optional, Tuple, Union
 
 import flambeau
 import pytest
@@ -205,6 +205,110 @@ def dtypes_differ_within_a_branch(self, x):
     else:
         y = torch.zeros(3)
     return y.float() * 2
+
+
+# --- what an operator has to know, and a path decides ------------------------------------------
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def an_int_or_a_float(self, x):
+    n: Union[int, float] = 1
+    if x.sum() > 0:
+        n = 2.5
+    if isinstance(n, float):
+        return x * n
+    else:
+        return x + n
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def an_int_or_a_tensor(self, x):
+    n: Union[int, Tensor] = 1
+    if x.sum() > 0:
+        n = x.sum()
+    if isinstance(n, int):
+        return x * n
+    else:
+        return x + n
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def a_dtype(self, x):
+    dtype = torch.float32
+    if x.sum() > 0:
+        dtype = torch.float64
+    return torch.full((3,), 0.1, dtype=dtype).sum().float() + x
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def a_dimension_and_a_size(self, x):
+    dim = 1 if x.sum() > 0 else 0
+    kernel = 2 if x.amax() > 0.5 else 1
+    return x.softmax(dim).sum(0).sum(), F.avg_pool1d(x, kernel).sum()
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def the_length_of_a_shape(self, x):
+    if x.sum() > 0:
+        shape = [3, 2]
+    else:
+        shape = [6]
+    return x.view(shape).flatten() + 1
+
+
+@torch.jit.script
+class Holder:
+    def __init__(self, x: Tensor, n: int):
+        self.x = x
+        self.n = n
+
+    def scaled(self) -> Tensor:
+        return self.x * self.n
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def an_object(self, x):
+    if x.sum() > 0:
+        held = Holder(x, 2)
+    else:
+        held = Holder(x * 3, 4)
+    held.n += 1
+    return held.scaled(), held.n
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def objects_in_a_list(self, x):
+    all = [Holder(x, 2)]
+    if x.sum() > 0:
+        all.append(Holder(x + 1, 3))
+    total = x
+    for each in all:
+        total = total + each.scaled()
+    return total
+
+
+# --- contexts of which nothing is left ----------------------------------------------------------
+
+
+@case.forward(x(2, 3), others=SIGNS)
+def autocast_that_is_off(self, x):
+    with torch.autocast("cpu", enabled=False):
+        y = x @ x.t()
+    with torch.autocast("cuda", dtype=torch.float16):
+        z = x @ x.t()
+    with torch.cuda.amp.autocast(enabled=False):
+        return x.float() @ x.t() + y, z
+
+
+class Lowered(nn.Module):
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return x @ x.t()
+
+
+def test_autocast_that_is_on_is_refused():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"enters or leaves a context of the class .*autocast(.|\n)*cast in the model"):
+        check(Lowered(), SIGNS[0])
 
 
 class NoneOnOnePath(nn.Module):

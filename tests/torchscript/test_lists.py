@@ -481,11 +481,22 @@ class SplitAsTold(nn.Module):
         return x.split(parts)[0]
 
 
-def test_sizes_of_which_the_number_is_open_are_no_single_size():
+def test_sizes_of_which_the_number_is_open():
     args = (x(6, 3), torch.tensor([1, 2, 3]))
     check(SplitAsTold(), args)
-    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"aten::split\.sizes .*must be a list of integers"):
-        check(SplitAsTold(), args, dynamic_axes={"x": [0], "sizes": [0]})
+    check(SplitAsTold(), args, dynamic_axes={"x": [0], "sizes": [0]}, others=[(x(6, 3), torch.tensor([2, 4])), (x(5, 3), torch.tensor([5]))])
+
+
+@case.forward(x(3, 6), torch.tensor(3), others=[(x(3, 3), torch.tensor(2)), (x(3, 1), torch.tensor(1))], dynamic_axes={"x": [1], "n": []})
+def split_by_sizes_that_were_collected(self, x, n: int):
+    sizes: List[int] = []
+    for i in range(n):
+        sizes.append(i + 1)
+    pieces = x.split_with_sizes(sizes, 1)
+    total = x.sum()
+    for i, piece in enumerate(torch.split(x, sizes, dim=-1)):
+        total = total + piece.mean() * i
+    return pieces[-1], torch.cat(pieces, 1), len(pieces), total
 
 
 test_program = case.test()

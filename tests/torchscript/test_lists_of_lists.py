@@ -105,6 +105,37 @@ def beside_other_lists(self, x, n):
     return y
 
 
+@case.forward(x(3, 4), torch.tensor(3), others=ANY)
+def changed_in_place(self, x, n: int):
+    rows: List[List[int]] = [[i, i + 1] for i in range(n + 1)]
+    rows[n] = [7, 8]
+    rows[-1] = [rows[0][1], 9]
+    rows.extend([[n, 2]])
+    rows += rows[: n + 1]
+    rows.insert(1, [5, 5])
+    rows.insert(99, [6, 6])
+    rows.reverse()
+    del rows[0]
+    second = rows.pop(1)
+    return torch.tensor(rows), len(rows), second[0]
+
+
+@case.forward(x(3, 4), torch.tensor(3), others=ANY)
+def joined_and_sliced(self, x, n: int):
+    rows: List[List[Tensor]] = [[x[0]]]
+    for i in range(n):
+        rows.append([x[0] * i, x[1] + i])
+    more = [[x[2], x[2] * 2]] + rows + [[x[1]]]
+    out = x[0]
+    for k, row in enumerate(more[1:-1]):
+        for tensor in row:
+            out = out * 0.5 + tensor * k
+    flat: List[Tensor] = []
+    for row in more:
+        flat.extend(row)
+    return out, len(more), torch.stack(flat)
+
+
 test_lists_of_lists = case.test()
 
 
@@ -134,13 +165,12 @@ def test_writes_to_rows_are_refused(model):
 
 
 def test_other_uses_are_refused():
-    class Reversed(nn.Module):
+    class Repeated(nn.Module):
         def forward(self, x, n):
             rows: List[List[int]] = []
             for i in range(int(n)):
                 rows.append([i])
-            rows.reverse()
-            return torch.tensor(rows)
+            return torch.tensor(rows * 2)
 
     class Returned(nn.Module):
         def forward(self, x, n):
@@ -149,6 +179,6 @@ def test_other_uses_are_refused():
                 rows.append([x, x * i])
             return rows
 
-    for model, message in (Reversed(), "asks this of a list of lists"), (Returned(), "is a list of lists whose length"):
+    for model, message in (Repeated(), "asks this of a list of lists"), (Returned(), "is a list of lists whose length"):
         with pytest.raises(flambeau.errors.OnnxExporterError, match=message):
             flambeau.export(script(model), SOME[0], verbose=False)
