@@ -240,22 +240,40 @@ bool Skeleton::ForgetSymbols(Emitter& emit) {
   return changed;
 }
 
+// On a path that has no such value.
+bool Skeleton::UnifyAbsent(const Undefined& undefined, Emitter& emit, const Heap& heap) {
+  if (undefined.because) return Conflict(*undefined.because);
+  // What is fixed and no constant may be known to the other path only.
+  const Kind before = kind_;
+  if (kind_ == Kind::kFixed) {
+    if (fixed_.Is<TensorVal>()) kind_ = Kind::kTensor;
+    if (fixed_.Is<NumberVal>()) kind_ = Kind::kNumber;
+    if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>()) kind_ = KindOfFixed();
+  }
+  bool changed = ForgetSymbols(emit) || kind_ != before;
+  for (Skeleton& child : children_) changed = child.Unify(undefined, emit, heap) || changed;
+  return changed;
+}
+
+// What all paths had alike is to be given out from here on.
+bool Skeleton::Release(const Val& value) {
+  if (fixed_.Is<TensorVal>()) {
+    kind_ = Kind::kTensor;
+  } else if (fixed_.IsNumber()) {
+    kind_ = Kind::kNumber;
+    chooses_ = fixed_.IsConstantNumber() && value.IsConstantNumber();
+  } else if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>()) {
+    kind_ = KindOfFixed();
+  } else {
+    (void)Conflict("they make it of different values");
+  }
+  return kind_ != Kind::kConflict;
+}
+
 bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
   const Val value = emit.Settled(unsettled);
   if (kind_ == Kind::kConflict) return false;
-  if (const auto* undefined = value.As<Undefined>()) {
-    if (undefined->because) return Conflict(*undefined->because);
-    // What is fixed and no constant may be known to the other path only.
-    const Kind before = kind_;
-    if (kind_ == Kind::kFixed) {
-      if (fixed_.Is<TensorVal>()) kind_ = Kind::kTensor;
-      if (fixed_.Is<NumberVal>()) kind_ = Kind::kNumber;
-      if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>()) kind_ = KindOfFixed();
-    }
-    bool changed = ForgetSymbols(emit) || kind_ != before;
-    for (Skeleton& child : children_) changed = child.Unify(value, emit, heap) || changed;
-    return changed;
-  }
+  if (const auto* undefined = value.As<Undefined>()) return UnifyAbsent(*undefined, emit, heap);
   if (kind_ == Kind::kUndefined) {
     *this = Of(value, emit, heap);
     (void)Unify(Val(), emit, heap);
@@ -274,59 +292,28 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
     MakeOptional(std::move(present));
     return true;
   }
-  if (kind_ == Kind::kFixed) {
-    if (fixed_.Is<TensorVal>())
-      kind_ = Kind::kTensor;
-    else if (fixed_.IsNumber())
-      kind_ = Kind::kNumber, chooses_ = fixed_.IsConstantNumber() && value.IsConstantNumber();
-    else if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>())
-      kind_ = KindOfFixed();
-    else
-      return Conflict("they make it of different values");
-    (void)Unify(value, emit, heap);
-    return true;
-  }
+  if (kind_ != Kind::kFixed) return UnifyKind(value, emit, heap);
+  if (Release(value)) (void)UnifyKind(value, emit, heap);
+  return true;
+}
+
+bool Skeleton::UnifyKind(const Val& value, Emitter& emit, const Heap& heap) {
+  const auto* list = value.As<ListVal>();
   switch (kind_) {
-    case Kind::kTensor: {
+    case Kind::kTensor:
       if (const auto* tensor = value.As<TensorVal>(); tensor != nullptr && type_.is_tensor())
         return UnifyType(CurrentType(*tensor, emit), emit);
-      const auto* list = value.As<ListVal>();
       if (list == nullptr || type_.kind != TypeKind::kSequence) return Conflict("they make it of different kinds");
       return UnifySequence(heap[list->cell], emit);
-    }
-    case Kind::kTable: {
-      const auto* list = value.As<ListVal>();
-      if (has_rows_) return list != nullptr ? UnifyRows(heap[list->cell], emit, heap) : Conflict("they make it of different kinds");
-      const auto columns = list != nullptr ? ColumnsOf(heap[list->cell], children_.size()) : std::nullopt;
-      if (!columns) return Conflict("they make it of different kinds");
-      bool changed = false;
-      for (size_t k = 0; k < children_.size(); ++k) {
-        changed = children_[k].UnifySequence((*columns)[k], emit) || changed;
-        if (children_[k].kind_ == Kind::kConflict) return Conflict("they make it of different kinds");
-      }
-      return changed;
-    }
+    case Kind::kTable:
+      if (list == nullptr) return Conflict("they make it of different kinds");
+      return has_rows_ ? UnifyRows(heap[list->cell], emit, heap) : UnifyTable(heap[list->cell], emit);
     case Kind::kNumber: {
       const auto type = NumberType(value, emit);
       return type ? UnifyType(*type, emit) : Conflict("they make it of different kinds");
     }
     case Kind::kList:
-    case Kind::kTuple: {
-      const Vals* elements = ElementsOf(value, heap);
-      const auto* list = value.As<ListVal>();
-      if (const Cell* cell = kind_ == Kind::kList && list != nullptr ? &heap[list->cell] : nullptr) {
-        const bool tuples = !cell->columns.empty() || std::ranges::any_of(cell->elements, &Val::Is<TupleVal>) ||
-                            std::ranges::any_of(children_, [](const Skeleton& child) { return child.kind_ == Kind::kTuple; });
-        const bool lists = HoldsLists(*cell, heap) || std::ranges::any_of(children_, &Skeleton::IsList);
-        NoteRows(*cell);
-        if (cell->sequence || !cell->columns.empty() || cell->elements.size() != children_.size())
-          return lists ? ToRows(*cell, emit, heap) : tuples ? ToTable(*cell, emit) : ToSequence(*cell, emit);
-      }
-      if (elements == nullptr || elements->size() != children_.size()) return Conflict("its length differs");
-      bool changed = false;
-      for (size_t i = 0; i < children_.size(); ++i) changed = children_[i].Unify((*elements)[i], emit, heap) || changed;
-      return changed;
-    }
+    case Kind::kTuple: return UnifyElements(value, emit, heap);
     case Kind::kQuantized: {
       const auto* quantized = value.As<QuantizedVal>();
       if (quantized == nullptr || !SameGrid(*quantized->value, *fixed_.As<QuantizedVal>()->value)) return Conflict("they quantize it on different grids");
@@ -334,18 +321,48 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
     }
     case Kind::kDict: {
       const auto* dict = value.As<DictVal>();
-      if (dict == nullptr) return Conflict("they make it of different kinds");
-      const Cell& cell = heap[dict->cell];
-      if (cell.entries.size() != children_.size()) return Conflict("its keys differ");
-      bool changed = false;
-      for (size_t i = 0; i < children_.size(); ++i) {
-        if (!SameConstant(keys_[i], cell.entries[i].first)) return Conflict("its keys differ");
-        changed = children_[i].Unify(cell.entries[i].second, emit, heap) || changed;
-      }
-      return changed;
+      return dict != nullptr ? UnifyEntries(heap[dict->cell], emit, heap) : Conflict("they make it of different kinds");
     }
     default: return false;
   }
+}
+
+bool Skeleton::UnifyElements(const Val& value, Emitter& emit, const Heap& heap) {
+  const Vals* elements = ElementsOf(value, heap);
+  const auto* list = value.As<ListVal>();
+  if (const Cell* cell = kind_ == Kind::kList && list != nullptr ? &heap[list->cell] : nullptr) {
+    const bool tuples = !cell->columns.empty() || std::ranges::any_of(cell->elements, &Val::Is<TupleVal>) ||
+                        std::ranges::any_of(children_, [](const Skeleton& child) { return child.kind_ == Kind::kTuple; });
+    const bool lists = HoldsLists(*cell, heap) || std::ranges::any_of(children_, &Skeleton::IsList);
+    NoteRows(*cell);
+    if (cell->sequence || !cell->columns.empty() || cell->elements.size() != children_.size())
+      return lists ? ToRows(*cell, emit, heap) : tuples ? ToTable(*cell, emit) : ToSequence(*cell, emit);
+  }
+  if (elements == nullptr || elements->size() != children_.size()) return Conflict("its length differs");
+  bool changed = false;
+  for (size_t i = 0; i < children_.size(); ++i) changed = children_[i].Unify((*elements)[i], emit, heap) || changed;
+  return changed;
+}
+
+bool Skeleton::UnifyTable(const Cell& list, Emitter& emit) {
+  const auto columns = ColumnsOf(list, children_.size());
+  if (!columns) return Conflict("they make it of different kinds");
+  bool changed = false;
+  for (size_t k = 0; k < children_.size(); ++k) {
+    changed = children_[k].UnifySequence((*columns)[k], emit) || changed;
+    if (children_[k].kind_ == Kind::kConflict) return Conflict("they make it of different kinds");
+  }
+  return changed;
+}
+
+bool Skeleton::UnifyEntries(const Cell& dict, Emitter& emit, const Heap& heap) {
+  if (dict.entries.size() != children_.size()) return Conflict("its keys differ");
+  bool changed = false;
+  for (size_t i = 0; i < children_.size(); ++i) {
+    if (!SameConstant(keys_[i], dict.entries[i].first)) return Conflict("its keys differ");
+    changed = children_[i].Unify(dict.entries[i].second, emit, heap) || changed;
+  }
+  return changed;
 }
 
 bool Skeleton::UnifySequence(const Cell& list, Emitter& emit) {

@@ -46,6 +46,13 @@ class Skeleton {
 
   bool Conflict(std::string reason);
   void MakeOptional(Skeleton value);
+  bool UnifyAbsent(const Undefined& undefined, Emitter& emit, const Heap& heap);
+  bool Release(const Val& value);
+  // Of values of the kind that this is.
+  bool UnifyKind(const Val& value, Emitter& emit, const Heap& heap);
+  bool UnifyElements(const Val& value, Emitter& emit, const Heap& heap);
+  bool UnifyTable(const Cell& list, Emitter& emit);
+  bool UnifyEntries(const Cell& dict, Emitter& emit, const Heap& heap);
   bool UnifyType(const Type& other, Emitter& emit);
   bool ForgetSymbols(Emitter& emit);
   // Of a list of run-time length that holds elements like these, and those of `list`; nullopt if none can.

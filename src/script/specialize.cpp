@@ -164,10 +164,11 @@ class Outputs {
     } else if (const auto* optional = value.As<OptionalVal>()) {
       return AddOptional(*optional, name);
     } else if (const auto* undefined = value.As<Undefined>()) {
+      if (!undefined->because)
+        return evaluator_.UnsupportedWherePathsMet("an output of the program is defined on some paths through it only");
       return evaluator_.UnsupportedWherePathsMet(
-          undefined->because
-              ? fmt::format("an output of the program is not the same kind of thing on all paths through it: {}", *undefined->because)
-              : "an output of the program is defined on some paths through it only");
+          fmt::format("an output of the program is not the same kind of thing on all paths through it: {}", *undefined->because),
+          "an ONNX output has one dtype: convert to it in the model, where the paths meet");
     }
     if (elements == nullptr) return {};
     const Vals copy = *elements;
