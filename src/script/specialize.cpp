@@ -269,15 +269,6 @@ void AddAll(std::vector<Diagnostic> diagnostics, Sink& sink) {
   for (Diagnostic& diagnostic : diagnostics) sink.Add(std::move(diagnostic));
 }
 
-bool OutputsHaveRanks(const Program::Impl& program) {
-  const Graph& graph = program.graph;
-  return std::ranges::all_of(graph.outputs(graph.main()), [&](ValueId output) {
-    return !graph.type(output).is_tensor() || graph.type(output).ranked;
-  });
-}
-
-}  // namespace
-
 // The last of them that a walk has not yet done otherwise; null if there is none.
 const torchscript::Node* LastIn(const std::vector<const torchscript::Node*>& doubts, const Evaluator::Apart& apart) {
   const auto last = std::find_if(doubts.rbegin(), doubts.rend(), [&](const torchscript::Node* node) {
@@ -286,6 +277,15 @@ const torchscript::Node* LastIn(const std::vector<const torchscript::Node*>& dou
   });
   return last == doubts.rend() ? nullptr : *last;
 }
+
+bool OutputsHaveRanks(const Program::Impl& program) {
+  const Graph& graph = program.graph;
+  return std::ranges::all_of(graph.outputs(graph.main()), [&](ValueId output) {
+    return !graph.type(output).is_tensor() || graph.type(output).ranked;
+  });
+}
+
+}  // namespace
 
 // Where the walk fails after paths met and something was lost there (a dtype, a
 // rank, whose memory it is), what follows is walked on each path by itself. So

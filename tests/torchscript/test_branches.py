@@ -335,6 +335,18 @@ def test_outputs_that_differ_name_the_if(model):
         check(model, SIGNS[0], opset_version=15)  # before optional outputs
 
 
+class AKeyAfterAChoice(nn.Module):
+    def forward(self, x, n: int):
+        y = x if bool(x.sum() > 0) else x.long()
+        return {0: y.float(), 1: x}[n]
+
+
+def test_what_is_in_the_way_on_a_path_is_said():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="looks in a dict for a key that is known at run time only") as error:
+        check(AKeyAfterAChoice(), (x(2, 3), torch.tensor(0)))
+    assert "different things" not in str(error.value)
+
+
 class SizesDiffer(nn.Module):
     def forward(self, x):
         y = x[:1] if bool(x.sum() > 0) else torch.cat([x, x])
