@@ -386,6 +386,10 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
   if (node.kind == "aten::squeeze") {
     FLAMBEAU_TRY(std::optional<Vals> squeezed, SqueezeAtRunTime(node, arguments));
     if (squeezed) return *std::move(squeezed);
+  } else if (node.kind == "aten::squeeze_" && SqueezesOpenAxis(arguments)) {
+    return sink_.Error(DiagnosticKind::kUnsupportedForm,
+                       "squeezes in place, and whether the size is 1 is known at run time only", {},
+                       "assign what squeeze() gives, or leave the dimension static");
   }
   if (node.kind == "prim::fork" && node.blocks.size() == 1) {  // a model has one thread: the future is there at once
     FLAMBEAU_CHECK_OK(EvaluateBlock(*node.blocks[0]));

@@ -151,6 +151,7 @@ class Evaluator {
   std::optional<int64_t> OpenAxis(const Node& node, std::span<const Val> arguments);
   Result<const Node*> SqueezeBranch(const Node& node, const Val& tensor, int64_t axis);
   Result<std::optional<Vals>> SqueezeAtRunTime(const Node& node, std::span<const Val> arguments);
+  bool SqueezesOpenAxis(std::span<const Val> arguments);
 
   Snapshot Save() { return {emitter_.storages(), heap_, emitter_.facts()}; }
   void Restore(const Snapshot& snapshot);

@@ -1,11 +1,14 @@
 #include "script/facts.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace flambeau::script {
 namespace {
+
+using Range = ExprPool::Range;
 
 // The operator that computes the value, if one does.
 std::string_view OpOf(const Graph& graph, ValueId value) {
@@ -25,6 +28,59 @@ ValueId SourceOf(const Graph& graph, ValueId value) {
   return tensor ? tensor : value;
 }
 
+// `size < number`, with an integer that is known.
+struct Comparison {
+  std::string_view op;  // eq, ne, lt, le, gt, ge
+  Expr size;
+  int64_t number;
+};
+
+std::optional<Comparison> ComparisonOf(const Graph& graph, ValueId value) {
+  std::string_view op = OpOf(graph, value);
+  static constexpr std::string_view kOps[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+  static constexpr std::string_view kTurned[] = {"eq", "ne", "gt", "ge", "lt", "le"};
+  if (!op.starts_with("_operator::")) return std::nullopt;
+  op.remove_prefix(std::string_view("_operator::").size());
+  const auto* found = std::ranges::find(kOps, op);
+  const NodeId node = graph[value].node;
+  if (found == std::end(kOps) || graph.operand_count(node) != 1) return std::nullopt;
+  const Type& type = graph.type(graph.operand(node, 0));
+  if (type.kind != TypeKind::kInt || !type.contents || type.contents->size() != 1) return std::nullopt;
+  const Attribute* right = graph.FindAttribute(node, "b");
+  const Attribute* left = graph.FindAttribute(node, "a");
+  if (const auto* number = right != nullptr ? std::get_if<int64_t>(right) : nullptr)
+    return Comparison{op, type.contents->front(), *number};
+  if (const auto* number = left != nullptr ? std::get_if<int64_t>(left) : nullptr)
+    return Comparison{kTurned[found - std::begin(kOps)], type.contents->front(), *number};
+  return std::nullopt;
+}
+
+// The numbers below and above which a size is not where the comparison holds, or does not.
+Range Allowed(const Comparison& asked, bool holds) {
+  static constexpr Range kAny{INT64_MIN, INT64_MAX};
+  const bool low = asked.number == INT64_MIN, high = asked.number == INT64_MAX;
+  const Range below{INT64_MIN, low ? INT64_MIN : asked.number - 1}, above{high ? INT64_MAX : asked.number + 1, INT64_MAX};
+  if (asked.op == "eq" || asked.op == "ne") return holds == (asked.op == "eq") ? Range{asked.number, asked.number} : kAny;
+  if (asked.op == "lt") return holds ? below : Range{asked.number, INT64_MAX};
+  if (asked.op == "le") return holds ? Range{INT64_MIN, asked.number} : above;
+  if (asked.op == "gt") return holds ? above : Range{INT64_MIN, asked.number};
+  return holds ? Range{asked.number, INT64_MAX} : below;
+}
+
+// `a and b`, and `a or b`, of which b is asked for in a branch on a: of what is known to be `holds`, what else is so.
+std::vector<std::pair<ValueId, bool>> PartsOf(const Graph& graph, ValueId value, bool holds) {
+  if (OpOf(graph, value) != "higher_order::cond") return {};
+  const NodeId node = graph[value].node;
+  std::vector<ValueId> ways;
+  graph.ForEachBody(node, [&](BlockId block) { ways.push_back(graph.output(block, graph[value].index)); });
+  for (size_t i = 0; i < ways.size() && ways.size() == 2; ++i) {
+    const Attribute* other = OpOf(graph, ways[i]) == "prim::Constant" ? graph.FindAttribute(graph[ways[i]].node, "value") : nullptr;
+    const bool* known = other != nullptr ? std::get_if<bool>(other) : nullptr;
+    if (known != nullptr && *known != holds) return {{graph.operand(node, 0), i == 1}, {ways[1 - i], holds}};
+  }
+  return {};
+}
+
 }  // namespace
 
 void Facts::Assume(const Graph& graph, ValueId condition, bool holds) {
@@ -33,6 +89,13 @@ void Facts::Assume(const Graph& graph, ValueId condition, bool holds) {
     const auto [value, known] = pending.back();
     pending.pop_back();
     if (!known_.emplace(SourceOf(graph, value), known).second) continue;
+    for (const auto& part : PartsOf(graph, value, known))
+      if (IsBool(graph, part.first)) pending.push_back(part);
+    if (const auto asked = ComparisonOf(graph, value)) {
+      const Range allowed = Allowed(*asked, known);
+      Range& range = ranges_.try_emplace(asked->size, Range{INT64_MIN, INT64_MAX}).first->second;
+      range = {std::max(range.min, allowed.min), std::min(range.max, allowed.max)};
+    }
     const std::string_view op = OpOf(graph, value);
     const bool negates = op == "_operator::not_";
     if (!negates && !(op == "_operator::and_" && known) && !(op == "_operator::or_" && !known)) continue;
@@ -45,7 +108,28 @@ std::optional<bool> Facts::Of(const Graph& graph, ValueId condition) const {
   bool negated = false;
   for (ValueId operand; IsBool(graph, operand = OperandOf(graph, condition, "_operator::not_")); negated = !negated) condition = operand;
   const auto found = known_.find(SourceOf(graph, condition));
-  return found == known_.end() ? std::nullopt : std::optional(found->second != negated);
+  if (found != known_.end()) return found->second != negated;
+  const auto asked = ComparisonOf(graph, SourceOf(graph, condition));
+  const auto range = asked ? ranges_.find(asked->size) : ranges_.end();
+  if (range == ranges_.end()) return std::nullopt;
+  const auto [min, max] = range->second;
+  if (min == max && min == asked->number && (asked->op == "eq" || asked->op == "ne")) return (asked->op == "eq") != negated;
+  // Where one answer leaves no number, it is the other one.
+  for (const bool holds : {true, false}) {
+    const Range allowed = Allowed(*asked, holds);
+    if (std::max(min, allowed.min) > std::min(max, allowed.max)) return holds == negated;
+  }
+  return std::nullopt;
+}
+
+bool Facts::MayBeOne(Expr size) const {
+  const auto range = ranges_.find(size);
+  return range != ranges_.end() && range->second.min <= 1 && range->second.max >= 1;
+}
+
+bool Facts::IsOneAtMost(Expr size) const {
+  const auto range = ranges_.find(size);
+  return range != ranges_.end() && range->second.max <= 1;
 }
 
 }  // namespace flambeau::script

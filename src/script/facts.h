@@ -1,9 +1,10 @@
-// Which bools of the program are known on the path at hand: the conditions of
-// the Ifs around it, and what follows from them.
+// What is known on the path at hand: the conditions of the Ifs around it, what
+// follows from them, and between which numbers they say that sizes are.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "ir/graph.h"
 
@@ -13,9 +14,13 @@ class Facts {
  public:
   void Assume(const Graph& graph, ValueId condition, bool holds);
   std::optional<bool> Of(const Graph& graph, ValueId condition) const;
+  // Whether a condition compared the size with a number, and leaves it open, or says, that it is 1.
+  bool MayBeOne(Expr size) const;
+  bool IsOneAtMost(Expr size) const;
 
  private:
   std::map<ValueId, bool> known_;
+  std::unordered_map<Expr, ExprPool::Range> ranges_;  // of what was compared
 };
 
 }  // namespace flambeau::script

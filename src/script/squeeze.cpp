@@ -64,7 +64,8 @@ std::optional<std::vector<int64_t>> Evaluator::SqueezedAxes(std::span<const Val>
   return axes;
 }
 
-// A size that the capture had as 1: the only place along it, and none for another size, so that the model says so.
+// A size that the capture had as 1, or of which an If says that it is no more: the only place along it, and none for
+// another size, so that the model says so.
 Result<Val> Evaluator::TheOnly(const Val& tensor, int64_t axis) {
   FLAMBEAU_TRY(const Val size, emitter_.Call1("aten::sym_size.int", {tensor, axis}));
   FLAMBEAU_TRY(const Val last, emitter_.Call1("_operator::sub", {size, int64_t{1}}));
@@ -73,8 +74,8 @@ Result<Val> Evaluator::TheOnly(const Val& tensor, int64_t axis) {
 }
 
 // The axis of which it is decided when the model runs whether it goes; nullopt where its size is known, or is none that
-// the capture had as 1 and more than the model's caller gets the result: there it is not 1, nor is it before opset 11,
-// in which the branches of an If have one rank.
+// the capture had as 1, or that an If around asked for, and more than the model's caller gets the result: there it is
+// not 1, nor is it before opset 11, in which the branches of an If have one rank.
 std::optional<int64_t> Evaluator::OpenAxis(const Node& node, std::span<const Val> arguments) {
   const auto* tensor = arguments.size() == 2 ? arguments[0].As<TensorVal>() : nullptr;
   if (opset_ < 11 || tensor == nullptr || arguments[1].Is<ListVal>() || !TypeOf(*tensor).ranked) return std::nullopt;
@@ -83,7 +84,9 @@ std::optional<int64_t> Evaluator::OpenAxis(const Node& node, std::span<const Val
   if (!axes) return std::nullopt;
   const Expr size = sizes[static_cast<size_t>(axes->front())];
   const bool open = program_.context->exprs().RangeOf(size).max > 1 && !program_.context->exprs().AsConstant(size);
-  const bool asked = ones_.contains(size) || returned_.contains(node.outputs[0]) || apart_.contains(SourceOf(node));
+  if (emitter_.facts().IsOneAtMost(size)) return std::nullopt;
+  const bool asked = ones_.contains(size) || returned_.contains(node.outputs[0]) || apart_.contains(SourceOf(node)) ||
+                     emitter_.facts().MayBeOne(size);
   if (open && !asked) guessed_.push_back(SourceOf(node));
   return open && asked ? std::optional(axes->front()) : std::nullopt;
 }
@@ -110,6 +113,18 @@ Result<const Node*> Evaluator::SqueezeBranch(const Node& node, const Val& tensor
   return branch;
 }
 
+// Whether one of the axes has a size that the capture, or an If around, takes for 1.
+bool Evaluator::SqueezesOpenAxis(std::span<const Val> arguments) {
+  const auto* tensor = arguments.empty() ? nullptr : arguments[0].As<TensorVal>();
+  if (tensor == nullptr || !TypeOf(*tensor).ranked) return false;
+  const std::vector<Expr>& sizes = TypeOf(*tensor).sizes;
+  const auto axes = SqueezedAxes(arguments, static_cast<int64_t>(sizes.size()));
+  return axes && std::ranges::any_of(*axes, [&](int64_t axis) {
+           const Expr size = sizes[static_cast<size_t>(axis)];
+           return !program_.context->exprs().AsConstant(size) && (ones_.contains(size) || emitter_.facts().MayBeOne(size));
+         });
+}
+
 Result<std::optional<Vals>> Evaluator::SqueezeAtRunTime(const Node& node, std::span<const Val> arguments) {
   const auto* tensor = arguments.empty() ? nullptr : arguments[0].As<TensorVal>();
   if (tensor == nullptr || !TypeOf(*tensor).ranked) return std::optional<Vals>();
@@ -127,12 +142,16 @@ Result<std::optional<Vals>> Evaluator::SqueezeAtRunTime(const Node& node, std::s
   const std::vector<Expr> sizes = TypeOf(*tensor).sizes;
   auto axes = SqueezedAxes(arguments, static_cast<int64_t>(sizes.size()));
   const ExprPool& exprs = program_.context->exprs();
+  auto was_one = [&](int64_t axis) {
+    const Expr size = sizes[static_cast<size_t>(axis)];
+    return ones_.contains(size) || emitter_.facts().IsOneAtMost(size);
+  };
   auto may_be_one = [&](int64_t axis) {
-    const ExprPool::Range range = exprs.RangeOf(sizes[static_cast<size_t>(axis)]);
-    return range.min <= 1 && range.max > 1 && !exprs.AsConstant(sizes[static_cast<size_t>(axis)]);
+    const Expr size = sizes[static_cast<size_t>(axis)];
+    const ExprPool::Range range = exprs.RangeOf(size);
+    return range.min <= 1 && range.max > 1 && !exprs.AsConstant(size) && !emitter_.facts().IsOneAtMost(size);
   };
   assumes_sizes_ |= !axes || std::ranges::any_of(*axes, may_be_one);
-  auto was_one = [&](int64_t axis) { return ones_.contains(sizes[static_cast<size_t>(axis)]); };
   if (!axes || std::ranges::none_of(*axes, was_one)) return std::optional<Vals>();
   Val rest = arguments[0];
   Vals others;

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from cases import Cases, x
 from checking import check
 
+import flambeau
+
 case = Cases()
 
 
@@ -91,7 +93,50 @@ def squeezed_where_it_is_one(self, a):
     return (squeezed + 1).flatten(), squeezed.sum(-1).flatten()
 
 
+def rows(count):
+    return (x(count, 4),)
+
+
+@case.forward(*rows(3), others=[rows(1), rows(5)], dynamic_axes={"x": {0: "n"}})
+def squeezed_on_a_path_where_it_is_one(self, x):
+    if x.size(0) == 1:
+        y = x.squeeze(0)
+    else:
+        y = x[0]
+    z = x[1] if x.size(0) > 1 else x.squeeze(0)
+    if 2 > x.size(0) and bool(x.sum() > -100):
+        z = z + x.squeeze(0)
+    return y.sum(0), z * 2
+
+
+@case.forward(*rows(3), others=[rows(1), rows(5), rows(6)], dynamic_axes={"x": {0: "n"}})
+def what_a_size_is_on_the_path(self, x):
+    y = x.sum()
+    if x.size(0) > 4:
+        y = y + 1 if x.size(0) > 3 else x[10, 0]
+        if x.size(0) == 6 or x.size(0) < 0:
+            y = y + 1 if x.size(0) != 5 else x[20, 0]
+    return y
+
+
+@case.forward(x(3, 1, 4), others=[(x(2, 1, 4),)], dynamic_axes={"x": {0: "n", 1: "m"}})
+def squeezed_after_an_assertion(self, x):
+    assert x.size(1) == 1
+    return x.squeeze(1).sum(-1)
+
+
 test_named_sizes = case.test()
+
+
+@pytest.mark.parametrize("how", ["trace", "script"])
+def test_a_squeeze_in_place_of_a_size_that_was_one_is_refused(how):
+    class Squeezed(torch.nn.Module):
+        def forward(self, a):
+            return a.squeeze_(0).add_(1)
+
+    check(Squeezed(), (x(1, 4),), how=how)
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="squeezes in place"):
+        check(Squeezed(), (x(1, 4),), how=how, dynamic_axes={"a": {0: "n"}})
 
 
 def test_a_size_that_was_one_has_to_be_one_before_branches_of_several_ranks():
