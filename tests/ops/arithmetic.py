@@ -118,6 +118,7 @@ CASES = [
     case(torch.pow, positive, b),
     case(torch.pow, positive, ints(4)),
     case(torch.pow, i, ints(4, low=0)),
+    case(torch.pow, ints(3, 4), ints(3, 4, low=0), dynamic={0: [0, 1], 1: [0, 1]}),
     case(torch.pow, i, positive),
     case(torch.pow, 2, ints(4)),
     case(torch.pow, 2.5, a),

@@ -121,15 +121,16 @@ Tensor Remainder(Lowering& to, Tensor self, Tensor other) {
 // Pow computes in float64.
 Tensor PowByBits(Lowering& to, Tensor base, Tensor power) {
   const DType dtype = base.dtype();
-  const Dims sizes = BroadcastDims(to, base.sizes(), power.sizes());
   const Tensor zero = to.ConstantInt(0), two = to.ConstantInt(2);
-  auto wide = [&](const Tensor& x) { return to.ExpandTo(to.CastTo(x, DType::kInt64), sizes); };
-  const Tensor bits = wide(power), result = to.Full(sizes, int64_t{1}, DType::kInt64);
+  auto wide = [&](const Tensor& x) { return to.CastTo(x, DType::kInt64); };
+  // Zeros of the sizes to which the two broadcast, which may be known at run time only.
+  const Tensor nothing = to.Add(to.Mul(wide(base), zero), to.Mul(wide(power), zero));
+  const Tensor bits = to.Add(wide(power), nothing), result = to.Add(nothing, to.ConstantInt(1));
   auto any = [&](const Tensor& rest) {
     const Tensor count = to.ReduceSum(to.CastTo(to.Greater(rest, zero), DType::kInt64), {}, {.keepdims = 0});
     return to.Greater(count, zero);
   };
-  const auto states = RepeatWhile(to, to.ConstantInt(63), {any(bits), result, wide(base), bits}, [&](const Tensor&, const std::vector<Tensor>& states) {
+  const auto states = RepeatWhile(to, to.ConstantInt(63), {any(bits), result, to.Add(wide(base), nothing), bits}, [&](const Tensor&, const std::vector<Tensor>& states) {
     const Tensor rest = to.Div(states[3], two), is_odd = to.Greater(states[3], to.Mul(rest, two));
     const Tensor product = to.Where(is_odd, to.Mul(states[1], states[2]), states[1]);
     return std::vector<Tensor>{any(rest), product, to.Mul(states[2], states[2]), rest};
