@@ -354,6 +354,42 @@ def test_without_one_they_are_inlined(dynamo):
     assert check(lambda x: LogExp.apply(x.abs() + 1), dynamo=dynamo)[-3:] == ["Exp", "Log", "Log"]
 
 
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.mark_dirty(x)
+        x.mul_(2)
+        x.add_(y)
+        return x
+
+
+class Counted(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.add_(1)
+        kept = Doubled.apply(x.clone(), x)
+        return kept * 2
+
+
+def written_and_read(x, y):
+    z = x.clone()
+    doubled = Doubled.apply(z, y)
+    return doubled + 1, z * 2
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda x: Doubled.apply(x.clone(), x),
+        lambda x: Counted.apply(x.clone()) + x * 2 + x,
+        lambda x: written_and_read(x, x + 1),
+        lambda x: written_and_read(Counted.apply(x.clone()), x),
+    ],
+)
+def test_what_they_write_in_place_is_written_once(model):
+    check(model, dynamo=False)
+
+
 def test_inlining_can_be_declined():
     with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="LogExp"):
         exported(LogExp.apply, dynamo=False, autograd_inlining=False)

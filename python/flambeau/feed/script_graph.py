@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -152,6 +152,7 @@ class GraphImport:
         self.values: dict[int, int] = {}  # by torch._C.Value.unique()
         self.objects: dict[int, _engine.ScriptObject] = {}
         self.kept: list[Any] = []  # what the keys above are ids of
+        self.following: Iterator[Any] = iter(())  # the nodes of the block at hand that are not imported yet
         self.bound = bound  # `module` is a _Bound, of which nobody wants to hear
         self.roles: dict[str, tuple[_engine.InputKind, bool]] = {}
         self.order: dict[str, int] = {}  # of attributes, by their paths
@@ -256,8 +257,10 @@ class GraphImport:
         return self.builder
 
     def block(self, nodes: Any) -> None:
-        for node in nodes:
+        around, self.following = self.following, iter(nodes)
+        while (node := next(self.following, None)) is not None:
             self.node(node)
+        self.following = around
 
     def node(self, node: Any) -> None:
         if node.kind() == "prim::PythonOp" and self.functions is not None and self.functions.add(self, node):

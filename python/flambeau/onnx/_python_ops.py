@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .. import _engine
+from ..errors import CaptureError
 from ..feed.script_graph import recorded_type
 from ._enums import OperatorExportTypes
 from ._export_types import fallback_of, translators_of
@@ -111,6 +113,8 @@ class Translations:
         outer = walk.values  # values are numbered within their graph
         walk.values = {inner.unique(): outer[given.unique()] for inner, given in zip(graph.inputs(), node.inputs(), strict=True)}
         walk.block(graph.nodes())
+        if any(inner.kind().endswith("_") for inner in graph.nodes()):
+            _pass_over(walk, node, graph, outer)
         results = [walk.values[value.unique()] for value in graph.outputs()]
         walk.values = outer
         self._bind(walk, node, results)
@@ -155,6 +159,34 @@ class Translations:
             "prim::TupleConstruct", "", results, [(output.debugName(), walk.type(output.type()))], {}, [], ""
         )
         walk.values[output.unique()] = handle
+
+
+def _pass_over(walk: Any, call: Any, graph: Any, outer: dict[int, Any]) -> None:
+    """Drop what the trace records of an autograd function once more, after its call: writes would count twice.
+
+    It is there but for what nothing depends on.
+    """
+    same = {inner.unique(): given.unique() for inner, given in zip(graph.inputs(), call.inputs(), strict=True)}
+    again = next(walk.following, None)
+    for inner in graph.nodes():
+        if again is not None and _is_copy(inner, again, same):
+            for mine, theirs in zip(inner.outputs(), again.outputs(), strict=True):
+                same[mine.unique()] = theirs.unique()
+                outer[theirs.unique()] = walk.values[mine.unique()]
+            again = next(walk.following, None)
+        elif inner.kind().endswith("_"):
+            raise CaptureError(f"{call.pyname()} writes in place, and the trace does not say where its own nodes end; write to a clone")
+    if again is not None:
+        walk.following = itertools.chain([again], walk.following)
+
+
+def _is_copy(inner: Any, again: Any, same: dict[int, int]) -> bool:
+    operands = [same.get(value.unique()) for value in inner.inputs()]
+    return (
+        inner.kind() == again.kind()
+        and inner.sourceRange() == again.sourceRange()
+        and operands == [value.unique() for value in again.inputs()]
+    )
 
 
 def _place(location: _engine.Location, *notes: str) -> _Place:
