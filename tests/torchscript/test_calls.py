@@ -132,6 +132,21 @@ def test_numbers_are_inputs(how):
     assert types == [onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.DOUBLE]
 
 
+class InTuples(nn.Module):
+    def forward(self, x: tuple[torch.Tensor, int], y: tuple[torch.Tensor, tuple[float, bool]]):
+        z = x[0] * x[1] + y[0]
+        if y[1][1]:
+            z = z * y[1][0]
+        return z
+
+
+def test_numbers_in_tuples_are_inputs():
+    given = [((x(3), n), (x(3), (factor, flag))) for n, factor, flag in ((2, 0.5, True), (3, 1.5, False), (5, 4.0, True))]
+    proto = run(InTuples(), given[0], how="script", others=given[1:])
+    types = [value.type.tensor_type.elem_type for value in proto.graph.input]
+    assert types == [getattr(onnx.TensorProto, name) for name in ("FLOAT", "INT64", "FLOAT", "DOUBLE", "BOOL")]
+
+
 class Repeated(nn.Module):
     def forward(self, x, turns: int, doubled: bool):
         for i in range(turns):

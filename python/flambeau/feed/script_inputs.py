@@ -122,16 +122,20 @@ def numbers_as_tensors(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[
 def script_numbers_as_tensors(
     model: Script, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments with 0-d tensors in place of the numbers that the program is given directly."""
-    method = method_of(model, takes_packed(args))
-    floats = {argument.name for argument in method.schema.arguments if str(argument.type) in ("float", "Optional[float]")}
+    """The arguments with 0-d tensors in place of the numbers that the program is given, as such or in tuples."""
+    formal = _formal_arguments(model, takes_packed(args))
 
-    def as_tensor(name: str | None, value: Any) -> Any:
-        dtype = torch.float64 if name in floats else _NUMBERS.get(type(value))
-        return torch.tensor(value, dtype=dtype) if type(value) in _NUMBERS else value
+    def as_tensor(type_: Any, value: Any) -> Any:
+        if isinstance(value, tuple) and isinstance(type_, torch._C.TupleType) and not hasattr(value, "_fields"):
+            return tuple(map(as_tensor, type_.elements(), value))
+        if type(value) not in _NUMBERS:
+            return value
+        return torch.tensor(value, dtype=torch.float64 if str(type_) in ("float", "Optional[float]") else _NUMBERS[type(value)])
 
-    names = [*script_parameters(model, takes_packed(args)), *[None] * len(args)]
-    return tuple(map(as_tensor, names, args)), {name: as_tensor(name, value) for name, value in kwargs.items()}
+    types: list[Any] = [argument.type for argument in formal]
+    by_name = {argument.name: argument.type for argument in formal}
+    given = [as_tensor(type_, value) for type_, value in zip([*types, *[None] * len(args)], args)]
+    return tuple(given), {name: as_tensor(by_name.get(name), value) for name, value in kwargs.items()}
 
 
 def tensor_input(tensor: torch.Tensor, dims: Dims, name: str = "") -> _engine.ScriptInput:
