@@ -59,8 +59,10 @@ std::optional<Comparison> ComparisonOf(const Graph& graph, ValueId value) {
 Range Allowed(const Comparison& asked, bool holds) {
   static constexpr Range kAny{INT64_MIN, INT64_MAX};
   const bool low = asked.number == INT64_MIN, high = asked.number == INT64_MAX;
-  const Range below{INT64_MIN, low ? INT64_MIN : asked.number - 1}, above{high ? INT64_MAX : asked.number + 1, INT64_MAX};
-  if (asked.op == "eq" || asked.op == "ne") return holds == (asked.op == "eq") ? Range{asked.number, asked.number} : kAny;
+  const Range below{INT64_MIN, low ? INT64_MIN : asked.number - 1};
+  const Range above{high ? INT64_MAX : asked.number + 1, INT64_MAX};
+  if (asked.op == "eq" || asked.op == "ne")
+    return holds == (asked.op == "eq") ? Range{asked.number, asked.number} : kAny;
   if (asked.op == "lt") return holds ? below : Range{asked.number, INT64_MAX};
   if (asked.op == "le") return holds ? Range{INT64_MIN, asked.number} : above;
   if (asked.op == "gt") return holds ? above : Range{INT64_MIN, asked.number};
@@ -74,7 +76,8 @@ std::vector<std::pair<ValueId, bool>> PartsOf(const Graph& graph, ValueId value,
   std::vector<ValueId> ways;
   graph.ForEachBody(node, [&](BlockId block) { ways.push_back(graph.output(block, graph[value].index)); });
   for (size_t i = 0; i < ways.size() && ways.size() == 2; ++i) {
-    const Attribute* other = OpOf(graph, ways[i]) == "prim::Constant" ? graph.FindAttribute(graph[ways[i]].node, "value") : nullptr;
+    if (OpOf(graph, ways[i]) != "prim::Constant") continue;
+    const Attribute* other = graph.FindAttribute(graph[ways[i]].node, "value");
     const bool* known = other != nullptr ? std::get_if<bool>(other) : nullptr;
     if (known != nullptr && *known != holds) return {{graph.operand(node, 0), i == 1}, {ways[1 - i], holds}};
   }
@@ -113,7 +116,8 @@ std::optional<bool> Facts::Of(const Graph& graph, ValueId condition) const {
   const auto range = asked ? ranges_.find(asked->size) : ranges_.end();
   if (range == ranges_.end()) return std::nullopt;
   const auto [min, max] = range->second;
-  if (min == max && min == asked->number && (asked->op == "eq" || asked->op == "ne")) return (asked->op == "eq") != negated;
+  if (min == max && min == asked->number && (asked->op == "eq" || asked->op == "ne"))
+    return (asked->op == "eq") != negated;
   // Where one answer leaves no number, it is the other one.
   for (const bool holds : {true, false}) {
     const Range allowed = Allowed(*asked, holds);

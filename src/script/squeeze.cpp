@@ -121,7 +121,8 @@ bool Evaluator::SqueezesOpenAxis(std::span<const Val> arguments) {
   const auto axes = SqueezedAxes(arguments, static_cast<int64_t>(sizes.size()));
   return axes && std::ranges::any_of(*axes, [&](int64_t axis) {
            const Expr size = sizes[static_cast<size_t>(axis)];
-           return !program_.context->exprs().AsConstant(size) && (ones_.contains(size) || emitter_.facts().MayBeOne(size));
+           return !program_.context->exprs().AsConstant(size) &&
+                  (ones_.contains(size) || emitter_.facts().MayBeOne(size));
          });
 }
 

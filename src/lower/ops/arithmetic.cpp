@@ -130,7 +130,8 @@ Tensor PowByBits(Lowering& to, Tensor base, Tensor power) {
     const Tensor count = to.ReduceSum(to.CastTo(to.Greater(rest, zero), DType::kInt64), {}, {.keepdims = 0});
     return to.Greater(count, zero);
   };
-  const auto states = RepeatWhile(to, to.ConstantInt(63), {any(bits), result, to.Add(wide(base), nothing), bits}, [&](const Tensor&, const std::vector<Tensor>& states) {
+  const std::vector<Tensor> start = {any(bits), result, to.Add(wide(base), nothing), bits};
+  const auto states = RepeatWhile(to, to.ConstantInt(63), start, [&](const Tensor&, const std::vector<Tensor>& states) {
     const Tensor rest = to.Div(states[3], two), is_odd = to.Greater(states[3], to.Mul(rest, two));
     const Tensor product = to.Where(is_odd, to.Mul(states[1], states[2]), states[1]);
     return std::vector<Tensor>{any(rest), product, to.Mul(states[2], states[2]), rest};
