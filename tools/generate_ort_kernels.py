@@ -47,7 +47,6 @@ def generate():
             start, count = types.add([f"{{{quoted(param)}, {dtype_set(dtypes)}}}" for param, dtypes in variant])
             kernels.append(f"{{{quoted(name)}, {first}, {last}, {{{start}, {count}}}}}")
     body = (
-        f'constexpr std::string_view kRuntimeVersion = "{onnxruntime.__version__}";\n'
         f"constexpr KernelTypes kKernelTypes[] = {{\n{rows(types.items)}}};\n"
         "// Sorted by name, then by version.\n"
         f"constexpr Kernel kKernels[] = {{\n{rows(kernels)}}};\n"

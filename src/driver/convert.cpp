@@ -228,13 +228,12 @@ class Conversion {
   void KeepInputs(Graph& graph, std::span<const ValueId> of_program) {
     const BlockId main = graph.main();
     const std::vector<bool> read = options_.keep_unused_inputs ? std::vector<bool>() : ReadValues();
-    for (size_t i = graph[main].inputs.size(); i-- > 0;) {
-      if (options_.keep_unused_inputs || graph.HasUses(graph[main].inputs[i]) || read[of_program[i].index])
-        input_positions.push_back(i);
-      else
-        graph.RemoveInput(main, i);
+    std::vector<bool> unread(graph[main].inputs.size());
+    for (size_t i = 0; i < unread.size(); ++i) {
+      unread[i] = !options_.keep_unused_inputs && !graph.HasUses(graph[main].inputs[i]) && !read[of_program[i].index];
+      if (!unread[i]) input_positions.push_back(i);
     }
-    std::ranges::reverse(input_positions);
+    graph.RemoveInputs(main, unread);
   }
 
   Result<std::unique_ptr<onnx::ModelData>> Finish(lower::LoweredProgram lowered, std::shared_ptr<const Graph> captured) {

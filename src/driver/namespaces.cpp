@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "onnx/model.h"
 
@@ -87,14 +88,18 @@ std::unordered_map<NodeId, std::string_view> BriefNamespaces(const Graph& graph)
     graph.ForEachNode(block, [&](NodeId node) {
       if (const OriginId origin = graph[node].origin) depth = std::max(depth, graph.context()[origin].modules.size());
     });
+  // Deeper paths are longer, and no fewer; so the deepest that fits is found by halving.
   const uint64_t budget = LeastBytes(graph) / 10;
-  for (; depth > 0; --depth) {
-    const auto runs = Runs(graph, depth);
+  const auto fits = [&](size_t levels) {
     uint64_t bytes = 0;
-    for (const auto& [node, path] : runs) bytes += kEntryBytes + path.size();
-    if (bytes <= budget) return {runs.begin(), runs.end()};
-  }
-  return {};
+    for (const auto& [node, path] : Runs(graph, levels)) bytes += kEntryBytes + path.size();
+    return bytes <= budget;
+  };
+  const auto levels = std::views::iota(size_t{1}, depth + 1);
+  const auto deepest = static_cast<size_t>(std::ranges::distance(levels.begin(), std::ranges::partition_point(levels, fits)));
+  if (deepest == 0) return {};
+  const auto runs = Runs(graph, deepest);
+  return {runs.begin(), runs.end()};
 }
 
 }  // namespace flambeau

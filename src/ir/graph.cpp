@@ -212,11 +212,17 @@ void Graph::RemoveAttribute(NodeId id, Symbol name) {
   std::erase_if(nodes_[id].attributes, [&](const NamedAttribute& attribute) { return attribute.name == name; });
 }
 
-void Graph::RemoveInput(BlockId block, size_t index) {
+void Graph::RemoveInputs(BlockId block, const std::vector<bool>& which) {
   auto& inputs = blocks_[block].inputs;
-  assert(!HasUses(inputs[index]));
-  inputs.erase(inputs.begin() + static_cast<ptrdiff_t>(index));
-  for (size_t i = index; i < inputs.size(); ++i) values_[inputs[i]].index = static_cast<uint32_t>(i);
+  assert(which.size() == inputs.size());
+  size_t kept = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    assert(!which[i] || !HasUses(inputs[i]));
+    if (which[i]) continue;
+    values_[inputs[i]].index = static_cast<uint32_t>(kept);
+    inputs[kept++] = inputs[i];
+  }
+  inputs.resize(kept);
 }
 
 }  // namespace flambeau

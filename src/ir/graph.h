@@ -162,7 +162,7 @@ class Graph {
   void SetOrigin(NodeId id, OriginId origin) { nodes_[id].origin = origin; }
   void SetAttribute(NodeId id, Symbol name, Attribute value);
   void RemoveAttribute(NodeId id, Symbol name);
-  void RemoveInput(BlockId block, size_t index);  // it must be unused
+  void RemoveInputs(BlockId block, const std::vector<bool>& which);  // they must be unused
 
  private:
   static constexpr uint32_t kNoSlot = UINT32_MAX;

@@ -74,15 +74,22 @@ TEST_F(GraphTest, CopiesAreIndependent) {
   const Graph before = graph_;
   graph_.SetOp(a, Op("changed"));
   graph_.Erase(Unary("b", graph_.result(a)));
-  graph_.RemoveInput(graph_.main(), [&] {
-    graph_.Erase(a);
-    return size_t{0};
-  }());
+  graph_.Erase(a);
+  graph_.RemoveInputs(graph_.main(), {true});
   EXPECT_EQ(before.op(a), "a");
   EXPECT_EQ(before.operand(a, 0), x);
   EXPECT_EQ(before.live_nodes(), 1u);
   Sink sink;
   EXPECT_TRUE(VerifyGraph(before, sink));
+  ExpectSound();
+}
+
+TEST_F(GraphTest, RemovesInputsAndKeepsTheOthersInOrder) {
+  std::vector<ValueId> inputs;
+  for (int i = 0; i < 5; ++i) inputs.push_back(graph_.AddInput(graph_.main(), Vector()));
+  graph_.RemoveInputs(graph_.main(), {true, false, true, false, false});
+  EXPECT_EQ(graph_[graph_.main()].inputs, (std::vector<ValueId>{inputs[1], inputs[3], inputs[4]}));
+  EXPECT_EQ(graph_[inputs[4]].index, 2u);
   ExpectSound();
 }
 

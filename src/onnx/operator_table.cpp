@@ -70,11 +70,6 @@ const OperatorVersion* FindOperator(std::string_view name, int opset) {
   return newest;
 }
 
-int FirstOpset(std::string_view name) {
-  auto versions = VersionsOf(name);
-  return versions.empty() ? 0 : versions.front().since_version;
-}
-
 bool DrawsNumbers(std::string_view name) {
   const auto versions = VersionsOf(name);
   return !versions.empty() && versions.back().FindAttribute("seed") != nullptr;

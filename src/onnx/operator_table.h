@@ -87,8 +87,6 @@ struct OperatorVersion {
 
 // The version of the operator in force at `opset`; nullptr if there is none.
 const OperatorVersion* FindOperator(std::string_view name, int opset);
-// The opset that introduced the operator; 0 if ONNX has no such operator.
-int FirstOpset(std::string_view name);
 // Whether each run of the operator may draw other numbers: those that do have an attribute `seed`.
 bool DrawsNumbers(std::string_view name);
 // Every version of every operator, sorted by name, then by version.

@@ -16,8 +16,6 @@ TEST(OperatorTable, FindsTheVersionInForce) {
   EXPECT_EQ(FindOperator("Gelu", 20)->since_version, 20);
   EXPECT_EQ(FindOperator("NoSuchOperator", 20), nullptr);
   EXPECT_EQ(FindOperator("", 20), nullptr);
-  EXPECT_EQ(FirstOpset("LayerNormalization"), 17);
-  EXPECT_EQ(FirstOpset("NoSuchOperator"), 0);
 }
 
 TEST(OperatorTable, IsSortedSoThatBinarySearchFindsEveryRow) {

@@ -67,6 +67,4 @@ bool RuntimeSupports(std::string_view op, int opset, std::string_view type_param
   return RuntimeKernels(op, opset).Dtypes(type_parameter).contains(dtype);
 }
 
-std::string_view RuntimeVersion() { return table::kRuntimeVersion; }
-
 }  // namespace flambeau::onnx

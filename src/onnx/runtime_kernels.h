@@ -39,7 +39,4 @@ class RuntimeKernels {
 
 bool RuntimeSupports(std::string_view op, int opset, std::string_view type_parameter, DType dtype);
 
-// "1.31.1": the onnxruntime that the table was read from.
-std::string_view RuntimeVersion();
-
 }  // namespace flambeau::onnx

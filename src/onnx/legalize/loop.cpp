@@ -36,7 +36,9 @@ void TurnIntoLoopBody(Builder& to, BlockId body, const std::vector<Tensor>& scan
     const ValueId operands[] = {scanned[i].id(), place};
     graph.ReplaceAllUses(old[states + i], insert("Gather", operands, {{to.context().Intern("axis"), axes[i]}}, graph[old[states + i]].type));
   }
-  for (size_t i = 0; i < old.size(); ++i) graph.RemoveInput(body, 0);
+  std::vector<bool> replaced(graph[body].inputs.size());
+  std::fill_n(replaced.begin(), old.size(), true);
+  graph.RemoveInputs(body, replaced);
   const TypeId boolean = graph[goes_on].type;
   std::vector<ValueId> outputs;
   for (const ValueId value : handed_on)
