@@ -106,6 +106,9 @@ CASES = [
     case(torch.pow, torch.tensor([3, -7, 2, 1, -1, 5, 46341]), torch.tensor([39, 22, 63, 100, -3, 70, -1]), again=False, name="powers beyond 2^53"), case(torch.pow, 3, torch.tensor([41, 39, 100, 0]), again=False, name="powers of a number beyond 2^53"), case(torch.pow, torch.tensor([3, 46341, -2], dtype=torch.int32), torch.tensor([[2], [3], [31]], dtype=torch.int32), again=False, name="powers of int32 that wrap"), case(torch.vander, torch.tensor([300001, -7]), 5, again=False, name="a Vandermonde matrix beyond 2^53"),
     case(torch.pow, torch.tensor([3, -7, 1, 0]), 33, name="a power that overflows", since=9),
     case(aten.remainder.Scalar_Tensor, 7, nonzero),
+    # nothing, divided by how much there is of it
+    *(case(lambda x, by=by: by(found := x.nonzero().flatten(), found.size(0)), x, name=f"{by.__name__}_of_nothing")
+      for by in (torch.remainder, torch.fmod, torch.floor_divide) for x in (torch.zeros(3), torch.ones(3))),
     case(aten.fmod.Scalar, a, 2),
     case(lambda x: 7 % x, nonzero, name="7 % x"),
     # powers

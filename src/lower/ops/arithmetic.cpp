@@ -55,6 +55,14 @@ bool IsNonNegative(Lowering& to, const Tensor& tensor) {
   return contents && std::ranges::all_of(*contents, [&](Expr e) { return to.exprs().RangeOf(e).min >= 0; });
 }
 
+// onnxruntime divides by no single integer that is 0, not even where there is nothing to divide: `x % x.size(0)`.
+Tensor IntegerDivisor(Lowering& to, const Tensor& dividend, const Tensor& divisor) {
+  const auto& contents = divisor.type().contents;
+  if (!contents || contents->size() != 1 || to.exprs().RangeOf(contents->front()).min != 0) return divisor;
+  const bool may_be_empty = dividend.ranked() && std::ranges::any_of(dividend.type().sizes, [&](Expr size) { return to.exprs().RangeOf(size).min <= 0; });
+  return may_be_empty ? to.CastTo(to.Number({to.exprs().Max(contents->front(), to.exprs().Constant(1))}), divisor.dtype()) : divisor;
+}
+
 Tensor DifferentSigns(Lowering& to, Tensor a, Tensor b) {
   const Tensor zero = to.NumberOf(0, a.dtype());
   return to.Xor(to.Less(a, zero), to.Less(b, zero));
@@ -79,14 +87,15 @@ Tensor DivWithMode(Lowering& to, Tensor self, Tensor other, std::optional<std::s
   if (!rounding_mode) return Div(to, self, other);
   if (*rounding_mode == "floor") return FloorDivide(to, self, other);
   const auto [dtype, a, b] = Promoted(to, self, other);
-  const Tensor quotient = to.Div(a, b);
   // ONNX has no Trunc; its integer division truncates.
-  if (!IsFloating(dtype)) return quotient;
+  if (!IsFloating(dtype)) return to.Div(a, IntegerDivisor(to, a, b));
+  const Tensor quotient = to.Div(a, b);
   return to.Mul(to.Sign(quotient), to.Floor(to.Abs(quotient)));
 }
 
 Tensor Fmod(Lowering& to, Tensor self, Tensor other) {
-  const auto [dtype, a, b] = Promoted(to, self, other);
+  const auto [dtype, a, given] = Promoted(to, self, other);
+  const Tensor b = IsFloating(dtype) ? given : IntegerDivisor(to, a, given);
   // onnxruntime computes it in float64.
   if ((dtype == DType::kInt64 || dtype == DType::kUint64) && to.widens_for_runtime()) return to.Sub(a, to.Mul(to.Div(a, b), b));
   return to.Mod(a, b, {.fmod = 1});
@@ -95,8 +104,9 @@ Tensor Fmod(Lowering& to, Tensor self, Tensor other) {
 }  // namespace
 
 Tensor FloorDivide(Lowering& to, Tensor self, Tensor other) {
-  const auto [dtype, a, b] = Promoted(to, self, other);
-  if (IsFloating(dtype)) return FloorDivideFloats(to, a, b, other);
+  const auto [dtype, a, given] = Promoted(to, self, other);
+  if (IsFloating(dtype)) return FloorDivideFloats(to, a, given, other);
+  const Tensor b = IntegerDivisor(to, a, given);
   // Integer division truncates, which is one too many where there is a rest of the other sign than the divisor's.
   const Tensor quotient = to.Div(a, b);
   if (!IsSigned(dtype) || (IsNonNegative(to, a) && IsNonNegative(to, b))) return quotient;
@@ -109,7 +119,7 @@ Tensor FloorDivide(Lowering& to, Tensor self, Tensor other) {
 
 Tensor Remainder(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, a, b] = Promoted(to, self, other);
-  if (!IsFloating(dtype)) return to.Mod(a, b);
+  if (!IsFloating(dtype)) return to.Mod(a, IntegerDivisor(to, a, b));
   // For floats ONNX has only the remainder with the dividend's sign.
   const Tensor rest = to.Mod(a, b, {.fmod = 1});
   const Tensor wrong = IsPositive(other) ? to.Less(rest, to.NumberOf(0, dtype))
