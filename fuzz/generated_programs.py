@@ -114,8 +114,8 @@ def check(names: list[str], statements: list[str], capture: str, worlds: list[Va
         args = [world[name].clone() for name in names]
         feeds = {value.name: args[k].clone().numpy() for value, k in zip(session.get_inputs(), taken, strict=True)}
         try:
-            if capture == "trace":
-                module = traced(original, first)  # what an earlier call wrote to its constants would still be there
+            if capture != "export":  # what an earlier call wrote to its constants would still be there
+                module = traced(original, first) if capture == "trace" else torch.jit.script(original)
             expected = module(*args)
         except Exception as error:
             raise Refusal(f"torch at a second size: {type(error).__name__}") from error
