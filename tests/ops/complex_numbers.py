@@ -28,6 +28,22 @@ def hermitian(*sizes):
     return x + x.mH
 
 
+def mirrored(*sizes, conjugate):
+    x = z(*sizes, dtype=torch.complex128)
+    return x + (x.mH if conjugate else x.mT)
+
+
+def paired(size, conjugate):
+    """With a diagonal so small that pivots are blocks."""
+    x = mirrored(size, size, conjugate=conjugate)
+    return x - torch.diag(x.diagonal()) * 0.99
+
+
+def indefinite(conjugate):
+    return [mirrored(4, 4, conjugate=conjugate), mirrored(2, 5, 5, conjugate=conjugate), paired(6, conjugate), torch.stack([paired(9, conjugate), mirrored(9, 9, conjugate=conjugate)]),
+            torch.zeros(3, 3, dtype=torch.complex64), z(0, 2, 2), mirrored(1, 1, conjugate=conjugate).to(torch.complex64)]
+
+
 def eigh_rebuilt(x):
     w, v = torch.linalg.eigh(x)
     return w, v @ torch.diag_embed(w).to(v.dtype) @ v.mH, v.mH @ v
@@ -162,6 +178,11 @@ CASES = [
       for upper in (True, False) for i, fn in enumerate((torch.cholesky_inverse, lambda x, upper: torch.cholesky_solve(x[..., :1], x, upper=upper)))],
     case(torch.linalg.solve_triangular, squares, z(2, 4, 3), upper=True, dynamic=False),
     case(torch.triangular_solve, z(2, 4, 3), squares, transpose=True, dynamic=False),
+    # symmetric or Hermitian, not definite
+    *[case(torch.linalg.ldl_factor_ex, x, hermitian=h, dynamic=False, again=False) for h in (False, True) for x in indefinite(h)],
+    case(torch.linalg.ldl_factor, z(3, 3, dtype=torch.complex128), hermitian=True, dynamic=False, again=False, name="ldl_factor of a triangle"),
+    *[case(torch.linalg.ldl_factor, mirrored(3, 3, conjugate=h), hermitian=h, second=(paired(5, h),), again=False) for h in (False, True)],
+    *[case(torch.linalg.ldl_solve, *torch.linalg.ldl_factor(x, hermitian=h), z(x.shape[-1], 2).to(x.dtype), hermitian=h, dynamic=False, again=False) for h in (False, True) for x in indefinite(h)[:4]],
     # Hermitian eigenvalues and singular values, with LAPACK's phases
     *[case(torch.linalg.eigh, hermitian(*sizes), UPLO=uplo, dynamic=False, again=False) for sizes in ((1, 1), (2, 2), (3, 4, 4), (7, 7)) for uplo in ("L", "U")], case(torch.linalg.eigh, hermitian(4, 4), second=(hermitian(6, 6),), again=False, name="eigh dynamic"),
     *[case(torch.linalg.eigvalsh, squares, UPLO=uplo, dynamic={0: [0]}) for uplo in ("L", "U")], case(eigh_rebuilt, hermitian(28, 28), dynamic=False, again=False, name="eigh of many"), case(eigh_rebuilt, torch.zeros(3, 3, dtype=torch.complex64), dynamic=False, again=False, name="eigh of zeros"),
@@ -172,6 +193,10 @@ CASES = [
     *[case(torch.linalg.matrix_norm, squares, ord=p, dynamic={0: [0]}) for p in (1, -1, 2, -2, float("inf"), float("-inf"), "fro", "nuc")], case(torch.linalg.norm, a, 2), case(torch.linalg.norm, a, "nuc"), case(torch.norm, a, "nuc"), *[case(torch.linalg.cond, positive, p=p, dynamic=p not in ("fro", "nuc") and {0: [0]}, again=False, **CLOSE) for p in (None, -2, 1, "fro", "nuc")],
     *[literal(aten.linalg_lstsq.default, z(5, 3), z(5, 2), driver=driver) for driver in ("gels", "gelsy", "gelsd", "gelss")],
     *[case(fn, z(0, 5), dynamic=False, name=f"{fn.__name__} of nothing") for fn in (torch.mean, torch.var_mean)], case(torch.logsumexp, a, -1), case(torch.logsumexp, 200 * a, (0, 1), keepdim=True), case(torch.special.logsumexp, z(), 0), case(torch.vander, z(4)), case(torch.linalg.vander, a, N=3),
+    # norms
+    *[case(torch.renorm, z(3, 4, 2), p, dim, 1.5) for p, dim in ((2, 0), (1, 1), (3.5, -1), (0.5, 1))], case(torch.renorm, z(3, 4, dtype=torch.complex128), 2, 0, 100.0),
+    *[case(fn, a, [4], weight, dynamic={0: [0]}, name=f"{fn} of {what} weights") for fn in (F.rms_norm, lambda *args: aten._fused_rms_norm(*args, 1e-5)) for what, weight in (("no", None), ("real", floats(4)), ("complex", z(4)))],
+    case(F.rms_norm, z(2, 3, 4, dtype=torch.complex128), [3, 4], eps=0.5, dynamic={0: [0]}),
     # what moves elements, or is made of the above
     *each([torch.isclose, F.l1_loss, F.pairwise_distance, torch.cartesian_prod], z(4), z(4)), case(F.triplet_margin_loss, a, b, z(3, 4)),
     *each([torch.diff, torch.trapezoid, torch.cumulative_trapezoid, lambda x: torch.gradient(x, dim=-1)], a), case(lambda x: x.sum_to_size(1, 4), a, dynamic=False, name="sum_to_size"),

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/reduction.h"
 
 namespace flambeau::lower {
@@ -212,17 +213,22 @@ double DefaultEps(DType dtype) {
   return dtype == DType::kFloat64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
 }
 
-// (output, 1/root mean square)
-std::tuple<Tensor, Tensor> FusedRmsNorm(Lowering& to, Tensor input, Ints normalized_shape, OptionalTensor weight,
-                                        std::optional<double> eps) {
+// (output, 1/root mean square) over the last `axes`. The squares of complex numbers are complex.
+std::tuple<Tensor, Tensor> ByRootMeanSquare(Lowering& to, Tensor input, size_t axes, OptionalTensor weight, std::optional<double> eps) {
   const Tensor x = to.CastTo(input, StatisticsDtype(input.dtype()));
-  const Tensor mean = to.ReduceMean(to.Mul(x, x), to.ConstantInts(Trailing(x.rank(), normalized_shape.size())));
+  const Tensor mean = to.ReduceMean(to.Mul(x, x), to.ConstantInts(Trailing(x.rank(), axes)));
   const Tensor rstd =
-      to.Reciprocal(to.Sqrt(to.Add(mean, to.NumberOf(eps.value_or(DefaultEps(input.dtype())), x.dtype()))));
+      to.Reciprocal(to.Sqrt(to.Add(mean, to.NumberOf(eps.value_or(DefaultEps(RealDtype(input))), x.dtype()))));
   return {to.CastTo(Affine(to, to.Mul(x, rstd), weight, std::nullopt), input.dtype()), rstd};
 }
 
+std::tuple<Tensor, Tensor> FusedRmsNorm(Lowering& to, Tensor input, Ints normalized_shape, OptionalTensor weight,
+                                        std::optional<double> eps) {
+  return ByRootMeanSquare(to, input, normalized_shape.size(), weight, eps);
+}
+
 Tensor RmsNorm(Lowering& to, Tensor input, Dims normalized_shape, OptionalTensor weight, std::optional<double> eps) {
+  if (input.is_complex()) return std::get<0>(ByRootMeanSquare(to, input, normalized_shape.size(), weight, eps));
   const DType dtype = weight ? to.PromotedDtype({input, *weight}) : input.dtype();
   const Tensor y = to.RMSNormalization(to.CastTo(input, dtype), OrFull(to, weight, normalized_shape, 1, dtype),
                                        {.axis = -static_cast<int64_t>(normalized_shape.size()),
@@ -290,9 +296,9 @@ Tensor Renorm(Lowering& to, Tensor self, Scalar p, int64_t dim, Scalar maxnorm) 
   const Ints axes = AllBut(self.rank(), to.Axis(dim, self));
   const Tensor x = to.CastTo(self, StatisticsDtype(self.dtype()));
   const Tensor norm = VectorNorm(to, x, p, axes, true, std::nullopt);
-  const Tensor limit = to.NumberOf(maxnorm, x.dtype());
-  const Tensor factor = to.Div(limit, to.Add(norm, to.NumberOf(1e-7, x.dtype())));
-  const Tensor scale = to.Where(to.Greater(norm, limit), factor, to.NumberOf(1.0, x.dtype()));
+  const Tensor limit = to.NumberOf(maxnorm, norm.dtype());
+  const Tensor factor = to.Div(limit, to.Add(norm, to.NumberOf(1e-7, norm.dtype())));
+  const Tensor scale = to.Where(to.Greater(norm, limit), factor, to.NumberOf(1.0, norm.dtype()));
   return to.CastTo(to.Mul(x, scale), self.dtype());
 }
 

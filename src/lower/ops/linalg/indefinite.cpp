@@ -1,9 +1,10 @@
 // Factorization of symmetric matrices that need not be definite, A = L·D·Lᵀ with
 // D of blocks of 1×1 and 2×2, pivoted as Bunch and Kaufman do: LAPACK's sytrf of
-// the lower triangle.
+// the lower triangle. Hermitian ones are L·D·Lᴴ: hetrf.
 #include <cmath>
 
 #include "lower/op.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/matrices.h"
 #include "lower/ops/linalg/triangular.h"
@@ -19,44 +20,84 @@ Tensor LargestOf(Lowering& to, Tensor vector) {
 
 Tensor Outer(Lowering& to, Tensor column, Tensor row) { return to.Mul(AsColumn(to, column), AsRow(to, row)); }
 
+// By this pivots are compared; LAPACK adds the parts of complex numbers.
+Tensor PivotSize(Lowering& to, Tensor x) {
+  if (!x.is_complex()) return to.Abs(x);
+  return to.Add(to.Abs(RealPart(to, x)), to.Abs(ImaginaryPart(to, x)));
+}
+
+// Which of both the other triangle mirrors.
+struct Symmetry {
+  Lowering& to;
+  bool hermitian;
+
+  // What stands on the other side of the diagonal.
+  Tensor Mirrored(Tensor x) const { return hermitian ? Conj(to, x) : x; }
+  Tensor Diagonal(Tensor x) const { return hermitian && x.is_complex() ? to.CastTo(RealPart(to, x), x.dtype()) : x; }
+  // The lower triangle and its mirror.
+  Tensor Whole(Tensor matrix) const {
+    const Tensor below = LowerTriangle(to, matrix, false), diagonal = Diagonal(to.Sub(LowerTriangle(to, matrix), below));
+    return to.Add(to.Add(below, diagonal), Mirrored(Transposed(to, below)));
+  }
+};
+
+// ((a, b̄), (b, c))⁻¹ from the right of the columns x and y, where b̄ is what mirrors b.
+struct Block {
+  Tensor a, b, c;
+};
+std::pair<Tensor, Tensor> Divided(const Symmetry& symmetry, Tensor x, Tensor y, const Block& block) {
+  Lowering& to = symmetry.to;
+  const auto& [a, b, c] = block;
+  const Tensor mirrored = symmetry.Mirrored(b), determinant = to.Sub(to.Mul(a, c), to.Mul(b, mirrored));
+  return {SafeDiv(to, to.Sub(to.Mul(c, x), to.Mul(b, y)), determinant), SafeDiv(to, to.Sub(to.Mul(a, y), to.Mul(mirrored, x)), determinant)};
+}
+
+// The pivot for row `at`: this element, that of the column's largest one, or a block of both. All are [batch, 1].
+struct Pivot {
+  Tensor empty;   // nothing is left in the column
+  Tensor alone;   // one element
+  Tensor row;     // that changes places with `second`
+  Tensor second;  // the last row of the block
+};
+Pivot ChoosePivot(Lowering& to, Tensor matrix, Tensor at, Tensor indices, Tensor last) {
+  const int64_t axis = matrix.rank() - 2;
+  const DType dtype = RealDtype(matrix);
+  const Tensor one = to.ConstantInt(1), zero = to.NumberOf(0.0, dtype), alpha = to.NumberOf((1 + std::sqrt(17.0)) / 8, dtype);
+  const Tensor none = to.NumberOf(-1.0, dtype);  // smaller than what any element is
+  const Tensor is_below = to.Greater(indices, at), is_open = to.GreaterOrEqual(indices, at);
+  const Tensor column = PivotSize(to, PickRow(to, matrix, at)), sizes = to.Where(is_below, column, none);
+  const Tensor largest = to.Max({LargestOf(to, sizes), zero}), diagonal = Pick(to, column, at);
+  const Tensor at_largest = to.Max({at, to.ArgMax(sizes, {.axis = axis, .keepdims = 1})});
+  const Tensor other = PivotSize(to, PickRow(to, matrix, at_largest));
+  const Tensor others = to.And(is_open, to.Not(to.Equal(indices, at_largest)));
+  const Tensor across = to.Max({LargestOf(to, to.Where(others, other, none)), zero});
+  const Tensor empty = to.Equal(to.Max({largest, diagonal}), zero);
+  const Tensor stays = to.Or(empty, to.Or(to.GreaterOrEqual(diagonal, to.Mul(alpha, largest)),
+                                          to.GreaterOrEqual(to.Mul(diagonal, across), to.Mul(alpha, to.Mul(largest, largest)))));
+  const Tensor alone = to.Or(stays, to.GreaterOrEqual(Pick(to, other, at_largest), to.Mul(alpha, across)));
+  return {empty, alone, to.Where(stays, at, at_largest), to.Where(alone, at, to.Min({to.Add(at, one), last}))};
+}
+
 // L below D's blocks; a pivot of a 2×2 block is negative, and given twice.
 struct Factors {
   Tensor ld, pivots, info;
 };
 
-// The trailing matrix is whole and symmetric; columns before `k` are done.
-Factors Factorize(Lowering& to, Tensor self) {
-  const DType dtype = self.dtype();
+// The trailing matrix is whole; columns before `k` are done.
+Factors Factorize(Lowering& to, Tensor self, bool hermitian) {
+  const Symmetry symmetry{to, hermitian};
   const Dim n = self.size(-1);
   const int64_t axis = self.rank() - 2;
-  const Tensor indices = Iota(to, n), one = to.ConstantInt(1), size = to.Number(n);
-  const Tensor zero = to.NumberOf(0.0, dtype), alpha = to.NumberOf((1 + std::sqrt(17.0)) / 8, dtype);
-  const Tensor none = to.NumberOf(-1.0, dtype);  // smaller than what any element is
+  const Tensor indices = Iota(to, n), one = to.ConstantInt(1), size = to.Number(n), last = to.Sub(size, one);
   Dims batch = BatchSizes(self);
   batch.push_back(to.Of(1));
   const Tensor start = to.ExpandTo(to.ConstantInts({0}), batch);
-  const Tensor lower = LowerTriangle(to, self);
-  const Tensor symmetric = to.Add(lower, Transposed(to, LowerTriangle(to, lower, false)));
   batch.back() = n;
   const Tensor no_pivots = to.ExpandTo(to.Add(indices, one), batch);
-  const auto states = Repeat(to, size, {symmetric, no_pivots, start, start}, [&](const Tensor&, const std::vector<Tensor>& states) {
+  const auto states = Repeat(to, size, {symmetry.Whole(self), no_pivots, start, start}, [&](const Tensor&, const std::vector<Tensor>& states) {
     const Tensor &matrix = states[0], &k = states[2];
-    const Tensor open = to.Less(k, size);
-    const Tensor at = to.Min({k, to.Sub(size, one)});
-    // Which pivot: this one, that of the column's largest element, or both together.
-    const Tensor is_below = to.Greater(indices, at), is_open = to.GreaterOrEqual(indices, at);
-    const Tensor column = PickRow(to, matrix, at), sizes = to.Where(is_below, to.Abs(column), none);
-    const Tensor largest = to.Max({LargestOf(to, sizes), zero}), diagonal = to.Abs(Pick(to, column, at));
-    const Tensor at_largest = to.Max({at, to.ArgMax(sizes, {.axis = axis, .keepdims = 1})});
-    const Tensor other = PickRow(to, matrix, at_largest);
-    const Tensor others = to.And(is_open, to.Not(to.Equal(indices, at_largest)));
-    const Tensor across = to.Max({LargestOf(to, to.Where(others, to.Abs(other), none)), zero});
-    const Tensor empty = to.Equal(to.Max({largest, diagonal}), zero);
-    const Tensor stays = to.Or(empty, to.Or(to.GreaterOrEqual(diagonal, to.Mul(alpha, largest)),
-                                            to.GreaterOrEqual(to.Mul(diagonal, across), to.Mul(alpha, to.Mul(largest, largest)))));
-    const Tensor alone = to.Or(stays, to.GreaterOrEqual(to.Abs(Pick(to, other, at_largest)), to.Mul(alpha, across)));
-    const Tensor pivot = to.Where(stays, at, at_largest);
-    const Tensor second = to.Where(alone, at, to.Min({to.Add(at, one), to.Sub(size, one)}));
+    const Tensor open = to.Less(k, size), at = to.Min({k, last}), is_open = to.GreaterOrEqual(indices, at);
+    const auto [empty, alone, pivot, second] = ChoosePivot(to, matrix, at, indices, last);
     // Rows and columns of what is open change places.
     const Tensor order = Exchanged(to, indices, second, pivot);
     const Tensor moved_rows = to.GatherElements(matrix, to.ExpandTo(AsColumn(to, order), matrix.sizes()), {.axis = axis});
@@ -64,14 +105,13 @@ Factors Factorize(Lowering& to, Tensor self) {
     const Tensor trailing = to.And(AsColumn(to, is_open), AsRow(to, is_open));
     const Tensor swapped = to.Where(to.And(AsColumn(to, open), trailing), moved, matrix);
     // What the block leaves of the rest, and the columns of L.
-    const Tensor first_column = PickRow(to, swapped, at), second_column = PickRow(to, swapped, second);
-    const Tensor a = Pick(to, first_column, at), b = Pick(to, first_column, second), c = Pick(to, second_column, second);
+    const Tensor first_column = symmetry.Mirrored(PickRow(to, swapped, at)), second_column = symmetry.Mirrored(PickRow(to, swapped, second));
+    const Block block{Pick(to, first_column, at), Pick(to, first_column, second), Pick(to, second_column, second)};
     const Tensor rest = to.And(to.Greater(indices, second), to.Not(empty));
     const Tensor x = OnlyWhere(to, rest, first_column), y = OnlyWhere(to, rest, second_column);
-    const Tensor determinant = to.Sub(to.Mul(a, c), to.Mul(b, b));
-    const Tensor u = to.Where(alone, SafeDiv(to, x, a), SafeDiv(to, to.Sub(to.Mul(c, x), to.Mul(b, y)), determinant));
-    const Tensor v = OnlyWhere(to, to.Not(alone), SafeDiv(to, to.Sub(to.Mul(a, y), to.Mul(b, x)), determinant));
-    const Tensor reduced = to.Sub(swapped, to.Add(Outer(to, u, x), Outer(to, v, y)));
+    const auto [of_first, of_second] = Divided(symmetry, x, y, block);
+    const Tensor u = to.Where(alone, SafeDiv(to, x, block.a), of_first), v = OnlyWhere(to, to.Not(alone), of_second);
+    const Tensor reduced = to.Sub(swapped, to.Add(Outer(to, u, symmetry.Mirrored(x)), Outer(to, v, symmetry.Mirrored(y))));
     const Tensor is_first = to.And(to.Equal(indices, at), open), is_second = to.And(to.Equal(indices, second), to.And(open, to.Not(alone)));
     auto stored = [&](const Tensor& into, const Tensor& where, const Tensor& values) {
       return to.Where(to.And(AsRow(to, where), AsColumn(to, rest)), AsColumn(to, values), into);
@@ -86,17 +126,18 @@ Factors Factorize(Lowering& to, Tensor self) {
   return {LowerTriangle(to, states[0]), to.CastTo(states[1], DType::kInt32), to.CastTo(to.SqueezeAt(states[3], {axis}), DType::kInt32)};
 }
 
-std::tuple<Tensor, Tensor, Tensor> LdlFactorEx(Lowering& to, Tensor self, Unused, Unused) {
-  const Factors factors = Factorize(to, self);
+std::tuple<Tensor, Tensor, Tensor> LdlFactorEx(Lowering& to, Tensor self, bool hermitian, Unused) {
+  const Factors factors = Factorize(to, self, hermitian);
   return {factors.ld, factors.pivots, factors.info};
 }
-std::tuple<Tensor, Tensor> LdlFactor(Lowering& to, Tensor self, Unused) {
-  const Factors factors = Factorize(to, self);
+std::tuple<Tensor, Tensor> LdlFactor(Lowering& to, Tensor self, bool hermitian) {
+  const Factors factors = Factorize(to, self, hermitian);
   return {factors.ld, factors.pivots};
 }
 
-// The blocks are solved on the way down, so that B becomes D⁻¹·L⁻¹·Pᵀ·B; then Lᵀ from below.
-Tensor LdlSolve(Lowering& to, Tensor ld, Tensor given_pivots, Tensor b, Unused) {
+// The blocks are solved on the way down, so that B becomes D⁻¹·L⁻¹·Pᵀ·B; then Lᵀ, or Lᴴ, from below.
+Tensor LdlSolve(Lowering& to, Tensor ld, Tensor given_pivots, Tensor b, bool hermitian) {
+  const Symmetry symmetry{to, hermitian};
   const auto [factors, right] = WithCommonBatch(to, ld, b);
   const Dim n = factors.size(-1);
   const int64_t axis = factors.rank() - 2;
@@ -113,7 +154,7 @@ Tensor LdlSolve(Lowering& to, Tensor ld, Tensor given_pivots, Tensor b, Unused) 
     const Tensor here = to.And(ElementAt(to, is_paired, k), to.Not(before));
     return std::vector<Tensor>{to.Where(to.Equal(indices, k), AsColumn(to, to.CastTo(here, DType::kInt64)), states[0])};
   })[0];
-  const Tensor diagonal = DiagonalOf(to, factors), strict = LowerTriangle(to, factors, false);
+  const Tensor diagonal = symmetry.Diagonal(DiagonalOf(to, factors)), strict = LowerTriangle(to, factors, false);
   auto exchanged = [&](const Tensor& x, const Tensor& i, const Tensor& j) {
     Dims batch = sizes;
     batch.back() = to.Of(1);
@@ -131,10 +172,10 @@ Tensor LdlSolve(Lowering& to, Tensor ld, Tensor given_pivots, Tensor b, Unused) 
     const Tensor end = to.Where(pair, next, k);
     const Tensor below = to.Greater(indices, end);
     const Tensor l = OnlyWhere(to, below, ColumnAt(to, strict, k)), m = OnlyWhere(to, to.And(below, pair), ColumnAt(to, strict, next));
-    const Tensor a = at(diagonal, k), c = at(diagonal, next), off = at(ColumnAt(to, strict, k), next);
-    const Tensor determinant = to.Sub(to.Mul(a, c), to.Mul(off, off));
-    const Tensor first = to.Where(pair, SafeDiv(to, to.Sub(to.Mul(c, x), to.Mul(off, y)), determinant), to.Div(x, a));
-    const Tensor second = SafeDiv(to, to.Sub(to.Mul(a, y), to.Mul(off, x)), determinant);
+    // From the left, the block is the mirror of what it is from the right.
+    const Block block{at(diagonal, k), symmetry.Mirrored(at(ColumnAt(to, strict, k), next)), at(diagonal, next)};
+    const auto [of_first, second] = Divided(symmetry, x, y, block);
+    const Tensor first = to.Where(pair, of_first, to.Div(x, block.a));
     // What is not below stays, even where x or y is infinite.
     const Tensor reduced = to.Sub(swapped, OnlyWhere(to, AsColumn(to, below), to.Add(Outer(to, l, x), Outer(to, m, y))));
     auto put = [&](const Tensor& into, const Tensor& row, const Tensor& values) {
@@ -150,7 +191,7 @@ Tensor LdlSolve(Lowering& to, Tensor ld, Tensor given_pivots, Tensor b, Unused) 
     const Tensor ends_pair = to.And(to.Greater(k, zero), to.Equal(at(begins, before), one));
     const Tensor below = to.Greater(indices, to.Where(pair, next, k));
     const Tensor l = OnlyWhere(to, below, ColumnAt(to, strict, k));
-    const Tensor sum = to.SqueezeAt(to.MatMul(AsRow(to, l), OnlyWhere(to, AsColumn(to, below), states[0])), {axis});
+    const Tensor sum = to.SqueezeAt(to.MatMul(AsRow(to, symmetry.Mirrored(l)), OnlyWhere(to, AsColumn(to, below), states[0])), {axis});
     const Tensor changed = to.Sub(states[0], OnlyWhere(to, to.UnsqueezeAt(to.Equal(indices, k), {1}), AsRow(to, sum)));
     const Tensor end = to.Where(pair, next, k);
     return std::vector<Tensor>{exchanged(changed, end, to.Where(ends_pair, k, at(targets, k)))};
