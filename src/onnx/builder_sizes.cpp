@@ -4,9 +4,50 @@
 
 #include "onnx/builder.h"
 #include "onnx/complex.h"
+#include "onnx/infer/sizes.h"
 #include "support/numeric.h"
 
 namespace flambeau::onnx {
+namespace {
+
+bool IsComputable(Builder& to, Dim dim) {
+  bool computable = true;
+  to.exprs().ForEachSymbol(dim.expr, [&](Expr symbol) { computable &= to.HasSource(symbol); });
+  return computable;
+}
+
+// Sizes of the same axis are copied (0), and one may be left to the operator (-1): where the product of the others is not
+// 0. Where several may be 0, each is given as it is.
+Tensor ReshapeBySizes(Builder& to, const Tensor& tensor, std::span<const Dim> sizes) {
+  auto is_copied = [&](size_t i) {
+    const auto axis = static_cast<int64_t>(i);
+    return !to.AsConstant(sizes[i]) && tensor.ranked() && axis < tensor.rank() && tensor.size(axis) == sizes[i];
+  };
+  Dims shape;
+  std::vector<size_t> computed, zeros;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    shape.push_back(is_copied(i) ? to.Of(0) : sizes[i]);
+    if (!is_copied(i) && !to.AsConstant(sizes[i])) computed.push_back(i);
+    if (MayBeZero(to.exprs(), sizes[i].expr)) zeros.push_back(i);
+  }
+  const bool has_zero = std::ranges::any_of(sizes, [&](Dim size) { return to.AsConstant(size) == 0; });
+  if (computed.empty() && !has_zero) return to.Reshape(tensor, to.Shape1(shape));
+  const bool computable = std::ranges::all_of(computed, [&](size_t i) { return IsComputable(to, sizes[i]); });
+  const bool says_zeros = has_zero || (computable && to.opset() >= 14);  // since when a 0 need not copy
+  if (!says_zeros || (zeros.size() < 2 && !has_zero)) {
+    shape[zeros.size() == 1 && computable ? zeros[0] : computed[0]] = to.Of(-1);
+    return to.Reshape(tensor, to.Shape1(shape));
+  }
+  std::vector<Tensor> parts;
+  for (size_t begin = 0, end; begin < sizes.size(); begin = end) {
+    for (end = begin + 1; end < sizes.size() && is_copied(end) == is_copied(begin);) ++end;
+    const ShapeAttributes run{.end = static_cast<int64_t>(end), .start = static_cast<int64_t>(begin)};
+    parts.push_back(is_copied(begin) ? to.Shape(tensor, run) : to.Shape1(sizes.subspan(begin, end - begin)));
+  }
+  return to.Reshape(tensor, parts.size() == 1 ? parts[0] : to.Concat(parts, {.axis = 0}), {.allowzero = 1});
+}
+
+}  // namespace
 
 std::optional<flambeau::Ints> Builder::AsConstants(std::span<const Dim> dims) const {
   flambeau::Ints values;
@@ -26,10 +67,8 @@ void Builder::BindNumber(Expr symbol, const Tensor& number) { BindSize(symbol, n
 
 Dim Builder::DimOf(const Tensor& number) {
   if (number.type().contents && number.type().contents->size() == 1) {
-    const Expr element = number.type().contents->front();
-    bool computable = true;
-    exprs().ForEachSymbol(element, [&](Expr symbol) { computable &= HasSource(symbol); });
-    if (computable) return {element};
+    const Dim element{number.type().contents->front()};
+    if (IsComputable(*this, element)) return element;
   }
   const Expr symbol = exprs().Anonymous();
   exprs().SetRange(symbol, {INT64_MIN, INT64_MAX});
@@ -165,35 +204,7 @@ Tensor Builder::ReshapeTo(Tensor tensor, const flambeau::Ints& sizes) { return R
 
 Tensor Builder::ReshapeTo(Tensor tensor, std::span<const Dim> sizes) {
   if (tensor.ranked() && tensor.sizes() == Dims(sizes.begin(), sizes.end())) return tensor;
-  const bool has_zero = std::any_of(sizes.begin(), sizes.end(), [&](Dim d) { return AsConstant(d) == 0; });
-  std::vector<size_t> computed;
-  flambeau::Ints shape(sizes.size());
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (const auto value = AsConstant(sizes[i])) {
-      shape[i] = *value;
-    } else if (!has_zero && tensor.ranked() && i < static_cast<size_t>(tensor.rank()) && tensor.size(static_cast<int64_t>(i)) == sizes[i]) {
-      shape[i] = 0;  // copied from the input
-    } else {
-      computed.push_back(i);
-    }
-  }
-  // One size may be left to the operator.
-  if (!has_zero && computed.size() == 1) {
-    shape[computed[0]] = -1;
-    computed.clear();
-  }
-  Tensor result;
-  if (computed.empty()) {
-    result = has_zero ? Reshape(tensor, ConstantInts(shape), {.allowzero = 1}) : Reshape(tensor, ConstantInts(shape));
-  } else {
-    Dims dims;
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      const bool is_computed = std::find(computed.begin(), computed.end(), i) != computed.end();
-      dims.push_back(is_computed ? sizes[i] : Of(shape[i]));
-    }
-    if (!has_zero) dims[computed[0]] = Of(-1);
-    result = has_zero ? Reshape(tensor, Shape1(dims), {.allowzero = 1}) : Reshape(tensor, Shape1(dims));
-  }
+  const Tensor result = ReshapeBySizes(*this, tensor, sizes);
   // What the operator infers may be less exact than what was asked for.
   Type type = result.type();
   type.ranked = true;

@@ -116,6 +116,11 @@ Expr ExactQuotient(ExprPool& exprs, Sizes dividend, Sizes divisor) {
   return exprs.FloorDiv(quotient, rest);
 }
 
+bool MayBeZero(const ExprPool& exprs, Expr size) {
+  const ExprPool::Range range = exprs.RangeOf(size);
+  return range.min <= 0 && range.max >= 0;
+}
+
 std::optional<size_t> NormalizeAxis(int64_t axis, size_t rank) {
   const auto dims = static_cast<int64_t>(rank);
   if (axis < -dims || axis >= dims) return std::nullopt;

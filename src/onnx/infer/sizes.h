@@ -33,6 +33,9 @@ Expr Product(ExprPool& exprs, std::span<const Expr> factors);
 // reshape: common factors are cancelled though they may be 0.
 Expr ExactQuotient(ExprPool& exprs, Sizes dividend, Sizes divisor);
 
+// Whether there may be nothing along it.
+bool MayBeZero(const ExprPool& exprs, Expr size);
+
 // Counts from the end where `axis` is negative; nullopt out of range.
 std::optional<size_t> NormalizeAxis(int64_t axis, size_t rank);
 // For each dimension whether the axes name it; nullopt where one is out of range.

@@ -9,23 +9,25 @@ namespace flambeau {
 
 std::optional<Ints> ReshapeOperand(ExprPool& exprs, const Type& from, std::span<const Expr> sizes) {
   Ints shape;
-  bool has_rest = false;
-  // 0 copies a size, so a size of 0 can't be said; nor can the rest be found
-  // where the product is 0.
-  for (const Expr size : sizes)
-    if (exprs.IsConstant(size, 0)) return std::nullopt;
+  std::optional<size_t> rest;
+  bool may_have_none = false;  // of the sizes beside the rest
   for (size_t i = 0; i < sizes.size(); ++i) {
+    const bool may_be_zero = onnx::MayBeZero(exprs, sizes[i]);
     if (const auto constant = exprs.AsConstant(sizes[i])) {
+      if (*constant == 0) return std::nullopt;  // it would copy a size
       shape.push_back(*constant);
     } else if (from.ranked && i < from.rank() && from.sizes[i] == sizes[i]) {
       shape.push_back(0);
-    } else if (!has_rest) {
+      may_have_none = may_have_none || may_be_zero;
+    } else if (!rest) {
       shape.push_back(-1);
-      has_rest = true;
+      rest = i;
     } else {
       return std::nullopt;
     }
   }
+  // Where the product of the others is 0, the rest can't be found.
+  if (rest && may_have_none) return std::nullopt;
   return shape;
 }
 
@@ -41,6 +43,45 @@ NodeId ReshapeBefore(const Editor& to, ValueId value) {
   return IsReshape(to.graph().op(node)) ? node : NodeId{};
 }
 
+// Both copies a size and infers one: unlike operators that only add or drop axes of 1, it needs elements.
+bool NeedsElements(const Ints& shape) {
+  return std::ranges::find(shape, 0) != shape.end() && std::ranges::find(shape, -1) != shape.end();
+}
+
+// The axes of 1 that `more` has beside `fewer`; nullopt where it has other sizes too.
+std::optional<Ints> AddedAxes(ExprPool& exprs, const std::vector<Expr>& fewer, const std::vector<Expr>& more) {
+  Ints added;
+  size_t matched = 0;
+  for (size_t i = 0; i < more.size(); ++i) {
+    if (matched < fewer.size() && more[i] == fewer[matched]) {
+      ++matched;
+    } else if (exprs.IsConstant(more[i], 1)) {
+      added.push_back(static_cast<int64_t>(i));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return matched == fewer.size() ? std::optional(added) : std::nullopt;
+}
+
+bool OnlyMovesOnes(std::string_view op) { return op == "Squeeze" || op == "Unsqueeze"; }
+
+// `op`, which adds or drops axes of 1, with its axes given as `like` has them.
+ValueId InsertOfAxes(Editor& to, NodeId node, std::string_view op, ValueId from, const Ints& axes, NodeId like) {
+  if (to.IntList(like, "axes") == nullptr) return to.Insert(node, op, {from, to.AddInts(axes)});
+  onnx::AttributeList attributes;
+  attributes.Add("axes", axes);
+  return to.Insert(node, op, {from}, attributes);
+}
+
+// Squeezes and Unsqueezes in a row, as one; nothing where axes are both added and dropped.
+ValueId MergedOnes(Editor& to, NodeId node, ValueId origin, NodeId inner) {
+  const std::vector<Expr>&before = to.type(origin).sizes, &after = to.type(to.graph().result(node)).sizes;
+  if (const auto added = AddedAxes(to.exprs(), before, after)) return InsertOfAxes(to, node, "Unsqueeze", origin, *added, inner);
+  if (const auto dropped = AddedAxes(to.exprs(), after, before)) return InsertOfAxes(to, node, "Squeeze", origin, *dropped, inner);
+  return {};
+}
+
 // Two changes of shape in a row are one.
 bool MergeReshapes(Editor& to, NodeId node) {
   const Graph& graph = to.graph();
@@ -52,7 +93,9 @@ bool MergeReshapes(Editor& to, NodeId node) {
   if (!to.type(result).ranked) return false;
   const auto shape = ReshapeOperand(to.exprs(), to.type(origin), to.type(result).sizes);
   if (!shape) return false;
-  const ValueId merged = to.Insert(node, "Reshape", {origin, to.AddInts(*shape)});
+  const bool keeps_ones = NeedsElements(*shape) && OnlyMovesOnes(graph.op(node)) && OnlyMovesOnes(graph.op(inner));
+  const ValueId merged = keeps_ones ? MergedOnes(to, node, origin, inner) : to.Insert(node, "Reshape", {origin, to.AddInts(*shape)});
+  if (!merged) return false;
   to.graph().SetType(merged, graph[result].type);
   return to.Replace(node, merged);
 }
@@ -158,7 +201,7 @@ bool ReshapeForTranspose(Editor& to, NodeId node) {
     if (!to.exprs().IsConstant(to.type(from).sizes[static_cast<size_t>(axis)], 1)) moved.push_back(axis);
   if (!std::ranges::is_sorted(moved)) return false;
   const auto shape = ReshapeOperand(to.exprs(), to.type(from), to.type(result).sizes);
-  return shape && to.Replace(node, to.Insert(node, "Reshape", {from, to.AddInts(*shape)}));
+  return shape && !NeedsElements(*shape) && to.Replace(node, to.Insert(node, "Reshape", {from, to.AddInts(*shape)}));
 }
 
 // Squeeze(Transpose(Reshape(x))): the axis need not have been made.

@@ -149,7 +149,8 @@ TEST(MergeLayouts, ReshapesInARow) {
 }
 
 TEST(MergeLayouts, ComputedShapesBecomeConstants) {
-  EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 4, m]) {
+  EXPECT_EQ(Simplified(R"(symbol n in [1, oo]
+graph(%x: f32[n, 4, m]) {
   const %four: i64[1] = [4]
   %n: i64[1]=(n) = Shape(%x, start=0, end=1)
   %m: i64[1]=(m) = Shape(%x, start=2, end=3)
@@ -160,7 +161,8 @@ TEST(MergeLayouts, ComputedShapesBecomeConstants) {
   return %y, %z
 }
 )"),
-            R"(graph(%x: f32[n, 4, m]) {
+            R"(symbol n in [1, oo]
+graph(%x: f32[n, 4, m]) {
   const %0: i64[3]=(0, -1, 4) = [0, -1, 4]
   %n: i64[1]=(n) = Shape(%x, start=0, end=1)
   %m: i64[1]=(m) = Shape(%x, start=2, end=3)
@@ -168,6 +170,40 @@ TEST(MergeLayouts, ComputedShapesBecomeConstants) {
   %y: f32[n, m, 4] = Reshape(%x, %0)
   %z: f32[4*n, m] = Reshape(%x, %t)
   return %y, %z
+}
+)");
+}
+
+// Where a size that is copied may be 0, the rest can't be found.
+TEST(MergeLayouts, ShapesOfNothingAreComputed) {
+  constexpr std::string_view kText = R"(graph(%x: f32[n, 4, m]) {
+  const %four: i64[1] = [4]
+  %n: i64[1]=(n) = Shape(%x, start=0, end=1)
+  %m: i64[1]=(m) = Shape(%x, start=2, end=3)
+  %s: i64[3]=(n, m, 4) = Concat(%n, %m, %four, axis=0)
+  %y: f32[n, m, 4] = Reshape(%x, %s, allowzero=1)
+  return %y
+}
+)";
+  EXPECT_EQ(Simplified(kText), kText);
+}
+
+// A Reshape that copies a size and infers another needs elements, which these do not.
+TEST(MergeLayouts, AxesOfOneStayAxesOfOne) {
+  EXPECT_EQ(Simplified(R"(symbol n in [1, oo]
+graph(%x: f32[n, m]) {
+  const %one: i64[1] = [1]
+  const %last: i64[1] = [3]
+  %a: f32[n, 1, m] = Unsqueeze(%x, %one)
+  %y: f32[n, 1, m, 1] = Unsqueeze(%a, %last)
+  return %y
+}
+)"),
+            R"(symbol n in [1, oo]
+graph(%x: f32[n, m]) {
+  const %0: i64[2]=(1, 3) = [1, 3]
+  %y: f32[n, 1, m, 1] = Unsqueeze(%x, %0)
+  return %y
 }
 )");
 }

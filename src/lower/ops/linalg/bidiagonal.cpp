@@ -122,14 +122,20 @@ std::vector<Tensor> Decompose(Lowering& to, Tensor a, bool full) {
 }  // namespace
 
 Singular SignedSingularDecomposition(Lowering& to, Tensor a, bool full) {
-  const Dim side = SmallerSide(to, a);
-  auto otherwise = [&] {
+  const Dim m = a.size(-2), n = a.size(-1), side = SmallerSide(to, a);
+  auto many = [&] {
     const Singular singular = SingularDecomposition(to, a, full);
     return std::vector<Tensor>{singular.u, singular.values, singular.vt};
   };
-  const std::vector<Tensor> parts = WhereNotNegative(
-      to, to.Minus(to.Of(kLargest), side),
-      [&] { return WhereNotNegative(to, to.Minus(side, to.Of(1)), [&] { return Decompose(to, a, full); }, otherwise); }, otherwise);
+  auto some = [&] { return WhereNotNegative(to, to.Minus(to.Of(kLargest), side), [&] { return Decompose(to, a, full); }, many); };
+  auto none = [&] {
+    const Dims batch = BatchSizes(a);
+    Dims values = batch;
+    values.push_back(side);
+    return std::vector<Tensor>{IdentityMatrices(to, batch, m, full ? m : side, a.dtype()), to.Full(values, 0.0, RealDtype(a)),
+                               IdentityMatrices(to, batch, full ? n : side, n, a.dtype())};
+  };
+  const std::vector<Tensor> parts = UnlessNone(to, side, some, none);
   return {parts[0], parts[1], parts[2]};
 }
 

@@ -96,13 +96,24 @@ bool IsEmpty(Lowering& to, const Tensor& matrix) {
   return to.AsConstant(matrix.size(-1)) == 0 || to.AsConstant(matrix.size(-2)) == 0;
 }
 
+// Zeros where matrices turn out to be empty when the model runs.
+Tensor ZeroIfEmpty(Lowering& to, const Tensor& matrix, Tensor value) {
+  Tensor empty;
+  for (const int64_t axis : {-2, -1}) {
+    if (to.AsConstant(matrix.size(axis))) continue;
+    const Tensor none = to.Equal(to.Number(matrix.size(axis)), to.ConstantInt(0));
+    empty = empty ? to.Or(empty, none) : none;
+  }
+  return empty ? OnlyWhere(to, to.Not(empty), value) : value;
+}
+
 enum class SpectralNorm { kLargest, kSmallest, kSum };
 
 Tensor OfSingularValues(Lowering& to, Tensor matrix, SpectralNorm norm) {
   if (IsEmpty(to, matrix)) return to.Full(BatchSizes(matrix), 0.0, RealDtype(matrix));
   const Tensor values = SingularValues(to, matrix);
   switch (norm) {
-    case SpectralNorm::kLargest: return Amax(to, values, {-1}, false);
+    case SpectralNorm::kLargest: return ZeroIfEmpty(to, matrix, Amax(to, values, {-1}, false));
     case SpectralNorm::kSmallest: return Amin(to, values, {-1}, false);
     case SpectralNorm::kSum: return Sum(to, values, Ints{-1}, false, std::nullopt);
   }
@@ -117,7 +128,7 @@ Tensor NormOf(Lowering& to, Tensor matrix, double ord) {
   // 1: of columns, infinity: of rows.
   const Tensor sums = Sum(to, to.Abs(matrix), Ints{size == 1 ? -2 : -1}, false, std::nullopt);
   if (to.AsConstant(sums.size(-1)) == 0) return to.Full(BatchSizes(matrix), 0.0, sums.dtype());
-  return ord > 0 ? Amax(to, sums, {-1}, false) : Amin(to, sums, {-1}, false);
+  return ZeroIfEmpty(to, matrix, ord > 0 ? Amax(to, sums, {-1}, false) : Amin(to, sums, {-1}, false));
 }
 Tensor NormOf(Lowering& to, Tensor matrix, std::string_view ord) {
   if (ord == "nuc") return OfSingularValues(to, matrix, SpectralNorm::kSum);
@@ -167,7 +178,7 @@ template <class Order>
 Tensor ConditionBy(Lowering& to, Tensor self, Order ord) {
   const Tensor product = to.Mul(NormOf(to, self, ord), NormOf(to, InverseMatrix(to, self), ord));
   const Tensor singular = to.Equal(Determinant(to, self), to.NumberOf(0.0, self.dtype()));
-  return to.Where(singular, to.NumberOf(std::numeric_limits<double>::infinity(), product.dtype()), product);
+  return ZeroIfEmpty(to, self, to.Where(singular, to.NumberOf(std::numeric_limits<double>::infinity(), product.dtype()), product));
 }
 Tensor Condition(Lowering& to, Tensor self, std::optional<Const<Scalar>> p) {
   if (IsEmpty(to, self)) return to.Full(BatchSizes(self), 0.0, RealDtype(self));
@@ -175,7 +186,7 @@ Tensor Condition(Lowering& to, Tensor self, std::optional<Const<Scalar>> p) {
   if (std::abs(order) != 2) return ConditionBy(to, self, order);
   const Tensor values = SingularValues(to, self);
   const Tensor most = Amax(to, values, {-1}, false), least = Amin(to, values, {-1}, false);
-  return order > 0 ? to.Div(most, least) : to.Div(least, most);
+  return ZeroIfEmpty(to, self, order > 0 ? to.Div(most, least) : to.Div(least, most));
 }
 Tensor ConditionStr(Lowering& to, Tensor self, std::string_view p) {
   if (IsEmpty(to, self)) return to.Full(BatchSizes(self), 0.0, RealDtype(self));

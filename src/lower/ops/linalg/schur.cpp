@@ -195,22 +195,38 @@ Tensor VectorsOfPairs(Lowering& to, const RealSchur& schur, const PairedSpectrum
 DType ResultDtype(const Tensor& self) { return self.is_complex() ? self.dtype() : onnx::ComplexDtype(self.dtype()); }
 RealSchur RealForm(Lowering& to, Tensor self) { return RealSchurForm(to, to.CastTo(self, DType::kFloat64), self.dtype()); }
 
-Tensor Eigvals(Lowering& to, Tensor self) {
-  const Tensor values = self.is_complex() ? DiagonalOf(to, Triangularize(to, to.CastTo(self, kWide)).t)
-                                          : SplitPairs(to, RealForm(to, self).t).values;
-  return to.CastTo(values, ResultDtype(self));
+Tensor EigenvaluesOf(Lowering& to, Tensor self) {
+  return self.is_complex() ? DiagonalOf(to, Triangularize(to, to.CastTo(self, kWide)).t) : SplitPairs(to, RealForm(to, self).t).values;
 }
 
-std::tuple<Tensor, Tensor> Eig(Lowering& to, Tensor self) {
-  const DType dtype = ResultDtype(self);
+std::vector<Tensor> EigenOf(Lowering& to, Tensor self) {
   if (!self.is_complex()) {
     const RealSchur schur = RealForm(to, self);
     const PairedSpectrum spectrum = SplitPairs(to, schur.t);
-    return {to.CastTo(spectrum.values, dtype), to.CastTo(VectorsOfPairs(to, schur, spectrum, self.dtype()), dtype)};
+    return {spectrum.values, VectorsOfPairs(to, schur, spectrum, self.dtype())};
   }
   const Schur schur = Triangularize(to, to.CastTo(self, kWide));
-  const Tensor vectors = Normalized(to, to.MatMul(schur.q, TriangleVectors(to, UpperTriangle(to, schur.t))));
-  return {to.CastTo(DiagonalOf(to, schur.t), dtype), to.CastTo(vectors, dtype)};
+  return {DiagonalOf(to, schur.t), Normalized(to, to.MatMul(schur.q, TriangleVectors(to, UpperTriangle(to, schur.t))))};
+}
+
+// Of matrices without elements.
+Tensor NoValues(Lowering& to, const Tensor& self) {
+  Dims sizes = self.sizes();
+  sizes.pop_back();
+  return to.Full(sizes, 0.0, kWide);
+}
+
+Tensor Eigvals(Lowering& to, Tensor self) {
+  const std::vector<Tensor> values = UnlessNone(
+      to, self.size(-1), [&] { return std::vector<Tensor>{EigenvaluesOf(to, self)}; }, [&] { return std::vector<Tensor>{NoValues(to, self)}; });
+  return to.CastTo(values[0], ResultDtype(self));
+}
+
+std::tuple<Tensor, Tensor> Eig(Lowering& to, Tensor self) {
+  const std::vector<Tensor> parts = UnlessNone(
+      to, self.size(-1), [&] { return EigenOf(to, self); },
+      [&] { return std::vector<Tensor>{NoValues(to, self), to.Full(self.sizes(), 0.0, kWide)}; });
+  return {to.CastTo(parts[0], ResultDtype(self)), to.CastTo(parts[1], ResultDtype(self))};
 }
 
 constexpr OpRow kRows[] = {

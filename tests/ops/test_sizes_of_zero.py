@@ -1,0 +1,103 @@
+"""Models of which a size is 0 when they run, where their archives say that it may be."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+
+import harness
+import onnxruntime
+import pytest
+import torch
+from torch.export import Dim
+
+import flambeau
+
+linalg = torch.linalg
+
+
+def pairs(*sizes: int) -> torch.Tensor:
+    return torch.complex(harness.floats(*sizes), harness.floats(*sizes))
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *tensors: torch.Tensor) -> object:
+        return self.function(*tensors)
+
+
+def heads(x: torch.Tensor) -> torch.Tensor:
+    batch, length, _ = x.shape
+    split = x.view(batch, length, 2, 4).transpose(1, 2)
+    return split.reshape(batch * 2, length, 4).view(batch, 2, length, 4)
+
+
+SINGULAR = {
+    "svdvals": linalg.svdvals,
+    "pinv": lambda x: linalg.pinv(x, rtol=1e-6),
+    "matrix_rank": lambda x: linalg.matrix_rank(x, rtol=1e-6),
+    "cond": linalg.cond,
+    "cond -2": lambda x: linalg.cond(x, -2),
+    "spectral norm": lambda x: linalg.matrix_norm(x, 2),
+    "nuclear norm": lambda x: linalg.matrix_norm(x, "nuc"),
+}
+PROGRAMS = {
+    "flatten": (lambda x: x.flatten(1), (2, 3, 4, 5), [(0, 3, 4, 5), (2, 3, 0, 5), (0, 0, 0, 0), (3, 1, 2, 2)]),
+    "flatten the end": (lambda x: x.flatten(2), (2, 3, 4, 5), [(0, 3, 4, 5), (2, 0, 4, 0), (1, 3, 4, 5)]),
+    "flatten the start": (lambda x: x.flatten(0, 1), (2, 3, 4), [(0, 3, 4), (2, 3, 0)]),
+    "heads": (heads, (2, 3, 8), [(0, 3, 8), (2, 0, 8), (3, 5, 8)]),
+    "eigvals": (lambda x: linalg.eigvals(x @ x.mT).real.sum(-1), (3, 3), [(0, 0), (2, 2)]),
+    "eig": (lambda x: linalg.eig(x)[1].abs(), (3, 3), [(0, 0)]),
+    **{f"{name} of {kind.__name__}": (function, kind(4, 3), [kind(0, 3), kind(4, 0), kind(0, 0), kind(2, 5)])
+       for name, function in SINGULAR.items() for kind in (harness.floats, pairs)},
+    **{f"{name} of a batch": (function, pairs(2, 4, 3), [pairs(0, 4, 3), pairs(2, 0, 3)]) for name, function in SINGULAR.items() if name in ("pinv", "cond", "nuclear norm")},
+    **{f"complex {function.__name__}": (lambda x, function=function: function(x, x.mT), pairs(2, 3, 4), [pairs(0, 3, 4), pairs(2, 0, 4)])
+       for function in (torch.matmul, torch.bmm)},
+    "complex prod": (lambda x: x.prod(1), pairs(2, 3, 4), [pairs(0, 3, 4), pairs(2, 3, 0)]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_along_an_axis(name: str, tmp_path: pathlib.Path) -> None:
+    function, example, others = PROGRAMS[name]
+    example, *others = (harness.floats(*x) if isinstance(x, tuple) else x for x in (example, *others))
+    module = Function(function).eval()
+    square = name in ("eigvals", "eig")
+    sizes = {d: Dim("n" if square else f"d{d}", min=0) for d in range(example.dim()) if any(other.shape[d] != example.shape[d] for other in others)}
+    archive = tmp_path / "model.pt2"
+    torch.export.save(torch.export.export(module, (example,), dynamic_shapes=((sizes,),)), archive)
+    flambeau.convert(archive, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+    (name_of_input,) = (value.name for value in session.get_inputs())
+    for tensor in (example, *others):
+        wanted = torch.utils._pytree.tree_leaves(module(tensor))
+        for want, output in zip(wanted, session.run(None, {name_of_input: harness.to_numpy(tensor)}), strict=True):
+            got = torch.from_numpy(output)
+            want = torch.view_as_real(want) if want.is_complex() else want
+            torch.testing.assert_close(got, want, rtol=1e-3, atol=1e-4)
+
+
+class Decomposition(torch.nn.Module):
+    def __init__(self, full: bool) -> None:
+        super().__init__()
+        self.full = full
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        u, values, vh = torch.linalg.svd(x, full_matrices=self.full)
+        return u, values, vh
+
+
+# A script says nothing of its sizes; torch.export takes the smaller side for one at least.
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("make", [harness.floats, pairs])
+def test_scripted_singular_vectors_of_nothing(full: bool, make: Callable[..., torch.Tensor]) -> None:
+    module = Decomposition(full)
+    program = flambeau.export(torch.jit.script(module), (make(4, 3),), dynamic_shapes=({0: "m", 1: "n"},), verbose=False)
+    for sizes in ((0, 3), (4, 0), (0, 0)):
+        x = make(*sizes)
+        for want, got in zip(module(x), program(x), strict=True):
+            torch.testing.assert_close(got, torch.view_as_real(want) if want.is_complex() else want)
+    assert [len(part) for part in program(make(2, 5))] == [2, 2, 5 if full else 2]
