@@ -13,8 +13,8 @@ const LegalizeRule* FindRule(std::string_view op, int opset) {
   static const auto rules = [] {
     std::unordered_map<std::string_view, const LegalizeRule*> map;
     for (const auto subject : {ActivationForms(), ArithmeticForms(), ComparisonForms(), CreationForms(), DoubleForms(), EinsumForms(),
-                               GridForms(), ImageForms(), IndexingForms(), LoopForms(), NormalizationForms(), RandomForms(), ReductionForms(),
-                               RegionForms(), ResizeForms(), ShapeForms(), SignalForms(), SlicingForms()})
+                               GridForms(), ImageForms(), IndexingForms(), LoopForms(), NormalizationForms(), QuantizationForms(), RandomForms(),
+                               ReductionForms(), RegionForms(), ResizeForms(), ShapeForms(), SignalForms(), SlicingForms()})
       for (const LegalizeRule& rule : subject) map.emplace(rule.op, &rule);
     return map;
   }();

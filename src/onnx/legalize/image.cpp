@@ -1,6 +1,7 @@
 // Pooling and patches.
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "onnx/legalize/rule.h"
@@ -8,19 +9,56 @@
 namespace flambeau::onnx {
 namespace {
 
+bool HasDilations(const Request& request) {
+  return std::ranges::any_of(request.IntList("dilations"), [](int64_t dilation) { return dilation != 1; });
+}
+
+// The largest element of each window, axis by axis: windows side by side on an axis of their own. Sizes that are rounded
+// up are those of windows that reach beyond the end.
+Results MaxOfWindows(Builder& to, const Request& request) {
+  Tensor x = request.operands[0];
+  const Ints kernel = request.IntList("kernel_shape");
+  Ints dilations = request.IntList("dilations");
+  if (request.results > 1 || !x.ranked() || !x.is_floating()) return Refuse(to, request, HasDilations(request) ? "has no dilations" : "rounds sizes up only where they are known");
+  const size_t axes = kernel.size();
+  Ints strides = request.IntList("strides"), pads = request.IntList("pads");
+  if (dilations.empty()) dilations.assign(axes, 1);
+  if (strides.empty()) strides.assign(axes, 1);
+  if (pads.empty()) pads.assign(2 * axes, 0);
+  const bool rounds_up = request.Int("ceil_mode", 0) != 0;
+  for (size_t i = 0; i < axes; ++i) {
+    const auto axis = static_cast<int64_t>(i) + 2;
+    const int64_t reach = dilations[i] * (kernel[i] - 1) + 1;
+    const Dim wanted{request.types[0].sizes[i + 2]};
+    const auto counted = to.AsConstant(wanted), size = to.AsConstant(x.size(axis));
+    bool known = true;  // when the model runs
+    to.exprs().ForEachSymbol(wanted.expr, [&](Expr symbol) { known &= to.HasSource(symbol); });
+    if (rounds_up && !known) return Refuse(to, request, "rounds sizes up only where they are known");
+    int64_t more = rounds_up ? strides[i] - 1 : 0;
+    if (rounds_up && counted && size) more = (*counted - 1) * strides[i] + reach - (*size + pads[i] + pads[axes + i]);
+    Ints around(2 * static_cast<size_t>(x.rank()));
+    around[i + 2] = pads[i];
+    around[static_cast<size_t>(x.rank()) + i + 2] = pads[axes + i] + std::max<int64_t>(more, 0);
+    const Tensor least = to.ConstantOf(-std::numeric_limits<double>::infinity(), x.dtype());
+    if (std::ranges::any_of(around, [](int64_t pad) { return pad != 0; })) x = to.Pad(x, to.ConstantInts(around), least);
+    const Tensor room = rounds_up ? Tensor() : to.Sub(SizeNumber(to, x, axis), to.ConstantInt(reach));
+    const Tensor count = rounds_up ? to.Number(wanted) : to.Add(to.Div(room, to.ConstantInt(strides[i])), to.ConstantInt(1));
+    const Tensor starts = to.UnsqueezeAt(to.Mul(Iota(to, count), to.ConstantInt(strides[i])), {1});
+    Ints offsets;
+    for (int64_t k = 0; k < kernel[i]; ++k) offsets.push_back(k * dilations[i]);
+    x = to.ReduceMax(to.Gather(x, to.Add(starts, to.ConstantInts(offsets)), {.axis = axis}), to.ConstantInts({axis + 1}), {.keepdims = 0});
+  }
+  return {{to.Refined(x, request.types[0])}};
+}
+
 // A result size that is rounded up is one rounded down, of more pads at the end.
 Results PoolWithMorePads(Builder& to, const Request& request) {
-  AttributeList attributes = request.attributes;
-  const auto& dilations = request.IntList("dilations");
-  if (std::ranges::all_of(dilations, [](int64_t dilation) { return dilation == 1; })) {
-    attributes = Without(attributes, "dilations");
-  } else if (to.opset() < 10) {
-    return Refuse(to, request, "has no dilations");
-  }
+  if (HasDilations(request)) return request.op == "MaxPool" ? MaxOfWindows(to, request) : Refuse(to, request, "has no dilations");
+  AttributeList attributes = Without(request.attributes, "dilations");
   if (to.opset() < 10 && request.Int("ceil_mode", 0) != 0) {
     const Ints kernel = request.IntList("kernel_shape");
     const auto in = KnownSizes(to, request.operands[0].type()), out = KnownSizes(to, request.types[0]);
-    if (!in || !out) return Refuse(to, request, "rounds sizes up only where they are known");
+    if (!in || !out) return request.op == "MaxPool" ? MaxOfWindows(to, request) : Refuse(to, request, "rounds sizes up only where they are known");
     Ints strides = request.IntList("strides"), pads = request.IntList("pads");
     if (strides.empty()) strides.assign(kernel.size(), 1);
     if (pads.empty()) pads.assign(2 * kernel.size(), 0);

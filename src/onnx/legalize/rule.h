@@ -65,6 +65,7 @@ std::span<const LegalizeRule> ImageForms();
 std::span<const LegalizeRule> IndexingForms();
 std::span<const LegalizeRule> LoopForms();
 std::span<const LegalizeRule> NormalizationForms();
+std::span<const LegalizeRule> QuantizationForms();
 std::span<const LegalizeRule> RandomForms();
 std::span<const LegalizeRule> ReductionForms();
 std::span<const LegalizeRule> RegionForms();

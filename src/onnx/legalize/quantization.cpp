@@ -1,0 +1,59 @@
+// Quantizing before there were operators of it, and before those had an axis.
+#include <cmath>
+
+#include "onnx/legalize/rule.h"
+
+namespace flambeau::onnx {
+namespace {
+
+// Whether each index of an axis has a scale of its own; nullopt where it is not known.
+std::optional<bool> HasAxis(const Request& request) {
+  const Tensor x = request.operands[0], scale = request.operands[1];
+  if (!x.ranked() || !scale.ranked()) return std::nullopt;
+  return scale.rank() > 0;
+}
+
+// Values of an axis, or one for all, so that they broadcast against the operand; in float32.
+Tensor Spread(Builder& to, const Request& request, const Tensor& values) {
+  const Tensor floats = to.CastTo(values, DType::kFloat32);
+  if (values.rank() != 1) return floats;
+  const int64_t rank = request.operands[0].rank(), axis = request.Int("axis", 1);
+  Ints after;
+  for (int64_t d = axis < 0 ? axis + rank : axis; d + 1 < rank; ++d) after.push_back(static_cast<int64_t>(after.size()) + 1);
+  return to.UnsqueezeAt(floats, after);
+}
+
+// round(x / scale) + zero point, cut to what the type holds.
+Results QuantizeByRounding(Builder& to, const Request& request) {
+  const auto has_axis = HasAxis(request);
+  if (!has_axis || request.Int("block_size", 0) != 0) return Refuse(to, request, "has no blocks, and takes only tensors of known rank");
+  if (to.Has("QuantizeLinear") && !*has_axis) return std::nullopt;
+  const DType dtype = request.types[0].dtype;
+  const int bits = static_cast<int>(ByteSize(dtype)) * 8 - (IsSigned(dtype) ? 1 : 0);
+  const double most = std::exp2(bits) - 1, least = IsSigned(dtype) ? -std::exp2(bits) : 0;
+  Tensor y = to.Round(to.Div(to.CastTo(request.operands[0], DType::kFloat32), Spread(to, request, request.operands[1])));
+  if (request.operand(2)) y = to.Add(y, Spread(to, request, request.operands[2]));
+  const Tensor cut = to.Clip(y, to.ConstantOf(least, DType::kFloat32), to.ConstantOf(most, DType::kFloat32));
+  return {{to.CastTo(cut, dtype)}};
+}
+
+// (x - zero point) · scale
+Results DequantizeByScaling(Builder& to, const Request& request) {
+  const auto has_axis = HasAxis(request);
+  if (!has_axis || request.Int("block_size", 0) != 0) return Refuse(to, request, "has no blocks, and takes only tensors of known rank");
+  if (to.Has("DequantizeLinear") && !*has_axis) return std::nullopt;
+  Tensor x = to.CastTo(request.operands[0], DType::kFloat32);
+  if (request.operand(2)) x = to.Sub(x, Spread(to, request, request.operands[2]));
+  return {{to.CastTo(to.Mul(x, Spread(to, request, request.operands[1])), request.types[0].dtype)}};
+}
+
+constexpr LegalizeRule kRules[] = {
+    {"DequantizeLinear", 13, &DequantizeByScaling},
+    {"QuantizeLinear", 13, &QuantizeByRounding},
+};
+
+}  // namespace
+
+std::span<const LegalizeRule> QuantizationForms() { return kRules; }
+
+}  // namespace flambeau::onnx
