@@ -214,9 +214,10 @@ void Lowering::Record(NodeId node, std::vector<Tensor> results) {
 
 namespace {
 
-// Operators for which torch.export records a wrong rank: of a dimension that counts from the end, by PyTorch up to 2.13.
-// Or the size of an inverse that was not asked for.
-bool IsMistyped(std::string_view op) { return op == "aten::unique_consecutive"; }
+// Operators for which torch.export records a wrong type. Of unique_consecutive the rank, for a dimension that counts from
+// the end, by PyTorch up to 2.13; or the size of an inverse that was not asked for. Of normal the dtype to which both are
+// promoted, where eager takes the mean's.
+bool IsMistyped(std::string_view op) { return op == "aten::unique_consecutive" || op == "aten::normal.Tensor_Tensor"; }
 
 // Whether the node is what an operator of the program computes that writes to memory.
 bool IsOfWrite(const Graph& aten, NodeId node) {
@@ -250,6 +251,7 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
   if (recorded.kind != TypeKind::kTensor) return tensor;
   if (tensor.is_number()) tensor = ConstantOf(tensor.number(), recorded.dtype);
   if (tensor.dtype() != recorded.dtype) {
+    if (IsMistyped(aten_->op(node)) || FollowsMistyped(node)) return Mistyped(node, tensor);
     if (!poisoned() && IsOfWrite(*aten_, node))
       Report(DiagnosticKind::kBadProgram, fmt::format("writes {} to a tensor of {}", Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name));
     else if (!poisoned())

@@ -43,6 +43,11 @@ CASES = [
     drawn(lambda x: torch.rand(n, dtype=torch.float64) + x, torch.tensor(0.0), mean=0.5, std=0.289, name="rand float64"),
     drawn(lambda x: aten.rand.generator([n], generator=None) + x, torch.tensor(0.0), mean=0.5, std=0.289, name="rand.generator"),
     drawn(torch.rand_like, flat, mean=0.5, std=0.289),
+    # Where Dropout alone draws, each of these has a seed next to the others'.
+    drawn(lambda x: torch.cat([torch.rand(1) for _ in range(200)]) + x, torch.tensor(0.0), mean=0.5, std=0.289, name="many draws of one number", since=22),
+    drawn(lambda x: torch.stack([torch.rand(3, 5) for _ in range(40)])[:, 0, :4] + x, torch.tensor(0.0), mean=0.5, std=0.289, name="many draws of few numbers", since=22),
+    drawn(lambda x: torch.rand_like(x) - torch.rand_like(x), flat, mean=0, std=0.408, name="two draws"),
+    drawn(lambda x: torch.rand(()) * 0 + x[0, 0] + torch.rand(0, 3).sum(), flat + 3, mean=3, std=0, name="rand of no and of one number"),
     drawn(lambda x: torch.randn(n) + x, torch.tensor(0.0), mean=0, std=1, name="randn"),
     drawn(lambda x: aten.randn.generator([n], generator=None) + x, torch.tensor(0.0), mean=0, std=1, name="randn.generator"),
     drawn(torch.randn_like, flat, mean=0, std=1),
@@ -68,6 +73,10 @@ CASES = [
     case(aten.rrelu_with_noise_functional.default, floats(3, 4), floats(3, 4), 0.1, 0.4),
     drawn(lambda x: aten.rrelu_with_noise_functional(x - 2, x, 0.25, 0.75, True)[0], flat, mean=-1, std=0.2887, name="rrelu in training"),
     drawn(torch.normal, flat + 3, flat + 2, mean=3, std=2),
+    *[drawn(torch.normal, flat.to(of_mean) + 3, flat.to(of_std) + 2, mean=3, std=2)
+      for of_mean, of_std in ((torch.float32, torch.float64), (torch.float64, torch.float32), (torch.float16, torch.float64), (torch.float32, torch.int64), (torch.bfloat16, torch.float32))],
+    drawn(lambda x, y: torch.normal(x, y) + x, flat + 3, flat.double() + 2, mean=6, std=2, name="normal of another dtype, added"),
+    drawn(torch.normal, flat + 3, torch.full((60,), 2.0, dtype=torch.float64), mean=3, std=2),
     drawn(torch.normal, flat + 3, 2.0, mean=3, std=2),
     drawn(torch.normal, 3.0, flat + 2, mean=3, std=2),
     drawn(lambda x: torch.normal(3.0, 2.0, (n,)) + x, torch.tensor(0.0), mean=3, std=2, name="normal.float_float"),

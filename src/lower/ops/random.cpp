@@ -152,12 +152,13 @@ Tensor Random(Lowering& to, Tensor self, Unused) { return RandomFrom(to, self, 0
 
 // --- of given distributions ------------------------------------------------------------
 
+// The result has the mean's dtype, whatever that of the deviation is.
 Tensor NormalOfTensors(Lowering& to, Tensor mean, Tensor std, Unused) {
-  const DType dtype = to.PromotedDtype({mean, std});
-  const Tensor spread = to.CastTo(std, dtype), center = to.CastTo(mean, dtype);
+  const DType dtype = mean.dtype();
+  const Tensor spread = to.CastTo(std, dtype);
   const Tensor scaled =
-      to.Mul(spread, to.CastTo(to.RandomNormalLike(to.CastTo(to.Add(center, spread), DType::kFloat32)), dtype));
-  return to.Add(center, scaled);
+      to.Mul(spread, to.CastTo(to.RandomNormalLike(to.CastTo(to.Add(mean, spread), DType::kFloat32)), dtype));
+  return to.Add(mean, scaled);
 }
 Tensor NormalOfMean(Lowering& to, Tensor mean, double std, Unused) {
   return to.Add(mean, Shifted(to, RandomNormal(to, mean.sizes(), mean.dtype()), std, 0));

@@ -14,16 +14,34 @@ namespace {
 bool RemovesTraining(const Builder& to) { return to.widens_for_runtime() && to.opset() >= 22; }
 bool LacksGenerators(const Builder& to) { return to.widens_for_runtime() && !RuntimeKernels("RandomUniformLike", to.opset()).any(); }
 
-// Numbers in [0, 1), float32: as many bits as it holds exactly, each of which is dropped as often as not.
-Tensor UniformByBits(Builder& to, const Request& request, const Tensor& shape) {
-  constexpr int64_t kBits = 24;
-  Floats bits;  // half of what they stand for: Dropout doubles what it keeps
-  for (int i = 0; i < kBits; ++i) bits.push_back(std::ldexp(1.0, -2 - i));
-  const Tensor all = to.Expand(to.ConstantFloats(bits, DType::kFloat32, Ints{kBits}), to.Concat({shape, to.ConstantInts({kBits})}, {.axis = 0}));
+// Two integers of 31 bits, [2]: flags that Dropout keeps as often as not. It seeds a generator anew whenever it runs, by
+// one number after the other, of which the first flags hardly ever differ, and the others by a pattern: it is no more than
+// a key.
+Tensor DrawnKeys(Builder& to, const Request& request) {
+  constexpr int64_t kBits = 31;
+  Ints powers;
+  for (int64_t i = 0; i < kBits; ++i) powers.push_back(int64_t{1} << i);
   DropoutAttributes attributes;
   if (Find(request.attributes, "seed") != nullptr) attributes.seed = std::llround(request.Float("seed", 0));
-  const Tensor kept = to.Dropout(all, to.ConstantOf(0.5, DType::kFloat32), to.ConstantOf(true, DType::kBool), attributes)[0];
-  return to.ReduceSum(kept, to.ConstantInts({-1}), {.keepdims = 0});
+  const Tensor ones = to.Expand(to.ConstantOf(1.0, DType::kFloat32), to.ConstantInts({2, kBits}));
+  const Tensor kept = to.Dropout(ones, to.ConstantOf(0.5, DType::kFloat32), to.ConstantOf(true, DType::kBool), attributes, 2)[1];
+  return to.ReduceSum(to.Where(kept, to.ConstantInts(powers), to.ConstantInt(0)), to.ConstantInts({1}), {.keepdims = 0});
+}
+
+// Numbers in [0, 1), float32, of as many bits as it holds exactly: each place's number is hashed with a key. The hash is of
+// 32 bits, in int64, which no product of its leaves.
+Tensor UniformByHash(Builder& to, const Request& request, const Tensor& shape) {
+  const Tensor keys = DrawnKeys(to, request);
+  auto key = [&](int64_t i) { return to.Gather(keys, to.ConstantInt(i), {.axis = 0}); };
+  auto number = [&](int64_t value) { return to.ConstantInt(value); };
+  auto folded = [&](const Tensor& x, int bits) { return to.BitwiseXor(x, to.Div(x, number(int64_t{1} << bits))); };
+  auto low = [&](const Tensor& x) { return to.BitwiseAnd(x, number((int64_t{1} << 32) - 1)); };
+  const Tensor count = to.ReduceProd(shape, {}, {.keepdims = 0});
+  Tensor x = to.BitwiseXor(to.Range(number(0), count, number(1)), key(0));
+  x = low(to.Add(to.Mul(folded(x, 16), number(0x21F0AAAD)), key(1)));
+  x = low(to.Mul(folded(x, 15), number(0x735A2D97)));
+  const Tensor upper = to.CastTo(to.Div(folded(x, 15), number(1 << 8)), DType::kFloat32);
+  return to.Reshape(to.Mul(upper, to.ConstantOf(std::ldexp(1.0, -24), DType::kFloat32)), shape, {.allowzero = 1});
 }
 
 Tensor ShapeAsked(Builder& to, const Request& request) {
@@ -41,13 +59,13 @@ Tensor ScaledBy(Builder& to, const Tensor& x, double scale, double offset) {
 Results UniformDrawn(Builder& to, const Request& request) {
   if (!LacksGenerators(to)) return std::nullopt;
   const double low = request.Float("low", 0);
-  return As(to, request, ScaledBy(to, UniformByBits(to, request, ShapeAsked(to, request)), request.Float("high", 1) - low, low));
+  return As(to, request, ScaledBy(to, UniformByHash(to, request, ShapeAsked(to, request)), request.Float("high", 1) - low, low));
 }
 
 // Box and Muller's: the logarithm is of (0, 1].
 Results NormalDrawn(Builder& to, const Request& request) {
   if (!LacksGenerators(to)) return std::nullopt;
-  const Tensor both = UniformByBits(to, request, to.Concat({to.ConstantInts({2}), ShapeAsked(to, request)}, {.axis = 0}));
+  const Tensor both = UniformByHash(to, request, to.Concat({to.ConstantInts({2}), ShapeAsked(to, request)}, {.axis = 0}));
   auto one = [&](int64_t i) { return to.Gather(both, to.ConstantInt(i), {.axis = 0}); };
   const Tensor radius = to.Sqrt(ScaledBy(to, to.Log(ScaledBy(to, one(0), -1, 1)), -2, 0));
   const Tensor angle = ScaledBy(to, one(1), 2 * std::numbers::pi, 0);
