@@ -54,6 +54,7 @@ Results MaxOfWindows(Builder& to, const Request& request) {
 // A result size that is rounded up is one rounded down, of more pads at the end.
 Results PoolWithMorePads(Builder& to, const Request& request) {
   if (HasDilations(request)) return request.op == "MaxPool" ? MaxOfWindows(to, request) : Refuse(to, request, "has no dilations");
+  if (request.op == "MaxPool" && LacksKernelOfDouble(to, request)) return MaxOfWindows(to, request);
   AttributeList attributes = Without(request.attributes, "dilations");
   if (to.opset() < 10 && request.Int("ceil_mode", 0) != 0) {
     const Ints kernel = request.IntList("kernel_shape");
