@@ -28,6 +28,18 @@ def conv_transpose_of_each(x, weight):
     return F.conv_transpose2d(x.flatten(0, 1)[None], weight.flatten(0, 1), stride=2, padding=1, groups=x.shape[0])
 
 
+def padded_by_kernel(x, weight):
+    return F.conv1d(x, weight, padding=weight.shape[-1] - 1, dilation=2)
+
+
+def padded_by_size(x, weight):
+    return F.conv2d(x, weight, stride=2, padding=(x.shape[-1] // 4, 1))
+
+
+def transposed_and_cut_by_kernel(x, weight):
+    return F.conv_transpose2d(x, weight, stride=2, padding=(weight.shape[-2] // 2, 1), output_padding=1)
+
+
 class UpTo(nn.Module):
     """The output padding follows from the sizes of what the result is to fit."""
 
@@ -43,6 +55,10 @@ CASES = [
     case(conv_of_each, floats(2, 3, 5, 6), floats(2, 4, 3, 3, 3), floats(2, 4), dynamic={0: [0, 2], 1: [0], 2: [0]}),
     case(same_conv_of_each, floats(2, 3, 8), floats(2, 4, 3, 3), dynamic={0: [0, 2], 1: [0]}),
     case(conv_transpose_of_each, floats(2, 3, 5, 6), floats(2, 3, 4, 3, 2), dynamic={0: [0, 2], 1: [0]}),
+    case(padded_by_kernel, line, floats(6, 4, 3), dynamic={0: [0, 2], 1: [2]}),
+    case(padded_by_kernel, floats(4, 9), floats(6, 4, 3), dynamic={0: [1], 1: [2]}),
+    case(padded_by_size, image, floats(6, 4, 3, 2), dynamic=BATCH_AND_SPACE),
+    case(transposed_and_cut_by_kernel, image, floats(4, 6, 5, 4), dynamic={0: [0, 2, 3], 1: [2]}),
     case(UpTo(nn.ConvTranspose2d(4, 3, 3, stride=2, padding=1)), floats(2, 4, 5, 6), floats(2, 3, 10, 12), dynamic={0: [0, 2], 1: [0, 2]}),
     case(UpTo(nn.ConvTranspose2d(4, 6, (3, 2), stride=(2, 3), dilation=(4, 1), groups=2)), floats(4, 3, 4), floats(14, 12), dynamic={0: [2], 1: [1]}, second=(floats(4, 3, 5), floats(14, 16))),
     case(F.conv1d, line, floats(6, 4, 3), floats(6)),

@@ -231,6 +231,11 @@ def _excludes_one(condition: Any) -> bool:
     return condition.lts in ((0, 1) if isinstance(condition, (sympy.Lt, sympy.Gt)) else (1, 2))
 
 
+def _is_about_overflow(condition: Any) -> bool:
+    """Whether torch asks whether a sum of sizes is a number of 64 bits."""
+    return any(abs(number) >= 2**62 for number in condition.atoms(sympy.Integer))
+
+
 def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[tuple[Any, str]]:
     """Conditions on the program's sizes that Python decided, and the lines that asked; but for what holds from 2 on.
 
@@ -241,7 +246,7 @@ def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterat
     for decision in decisions:
         condition = decision.condition
         symbols = condition.free_symbols
-        if decision.env is not env or not symbols or not symbols <= ranges.keys() or _is_specialised(condition):
+        if decision.env is not env or not symbols or not symbols <= ranges.keys() or _is_specialised(condition) or _is_about_overflow(condition):
             continue
         if not decision.by_model and (len(symbols) > 1 or not isinstance(condition, _INEQUALITIES) or _excludes_one(condition)):
             continue
@@ -280,7 +285,7 @@ def assumptions(
     found: dict[str, str] = {}
     for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each) and not _tells_one(each, exported))):
         sign = _SIGNS.get(type(condition))
-        if sign and condition.func(*condition.args) == sympy.true:  # a size has become a number since
+        if sign and sympy.true in (condition.func(*condition.args), condition.xreplace(called)):  # a size has become a number, or another, since
             continue
         sides = [str(side.xreplace(called)) for side in condition.args] if sign else [str(condition.xreplace(called))]
         found.setdefault(f" {sign} ".join(sides), line)

@@ -17,7 +17,7 @@ from .assumptions import computes_alike, freezes, holds_for
 from .constants import KNOWN, KnownConstants
 from .containers import known_results
 from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
-from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
+from .decisions import Decision, Place, branches_of, failing_places, loops_of, recorded_decisions, unrolled_loops
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names, two_for_one
 from .emptiness import taken_as_filled
@@ -174,6 +174,8 @@ class _Captured:
     """The lines that asked about masks."""
     loops: set[Place]
     """What Python went over so often as the example says, or could not."""
+    branches: set[Place]
+    """Where Python could not choose."""
 
 
 _LOG = logging.getLogger("flambeau.capture")
@@ -253,7 +255,7 @@ class _Tries:
             general = self._with_loops(attempt, self.once(attempt, loops, special), loops, special)
             if general.exported is not None and not special_places(general.exported, general.decided):
                 captured = dataclasses.replace(general, how=general.how + ", for the general case")
-        return captured
+        return self._with_branches(attempt, captured, loops) if captured.exported is None else captured
 
     def once(
         self,
@@ -305,8 +307,9 @@ class _Tries:
             _LOG.debug("not captured", exc_info=error)
         if failed is not None and how == _TWO_FOR_ONE:
             return self.once(attempt, loops, special, two_is_one=False, constants=constants)
-        found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
-        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, masks, found)
+        failing = {(replaced.get(code, code), line) for code, line in failing_places(failed)}
+        unrolled = {(replaced.get(code, code), line) for code, line in loops_of(decided, failing)}
+        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, masks, unrolled, branches_of(failing))
 
     @contextlib.contextmanager
     def _surroundings(self) -> Iterator[None]:
@@ -334,15 +337,25 @@ class _Tries:
         if not alike or not set(masks) <= set(shown):
             raise Unkept("the program computes something else for the example, or it does not show that")
 
-    def _with_loops(self, attempt: _Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None) -> _Captured:
-        """What is captured with the loops kept that were unrolled so far; the loops are added."""
-        found = captured.loops
+    def _with_loops(
+        self, attempt: _Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None, branches: bool = False
+    ) -> _Captured:
+        """What is captured with the loops kept that were unrolled so far, and branches if asked for; they are added."""
+        found = captured.loops | captured.branches if branches else captured.loops
         while not found <= loops:
             loops |= found
-            kept = self.once(attempt, loops, special)
-            found = kept.loops
+            kept = self.once(attempt, loops, special, constants=branches)
+            found = kept.loops | kept.branches if branches else kept.loops
             if kept.exported is not None:
-                captured = dataclasses.replace(kept, how=kept.how + ", with loops kept")
+                captured = dataclasses.replace(kept, how=kept.how + (", with branches kept" if branches else ", with loops kept"))
+        return captured
+
+    def _with_branches(self, attempt: _Capture, captured: _Captured, loops: Set[Place]) -> _Captured:
+        """What is captured with branches kept by which a run is to choose; else what was captured without."""
+        for special in (None, frozenset[Place]()):
+            kept = self._with_loops(attempt, captured, set(loops), special, branches=True)
+            if kept.exported is not None:
+                return kept
         return captured
 
 

@@ -89,10 +89,32 @@ Tensor Convolve(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, 
                                .strides = StepsPerAxis(geometry.stride, spatial)}));
 }
 
+// One value stands for all axes.
+Dims DimPerAxis(Dims values, int64_t count) {
+  if (values.size() == 1) values.resize(static_cast<size_t>(count), values[0]);
+  return values;
+}
+
+// Padding that follows from sizes goes around the input first. `pads` are those at the begins, then those at the ends.
+Tensor ConvolvePadded(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, const Const<Dims>& stride,
+                      const Dims& pads, const Const<Dims>& dilation, Dim groups) {
+  if (const auto known = to.AsConstants(pads)) return Convolve(to, input, weight, bias, {stride, *known, dilation, groups});
+  const Batched batched(to, input, static_cast<int64_t>(pads.size() / 2));
+  const Tensor padded = PadSpatial(to, batched.tensor(), pads);
+  return batched.Undo(Convolve(to, padded, weight, bias, {stride, Ints(pads.size(), 0), dilation, groups}));
+}
+
+Dims OnBothSides(const Dims& padding, int64_t spatial) {
+  Dims pads = DimPerAxis(padding, spatial);
+  const Dims ends = pads;
+  pads.insert(pads.end(), ends.begin(), ends.end());
+  return pads;
+}
+
 template <int64_t kSpatial>
-Tensor ConvNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride, Const<Dims> padding,
+Tensor ConvNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride, Dims padding,
               Const<Dims> dilation, Dim groups) {
-  return Convolve(to, input, weight, bias, {stride, BothSides(PerAxis(padding, kSpatial)), dilation, groups});
+  return ConvolvePadded(to, input, weight, bias, stride, OnBothSides(padding, kSpatial), dilation, groups);
 }
 
 // 'same' puts an odd one of the padding at the end.
@@ -110,10 +132,7 @@ Tensor ConvNdOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bi
     pads[axis] = {to.exprs().FloorDiv(total.expr, to.exprs().Constant(2))};
     pads[axis + kSpatial] = to.Minus(total, pads[axis]);
   }
-  if (const auto known = to.AsConstants(pads)) return Convolve(to, input, weight, bias, {stride, *known, dilation, groups});
-  const Batched batched(to, input, kSpatial);
-  const Tensor padded = PadSpatial(to, batched.tensor(), pads);
-  return batched.Undo(Convolve(to, padded, weight, bias, {stride, Ints(2 * kSpatial, 0), dilation, groups}));
+  return ConvolvePadded(to, input, weight, bias, stride, pads, dilation, groups);
 }
 
 // Output padding is what the end of the padding leaves out. onnxruntime takes less of it than a stride, PyTorch also
@@ -135,13 +154,13 @@ TransposedPads PadsOf(const Ints& padding, Ints output_padding, const Ints& stri
   return result;
 }
 
-using TransposedConvolution = Tensor (*)(Lowering&, Tensor, Tensor, OptionalTensor, Const<Dims>, Const<Dims>, Dims, Dim,
+using TransposedConvolution = Tensor (*)(Lowering&, Tensor, Tensor, OptionalTensor, Const<Dims>, Dims, Dims, Dim,
                                          Const<Dims>);
 
 // Output padding that follows from sizes is less than a stride or a dilation: as much as that is computed, and cut.
 Tensor ConvTransposeAndCut(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, const Const<Dims>& stride,
-                           const Const<Dims>& padding, const Dims& output_padding, Dim groups,
-                           const Const<Dims>& dilation, TransposedConvolution convolve) {
+                           const Dims& padding, const Dims& output_padding, Dim groups, const Const<Dims>& dilation,
+                           TransposedConvolution convolve) {
   const auto spatial = static_cast<int64_t>(output_padding.size());
   const Ints strides = StepsPerAxis(stride, spatial), dilations = StepsPerAxis(dilation, spatial);
   Dims most = output_padding;
@@ -156,29 +175,44 @@ Tensor ConvTransposeAndCut(Lowering& to, Tensor input, Tensor weight, OptionalTe
   return y;
 }
 
+// Padding that follows from sizes is cut off what there is without.
+Tensor CutPadding(Lowering& to, Tensor y, const Dims& padding) {
+  const auto spatial = static_cast<int64_t>(padding.size());
+  for (int64_t i = 0; i < spatial; ++i) {
+    const int64_t axis = y.rank() - spatial + i;
+    const Dim each = padding[static_cast<size_t>(i)];
+    y = to.SliceAxis(y, axis, each, to.Minus(y.size(axis), each));
+  }
+  return y;
+}
+
 template <int64_t kSpatial>
 Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                       Const<Dims> padding, Dims given_output_padding, Dim groups, Const<Dims> dilation) {
-  const auto output_padding = to.AsConstants(given_output_padding);
-  if (!output_padding) {
-    if (given_output_padding.size() == 1) given_output_padding.resize(kSpatial, given_output_padding[0]);
-    return ConvTransposeAndCut(to, input, weight, bias, stride, padding, given_output_padding, groups, dilation,
-                               &ConvTransposeNd<kSpatial>);
+                       Dims given_padding, Dims given_output_padding, Dim groups, Const<Dims> dilation) {
+  const auto padding = to.AsConstants(given_padding);
+  if (!padding) {
+    const Tensor all = ConvTransposeNd<kSpatial>(to, input, weight, bias, stride, Dims(kSpatial, to.Of(0)),
+                                                 given_output_padding, groups, dilation);
+    return CutPadding(to, all, DimPerAxis(given_padding, kSpatial));
   }
+  const auto output_padding = to.AsConstants(given_output_padding);
+  if (!output_padding)
+    return ConvTransposeAndCut(to, input, weight, bias, stride, given_padding, DimPerAxis(given_output_padding, kSpatial),
+                               groups, dilation, &ConvTransposeNd<kSpatial>);
   const Batched batched(to, input, kSpatial);
   const auto group_count = to.AsConstant(groups);
   if (!group_count) {
     auto one = [&](const Tensor& x, const Tensor& w) {
-      return ConvTransposeNd<kSpatial>(to, x, w, {}, stride, padding, given_output_padding, to.Of(1), dilation);
+      return ConvTransposeNd<kSpatial>(to, x, w, {}, stride, given_padding, given_output_padding, to.Of(1), dilation);
     };
     return batched.Undo(ScanGroups(to, batched.tensor(), weight, bias, groups, one));
   }
   if (NeedsWindows(to, input, "ConvTranspose"))
     return batched.Undo(ConvolveWindowsTransposed(
-        to, batched.tensor(), weight, bias.value_or(Tensor()), StepsPerAxis(stride, kSpatial), PerAxis(padding, kSpatial),
+        to, batched.tensor(), weight, bias.value_or(Tensor()), StepsPerAxis(stride, kSpatial), PerAxis(*padding, kSpatial),
         PerAxis(*output_padding, kSpatial), StepsPerAxis(dilation, kSpatial), *group_count));
   const Ints strides = StepsPerAxis(stride, kSpatial);
-  const auto [pads, end, beyond] = PadsOf(PerAxis(padding, kSpatial), PerAxis(*output_padding, kSpatial), strides);
+  const auto [pads, end, beyond] = PadsOf(PerAxis(*padding, kSpatial), PerAxis(*output_padding, kSpatial), strides);
   const bool all_there = std::ranges::all_of(beyond, [](int64_t count) { return count == 0; });
   Tensor y = to.ConvTranspose(batched.tensor(), weight, all_there ? bias.value_or(Tensor()) : Tensor(),
                               {.dilations = StepsPerAxis(dilation, kSpatial),
@@ -196,23 +230,23 @@ Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor
 }
 
 Tensor Convolution(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                   Const<Dims> padding, Const<Dims> dilation, bool transposed, Dims output_padding, Dim groups) {
+                   Dims padding, Const<Dims> dilation, bool transposed, Dims output_padding, Dim groups) {
   if (!to.RequireRank(weight, "weight")) return to.Poison(Type::Unranked(input.dtype()));
   const int64_t spatial = weight.rank() - 2;
   if (!transposed)
-    return Convolve(to, input, weight, bias, {stride, BothSides(PerAxis(padding, spatial)), dilation, groups});
+    return ConvolvePadded(to, input, weight, bias, stride, OnBothSides(padding, spatial), dilation, groups);
   const auto transpose = spatial == 1 ? &ConvTransposeNd<1> : spatial == 2 ? &ConvTransposeNd<2> : &ConvTransposeNd<3>;
   return transpose(to, input, weight, bias, stride, padding, output_padding, groups, dilation);
 }
 
 Tensor ConvolutionWithFlags(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                            Const<Dims> padding, Const<Dims> dilation, bool transposed, Dims output_padding,
-                            Dim groups, Unused, Unused, Unused, Unused) {
+                            Dims padding, Const<Dims> dilation, bool transposed, Dims output_padding, Dim groups,
+                            Unused, Unused, Unused, Unused) {
   return Convolution(to, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 
 Tensor ConvolutionDeprecated(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                             Const<Dims> padding, Const<Dims> dilation, bool transposed, Ints output_padding,
+                             Dims padding, Const<Dims> dilation, bool transposed, Ints output_padding,
                              Dim groups, Unused, Unused, Unused) {
   Dims added;
   for (const int64_t count : output_padding) added.push_back(to.Of(count));

@@ -3,6 +3,8 @@
 ``rewriting`` makes of such a loop, in the function's source, a function of one round;
 ``rounds`` are the iterables whose number of rounds is a symbol, and the lists that such a
 loop fills; ``scanning`` runs the rounds as torch's ``scan``.
+
+A branch on what only a run knows becomes two functions, likewise; ``branches`` runs them as torch's ``cond``.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ __all__ = ["Unkept", "kept_loops"]
 
 @contextlib.contextmanager
 def kept_loops(loops: Set[Place]) -> Iterator[Mapping[types.CodeType, types.CodeType]]:
-    """While it is open, these loops are scans where the number of rounds is dynamic, if they can be.
+    """While it is open, these loops are scans where the number of rounds is dynamic, if they can be; and branches are conds.
 
     Gives for code that runs meanwhile the code in whose place it is.
     """

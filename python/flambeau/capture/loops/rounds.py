@@ -10,6 +10,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
+from .branches import as_branches, both, decided, negated
 from .scanning import Lost, Unkept, as_scan, fixed, item_at
 
 __all__ = ["Filled", "LoopsAsScans", "Runtime"]
@@ -212,3 +213,24 @@ class Runtime:
             filled.extend(after[i])
             after[i] = filled
         return tuple(after)
+
+    decided, negated, both = staticmethod(decided), staticmethod(negated), staticmethod(both)
+
+    def branch(
+        self,
+        condition: Any,
+        then: Callable[..., tuple[Any, ...]],
+        otherwise: Callable[..., tuple[Any, ...]],
+        names: list[str],
+        before: list[Any],
+        written: list[str],
+    ) -> tuple[Any, ...]:
+        """What one of the functions gives."""
+        return tuple(as_branches(condition, (then, otherwise), names, before, frozenset(written)))
+
+    def chosen(self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """``then() if condition else otherwise()``."""
+        known = decided(condition)
+        if known is not None:
+            return (then if known else otherwise)()
+        return self.branch(condition, lambda: (then(),), lambda: (otherwise(),), [], [], [])[0]

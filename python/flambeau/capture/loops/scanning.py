@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import torch
@@ -19,7 +19,7 @@ from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils import _pytree
 
-__all__ = ["Appended", "Lost", "Unkept", "as_scan", "fixed", "item_at"]
+__all__ = ["Appended", "Inner", "Lost", "Outer", "Unkept", "as_scan", "fixed", "item_at", "under"]
 
 _Round = Callable[..., tuple[Any, ...]]
 _At = Callable[[Any], Any]
@@ -121,7 +121,7 @@ class _ByPlaces(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-class _Outer(TorchFunctionMode):
+class Outer(TorchFunctionMode):
     """While it is active, it notes the tensors and sizes that a round takes from outside."""
 
     def __init__(self) -> None:
@@ -133,27 +133,33 @@ class _Outer(TorchFunctionMode):
     def own(self, values: Any) -> None:
         self.made.update((id(leaf), leaf) for leaf in _pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor))
 
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        for leaf in _pytree.tree_leaves((args, kwargs)):
+    def note(self, values: Any) -> None:
+        for leaf in _pytree.tree_leaves(values):
             if isinstance(leaf, torch.Tensor) and id(leaf) not in self.made:
                 self.tensors[id(leaf)] = leaf
-            elif isinstance(leaf, torch.SymInt):
+            elif isinstance(leaf, (torch.SymInt, torch.SymFloat)):
                 self.sizes[leaf.node.expr] = leaf
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        self.note((args, kwargs))
         _refuse_writes(func, args, self.tensors)
         result = func(*args, **(kwargs or {}))
         self.own(result)
         return result
 
 
-class _Inner(TorchFunctionMode):
-    """While it is active, these tensors stand for those from outside."""
+class Inner(TorchFunctionMode):
+    """While it is active, these tensors stand for those from outside, and these numbers for those with their expressions."""
 
-    def __init__(self, tensors: dict[int, torch.Tensor]) -> None:
+    def __init__(self, tensors: dict[int, torch.Tensor], numbers: Mapping[Any, torch.SymFloat] | None = None) -> None:
         super().__init__()
-        self.tensors = tensors
+        self.tensors, self.numbers = tensors, numbers or {}
+
+    def _within(self, leaf: Any) -> Any:
+        return self.numbers.get(leaf.node.expr, leaf) if isinstance(leaf, torch.SymFloat) else self.tensors.get(id(leaf), leaf)
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        args, kwargs = _pytree.tree_map(lambda leaf: self.tensors.get(id(leaf), leaf), (args, kwargs or {}))
+        args, kwargs = _pytree.tree_map(self._within, (args, kwargs or {}))
         return func(*args, **kwargs)
 
 
@@ -168,7 +174,7 @@ _IN_PLACE = {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "floord
 
 
 @contextlib.contextmanager
-def _under(modes: Sequence[TorchFunctionMode]) -> Iterator[None]:
+def under(modes: Sequence[TorchFunctionMode]) -> Iterator[None]:
     """These modes are active again: while an operator runs, they are not."""
     active = {id(mode) for mode in _get_current_function_mode_stack()}
     with contextlib.ExitStack() as stack:
@@ -187,7 +193,7 @@ class _Plan:
     """Which are lists that the rounds fill."""
     counted: set[int]
     """Which leaves are integers that the rounds change."""
-    outer: _Outer = dataclasses.field(default_factory=_Outer)
+    outer: Outer = dataclasses.field(default_factory=Outer)
     appended: dict[int, int] = dataclasses.field(default_factory=dict)
     """How many items a round appends."""
     front: set[int] = dataclasses.field(default_factory=set)
@@ -300,7 +306,7 @@ class _Loop:
         missing = [
             size
             for expression, size in plan.outer.sizes.items()
-            if expression.is_Symbol and expression in symbols - known and expression in before
+            if isinstance(size, torch.SymInt) and expression.is_Symbol and expression in symbols - known and expression in before
         ]
         if not init:
             init = [torch.zeros((), dtype=torch.int64)]
@@ -309,7 +315,7 @@ class _Loop:
         def combine(*args: Any) -> list[torch.Tensor]:
             carries, place, lifted = args[: len(init)], args[len(init)], args[len(init) + 1 :]
             inner = {id(outer): within for outer, within in zip(tensors, lifted)}
-            with _under(self.modes), _Inner(inner):
+            with under(self.modes), Inner(inner):
                 rest = place >= first
                 if first:  # onnxruntime's Scan does not go over nothing: the first round is there, and counts for nothing
                     place = torch.minimum(place.clamp(min=first), _number(self.count - 1))
