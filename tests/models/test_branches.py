@@ -119,7 +119,20 @@ class Listed(Branching):
         return torch.stack(found)
 
 
-MODELS = [Both, OneSided, Returning, Writing, Shorter, Expression, Flag, Nested, InLoop, Listed]
+class Cut(Branching):
+    """A size that only the run knows, within a branch and after it."""
+
+    def forward(self, x):
+        rest = 0
+        if x.mean() > 0:
+            count = (x[:, 0] > 2).sum().item()
+            torch._check(count <= x.shape[0])
+            x = x[:count]
+            rest = 1
+        return self.linear(x)[: x.shape[0] - rest].sum()
+
+
+MODELS = [Both, OneSided, Returning, Writing, Shorter, Expression, Flag, Nested, InLoop, Listed, Cut]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)

@@ -23,7 +23,7 @@ from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 from .decisions import Decision
 from .surroundings import mode, state_kept
 
-__all__ = ["assumptions", "computes_alike", "environment", "freezes", "holds_for"]
+__all__ = ["assumptions", "computes_alike", "decided", "dynamic_sizes", "environment", "freezes", "holds_for"]
 
 _INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 _Sizes = dict[sympy.Symbol, int]
@@ -51,6 +51,12 @@ def _sizes(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, A
             if expression.is_Symbol and sizes.setdefault(expression, int(size)) != int(size):
                 return None
     return sizes
+
+
+def dynamic_sizes(exported: ExportedProgram) -> int:
+    """How many sizes of inputs are dynamic."""
+    inputs = (node.meta.get("val") for node in exported.graph.find_nodes(op="placeholder"))
+    return sum(isinstance(size, torch.SymInt) for value in inputs if isinstance(value, torch.Tensor) for size in value.shape)
 
 
 def environment(exported: ExportedProgram) -> ShapeEnv | None:
@@ -236,8 +242,8 @@ def _is_about_overflow(condition: Any) -> bool:
     return any(abs(number) >= 2**62 for number in condition.atoms(sympy.Integer))
 
 
-def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[tuple[Any, str]]:
-    """Conditions on the program's sizes that Python decided, and the lines that asked; but for what holds from 2 on.
+def decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[Decision]:
+    """What Python decided of the program's sizes; but for what holds from 2 on.
 
     What PyTorch's own code asks matters where the program holds for a part of the sizes only.
     """
@@ -253,7 +259,7 @@ def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterat
         known = bound_sympy(condition, {symbol: ranges[symbol] | ValueRanges(2, int_oo) for symbol in symbols})
         from_two = bound_sympy(condition, dict.fromkeys(symbols, ValueRanges(2, int_oo)))
         if not any(bounds.is_singleton() and bounds.lower == sympy.true for bounds in (known, from_two)) and not _holds_from_two(condition):
-            yield condition, decision.line
+            yield decision
 
 
 def assumptions(
@@ -283,7 +289,7 @@ def assumptions(
             called.setdefault(size.node.expr, sympy.Symbol(name))
     deferred = (*(each.expr for each in _deferred(exported)), *_asserted(exported))
     found: dict[str, str] = {}
-    for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each) and not _tells_one(each, exported))):
+    for condition, line in (*((each.condition, each.line) for each in decided(exported, decisions)), *((each, "") for each in deferred if _decides(each) and not _tells_one(each, exported))):
         sign = _SIGNS.get(type(condition))
         if sign and sympy.true in (condition.func(*condition.args), condition.xreplace(called)):  # a size has become a number, or another, since
             continue

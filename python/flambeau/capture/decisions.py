@@ -96,7 +96,9 @@ def _repeats(code: types.CodeType, line: int) -> bool:
 def _chooses(code: types.CodeType, line: int) -> bool:
     tree, before = statements(code)
     line -= before
-    tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp))] if tree is not None else ()
+    nodes = list(ast.walk(tree)) if tree is not None else []
+    tests = [node.test for node in nodes if isinstance(node, (ast.If, ast.IfExp))]
+    tests += [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("max", "min")]
     return any(test.lineno <= line <= (test.end_lineno or line) for test in tests)
 
 
@@ -190,9 +192,9 @@ def loops_of(decisions: Sequence[Decision], failing: Set[Place]) -> set[Place]:
     return {each.place for each in decisions if each.repeats} | {each for each in failing if _repeats(*each)}
 
 
-def branches_of(failing: Set[Place]) -> set[Place]:
-    """Where the model chooses by what only a run knows."""
-    return {each for each in failing if _chooses(*each)}
+def branches_of(places: Set[Place]) -> set[Place]:
+    """Where among these the model chooses between two ways, or two numbers."""
+    return {each for each in places if _chooses(*each)}
 
 
 def failing_places(error: BaseException | None) -> Iterator[Place]:

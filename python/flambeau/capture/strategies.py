@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from torch.export import Dim, ExportedProgram
 
-from .assumptions import computes_alike, freezes, holds_for
+from .assumptions import computes_alike, dynamic_sizes, freezes, holds_for
+from .assumptions import decided as decided_of
 from .constants import KNOWN, KnownConstants
 from .containers import known_results
 from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
@@ -27,7 +28,7 @@ from .general import general_answers, special_answers, special_places
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops
 from .recurrent_layers import opaque_layers, restore
-from .sizes import computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
+from .sizes import computable_sizes, dynamic_conversions, dynamic_extremes, dynamic_lengths, dynamic_tensors, unsolved_equations
 from .surroundings import exporting, mode, named_keywords, silence
 from .vision import capturable_detectors
 
@@ -255,7 +256,9 @@ class _Tries:
             general = self._with_loops(attempt, self.once(attempt, loops, special), loops, special)
             if general.exported is not None and not special_places(general.exported, general.decided):
                 captured = dataclasses.replace(general, how=general.how + ", for the general case")
-        return self._with_branches(attempt, captured, loops) if captured.exported is None else captured
+        if captured.exported is None:
+            captured = self._with_branches(attempt, captured, loops)
+        return captured if captured.exported is None else self._with_sizes_open(attempt, captured, loops)
 
     def once(
         self,
@@ -265,6 +268,7 @@ class _Tries:
         *,
         two_is_one: bool = True,
         constants: bool = False,
+        sizes: bool = False,
     ) -> _Captured:
         """What one try gives.
 
@@ -274,6 +278,7 @@ class _Tries:
             special: Questions that get the answer of the general case.
             two_is_one: Whether a capture with 2 for sizes of 1 will do.
             constants: Whether buffers are taken for what they hold.
+            sizes: Whether branches by which sizes decide are kept, too.
         """
         start = time.perf_counter()
         decided: list[Decision] = []
@@ -284,13 +289,14 @@ class _Tries:
         try:
             with (
                 self._surroundings(),
+                dynamic_extremes() if sizes else contextlib.nullcontext(),
                 taken_as_filled(innermost_line) as asked,
                 general_answers(special) as masks,
                 KnownConstants(self.model) if constants else contextlib.nullcontext() as known,
                 recorded_decisions(decided),
                 sized_draws(),
                 unchecked_distributions(),
-                kept_loops(loops) as replaced,
+                kept_loops(loops, sizes) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
                 exported, how = attempt(two_is_one)
@@ -300,13 +306,13 @@ class _Tries:
                 raise Unkept("a buffer that decides what the model does is written")
             if known is not None:
                 exported.graph_module.meta[KNOWN] = sorted(known.asked)
-            if loops or special is not None or how == _TWO_FOR_ONE:
+            if loops or sizes or special is not None or how == _TWO_FOR_ONE:
                 self._refuse_what_differs(exported, masks)
         except Exception as error:
             exported, failed = None, error
             _LOG.debug("not captured", exc_info=error)
         if failed is not None and how == _TWO_FOR_ONE:
-            return self.once(attempt, loops, special, two_is_one=False, constants=constants)
+            return self.once(attempt, loops, special, two_is_one=False, constants=constants, sizes=sizes)
         failing = {(replaced.get(code, code), line) for code, line in failing_places(failed)}
         unrolled = {(replaced.get(code, code), line) for code, line in loops_of(decided, failing)}
         return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, masks, unrolled, branches_of(failing))
@@ -338,13 +344,20 @@ class _Tries:
             raise Unkept("the program computes something else for the example, or it does not show that")
 
     def _with_loops(
-        self, attempt: _Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None, branches: bool = False
+        self,
+        attempt: _Capture,
+        captured: _Captured,
+        loops: set[Place],
+        special: Set[Place] | None,
+        *,
+        branches: bool = False,
+        sizes: bool = False,
     ) -> _Captured:
         """What is captured with the loops kept that were unrolled so far, and branches if asked for; they are added."""
         found = captured.loops | captured.branches if branches else captured.loops
         while not found <= loops:
             loops |= found
-            kept = self.once(attempt, loops, special, constants=branches)
+            kept = self.once(attempt, loops, special, constants=branches, sizes=sizes)
             found = kept.loops | kept.branches if branches else kept.loops
             if kept.exported is not None:
                 captured = dataclasses.replace(kept, how=kept.how + (", with branches kept" if branches else ", with loops kept"))
@@ -357,6 +370,19 @@ class _Tries:
             if kept.exported is not None:
                 return kept
         return captured
+
+    def _with_sizes_open(self, attempt: _Capture, captured: _Captured, loops: Set[Place]) -> _Captured:
+        """The same with branches kept by which the example's sizes decided, if that leaves fewer of them."""
+        assert captured.exported is not None
+        before = {each.place for each in decided_of(captured.exported, captured.decided)}
+        asked = {place for place in before if place in branches_of(before)}
+        if not asked:
+            return captured
+        kept = self._with_loops(attempt, dataclasses.replace(captured, branches=asked), set(loops), None, branches=True, sizes=True)
+        if kept.exported is None or dynamic_sizes(kept.exported) < dynamic_sizes(captured.exported):
+            return captured
+        after = {each.place for each in decided_of(kept.exported, kept.decided)}
+        return kept if len(after) < len(before) else captured
 
 
 def _is_about_shapes(error: Exception | None) -> bool:

@@ -24,8 +24,10 @@ __all__ = ["Unkept", "kept_loops"]
 
 
 @contextlib.contextmanager
-def kept_loops(loops: Set[Place]) -> Iterator[Mapping[types.CodeType, types.CodeType]]:
+def kept_loops(loops: Set[Place], sizes: bool = False) -> Iterator[Mapping[types.CodeType, types.CodeType]]:
     """While it is open, these loops are scans where the number of rounds is dynamic, if they can be; and branches are conds.
+
+    With `sizes`, so are those of the branches that ask about sizes.
 
     Gives for code that runs meanwhile the code in whose place it is.
     """
@@ -44,7 +46,7 @@ def kept_loops(loops: Set[Place]) -> Iterator[Mapping[types.CodeType, types.Code
         if isinstance(each, types.FunctionType) and each.__code__ is code
     ]
     before = [(function, function.__code__) for function in functions]
-    setattr(builtins, RUNTIME, Runtime())
+    setattr(builtins, RUNTIME, Runtime(sizes))
     try:
         for function, code in before:
             function.__code__ = codes[code]

@@ -13,54 +13,40 @@ import torch
 from torch._guards import detect_fake_mode
 from torch._higher_order_ops.cond import cond_op
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, statically_known_true
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils import _pytree
 
 from .scanning import Inner, Lost, Outer, Unkept, fixed, under
 
-__all__ = ["as_branches", "both", "decided", "negated"]
+__all__ = ["as_branches", "decided", "truth"]
 
 _Branch = Callable[..., tuple[Any, ...]]
 _NUMBERS = (int, torch.SymInt, float, torch.SymFloat, bool, torch.SymBool)
 
 
-def decided(condition: Any) -> bool | None:
-    """What Python says of the condition's truth; None where only a run knows."""
+def decided(condition: Any, sizes: bool) -> bool | None:
+    """What Python says of the condition's truth; None where only a run knows, and with `sizes` where the example decides."""
     if isinstance(condition, Lost):
         raise Unkept("a condition to which one branch gives no value")
+    if isinstance(condition, (torch.SymInt, torch.SymFloat)):
+        condition = condition != 0
+    if sizes and isinstance(condition, torch.SymBool):
+        known = [statically_known_true(each) for each in (condition, torch.sym_not(condition))]
+        return known[0] if any(known) else None
     try:
         return bool(condition)
     except GuardOnDataDependentSymNode:
         return None
 
 
-def _truth(condition: Any) -> torch.Tensor:
+def truth(condition: Any) -> torch.Tensor:
     """The condition as a tensor of one bool."""
     if not isinstance(condition, torch.Tensor):
+        condition = condition != 0 if isinstance(condition, torch.SymFloat) else condition
         return torch.scalar_tensor(condition, dtype=torch.int64) != 0
     condition = condition.reshape(())
     return condition if condition.dtype == torch.bool else condition != 0
-
-
-def negated(condition: Any) -> Any:
-    """``not condition``."""
-    known = decided(condition)
-    return not known if known is not None else torch.logical_not(_truth(condition))
-
-
-def both(first: Any, second: Callable[[], Any], conjunction: bool) -> Any:
-    """``first and second()``, or with ``or``."""
-    known = decided(first)
-    if known is not None:
-        return second() if known == conjunction else first
-    other = second()
-    known = decided(other)
-    if known is not None and known != conjunction:
-        return known
-    if known is not None:
-        return _truth(first)
-    return (torch.logical_and if conjunction else torch.logical_or)(_truth(first), _truth(other))
 
 
 def _kind(value: Any) -> type | None:
@@ -94,6 +80,7 @@ class _Branches:
     def __init__(self, names: Sequence[str], before: Sequence[Any], written: Set[str]) -> None:
         self.names, self.before, self.written = names, before, written
         self.outer = Outer()
+        self.symbols: set[Any] | None = None  # those from before the branches
         self.modes = [mode for mode in _get_current_function_mode_stack() if not type(mode).__module__.startswith("torch.fx")]
         for name, value in zip(names, before):
             if name in written and not isinstance(value, (torch.Tensor, list, tuple, int, float, Lost, torch.SymInt, torch.SymFloat, type(None))):
@@ -111,6 +98,8 @@ class _Branches:
         fake = detect_fake_mode(_pytree.tree_leaves(self.before))
         if fake is None or fake.shape_env is None:
             raise Unkept("a branch outside of a capture")
+        if self.symbols is None:
+            self.symbols = set(fake.shape_env.var_to_range)
         with disable_proxy_modes_tracing(), fake.shape_env.ignore_fresh_unbacked_symbols():
             with self.outer:
                 given = self._given()
@@ -153,7 +142,7 @@ class _Branches:
     def _chosen(self, condition: torch.Tensor, branches: Sequence[_Branch], out: Sequence[tuple[int, int]]) -> Sequence[torch.Tensor]:
         tensors = list(self.outer.tensors.values())
         known = {size.node.expr for tensor in tensors for size in tensor.shape if isinstance(size, torch.SymInt)}
-        symbols = {each: size for each, size in self.outer.sizes.items() if each.is_Symbol and each not in known}
+        symbols = {each: size for each, size in self.outer.sizes.items() if each in (self.symbols or ()) and each not in known}
         sizes = [size for size in symbols.values() if isinstance(size, torch.SymInt)]
         floats = [each for each, size in symbols.items() if isinstance(size, torch.SymFloat)]  # cond takes them as tensors
         operands = [*tensors, *(torch.scalar_tensor(symbols[each], dtype=torch.float64) for each in floats)]
@@ -182,4 +171,4 @@ def as_branches(condition: Any, branches: Sequence[_Branch], names: Sequence[str
     Raises:
         Unkept: What the branches do cannot be a ``cond``.
     """
-    return _Branches(names, before, written).run(_truth(condition), branches)
+    return _Branches(names, before, written).run(truth(condition), branches)

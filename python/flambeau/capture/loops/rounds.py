@@ -10,7 +10,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
-from .branches import as_branches, both, decided, negated
+from .branches import as_branches, decided, truth
 from .scanning import Lost, Unkept, as_scan, fixed, item_at
 
 __all__ = ["Filled", "LoopsAsScans", "Runtime"]
@@ -122,6 +122,9 @@ class LoopsAsScans(TorchFunctionMode):
 class Runtime:
     """What rewritten functions call."""
 
+    def __init__(self, sizes: bool = False) -> None:
+        self.sizes = sizes
+
     @property
     def unset(self) -> Lost:
         """The value of a name that has none yet."""
@@ -214,7 +217,24 @@ class Runtime:
             after[i] = filled
         return tuple(after)
 
-    decided, negated, both = staticmethod(decided), staticmethod(negated), staticmethod(both)
+    def decided(self, condition: Any) -> bool | None:
+        return decided(condition, self.sizes)
+
+    def negated(self, condition: Any) -> Any:
+        """``not condition``."""
+        known = self.decided(condition)
+        return not known if known is not None else torch.logical_not(truth(condition))
+
+    def both(self, first: Any, second: Callable[[], Any], conjunction: bool) -> Any:
+        """``first and second()``, or with ``or``."""
+        known = self.decided(first)
+        if known is not None:
+            return second() if known == conjunction else first
+        other = second()
+        known = self.decided(other)
+        if known is not None:
+            return truth(first) if known == conjunction else known
+        return (torch.logical_and if conjunction else torch.logical_or)(truth(first), truth(other))
 
     def branch(
         self,
@@ -230,7 +250,7 @@ class Runtime:
 
     def chosen(self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         """``then() if condition else otherwise()``."""
-        known = decided(condition)
+        known = self.decided(condition)
         if known is not None:
             return (then if known else otherwise)()
         return self.branch(condition, lambda: (then(),), lambda: (otherwise(),), [], [], [])[0]

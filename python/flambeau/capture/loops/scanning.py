@@ -18,6 +18,7 @@ from torch._higher_order_ops.scan import scan_op
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils import _pytree
+from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 __all__ = ["Appended", "Inner", "Lost", "Outer", "Unkept", "as_scan", "fixed", "item_at", "under"]
 
@@ -137,8 +138,17 @@ class Outer(TorchFunctionMode):
         for leaf in _pytree.tree_leaves(values):
             if isinstance(leaf, torch.Tensor) and id(leaf) not in self.made:
                 self.tensors[id(leaf)] = leaf
+            elif isinstance(leaf, slice):
+                self.note((leaf.start, leaf.stop, leaf.step))
             elif isinstance(leaf, (torch.SymInt, torch.SymFloat)):
                 self.sizes[leaf.node.expr] = leaf
+                self._note_symbols(leaf)
+
+    def _note_symbols(self, computed: Any) -> None:
+        """Numbers that only a run knows, of which this one is computed."""
+        for symbol in computed.node.expr.free_symbols - self.sizes.keys():
+            if symbol_is_type(symbol, SymT.UNBACKED_INT):
+                self.sizes[symbol] = computed.node.shape_env.create_symintnode(symbol, hint=None)
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         self.note((args, kwargs))
