@@ -23,7 +23,7 @@ from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 from .decisions import Decision
 from .surroundings import mode, state_kept
 
-__all__ = ["assumptions", "computes_alike", "decided", "dynamic_sizes", "environment", "freezes", "holds_for"]
+__all__ = ["assumptions", "computes_alike", "environment", "freezes", "holds_for"]
 
 _INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 _Sizes = dict[sympy.Symbol, int]
@@ -51,12 +51,6 @@ def _sizes(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, A
             if expression.is_Symbol and sizes.setdefault(expression, int(size)) != int(size):
                 return None
     return sizes
-
-
-def dynamic_sizes(exported: ExportedProgram) -> int:
-    """How many sizes of inputs are dynamic."""
-    inputs = (node.meta.get("val") for node in exported.graph.find_nodes(op="placeholder"))
-    return sum(isinstance(size, torch.SymInt) for value in inputs if isinstance(value, torch.Tensor) for size in value.shape)
 
 
 def environment(exported: ExportedProgram) -> ShapeEnv | None:
@@ -237,13 +231,8 @@ def _excludes_one(condition: Any) -> bool:
     return condition.lts in ((0, 1) if isinstance(condition, (sympy.Lt, sympy.Gt)) else (1, 2))
 
 
-def _is_about_overflow(condition: Any) -> bool:
-    """Whether torch asks whether a sum of sizes is a number of 64 bits."""
-    return any(abs(number) >= 2**62 for number in condition.atoms(sympy.Integer))
-
-
-def decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[Decision]:
-    """What Python decided of the program's sizes; but for what holds from 2 on.
+def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[tuple[Any, str]]:
+    """Conditions on the program's sizes that Python decided, and the lines that asked; but for what holds from 2 on.
 
     What PyTorch's own code asks matters where the program holds for a part of the sizes only.
     """
@@ -252,14 +241,14 @@ def decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterato
     for decision in decisions:
         condition = decision.condition
         symbols = condition.free_symbols
-        if decision.env is not env or not symbols or not symbols <= ranges.keys() or _is_specialised(condition) or _is_about_overflow(condition):
+        if decision.env is not env or not symbols or not symbols <= ranges.keys() or _is_specialised(condition):
             continue
         if not decision.by_model and (len(symbols) > 1 or not isinstance(condition, _INEQUALITIES) or _excludes_one(condition)):
             continue
         known = bound_sympy(condition, {symbol: ranges[symbol] | ValueRanges(2, int_oo) for symbol in symbols})
         from_two = bound_sympy(condition, dict.fromkeys(symbols, ValueRanges(2, int_oo)))
         if not any(bounds.is_singleton() and bounds.lower == sympy.true for bounds in (known, from_two)) and not _holds_from_two(condition):
-            yield decision
+            yield condition, decision.line
 
 
 def assumptions(
@@ -289,9 +278,9 @@ def assumptions(
             called.setdefault(size.node.expr, sympy.Symbol(name))
     deferred = (*(each.expr for each in _deferred(exported)), *_asserted(exported))
     found: dict[str, str] = {}
-    for condition, line in (*((each.condition, each.line) for each in decided(exported, decisions)), *((each, "") for each in deferred if _decides(each) and not _tells_one(each, exported))):
+    for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each) and not _tells_one(each, exported))):
         sign = _SIGNS.get(type(condition))
-        if sign and sympy.true in (condition.func(*condition.args), condition.xreplace(called)):  # a size has become a number, or another, since
+        if sign and condition.func(*condition.args) == sympy.true:  # a size has become a number since
             continue
         sides = [str(side.xreplace(called)) for side in condition.args] if sign else [str(condition.xreplace(called))]
         found.setdefault(f" {sign} ".join(sides), line)

@@ -17,7 +17,7 @@ import os
 import sys
 import traceback
 import types
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -25,7 +25,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .source import statements
 
-__all__ = ["Decision", "Place", "asking_place", "branches_of", "failing_places", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
+__all__ = ["Decision", "Place", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -90,16 +90,6 @@ def _repeats(code: types.CodeType, line: int) -> bool:
         if over is not None and over.lineno <= line <= (over.end_lineno or line):
             return True
     return False
-
-
-@functools.lru_cache(maxsize=1024)
-def _chooses(code: types.CodeType, line: int) -> bool:
-    tree, before = statements(code)
-    line -= before
-    nodes = list(ast.walk(tree)) if tree is not None else []
-    tests = [node.test for node in nodes if isinstance(node, (ast.If, ast.IfExp))]
-    tests += [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("max", "min")]
-    return any(test.lineno <= line <= (test.end_lineno or line) for test in tests)
 
 
 def _asking(between: tuple[str, ...] = _SYMBOLS) -> tuple[types.FrameType | None, types.FrameType | None]:
@@ -187,22 +177,15 @@ def unrolled_loops(decisions: Sequence[Decision]) -> list[str]:
     return list(dict.fromkeys(each.line for each in decisions if each.repeats))
 
 
-def loops_of(decisions: Sequence[Decision], failing: Set[Place]) -> set[Place]:
+def loops_of(decisions: Sequence[Decision], error: BaseException | None) -> set[Place]:
     """Where the loops are whose number of rounds was decided, or could not be."""
-    return {each.place for each in decisions if each.repeats} | {each for each in failing if _repeats(*each)}
-
-
-def branches_of(places: Set[Place]) -> set[Place]:
-    """Where among these the model chooses between two ways, or two numbers."""
-    return {each for each in places if _chooses(*each)}
-
-
-def failing_places(error: BaseException | None) -> Iterator[Place]:
-    """Where code of the model was when the errors came up: this one, and those behind it."""
+    found = {each.place for each in decisions if each.repeats}
     while error is not None:
         frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-        yield from [each for each in frames if not each[0].co_filename.startswith((_TORCH, _HERE, "<"))][-1:]
+        models = [each for each in frames if not each[0].co_filename.startswith((_TORCH, _HERE, "<"))]
+        found.update(each for each in models[-1:] if _repeats(*each))
         error = error.__cause__ or error.__context__
+    return found
 
 
 @contextlib.contextmanager

@@ -17,8 +17,6 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.overrides import TorchFunctionMode
-from torch.utils._sympy.numbers import int_oo
-from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from .assumptions import environment
 from .decisions import Decision, Place, asking_place, passing_answer
@@ -36,23 +34,6 @@ _SAME = (torch.Tensor.bool, torch.Tensor.flatten, torch.Tensor.detach, torch.Ten
 _ASKS = (torch.Tensor.__bool__, torch.Tensor.item, torch.is_nonzero, torch.Tensor.is_nonzero)
 
 
-def _is_special(condition: Any) -> bool | None:
-    """Whether a condition says that a size is a certain one, or that what cannot be negative is 0; False if it says the opposite."""
-    if isinstance(condition, (sympy.Eq, sympy.Ne)):
-        return isinstance(condition, sympy.Eq)
-    if not isinstance(condition, (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)):
-        return None
-    less, more = condition.lts, condition.gts
-    strict = isinstance(condition, (sympy.Lt, sympy.Gt))
-    if more == (1 if strict else 0):
-        return True if _lowest(less) == 0 else None
-    return False if less == (0 if strict else 1) and _lowest(more) == 0 else None
-
-
-def _lowest(expression: Any) -> Any:
-    return bound_sympy(expression, dict.fromkeys(expression.free_symbols, ValueRanges(2, int_oo))).lower
-
-
 def special_places(exported: ExportedProgram | None, decisions: Sequence[Decision]) -> set[Place]:
     """Where the model asked whether a size is a certain one, and that of the example is."""
     return {
@@ -60,7 +41,7 @@ def special_places(exported: ExportedProgram | None, decisions: Sequence[Decisio
         for each in decisions
         if each.by_model
         and not each.repeats
-        and _is_special(each.condition)
+        and isinstance(each.condition, sympy.Eq)
         and (exported is None or each.env is environment(exported))
     }
 
@@ -121,9 +102,8 @@ def general_answers(places: Set[Place] | None) -> Iterator[list[str]]:
     evaluate = ShapeEnv._evaluate_expr
 
     def answered(self: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
-        special = _is_special(condition) if getattr(condition, "free_symbols", None) else None
-        if special is not None and asking_place() in places:
-            return sympy.false if special else sympy.true
+        if isinstance(condition, (sympy.Eq, sympy.Ne)) and condition.free_symbols and asking_place() in places:
+            return sympy.false if isinstance(condition, sympy.Eq) else sympy.true
         return evaluate(self, condition, *args, **kwargs)
 
     ShapeEnv._evaluate_expr = answered

@@ -14,7 +14,7 @@ from torch.fx.experimental.symbolic_shapes import DimConstraints
 from torch.utils import _pytree
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
-__all__ = ["computable_sizes", "dynamic_conversions", "dynamic_extremes", "dynamic_lengths", "dynamic_tensors", "unsolved_equations"]
+__all__ = ["computable_sizes", "dynamic_conversions", "dynamic_lengths", "dynamic_tensors", "unsolved_equations"]
 
 _NOT_OF_MODELS = {"torch", "functorch", "sympy", "mpmath", "numpy", "flambeau", *sys.stdlib_module_names} - {"__main__"}
 
@@ -88,28 +88,6 @@ def dynamic_lengths() -> contextlib.AbstractContextManager[None]:
 def dynamic_conversions() -> contextlib.AbstractContextManager[None]:
     """While it is open, so are ``int`` and ``float`` of sizes and of tensors. Code fails that takes these for dtypes."""
     return _as_globals({"int": _Int, "float": _Float})
-
-
-def _extreme(own: Callable[..., Any], symbolic: Callable[..., Any], of_tensors: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(own)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        values = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
-        if kwargs or not values:
-            return own(*args, **kwargs)
-        if all(isinstance(value, torch.Tensor) and value.dim() == 0 for value in values):
-            return functools.reduce(of_tensors, values)
-        sizes = any(isinstance(value, (torch.SymInt, torch.SymFloat)) for value in values)
-        numbers = all(isinstance(value, (int, float, torch.SymInt, torch.SymFloat)) for value in values)
-        return functools.reduce(symbolic, values) if sizes and numbers else own(*args)
-
-    return call
-
-
-def dynamic_extremes() -> contextlib.AbstractContextManager[None]:
-    """While it is open, ``max`` and ``min`` of dynamic sizes are dynamic, too: Python's own decide which it is."""
-    return _as_globals(
-        {"max": _extreme(max, torch.sym_max, torch.maximum), "min": _extreme(min, torch.sym_min, torch.minimum)}
-    )
 
 
 def _keeping_sizes(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

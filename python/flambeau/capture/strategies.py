@@ -13,12 +13,11 @@ from typing import Any
 import torch
 from torch.export import Dim, ExportedProgram
 
-from .assumptions import computes_alike, dynamic_sizes, freezes, holds_for
-from .assumptions import decided as decided_of
+from .assumptions import computes_alike, freezes, holds_for
 from .constants import KNOWN, KnownConstants
 from .containers import known_results
 from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
-from .decisions import Decision, Place, branches_of, failing_places, loops_of, recorded_decisions, unrolled_loops
+from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
 from .decomposition import without_vmap
 from .dynamic_shapes import replace_names, two_for_one
 from .emptiness import taken_as_filled
@@ -28,7 +27,7 @@ from .general import general_answers, special_answers, special_places
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops
 from .recurrent_layers import opaque_layers, restore
-from .sizes import computable_sizes, dynamic_conversions, dynamic_extremes, dynamic_lengths, dynamic_tensors, unsolved_equations
+from .sizes import computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
 from .surroundings import exporting, mode, named_keywords, silence
 from .vision import capturable_detectors
 
@@ -175,8 +174,6 @@ class _Captured:
     """The lines that asked about masks."""
     loops: set[Place]
     """What Python went over so often as the example says, or could not."""
-    branches: set[Place]
-    """Where Python could not choose."""
 
 
 _LOG = logging.getLogger("flambeau.capture")
@@ -256,9 +253,7 @@ class _Tries:
             general = self._with_loops(attempt, self.once(attempt, loops, special), loops, special)
             if general.exported is not None and not special_places(general.exported, general.decided):
                 captured = dataclasses.replace(general, how=general.how + ", for the general case")
-        if captured.exported is None:
-            captured = self._with_branches(attempt, captured, loops)
-        return captured if captured.exported is None else self._with_sizes_open(attempt, captured, loops)
+        return captured
 
     def once(
         self,
@@ -268,7 +263,6 @@ class _Tries:
         *,
         two_is_one: bool = True,
         constants: bool = False,
-        sizes: bool = False,
     ) -> _Captured:
         """What one try gives.
 
@@ -278,7 +272,6 @@ class _Tries:
             special: Questions that get the answer of the general case.
             two_is_one: Whether a capture with 2 for sizes of 1 will do.
             constants: Whether buffers are taken for what they hold.
-            sizes: Whether branches by which sizes decide are kept, too.
         """
         start = time.perf_counter()
         decided: list[Decision] = []
@@ -289,14 +282,13 @@ class _Tries:
         try:
             with (
                 self._surroundings(),
-                dynamic_extremes() if sizes else contextlib.nullcontext(),
                 taken_as_filled(innermost_line) as asked,
                 general_answers(special) as masks,
                 KnownConstants(self.model) if constants else contextlib.nullcontext() as known,
                 recorded_decisions(decided),
                 sized_draws(),
                 unchecked_distributions(),
-                kept_loops(loops, sizes) as replaced,
+                kept_loops(loops) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
                 exported, how = attempt(two_is_one)
@@ -306,16 +298,15 @@ class _Tries:
                 raise Unkept("a buffer that decides what the model does is written")
             if known is not None:
                 exported.graph_module.meta[KNOWN] = sorted(known.asked)
-            if loops or sizes or special is not None or how == _TWO_FOR_ONE:
+            if loops or special is not None or how == _TWO_FOR_ONE:
                 self._refuse_what_differs(exported, masks)
         except Exception as error:
             exported, failed = None, error
             _LOG.debug("not captured", exc_info=error)
         if failed is not None and how == _TWO_FOR_ONE:
-            return self.once(attempt, loops, special, two_is_one=False, constants=constants, sizes=sizes)
-        failing = {(replaced.get(code, code), line) for code, line in failing_places(failed)}
-        unrolled = {(replaced.get(code, code), line) for code, line in loops_of(decided, failing)}
-        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, masks, unrolled, branches_of(failing))
+            return self.once(attempt, loops, special, two_is_one=False, constants=constants)
+        found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
+        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, masks, found)
 
     @contextlib.contextmanager
     def _surroundings(self) -> Iterator[None]:
@@ -343,46 +334,16 @@ class _Tries:
         if not alike or not set(masks) <= set(shown):
             raise Unkept("the program computes something else for the example, or it does not show that")
 
-    def _with_loops(
-        self,
-        attempt: _Capture,
-        captured: _Captured,
-        loops: set[Place],
-        special: Set[Place] | None,
-        *,
-        branches: bool = False,
-        sizes: bool = False,
-    ) -> _Captured:
-        """What is captured with the loops kept that were unrolled so far, and branches if asked for; they are added."""
-        found = captured.loops | captured.branches if branches else captured.loops
+    def _with_loops(self, attempt: _Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None) -> _Captured:
+        """What is captured with the loops kept that were unrolled so far; the loops are added."""
+        found = captured.loops
         while not found <= loops:
             loops |= found
-            kept = self.once(attempt, loops, special, constants=branches, sizes=sizes)
-            found = kept.loops | kept.branches if branches else kept.loops
+            kept = self.once(attempt, loops, special)
+            found = kept.loops
             if kept.exported is not None:
-                captured = dataclasses.replace(kept, how=kept.how + (", with branches kept" if branches else ", with loops kept"))
+                captured = dataclasses.replace(kept, how=kept.how + ", with loops kept")
         return captured
-
-    def _with_branches(self, attempt: _Capture, captured: _Captured, loops: Set[Place]) -> _Captured:
-        """What is captured with branches kept by which a run is to choose; else what was captured without."""
-        for special in (None, frozenset[Place]()):
-            kept = self._with_loops(attempt, captured, set(loops), special, branches=True)
-            if kept.exported is not None:
-                return kept
-        return captured
-
-    def _with_sizes_open(self, attempt: _Capture, captured: _Captured, loops: Set[Place]) -> _Captured:
-        """The same with branches kept by which the example's sizes decided, if that leaves fewer of them."""
-        assert captured.exported is not None
-        before = {each.place for each in decided_of(captured.exported, captured.decided)}
-        asked = {place for place in before if place in branches_of(before)}
-        if not asked:
-            return captured
-        kept = self._with_loops(attempt, dataclasses.replace(captured, branches=asked), set(loops), None, branches=True, sizes=True)
-        if kept.exported is None or dynamic_sizes(kept.exported) < dynamic_sizes(captured.exported):
-            return captured
-        after = {each.place for each in decided_of(kept.exported, kept.decided)}
-        return kept if len(after) < len(before) else captured
 
 
 def _is_about_shapes(error: Exception | None) -> bool:

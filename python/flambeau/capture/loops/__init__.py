@@ -3,8 +3,6 @@
 ``rewriting`` makes of such a loop, in the function's source, a function of one round;
 ``rounds`` are the iterables whose number of rounds is a symbol, and the lists that such a
 loop fills; ``scanning`` runs the rounds as torch's ``scan``.
-
-A branch on what only a run knows becomes two functions, likewise; ``branches`` runs them as torch's ``cond``.
 """
 
 from __future__ import annotations
@@ -24,10 +22,8 @@ __all__ = ["Unkept", "kept_loops"]
 
 
 @contextlib.contextmanager
-def kept_loops(loops: Set[Place], sizes: bool = False) -> Iterator[Mapping[types.CodeType, types.CodeType]]:
-    """While it is open, these loops are scans where the number of rounds is dynamic, if they can be; and branches are conds.
-
-    With `sizes`, so are those of the branches that ask about sizes.
+def kept_loops(loops: Set[Place]) -> Iterator[Mapping[types.CodeType, types.CodeType]]:
+    """While it is open, these loops are scans where the number of rounds is dynamic, if they can be.
 
     Gives for code that runs meanwhile the code in whose place it is.
     """
@@ -46,7 +42,7 @@ def kept_loops(loops: Set[Place], sizes: bool = False) -> Iterator[Mapping[types
         if isinstance(each, types.FunctionType) and each.__code__ is code
     ]
     before = [(function, function.__code__) for function in functions]
-    setattr(builtins, RUNTIME, Runtime(sizes))
+    setattr(builtins, RUNTIME, Runtime())
     try:
         for function, code in before:
             function.__code__ = codes[code]

@@ -1,4 +1,4 @@
-"""A loop in a function's source, as a function of one round beside it; a branch, as two functions."""
+"""A loop in a function's source, as a function of one round beside it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ RUNTIME = "__flambeau_loops__"
 """The name by which rewritten functions call :class:`.rounds.Runtime`."""
 
 _ROUND, _EACH, _ITEMS = "__flambeau_round__", "__flambeau_each__", "__flambeau_items__"
-_TEST, _THEN, _ELSE = "__flambeau_test__", "__flambeau_then__", "__flambeau_else__"
 _ITERATORS = ("range", "enumerate", "zip", "reversed", "len")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _LEAVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom)
@@ -150,51 +149,6 @@ def _runtime(name: str) -> ast.expr:
     return ast.Attribute(ast.Name(RUNTIME, ast.Load()), name, ast.Load())
 
 
-def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(_runtime(name), list(arguments), [])
-
-
-class _Truth(ast.NodeTransformer):
-    """``not``, ``and`` and ``or`` of a test, as the runtime has them."""
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        return _call("negated", self.visit(node.operand)) if isinstance(node.op, ast.Not) else node
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        first, *rest = (self.visit(value) for value in node.values)
-        none = ast.arguments([], [], None, [], [], None, [])
-        for each in rest:
-            first = _call("both", first, ast.Lambda(none, each), ast.Constant(isinstance(node.op, ast.And)))
-        return first
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        return node
-
-
-class _Returns(ast.NodeTransformer):
-    """``return value`` gives a tuple of it."""
-
-    def visit_Return(self, node: ast.Return) -> ast.stmt:
-        return ast.copy_location(_returned(node.value), node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        return node
-
-    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
-
-
-def _returned(value: ast.expr | None) -> ast.Return:
-    return ast.Return(ast.Tuple([value or ast.Constant(None)], ast.Load()))
-
-
-def _branch(name: str, body: list[ast.stmt], names: list[str], ends: bool) -> ast.FunctionDef:
-    """The function of a branch: it gives the names, or what the function around it returns."""
-    arguments = ast.arguments([], [*map(ast.arg, names)], None, [], [], None, [])
-    own = [_Returns().visit(statement) for statement in body] if ends else body
-    last = _returned(None) if ends else ast.Return(_names(names, ast.Load()))
-    return ast.FunctionDef(name, arguments, [*own, last], [], None, **_no_type_parameters())
-
-
 def _names(names: list[str], context: ast.expr_context) -> ast.expr:
     return ast.Tuple([ast.Name(name, context) for name in names], context)
 
@@ -204,82 +158,15 @@ class _Rewriter(ast.NodeTransformer):
         self.lines = lines
         self.changed = False
         self.functions: list[ast.AST] = []
-        self.ends: set[int] = set()  # branches that are a function's end, by id
 
     def _asked(self, iterated: ast.expr) -> bool:
         return any(iterated.lineno <= line <= (iterated.end_lineno or line) for line in self.lines)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
         self.functions.append(node)
-        if len(self.functions) == 1:
-            self._nest(node.body)
         self.generic_visit(node)
         self.functions.pop()
         return node
-
-    def _nest(self, body: list[ast.stmt]) -> None:
-        """Where a branch may return, what follows becomes part of it: the branch is the function's end then."""
-        for i, node in enumerate(body):
-            if not isinstance(node, ast.If) or not self._asked(node.test):
-                continue
-            if not any(isinstance(each, ast.Return) for each in _within([*node.body, *node.orelse])):
-                continue
-            rest = body[i + 1 :]
-            del body[i + 1 :]
-            self.ends.add(id(node))
-            for branch in (node.body, node.orelse):
-                if not branch or not isinstance(branch[-1], ast.Return):
-                    branch += copy.deepcopy(rest)
-                self._nest(branch)
-            return
-
-    def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
-        """``if test: ...``: the runtime chooses, where only a run knows."""
-        own = [ast.Expr(node.test), *node.body, *node.orelse]
-        ends = id(node) in self.ends
-        kept = self._asked(node.test) and bool(self.functions) and not _leaves(own, ends) and not _jumps(own, ast.Continue)
-        self.generic_visit(node)
-        written = _written([*node.body, *node.orelse])
-        if not kept or written is None:
-            return node
-        assigned, changed = written
-        local = _locals(self.functions[-1])
-        names = sorted((assigned & self._read_beside(node)) | (changed & local))
-        plain = ast.If(ast.Name(_TEST, ast.Load()), copy.deepcopy(node.body), copy.deepcopy(node.orelse))
-        functions = [_branch(name, body, names, ends) for name, body in ((_THEN, node.body), (_ELSE, node.orelse))]
-        before = ast.List([_value(name) for name in names], ast.Load())
-        quoted, writes = (ast.List([ast.Constant(name) for name in each], ast.Load()) for each in (names, sorted(changed)))
-        run = _call("branch", *(ast.Name(name, ast.Load()) for name in (_TEST, _THEN, _ELSE)), quoted, before, writes)
-        ran: ast.stmt = ast.Expr(run)
-        if ends:
-            ran = ast.Return(ast.Subscript(run, ast.Constant(0), ast.Load()))
-        elif names:
-            ran = ast.Assign([_names(names, ast.Store())], run)
-        test = ast.Assign([ast.Name(_TEST, ast.Store())], _Truth().visit(node.test))
-        unknown = ast.Compare(_call("decided", ast.Name(_TEST, ast.Load())), [ast.Is()], [ast.Constant(None)])
-        self.changed = True
-        return [ast.copy_location(each, node) for each in (test, ast.If(unknown, [*functions, ran], [plain]))]
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        """``a if test else b``, likewise."""
-        asked = self._asked(node.test)
-        self.generic_visit(node)
-        if not asked or any(isinstance(each, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for each in ast.walk(node)):
-            return node
-        self.changed = True
-        none = ast.arguments([], [], None, [], [], None, [])
-        values = (ast.Lambda(none, value) for value in (node.body, node.orelse))
-        return ast.copy_location(_call("chosen", _Truth().visit(node.test), *values), node)
-
-    def _read_beside(self, branch: ast.If) -> set[str]:
-        """Names that code around the branch reads, or a branch before it assigns them."""
-        own = {id(node) for node in ast.walk(branch)}
-        loads = [node for node in ast.walk(self.functions[-1]) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
-        read = {node.id for node in loads if id(node) not in own}
-        for body in (branch.body, branch.orelse):
-            inside = {node.id for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-            read |= inside - _assigned_first(body)
-        return read
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """``list(rows)``: the runtime's list of the rows."""
@@ -377,20 +264,15 @@ def _locals(function: ast.AST) -> set[str]:
     }
 
 
-def _leaves(body: list[ast.stmt], may_return: bool = False) -> bool:
+def _leaves(body: list[ast.stmt]) -> bool:
     """Whether a round may leave the loop, or needs the function's own frame."""
     for node in _within(body):
-        if (isinstance(node, _LEAVING) and not (may_return and isinstance(node, ast.Return))) or (isinstance(node, ast.Name) and node.id in ("super", "locals")):
+        if isinstance(node, _LEAVING) or (isinstance(node, ast.Name) and node.id in ("super", "locals")):
             return True
-    return _jumps(body, ast.Break)
-
-
-def _jumps(body: list[ast.stmt], kind: type[ast.stmt]) -> bool:
-    """Whether such a statement leaves these, and not a loop within."""
     pending: list[ast.AST] = list(body)
     while pending:
         node = pending.pop()
-        if isinstance(node, kind):
+        if isinstance(node, ast.Break):
             return True
         if not isinstance(node, (*_SCOPES, ast.For, ast.While)):
             pending += ast.iter_child_nodes(node)

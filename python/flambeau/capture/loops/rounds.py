@@ -10,7 +10,6 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
-from .branches import as_branches, decided, truth
 from .scanning import Lost, Unkept, as_scan, fixed, item_at
 
 __all__ = ["Filled", "LoopsAsScans", "Runtime"]
@@ -122,9 +121,6 @@ class LoopsAsScans(TorchFunctionMode):
 class Runtime:
     """What rewritten functions call."""
 
-    def __init__(self, sizes: bool = False) -> None:
-        self.sizes = sizes
-
     @property
     def unset(self) -> Lost:
         """The value of a name that has none yet."""
@@ -216,41 +212,3 @@ class Runtime:
             filled.extend(after[i])
             after[i] = filled
         return tuple(after)
-
-    def decided(self, condition: Any) -> bool | None:
-        return decided(condition, self.sizes)
-
-    def negated(self, condition: Any) -> Any:
-        """``not condition``."""
-        known = self.decided(condition)
-        return not known if known is not None else torch.logical_not(truth(condition))
-
-    def both(self, first: Any, second: Callable[[], Any], conjunction: bool) -> Any:
-        """``first and second()``, or with ``or``."""
-        known = self.decided(first)
-        if known is not None:
-            return second() if known == conjunction else first
-        other = second()
-        known = self.decided(other)
-        if known is not None:
-            return truth(first) if known == conjunction else known
-        return (torch.logical_and if conjunction else torch.logical_or)(truth(first), truth(other))
-
-    def branch(
-        self,
-        condition: Any,
-        then: Callable[..., tuple[Any, ...]],
-        otherwise: Callable[..., tuple[Any, ...]],
-        names: list[str],
-        before: list[Any],
-        written: list[str],
-    ) -> tuple[Any, ...]:
-        """What one of the functions gives."""
-        return tuple(as_branches(condition, (then, otherwise), names, before, frozenset(written)))
-
-    def chosen(self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-        """``then() if condition else otherwise()``."""
-        known = self.decided(condition)
-        if known is not None:
-            return (then if known else otherwise)()
-        return self.branch(condition, lambda: (then(),), lambda: (otherwise(),), [], [], [])[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
 import torch
@@ -18,9 +18,8 @@ from torch._higher_order_ops.scan import scan_op
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils import _pytree
-from torch.utils._sympy.symbol import SymT, symbol_is_type
 
-__all__ = ["Appended", "Inner", "Lost", "Outer", "Unkept", "as_scan", "fixed", "item_at", "under"]
+__all__ = ["Appended", "Lost", "Unkept", "as_scan", "fixed", "item_at"]
 
 _Round = Callable[..., tuple[Any, ...]]
 _At = Callable[[Any], Any]
@@ -122,7 +121,7 @@ class _ByPlaces(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-class Outer(TorchFunctionMode):
+class _Outer(TorchFunctionMode):
     """While it is active, it notes the tensors and sizes that a round takes from outside."""
 
     def __init__(self) -> None:
@@ -134,42 +133,27 @@ class Outer(TorchFunctionMode):
     def own(self, values: Any) -> None:
         self.made.update((id(leaf), leaf) for leaf in _pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor))
 
-    def note(self, values: Any) -> None:
-        for leaf in _pytree.tree_leaves(values):
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        for leaf in _pytree.tree_leaves((args, kwargs)):
             if isinstance(leaf, torch.Tensor) and id(leaf) not in self.made:
                 self.tensors[id(leaf)] = leaf
-            elif isinstance(leaf, slice):
-                self.note((leaf.start, leaf.stop, leaf.step))
-            elif isinstance(leaf, (torch.SymInt, torch.SymFloat)):
+            elif isinstance(leaf, torch.SymInt):
                 self.sizes[leaf.node.expr] = leaf
-                self._note_symbols(leaf)
-
-    def _note_symbols(self, computed: Any) -> None:
-        """Numbers that only a run knows, of which this one is computed."""
-        for symbol in computed.node.expr.free_symbols - self.sizes.keys():
-            if symbol_is_type(symbol, SymT.UNBACKED_INT):
-                self.sizes[symbol] = computed.node.shape_env.create_symintnode(symbol, hint=None)
-
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        self.note((args, kwargs))
         _refuse_writes(func, args, self.tensors)
         result = func(*args, **(kwargs or {}))
         self.own(result)
         return result
 
 
-class Inner(TorchFunctionMode):
-    """While it is active, these tensors stand for those from outside, and these numbers for those with their expressions."""
+class _Inner(TorchFunctionMode):
+    """While it is active, these tensors stand for those from outside."""
 
-    def __init__(self, tensors: dict[int, torch.Tensor], numbers: Mapping[Any, torch.SymFloat] | None = None) -> None:
+    def __init__(self, tensors: dict[int, torch.Tensor]) -> None:
         super().__init__()
-        self.tensors, self.numbers = tensors, numbers or {}
-
-    def _within(self, leaf: Any) -> Any:
-        return self.numbers.get(leaf.node.expr, leaf) if isinstance(leaf, torch.SymFloat) else self.tensors.get(id(leaf), leaf)
+        self.tensors = tensors
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        args, kwargs = _pytree.tree_map(self._within, (args, kwargs or {}))
+        args, kwargs = _pytree.tree_map(lambda leaf: self.tensors.get(id(leaf), leaf), (args, kwargs or {}))
         return func(*args, **kwargs)
 
 
@@ -184,7 +168,7 @@ _IN_PLACE = {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "floord
 
 
 @contextlib.contextmanager
-def under(modes: Sequence[TorchFunctionMode]) -> Iterator[None]:
+def _under(modes: Sequence[TorchFunctionMode]) -> Iterator[None]:
     """These modes are active again: while an operator runs, they are not."""
     active = {id(mode) for mode in _get_current_function_mode_stack()}
     with contextlib.ExitStack() as stack:
@@ -203,7 +187,7 @@ class _Plan:
     """Which are lists that the rounds fill."""
     counted: set[int]
     """Which leaves are integers that the rounds change."""
-    outer: Outer = dataclasses.field(default_factory=Outer)
+    outer: _Outer = dataclasses.field(default_factory=_Outer)
     appended: dict[int, int] = dataclasses.field(default_factory=dict)
     """How many items a round appends."""
     front: set[int] = dataclasses.field(default_factory=set)
@@ -316,7 +300,7 @@ class _Loop:
         missing = [
             size
             for expression, size in plan.outer.sizes.items()
-            if isinstance(size, torch.SymInt) and expression.is_Symbol and expression in symbols - known and expression in before
+            if expression.is_Symbol and expression in symbols - known and expression in before
         ]
         if not init:
             init = [torch.zeros((), dtype=torch.int64)]
@@ -325,7 +309,7 @@ class _Loop:
         def combine(*args: Any) -> list[torch.Tensor]:
             carries, place, lifted = args[: len(init)], args[len(init)], args[len(init) + 1 :]
             inner = {id(outer): within for outer, within in zip(tensors, lifted)}
-            with under(self.modes), Inner(inner):
+            with _under(self.modes), _Inner(inner):
                 rest = place >= first
                 if first:  # onnxruntime's Scan does not go over nothing: the first round is there, and counts for nothing
                     place = torch.minimum(place.clamp(min=first), _number(self.count - 1))
