@@ -114,10 +114,14 @@ class ValueType:
     position: int
 
 
+def _text_of(dim: int | ir.SymbolicDim) -> str:
+    return str(dim) if isinstance(dim, int) else dim.value or "?"
+
+
 def value_types(values: Sequence[ir.Value]) -> list[ValueType]:
     """The types of a graph's inputs or outputs; what is no tensor has no dtype."""
     types = []
     for position, value in enumerate(values):
         dtype = "" if value.dtype is None else value.dtype.numpy().name
-        types.append(ValueType(value.name or "", dtype, [] if value.shape is None else [str(dim) for dim in value.shape], position))
+        types.append(ValueType(value.name or "", dtype, [] if value.shape is None else [_text_of(dim) for dim in value.shape], position))
     return types

@@ -507,7 +507,19 @@ def _example_arguments(
     if kwargs is None and args and isinstance(args[-1], dict) and isinstance(model, torch.nn.Module):
         if _takes(model, args[-1]):
             args, kwargs = args[:-1], args[-1]
-    return args, dict(kwargs or {})
+    return _apart(args, dict(kwargs or {}))
+
+
+def _apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same with a tensor that is given twice copied: captures take it for one input, whatever takes its place later."""
+    leaves, spec = _pytree.tree_flatten((args, kwargs))
+    seen: dict[int, int] = {}
+    again = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) and seen.setdefault(id(leaf), i) != i]
+    if not again:
+        return args, kwargs
+    for i in again:
+        leaves[i] = leaves[i].detach().clone().requires_grad_(leaves[i].requires_grad)
+    return _pytree.tree_unflatten(leaves, spec)  # type: ignore[no-any-return]
 
 
 def _takes(model: torch.nn.Module, kwargs: dict[Any, Any]) -> bool:

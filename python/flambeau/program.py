@@ -87,6 +87,7 @@ class ONNXProgram:
         program = type(self).__new__(type(self))
         program._start(self._conversion, self._exported_program)
         program._model, program._folded = copy.deepcopy(self._model, memo), self._folded
+        program._files = self._files  # where its weights may lie: they go with the last program that holds them
         return program
 
     # --- what it is -----------------------------------------------------------
@@ -403,8 +404,7 @@ class ONNXProgram:
     def release(self) -> None:
         """Free the onnxruntime session, the protobuf copy and temporary files."""
         self._session = self._proto = None
-        if self._files is not None and self._model is None:
-            self._files.cleanup()
+        if self._model is None:
             self._files = None
 
     def without_optimization(self) -> ONNXProgram:

@@ -140,7 +140,7 @@ class _Walk:
         self.checked: set[str] = set()
         self.makers = {name: node for graph in graphs_of(model) for node in graph.node for name in node.output}
         self._bodies, self._matched, self._calls, self._recorded = Bodies(model, folder), matched, calls, recorded
-        self._seen: defaultdict[str, int] = defaultdict(int)
+        self._seen: defaultdict[int, int] = defaultdict(int)  # of a call: loops hold some twice, the first round apart
 
     def graph(self, graph: onnx.GraphProto, compute: Compute, words: str) -> Iterator[tuple[str, _engine.Comparison]]:
         """Each value of a run of the graph that is known to be one of the program, in order."""
@@ -174,9 +174,9 @@ class _Walk:
             yield from self.graph(run.graph, run.compute, f"{words}, {what} of {node.name or node.op_type}")
 
     def _value(self, name: str, actual: torch.Tensor, words: str) -> Iterator[tuple[str, _engine.Comparison]]:
-        expected = self._recorded[self._matched[name]]
-        number = self._seen[name]
-        self._seen[name] += 1
+        place = self._matched[name]
+        expected, number = self._recorded[place], self._seen[place]
+        self._seen[place] += 1
         self.checked.add(name)
         if number >= len(expected):
             yield name, differently(name, f"rounds: more than PyTorch's {len(expected)}", inputs=words, module=self._module(name))

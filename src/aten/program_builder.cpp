@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "aten/builder_access.h"
 #include "aten/canonical.h"
@@ -115,13 +117,19 @@ std::string_view PathInModel(std::string_view path) {
 OriginId ProgramBuilder::Impl::AddOrigin(const NodeSource& source, Symbol target) {
   Origin origin;
   origin.modules.reserve(source.modules.size());
+  std::optional<std::unordered_set<Symbol>> outer;
   for (const NodeSource::Module& frame : source.modules) {
     const std::string_view in_model = PathInModel(frame.path);
     const Symbol path = context().Intern(in_model);
     // The stack around a branch or loop stands in front of the one within it.
-    const bool again = in_model.size() < frame.path.size() &&
-                       std::ranges::any_of(origin.modules, [&](const ModuleFrame& outer) { return outer.path == path; });
-    if (!again) origin.modules.push_back({path, context().Intern(frame.class_name)});
+    const bool within = in_model.size() < frame.path.size();
+    if (within && !outer) {
+      outer.emplace();
+      for (const ModuleFrame& around : origin.modules) outer->insert(around.path);
+    }
+    if (within && outer->contains(path)) continue;
+    if (outer) outer->insert(path);
+    origin.modules.push_back({path, context().Intern(frame.class_name)});
   }
   origin.stack_trace = context().Intern(source.stack_trace);
   origin.node_name = context().Intern(source.name);

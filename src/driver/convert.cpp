@@ -14,6 +14,7 @@
 #include "driver/guard.h"
 #include "driver/metadata.h"
 #include "driver/model_impl.h"
+#include "driver/output_ranks.h"
 #include "driver/pipeline.h"
 #include "driver/read.h"
 #include "driver/recorder.h"
@@ -69,6 +70,7 @@ class Conversion {
     FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
     const onnx::InterfaceNames names{options_.input_names, options_.output_names, Weights(graph), OutputNames(lowered.additions)};
     FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, names, sink_, options_.opset));
+    DeclareOutputRanks(graph, sink_);
     NameOutputDimensions(graph, options_.dim_names);
     KeepInputs(graph, lowered.inputs);
     Watch("onnx", graph);

@@ -10,10 +10,22 @@
 namespace flambeau::onnx {
 namespace {
 
+constexpr int kFirstOpsetOfAnyFlatten = 9;  // of other dtypes than floats
+
 bool IsComputable(Builder& to, Dim dim) {
   bool computable = true;
   to.exprs().ForEachSymbol(dim.expr, [&](Expr symbol) { computable &= to.HasSource(symbol); });
   return computable;
+}
+
+// The axis at which the tensor is cut where two sizes are the products of those before and after it.
+std::optional<int64_t> FlattenedAt(Builder& to, const Tensor& tensor, std::span<const Dim> sizes) {
+  if (!tensor.ranked() || sizes.size() != 2) return std::nullopt;
+  const std::span<const Expr> all = tensor.type().sizes;
+  for (size_t axis = 0; axis <= all.size(); ++axis)
+    if (Product(to.exprs(), all.first(axis)) == sizes[0].expr && Product(to.exprs(), all.subspan(axis)) == sizes[1].expr)
+      return static_cast<int64_t>(axis);
+  return std::nullopt;
 }
 
 // Sizes of the same axis are copied (0), and one may be left to the operator (-1): where the product of the others is not
@@ -32,6 +44,8 @@ Tensor ReshapeBySizes(Builder& to, const Tensor& tensor, std::span<const Dim> si
   }
   const bool has_zero = std::ranges::any_of(sizes, [&](Dim size) { return to.AsConstant(size) == 0; });
   if (computed.empty() && !has_zero) return to.Reshape(tensor, to.Shape1(shape));
+  if (zeros.size() > 1 && to.opset() >= kFirstOpsetOfAnyFlatten)
+    if (const auto axis = FlattenedAt(to, tensor, sizes)) return to.Flatten(tensor, {.axis = *axis});
   const bool computable = std::ranges::all_of(computed, [&](size_t i) { return IsComputable(to, sizes[i]); });
   const bool says_zeros = has_zero || (computable && to.opset() >= 14);  // since when a 0 need not copy
   if (!says_zeros || (zeros.size() < 2 && !has_zero)) {

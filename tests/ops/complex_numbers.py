@@ -195,7 +195,7 @@ CASES = [
     *[case(fn, z(0, 5), dynamic=False, name=f"{fn.__name__} of nothing") for fn in (torch.mean, torch.var_mean)], case(torch.logsumexp, a, -1), case(torch.logsumexp, 200 * a, (0, 1), keepdim=True), case(torch.special.logsumexp, z(), 0), case(torch.vander, z(4)), case(torch.linalg.vander, a, N=3),
     # norms
     *[case(torch.renorm, z(3, 4, 2), p, dim, 1.5) for p, dim in ((2, 0), (1, 1), (3.5, -1), (0.5, 1))], case(torch.renorm, z(3, 4, dtype=torch.complex128), 2, 0, 100.0),
-    *[case(fn, a, [4], weight, dynamic={0: [0]}, name=f"{fn} of {what} weights") for fn in (F.rms_norm, lambda *args: aten._fused_rms_norm(*args, 1e-5)) for what, weight in (("no", None), ("real", floats(4)), ("complex", z(4)))],
+    *[case(fn, a, [4], weight, dynamic={0: [0]}, name=f"{name} of {what} weights") for name, fn in (("rms_norm", F.rms_norm), ("_fused_rms_norm", lambda *args: aten._fused_rms_norm(*args, 1e-5))) for what, weight in (("no", None), ("real", floats(4)), ("complex", z(4)))],
     case(F.rms_norm, z(2, 3, 4, dtype=torch.complex128), [3, 4], eps=0.5, dynamic={0: [0]}),
     # what moves elements, or is made of the above
     *each([torch.isclose, F.l1_loss, F.pairwise_distance, torch.cartesian_prod], z(4), z(4)), case(F.triplet_margin_loss, a, b, z(3, 4)),

@@ -64,6 +64,7 @@ CASES = [
     case(F.conv1d, line, floats(6, 4, 3), floats(6)),
     case(F.conv1d, line, floats(6, 2, 3), stride=2, padding=1, dilation=2, groups=2),
     case(F.conv1d, floats(4, 9), floats(6, 4, 3), floats(6), padding=1),
+    case(F.conv1d, floats(2, 0, 4), floats(3, 0, 2), floats(3), name="conv1d_of_no_channels", dynamic={0: [0]}),
     case(F.conv1d, line, floats(6, 4, 4), floats(6), padding="same"),
     case(F.conv1d, line, floats(6, 4, 4), floats(6), padding="valid"),
     case(F.conv1d, line, floats(6, 4, 3), floats(6), dtypes=HALVES, tolerance=(5e-2, 1e-1)),

@@ -80,6 +80,19 @@ def test_nothing_along_an_axis(name: str, tmp_path: pathlib.Path) -> None:
             torch.testing.assert_close(got, want, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("opset", [9, 13, 14])
+@pytest.mark.parametrize("name", ["flatten", "flatten the start"])
+def test_flattening_is_one_node_at_each_opset(name: str, opset: int) -> None:
+    function, example, others = PROGRAMS[name]
+    axes = {"x": {d: f"d{d}" for d in (0, 2)}}
+    script = torch.jit.trace(Function(function), harness.floats(*example))
+    program = flambeau.export(script, (harness.floats(*example),), dynamo=False, opset_version=opset, input_names=["x"], dynamic_axes=axes)
+    assert [node.op_type for node in program.model_proto.graph.node] == ["Flatten"]
+    for sizes in others:
+        if all(size == of_example or d in axes["x"] for d, (size, of_example) in enumerate(zip(sizes, example, strict=True))):
+            torch.testing.assert_close(program(harness.floats(*sizes))[0], function(harness.floats(*sizes)))
+
+
 class Decomposition(torch.nn.Module):
     def __init__(self, full: bool) -> None:
         super().__init__()

@@ -23,6 +23,19 @@ class Two(torch.nn.Module):
         return self.fc(x) + pair["a"], x.sum(0)
 
 
+class Apart(torch.nn.Module):
+    def forward(self, x, y):
+        return x * 2 + y
+
+
+@pytest.mark.parametrize("options", [{}, {"capture": "trace"}, {"dynamo": False}], ids=str)
+def test_one_tensor_for_two_inputs_is_two_inputs(options):
+    same = torch.randn(3)
+    program = flambeau.export(Apart(), (same, same), **options)
+    x, y = torch.randn(3), torch.randn(3)
+    torch.testing.assert_close(program(x, y)[0], x * 2 + y)
+
+
 ARGS = (torch.randn(3, 8), {"a": torch.randn(3, 4)})
 AUTO, DYNAMIC, STATIC = Dim.AUTO, Dim.DYNAMIC, Dim.STATIC
 

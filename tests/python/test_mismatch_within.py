@@ -211,3 +211,23 @@ def test_scripts_are_compared_within(optimize, target, wrong, place, tmp_path, c
         assert command.main(["verify", "--nodes", path, file]) == command.EXIT_DIFFERENT
         said = capsys.readouterr().out
         assert f"first mismatch: aten::{name} in module '(model)' at " in said and "test_mismatch_within.py:" in said
+
+
+class Summed(torch.nn.Module):
+    def forward(self, x):
+        total = torch.zeros(4, dtype=torch.int64)
+        for i in range(x.size(0)):
+            total = total + x[i]
+        return total * 2
+
+
+def test_a_round_that_stands_before_its_loop_is_the_first():
+    """The dtype of `total` changes in it."""
+    script, x = torch.jit.script(Summed()), torch.arange(12.0).view(3, 4)
+    model = flambeau.export(script, (x,), dynamo=False, dynamic_shapes=({0: "n"},)).model_proto
+
+    def compute(names):
+        return Session(cpu_session(with_outputs(model, names)), [("x", "float32")]).run([x])
+
+    found = first_script_mismatch(model, script, (x,), compute, inputs="example")
+    assert found.comparison is None and found.checked >= 2, repr(found)

@@ -1,6 +1,7 @@
 """`ONNXProgram`: what torch.onnx's has, and that changes of the model count."""
 
 import copy
+import gc
 import io
 import sys
 
@@ -116,6 +117,26 @@ def test_values_inside(program, model):
     relu, first = plain.compute_values(["relu", "linear"], (X,))
     torch.testing.assert_close(first, model.first(X), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(relu, first.relu())
+
+
+def test_a_copy_keeps_the_files_of_its_weights(model, monkeypatch):
+    monkeypatch.setattr("flambeau.program._LARGEST_MESSAGE", 100)  # as if the weights were of 2 GB
+    original = flambeau.export(model, (X,), dynamic_shapes=({0: "batch"},))
+    assert original.model.graph.initializers
+    copied, expected = copy.deepcopy(original), original(X)[0]
+    original.release()
+    del original
+    gc.collect()
+    torch.testing.assert_close(copied(X)[0], expected)
+
+
+def test_dimensions_without_names_are_not_one(program):
+    unnamed = copy.deepcopy(program).model
+    import onnx_ir
+
+    for value in (*unnamed.graph.inputs, *unnamed.graph.outputs):
+        value.shape = onnx_ir.Shape([None] * len(value.shape))
+    assert [list(each.sizes) for each in flambeau.ONNXProgram(unnamed).inputs] == [["?", "?"]]
 
 
 def test_session_of_the_users(program):

@@ -67,6 +67,11 @@ Tensor ScanGroups(Lowering& to, const Tensor& input, const Tensor& weight, const
   return to.Add(y, to.UnsqueezeAt(*bias, trailing));
 }
 
+// Of no channels PyTorch makes none, however many the weight has.
+Tensor NoneOfNone(Lowering& to, const Tensor& input, Tensor y) {
+  return to.AsConstant(input.size(1)) == 0 ? to.SliceAxis(y, 1, to.Of(0), to.Of(0)) : y;
+}
+
 Tensor Convolve(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, const Geometry& geometry) {
   if (!to.RequireRank(weight, "weight")) return to.Poison(Type::Unranked(input.dtype()));
   const int64_t spatial = weight.rank() - 2;
@@ -81,12 +86,13 @@ Tensor Convolve(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, 
     return batched.Undo(ConvolveWindows(to, batched.tensor(), weight, bias.value_or(Tensor()),
                                          {StepsPerAxis(geometry.stride, spatial), DimsOf(to, geometry.pads),
                                           StepsPerAxis(geometry.dilation, spatial), *groups}));
-  return batched.Undo(to.Conv(batched.tensor(), weight, bias.value_or(Tensor()),
-                              {.dilations = StepsPerAxis(geometry.dilation, spatial),
-                               .group = *groups,
-                               .kernel_shape = KernelShape(to, weight),
-                               .pads = geometry.pads,
-                               .strides = StepsPerAxis(geometry.stride, spatial)}));
+  const Tensor y = to.Conv(batched.tensor(), weight, bias.value_or(Tensor()),
+                           {.dilations = StepsPerAxis(geometry.dilation, spatial),
+                            .group = *groups,
+                            .kernel_shape = KernelShape(to, weight),
+                            .pads = geometry.pads,
+                            .strides = StepsPerAxis(geometry.stride, spatial)});
+  return batched.Undo(NoneOfNone(to, batched.tensor(), y));
 }
 
 // One value stands for all axes.

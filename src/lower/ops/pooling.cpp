@@ -51,6 +51,8 @@ Geometry GeometryOf(Lowering& to, const Tensor& x, const Window& window, bool ce
     const Dim count = PooledSize(to, to.Of(*size), to.Of(Extent(window, i)), window.stride[i], window.padding[i], true);
     const int64_t covered = (*to.AsConstant(count) - 1) * window.stride[i] + Extent(window, i);
     geometry.pads[spatial + i] = std::max<int64_t>(covered - *size - window.padding[i], 0);
+    // onnxruntime refuses as much, which only dilated windows need.
+    if (geometry.pads[spatial + i] >= window.kernel[i]) return {BothSides(window.padding), true};
   }
   return geometry;
 }
