@@ -8,7 +8,8 @@
 namespace flambeau {
 
 bool IsMissingOperator(const Diagnostic& diagnostic) {
-  return diagnostic.kind == DiagnosticKind::kUnsupportedOperator || diagnostic.kind == DiagnosticKind::kUnsupportedForm;
+  return diagnostic.severity == Severity::kError &&
+         (diagnostic.kind == DiagnosticKind::kUnsupportedOperator || diagnostic.kind == DiagnosticKind::kUnsupportedForm);
 }
 
 std::vector<MissingOperator> GroupMissingOperators(const std::vector<Diagnostic>& diagnostics) {

@@ -45,6 +45,11 @@ TEST(ReportText, SaysWhatToDoAboutMissingOperators) {
   EXPECT_NE(custom.find("keep the operators of bank, shop for a runtime that has them: --custom-opset bank=1"), std::string::npos) << custom;
 }
 
+TEST(ReportText, AWarningOfAFormIsNoFailure) {
+  const std::string text = ReportText({{DiagnosticKind::kUnsupportedForm, Severity::kWarning, {.operation = "prim::Loop"}, "takes a round for granted"}});
+  EXPECT_EQ(text, "warning: takes a round for granted [unsupported-form]\n  at: prim::Loop\n");
+}
+
 ConversionReport Small() {
   ConversionReport report;
   report.status = "converted";

@@ -38,7 +38,8 @@ bool Evaluator::Region::types_lossy() const {
 
 bool Evaluator::Region::Chooses() const {
   return std::ranges::any_of(values, &Skeleton::chooses) ||
-         std::ranges::any_of(cells, [](const auto& each) { return each.second.chooses(); });
+         std::ranges::any_of(cells, [](const auto& each) { return each.second.chooses(); }) ||
+         std::ranges::any_of(attributes, [](const auto& each) { return std::get<2>(each).chooses(); });
 }
 
 // --- the paths of an If -------------------------------------------------------------------

@@ -287,6 +287,20 @@ def objects_in_a_list(self, x):
     return total
 
 
+@torch.jit.script
+class Along:
+    def __init__(self):
+        self.dim = 0
+
+
+@case.forward(x(2, 3).abs(), others=SIGNS)
+def an_attribute(self, x):
+    along = Along()
+    if x.sum() > 0:
+        along.dim = 1
+    return x.softmax(along.dim).sum(0).sum() * 2, x.cumsum(along.dim)
+
+
 # --- contexts of which nothing is left ----------------------------------------------------------
 
 
