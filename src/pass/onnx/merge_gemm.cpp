@@ -100,8 +100,11 @@ bool GemmBetweenReshapes(Editor& to, NodeId node) {
     const auto shape = ReshapeOperand(to.exprs(), product_type, to.type(graph.result(node)).sizes);
     if (!shape || !to.type(graph.result(node)).ranked) continue;
     const ValueId flat = to.Insert(before, "Reshape", {graph.operand(before, 0), to.AddInts(Ints{-1, *columns})});
-    const ValueId gemm = to.Insert(matmul, "Gemm", {flat, weight, bias});
-    return to.Replace(node, to.Insert(node, "Reshape", {gemm, to.AddInts(*shape)}));
+    // Where the sum was: the bias may come later than the product.
+    const ValueId operands[] = {flat, weight, bias};
+    const NodeId gemm = to.InsertNode(add, "Gemm", operands, {});
+    to.graph().SetOrigin(gemm, graph[matmul].origin);
+    return to.Replace(node, to.Insert(node, "Reshape", {graph.result(gemm), to.AddInts(*shape)}));
   }
   return false;
 }

@@ -325,6 +325,32 @@ TEST(MergeGemm, RowsAreNotStackedBetweenReshapes) {
 )");
 }
 
+TEST(MergeGemm, ABiasThatComesAfterTheProduct) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 12], %b: f32[6]) {
+  const %w: f32[4, 6] = data("w", 0)
+  const %s: i64[3] = [0, 3, 4]
+  const %t: i64[4] = [0, 3, 2, 3]
+  %a: f32[n, 3, 4] = Reshape(%x, %s)
+  %p: f32[n, 3, 6] = MatMul(%a, %w)
+  %r: f32[6] = Relu(%b)
+  %q: f32[n, 3, 6] = Add(%p, %r)
+  %y: f32[n, 3, 2, 3] = Reshape(%q, %t)
+  return %y
+}
+)"),
+            R"(graph(%x: f32[n, 12], %b: f32[6]) {
+  const %w: f32[4, 6] = data("w", 0)
+  const %0: i64[2]=(-1, 4) = [-1, 4]
+  const %1: i64[4]=(-1, 3, 2, 3) = [-1, 3, 2, 3]
+  %2: f32[3*n, 4] = Reshape(%x, %0)
+  %r: f32[6] = Relu(%b)
+  %3: f32[3*n, 6] = Gemm(%2, %w, %r)
+  %y: f32[n, 3, 2, 3] = Reshape(%3, %1)
+  return %y
+}
+)");
+}
+
 TEST(MergeLayouts, AxesOfOneAreNotMade) {
   EXPECT_EQ(Simplified(R"(graph(%x: f32[5, 2, 12]) {
   const %s: i64[5] = [1, 5, 2, 3, 4]
