@@ -560,7 +560,6 @@ void Emitter::EndBlock(std::span<const ValueId> outputs) {
 }
 
 ValueId Emitter::AddBlockInput(Type type) {
-  if (type.is_tensor()) type.strides = type.ranked ? ContiguousStrides(type.sizes, context().exprs()) : type.strides;
   const ValueId value = graph_.AddInput(block(), context().Intern(std::move(type)));
   inference_.Introduce(value);
   return Register(value);
@@ -570,10 +569,7 @@ std::vector<ValueId> Emitter::CallWithBlocks(std::string_view op, std::vector<Va
                                              std::vector<NamedAttribute> attributes, std::span<const Type> results) {
   (void)Settle();
   std::vector<TypeId> types;
-  for (Type type : results) {
-    if (type.is_tensor() && type.ranked) type.strides = ContiguousStrides(type.sizes, context().exprs());
-    types.push_back(context().Intern(std::move(type)));
-  }
+  for (const Type& type : results) types.push_back(context().Intern(type));
   const NodeId node = graph_.Append(block(), context().Intern(op), operands, std::move(attributes), types, origin_);
   if (origin_) context()[origin_].node = node;
   std::vector<ValueId> values;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "aten/strides.h"
 #include "script/columns.h"
 #include "script/quantized.h"
 #include "script/rows.h"
@@ -71,6 +72,15 @@ std::optional<Type> ElementType(const Val& element, Emitter& emit) {
   }
   if (type) type->kind = TypeKind::kSequence;
   return type;
+}
+
+bool IsContiguous(const Type& type, ExprPool& exprs) {
+  return aten::IsContiguous(type, MemoryFormat::kContiguous, exprs) == aten::Decision::kYes;
+}
+
+// For sizes that changed.
+void SetContiguous(Type& type, bool contiguous, ExprPool& exprs) {
+  type.strides = contiguous ? ContiguousStrides(type.sizes, exprs) : std::vector<Expr>();
 }
 
 std::optional<uint32_t> CellOf(const Val& value) {
@@ -204,6 +214,9 @@ bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
     lossy_ = true;
     return true;
   }
+  // In memory it lies in order only where it does so on all paths.
+  const bool was_contiguous = type_.is_tensor() && IsContiguous(type_, exprs);
+  const bool contiguous = was_contiguous && IsContiguous(other, exprs);
   for (size_t i = 0; i < type_.rank(); ++i) {
     if (type_.sizes[i] == other.sizes[i] || (sequence && exprs.HasAnonymous(type_.sizes[i]))) continue;
     if (std::ranges::find(fresh_, type_.sizes[i]) != fresh_.end()) continue;
@@ -212,8 +225,8 @@ bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
     fresh_.push_back(type_.sizes[i]);
     changed = true;
   }
-  if (changed) type_.strides.clear();
-  return changed;
+  if (changed || type_.strides != other.strides) SetContiguous(type_, contiguous, exprs);
+  return changed || contiguous != was_contiguous;
 }
 
 // What stands for the value on a path that does not have it is of no such size: a symbol of the others must not be looked up
@@ -229,6 +242,7 @@ bool Skeleton::ForgetSymbols(Emitter& emit) {
     return joined_ = true;
   }
   if (kind_ != Kind::kTensor || !type_.is_tensor() || !type_.ranked) return false;
+  const bool contiguous = IsContiguous(type_, exprs);
   bool changed = false;
   for (Expr& size : type_.sizes) {
     if (!looked_up(size) || std::ranges::find(fresh_, size) != fresh_.end()) continue;
@@ -236,7 +250,7 @@ bool Skeleton::ForgetSymbols(Emitter& emit) {
     fresh_.push_back(size);
     changed = true;
   }
-  if (changed) type_.strides.clear();
+  if (changed) SetContiguous(type_, contiguous, exprs);
   return changed;
 }
 

@@ -102,7 +102,6 @@ Status Skeleton::AppendLeaves(const Val& unsettled, Emitter& emit, const Heap& h
 void Skeleton::AppendTypes(std::vector<Type>& types) const {
   if (kind_ == Kind::kTensor || kind_ == Kind::kNumber) {
     Type type = type_;
-    type.strides.clear();
     if (type.kind == TypeKind::kBool || type.is_tensor()) type.contents.reset();
     types.push_back(std::move(type));
   } else if (kind_ == Kind::kList || kind_ == Kind::kTuple || kind_ == Kind::kDict || kind_ == Kind::kOptional ||

@@ -326,6 +326,42 @@ def padded_channels_last(self, x):
     return z
 
 
+@sharing(*((n,) for n in ROUNDS), refused=True)
+def columns_that_a_loop_adds_to(self, x, n: Tensor):
+    y = x.t()
+    for _ in range(int(n)):
+        y = y + 1
+    y.contiguous().add_(1)
+    return y
+
+
+@sharing(refused=True)
+def columns_that_a_branch_chose(self, x):
+    y = x.t()
+    if bool(x.sum() > 0):
+        y = y + 1
+    y.contiguous().add_(1)
+    return y
+
+
+@sharing(*((n,) for n in ROUNDS), refused=False)
+def rows_that_a_loop_adds_to(self, x, n: Tensor):
+    y = x + 1
+    for _ in range(int(n)):
+        y = y + 1
+    y.contiguous().add_(1)
+    return y
+
+
+@sharing(*((n,) for n in ROUNDS), refused=False)
+def rows_of_a_number_that_a_loop_changes(self, x, n: Tensor):
+    y = x + 1
+    for _ in range(int(n)):
+        y = torch.cat([y, y[:1]])
+    y.view(-1).add_(1)
+    return y
+
+
 @sharing(refused=False)
 def memory_around_a_row_that_a_branch_chose(self, x):
     row = x[0] if bool(x.sum() > 0) else x[1]
