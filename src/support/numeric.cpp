@@ -197,4 +197,25 @@ void StoreDouble(DType dtype, double value, std::byte* at) {
   }
 }
 
+double LargestFinite(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat8E4M3FN: return 448;
+    case DType::kFloat8E4M3FNUZ: return 240;
+    case DType::kFloat8E5M2:
+    case DType::kFloat8E5M2FNUZ: return 57344;
+    case DType::kFloat16: return 65504;
+    case DType::kBfloat16: return 3.3895313892515355e38;
+    case DType::kFloat64: return std::numeric_limits<double>::max();
+    default: return std::numeric_limits<float>::max();
+  }
+}
+
+double SmallestNormal(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16: return 6.103515625e-05;
+    case DType::kFloat64: return std::numeric_limits<double>::min();
+    default: return std::numeric_limits<float>::min();  // bfloat16 has the exponents of float32
+  }
+}
+
 }  // namespace flambeau

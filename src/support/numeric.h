@@ -22,4 +22,8 @@ int64_t LoadInt(DType dtype, const std::byte* at);
 void StoreDouble(DType dtype, double value, std::byte* at);
 void StoreInt(DType dtype, int64_t value, std::byte* at);
 
+// Of a floating dtype: the greatest finite number, and the least positive one of full precision.
+double LargestFinite(DType dtype);
+double SmallestNormal(DType dtype);
+
 }  // namespace flambeau

@@ -19,6 +19,7 @@ import torch
 from sympy.printing.repr import srepr
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind, InputSpec, OutputKind
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from .. import _engine
 from ..errors import CaptureError, error_of
@@ -146,6 +147,8 @@ class _Walk:
         # The builder keeps the function: one that leads back to it would keep both, and the program, for ever.
         self.builder = _engine.ProgramBuilder(_vocabulary(), functools.partial(_print_expression, self.frozen))
         self.parameters: dict[int, torch.fx.Node] = {}  # by identity of the tensor
+        self.wrappers: dict[int, str] = {}  # the first names of weights that wrap others, by identity
+        self.parts: set[torch.fx.Node] = set()  # of those
         self.declared: set[torch._ops.OpOverload] = set()
         self.around: tuple[torch.fx.Node, ...] = ()  # what stands for the nested graphs, innermost first
         self.added: dict[torch.fx.Node, Any] = {}  # values of nodes that came after the capture
@@ -172,16 +175,27 @@ class _Walk:
             return
         if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
             owner = self.exported.state_dict if target in self.exported.state_dict else self.exported.constants
-            tensor = owner[target]
-            if spec.kind is InputKind.PARAMETER:
-                # Tied: the first name in the state_dict stands for all of them.
-                first = self.parameters.setdefault(id(tensor), node)
-                if first is not node:
-                    self.builder.add_alias(node, first)
-                    return
-            add_weight(self.builder, kind, node, tensor, target, persistent, self.export_params)
+            self._weight(kind, node, owner[target], target, persistent)
             return
         self.builder.add_input(kind, node, node.name, value, target, persistent)
+
+    def _weight(self, kind: _engine.InputKind, node: torch.fx.Node, tensor: torch.Tensor, target: str, persistent: bool) -> None:
+        is_part = torch.ops.export.access_subclass_inner_tensor.default
+        if is_traceable_wrapper_subclass(tensor) and all(part.target is is_part for part in node.users):
+            # What wraps other tensors, as torchao's weights do, is those tensors, under their names in it.
+            target = self.wrappers.setdefault(id(tensor), target)
+            for part in node.users:
+                name = part.args[1]
+                self.parts.add(part)
+                self._weight(kind, part, getattr(tensor, name), f"{target}.{name}", persistent)
+            return
+        if kind is _engine.InputKind.PARAMETER:
+            # Tied: the first name in the state_dict stands for all of them.
+            first = self.parameters.setdefault(id(tensor), node)
+            if first is not node:
+                self.builder.add_alias(node, first)
+                return
+        add_weight(self.builder, kind, node, tensor, target, persistent, self.export_params)
 
     def body(self, node: torch.fx.Node, module: torch.fx.GraphModule) -> None:
         """The nested graph that the get_attr `node` stands for."""
@@ -211,6 +225,8 @@ class _Walk:
             raise CaptureError(f"cannot read the captured node '{node.format_node()}': {error}{where}") from error
 
     def _call(self, node: torch.fx.Node) -> None:
+        if node in self.parts:
+            return
         if node.target is operator.getitem:
             self.value_of(node)
             of, index = node.args

@@ -2,11 +2,11 @@
 #include "lower/ops/elementwise.h"
 
 #include <cmath>
-#include <limits>
 
 #include "lower/ops/arithmetic.h"
 #include "lower/op.h"
 #include "onnx/complex.h"
+#include "support/numeric.h"
 
 namespace flambeau::lower {
 namespace {
@@ -137,15 +137,6 @@ Tensor Isreal(Lowering& to, Tensor self) {
   if (!self.is_complex()) return Everywhere(to, self, true);
   const Tensor imaginary = onnx::PartsOf(to, self).im;
   return to.Equal(imaginary, to.NumberOf(0.0, imaginary.dtype()));
-}
-
-double LargestFinite(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat16: return 65504;
-    case DType::kBfloat16: return 3.3895313892515355e38;
-    case DType::kFloat64: return std::numeric_limits<double>::max();
-    default: return std::numeric_limits<float>::max();
-  }
 }
 
 Tensor NanToNum(Lowering& to, Tensor self, std::optional<double> nan, std::optional<double> posinf,

@@ -1,33 +1,19 @@
 // Quantizing and dequantizing, as QuantizeLinear and DequantizeLinear where
 // ONNX has the integer type.
-#include <limits>
+#include "lower/ops/quantization.h"
 
-#include "lower/op.h"
+#include <limits>
 
 namespace flambeau::lower {
 namespace {
-
-// One scale and zero point, or one for each index of `axis`; the integers lie in [low, high].
-struct Grid {
-  Tensor scale, zero_point;
-  std::optional<int64_t> axis;
-  int64_t low, high;
-};
 
 bool IsQuantizedType(Lowering& to, DType dtype) {
   if (dtype == DType::kInt8 || dtype == DType::kUint8) return true;
   return (dtype == DType::kInt16 || dtype == DType::kUint16) && to.opset() >= 21;
 }
 
-struct Limits {
-  int64_t low, high;
-};
-Limits LimitsOf(DType dtype) {
-  const int bits = static_cast<int>(ByteSize(dtype)) * 8;
-  if (bits == 64) return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
-  return IsSigned(dtype) ? Limits{-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1}
-                         : Limits{0, (int64_t{1} << bits) - 1};
-}
+// Scales of several dimensions broadcast; ONNX's operators take those of blocks only.
+bool IsLinear(const Grid& grid) { return grid.block || grid.scale.rank() <= 1; }
 
 // The smallest type that holds the grid's integers; int32 where none of a byte does.
 DType TypeOf(const Grid& grid) {
@@ -55,6 +41,7 @@ Tensor Unbounded(Lowering& to, Tensor x, const Grid& grid) {
 onnx::QuantizeLinearAttributes QuantizeAxis(Lowering& to, const Grid& grid, const Tensor& x) {
   onnx::QuantizeLinearAttributes attributes;
   if (grid.axis) attributes.axis = to.Axis(*grid.axis, x);
+  if (grid.block) attributes.block_size = *grid.block;
   return attributes;
 }
 
@@ -62,9 +49,20 @@ Tensor Scalars(Lowering& to, Tensor values, const Grid& grid) {
   return !grid.axis && values.rank() == 1 ? to.SqueezeAt(values, {0}) : values;
 }
 
+}  // namespace
+
+Limits LimitsOf(DType dtype) {
+  const int bits = static_cast<int>(ByteSize(dtype)) * 8;
+  if (bits == 64) return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  return IsSigned(dtype) ? Limits{-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1}
+                         : Limits{0, (int64_t{1} << bits) - 1};
+}
+
+bool TakesBlocks(Lowering& to, DType dtype) { return to.opset() >= 21 && IsQuantizedType(to, dtype); }
+
 Tensor Quantize(Lowering& to, Tensor x, const Grid& grid, DType dtype) {
   auto bound = [&](int64_t value, DType type) { return to.NumberOf(value, type); };
-  if (!IsQuantizedType(to, dtype)) {
+  if (grid.exact || !IsQuantizedType(to, dtype) || !IsLinear(grid)) {
     const Tensor cut = to.Clip(Unbounded(to, x, grid), bound(grid.low, DType::kFloat32), bound(grid.high, DType::kFloat32));
     return to.CastTo(cut, dtype);
   }
@@ -77,9 +75,10 @@ Tensor Quantize(Lowering& to, Tensor x, const Grid& grid, DType dtype) {
 }
 
 Tensor Dequantize(Lowering& to, Tensor x, const Grid& grid, DType result) {
-  if (IsQuantizedType(to, x.dtype())) {
+  if (IsQuantizedType(to, x.dtype()) && IsLinear(grid)) {
     onnx::DequantizeLinearAttributes attributes;
     if (grid.axis) attributes.axis = to.Axis(*grid.axis, x);
+    if (grid.block) attributes.block_size = *grid.block;
     const Tensor zero = grid.zero_point ? to.CastTo(Scalars(to, grid.zero_point, grid), x.dtype()) : Tensor();
     return to.CastTo(to.DequantizeLinear(x, AsFloat(to, Scalars(to, grid.scale, grid)), zero, attributes), result);
   }
@@ -87,6 +86,8 @@ Tensor Dequantize(Lowering& to, Tensor x, const Grid& grid, DType result) {
   if (grid.zero_point) centered = to.Sub(centered, AsFloat(to, OverChannels(to, grid.zero_point, grid, x)));
   return to.CastTo(to.Mul(centered, AsFloat(to, OverChannels(to, grid.scale, grid, x))), result);
 }
+
+namespace {
 
 // --- quantized_decomposed -----------------------------------------------------------
 

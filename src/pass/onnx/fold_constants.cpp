@@ -69,6 +69,12 @@ bool IsForGemm(const Editor& to, NodeId node) {
   return all;
 }
 
+// Bytes cast to more of them, as quantized weights are: they stay what they are.
+bool IsQuantized(const Editor& to, NodeId node, uint64_t before) {
+  const DType dtype = to.type(to.graph().operand(node, 0)).dtype;
+  return to.graph().op(node) == "Cast" && before > kAlwaysFold && ByteSize(dtype) == 1 && dtype != DType::kBool;
+}
+
 bool MayGrow(Editor& to, uint64_t before, uint64_t after) {
   return after <= std::max(before, kAlwaysFold) || to.SpendGrowth(after - before);
 }
@@ -124,7 +130,7 @@ bool FoldNode(Editor& to, NodeId node) {
   if (FoldView(to, node)) return true;
   if (graph[node].result_count != 1 || !HasEvaluation(graph.op(node)) || before > 4 * kLargestResult) return false;
   const auto size = to.ConstantSizes(graph.result(node));
-  if (!size) return false;
+  if (!size || IsQuantized(to, node, before)) return false;
   const auto result = EvaluateElements(to, node, kLargestResult);
   if (!result || !MayGrow(to, before, result->byte_size()) || result->dtype != to.type(graph.result(node)).dtype ||
       result->sizes != *size)

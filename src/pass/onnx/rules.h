@@ -17,6 +17,8 @@ RewriteTable GemmRules();
 RewriteTable ClipRules();
 // Constant factors in a row in front of a product become one (merge_factors.cpp).
 RewriteTable FactorRules();
+// Weights of bytes that are cast and scaled are quantized ones (dequantize_weights.cpp).
+RewriteTable ByteWeightRules();
 // BatchNormalization goes into the weights in front of it (fold_batch_norm.cpp).
 RewriteTable BatchNormRules();
 

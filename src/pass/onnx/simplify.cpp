@@ -5,7 +5,7 @@ namespace flambeau {
 
 Result<Changed> Simplify(Graph& graph, PassContext& context) {
   return ApplyRewrites(graph, context,
-                       {NoOpRules(), LayoutRules(), GemmRules(), ClipRules(), FactorRules(), BatchNormRules(), FoldingRules()});
+                       {NoOpRules(), LayoutRules(), GemmRules(), ClipRules(), FactorRules(), ByteWeightRules(), BatchNormRules(), FoldingRules()});
 }
 
 Result<Changed> DropDeadOnnxNodes(Graph& graph, PassContext& context) { return ApplyRewrites(graph, context, {}); }
