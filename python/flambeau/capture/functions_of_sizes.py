@@ -21,9 +21,27 @@ def _computed(function: Callable[..., torch.Tensor]) -> _Call:
     return lambda *args: function(*(torch.scalar_tensor(each, dtype=torch.float64) for each in args)).item()
 
 
+def _computed_of_integers(function: Callable[..., torch.Tensor]) -> _Call:
+    """Of any number of integers, two by two."""
+    return lambda *args: functools.reduce(lambda a, b: function(torch.scalar_tensor(a, dtype=torch.int64), torch.scalar_tensor(b, dtype=torch.int64)).item(), args)
+
+
 def _log(x: Any, base: Any = None) -> Any:
     logarithm = _computed(torch.log)(x)
     return logarithm if base is None else logarithm / math.log(base)
+
+
+def _modf(x: Any) -> tuple[Any, Any]:
+    whole = torch.sym_float(math.trunc(x))
+    return x - whole, whole
+
+
+def _round(n: torch.SymInt, ndigits: int | None = None) -> Any:
+    """Of an integer, to tens or hundreds too, where torch gives the integer itself."""
+    if ndigits is None or ndigits >= 0:
+        return n
+    unit = 10**-ndigits
+    return torch.sym_int(_computed(lambda x: torch.round(x / unit) * unit)(n))
 
 
 _OF_SIZES: dict[str, _Call] = {
@@ -33,9 +51,20 @@ _OF_SIZES: dict[str, _Call] = {
     "hypot": lambda *legs: torch.sym_sqrt(sum(leg * leg for leg in legs)),
     "exp": lambda x: math.e ** torch.sym_float(x),
     "log": _log,
-    "atan2": _computed(torch.atan2),
-    **{name: _computed(getattr(torch, name)) for name in ("log2", "log10", "log1p", "sin", "cos", "tan", "tanh", "atan")},
+    "cbrt": _computed(lambda x: torch.sign(x) * torch.abs(x) ** (1 / 3)),
+    "degrees": lambda x: x * (180 / math.pi),
+    "radians": lambda x: x * (math.pi / 180),
+    "remainder": _computed(lambda x, y: x - y * torch.round(x / y)),
+    "ldexp": lambda x, i: x * 2.0**i,
+    "modf": _modf,
+    **{
+        name: _computed(getattr(torch, name))
+        for name in ("log2", "log10", "log1p", "expm1", "exp2", "erf", "erfc", "lgamma", "atan2", "fmod", "copysign")
+        + tuple(prefix + of + suffix for of in ("sin", "cos", "tan") for prefix in ("", "a") for suffix in ("", "h"))
+    },
+    **{name: _computed_of_integers(getattr(torch, name)) for name in ("gcd", "lcm")},
 }
+_OF_SIZES = {name: function for name, function in _OF_SIZES.items() if hasattr(math, name)}  # cbrt and exp2 are of Python 3.11
 _OF_NUMPY = ("sqrt", "log", "log2", "log10", "exp", "sin", "cos", "tan", "tanh")
 """NumPy asks an object that it does not know for methods of these names."""
 
@@ -50,26 +79,25 @@ def _accepting(name: str) -> _Call:
     return call
 
 
-def _methods() -> Iterator[tuple[str, _Call]]:
-    yield "__divmod__", lambda a, b: (a // b, a % b)
-    yield "__rdivmod__", lambda a, b: (b // a, b % a)
-    for name in _OF_NUMPY:
-        yield name, lambda self, function=_OF_SIZES[name]: function(self)
+def _methods() -> Iterator[tuple[type, str, _Call]]:
+    for symbol in _SYMBOLS:
+        yield symbol, "__divmod__", lambda a, b: (a // b, a % b)
+        yield symbol, "__rdivmod__", lambda a, b: (b // a, b % a)
+        for name in _OF_NUMPY:
+            yield symbol, name, lambda self, function=_OF_SIZES[name]: function(self)
+    yield torch.SymInt, "__round__", _round
+    yield torch.SymFloat, "is_integer", lambda self: self == torch.sym_float(math.trunc(self))
 
 
 @contextlib.contextmanager
 def functions_of_sizes() -> Iterator[None]:
     """While it is open, functions of :mod:`math` and NumPy, and ``divmod``, keep sizes dynamic."""
     own = {name: getattr(math, name) for name in _OF_SIZES}
-    added = [(symbol, name, method) for symbol in _SYMBOLS for name, method in _methods() if not hasattr(symbol, name)]
-    for name in own:
-        setattr(math, name, _accepting(name))
-    for symbol, name, method in added:
-        setattr(symbol, name, method)
-    try:
-        yield
-    finally:
+    with contextlib.ExitStack() as undo:
         for name, function in own.items():
-            setattr(math, name, function)
-        for symbol, name, _ in added:
-            delattr(symbol, name)
+            undo.callback(setattr, math, name, function)
+            setattr(math, name, _accepting(name))
+        for symbol, name, method in _methods():
+            undo.callback(*((setattr, symbol, name, getattr(symbol, name)) if hasattr(symbol, name) else (delattr, symbol, name)))
+            setattr(symbol, name, method)
+        yield
