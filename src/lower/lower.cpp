@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include "lower/custom.h"
@@ -48,13 +50,44 @@ std::vector<ValueId> AddInputs(const Program::Impl& program, const LowerOptions&
   return added;
 }
 
+// The tensor of which the value is the number; invalid where it is computed otherwise.
+ValueId ItemOf(const Graph& aten, ValueId value) {
+  static constexpr std::string_view kItems[] = {"aten::item", "aten::_local_scalar_dense", "aten::Float.Tensor", "aten::FloatImplicit"};
+  if (aten[value].kind != ValueKind::kResult) return {};
+  const NodeId node = aten[value].node;
+  return std::ranges::find(kItems, aten.op(node)) == std::end(kItems) ? ValueId{} : aten.operand(node, 0);
+}
+
+// The dtype of a float that the program returns: float64, as Python's are; where it comes from tensors of fewer digits,
+// theirs, as torch.onnx has it.
+DType DtypeOfFloat(const Graph& aten, ValueId value, DType least) {
+  if (const ValueId tensor = ItemOf(aten, value); tensor && IsFloating(aten.type(tensor).dtype)) return aten.type(tensor).dtype;
+  bool of_tensors = false;
+  std::vector<ValueId> open{value};
+  std::set<ValueId> seen{value};
+  while (!open.empty()) {
+    const ValueId each = open.back();
+    open.pop_back();
+    if (aten[each].kind != ValueKind::kResult) continue;
+    if (const ValueId tensor = ItemOf(aten, each)) {
+      if (aten.type(tensor).dtype == DType::kFloat64) return DType::kFloat64;
+      of_tensors |= IsFloating(aten.type(tensor).dtype);
+      continue;
+    }
+    for (const ValueId operand : aten.operands(aten[each].node))
+      if (operand && !aten.type(operand).is_tensor() && seen.insert(operand).second) open.push_back(operand);
+  }
+  return of_tensors ? least : DType::kFloat64;
+}
+
 // A number that the program returns, as the 0-d tensor that it becomes.
-Tensor OutputValue(Lowering& to, const Tensor& tensor, const Type& recorded) {
+Tensor OutputValue(Lowering& to, const Tensor& tensor, ValueId value) {
   if (!tensor.is_number()) return tensor;
+  const Type& recorded = to.aten().type(value);
   switch (recorded.kind) {
     case TypeKind::kBool: return to.ConstantOf(tensor.number(), DType::kBool);
     case TypeKind::kInt: return to.ConstantOf(tensor.number(), DType::kInt64);
-    case TypeKind::kFloat: return to.ConstantOf(tensor.number(), to.default_dtype());
+    case TypeKind::kFloat: return to.ConstantOf(tensor.number(), DtypeOfFloat(to.aten(), value, to.default_dtype()));
     default: return to.Value(tensor, recorded.is_tensor() ? std::optional(recorded.dtype) : std::nullopt);
   }
 }
@@ -84,7 +117,7 @@ Result<LoweredProgram> LowerProgram(const Program::Impl& program, const LowerOpt
     if (!outputs[i] || spec.kind == OutputKind::kToken || spec.kind == OutputKind::kGradient) continue;
     if (IsState(spec.kind) && !options.state_outputs) continue;
     const ValueId aten_value = aten.output(aten.main(), static_cast<uint32_t>(i));
-    const Tensor tensor = OutputValue(to, outputs[i], aten.type(aten_value));
+    const Tensor tensor = OutputValue(to, outputs[i], aten_value);
     if (tensor.type().is_tensor()) RequireIdentity(to, tensor);
     if (spec.name && !program.context->Text(spec.name).empty() && graph[tensor.id()].kind == ValueKind::kResult)
       graph.SetName(tensor.id(), spec.name);

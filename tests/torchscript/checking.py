@@ -34,8 +34,9 @@ def compare(model, program, args):
         actual.extend(value if isinstance(value, list) else [] if value is None else [value])
     assert len(actual) == len(expected)
     for ours, theirs in zip(actual, expected):
-        theirs = torch.as_tensor(theirs)
         ours = torch.as_tensor(ours)
+        # A float is float64, or as precise as the tensors that it comes from: test_dtypes_of_floats.
+        theirs = torch.as_tensor(theirs, dtype=ours.dtype if isinstance(theirs, float) and ours.dtype.is_floating_point else None)
         assert ours.dtype == theirs.dtype
         assert tuple(ours.shape) == tuple(theirs.shape)
         torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-5, equal_nan=True)

@@ -4,6 +4,7 @@ import math
 from typing import Dict, List, Optional
 
 import flambeau
+import onnx
 import pytest
 import torch
 import torch.nn.functional as F
@@ -177,3 +178,16 @@ def test_nothing_given_out_is_an_error():
 def test_a_complex_number_given_out_is_a_pair():
     program = flambeau.export(torch.jit.script(GivesComplexNumber()), (torch.ones(3),))
     assert [output.tolist() for output in program(torch.ones(3))] == [[2.0] * 3, [1.5, -2.0]]
+
+
+class GivesFloats(nn.Module):
+    def forward(self, x, y: float):
+        of_tensors = (x.sum().item(), x.double().sum().item(), x.half().sum().item(), float(x.sum()) + y, float(x.double().sum()) * 2.0)
+        return of_tensors, (2.5, y, y * 2.0, x.size(0) / 2, math.sqrt(x.size(0)))
+
+
+def test_dtypes_of_floats():
+    """Python's are float64; a number that comes out of a tensor has its dtype, and one that is computed of such at least float32."""
+    program = flambeau.export(torch.jit.script(GivesFloats()), (torch.ones(3), 0.5), input_names=["x"], dynamic_axes={"x": {0: "n"}})
+    kinds = [onnx.TensorProto.DataType.Name(output.type.tensor_type.elem_type) for output in program.model_proto.graph.output]
+    assert kinds == ["FLOAT", "DOUBLE", "FLOAT16", "FLOAT", "DOUBLE"] + ["DOUBLE"] * 5
