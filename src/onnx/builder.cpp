@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "onnx/complex.h"
 #include "onnx/emission.h"
@@ -36,6 +37,29 @@ Tensor Builder::Refined(const Tensor& tensor, Type type) {
   return As(tensor.id(), type);
 }
 
+namespace {
+
+// Gives sizes names of their own that hold anonymous symbols which no tensor has as its size, such as those of sums that
+// grew too long: nothing could compute them.
+void NameLostSizes(Builder& to, Tensor& tensor) {
+  if (!tensor || tensor.is_number() || !tensor.type().is_tensor() || !tensor.ranked()) return;
+  std::optional<Type> named;
+  for (size_t axis = 0; axis < static_cast<size_t>(tensor.rank()); ++axis) {
+    const Expr size = tensor.type().sizes[axis];
+    bool lost = false;
+    if (to.exprs().kind(size) != ExprKind::kSymbol)
+      to.exprs().ForEachSymbol(size, [&](Expr symbol) {
+        lost |= to.exprs().symbol_kind(symbol) == SymbolKind::kAnonymous && !to.HasSource(symbol);
+      });
+    if (!lost) continue;
+    if (!named) named = tensor.type();
+    named->sizes[axis] = to.exprs().Anonymous();
+  }
+  if (named) tensor = to.Refined(tensor, *std::move(named));
+}
+
+}  // namespace
+
 // --- emission -----------------------------------------------------------------
 
 std::vector<Tensor> Builder::Emit(std::string_view op, std::span<const Tensor> operands,
@@ -45,7 +69,10 @@ std::vector<Tensor> Builder::Emit(std::string_view op, std::span<const Tensor> o
   for (const Tensor& operand : operands) values.push_back(operand ? Value(operand) : Tensor());
   if (auto complex = EmitComplex(*this, op, values, attributes, results)) return std::move(*complex);
   std::vector<Tensor> made = EmitNewestForm(*this, op, values, attributes, results);
-  for (const Tensor& result : made) BindAnonymousSizes(result);
+  for (Tensor& result : made) {
+    NameLostSizes(*this, result);
+    BindAnonymousSizes(result);
+  }
   return made;
 }
 

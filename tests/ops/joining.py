@@ -41,7 +41,8 @@ CASES = [
     case(torch.cartesian_prod, floats(2), floats(3)),
     case(torch.cartesian_prod, floats(3)),
     *(case(torch.combinations, floats(4), r, dynamic=False) for r in (0, 1)),
-
+    # The size is a sum of more terms than are kept: it is counted.
+    case(lambda x: torch.cat([x[x > i / 9] for i in range(70)]).unsqueeze(0).expand(2, -1).reshape(-1), floats(7), name="cat of many parts of open sizes"),
     case(torch.ops.aten._chunk_cat.default, [floats(5, 2), floats(3, 4)], 0, 3, dynamic={0: [0]}),
     case(torch.ops.aten._chunk_cat.default, [ints(2, 3, 3), ints(2, 3, 2)], 1, 2, dynamic=False),
 ]
