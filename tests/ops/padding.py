@@ -11,6 +11,7 @@ CASES = [
     case(pad, bools(2, 3), (1, 1), value=True),
     case(pad, floats(0, 3), (1, 1, 1, 0)),
     case(lambda t: pad(t, (0, t.shape[0])), floats(2, 3), name="pad by a size"),
+    case(lambda t: pad(t, (4 - t.shape[1], t.shape[0] - 3, 1, 3 - t.shape[1])), floats(2, 3), second=(floats(4, 6),), name="pad and cut by sizes"),
     *(
         case(pad, t, p, mode=m, dynamic=False)
         for m in ("reflect", "replicate", "circular")

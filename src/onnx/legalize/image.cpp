@@ -13,53 +13,110 @@ bool HasDilations(const Request& request) {
   return std::ranges::any_of(request.IntList("dilations"), [](int64_t dilation) { return dilation != 1; });
 }
 
-// The largest element of each window, axis by axis: windows side by side on an axis of their own. Sizes that are rounded
-// up are those of windows that reach beyond the end.
-Results MaxOfWindows(Builder& to, const Request& request) {
-  Tensor x = request.operands[0];
+// The windows of one axis of a pool. Where sizes are rounded up, the last window may reach beyond the padded end.
+struct Windows {
+  int64_t axis, kernel, stride, dilation, before, after;  // `after`: the padding at the end
+  int64_t beyond;                                         // at most so much is missing behind that
+  Tensor count;                                           // 0-d
+};
+
+// Whether the model can count the windows: those that are rounded up by the result's sizes.
+bool CanCountWindows(Builder& to, const Request& request) {
+  if (!request.operands[0].ranked()) return false;
+  if (request.Int("ceil_mode", 0) == 0) return true;
+  bool known = true;
+  for (size_t i = 2; i < request.types[0].sizes.size(); ++i)
+    to.exprs().ForEachSymbol(request.types[0].sizes[i], [&](Expr symbol) { known &= to.HasSource(symbol); });
+  return known;
+}
+
+std::vector<Windows> WindowsOf(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
   const Ints kernel = request.IntList("kernel_shape");
-  Ints dilations = request.IntList("dilations");
-  if (request.results > 1 || !x.ranked() || !x.is_floating()) return Refuse(to, request, HasDilations(request) ? "has no dilations" : "rounds sizes up only where they are known");
+  Ints dilations = request.IntList("dilations"), strides = request.IntList("strides"), pads = request.IntList("pads");
   const size_t axes = kernel.size();
-  Ints strides = request.IntList("strides"), pads = request.IntList("pads");
   if (dilations.empty()) dilations.assign(axes, 1);
   if (strides.empty()) strides.assign(axes, 1);
   if (pads.empty()) pads.assign(2 * axes, 0);
   const bool rounds_up = request.Int("ceil_mode", 0) != 0;
+  std::vector<Windows> windows;
   for (size_t i = 0; i < axes; ++i) {
     const auto axis = static_cast<int64_t>(i) + 2;
     const int64_t reach = dilations[i] * (kernel[i] - 1) + 1;
     const Dim wanted{request.types[0].sizes[i + 2]};
     const auto counted = to.AsConstant(wanted), size = to.AsConstant(x.size(axis));
-    bool known = true;  // when the model runs
-    to.exprs().ForEachSymbol(wanted.expr, [&](Expr symbol) { known &= to.HasSource(symbol); });
-    if (rounds_up && !known) return Refuse(to, request, "rounds sizes up only where they are known");
-    int64_t more = rounds_up ? strides[i] - 1 : 0;
-    if (rounds_up && counted && size) more = (*counted - 1) * strides[i] + reach - (*size + pads[i] + pads[axes + i]);
-    Ints around(2 * static_cast<size_t>(x.rank()));
-    around[i + 2] = pads[i];
-    around[static_cast<size_t>(x.rank()) + i + 2] = pads[axes + i] + std::max<int64_t>(more, 0);
-    const Tensor least = to.ConstantOf(-std::numeric_limits<double>::infinity(), x.dtype());
-    if (std::ranges::any_of(around, [](int64_t pad) { return pad != 0; })) x = to.Pad(x, to.ConstantInts(around), least);
-    const Tensor room = rounds_up ? Tensor() : to.Sub(SizeNumber(to, x, axis), to.ConstantInt(reach));
-    const Tensor count = rounds_up ? to.Number(wanted) : to.Add(to.Div(room, to.ConstantInt(strides[i])), to.ConstantInt(1));
-    const Tensor starts = to.UnsqueezeAt(to.Mul(Iota(to, count), to.ConstantInt(strides[i])), {1});
-    Ints offsets;
-    for (int64_t k = 0; k < kernel[i]; ++k) offsets.push_back(k * dilations[i]);
-    x = to.ReduceMax(to.Gather(x, to.Add(starts, to.ConstantInts(offsets)), {.axis = axis}), to.ConstantInts({axis + 1}), {.keepdims = 0});
+    Windows one{axis, kernel[i], strides[i], dilations[i], pads[i], pads[axes + i], rounds_up ? strides[i] - 1 : 0, {}};
+    if (rounds_up && counted && size) one.beyond = std::max<int64_t>((*counted - 1) * strides[i] + reach - (*size + one.before + one.after), 0);
+    if (rounds_up) {
+      one.count = to.Number(wanted);
+    } else {
+      const Tensor room = to.Add(SizeNumber(to, x, axis), to.ConstantInt(one.before + one.after - reach));
+      one.count = to.Add(to.Div(room, to.ConstantInt(strides[i])), to.ConstantInt(1));
+    }
+    windows.push_back(std::move(one));
+  }
+  return windows;
+}
+
+// The axis padded with a value.
+Tensor Padded(Builder& to, const Tensor& x, int64_t axis, int64_t before, int64_t after, double value) {
+  if (before == 0 && after == 0) return x;
+  Ints around(2 * static_cast<size_t>(x.rank()));
+  around[static_cast<size_t>(axis)] = before;
+  around[static_cast<size_t>(x.rank() + axis)] = after;
+  return to.Pad(x, to.ConstantInts(around), to.ConstantOf(value, x.dtype()));
+}
+
+// The windows side by side: the axis becomes two, of windows and of places in them.
+Tensor SideBySide(Builder& to, const Tensor& x, int64_t axis, const Windows& windows) {
+  const Tensor starts = to.UnsqueezeAt(to.Mul(Iota(to, windows.count), to.ConstantInt(windows.stride)), {1});
+  Ints offsets;
+  for (int64_t k = 0; k < windows.kernel; ++k) offsets.push_back(k * windows.dilation);
+  return to.Gather(x, to.Add(starts, to.ConstantInts(offsets)), {.axis = axis});
+}
+
+// The largest element of each window, axis by axis.
+Results MaxOfWindows(Builder& to, const Request& request) {
+  Tensor x = request.operands[0];
+  if (request.results > 1 || !CanCountWindows(to, request) || !x.is_floating())
+    return Refuse(to, request, HasDilations(request) ? "has no dilations" : "rounds sizes up only where they are known");
+  for (const Windows& windows : WindowsOf(to, request)) {
+    x = Padded(to, x, windows.axis, windows.before, windows.after + windows.beyond, -std::numeric_limits<double>::infinity());
+    x = to.ReduceMax(SideBySide(to, x, windows.axis, windows), to.ConstantInts({windows.axis + 1}), {.keepdims = 0});
+  }
+  return {{to.Refined(x, request.types[0])}};
+}
+
+// The average of each window, axis by axis: its sum by how many of its places count. Those beyond the padding never do.
+Results AverageOfWindows(Builder& to, const Request& request) {
+  Tensor x = request.operands[0];
+  if (!CanCountWindows(to, request)) return Refuse(to, request, "rounds sizes up only where they are known");
+  const double of_pad = request.Int("count_include_pad", 0) != 0 ? 1 : 0;
+  for (const Windows& windows : WindowsOf(to, request)) {
+    const int64_t axis = windows.axis;
+    const Tensor sums = to.ReduceSum(SideBySide(to, Padded(to, x, axis, windows.before, windows.after + windows.beyond, 0), axis, windows),
+                                     to.ConstantInts({axis + 1}), {.keepdims = 0});
+    const Tensor ones = to.Expand(to.ConstantOf(1.0, x.dtype()), SizeAlong(to, x, axis));
+    const Tensor places = Padded(to, Padded(to, ones, 0, windows.before, windows.after, of_pad), 0, 0, windows.beyond, 0);
+    const Tensor counts = to.ReduceSum(SideBySide(to, places, 0, windows), to.ConstantInts({1}), {.keepdims = 0});
+    Ints after_it;  // so that the counts stand on the axis
+    for (int64_t d = axis + 1; d < x.rank(); ++d) after_it.push_back(d - axis);
+    x = to.Div(sums, after_it.empty() ? counts : to.UnsqueezeAt(counts, after_it));
   }
   return {{to.Refined(x, request.types[0])}};
 }
 
 // A result size that is rounded up is one rounded down, of more pads at the end.
 Results PoolWithMorePads(Builder& to, const Request& request) {
-  if (HasDilations(request)) return request.op == "MaxPool" ? MaxOfWindows(to, request) : Refuse(to, request, "has no dilations");
-  if (request.op == "MaxPool" && LacksKernelOfDouble(to, request)) return MaxOfWindows(to, request);
+  const bool of_max = request.op == "MaxPool";
+  if (HasDilations(request)) return of_max ? MaxOfWindows(to, request) : Refuse(to, request, "has no dilations");
+  if (of_max && LacksKernelOfDouble(to, request)) return MaxOfWindows(to, request);
   AttributeList attributes = Without(request.attributes, "dilations");
   if (to.opset() < 10 && request.Int("ceil_mode", 0) != 0) {
+    const auto by_windows = [&] { return of_max ? MaxOfWindows(to, request) : AverageOfWindows(to, request); };
     const Ints kernel = request.IntList("kernel_shape");
     const auto in = KnownSizes(to, request.operands[0].type()), out = KnownSizes(to, request.types[0]);
-    if (!in || !out) return request.op == "MaxPool" ? MaxOfWindows(to, request) : Refuse(to, request, "rounds sizes up only where they are known");
+    if (!in || !out) return by_windows();
     Ints strides = request.IntList("strides"), pads = request.IntList("pads");
     if (strides.empty()) strides.assign(kernel.size(), 1);
     if (pads.empty()) pads.assign(2 * kernel.size(), 0);
@@ -67,9 +124,8 @@ Results PoolWithMorePads(Builder& to, const Request& request) {
       const int64_t covered = ((*out)[i + 2] - 1) * strides[i] + kernel[i];
       const int64_t more = covered - ((*in)[i + 2] + pads[i] + pads[kernel.size() + i]);
       if (more <= 0) continue;
-      if (request.Int("count_include_pad", 0) != 0) return Refuse(to, request, "counts what it rounds up by");
       pads[kernel.size() + i] += more;
-      if (pads[kernel.size() + i] >= kernel[i]) return Refuse(to, request, "rounds up only by less than its kernel");
+      if (request.Int("count_include_pad", 0) != 0 || pads[kernel.size() + i] >= kernel[i]) return by_windows();
     }
     attributes = Without(attributes, "ceil_mode");
     attributes = With(attributes, "pads", pads);

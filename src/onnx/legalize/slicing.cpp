@@ -109,6 +109,22 @@ std::optional<Ints> AllPads(Builder& to, const Request& request, int64_t rank) {
   return all;
 }
 
+// Whether a pad that is computed may take away instead of adding.
+bool MayCut(Builder& to, const Tensor& pads, int64_t place) {
+  const auto& contents = pads.type().contents;
+  return !contents || to.exprs().RangeOf((*contents)[static_cast<size_t>(place)]).min < 0;
+}
+
+// Without what computed pads below 0 take away from an axis.
+Tensor CutByPads(Builder& to, const Tensor& x, int64_t axis, const Tensor& pads) {
+  const int64_t places[] = {axis, axis + x.rank()};
+  if (!MayCut(to, pads, places[0]) && !MayCut(to, pads, places[1])) return x;
+  const auto cut = [&](int64_t place) {
+    return to.Max(Tensors{to.Neg(to.Gather(pads, to.ConstantInts({place}))), to.ConstantInts({0})});
+  };
+  return to.Slice(x, cut(places[0]), to.Sub(SizeAlong(to, x, axis), cut(places[1])), to.ConstantInts({axis}));
+}
+
 // Joins blocks of the value before and after, axis by axis.
 Results PadByConcat(Builder& to, const Request& request, const Tensor& pads, const std::optional<Ints>& known) {
   Tensor x = request.operands[0];
@@ -117,13 +133,15 @@ Results PadByConcat(Builder& to, const Request& request, const Tensor& pads, con
     const int64_t before = std::min<int64_t>((*known)[static_cast<size_t>(axis)], 0), after = (*known)[static_cast<size_t>(axis + rank)];
     if (before < 0 || after < 0) x = to.SliceAxis(x, axis, to.Of(-before), to.Of(after < 0 ? after : std::numeric_limits<int64_t>::max()));
   }
+  for (int64_t axis = 0; !known && axis < rank; ++axis) x = CutByPads(to, x, axis, pads);
   const Tensor value = request.operand(2) ? to.ReshapeTo(request.operand(2), Ints{}) : to.ConstantOf(int64_t{0}, x.dtype());
   for (int64_t axis = 0; axis < rank; ++axis) {
     auto block = [&](int64_t place) -> Tensor {
       if (known && (*known)[static_cast<size_t>(place)] <= 0) return {};
+      Tensor added = to.Gather(pads, to.ConstantInts({place}));
+      if (!known && MayCut(to, pads, place)) added = to.Max(Tensors{added, to.ConstantInts({0})});
       std::vector<Tensor> sizes;
-      for (int64_t d = 0; d < rank; ++d)
-        sizes.push_back(d == axis ? to.Gather(pads, to.ConstantInts({place})) : SizeAlong(to, x, d));
+      for (int64_t d = 0; d < rank; ++d) sizes.push_back(d == axis ? added : SizeAlong(to, x, d));
       return to.Expand(value, to.Concat(sizes, {.axis = 0}));
     };
     const Tensor before = block(axis), after = block(axis + rank);
