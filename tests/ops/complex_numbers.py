@@ -161,7 +161,7 @@ CASES = [
     case(torch.mm, a, z(4, 5)), case(torch.bmm, z(2, 3, 4), z(2, 4, 5)), case(torch.matmul, z(2, 3, 4), z(4)), case(torch.mv, a, z(4)), case(torch.dot, z(4), z(4)), case(torch.vdot, z(4), z(4)),
     case(F.conv1d, z(2, 3, 8), z(4, 3, 3), z(4), stride=2, padding=1, dynamic={0: [0, 2]}), case(F.conv1d, z(4, 6), z(4, 2, 3), groups=2, padding="same", dynamic={0: [1]}), case(F.conv2d, z(2, 2, 5, 6, dtype=torch.complex128), z(3, 2, 2, 3, dtype=torch.complex128), dynamic={0: [0]}), case(F.conv3d, z(1, 1, 3, 4, 5), z(2, 1, 2, 2, 2), dynamic=False), case(F.conv_transpose1d, z(2, 3, 5), z(3, 2, 3), z(2), stride=2, padding=1, output_padding=1, dynamic={0: [0, 2]}), case(F.conv_transpose2d, z(1, 2, 3, 4), z(2, 3, 2, 2), dynamic=False),
     case(torch.linalg.vecdot, a, b), case(torch.addmm, z(5), a, z(4, 5), beta=0.5, alpha=2), case(torch.addmm, z(5), a, z(4, 5), beta=1j), case(torch.baddbmm, z(2, 3, 5), z(2, 3, 4), z(2, 4, 5)), case(torch.outer, z(3), z(4)),
-    case(torch.einsum, "ij,jk->ki", a, z(4, 5)), case(torch.einsum, "ij->j", a), case(torch.kron, z(2, 3), z(3, 2), dynamic=False), case(torch.tensordot, a, z(4, 5), 1), case(torch.inner, a, z(5, 4)),
+    case(torch.einsum, "ij,jk->ki", a, z(4, 5)), case(torch.einsum, "ij,kj->ik", z(2, 0), z(5, 0), dynamic=False), case(torch.einsum, "ij->j", a), case(torch.kron, z(2, 3), z(3, 2), dynamic=False), case(torch.tensordot, a, z(4, 5), 1), case(torch.inner, a, z(5, 4)),
     case(F.linear, a, z(5, 4), z(5)), case(torch.linalg.cross, z(4, 3), z(4, 3), dynamic=False), case(torch.linalg.multi_dot, [a, z(4, 5), z(5)], dynamic=False),
     case(torch.mm, z(3, 4, dtype=torch.complex128), z(4, 5, dtype=torch.complex128)),
     # factorizations

@@ -121,5 +121,10 @@ CASES = [
     # What one operand alone sums is int64 afterwards; products keep their dtype.
     *(case(torch.einsum, e, ints(3, 4, dtype=torch.int32)) for e in ("ij->", "ij->j", "ij->ji")),
     case(torch.einsum, "ij->", bools(3, 4)),
+    # onnxruntime divides by 0 where it turns factors of no elements.
+    case(torch.einsum, "ij,kj->ik", floats(2, 0), floats(5, 0), dynamic=False),
+    case(torch.einsum, "ijx,kjy->xyik", floats(2, 0, 3), floats(5, 0, 2), dynamic=False),
+    *(case(torch.einsum, "bihd,bjhd->bhij", floats(b, 2, 3, 4), floats(b, k, 3, 4), dynamic=False) for b, k in ((0, 5), (2, 0))),
+    case(torch.einsum, "...ij,...kj->...ik", floats(0, 2, 3), floats(0, 4, 3), dynamic=False),
     case(torch.einsum, "ij,ij->", ints(3, 4, dtype=torch.int32), ints(3, 4, dtype=torch.int32)),
 ]

@@ -79,21 +79,34 @@ Tensor Arranged(Builder& to, const Tensor& x, const Labels& labels, const Labels
   return to.UnsqueezeAt(to.Permute(x, permutation), added);
 }
 
-// Batches, one axis of rows, one of columns, one that both sum over.
-std::optional<Tensor> AsMatMul(Builder& to, const Equation& equation, std::span<const Tensor> tensors) {
-  if (tensors.size() != 2) return std::nullopt;
-  const Labels &a = equation.operands[0], &b = equation.operands[1];
+// Which letters a product of two has in both factors and the result, in one of them, and sums over.
+struct Groups {
   Labels batch, rows, columns, summed;
+};
+
+std::optional<Groups> GroupsOf(const Equation& equation) {
+  if (equation.operands.size() != 2) return std::nullopt;
+  const Labels &a = equation.operands[0], &b = equation.operands[1];
+  Groups groups;
   for (int label : a) {
     const bool kept = Has(equation.result, label), shared = Has(b, label);
     if (!kept && !shared) return std::nullopt;
-    (!kept ? summed : shared ? batch : rows).push_back(label);
+    (!kept ? groups.summed : shared ? groups.batch : groups.rows).push_back(label);
   }
   for (int label : b) {
     if (Has(a, label)) continue;
     if (!Has(equation.result, label)) return std::nullopt;
-    columns.push_back(label);
+    groups.columns.push_back(label);
   }
+  return groups;
+}
+
+// Batches, one axis of rows, one of columns, one that both sum over.
+std::optional<Tensor> AsMatMul(Builder& to, const Equation& equation, std::span<const Tensor> tensors) {
+  const auto groups = GroupsOf(equation);
+  if (!groups) return std::nullopt;
+  const auto& [batch, rows, columns, summed] = *groups;
+  const Labels &a = equation.operands[0], &b = equation.operands[1];
   if (summed.size() != 1 || rows.size() > 1 || columns.size() > 1) return std::nullopt;
   constexpr int kNone = 0;  // no letter: an axis of size 1
   const int row = rows.empty() ? kNone : rows[0], column = columns.empty() ? kNone : columns[0];
@@ -133,8 +146,44 @@ Results EinsumByProducts(Builder& to, const Request& request) {
   return {{to.ReduceSum(product, to.ConstantInts(summed), {.keepdims = 0})}};
 }
 
+Labels Joined(std::initializer_list<Labels> parts) {
+  Labels all;
+  for (const Labels& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+bool MayBeEmpty(Builder& to, const Tensor& x) {
+  return std::ranges::any_of(x.type().sizes, [&](Expr size) { return to.exprs().RangeOf(size).min < 1; });
+}
+
+// onnxruntime divides by 0, and with it ends the process, where it has to turn factors without elements itself: they are
+// turned before.
+Results EinsumOfTurned(Builder& to, const Request& request) {
+  if (to.opset() < 12) return EinsumByProducts(to, request);
+  if (!to.widens_for_runtime()) return std::nullopt;
+  const auto equation = Parse(request.Text("equation", ""), request.operands);
+  const auto groups = equation ? GroupsOf(*equation) : std::nullopt;
+  if (!groups || std::ranges::none_of(request.operands, [&](const Tensor& x) { return MayBeEmpty(to, x); })) return std::nullopt;
+  const Labels orders[] = {Joined({groups->batch, groups->rows, groups->summed}), Joined({groups->batch, groups->summed, groups->columns})};
+  const Labels product = Joined({groups->batch, groups->rows, groups->columns});
+  if (orders[0] == equation->operands[0] && orders[1] == equation->operands[1]) return std::nullopt;
+  const Labels letters = Joined({product, groups->summed});
+  if (letters.size() > 26) return std::nullopt;
+  const auto term = [&](const Labels& labels) {
+    std::string text;
+    for (int label : labels) text += static_cast<char>('a' + (std::ranges::find(letters, label) - letters.begin()));
+    return text;
+  };
+  const Tensor operands[] = {Arranged(to, request.operands[0], equation->operands[0], orders[0]),
+                             Arranged(to, request.operands[1], equation->operands[1], orders[1])};
+  AttributeList attributes;
+  attributes.Add("equation", term(orders[0]) + "," + term(orders[1]) + "->" + term(product));
+  const std::vector<Tensor> results = EmitAsIs(to, "Einsum", operands, attributes, 1);
+  return {{Arranged(to, results[0], product, equation->result)}};
+}
+
 constexpr LegalizeRule kRules[] = {
-    {"Einsum", 12, &EinsumByProducts},
+    {"Einsum", kNever, &EinsumOfTurned},
 };
 
 }  // namespace
