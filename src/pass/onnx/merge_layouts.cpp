@@ -43,9 +43,15 @@ NodeId ReshapeBefore(const Editor& to, ValueId value) {
   return IsReshape(to.graph().op(node)) ? node : NodeId{};
 }
 
-// Both copies a size and infers one: unlike operators that only add or drop axes of 1, it needs elements.
-bool NeedsElements(const Ints& shape) {
+bool CopiesAndInfers(const Ints& shape) {
   return std::ranges::find(shape, 0) != shape.end() && std::ranges::find(shape, -1) != shape.end();
+}
+
+// Both copies a size that may be 0 and infers one: unlike operators that only add or drop axes of 1, it needs elements.
+bool NeedsElements(const ExprPool& exprs, const std::vector<Expr>& sizes, const Ints& shape) {
+  bool copies = false;
+  for (size_t i = 0; i < shape.size(); ++i) copies |= shape[i] == 0 && exprs.RangeOf(sizes[i]).min < 1;
+  return copies && CopiesAndInfers(shape);
 }
 
 // The axes of 1 that `more` has beside `fewer`; nullopt where it has other sizes too.
@@ -93,9 +99,12 @@ bool MergeReshapes(Editor& to, NodeId node) {
   if (!to.type(result).ranked) return false;
   const auto shape = ReshapeOperand(to.exprs(), to.type(origin), to.type(result).sizes);
   if (!shape) return false;
-  const bool keeps_ones = NeedsElements(*shape) && OnlyMovesOnes(graph.op(node)) && OnlyMovesOnes(graph.op(inner));
-  const ValueId merged = keeps_ones ? MergedOnes(to, node, origin, inner) : to.Insert(node, "Reshape", {origin, to.AddInts(*shape)});
-  if (!merged) return false;
+  const bool of_ones = OnlyMovesOnes(graph.op(node)) && OnlyMovesOnes(graph.op(inner));
+  ValueId merged = of_ones && CopiesAndInfers(*shape) ? MergedOnes(to, node, origin, inner) : ValueId{};
+  if (!merged) {
+    if (of_ones && NeedsElements(to.exprs(), to.type(result).sizes, *shape)) return false;
+    merged = to.Insert(node, "Reshape", {origin, to.AddInts(*shape)});
+  }
   to.graph().SetType(merged, graph[result].type);
   return to.Replace(node, merged);
 }
@@ -201,7 +210,7 @@ bool ReshapeForTranspose(Editor& to, NodeId node) {
     if (!to.exprs().IsConstant(to.type(from).sizes[static_cast<size_t>(axis)], 1)) moved.push_back(axis);
   if (!std::ranges::is_sorted(moved)) return false;
   const auto shape = ReshapeOperand(to.exprs(), to.type(from), to.type(result).sizes);
-  return shape && !NeedsElements(*shape) && to.Replace(node, to.Insert(node, "Reshape", {from, to.AddInts(*shape)}));
+  return shape && !NeedsElements(to.exprs(), to.type(result).sizes, *shape) && to.Replace(node, to.Insert(node, "Reshape", {from, to.AddInts(*shape)}));
 }
 
 // Squeeze(Transpose(Reshape(x))): the axis need not have been made.

@@ -208,6 +208,23 @@ graph(%x: f32[n, m]) {
 )");
 }
 
+// Added here and dropped there: one Reshape says it, if the size that it copies cannot be 0.
+TEST(MergeLayouts, AxesOfOneMoveBesideSizesThatCannotBeZero) {
+  const auto text = [](const char* least) {
+    return std::string("symbol n in [") + least + R"(, oo]
+graph(%x: f32[n, 1, m]) {
+  const %last: i64[1] = [3]
+  const %first: i64[1] = [1]
+  %a: f32[n, 1, m, 1] = Unsqueeze(%x, %last)
+  %y: f32[n, m, 1] = Squeeze(%a, %first)
+  return %y
+}
+)";
+  };
+  EXPECT_NE(Simplified(text("1")).find("Reshape"), std::string::npos);
+  EXPECT_EQ(Simplified(text("0")).find("Reshape"), std::string::npos);
+}
+
 TEST(MergeLayouts, ElementwiseOperatorsExpand) {
   EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 1, m], %y: f32[n, 8, m]) {
   const %eight: i64[1] = [8]
