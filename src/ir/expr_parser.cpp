@@ -232,15 +232,15 @@ Result<Quotient> ExprParser::MakeConstructor(std::string_view name, std::span<co
   Expr made = pool.Find(symbol);
   if (!made) {
     made = pool.Symbolic(symbol, IsUnbackedName(symbol) ? SymbolKind::kUnbacked : SymbolKind::kDimension);
-    // `srepr` states assumptions; an integer without any may be negative.
-    if (!keywords.empty()) pool.SetRange(made, {INT64_MIN, INT64_MAX});
+    // `srepr` states assumptions; an integer without any may be negative. A range that the program declared counts more:
+    // torch takes every size for positive.
+    ExprPool::Range range = keywords.empty() ? pool.RangeOf(made) : ExprPool::Range{INT64_MIN, INT64_MAX};
+    for (const std::string& keyword : keywords) {
+      if (keyword == "positive=True") range.min = std::max<int64_t>(range.min, 1);
+      if (keyword == "nonnegative=True") range.min = std::max<int64_t>(range.min, 0);
+    }
+    pool.SetRange(made, range);
   }
-  ExprPool::Range range = pool.RangeOf(made);
-  for (const std::string& keyword : keywords) {
-    if (keyword == "positive=True") range.min = std::max<int64_t>(range.min, 1);
-    if (keyword == "nonnegative=True") range.min = std::max<int64_t>(range.min, 0);
-  }
-  pool.SetRange(made, range);
   return QuotientAlgebra::Integer(made);
 }
 

@@ -103,14 +103,36 @@ class Decomposition(torch.nn.Module):
         return u, values, vh
 
 
-# A script says nothing of its sizes; torch.export takes the smaller side for one at least.
-@pytest.mark.parametrize("full", [False, True])
-@pytest.mark.parametrize("make", [harness.floats, pairs])
-def test_scripted_singular_vectors_of_nothing(full: bool, make: Callable[..., torch.Tensor]) -> None:
-    module = Decomposition(full)
-    program = flambeau.export(torch.jit.script(module), (make(4, 3),), dynamic_shapes=({0: "m", 1: "n"},), verbose=False)
+CAPTURES = {
+    "script": lambda module, x: flambeau.export(torch.jit.script(module), (x,), dynamic_shapes=({0: "m", 1: "n"},), verbose=False),
+    "module": lambda module, x: flambeau.export(module, (x,), dynamic_shapes=(ANY_SIDES,), verbose=False),
+    "program": lambda module, x: flambeau.export(torch.export.export(module, (x,), dynamic_shapes=(ANY_SIDES,)), verbose=False),
+}
+ANY_SIDES = {0: Dim("m", min=0), 1: Dim("n", min=0)}
+
+
+def compare_at_nothing(program: Callable[[torch.Tensor], list[torch.Tensor]], module: Decomposition, make: Callable[..., torch.Tensor]) -> None:
     for sizes in ((0, 3), (4, 0), (0, 0)):
         x = make(*sizes)
         for want, got in zip(module(x), program(x), strict=True):
             torch.testing.assert_close(got, torch.view_as_real(want) if want.is_complex() else want)
-    assert [len(part) for part in program(make(2, 5))] == [2, 2, 5 if full else 2]
+    assert [len(part) for part in program(make(2, 5))] == [2, 2, 5 if module.full else 2]
+
+
+# A script says nothing of its sizes; torch takes those of a captured program for positive, whatever their ranges.
+@pytest.mark.parametrize("capture", CAPTURES)
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("make", [harness.floats, pairs])
+def test_singular_vectors_of_nothing(capture: str, full: bool, make: Callable[..., torch.Tensor]) -> None:
+    module = Decomposition(full)
+    compare_at_nothing(CAPTURES[capture](module, make(4, 3)), module, make)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_singular_vectors_of_nothing_in_an_archive(full: bool, tmp_path: pathlib.Path) -> None:
+    module = Decomposition(full)
+    torch.export.save(torch.export.export(module, (harness.floats(4, 3),), dynamic_shapes=(ANY_SIDES,)), tmp_path / "model.pt2")
+    flambeau.convert(tmp_path / "model.pt2", tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+    (name,) = (value.name for value in session.get_inputs())
+    compare_at_nothing(lambda x: [torch.from_numpy(part) for part in session.run(None, {name: x.numpy()})], module, harness.floats)

@@ -154,7 +154,8 @@ Result<std::optional<int64_t>> ReadBound(const JsonReader& range, std::string_vi
   return std::optional<int64_t>(value);
 }
 
-Status ReadRanges(const JsonReader& program, ProgramBuilder* builder) {
+// Declares the ranges of symbols; gives them as text.
+Result<std::string> ReadRanges(const JsonReader& program, ProgramBuilder* builder) {
   FLAMBEAU_TRY(const std::optional<JsonReader> ranges, program.OptionalObject("range_constraints"));
   std::string text = "{";  // as Python prints the dictionary
   if (ranges) {
@@ -167,8 +168,7 @@ Status ReadRanges(const JsonReader& program, ProgramBuilder* builder) {
                      min ? fmt::to_string(*min) : "-int_oo", max ? fmt::to_string(*max) : "int_oo");
     }
   }
-  builder->SetMetadata("pkg.torch.export.ExportedProgram.range_constraints", text + "}");
-  return {};
+  return text + "}";
 }
 
 // What flambeau.save adds: schemas of the user's operators, and names of dimensions.
@@ -208,8 +208,9 @@ Status Read(const ZipArchive& archive, std::string_view model, ProgramBuilder* b
   BuilderAccess::UseFile(*builder, archive.file());
   FLAMBEAU_TRY(const JsonReader graph_module, program.Object("graph_module"));
   GraphReader reader(*builder, tensors, sink);
+  FLAMBEAU_TRY(const std::string ranges, ReadRanges(program, builder));  // before the sizes that are made of the symbols
   FLAMBEAU_CHECK_OK(reader.Read(graph_module));
-  FLAMBEAU_CHECK_OK(ReadRanges(program, builder));
+  builder->SetMetadata("pkg.torch.export.ExportedProgram.range_constraints", ranges);
   return {};
 }
 
