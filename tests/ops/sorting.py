@@ -34,6 +34,8 @@ CASES = [
     case(topk_elements, x, 3, 1, dynamic={0: [0]}),
     fixed(lambda t: torch.topk(t, 2).values, x, dtypes=ANY, name="topk values"),
     fixed(torch.topk, scalar, 1),
+    *(case(lambda t, largest=largest: torch.topk(t, t.shape[0], 1, largest), floats(3, 7, 2), second=(floats(4, 9, 3),), name=f"topk of as many as rows, {largest=}") for largest in (True, False)),
+    case(lambda t: torch.topk(t, t.shape[0]), torch.arange(21).reshape(3, 7) % 10, second=(torch.arange(36).reshape(4, 9) % 11,), again=False, name="topk of as many integers as rows"),
     *(fixed(torch.kthvalue, x, 2, d, k) for d in (0, -1) for k in (False, True)),
     *(fixed(torch.unique, ints(3, 4, low=0, high=4), return_inverse=i, return_counts=c) for i in (False, True) for c in (False, True)),
     fixed(torch.unique, ints(8, low=0, high=3), return_inverse=True, dtypes=[torch.int8, torch.int32, torch.float32, torch.bool]),

@@ -1,6 +1,8 @@
 // Reading and writing by index.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "onnx/legalize/rule.h"
 
@@ -243,6 +245,26 @@ Results TopKOfIntegers(Builder& to, const Request& request) {
   return {{pick(x, places), places}};
 }
 
+// How many is only known when the model runs: an element's place is the number of those that are ahead of it.
+Results TopKByRank(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  if (!x.ranked()) return Refuse(to, request, "takes 'K' only as a constant");
+  const int64_t rank = x.rank(), axis = request.Int("axis", -1) < 0 ? request.Int("axis", -1) + rank : request.Int("axis", -1);
+  Ints swapped(static_cast<size_t>(rank));
+  std::iota(swapped.begin(), swapped.end(), 0);
+  std::swap(swapped[static_cast<size_t>(axis)], swapped.back());
+  const Tensor y = to.Permute(x, swapped), each = Iota(to, SizeNumber(to, y, rank - 1));
+  const Tensor own = to.UnsqueezeAt(y, {rank}), other = to.UnsqueezeAt(y, {rank - 1});
+  const Tensor ahead = request.Int("largest", 1) != 0 ? to.Greater(other, own) : to.Less(other, own);
+  const Tensor earlier = to.Less(to.UnsqueezeAt(each, {0}), to.UnsqueezeAt(each, {1}));
+  const auto count = [&](const Tensor& flags) { return to.CastTo(flags, DType::kInt64); };
+  const Tensor places = to.ReduceSum(count(to.Or(ahead, to.And(to.Equal(other, own), earlier))), to.ConstantInts({rank}), {.keepdims = 0});
+  const Tensor wanted = to.UnsqueezeAt(Iota(to, to.ReshapeTo(request.operands[1], Ints{})), {1});
+  const Tensor found = to.Mul(count(to.Equal(to.UnsqueezeAt(places, {rank - 1}), wanted)), each);
+  const Tensor indices = to.ReduceSum(found, to.ConstantInts({rank}), {.keepdims = 0});
+  return {{to.Permute(to.GatherElements(y, indices, {.axis = rank - 1}), swapped), to.Permute(indices, swapped)}};
+}
+
 // The smallest are the largest of the negated; how many was an attribute.
 Results TopKOfNegated(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
@@ -255,7 +277,7 @@ Results TopKOfNegated(Builder& to, const Request& request) {
   if (!largest) operands[0] = to.Neg(x);
   if (to.opset() < 10) {
     const auto k = KnownInts(to, request.operands[1]);
-    if (!k) return Refuse(to, request, "takes 'K' only as a constant");
+    if (!k) return TopKByRank(to, request);
     if (k->front() == 0) return NoneOf(to, request);
     attributes = With(attributes, "k", k->front());
     operands.pop_back();
