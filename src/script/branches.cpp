@@ -25,6 +25,7 @@ void Evaluator::Restore(const Snapshot& snapshot) {
   emitter_.storages() = snapshot.storages;
   heap_ = snapshot.heap;
   emitter_.facts() = snapshot.facts;
+  assumes_sizes_ = snapshot.assumes_sizes;
 }
 
 Failure Evaluator::Raise(const Node& node, std::string message) {
@@ -109,6 +110,7 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
   FLAMBEAU_CHECK_OK(region.Join(paths, before));
   for (const Path& path : paths) FLAMBEAU_CHECK_OK(Close(path, origin, region, before));
   Restore(before);
+  assumes_sizes_ = std::ranges::any_of(paths, [](const Path& path) { return path.after.assumes_sizes; });
   FLAMBEAU_TRY(Vals results, region.Build(CallBranches(*predicate, paths, region.Types())));
   if (region.Chooses()) guessed_.push_back(SourceOf(node));
   if (!region.lossy()) lossy_.erase(lossy_.begin() + static_cast<ptrdiff_t>(mine));

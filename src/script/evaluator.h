@@ -80,6 +80,7 @@ class Evaluator {
     Storages storages;
     Heap heap;
     Facts facts;
+    bool assumes_sizes;
   };
 
   struct Region;
@@ -153,7 +154,7 @@ class Evaluator {
   Result<std::optional<Vals>> SqueezeAtRunTime(const Node& node, std::span<const Val> arguments);
   bool SqueezesOpenAxis(std::span<const Val> arguments);
 
-  Snapshot Save() { return {emitter_.storages(), heap_, emitter_.facts()}; }
+  Snapshot Save() { return {emitter_.storages(), heap_, emitter_.facts(), assumes_sizes_}; }
   void Restore(const Snapshot& snapshot);
 
   const torchscript::Graph& source_;

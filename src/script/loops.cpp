@@ -98,7 +98,9 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
     if (*settled) break;
     emitter_.DiscardBlock(body);
   }
+  const bool assumes_sizes = assumes_sizes_;
   Restore(before);
+  assumes_sizes_ = assumes_sizes;
   return CallLoop(arguments, body, region);
 }
 

@@ -30,94 +30,9 @@ class Calls {
   const Node& node_;
 };
 
-// A list of rows that is being read or written.
-class Rows {
- public:
-  Rows(Evaluator& evaluator, const Node& node, uint32_t cell)
-      : evaluator_(evaluator),
-        call_(evaluator, node),
-        cell_(cell),
-        elements_(evaluator.heap().Add(evaluator.heap()[cell].columns[kRowElements])),
-        bounds_(evaluator.heap().Add(evaluator.heap()[cell].columns[kRowBounds])) {}
-
-  Result<Val> Length() {
-    FLAMBEAU_TRY(const Val bounds, call_.One("aten::len", {ListVal{bounds_}}));
-    return evaluator_.emit().Call1("_operator::sub", {bounds, int64_t{1}});
-  }
-
-  Status Append(const Val& row) {
-    const auto* list = row.As<ListVal>();
-    if (list == nullptr || evaluator_.heap()[list->cell].has_rows)
-      return evaluator_.Unsupported("puts other things than lists of tensors or numbers into a list of lists of run-time length");
-    FLAMBEAU_CHECK_OK(call_("aten::extend", {ListVal{elements_}, row}));
-    FLAMBEAU_TRY(const Val end, call_.One("aten::len", {ListVal{elements_}}));
-    FLAMBEAU_CHECK_OK(call_("aten::append", {ListVal{bounds_}, end}));
-    if (!evaluator_.heap()[list->cell].is_row) evaluator_.heap().Edit(list->cell).is_row = true;
-    return Store();
-  }
-
-  // A copy of the row: who writes to it is told.
-  Result<Val> At(const Val& index) {
-    Emitter& emit = evaluator_.emit();
-    Val place = index;
-    if (!index.AsInt() || *index.AsInt() < 0) {
-      FLAMBEAU_TRY(const Val length, Length());
-      FLAMBEAU_TRY(const Val negative, emit.Call1("_operator::lt", {index, int64_t{0}}));
-      FLAMBEAU_TRY(const Val offset, emit.Call1("torch::sym_ite", {negative, length, int64_t{0}}));
-      FLAMBEAU_TRY(place, emit.Call1("_operator::add", {index, offset}));
-    }
-    FLAMBEAU_TRY(const Val next, emit.Call1("_operator::add", {place, int64_t{1}}));
-    FLAMBEAU_TRY(const Val begin, call_.One("aten::__getitem__", {ListVal{bounds_}, place}));
-    FLAMBEAU_TRY(const Val end, call_.One("aten::__getitem__", {ListVal{bounds_}, next}));
-    FLAMBEAU_TRY(Val row, call_.One("aten::slice", {ListVal{elements_}, begin, end, int64_t{1}}));
-    evaluator_.heap().Edit(row.As<ListVal>()->cell).is_row = true;
-    return row;
-  }
-
-  Status DropLast() {
-    FLAMBEAU_CHECK_OK(call_("aten::pop", {ListVal{bounds_}}));
-    FLAMBEAU_TRY(const Val end, call_.One("aten::__getitem__", {ListVal{bounds_}, int64_t{-1}}));
-    FLAMBEAU_TRY(const Val rest, call_.One("aten::slice", {ListVal{elements_}, int64_t{0}, end, int64_t{1}}));
-    evaluator_.heap().Edit(elements_) = Cell(evaluator_.heap()[rest.As<ListVal>()->cell]);
-    return Store();
-  }
-
-  // Rows of numbers, all of one length and not empty, as a tensor. Of no row, PyTorch makes floats without a second dimension.
-  Result<Val> Tensor(Vals arguments) {
-    arguments[0] = ListVal{elements_};
-    FLAMBEAU_TRY(const Val flat, call_.One("aten::tensor", std::move(arguments)));
-    Emitter& emit = evaluator_.emit();
-    FLAMBEAU_TRY(const Val count, emit.Call1("aten::sym_size.int", {flat, int64_t{0}}));
-    FLAMBEAU_TRY(const Val length, Length());
-    FLAMBEAU_TRY(const Val divisor, emit.Call1("torch::sym_max", {length, int64_t{1}}));
-    FLAMBEAU_TRY(const Val quotient, emit.Call1("_operator::floordiv", {count, divisor}));
-    FLAMBEAU_TRY(const Val width, emit.Call1("torch::sym_max", {quotient, int64_t{1}}));
-    return emit.Call1("aten::reshape", {flat, evaluator_.List({int64_t{-1}, width})});
-  }
-
- private:
-  Status Store() {
-    Cell& cell = evaluator_.heap().Edit(cell_);
-    cell.columns = {evaluator_.heap()[elements_], evaluator_.heap()[bounds_]};
-    return {};
-  }
-
-  Evaluator& evaluator_;
-  Calls call_;
-  uint32_t cell_, elements_, bounds_;
-};
-
-// What makes another list of the rows of one, or of two: places that are negative count from the end.
-constexpr std::string_view kCode = R"py(def set_item(rows: List[List[int]], at: int, row: List[int]) -> List[List[int]]:
-  made = annotate(List[List[int]], [])
-  place = __torch__.place(rows, at)
-  for i in range(torch.len(rows)):
-    if torch.eq(i, place):
-      _0 = torch.append(made, row)
-    else:
-      _1 = torch.append(made, rows[i])
-  return made
-def place(rows: List[List[int]], at: int) -> int:
+// What makes another list of the rows of one, or of two (places that are negative count from the end), and other columns
+// of a list's. Those read where the row at the place begins and ends, which raises where there is none.
+constexpr std::string_view kCode = R"py(def place(rows: List[List[int]], at: int) -> int:
   if torch.lt(at, 0):
     place = torch.add(at, torch.len(rows))
   else:
@@ -144,15 +59,6 @@ def inserted(rows: List[List[int]], at: int, row: List[int]) -> List[List[int]]:
   else:
     pass
   return made
-def without(rows: List[List[int]], at: int) -> List[List[int]]:
-  made = annotate(List[List[int]], [])
-  place = __torch__.place(rows, at)
-  for i in range(torch.len(rows)):
-    if torch.ne(i, place):
-      _0 = torch.append(made, rows[i])
-    else:
-      pass
-  return made
 def backwards(rows: List[List[int]]) -> List[List[int]]:
   made = annotate(List[List[int]], [])
   for i in range(torch.len(rows)):
@@ -172,16 +78,148 @@ def part(rows: List[List[int]], start: int, stop: int) -> List[List[int]]:
     else:
       pass
   return made
+def repeated(rows: List[List[int]], times: int) -> List[List[int]]:
+  made = annotate(List[List[int]], [])
+  for i in range(times):
+    for j in range(torch.len(rows)):
+      _0 = torch.append(made, rows[j])
+  return made
+def replaced(elements: List[int], bounds: List[int], at: int, row: List[int]) -> Tuple[List[int], List[int]]:
+  begin = bounds[at]
+  end = bounds[torch.add(at, 1)]
+  growth = torch.sub(torch.len(row), torch.sub(end, begin))
+  made = annotate(List[int], [])
+  for i in range(torch.len(bounds)):
+    if torch.gt(i, at):
+      _0 = torch.append(made, torch.add(bounds[i], growth))
+    else:
+      _1 = torch.append(made, bounds[i])
+  head = torch.add(torch.slice(elements, None, begin), row)
+  return (torch.add(head, torch.slice(elements, end)), made)
+def without(elements: List[int], bounds: List[int], at: int) -> Tuple[List[int], List[int]]:
+  begin = bounds[at]
+  end = bounds[torch.add(at, 1)]
+  made = annotate(List[int], [])
+  for i in range(torch.sub(torch.len(bounds), 1)):
+    if torch.gt(i, at):
+      _0 = torch.append(made, torch.sub(bounds[torch.add(i, 1)], torch.sub(end, begin)))
+    else:
+      _1 = torch.append(made, bounds[i])
+  return (torch.add(torch.slice(elements, None, begin), torch.slice(elements, end)), made)
 )py";
+
+// A list of rows that is being read or written.
+class Rows {
+ public:
+  Rows(Evaluator& evaluator, const Node& node, uint32_t cell)
+      : evaluator_(evaluator),
+        call_(evaluator, node),
+        cell_(cell),
+        elements_(evaluator.heap().Add(evaluator.heap()[cell].columns[kRowElements])),
+        bounds_(evaluator.heap().Add(evaluator.heap()[cell].columns[kRowBounds])) {}
+
+  Result<Val> Length() {
+    FLAMBEAU_TRY(const Val bounds, call_.One("aten::len", {ListVal{bounds_}}));
+    return evaluator_.emit().Call1("_operator::sub", {bounds, int64_t{1}});
+  }
+
+  Status Append(const Val& row) {
+    FLAMBEAU_CHECK_OK(Hold(row));
+    FLAMBEAU_CHECK_OK(call_("aten::extend", {ListVal{elements_}, row}));
+    FLAMBEAU_TRY(const Val end, call_.One("aten::len", {ListVal{elements_}}));
+    FLAMBEAU_CHECK_OK(call_("aten::append", {ListVal{bounds_}, end}));
+    return Store();
+  }
+
+  // A copy of the row: who writes to it is told.
+  Result<Val> At(const Val& index) {
+    Emitter& emit = evaluator_.emit();
+    FLAMBEAU_TRY(const Val place, Place(index));
+    FLAMBEAU_TRY(const Val next, emit.Call1("_operator::add", {place, int64_t{1}}));
+    FLAMBEAU_TRY(const Val begin, call_.One("aten::__getitem__", {ListVal{bounds_}, place}));
+    FLAMBEAU_TRY(const Val end, call_.One("aten::__getitem__", {ListVal{bounds_}, next}));
+    FLAMBEAU_TRY(Val row, call_.One("aten::slice", {ListVal{elements_}, begin, end, int64_t{1}}));
+    evaluator_.heap().Edit(row.As<ListVal>()->cell).is_row = true;
+    return row;
+  }
+
+  // Counted from the front. One before the first row becomes one that is none from either end.
+  Result<Val> Place(const Val& index) {
+    if (index.AsInt().value_or(-1) >= 0) return index;
+    Emitter& emit = evaluator_.emit();
+    FLAMBEAU_TRY(const Val length, Length());
+    FLAMBEAU_TRY(const Val negative, emit.Call1("_operator::lt", {index, int64_t{0}}));
+    FLAMBEAU_TRY(const Val offset, emit.Call1("torch::sym_ite", {negative, length, int64_t{0}}));
+    FLAMBEAU_TRY(const Val place, emit.Call1("_operator::add", {index, offset}));
+    FLAMBEAU_TRY(const Val before, emit.Call1("_operator::lt", {place, int64_t{0}}));
+    FLAMBEAU_TRY(const Val beyond, emit.Call1("_operator::add", {length, int64_t{1}}));
+    return emit.Call1("torch::sym_ite", {before, beyond, place});
+  }
+
+  Status Replace(const Val& index, const Val& row) {
+    FLAMBEAU_CHECK_OK(Hold(row));
+    return Become("replaced", {ListVal{elements_}, ListVal{bounds_}, index, row});
+  }
+  Status Delete(const Val& index) { return Become("without", {ListVal{elements_}, ListVal{bounds_}, index}); }
+
+  Status DropLast() {
+    FLAMBEAU_CHECK_OK(call_("aten::pop", {ListVal{bounds_}}));
+    FLAMBEAU_TRY(const Val end, call_.One("aten::__getitem__", {ListVal{bounds_}, int64_t{-1}}));
+    FLAMBEAU_TRY(const Val rest, call_.One("aten::slice", {ListVal{elements_}, int64_t{0}, end, int64_t{1}}));
+    evaluator_.heap().Edit(elements_) = Cell(evaluator_.heap()[rest.As<ListVal>()->cell]);
+    return Store();
+  }
+
+  // Rows of numbers, all of one length and not empty, as a tensor. Of no row, PyTorch makes floats without a second dimension.
+  Result<Val> Tensor(Vals arguments) {
+    arguments[0] = ListVal{elements_};
+    FLAMBEAU_TRY(const Val flat, call_.One("aten::tensor", std::move(arguments)));
+    Emitter& emit = evaluator_.emit();
+    FLAMBEAU_TRY(const Val count, emit.Call1("aten::sym_size.int", {flat, int64_t{0}}));
+    FLAMBEAU_TRY(const Val length, Length());
+    FLAMBEAU_TRY(const Val divisor, emit.Call1("torch::sym_max", {length, int64_t{1}}));
+    FLAMBEAU_TRY(const Val quotient, emit.Call1("_operator::floordiv", {count, divisor}));
+    FLAMBEAU_TRY(const Val width, emit.Call1("torch::sym_max", {quotient, int64_t{1}}));
+    return emit.Call1("aten::reshape", {flat, evaluator_.List({int64_t{-1}, width})});
+  }
+
+ private:
+  // The list is one of the rows from now on.
+  Status Hold(const Val& row) {
+    const auto* list = row.As<ListVal>();
+    if (list == nullptr || evaluator_.heap()[list->cell].has_rows)
+      return evaluator_.Unsupported("puts other things than lists of tensors or numbers into a list of lists of run-time length");
+    if (!evaluator_.heap()[list->cell].is_row) evaluator_.heap().Edit(list->cell).is_row = true;
+    return {};
+  }
+  // The columns become what the function makes of them; argument 2 is the place of a row.
+  Status Become(std::string_view function, Vals arguments) {
+    FLAMBEAU_TRY(arguments[2], Place(arguments[2]));
+    FLAMBEAU_TRY(const Vals made, evaluator_.CallLibrary(kCode, function, arguments));
+    const Vals& columns = *made[0].As<TupleVal>()->elements;
+    elements_ = columns[kRowElements].As<ListVal>()->cell;
+    bounds_ = columns[kRowBounds].As<ListVal>()->cell;
+    return Store();
+  }
+  Status Store() {
+    Cell& cell = evaluator_.Edit(cell_);
+    cell.columns = {evaluator_.heap()[elements_], evaluator_.heap()[bounds_]};
+    return {};
+  }
+
+  Evaluator& evaluator_;
+  Calls call_;
+  uint32_t cell_, elements_, bounds_;
+};
 
 struct RowFunction {
   std::string_view kind, function;
   bool in_place;
 };
 constexpr RowFunction kRowFunctions[] = {
-    {"aten::Delete", "without", true}, {"aten::_set_item", "set_item", true}, {"aten::add", "joined", false},
-    {"aten::add_", "joined", true},    {"aten::extend", "joined", true},      {"aten::insert", "inserted", true},
-    {"aten::pop", "without", true},    {"aten::reverse", "backwards", true},  {"aten::slice", "part", false},
+    {"aten::add", "joined", false},     {"aten::add_", "joined", true},  {"aten::extend", "joined", true},
+    {"aten::insert", "inserted", true}, {"aten::mul", "repeated", false}, {"aten::reverse", "backwards", true},
+    {"aten::slice", "part", false},
 };
 
 // The list becomes what `by` is.
@@ -212,6 +250,7 @@ Result<std::optional<Vals>> CallRowFunction(Evaluator& evaluator, const Node& no
     if (!bounds) return std::optional<Vals>();
     operands = *bounds;
   }
+  if (row->function == "repeated" && operands[1].Is<ListVal>()) std::swap(operands[0], operands[1]);
   FLAMBEAU_TRY(const Vals made, evaluator.CallLibrary(kCode, row->function, operands));
   if (!row->in_place) return std::optional(made);
   FLAMBEAU_CHECK_OK(Replace(evaluator, arguments[0], made[0]));
@@ -282,14 +321,18 @@ Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val>
       FLAMBEAU_TRY(Val tensor, rows.Tensor(Vals(arguments.begin(), arguments.end())));
       return Vals{std::move(tensor)};
     }
-    if (node.kind == "aten::pop" && (arguments.size() < 2 || arguments[1].AsInt() == -1)) {
-      FLAMBEAU_TRY(Val row, rows.At(int64_t{-1}));
-      FLAMBEAU_CHECK_OK(rows.DropLast());
-      return Vals{std::move(row)};
+    if (node.kind == "aten::_set_item") {
+      FLAMBEAU_CHECK_OK(rows.Replace(arguments[1], arguments[2]));
+      return Vals{arguments[0]};
+    }
+    if (node.kind == "aten::Delete") {
+      FLAMBEAU_CHECK_OK(rows.Delete(arguments[1]));
+      return Vals{};
     }
     if (node.kind == "aten::pop") {
-      FLAMBEAU_TRY(Val row, rows.At(arguments[1]));
-      FLAMBEAU_CHECK_OK(CallRowFunction(evaluator, node, arguments));
+      const bool last = arguments.size() < 2 || arguments[1].AsInt() == -1;
+      FLAMBEAU_TRY(Val row, rows.At(last ? int64_t{-1} : arguments[1]));
+      FLAMBEAU_CHECK_OK(last ? rows.DropLast() : rows.Delete(arguments[1]));
       return Vals{std::move(row)};
     }
     if (node.kind == "aten::list" || node.kind == "aten::copy") {

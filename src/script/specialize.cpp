@@ -10,6 +10,8 @@
 #include "script/evaluator.h"
 #include "script/inputs.h"
 #include "script/quantized.h"
+#include "script/rows.h"
+#include "script/sequences.h"
 
 namespace flambeau::script {
 namespace {
@@ -154,9 +156,9 @@ class Outputs {
     } else if (const auto* list = value.As<ListVal>()) {
       const Cell& cell = evaluator_.heap()[list->cell];
       if (cell.lost) return Lost();
+      if (cell.has_rows) return AddRows(cell, name);
       if (!cell.columns.empty())
-        return evaluator_.Unsupported(fmt::format("an output of the program is a list of {} whose length is known at run time only",
-                                                  cell.has_rows ? "lists" : "tuples"));
+        return evaluator_.Unsupported("an output of the program is a list of tuples whose length is known at run time only");
       if (cell.sequence) return AddLeaf(emit.Read(*cell.sequence), name);
       elements = &cell.elements;
     } else if (const auto* dict = value.As<DictVal>()) {
@@ -174,6 +176,15 @@ class Outputs {
     const Vals copy = *elements;
     for (const Val& element : copy) FLAMBEAU_CHECK_OK(AddBounded(element, keys_));
     return {};
+  }
+  // ONNX's sequences do not nest.
+  Status AddRows(const Cell& list, std::string_view name) {
+    evaluator_.sink().Warning(DiagnosticKind::kUnsupportedForm,
+                              "an output of the program is a list of lists whose length is known at run time only: the model "
+                              "gives the elements of all as one sequence", {}, "return the lengths of the lists as well");
+    const Val elements = ListVal{evaluator_.heap().Add(Cell(list.columns[kRowElements]))};
+    FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator_, elements));
+    return AddLeaf(evaluator_.emit().Read(*evaluator_.heap()[sequence.As<ListVal>()->cell].sequence), name);
   }
   // What is in dicts is called after its keys: `boxes`, `losses.boxes`.
   Status AddDict(const Cell& cell) {

@@ -3,10 +3,12 @@
 from typing import List
 
 import flambeau
+import numpy as np
+import onnxruntime
 import pytest
 import torch
 from cases import SIGNS, Cases, x
-from checking import script
+from checking import compare, script
 from torch import Tensor, nn
 
 case = Cases()
@@ -120,6 +122,30 @@ def changed_in_place(self, x, n: int):
     return torch.tensor(rows), len(rows), second[0]
 
 
+@case.forward(x(3, 4), torch.tensor(3), others=SOME)
+def repeated(self, x, n: int):
+    rows: List[List[int]] = []
+    for i in range(n):
+        rows.append([i, n])
+    twice = rows * 2
+    twice[-1] = [5, 5]
+    return torch.tensor(twice), torch.tensor(2 * rows), torch.tensor(rows * n), len(rows)
+
+
+@case.forward(x(3, 4), torch.tensor(3), others=SOME)
+def rows_of_other_lengths_in_their_places(self, x, n: int):
+    rows: List[List[int]] = [[9]]
+    for i in range(n):
+        rows.append([i, i + 1])
+    rows[n] = [1, 2, 3]
+    rows[0] = rows[-1]
+    total = 0
+    for row in rows:
+        total = total * 7 + len(row) + sum(row)
+    del rows[n]
+    return total, len(rows), rows.pop(0)[0]
+
+
 @case.forward(x(3, 4), torch.tensor(3), others=ANY)
 def joined_and_sliced(self, x, n: int):
     rows: List[List[Tensor]] = [[x[0]]]
@@ -164,14 +190,44 @@ def test_writes_to_rows_are_refused(model):
         flambeau.export(script(model), SOME[0], verbose=False)
 
 
-def test_other_uses_are_refused():
-    class Repeated(nn.Module):
-        def forward(self, x, n):
-            rows: List[List[int]] = []
-            for i in range(int(n)):
-                rows.append([i])
-            return torch.tensor(rows * 2)
+class IndexesBeyond(nn.Module):
+    def __init__(self, how):
+        super().__init__()
+        self.how = how
 
+    def forward(self, x, n: int, at: int):
+        rows: List[List[int]] = []
+        for i in range(n):
+            rows.append([i, i + 1])
+        if self.how == "set":
+            rows[at] = [7, 8]
+        elif self.how == "delete":
+            del rows[at]
+        elif self.how == "pop":
+            rows.pop(at)
+        elif self.how == "get":
+            rows.append(rows[at])
+        return torch.tensor(rows), len(rows)
+
+
+@pytest.mark.parametrize("how", ["set", "delete", "pop", "get"])
+def test_places_that_a_list_of_lists_lacks(how):
+    model = IndexesBeyond(how)
+    args = (x(3, 4), torch.tensor(3), torch.tensor(1))
+    program = flambeau.export(script(model), args, verbose=False)
+    session = onnxruntime.InferenceSession(program.model_proto.SerializeToString())
+    for at in range(-6, 7):
+        given = {"x": np.zeros((3, 4), np.float32), "n": np.array(3), "at": np.array(at)}
+        if -3 <= at < 3:
+            expected = model(x(3, 4), 3, at)
+            actual = session.run(None, given)
+            assert actual[0].tolist() == expected[0].tolist() and actual[1] == expected[1]
+        else:
+            with pytest.raises(Exception, match="(?i)bound|invalid"):
+                session.run(None, given)
+
+
+def test_a_list_of_lists_is_given_out_as_one_sequence():
     class Returned(nn.Module):
         def forward(self, x, n):
             rows: List[List[Tensor]] = []
@@ -179,6 +235,6 @@ def test_other_uses_are_refused():
                 rows.append([x, x * i])
             return rows
 
-    for model, message in (Repeated(), "asks this of a list of lists"), (Returned(), "is a list of lists whose length"):
-        with pytest.raises(flambeau.errors.OnnxExporterError, match=message):
-            flambeau.export(script(model), SOME[0], verbose=False)
+    program = flambeau.export(script(Returned()), SOME[0], verbose=False)
+    assert any("gives the elements of all as one sequence" in each.message for each in program.diagnostics)
+    compare(Returned(), program, SOME[1])

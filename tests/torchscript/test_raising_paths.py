@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from cases import SIGNS, Cases, x
-from checking import script
+from checking import compare, script
 from torch import Tensor, nn
 
 case = Cases()
@@ -145,3 +145,30 @@ class Raises(nn.Module):
 def test_a_program_that_raises_on_all_paths_is_refused():
     with pytest.raises(flambeau.errors.OnnxExporterError, match=r"raises an exception for these inputs: negative .*\n.*test_raising_paths\.py"):
         flambeau.export(script(Raises()), SIGNS[0], verbose=False)
+
+
+def test_a_squeeze_on_another_path_does_not_matter():
+    """That a path raises is due to a squeeze only if that stands on it."""
+
+    class Paths(nn.Module):
+        def check(self, x):
+            if x.sum() > 1:
+                raise ValueError("high")
+            else:
+                raise ValueError("low")
+
+        def forward(self, x, n: int):
+            if n > 0:
+                x = x.squeeze(0) + 1
+                x = x.reshape(-1)
+            elif n < -9:
+                self.check(x)
+            else:
+                x = x.reshape(-1) * 2
+            return x
+
+    program = flambeau.export(
+        script(Paths()), (x(2, 3), torch.tensor(1)), input_names=["x", "n"], dynamic_axes={"x": {0: "rows"}}, verbose=False
+    )
+    for n in (1, 0):
+        compare(Paths(), program, (x(4, 3), torch.tensor(n)))
