@@ -145,11 +145,17 @@ class Evaluator {
   const Node* OnEachPath(const Node& node, ValueId condition);
   Result<Vals> CallOnEachPath(const Node& node, ValueId condition);
   const Node* Parted(const Node& node);
+  // axes.cpp
+  struct OpenAxis;
+  std::optional<int64_t> AxesOf(const Node& node, const Val& operand);
+  std::optional<OpenAxis> FindOpenAxis(const Node& node, std::span<const Val> arguments) const;
+  Result<const Node*> BranchOnAxis(const Node& node, std::span<const Val> arguments);
+  Result<std::optional<Vals>> AlongEachAxis(const Node& node, std::span<const Val> arguments);
   // squeeze.cpp
   void FindReturned();
   std::optional<std::vector<int64_t>> SqueezedAxes(std::span<const Val> arguments, int64_t rank) const;
   Result<Val> TheOnly(const Val& tensor, int64_t axis);
-  std::optional<int64_t> OpenAxis(const Node& node, std::span<const Val> arguments);
+  std::optional<int64_t> AxisThatMayGo(const Node& node, std::span<const Val> arguments);
   Result<const Node*> SqueezeBranch(const Node& node, const Val& tensor, int64_t axis);
   Result<std::optional<Vals>> SqueezeAtRunTime(const Node& node, std::span<const Val> arguments);
   bool SqueezesOpenAxis(std::span<const Val> arguments);

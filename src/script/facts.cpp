@@ -136,4 +136,9 @@ bool Facts::IsOneAtMost(Expr size) const {
   return range != ranges_.end() && range->second.max <= 1;
 }
 
+std::optional<int64_t> Facts::Only(Expr number) const {
+  const auto range = ranges_.find(number);
+  return range != ranges_.end() && range->second.min == range->second.max ? std::optional(range->second.min) : std::nullopt;
+}
+
 }  // namespace flambeau::script

@@ -17,6 +17,8 @@ class Facts {
   // Whether a condition compared the size with a number, and leaves it open, or says, that it is 1.
   bool MayBeOne(Expr size) const;
   bool IsOneAtMost(Expr size) const;
+  // The number that it is on this path, if a condition says so.
+  std::optional<int64_t> Only(Expr number) const;
 
  private:
   std::map<ValueId, bool> known_;

@@ -62,10 +62,12 @@ const Node* Evaluator::Parted(const Node& node) {
   Vals arguments;
   for (const Value* input : node.inputs) arguments.push_back(emitter_.Settled(ValueOf(input)));
   if (node.kind == "aten::squeeze") {
-    const auto axis = OpenAxis(node, arguments);
+    const auto axis = AxisThatMayGo(node, arguments);
     const auto branch = axis ? SqueezeBranch(node, arguments[0], *axis) : Result<const Node*>(nullptr);
     return branch ? *branch : nullptr;
   }
+  const auto branch = BranchOnAxis(node, arguments);
+  if (!branch || *branch != nullptr) return branch ? *branch : nullptr;
   const auto condition = WhatDecides(node, arguments);
   return condition && !emitter_.Known(*condition) ? OnEachPath(node, *condition) : nullptr;
 }

@@ -76,7 +76,7 @@ Result<Val> Evaluator::TheOnly(const Val& tensor, int64_t axis) {
 // The axis of which it is decided when the model runs whether it goes; nullopt where its size is known, or is none that
 // the capture had as 1, or that an If around asked for, and more than the model's caller gets the result: there it is
 // not 1, nor is it before opset 11, in which the branches of an If have one rank.
-std::optional<int64_t> Evaluator::OpenAxis(const Node& node, std::span<const Val> arguments) {
+std::optional<int64_t> Evaluator::AxisThatMayGo(const Node& node, std::span<const Val> arguments) {
   const auto* tensor = arguments.size() == 2 ? arguments[0].As<TensorVal>() : nullptr;
   if (opset_ < 11 || tensor == nullptr || arguments[1].Is<ListVal>() || !TypeOf(*tensor).ranked) return std::nullopt;
   const std::vector<Expr>& sizes = TypeOf(*tensor).sizes;
@@ -129,7 +129,7 @@ bool Evaluator::SqueezesOpenAxis(std::span<const Val> arguments) {
 Result<std::optional<Vals>> Evaluator::SqueezeAtRunTime(const Node& node, std::span<const Val> arguments) {
   const auto* tensor = arguments.empty() ? nullptr : arguments[0].As<TensorVal>();
   if (tensor == nullptr || !TypeOf(*tensor).ranked) return std::optional<Vals>();
-  if (const auto axis = OpenAxis(node, arguments)) {
+  if (const auto axis = AxisThatMayGo(node, arguments)) {
     FLAMBEAU_TRY(const Node* branch, SqueezeBranch(node, arguments[0], *axis));
     Val is_one = ValueOf(branch->inputs[0]);
     if (returned_.contains(node.outputs[0])) {

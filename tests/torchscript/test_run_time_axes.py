@@ -1,0 +1,95 @@
+"""Operators along an axis that is known at run time only."""
+
+import flambeau
+import onnxruntime
+import pytest
+import torch
+import torch.nn.functional as F
+from cases import Cases, x
+from checking import compare, script
+from torch import nn
+
+case = Cases()
+
+
+def along(function):
+    """Decorates a forward of a tensor of three axes and the number of one."""
+    return case.forward(x(2, 3, 4), torch.tensor(1), others=[(x(2, 3, 4), torch.tensor(n)) for n in (0, 2, -1, -3)])(function)
+
+
+@along
+def reduced(self, x, n: int):
+    return x.sum(n), x.sum(n, keepdim=True), x.mean((n,)), x.amax(n), x.argmax(n), x.min(n, keepdim=True), x.std(n), (x > 0).any(n)
+
+
+@along
+def as_distributions(self, x, n: int):
+    return x.softmax(n), F.log_softmax(x, n), x.cumsum(n), x.logsumexp(n)
+
+
+@along
+def joined(self, x, n: int):
+    return torch.cat([x, x], n), torch.stack([x, x * 2], n), x.unsqueeze(n)
+
+
+@along
+def moved(self, x, n: int):
+    return x.transpose(n, 0), x.movedim(n, 0), x.flip(n), x.roll(1, n), x.transpose(n, -n - 1)
+
+
+@along
+def picked(self, x, n: int):
+    return x.select(n, 1), x.narrow(n, 0, 2), x.index_select(n, torch.tensor([1, 0])), x.sort(n)[0], x.topk(2, n)[0], x.size(n), x.split(2, n)[0]
+
+
+@along
+def written(self, x, n: int):
+    y = x.clone().index_fill_(n, torch.tensor([1]), 7.0)
+    y.select(n, 0).mul_(3)
+    return y
+
+
+@along
+def in_a_loop(self, x, n: int):
+    k = 0
+    while bool(x.sum() < 100) and k <= abs(n):
+        x = x + 1 + x.mean(k, keepdim=True)
+        k += 1
+    return x
+
+
+@along
+def known_on_a_path(self, x, n: int):
+    if n == 1:
+        x = x.sum(n)
+    else:
+        x = x.sum(1) * 2
+    return x
+
+
+test_run_time_axes = case.test()
+
+
+class Summed(nn.Module):
+    def forward(self, x, n: int):
+        return x.sum(n)
+
+
+def test_axes_that_a_tensor_lacks():
+    program = flambeau.export(script(Summed()), (x(2, 3), torch.tensor(0)), verbose=False)
+    session = onnxruntime.InferenceSession(program.model_proto.SerializeToString())
+    for n in (-3, 2):
+        with pytest.raises(Exception, match="(?i)bound"):
+            session.run(None, {"x": x(2, 3).numpy(), "n": torch.tensor(n).numpy()})
+
+
+def test_old_opsets_take_what_keeps_the_shape():
+    class Softmax(nn.Module):
+        def forward(self, x, n: int):
+            return x.softmax(n)
+
+    args = (x(2, 3), torch.tensor(0))
+    program = flambeau.export(script(Softmax()), args, opset_version=9, verbose=False)
+    compare(Softmax(), program, (x(2, 3), torch.tensor(1)))
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="opset 11"):
+        flambeau.export(script(Summed()), args, opset_version=9, verbose=False)
