@@ -13,7 +13,7 @@ using torchscript::Value;
 namespace {
 
 // What schemas call the number of an axis.
-constexpr std::string_view kNames[] = {"axis",     "axis0", "axis1",   "destination", "dim", "dim0",
+constexpr std::string_view kNames[] = {"axis",     "axis0", "axis1",   "destination", "dim", "dim0", "dimension",
                                        "dim1",     "dims",  "end_dim", "source",      "start_dim"};
 // Operators that make one more, which may be the last.
 constexpr std::string_view kGrowing[] = {"aten::stack", "aten::unsqueeze", "aten::unsqueeze_"};

@@ -44,6 +44,7 @@ Failure Evaluator::RaiseAgain() {
 
 // All but so many first ones, of what was walked in vain.
 void Evaluator::ForgetWarnings(size_t count) {
+  if (sink_.diagnostics().size() == count) return;  // adding them again would give them places that they lack
   std::vector<Diagnostic> all = sink_.Take();
   for (size_t i = 0; i < count; ++i) sink_.Add(std::move(all[i]));
 }

@@ -39,7 +39,7 @@ def moved(self, x, n: int):
 
 @along
 def picked(self, x, n: int):
-    return x.select(n, 1), x.narrow(n, 0, 2), x.index_select(n, torch.tensor([1, 0])), x.sort(n)[0], x.topk(2, n)[0], x.size(n), x.split(2, n)[0]
+    return x.select(n, 1), x.narrow(n, 0, 2), x.index_select(n, torch.tensor([1, 0])), x.sort(n)[0], x.topk(2, n)[0], x.size(n), x.split(2, n)[0], x.unfold(n, 2, 1)
 
 
 @along
