@@ -309,8 +309,29 @@ def collected_pieces(self, x, n):
     return torch.stack(a)
 
 
+@at_older_opsets(x(2, 5), torch.tensor(2), dynamic_axes={"x": {0: "n"}}, others=[(x(4, 5), torch.tensor(3))])
+def rows_of_a_size_that_is_computed(self, x, k: int):
+    best = x.topk(k, -1)[0]
+    rows = [best[i] for i in range(x.size(0))]
+    return torch.stack(rows)
+
+
+@at_older_opsets(x(3, 2), torch.tensor(2), others=[(x(3, 2), torch.tensor(n)) for n in (1, 3)])
+def rows_of_what_grew(self, x, n: int):
+    y = x
+    for i in range(n):
+        y = torch.cat([y, x], 1)
+    rows: List[Tensor] = []
+    for i in range(int(n) + 1):
+        rows.append(y[i % 3] * i)
+    return torch.stack(rows)
+
+
 @pytest.mark.parametrize("opset", [11, 12])
-@pytest.mark.parametrize("make", [repeated_rows, all_operations, nested, on_one_path, dynamic_rows, collected_pieces])
+@pytest.mark.parametrize(
+    "make",
+    [repeated_rows, all_operations, nested, on_one_path, dynamic_rows, collected_pieces, rows_of_a_size_that_is_computed, rows_of_what_grew],
+)
 def test_lists_of_one_shape_before_sequences_in_regions(make, opset):
     program, args, options = make
     check(program(), args, opset_version=opset, **options)
@@ -322,6 +343,35 @@ class Growing(nn.Module):
         for i in range(int(n)):
             rows.append(torch.cat([rows[-1], x]))
         return rows[-1]
+
+
+class RowsOfWhatGrows(nn.Module):
+    def forward(self, x, n):
+        y, total = x, x.sum()
+        for i in range(int(n)):
+            y = torch.cat([y, x], 1)
+            rows: List[Tensor] = []
+            for k in range(int(n)):
+                rows.append(y[k % 2] * i)
+            total = total + torch.stack(rows).sum()
+        return total
+
+
+class RowsThatGrow(nn.Module):
+    def forward(self, x, n):
+        y = x
+        rows: List[Tensor] = []
+        for i in range(int(n)):
+            y = torch.cat([y, x])
+            rows.append(y)
+        return torch.cat(rows)
+
+
+@pytest.mark.parametrize("model", [RowsOfWhatGrows(), RowsThatGrow()], ids=lambda model: type(model).__name__)
+def test_sizes_that_differ_in_each_round_need_sequences_in_regions(model):
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"Loop takes no sequences at opset 12"):
+        check(model, (x(2, 3), torch.tensor(2)), opset_version=12)
+    check(model, (x(2, 3), torch.tensor(2)), opset_version=13, others=[(x(2, 3), torch.tensor(3))])
 
 
 def test_lists_of_several_shapes_need_sequences_in_regions():

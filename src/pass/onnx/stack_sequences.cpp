@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "onnx/infer/sizes.h"
 #include "onnx/location.h"
@@ -19,11 +20,19 @@ namespace {
 constexpr int kSequencesInRegions = 13;
 constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
 
+// A value and its axis that have a size.
+struct Source {
+  ValueId value;
+  int64_t axis;
+};
+
 // Values that are one list at different times, and what is known of its elements.
 struct List {
   NodeId region;                             // one that takes or gives it
   std::optional<std::vector<Expr>> element;  // the sizes of an element
   bool one_shape = true;
+  std::vector<NodeId> beginnings;
+  std::map<Expr, Source> sources;            // of sizes that are known before it begins
 };
 
 class Stacker {
@@ -39,6 +48,7 @@ class Stacker {
     for (const BlockId block : blocks) graph_.ForEachNode(block, [&](NodeId node) { Learn(node); });
     std::erase_if(lists_, [](const auto& each) { return !each.second.region; });
     if (lists_.empty()) return Changed::kNo;
+    FindSources();
     for (const auto& [root, list] : lists_)
       if (!IsStackable(list))
         (void)sink_.Error(DiagnosticKind::kUnsupportedOpset,
@@ -113,6 +123,8 @@ class Stacker {
     ForEachPassed(node, [&](ValueId, ValueId result) {
       if (IsSequence(result)) ListOf(result).region = node;
     });
+    if (op == "SequenceEmpty" || op == "SequenceConstruct" || op == "SplitToSequence")
+      ListOf(graph_.result(node)).beginnings.push_back(node);
     if (op == "SequenceInsert") {
       LearnElement(graph_.result(node), graph_.type(graph_.operand(node, 1)));
     } else if (op == "SequenceConstruct") {
@@ -141,25 +153,44 @@ class Stacker {
     return piece;
   }
 
-  // Each size must be one that can be computed anywhere. A symbol that is no
-  // dimension of an input may be another number in each round of a loop.
+  // Each size must be one that is known where the list begins. A symbol that is no size of an input, and of no value of the
+  // main graph before that, may be another number in each round of a loop.
   bool IsStackable(const List& list) const {
     return list.one_shape && list.element && std::ranges::all_of(*list.element, [&](Expr size) {
-             return to_.exprs().AsConstant(size) || SourceOf(size);
+             return to_.exprs().AsConstant(size) || list.sources.contains(size);
            });
   }
 
-  struct Source {
-    ValueId input;
-    int64_t axis;
-  };
-  std::optional<Source> SourceOf(Expr size) const {
-    for (const ValueId input : graph_[graph_.main()].inputs) {
-      const Type& type = graph_.type(input);
-      const auto found = std::ranges::find(type.sizes, size);
-      if (type.is_tensor() && found != type.sizes.end()) return Source{input, found - type.sizes.begin()};
+  NodeId InMain(NodeId node) const {
+    while (const NodeId owner = graph_[graph_[node].block].owner) node = owner;
+    return node;
+  }
+  // What the pass replaces is none.
+  void FindSources() {
+    std::map<Expr, Source> known;
+    const auto add = [&](ValueId value) {
+      const Type& type = graph_.type(value);
+      for (size_t i = 0; type.is_tensor() && i < type.sizes.size(); ++i)
+        if (!to_.exprs().HasAnonymous(type.sizes[i])) known.try_emplace(type.sizes[i], Source{value, static_cast<int64_t>(i)});
+    };
+    const auto learn = [&](List& list) {
+      for (const Expr size : list.element.value_or(std::vector<Expr>()))
+        if (const auto source = known.find(size); source != known.end()) list.sources.insert(*source);
+    };
+    for (const ValueId input : graph_[graph_.main()].inputs) add(input);
+    std::map<NodeId, std::vector<List*>> begin;
+    for (auto& [root, list] : lists_) {
+      learn(list);
+      for (const NodeId node : list.beginnings) begin[InMain(node)].push_back(&list);
     }
-    return std::nullopt;
+    std::set<List*> begun;
+    graph_.ForEachNode(graph_.main(), [&](NodeId node) {
+      if (const auto lists = begin.find(node); lists != begin.end())
+        for (List* list : lists->second)
+          if (begun.insert(list).second) learn(*list);
+      for (uint32_t i = 0; graph_.op(node).find("Sequence") == std::string_view::npos && i < graph_[node].result_count; ++i)
+        add(graph_.result(node, i));
+    });
   }
 
   // --- tensors instead ----------------------------------------------------------------
@@ -190,7 +221,7 @@ class Stacker {
     if (form == std::end(kForms)) return;
     const ValueId result = graph_.result(node);
     if (const List* made = Stacked(result)) {
-      element_ = &*made->element;
+      list_ = made;
     } else if (!ReadsList(graph_.op(node)) || !IsStacked(graph_.operand(node, 0))) {
       return;
     }
@@ -228,18 +259,18 @@ class Stacker {
   ValueId Empty(NodeId node) {
     const DType dtype = graph_.type(graph_.result(node)).dtype;
     TensorData none{.source = MakeBufferSource({}), .dtype = dtype, .sizes = {0}};
-    for (const Expr size : *element_) none.sizes.push_back(to_.exprs().AsConstant(size).value_or(-1));
+    for (const Expr size : *list_->element) none.sizes.push_back(to_.exprs().AsConstant(size).value_or(-1));
     if (std::ranges::find(none.sizes, -1) == none.sizes.end()) return to_.AddConstant(std::move(none));
     ValueId sizes = to_.AddInts(Ints{0});
-    for (const Expr size : *element_) sizes = Joined(node, {sizes, SizeOf(node, size)});
+    for (const Expr size : *list_->element) sizes = Joined(node, {sizes, SizeOf(node, size)});
     TensorData zero{.dtype = dtype, .sizes = {1}};
     zero.source = MakeBufferSource(std::vector<std::byte>(zero.byte_size()));
     return to_.Insert(node, "Expand", {to_.AddConstant(std::move(zero)), sizes});
   }
   ValueId SizeOf(NodeId at, Expr size) {
     if (const auto constant = to_.exprs().AsConstant(size)) return to_.AddInts(Ints{*constant});
-    const Source source = *SourceOf(size);
-    return Size1(at, source.input, source.axis);
+    const Source& source = list_->sources.at(size);
+    return Size1(at, source.value, source.axis);
   }
 
   ValueId Constructed(NodeId node) {
@@ -326,7 +357,7 @@ class Stacker {
   Editor to_;
   std::vector<uint32_t> parents_;  // of values: a forest, a tree a list
   std::map<uint32_t, List> lists_;  // by root
-  const std::vector<Expr>* element_ = nullptr;  // of the list at hand
+  const List* list_ = nullptr;  // at hand
 };
 
 }  // namespace
