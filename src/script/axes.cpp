@@ -45,7 +45,11 @@ std::optional<int64_t> Evaluator::AxesOf(const Node& node, const Val& operand) {
 }
 
 std::optional<Evaluator::OpenAxis> Evaluator::FindOpenAxis(const Node& node, std::span<const Val> arguments) const {
-  if (!node.kind.starts_with("aten::")) return std::nullopt;
+  const auto is_open = [&](const Val& argument) {
+    const auto* list = argument.As<ListVal>();
+    return argument.Is<NumberVal>() || (list != nullptr && std::ranges::any_of(heap_[list->cell].elements, &Val::Is<NumberVal>));
+  };
+  if (!node.kind.starts_with("aten::") || std::ranges::none_of(arguments, is_open)) return std::nullopt;
   const aten::Schema* schema = aten::FindSchema(OperatorName(node));
   for (size_t i = 0; schema != nullptr && i < std::min(arguments.size(), schema->arguments.size()); ++i) {
     if (!IsAxis(schema->arguments[i])) continue;
@@ -60,7 +64,7 @@ std::optional<Evaluator::OpenAxis> Evaluator::FindOpenAxis(const Node& node, std
 }
 
 // if n == 0: y = op(x, 0), else if n == 1: y = op(x, 1), ... Looking n up among the axes raises where it is none.
-// nullptr where no axis is open.
+// nullptr where no axis is open. permute has no such form: with most numbers it would name an axis twice.
 Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Val> arguments) {
   const auto open = FindOpenAxis(node, arguments);
   const auto count = open ? AxesOf(node, arguments[0]) : std::nullopt;
