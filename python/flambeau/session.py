@@ -45,6 +45,7 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
 
     Raises:
         TypeError: The arguments have another structure than the captured ones.
+        CaptureError: An argument says more than its tensors do.
     """
     if exported is None:
         torch = sys.modules.get("torch")
@@ -53,6 +54,9 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
     from torch.export.graph_signature import ConstantArgument, InputKind
     from torch.utils import _pytree
 
+    from .capture.containers import register_containers
+
+    register_containers(args, kwargs, given=True)
     in_spec = exported.call_spec.in_spec
     args, kwargs = _as_captured(args, kwargs, exported)
     leaves, spec = _pytree.tree_flatten((args, kwargs))
@@ -83,15 +87,26 @@ def _as_captured(
     return tuple(given[name] for name in names[:positional]), {name: given[name] for name in order}
 
 
-class _Leaf:
-    def __repr__(self) -> str:
+def _nesting(spec: Any) -> str:
+    """One argument as one would write it: "{'mask': *}"."""
+    if spec.is_leaf():
         return "*"
+    inside = [_nesting(spec.child(i)) for i in range(spec.num_children)]
+    if spec.type is tuple:
+        return f"({', '.join(inside)}{',' if len(inside) == 1 else ''})"
+    if spec.type is list:
+        return f"[{', '.join(inside)}]"
+    if spec.type is dict:
+        return f"{{{', '.join(f'{key!r}: {each}' for key, each in zip(spec.context, inside))}}}"
+    return f"{spec.type.__name__}({', '.join(inside)})"
 
 
 def _structure(spec: Any) -> str:
-    """How arguments are nested, as one would write them: "(*, {'mask': *}), scale=*"."""
-    args, kwargs = spec.unflatten([_Leaf()] * spec.num_leaves)
-    return f"({', '.join([*map(repr, args), *(f'{name}={value!r}' for name, value in kwargs.items())])})"
+    """How arguments are nested, as one would write them: "(*, {'mask': *}, scale=*)"."""
+    args, kwargs = spec.child(0), spec.child(1)
+    positional = [_nesting(args.child(i)) for i in range(args.num_children)]
+    named = [f"{name}={_nesting(kwargs.child(i))}" for i, name in enumerate(kwargs.context)]
+    return f"({', '.join([*positional, *named])})"
 
 
 def cpu_session(model: str | bytes, folder: str | os.PathLike = "") -> onnxruntime.InferenceSession:

@@ -15,7 +15,7 @@ from . import _engine, conversion
 from .archived import ArchivedProgram
 from .artifacts import Artifacts
 from .capture import Attempt, capture, mode
-from .capture.containers import register_containers
+from .capture.containers import register_containers, warn_of_windows
 from .capture.decisions import Decision
 from .capture.decomposition import without_composites, without_newer_operators
 from .capture.dynamic_shapes import (
@@ -146,6 +146,7 @@ def of_export(
         raise TypeError(f"{_what_it_is(model)}; it must be an nn.Module, an ExportedProgram or a path")
     live = isinstance(model, torch.nn.Module)
     register_containers(args, kwargs, given=True)
+    warn_of_windows(args, kwargs)
     arguments = model_arguments(model, args, kwargs) if live else program_arguments(model)
     shapes = wishes.dynamic_shapes
     output_axes: dict[str, dict[int, str]] = {}

@@ -101,6 +101,34 @@ def test_a_decoder_that_takes_and_gives_its_cache(capture):
             torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
+def test_a_cache_that_keeps_a_window():
+    transformers = pytest.importorskip("transformers")
+    sizes = dict(vocab_size=64, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=2, intermediate_size=24)
+    model = transformers.MistralForCausalLM(transformers.MistralConfig(**sizes, sliding_window=8)).eval()
+
+    def step(batch, length, past):
+        cache = transformers.DynamicCache(config=model.config)
+        cache.update(torch.randn(batch, 2, past, 8), torch.randn(batch, 2, past, 8), 0)
+        ids = torch.randint(1, 60, (batch, length))
+        return {"input_ids": ids, "attention_mask": torch.ones(batch, length + past, dtype=torch.int64), "past_key_values": cache}
+
+    first = step(2, 2, 3)
+    register_containers(first)
+    cache = of_each_leaf(_pytree.tree_structure(first["past_key_values"]), {0: "batch", 2: "past"})
+    shapes = {"input_ids": {0: "batch", 1: "length"}, "attention_mask": {0: "batch", 1: "all"}, "past_key_values": cache}
+    with pytest.warns(flambeau.errors.ConversionWarning, match="layer 0 of the cache keeps a window"):
+        program = flambeau.export(model, kwargs=first, dynamic_shapes=shapes)
+    for each in (first, step(3, 4, 6), step(1, 1, 0)):
+        actual = program(**each)
+        with torch.no_grad():
+            expected = leaves(model(**each))
+        assert len(actual) == len(expected) == 3
+        for ours, theirs in zip(actual, expected):
+            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+    with pytest.raises(flambeau.errors.CaptureError, match="layer 0 of the cache has seen 9 tokens and holds 7"):
+        program(**step(2, 1, 9))
+
+
 def test_sizes_and_numbers_hold_no_tensors():
     class Numbers(torch.nn.Module):
         def forward(self, x):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,9 +17,9 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from ..errors import CaptureError
+from ..errors import CaptureError, warn
 
-__all__ = ["known_results", "register_containers"]
+__all__ = ["known_results", "register_containers", "warn_of_windows"]
 
 _Context = tuple[Sequence[Any], Mapping[str, Any]]
 """The keys of the children, and the attributes that hold no tensors."""
@@ -94,6 +95,21 @@ def _by_transformers(value: Any) -> None:
     library = importlib.import_module("transformers.integrations.executorch")
     library._get_cache_dict(value)  # raises if it has layers that the library does not write as lists
     library.register_dynamic_cache_export_support()
+    node = _pytree.SUPPORTED_NODES[type(value)]
+    _pytree.SUPPORTED_NODES[type(value)] = node._replace(unflatten_fn=functools.partial(_cache_of, node.unflatten_fn))
+
+
+def _cache_of(library: Callable[..., Any], values: Sequence[Any], context: Any) -> Any:
+    """A cache of these tensors as they are. The library's own way cuts them down to the layers' windows, and no size of a capture's inputs is left."""
+    cache = library([[] for _ in values], context)
+    keys, values_of = (next((each for name, each in zip(context[0], values) if name == wanted), ()) for wanted in ("key_cache", "value_cache"))
+    if len(cache.layers) < len(keys) or not all(isinstance(key, torch.Tensor) for key in keys):
+        return library(values, context)
+    for layer, key, value in zip(cache.layers, keys, values_of):
+        layer.keys, layer.values, layer.dtype, layer.device, layer.is_initialized = key, value, key.dtype, key.device, True
+        if hasattr(layer, "cumulative_length"):
+            layer.cumulative_length = key.shape[-2]
+    return cache
 
 
 _BY_THEIR_LIBRARY: Mapping[str, Callable[[Any], None]] = {
@@ -102,14 +118,23 @@ _BY_THEIR_LIBRARY: Mapping[str, Callable[[Any], None]] = {
 """What registers a class whose library has a layout for it that users may know."""
 
 
-def _refuse_slid(cache: Any) -> None:
-    """The count of tokens that have left a layer's window is a number of the cache's, which is not among its tensors."""
+def _windows(cache: Any) -> Iterator[tuple[int, int, int]]:
+    """Of each layer that keeps a window: which it is, how many tokens it has seen, and how many it holds.
+
+    The first is a number of the cache's, which is not among its tensors: models count what a layer holds.
+    """
     for i, layer in enumerate(getattr(cache, "layers", ())):
         seen, keys = getattr(layer, "cumulative_length", None), getattr(layer, "keys", None)
-        if isinstance(seen, int) and isinstance(keys, torch.Tensor) and keys.ndim > 1 and keys.shape[-2] != seen:
+        if isinstance(seen, int) and isinstance(keys, torch.Tensor) and keys.ndim > 1:
+            yield i, seen, keys.shape[-2]
+
+
+def _refuse_slid(cache: Any) -> None:
+    for i, seen, held in _windows(cache):
+        if seen != held:
             raise CaptureError(
-                f"layer {i} of the cache has seen {seen} tokens and holds {keys.shape[-2]}: what left its window would not be counted; "
-                "give an example that the window holds"
+                f"layer {i} of the cache has seen {seen} tokens and holds {held}, and the model counts those that it holds: "
+                "give a cache whose windows hold all that they have seen"
             )
 
 
@@ -151,6 +176,21 @@ def register_containers(*values: Any, given: bool = False) -> None:
         if _pytree.tree_is_leaf(value) and _holds_tensors(value):
             _register(value)
         if not _pytree.tree_is_leaf(value):
+            pending += _children(value)
+
+
+def warn_of_windows(*values: Any) -> None:
+    """Warns where a cache among a model's arguments will forget tokens, and how many there were."""
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if layers := [str(i) for i, _, _ in _windows(value)]:
+            which = f"layer {layers[0]} of the cache keeps" if len(layers) == 1 else f"layers {', '.join(layers)} of the cache keep"
+            warn(
+                f"{which} a window of the tokens, and the model takes those that it holds for all that were seen: "
+                "masks and positions are right only until the window is full"
+            )
+        elif not isinstance(value, torch.Tensor) and not _pytree.tree_is_leaf(value):
             pending += _children(value)
 
 
