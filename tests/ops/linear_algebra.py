@@ -118,6 +118,9 @@ CASES = [
     case(torch.einsum, "...ik, ...j -> ij", floats(1, 2, 3), floats(3)),
     case(torch.einsum, "...ik,...kj", floats(2, 1, 2, 3), floats(4, 3, 2)),
     case(torch.einsum, "...i,i->...", floats(2, 3, 4), floats(4)),
+    # Outer products promote.
+    case(torch.einsum, "i,j->ij", ints(3), floats(4)),
+    case(torch.einsum, "i,->i", floats(3, dtype=torch.float16), torch.tensor(2.0)),
     # What one operand alone sums is int64 afterwards; products keep their dtype.
     *(case(torch.einsum, e, ints(3, 4, dtype=torch.int32)) for e in ("ij->", "ij->j", "ij->ji")),
     case(torch.einsum, "ij->", bools(3, 4)),

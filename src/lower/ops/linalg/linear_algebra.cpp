@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "aten/pure_form.h"
 #include "lower/op.h"
 #include "lower/ops/activation.h"
 #include "lower/ops/complex.h"
@@ -175,6 +176,12 @@ Tensor Einsum(Lowering& to, std::string_view equation, TensorList tensors, std::
   if (std::ranges::all_of(tensors, [](const Tensor& tensor) { return !tensor.is_floating() && !tensor.is_complex(); }) &&
       SumsOneOperand(compact))
     for (Tensor& tensor : tensors) tensor = to.CastTo(tensor, DType::kInt64);
+  // A product without a sum promotes its factors, those without dimensions like the others; one with a sum fails in PyTorch.
+  if (tensors.size() > 1) {
+    DType dtype = tensors[0].dtype();
+    for (const Tensor& tensor : tensors) dtype = aten::PromoteTypes(dtype, tensor.dtype());
+    for (Tensor& tensor : tensors) tensor = to.CastTo(tensor, dtype);
+  }
   return to.Einsum(tensors, {.equation = compact});
 }
 
