@@ -129,3 +129,21 @@ def test_sizes_stay_dynamic_through_python_functions(function):
     model = model_of(function)
     program = convert(model, (X,), ({0: "batch"},))
     compare(program, model, (X,), (LONGER,))
+
+
+class Biased(torch.nn.Module):
+    """Of one row whatever the sizes are, which torch takes for the sum of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("bias", torch.randn(1, 4))
+
+    def forward(self, x, past):
+        bias = self.bias[max(0, 1 - x.shape[0] - past.shape[0]) :]
+        return torch.cat([past, x]) * 2 + bias, x + bias
+
+
+def test_a_row_that_is_cut_from_one_row_is_one():
+    model = Biased()
+    program = convert(model, (torch.randn(2, 4), torch.randn(3, 4)), ({0: "new"}, {0: "past"}))
+    compare(program, model, *((torch.randn(new, 4), torch.randn(past, 4)) for new, past in ((2, 3), (4, 1), (1, 1), (1, 0), (5, 7))))

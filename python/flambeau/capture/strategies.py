@@ -50,6 +50,7 @@ DEFAULT_STRATEGIES = ("non-strict", "strict")
 
 
 _TWO_FOR_ONE = ", with 2 for sizes of 1"
+_CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
 
 _Capture = Callable[[bool], tuple[ExportedProgram, str]]
 """Is told whether a capture with 2 for sizes of 1 will do."""
@@ -96,6 +97,8 @@ def _export(
     except Exception as error:
         if "pecializ" in str(error) and (general := with_two_for_one()) is not None:
             return general, _TWO_FOR_ONE
+        if not strict and "inconsistencies were found" in str(error):  # a size that is 1 was taken for another
+            return once(oblivious=False), _CONSTANT_ONES
         if strict or "Could not extract specialized integer" not in str(error):
             raise
         try:
@@ -116,7 +119,7 @@ def _export(
         return (exported, "") if general is None else (general, _TWO_FOR_ONE)
     if (general := with_two_for_one()) is not None:
         return general, _TWO_FOR_ONE
-    return once(oblivious=False), ", with sizes of 0 and 1 as constants"
+    return once(oblivious=False), _CONSTANT_ONES
 
 
 def _refined(shapes: Any, error: Exception | None) -> Any:
