@@ -352,6 +352,20 @@ def test_what_python_asks_of_sizes_is_warned_of_with_its_line(model, rows, says)
     assert len(warned) == 1
 
 
+class Longer(torch.nn.Module):
+    def forward(self, x, y):
+        return x.sum(0) + y.sum(0) if x.shape[0] <= y.shape[0] else x.sum(0)
+
+
+def test_what_one_name_for_two_dimensions_says_is_not_warned_of():
+    args = torch.ones(3, 4), torch.ones(3, 4)
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"right only where n ≤ m: "):
+        flambeau.export(Longer(), args, dynamic_shapes=({0: "n"}, {0: "m"}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        flambeau.export(Longer(), args, dynamic_shapes=({0: "n"}, {0: "n"}))
+
+
 def test_what_pytorch_checks_itself_is_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error", flambeau.errors.ConversionWarning)

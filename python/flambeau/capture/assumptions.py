@@ -275,13 +275,15 @@ def assumptions(
     for position, dim, name in names:
         size = tensors[position].shape[dim] if position < len(tensors) and dim < tensors[position].ndim else None
         if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
-            called.setdefault(size.node.expr, sympy.Symbol(name))
+            called.setdefault(size.node.expr, sympy.Symbol(name, integer=True, nonnegative=True))
     deferred = (*(each.expr for each in _deferred(exported)), *_asserted(exported))
     found: dict[str, str] = {}
     for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each) and not _tells_one(each, exported))):
         sign = _SIGNS.get(type(condition))
-        if sign and condition.func(*condition.args) == sympy.true:  # a size has become a number since
+        named = [side.xreplace(called) for side in condition.args]
+        # A size has become a number since, or dimensions of one name are one size.
+        if sign and sympy.true in (condition.func(*condition.args), condition.func(*named)):
             continue
-        sides = [str(side.xreplace(called)) for side in condition.args] if sign else [str(condition.xreplace(called))]
+        sides = list(map(str, named)) if sign else [str(condition.xreplace(called))]
         found.setdefault(f" {sign} ".join(sides), line)
     return found
