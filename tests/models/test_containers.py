@@ -1,5 +1,6 @@
 """Arguments and results that are no lists, tuples or dicts, and that nobody told torch of."""
 
+import collections
 import dataclasses
 
 import pytest
@@ -99,6 +100,35 @@ def test_a_decoder_that_takes_and_gives_its_cache(capture):
         assert len(actual) == len(expected) == 5
         for ours, theirs in zip(actual, expected):
             torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+class Encoded(collections.OrderedDict):
+    """A mapping that its library registers."""
+
+
+_pytree.register_pytree_node(
+    Encoded,
+    lambda each: (list(each.values()), list(each)),
+    lambda values, keys: Encoded(zip(keys, values)),
+    flatten_with_keys_fn=lambda each: ([(_pytree.MappingKey(key), value) for key, value in each.items()], list(each)),
+)
+
+
+@pytest.mark.parametrize("shapes", [{"states": {0: "n"}}, [{0: "n"}, None]])
+def test_dynamic_shapes_of_a_registered_mapping(shapes):
+    class Reads(torch.nn.Module):
+        def forward(self, x, encoded):
+            return x + encoded["states"], encoded["mask"]
+
+    args = torch.ones(3, 4), Encoded(states=torch.ones(3, 4), mask=torch.ones(2))
+    program = flambeau.export(Reads(), args, dynamic_shapes=({0: "n"}, shapes))
+    assert sizes_of(program.model_proto.graph.input) == [["n", 4], ["n", 4], [2]]
+    names = {"input_names": ["x", "states", "mask"]}
+    for words in ({"dynamic_axes": {"x": {0: "n"}, "states": {0: "n"}}}, {"dynamic_shapes": {"x": {0: "n"}, "states": {0: "n"}}}):
+        program = flambeau.export(Reads(), args, **words, **names)
+        assert sizes_of(program.model_proto.graph.input) == [["n", 4], ["n", 4], [2]]
+    with pytest.warns(flambeau.errors.ConversionWarning, match="fixes it at 3"):
+        flambeau.export(Reads(), args, dynamic_shapes={"x": {0: "n"}})
 
 
 def test_a_cache_that_keeps_a_window():

@@ -447,6 +447,8 @@ def sums():
         ({"x": [-1, None]}, "dimension 0 of 'x' is -1, and the example has 2"),
         ({"d": {"z": {0: "n"}}}, "names 'z' in 'd', which has 'a', 'b'"),
         ({"l": [{0: "n"}]}, "has 1 entries for 'l', which has 2"),
+        ({"l": {0: "n"}}, r"has {0: 'n'} for 'l', a list; it must be a sequence with an entry for each of its 2 parts, or None"),
+        ({"d": "n"}, "has 'n' for 'd', a dict; it must be a dict of its keys, a sequence"),
     ],
 )
 def test_shapes_that_do_not_fit_the_example_are_refused(shapes, says):

@@ -197,39 +197,59 @@ def rest_parameter(model: torch.nn.Module) -> str | None:
     return next((parameter.name for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD), None)
 
 
-def _filled(spec: Any, value: Any) -> Any:
-    """`spec` with a tree of None wherever None stands for a container, and of the kinds of sequences that the value is of."""
-    if isinstance(value, torch.Tensor):
-        return spec
+def _like(value: Any, parts: list[Any]) -> Any:
+    """The parts in a container of the value's kind; in a list for a kind that someone has registered."""
+    if _pytree._get_node_type(value) not in _pytree.BUILTIN_TYPES:
+        return parts
+    return _pytree.tree_structure(value, is_leaf=lambda inner: inner is not value).unflatten(parts)
+
+
+def _by_leaf(value: Any, specs: Iterator[Any]) -> Any:
+    """A tree of what is said of each leaf, in order."""
     children = _children(value)
-    if children is None:
-        return spec
-    if spec is None:
-        return _pytree.tree_map(lambda _: None, value)
+    return next(specs) if children is None else _like(value, [_by_leaf(child, specs) for child in children])
+
+
+def _child_specs(spec: Any, value: Any, children: Sequence[Any]) -> Sequence[Any] | None:
+    """What is said of each child of a container; None if it says nothing that fits."""
     if isinstance(value, Mapping) and isinstance(spec, Mapping):
-        return type(spec)({key: _filled(spec.get(key), each) for key, each in value.items()})
-    if isinstance(value, (list, tuple)) and isinstance(spec, (list, tuple)) and len(spec) == len(children):
-        return _as(value, [_filled(each, child) for each, child in zip(spec, children)])
-    return spec
+        return [spec.get(key) for key in value] if len(value) == len(children) else None
+    return spec if isinstance(spec, (list, tuple)) and len(spec) == len(children) else None
+
+
+def _filled(spec: Any, value: Any) -> Any:
+    """`spec` with a tree of None wherever None stands for a container, and of the kinds of containers that torch asks for.
+
+    Those are the value's, and lists for the kinds that someone has registered.
+    """
+    if isinstance(value, torch.Tensor) or (children := _children(value)) is None:
+        return spec
+    specs = [None] * len(children) if spec is None else _child_specs(spec, value, children)
+    if specs is None:
+        return spec
+    return _like(value, [_filled(each, child) for each, child in zip(specs, children)])
 
 
 def _checked(spec: Any, value: Any, name: str) -> Any:
     """What is said of one argument, with dimensions counted from 0.
 
     Raises:
-        ValueError: It is no dynamic shape, or not of such a tensor.
+        ValueError: It is no dynamic shape, or not of such an argument.
     """
     if isinstance(value, torch.Tensor):
         return _checked_dims(spec, value, name)
+    if spec is None or (children := _children(value)) is None:
+        return spec
     if isinstance(value, Mapping) and isinstance(spec, Mapping):
         if unknown := [key for key in spec if key not in value]:
             raise ValueError(f"dynamic_shapes names {', '.join(map(repr, unknown))} in '{name}', which has {', '.join(map(repr, value))}")
         return type(spec)({key: _checked(each, value[key], f"{name}[{key!r}]") for key, each in spec.items()})
-    if isinstance(value, (list, tuple)) and isinstance(spec, (list, tuple)):
-        if len(spec) != len(value):
-            raise ValueError(f"dynamic_shapes has {len(spec)} entries for '{name}', which has {len(value)}")
-        return _as(spec, [_checked(each, child, f"{name}[{i}]") for i, (each, child) in enumerate(zip(spec, value))])
-    return spec
+    if not isinstance(spec, (list, tuple)):
+        keyed = "a dict of its keys, " if isinstance(value, Mapping) else ""
+        raise ValueError(f"dynamic_shapes has {spec!r} for '{name}', a {type(value).__name__}; it must be {keyed}a sequence with an entry for each of its {len(children)} parts, or None")
+    if len(spec) != len(children):
+        raise ValueError(f"dynamic_shapes has {len(spec)} entries for '{name}', which has {len(children)}")
+    return _as(spec, [_checked(each, child, f"{name}[{i}]") for i, (each, child) in enumerate(zip(spec, children))])
 
 
 def _bounds_without(example: Any, size: Any) -> str | None:
@@ -312,9 +332,9 @@ def by_argument(
     shapes = {}
     for argument, value in arguments.items():
         own = _checked(unused.pop(argument, None), value, argument)
-        renamed = _pytree.tree_map(of_leaf, value)
-        has_renamed = any(spec is not None for spec in _pytree.tree_leaves(renamed, is_leaf=lambda spec: isinstance(spec, (dict, tuple))))
-        shapes[argument] = _filled(own, value) if own is not None or not has_renamed else renamed
+        renamed = [of_leaf(leaf) for leaf in _pytree.tree_leaves(value)]
+        has_renamed = any(spec is not None for spec in renamed)
+        shapes[argument] = _filled(own, value) if own is not None or not has_renamed else _by_leaf(value, iter(renamed))
     if unused:
         known = ", ".join([*arguments, *(name for name in input_names if name not in arguments)])
         raise ValueError(f"dynamic_shapes names {', '.join(map(repr, unused))}, which is no argument or input; there are: {known}")
@@ -372,7 +392,7 @@ def from_dynamic_axes(
     shapes = {}
     for argument, value in arguments.items():
         top = isinstance(value, torch.Tensor)
-        shapes[argument] = _pytree.tree_map(lambda leaf: shape_of(argument, leaf, top), value)  # noqa: B023
+        shapes[argument] = _by_leaf(value, iter([shape_of(argument, leaf, top) for leaf in _pytree.tree_leaves(value)]))
     if unused:
         raise ValueError(f"dynamic_axes names {', '.join(map(repr, unused))}, which is no input or output")
     return shapes, outputs
