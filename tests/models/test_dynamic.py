@@ -1,5 +1,7 @@
 """Sizes known only at run time: names and expressions in the model, other sizes in its runs."""
 
+import warnings
+
 import pytest
 import torch
 from .checking import compare, convert, sizes_of
@@ -147,3 +149,19 @@ def test_a_row_that_is_cut_from_one_row_is_one():
     model = Biased()
     program = convert(model, (torch.randn(2, 4), torch.randn(3, 4)), ({0: "new"}, {0: "past"}))
     compare(program, model, *((torch.randn(new, 4), torch.randn(past, 4)) for new, past in ((2, 3), (4, 1), (1, 1), (1, 0), (5, 7))))
+
+
+class Masked(torch.nn.Module):
+    """The mask's batch is the sequence's; torch would have a size of their quotient."""
+
+    def forward(self, x, mask):
+        heads = mask[:, None].repeat_interleave(2, dim=0).view(x.shape[0], 2, -1, mask.shape[-1])
+        x = x.view(x.shape[0], 2, 3, 4)
+        return torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=heads)
+
+
+def test_dimensions_of_one_name_are_one_size():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = convert(Masked(), (torch.randn(2, 24), torch.randn(2, 3)), ({0: "batch"}, {0: "batch"}))
+    compare(program, Masked(), *((torch.randn(batch, 24), torch.randn(batch, 3)) for batch in (2, 1, 5)))

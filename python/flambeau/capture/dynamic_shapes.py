@@ -6,6 +6,7 @@ Both are trees that follow the model's arguments. Here they become what
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -22,6 +23,7 @@ __all__ = [
     "dimension_names",
     "from_dynamic_axes",
     "model_arguments",
+    "one_size_a_name",
     "output_dimension_names",
     "program_arguments",
     "replace_names",
@@ -189,6 +191,27 @@ def dimension_names(
                 unique = f"{name}_{count}"
             names.append((position, dim, unique))
     return names
+
+
+@contextlib.contextmanager
+def one_size_a_name(model: torch.nn.Module, names: Sequence[DimensionName]) -> Iterator[None]:
+    """While it is open, torch knows that dimensions of one name are one size: the model may reshape one tensor by the sizes of another."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    for position, dim, name in names:
+        places.setdefault(name, []).append((position, dim))
+
+    def check(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        arguments = model_arguments(module, args, kwargs)
+        shapes = [tensor.shape for _, tensor, _ in _tensors(arguments, None, ())]
+        for (first, dim), *others in places.values():
+            for position, other in others:
+                torch._check(shapes[position][other] == shapes[first][dim])
+
+    hook = model.register_forward_pre_hook(check, with_kwargs=True)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def rest_parameter(model: torch.nn.Module) -> str | None:

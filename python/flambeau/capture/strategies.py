@@ -19,7 +19,7 @@ from .containers import known_results
 from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
 from .decomposition import without_vmap
-from .dynamic_shapes import replace_names, two_for_one
+from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names, two_for_one
 from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness, warn_of_masks
 from .functions_of_sizes import functions_of_sizes
@@ -216,7 +216,7 @@ def capture(
         if strategy not in STRATEGIES:
             raise ValueError(f"there is no capture strategy {strategy!r}; choose from {', '.join(STRATEGIES)}")
     attempts = [] if attempts is None else attempts
-    tries = _Tries(model, args, kwargs, training, verbose, named=bool(dynamic_shapes))
+    tries = _Tries(model, args, kwargs, training, verbose, dynamic_shapes)
     for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
         captured = tries.best(attempt) if "non-strict" in strategy else tries.once(attempt)
         unrolled = unrolled_loops(captured.decided)
@@ -239,11 +239,15 @@ class _Tries:
     kwargs: dict[str, Any]
     training: bool | None
     verbose: bool
-    named: bool
-    """Whether keyword arguments need names of their own."""
+    dynamic_shapes: Any
 
     def best(self, attempt: _Capture) -> _Captured:
         """What is captured with as little as possible taken from the example: with loops kept, and answers of the general case."""
+        names = dimension_names(model_arguments(self.model, self.args, self.kwargs), self.dynamic_shapes, self.model)
+        with one_size_a_name(self.model, names):
+            return self._general(attempt)
+
+    def _general(self, attempt: _Capture) -> _Captured:
         captured = self.once(attempt)
         if "data-dependent" in str(captured.error):
             constant = self.once(attempt, constants=True)
@@ -316,7 +320,7 @@ class _Tries:
         """What stands in the place of what torch.export cannot see through, whatever is tried."""
         with (
             mode(self.model, self.training),
-            named_keywords(self.model, self.kwargs) if self.named else contextlib.nullcontext(),
+            named_keywords(self.model, self.kwargs) if self.dynamic_shapes else contextlib.nullcontext(),
             silence(self.verbose),
             exporting(),
             opaque_layers(),
