@@ -352,6 +352,11 @@ def test_what_python_asks_of_sizes_is_warned_of_with_its_line(model, rows, says)
     assert len(warned) == 1
 
 
+def test_what_dynamo_is_asked_has_the_line_of_the_model():
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"right only where n > 4: .*: return x \* 2 if x.shape\[0\] > 4 else x\)"):
+        flambeau.export(Long(), (torch.ones(6, 4),), dynamic_shapes=({0: "n"},), capture_strategies=["strict"])
+
+
 class Longer(torch.nn.Module):
     def forward(self, x, y):
         return x.sum(0) + y.sum(0) if x.shape[0] <= y.shape[0] else x.sum(0)

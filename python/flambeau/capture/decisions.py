@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .source import statements
@@ -29,6 +30,7 @@ __all__ = ["Decision", "Place", "asking_place", "loops_of", "passing_answer", "r
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_CAPTURE = os.path.join(os.path.dirname(__file__), "strategies.py")
 _SYMBOLS = (os.path.join(_TORCH, "fx", "experimental") + os.sep, os.path.join(_TORCH, "__init__.py"))
 _HANDLERS = (os.path.join(_TORCH, "_export", "non_strict_utils.py"), os.path.join(_TORCH, "_ops.py"))
 """What calls of tensors' methods pass through, such as that of ``bool``."""
@@ -52,6 +54,19 @@ class Decision:
     place: Place
     repeats: bool
     """Whether the line says how often a loop goes around."""
+
+
+def _described(filename: str, number: int) -> str:
+    text = linecache.getline(filename, number).strip()
+    return f"{os.path.basename(filename)}:{number}{': ' + text if text else ''}"
+
+
+def _traced_line() -> str:
+    """The model's line that Dynamo is at, which runs the model in no frames of its own; nothing if it runs none."""
+    for each in reversed(TracingContext.extract_stack()):
+        if not each.filename.startswith((_TORCH, _HERE, "<")):
+            return _described(each.filename, each.lineno or 0)
+    return ""
 
 
 def _raises(statements: list[ast.stmt]) -> bool:
@@ -93,13 +108,13 @@ def _repeats(code: types.CodeType, line: int) -> bool:
 
 
 def _asking(between: tuple[str, ...] = _SYMBOLS) -> tuple[types.FrameType | None, types.FrameType | None]:
-    """The frame that asked, and the innermost one of the model's code."""
+    """The frame that asked, and the innermost one of the model's code; None where none is inside the capture."""
     frame: types.FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith((*between, _HERE)):
         frame = frame.f_back
     asked = frame
     while frame is not None and frame.f_code.co_filename.startswith((_TORCH, _HERE, "<")):
-        frame = frame.f_back
+        frame = None if frame.f_code.co_filename == _CAPTURE else frame.f_back
     return asked, frame
 
 
@@ -198,12 +213,14 @@ def recorded_decisions(found: list[Decision]) -> Iterator[None]:
         if prefix != "eval":
             return
         asked, frame = _asking()
-        if asked is None or frame is None or _checks(asked.f_code, asked.f_lineno):
+        if asked is None or _checks(asked.f_code, asked.f_lineno):
             return
-        filename, number = frame.f_code.co_filename, frame.f_lineno
-        text = linecache.getline(filename, number).strip()
-        line = f"{os.path.basename(filename)}:{number}{': ' + text if text else ''}"
-        place = frame.f_code, number
+        if frame is None:
+            place = asked.f_code, asked.f_lineno
+            found.append(Decision(self, condition, _traced_line(), by_model=False, place=place, repeats=False))
+            return
+        place = frame.f_code, frame.f_lineno
+        line = _described(frame.f_code.co_filename, frame.f_lineno)
         found.append(Decision(self, condition, line, by_model=asked is frame, place=place, repeats=_repeats(*place)))
 
     ShapeEnv._log_guard = logged
