@@ -115,5 +115,19 @@ ignored-mutation: the model writes 'state'; the new values are not outputs
 )");
 }
 
+TEST(DropStateOutputs, NamesNothingThatIsAnOutputAsWell) {
+  const auto outcome = RunOn(R"(graph(%x: f32[2], %state: f32[2]) {
+  %s: f32[2] = aten::add_.Tensor(self=%state, other=%x, alpha=1)
+  return %s
+}
+)",
+                             {&Functionalize, &DropStateOutputs, &DropDeadNodes});
+  EXPECT_EQ(outcome->text + outcome->diagnostics, R"(graph(%x: f32[2], %state: f32[2]) {
+  %s: f32[2] = aten::add.Tensor(self=%state, other=%x, alpha=1)
+  return %s
+}
+)");
+}
+
 }  // namespace
 }  // namespace flambeau
