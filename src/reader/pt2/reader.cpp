@@ -171,6 +171,31 @@ Result<std::string> ReadRanges(const JsonReader& program, ProgramBuilder* builde
   return text + "}";
 }
 
+// Whether a guard says that what is computed from sizes is a number, such as "L['x'].size()[0] // 2 == 3": the program
+// holds for these sizes alone. PyTorch itself asks for multiples, and a size that is a number is one in the graph, too.
+bool PinsSizes(std::string_view guard) {
+  const size_t equals = guard.find(" == ");
+  if (equals == guard.npos || guard.find_first_of("<>!=", equals + 4) != guard.npos) return false;
+  const std::string_view left = guard.substr(0, equals), right = guard.substr(equals + 4);
+  const bool number = !right.empty() && right.find_first_not_of("0123456789.-") == right.npos;
+  const bool multiple = left.find('%') != left.npos && right == "0";
+  return number && !multiple && left.find(".size()") != left.npos && left.find_first_of("+-*/%") != left.npos;
+}
+
+// The captured program's guards are no nodes; a model that is right for some sizes only must not pass for one of all.
+Status ReadGuards(const JsonReader& program) {
+  FLAMBEAU_TRY(const std::optional<JsonReader> guards, program.OptionalArray("guards_code"));
+  if (!guards) return {};
+  for (const JsonReader json : guards->elements()) {
+    FLAMBEAU_TRY(const std::string_view guard, json.AsString());
+    if (PinsSizes(guard))
+      json.sink().Warning(DiagnosticKind::kFrozenDimension,
+                          fmt::format("the captured program is right only where {}", Quote(guard)), json.Where(),
+                          "the model makes a size a number: flambeau.export of the module itself may keep it dynamic");
+  }
+  return {};
+}
+
 // What flambeau.save adds: schemas of the user's operators, and names of dimensions.
 Status ReadExtra(const ZipArchive& archive, ProgramBuilder* builder, Sink& sink) {
   const ZipEntry* entry = FindEntry(archive, "extra/flambeau.json");
@@ -211,6 +236,7 @@ Status Read(const ZipArchive& archive, std::string_view model, ProgramBuilder* b
   FLAMBEAU_TRY(const std::string ranges, ReadRanges(program, builder));  // before the sizes that are made of the symbols
   FLAMBEAU_CHECK_OK(reader.Read(graph_module));
   builder->SetMetadata("pkg.torch.export.ExportedProgram.range_constraints", ranges);
+  FLAMBEAU_CHECK_OK(ReadGuards(program));
   return {};
 }
 

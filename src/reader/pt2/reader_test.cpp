@@ -211,6 +211,18 @@ TEST(Pt2ReaderTest, ReadsSymbolicSizesAndTheirRanges) {
   EXPECT_EQ(read->impl().metadata.back().second, "{s77: VR[2, 64], u0: VR[-int_oo, int_oo]}");
 }
 
+TEST(Pt2ReaderTest, WarnsOfGuardsThatMakeSizesNumbers) {
+  ProgramText program;
+  program.others =
+      "'guards_code': ['L[x].size()[0] >= 2', 'L[x].size()[0] == 3', 'L[x].size()[0] % 2 == 0', "
+      "'L[x].size()[0] == L[y].size()[0] + 1', '((3*L[x].size()[1]) / 4) == 6.0'],";
+  Sink sink;
+  ASSERT_TRUE(ReadBytes(PackArchive(program), sink)) << FirstError(sink);
+  ASSERT_EQ(sink.diagnostics().size(), 1u);
+  EXPECT_EQ(sink.diagnostics()[0].message, "the captured program is right only where '((3*L[x].size()[1]) / 4) == 6.0'");
+  EXPECT_EQ(sink.diagnostics()[0].location.entry, "m/models/model.json#/guards_code/4");
+}
+
 TEST(Pt2ReaderTest, ReadsSignaturesOfAllKinds) {
   ProgramText program;
   program.inputs = std::string(kX) +
