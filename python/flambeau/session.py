@@ -66,7 +66,10 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
         inputs = sum(not isinstance(spec.arg, ConstantArgument) for spec in specs)
         if not kwargs and len(args) == inputs and all(_pytree.tree_is_leaf(value) for value in args):
             return list(args)
-        raise TypeError(f"the arguments are {_structure(spec)}; the model was captured with {_structure(in_spec)}, where * is a tensor or number")
+        given, captured = _structure(spec), _structure(in_spec)
+        if given == captured:
+            raise TypeError(f"the arguments {given} are nested as the captured ones, but their containers differ in what they hold beside tensors")
+        raise TypeError(f"the arguments are {given}; the model was captured with {captured}, where * is a tensor or number")
     return [leaf for leaf, spec in zip(leaves, specs, strict=True) if not isinstance(spec.arg, ConstantArgument)]
 
 

@@ -157,6 +157,10 @@ def test_a_cache_that_keeps_a_window():
             torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
     with pytest.raises(flambeau.errors.CaptureError, match="layer 0 of the cache has seen 9 tokens and holds 7"):
         program(**step(2, 1, 9))
+    grown = transformers.DynamicCache()
+    grown.update(torch.randn(2, 2, 3, 8), torch.randn(2, 2, 3, 8), 0)
+    with pytest.raises(TypeError, match=r"past_key_values=DynamicCache\(\[\*\], \[\*\]\)\) are nested as the captured ones, but"):
+        program(**{**step(2, 2, 3), "past_key_values": grown})
 
 
 def test_sizes_and_numbers_hold_no_tensors():

@@ -95,15 +95,22 @@ def _by_transformers(value: Any) -> None:
     library = importlib.import_module("transformers.integrations.executorch")
     library._get_cache_dict(value)  # raises if it has layers that the library does not write as lists
     library.register_dynamic_cache_export_support()
-    node = _pytree.SUPPORTED_NODES[type(value)]
-    _pytree.SUPPORTED_NODES[type(value)] = node._replace(unflatten_fn=functools.partial(_cache_of, node.unflatten_fn))
+
+
+def _build_as_they_are(cls: type) -> None:
+    """Have caches built by :func:`_cache_of` where it is their library that registered them, whoever asked it to."""
+    node = _pytree.SUPPORTED_NODES.get(cls)
+    if node is not None and getattr(node.unflatten_fn, "__module__", "").startswith("transformers."):
+        _pytree.SUPPORTED_NODES[cls] = node._replace(unflatten_fn=functools.partial(_cache_of, node.unflatten_fn))
 
 
 def _cache_of(library: Callable[..., Any], values: Sequence[Any], context: Any) -> Any:
-    """A cache of these tensors as they are. The library's own way cuts them down to the layers' windows, and no size of a capture's inputs is left."""
+    """A cache of these tensors as they are: the library cuts them down to the layers' windows, which leaves no size of an input a symbol."""
+    names = context[0] if context and isinstance(context[0], list) else context  # some versions add the windows
+    lists = dict(zip(names, values))
+    keys, values_of = lists.get("key_cache", ()), lists.get("value_cache", ())
     cache = library([[] for _ in values], context)
-    keys, values_of = (next((each for name, each in zip(context[0], values) if name == wanted), ()) for wanted in ("key_cache", "value_cache"))
-    if len(cache.layers) < len(keys) or not all(isinstance(key, torch.Tensor) for key in keys):
+    if not keys or len(cache.layers) < len(keys) or not all(isinstance(key, torch.Tensor) for key in keys):
         return library(values, context)
     for layer, key, value in zip(cache.layers, keys, values_of):
         layer.keys, layer.values, layer.dtype, layer.device, layer.is_initialized = key, value, key.dtype, key.device, True
@@ -171,10 +178,13 @@ def register_containers(*values: Any, given: bool = False) -> None:
         if isinstance(value, torch.Tensor) or id(value) in seen:
             continue
         seen[id(value)] = value
-        if given and f"{type(value).__module__}.{type(value).__qualname__}" in _BY_THEIR_LIBRARY:
+        theirs = f"{type(value).__module__}.{type(value).__qualname__}" in _BY_THEIR_LIBRARY
+        if given and theirs:
             _refuse_slid(value)
         if _pytree.tree_is_leaf(value) and _holds_tensors(value):
             _register(value)
+        if theirs:
+            _build_as_they_are(type(value))
         if not _pytree.tree_is_leaf(value):
             pending += _children(value)
 
