@@ -100,7 +100,7 @@ def _by_transformers(value: Any) -> None:
 def _build_as_they_are(cls: type) -> None:
     """Have caches built by :func:`_cache_of` where it is their library that registered them, whoever asked it to."""
     node = _pytree.SUPPORTED_NODES.get(cls)
-    if node is not None and getattr(node.unflatten_fn, "__module__", "").startswith("transformers."):
+    if node is not None and getattr(node.unflatten_fn, "__name__", "") == "_unflatten_dynamic_cache":
         _pytree.SUPPORTED_NODES[cls] = node._replace(unflatten_fn=functools.partial(_cache_of, node.unflatten_fn))
 
 
