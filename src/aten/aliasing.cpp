@@ -34,6 +34,8 @@ constexpr std::string_view kSelfRows[] = {
 #undef FLAMBEAU_ALIAS
 };
 static_assert(std::ranges::is_sorted(kSelfRows));
+// Which give tensors without dimensions as they are.
+constexpr std::string_view kSelfOfNumbers[] = {"aten::mH", "aten::mT", "aten::matrix_H"};
 
 struct WriteRow {
   std::string_view op, first, second, when, pure;
@@ -178,7 +180,8 @@ ResultAlias AliasOf(const Graph& graph, NodeId node, const Schema& schema, uint3
   const Relation relation = Decide(graph, node, when, type, to);
   const bool itself = relation == Relation::kAlias && !IsComplex(type.dtype) && type.dtype == to.dtype && type.ranked &&
                       to.ranked && type.rank() == to.rank() && !from->type.list &&
-                      std::ranges::binary_search(kSelfRows, schema.base);
+                      (std::ranges::binary_search(kSelfRows, schema.base) ||
+                       (type.rank() == 0 && std::ranges::find(kSelfOfNumbers, schema.base) != std::end(kSelfOfNumbers)));
   return {relation, argument, itself};
 }
 

@@ -62,6 +62,9 @@ CASES = [
     case(aten.divide.Tensor, a, positive),
     case(aten.divide.Scalar, a, 4),
     case(aten.divide.Tensor_mode, a, positive, rounding_mode="floor"),
+    # Of nothing, with the sign that it has: what is left over has another.
+    *[case(lambda a, b: torch.copysign(torch.ones_like(a), torch.div(a, b, rounding_mode="floor")), torch.tensor([0.0, 0.3, -0.3, 0.7, -0.7, 1.5]), b,
+           name=f"the sign of a quotient rounded down by {b}", again=False) for b in (-0.5, -0.7)],
     case(aten.divide.Scalar_mode, a, 3, rounding_mode="trunc"),
     case(aten.true_divide.Tensor, i, nonzero),
     case(aten.true_divide.Scalar, i, 4),

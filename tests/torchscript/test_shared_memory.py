@@ -368,6 +368,18 @@ def memory_around_a_row_that_a_branch_chose(self, x):
     return row.as_strided((2, 2), (1, 1), 0)
 
 
+@sharing(refused=True)
+def memory_around_positions(self, x):
+    return torch.where(x > 0)[0].as_strided((2,), (1,), 0)
+
+
+@sharing(refused=False)
+def a_number_turned_is_the_number(self, x):
+    y = x.sum()
+    y.mT.set_(x)
+    return y
+
+
 @sharing(refused=False)
 def memory_around_a_row(self, x):
     return x[0].as_strided((2, 2), (1, 1), 1)

@@ -79,8 +79,13 @@ Tensor FloorDivideFloats(Lowering& to, Tensor a, Tensor b, const Tensor& divisor
   const Tensor quotient = to.Round(to.Div(to.Sub(a, rest), b));
   if (IsPositive(divisor)) return to.Sub(quotient, to.CastTo(to.Less(rest, to.NumberOf(0, a.dtype())), a.dtype()));
   const Tensor below = to.And(IsNot(to, rest, 0), DifferentSigns(to, rest, b));
-  const Tensor floored = to.Sub(quotient, to.CastTo(below, a.dtype()));
-  return to.Where(to.Equal(b, to.NumberOf(0, b.dtype())), to.Div(a, b), floored);
+  const Tensor zero = to.NumberOf(0, a.dtype());
+  Tensor floored = to.Sub(quotient, to.CastTo(below, a.dtype()));
+  // Nothing has the sign of a / b, which the remainder lost: 0 becomes -0, to which that zero is added. Of other divisors
+  // onnxruntime loses it anyhow: its Where makes 0 of -0.
+  if (divisor.is_number() && divisor.number().is_constant())
+    floored = to.Add(to.Neg(to.Sub(zero, floored)), to.Div(to.Mul(a, zero), b));
+  return to.Where(to.Equal(b, zero), to.Div(a, b), floored);
 }
 
 Tensor DivWithMode(Lowering& to, Tensor self, Tensor other, std::optional<std::string_view> rounding_mode) {

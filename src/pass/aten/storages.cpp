@@ -124,7 +124,11 @@ std::vector<StorageId> Storages::MayShare(ValueId tensor) {
 
 bool Storages::MayBePart(ValueId tensor) {
   const Storage& storage = storages_[StorageOf(tensor)];
-  return graph_[storage.tensor].kind == ValueKind::kResult && (storage.alone_until || !storage.links.empty());
+  if (graph_[storage.tensor].kind != ValueKind::kResult) return false;
+  // Their results are rows of one tensor.
+  const std::string_view op = graph_.op(graph_[storage.tensor].node);
+  const bool row = op == "aten::where" || op == "aten::nonzero_numpy";
+  return row || storage.alone_until || !storage.links.empty();
 }
 
 ValueId Storages::FirstName(ValueId tensor) {
