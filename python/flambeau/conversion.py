@@ -113,8 +113,13 @@ def make_options(
     return options
 
 
-def read(source: str | os.PathLike[str], options: _engine.Options | None = None) -> _engine.Program:
+def read(
+    source: str | os.PathLike[str], options: _engine.Options | None = None, said: list[_engine.Diagnostic] | None = None
+) -> _engine.Program:
     """Read a ``.pt2`` or TorchScript archive, whose inputs are as the options say.
+
+    Args:
+        said: Gets what the reader warned of, in place of what is in it.
 
     Raises:
         OnnxExporterError: The file is no archive that Flambeau reads, or is damaged.
@@ -122,6 +127,8 @@ def read(source: str | os.PathLike[str], options: _engine.Options | None = None)
     program, diagnostics = _engine.read_program(os.fspath(source), options or _engine.Options())
     if program is None:
         raise error_of(diagnostics)
+    if said is not None:
+        said[:] = diagnostics
     return program
 
 

@@ -118,7 +118,8 @@ def of_archive(archive: ArchivedProgram, wishes: Wishes, options: _engine.Option
                 f"'{name}' cannot change an archive; its dynamic dimensions were decided by the capture "
                 "(name them with flambeau.save or flambeau.convert(dim_names=...))"
             )
-    return Source(lambda export_params: conversion.read(archive.path, options))
+    said: list[_engine.Diagnostic] = []
+    return Source(lambda export_params: conversion.read(archive.path, options, said), diagnostics=said)
 
 
 def of_export(

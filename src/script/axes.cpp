@@ -14,10 +14,12 @@ namespace {
 
 // What schemas call the number of an axis.
 constexpr std::string_view kNames[] = {"axis",     "axis0", "axis1",   "destination", "dim", "dim0", "dimension",
-                                       "dim1",     "dims",  "end_dim", "source",      "start_dim"};
+                                       "dim1",     "dim2",  "dims",    "end_dim",     "source", "start_dim"};
 // Operators that make one more, which may be the last.
-constexpr std::string_view kGrowing[] = {"aten::stack", "aten::unsqueeze", "aten::unsqueeze_"};
+constexpr std::string_view kGrowing[] = {"aten::diag_embed", "aten::stack", "aten::unsqueeze", "aten::unsqueeze_"};
 constexpr int64_t kMaxAxes = 8;
+// Each open axis of a list is tried along all: those of two, not of more.
+constexpr int64_t kMaxOpen = 2;
 
 bool IsAxis(const aten::SchemaArgument& argument) {
   return argument.type.base == aten::BaseType::kInt && std::ranges::find(kNames, argument.name) != std::end(kNames);
@@ -32,16 +34,29 @@ struct Evaluator::OpenAxis {
   NumberVal number;
 };
 
-std::optional<int64_t> Evaluator::AxesOf(const Node& node, const Val& operand) {
-  Val first = operand;
-  if (const auto* list = operand.As<ListVal>(); list != nullptr && !heap_[list->cell].elements.empty())
-    first = heap_[list->cell].elements.front();
-  const auto* tensor = first.As<TensorVal>();
-  if (tensor == nullptr) return std::nullopt;
-  const Type& type = TypeOf(*tensor);
-  if (!type.ranked) return std::nullopt;
+// Of the first argument; of a list, of the tensor of most dimensions: cat leaves out those of nothing. Where another
+// argument has more, which counts is the operator's own rule.
+std::optional<int64_t> Evaluator::AxesOf(const Node& node, std::span<const Val> arguments) {
+  int64_t rank = -1;
+  const auto counts = [&](const Val& value, bool may_have_more) {
+    const auto* tensor = value.As<TensorVal>();
+    if (tensor == nullptr) return true;
+    const Type& type = TypeOf(*tensor);
+    const auto own = static_cast<int64_t>(type.rank());
+    if (!type.ranked || (!may_have_more && own > rank)) return false;
+    rank = std::max(rank, own);
+    return true;
+  };
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto* list = arguments[i].As<ListVal>();
+    if (list == nullptr && !counts(arguments[i], i == 0)) return std::nullopt;
+    if (list != nullptr)
+      for (const Val& element : heap_[list->cell].elements)
+        if (!counts(element, i == 0)) return std::nullopt;
+  }
+  if (rank < 0) return std::nullopt;
   const bool grows = std::ranges::find(kGrowing, node.kind) != std::end(kGrowing);
-  return std::max<int64_t>(static_cast<int64_t>(type.rank()) + grows, 1);
+  return std::max<int64_t>(rank + grows, 1);
 }
 
 std::optional<Evaluator::OpenAxis> Evaluator::FindOpenAxis(const Node& node, std::span<const Val> arguments) const {
@@ -58,16 +73,17 @@ std::optional<Evaluator::OpenAxis> Evaluator::FindOpenAxis(const Node& node, std
     if (list == nullptr) continue;
     const Vals& elements = heap_[list->cell].elements;
     const auto found = std::ranges::find_if(elements, &Val::Is<NumberVal>);
+    if (std::ranges::count_if(elements, &Val::Is<NumberVal>) > kMaxOpen) return std::nullopt;
     if (found != elements.end()) return OpenAxis{i, static_cast<size_t>(found - elements.begin()), *found->As<NumberVal>()};
   }
   return std::nullopt;
 }
 
-// if n == 0: y = op(x, 0), else if n == 1: y = op(x, 1), ... Looking n up among the axes raises where it is none.
+// if n == 0: y = op(x, 0), else if n == 1: y = op(x, 1), ... Looking n up among several axes raises where it is none.
 // nullptr where no axis is open. permute has no such form: with most numbers it would name an axis twice.
 Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Val> arguments) {
   const auto open = FindOpenAxis(node, arguments);
-  const auto count = open ? AxesOf(node, arguments[0]) : std::nullopt;
+  const auto count = open ? AxesOf(node, arguments) : std::nullopt;
   if (!count || *count > kMaxAxes || node.kind == "aten::permute") return nullptr;
   Block* around = added_.AddBlock();  // is not walked
   const auto name = [&](Val value) {

@@ -147,7 +147,7 @@ class Evaluator {
   const Node* Parted(const Node& node);
   // axes.cpp
   struct OpenAxis;
-  std::optional<int64_t> AxesOf(const Node& node, const Val& operand);
+  std::optional<int64_t> AxesOf(const Node& node, std::span<const Val> arguments);
   std::optional<OpenAxis> FindOpenAxis(const Node& node, std::span<const Val> arguments) const;
   Result<const Node*> BranchOnAxis(const Node& node, std::span<const Val> arguments);
   Result<std::optional<Vals>> AlongEachAxis(const Node& node, std::span<const Val> arguments);

@@ -1,6 +1,7 @@
 #include "script/rows.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "script/builtins.h"
 #include "script/sequences.h"
@@ -232,11 +233,11 @@ Status Replace(Evaluator& evaluator, const Val& list, const Val& by) {
   return {};
 }
 
-// The bounds of a slice by steps of one; nullopt of others.
-std::optional<Vals> Bounds(std::span<const Val> arguments, const Val& length) {
+// The bounds of a slice by steps of one, without an end as far as there are rows; nullopt of others.
+std::optional<Vals> Bounds(std::span<const Val> arguments) {
   auto at = [&](size_t i, const Val& absent) { return i < arguments.size() && !arguments[i].Is<Nothing>() ? arguments[i] : absent; };
   if (at(3, int64_t{1}).AsInt() != 1) return std::nullopt;
-  return Vals{arguments[0], at(1, int64_t{0}), at(2, length)};
+  return Vals{arguments[0], at(1, int64_t{0}), at(2, std::numeric_limits<int64_t>::max())};
 }
 
 // nullopt where there is no such function.
@@ -245,8 +246,7 @@ Result<std::optional<Vals>> CallRowFunction(Evaluator& evaluator, const Node& no
   if (row == std::end(kRowFunctions)) return std::optional<Vals>();
   Vals operands(arguments.begin(), arguments.end());
   if (row->function == "part") {
-    FLAMBEAU_TRY(const Vals length, FindBuiltin("aten::len")(evaluator, node, arguments.first(1)));
-    const auto bounds = Bounds(arguments, length[0]);
+    const auto bounds = Bounds(arguments);
     if (!bounds) return std::optional<Vals>();
     operands = *bounds;
   }

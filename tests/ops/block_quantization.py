@@ -170,6 +170,12 @@ CASES = [
     case(lambda x: ao.choose_qparams_affine(x, "ASYMMETRIC", (1, 1, 8), torch.int8)[0], x.half(), name="choose_qparams_affine of float16", dynamic=False),
     case(ao.choose_scale_float8, x, (1, 1, 8), torch.float8_e5m2, torch.float8_e8m0fnu, dynamic=False),
     case(ao.choose_scale_float8, x, (1, 1, 8), hp_value_lb=0.5, hp_value_ub=1.0, dynamic=False),
+    case(dynamically, floats(50, 64).bfloat16(), name="rows of bfloat16", dynamic=False),
+    *[
+        case(ao.dequantize_affine, ints(4, 8, low=-99, high=99, dtype=torch.int8), (1, 8), floats(4, low=0.02, high=0.3), zero, torch.int8, dynamic=False,
+             name=f"dequantize_affine by zero points of {zero.dtype}")
+        for zero in (torch.full((4,), 0.5), torch.full((4,), 200, dtype=torch.int32))
+    ],
     *[case(dynamically, sample, mapping, name=f"rows {tuple(sample.shape)} {mapping}", **ROWS) for sample in (floats(3, 8), x) for mapping in ("SYMMETRIC", "ASYMMETRIC")],
     *[
         case(lambda x, scale, dtype=dtype: ao.quantize_affine_float8_non_decomposed(x, scale, dtype).to(torch.float32), x * 300, scale, dynamic=False, since=19,

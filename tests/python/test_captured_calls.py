@@ -114,7 +114,7 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: x * math.asin(x.shape[2] / 99) + math.acos(x.shape[2] / 99) * math.atanh(x.shape[2] / 99) - math.modf(x.shape[2] / 4)[0],
         lambda x: x * math.expm1(x.shape[2] / 9) + math.erf(x.shape[2] / 9) * math.erfc(x.shape[2] / 9) - math.lgamma(x.shape[2]),
         lambda x: x * math.fmod(x.shape[2], 5) + math.remainder(x.shape[2], 5) * math.copysign(x.shape[2], -1) - math.ldexp(x.shape[2], 3),
-        lambda x: x * math.gcd(x.shape[2], 24) + math.lcm(x.shape[2], 6) * math.degrees(x.shape[2]) - math.radians(x.shape[2]),
+        lambda x: x * math.degrees(x.shape[2]) - math.radians(x.shape[2]),
         lambda x: x * round(x.shape[2], -1) + round(x.shape[2] / 3, 1) + round(x.shape[2]),
         lambda x: x * (x.shape[2] / 4).is_integer(),
         lambda x: x / numpy.sqrt(x.shape[2]) * numpy.log(x.shape[2]),

@@ -1,5 +1,6 @@
 """Names of dimensions, in every form that torch.export and torch.onnx take."""
 
+import dataclasses
 import warnings
 from pathlib import Path
 
@@ -488,3 +489,41 @@ def test_what_is_said_of_two_stars_in_a_sequence():
 
     program = flambeau.export(Stars(), (X,), kwargs={"k": X}, dynamic_shapes=(({0: "n"},), {"k": {0: "n"}}))
     assert [value.sizes for value in program.inputs] == [["n", "4"], ["n", "4"]]
+
+
+def test_names_of_arguments_that_a_hook_changes():
+    class Sums(torch.nn.Module):
+        def forward(self, a, b, c):
+            return a.sum(0) + b.sum(0) + c.sum(0)
+
+    model = Sums()
+    model.register_forward_pre_hook(lambda module, args: (args[1], args[0], args[2]))
+    args = tuple(torch.randn(3, 2) for _ in range(3))
+    program = flambeau.export(model, args, dynamic_shapes=({0: "n"}, {0: "m"}, {0: "n"}))
+    assert [value.type.tensor_type.shape.dim[0].dim_param for value in program.model_proto.graph.input] == ["n", "m", "n"]
+
+
+def test_an_argument_with_layers_is_no_cache():
+    @dataclasses.dataclass
+    class Config:
+        scale: torch.Tensor
+        layers: int = 2
+
+    class Scaled(torch.nn.Module):
+        def forward(self, config):
+            return config.scale * config.layers
+
+    config = Config(torch.randn(2))
+    torch.testing.assert_close(flambeau.export(Scaled(), (config,))(config)[0], config.scale * 2)
+
+
+def test_conditions_of_an_archive_are_told(tmp_path):
+    class Halves(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 if x.shape[0] // 2 == 3 else x
+
+    captured = torch.export.export(Halves(), (torch.randn(6, 4),), dynamic_shapes=({0: torch.export.Dim.AUTO},))
+    torch.export.save(captured, tmp_path / "halves.pt2")
+    for convert in (flambeau.export, lambda path: flambeau.convert(path, tmp_path / "halves.onnx")):
+        with pytest.warns(flambeau.errors.ConversionWarning, match="right only where .*size"):
+            convert(tmp_path / "halves.pt2")

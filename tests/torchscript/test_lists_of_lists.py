@@ -55,6 +55,15 @@ def rows_are_stacked(self, x, n):
 
 
 @case.forward(x(3, 4), torch.tensor(3), others=ANY)
+def rows_from_a_place_on(self, x, n):
+    rows: List[List[int]] = []
+    for i in range(int(n)):
+        rows.append([i])
+    rows.extend(rows[1:])
+    return len(rows), len(rows[:]), len(rows[1:]), len(rows[-2:])
+
+
+@case.forward(x(3, 4), torch.tensor(3), others=ANY)
 def rows_that_grow(self, x, n):
     beams: List[List[int]] = [[0]]
     for i in range(int(n)):

@@ -67,7 +67,25 @@ def known_on_a_path(self, x, n: int):
     return x
 
 
+@case.forward(x(3, 3), torch.tensor(1), others=[(x(3, 3), torch.tensor(n)) for n in (0, -2, -3)])
+def joined_with_nothing(self, x, n: int):
+    axis = n if n >= -2 else -1
+    return torch.cat([torch.empty(0), x, x * 2], axis)
+
+
 test_run_time_axes = case.test()
+
+
+@pytest.mark.parametrize("function", [torch.cosine_similarity, torch.linalg.vecdot])
+def test_axes_of_another_argument_are_not_taken_for_those_of_the_first(function):
+    class Along(nn.Module):
+        def forward(self, x, y, n: int):
+            return torch.cosine_similarity(x, y, n) if self.cosine else torch.linalg.vecdot(x, y, dim=n)
+
+    model = Along()
+    model.cosine = function is torch.cosine_similarity
+    with pytest.raises(flambeau.errors.OnnxExporterError):
+        flambeau.export(script(model), (x(3), x(3, 3), torch.tensor(0)), verbose=False)
 
 
 class Summed(nn.Module):

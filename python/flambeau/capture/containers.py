@@ -125,12 +125,16 @@ _BY_THEIR_LIBRARY: Mapping[str, Callable[[Any], None]] = {
 """What registers a class whose library has a layout for it that users may know."""
 
 
+def _is_of_library(value: Any) -> bool:
+    return f"{type(value).__module__}.{type(value).__qualname__}" in _BY_THEIR_LIBRARY
+
+
 def _windows(cache: Any) -> Iterator[tuple[int, int, int]]:
     """Of each layer that keeps a window: which it is, how many tokens it has seen, and how many it holds.
 
-    The first is a number of the cache's, which is not among its tensors: models count what a layer holds.
+    How many it has seen is a number of the cache's, which is not among its tensors: models count what a layer holds.
     """
-    for i, layer in enumerate(getattr(cache, "layers", ())):
+    for i, layer in enumerate(cache.layers if _is_of_library(cache) else ()):
         seen, keys = getattr(layer, "cumulative_length", None), getattr(layer, "keys", None)
         if isinstance(seen, int) and isinstance(keys, torch.Tensor) and keys.ndim > 1:
             yield i, seen, keys.shape[-2]
@@ -178,7 +182,7 @@ def register_containers(*values: Any, given: bool = False) -> None:
         if isinstance(value, torch.Tensor) or id(value) in seen:
             continue
         seen[id(value)] = value
-        theirs = f"{type(value).__module__}.{type(value).__qualname__}" in _BY_THEIR_LIBRARY
+        theirs = _is_of_library(value)
         if given and theirs:
             _refuse_slid(value)
         if _pytree.tree_is_leaf(value) and _holds_tensors(value):

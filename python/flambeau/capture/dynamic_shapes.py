@@ -207,7 +207,7 @@ def one_size_a_name(model: torch.nn.Module, names: Sequence[DimensionName]) -> I
             for position, other in others:
                 torch._check(shapes[position][other] == shapes[first][dim])
 
-    hook = model.register_forward_pre_hook(check, with_kwargs=True)
+    hook = model.register_forward_pre_hook(check, prepend=True, with_kwargs=True)
     try:
         yield
     finally:

@@ -21,11 +21,6 @@ def _computed(function: Callable[..., torch.Tensor]) -> _Call:
     return lambda *args: function(*(torch.scalar_tensor(each, dtype=torch.float64) for each in args)).item()
 
 
-def _computed_of_integers(function: Callable[..., torch.Tensor]) -> _Call:
-    """Of any number of integers, two by two."""
-    return lambda *args: functools.reduce(lambda a, b: function(torch.scalar_tensor(a, dtype=torch.int64), torch.scalar_tensor(b, dtype=torch.int64)).item(), args)
-
-
 def _log(x: Any, base: Any = None) -> Any:
     logarithm = _computed(torch.log)(x)
     return logarithm if base is None else logarithm / math.log(base)
@@ -62,7 +57,6 @@ _OF_SIZES: dict[str, _Call] = {
         for name in ("log2", "log10", "log1p", "expm1", "exp2", "erf", "erfc", "lgamma", "atan2", "fmod", "copysign")
         + tuple(prefix + of + suffix for of in ("sin", "cos", "tan") for prefix in ("", "a") for suffix in ("", "h"))
     },
-    **{name: _computed_of_integers(getattr(torch, name)) for name in ("gcd", "lcm")},
 }
 _OF_SIZES = {name: function for name, function in _OF_SIZES.items() if hasattr(math, name)}  # cbrt and exp2 are of Python 3.11
 _OF_NUMPY = ("sqrt", "log", "log2", "log10", "exp", "sin", "cos", "tan", "tanh")

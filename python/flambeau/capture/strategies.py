@@ -98,6 +98,8 @@ def _export(
         if "pecializ" in str(error) and (general := with_two_for_one()) is not None:
             return general, _TWO_FOR_ONE
         if not strict and "inconsistencies were found" in str(error):  # a size that is 1 was taken for another
+            if (general := with_two_for_one()) is not None:
+                return general, _TWO_FOR_ONE
             return once(oblivious=False), _CONSTANT_ONES
         if strict or "Could not extract specialized integer" not in str(error):
             raise

@@ -7,14 +7,6 @@
 namespace flambeau::lower {
 namespace {
 
-bool IsQuantizedType(Lowering& to, DType dtype) {
-  if (dtype == DType::kInt8 || dtype == DType::kUint8) return true;
-  return (dtype == DType::kInt16 || dtype == DType::kUint16) && to.opset() >= 21;
-}
-
-// Scales of several dimensions broadcast; ONNX's operators take those of blocks only.
-bool IsLinear(const Grid& grid) { return grid.block || grid.scale.rank() <= 1; }
-
 // The smallest type that holds the grid's integers; int32 where none of a byte does.
 DType TypeOf(const Grid& grid) {
   for (DType dtype : {DType::kInt8, DType::kUint8})
@@ -58,11 +50,14 @@ Limits LimitsOf(DType dtype) {
                          : Limits{0, (int64_t{1} << bits) - 1};
 }
 
-bool TakesBlocks(Lowering& to, DType dtype) { return to.opset() >= 21 && IsQuantizedType(to, dtype); }
+bool IsQuantizedType(Lowering& to, DType dtype) {
+  if (dtype == DType::kInt8 || dtype == DType::kUint8) return true;
+  return (dtype == DType::kInt16 || dtype == DType::kUint16) && to.opset() >= 21;
+}
 
 Tensor Quantize(Lowering& to, Tensor x, const Grid& grid, DType dtype) {
   auto bound = [&](int64_t value, DType type) { return to.NumberOf(value, type); };
-  if (grid.exact || !IsQuantizedType(to, dtype) || !IsLinear(grid)) {
+  if (!IsQuantizedType(to, dtype)) {
     const Tensor cut = to.Clip(Unbounded(to, x, grid), bound(grid.low, DType::kFloat32), bound(grid.high, DType::kFloat32));
     return to.CastTo(cut, dtype);
   }
@@ -75,7 +70,7 @@ Tensor Quantize(Lowering& to, Tensor x, const Grid& grid, DType dtype) {
 }
 
 Tensor Dequantize(Lowering& to, Tensor x, const Grid& grid, DType result) {
-  if (IsQuantizedType(to, x.dtype()) && IsLinear(grid)) {
+  if (IsQuantizedType(to, x.dtype())) {
     onnx::DequantizeLinearAttributes attributes;
     if (grid.axis) attributes.axis = to.Axis(*grid.axis, x);
     if (grid.block) attributes.block_size = *grid.block;

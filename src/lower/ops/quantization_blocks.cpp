@@ -9,9 +9,14 @@
 namespace flambeau::lower {
 namespace {
 
-// PyTorch takes as many block sizes as the tensor has dimensions.
-void RequireRank(const Tensor& x, const Dims& blocks) {
-  if (static_cast<int64_t>(blocks.size()) != x.rank()) onnx::ThrowNoAxis(static_cast<int64_t>(blocks.size()) - 1, x.rank());
+// A positive number for each dimension, of which the size is a multiple.
+void RequireBlocks(Lowering& to, const Tensor& x, const Dims& blocks) {
+  bool fit = static_cast<int64_t>(blocks.size()) == x.rank();
+  for (size_t i = 0; fit && i < blocks.size(); ++i) {
+    const auto size = to.AsConstant(x.sizes()[i]), block = to.AsConstant(blocks[i]);
+    fit = (!block || *block > 0 || size == 0) && (!size || !block || *block == 0 || *size % *block == 0);
+  }
+  if (!fit) throw onnx::BadOperand("argument 'block_size' must have a part of the size for each dimension");
 }
 
 Dim Quotient(Lowering& to, Dim size, Dim block) {
@@ -88,32 +93,45 @@ struct Scales {
   Tensor scale;
   std::optional<Tensor> zero_point;
   int64_t low, high;
-  bool takes_blocks;
 };
 
-// `apply` to the tensor in the shape in which its blocks can be said best.
+// `apply` to the tensor in the shape in which ONNX's operators can say its blocks, where they can.
 template <class Apply>
-Tensor ByBlocks(Lowering& to, Tensor x, const Dims& blocks, const Scales& scales, Apply apply) {
+std::optional<Tensor> ByBlocks(Lowering& to, Tensor x, const Dims& blocks, const Scales& scales, bool takes_blocks, Apply apply) {
   auto shaped = [&](const Dims& sizes) {
     const Tensor scale = to.ReshapeTo(scales.scale, sizes);
     return Grid{scale, scales.zero_point ? to.ReshapeTo(*scales.zero_point, sizes) : Tensor(), std::nullopt, scales.low, scales.high};
   };
   const Dims counts = CountsOf(to, x, blocks);
-  if (const auto layout = LayoutOf(to, x, blocks, scales.takes_blocks)) {
+  if (const auto layout = LayoutOf(to, x, blocks, takes_blocks)) {
     Grid grid = shaped(layout->whole ? Dims() : layout->block ? counts : Dims{counts[static_cast<size_t>(*layout->axis)]});
     grid.axis = layout->axis;
     grid.block = layout->block;
     return apply(x, grid);
   }
   const auto row = RowOf(to, x, blocks);
-  const Split split = SplitOf(to, x, blocks);
-  if (row) {
-    const Dim rows = to.Product(counts);
-    Grid grid = shaped({rows});
-    grid.axis = 0;
-    return to.ReshapeTo(apply(to.ReshapeTo(x, Dims{rows, *row}), grid), x.sizes());
+  if (!row) return std::nullopt;
+  const Dim rows = to.Product(counts);
+  Grid grid = shaped({rows});
+  grid.axis = 0;
+  return to.ReshapeTo(apply(to.ReshapeTo(x, Dims{rows, *row}), grid), x.sizes());
+}
+
+bool IsConstant(Lowering& to, const Tensor& tensor) { return to.graph()[tensor.id()].kind == ValueKind::kConstant; }
+
+// Whether the zero points are of that type, or known to fit: ONNX's are of the type of what is quantized.
+bool FitsIn(Lowering& to, const std::optional<Tensor>& zero_point, DType dtype) {
+  if (!zero_point || zero_point->dtype() == dtype) return true;
+  constexpr uint64_t kMost = 1 << 20;
+  const auto bytes = IsConstant(to, *zero_point) && IsInteger(zero_point->dtype()) ? to.ConstantBytes(*zero_point, kMost) : std::nullopt;
+  if (!bytes) return false;
+  const Limits limits = LimitsOf(dtype);
+  const auto width = static_cast<size_t>(ByteSize(zero_point->dtype()));
+  for (size_t at = 0; at < bytes->size(); at += width) {
+    const int64_t value = LoadInt(zero_point->dtype(), bytes->data() + at);
+    if (value < limits.low || value > limits.high) return false;
   }
-  return to.ReshapeTo(apply(to.ReshapeTo(x, split.sizes), shaped(split.counts)), x.sizes());
+  return true;
 }
 
 // --- integers ---------------------------------------------------------------------------
@@ -129,25 +147,55 @@ Range RangeOf(DType dtype, const std::optional<Const<Scalar>>& low, const std::o
   return {low ? low->value.AsDouble() : least, high ? high->value.AsDouble() : largest};
 }
 
+// As PyTorch computes it, in its dtypes: of scales that come from the elements, many quotients lie halfway between integers.
+Tensor QuantizeByRounding(Lowering& to, Tensor input, const Dims& blocks, const Scales& scales, Range range, DType dtype) {
+  const Split split = SplitOf(to, input, blocks);
+  const Tensor x = to.ReshapeTo(input, split.sizes), inverse = to.Reciprocal(to.ReshapeTo(scales.scale, split.counts));
+  const DType computed = to.PromotedDtype({x, inverse});
+  Tensor rounded = to.Round(to.Mul(to.CastTo(x, computed), to.CastTo(inverse, computed)));
+  if (scales.zero_point) rounded = to.Add(rounded, to.CastTo(to.ReshapeTo(*scales.zero_point, split.counts), computed));
+  const Tensor cut = to.Clip(rounded, to.NumberOf(range.low, computed), to.NumberOf(range.high, computed));
+  return to.ReshapeTo(to.CastTo(cut, dtype), input.sizes());
+}
+
 Tensor QuantizeAffine(Lowering& to, Tensor input, Dims block_size, Tensor scale, std::optional<Tensor> zero_point,
                       DType output_dtype, std::optional<Const<Scalar>> quant_min, std::optional<Const<Scalar>> quant_max) {
-  RequireRank(input, block_size);
+  RequireBlocks(to, input, block_size);
   const Range range = RangeOf(output_dtype, quant_min, quant_max);
-  if (!zero_point) zero_point = to.Full(scale.sizes(), int64_t{0}, IsFloating(output_dtype) ? DType::kFloat32 : output_dtype);
-  const bool computed = to.graph()[scale.id()].kind != ValueKind::kConstant;
-  const Scales scales{scale, zero_point, static_cast<int64_t>(range.low), static_cast<int64_t>(range.high),
-                      !computed && TakesBlocks(to, output_dtype)};
-  return ByBlocks(to, input, block_size, scales, [&](Tensor x, Grid grid) {
-    grid.exact = computed;
-    return Quantize(to, x, grid, output_dtype);
-  });
+  Scales scales{scale, zero_point, 0, 0};
+  if (IsConstant(to, scale) && IsQuantizedType(to, output_dtype) && FitsIn(to, zero_point, output_dtype)) {
+    if (!zero_point) scales.zero_point = to.Full(scale.sizes(), int64_t{0}, output_dtype);
+    scales.low = static_cast<int64_t>(range.low);
+    scales.high = static_cast<int64_t>(range.high);
+    const auto quantized = ByBlocks(to, input, block_size, scales, to.opset() >= 21,
+                                    [&](Tensor x, const Grid& grid) { return Quantize(to, x, grid, output_dtype); });
+    if (quantized) return *quantized;
+  }
+  return QuantizeByRounding(to, input, block_size, scales, range, output_dtype);
+}
+
+Tensor DequantizeByScaling(Lowering& to, Tensor input, const Dims& blocks, const Scales& scales, DType result) {
+  const Split split = SplitOf(to, input, blocks);
+  Tensor centered = to.CastTo(to.ReshapeTo(input, split.sizes), result);
+  if (scales.zero_point) centered = to.Sub(centered, to.CastTo(to.ReshapeTo(*scales.zero_point, split.counts), result));
+  const Tensor scale = to.ReshapeTo(scales.scale, split.counts);
+  const DType computed = to.PromotedDtype({centered, scale});
+  const Tensor product = to.Mul(to.CastTo(centered, computed), to.CastTo(scale, computed));
+  return to.ReshapeTo(to.CastTo(product, result), input.sizes());
 }
 
 Tensor DequantizeAffine(Lowering& to, Tensor input, Dims block_size, Tensor scale, std::optional<Tensor> zero_point, DType,
                         std::optional<Const<Scalar>>, std::optional<Const<Scalar>>, DType output_dtype) {
-  RequireRank(input, block_size);
-  return ByBlocks(to, input, block_size, {scale, zero_point, 0, 0, TakesBlocks(to, input.dtype())},
-                  [&](Tensor x, const Grid& grid) { return Dequantize(to, x, grid, output_dtype); });
+  RequireBlocks(to, input, block_size);
+  const Scales scales{scale, zero_point, 0, 0};
+  if (IsQuantizedType(to, input.dtype()) && FitsIn(to, zero_point, input.dtype())) {
+    // Weights are dequantized in rows: onnxruntime multiplies by dequantized blocks in a way that rounds the other factor to 8 bits.
+    const bool takes_blocks = to.opset() >= 21 && !IsConstant(to, input);
+    const auto floats = ByBlocks(to, input, block_size, scales, takes_blocks,
+                                 [&](Tensor x, const Grid& grid) { return Dequantize(to, x, grid, output_dtype); });
+    if (floats) return *floats;
+  }
+  return DequantizeByScaling(to, input, block_size, scales, output_dtype);
 }
 
 // --- grids of what is to be quantized ---------------------------------------------------
@@ -172,7 +220,7 @@ std::tuple<Tensor, Tensor> ChooseQparamsAffine(Lowering& to, std::optional<Tenso
                                                std::optional<DType> scale_dtype, std::optional<DType> zero_point_dtype,
                                                bool keepdim) {
   const Tensor input = of ? *of : to.ConstantInt(0);  // PyTorch takes None in no form
-  RequireRank(input, block_size);
+  RequireBlocks(to, input, block_size);
   const Split split = SplitOf(to, input, block_size);
   const Tensor x = to.ReshapeTo(input, split.sizes), zero = to.NumberOf(0.0, input.dtype());
   auto [scale, zero_point] = GridOf(to, mapping_type, to.Min({Amin(to, x, split.within, keepdim), zero}),
@@ -191,7 +239,7 @@ std::tuple<Tensor, Tensor> ChooseQparamsAffine(Lowering& to, std::optional<Tenso
 
 Tensor ChooseScaleFloat8(Lowering& to, Tensor tensor, Dims block_size, DType float8_dtype, DType scale_dtype,
                          std::optional<double> hp_value_lb, std::optional<double> hp_value_ub) {
-  RequireRank(tensor, block_size);
+  RequireBlocks(to, tensor, block_size);
   const Split split = SplitOf(to, tensor, block_size);
   Tensor largest = Amax(to, to.Abs(to.ReshapeTo(tensor, split.sizes)), split.within, true);
   if (hp_value_lb) largest = to.Max({largest, to.NumberOf(*hp_value_lb, tensor.dtype())});

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "onnx/operator_table.h"
 #include "pass/onnx/rules.h"
+#include "support/numeric.h"
 
 namespace flambeau {
 namespace {
@@ -86,21 +88,46 @@ ValueId AddTransposed(Editor& to, ValueId constant) {
   return to.AddConstant(std::move(matrix), NameOfView(to, constant));
 }
 
-// Whether all that uses the value multiplies by it as it is.
-bool IsFactor(const Editor& to, ValueId value) {
-  bool all = true;
-  to.graph().ForEachUse(value, [&](Use use) {
-    all &= !to.graph().IsTerminator(use.node) && to.graph().op(use.node) == "MatMul" && use.operand == 1;
+// Whether no byte times its scale is too large for a float.
+bool StaysFinite(const Editor& to, const ByteWeight& weight, const WeightScale& scale) {
+  const DType dtype = to.type(weight.bytes).dtype;
+  const double largest = IsFloating(dtype) ? LargestFinite(dtype) : 255;
+  const auto bytes = scale.values.ReadAll(kLargeBytes);
+  if (!bytes) return false;
+  for (size_t at = 0; at < bytes->size(); at += sizeof(float))
+    if (!(std::abs(LoadDouble(DType::kFloat32, bytes->data() + at)) * largest <= LargestFinite(DType::kFloat32))) return false;
+  return true;
+}
+
+// Whether all that uses the value multiplies matrices by it, and as it is or transposed.
+struct Uses {
+  bool in_matrices = true, as_it_is = true;
+};
+Uses UsesOf(const Editor& to, ValueId value) {
+  const Graph& graph = to.graph();
+  auto multiplies = [&](Use use) {
+    if (graph.IsTerminator(use.node) || use.operand != 1) return false;
+    return graph.op(use.node) == "Gemm" || (graph.op(use.node) == "MatMul" && to.type(graph.result(use.node)).sizes.size() == 2);
+  };
+  Uses uses;
+  graph.ForEachUse(value, [&](Use use) {
+    if (graph.IsTerminator(use.node) || graph.op(use.node) != "Transpose") {
+      uses.in_matrices &= multiplies(use);
+      uses.as_it_is &= !graph.IsTerminator(use.node) && graph.op(use.node) == "MatMul";
+      return;
+    }
+    graph.ForEachUse(graph.result(use.node), [&](Use transposed) { uses.in_matrices &= multiplies(transposed); });
+    uses.as_it_is = false;
   });
-  return all;
+  return uses;
 }
 
 // The weight times its scale. Where it is a factor of matrices, its columns become rows, as PyTorch keeps weights:
 // onnxruntime multiplies by bytes that lie the other way, and rounds what it multiplies to bytes for it.
 std::optional<ValueId> Dequantized(Editor& to, NodeId position, ByteWeight weight, const WeightScale& scale, bool is_factor) {
   const onnx::OperatorVersion* dequantize = onnx::FindOperator("DequantizeLinear", to.opset());
-  if (dequantize == nullptr || (scale.axis && to.opset() < 13) || (to.opset() < 19 && scale.values.dtype != DType::kFloat32) ||
-      !dequantize->types()[0].tensors.contains(to.type(weight.bytes).dtype))
+  if (dequantize == nullptr || (scale.axis && to.opset() < 13) || scale.values.dtype != DType::kFloat32 ||
+      !dequantize->types()[0].tensors.contains(to.type(weight.bytes).dtype) || !StaysFinite(to, weight, scale))
     return std::nullopt;
   if (is_factor && weight.permutation == Ints{0, 1}) weight = {AddTransposed(to, weight.bytes), {1, 0}};
   const bool same = to.Data(scale.constant)->sizes == scale.values.sizes;
@@ -124,7 +151,7 @@ std::optional<Factor> FactorOf(const Editor& to, ValueId value) {
   if (!to.HasOneUse(value)) return std::nullopt;
   if (const NodeId matmul = to.Producer(value, "MatMul")) {
     const ValueId weight = to.Operand(matmul, 1);
-    return to.type(weight).rank() == 2 ? std::optional(Factor{matmul, weight, 1}) : std::nullopt;
+    return to.type(weight).rank() == 2 && to.type(value).rank() == 2 ? std::optional(Factor{matmul, weight, 1}) : std::nullopt;
   }
   const NodeId gemm = to.Producer(value, "Gemm");
   if (!gemm || to.Operand(gemm, 2)) return std::nullopt;
@@ -132,6 +159,7 @@ std::optional<Factor> FactorOf(const Editor& to, ValueId value) {
 }
 
 // Bytes that are cast and scaled are quantized: as such they stay what they are, and runtimes that multiply bytes see them.
+// Only as factors of matrices: of others, onnxruntime would round what they are multiplied by.
 bool DequantizeWeight(Editor& to, NodeId node) {
   const Graph& graph = to.graph();
   const ValueId product = graph.result(node);
@@ -140,8 +168,9 @@ bool DequantizeWeight(Editor& to, NodeId node) {
     const ValueId scaled = graph.operand(node, i), scale = graph.operand(node, 1 - i);
     if (!to.SameType(scaled, product) || !to.type(product).ranked) continue;
     if (const auto weight = ByteWeightOf(to, scaled)) {
-      const auto scales = ScaleOf(to, scale, to.type(scaled).sizes);
-      const auto floats = scales ? Dequantized(to, node, *weight, *scales, IsFactor(to, product)) : std::nullopt;
+      const Uses uses = UsesOf(to, product);
+      const auto scales = uses.in_matrices ? ScaleOf(to, scale, to.type(scaled).sizes) : std::nullopt;
+      const auto floats = scales ? Dequantized(to, node, *weight, *scales, uses.as_it_is) : std::nullopt;
       if (floats) return to.Replace(node, *floats);
       continue;
     }

@@ -176,7 +176,13 @@ Result<std::string> ReadRanges(const JsonReader& program, ProgramBuilder* builde
 bool PinsSizes(std::string_view guard) {
   const size_t equals = guard.find(" == ");
   if (equals == guard.npos || guard.find_first_of("<>!=", equals + 4) != guard.npos) return false;
-  const std::string_view left = guard.substr(0, equals), right = guard.substr(equals + 4);
+  std::string left;  // without the keys of inputs
+  bool quoted = false;
+  for (const char c : guard.substr(0, equals)) {
+    if (c == '\'') quoted = !quoted;
+    if (!quoted) left += c;
+  }
+  const std::string_view right = guard.substr(equals + 4);
   const bool number = !right.empty() && right.find_first_not_of("0123456789.-") == right.npos;
   const bool multiple = left.find('%') != left.npos && right == "0";
   return number && !multiple && left.find(".size()") != left.npos && left.find_first_of("+-*/%") != left.npos;
