@@ -55,11 +55,9 @@ Split SplitOf(Lowering& to, const Tensor& x, const Dims& blocks) {
   return split;
 }
 
-// How blocks lie, so that ONNX's operators know them.
+// How blocks lie, so that ONNX's operators know them: one, or along an axis, of one index each or of `block` elements.
 struct Layout {
-  bool whole = false;             // one block
-  std::optional<int64_t> axis;    // of one index each, or of `block` elements
-  std::optional<int64_t> block;
+  std::optional<int64_t> axis, block;
 };
 std::optional<Layout> LayoutOf(Lowering& to, const Tensor& x, const Dims& blocks, bool takes_blocks) {
   const Dims sizes = x.sizes();
@@ -68,7 +66,7 @@ std::optional<Layout> LayoutOf(Lowering& to, const Tensor& x, const Dims& blocks
     if (blocks[i] != sizes[i]) cut.push_back(static_cast<int64_t>(i));
     if (to.AsConstant(blocks[i]) != 1) longer.push_back(static_cast<int64_t>(i));
   }
-  if (cut.empty()) return Layout{.whole = true};
+  if (cut.empty()) return Layout{};
   if (cut.size() == 1 && to.AsConstant(blocks[static_cast<size_t>(cut[0])]) == 1) return Layout{.axis = cut[0]};
   if (!takes_blocks || longer.size() != 1) return std::nullopt;
   const auto block = to.AsConstant(blocks[static_cast<size_t>(longer[0])]);
@@ -104,7 +102,7 @@ std::optional<Tensor> ByBlocks(Lowering& to, Tensor x, const Dims& blocks, const
   };
   const Dims counts = CountsOf(to, x, blocks);
   if (const auto layout = LayoutOf(to, x, blocks, takes_blocks)) {
-    Grid grid = shaped(layout->whole ? Dims() : layout->block ? counts : Dims{counts[static_cast<size_t>(*layout->axis)]});
+    Grid grid = shaped(!layout->axis ? Dims() : layout->block ? counts : Dims{counts[static_cast<size_t>(*layout->axis)]});
     grid.axis = layout->axis;
     grid.block = layout->block;
     return apply(x, grid);
@@ -144,7 +142,10 @@ Range RangeOf(DType dtype, const std::optional<Const<Scalar>>& low, const std::o
   const Limits limits = floats ? Limits{} : LimitsOf(dtype);
   const double largest = floats ? LargestFinite(dtype) : static_cast<double>(limits.high);
   const double least = floats ? -largest : static_cast<double>(limits.low);
-  return {low ? low->value.AsDouble() : least, high ? high->value.AsDouble() : largest};
+  const Range range{low ? low->value.AsDouble() : least, high ? high->value.AsDouble() : largest};
+  if (!(range.low >= least && range.high <= largest))
+    throw onnx::BadOperand("arguments 'quant_min' and 'quant_max' must be numbers that the dtype has");
+  return range;
 }
 
 // As PyTorch computes it, in its dtypes: of scales that come from the elements, many quotients lie halfway between integers.
@@ -208,6 +209,8 @@ std::tuple<Tensor, Tensor> GridOf(Lowering& to, std::string_view mapping, Tensor
     const Tensor zero_point = to.Sub(number(range.low), to.Round(to.Div(below, scale)));
     return {scale, to.Clip(zero_point, number(range.low), number(range.high))};
   }
+  if (mapping != "SYMMETRIC" && mapping != "SYMMETRIC_NO_CLIPPING_ERR")
+    throw onnx::BadOperand("argument 'mapping_type' must be SYMMETRIC, SYMMETRIC_NO_CLIPPING_ERR or ASYMMETRIC");
   const Tensor scale = mapping == "SYMMETRIC"
                            ? to.Div(to.Max({to.Neg(below), above}), number((range.high - range.low) / 2))
                            : to.Max({to.Div(below, number(range.low)), to.Div(above, number(range.high))});
@@ -219,7 +222,8 @@ std::tuple<Tensor, Tensor> ChooseQparamsAffine(Lowering& to, std::optional<Tenso
                                                std::optional<Const<Scalar>> quant_max, std::optional<double> eps,
                                                std::optional<DType> scale_dtype, std::optional<DType> zero_point_dtype,
                                                bool keepdim) {
-  const Tensor input = of ? *of : to.ConstantInt(0);  // PyTorch takes None in no form
+  if (!of) throw onnx::BadOperand("argument 'input' must be a tensor: its elements choose the scales");
+  const Tensor input = *of;
   RequireBlocks(to, input, block_size);
   const Split split = SplitOf(to, input, block_size);
   const Tensor x = to.ReshapeTo(input, split.sizes), zero = to.NumberOf(0.0, input.dtype());
