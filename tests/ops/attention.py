@@ -29,9 +29,15 @@ def to_itself(x):
     return attend(x, x, x)
 
 
+def to_its_own_transpose(x):
+    x = (x.transpose(-2, 0) * 2).transpose(-2, 0)
+    return attend(x, x, x, is_causal=True)
+
+
 CASES = [
     case(attend, q, k, v),
     case(to_itself, floats(2, 5, 8)),
+    case(to_its_own_transpose, floats(3, 5, 8)),
     case(attend, q, k, v, scale=0.3),
     case(attend, floats(5, 8), floats(7, 8), floats(7, 6)),
     case(attend, floats(4, 5, 8), floats(4, 7, 8), floats(4, 7, 6)),

@@ -21,20 +21,50 @@ std::optional<Scaled> ScaledOf(const Editor& to, ValueId value) {
   return std::nullopt;
 }
 
-// (x · a) · b in front of a product is x · (a · b) where x · a has other uses. onnxruntime moves such factors into the
-// product all the same, and 1.31 loses the node between them where it is used elsewhere: x · a, of which attention to
-// itself takes queries, keys and values.
+// A tensor behind Transposes, the outermost first.
+struct Transposed {
+  ValueId tensor;
+  std::vector<NodeId> by;
+  bool shared = false;  // one of the values on the way has other uses
+};
+
+Transposed Untranspose(const Editor& to, ValueId value) {
+  Transposed result{value, {}};
+  while (true) {
+    result.shared |= !to.HasOneUse(result.tensor);
+    const NodeId transpose = to.Producer(result.tensor, "Transpose");
+    if (!transpose) return result;
+    result.by.push_back(transpose);
+    result.tensor = to.Operand(transpose, 0);
+  }
+}
+
+ValueId Transpose(Editor& to, NodeId position, ValueId value, std::span<const NodeId> by) {
+  for (auto transpose = by.rbegin(); transpose != by.rend(); ++transpose) {
+    onnx::AttributeList attributes;
+    attributes.Add("perm", PermutationOf(to, *transpose));
+    value = to.Insert(position, "Transpose", {value}, attributes);
+  }
+  return value;
+}
+
+// (x · a) · b in front of a product is x · (a · b) where x · a has other uses, transposed on the way or not.
+// onnxruntime moves transposes aside and such factors into the product all the same, and 1.31 loses the node between
+// them where it is used elsewhere: x · a, of which attention to itself takes queries, keys and values.
 bool MergeFactors(Editor& to, NodeId node) {
   for (uint32_t i = 0; i < 2; ++i) {
-    const auto outer = ScaledOf(to, to.Operand(node, i));
-    if (!outer || to.HasOneUse(outer->tensor)) continue;
-    const auto inner = ScaledOf(to, outer->tensor);
+    const Transposed operand = Untranspose(to, to.Operand(node, i));
+    const auto outer = ScaledOf(to, operand.tensor);
+    if (!outer) continue;
+    const Transposed between = Untranspose(to, outer->tensor);
+    const auto inner = between.shared ? ScaledOf(to, between.tensor) : std::nullopt;
     if (!inner) continue;
     const ValueId number = outer->divides == inner->divides ? to.Insert(node, "Mul", {inner->number, outer->number})
                            : outer->divides                 ? to.Insert(node, "Div", {inner->number, outer->number})
                                                             : to.Insert(node, "Div", {outer->number, inner->number});
     const bool divides = outer->divides && inner->divides;
-    to.SetOperand(node, i, to.Insert(node, divides ? "Div" : "Mul", {inner->tensor, number}));
+    const ValueId moved = Transpose(to, node, Transpose(to, node, inner->tensor, between.by), operand.by);
+    to.SetOperand(node, i, to.Insert(node, divides ? "Div" : "Mul", {moved, number}));
     return true;
   }
   return false;

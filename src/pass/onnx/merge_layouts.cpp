@@ -179,13 +179,6 @@ bool DropExpand(Editor& to, NodeId node) {
   return false;
 }
 
-Ints PermutationOf(const Editor& to, NodeId node) {
-  if (const Ints* permutation = to.IntList(node, "perm")) return *permutation;
-  Ints reversed(to.type(to.graph().result(node)).rank());
-  std::iota(reversed.rbegin(), reversed.rend(), 0);
-  return reversed;
-}
-
 bool MergeTransposes(Editor& to, NodeId node) {
   const Graph& graph = to.graph();
   const NodeId inner = to.Producer(graph.operand(node, 0), "Transpose");
@@ -355,6 +348,13 @@ constexpr RewriteRow kRules[] = {
 };
 
 }  // namespace
+
+Ints PermutationOf(const Editor& to, NodeId node) {
+  if (const Ints* permutation = to.IntList(node, "perm")) return *permutation;
+  Ints reversed(to.type(to.graph().result(node)).rank());
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  return reversed;
+}
 
 RewriteTable LayoutRules() { return kRules; }
 

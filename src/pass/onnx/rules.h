@@ -27,4 +27,7 @@ RewriteTable BatchNormRules();
 // can't say it for all values of the sizes.
 std::optional<Ints> ReshapeOperand(ExprPool& exprs, const Type& from, std::span<const Expr> sizes);
 
+// What a Transpose moves where: its `perm`, or the axes reversed.
+Ints PermutationOf(const Editor& to, NodeId transpose);
+
 }  // namespace flambeau

@@ -293,6 +293,29 @@ TEST(MergeFactors, WhatLiesBetweenThemStaysForOthers) {
 )");
 }
 
+TEST(MergeFactors, TransposesLieBetweenThem) {
+  EXPECT_EQ(Simplified(R"(graph(%x: f32[3, 4, 4]) {
+  const %two: f32[] = [2.0]
+  const %four: f32[] = [4.0]
+  %m: f32[3, 4, 4] = Mul(%x, %two)
+  %t: f32[3, 4, 4] = Transpose(%m, perm=[0, 2, 1])
+  %q: f32[3, 4, 4] = Mul(%t, %four)
+  %y: f32[3, 4, 4] = MatMul(%q, %m)
+  return %y
+}
+)"),
+            R"(graph(%x: f32[3, 4, 4]) {
+  const %two: f32[] = [2.0]
+  const %0: f32[] = [8.0]
+  %m: f32[3, 4, 4] = Mul(%x, %two)
+  %1: f32[3, 4, 4] = Transpose(%x, perm=[0, 2, 1])
+  %2: f32[3, 4, 4] = Mul(%1, %0)
+  %y: f32[3, 4, 4] = MatMul(%2, %m)
+  return %y
+}
+)");
+}
+
 TEST(MergeGemm, ProductAndBias) {
   EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 4], %v: f32[n, 4, 4]) {
   const %w: f32[4, 4] = data("w", 0)
