@@ -46,9 +46,10 @@ struct ScriptConstant {
 };
 
 /// What the program gets for one of its inputs: a tensor, a constant, which the
-/// model then does not have as an input, or several of these in a container.
+/// model then does not have as an input, several of these in a container, or
+/// what the program's own signature has for it (`n: int=3`): a constant, too.
 struct ScriptInput {
-  enum class Kind : uint8_t { kTensor, kConstant, kList, kTuple, kDict };
+  enum class Kind : uint8_t { kTensor, kConstant, kList, kTuple, kDict, kDefault };
   Kind kind = Kind::kTensor;
   std::string name;                                      ///< of the model's input; empty: the program's own
   ScalarTypeCode dtype = 6;                              ///< of a tensor

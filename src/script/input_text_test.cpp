@@ -26,7 +26,8 @@ std::string Print(const ScriptInput& input) {
     case ScriptInput::Kind::kList: return fmt::format("[{}]", fmt::join(parts, ", "));
     case ScriptInput::Kind::kTuple: return fmt::format("({})", fmt::join(parts, ", "));
     case ScriptInput::Kind::kDict: return fmt::format("{{{}}}", fmt::join(parts, ", "));
-    case ScriptInput::Kind::kTensor: break;
+    case ScriptInput::Kind::kTensor:
+    case ScriptInput::Kind::kDefault: break;
   }
   for (const auto& size : input.sizes)
     parts.push_back(std::holds_alternative<int64_t>(size) ? std::to_string(std::get<int64_t>(size)) : std::get<std::string>(size));

@@ -47,6 +47,9 @@ class Describer {
     return exact || own.empty() ? name : std::string(own);
   }
 
+  // Whether the caller says nothing of the input, nor of an element of it.
+  bool LeftOut(const std::string& name) const { return !HasElements(name); }
+
   // What is said of the input called `name`; nullopt, noting it as missing, if nothing is.
   std::optional<ScriptInput> Describe(const std::string& name, const Type& type) {
     if (const auto input = Given(name, type)) return input;
@@ -140,7 +143,11 @@ Result<DescribedInputs> DescribeInputs(const torchscript::Graph& graph,
   for (size_t i = graph.self ? 1 : 0; i < formal.size(); ++i) {
     static const torchscript::TypePtr kUnknown = Type::Of(TypeKind::kAny);
     std::string name = describer.NameOf(formal[i]->name);
-    auto input = describer.Describe(name, formal[i]->type ? *formal[i]->type : *kUnknown);
+    std::optional<ScriptInput> input;
+    if (graph.DefaultOf(i) != nullptr && describer.LeftOut(name))
+      input = ScriptInput{.kind = ScriptInput::Kind::kDefault};
+    else
+      input = describer.Describe(name, formal[i]->type ? *formal[i]->type : *kUnknown);
     inputs.push_back(input ? *std::move(input) : ScriptInput());
     inputs.back().name = std::move(name);
   }

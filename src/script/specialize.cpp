@@ -250,6 +250,13 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
   Inputs make(evaluator, *program, sink);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const torchscript::Value& parameter = *formal[i + method];
+    if (inputs[i].kind == ScriptInput::Kind::kDefault) {
+      const torchscript::Constant* constant = graph.DefaultOf(i + method);
+      if (constant == nullptr)
+        return sink.Error(DiagnosticKind::kMissingInformation, fmt::format("the program has no default for its input '{}'", parameter.name));
+      values.push_back(evaluator.Import(*constant, parameter.name));
+      continue;
+    }
     FLAMBEAU_TRY(Val value, make.Make(inputs[i], parameter.name, parameter.type.get()));
     values.push_back(std::move(value));
   }

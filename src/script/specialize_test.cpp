@@ -38,6 +38,16 @@ TEST(Specialize, InfersTypesByLowering) {
   EXPECT_TRUE(Has(text, "i64[batch]")) << text;
 }
 
+TEST(Specialize, LeavesOutWhatHasADefault) {
+  const std::string code =
+      "def forward(x: Tensor, n: int=2, dims: Optional[List[int]]=[0, 1], scale: Optional[float]=None) -> Tensor:\n"
+      "  return torch.mul(torch.sum(x, dims), n)\n";
+  const std::string text = Specialized(code, {{"x", "float32[3,4]"}});
+  EXPECT_TRUE(Has(text, "dim=[0, 1]") && Has(text, "other=2")) << text;
+  EXPECT_TRUE(Has(Specialized(code, {{"x", "float32[3,4]"}, {"n", "5"}, {"dims", "[1]"}}), "other=5"));
+  EXPECT_TRUE(Has(Specialized(code, {}), "missing-information"));
+}
+
 TEST(Specialize, TakesTheBranchThatIsKnown) {
   const std::string text = Specialized(
       "def forward(x: Tensor) -> Tensor:\n"

@@ -80,7 +80,7 @@ def test_what_an_archive_tells_before_its_inputs_are_described(tmp_path):
     assert weights["fc.weight"] == ("parameter", "float32", ["2", "3"]) and weights["scale"] == ("buffer", "float64", ["4"])
     assert summary.weight_bytes == (2 * 3 + 2) * 4 + 4 * 8
     assert sorted(summary.alternatives) == ["forward", "rows"] and summary.extra_files == [("labels.txt", 3)]
-    assert [name for name, _ in summary.undescribed] == ["x", "images", "twice"] and not summary.operators
+    assert [name for name, _ in summary.undescribed] == ["x", "images"] and not summary.operators
 
     # The examples describe; so does whoever knows better. What is left is said.
     described = dict(summary.undescribed) | {"x": "float32[n,3]"}
@@ -108,3 +108,22 @@ def test_tied_weights_count_once(tmp_path):
     torch.jit.trace(Tied(), (torch.ones(2, 3),)).save(tmp_path / "tied.pt")
     assert flambeau.inspect(tmp_path / "tied.pt2").weight_bytes == 3 * 3 * 4
     assert flambeau.inspect(tmp_path / "tied.pt", inputs={"x": "float32[2,3]"}).weight_bytes == 3 * 3 * 4
+
+
+class Defaulted(torch.nn.Module):
+    def forward(self, x, times: int = 3, dims: Optional[List[int]] = None, offset: Optional[float] = 0.5, negate: bool = True):
+        x = x.sum(dims) * times
+        if offset is not None:
+            x = x + offset
+        return -x if negate else x
+
+
+@pytest.mark.parametrize("given", [{}, {"times": 5}, {"dims": [1]}, {"offset": None, "negate": False}])
+def test_what_has_a_default_may_be_left_out(tmp_path, given):
+    torch.jit.script(Defaulted()).save(tmp_path / "defaulted.pt")
+    described = {"x": "float32[n,4]"} | {name: str(value) for name, value in given.items()}
+    flambeau.convert(tmp_path / "defaulted.pt", tmp_path / "model.onnx", inputs=described)
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    assert [each.name for each in session.get_inputs()] == ["x"]
+    for x in (torch.rand(3, 4), torch.rand(5, 4)):
+        torch.testing.assert_close(torch.from_numpy(session.run(None, {"x": x.numpy()})[0]), Defaulted()(x, **given))

@@ -193,6 +193,7 @@ struct Graph {
   std::string torch_version;
   std::vector<std::string> methods;  // of the module; this is the graph of one of them
   Block* main = nullptr;
+  std::vector<std::optional<Constant>> defaults;  // of the inputs of `main`, where its signature has them
   // What the first input, `self`, is; invalid for a free function, which has none.
   ObjectId self;
   std::vector<Object> objects;
@@ -204,6 +205,9 @@ struct Graph {
   Value* AddOutput(Node* node, TypePtr type, std::string name);
   // A prim::Constant and its value.
   Value* AppendConstant(Block* block, Constant value, TypePtr type, std::string name);
+
+  // Of input `i` of `main`; null where the caller has to give it.
+  const Constant* DefaultOf(size_t i) const { return i < defaults.size() && defaults[i] ? &*defaults[i] : nullptr; }
 
   const Object& operator[](ObjectId id) const { return objects[id.index]; }
   Object& operator[](ObjectId id) { return objects[id.index]; }

@@ -100,6 +100,15 @@ void RecordTraced(Graph& graph, const std::vector<TypePtr>& traced) {
   }
 }
 
+// The function as one graph; what the function itself says of its inputs is kept.
+Result<Graph> InlineEntry(const FunctionInfo& entry, ObjectId self, std::vector<Object> objects, std::span<const ObjectId> unrestored, Program& program) {
+  FunctionTable functions(program);
+  FLAMBEAU_TRY(Graph graph, Inline(entry, self, std::move(objects), unrestored, functions));
+  FLAMBEAU_TRY(const Signature* signature, program.library.SignatureOf(entry));
+  for (const FormalArgument& argument : signature->arguments) graph.defaults.push_back(argument.default_value);
+  return graph;
+}
+
 Failure NoMethod(const ZipArchive& archive, const std::vector<std::string>& methods, const std::string& method, Sink& sink) {
   if (methods.empty())
     return sink.Error(DiagnosticKind::kBadProgram, "the module has no methods: the archive holds state alone, as LibTorch's torch::save writes it",
@@ -137,8 +146,7 @@ Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::stri
   }
   if (entry == nullptr) return NoMethod(archive, methods, method, sink);
   FLAMBEAU_TRY(const std::vector<TypePtr> traced, reader.ReadTracedTypes(method));
-  FunctionTable functions(program);
-  FLAMBEAU_TRY(Graph graph, Inline(*entry, root, std::move(objects), reader.unrestored(), functions));
+  FLAMBEAU_TRY(Graph graph, InlineEntry(*entry, root, std::move(objects), reader.unrestored(), program));
   RecordTraced(graph, traced);
   graph.methods = std::move(methods);
   return graph;
@@ -155,8 +163,7 @@ Result<Graph> ReadCode(std::string text, const std::string& name, Sink& sink, in
     FLAMBEAU_TRY(function, library.FindMethod("__torch__." + name.substr(0, dot), dot == name.npos ? "" : name.substr(dot + 1)));
   }
   if (function == nullptr) return sink.Error(DiagnosticKind::kBadProgram, fmt::format("there is no function {}", Quote(name)));
-  FunctionTable functions(program);
-  return Inline(*function, {}, {}, {}, functions);
+  return InlineEntry(*function, {}, {}, {}, program);
 }
 
 }  // namespace torchscript
