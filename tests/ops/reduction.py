@@ -158,6 +158,7 @@ CASES = [
     case(lambda t: (t > 2).float().amax(), x, name="amax of what was a bool"),
     case(lambda t: t.sum_to_size(3, 1), x, name="sum_to_size", dynamic={0: [0, 2]}),
     case(lambda t: t.sum_to_size(()), x, name="sum_to_size of all"),
+    case(lambda t: t.sum_to_size(()), x[0, 0, 0], dtypes=[torch.int32, torch.bool], name="sum_to_size of a number"),
     case(lambda t: t.sum_to_size(3, t.shape[2]), x, name="sum_to_size that keeps a size", dynamic={0: [0, 2]}),
     *(
         case(

@@ -54,6 +54,8 @@ def test_weighted_covariance(correction):
     compare(lambda x, f: torch.cov(x, correction=correction, fweights=f), A, WEIGHTS)
     compare(lambda x, a: torch.cov(x, correction=correction, aweights=a), A, WEIGHTS.float())
     compare(lambda x, f, a: torch.cov(x, correction=correction, fweights=f, aweights=a), A, WEIGHTS, torch.rand(5))
+    compare(lambda x, a: torch.cov(x, correction=correction, aweights=a), A, WEIGHTS.double())
+    compare(lambda x, a: torch.cov(x, correction=correction, aweights=a).float(), A.half(), WEIGHTS.float())
 
 
 @pytest.mark.parametrize("replacement", [False, True])

@@ -123,9 +123,9 @@ def _covariance(
     """Without the check that no weight is negative."""
     x = torch.atleast_2d(input)
     x = x if x.is_floating_point() or x.is_complex() else x.to(torch.get_default_dtype())
-    weights = None if fweights is None else fweights.to(x.real.dtype)
+    weights = fweights
     if aweights is not None:
-        weights = aweights.to(x.real.dtype) if weights is None else weights * aweights
+        weights = aweights if weights is None else weights * aweights
     if weights is None:
         total: Any = x.shape[1]
         mean = x.sum(1, keepdim=True) / total

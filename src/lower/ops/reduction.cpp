@@ -114,6 +114,7 @@ constexpr Restriction kUnknownSum = {"sizes of which it is not known whether the
 
 // The opposite of broadcasting.
 Tensor SumToSize(Lowering& to, Tensor self, Dims size) {
+  if (size.empty()) return SumAll(to, self, std::nullopt);  // of integers int64, as where any axis goes
   const int64_t extra = self.rank() - static_cast<int64_t>(size.size());
   Ints leading, stretched;
   for (int64_t axis = 0; axis < extra; ++axis) leading.push_back(axis);
