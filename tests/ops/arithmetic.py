@@ -7,6 +7,7 @@ INTS = [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64]
 a, b, row, positive = floats(2, 3, 4), floats(2, 3, 4), floats(4), floats(2, 3, 4, low=0.2)
 i, j, nonzero = ints(2, 3, 4), ints(2, 3, 4), torch.tensor([1, -2, 3, -4])
 scalar = torch.tensor(1.5)
+near_one = torch.tensor([1.0078125, 0.9921875])  # whose squares bfloat16 rounds
 
 EXTREMES = torch.tensor([1e-45, -1e-40, 1.1754944e-38, 3.4028235e38, -3.4028235e38, 1.0, 2.0, -0.5, 0.99999994])
 CASES = [
@@ -177,7 +178,12 @@ CASES = [
     case(torch.addcmul, i, j, j, value=2),
     case(torch.addcdiv, a, b, positive, value=0.5),
     case(torch.addcdiv, a, b, positive, dtypes=HALVES),
+    case(torch.addcmul, torch.tensor([-1.015625, 2.0]), near_one, near_one, dtypes=[torch.bfloat16], name="addcmul rounds once"),
+    case(torch.addcdiv, torch.tensor([-1.015625, 2.0]), near_one, torch.tensor([0.9921875, 1.0078125]), dtypes=[torch.bfloat16], name="addcdiv rounds once"),
     case(torch.lerp, a, b, 0.3),
+    case(torch.lerp, torch.tensor([1e8, -1e8]), torch.tensor([1.0, 1e-8]), 1.0, name="lerp to the end"),
+    case(torch.lerp, torch.tensor([1e8, -1e8, 1e8]), torch.tensor([1.0, 1e-8, 3.0]), torch.tensor([1.0, 1.0, 0.0]), name="lerp to the ends"),
+    case(torch.lerp, torch.tensor([-1.0, 1.0]), torch.tensor([1.015625, 1.0]), 0.499, dtypes=HALVES, name="lerp rounds once"),
     case(torch.lerp, a, b, positive),
     case(torch.lerp, a, row, scalar),
     case(torch.hypot, a, b),

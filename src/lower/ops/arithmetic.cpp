@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lower/ops/accumulation.h"
 #include "lower/ops/elementwise.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/loops.h"
@@ -237,19 +238,35 @@ Tensor Fmin(Lowering& to, Tensor self, Tensor other) {
 }
 
 Tensor Addcmul(Lowering& to, Tensor self, Tensor tensor1, Tensor tensor2, Scalar value) {
-  const DType dtype = to.PromotedDtype({self, tensor1, tensor2});
-  const Tensor product = to.Mul(to.CastTo(tensor1, dtype), to.CastTo(tensor2, dtype));
-  return to.Add(to.CastTo(self, dtype), to.Scale(product, value));
+  const DType dtype = to.PromotedDtype({self, tensor1, tensor2}), wide = AccumulationDtype(dtype);
+  const Tensor product = to.Mul(to.CastTo(tensor1, wide), to.CastTo(tensor2, wide));
+  return to.CastTo(to.Add(to.CastTo(self, wide), to.Scale(product, value)), dtype);
 }
 
 Tensor Addcdiv(Lowering& to, Tensor self, Tensor tensor1, Tensor tensor2, Scalar value) {
-  const DType dtype = to.FloatDtype({self, tensor1, tensor2});
-  const Tensor quotient = to.Div(to.CastTo(tensor1, dtype), to.CastTo(tensor2, dtype));
-  return to.Add(to.CastTo(self, dtype), to.Scale(quotient, value));
+  const DType dtype = to.FloatDtype({self, tensor1, tensor2}), wide = AccumulationDtype(dtype);
+  const Tensor quotient = to.Div(to.CastTo(tensor1, wide), to.CastTo(tensor2, wide));
+  return to.CastTo(to.Add(to.CastTo(self, wide), to.Scale(quotient, value)), dtype);
 }
 
+// From the nearer end, as PyTorch: at a weight of 1 it is `end` itself, however small that is beside `self`.
+constexpr double kHalfWay = 0.5;
+
 Tensor Lerp(Lowering& to, Tensor self, Tensor end, Tensor weight) {
-  return to.Add(self, to.Mul(to.CastTo(weight, self.dtype()), to.Sub(end, self)));
+  const DType wide = AccumulationDtype(self.dtype());
+  const Tensor from = to.CastTo(self, wide), until = to.CastTo(end, wide), part = to.CastTo(weight, wide);
+  const Tensor size = to.Abs(part), near = to.Less(size, to.NumberOf(kHalfWay, size.dtype()));
+  const Tensor rest = to.Where(near, part, to.Sub(part, to.NumberOf(1.0, wide)));
+  return to.CastTo(to.Add(to.Where(near, from, until), to.Mul(rest, to.Sub(until, from))), self.dtype());
+}
+
+Tensor LerpByNumber(Lowering& to, Tensor self, Tensor end, Scalar weight) {
+  if (!weight.is_constant()) return Lerp(to, self, end, to.NumberOf(weight, AccumulationDtype(self.dtype())));
+  const DType wide = AccumulationDtype(self.dtype());
+  const Tensor from = to.CastTo(self, wide), until = to.CastTo(end, wide);
+  const bool near = std::abs(weight.AsComplex()) < kHalfWay;
+  const Scalar rest = near ? weight : weight.is_complex() ? Scalar(weight.AsComplex() - 1.0) : Scalar(weight.AsDouble() - 1.0);
+  return to.CastTo(to.Add(near ? from : until, to.Scale(to.Sub(until, from), rest)), self.dtype());
 }
 
 Tensor FloatPower(Lowering& to, Tensor self, Tensor exponent) {
@@ -358,7 +375,7 @@ constexpr OpRow kRows[] = {
     Op<Heaviside>("aten::heaviside(Tensor self, Tensor values) -> Tensor"),
     Op<Hypot>("aten::hypot(Tensor self, Tensor other) -> Tensor"),
     Op<Ldexp>("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor"),
-    Op<Lerp>("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor"),
+    Op<LerpByNumber>("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor"),
     Op<Lerp>("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor"),
     Op<LogAddExp<false>>("aten::logaddexp(Tensor self, Tensor other) -> Tensor"),
     Op<LogAddExp<true>>("aten::logaddexp2(Tensor self, Tensor other) -> Tensor"),

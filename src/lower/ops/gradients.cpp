@@ -1,5 +1,6 @@
 // Operators that autograd calls and that programs write out, and numerical gradients.
 #include "lower/op.h"
+#include "lower/ops/accumulation.h"
 #include "lower/ops/elementwise.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/reduction.h"
@@ -8,14 +9,16 @@ namespace flambeau::lower {
 namespace {
 
 Tensor SoftmaxBackward(Lowering& to, Tensor grad_output, Tensor output, int64_t dim, DType input_dtype) {
-  const Tensor product = to.Mul(grad_output, output);
+  const DType wide = AccumulationDtype(output.dtype());
+  const Tensor result = to.CastTo(output, wide), product = to.Mul(to.CastTo(grad_output, wide), result);
   const Tensor sum = Sum(to, product, Ints{dim}, true, std::nullopt);
-  return to.CastTo(to.Sub(product, to.Mul(output, sum)), input_dtype);
+  return to.CastTo(to.Sub(product, to.Mul(result, sum)), input_dtype);
 }
 
 Tensor LogSoftmaxBackward(Lowering& to, Tensor grad_output, Tensor output, int64_t dim, DType input_dtype) {
-  const Tensor sum = Sum(to, grad_output, Ints{dim}, true, std::nullopt);
-  return to.CastTo(to.Sub(grad_output, to.Mul(to.Exp(output), sum)), input_dtype);
+  const DType wide = AccumulationDtype(output.dtype());
+  const Tensor gradient = to.CastTo(grad_output, wide), sum = Sum(to, gradient, Ints{dim}, true, std::nullopt);
+  return to.CastTo(to.Sub(gradient, to.Mul(to.Exp(to.CastTo(output, wide)), sum)), input_dtype);
 }
 
 Tensor NativeDropoutBackward(Lowering& to, Tensor grad_output, Tensor mask, double scale) {

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "lower/ops/accumulation.h"
+
 namespace flambeau::lower {
 
 bool MayHoldNan(Lowering& to, const Tensor& x) {
@@ -16,7 +18,7 @@ bool MayHoldNan(Lowering& to, const Tensor& x) {
 // there the largest finite numbers and infinity count as equal.
 Tensor OrderKeys(Lowering& to, Tensor x, NanRank rank) {
   if (!MayHoldNan(to, x)) return x;
-  const bool narrow = x.dtype() == DType::kFloat16 || x.dtype() == DType::kBfloat16;
+  const bool narrow = IsHalf(x.dtype());
   const DType dtype = narrow ? DType::kFloat32 : DType::kFloat64;
   const double end = narrow ? double{std::numeric_limits<float>::max()} : std::numeric_limits<double>::max();
   const double infinity = std::numeric_limits<double>::infinity();

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/accumulation.h"
 #include "lower/ops/complex.h"
 #include "lower/ops/reduction.h"
 
@@ -13,17 +14,12 @@ namespace {
 
 using OptionalTensor = std::optional<Tensor>;
 
-// Statistics of 16-bit floats are computed in float32, as PyTorch does.
-DType StatisticsDtype(DType dtype) {
-  return dtype == DType::kFloat16 || dtype == DType::kBfloat16 ? DType::kFloat32 : dtype;
-}
-
 struct Statistics {
   Tensor centered, mean, variance, rstd;  // in the dtype of statistics; axes are kept as 1
 };
 
 Statistics StatisticsOf(Lowering& to, Tensor input, const Ints& axes, double eps) {
-  const Tensor x = to.CastTo(input, StatisticsDtype(input.dtype()));
+  const Tensor x = to.CastTo(input, AccumulationDtype(input.dtype()));
   const Tensor mean = to.ReduceMean(x, to.ConstantInts(axes));
   const Tensor centered = to.Sub(x, mean);
   const Tensor variance = to.ReduceMean(to.Mul(centered, centered), to.ConstantInts(axes));
@@ -195,7 +191,7 @@ Tensor LayerNorm(Lowering& to, Tensor input, Dims normalized_shape, OptionalTens
                                          bias ? to.CastTo(*bias, dtype) : Tensor(),
                                          {.axis = -static_cast<int64_t>(normalized_shape.size()),
                                           .epsilon = eps,
-                                          .stash_type = Info(StatisticsDtype(dtype)).onnx_code})[0];
+                                          .stash_type = Info(AccumulationDtype(dtype)).onnx_code})[0];
   return to.CastTo(y, input.dtype());
 }
 
@@ -215,7 +211,7 @@ double DefaultEps(DType dtype) {
 
 // (output, 1/root mean square) over the last `axes`. The squares of complex numbers are complex.
 std::tuple<Tensor, Tensor> ByRootMeanSquare(Lowering& to, Tensor input, size_t axes, OptionalTensor weight, std::optional<double> eps) {
-  const Tensor x = to.CastTo(input, StatisticsDtype(input.dtype()));
+  const Tensor x = to.CastTo(input, AccumulationDtype(input.dtype()));
   const Tensor mean = to.ReduceMean(to.Mul(x, x), to.ConstantInts(Trailing(x.rank(), axes)));
   const Tensor rstd =
       to.Reciprocal(to.Sqrt(to.Add(mean, to.NumberOf(eps.value_or(DefaultEps(RealDtype(input))), x.dtype()))));
@@ -233,7 +229,7 @@ Tensor RmsNorm(Lowering& to, Tensor input, Dims normalized_shape, OptionalTensor
   const Tensor y = to.RMSNormalization(to.CastTo(input, dtype), OrFull(to, weight, normalized_shape, 1, dtype),
                                        {.axis = -static_cast<int64_t>(normalized_shape.size()),
                                         .epsilon = eps.value_or(DefaultEps(input.dtype())),
-                                        .stash_type = Info(StatisticsDtype(dtype)).onnx_code});
+                                        .stash_type = Info(AccumulationDtype(dtype)).onnx_code});
   return to.CastTo(y, input.dtype());
 }
 
@@ -246,7 +242,7 @@ Tensor GroupNorm(Lowering& to, Tensor input, int64_t num_groups, OptionalTensor 
   const DType dtype = to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor())});
   const Tensor y = to.GroupNormalization(
       to.CastTo(input, dtype), OrFull(to, weight, channels, 1, dtype), OrFull(to, bias, channels, 0, dtype),
-      {.num_groups = num_groups, .epsilon = eps, .stash_type = Info(StatisticsDtype(dtype)).onnx_code});
+      {.num_groups = num_groups, .epsilon = eps, .stash_type = Info(AccumulationDtype(dtype)).onnx_code});
   return to.CastTo(y, input.dtype());
 }
 
@@ -266,7 +262,7 @@ Tensor InstanceNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalT
   if (!use_input_stats && running_mean && running_var)
     return BatchNormOfRunning(to, input, weight, bias, *running_mean, *running_var, eps);
   const Dim channels[] = {input.size(1)};
-  const DType dtype = StatisticsDtype(to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor())}));
+  const DType dtype = AccumulationDtype(to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor())}));
   const Tensor y = to.InstanceNormalization(to.CastTo(input, dtype), OrFull(to, weight, channels, 1, dtype),
                                             OrFull(to, bias, channels, 0, dtype), {.epsilon = eps});
   return to.CastTo(y, input.dtype());
@@ -294,7 +290,7 @@ Tensor WeightNorm(Lowering& to, Tensor v, Tensor g, int64_t dim) {
 // Slices along `dim` whose norm exceeds maxnorm are scaled down to it.
 Tensor Renorm(Lowering& to, Tensor self, Scalar p, int64_t dim, Scalar maxnorm) {
   const Ints axes = AllBut(self.rank(), to.Axis(dim, self));
-  const Tensor x = to.CastTo(self, StatisticsDtype(self.dtype()));
+  const Tensor x = to.CastTo(self, AccumulationDtype(self.dtype()));
   const Tensor norm = VectorNorm(to, x, p, axes, true, std::nullopt);
   const Tensor limit = to.NumberOf(maxnorm, norm.dtype());
   const Tensor factor = to.Div(limit, to.Add(norm, to.NumberOf(1e-7, norm.dtype())));

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "lower/op.h"
+#include "lower/ops/accumulation.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/indexing.h"
 #include "lower/ops/views.h"
@@ -29,7 +30,7 @@ std::string ReductionName(Combine combine) {
 DType CombiningDtype(DType dtype, Combine combine) {
   if (combine == Combine::kReplace) return dtype;
   if (dtype == DType::kBool) return DType::kInt32;
-  return dtype == DType::kFloat16 || dtype == DType::kBfloat16 ? DType::kFloat32 : dtype;
+  return AccumulationDtype(dtype);
 }
 
 // ScatterND with the same care; `index` is a stack of coordinates.
