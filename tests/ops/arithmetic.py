@@ -187,6 +187,8 @@ CASES = [
     case(torch.lerp, a, b, positive),
     case(torch.lerp, a, row, scalar),
     case(torch.hypot, a, b),
+    case(torch.hypot, special(10), special(10, 1)),
+    case(torch.hypot, torch.tensor([float("inf"), float("nan")]), torch.tensor([float("nan"), float("-inf")])),
     case(torch.hypot, torch.tensor([1e30, 1e-30]), torch.tensor([1e30, 1e-30])),
     case(torch.ldexp, a, ints(4)),
     case(torch.logaddexp, a, b),

@@ -48,7 +48,8 @@ CASES = [
     case(special.erfcx, wide),
     case(special.erfcx, torch.tensor([30.0, 1e4, float("inf")])),
     *(
-        [case(op, positive[:, None], torch.tensor([0.0, 0.1, 1.0, 5.0, 30.0, 90.0, float("inf")])), case(op, torch.tensor([0.0, -1.0]), torch.tensor([1.0, 1.0]))]
+        [case(op, positive[:, None], torch.tensor([0.0, 0.1, 1.0, 5.0, 30.0, 90.0, float("inf")])), case(op, torch.tensor([0.0, -1.0]), torch.tensor([1.0, 1.0])),
+         case(op, torch.tensor([0.0, float("nan"), 2.0]), torch.tensor([float("nan"), 1.0, float("nan")]))]
         for op in (torch.igamma, torch.igammac, special.gammainc, special.gammaincc)
     ),
     case(lambda a, x: (a.clone().igamma_(x), a.clone().igammac_(x)), positive.half(), positive, name="igamma_ of other dtypes", tolerance=(1e-2, 1e-2)),

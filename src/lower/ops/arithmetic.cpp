@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "lower/ops/accumulation.h"
 #include "lower/ops/elementwise.h"
@@ -278,7 +279,9 @@ Tensor FloatPower(Lowering& to, Tensor self, Tensor exponent) {
 Tensor Hypot(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, a, b] = Promoted(to, self, other);
   const Tensor x = to.CastTo(a, DType::kFloat64), y = to.CastTo(b, DType::kFloat64);
-  return to.CastTo(to.Sqrt(to.Add(to.Mul(x, x), to.Mul(y, y))), dtype);
+  const Tensor length = to.Sqrt(to.Add(to.Mul(x, x), to.Mul(y, y)));
+  const Tensor infinity = to.NumberOf(std::numeric_limits<double>::infinity(), DType::kFloat64);
+  return to.CastTo(to.Where(to.Or(to.IsInf(x), to.IsInf(y)), infinity, length), dtype);  // beside NaN, too
 }
 
 Tensor Ldexp(Lowering& to, Tensor self, Tensor other) {

@@ -79,11 +79,6 @@ Tensor Sinc(Lowering& to, Tensor self) {
   return to.Where(is_zero, to.NumberOf(1.0, x.dtype()), to.Div(to.Sin(scaled), scaled));
 }
 
-Tensor Erfc(Lowering& to, Tensor self) {
-  const Tensor x = to.ToFloat(self);
-  return to.Sub(to.NumberOf(1.0, x.dtype()), to.Erf(x));
-}
-
 // The normal distribution's integral: (1 + erf(x/√2)) / 2.
 Tensor Ndtr(Lowering& to, Tensor self) {
   const Tensor x = to.ToFloat(self);
@@ -169,7 +164,6 @@ constexpr OpRow kRows[] = {
     Op<UnaryFloat<"Cosh">>("aten::cosh(Tensor self) -> Tensor"),
     Op<Deg2Rad>("aten::deg2rad(Tensor self) -> Tensor"),
     Op<UnaryFloat<"Erf">>("aten::erf(Tensor self) -> Tensor"),
-    Op<Erfc>("aten::erfc(Tensor self) -> Tensor"),
     Op<UnaryFloat<"Exp">>("aten::exp(Tensor self) -> Tensor"),
     Op<Exp2>("aten::exp2(Tensor self) -> Tensor"),
     Op<Expm1>("aten::expm1(Tensor self) -> Tensor"),
@@ -204,7 +198,6 @@ constexpr OpRow kRows[] = {
     Op<UnaryFloat<"Sinh">>("aten::sinh(Tensor self) -> Tensor"),
     Op<Entr>("aten::special_entr(Tensor self) -> Tensor"),
     Op<UnaryFloat<"Erf">>("aten::special_erf(Tensor self) -> Tensor"),
-    Op<Erfc>("aten::special_erfc(Tensor self) -> Tensor"),
     Op<Exp2>("aten::special_exp2(Tensor self) -> Tensor"),
     Op<UnaryFloat<"Sigmoid">>("aten::special_expit(Tensor self) -> Tensor"),
     Op<Expm1>("aten::special_expm1(Tensor self) -> Tensor"),

@@ -133,6 +133,13 @@ Tensor ErfcxOf(Lowering& to, Tensor x) {
   return to.Where(to.Less(x, Double(to, 0)), of_negative, positive);
 }
 
+// Not by 1 - erf(x), of which nothing is left where erf(x) is nearly 1.
+Tensor ErfcOf(Lowering& to, Tensor x) {
+  const Tensor size = to.Abs(x);
+  const Tensor tail = to.Mul(to.Exp(to.Neg(to.Mul(x, x))), ErfcxOfPositive(to, size));
+  return to.Where(to.Less(x, Double(to, 0)), Minus(to, 2, tail), tail);
+}
+
 // log((1 + erf(x/√2)) / 2), by the tail that is small.
 Tensor LogNdtrOf(Lowering& to, Tensor x) {
   const Tensor z = Times(to, to.Abs(x), M_SQRT1_2), square = to.Mul(z, z);
@@ -241,7 +248,7 @@ Incomplete IncompleteGamma(Lowering& to, Tensor a, Tensor x) {
   at(to.Equal(x, zero), 0, 1);
   at(to.Equal(a, zero), 1, 0);
   at(to.Or(to.And(to.Equal(a, zero), to.Equal(x, zero)), to.And(to.IsInf(a), to.IsInf(x))), kNan, kNan);
-  at(to.Or(to.Less(x, zero), to.Less(a, zero)), kNan, kNan);
+  at(to.Not(to.And(to.LessOrEqual(zero, x), to.LessOrEqual(zero, a))), kNan, kNan);  // or one is NaN
   return {p, q};
 }
 
@@ -255,6 +262,7 @@ Tensor Igamma(Lowering& to, Tensor self, Tensor other) {
 constexpr OpRow kRows[] = {
     Op<OfFloats<DigammaOf>>("aten::digamma(Tensor self) -> Tensor"),
     Op<OfFloats<Erfinv>>("aten::erfinv(Tensor self) -> Tensor"),
+    Op<OfFloats<ErfcOf>>("aten::erfc(Tensor self) -> Tensor"),
     Op<Igamma<false>>("aten::igamma(Tensor self, Tensor other) -> Tensor"),
     Op<Igamma<true>>("aten::igammac(Tensor self, Tensor other) -> Tensor"),
     Op<OfFloats<LgammaOf>>("aten::lgamma(Tensor self) -> Tensor"),
@@ -263,6 +271,7 @@ constexpr OpRow kRows[] = {
     Op<OfFloats<DigammaOf>>("aten::special_digamma(Tensor self) -> Tensor"),
     Op<OfFloats<ErfcxOf>>("aten::special_erfcx(Tensor self) -> Tensor"),
     Op<OfFloats<Erfinv>>("aten::special_erfinv(Tensor self) -> Tensor"),
+    Op<OfFloats<ErfcOf>>("aten::special_erfc(Tensor self) -> Tensor"),
     Op<Igamma<false>>("aten::special_gammainc(Tensor self, Tensor other) -> Tensor"),
     Op<Igamma<true>>("aten::special_gammaincc(Tensor self, Tensor other) -> Tensor"),
     Op<OfFloats<LgammaOf>>("aten::special_gammaln(Tensor self) -> Tensor"),
