@@ -52,6 +52,11 @@ CASES = [
     drawn(lambda x: aten.randn.generator([n], generator=None) + x, torch.tensor(0.0), mean=0, std=1, name="randn.generator"),
     drawn(torch.randn_like, flat, mean=0, std=1),
     drawn(torch.randn_like, flat, mean=0, std=1, dtypes=[torch.float16, torch.float64]),
+    *(drawn(lambda x, fn=fn: torch.view_as_real(fn(x.to(torch.complex64)) + x), flat, mean=mean, std=std, name=f"complex {name}")
+      for name, fn, mean, std in (("rand_like", torch.rand_like, 0.5, 0.289), ("randn_like", torch.randn_like, 0, 0.707),
+                                  ("randn", lambda x: torch.randn(x.shape, dtype=torch.complex64), 0, 0.707),
+                                  ("rand", lambda x: torch.rand(x.shape, dtype=torch.complex64), 0.5, 0.289),
+                                  ("normal_", lambda x: x.clone().normal_(2.0, 0.5), 2, 0.354), ("uniform_", lambda x: x.clone().uniform_(-1, 3), 1, 1.155))),
     drawn(lambda x: torch.randint(10, (n,)) + x, torch.tensor(0), mean=4.5, std=2.872, name="randint"),
     drawn(lambda x: torch.randint(-5, 5, (n,), dtype=torch.int32) + x, torch.tensor(0, dtype=torch.int32), mean=-0.5, std=2.872, name="randint.low"),
     drawn(torch.randint_like, flat, 10, mean=4.5, std=2.872),

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "lower/ops/accumulation.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/elementwise.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/loops.h"
@@ -289,18 +290,29 @@ Tensor Ldexp(Lowering& to, Tensor self, Tensor other) {
   return to.Mul(x, to.Pow(to.NumberOf(2.0, dtype), exponent));
 }
 
-// max + log(1 + exp(-|a - b|)); where both are the same infinity, a - b is not 0.
-template <bool kBaseTwo>
-Tensor LogAddExp(Lowering& to, Tensor self, Tensor other) {
+// |a - b|, and 0 where both are the same infinity.
+Tensor Distance(Lowering& to, const Tensor& a, const Tensor& b) {
+  return to.Where(to.Equal(a, b), to.NumberOf(0.0, a.dtype()), to.Abs(to.Sub(a, b)));
+}
+
+// The number of the larger real part + log(1 + exp(their distance)), that part finite.
+Tensor ComplexLogAddExp(Lowering& to, const Tensor& a, const Tensor& b) {
+  const Tensor swapped = to.Less(RealPart(to, a), RealPart(to, b));
+  const Tensor larger = to.Where(swapped, b, a), smaller = to.Where(swapped, a, b);
+  const Tensor tail = to.Log(to.Add(to.Exp(to.Sub(smaller, larger)), to.NumberOf(1.0, a.dtype())));
+  return to.Where(to.IsInf(RealPart(to, larger)), larger, to.Add(larger, tail));
+}
+
+Tensor PromotedLogAddExp(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, a, b] = PromotedToFloat(to, self, other);
-  const Tensor distance = to.Where(to.Equal(a, b), to.NumberOf(0.0, dtype), to.Abs(to.Sub(a, b)));
-  const Tensor one = to.NumberOf(1.0, dtype);
-  if constexpr (kBaseTwo) {
-    const Tensor power = to.Pow(to.NumberOf(2.0, dtype), to.Neg(distance));
-    return to.Add(to.Max({a, b}), to.Mul(to.Log(to.Add(power, one)), to.NumberOf(1 / std::log(2.0), dtype)));
-  } else {
-    return to.Add(to.Max({a, b}), to.Log(to.Add(to.Exp(to.Neg(distance)), one)));
-  }
+  return LogAddExp(to, a, b);
+}
+
+Tensor LogAddExp2(Lowering& to, Tensor self, Tensor other) {
+  const auto [dtype, a, b] = PromotedToFloat(to, self, other);
+  const Tensor power = to.Pow(to.NumberOf(2.0, dtype), to.Neg(Distance(to, a, b)));
+  const Tensor tail = to.Log(to.Add(power, to.NumberOf(1.0, dtype)));
+  return to.Add(to.Max({a, b}), to.Mul(tail, to.NumberOf(1 / std::log(2.0), dtype)));
 }
 
 // x · f(y), and 0 where x is 0 unless y is NaN.
@@ -380,8 +392,8 @@ constexpr OpRow kRows[] = {
     Op<Ldexp>("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor"),
     Op<LerpByNumber>("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor"),
     Op<Lerp>("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor"),
-    Op<LogAddExp<false>>("aten::logaddexp(Tensor self, Tensor other) -> Tensor"),
-    Op<LogAddExp<true>>("aten::logaddexp2(Tensor self, Tensor other) -> Tensor"),
+    Op<PromotedLogAddExp>("aten::logaddexp(Tensor self, Tensor other) -> Tensor"),
+    Op<LogAddExp2>("aten::logaddexp2(Tensor self, Tensor other) -> Tensor"),
     Op<Maximum>("aten::max.other(Tensor self, Tensor other) -> Tensor"),
     Op<Maximum>("aten::maximum(Tensor self, Tensor other) -> Tensor"),
     Op<Minimum>("aten::min.other(Tensor self, Tensor other) -> Tensor"),
@@ -417,6 +429,11 @@ constexpr OpRow kRows[] = {
 };
 
 }  // namespace
+
+Tensor LogAddExp(Lowering& to, Tensor a, Tensor b) {
+  if (a.is_complex()) return ComplexLogAddExp(to, a, b);
+  return to.Add(to.Max({a, b}), to.Log(to.Add(to.Exp(to.Neg(Distance(to, a, b))), to.NumberOf(1.0, a.dtype()))));
+}
 
 std::span<const OpRow> Arithmetic() { return kRows; }
 

@@ -17,6 +17,7 @@ Tensor Remainder(Lowering& to, Tensor self, Tensor other);  // sign of the divis
 Tensor Pow(Lowering& to, Tensor self, Tensor exponent);
 Tensor Maximum(Lowering& to, Tensor self, Tensor other);
 Tensor Minimum(Lowering& to, Tensor self, Tensor other);
+Tensor LogAddExp(Lowering& to, Tensor a, Tensor b);  // log(exp(a) + exp(b)), of one dtype
 Tensor Clamp(Lowering& to, Tensor self, std::optional<Tensor> min, std::optional<Tensor> max);
 
 }  // namespace flambeau::lower

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/arithmetic.h"
 #include "lower/ops/elementwise.h"
 
 namespace flambeau::lower {
@@ -75,11 +76,7 @@ Tensor Logcumsumexp(Lowering& to, Tensor self, int64_t dim) {
   if (self.rank() == 0) return self;
   const Tensor least = to.NumberOf(-std::numeric_limits<double>::infinity(), self.dtype());
   return Running(to, self, to.Axis(dim, self), {least}, [&](std::vector<Tensor> states, Tensor element) {
-    const Tensor sum = states[0], zero = to.NumberOf(0.0, self.dtype());
-    // Where both are the same infinity, their distance is not 0.
-    const Tensor distance = to.Where(to.Equal(sum, element), zero, to.Abs(to.Sub(sum, element)));
-    const Tensor tail = to.Log(to.Add(to.Exp(to.Neg(distance)), to.NumberOf(1.0, self.dtype())));
-    return std::vector<Tensor>{to.Add(to.Max({sum, element}), tail)};
+    return std::vector<Tensor>{LogAddExp(to, states[0], element)};
   })[0];
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "onnx/complex.h"
 
 namespace flambeau::lower {
 
@@ -18,9 +19,21 @@ Attributes OfShape(const Ints& shape) {
   return attributes;
 }
 
+// Of complex numbers both parts are drawn.
+template <class Draw>
+Tensor OfParts(Lowering& to, DType dtype, Draw draw) {
+  if (!IsComplex(dtype)) return draw(dtype);
+  const Tensor re = draw(onnx::PartDtype(dtype));
+  return onnx::ComplexOf(to, {re, draw(onnx::PartDtype(dtype))});
+}
+
+// The deviation of each part of a number whose own is `std`.
+double PartDeviation(DType dtype, double std) { return IsComplex(dtype) ? std * M_SQRT1_2 : std; }
+
 }  // namespace
 
 Tensor RandomUniform(Lowering& to, const Dims& sizes, DType dtype) {
+  if (IsComplex(dtype)) return OfParts(to, dtype, [&](DType part) { return RandomUniform(to, sizes, part); });
   const auto known = to.AsConstants(sizes);
   const Tensor drawn = known ? to.RandomUniform(OfShape<onnx::RandomUniformAttributes>(*known))
                              : to.RandomUniformLike(to.Full(sizes, 0.0, DType::kFloat32));
@@ -28,6 +41,10 @@ Tensor RandomUniform(Lowering& to, const Dims& sizes, DType dtype) {
 }
 
 Tensor RandomNormal(Lowering& to, const Dims& sizes, DType dtype) {
+  if (IsComplex(dtype)) {
+    const double std = PartDeviation(dtype, 1);
+    return OfParts(to, dtype, [&](DType part) { return to.Mul(RandomNormal(to, sizes, part), to.NumberOf(std, part)); });
+  }
   const auto known = to.AsConstants(sizes);
   const Tensor drawn = known ? to.RandomNormal(OfShape<onnx::RandomNormalAttributes>(*known))
                              : to.RandomNormalLike(to.Full(sizes, 0.0, DType::kFloat32));
@@ -98,11 +115,16 @@ Tensor Randperm(Lowering& to, Dim n, std::optional<DType> dtype, Unused, Unused,
 // --- filled in place, which functionalisation made a result ---------------------------
 
 Tensor Uniform(Lowering& to, Tensor self, double from, double end, Unused) {
-  return to.CastTo(Shifted(to, RandomUniform(to, self.sizes(), DType::kFloat32), end - from, from), self.dtype());
+  return OfParts(to, self.dtype(), [&](DType part) {
+    return to.CastTo(Shifted(to, RandomUniform(to, self.sizes(), DType::kFloat32), end - from, from), part);
+  });
 }
 
+// PyTorch adds the mean to both parts.
 Tensor Normal(Lowering& to, Tensor self, double mean, double std, Unused) {
-  return to.CastTo(Shifted(to, RandomNormal(to, self.sizes(), DType::kFloat32), std, mean), self.dtype());
+  return OfParts(to, self.dtype(), [&](DType part) {
+    return to.CastTo(Shifted(to, RandomNormal(to, self.sizes(), DType::kFloat32), PartDeviation(self.dtype(), std), mean), part);
+  });
 }
 
 // -log(1 - u) / lambda: 1 - u is never 0.
