@@ -31,6 +31,7 @@ CASES = [
     case(F.relu6, ints(2, 3, high=9)),
     case(F.hardtanh, ints(2, 3), -2, 2),
     # functions of float64 that onnxruntime has of float32 only keep float64's digits
+    case(F.selu, x, dtypes=[torch.float64], tolerance=(1e-12, 1e-14), name="selu with all digits of its factors"),
     *[case(op, x, dtypes=[torch.float64]) for op in (F.silu, F.mish, F.elu, F.selu, F.celu, F.leaky_relu, F.hardsigmoid, F.hardswish, F.softplus, F.logsigmoid)],
     *[case(op, special(10), dtypes=[torch.float64]) for op in (F.elu, F.softplus, F.leaky_relu, F.hardsigmoid)],
     case(F.prelu, x, floats(3), dynamic={0: [0, 2]}, dtypes=[torch.float64]),

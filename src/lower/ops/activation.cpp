@@ -58,7 +58,11 @@ Tensor Celu(Lowering& to, Tensor self, Scalar alpha) {
   return to.Add(to.Relu(self), to.Mul(to.Sub(power, one), slope));
 }
 
-Tensor Selu(Lowering& to, Tensor self) { return to.Selu(self); }
+// ONNX's factors are float32's.
+Tensor Selu(Lowering& to, Tensor self) {
+  if (self.dtype() != DType::kFloat64) return to.Selu(self);
+  return Elu(to, self, 1.6732632423543772848, 1.0507009873554804934, 1.0);
+}
 
 Tensor LeakyRelu(Lowering& to, Tensor self, Scalar negative_slope) {
   if (negative_slope.is_constant()) return to.LeakyRelu(self, {.alpha = negative_slope.AsDouble()});
