@@ -31,14 +31,9 @@ Tensor AddScaled(Lowering& to, Tensor self, Tensor product, const Scalar& beta, 
   return beta.Is(0) ? product : to.Add(to.Scale(self, beta), product);
 }
 
-// Whether an attribute, which is a float32, is the factor as a tensor of the dtype has it.
-bool IsFactorOf(DType dtype, const Scalar& factor) {
-  return factor.is_constant() && (dtype != DType::kFloat64 || static_cast<float>(factor.AsDouble()) == factor.AsDouble());
-}
-
 Tensor Addmm(Lowering& to, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
-  // Integers take the long way. So do sums of nothing: onnxruntime leaves out Gemm's beta.
-  if (self.is_floating() && to.AsConstant(mat1.size(1)) != 0 && IsFactorOf(self.dtype(), alpha) && IsFactorOf(self.dtype(), beta)) {
+  // Gemm's factors are floats; integers take the long way. So do sums of nothing: onnxruntime leaves out beta.
+  if (self.is_floating() && to.AsConstant(mat1.size(1)) != 0 && alpha.is_constant() && beta.is_constant()) {
     if (beta.Is(0)) return to.Gemm(mat1, mat2, {.alpha = alpha.AsDouble()});
     return to.Gemm(mat1, mat2, self, {.alpha = alpha.AsDouble(), .beta = beta.AsDouble()});
   }
