@@ -129,5 +129,10 @@ CASES = [
     case(torch.einsum, "ijx,kjy->xyik", floats(2, 0, 3), floats(5, 0, 2), dynamic=False),
     *(case(torch.einsum, "bihd,bjhd->bhij", floats(b, 2, 3, 4), floats(b, k, 3, 4), dynamic=False) for b, k in ((0, 5), (2, 0))),
     case(torch.einsum, "...ij,...kj->...ik", floats(0, 2, 3), floats(0, 4, 3), dynamic=False),
+    # Nor may it take diagonals of them, or sum what one factor alone has.
+    *(case(torch.einsum, e, *(floats(*sizes) for sizes in of), dynamic=False)
+      for e, *of in (("ij,kj->k", (2, 0), (5, 0)), ("ij,kj->", (0, 3), (5, 3)), ("bij,kjl,lm->mib", (2, 3, 0), (4, 0, 5), (5, 6)), ("iji->j", (0, 3, 0)), ("iji->ij", (3, 0, 3)),
+                     ("ii,jj->", (3, 3), (0, 0)), ("iij,kj->ik", (2, 2, 0), (3, 0)), ("...ij,kj->...k", (2, 3, 0), (5, 0)), ("i...,...i->...", (0, 3), (3, 0)))),
+    case(torch.einsum, "iji->ij", torch.zeros(2, 0, 2, dtype=torch.bool), dynamic=False),
     case(torch.einsum, "ij,ij->", ints(3, 4, dtype=torch.int32), ints(3, 4, dtype=torch.int32)),
 ]

@@ -56,6 +56,9 @@ PROGRAMS = {
     **{f"{name} of a batch": (function, pairs(2, 4, 3), [pairs(0, 4, 3), pairs(2, 0, 3)]) for name, function in SINGULAR.items() if name in ("pinv", "cond", "nuclear norm")},
     **{f"complex {function.__name__}": (lambda x, function=function: function(x, x.mT), pairs(2, 3, 4), [pairs(0, 3, 4), pairs(2, 0, 4)])
        for function in (torch.matmul, torch.bmm)},
+    "einsum of factors alone": (lambda x: [torch.einsum(equation, x, x) for equation in ("ij,kj->k", "ij,kj->ik", "ij,kl->jl")], (4, 3), [(0, 3), (4, 0), (0, 0), (2, 5)]),
+    "einsum of three": (lambda x: [torch.einsum(equation, x, x, x) for equation in ("ij,kj,il->kl", "ij,kj,kl->i", "ij,kl,mj->mk")], (4, 3), [(0, 3), (4, 0), (0, 0), (2, 5)]),
+    "einsum of diagonals": (lambda x: [torch.einsum(equation, x[:, None] * x[None]) for equation in ("jik->ji", "kij->j", "iji->j", "iji->ji", "iji->")], (3, 3), [(0, 0), (5, 5)]),
     "complex prod": (lambda x: x.prod(1), pairs(2, 3, 4), [pairs(0, 3, 4), pairs(2, 3, 0)]),
 }
 
@@ -65,7 +68,7 @@ def test_nothing_along_an_axis(name: str, tmp_path: pathlib.Path) -> None:
     function, example, others = PROGRAMS[name]
     example, *others = (harness.floats(*x) if isinstance(x, tuple) else x for x in (example, *others))
     module = Function(function).eval()
-    square = name in ("eigvals", "eig")
+    square = name in ("eigvals", "eig", "einsum of diagonals")
     sizes = {d: Dim("n" if square else f"d{d}", min=0) for d in range(example.dim()) if any(other.shape[d] != example.shape[d] for other in others)}
     archive = tmp_path / "model.pt2"
     torch.export.save(torch.export.export(module, (example,), dynamic_shapes=((sizes,),)), archive)

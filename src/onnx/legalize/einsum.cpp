@@ -1,10 +1,13 @@
 // Einsum as a product of matrices where it is one, else as a sum of products.
 #include <algorithm>
+#include <functional>
 
 #include "onnx/legalize/rule.h"
 
 namespace flambeau::onnx {
 namespace {
+
+constexpr int kFirstOpset = 12;
 
 // One letter an axis; the axes of an ellipsis are -1, -2, … from the last.
 using Labels = std::vector<int>;
@@ -29,7 +32,7 @@ Labels LabelsOf(std::string_view term, int ellipsis) {
   return labels;
 }
 
-// nullopt for a diagonal, and where the ranks are not known.
+// nullopt where the ranks are not known.
 std::optional<Equation> Parse(std::string_view text, std::span<const Tensor> tensors) {
   Equation equation;
   const size_t arrow = text.find("->");
@@ -44,8 +47,6 @@ std::optional<Equation> Parse(std::string_view text, std::span<const Tensor> ten
     if (ellipsis < 0) return std::nullopt;
     widest = std::max(widest, ellipsis);
     Labels labels = LabelsOf(term, ellipsis);
-    for (int label : labels)
-      if (std::ranges::count(labels, label) != 1) return std::nullopt;
     if (static_cast<int64_t>(labels.size()) != tensor.rank()) return std::nullopt;
     equation.operands.push_back(std::move(labels));
   }
@@ -84,28 +85,22 @@ struct Groups {
   Labels batch, rows, columns, summed;
 };
 
-std::optional<Groups> GroupsOf(const Equation& equation) {
-  if (equation.operands.size() != 2) return std::nullopt;
+Groups GroupsOf(const Equation& equation) {
   const Labels &a = equation.operands[0], &b = equation.operands[1];
   Groups groups;
   for (int label : a) {
     const bool kept = Has(equation.result, label), shared = Has(b, label);
-    if (!kept && !shared) return std::nullopt;
     (!kept ? groups.summed : shared ? groups.batch : groups.rows).push_back(label);
   }
   for (int label : b) {
-    if (Has(a, label)) continue;
-    if (!Has(equation.result, label)) return std::nullopt;
-    groups.columns.push_back(label);
+    if (!Has(a, label)) groups.columns.push_back(label);
   }
   return groups;
 }
 
 // Batches, one axis of rows, one of columns, one that both sum over.
-std::optional<Tensor> AsMatMul(Builder& to, const Equation& equation, std::span<const Tensor> tensors) {
-  const auto groups = GroupsOf(equation);
-  if (!groups) return std::nullopt;
-  const auto& [batch, rows, columns, summed] = *groups;
+std::optional<Tensor> AsMatMul(Builder& to, const Groups& groups, const Equation& equation, std::span<const Tensor> tensors) {
+  const auto& [batch, rows, columns, summed] = groups;
   const Labels &a = equation.operands[0], &b = equation.operands[1];
   if (summed.size() != 1 || rows.size() > 1 || columns.size() > 1) return std::nullopt;
   constexpr int kNone = 0;  // no letter: an axis of size 1
@@ -125,65 +120,127 @@ std::optional<Tensor> AsMatMul(Builder& to, const Equation& equation, std::span<
   return Arranged(to, y, labels, equation.result);
 }
 
-Results EinsumByProducts(Builder& to, const Request& request) {
-  const auto equation = Parse(request.Text("equation", ""), request.operands);
-  if (!equation) return Refuse(to, request, "does not exist");
-  if (const auto product = AsMatMul(to, *equation, request.operands)) return {{*product}};
-  Labels order = equation->result;
-  Ints summed;
-  for (const Labels& labels : equation->operands)
-    for (int label : labels) {
-      if (Has(order, label)) continue;
-      summed.push_back(static_cast<int64_t>(order.size()));
-      order.push_back(label);
-    }
-  Tensor product;
-  for (size_t i = 0; i < request.operands.size(); ++i) {
-    const Tensor factor = Arranged(to, request.operands[i], equation->operands[i], order);
-    product = product ? to.Mul(product, factor) : factor;
-  }
-  if (summed.empty()) return {{to.Identity(product)}};
-  return {{to.ReduceSum(product, to.ConstantInts(summed), {.keepdims = 0})}};
-}
-
 Labels Joined(std::initializer_list<Labels> parts) {
   Labels all;
   for (const Labels& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 
-bool MayBeEmpty(Builder& to, const Tensor& x) {
-  return std::ranges::any_of(x.type().sizes, [&](Expr size) { return to.exprs().RangeOf(size).min < 1; });
+// The axes of a product of two as kernels of matrices take them, and what it gives.
+struct Orders {
+  Labels a, b, product;
+};
+
+Orders OrdersOf(const Groups& groups) {
+  return {Joined({groups.batch, groups.rows, groups.summed}), Joined({groups.batch, groups.summed, groups.columns}),
+          Joined({groups.batch, groups.rows, groups.columns})};
 }
 
-// onnxruntime divides by 0, and with it ends the process, where it has to turn factors without elements itself: they are
-// turned before.
-Results EinsumOfTurned(Builder& to, const Request& request) {
-  if (to.opset() < 12) return EinsumByProducts(to, request);
-  if (!to.widens_for_runtime()) return std::nullopt;
-  const auto equation = Parse(request.Text("equation", ""), request.operands);
-  const auto groups = equation ? GroupsOf(*equation) : std::nullopt;
-  if (!groups || std::ranges::none_of(request.operands, [&](const Tensor& x) { return MayBeEmpty(to, x); })) return std::nullopt;
-  const Labels orders[] = {Joined({groups->batch, groups->rows, groups->summed}), Joined({groups->batch, groups->summed, groups->columns})};
-  const Labels product = Joined({groups->batch, groups->rows, groups->columns});
-  if (orders[0] == equation->operands[0] && orders[1] == equation->operands[1]) return std::nullopt;
-  const Labels letters = Joined({product, groups->summed});
-  if (letters.size() > 26) return std::nullopt;
+// Multiplied with all axes, then summed.
+Tensor SumOfProduct(Builder& to, const Orders& orders, const Labels& summed, const Equation& equation, std::span<const Tensor> tensors) {
+  const Labels order = Joined({orders.product, summed});
+  Ints axes;
+  for (size_t i = orders.product.size(); i < order.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+  const Tensor product = to.Mul(Arranged(to, tensors[0], equation.operands[0], order), Arranged(to, tensors[1], equation.operands[1], order));
+  return axes.empty() ? product : to.ReduceSum(product, to.ConstantInts(axes), {.keepdims = 0});
+}
+
+// One of ONNX's Einsum that turns nothing.
+std::optional<Tensor> EinsumInOrder(Builder& to, const Orders& orders, const Labels& summed, const Equation& equation,
+                                    std::span<const Tensor> tensors) {
+  const Labels letters = Joined({orders.product, summed});
+  if (to.opset() < kFirstOpset || letters.size() > 26) return std::nullopt;
   const auto term = [&](const Labels& labels) {
     std::string text;
     for (int label : labels) text += static_cast<char>('a' + (std::ranges::find(letters, label) - letters.begin()));
     return text;
   };
-  const Tensor operands[] = {Arranged(to, request.operands[0], equation->operands[0], orders[0]),
-                             Arranged(to, request.operands[1], equation->operands[1], orders[1])};
+  const Tensor operands[] = {Arranged(to, tensors[0], equation.operands[0], orders.a),
+                             Arranged(to, tensors[1], equation.operands[1], orders.b)};
   AttributeList attributes;
-  attributes.Add("equation", term(orders[0]) + "," + term(orders[1]) + "->" + term(product));
-  const std::vector<Tensor> results = EmitAsIs(to, "Einsum", operands, attributes, 1);
-  return {{Arranged(to, results[0], product, equation->result)}};
+  attributes.Add("equation", term(orders.a) + "," + term(orders.b) + "->" + term(orders.product));
+  return EmitAsIs(to, "Einsum", operands, attributes, 1).front();
+}
+
+// Of letters that both factors or the result have.
+Tensor ProductOfTwo(Builder& to, const Equation& equation, std::span<const Tensor> tensors) {
+  const auto groups = GroupsOf(equation);
+  if (to.opset() < kFirstOpset)
+    if (const auto product = AsMatMul(to, groups, equation, tensors)) return *product;
+  const Orders orders = OrdersOf(groups);
+  const auto product = EinsumInOrder(to, orders, groups.summed, equation, tensors);
+  return Arranged(to, product ? *product : SumOfProduct(to, orders, groups.summed, equation, tensors), orders.product, equation.result);
+}
+
+// What has equal indices along both axes; the later one is gone.
+Tensor DiagonalOf(Builder& to, const Tensor& x, int64_t axis, int64_t later) {
+  std::vector<Tensor> sizes;
+  Ints others;
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    sizes.push_back(i == later ? to.ConstantInts({1}) : SizeAlong(to, x, i));
+    if (i != axis) others.push_back(i);
+  }
+  const Tensor index = to.UnsqueezeAt(Iota(to, SizeNumber(to, x, axis)), others);
+  return to.SqueezeAt(to.GatherElements(x, to.Expand(index, to.Concat(sizes, {.axis = 0})), {.axis = later}), {later});
+}
+
+// An operand with each letter once, and without the letters that nothing else has.
+Tensor Reduced(Builder& to, Tensor x, Labels* labels, const std::function<bool(int)>& needed) {
+  for (size_t i = 0; i < labels->size(); ++i)
+    for (size_t later = labels->size(); --later > i;) {
+      if ((*labels)[later] != (*labels)[i]) continue;
+      x = DiagonalOf(to, x, static_cast<int64_t>(i), static_cast<int64_t>(later));
+      labels->erase(labels->begin() + static_cast<ptrdiff_t>(later));
+    }
+  Ints own;
+  for (size_t i = 0; i < labels->size(); ++i)
+    if (!needed((*labels)[i])) own.push_back(static_cast<int64_t>(i));
+  std::erase_if(*labels, [&](int label) { return !needed(label); });
+  return own.empty() ? x : to.ReduceSum(x, to.ConstantInts(own), {.keepdims = 0});
+}
+
+// Diagonals and sums of each operand by itself, then a product after the other, each of two.
+Tensor Stepwise(Builder& to, const Equation& equation, std::span<const Tensor> tensors) {
+  std::vector<Tensor> factors(tensors.begin(), tensors.end());
+  std::vector<Labels> labels = equation.operands;
+  for (size_t i = 0; i < factors.size(); ++i)
+    factors[i] = Reduced(to, factors[i], &labels[i], [&](int label) {
+      for (size_t other = 0; other < labels.size(); ++other)
+        if (other != i && Has(labels[other], label)) return true;
+      return Has(equation.result, label);
+    });
+  for (size_t i = 1; i < factors.size(); ++i) {
+    Labels kept;
+    for (int label : Joined({labels[i - 1], labels[i]})) {
+      const auto asks = [&](const Labels& other) { return Has(other, label); };
+      const bool later = asks(equation.result) || std::any_of(labels.begin() + static_cast<ptrdiff_t>(i) + 1, labels.end(), asks);
+      if (later && !Has(kept, label)) kept.push_back(label);
+    }
+    if (i + 1 == factors.size()) kept = equation.result;
+    factors[i] = ProductOfTwo(to, {{labels[i - 1], labels[i]}, kept}, std::span(factors).subspan(i - 1, 2));
+    labels[i] = kept;
+  }
+  return Arranged(to, factors.back(), labels.back(), equation.result);
+}
+
+bool MayBeEmpty(Builder& to, const Tensor& x) {
+  return std::ranges::any_of(x.type().sizes, [&](Expr size) { return to.exprs().RangeOf(size).min < 1; });
+}
+
+// onnxruntime divides by 0, and with it ends the process, where it has to turn operands without elements itself, for
+// diagonals, too: then nothing is left to it but products of operands that were turned before.
+Results LegalizeEinsum(Builder& to, const Request& request) {
+  const bool exists = to.opset() >= kFirstOpset;
+  if (exists && !to.widens_for_runtime()) return std::nullopt;
+  if (exists && std::ranges::none_of(request.operands, [&](const Tensor& x) { return MayBeEmpty(to, x); })) return std::nullopt;
+  const auto equation = Parse(request.Text("equation", ""), request.operands);
+  if (!equation) return exists ? std::nullopt : Refuse(to, request, "does not exist");
+  const Tensor y = Stepwise(to, *equation, request.operands);
+  return {{y.id() == request.operands[0].id() ? to.Identity(y) : y}};
 }
 
 constexpr LegalizeRule kRules[] = {
-    {"Einsum", kNever, &EinsumOfTurned},
+    {"Einsum", kNever, &LegalizeEinsum},
 };
 
 }  // namespace
