@@ -238,10 +238,14 @@ Result<CanonicalCall> Canonicalize(const Schema* schema, std::string_view target
       return bad(fmt::format("argument '{}' is missing", formal.name));
     }
   }
-  if (used != positional.size() + named.size())
-    for (const auto& [name, argument] : named)
-      if (!schema->Find(name)) return bad(fmt::format("has no argument '{}'", name));
-  return call;
+  if (used == positional.size() + named.size()) return call;
+  std::vector<std::string_view> names;
+  for (const auto& [name, argument] : named) {
+    if (!schema->Find(name)) return bad(fmt::format("has no argument '{}'", name));
+    names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return bad(fmt::format("argument '{}' is given twice", *std::ranges::adjacent_find(names)));
 }
 
 }  // namespace flambeau::aten
