@@ -168,7 +168,7 @@ Tensor ElementsOf(Lowering& to, const Surrounded& surrounded, const Window& wind
 }
 
 // The positions of the elements are windows of their own.
-std::tuple<Tensor, Tensor> MaxPoolIntegers(Lowering& to, Tensor x, const Window& window, bool ceil_mode) {
+std::tuple<Tensor, Tensor> MaxPoolOfWindows(Lowering& to, Tensor x, const Window& window, bool ceil_mode) {
   const auto last = static_cast<int64_t>(2 + window.kernel.size());
   const Tensor values = ElementsOf(to, Surround(to, x, window, ceil_mode, LeastOf(x.dtype())), window);
   Dims plane{to.Of(1), to.Of(1)};
@@ -178,7 +178,8 @@ std::tuple<Tensor, Tensor> MaxPoolIntegers(Lowering& to, Tensor x, const Window&
   // Padding is not chosen, not even where all elements are the least number.
   const Tensor inside = to.GreaterOrEqual(places, to.ConstantInt(0));
   const Tensor largest = to.ReduceMax(values, to.ConstantInts({last}));
-  const Tensor chosen = to.And(to.Equal(values, largest), inside);
+  // Nothing is less than NaN.
+  const Tensor chosen = to.And(to.Not(to.Less(values, largest)), inside);
   const Tensor first = to.ArgMax(to.CastTo(chosen, DType::kInt32), {.axis = last});
   Dims sizes = values.sizes();
   sizes.back() = places.size(last);
@@ -220,9 +221,12 @@ std::tuple<Tensor, Tensor> MaxPoolOf(Lowering& to, Tensor self, const Window& wi
                                      bool with_indices) {
   const auto spatial = static_cast<int64_t>(window.kernel.size());
   const Batched batched(to, self, spatial);
-  // onnxruntime has kernels for the narrow ones.
-  if (!self.is_floating() && ByteSize(self.dtype()) > 1) {
-    const auto [values, indices] = MaxPoolIntegers(to, batched.tensor(), window, ceil_mode);
+  // onnxruntime has kernels for the narrow ones. Before opset 10, where what was chosen is asked for, too, ONNX's operator
+  // has no such windows.
+  const bool dilated = std::ranges::any_of(window.dilation, [](int64_t step) { return step != 1; });
+  const bool lacks_indices = with_indices && (to.opset() < 8 || (to.opset() < 10 && (dilated || ceil_mode)));
+  if (lacks_indices || (!self.is_floating() && ByteSize(self.dtype()) > 1)) {
+    const auto [values, indices] = MaxPoolOfWindows(to, batched.tensor(), window, ceil_mode);
     return {batched.Undo(values), batched.Undo(indices)};
   }
   if (!with_indices && FollowsPad(to, batched.tensor())) {
