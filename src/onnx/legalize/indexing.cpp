@@ -265,6 +265,15 @@ Results TopKByRank(Builder& to, const Request& request) {
   return {{to.Permute(to.GatherElements(y, indices, {.axis = rank - 1}), swapped), to.Permute(indices, swapped)}};
 }
 
+// All of an axis of that many, and the first of them.
+Results TopKOfAll(Builder& to, const Request& request, int64_t axis, int64_t count) {
+  const auto [values, indices] = to.TopK(request.operands[0], to.ConstantInts({count}), {.axis = axis, .largest = request.Int("largest", 1)});
+  const auto first = [&](const Tensor& sorted) {
+    return to.Slice(sorted, to.ConstantInts({0}), request.operands[1], to.ConstantInts({axis}));
+  };
+  return {{first(values), first(indices)}};
+}
+
 // The smallest are the largest of the negated; how many was an attribute.
 Results TopKOfNegated(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
@@ -277,6 +286,9 @@ Results TopKOfNegated(Builder& to, const Request& request) {
   if (!largest) operands[0] = to.Neg(x);
   if (to.opset() < 10) {
     const auto k = KnownInts(to, request.operands[1]);
+    const int64_t axis = request.Int("axis", -1) + (request.Int("axis", -1) < 0 && x.ranked() ? x.rank() : 0);
+    const auto count = !k && x.ranked() ? to.AsConstant(x.size(axis)) : std::nullopt;
+    if (count && *count > 0) return TopKOfAll(to, request, axis, *count);
     if (!k) return TopKByRank(to, request);
     if (k->front() == 0) return NoneOf(to, request);
     attributes = With(attributes, "k", k->front());
@@ -311,6 +323,44 @@ Results CumSumByLoop(Builder& to, const Request& request) {
   return {{to.Permute(sums, back)}};
 }
 
+// Which rows are in order ahead of each: those that are less where the two first differ. Rows of the axis, as many numbers.
+Tensor PlacesOfRows(Builder& to, const Tensor& x, int64_t axis) {
+  Ints front{axis};
+  for (int64_t d = 0; d < x.rank(); ++d)
+    if (d != axis) front.push_back(d);
+  const Tensor numbers = x.dtype() == DType::kBool ? to.CastTo(x, DType::kInt32) : x;
+  const Tensor rows = to.Flatten(to.Permute(numbers, front), {.axis = 1});
+  const Tensor own = to.UnsqueezeAt(rows, {1}), other = to.UnsqueezeAt(rows, {0});
+  const auto count = [&](const Tensor& flags) { return to.CastTo(flags, DType::kInt64); };
+  const Tensor differs = count(to.Not(to.Equal(own, other)));
+  const Tensor is_first = to.Equal(to.CumSum(differs, to.ConstantInt(2), {.exclusive = 1}), to.ConstantInt(0));
+  const Tensor ahead = to.ReduceSum(count(to.And(is_first, to.Less(other, own))), to.ConstantInts({2}), {.keepdims = 0});
+  return to.ReduceSum(count(to.Greater(ahead, to.ConstantInt(0))), to.ConstantInts({1}), {.keepdims = 0});
+}
+
+// Sorted, equal elements lie side by side, and the first of each counts.
+Results UniqueBySorting(Builder& to, const Request& request) {
+  Tensor x = request.operands[0];
+  if (!x.ranked()) return Refuse(to, request, "does not exist");
+  const Attribute* along = Find(request.attributes, "axis");
+  const int64_t axis = along == nullptr ? 0 : std::get<int64_t>(*along) + (std::get<int64_t>(*along) < 0 ? x.rank() : 0);
+  if (along == nullptr) x = to.ReshapeTo(x, Ints{-1});
+  const Tensor keys = along == nullptr ? x : PlacesOfRows(to, x, axis), size = SizeAlong(to, keys, 0);
+  const auto [sorted, order] = to.TopK(keys, size, {.axis = 0, .largest = 0});
+  const Tensor each = Iota(to, SizeNumber(to, keys, 0)), zero = to.ConstantInt(0), one = to.ConstantInt(1);
+  const Tensor before = to.Gather(sorted, to.Max(Tensors{to.Sub(each, one), zero}));
+  const Tensor is_first = to.Or(to.Equal(each, zero), to.Not(to.Equal(sorted, before)));
+  const Tensor chosen = to.Compress(order, is_first, {.axis = 0}), starts = to.Compress(each, is_first, {.axis = 0});
+  const Tensor group = to.Sub(to.CumSum(to.CastTo(is_first, DType::kInt64), zero), one);
+  const Tensor inverse = to.ScatterElements(each, order, group, {.axis = 0});
+  const Tensor ends = to.Concat(Tensors{starts, size}, {.axis = 0});
+  const Tensor counts = to.Sub(to.SliceAxis(ends, 0, to.Of(1), to.Of(std::numeric_limits<int64_t>::max())), starts);
+  const Tensor results[] = {to.Gather(x, chosen, {.axis = axis}), chosen, inverse, counts};
+  std::vector<Tensor> refined;
+  for (size_t i = 0; i < request.results; ++i) refined.push_back(to.Refined(results[i], request.types[i]));
+  return refined;
+}
+
 constexpr LegalizeRule kRules[] = {
     {"Compress", 9, &CompressByGather},
     {"CumSum", 11, &CumSumByLoop},
@@ -320,6 +370,7 @@ constexpr LegalizeRule kRules[] = {
     {"ScatterElements", kNever, &ScatterElementsByTurns},
     {"ScatterND", kNever, &ScatterNdByRows},
     {"TopK", 11, &TopKOfNegated},
+    {"Unique", 11, &UniqueBySorting},
 };
 
 }  // namespace
