@@ -110,7 +110,8 @@ class Conversion {
 
   Result<lower::LoweredProgram> LowerAt(int opset, Sink& sink) const {
     const lower::CustomOperators custom(options_.translations, options_.custom_opsets);
-    auto lowered = lower::LowerProgram(program_, {opset, options_.state_outputs, options_.export_params, options_.target == Target::kOnnxRuntime, &custom}, sink);
+    auto lowered = lower::LowerProgram(program_, {opset, options_.state_outputs, options_.export_params, options_.target == Target::kOnnxRuntime, &custom,
+                                               !KeepsWeights()}, sink);
     PassContext context{sink};
     context.opset = opset;
     if (lowered && !StackSequences(lowered->graph, context)) return kFailure;
@@ -157,10 +158,13 @@ class Conversion {
     return {};
   }
 
+  // Where the model points into the archive, they stay as they lie there.
+  bool KeepsWeights() const { return options_.external_data == ExternalData::kReference; }
+
   Status RunOnnxPasses(Graph& graph) {
     PassContext context{sink_};
     context.opset = options_.opset;
-    context.keep_weights = options_.external_data == ExternalData::kReference;
+    context.keep_weights = KeepsWeights();
     const auto pipeline = OnnxPipeline(options_.optimize);
     if (!RunPasses(pipeline, graph, context, Hooks(pipeline))) return kFailure;
     if (!options_.seed) return {};

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
+
+#include "support/numeric.h"
 
 namespace flambeau {
 namespace {
+
+constexpr uint64_t kPiece = 1 << 20;
 
 class PackedSource final : public DataSource {
  public:
@@ -38,6 +43,43 @@ class PackedSource final : public DataSource {
   std::shared_ptr<const DataSource> packed_;
   int bits_;
 };
+
+// The other way: a byte of what is read is two numbers of a byte each.
+class HalvedSource final : public DataSource {
+ public:
+  explicit HalvedSource(TensorData numbers) : numbers_(std::move(numbers)) {}
+  uint64_t size() const override { return (numbers_.byte_size() + 1) / 2; }
+  std::string Label() const override { return numbers_.source->Label(); }
+
+  bool Read(uint64_t offset, std::span<std::byte> out) const override {
+    if (offset > size() || out.size() > size() - offset) return false;
+    std::vector<std::byte> piece;
+    while (!out.empty()) {
+      const uint64_t count = std::min<uint64_t>(out.size(), kPiece / 2);
+      piece.assign(count * 2, std::byte{0});
+      if (!numbers_.Read(offset * 2, std::span(piece).first(std::min(piece.size(), numbers_.byte_size() - offset * 2)))) return false;
+      for (uint64_t i = 0; i < count; ++i) out[i] = (piece[2 * i] & std::byte{15}) | piece[2 * i + 1] << 4;
+      offset += count;
+      out = out.subspan(count);
+    }
+    return true;
+  }
+
+ private:
+  TensorData numbers_;
+};
+
+// Whether all bytes are integers of that range.
+bool LieWithin(const TensorData& numbers, int64_t low, int64_t high) {
+  std::vector<std::byte> piece(std::min(numbers.byte_size(), kPiece));
+  for (uint64_t done = 0; done < numbers.byte_size(); done += piece.size()) {
+    piece.resize(std::min(numbers.byte_size() - done, kPiece));
+    if (!numbers.Read(done, piece)) return false;
+    for (const std::byte& each : piece)
+      if (const int64_t number = LoadInt(numbers.dtype, &each); number < low || number > high) return false;
+  }
+  return true;
+}
 
 class SwappedSource final : public DataSource {
  public:
@@ -73,6 +115,13 @@ std::shared_ptr<const DataSource> MakeEncodedSource(std::shared_ptr<const DataSo
   if (encoding.swapped_width > 1) stored = std::make_shared<SwappedSource>(std::move(stored), encoding.swapped_width);
   if (encoding.bits != 0) stored = std::make_shared<PackedSource>(std::move(stored), encoding.bits);
   return stored;
+}
+
+std::optional<TensorData> Narrowed(const TensorData& numbers, DType dtype) {
+  const bool is_signed = dtype == DType::kInt4;
+  if (!is_signed && dtype != DType::kUint4) return std::nullopt;
+  if (!IsInteger(numbers.dtype) || ByteSize(numbers.dtype) != 1 || !LieWithin(numbers, is_signed ? -8 : 0, is_signed ? 7 : 15)) return std::nullopt;
+  return TensorData{.source = std::make_shared<HalvedSource>(numbers), .dtype = dtype, .sizes = numbers.sizes};
 }
 
 }  // namespace flambeau

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "ir/tensor_data.h"
 
@@ -18,5 +19,9 @@ struct Encoding {
 
 // `stored`, decoded while it is read: packed numbers take a byte each.
 std::shared_ptr<const DataSource> MakeEncodedSource(std::shared_ptr<const DataSource> stored, Encoding encoding);
+
+// `numbers`, integers of a byte each, as `dtype`, several of which take a byte: packed while they are read, and nothing if one
+// of them is not a number of that type.
+std::optional<TensorData> Narrowed(const TensorData& numbers, DType dtype);
 
 }  // namespace flambeau

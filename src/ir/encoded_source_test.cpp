@@ -48,5 +48,28 @@ TEST(EncodedSource, ManyPieces) {
   EXPECT_EQ(read.back(), '\2');
 }
 
+TEST(EncodedSource, NumbersInHalfAByte) {
+  const TensorData signed_numbers{.source = Bytes("\1\xff\x8\xf8\7\2"), .offset = 0, .dtype = DType::kInt8, .sizes = {1, 5}};
+  EXPECT_FALSE(Narrowed(signed_numbers, DType::kInt4));  // 8 is none
+  TensorData fitting = signed_numbers;
+  fitting.offset = 3;
+  fitting.sizes = {3};
+  const auto narrowed = Narrowed(fitting, DType::kInt4);
+  ASSERT_TRUE(narrowed);
+  EXPECT_EQ(narrowed->byte_size(), 2u);
+  EXPECT_EQ(Read(*narrowed->source, 0, 2), "\x78\2");
+  EXPECT_EQ(Read(*narrowed->source, 1, 1), "\2");
+  EXPECT_EQ(Read(*narrowed->source, 1, 2), "nothing");
+  EXPECT_FALSE(Narrowed(fitting, DType::kUint4));
+  EXPECT_FALSE(Narrowed(fitting, DType::kInt8));
+}
+
+TEST(EncodedSource, TransposedNumbersInHalfAByte) {
+  const auto narrowed = Narrowed({.source = Bytes("\1\2\3\4\5\6"), .dtype = DType::kUint8, .sizes = {3, 2}, .strides = {1, 3}}, DType::kUint4);
+  ASSERT_TRUE(narrowed);
+  EXPECT_TRUE(narrowed->contiguous());
+  EXPECT_EQ(Read(*narrowed->source, 0, 3), "\x41\x52\x63");
+}
+
 }  // namespace
 }  // namespace flambeau

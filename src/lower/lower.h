@@ -16,6 +16,7 @@ struct LowerOptions {
   bool export_params = true;   // false: parameters are inputs of the graph
   bool widens_for_runtime = true;  // onnx::Builder
   const CustomOperators* custom = nullptr;  // what the user brings (custom.h)
+  bool narrows_weights = true;     // Lowering
 };
 
 struct LoweredProgram {

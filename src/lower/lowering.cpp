@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "aten/pure_form.h"
+#include "ir/encoded_source.h"
 #include "lower/custom.h"
 #include "lower/op.h"
 #include "lower/registry.h"
@@ -326,6 +327,16 @@ bool Lowering::RequireRank(const Tensor& tensor, std::string_view argument) {
 Tensor Lowering::Scale(Tensor x, const Scalar& factor) {
   if (factor.Is(1)) return x;
   return Mul(x, NumberOf(factor, x.dtype()));
+}
+
+std::optional<TensorData> Lowering::Narrow(const TensorData& weight, DType dtype) {
+  if (!narrows_weights_) return std::nullopt;
+  if (!weight.contiguous()) return Narrowed(weight, dtype);
+  const auto [at, is_new] = narrowed_.try_emplace({weight.source, weight.offset, weight.byte_size(), dtype});
+  if (is_new) at->second = Narrowed(weight, dtype);
+  std::optional<TensorData> narrowed = at->second;
+  if (narrowed) narrowed->sizes = weight.sizes;
+  return narrowed;
 }
 
 Ints Lowering::Axes(const Ints& axes, const Tensor& tensor) const {

@@ -11,6 +11,8 @@
 
 #include <array>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,6 +60,12 @@ class Lowering : public onnx::Builder {
  public:
   // `aten` must outlive this, and so must `custom`, which may be null.
   Lowering(const Graph& aten, Graph* graph, int opset, Sink* sink, const CustomOperators* custom = nullptr);
+
+  // Whether constants may be written in fewer bits than they have.
+  bool narrows_weights() const { return narrows_weights_; }
+  void set_narrows_weights(bool narrows) { narrows_weights_ = narrows; }
+  // The weight in that type of less than a byte, if its numbers are of it: the same one for the same bytes.
+  std::optional<TensorData> Narrow(const TensorData& weight, DType dtype);
 
   // --- PyTorch's semantics ---------------------------------------------------
   // The dtype in which an operator over these operands computes: PyTorch's type
@@ -134,6 +142,9 @@ class Lowering : public onnx::Builder {
   Additions additions_;
   NodeId current_;
   std::vector<Tensor> values_;  // by ATen value
+  bool narrows_weights_ = false;
+  // By the bytes that a weight is of: their source, the first of them, how many.
+  std::map<std::tuple<std::shared_ptr<const DataSource>, uint64_t, uint64_t, DType>, std::optional<TensorData>> narrowed_;
   // Values of which the capture recorded wrong types, and what was made of them: their types are those of the translation.
   std::unordered_set<ValueId> mistyped_;
 };

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "support/numeric.h"
+
 namespace flambeau::lower {
 namespace {
 
@@ -41,10 +43,49 @@ Tensor Scalars(Lowering& to, Tensor values, const Grid& grid) {
   return !grid.axis && values.rank() == 1 ? to.SqueezeAt(values, {0}) : values;
 }
 
+// A constant of integers, with a byte for each; nothing if one of them needs more.
+std::optional<TensorData> InBytes(Lowering& to, const Tensor& constant) {
+  constexpr uint64_t kMost = 1 << 26;
+  const flambeau::Value& value = to.graph()[constant.id()];
+  if (value.kind != ValueKind::kConstant || !IsInteger(constant.dtype())) return std::nullopt;
+  const TensorData& data = to.context()[value.data];
+  const auto width = static_cast<size_t>(ByteSize(data.dtype));
+  if (width == 1) return data;
+  const auto stored = data.ReadAll(kMost);
+  if (!stored || width == 0) return std::nullopt;
+  const Limits limits = LimitsOf(DType::kInt8);
+  std::vector<std::byte> bytes(stored->size() / width);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const int64_t number = LoadInt(data.dtype, stored->data() + i * width);
+    if (number < limits.low || number > limits.high) return std::nullopt;
+    bytes[i] = static_cast<std::byte>(number);
+  }
+  return TensorData{.source = MakeBufferSource(std::move(bytes)), .dtype = DType::kInt8, .sizes = data.sizes};
+}
+
+// A weight on a grid of 4 bits as ONNX's type of those, two to a byte.
+void NarrowToGrid(Lowering& to, Tensor* x, Grid* grid) {
+  if (!to.narrows_weights() || to.opset() < 21 || ByteSize(x->dtype()) != 1) return;
+  const DType dtype = grid->low < 0 ? DType::kInt4 : DType::kUint4;
+  if (const Limits limits = LimitsOf(dtype); grid->low < limits.low || grid->high > limits.high) return;
+  const auto narrowed = [&](const Tensor& constant) -> std::optional<Tensor> {
+    const auto bytes = InBytes(to, constant);
+    const auto numbers = bytes ? to.Narrow(*bytes, dtype) : std::nullopt;
+    if (!numbers) return std::nullopt;
+    const Symbol name = to.graph()[constant.id()].name;
+    return to.Weight(to.context().Add(*numbers), name);
+  };
+  const auto zero_point = grid->zero_point ? narrowed(grid->zero_point) : Tensor();
+  const auto weight = zero_point ? narrowed(*x) : std::nullopt;
+  if (!weight) return;
+  *x = *weight;
+  grid->zero_point = *zero_point;
+}
+
 }  // namespace
 
 Limits LimitsOf(DType dtype) {
-  const int bits = static_cast<int>(ByteSize(dtype)) * 8;
+  const int bits = static_cast<int>(PackedBytes(dtype, 8));
   if (bits == 64) return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
   return IsSigned(dtype) ? Limits{-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1}
                          : Limits{0, (int64_t{1} << bits) - 1};
@@ -52,7 +93,8 @@ Limits LimitsOf(DType dtype) {
 
 bool IsQuantizedType(Lowering& to, DType dtype) {
   if (dtype == DType::kInt8 || dtype == DType::kUint8) return true;
-  return (dtype == DType::kInt16 || dtype == DType::kUint16) && to.opset() >= 21;
+  const bool is_newer = dtype == DType::kInt16 || dtype == DType::kUint16 || dtype == DType::kInt4 || dtype == DType::kUint4;
+  return is_newer && to.opset() >= 21;
 }
 
 Tensor Quantize(Lowering& to, Tensor x, const Grid& grid, DType dtype) {
@@ -69,7 +111,8 @@ Tensor Quantize(Lowering& to, Tensor x, const Grid& grid, DType dtype) {
   return to.Clip(quantized, bound(grid.low, dtype), bound(grid.high, dtype));
 }
 
-Tensor Dequantize(Lowering& to, Tensor x, const Grid& grid, DType result) {
+Tensor Dequantize(Lowering& to, Tensor x, Grid grid, DType result) {
+  NarrowToGrid(to, &x, &grid);
   if (IsQuantizedType(to, x.dtype())) {
     onnx::DequantizeLinearAttributes attributes;
     if (grid.axis) attributes.axis = to.Axis(*grid.axis, x);
@@ -126,7 +169,8 @@ Tensor QuantizeWithin(Lowering& to, Tensor input, Tensor scale, Tensor zero_poin
 }
 Tensor DequantizeWithin(Lowering& to, Tensor input, Tensor scale, Tensor zero_point, Tensor, Tensor, DType,
                         std::optional<DType> out_dtype) {
-  return Dequantize(to, input, {scale, zero_point, std::nullopt, 0, 0}, out_dtype.value_or(DType::kFloat32));
+  const Limits limits = LimitsOf(input.dtype());
+  return Dequantize(to, input, {scale, zero_point, std::nullopt, limits.low, limits.high}, out_dtype.value_or(DType::kFloat32));
 }
 
 // --- one grid for the rows of a tensor, or for groups of each --------------------------

@@ -26,6 +26,6 @@ Limits LimitsOf(DType dtype);
 bool IsQuantizedType(Lowering& to, DType dtype);
 Tensor Quantize(Lowering& to, Tensor x, const Grid& grid, DType dtype);
 // The zero point may be absent.
-Tensor Dequantize(Lowering& to, Tensor x, const Grid& grid, DType result);
+Tensor Dequantize(Lowering& to, Tensor x, Grid grid, DType result);
 
 }  // namespace flambeau::lower

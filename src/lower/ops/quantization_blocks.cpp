@@ -93,12 +93,26 @@ struct Scales {
   int64_t low, high;
 };
 
+bool IsConstant(Lowering& to, const Tensor& tensor) { return to.graph()[tensor.id()].kind == ValueKind::kConstant; }
+
+// Of a constant, the same bytes in those sizes.
+Tensor Reshaped(Lowering& to, const Tensor& x, const Dims& sizes) {
+  const auto known = to.AsConstants(sizes);
+  if (!known || !IsConstant(to, x)) return to.ReshapeTo(x, sizes);
+  const flambeau::Value& value = to.graph()[x.id()];
+  TensorData data = to.context()[value.data];
+  if (!data.contiguous() || data.sizes == *known) return to.ReshapeTo(x, sizes);
+  data.sizes = *known;
+  data.strides.clear();
+  return to.Weight(to.context().Add(std::move(data)), value.name);
+}
+
 // `apply` to the tensor in the shape in which ONNX's operators can say its blocks, where they can.
 template <class Apply>
 std::optional<Tensor> ByBlocks(Lowering& to, Tensor x, const Dims& blocks, const Scales& scales, bool takes_blocks, Apply apply) {
   auto shaped = [&](const Dims& sizes) {
-    const Tensor scale = to.ReshapeTo(scales.scale, sizes);
-    return Grid{scale, scales.zero_point ? to.ReshapeTo(*scales.zero_point, sizes) : Tensor(), std::nullopt, scales.low, scales.high};
+    const Tensor scale = Reshaped(to, scales.scale, sizes);
+    return Grid{scale, scales.zero_point ? Reshaped(to, *scales.zero_point, sizes) : Tensor(), std::nullopt, scales.low, scales.high};
   };
   const Dims counts = CountsOf(to, x, blocks);
   if (const auto layout = LayoutOf(to, x, blocks, takes_blocks)) {
@@ -112,10 +126,8 @@ std::optional<Tensor> ByBlocks(Lowering& to, Tensor x, const Dims& blocks, const
   const Dim rows = to.Product(counts);
   Grid grid = shaped({rows});
   grid.axis = 0;
-  return to.ReshapeTo(apply(to.ReshapeTo(x, Dims{rows, *row}), grid), x.sizes());
+  return to.ReshapeTo(apply(Reshaped(to, x, Dims{rows, *row}), grid), x.sizes());
 }
-
-bool IsConstant(Lowering& to, const Tensor& tensor) { return to.graph()[tensor.id()].kind == ValueKind::kConstant; }
 
 // Whether the zero points are of that type, or known to fit: ONNX's are of the type of what is quantized.
 bool FitsIn(Lowering& to, const std::optional<Tensor>& zero_point, DType dtype) {
@@ -186,10 +198,13 @@ Tensor DequantizeByScaling(Lowering& to, Tensor input, const Dims& blocks, const
 }
 
 Tensor DequantizeAffine(Lowering& to, Tensor input, Dims block_size, Tensor scale, std::optional<Tensor> zero_point, DType,
-                        std::optional<Const<Scalar>>, std::optional<Const<Scalar>>, DType output_dtype) {
+                        std::optional<Const<Scalar>> quant_min, std::optional<Const<Scalar>> quant_max, DType output_dtype) {
   RequireBlocks(to, input, block_size);
-  const Scales scales{scale, zero_point, 0, 0};
+  Scales scales{scale, zero_point, 0, 0};
   if (IsQuantizedType(to, input.dtype()) && FitsIn(to, zero_point, input.dtype())) {
+    const Range range = RangeOf(input.dtype(), quant_min, quant_max);
+    scales.low = static_cast<int64_t>(range.low);
+    scales.high = static_cast<int64_t>(range.high);
     // Weights are dequantized in rows: onnxruntime multiplies by dequantized blocks in a way that rounds the other factor to 8 bits.
     const bool takes_blocks = to.opset() >= 21 && !IsConstant(to, input);
     const auto floats = ByBlocks(to, input, block_size, scales, takes_blocks,
