@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <string>
@@ -85,10 +86,39 @@ class JsonWriter {
     Comma();
     text_ += token;
   }
-  // '<' is escaped, so that the text may stand in a page's script.
+  // How many bytes the first character has in UTF-8; 0 if they are none.
+  static size_t CharacterLength(std::string_view text) {
+    const auto is_within = [&](size_t i, int low, int high) {
+      const int byte = i < text.size() ? static_cast<unsigned char>(text[i]) : -1;
+      return low <= byte && byte <= high;
+    };
+    const auto follow = [&](size_t count) {
+      for (size_t i = 2; i <= count; ++i)
+        if (!is_within(i, 0x80, 0xbf)) return false;
+      return true;
+    };
+    if (is_within(0, 0, 0x7f)) return 1;
+    if (is_within(0, 0xc2, 0xdf)) return is_within(1, 0x80, 0xbf) ? 2 : 0;
+    // What fewer bytes say, and surrogates, are no characters.
+    if (is_within(0, 0xe0, 0xef)) {
+      const bool fits = is_within(1, is_within(0, 0xe0, 0xe0) ? 0xa0 : 0x80, is_within(0, 0xed, 0xed) ? 0x9f : 0xbf);
+      return fits && follow(2) ? 3 : 0;
+    }
+    const bool fits = is_within(0, 0xf0, 0xf4) && is_within(1, is_within(0, 0xf0, 0xf0) ? 0x90 : 0x80, is_within(0, 0xf4, 0xf4) ? 0x8f : 0xbf);
+    return fits && follow(3) ? 4 : 0;
+  }
+
+  // '<' is escaped, so that the text may stand in a page's script. Bytes that are no text, as a file's name may have them,
+  // become the character for that.
   void Quote(std::string_view text) {
     text_ += '"';
-    for (const char c : text) {
+    for (size_t i = 0, length; i < text.size(); i += std::max<size_t>(length, 1)) {
+      length = CharacterLength(text.substr(i));
+      if (length != 1) {
+        text_ += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(i, length);
+        continue;
+      }
+      const char c = text[i];
       switch (c) {
         case '"': text_ += "\\\""; break;
         case '\\': text_ += "\\\\"; break;

@@ -23,6 +23,19 @@ TEST(JsonWriter, CommasAndQuotes) {
   EXPECT_EQ(to.Take(), "{\"a\\\"b\":\"c\\\\d\\n\\u0001\\u003c\",\"list\":[1,2],\"objects\":[\n{\"i\":3},\n{\"i\":4}],\"none\":[],\"flag\":true,\"null\":null}");
 }
 
+TEST(JsonWriter, BytesThatAreNoTextAreReplaced) {
+  auto quoted = [](std::string_view text) {
+    JsonWriter to;
+    to.Value(text);
+    return to.Take();
+  };
+  EXPECT_EQ(quoted("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\xa5"), "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\xa5\"");
+  EXPECT_EQ(quoted("a\xff" "b"), "\"a\xef\xbf\xbd" "b\"");
+  EXPECT_EQ(quoted("\xe2\x82"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");                      // cut off
+  EXPECT_EQ(quoted("\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");                      // a slash in two bytes
+  EXPECT_EQ(quoted("\xed\xa0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");  // half of a pair
+}
+
 TEST(JsonWriter, NumbersThatJsonLacksAreTexts) {
   JsonWriter to;
   to.BeginList();
