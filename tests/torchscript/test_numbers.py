@@ -9,8 +9,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 from cases import SIGNS, Cases, x
-from checking import check
+from checking import check, compare
 from torch import Tensor, nn
+from torch.onnx.operators import reshape_from_tensor_shape
 
 case = Cases()
 NUMBERS = [(torch.tensor(n),) for n in (1, 2, 5)]
@@ -100,6 +101,35 @@ def interpolated(self, x, n):
     nearest = F.interpolate(x, scale_factor=f), F.interpolate(x[0], scale_factor=[f], mode="nearest-exact")
     linear = F.interpolate(x, scale_factor=f, mode="bilinear"), F.interpolate(x[0], scale_factor=f, mode="linear", align_corners=True)
     return nearest, linear, F.interpolate(x, scale_factor=[f, 2.0], mode="bicubic"), F.interpolate(x, scale_factor=f, recompute_scale_factor=True)
+
+
+SIZES = [(x(2, 3, 6), torch.tensor(n), torch.tensor(step)) for n, step in ((2, 1), (3, 2), (6, 1))]
+
+
+@case.forward(*SIZES[0], others=SIZES)
+def windows(self, x, n: int, step: int):
+    return x.unfold(2, n, step), x.unfold(1, step, n)
+
+
+@case.forward(x(2, 3, 6), how=("trace", "script"), others=[(x(2, 5, 9),)], dynamic_axes={"x": {1: "c", 2: "t"}})
+def windows_by_sizes(self, x):
+    return x.unfold(2, x.shape[1], x.shape[1] - 1)
+
+
+class BySizesInATensor(nn.Module):
+    def forward(self, x, sizes):
+        return reshape_from_tensor_shape(x, sizes)
+
+
+@pytest.mark.parametrize("opset", [10, 11, 13, 14])
+def test_sizes_in_a_tensor(opset):
+    """Before opset 14 a 0 says something else to ONNX."""
+    given = [(x(2, 6), torch.tensor(sizes)) for sizes in ([3, 4], [-1, 2], [12, 1])]
+    program = check(BySizesInATensor(), given[0], how="trace", others=given, opset_version=opset)
+    compare(BySizesInATensor(), program, (x(2, 6), torch.tensor([1, -1])))
+    program = check(BySizesInATensor(), given[0], how="trace", dynamic_axes={"x": {0: "n"}, "sizes": {}}, opset_version=opset)
+    for sizes in ([0, 7], [5, 0], [0, 0]):
+        compare(BySizesInATensor(), program, (x(0, 6), torch.tensor(sizes)))
 
 
 FLAGS = [(x(2, 3), torch.tensor(flag)) for flag in (True, False)]

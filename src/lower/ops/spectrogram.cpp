@@ -39,7 +39,7 @@ Tensor Stft(Lowering& to, Tensor self, int64_t n_fft, std::optional<int64_t> hop
             std::optional<bool> onesided, std::optional<bool> return_complex, std::optional<bool> align_to_window) {
   if (align_to_window.value_or(false)) return to.Unsupported(kAlignToWindow);
   const Frames frames(n_fft, hop_length, win_length);
-  Tensor cut = Unfold(to, self, -1, frames.length, frames.hop);
+  Tensor cut = Unfold(to, self, -1, to.Of(frames.length), to.Of(frames.hop));
   const DType part = RealDtype(self);
   if (const Tensor weights = FullWindow(to, frames, window, part)) cut = to.Mul(cut, weights);
   const Normalization norm = normalized ? Normalization::kByRoot : Normalization::kNone;

@@ -49,14 +49,14 @@ Tensor AtLeast3d(Lowering& to, Tensor self) {
   }
 }
 
-Tensor Unfold(Lowering& to, Tensor self, int64_t dimension, int64_t size, int64_t step) {
+Tensor Unfold(Lowering& to, Tensor self, int64_t dimension, Dim size, Dim step) {
   const Tensor x = AtLeast1d(to, self);
   const int64_t axis = to.Axis(dimension, x);
-  if (self.rank() == 0 && size == 0) return to.Full(Dims{to.Of(0)}, int64_t{0}, self.dtype());
+  if (self.rank() == 0 && to.AsConstant(size) == 0) return to.Full(Dims{to.Of(0)}, int64_t{0}, self.dtype());
   ExprPool& exprs = to.exprs();
-  const Expr last = to.Minus(x.size(axis), to.Of(size)).expr;
-  const Dim count{exprs.Add(exprs.FloorDiv(last, exprs.Constant(step)), exprs.Constant(1))};
-  const Tensor positions = StridedPositions(to, {count, to.Of(size)}, {to.Of(step), to.Of(1)}, to.Of(0));
+  const Expr last = to.Minus(x.size(axis), size).expr;
+  const Dim count{exprs.Add(exprs.FloorDiv(last, step.expr), exprs.Constant(1))};
+  const Tensor positions = StridedPositions(to, {count, size}, {step, to.Of(1)}, to.Of(0));
   const Tensor windows = to.Gather(x, positions, {.axis = axis});
   const Tensor unfolded = MoveDims(to, windows, {axis + 1}, {-1});
   return self.rank() == 0 ? to.SqueezeAt(unfolded, {0}) : unfolded;

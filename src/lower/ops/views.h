@@ -9,7 +9,7 @@ Tensor TransposeInt(Lowering& to, Tensor self, int64_t dim0, int64_t dim1);
 Tensor MoveDims(Lowering& to, Tensor self, Ints source, Ints destination);
 Tensor Expand(Lowering& to, Tensor self, Dims size);
 // The windows of `size` elements, `step` apart, along a new last dimension.
-Tensor Unfold(Lowering& to, Tensor self, int64_t dimension, int64_t size, int64_t step);
+Tensor Unfold(Lowering& to, Tensor self, int64_t dimension, Dim size, Dim step);
 Tensor Flip(Lowering& to, Tensor self, Ints dims);
 Tensor AtLeast2d(Lowering& to, Tensor self);
 Tensor AtLeast3d(Lowering& to, Tensor self);

@@ -16,6 +16,19 @@ Results ShapeByGather(Builder& to, const Request& request) {
   return {{to.Gather(all, to.ConstantInts(axes))}};
 }
 
+// To sizes of which one may be 0: the tensor is empty then. It gets an element for each that there would be with 1 for 0,
+// which are cut off again.
+Tensor ReshapeByOnes(Builder& to, Tensor x, Tensor shape) {
+  const Tensor one = to.ConstantInt(1);
+  const Tensor sizes = to.Where(to.Equal(shape, to.ConstantInt(0)), one, shape);
+  // Where no size is 0: as many as there are, of 0 times so many.
+  const Tensor is_empty = to.Sub(one, to.Min(Tensors{to.Abs(to.ReduceProd(shape, to.ConstantInts({0}), {.keepdims = 1})), one}));
+  const Tensor missing = to.Mul(is_empty, to.ReduceProd(sizes, to.ConstantInts({0}), {.keepdims = 1}));
+  const Tensor filled = to.Concat(Tensors{to.Reshape(x, to.ConstantInts({-1})), to.Expand(to.ConstantOf(int64_t{0}, x.dtype()), missing)}, {.axis = 0});
+  const Tensor all = to.Where(to.Less(shape, to.ConstantInt(0)), to.ConstantInt(std::numeric_limits<int64_t>::max()), shape);
+  return to.Slice(to.Reshape(filled, sizes), to.Expand(to.ConstantInt(0), to.Shape(shape)), all);
+}
+
 // A size 0 that is not copied, since 14: the tensor is empty then.
 Results ReshapeOfZeros(Builder& to, const Request& request) {
   if (request.Int("allowzero", 0) == 0) return std::nullopt;
@@ -30,7 +43,8 @@ Results ReshapeOfZeros(Builder& to, const Request& request) {
     }
   }
   if (has_zero) return {{to.Expand(to.ConstantOf(int64_t{0}, x.dtype()), shape)}};
-  if (may_have_zero) return Refuse(to, request, "copies sizes for zeros");
+  if (may_have_zero && shape.type().sizes.size() != 1) return Refuse(to, request, "copies sizes for zeros");
+  if (may_have_zero) return {{ReshapeByOnes(to, x, shape)}};
   return EmitAsIs(to, "Reshape", request.operands, {}, 1);
 }
 
