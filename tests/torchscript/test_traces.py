@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 import flambeau
@@ -58,7 +59,17 @@ def hooked():
     return module
 
 
+class Unpooled(nn.Module):
+    """torch._check takes no tensors, and sizes are tensors under the tracer."""
+
+    def forward(self, x):
+        torch._check(x.size(0) > 1)
+        pooled, places = F.max_pool1d(x[None], 2, return_indices=True)
+        return F.max_unpool1d(pooled, places, 2)
+
+
 CASES = [
+    Unpooled,
     Counter,
     Memory,
     Shared,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -64,7 +65,7 @@ def trace(
     try:
         bound = _Bound(model, args, kwargs)
         bound.train(model.training)
-        with exporting(), state_kept(model):
+        with exporting(), state_kept(model), _checks_of_sizes():
             # The model may change the shapes of its inputs in place.
             examples = tuple(tensor.detach().clone() for tensor in tensors)
             if _holds_script(model):  # torch runs it in a module of TorchScript only
@@ -72,6 +73,26 @@ def trace(
             return _record(bound.forward, model, examples), tensors, names
     except Exception as error:
         raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}") from error
+
+
+@contextlib.contextmanager
+def _checks_of_sizes() -> Iterator[None]:
+    """Under the tracer what compares sizes is a tensor, which ``torch._check`` takes no more: torch's own max_unpool2d fails."""
+    check = torch._check_with
+
+    def of_tensors_as_well(error_type: type, condition: Any, message: Callable[[], str]) -> None:
+        state = torch._C._get_tracing_state()
+        torch._C._set_tracing_state(None)  # what is checked is taken for granted: no part of the trace
+        try:
+            check(error_type, bool(condition) if isinstance(condition, torch.Tensor) else condition, message)
+        finally:
+            torch._C._set_tracing_state(state)
+
+    torch._check_with = of_tensors_as_well
+    try:
+        yield
+    finally:
+        torch._check_with = check
 
 
 def _holds_script(model: torch.nn.Module) -> bool:
