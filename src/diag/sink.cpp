@@ -17,4 +17,9 @@ void Sink::Add(Diagnostic diagnostic) {
   diagnostics_.push_back(std::move(diagnostic));
 }
 
+void Sink::Truncate(size_t count) {
+  for (; diagnostics_.size() > count; diagnostics_.pop_back())
+    if (diagnostics_.back().severity == Severity::kError) --errors_;
+}
+
 }  // namespace flambeau

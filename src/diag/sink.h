@@ -24,6 +24,8 @@ class Sink {
   Failure Error(DiagnosticKind kind, std::string message, Location location = {}, std::string hint = {});
   void Warning(DiagnosticKind kind, std::string message, Location location = {}, std::string hint = {});
   void Add(Diagnostic diagnostic);
+  // Forgets all but so many first ones, as if they had not been reported.
+  void Truncate(size_t count);
 
   bool HasErrors() const { return errors_ > 0; }
   size_t error_count() const { return errors_; }

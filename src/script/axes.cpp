@@ -3,6 +3,7 @@
 
 #include "aten/schema.h"
 #include "script/evaluator.h"
+#include "script/sequences.h"
 
 namespace flambeau::script {
 
@@ -18,8 +19,8 @@ constexpr std::string_view kNames[] = {"axis",     "axis0", "axis1",   "destinat
 // Operators that make one more, which may be the last.
 constexpr std::string_view kGrowing[] = {"aten::diag_embed", "aten::stack", "aten::unsqueeze", "aten::unsqueeze_"};
 constexpr int64_t kMaxAxes = 8;
-// Each open axis of a list is tried along all: those of two, not of more.
-constexpr int64_t kMaxOpen = 2;
+// Each open axis of a list is tried along all: those of two, not of more. permute names each axis once.
+constexpr int64_t kMaxOpen = 2, kMaxPermuted = 4;
 
 bool IsAxis(const aten::SchemaArgument& argument) {
   return argument.type.base == aten::BaseType::kInt && std::ranges::find(kNames, argument.name) != std::end(kNames);
@@ -73,18 +74,54 @@ std::optional<Evaluator::OpenAxis> Evaluator::FindOpenAxis(const Node& node, std
     if (list == nullptr) continue;
     const Vals& elements = heap_[list->cell].elements;
     const auto found = std::ranges::find_if(elements, &Val::Is<NumberVal>);
-    if (std::ranges::count_if(elements, &Val::Is<NumberVal>) > kMaxOpen) return std::nullopt;
+    const int64_t most = node.kind == "aten::permute" ? kMaxPermuted : kMaxOpen;
+    if (std::ranges::count_if(elements, &Val::Is<NumberVal>) > most) return std::nullopt;
     if (found != elements.end()) return OpenAxis{i, static_cast<size_t>(found - elements.begin()), *found->As<NumberVal>()};
   }
   return std::nullopt;
 }
 
+// permute takes as many axes as the tensor has, so a list of open length has that one.
+Result<Vals> Evaluator::WithLengthOfRank(std::span<const Val> arguments) {
+  Vals told(arguments.begin(), arguments.end());
+  const auto* tensor = told.size() == 2 ? told[0].As<TensorVal>() : nullptr;
+  const auto* axes = tensor != nullptr ? told[1].As<ListVal>() : nullptr;
+  if (axes == nullptr || !heap_[axes->cell].sequence || !TypeOf(*tensor).ranked) return told;
+  FLAMBEAU_TRY(Vals elements, FirstElements(*this, told[1], TypeOf(*tensor).rank()));
+  told[1] = List(std::move(elements));
+  return told;
+}
+
+// All, or of permute those that it does not name already.
+Vals Evaluator::AxesToTry(const Node& node, std::span<const Val> arguments, const OpenAxis& open, int64_t count) const {
+  const auto is_named = [&](int64_t axis) {
+    const Vals& elements = heap_[arguments[open.argument].As<ListVal>()->cell].elements;
+    return std::ranges::any_of(elements, [&](const Val& each) { return each.AsInt() == axis || each.AsInt() == axis - count; });
+  };
+  Vals axes;
+  for (int64_t axis = 0; axis < count; ++axis)
+    if (node.kind != "aten::permute" || !open.element || !is_named(axis)) axes.push_back(axis);
+  return axes;
+}
+
+// A call that is wrong for what is known of its operands raises in PyTorch, too: along this axis the model has no path.
+Failure Evaluator::RaiseIfPyTorchDoes(const Node& node, size_t reported) {
+  const auto news = std::span(sink_.diagnostics()).subspan(reported);
+  const auto is_of_program = [](const Diagnostic& each) { return each.kind == DiagnosticKind::kBadProgram; };
+  if (news.empty() || !std::ranges::all_of(news, is_of_program)) return kFailure;
+  std::string message = news.front().message;
+  sink_.Truncate(reported);
+  return Raise(node, std::move(message));
+}
+
 // if n == 0: y = op(x, 0), else if n == 1: y = op(x, 1), ... Looking n up among several axes raises where it is none.
-// nullptr where no axis is open. permute has no such form: with most numbers it would name an axis twice.
+// nullptr where no axis is open.
 Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Val> arguments) {
   const auto open = FindOpenAxis(node, arguments);
   const auto count = open ? AxesOf(node, arguments) : std::nullopt;
-  if (!count || *count > kMaxAxes || node.kind == "aten::permute") return nullptr;
+  if (!count || *count > kMaxAxes) return nullptr;
+  const Vals tried = AxesToTry(node, arguments, *open, *count);
+  if (tried.empty()) return nullptr;
   Block* around = added_.AddBlock();  // is not walked
   const auto name = [&](Val value) {
     Value* made = added_.AppendConstant(around, {false}, nullptr, "");
@@ -100,7 +137,7 @@ Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Va
     for (const Value* output : node.outputs) (void)added_.AddOutput(made, output->type, output->name);
     return made;
   };
-  const auto call_along = [&](int64_t axis) {
+  const auto call_along = [&](const Val& axis) {
     Val argument = axis;
     if (open->element) {
       Vals elements = heap_[arguments[open->argument].As<ListVal>()->cell].elements;
@@ -110,7 +147,9 @@ Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Va
     std::vector<Value*> inputs = node.inputs;
     inputs[open->argument] = name(std::move(argument));
     Block* block = added_.AddBlock();
-    block->outputs = like(block, node.kind, node.overload, std::move(inputs))->outputs;
+    Node* call = like(block, node.kind, node.overload, std::move(inputs));
+    tried_.insert(call);
+    block->outputs = call->outputs;
     return block;
   };
 
@@ -125,12 +164,12 @@ Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Va
     FLAMBEAU_TRY(Vals found, FindBuiltin("aten::__getitem__")(*this, node, Vals{List(std::move(axes)), open->number}));
     place = std::move(found[0]);
   }
-  Block* rest = call_along(place.AsInt().value_or(*count - 1));
-  for (int64_t axis = *count - 2; axis >= 0 && !place.AsInt(); --axis) {
-    FLAMBEAU_TRY(Val same, emitter_.Call1("_operator::eq", {place, axis}));
+  Block* rest = call_along(place.AsInt() ? place : tried.back());
+  for (size_t i = tried.size() - 1; i > 0 && !place.AsInt(); --i) {
+    FLAMBEAU_TRY(Val same, emitter_.Call1("_operator::eq", {place, tried[i - 1]}));
     Block* block = added_.AddBlock();
     Node* branch = like(block, "prim::If", "", {name(std::move(same))});
-    branch->blocks = {call_along(axis), rest};
+    branch->blocks = {call_along(tried[i - 1]), rest};
     block->outputs = branch->outputs;
     rest = block;
   }
@@ -139,6 +178,11 @@ Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Va
 }
 
 Result<std::optional<Vals>> Evaluator::AlongEachAxis(const Node& node, std::span<const Val> arguments) {
+  Vals told;
+  if (node.kind == "aten::permute") {
+    FLAMBEAU_TRY(told, WithLengthOfRank(arguments));
+    arguments = told;
+  }
   FLAMBEAU_TRY(const Node* branch, BranchOnAxis(node, arguments));
   if (branch == nullptr) return std::optional<Vals>();
   if (branch->kind != "prim::If") {

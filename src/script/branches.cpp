@@ -42,13 +42,6 @@ Failure Evaluator::RaiseAgain() {
   return Raise(*raised.node, raised.message);
 }
 
-// All but so many first ones, of what was walked in vain.
-void Evaluator::ForgetWarnings(size_t count) {
-  if (sink_.diagnostics().size() == count) return;  // adding them again would give them places that they lack
-  std::vector<Diagnostic> all = sink_.Take();
-  for (size_t i = 0; i < count; ++i) sink_.Add(std::move(all[i]));
-}
-
 Result<const Block*> Evaluator::Decide(const Node& node, Val& condition) {
   if (node.blocks.size() != 2 || node.blocks[0]->outputs.size() != node.outputs.size() ||
       node.blocks[1]->outputs.size() != node.outputs.size())
@@ -92,11 +85,11 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
   for (const size_t i : {raising, 1 - raising}) {
     auto path = WalkPath(node, i, *predicate, rest);
     Restore(before);
-    if (raised_ && !sink_.HasErrors()) {
+    if (raised_) {
       raised_.reset();
       raising = i;
       emitter_.DiscardBlocksFrom(first);
-      ForgetWarnings(reported);
+      sink_.Truncate(reported);
       lossy_.resize(lossy);
       return TakeFrom(node, 1 - i, *predicate, rest);
     }

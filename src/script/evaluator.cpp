@@ -375,7 +375,8 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
                          "different things of it, or wrote to what may be the same one",
                          {}, "copy the list or dict before the write");
   }
-  if (undefined && node.kind != "prim::Loop" && node.kind != "prim::TupleConstruct" && node.kind != "prim::unchecked_cast") {
+  if (undefined && node.kind != "prim::Loop" && node.kind != "prim::TupleConstruct" && node.kind != "prim::unchecked_cast" &&
+      node.kind != "prim::RaiseException") {  // of which only the message is undefined
     if (!sink_.HasErrors())
       return UsesUndefined(*std::ranges::find_if(arguments, &Val::Is<Undefined>)->As<Undefined>());
     if (!HasTranslation(node)) return sink_.Error(DiagnosticKind::kUnsupportedOperator, fmt::format("{} has no translation", OperatorName(node)));
@@ -397,8 +398,10 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
     FLAMBEAU_CHECK_OK(EvaluateBlock(*node.blocks[0]));
     return Outputs(*node.blocks[0]);
   }
-  FLAMBEAU_TRY(Vals results, Dispatch(node, arguments));
-  if (std::ranges::any_of(results, [&](const Val& each) { return IsTooLong(each); })) return TooLong();
+  const size_t reported = sink_.diagnostics().size();
+  auto results = Dispatch(node, arguments);
+  if (!results) return tried_.contains(&node) ? RaiseIfPyTorchDoes(node, reported) : kFailure;
+  if (std::ranges::any_of(*results, [&](const Val& each) { return IsTooLong(each); })) return TooLong();
   return results;
 }
 

@@ -117,7 +117,6 @@ class Evaluator {
   // Of a node that was added here: its paths meet at once.
   Result<Vals> If(const Node& node, Val condition);
   Failure RaiseAgain();
-  void ForgetWarnings(size_t count);
   // The block that is taken, if that is known.
   Result<const torchscript::Block*> Decide(const Node& node, Val& condition);
   Result<Vals> Branch(const Node& node, const Val& condition, const std::vector<Frame>& rest);
@@ -151,6 +150,9 @@ class Evaluator {
   std::optional<OpenAxis> FindOpenAxis(const Node& node, std::span<const Val> arguments) const;
   Result<const Node*> BranchOnAxis(const Node& node, std::span<const Val> arguments);
   Result<std::optional<Vals>> AlongEachAxis(const Node& node, std::span<const Val> arguments);
+  Result<Vals> WithLengthOfRank(std::span<const Val> arguments);
+  Vals AxesToTry(const Node& node, std::span<const Val> arguments, const OpenAxis& open, int64_t count) const;
+  Failure RaiseIfPyTorchDoes(const Node& node, size_t reported);
   // squeeze.cpp
   void FindReturned();
   std::optional<std::vector<int64_t>> SqueezedAxes(std::span<const Val> arguments, int64_t rank) const;
@@ -183,6 +185,7 @@ class Evaluator {
     int rounds;
   };
   std::unordered_map<const Node*, Rest> rests_;
+  std::unordered_set<const Node*> tried_;  // of these: calls along an axis that need not be the one
   const Apart& apart_;
   bool assumes_rounds_ = false;
   std::vector<const Node*> lossy_;

@@ -85,11 +85,11 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
     body = emitter_.BeginBlock();
     const auto settled = WalkRound(node, region, before);
     emitter_.LeaveBlock(body);
-    if (!settled && raised_ && !sink_.HasErrors() && !HasRound(arguments)) {  // then it has none
+    if (!settled && raised_ && !HasRound(arguments)) {  // then it has none
       raised_.reset();
       Restore(before);
       emitter_.DiscardBlocksFrom(body);
-      ForgetWarnings(reported);
+      sink_.Truncate(reported);
       lossy_.resize(lossy);
       return Vals(initial.begin(), initial.end());
     }

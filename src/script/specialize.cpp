@@ -157,8 +157,7 @@ class Outputs {
       const Cell& cell = evaluator_.heap()[list->cell];
       if (cell.lost) return Lost();
       if (cell.has_rows) return AddRows(cell, name);
-      if (!cell.columns.empty())
-        return evaluator_.Unsupported("an output of the program is a list of tuples whose length is known at run time only");
+      if (!cell.columns.empty()) return AddColumns(cell, name);
       if (cell.sequence) return AddLeaf(emit.Read(*cell.sequence), name);
       elements = &cell.elements;
     } else if (const auto* dict = value.As<DictVal>()) {
@@ -182,7 +181,18 @@ class Outputs {
     evaluator_.sink().Warning(DiagnosticKind::kUnsupportedForm,
                               "an output of the program is a list of lists whose length is known at run time only: the model "
                               "gives the elements of all as one sequence", {}, "return the lengths of the lists as well");
-    const Val elements = ListVal{evaluator_.heap().Add(Cell(list.columns[kRowElements]))};
+    return AddSequence(Cell(list.columns[kRowElements]), name);
+  }
+  Status AddColumns(const Cell& list, std::string_view name) {
+    evaluator_.sink().Warning(DiagnosticKind::kUnsupportedForm,
+                              "an output of the program is a list of tuples whose length is known at run time only: the model "
+                              "gives each field of them as a sequence of its own", {}, "return a list for each field");
+    const std::vector<Cell> columns = list.columns;
+    for (const Cell& column : columns) FLAMBEAU_CHECK_OK(AddSequence(column, name));
+    return {};
+  }
+  Status AddSequence(Cell list, std::string_view name) {
+    const Val elements = ListVal{evaluator_.heap().Add(std::move(list))};
     FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator_, elements));
     return AddLeaf(evaluator_.emit().Read(*evaluator_.heap()[sequence.As<ListVal>()->cell].sequence), name);
   }

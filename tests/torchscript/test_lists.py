@@ -3,10 +3,11 @@
 from typing import Dict, List, Tuple
 
 import flambeau
+import onnxruntime
 import pytest
 import torch
 from cases import ROUNDS, SIGNS, Cases, x
-from checking import check
+from checking import check, script
 from torch import Tensor, nn
 
 case = Cases()
@@ -523,6 +524,22 @@ class WrittenPair(nn.Module):
 def test_an_element_of_a_tuple_that_was_written_elsewhere_is_refused():
     with pytest.raises(flambeau.errors.OnnxExporterError, match="unknown-aliasing"):
         check(WrittenPair(), (x(2, 3), torch.tensor(2)))
+
+
+def test_fields_of_tuples_are_given_out_as_sequences():
+    class Returned(nn.Module):
+        def forward(self, x, n):
+            pairs: List[Tuple[Tensor, int]] = []
+            for i in range(int(n)):
+                pairs.append((x + i, i * 2))
+            return pairs
+
+    program = flambeau.export(script(Returned()), (x(2, 3), torch.tensor(1)), verbose=False)
+    assert any("each field of them as a sequence of its own" in each.message for each in program.diagnostics)
+    session = onnxruntime.InferenceSession(program.model_proto.SerializeToString())
+    tensors, numbers = session.run(None, {"x": x(2, 3).numpy(), "n": torch.tensor(3).numpy()})
+    assert [int(number) for number in numbers] == [0, 2, 4]
+    torch.testing.assert_close(torch.stack([torch.as_tensor(each) for each in tensors]), torch.stack([x(2, 3) + i for i in range(3)]))
 
 
 class SplitAsTold(nn.Module):

@@ -130,6 +130,17 @@ class SqueezedInEachBranch(nn.Module):
         return self.cell((x * 3).squeeze(-1))
 
 
+@case.forward(x(2, 3), torch.tensor(1), others=[(x(2, 3), torch.tensor(2))])
+def what_has_no_form(self, x, n: int):
+    if n > 3:
+        low = float(torch.linalg.ldl_factor(x[:, :2])[0].sum())
+        if x.sum() > 0:
+            raise ValueError("{}".format(low))
+        else:
+            raise ValueError("low")
+    return x * n
+
+
 test_raising_path = case.test()
 
 
