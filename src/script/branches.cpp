@@ -85,7 +85,7 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
   for (const size_t i : {raising, 1 - raising}) {
     auto path = WalkPath(node, i, *predicate, rest);
     Restore(before);
-    if (raised_) {
+    if (raised_ && !sink_.HasErrors()) {  // what failed before may be why it raises
       raised_.reset();
       raising = i;
       emitter_.DiscardBlocksFrom(first);

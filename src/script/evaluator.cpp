@@ -375,8 +375,7 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
                          "different things of it, or wrote to what may be the same one",
                          {}, "copy the list or dict before the write");
   }
-  if (undefined && node.kind != "prim::Loop" && node.kind != "prim::TupleConstruct" && node.kind != "prim::unchecked_cast" &&
-      node.kind != "prim::RaiseException") {  // of which only the message is undefined
+  if (undefined && node.kind != "prim::Loop" && node.kind != "prim::TupleConstruct" && node.kind != "prim::unchecked_cast") {
     if (!sink_.HasErrors())
       return UsesUndefined(*std::ranges::find_if(arguments, &Val::Is<Undefined>)->As<Undefined>());
     if (!HasTranslation(node)) return sink_.Error(DiagnosticKind::kUnsupportedOperator, fmt::format("{} has no translation", OperatorName(node)));

@@ -85,7 +85,7 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
     body = emitter_.BeginBlock();
     const auto settled = WalkRound(node, region, before);
     emitter_.LeaveBlock(body);
-    if (!settled && raised_ && !HasRound(arguments)) {  // then it has none
+    if (!settled && raised_ && !sink_.HasErrors() && !HasRound(arguments)) {  // then it has none
       raised_.reset();
       Restore(before);
       emitter_.DiscardBlocksFrom(body);

@@ -1,6 +1,6 @@
 """Paths that raise: a model does not take them, and nothing is learnt from them."""
 
-from typing import Optional
+from typing import List, Optional
 
 import flambeau
 import pytest
@@ -130,17 +130,6 @@ class SqueezedInEachBranch(nn.Module):
         return self.cell((x * 3).squeeze(-1))
 
 
-@case.forward(x(2, 3), torch.tensor(1), others=[(x(2, 3), torch.tensor(2))])
-def what_has_no_form(self, x, n: int):
-    if n > 3:
-        low = float(torch.linalg.ldl_factor(x[:, :2])[0].sum())
-        if x.sum() > 0:
-            raise ValueError("{}".format(low))
-        else:
-            raise ValueError("low")
-    return x * n
-
-
 test_raising_path = case.test()
 
 
@@ -182,3 +171,17 @@ def test_a_squeeze_on_another_path_does_not_matter():
     )
     for n in (1, 0):
         compare(Paths(), program, (x(4, 3), torch.tensor(n)))
+
+
+def test_what_fails_on_a_path_is_no_reason_to_leave_the_path_out():
+    class Fails(nn.Module):
+        def forward(self, x, n: int):
+            made: List[Tensor] = []
+            if n > 3:
+                made.append(x.clone().resize_([n, 2]))
+                if len(made) == 0:
+                    raise ValueError("none")
+            return x * n
+
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="resize_"):
+        flambeau.export(script(Fails()), (x(3, 3), torch.tensor(1)), verbose=False)
