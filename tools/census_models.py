@@ -155,16 +155,20 @@ SMALLER: list[tuple[str, Any]] = [
 ]  # fmt: skip
 
 
-def shrink(config: Any) -> Any:
+FEWER = [row for row in SMALLER if re.search("vocab_size|num_layers|max_position_embeddings", row[0])]
+"""Where narrower layers do not fit each other: fewer of them."""
+
+
+def shrink(config: Any, smaller: list[tuple[str, Any]] = SMALLER) -> Any:
     """The configuration with fewer, narrower layers."""
     for name, value in list(vars(config).items()):
         if isinstance(value, transformers.PretrainedConfig):
-            shrink(value)
+            shrink(value, smaller)
         if value is None and name in ("head_dim", "num_key_value_heads"):
             value = 1 << 20
         if isinstance(value, bool) or not isinstance(value, int):
             continue
-        new = next((new for pattern, new in SMALLER if re.fullmatch(pattern, name)), None)
+        new = next((new for pattern, new in smaller if re.fullmatch(pattern, name)), None)
         if new is not None and new < value:
             setattr(config, name, new)
     for name in ("layer_types", "mlp_layer_types", "layers_block_type"):
@@ -188,16 +192,22 @@ def text_arguments(module: Any, batch: int, length: int) -> dict[str, Any]:
     takes = inspect.signature(module.forward).parameters
     mask = torch.ones(batch, length, dtype=torch.int64)
     mask[0, length - 2 :] = 0
-    arguments = {"input_ids": torch.randint(2, 90, (batch, length))}
+    words = min(90, inner_config(module.config, "vocab_size") or 90)
+    arguments = {"input_ids": torch.randint(2, words, (batch, length))}
     if "attention_mask" in takes:
         arguments["attention_mask"] = mask
     if module.config.is_encoder_decoder and "decoder_input_ids" in takes:
-        arguments["decoder_input_ids"] = torch.randint(2, 90, (batch, length - 2))
+        arguments["decoder_input_ids"] = torch.randint(2, words, (batch, length - 2))
     return arguments
 
 
 def image_arguments(module: Any, batch: int) -> dict[str, Any]:
-    size = inner_config(module.config, "image_size") or 64
+    if "spatial_shapes" in inspect.signature(module.forward).parameters:  # images as patches, each image of its own shape
+        patches, features = module.config.num_patches, 3 * module.config.patch_size**2
+        shapes = torch.tensor([[8, 6], [5, 9], [7, 7]])[:batch]
+        mask = (torch.arange(patches) < shapes.prod(1, keepdim=True)).to(torch.int64)
+        return {"pixel_values": torch.randn(batch, patches, features), "pixel_attention_mask": mask, "spatial_shapes": shapes}
+    size = inner_config(module.config, "image_size") or (256 if hasattr(module.config, "num_queries") else 64)
     height, width = size if isinstance(size, (list, tuple)) else (size, size)
     channels = inner_config(module.config, "num_channels") or 3
     frames = inner_config(module.config, "num_frames")
@@ -226,8 +236,23 @@ def varying(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 
 def make_transformers(name: str, kind: str, auto: str = "AutoModel") -> Model:
+    failed: Exception | None = None
+    for smaller in (SMALLER, FEWER, []):
+        try:
+            model = small_transformers(name, kind, auto, smaller)
+            with torch.no_grad():
+                model.module(**model.arguments)
+            return model
+        except Exception as error:  # sizes that do not fit each other
+            failed = error
+    raise ValueError(f"{name} does not run: {failed}") from failed
+
+
+def small_transformers(name: str, kind: str, auto: str, smaller: list[tuple[str, Any]]) -> Model:
     torch.manual_seed(0)
-    module = getattr(transformers, auto).from_config(shrink(transformers.AutoConfig.for_model(name))).eval()
+    config = shrink(transformers.AutoConfig.for_model(name), smaller)
+    config.architectures = config.architectures or []
+    module = getattr(transformers, auto).from_config(config).eval()
 
     def arguments(batch: int, length: int) -> dict[str, Any]:
         if kind == "text":

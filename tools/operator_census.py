@@ -1,15 +1,17 @@
 """Writes tests/data/census.tsv: the calls of operators that torchvision, timm and transformers make.
 
-    python tools/operator_census.py [--only REGEX] [--keep FOLDER]
+    python tools/operator_census.py [--only REGEX] [--keep FOLDER] [--add]
 
 Each model of `census_models.py` is captured undecomposed and run at two sizes. Calls that differ in sizes and numbers
 only are one row: the smallest of them, shrunk further where PyTorch still takes it. `tests/ops/census.py` says how a
-row is read. `--keep` holds what each model gave, so that a run can be continued.
+row is read. `--keep` holds what each model gave, so that a run can be continued. `--add` leaves the rows that are there, and adds
+those of combinations that none of them has.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import operator
@@ -23,6 +25,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "ops")]
@@ -38,7 +41,7 @@ def is_call(n: torch.fx.Node) -> bool:
     """Whether a node calls an operator of PyTorch or of a library; Flambeau's own stand for calls that it rewrote."""
     if n.op != "call_function" or n.target is operator.getitem or isinstance(n.target, torch._ops.HigherOrderOperator):
         return False
-    return getattr(n.target, "namespace", "") != "flambeau"
+    return getattr(n.target, "namespace", "") != "flambeau" and n.target is not torch._C._set_grad_enabled
 
 
 # --- what a model calls -----------------------------------------------------------------
@@ -82,15 +85,26 @@ class Recorder(torch.fx.Interpreter):
 
 
 def capture(model: Any) -> torch.nn.Module:
-    """The module as torch.export captures it: with dynamic sizes if it can, or as Flambeau does."""
+    """The module as torch.export captures it: with dynamic sizes if it can, or as Flambeau does; or else one run of it."""
     import flambeau
 
     for shapes in [model.shapes, None] if model.shapes else [None]:
-        try:
+        with contextlib.suppress(Exception):  # the next way may do
             return torch.export.export(model.module, (), model.arguments, dynamic_shapes=shapes, strict=False).module()
-        except Exception:  # the next way may do
-            continue
-    return flambeau.export(model.module, kwargs=model.arguments, verbose=False).exported_program.module()
+    with contextlib.suppress(flambeau.errors.OnnxExporterError):
+        return flambeau.export(model.module, kwargs=model.arguments, verbose=False).exported_program.module()
+    return traced(model)
+
+
+def traced(model: Any) -> torch.nn.Module:
+    """One run of the module on its arguments, with the branches that it took."""
+    leaves, structure = torch.utils._pytree.tree_flatten(([], model.arguments))
+
+    def run(*leaves: Any) -> Any:
+        args, kwargs = torch.utils._pytree.tree_unflatten(leaves, structure)
+        return torch.utils._pytree.tree_leaves(model.module(*args, **kwargs))
+
+    return make_fx(run, pre_dispatch=True, _error_on_data_dependent_ops=False)(*leaves)
 
 
 def calls_of(make: Callable[[], Any]) -> list[Any]:
@@ -203,9 +217,17 @@ def measured(only: str, keep: pathlib.Path) -> Iterator[tuple[str, list[Any]]]:
         yield name, json.loads(file.read_text())
 
 
+def there() -> tuple[list[str], set[str]]:
+    """The rows of the file, and their combinations."""
+    rows = TARGET.read_text().splitlines()[1:]
+    calls = [row.split("\t") for row in rows]
+    return rows, {combination([name, json.loads(args), json.loads(kwargs)]) for name, args, kwargs, *_ in calls}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="models whose name has that regular expression")
+    parser.add_argument("--add", action="store_true", help="to the rows that are there")
     parser.add_argument("--keep", type=pathlib.Path, default=ROOT / ".cache" / "census")
     options = parser.parse_args()
     best: dict[str, Any] = {}
@@ -216,8 +238,10 @@ def main() -> None:
             used.setdefault(key, set()).add(model)
             if key not in best or census_calls.size(call) < census_calls.size(best[key]):
                 best[key] = call
-    rows = []
+    rows, known = there() if options.add else ([], set())
     for key, call in best.items():
+        if key in known:
+            continue
         name, args, kwargs = shrunk(call)
         rows.append("\t".join([name, json.dumps(args), json.dumps(kwargs), str(len(used[key])), sorted(used[key])[0]]))
     TARGET.write_text("operator\targuments\tkeywords\tmodels\tone of them\n" + "\n".join(sorted(rows)) + "\n")
