@@ -46,3 +46,26 @@ def test_a_cache_whose_window_has_passed_is_refused():
         torch.testing.assert_close(program(**copy.deepcopy(within))[0], model(**within).logits, rtol=1e-4, atol=1e-5)
     with pytest.raises(flambeau.errors.CaptureError, match="has seen 6 tokens and holds 3"):
         flambeau.export(model, kwargs=decoding(6))
+
+
+class Step(torch.nn.Module):
+    def __init__(self, transformers):
+        super().__init__()
+        self.cache, self.model = transformers.DynamicCache, transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
+
+    def forward(self, ids, keys, values):
+        cache = self.cache(config=self.model.config)
+        cache.update(keys, values, 0)
+        return self.model(ids, past_key_values=cache).logits
+
+
+def test_a_step_of_one_token_serves_steps_of_more():
+    def step(past: int, length: int) -> tuple[torch.Tensor, ...]:
+        return torch.randint(1, 90, (2, length)), torch.randn(2, 2, past, 8), torch.randn(2, 2, past, 8)
+
+    model = Step(library("transformers")).eval()
+    program = flambeau.export(model, step(5, 1), dynamic_shapes=({1: "length"}, {2: "past"}, {2: "past"}))
+    for past, length in ((5, 1), (7, 1), (7, 4), (3, 2)):
+        inputs = step(past, length)
+        with torch.no_grad():
+            torch.testing.assert_close(program(*inputs)[0], model(*inputs), rtol=1e-4, atol=1e-5)

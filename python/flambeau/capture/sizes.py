@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
-from torch.fx.experimental.symbolic_shapes import DimConstraints
+import torch.nn.functional as F
+from torch.fx.experimental.symbolic_shapes import DimConstraints, statically_known_false, statically_known_true
 from torch.utils import _pytree
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
-__all__ = ["computable_sizes", "dynamic_conversions", "dynamic_lengths", "dynamic_tensors", "unsolved_equations"]
+__all__ = ["causal_by_size", "computable_sizes", "dynamic_conversions", "dynamic_lengths", "dynamic_tensors", "unsolved_equations"]
 
 _NOT_OF_MODELS = {"torch", "functorch", "sympy", "mpmath", "numpy", "flambeau", *sys.stdlib_module_names} - {"__main__"}
 
@@ -118,6 +119,39 @@ def dynamic_tensors() -> Iterator[None]:
     finally:
         torch.as_tensor, torch.asarray = before
         del torch.Tensor.new_tensor
+
+
+def _causal_or_not(attend: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Attention whose ``is_causal`` sizes decide (``q.shape[2] > 1``): torch's operator wants to know which."""
+
+    @functools.wraps(attend)
+    def call(
+        query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: Any = False, **options: Any
+    ) -> torch.Tensor:
+        if isinstance(is_causal, torch.SymBool):
+            if statically_known_true(is_causal) or statically_known_false(is_causal):
+                is_causal = statically_known_true(is_causal)
+            elif attn_mask is None:
+                rows, columns = (torch.arange(each.shape[-2], device=query.device) for each in (query, key))
+                attn_mask = (columns <= rows.unsqueeze(-1)) | torch.full((), torch.sym_not(is_causal), dtype=torch.bool, device=query.device)
+                is_causal = False
+            else:  # torch refuses a mask where it is causal
+                torch._check(torch.sym_not(is_causal))
+                is_causal = False
+        return attend(query, key, value, attn_mask, dropout_p, is_causal, **options)
+
+    return call
+
+
+@contextlib.contextmanager
+def causal_by_size() -> Iterator[None]:
+    """While it is open, sizes may decide whether attention is causal."""
+    attend = F.scaled_dot_product_attention
+    F.scaled_dot_product_attention = _causal_or_not(attend)
+    try:
+        yield
+    finally:
+        F.scaled_dot_product_attention = attend
 
 
 @contextlib.contextmanager

@@ -27,7 +27,7 @@ from .general import general_answers, special_answers, special_places
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops
 from .recurrent_layers import opaque_layers, restore
-from .sizes import computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
+from .sizes import causal_by_size, computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
 from .surroundings import exporting, mode, named_keywords, silence
 from .vision import capturable_detectors
 
@@ -73,6 +73,7 @@ def _export(
             contextlib.nullcontext() if strict else CapturableCalls(),
             contextlib.nullcontext() if strict else dynamic_tensors(),
             contextlib.nullcontext() if strict else functions_of_sizes(),
+            contextlib.nullcontext() if strict else causal_by_size(),
             contextlib.nullcontext() if strict else unmoved_modules(),
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
         ):
