@@ -17,7 +17,7 @@ from torch.utils import _pytree
 from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
-from .capture import failure_without_export, mode, warn_of_assumptions
+from .capture import alone, failure_without_export, mode, warn_of_assumptions
 from .converted import Conversion
 from .errors import (
     CaptureError,
@@ -313,7 +313,7 @@ class _Export:
             if isinstance(shapes, (torch.export.ShapesCollection, torch.export.AdditionalInputs)):
                 self.wishes = dataclasses.replace(self.wishes, dynamic_shapes=shapes.dynamic_shapes(self.model, self.args, self.kwargs))
             self._warn_of_mode()
-            with shown_waiting(self.progress, "capture"):
+            with shown_waiting(self.progress, "capture"), alone():
                 source = None if self._is_traced() else self._exported(dump)
                 if source is None:
                     source = of_script(
@@ -519,7 +519,8 @@ def _apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ..
         return args, kwargs
     for i in again:
         leaves[i] = leaves[i].detach().clone().requires_grad_(leaves[i].requires_grad)
-    return _pytree.tree_unflatten(leaves, spec)  # type: ignore[no-any-return]
+    with alone():
+        return _pytree.tree_unflatten(leaves, spec)  # type: ignore[no-any-return]
 
 
 def _takes(model: torch.nn.Module, kwargs: dict[Any, Any]) -> bool:

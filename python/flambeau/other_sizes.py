@@ -9,6 +9,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
 
+from .capture import alone
+
 if TYPE_CHECKING:
     from .program import ONNXProgram
 
@@ -56,7 +58,8 @@ def second_inputs(
         if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol
     }
     words = ", ".join(sorted({f"{called.get(symbol, symbol)}={size}" for symbol, size in sizes.items()}))
-    return words, _pytree.tree_unflatten(made, spec)
+    with alone():
+        return words, _pytree.tree_unflatten(made, spec)
 
 
 def inputs_of_other_sizes(
@@ -85,7 +88,8 @@ def inputs_of_other_sizes(
         return _of_sizes(leaf, [sizes.get(name, int(now)) for name, now in zip(names, leaf.shape)], generator)
 
     words = ", ".join(sorted(f"{name}={size}" for name, size in sizes.items()))
-    return words, _pytree.tree_unflatten([resized(leaf) for leaf in leaves], spec)
+    with alone():
+        return words, _pytree.tree_unflatten([resized(leaf) for leaf in leaves], spec)
 
 
 def _other_sizes(exported: ExportedProgram, leaves: list[Any], recorded: list[Any]) -> dict[Any, int]:

@@ -157,10 +157,12 @@ def test_a_cache_that_keeps_a_window(transformers):
 
     first = step(2, 2, 3)
     register_containers(first)
+    theirs = _pytree.SUPPORTED_NODES[transformers.DynamicCache]
     cache = of_each_leaf(_pytree.tree_structure(first["past_key_values"]), {0: "batch", 2: "past"})
     shapes = {"input_ids": {0: "batch", 1: "length"}, "attention_mask": {0: "batch", 1: "all"}, "past_key_values": cache}
     with pytest.warns(flambeau.errors.ConversionWarning, match="layer 0 of the cache keeps a window"):
         program = flambeau.export(model, kwargs=first, dynamic_shapes=shapes)
+    assert _pytree.SUPPORTED_NODES[transformers.DynamicCache] is theirs
     for each in (first, step(3, 4, 6), step(1, 1, 0)):
         actual = program(**each)
         with torch.no_grad():

@@ -12,12 +12,13 @@ What a capture took for granted is kept (``decisions``, ``assumptions``) and tol
 
 from .failures import failure_without_export, user_line, warn_of_assumptions
 from .strategies import DEFAULT_STRATEGIES, STRATEGIES, Attempt, capture
-from .surroundings import exporting, mode
+from .surroundings import alone, exporting, mode
 
 __all__ = [
     "DEFAULT_STRATEGIES",
     "STRATEGIES",
     "Attempt",
+    "alone",
     "capture",
     "exporting",
     "failure_without_export",

@@ -19,7 +19,7 @@ from torch.utils import _pytree
 
 from ..errors import CaptureError, warn
 
-__all__ = ["known_results", "register_containers", "warn_of_windows"]
+__all__ = ["caches_as_they_are", "known_results", "register_containers", "warn_of_windows"]
 
 _Context = tuple[Sequence[Any], Mapping[str, Any]]
 """The keys of the children, and the attributes that hold no tensors."""
@@ -97,11 +97,34 @@ def _by_transformers(value: Any) -> None:
     library.register_dynamic_cache_export_support()
 
 
+_CHANGED: list[dict[type, tuple[Any, Any]]] = []
+"""What contexts that are open put into the registry: by class, what was there, and what is there now."""
+
+
+@contextlib.contextmanager
+def caches_as_they_are() -> Iterator[None]:
+    """While it is open, caches are built by :func:`_cache_of` where it is their library that registered them, whoever asked it to."""
+    changed: dict[type, tuple[Any, Any]] = {}
+    _CHANGED.append(changed)
+    for cls in list(_pytree.SUPPORTED_NODES):
+        _build_as_they_are(cls)
+    try:
+        yield
+    finally:
+        _CHANGED.pop()
+        for cls, (before, ours) in changed.items():
+            if _pytree.SUPPORTED_NODES.get(cls) is ours:
+                _pytree.SUPPORTED_NODES[cls] = before
+
+
 def _build_as_they_are(cls: type) -> None:
-    """Have caches built by :func:`_cache_of` where it is their library that registered them, whoever asked it to."""
     node = _pytree.SUPPORTED_NODES.get(cls)
-    if node is not None and getattr(node.unflatten_fn, "__name__", "") == "_unflatten_dynamic_cache":
-        _pytree.SUPPORTED_NODES[cls] = node._replace(unflatten_fn=functools.partial(_cache_of, node.unflatten_fn))
+    if not _CHANGED or node is None or _name(cls) not in _BY_THEIR_LIBRARY:
+        return
+    if getattr(node.unflatten_fn, "__name__", "") == "_unflatten_dynamic_cache":
+        ours = node._replace(unflatten_fn=functools.partial(_cache_of, node.unflatten_fn))
+        _pytree.SUPPORTED_NODES[cls] = ours
+        _CHANGED[-1][cls] = node, ours
 
 
 def _cache_of(library: Callable[..., Any], values: Sequence[Any], context: Any) -> Any:
@@ -125,8 +148,12 @@ _BY_THEIR_LIBRARY: Mapping[str, Callable[[Any], None]] = {
 """What registers a class whose library has a layout for it that users may know."""
 
 
+def _name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
 def _is_of_library(value: Any) -> bool:
-    return f"{type(value).__module__}.{type(value).__qualname__}" in _BY_THEIR_LIBRARY
+    return _name(type(value)) in _BY_THEIR_LIBRARY
 
 
 def _windows(cache: Any) -> Iterator[tuple[int, int, int]]:
@@ -151,10 +178,11 @@ def _refuse_slid(cache: Any) -> None:
 
 def _register(value: Any) -> None:
     cls = type(value)
-    name = f"{cls.__module__}.{cls.__qualname__}"
+    name = _name(cls)
     if name in _BY_THEIR_LIBRARY:
         with contextlib.suppress(ImportError, AttributeError, RuntimeError):
             _BY_THEIR_LIBRARY[name](value)
+            _build_as_they_are(cls)
     if _pytree.tree_is_leaf(value):
         _pytree.register_pytree_node(
             cls,
@@ -187,8 +215,6 @@ def register_containers(*values: Any, given: bool = False) -> None:
             _refuse_slid(value)
         if _pytree.tree_is_leaf(value) and _holds_tensors(value):
             _register(value)
-        if theirs:
-            _build_as_they_are(type(value))
         if not _pytree.tree_is_leaf(value):
             pending += _children(value)
 

@@ -7,13 +7,26 @@ import functools
 import inspect
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-__all__ = ["exporting", "mode", "named_keywords", "silence", "state_kept"]
+from .containers import caches_as_they_are
+
+__all__ = ["alone", "exporting", "mode", "named_keywords", "silence", "state_kept"]
+
+
+_ONE_AT_A_TIME = threading.RLock()
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """While it is open, no other thread captures: a capture changes functions of Python's and torch's for the whole process, and puts them back."""
+    with _ONE_AT_A_TIME, caches_as_they_are():
+        yield
 
 
 @contextlib.contextmanager
