@@ -162,6 +162,59 @@ def test_a_loop_over_what_data_says():
     compare(program, model, (x, torch.tensor([0, 2, 2, 0, 3])), (x[:2], torch.tensor([1, 1])))
 
 
+def summed_up(x):
+    total = torch.zeros(4)
+    for row in x:
+        total = total * 0.5 + row
+    return total
+
+
+def gathered(x):
+    sums, state = [torch.ones(4)], torch.zeros(4)
+    for before, i in zip(x, range(x.shape[0])):
+        state = before - state
+        sums.append(state * i)
+    return torch.stack(sums, 1), torch.cat(sums), state
+
+
+def written(x):
+    result = x.new_zeros(x.shape[0], 4)
+    for i in range(1, x.shape[0]):
+        result[i] = x[i] + result.sum(0)
+    return result, result.shape[0] * result.sum()
+
+
+def chosen(x):
+    total = torch.zeros(4)
+    for row in (x.sum(1) > 0).nonzero():
+        total = total * 0.5 + x[row].squeeze(0)
+    return total
+
+
+@pytest.mark.parametrize("function", [summed_up, gathered, written, chosen], ids=lambda function: function.__name__)
+def test_a_loop_may_have_no_rounds(function):
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    program = flambeau.export(Model(), (torch.ones(3, 4),), dynamic_shapes=({0: "n"},), capture_strategies=["non-strict"])
+    compare(program, Model(), *((torch.randn(n, 4),) for n in (0, 1, 5)), (-torch.ones(3, 4),))
+
+
+def test_a_loop_whose_first_round_is_another_needs_one():
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            state = x.new_zeros(2)
+            for row in x:
+                state = row + state.sum()
+            return state
+
+    program = flambeau.export(Model(), (torch.ones(3, 4),), dynamic_shapes=({0: "n"},), capture_strategies=["non-strict"])
+    compare(program, Model(), (torch.randn(1, 4),), (torch.randn(5, 4),))
+    with pytest.raises(Exception, match="Gather"):
+        program(torch.zeros(0, 4))
+
+
 def test_a_state_that_grows_is_unrolled():
     def growing(x):
         result = x[:, :1]

@@ -2,6 +2,8 @@
 // subgraphs see the graphs around them.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lower/op.h"
 
 namespace flambeau::lower {
@@ -269,21 +271,39 @@ Lowered MakeOptional(Lowering& to, NodeId node) {
 
 // --- scan and map --------------------------------------------------------------------
 
+// What a loop of no rounds gives: what it carries, and of the rest no items.
+std::vector<Tensor> NoRounds(Lowering& to, std::vector<Tensor> carried, std::span<const Type> types) {
+  for (size_t i = carried.size(); i < types.size(); ++i) {
+    const Dims sizes(types[i].sizes.begin(), types[i].sizes.end());
+    carried.push_back(to.Full(sizes, Scalar(int64_t{0}), types[i].dtype));
+  }
+  return carried;
+}
+
 // Loops over dimension 0 of `xs`; the first results of `graph` are carried, the
-// others are stacked along dimension 0.
+// others are stacked along dimension 0. onnxruntime's Scan refuses to go over nothing.
 Lowered Stack(Lowering& to, NodeId node, BlockId graph, std::vector<Tensor> carried, std::vector<Tensor> xs,
               const std::vector<Tensor>& additional) {
   if (!RequireShape(to, graph, carried.size() + xs.size() + additional.size(), to.aten()[node].result_count))
     return std::nullopt;
   const std::span<const ValueId> formal = to.aten()[graph].inputs;
   Materialise(to, formal, carried);
-  onnx::AttributeList attributes;
-  attributes.Add("body", to.Body([&] {
-    const std::vector<Tensor> inputs = BlockInputs(to, formal.first(carried.size() + xs.size()));
-    return Inline(to, graph, Join(inputs, additional));
-  }));
-  attributes.Add("num_scan_inputs", static_cast<int64_t>(xs.size()));
-  return to.EmitCustom("Scan", Join(std::move(carried), xs), attributes, RecordedTypes(to, node));
+  const std::vector<Type> types = RecordedTypes(to, node);
+  const auto some_rounds = [&] {
+    onnx::AttributeList attributes;
+    attributes.Add("body", to.Body([&] {
+      const std::vector<Tensor> inputs = BlockInputs(to, formal.first(carried.size() + xs.size()));
+      return Inline(to, graph, Join(inputs, additional));
+    }));
+    attributes.Add("num_scan_inputs", static_cast<int64_t>(xs.size()));
+    return to.EmitCustom("Scan", Join(carried, xs), attributes, types);
+  };
+  const bool shaped = std::ranges::all_of(types, [](const Type& type) { return type.is_tensor() && type.ranked; });
+  if (!shaped || xs.empty() || !xs[0].ranked() || xs[0].rank() == 0) return some_rounds();
+  const auto no_rounds = [&] { return NoRounds(to, carried, types); };
+  const Tensor condition = to.Greater(to.Number(xs[0].size(0)), to.ConstantInt(0));
+  if (const auto known = Known(to, condition)) return *known ? some_rounds() : no_rounds();
+  return to.Choose(condition, some_rounds, no_rounds);
 }
 
 // scan(combine_fn, init, xs, additional_inputs): torch has turned `dim` and

@@ -18,6 +18,7 @@ from torch._higher_order_ops.scan import scan_op
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils import _pytree
+from torch.utils._sympy.value_ranges import ValueRanges
 
 __all__ = ["Appended", "Lost", "Unkept", "as_scan", "fixed", "item_at"]
 
@@ -305,12 +306,14 @@ class _Loop:
         if not init:
             init = [torch.zeros((), dtype=torch.int64)]
         in_place: set[int] = set()
+        # Where the first round is done apart there has to be one: this place is none of a loop of no rounds.
+        start = [torch.select(torch.arange(self.count), 0, 0) + first] if first else []
 
         def combine(*args: Any) -> list[torch.Tensor]:
             carries, place, lifted = args[: len(init)], args[len(init)], args[len(init) + 1 :]
             inner = {id(outer): within for outer, within in zip(tensors, lifted)}
             with _under(self.modes), _Inner(inner):
-                rest = place >= first
+                rest = place >= lifted[-1] if first else None
                 if first:  # onnxruntime's Scan does not go over nothing: the first round is there, and counts for nothing
                     place = torch.minimum(place.clamp(min=first), _number(self.count - 1))
                 index = self._index(place.item(), first)
@@ -329,7 +332,7 @@ class _Loop:
                 items = [item for i in sorted(plan.gathered) for item in results[i]]
                 return [each.clone(memory_format=torch.contiguous_format) for each in (*handed, *items)]
 
-        outputs = list(scan_op(combine, init, [torch.arange(self.count)], (*tensors, *missing)))
+        outputs = list(scan_op(combine, init, [torch.arange(self.count)], (*tensors, *missing, *start)))
         owners = dict(self._owners(structure))
         for i, value in zip(carried, outputs):
             if i in plan.counted:
@@ -362,6 +365,21 @@ def _number(value: Any) -> torch.Tensor:
     return torch.scalar_tensor(value, dtype=torch.int64)
 
 
+@contextlib.contextmanager
+def _there_may_be_none(count: torch.SymInt) -> Iterator[None]:
+    """What a round tells of the least number of rounds, such as that there is one, holds while it is open."""
+    env, symbols = count.node.shape_env, count.node.expr.free_symbols
+    before = {symbol: env.var_to_range[symbol] for symbol in symbols if symbol in env.var_to_range}
+    try:
+        yield
+    finally:
+        for symbol, found in before.items():
+            now = env.var_to_range.get(symbol)
+            if now is not None and not now.is_singleton():
+                env.var_to_range[symbol] = ValueRanges(found.lower, now.upper)
+        env._update_version_counter()
+
+
 def as_scan(
     count: Any, at: _At, round: _Round, names: Sequence[str], before: Sequence[Any], written: Set[str]
 ) -> tuple[list[Any], dict[int, Appended]]:
@@ -380,7 +398,8 @@ def as_scan(
     """
     loop = _Loop(count, at, round, names, written)
     try:
-        return loop.run(before, 0)
+        with _there_may_be_none(count):
+            return loop.run(before, 0)
     except Exception:  # whatever the round does not do with these values
         if count.node.hint is None:  # there may be no round
             raise
