@@ -122,3 +122,44 @@ def test_another_value_wants_another_export():
     torch.testing.assert_close(program(x)[0], 8 * (x + 1))
     with pytest.raises(OnnxExporterError, match="the value of 'rounds' decided what was captured"):
         program.apply_weights({**state, "rounds": torch.tensor(5)})
+
+
+class Padded(torch.nn.Module):
+    """A codec pads to whole frames, which it computes with numbers in buffers."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("stride", torch.tensor(4))
+        self.register_buffer("kernel", torch.tensor(7))
+        self.register_buffer("before", torch.tensor(3))
+
+    def forward(self, x):
+        length = x.shape[-1]
+        frames = (length - self.kernel + self.before) / self.stride + 1
+        after = (torch.ceil(frames).to(torch.int64) - 1) * self.stride + self.kernel - self.before - length
+        more = 0
+        if length <= max(self.before, after):
+            more = max(self.before, after) - length + 1
+            x = torch.nn.functional.pad(x, (0, more))
+        padded = torch.nn.functional.pad(x, (self.before, after), "reflect")
+        return padded[..., : padded.shape[-1] - more]
+
+
+def test_sizes_that_go_through_tensors():
+    with pytest.warns(flambeau.errors.ConversionWarning, match="right only where .* < n"):
+        program = flambeau.export(Padded(), (torch.randn(2, 1, 21),), dynamic_shapes=({0: "batch", 2: "n"},))
+    for n in (21, 22, 23, 24, 40, 5):
+        x = torch.randn(3, 1, n)
+        torch.testing.assert_close(program(x)[0], Padded()(x))
+
+
+def test_a_number_that_a_size_went_into_and_that_is_written():
+    class Written(Padded):
+        def forward(self, x):
+            self.stride.add_(1)
+            if x.shape[-1] - self.stride > 4:
+                x = x + 1
+            return x
+
+    with pytest.raises(CaptureError, match="data-dependent"):
+        flambeau.export(Written(), (torch.randn(2, 1, 21),), dynamic_shapes=({2: "n"},), capture="export")

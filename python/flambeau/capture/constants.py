@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import math
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -49,6 +51,45 @@ _MOST_ELEMENTS = 64
 """Of a tensor that is followed: flags, counters, short tables."""
 
 
+_Number = Any  # int, float or bool, or a symbol for one
+
+
+def _quotient(a: _Number, b: _Number, *, rounding_mode: str | None = None) -> _Number:
+    if rounding_mode is None:
+        return a / b
+    return a // b if rounding_mode == "floor" else math.trunc(a / b)
+
+
+def _forms(name: str, *, reverse: bool = True) -> list[Callable[..., Any]]:
+    """The functions of tensors of a name: ``torch.add``, ``Tensor.add``, ``Tensor.__add__``, and with `reverse` ``Tensor.__radd__``."""
+    owners = [(torch, name), (torch.Tensor, name), (torch.Tensor, f"__{name}__")] + [(torch.Tensor, f"__r{name}__")] * reverse
+    return [getattr(owner, each) for owner, each in owners if hasattr(owner, each)]
+
+
+_OF_NUMBERS: Mapping[Callable[..., Any], Callable[..., _Number]] = {
+    **{form: operator.add for form in _forms("add")},
+    **{form: operator.sub for form in _forms("sub", reverse=False)},
+    **{form: operator.mul for form in _forms("mul")},
+    **{form: _quotient for form in (*_forms("div", reverse=False), *_forms("truediv", reverse=False), torch.true_divide)},
+    **{form: operator.floordiv for form in (*_forms("floordiv", reverse=False), torch.floor_divide, torch.Tensor.floor_divide)},
+    **{form: lambda a, b: b - a for form in (torch.Tensor.__rsub__, torch.rsub)},
+    **{form: lambda a, b: b / a for form in (torch.Tensor.__rdiv__, torch.Tensor.__rtruediv__)},
+    **{form: lambda a, b: b // a for form in (torch.Tensor.__rfloordiv__,)},
+    **{form: torch.sym_max for form in _forms("maximum", reverse=False)},
+    **{form: torch.sym_min for form in _forms("minimum", reverse=False)},
+    **{form: operator.neg for form in _forms("neg", reverse=False)},
+    **{form: math.ceil for form in _forms("ceil", reverse=False)},
+    **{form: math.floor for form in _forms("floor", reverse=False)},
+    **{form: lambda a, *_, **__: a for form in (torch.Tensor.to, torch.Tensor.long, torch.Tensor.int, torch.Tensor.float, torch.Tensor.double)},
+    **{form: compare for compare in (operator.gt, operator.ge, operator.lt, operator.le, operator.eq, operator.ne)
+       for form in _forms(compare.__name__, reverse=False)},
+}  # fmt: skip
+"""What functions of tensors of no dimensions compute: a tensor that a size went into is known as an expression of it."""
+
+_EXACT = {torch.int64: torch.sym_int, torch.int32: torch.sym_int, torch.float64: torch.sym_float, torch.float32: torch.sym_float, torch.bool: lambda a: a}
+"""The dtypes in which sizes are what they are, if they are below 2**22."""
+
+
 def _is_small(tensor: torch.Tensor) -> bool:
     return all(isinstance(size, int) for size in tensor.shape) and tensor.numel() <= _MOST_ELEMENTS
 
@@ -63,6 +104,7 @@ class KnownConstants(TorchFunctionMode):
         self.captured: dict[str, torch.Tensor] = {}  # what the capture has in their places
         self.values = {name: buffer.detach().clone() for name, buffer in model.named_buffers() if buffer.numel() <= _MOST_ELEMENTS}
         self.computed = WeakIdKeyDictionary()  # tensors of the capture -> (value, names of the buffers behind it)
+        self.sized = WeakIdKeyDictionary()  # the same of those that sizes went into: the value is a symbol
 
     def known(self, tensor: torch.Tensor) -> tuple[torch.Tensor, set[str]] | None:
         if tensor._version != 0 or not _is_small(tensor):  # a version above 0 was written
@@ -74,6 +116,40 @@ class KnownConstants(TorchFunctionMode):
             return None
         self.captured[name] = tensor
         return self.values[name], {name}
+
+    def number(self, value: Any) -> tuple[_Number, set[str]] | None:
+        """The number that a tensor of no dimensions is known to hold, or a number itself; None for all else."""
+        if not isinstance(value, torch.Tensor):
+            return (value, set()) if isinstance(value, (bool, int, float, *_SYMBOLIC)) else None
+        if value.ndim or value.dtype not in _EXACT or value._version != 0:
+            return None
+        if (found := self.sized.get(value)) is not None:
+            return found
+        found = self.known(value)
+        return None if found is None else (found[0].item(), found[1])
+
+    def _of_sizes(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> tuple[_Number, set[str]] | None:
+        """What a function gives of numbers of which a size is one, or a tensor that knows one."""
+        if func not in _OF_NUMBERS:
+            return None
+        operands = args[:1] if _OF_NUMBERS[func] is _OF_NUMBERS[torch.Tensor.to] else args
+        found = [self.number(each) for each in operands]
+        if any(each is None for each in found) or not any(isinstance(each[0], _SYMBOLIC) for each in found):  # type: ignore[index]
+            return None
+        numbers, names = zip(*found)  # type: ignore[arg-type]
+        options = {} if operands is not args else kwargs
+        try:
+            return _OF_NUMBERS[func](*numbers, **options), set().union(*names)
+        except (TypeError, ZeroDivisionError):  # of options that are not followed
+            return None
+
+    def _tell(self, values: Any) -> None:
+        """torch takes numbers from tensors of a list that are known, such as paddings."""
+        for value in values:
+            for leaf in value if isinstance(value, (list, tuple)) else ():
+                if isinstance(leaf, FakeTensor) and leaf.item_memo is None and (found := self.number(leaf)) is not None:
+                    self.asked |= found[1]
+                    leaf.item_memo = found[0]
 
     def hold(self, exported: ExportedProgram) -> bool:
         """Whether what they decided holds for the next call: none of them was written, or is another tensor then."""
@@ -90,6 +166,18 @@ class KnownConstants(TorchFunctionMode):
         made = func in _FACTORIES and not any(isinstance(leaf, _SYMBOLIC) for leaf in _pytree.tree_leaves((args, kwargs)))
         if not (tensors or made) or not all(isinstance(tensor, FakeTensor) for tensor in tensors):
             return func(*args, **kwargs)
+        if func is torch.Tensor.__bool__ and (known := self.sized.get(args[0])) is not None and args[0]._version == 0:
+            self.asked |= known[1]
+            return bool(known[0] if isinstance(known[0], torch.SymBool) else known[0] != 0)
+        if func is torch.Tensor.item and self.sized.get(args[0]) is not None:
+            self._tell([args])
+            return func(*args, **kwargs)
+        if (sized := self._of_sizes(func, args, kwargs)) is not None:
+            result = func(*args, **kwargs)
+            if result.ndim == 0 and result.dtype in _EXACT:
+                self.sized[result] = _EXACT[result.dtype](sized[0]), sized[1]
+            return result
+        self._tell([*args, *kwargs.values()])
         found = [self.known(tensor) for tensor in tensors]
         if any(each is None for each in found):
             return func(*args, **kwargs)
