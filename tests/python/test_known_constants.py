@@ -153,6 +153,17 @@ def test_sizes_that_go_through_tensors():
         torch.testing.assert_close(program(x)[0], Padded()(x))
 
 
+def test_a_dimension_that_a_model_of_constants_fixes():
+    class Fixed(Padded):
+        def forward(self, x):
+            return super().forward(x) * torch.eye(x.shape[0]).tolist()[0][0]
+
+    with pytest.warns(flambeau.errors.ConversionWarning, match="fixes it at 2"):
+        program = flambeau.export(Fixed(), (torch.randn(2, 1, 21),), dynamic_shapes=({0: "batch", 2: "n"},))
+    x = torch.randn(2, 1, 30)
+    torch.testing.assert_close(program(x)[0], Fixed()(x))
+
+
 def test_a_number_that_a_size_went_into_and_that_is_written():
     class Written(Padded):
         def forward(self, x):

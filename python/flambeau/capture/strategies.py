@@ -50,6 +50,7 @@ DEFAULT_STRATEGIES = ("non-strict", "strict")
 
 
 _TWO_FOR_ONE = ", with 2 for sizes of 1"
+_CONFLICTS = "conflicts between user-specified ranges"
 _CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
 
 _Capture = Callable[[bool], tuple[ExportedProgram, str]]
@@ -160,7 +161,7 @@ def _attempts(
         else:
             yield strategy, lambda _: (torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient), "")
     # A strict capture may still keep such a dimension, which this one fixes; so it comes last.
-    conflicts = any("conflicts between user-specified ranges" in str(attempt.error) for attempt in failed)
+    conflicts = any(_CONFLICTS in str(attempt.error) for attempt in failed)
     if conflicts and asked != lenient and "non-strict" in strategies:
         yield "non-strict, leaving named dimensions to torch", lambda two_is_one: _export(model, args, kwargs, lenient, False, two_is_one)
 
@@ -254,7 +255,7 @@ class _Tries:
         captured = self.once(attempt)
         if "data-dependent" in str(captured.error):
             constant = self.once(attempt, constants=True)
-            if constant.exported is not None:
+            if constant.exported is not None or _CONFLICTS in str(constant.error):  # it came to the end, and a dimension is fixed
                 captured = dataclasses.replace(constant, how=constant.how + ", with its constants known")
         loops: set[Place] = set()
         captured = self._with_loops(attempt, captured, loops, None)
