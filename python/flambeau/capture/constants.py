@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.export import ExportedProgram
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
@@ -86,8 +87,12 @@ _OF_NUMBERS: Mapping[Callable[..., Any], Callable[..., _Number]] = {
 }  # fmt: skip
 """What functions of tensors of no dimensions compute: a tensor that a size went into is known as an expression of it."""
 
-_EXACT = {torch.int64: torch.sym_int, torch.int32: torch.sym_int, torch.float64: torch.sym_float, torch.float32: torch.sym_float, torch.bool: lambda a: a}
+_EXACT = {torch.int64: torch.sym_int, torch.int32: torch.sym_int, torch.float64: torch.sym_float, torch.float32: torch.sym_float,
+          torch.bool: lambda a: a if isinstance(a, (bool, torch.SymBool)) else a != 0}  # fmt: skip
 """The dtypes in which sizes are what they are, if they are below 2**22."""
+
+_OF_SIZES = {F.pad, torch._C._nn.pad, torch.reshape, *(getattr(torch.Tensor, name) for name in ("expand", "repeat", "reshape", "view"))}
+"""They take lists of sizes, and torch makes numbers of the tensors in these."""
 
 
 def _is_small(tensor: torch.Tensor) -> bool:
@@ -144,7 +149,7 @@ class KnownConstants(TorchFunctionMode):
             return None
 
     def _tell(self, values: Any) -> None:
-        """torch takes numbers from tensors of a list that are known, such as paddings."""
+        """Let torch know the numbers in tensors of these lists."""
         for value in values:
             for leaf in value if isinstance(value, (list, tuple)) else ():
                 if isinstance(leaf, FakeTensor) and leaf.item_memo is None and (found := self.number(leaf)) is not None:
@@ -177,7 +182,8 @@ class KnownConstants(TorchFunctionMode):
             if result.ndim == 0 and result.dtype in _EXACT:
                 self.sized[result] = _EXACT[result.dtype](sized[0]), sized[1]
             return result
-        self._tell([*args, *kwargs.values()])
+        if func in _OF_SIZES:
+            self._tell([*args, *kwargs.values()])
         found = [self.known(tensor) for tensor in tensors]
         if any(each is None for each in found):
             return func(*args, **kwargs)
