@@ -38,5 +38,6 @@ CASES = [
     case(torch.logcumsumexp, torch.tensor([[1000.0, 1000.0, float("-inf")], [float("-inf"), float("-inf"), float("inf")]]), dim=1),
 
     *(case(op, floats(0, 3), 0, dynamic=False) for op in (torch.cumprod, torch.cummax, torch.cummin, torch.logcumsumexp)),
+    *(case(op, floats(0, 3), 1, dynamic=False) for op in (torch.cumprod, torch.cummax, torch.cummin, torch.logcumsumexp)),
     *(case(op, nans, 0, again=False) for op in (torch.cummax, torch.cummin)),
 ]

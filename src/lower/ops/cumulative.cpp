@@ -1,4 +1,5 @@
 // Running sums, products and extrema along an axis.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -17,13 +18,13 @@ using Step = std::function<std::vector<Tensor>(std::vector<Tensor> states, Tenso
 // sees tensors without the axis.
 std::vector<Tensor> Running(Lowering& to, Tensor x, int64_t axis, const std::vector<Tensor>& initial,
                             const Step& step) {
-  if (to.AsConstant(x.size(axis)) == 0) {
-    // onnxruntime's Scan wants a first slice.
+  Dims sizes = x.sizes();
+  if (std::ranges::any_of(sizes, [&](Dim size) { return to.AsConstant(size) == 0; })) {
+    // onnxruntime's Scan wants a first slice, and divides by the size of one.
     std::vector<Tensor> nothing;
-    for (const Tensor& state : initial) nothing.push_back(to.ExpandTo(state, x.sizes()));
+    for (const Tensor& state : initial) nothing.push_back(to.ExpandTo(state, sizes));
     return nothing;
   }
-  Dims sizes = x.sizes();
   sizes.erase(sizes.begin() + axis);
   std::vector<Expr> slice;
   for (Dim dim : sizes) slice.push_back(dim.expr);
