@@ -81,6 +81,8 @@ CASES = [
     case(torch.trapezoid, x, dx=0.5, dim=0),
     case(torch.trapezoid, ints(3, 4), dx=2),
     case(torch.trapezoid, torch.tensor([[200, 100, 90]], dtype=torch.uint8), floats(3), dynamic=False, again=False),
+    *(case(torch.trapezoid, torch.zeros(0, 4, dtype=dtype), *steps, dim=0, dynamic=False, name=f"trapezoid of nothing {dtype} {len(steps)}")
+      for dtype in (torch.int8, torch.float16, torch.float32) for steps in ((), (torch.zeros(0),))),
     case(torch.cumulative_trapezoid, x, floats(4, 5), dim=0),
     *[case(fn, torch.tensor([[200, 100, 90, 30], [7, 255, 128, 250]]).to(dtype), *steps, dim=-1, dynamic=False, again=False, name=f"{fn.__name__} of {dtype} {len(steps)}")
       for fn in (torch.trapezoid, torch.cumulative_trapezoid) for dtype in (torch.uint8, torch.int8, torch.int16) for steps in ((), (torch.tensor([3, 9, 100, 40]).to(dtype),))],

@@ -179,9 +179,17 @@ Tensor Accumulated(Lowering& to, Tensor areas, int64_t axis) {
   return Half(to, to.CumSum(areas, to.ConstantInt(axis)));
 }
 
+// Of nothing PyTorch gives zeros of the heights' own dtype.
+Tensor AreaOfNothing(Lowering& to, Tensor y, int64_t axis) {
+  Dims sizes = y.sizes();
+  sizes.erase(sizes.begin() + axis);
+  return to.Full(sizes, int64_t{0}, y.dtype());
+}
+
 template <Tensor (*kCombine)(Lowering&, Tensor, int64_t)>
 Tensor TrapezoidX(Lowering& to, Tensor y, Tensor x, int64_t dim) {
   const int64_t axis = to.Axis(dim, y);
+  if (kCombine == &Summed && to.AsConstant(y.size(axis)) == 0) return AreaOfNothing(to, y, axis);
   const Tensor areas = Areas(to, y, Widths(to, y, x, axis), axis);
   return kCombine(to, areas, axis - y.rank() + areas.rank());
 }
@@ -189,10 +197,11 @@ Tensor TrapezoidX(Lowering& to, Tensor y, Tensor x, int64_t dim) {
 template <Tensor (*kCombine)(Lowering&, Tensor, int64_t)>
 Tensor TrapezoidDx(Lowering& to, Tensor y, Scalar dx, int64_t dim) {
   const int64_t axis = to.Axis(dim, y);
+  if (kCombine == &Summed && to.AsConstant(y.size(axis)) == 0) return AreaOfNothing(to, y, axis);
   const Tensor width = internal::AsResult(to, dx);
   const DType dtype = to.FloatDtype({y, width});
   auto scaled = [&](const Tensor& heights) { return to.Mul(to.CastTo(heights, dtype), to.CastTo(width, dtype)); };
-  if (kCombine != &Summed || y.is_floating() || y.is_complex() || to.AsConstant(y.size(axis)) == 0)
+  if (kCombine != &Summed || y.is_floating() || y.is_complex())
     return kCombine(to, scaled(Neighbours(to, y, axis)), axis);
   // Of integers the ends are taken from twice the sum.
   const Tensor ends = to.Add(to.GatherIndex(y, axis, to.Of(0)), to.GatherIndex(y, axis, to.Of(-1)));
