@@ -74,16 +74,22 @@ DType DtypeOfFloat(const Graph& aten, ValueId value, DType least) {
       of_tensors |= IsFloating(aten.type(tensor).dtype);
       continue;
     }
-    for (const ValueId operand : aten.operands(aten[each].node))
-      if (operand && !aten.type(operand).is_tensor() && seen.insert(operand).second) open.push_back(operand);
+    const auto follow = [&](ValueId from) {
+      if (from && !aten.type(from).is_tensor() && seen.insert(from).second) open.push_back(from);
+    };
+    for (const ValueId operand : aten.operands(aten[each].node)) follow(operand);
+    aten.ForEachBody(aten[each].node, [&](BlockId body) {
+      for (const ValueId output : aten.outputs(body)) follow(output);
+    });
   }
   return of_tensors ? least : DType::kFloat64;
 }
 
 // A number that the program returns, as the 0-d tensor that it becomes.
 Tensor OutputValue(Lowering& to, const Tensor& tensor, ValueId value) {
-  if (!tensor.is_number()) return tensor;
   const Type& recorded = to.aten().type(value);
+  if (!tensor.is_number() && recorded.kind == TypeKind::kFloat) return to.CastTo(tensor, DtypeOfFloat(to.aten(), value, to.default_dtype()));
+  if (!tensor.is_number()) return tensor;
   switch (recorded.kind) {
     case TypeKind::kBool: return to.ConstantOf(tensor.number(), DType::kBool);
     case TypeKind::kInt: return to.ConstantOf(tensor.number(), DType::kInt64);

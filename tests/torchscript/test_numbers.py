@@ -221,3 +221,25 @@ def test_dtypes_of_floats():
     program = flambeau.export(torch.jit.script(GivesFloats()), (torch.ones(3), 0.5), input_names=["x"], dynamic_axes={"x": {0: "n"}})
     kinds = [onnx.TensorProto.DataType.Name(output.type.tensor_type.elem_type) for output in program.model_proto.graph.output]
     assert kinds == ["FLOAT", "DOUBLE", "FLOAT16", "FLOAT", "DOUBLE"] + ["DOUBLE"] * 5
+
+
+class JoinsFloats(nn.Module):
+    def forward(self, x, n):
+        chosen, total, of_tensors = 0.1, 0.0, 0.0
+        if bool(x.sum() > 0):
+            chosen = 0.2
+        for i in range(int(n)):
+            total = total + 0.1
+            of_tensors = of_tensors + float(x[0])
+        return chosen, total, of_tensors, x * chosen + total
+
+
+def test_floats_keep_their_digits_through_paths_and_rounds():
+    module = JoinsFloats()
+    program = flambeau.export(torch.jit.script(module), (torch.ones(3), torch.tensor(2)))
+    for x, n in ((torch.ones(3), torch.tensor(3)), (-torch.ones(3), torch.tensor(10)), (torch.ones(3), torch.tensor(0))):
+        *floats, y = program(x, n)
+        assert [value.dtype for value in floats] == [torch.float64, torch.float64, torch.float32]
+        *expected, expected_y = module(x, n)
+        assert [float(value) for value in floats[:2]] == expected[:2] and float(floats[2]) == pytest.approx(expected[2])
+        torch.testing.assert_close(y, expected_y)

@@ -72,10 +72,15 @@ class Arguments {
   NodeId node_;
 };
 
+// What carries a value of that type into a nested graph or out of it. Python's floats keep their digits.
+Type CarriedType(Lowering& to, const Type& type) {
+  return type.kind == TypeKind::kFloat ? Type::OfTensor(DType::kFloat64, {}) : to.OnnxType(type);
+}
+
 // Numbers become values: of the dtypes that the program recorded for `like`.
 void Materialise(Lowering& to, std::span<const ValueId> like, std::span<Tensor> tensors) {
   for (size_t i = 0; i < tensors.size() && i < like.size(); ++i)
-    if (like[i] && tensors[i]) tensors[i] = to.Value(tensors[i], to.OnnxType(to.aten().type(like[i])).dtype);
+    if (like[i] && tensors[i]) tensors[i] = to.Value(tensors[i], CarriedType(to, to.aten().type(like[i])).dtype);
 }
 
 // Lowers a nested graph at the current position; its symbols end with it.
@@ -90,14 +95,14 @@ std::vector<Tensor> Inline(Lowering& to, BlockId graph, std::span<const Tensor> 
 // Inputs of the current block of the types of `formal`.
 std::vector<Tensor> BlockInputs(Lowering& to, std::span<const ValueId> formal) {
   std::vector<Tensor> inputs;
-  for (ValueId value : formal) inputs.push_back(to.AddBlockInput(to.OnnxType(to.aten().type(value))));
+  for (ValueId value : formal) inputs.push_back(to.AddBlockInput(CarriedType(to, to.aten().type(value))));
   return inputs;
 }
 
 std::vector<Type> RecordedTypes(Lowering& to, NodeId node) {
   std::vector<Type> types;
   for (uint32_t i = 0; i < to.aten()[node].result_count; ++i)
-    types.push_back(to.OnnxType(to.aten().type(to.aten().result(node, i))));
+    types.push_back(CarriedType(to, to.aten().type(to.aten().result(node, i))));
   return types;
 }
 
