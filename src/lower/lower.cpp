@@ -58,6 +58,8 @@ ValueId ItemOf(const Graph& aten, ValueId value) {
   return std::ranges::find(kItems, aten.op(node)) == std::end(kItems) ? ValueId{} : aten.operand(node, 0);
 }
 
+bool IsNumber(TypeKind kind) { return kind == TypeKind::kInt || kind == TypeKind::kFloat; }
+
 // The dtype of a float that the program returns: float64, as Python's are; where it comes from tensors of fewer digits,
 // theirs, as torch.onnx has it.
 DType DtypeOfFloat(const Graph& aten, ValueId value, DType least) {
@@ -75,11 +77,14 @@ DType DtypeOfFloat(const Graph& aten, ValueId value, DType least) {
       continue;
     }
     const auto follow = [&](ValueId from) {
-      if (from && !aten.type(from).is_tensor() && seen.insert(from).second) open.push_back(from);
+      if (from && IsNumber(aten.type(from).kind) && seen.insert(from).second) open.push_back(from);
     };
+    const Node& node = aten[aten[each].node];
     for (const ValueId operand : aten.operands(aten[each].node)) follow(operand);
+    // Bodies of loops give their condition before what becomes results.
     aten.ForEachBody(aten[each].node, [&](BlockId body) {
-      for (const ValueId output : aten.outputs(body)) follow(output);
+      const uint32_t outputs = aten.output_count(body), index = aten[each].index + outputs - node.result_count;
+      if (outputs >= node.result_count) follow(aten.output(body, index));
     });
   }
   return of_tensors ? least : DType::kFloat64;
