@@ -75,6 +75,7 @@ CASES = [
     *[case(F.adaptive_avg_pool1d, line, o) for o in (1, 2, 5, 11, 13)],
     *[case(F.adaptive_avg_pool2d, image, o) for o in (1, 5, (5, 11), (None, 4), (1, None), (1, 3), (7, 20))],
     case(F.adaptive_avg_pool2d, floats(3, 10, 11), 1),
+    case(F.adaptive_avg_pool2d, floats(4, 0, 3, 4), 1, dynamic={0: [0]}, again=False),
     case(F.adaptive_avg_pool2d, floats(3, 10, 11), (3, 4)),
     case(F.adaptive_avg_pool2d, image, (3, 4), dtypes=WIDE, tolerance=(3e-2, 3e-2)),
     case(F.adaptive_avg_pool2d, image, 1, dtypes=WIDE, tolerance=(3e-2, 3e-2)),

@@ -52,8 +52,9 @@ Tensor AdaptiveAvgPool(Lowering& to, Tensor self, Dims output_size) {
   const int64_t first = self.rank() - kSpatial;
   auto is_one = [&](Dim dim) { return to.AsConstant(dim) == 1; };
   if (std::all_of(output_size.begin(), output_size.end(), is_one)) {
-    // The global pool is the faster one, and has no float64 kernel in onnxruntime.
-    if (first == 2 && self.dtype() != DType::kFloat64) return to.GlobalAveragePool(self);
+    // The global pool is the faster one; onnxruntime's has no float64 kernel, and wants channels.
+    const bool has_channels = first == 2 && to.exprs().RangeOf(self.size(1).expr).min > 0;
+    if (has_channels && self.dtype() != DType::kFloat64) return to.GlobalAveragePool(self);
     Ints axes;
     for (int64_t axis = first; axis < self.rank(); ++axis) axes.push_back(axis);
     return to.ReduceMean(self, to.ConstantInts(axes));
