@@ -29,6 +29,14 @@ def to_itself(x):
     return attend(x, x, x)
 
 
+def scaled_again_and_again(x):
+    scaled, products = x, []
+    for _ in range(8):
+        scaled = (scaled * 1.01).transpose(1, 2)
+        products.append(scaled @ x)
+    return products
+
+
 def to_its_own_transpose(x):
     x = (x.transpose(-2, 0) * 2).transpose(-2, 0)
     return attend(x, x, x, is_causal=True)
@@ -37,6 +45,8 @@ def to_its_own_transpose(x):
 CASES = [
     case(attend, q, k, v),
     case(to_itself, floats(2, 5, 8)),
+    case(lambda x: attend(x, x[:0], x[:0], is_causal=True), floats(4, 5, 8), name="to nothing"),
+    case(scaled_again_and_again, floats(3, 4, 4)),
     case(to_its_own_transpose, floats(3, 5, 8)),
     case(attend, q, k, v, scale=0.3),
     case(attend, floats(5, 8), floats(7, 8), floats(7, 6)),

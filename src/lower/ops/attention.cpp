@@ -1,4 +1,5 @@
 // Attention.
+#include <algorithm>
 #include <cmath>
 
 #include "lower/op.h"
@@ -110,6 +111,12 @@ Tensor ScaledDotProductAttention(Lowering& to, Tensor query, Tensor key, Tensor 
                                  double dropout_p, bool is_causal, std::optional<double> scale, bool enable_gqa) {
   for (const Tensor& tensor : {query, key, value})
     if (!to.RequireRank(tensor, "query, key, value")) return to.Poison(query.type());
+  const auto has_none = [&](const Tensor& tensor) { return std::ranges::any_of(tensor.sizes(), [&](Dim size) { return to.AsConstant(size) == 0; }); };
+  if (has_none(query) || has_none(key) || has_none(value)) {  // PyTorch does not ask whether their batches fit
+    Dims sizes = query.sizes();
+    sizes.back() = value.size(-1);
+    return to.Full(sizes, 0.0, query.dtype());
+  }
   return Attend(to, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa).output;
 }
 

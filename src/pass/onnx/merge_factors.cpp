@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "pass/onnx/rules.h"
+#include "support/numeric.h"
 
 namespace flambeau {
 namespace {
@@ -21,25 +24,40 @@ std::optional<Scaled> ScaledOf(const Editor& to, ValueId value) {
   return std::nullopt;
 }
 
-// A tensor behind Transposes, the outermost first.
-struct Transposed {
-  ValueId tensor;
-  std::vector<NodeId> by;
-  bool shared = false;  // one of the values on the way has other uses
-};
-
-Transposed Untranspose(const Editor& to, ValueId value) {
-  Transposed result{value, {}};
+// What a value is a transpose of. `shared`: one of the values on the way has other uses.
+ValueId Untransposed(const Editor& to, ValueId value, std::vector<NodeId>* by, bool* shared) {
   while (true) {
-    result.shared |= !to.HasOneUse(result.tensor);
-    const NodeId transpose = to.Producer(result.tensor, "Transpose");
-    if (!transpose) return result;
-    result.by.push_back(transpose);
-    result.tensor = to.Operand(transpose, 0);
+    *shared |= !to.HasOneUse(value);
+    const NodeId transpose = to.Producer(value, "Transpose");
+    if (!transpose) return value;
+    by->push_back(transpose);
+    value = to.Operand(transpose, 0);
   }
 }
 
-ValueId Transpose(Editor& to, NodeId position, ValueId value, std::span<const NodeId> by) {
+// The factors of a tensor, the last first, down to what has none, and the Transposes between them.
+struct Chain {
+  std::vector<Scaled> factors;
+  std::vector<NodeId> transposes;
+  bool shared = false;  // a value within has other uses
+};
+
+Chain ChainOf(const Editor& to, ValueId value) {
+  Chain chain;
+  for (auto scaled = ScaledOf(to, value); scaled;) {
+    chain.factors.push_back(*scaled);
+    std::vector<NodeId> by;
+    bool shared = false;
+    const ValueId inner = Untransposed(to, scaled->tensor, &by, &shared);
+    scaled = ScaledOf(to, inner);
+    if (!scaled) break;
+    chain.shared |= shared;
+    chain.transposes.insert(chain.transposes.end(), by.begin(), by.end());
+  }
+  return chain;
+}
+
+ValueId TransposedBy(Editor& to, NodeId position, ValueId value, std::span<const NodeId> by) {
   for (auto transpose = by.rbegin(); transpose != by.rend(); ++transpose) {
     onnx::AttributeList attributes;
     attributes.Add("perm", PermutationOf(to, *transpose));
@@ -48,24 +66,40 @@ ValueId Transpose(Editor& to, NodeId position, ValueId value, std::span<const No
   return value;
 }
 
+// All factors as one, or as one divisor if all of them divide; known now, so that what is scaled by it is scaled by a constant.
+struct Merged {
+  double number = 1;
+  bool divides;
+};
+
+Merged MergedOf(const Editor& to, const Chain& chain) {
+  Merged merged{.divides = std::ranges::all_of(chain.factors, &Scaled::divides)};
+  for (const Scaled& factor : chain.factors)
+    merged.number = factor.divides && !merged.divides ? merged.number / *to.KnownNumber(factor.number) : merged.number * *to.KnownNumber(factor.number);
+  return merged;
+}
+
+ValueId NumberOf(Editor& to, double number, DType dtype) {
+  std::vector<std::byte> bytes(static_cast<size_t>(ByteSize(dtype)));
+  StoreDouble(dtype, number, bytes.data());
+  return to.AddConstant({.source = MakeBufferSource(std::move(bytes)), .dtype = dtype, .sizes = {}});
+}
+
 // (x · a) · b in front of a product is x · (a · b) where x · a has other uses, transposed on the way or not.
 // onnxruntime moves transposes aside and such factors into the product all the same, and 1.31 loses the node between
-// them where it is used elsewhere: x · a, of which attention to itself takes queries, keys and values.
+// them where it is used elsewhere: x · a, of which attention to itself takes queries, keys and values. All factors
+// become one, so that what is between them gets no further use.
 bool MergeFactors(Editor& to, NodeId node) {
   for (uint32_t i = 0; i < 2; ++i) {
-    const Transposed operand = Untranspose(to, to.Operand(node, i));
-    const auto outer = ScaledOf(to, operand.tensor);
-    if (!outer) continue;
-    const Transposed between = Untranspose(to, outer->tensor);
-    const auto inner = between.shared ? ScaledOf(to, between.tensor) : std::nullopt;
-    if (!inner) continue;
-    const ValueId number = outer->divides == inner->divides ? to.Insert(node, "Mul", {inner->number, outer->number})
-                           : outer->divides                 ? to.Insert(node, "Div", {inner->number, outer->number})
-                                                            : to.Insert(node, "Div", {outer->number, inner->number});
-    const bool divides = outer->divides && inner->divides;
-    const ValueId moved = Transpose(to, node, Transpose(to, node, inner->tensor, between.by), operand.by);
-    to.SetOperand(node, i, to.Insert(node, divides ? "Div" : "Mul", {moved, number}));
-    return true;
+    std::vector<NodeId> behind;
+    bool shared = false;
+    const ValueId scaled = Untransposed(to, to.Operand(node, i), &behind, &shared);
+    const Chain chain = ChainOf(to, scaled);
+    if (chain.factors.size() < 2 || !chain.shared) continue;
+    const NodeId position = to.graph()[scaled].node;
+    const Merged merged = MergedOf(to, chain);
+    const ValueId tensor = TransposedBy(to, position, chain.factors.back().tensor, chain.transposes);
+    return to.Replace(scaled, to.Insert(position, merged.divides ? "Div" : "Mul", {tensor, NumberOf(to, merged.number, to.type(scaled).dtype)}));
   }
   return false;
 }

@@ -316,6 +316,23 @@ TEST(MergeFactors, TransposesLieBetweenThem) {
 )");
 }
 
+TEST(MergeFactors, AllOfAChainBecomeOne) {
+  const std::string text = Simplified(R"(graph(%x: f32[4, 4]) {
+  const %two: f32[] = [2.0]
+  %a: f32[4, 4] = Mul(%x, %two)
+  %p: f32[4, 4] = MatMul(%a, %x)
+  %b: f32[4, 4] = Mul(%a, %two)
+  %q: f32[4, 4] = MatMul(%b, %x)
+  %c: f32[4, 4] = Mul(%b, %two)
+  %r: f32[4, 4] = MatMul(%c, %x)
+  return %p, %q, %r
+}
+)");
+  for (const std::string factor : {"[2.0]", "[4.0]", "[8.0]"}) EXPECT_NE(text.find(factor), std::string::npos) << text;
+  EXPECT_EQ(text.find(" Mul(%a"), std::string::npos) << text;
+  EXPECT_EQ(text.find(" Mul(%b"), std::string::npos) << text;
+}
+
 TEST(MergeGemm, ProductAndBias) {
   EXPECT_EQ(Simplified(R"(graph(%x: f32[n, 4], %v: f32[n, 4, 4]) {
   const %w: f32[4, 4] = data("w", 0)
