@@ -9,6 +9,7 @@
 #include "ir/encoded_source.h"
 #include "lower/custom.h"
 #include "lower/op.h"
+#include "lower/ops/steps.h"
 #include "lower/registry.h"
 #include "lower/requirements.h"
 
@@ -175,6 +176,8 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
       results = row->lower(*this, node);
     } catch (const onnx::BadOperand& error) {
       Report(DiagnosticKind::kBadProgram, error.what());
+    } catch (const TooMuch& error) {
+      Report(DiagnosticKind::kLimitExceeded, error.what());
     } catch (const std::length_error&) {  // of a list with a place for each dimension but the last ones
       Report(DiagnosticKind::kBadProgram, "takes tensors of more dimensions than it is given");
     }

@@ -194,6 +194,7 @@ CASES = [
     *[literal(aten.linalg_lstsq.default, z(5, 3), z(5, 2), driver=driver) for driver in ("gels", "gelsy", "gelsd", "gelss")],
     *[case(fn, z(0, 5), dynamic=False, name=f"{fn.__name__} of nothing") for fn in (torch.mean, torch.var_mean)], *[case(torch.logaddexp, 4 * x, 4 * y) for x, y in ((a, b), (a, z()), (a, z(3, 1, 1)))], *[case(torch.logcumsumexp, 4 * a, dim) for dim in (0, -1)], case(torch.logcumsumexp, z(), 0),
     case(torch.logaddexp, torch.tensor([complex(-float("inf"), 0), complex(1, 2)]), torch.tensor([complex(-float("inf"), 0), complex(-float("inf"), 0)]), again=False, name="logaddexp of nothing"),
+    case(torch.logcumsumexp, torch.tensor([complex(1, 0), complex(float("inf"), 0), complex(float("nan"), 0), complex(1, 0)]).real.to(torch.complex64), 0, again=False, name="logcumsumexp of NaN", check=lambda want, got: (want.real.isnan() == torch.from_numpy(got)[..., 0].isnan()).all()),
     *[case(lambda x: torch.nonzero(x, as_tuple=True), t, dynamic=False, again=False, name=f"nonzero as tuple of {what}") for what, t in (("some", torch.tensor([[0, 1j], [2, 0]])), ("none", z(0, 2)), ("one", z()))], case(torch.logsumexp, a, -1), case(torch.logsumexp, 200 * a, (0, 1), keepdim=True), case(torch.special.logsumexp, z(), 0), case(torch.vander, z(4)), case(torch.linalg.vander, a, N=3),
     # norms
     *[case(torch.renorm, z(3, 4, 2), p, dim, 1.5) for p, dim in ((2, 0), (1, 1), (3.5, -1), (0.5, 1))], case(torch.renorm, z(3, 4, dtype=torch.complex128), 2, 0, 100.0),

@@ -297,10 +297,11 @@ Tensor Distance(Lowering& to, const Tensor& a, const Tensor& b) {
 
 // The number of the larger real part + log(1 + exp(their distance)), that part finite.
 Tensor ComplexLogAddExp(Lowering& to, const Tensor& a, const Tensor& b) {
-  const Tensor swapped = to.Less(RealPart(to, a), RealPart(to, b));
+  const Tensor re = RealPart(to, a), other = RealPart(to, b), swapped = to.Less(re, other);
   const Tensor larger = to.Where(swapped, b, a), smaller = to.Where(swapped, a, b);
-  const Tensor tail = to.Log(to.Add(to.Exp(to.Sub(smaller, larger)), to.NumberOf(1.0, a.dtype())));
-  return to.Where(to.IsInf(RealPart(to, larger)), larger, to.Add(larger, tail));
+  const Tensor sum = to.Add(larger, to.Log(to.Add(to.Exp(to.Sub(smaller, larger)), to.NumberOf(1.0, a.dtype()))));
+  const Tensor undefined = to.Or(to.IsNaN(re), to.IsNaN(other));
+  return to.Where(to.And(to.IsInf(RealPart(to, larger)), to.Not(undefined)), larger, to.Where(undefined, to.Add(a, b), sum));
 }
 
 Tensor PromotedLogAddExp(Lowering& to, Tensor self, Tensor other) {

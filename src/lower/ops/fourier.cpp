@@ -9,6 +9,7 @@
 #include "lower/op.h"
 #include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
+#include "lower/ops/steps.h"
 #include "onnx/complex.h"
 
 namespace flambeau::lower {
@@ -241,7 +242,8 @@ Tensor Shift(Lowering& to, Tensor self, std::optional<Ints> dim) {
 template <bool kOnesided>
 Tensor Frequencies(Lowering& to, int64_t n, double d, std::optional<DType> dtype, Unused, Unused, Unused) {
   constexpr int64_t kMost = 1 << 24;
-  if (n < 0 || n > kMost) throw onnx::BadOperand("asks for no number of frequencies that a model may hold as a constant");
+  if (n < 0) throw onnx::BadOperand("asks for a negative number of frequencies");
+  if (n > kMost) throw TooMuch("asks for more frequencies than a model may hold as a constant");
   std::vector<double> values;
   const int64_t count = kOnesided ? n / 2 + 1 : n;
   for (int64_t i = 0; i < count; ++i)

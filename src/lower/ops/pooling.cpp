@@ -178,7 +178,7 @@ std::tuple<Tensor, Tensor> MaxPoolOfWindows(Lowering& to, Tensor x, const Window
   // Padding is not chosen, not even where all elements are the least number.
   const Tensor inside = to.GreaterOrEqual(places, to.ConstantInt(0));
   const Tensor largest = to.ReduceMax(values, to.ConstantInts({last}));
-  // Nothing is less than NaN.
+  // Where the largest is NaN, the first is taken.
   const Tensor chosen = to.And(to.Not(to.Less(values, largest)), inside);
   const Tensor first = to.ArgMax(to.CastTo(chosen, DType::kInt32), {.axis = last});
   Dims sizes = values.sizes();

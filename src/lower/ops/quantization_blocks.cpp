@@ -102,8 +102,10 @@ Tensor Reshaped(Lowering& to, const Tensor& x, const Dims& sizes) {
   const flambeau::Value& value = to.graph()[x.id()];
   TensorData data = to.context()[value.data];
   if (!data.contiguous() || data.sizes == *known) return to.ReshapeTo(x, sizes);
+  const uint64_t bytes = data.byte_size();
   data.sizes = *known;
   data.strides.clear();
+  if (data.byte_size() != bytes) return to.ReshapeTo(x, sizes);  // which reports it
   return to.Weight(to.context().Add(std::move(data)), value.name);
 }
 

@@ -121,10 +121,13 @@ Tensor Uniform(Lowering& to, Tensor self, double from, double end, Unused) {
 }
 
 // PyTorch adds the mean to both parts.
-Tensor Normal(Lowering& to, Tensor self, double mean, double std, Unused) {
-  return OfParts(to, self.dtype(), [&](DType part) {
-    return to.CastTo(Shifted(to, RandomNormal(to, self.sizes(), DType::kFloat32), PartDeviation(self.dtype(), std), mean), part);
+Tensor NormalOf(Lowering& to, const Dims& sizes, DType dtype, double mean, double std) {
+  return OfParts(to, dtype, [&](DType part) {
+    return to.CastTo(Shifted(to, RandomNormal(to, sizes, DType::kFloat32), PartDeviation(dtype, std), mean), part);
   });
+}
+Tensor Normal(Lowering& to, Tensor self, double mean, double std, Unused) {
+  return NormalOf(to, self.sizes(), self.dtype(), mean, std);
 }
 
 // -log(1 - u) / lambda: 1 - u is never 0.
@@ -176,11 +179,8 @@ Tensor Random(Lowering& to, Tensor self, Unused) { return RandomFrom(to, self, 0
 
 // The result has the mean's dtype, whatever that of the deviation is.
 Tensor NormalOfTensors(Lowering& to, Tensor mean, Tensor std, Unused) {
-  const DType dtype = mean.dtype();
-  const Tensor spread = to.CastTo(std, dtype);
-  const Tensor scaled =
-      to.Mul(spread, to.CastTo(to.RandomNormalLike(to.CastTo(to.Add(mean, spread), DType::kFloat32)), dtype));
-  return to.Add(mean, scaled);
+  const Tensor spread = to.CastTo(std, mean.dtype());
+  return to.Add(mean, to.Mul(spread, RandomNormal(to, to.Add(mean, spread).sizes(), mean.dtype())));
 }
 Tensor NormalOfMean(Lowering& to, Tensor mean, double std, Unused) {
   return to.Add(mean, Shifted(to, RandomNormal(to, mean.sizes(), mean.dtype()), std, 0));
@@ -190,7 +190,7 @@ Tensor NormalOfStd(Lowering& to, double mean, Tensor std, Unused) {
 }
 Tensor NormalOfNumbers(Lowering& to, double mean, double std, Dims size, Unused, std::optional<DType> dtype, Unused,
                        Unused, Unused) {
-  return Shifted(to, RandomNormal(to, size, dtype.value_or(to.default_dtype())), std, mean);
+  return NormalOf(to, size, dtype.value_or(to.default_dtype()), mean, std);
 }
 
 // 1 where a uniform number is below the probability.

@@ -165,7 +165,14 @@ std::optional<Tensor> EinsumInOrder(Builder& to, const Orders& orders, const Lab
 // Of letters that both factors or the result have.
 Tensor ProductOfTwo(Builder& to, const Equation& equation, std::span<const Tensor> tensors) {
   const auto groups = GroupsOf(equation);
-  if (to.opset() < kFirstOpset)
+  const auto is_same_size = [&](int label) {  // in both; else one is 1 and broadcasts
+    const auto size = [&](size_t i) {
+      const Labels& labels = equation.operands[i];
+      return tensors[i].size(std::ranges::find(labels, label) - labels.begin()).expr;
+    };
+    return size(0) == size(1);
+  };
+  if (to.opset() < kFirstOpset && std::ranges::all_of(groups.summed, is_same_size))
     if (const auto product = AsMatMul(to, groups, equation, tensors)) return *product;
   const Orders orders = OrdersOf(groups);
   const auto product = EinsumInOrder(to, orders, groups.summed, equation, tensors);
