@@ -57,7 +57,7 @@ def _announced(function: Callable[..., Any]) -> Callable[..., Any]:
         options = in_todays_words(options)
         refuse_unknown_names(function, options)
         refuse_wrong_types(inspect.signature(function).bind_partial(*args, **options).arguments)
-        with exporting(
+        with alone(), exporting(  # torch and we tell one export at a time what it is for
             in_onnx_export=True,
             export_onnx_opset_version=options.get("opset_version") or _engine.DEFAULT_OPSET,
             training_mode=options.get("training", TrainingMode.EVAL),

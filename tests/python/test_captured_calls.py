@@ -79,6 +79,10 @@ def test_a_size_that_a_constructor_makes_a_number_is_warned_of():
         flambeau.export(model, (torch.randn(6, 4),), dynamic_shapes={"args": ({0: "n"},)})
 
 
+def attended(x, mask, is_causal):
+    return F.scaled_dot_product_attention(x, x, x, mask, is_causal=is_causal)  # its kernel takes both, others refuse
+
+
 SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().reshape(1, 3, 17)[:, :2]
 """Of other lengths."""
 
@@ -108,6 +112,8 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: F.scaled_dot_product_attention(x.mT, x.mT, x.mT, is_causal=x.shape[2] > 14),
         lambda x: F.scaled_dot_product_attention(x.mT, torch.cat([x.mT, -x.mT], 1), torch.cat([x.mT, x.mT], 1), None, 0.0, x.shape[2] < 14),
         lambda x: F.scaled_dot_product_attention(x.mT, x.mT, x.mT, x[:, 0] > 0, is_causal=x.shape[2] > 20, scale=0.5),
+        lambda x: attended(x.mT[None].contiguous(), (x.mT @ x > -3)[None], x.shape[2] > 14),
+        lambda x: attended(x.mT[None].contiguous(), (x.mT @ x)[None], x.shape[2] > 14),
         lambda x: F.pad(x, (1, 2), value=x.shape[2] / 3),
         lambda x: torch.quantile(x, 1 / x.shape[2], dim=1),
         lambda x: F.interpolate(x, scale_factor=x.shape[2] // 6),

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 import flambeau
+from flambeau.onnx._globals import GLOBALS
 
 
 def test_exports_that_overlap_leave_nothing_behind():
@@ -16,24 +17,27 @@ def test_exports_that_overlap_leave_nothing_behind():
         def forward(self, x):
             first_began.set()
             other.join(0.5)
+            opsets.append(GLOBALS.export_onnx_opset_version)
             return x * math.sqrt(x.shape[0])
 
     class Second(torch.nn.Module):
         def forward(self, x):
             assert first_ended.wait(20)
+            opsets.append(GLOBALS.export_onnx_opset_version)
             return x * math.log(x.shape[0])
 
     def export_second():
         first_began.wait(20)
-        programs.append(flambeau.export(Second(), (x,), dynamic_shapes=({0: "n"},)))
+        programs.append(flambeau.export(Second(), (x,), dynamic_shapes=({0: "n"},), opset_version=18))
 
-    programs, x = [], torch.ones(3, 2)
-    before = vars(math).copy(), torch.as_tensor, F.scaled_dot_product_attention, torch.Tensor.__dict__.get("new_tensor")
+    programs, opsets, x = [], [], torch.ones(3, 2)
+    before = torch.onnx.is_in_onnx_export(), vars(math).copy(), torch.as_tensor, F.scaled_dot_product_attention, torch.Tensor.__dict__.get("new_tensor")
     other = threading.Thread(target=export_second)
     other.start()
-    programs.append(flambeau.export(First(), (x,), dynamic_shapes=({0: "n"},)))
+    programs.append(flambeau.export(First(), (x,), dynamic_shapes=({0: "n"},), opset_version=13))
     first_ended.set()
     other.join()
-    assert before == (vars(math), torch.as_tensor, F.scaled_dot_product_attention, torch.Tensor.__dict__.get("new_tensor"))
+    assert before == (torch.onnx.is_in_onnx_export(), vars(math), torch.as_tensor, F.scaled_dot_product_attention, torch.Tensor.__dict__.get("new_tensor"))
+    assert set(opsets) == {13, 18} and opsets == sorted(opsets)
     for program, number in zip(programs, (math.sqrt(5), math.log(5)), strict=True):
         torch.testing.assert_close(program(torch.ones(5, 2))[0], torch.ones(5, 2) * number)

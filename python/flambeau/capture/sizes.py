@@ -112,13 +112,17 @@ def _new_tensor(self: torch.Tensor, data: Any, **options: Any) -> torch.Tensor:
 def dynamic_tensors() -> Iterator[None]:
     """While it is open, so are tensors made of sizes."""
     before = torch.as_tensor, torch.asarray
+    own = vars(torch.Tensor).get("new_tensor")  # of a capture around this one
     torch.as_tensor, torch.asarray = map(_keeping_sizes, before)
     torch.Tensor.new_tensor = _new_tensor
     try:
         yield
     finally:
         torch.as_tensor, torch.asarray = before
-        del torch.Tensor.new_tensor
+        if own is None:
+            del torch.Tensor.new_tensor
+        else:
+            torch.Tensor.new_tensor = own
 
 
 def _causal_or_not(attend: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
@@ -131,12 +135,15 @@ def _causal_or_not(attend: Callable[..., torch.Tensor]) -> Callable[..., torch.T
         if isinstance(is_causal, torch.SymBool):
             if statically_known_true(is_causal) or statically_known_false(is_causal):
                 is_causal = statically_known_true(is_causal)
-            elif attn_mask is None:
+            else:
                 rows, columns = (torch.arange(each.shape[-2], device=query.device) for each in (query, key))
-                attn_mask = (columns <= rows.unsqueeze(-1)) | torch.full((), torch.sym_not(is_causal), dtype=torch.bool, device=query.device)
-                is_causal = False
-            else:  # torch refuses a mask where it is causal
-                torch._check(torch.sym_not(is_causal))
+                allowed = (columns <= rows.unsqueeze(-1)) | torch.full((), torch.sym_not(is_causal), dtype=torch.bool, device=query.device)
+                if attn_mask is None:
+                    attn_mask = allowed
+                elif attn_mask.dtype == torch.bool:
+                    attn_mask = attn_mask & allowed
+                else:
+                    attn_mask = attn_mask.masked_fill(~allowed, float("-inf"))
                 is_causal = False
         return attend(query, key, value, attn_mask, dropout_p, is_causal, **options)
 

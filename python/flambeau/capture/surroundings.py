@@ -22,6 +22,16 @@ __all__ = ["alone", "exporting", "mode", "named_keywords", "silence", "state_kep
 _ONE_AT_A_TIME = threading.RLock()
 
 
+def _renew() -> None:
+    """A forked child has none of the threads that may hold the lock."""
+    global _ONE_AT_A_TIME
+    _ONE_AT_A_TIME = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
     """While it is open, no other thread captures: a capture changes functions of Python's and torch's for the whole process, and puts them back."""
