@@ -1,9 +1,12 @@
 """Models that ask what is in their own constants."""
 
+import math
+
 import pytest
 import torch
 
 import flambeau
+from flambeau.capture.scalars import RULES, Number
 from flambeau.errors import CaptureError, OnnxExporterError
 
 
@@ -174,3 +177,122 @@ def test_a_number_that_a_size_went_into_and_that_is_written():
 
     with pytest.raises(CaptureError, match="data-dependent"):
         flambeau.export(Written(), (torch.randn(2, 1, 21),), dynamic_shapes=({2: "n"},), capture="export")
+
+
+class Stretched(torch.nn.Module):
+    """Pads by what `amount` makes of the length and a buffer, which a question decides."""
+
+    def __init__(self, factor, amount):
+        super().__init__()
+        self.register_buffer("factor", torch.tensor(factor))
+        self.amount = amount
+
+    def forward(self, x):
+        more = self.amount(x.shape[-1], self.factor)
+        if more < 0:
+            more = more * 0
+        return torch.nn.functional.pad(x, (0, more))
+
+
+_EXACT = {
+    "up": (3, lambda n, k: torch.ceil(n / k).long()),
+    "dyadic factor": (1.5, lambda n, k: torch.ceil(n * k).long() - n),
+    "quotient and half": (3, lambda n, k: torch.floor(n / k + 0.5).int()),
+    "bounded quotient": (7.0, lambda n, k: torch.maximum(n / k - 2, k * 0).to(torch.int64)),
+    "quarters": (4, lambda n, k: (n / k * 3 / 2).ceil().long()),
+    "whole quotient": (3, lambda n, k: torch.div(n * k + 1, 2 * k, rounding_mode="floor")),
+}
+
+_ROUNDED = {
+    "product of a quotient": (3, lambda n, k: torch.ceil((n / k) * 3).long() - n),
+    "factor": (1.1, lambda n, k: torch.ceil(n * k).long() - n),
+    "divisor": (1.1, lambda n, k: torch.floor(n / k).long()),
+    "quotient of a quotient": (3, lambda n, k: torch.ceil(n / k / 5).long()),
+    "sum of quotients": (3, lambda n, k: torch.ceil(n / k + n / (2 * k)).long()),
+    "many sums on a quotient": (3, lambda n, k: torch.ceil(n / k + 1 + 1 + 1 + 1).long()),
+    "item of a quotient": (3, lambda n, k: math.ceil((n / k).item() * 3) - n),
+}
+
+
+@pytest.mark.parametrize("case", _EXACT)
+@pytest.mark.filterwarnings("ignore::flambeau.errors.ConversionWarning")
+def test_what_rounding_does_not_tell_is_followed(case):
+    model = Stretched(*_EXACT[case])
+    program = flambeau.export(model, (torch.randn(2, 7),), dynamic_shapes=({1: "n"},), capture="export")
+    for n in (*range(3, 40), 1001, 4_000_001):
+        assert program(torch.zeros(1, n).expand(2, n))[0].shape == model(torch.zeros(2, n)).shape, n
+
+
+@pytest.mark.parametrize("case", _ROUNDED)
+def test_what_rounding_may_tell_is_a_value(case):
+    with pytest.raises(CaptureError, match="data-dependent"):
+        flambeau.export(Stretched(*_ROUNDED[case]), (torch.randn(2, 7),), dynamic_shapes=({1: "n"},), capture="export")
+
+
+@pytest.mark.parametrize("rounds", [8, 64])
+def test_numbers_that_no_one_asks_for(rounds):
+    """Expressions do not share what is used twice: that of all rounds would double with each."""
+
+    class Grows(Stretched):
+        def forward(self, x):
+            total = x.shape[0] * self.factor
+            if total < 3:
+                x = x + 1
+            for _ in range(rounds):
+                total = torch.minimum((total + self.factor) // 2 + total, self.factor * 100)
+            return x + total
+
+    model = Grows(3, None)
+    program = flambeau.export(model, (torch.randn(4, 2),), dynamic_shapes=({0: "n"},))
+    x = torch.randn(7, 2)
+    torch.testing.assert_close(program(x)[0], model(x))
+
+
+def test_operations_are_counted():
+    number = Number(3)
+    followed = 0
+    while (number := RULES[torch.add](number, number)) is not None:
+        followed += 1
+        assert number.operations < 64
+    assert followed < 8
+
+
+def test_a_mask_and_a_flag():
+    class Masked(Flags):
+        def forward(self, x, mask):
+            x = super().forward(x)
+            if not mask.all():
+                x = x.masked_fill(~mask, 0)
+            return x
+
+    model = Masked()
+    program = flambeau.export(model, (torch.randn(3, 4), torch.ones(4, dtype=torch.bool)), dynamic_shapes=({0: "rows"}, None))
+    for mask in (torch.ones(4, dtype=torch.bool), torch.tensor([True, False, True, False])):
+        x = torch.randn(5, 4)
+        torch.testing.assert_close(program(x, mask)[0], model(x, mask))
+
+
+class FixedFlags(Flags):
+    def forward(self, x):
+        return super().forward(x) * torch.eye(x.shape[0]).tolist()[0][0]
+
+
+@pytest.mark.parametrize("dim", ["batch", torch.export.Dim("batch")], ids=["name", "Dim"])
+def test_a_dimension_that_is_fixed_behind_a_flag(dim):
+    with pytest.warns(flambeau.errors.ConversionWarning, match="fixes it at 3"):
+        program = flambeau.export(FixedFlags(), (torch.randn(3, 4),), dynamic_shapes=({0: dim},), capture="export")
+    assert "with its constants known" in program.capture_strategy
+
+
+def test_the_error_is_of_what_is_in_the_way_once_constants_are_known():
+    class Decides(Flags):
+        def forward(self, x):
+            x = super().forward(x)
+            if x.sum() > 0:
+                x = x + 1
+            return x
+
+    with pytest.raises(CaptureError, match="conflicts between"):
+        flambeau.export(FixedFlags(), (torch.randn(3, 4),), dynamic_shapes=({0: torch.export.Dim.DYNAMIC},), capture="export")
+    with pytest.raises(CaptureError, match=r"if x.sum\(\) > 0"):
+        flambeau.export(Decides(), (torch.randn(3, 4),), capture="export")

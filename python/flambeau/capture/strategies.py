@@ -51,6 +51,7 @@ DEFAULT_STRATEGIES = ("non-strict", "strict")
 
 _TWO_FOR_ONE = ", with 2 for sizes of 1"
 _CONFLICTS = "conflicts between user-specified ranges"
+_CONSTANTS = ", with its constants known"
 _CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
 
 _Capture = Callable[[bool], tuple[ExportedProgram, str]]
@@ -253,17 +254,22 @@ class _Tries:
 
     def _general(self, attempt: _Capture) -> _Captured:
         captured = self.once(attempt)
-        if "data-dependent" in str(captured.error):
-            constant = self.once(attempt, constants=True)
-            if constant.exported is not None or _CONFLICTS in str(constant.error):  # it came to the end, and a dimension is fixed
-                captured = dataclasses.replace(constant, how=constant.how + ", with its constants known")
+        constants, stuck = False, "data-dependent" in str(captured.error)
+        if stuck:
+            known = self.once(attempt, constants=True)
+            if known.exported is not None or _came_to_the_end(known.error):
+                captured, constants = dataclasses.replace(known, how=known.how + _CONSTANTS), True
+            elif "data-dependent" in str(known.error):  # of this line or of one further on
+                captured = dataclasses.replace(captured, error=known.error)
         loops: set[Place] = set()
-        captured = self._with_loops(attempt, captured, loops, None)
+        captured = self._with_loops(attempt, captured, loops, None, constants)
         special = special_places(captured.exported, captured.decided)
-        if special or "data-dependent" in str(captured.error):
-            general = self._with_loops(attempt, self.once(attempt, loops, special), loops, special)
+        if not special and not (stuck and captured.exported is None):
+            return captured
+        for known_too in (False, True) if stuck else (False,):
+            general = self._with_loops(attempt, self.once(attempt, loops, special, constants=known_too), loops, special, known_too)
             if general.exported is not None and not special_places(general.exported, general.decided):
-                captured = dataclasses.replace(general, how=general.how + ", for the general case")
+                return dataclasses.replace(general, how=general.how + _CONSTANTS * known_too + ", for the general case")
         return captured
 
     def once(
@@ -309,7 +315,7 @@ class _Tries:
                 raise Unkept("a buffer that decides what the model does is written")
             if known is not None:
                 exported.graph_module.meta[KNOWN] = sorted(known.asked)
-            if loops or special is not None or how == _TWO_FOR_ONE:
+            if loops or special is not None or how == _TWO_FOR_ONE or (known is not None and known.follows_sizes):
                 self._refuse_what_differs(exported, masks)
         except Exception as error:
             exported, failed = None, error
@@ -345,12 +351,14 @@ class _Tries:
         if not alike or not set(masks) <= set(shown):
             raise Unkept("the program computes something else for the example, or it does not show that")
 
-    def _with_loops(self, attempt: _Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None) -> _Captured:
+    def _with_loops(
+        self, attempt: _Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None, constants: bool
+    ) -> _Captured:
         """What is captured with the loops kept that were unrolled so far; the loops are added."""
         found = captured.loops
         while not found <= loops:
             loops |= found
-            kept = self.once(attempt, loops, special)
+            kept = self.once(attempt, loops, special, constants=constants)
             found = kept.loops
             if kept.exported is not None:
                 captured = dataclasses.replace(kept, how=kept.how + ", with loops kept")
@@ -360,3 +368,8 @@ class _Tries:
 def _is_about_shapes(error: Exception | None) -> bool:
     """Whether torch refused a capture because the model fixes a dimension."""
     return isinstance(error, (torch._dynamo.exc.UserError, ValueError)) and "onstraint" in str(error)
+
+
+def _came_to_the_end(error: Exception | None) -> bool:
+    """Whether a capture failed only because the model fixes a dimension."""
+    return (_is_about_shapes(error) or _CONFLICTS in str(error)) and "data-dependent" not in str(error)
