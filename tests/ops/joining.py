@@ -23,6 +23,7 @@ CASES = [
     case(torch.split, cube, [1, 4], 0, dynamic={0: [1, 2]}),
     case(torch.split, cube, [1, 3, 2], -1, dynamic={0: [0, 1]}),
     *(case(torch.chunk, cube, n, d, dynamic=False) for n, d in ((2, 0), (3, 1), (4, -1), (9, 2))),
+    *(case(f, floats(2, 0, 3), 3, 1) for f in (torch.chunk, torch.unsafe_chunk)),
     case(lambda t: t.chunk(2, -1)[0] * t.chunk(2, -1)[1], cube, name="chunk in halves", dynamic={0: [0, 1]}),
     *(case(torch.unsafe_chunk, cube, n, dynamic=False) for n in (2, 5)),
     *(case(torch.tensor_split, cube, n, d, dynamic=False) for n, d in ((2, 0), (4, 2), (3, -2), (7, 0))),

@@ -211,6 +211,13 @@ def chunks_of_which_there_are_fewer(self, x):
     return chunks[0], chunks[-1], len(chunks), torch.cat(chunks[::-1]), first, second
 
 
+@case.forward(x(2, 0), torch.tensor(2), dynamic_axes={"x": {0: "n"}}, others=[(x(3, 0), torch.tensor(3))])
+def chunks_of_nothing(self, x, n):
+    chunks, some = x.chunk(3, 1), x.chunk(int(n), 1)
+    first, second = x.unsafe_chunk(2, 1)
+    return torch.stack(chunks), len(chunks), first, second, some, len(some), some[1]
+
+
 @case.forward(x(4, 4), dynamic_axes={"x": {0: "n"}}, others=[(x(7, 4),), (x(3, 4),)])
 def pieces_are_views(self, x):
     x = x.clone()

@@ -140,12 +140,6 @@ TensorList SplitTensor(Lowering& to, Tensor self, Dim split_size, int64_t dim) {
   return SplitEvenly(to, self, split_size, to.Axis(dim, self));
 }
 
-TensorList Chunk(Lowering& to, Tensor self, Dim chunks, int64_t dim) {
-  const int64_t axis = to.Axis(dim, self);
-  const Dim size{to.exprs().CeilDiv(self.size(axis).expr, chunks.expr)};
-  return SplitEvenly(to, self, size, axis);
-}
-
 // As equal as can be, the larger ones first.
 TensorList TensorSplitSections(Lowering& to, Tensor self, Dim sections, int64_t dim) {
   const int64_t axis = to.Axis(dim, self);
@@ -163,6 +157,14 @@ TensorList TensorSplitSections(Lowering& to, Tensor self, Dim sections, int64_t 
     sizes.push_back({to.exprs().FloorDiv(rounded_up.expr, to.exprs().Constant(count))});
   }
   return to.SplitSizes(self, axis, sizes);
+}
+
+// Of nothing there are as many pieces as are asked for, and else as many as are not empty.
+TensorList Chunk(Lowering& to, Tensor self, Dim chunks, int64_t dim) {
+  const int64_t axis = to.Axis(dim, self);
+  if (to.AsConstant(self.size(axis)) == 0) return TensorSplitSections(to, self, chunks, dim);
+  const Dim size{to.exprs().CeilDiv(self.size(axis).expr, chunks.expr)};
+  return SplitEvenly(to, self, size, axis);
 }
 
 TensorList TensorSplitIndices(Lowering& to, Tensor self, Dims indices, int64_t dim) {
