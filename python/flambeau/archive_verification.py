@@ -22,7 +22,7 @@ from .other_sizes import second_inputs
 from .saving import with_outputs
 from .script_nodes import ScriptMismatch, Unmatched, first_script_mismatch
 from .session import Session, cpu_session, flat_inputs
-from .verification import compare_tensors, expected_outputs, named_tensors
+from .verification import compare_tensors, expected_outputs, in_model_order, named_tensors
 
 __all__ = ["verify_archive"]
 
@@ -104,7 +104,7 @@ def verify_archive(
 
 
 def _compared(
-    runner: Session, names: list[str], inputs: list[tuple[str, str]], given: _Inputs, expected: list[torch.Tensor]
+    runner: Session, names: list[str], inputs: list[tuple[str, str]], given: _Inputs, results: Any
 ) -> list[_engine.Comparison]:
     """Each output of the model, compared; one row for all of them if it does not run."""
     if len(given.values) != len(inputs):
@@ -113,7 +113,7 @@ def _compared(
         actual = runner.run(given.values)
     except Exception as error:  # of onnxruntime, which has no class of its own for them
         return [not_computed(", ".join(names), error, inputs=given.words)]
-    outputs = named_tensors(names, actual)
+    outputs, expected = named_tensors(names, actual), in_model_order(results, actual)
     if len(outputs) < len(expected):
         raise VerificationError(f"the model has {len(outputs)} outputs, the program {len(expected)}")
     return [compare_tensors(name, ours, theirs, inputs=given.words) for (name, ours), theirs in zip(outputs, expected)]

@@ -29,6 +29,7 @@ __all__ = [
     "copies",
     "examples",
     "expected_outputs",
+    "in_model_order",
     "named_tensors",
     "verify",
 ]
@@ -128,21 +129,51 @@ def copies(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return _pytree.tree_map(_copy, args), _pytree.tree_map(_copy, kwargs)
 
 
-def _tensors(results: Any) -> list[torch.Tensor]:
-    return [torch.as_tensor(leaf).detach().cpu() for leaf in _pytree.tree_leaves(results) if leaf is not None]
-
-
 def named_tensors(names: Iterable[str], outputs: Iterable[Any]) -> list[tuple[str, Any]]:
     """The tensors that a model gives, those of lists one by one and without the Nones, each with the name of its output."""
     return [(name, leaf) for name, output in zip(names, outputs) for leaf in _pytree.tree_leaves(output) if leaf is not None]
 
 
-def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """What PyTorch gives, without the Nones, once: a module is afterwards as it was. Raises whatever the program raises."""
+def in_model_order(results: Any, outputs: Iterable[Any]) -> list[Any]:
+    """What PyTorch gave, without the Nones, in the order in which the model gives it.
+
+    That is PyTorch's own, but for a list of tuples of run-time length, of which the model gives a list of each field.
+    """
+    lengths: dict[int, int] = {}  # of the lists that the model gives, by where they begin
+    place = 0
+    for output in outputs:
+        leaves = [leaf for leaf in _pytree.tree_leaves(output) if leaf is not None]
+        if isinstance(output, (list, tuple)) and leaves:
+            lengths[place] = len(leaves)
+        place += len(leaves)
+    ordered: list[Any] = []
+
+    def is_given_by_field(value: Any) -> bool:
+        if not isinstance(value, list) or not all(isinstance(row, tuple) and all(map(_pytree.tree_is_leaf, row)) for row in value):
+            return False
+        starts = range(len(ordered), len(ordered) + sum(map(len, value)), max(len(value), 1))
+        return len({len(row) for row in value}) == 1 and all(lengths.get(start) == len(value) for start in starts)
+
+    def add(value: Any) -> None:
+        if is_given_by_field(value):
+            value = list(zip(*value))
+        if not _pytree.tree_is_leaf(value):
+            for child in _pytree.tree_leaves(value, lambda part: part is not value):
+                add(child)
+        elif value is not None:
+            ordered.append(value)
+
+    add(results)
+    return ordered
+
+
+def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What PyTorch gives, as tensors, once: a module is afterwards as it was. Raises whatever the program raises."""
     run_args, run_kwargs = copies(args, kwargs)
     kept = kept_buffers(reference) if isinstance(reference, torch.nn.Module) else contextlib.nullcontext()
     with torch.no_grad(), kept:
-        return [tensor.clone() for tensor in _tensors(reference(*run_args, **run_kwargs))]
+        results = reference(*run_args, **run_kwargs)
+        return _pytree.tree_map(lambda leaf: None if leaf is None else torch.as_tensor(leaf).detach().cpu().clone(), results)
 
 
 def _array(tensor: torch.Tensor) -> Any:
@@ -186,7 +217,7 @@ def _compare_outputs(
         raise
     except Exception as error:  # of onnxruntime, which has no class of its own for them
         return [not_computed(name, error, inputs=inputs) for name in names]
-    given = named_tensors(itertools.chain(names, itertools.repeat("")), actual)
+    given, expected = named_tensors(itertools.chain(names, itertools.repeat("")), actual), in_model_order(expected, actual)
     if len(given) < len(expected):
         raise VerificationError(f"the model has {len(given)} outputs; PyTorch's has {len(expected)}")
     return [compare_tensors(name, ours, theirs, inputs=inputs) for (name, ours), theirs in zip(given, expected)]

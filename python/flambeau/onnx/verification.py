@@ -26,6 +26,7 @@ from ..feed.script_graph import import_graph
 from ..feed.script_inputs import describe
 from ..program import ONNXProgram
 from ..script_graphs import inlined, without_module
+from ..verification import in_model_order
 from . import utils
 from ._enums import TrainingMode
 from ._python_ops import Translations
@@ -96,12 +97,13 @@ def _run(program: ONNXProgram, tensors: Sequence[torch.Tensor], options: Verific
 
         session = onnxruntime.InferenceSession(program.model_proto.SerializeToString(), providers=[options.backend.value])
         results = session.run(None, arrays)
-    return [torch.as_tensor(result) for result in results]
+    return _pytree.tree_map(lambda leaf: None if leaf is None else torch.as_tensor(leaf), results)
 
 
 def _compare(actual: Sequence[Any], expected: Any, options: VerificationOptions) -> None:
     """Raises AssertionError where the results differ."""
-    leaves = [leaf for leaf in _pytree.tree_leaves(expected) if leaf is not None]
+    leaves = in_model_order(expected, actual)
+    actual = [leaf for leaf in _pytree.tree_leaves(actual) if leaf is not None]
     if not options.ignore_none and len(leaves) != len(_pytree.tree_leaves(expected)):
         raise AssertionError("PyTorch's results hold None, which no output of the model is")
     if len(actual) != len(leaves):
