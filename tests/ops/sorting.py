@@ -41,6 +41,7 @@ CASES = [
     *(fixed(torch.unique, ints(3, 4, low=0, high=4), return_inverse=i, return_counts=c) for i in (False, True) for c in (False, True)),
     fixed(torch.unique, ints(8, low=0, high=3), return_inverse=True, dtypes=[torch.int8, torch.int32, torch.float32, torch.bool]),
     fixed(torch.unique, repeated, dim=0, return_inverse=True, return_counts=True),
+    *(fixed(lambda x: torch.unique(x, dim=1), repeated.to(t), opsets=(7, 8), name=f"unique columns of {t}") for t in (torch.int64, torch.bool, torch.float32)),
     fixed(torch.unique, torch.zeros(0)),
     *(fixed(torch.unique, x, dim=d, return_inverse=True, return_counts=True) for x in (bools(7, 2), floats(3, 5), ints(2, 6, 2, low=0, high=2)) for d in (0, -1)),
     fixed(torch.unique, torch.tensor([2**62 + 1, 2**62, -5, 2**62 + 1, 2**62]), return_inverse=True),

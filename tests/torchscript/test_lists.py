@@ -218,6 +218,14 @@ def chunks_of_nothing(self, x, n):
     return torch.stack(chunks), len(chunks), first, second, some, len(some), some[1]
 
 
+@case.forward(x(5, 4), torch.tensor(2), dynamic_axes={"x": {0: "n"}}, others=[(x(0, 4), torch.tensor(3)), (x(1, 4), torch.tensor(3)), (x(7, 4), torch.tensor(1))])
+def pieces_of_what_may_be_nothing(self, x, n):
+    size = int(n)
+    pieces, parts, chunks = x.split(2), x.split(size), x.chunk(size)
+    found = x[x[:, 0] > 9].split(3)
+    return torch.cat(pieces), len(pieces), parts[-1], len(parts), torch.cat(chunks), len(chunks), torch.cat(found), len(found)
+
+
 @case.forward(x(4, 4), dynamic_axes={"x": {0: "n"}}, others=[(x(7, 4),), (x(3, 4),)])
 def pieces_are_views(self, x):
     x = x.clone()

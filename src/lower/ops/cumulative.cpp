@@ -7,51 +7,57 @@
 #include "lower/op.h"
 #include "lower/ops/arithmetic.h"
 #include "lower/ops/elementwise.h"
+#include "lower/ops/loops.h"
 
 namespace flambeau::lower {
 namespace {
 
-using Step = std::function<std::vector<Tensor>(std::vector<Tensor> states, Tensor element)>;
+using SliceStep = std::function<std::vector<Tensor>(std::vector<Tensor> states, Tensor element)>;
 
-// Folds the slices of `x` along the axis, from states that are equal everywhere
-// at first; gives the states after each slice, stacked along the axis. `step`
-// sees tensors without the axis.
-std::vector<Tensor> Running(Lowering& to, Tensor x, int64_t axis, const std::vector<Tensor>& initial,
-                            const Step& step) {
-  Dims sizes = x.sizes();
-  if (std::ranges::any_of(sizes, [&](Dim size) { return to.AsConstant(size) == 0; })) {
-    // onnxruntime's Scan wants a first slice, and divides by the size of one.
-    std::vector<Tensor> nothing;
-    for (const Tensor& state : initial) nothing.push_back(to.ExpandTo(state, sizes));
-    return nothing;
+// Folds the slices of `x`, of which there is one with elements, along the axis, from states without the axis.
+std::vector<Tensor> ScanSlices(Lowering& to, const Tensor& x, int64_t axis, std::vector<Tensor> states, const SliceStep& step) {
+  std::vector<Expr> slice = x.type().sizes;
+  slice.erase(slice.begin() + axis);
+  std::vector<Type> types, stacked;
+  for (const Tensor& state : states) {
+    types.push_back(Type::OfTensor(state.dtype(), slice));
+    stacked.push_back(Type::OfTensor(state.dtype(), x.type().sizes));
   }
-  sizes.erase(sizes.begin() + axis);
-  std::vector<Expr> slice;
-  for (Dim dim : sizes) slice.push_back(dim.expr);
-  std::vector<Tensor> operands;
-  for (const Tensor& state : initial) operands.push_back(to.ExpandTo(state, sizes));
-  operands.push_back(x);
   const BlockId body = to.Body([&] {
-    std::vector<Tensor> states;
-    for (const Tensor& state : initial) states.push_back(to.AddBlockInput(Type::OfTensor(state.dtype(), slice)));
+    std::vector<Tensor> before;
+    for (const Type& type : types) before.push_back(to.AddBlockInput(type));
     const Tensor element = to.AddBlockInput(Type::OfTensor(x.dtype(), slice));
-    std::vector<Tensor> outputs = step(std::move(states), element);
+    std::vector<Tensor> outputs = step(std::move(before), element);
     // A value may be yielded once only.
-    for (size_t i = 0; i < initial.size(); ++i) outputs.push_back(to.Identity(outputs[i]));
+    for (size_t i = 0; i < types.size(); ++i) outputs.push_back(to.Identity(outputs[i]));
     return outputs;
   });
-  const int64_t count = static_cast<int64_t>(initial.size());
   onnx::AttributeList attributes;
   attributes.Add("body", body);
   attributes.Add("num_scan_inputs", int64_t{1});
   attributes.Add("scan_input_axes", Ints{axis});
-  attributes.Add("scan_output_axes", Ints(initial.size(), axis));
-  std::vector<Type> types;
-  for (const Tensor& state : initial) types.push_back(Type::OfTensor(state.dtype(), slice));
-  for (const Tensor& state : initial) types.push_back(Type::OfTensor(state.dtype(), x.type().sizes));
-  std::vector<Tensor> results = to.EmitCustom("Scan", operands, attributes, types);
+  attributes.Add("scan_output_axes", Ints(types.size(), axis));
+  states.push_back(x);
+  const auto count = static_cast<int64_t>(types.size());
+  types.insert(types.end(), stacked.begin(), stacked.end());
+  std::vector<Tensor> results = to.EmitCustom("Scan", states, attributes, types);
   results.erase(results.begin(), results.begin() + count);
   return results;
+}
+
+// Folds the slices of `x` along the axis, from states that are equal everywhere at first; gives the states after each
+// slice, stacked along the axis. `step` sees tensors without the axis. onnxruntime's Scan wants a first slice, and
+// divides by the size of one.
+std::vector<Tensor> Running(Lowering& to, Tensor x, int64_t axis, const std::vector<Tensor>& initial, const SliceStep& step) {
+  const auto states_of = [&](const Dims& sizes) {
+    std::vector<Tensor> states;
+    for (const Tensor& state : initial) states.push_back(to.ExpandTo(state, sizes));
+    return states;
+  };
+  Dims slice = x.sizes();
+  slice.erase(slice.begin() + axis);
+  return UnlessNone(
+      to, to.Numel(x), [&] { return ScanSlices(to, x, axis, states_of(slice), step); }, [&] { return states_of(x.sizes()); });
 }
 
 DType SumDtype(const Tensor& self, std::optional<DType> dtype) {

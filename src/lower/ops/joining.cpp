@@ -126,10 +126,24 @@ Tensor SplitIntoSequence(Lowering& to, Tensor self, Tensor split, const onnx::Sp
   })[0];
 }
 
+// Of nothing `of_nothing` pieces, where ONNX makes none: what the pieces hold is counted.
+Tensor SplitByCount(Lowering& to, Tensor self, Dim size, Dim of_nothing, int64_t axis) {
+  ExprPool& exprs = to.exprs();
+  const Expr whole = self.size(axis).expr;
+  const Dim end{exprs.Select(exprs.Equal(whole, exprs.Constant(0)), of_nothing.expr, whole)};
+  const Tensor zero = to.ConstantInt(0), piece = to.Number({exprs.Max(size.expr, exprs.Constant(1))});
+  const Tensor starts = to.Range(zero, to.Number(end), piece);
+  const Tensor left = to.Max(Tensors{to.Sub(to.Number({whole}), starts), zero});
+  return SplitIntoSequence(to, self, to.Min(Tensors{left, piece}), {.axis = axis});
+}
+
+bool MayBeNothing(Lowering& to, Dim size) { return to.exprs().RangeOf(size.expr).min < 1; }
+
 // Pieces of `size`, the last of what is left.
-TensorList SplitEvenly(Lowering& to, Tensor self, Dim size, int64_t axis) {
+TensorList SplitEvenly(Lowering& to, Tensor self, Dim size, Dim of_nothing, int64_t axis) {
   if (to.AsConstant(size) == 0) size = to.Of(1);
   const int64_t count = PieceCount(to, self, size, axis);
+  if (count == 0 && MayBeNothing(to, self.size(axis))) return {SplitByCount(to, self, size, of_nothing, axis)};
   if (count == 0) return {SplitIntoSequence(to, self, to.Number(size), {.axis = axis})};
   Dims sizes(static_cast<size_t>(count), size);
   if (count > 0) sizes.back() = to.Minus(self.size(axis), to.Times(size, to.Of(count - 1)));
@@ -137,7 +151,7 @@ TensorList SplitEvenly(Lowering& to, Tensor self, Dim size, int64_t axis) {
 }
 
 TensorList SplitTensor(Lowering& to, Tensor self, Dim split_size, int64_t dim) {
-  return SplitEvenly(to, self, split_size, to.Axis(dim, self));
+  return SplitEvenly(to, self, split_size, to.Of(1), to.Axis(dim, self));
 }
 
 // As equal as can be, the larger ones first.
@@ -164,7 +178,7 @@ TensorList Chunk(Lowering& to, Tensor self, Dim chunks, int64_t dim) {
   const int64_t axis = to.Axis(dim, self);
   if (to.AsConstant(self.size(axis)) == 0) return TensorSplitSections(to, self, chunks, dim);
   const Dim size{to.exprs().CeilDiv(self.size(axis).expr, chunks.expr)};
-  return SplitEvenly(to, self, size, axis);
+  return SplitEvenly(to, self, size, chunks, axis);
 }
 
 TensorList TensorSplitIndices(Lowering& to, Tensor self, Dims indices, int64_t dim) {

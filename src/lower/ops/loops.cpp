@@ -97,4 +97,11 @@ Rows ForRows(Lowering& to, Rows given, const RowStep& step) {
   return {{results.begin(), results.begin() + states}, {results.begin() + states, results.end()}};
 }
 
+// Lower bounds of sizes do not count: torch.export records 2 where it says nothing of 0 and 1.
+std::vector<Tensor> UnlessNone(Lowering& to, Dim size, const std::function<std::vector<Tensor>()>& some,
+                               const std::function<std::vector<Tensor>()>& none) {
+  if (const auto known = to.AsConstant(size)) return *known == 0 ? none() : some();
+  return to.Choose(to.Greater(to.Number(size), to.ConstantInt(0)), some, none);
+}
+
 }  // namespace flambeau::lower

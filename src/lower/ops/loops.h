@@ -1,4 +1,4 @@
-// Loops of ONNX around steps that are written as functions.
+// Loops and choices of ONNX around steps that are written as functions.
 #pragma once
 
 #include <functional>
@@ -25,5 +25,9 @@ struct Rows {
 };
 using RowStep = std::function<Rows(const std::vector<Tensor>& states, const std::vector<Tensor>& rows)>;
 Rows ForRows(Lowering& to, Rows given, const RowStep& step);
+
+// What `some` makes where the size is not 0, which may be known only when the model runs; else what `none` makes.
+std::vector<Tensor> UnlessNone(Lowering& to, Dim size, const std::function<std::vector<Tensor>()>& some,
+                               const std::function<std::vector<Tensor>()>& none);
 
 }  // namespace flambeau::lower

@@ -329,7 +329,9 @@ Tensor PlacesOfRows(Builder& to, const Tensor& x, int64_t axis) {
   for (int64_t d = 0; d < x.rank(); ++d)
     if (d != axis) front.push_back(d);
   const Tensor numbers = x.dtype() == DType::kBool ? to.CastTo(x, DType::kInt32) : x;
-  const Tensor rows = to.Flatten(to.Permute(numbers, front), {.axis = 1});
+  const Tensor first = to.Permute(numbers, front);
+  const bool flattens = to.opset() >= 9 || IsFloating(first.dtype());  // Flatten of all types came then
+  const Tensor rows = flattens ? to.Flatten(first, {.axis = 1}) : to.ReshapeTo(first, Ints{0, -1});
   const Tensor own = to.UnsqueezeAt(rows, {1}), other = to.UnsqueezeAt(rows, {0});
   const auto count = [&](const Tensor& flags) { return to.CastTo(flags, DType::kInt64); };
   const Tensor differs = count(to.Not(to.Equal(own, other)));

@@ -103,13 +103,6 @@ Tensor IdentityMatrices(Lowering& to, const Dims& batch, Dim rows, Dim columns, 
   return to.ExpandTo(IdentityMatrix(to, rows, columns, dtype), sizes);
 }
 
-// Lower bounds of sizes do not count: torch.export records 2 where it says nothing of 0 and 1.
-std::vector<Tensor> UnlessNone(Lowering& to, Dim size, const std::function<std::vector<Tensor>()>& some,
-                               const std::function<std::vector<Tensor>()>& none) {
-  if (const auto known = to.AsConstant(size)) return *known == 0 ? none() : some();
-  return to.Choose(to.Greater(to.Number(size), to.ConstantInt(0)), some, none);
-}
-
 Tensor OnlyWhere(Lowering& to, Tensor condition, Tensor x) {
   return to.Where(condition, x, to.NumberOf(0.0, x.dtype()));
 }

@@ -52,9 +52,6 @@ Tensor FirstColumns(Lowering& to, Tensor matrix, Dim count);
 // The sizes before the last two.
 Dims BatchSizes(const Tensor& matrix);
 Dim SmallerSide(Lowering& to, const Tensor& matrix);
-// What `some` makes where the size is not 0, which may be known only when the model runs; else what `none` makes.
-std::vector<Tensor> UnlessNone(Lowering& to, Dim size, const std::function<std::vector<Tensor>()>& some,
-                               const std::function<std::vector<Tensor>()>& none);
 // x where the condition holds, else 0.
 Tensor OnlyWhere(Lowering& to, Tensor condition, Tensor x);
 // x / y, and x where y is 0.
