@@ -335,7 +335,7 @@ Tensor Lowering::Scale(Tensor x, const Scalar& factor) {
 std::optional<TensorData> Lowering::Narrow(const TensorData& weight, DType dtype) {
   if (!narrows_weights_) return std::nullopt;
   if (!weight.contiguous()) return Narrowed(weight, dtype);
-  const auto [at, is_new] = narrowed_.try_emplace({weight.source, weight.offset, weight.byte_size(), dtype});
+  const auto [at, is_new] = narrowed_.try_emplace({weight.source, weight.offset, weight.byte_size(), weight.dtype, dtype});
   if (is_new) at->second = Narrowed(weight, dtype);
   std::optional<TensorData> narrowed = at->second;
   if (narrowed) narrowed->sizes = weight.sizes;

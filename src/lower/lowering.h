@@ -144,7 +144,7 @@ class Lowering : public onnx::Builder {
   std::vector<Tensor> values_;  // by ATen value
   bool narrows_weights_ = false;
   // By the bytes that a weight is of: their source, the first of them, how many.
-  std::map<std::tuple<std::shared_ptr<const DataSource>, uint64_t, uint64_t, DType>, std::optional<TensorData>> narrowed_;
+  std::map<std::tuple<std::shared_ptr<const DataSource>, uint64_t, uint64_t, DType, DType>, std::optional<TensorData>> narrowed_;
   // Values of which the capture recorded wrong types, and what was made of them: their types are those of the translation.
   std::unordered_set<ValueId> mistyped_;
 };
