@@ -24,14 +24,21 @@ std::optional<Scaled> ScaledOf(const Editor& to, ValueId value) {
   return std::nullopt;
 }
 
-// What a value is a transpose of. `shared`: one of the values on the way has other uses.
-ValueId Untransposed(const Editor& to, ValueId value, std::vector<NodeId>* by, bool* shared) {
+// What a value is a transpose of, by which Transposes.
+struct Untransposed {
+  ValueId tensor;
+  std::vector<NodeId> by;
+  bool shared = false;  // a value on the way has other uses
+};
+
+Untransposed UntransposedOf(const Editor& to, ValueId value) {
+  Untransposed of{.tensor = value};
   while (true) {
-    *shared |= !to.HasOneUse(value);
-    const NodeId transpose = to.Producer(value, "Transpose");
-    if (!transpose) return value;
-    by->push_back(transpose);
-    value = to.Operand(transpose, 0);
+    of.shared |= !to.HasOneUse(of.tensor);
+    const NodeId transpose = to.Producer(of.tensor, "Transpose");
+    if (!transpose) return of;
+    of.by.push_back(transpose);
+    of.tensor = to.Operand(transpose, 0);
   }
 }
 
@@ -46,13 +53,11 @@ Chain ChainOf(const Editor& to, ValueId value) {
   Chain chain;
   for (auto scaled = ScaledOf(to, value); scaled;) {
     chain.factors.push_back(*scaled);
-    std::vector<NodeId> by;
-    bool shared = false;
-    const ValueId inner = Untransposed(to, scaled->tensor, &by, &shared);
-    scaled = ScaledOf(to, inner);
+    const Untransposed inner = UntransposedOf(to, scaled->tensor);
+    scaled = ScaledOf(to, inner.tensor);
     if (!scaled) break;
-    chain.shared |= shared;
-    chain.transposes.insert(chain.transposes.end(), by.begin(), by.end());
+    chain.shared |= inner.shared;
+    chain.transposes.insert(chain.transposes.end(), inner.by.begin(), inner.by.end());
   }
   return chain;
 }
@@ -91,9 +96,7 @@ ValueId NumberOf(Editor& to, double number, DType dtype) {
 // become one, so that what is between them gets no further use.
 bool MergeFactors(Editor& to, NodeId node) {
   for (uint32_t i = 0; i < 2; ++i) {
-    std::vector<NodeId> behind;
-    bool shared = false;
-    const ValueId scaled = Untransposed(to, to.Operand(node, i), &behind, &shared);
+    const ValueId scaled = UntransposedOf(to, to.Operand(node, i)).tensor;
     const Chain chain = ChainOf(to, scaled);
     if (chain.factors.size() < 2 || !chain.shared) continue;
     const NodeId position = to.graph()[scaled].node;
