@@ -10,7 +10,7 @@
 namespace flambeau {
 namespace {
 
-// The value, and those of the branches that it is chosen from, and so on.
+// The value, and those of the branches that it is chosen from, or of the Loop that carries it before the first turn, and so on.
 std::vector<ValueId> WaysTo(const Graph& graph, ValueId output) {
   std::vector<ValueId> ways{output};
   std::unordered_set<ValueId> seen{output};
@@ -22,6 +22,7 @@ std::vector<ValueId> WaysTo(const Graph& graph, ValueId output) {
     };
     const std::string_view op = graph.op(value.node);
     if (op == "Identity" || op == "Cast") add(graph.operand(value.node, 0));
+    if (op == "Loop" && value.index + 2 < graph[value.node].operand_count) add(graph.operand(value.node, value.index + 2));
     if (op == "If") graph.ForEachBody(value.node, [&](BlockId block) { add(graph.output(block, value.index)); });
   }
   return ways;

@@ -317,27 +317,6 @@ Tensor Builder::AddBlockInput(const Type& type, Symbol name) {
   return As(graph_->AddInput(block(), context().Intern(PairType(type, exprs())), name), type);
 }
 
-namespace {
-
-constexpr int kShapesOfBranchesDiffer = 11;  // the opset from which readers let them
-
-// The tensor as it is; along axes of which the other branch may have another size a reader does not know how many
-// elements the condition picks.
-Tensor WithoutSizes(Builder& to, Tensor output, const Type& other, Tensor taken) {
-  const Type& own = output.type();
-  if (!own.is_tensor() || !other.is_tensor() || !own.ranked || !other.ranked || own.rank() != other.rank()) return output;
-  if (IsComplex(own.dtype) || IsComplex(other.dtype)) return output;
-  for (int64_t axis = 0; axis < output.rank(); ++axis) {
-    if (output.size(axis).expr == other.sizes[static_cast<size_t>(axis)]) continue;
-    const Tensor size = to.Gather(to.Shape(output), to.ConstantInts({axis}));
-    output = to.Compress(output, to.Expand(taken, size), {.axis = axis});
-  }
-  return output;
-}
-
-}  // namespace
-
-// Before opset 11 readers merge the shapes that they infer of the two branches.
 std::vector<Tensor> Builder::Choose(Tensor condition, const std::function<std::vector<Tensor>()>& then_branch,
                                     const std::function<std::vector<Tensor>()>& else_branch) {
   std::vector<Tensor> then_outputs, else_outputs;
@@ -348,22 +327,6 @@ std::vector<Tensor> Builder::Choose(Tensor condition, const std::function<std::v
     return block;
   };
   const BlockId then_body = body(then_branch, &then_outputs), else_body = body(else_branch, &else_outputs);
-  if (opset() < kShapesOfBranchesDiffer && Has("Compress") && widens_for_runtime()) {
-    const std::vector<Tensor> then_before = then_outputs, else_before = else_outputs;
-    const auto hide = [&](BlockId block, const std::vector<Tensor>& before, const std::vector<Tensor>& others, bool taken) {
-      std::vector<Tensor> hidden = FillBlock(block, [&] {
-        std::vector<Tensor> outputs;
-        const Tensor mask = taken ? condition : Not(condition);
-        for (size_t i = 0; i < before.size(); ++i)
-          outputs.push_back(i < others.size() ? WithoutSizes(*this, before[i], others[i].type(), mask) : before[i]);
-        return outputs;
-      });
-      SetOutputs(block, hidden);
-      return hidden;
-    };
-    then_outputs = hide(then_body, then_before, else_before, true);
-    else_outputs = hide(else_body, else_before, then_before, false);
-  }
   AttributeList attributes;
   attributes.Add("then_branch", then_body);
   attributes.Add("else_branch", else_body);

@@ -373,13 +373,6 @@ class RanksDiffer(nn.Module):
         return y * 2
 
 
-@pytest.mark.parametrize("model, options", [(SizesDiffer, {"target": "strict"}), (RanksDiffer, {})])
-def test_branches_of_one_shape_before_opset_11(model, options):
-    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"If takes no branches whose results differ in rank or size at opset 10"):
-        check(model(), SIGNS[0], opset_version=10, **options)
-    check(model(), SIGNS[0], opset_version=11, others=SIGNS, **options)
-
-
 class OneOf(nn.Module):
     def forward(self, x, y):
         rows = x[(x[:, 0] > 0).nonzero().view(-1)]
@@ -393,10 +386,20 @@ class OneOf(nn.Module):
         return torch.cat([rows, torch.ones(rows.size(0), 1)], 1), z, z.sum(0)
 
 
-@pytest.mark.parametrize("opset", [9, 10])
-def test_branches_of_several_sizes_before_opset_11(opset):
+class SizeKnownOfOne(nn.Module):
+    def forward(self, x):
+        y = x + x.t() if x.size(0) == x.size(1) else x @ x.t()
+        return y.sum(0), y.flatten()[: y.size(0)], y.reshape(y.size(1), -1)
+
+
+@pytest.mark.parametrize("opset", [7, 9, 10])
+def test_branches_of_several_shapes_before_opset_11(opset):
     """Readers take the sizes of one branch for those of the other: they are not to know them."""
-    check(SizesDiffer(), SIGNS[0], opset_version=opset, others=SIGNS)
+    for model, target in ((SizesDiffer(), "ort"), (SizesDiffer(), "strict"), (RanksDiffer(), "ort")):
+        check(model, SIGNS[0], opset_version=opset, target=target, others=SIGNS)
+    check(SizeKnownOfOne(), (x(3, 4),), opset_version=opset, others=[(x(n, 4),) for n in (4, 5)], dynamic_axes={"x": {0: "n"}})
+    if opset < 9:
+        return  # nonzero
     others = [(-x(2, 3).abs(), x(7, 3)), (x(4, 3), x(2, 3))]
     check(OneOf(), (x(2, 3).abs(), x(3, 3)), opset_version=opset, others=others, dynamic_axes={"x": {0: "n"}, "y": {0: "m"}})
 

@@ -110,28 +110,39 @@ Results OnlyTensors(Builder& to, const Request& request) {
   return given ? Refuse(to, request, "takes no sequences") : std::nullopt;
 }
 
-// Before 11 readers merge the shapes that they infer of the two branches.
-Results OnlyOneShape(Builder& to, const Request& request) {
-  const auto *then_branch = std::get_if<BlockId>(Find(request.attributes, "then_branch")),
-             *else_branch = std::get_if<BlockId>(Find(request.attributes, "else_branch"));
-  const Graph& graph = to.graph();
+// The same tensor: readers infer no sizes of what a Loop carries, here over one turn.
+ValueId WithoutShape(Builder& to, BlockId block, ValueId value) {
+  Graph& graph = to.graph();
+  const Type carried = Type::Unranked(graph.type(value).dtype);
+  const BlockId body = to.Body([&] {
+    to.AddBlockInput(Type::OfTensor(DType::kInt64, {}));
+    const Tensor goes_on = to.AddBlockInput(Type::OfTensor(DType::kBool, {})), same = to.AddBlockInput(carried);
+    return std::vector<Tensor>{to.Identity(goes_on), to.Identity(same)};
+  });
+  const ValueId operands[] = {to.ConstantInt(1).id(), to.ConstantOf(true, DType::kBool).id(), value};
+  const TypeId type = to.context().Intern(carried);
+  return graph.result(graph.Append(block, to.context().Intern("Loop"), operands, {{to.context().Intern("body"), body}}, {&type, 1}, to.origin()));
+}
+
+// Before 11 readers merge the shapes that they infer of the two branches, and make a constant of a constant and what they
+// do not know: what differs is hidden from them.
+Results HideOtherShapes(Builder& to, const Request& request) {
+  const BlockId branches[] = {std::get<BlockId>(*Find(request.attributes, "then_branch")), std::get<BlockId>(*Find(request.attributes, "else_branch"))};
+  Graph& graph = to.graph();
+  std::vector<ValueId> outputs[] = {graph.outputs(branches[0]), graph.outputs(branches[1])};
   for (uint32_t i = 0; i < request.results; ++i) {
-    const Type &a = graph.type(graph.output(*then_branch, i)), &b = graph.type(graph.output(*else_branch, i));
-    if (!a.is_tensor() || !b.is_tensor() || !a.ranked || !b.ranked) continue;
-    bool merges = a.rank() == b.rank();
-    for (size_t d = 0; merges && d < a.rank(); ++d) {
-      const auto size = to.exprs().AsConstant(a.sizes[d]), other = to.exprs().AsConstant(b.sizes[d]);
-      // Of a constant and what it does not know, a reader makes the constant: never right of 0, which is empty.
-      merges = size && other ? *size == *other : size.value_or(1) != 0 && other.value_or(1) != 0;
-    }
-    if (!merges) return Refuse(to, request, "takes no branches whose results differ in rank or size");
+    const Type &a = graph.type(outputs[0][i]), &b = graph.type(outputs[1][i]);
+    if (!a.is_tensor() || !b.is_tensor()) continue;
+    const bool merge = a.ranked && b.ranked && std::ranges::equal(a.sizes, b.sizes, [&](Expr x, Expr y) { return to.exprs().AsConstant(x) == to.exprs().AsConstant(y); });
+    for (size_t branch = 0; !merge && branch < 2; ++branch) outputs[branch][i] = WithoutShape(to, branches[branch], outputs[branch][i]);
   }
+  for (size_t branch = 0; branch < 2; ++branch) graph.SetOutputs(branches[branch], outputs[branch]);
   return std::nullopt;
 }
 
 constexpr LegalizeRule kRules[] = {
     {"Identity", 14, &OnlyTensors},
-    {"If", 11, &OnlyOneShape},
+    {"If", 11, &HideOtherShapes},
     {"Scan", 9, &ScanAsLoop},
 };
 

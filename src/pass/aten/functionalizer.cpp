@@ -55,8 +55,7 @@ std::vector<ValueId> Functionalizer::Resolve(NodeId node) {
   std::vector<ValueId> captured = graph_.operands(node);
   const bool whole = graph_.op(node) == "aten::as_strided";  // sees the memory behind a view
   for (uint32_t i = 0; i < captured.size(); ++i) {
-    const ValueId now = whole && i == 0 ? storages_.Read(storages_.Root(storages_.ViewOf(captured[i])), node)
-                                        : storages_.Read(captured[i], node);
+    const ValueId now = whole && i == 0 ? MemoryBehind(captured[i], node) : storages_.Read(captured[i], node);
     if (now != captured[i]) graph_.SetOperand(node, i, now);
   }
   return captured;
@@ -107,23 +106,60 @@ void Functionalizer::VisitViews(NodeId node, const Schema* schema, std::span<con
   }
 }
 
+// Why the elements of a storage cannot be counted as they lie in memory, as numbers of that dtype; empty if they can.
+std::string_view Functionalizer::LacksOfMemory(ViewId root, DType dtype) const {
+  const Type& type = graph_.context()[storages_.type(root)];
+  if (!aten::DenseOrder(type, graph_.context().exprs())) return "as_strided on memory of which the layout is not known, or has gaps";
+  const bool halves = IsComplex(type.dtype) && IsFloating(dtype) && ByteSize(type.dtype) == 2 * ByteSize(dtype);
+  return type.dtype == dtype || halves ? "" : "as_strided on memory that holds numbers of another dtype";
+}
+
+// From a storage to its dimensions in the order in which they lie in memory; what real strides count are halves of
+// complex numbers.
+std::vector<ViewStep> Functionalizer::StepsToMemory(ViewId root, ValueId base, DType dtype) {
+  Context& context = graph_.context();
+  const Type& type = context[storages_.type(root)];
+  const auto order = *aten::DenseOrder(type, context.exprs());
+  std::vector<Expr> sizes;
+  for (const int64_t dim : order) sizes.push_back(type.sizes[static_cast<size_t>(dim)]);
+  const bool is_part = type.dtype != dtype;
+  std::vector<ViewStep> steps;
+  if (!std::ranges::is_sorted(order)) {
+    Call permute = CallMaker(context, "aten::permute").Set("self", base).Set("dims", order).Make();
+    steps.push_back({std::move(permute), 0, false, context.Intern(Type::OfTensor(type.dtype, sizes))});
+  }
+  if (is_part) {
+    sizes.push_back(context.exprs().Constant(2));
+    Call parts = CallMaker(context, "aten::view_as_real").Set("self", base).Make();
+    steps.push_back({std::move(parts), 0, false, context.Intern(Type::OfTensor(dtype, std::move(sizes)))});
+  }
+  return steps;
+}
+
+ValueId Functionalizer::MemoryBehind(ValueId tensor, NodeId node) {
+  const ViewId root = storages_.Root(storages_.ViewOf(tensor));
+  const DType dtype = graph_.type(tensor).dtype;
+  ValueId base = storages_.Read(root, node);
+  if (!LacksOfMemory(root, dtype).empty()) return base;  // is reported where it becomes a view
+  for (const ViewStep& step : StepsToMemory(root, base, dtype)) base = Replay(graph_, step, base, node, graph_[node].origin);
+  return base;
+}
+
 // as_strided sees the memory behind its argument, whatever view that is. Here
-// it becomes a view of the whole storage, with its dimensions in the order in
-// which they lie in memory.
+// it becomes a view of the whole storage.
 Status Functionalizer::AddStrided(NodeId node, ValueId tensor) {
   Context& context = graph_.context();
   const ViewId view = storages_.ViewOf(tensor);
   const ViewId root = storages_.Root(view);
-  auto fail = [&](std::string message) {
-    return sink_.Error(DiagnosticKind::kUnsupportedForm, std::move(message), LocationOf(graph_, node));
+  auto fail = [&](std::string_view message) {
+    return sink_.Error(DiagnosticKind::kUnsupportedForm, std::string(message), LocationOf(graph_, node));
   };
   if (storages_.MayBePart(tensor))
     return sink_.Error(DiagnosticKind::kUnknownAliasing,
                        "as_strided looks at the memory around a tensor that may be a part of another; the capture does not say where it lies",
                        LocationOf(graph_, node), "clone the tensor before, or index the one that it is a part of");
-  const Type& type = context[storages_.type(root)];
-  const auto order = aten::DenseOrder(type, context.exprs());
-  if (!order) return fail("as_strided on memory of which the layout is not known, or has gaps");
+  const DType dtype = graph_.type(tensor).dtype;
+  if (const std::string_view lacks = LacksOfMemory(root, dtype); !lacks.empty()) return fail(lacks);
   const Attribute* given = graph_.FindAttribute(node, "storage_offset");
   Attribute offset = given ? *given : Attribute(None{});
   if (std::holds_alternative<None>(offset)) {
@@ -132,17 +168,8 @@ Status Functionalizer::AddStrided(NodeId node, ValueId tensor) {
     if (!constant) return fail("as_strided without a storage_offset, on a view that starts at an unknown place");
     offset = *constant;
   }
-  std::vector<ViewStep> steps;
-  ValueId base = storages_.Read(root, node);
-  if (!std::ranges::is_sorted(*order)) {
-    std::vector<Expr> sizes;
-    for (const int64_t dim : *order) sizes.push_back(type.sizes[static_cast<size_t>(dim)]);
-    Call permute = CallMaker(context, "aten::permute").Set("self", base).Set("dims", *order).Make();
-    steps.push_back({std::move(permute), 0, false, context.Intern(Type::OfTensor(type.dtype, std::move(sizes)))});
-    base = Replay(graph_, steps.back(), base, node, graph_[node].origin);
-  }
+  std::vector<ViewStep> steps = StepsToMemory(root, graph_.operand(node, 0), dtype);
   const ValueId result = graph_.result(node);
-  graph_.SetOperand(node, 0, base);
   graph_.SetAttribute(node, context.Intern("storage_offset"), offset);
   steps.push_back({Call::Of(graph_, node), 0, false, graph_[result].type});
   storages_.SetView(result, root, std::move(steps), graph_[node].origin);

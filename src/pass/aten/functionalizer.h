@@ -50,6 +50,9 @@ class Functionalizer {
   };
 
   void VisitViews(NodeId node, const aten::Schema* schema, std::span<const ValueId> captured);
+  std::string_view LacksOfMemory(ViewId root, DType dtype) const;
+  std::vector<ViewStep> StepsToMemory(ViewId root, ValueId base, DType dtype);
+  ValueId MemoryBehind(ValueId tensor, NodeId node);
   Status AddStrided(NodeId node, ValueId tensor);
   Status VisitWrites(NodeId node, const aten::Schema& schema, const aten::Writes& writes,
                      std::span<const ValueId> captured);
