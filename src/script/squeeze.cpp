@@ -75,10 +75,10 @@ Result<Val> Evaluator::TheOnly(const Val& tensor, int64_t axis) {
 
 // The axis of which it is decided when the model runs whether it goes; nullopt where its size is known, or is none that
 // the capture had as 1, or that an If around asked for, and more than the model's caller gets the result: there it is
-// not 1, nor is it before opset 11, in which the branches of an If have one rank.
+// not 1.
 std::optional<int64_t> Evaluator::AxisThatMayGo(const Node& node, std::span<const Val> arguments) {
   const auto* tensor = arguments.size() == 2 ? arguments[0].As<TensorVal>() : nullptr;
-  if (opset_ < 11 || tensor == nullptr || arguments[1].Is<ListVal>() || !TypeOf(*tensor).ranked) return std::nullopt;
+  if (tensor == nullptr || arguments[1].Is<ListVal>() || !TypeOf(*tensor).ranked) return std::nullopt;
   const std::vector<Expr>& sizes = TypeOf(*tensor).sizes;
   const auto axes = SqueezedAxes(arguments, static_cast<int64_t>(sizes.size()));
   if (!axes) return std::nullopt;

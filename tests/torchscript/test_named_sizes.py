@@ -1,6 +1,5 @@
 """Inputs whose sizes all have names of their own, although they have to agree when the model runs."""
 
-import onnxruntime
 import pytest
 import torch
 import torch.nn.functional as F
@@ -139,12 +138,10 @@ def test_a_squeeze_in_place_of_a_size_that_was_one_is_refused(how):
         check(Squeezed(), (x(1, 4),), how=how, dynamic_axes={"a": {0: "n"}})
 
 
-def test_a_size_that_was_one_has_to_be_one_before_branches_of_several_ranks():
+@pytest.mark.parametrize("opset", [7, 9, 10])
+def test_the_model_decides_what_goes_before_branches_of_several_ranks(opset):
     class Squeezed(torch.nn.Module):
         def forward(self, a):
             return a.squeeze(0) * 2
 
-    program = check(Squeezed(), (x(1, 4),), others=[(x(1, 7),)], dynamic_axes={"a": {0: "n", 1: "m"}}, opset_version=9)
-    session = onnxruntime.InferenceSession(program.model_proto.SerializeToString())
-    with pytest.raises(Exception, match="out of data bounds"):
-        session.run(None, {"a": x(2, 4).numpy()})
+    check(Squeezed(), (x(1, 4),), others=[(x(1, 7),), (x(2, 4),)], dynamic_axes={"a": {0: "n", 1: "m"}}, opset_version=opset)
