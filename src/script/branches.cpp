@@ -15,11 +15,19 @@ using torchscript::Node;
 
 namespace {
 
-bool Raises(const Block& block) {
-  return std::ranges::any_of(block.nodes, [](const Node* node) { return node->kind == "prim::RaiseException"; });
+constexpr int kMaxSeen = 100;  // blocks in each other that are looked into
+
+bool AlwaysRaises(const Block& block, int depth) {
+  return std::ranges::any_of(block.nodes, [&](const Node* node) {
+    if (node->kind == "prim::RaiseException") return true;
+    return node->kind == "prim::If" && depth < kMaxSeen && !node->blocks.empty() &&
+           std::ranges::all_of(node->blocks, [&](const Block* path) { return AlwaysRaises(*path, depth + 1); });
+  });
 }
 
 }  // namespace
+
+bool AlwaysRaises(const Block& block) { return AlwaysRaises(block, 0); }
 
 void Evaluator::Restore(const Snapshot& snapshot) {
   emitter_.storages() = snapshot.storages;
@@ -52,8 +60,9 @@ Result<const Block*> Evaluator::Decide(const Node& node, Val& condition) {
     FLAMBEAU_TRY(condition, emitter_.Call1("aten::Bool.Tensor", {*tensor}));
   }
   std::optional<bool> taken = KnownBool(condition);
-  if (!taken && Raises(*node.blocks[0]) != Raises(*node.blocks[1])) {
-    taken = Raises(*node.blocks[1]);
+  const bool raises = !taken && AlwaysRaises(*node.blocks[1]);
+  if (!taken && AlwaysRaises(*node.blocks[0]) != raises) {
+    taken = raises;
     if (const auto* number = condition.As<NumberVal>()) emitter_.facts().Assume(emitter_.graph(), number->id, *taken);
   }
   return taken ? static_cast<const Block*>(node.blocks[*taken ? 0 : 1]) : nullptr;

@@ -351,7 +351,10 @@ Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values, std
     inference_.Accept(node);
     open_.back().settled = node;
   }
-  FLAMBEAU_CHECK_OK(functionalizer_.Apply(node, captured));
+  if (!functionalizer_.Apply(node, captured)) {
+    open_.back().settled = graph_[block()].last;  // reported once
+    return kFailure;
+  }
   FLAMBEAU_CHECK_OK(Settle(pure ? node : NodeId{}));
   open_.back().settled = graph_[block()].last;  // what was replaced stays where it is until the end
   for (uint32_t i = 0; i < graph_[node].result_count; ++i) Register(graph_.result(node, i));

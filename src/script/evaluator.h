@@ -212,6 +212,8 @@ struct TensorFunction {
   DType dtype;
 };
 const TensorFunction* FindTensorFunction(std::string_view kind);
+// Whether no path through the block ends well, as far as its nodes say.
+bool AlwaysRaises(const torchscript::Block& block);
 // Whether the operator takes Python's numbers, maybe besides tensors.
 bool IsOnNumbers(const torchscript::Node& node);
 // "aten::add.Tensor"

@@ -23,6 +23,7 @@ Result<Vals> Evaluator::Loop(const Node& node, std::span<const Val> arguments) {
   const std::optional<bool> first = KnownBool(arguments[1]);
   const auto* trips = arguments[0].As<int64_t>();
   if ((first && !*first) || (trips != nullptr && *trips <= 0)) return Vals(arguments.begin() + 2, arguments.end());
+  if (AlwaysRaises(*node.blocks[0]) && !HasRound(arguments)) return Vals(arguments.begin() + 2, arguments.end());  // then it has none
   if (first && trips != nullptr) {
     const bool counted = *trips < INT64_MAX;
     const uint64_t size = node.blocks[0]->nodes.size() + 1;

@@ -106,6 +106,43 @@ def in_each_round(self, x, n: int):
     return x + 1
 
 
+def no_form(x, n: int):
+    """An operator that is not converted."""
+    return x.clone().resize_([n, 2])
+
+
+@case.forward(*RATES[0], others=RATES)
+def what_cannot_be_converted_on_each_way_of_one(self, x, rate: int):
+    if rate > 50000:
+        x = x[:, :1] @ no_form(x, rate)
+        if x.sum() > 0:
+            raise ValueError("positive")
+        elif rate > 60000:
+            raise ValueError("high")
+        else:
+            x = no_form(x, rate)
+            assert rate > 3, "low"
+            raise ValueError("not so high")
+        return x.long()
+    else:
+        y = x + 1
+    return y * rate
+
+
+@case.forward(*RATES[0], others=RATES)
+def what_cannot_be_converted_in_rounds(self, x, rate: int):
+    while rate > 50000:
+        x = no_form(x, rate)
+        raise ValueError("high")
+    for i in range(rate - 50000):
+        x = no_form(x, i)
+        if x.sum() > 0:
+            raise ValueError("positive")
+        else:
+            raise ValueError("negative")
+    return x * rate
+
+
 class Cell(nn.Module):
     def forward(self, x):
         if x.dim() not in (1, 2):
@@ -185,3 +222,15 @@ def test_what_fails_on_a_path_is_no_reason_to_leave_the_path_out():
 
     with pytest.raises(flambeau.errors.OnnxExporterError, match="resize_"):
         flambeau.export(script(Fails()), (x(3, 3), torch.tensor(1)), verbose=False)
+
+
+def test_what_cannot_be_converted_is_reported_once():
+    class Fails(nn.Module):
+        def forward(self, x, n: int):
+            y = no_form(x, n)
+            z = x * n
+            return y, z
+
+    with pytest.raises(flambeau.errors.OnnxExporterError) as raised:
+        flambeau.export(script(Fails()), (x(3, 3), torch.tensor(1)), verbose=False)
+    assert [each.message for each in raised.value.diagnostics] == ["resize_ where a size is not constant"]

@@ -28,7 +28,8 @@ Status Functionalizer::VisitResize(NodeId node, ValueId tensor) {
   const OriginId origin = graph_[node].origin;
   const ValueId result = graph_.result(node);
   auto fail = [&](std::string message) {
-    return sink_.Error(DiagnosticKind::kUnsupportedForm, std::move(message), LocationOf(graph_, node));
+    return sink_.Error(DiagnosticKind::kUnsupportedForm, std::move(message), LocationOf(graph_, node),
+                       "take a part of the tensor (x[:n], reshape), or make a new one of these sizes");
   };
   replaced_.push_back(node);
   const ViewId view = storages_.ViewOf(tensor);
