@@ -22,7 +22,7 @@ from .other_sizes import second_inputs
 from .saving import with_outputs
 from .script_nodes import ScriptMismatch, Unmatched, first_script_mismatch
 from .session import Session, cpu_session, flat_inputs
-from .verification import compare_tensors, expected_outputs, in_model_order, named_tensors
+from .verification import as_output, compare_tensors, expected_outputs, in_model_order, named_tensors
 
 __all__ = ["verify_archive"]
 
@@ -116,7 +116,7 @@ def _compared(
     outputs, expected = named_tensors(names, actual), in_model_order(results, actual)
     if len(outputs) < len(expected):
         raise VerificationError(f"the model has {len(outputs)} outputs, the program {len(expected)}")
-    return [compare_tensors(name, ours, theirs, inputs=given.words) for (name, ours), theirs in zip(outputs, expected)]
+    return [compare_tensors(name, ours, as_output(theirs, ours), inputs=given.words) for (name, ours), theirs in zip(outputs, expected)]
 
 
 def _example_sets(path: str, exported: torch.export.ExportedProgram, declared: list[Any]) -> list[_Inputs]:

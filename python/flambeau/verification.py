@@ -24,6 +24,7 @@ from .state import kept_buffers
 
 __all__ = [
     "archived_reference",
+    "as_output",
     "captured",
     "compare_tensors",
     "copies",
@@ -168,12 +169,18 @@ def in_model_order(results: Any, outputs: Iterable[Any]) -> list[Any]:
 
 
 def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What PyTorch gives, as tensors, once: a module is afterwards as it was. Raises whatever the program raises."""
+    """What PyTorch gives, once: a module is afterwards as it was. Raises whatever the program raises."""
     run_args, run_kwargs = copies(args, kwargs)
     kept = kept_buffers(reference) if isinstance(reference, torch.nn.Module) else contextlib.nullcontext()
     with torch.no_grad(), kept:
         results = reference(*run_args, **run_kwargs)
-        return _pytree.tree_map(lambda leaf: None if leaf is None else torch.as_tensor(leaf).detach().cpu().clone(), results)
+        return _pytree.tree_map(_copy, results)
+
+
+def as_output(result: Any, output: torch.Tensor) -> torch.Tensor:
+    """A result of PyTorch as a tensor. A Python float may be any of ONNX's: of which kind, the model's output says."""
+    dtype = output.dtype if isinstance(result, float) and output.is_floating_point() else None
+    return torch.as_tensor(result, dtype=dtype).detach().cpu()
 
 
 def _array(tensor: torch.Tensor) -> Any:
@@ -220,7 +227,7 @@ def _compare_outputs(
     given, expected = named_tensors(itertools.chain(names, itertools.repeat("")), actual), in_model_order(expected, actual)
     if len(given) < len(expected):
         raise VerificationError(f"the model has {len(given)} outputs; PyTorch's has {len(expected)}")
-    return [compare_tensors(name, ours, theirs, inputs=inputs) for (name, ours), theirs in zip(given, expected)]
+    return [compare_tensors(name, ours, as_output(theirs, ours), inputs=inputs) for (name, ours), theirs in zip(given, expected)]
 
 
 def _raise_if_any_failed(comparisons: list[_engine.Comparison], names: list[str]) -> None:

@@ -48,7 +48,7 @@ Result<Val> ElementAtPlace(Evaluator& evaluator, const Val& list, const Val& pla
   const Cell* cell = ListOf(evaluator, list);
   if (cell == nullptr || cell->sequence || !std::ranges::all_of(cell->elements, &Val::IsNumber)) return ElementAt(evaluator, list, place);
   // Numbers come from a tensor of them.
-  FLAMBEAU_TRY(Val tensor, evaluator.emit().NumbersTensor(cell->elements));
+  FLAMBEAU_TRY(Val tensor, evaluator.emit().NumbersTensor(cell->elements, DType::kFloat64));
   FLAMBEAU_TRY(Val at, evaluator.emit().NumbersTensor(Vals{place}));
   FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::index_select", {tensor, int64_t{0}, at}));
   return evaluator.emit().Call1("aten::item", {element});
@@ -212,7 +212,7 @@ Result<Vals> Write(Evaluator& evaluator, Arguments arguments, std::string_view o
     FLAMBEAU_TRY(operands[0], AsSequence(evaluator, arguments[0]));
     const bool of_numbers = OfNumbers(evaluator, operands[0]);
     if (element && of_numbers) {
-      FLAMBEAU_TRY(operands[*element], evaluator.emit().NumberTensor(operands[*element]));
+      FLAMBEAU_TRY(operands[*element], evaluator.emit().NumberTensor(operands[*element], DType::kFloat64));
     }
     FLAMBEAU_TRY(const Val changed, evaluator.emit().Call1(op, operands));
     return Replace(evaluator, arguments[0], SequenceLike(evaluator, changed, of_numbers));

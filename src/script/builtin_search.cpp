@@ -24,7 +24,7 @@ Result<Val> Numbers(Evaluator& evaluator, const Val& list) {
   const Cell cell = *ListOf(evaluator, list);
   if (cell.sequence && cell.of_numbers) return NumbersOf(evaluator, list);
   if (!cell.sequence && cell.columns.empty() && std::ranges::all_of(cell.elements, &Val::IsNumber))
-    return evaluator.emit().NumbersTensor(cell.elements);
+    return evaluator.emit().NumbersTensor(cell.elements, DType::kFloat64);
   return evaluator.Unsupported("compares the elements of a list that is known at run time only, and holds no numbers");
 }
 
@@ -32,7 +32,7 @@ Result<Val> Numbers(Evaluator& evaluator, const Val& list) {
 Result<Val> Equals(Evaluator& evaluator, const Val& list, const Val& value) {
   if (!value.IsNumber()) return evaluator.Unsupported("looks in a list for what is known at run time only, and is no number");
   FLAMBEAU_TRY(const Val numbers, Numbers(evaluator, list));
-  FLAMBEAU_TRY(const Val wanted, evaluator.emit().NumberTensor(value));
+  FLAMBEAU_TRY(const Val wanted, evaluator.emit().NumberTensor(value, DType::kFloat64));
   return evaluator.emit().Call1("aten::eq.Tensor", {numbers, wanted});
 }
 
@@ -153,9 +153,9 @@ Result<Val> ListOfNumbers(Evaluator& evaluator, const Val& tensor) {
   const Type type = evaluator.TypeOf(*tensor.As<TensorVal>());
   const auto size = evaluator.context().exprs().AsConstant(type.sizes[0]);
   if (!size) {
-    // Numbers of a list of run-time length are int64, bool or float32.
+    // Numbers of a list of run-time length are int64, bool or float64.
     Val numbers = tensor;
-    const DType dtype = type.dtype == DType::kBool ? DType::kBool : IsFloating(type.dtype) ? DType::kFloat32 : DType::kInt64;
+    const DType dtype = type.dtype == DType::kBool ? DType::kBool : IsFloating(type.dtype) ? DType::kFloat64 : DType::kInt64;
     if (dtype != type.dtype) {
       FLAMBEAU_TRY(numbers, emit.Call1("aten::to.dtype", {numbers, int64_t{Info(dtype).torch_code}}));
     }

@@ -210,11 +210,16 @@ Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, Arguments arguments) 
     FLAMBEAU_TRY(Val cast, emit.Call1("aten::to.dtype", {copy, dtype}));
     return Vals{std::move(cast)};
   }
+  const int64_t float64{Info(DType::kFloat64).torch_code}, float32{Info(DType::kFloat32).torch_code};
+  const auto as_asked = [&](Val tensor) -> Result<Vals> {
+    const bool precise = evaluator.TypeOf(*tensor.As<TensorVal>()).dtype == DType::kFloat64;
+    if (dtype.Is<Nothing>() && !precise) return Vals{std::move(tensor)};
+    FLAMBEAU_TRY(Val cast, emit.Call1("aten::to.dtype", {tensor, dtype.Is<Nothing>() ? Val(float32) : dtype}));
+    return Vals{std::move(cast)};
+  };
   if (const auto* list = arguments[0].As<ListVal>(); list != nullptr && evaluator.heap()[list->cell].of_numbers) {
     FLAMBEAU_TRY(Val numbers, NumbersOf(evaluator, arguments[0]));
-    if (dtype.Is<Nothing>()) return Vals{std::move(numbers)};
-    FLAMBEAU_TRY(Val cast, emit.Call1("aten::to.dtype", {numbers, dtype}));
-    return Vals{std::move(cast)};
+    return as_asked(std::move(numbers));
   }
   if (RowsAtRunTime(evaluator, arguments[0])) {
     const Vals lists = evaluator.heap()[arguments[0].As<ListVal>()->cell].elements;
@@ -224,18 +229,16 @@ Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, Arguments arguments) 
       rows.push_back(std::move(row));
     }
     FLAMBEAU_TRY(Val tensor, emit.Call1("aten::stack", {evaluator.List(std::move(rows)), int64_t{0}}));
-    if (!dtype.Is<Nothing>()) {
-      FLAMBEAU_TRY(tensor, emit.Call1("aten::to.dtype", {tensor, dtype}));
-    }
-    return Vals{std::move(tensor)};
+    return as_asked(std::move(tensor));
   }
   Flat flat;
   if (!Flatten(evaluator, arguments[0], 0, flat)) return evaluator.Unsupported("makes a tensor of lists of different lengths");
+  const DType floats = dtype.AsInt() == float64 ? DType::kFloat64 : DType::kFloat32;
   Val tensor;
   if (flat.sizes.empty()) {
-    FLAMBEAU_TRY(tensor, emit.NumberTensor(flat.numbers[0]));
+    FLAMBEAU_TRY(tensor, emit.NumberTensor(flat.numbers[0], floats));
   } else {
-    FLAMBEAU_TRY(tensor, emit.NumbersTensor(flat.numbers));
+    FLAMBEAU_TRY(tensor, emit.NumbersTensor(flat.numbers, floats));
     if (flat.sizes.size() > 1) {
       Vals sizes;
       for (const int64_t size : flat.sizes) sizes.emplace_back(size);

@@ -400,29 +400,29 @@ Result<Val> Emitter::Call1(std::string_view op, std::span<const Val> arguments) 
 namespace {
 
 // bool < int < float, as c10::ScalarType numbers.
-int64_t DtypeOf(const Val& number, const Graph& graph) {
+int64_t DtypeOf(const Val& number, const Graph& graph, DType floats) {
   const auto* value = number.As<NumberVal>();
   const TypeKind kind = value != nullptr ? graph.type(value->id).kind : TypeKind::kNone;
   if (const auto* tensor = number.As<TensorVal>()) return Info(graph.type(tensor->id).dtype).torch_code;
   if (number.Is<bool>() || kind == TypeKind::kBool) return Info(DType::kBool).torch_code;
   if (number.Is<int64_t>() || kind == TypeKind::kInt) return Info(DType::kInt64).torch_code;
   if (number.Is<std::complex<double>>()) return Info(DType::kComplex64).torch_code;
-  return Info(DType::kFloat32).torch_code;
+  return Info(floats).torch_code;
 }
 
 int Order(int64_t code) { return code == Info(DType::kBool).torch_code ? 0 : code == Info(DType::kInt64).torch_code ? 1 : 2; }
 
 }  // namespace
 
-Result<Val> Emitter::NumberTensor(const Val& number) {
+Result<Val> Emitter::NumberTensor(const Val& number, DType floats) {
   if (number.Is<TensorVal>()) return number;
-  return Call1("aten::scalar_tensor", {number, DtypeOf(number, graph_)});
+  return Call1("aten::scalar_tensor", {number, DtypeOf(number, graph_, floats)});
 }
 
-Result<Val> Emitter::NumbersTensor(const Vals& numbers) {
-  int64_t dtype = numbers.empty() ? Info(DType::kFloat32).torch_code : Info(DType::kBool).torch_code;
+Result<Val> Emitter::NumbersTensor(const Vals& numbers, DType floats) {
+  int64_t dtype = numbers.empty() ? Info(floats).torch_code : Info(DType::kBool).torch_code;
   for (const Val& number : numbers)
-    if (const int64_t other = DtypeOf(number, graph_); Order(other) > Order(dtype)) dtype = other;
+    if (const int64_t other = DtypeOf(number, graph_, floats); Order(other) > Order(dtype)) dtype = other;
   if (numbers.empty()) return Call1("aten::zeros", {ListVal{heap_.Add({.elements = {int64_t{0}}})}, dtype});
   if (std::ranges::all_of(numbers, &Val::IsConstantNumber)) return ConstantTensor(numbers, dtype);
   Vals tensors;
@@ -453,6 +453,7 @@ Val Emitter::ConstantTensor(const Vals& numbers, int64_t dtype) {
     const auto flag = static_cast<uint8_t>(integer.value_or(0) != 0);
     if (data.dtype == DType::kInt64) std::memcpy(to, &*integer, sizeof(int64_t));
     else if (data.dtype == DType::kBool) std::memcpy(to, &flag, 1);
+    else if (data.dtype == DType::kFloat64) std::memcpy(to, &number, sizeof number);
     else std::memcpy(to, &single, sizeof single);
   }
   data.source = MakeBufferSource(std::move(bytes));
@@ -508,7 +509,7 @@ Result<ValueId> Emitter::Sequence(const Cell& list, const Type& type) {
   Vals tensors;
   for (const Val& element : list.elements) {
     if (element.IsNumber()) {
-      FLAMBEAU_TRY(Val number, NumberTensor(element));
+      FLAMBEAU_TRY(Val number, NumberTensor(element, DType::kFloat64));
       tensors.push_back(std::move(number));
     } else {
       tensors.push_back(element);

@@ -33,9 +33,9 @@ class Emitter {
     return Call1(op, std::span(arguments.begin(), arguments.size()));
   }
   // A number as a 0-d tensor, numbers as a 1-d one: of the dtype that
-  // torch.tensor gives them.
-  Result<Val> NumberTensor(const Val& number);
-  Result<Val> NumbersTensor(const Vals& numbers);
+  // torch.tensor gives them, or floats as precise as Python's.
+  Result<Val> NumberTensor(const Val& number, DType floats = DType::kFloat32);
+  Result<Val> NumbersTensor(const Vals& numbers, DType floats = DType::kFloat32);
 
   // The value of now, at the end of the current block.
   ValueId Read(ValueId tensor);

@@ -40,7 +40,7 @@ Result<Val> AsSequence(Evaluator& evaluator, const Val& value) {
   const bool numbers = !cell.elements.empty() && std::ranges::all_of(cell.elements, &Val::IsNumber);
   if (numbers)
     for (Val& element : cell.elements) {
-      FLAMBEAU_TRY(element, evaluator.emit().NumberTensor(element));
+      FLAMBEAU_TRY(element, evaluator.emit().NumberTensor(element, DType::kFloat64));
     }
   const auto type = SequenceType(evaluator, cell);
   if (!type)

@@ -57,7 +57,7 @@ std::optional<Type> TensorOfNumber(const Type& number) {
   switch (number.kind) {
     case TypeKind::kBool: return Type::OfTensor(DType::kBool, {});
     case TypeKind::kInt: return Type::OfTensor(DType::kInt64, {});
-    case TypeKind::kFloat: return Type::OfTensor(DType::kFloat32, {});
+    case TypeKind::kFloat: return Type::OfTensor(DType::kFloat64, {});
     default: return std::nullopt;
   }
 }

@@ -1,7 +1,7 @@
 """Python's numbers, text and flags that are known at run time only."""
 
 import math
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Tuple
 
 import flambeau
 import onnx
@@ -243,3 +243,31 @@ def test_floats_keep_their_digits_through_paths_and_rounds():
         *expected, expected_y = module(x, n)
         assert [float(value) for value in floats[:2]] == expected[:2] and float(floats[2]) == pytest.approx(expected[2])
         torch.testing.assert_close(y, expected_y)
+
+
+class ListsOfFloats(nn.Module):
+    def forward(self, x, n: int):
+        made, table = [0.1], [0.1, 0.2, 1.0 / 3.0, 0.7, 0.9]
+        pairs: List[Tuple[float, int]] = []
+        for i in range(n):
+            made.append(made[i] * 1.1)
+            pairs.append((0.1 * i, i))
+        total = 0.0
+        for value, weight in pairs:
+            total += value * weight
+        exact = made[-1], sum(made), max(made), total, table[n], 0.2 in made, made.index(made[n]), sorted(made)[0]
+        return exact, made, torch.tensor(made), torch.tensor(made, dtype=torch.float64), torch.tensor([total, 0.1], dtype=torch.float64), x * made[-1]
+
+
+@pytest.mark.parametrize("opset", [13, 20])
+def test_floats_keep_their_digits_in_lists_of_run_time_length(opset):
+    module = ListsOfFloats()
+    args = (torch.ones(3), torch.tensor(3))
+    program = flambeau.export(torch.jit.script(module), args, opset_version=opset, verify=True)
+    for n in range(5):
+        exact, made, *tensors = module(torch.ones(3), n)
+        actual = list(program(torch.ones(3), torch.tensor(n)))
+        assert [value.item() for value in actual[: len(exact)]] == pytest.approx(exact, rel=1e-15, abs=1e-15)
+        assert [value.item() for value in actual[len(exact)]] == made
+        for ours, theirs in zip(actual[len(exact) + 1 :], tensors, strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=1e-15 if theirs.dtype == torch.float64 else 1e-6, atol=0)

@@ -26,7 +26,7 @@ from ..feed.script_graph import import_graph
 from ..feed.script_inputs import describe
 from ..program import ONNXProgram
 from ..script_graphs import inlined, without_module
-from ..verification import in_model_order
+from ..verification import as_output, in_model_order
 from . import utils
 from ._enums import TrainingMode
 from ._python_ops import Translations
@@ -109,7 +109,7 @@ def _compare(actual: Sequence[Any], expected: Any, options: VerificationOptions)
     if len(actual) != len(leaves):
         raise AssertionError(f"the model has {len(actual)} outputs, PyTorch {len(leaves)}")
     for i, (ours, theirs) in enumerate(zip(actual, leaves)):
-        theirs = torch.as_tensor(theirs).detach().cpu()
+        theirs = as_output(theirs, ours)
         if not options.check_shape and ours.shape != theirs.shape:
             ours, theirs = torch.broadcast_tensors(ours, theirs)
         try:
