@@ -450,7 +450,7 @@ def test_aten(dynamo):
 
 class Windows(torch.nn.Module):
     def forward(self, x):
-        return x * torch.hann_window(4), torch.hann_window(2_000_000)  # on one line
+        return x * torch.kaiser_window(4), torch.kaiser_window(2_000_000)  # on one line
 
 
 @CAPTURES
@@ -458,7 +458,7 @@ def test_only_calls_without_translation_are_left_to_the_runtime(dynamo):
     x = torch.ones(4)
     with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="more than a million"):
         flambeau.export(Windows(), (x,), dynamo=dynamo)
-    for export_type, name in ((OperatorExportTypes.ONNX_ATEN_FALLBACK, "ATen"), (OperatorExportTypes.ONNX_FALLTHROUGH, "hann_window")):
+    for export_type, name in ((OperatorExportTypes.ONNX_ATEN_FALLBACK, "ATen"), (OperatorExportTypes.ONNX_FALLTHROUGH, "kaiser_window")):
         proto = flambeau.export(Windows(), (x,), dynamo=dynamo, operator_export_type=export_type).model_proto
         (left,) = [node for node in proto.graph.node if node.domain]
         assert left.op_type == name and proto.graph.output[1].name in left.output

@@ -167,6 +167,12 @@ class FloatOfABuffer(nn.Module):
         return x * float(self.scale)
 
 
+@case.forward(x(2), torch.tensor(4), others=[(x(2), torch.tensor(n)) for n in (0, 1, 2, 7)])
+def windows_of_a_length(self, x, n: int):
+    symmetric = torch.hann_window(n, periodic=False), torch.hamming_window(n, False, 0.6, 0.3), torch.blackman_window(n, False)
+    return torch.hann_window(n), torch.hamming_window(n), torch.bartlett_window(n), symmetric, torch.bartlett_window(n, False, dtype=torch.float64)
+
+
 test_numbers = case.test()
 
 

@@ -12,7 +12,7 @@ namespace {
 // What is written into the model as values; longer ranges are computed there.
 constexpr int64_t kMaxStoredElements = 4096;
 
-constexpr Restriction kRunTimeWindow{"a window of more than a million elements", "torch.hann_window(2_000_000)",
+constexpr Restriction kRunTimeWindow{"a Kaiser window of more than a million elements", "torch.kaiser_window(2_000_000)",
                                      "a window is written into the model"};
 
 DType DtypeOf(Lowering& to, const Scalar& number) {
@@ -172,55 +172,83 @@ Tensor Eye(Lowering& to, Dim n, std::optional<DType> dtype, Unused, Unused, Unus
 
 // --- windows ------------------------------------------------------------------
 
+constexpr int64_t kMaxWindow = 1 << 20;  // that is a constant of the model
+
 // value(x) for x = 0, 1, … over a period of `length` or length - 1.
 template <class F>
 Tensor Window(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, F value) {
-  constexpr int64_t kMaxLength = 1 << 20;
-  if (length > kMaxLength) return to.Unsupported(kRunTimeWindow);
+  if (length > kMaxWindow) return to.Unsupported(kRunTimeWindow);
   const double period = static_cast<double>(periodic ? length : length - 1);
   std::vector<double> values(static_cast<size_t>(std::max<int64_t>(length, 0)));
   for (size_t i = 0; i < values.size(); ++i) values[i] = length == 1 ? 1.0 : value(static_cast<double>(i), period);
   return to.ConstantFloats(values, dtype.value_or(to.default_dtype()), {&length, 1});
 }
 
-Tensor HammingAlphaBeta(Lowering& to, int64_t length, bool periodic, double alpha, double beta,
-                        std::optional<DType> dtype, Unused, Unused, Unused) {
-  return Window(to, length, periodic, dtype,
-                [&](double x, double period) { return alpha - beta * std::cos(2 * std::numbers::pi * x / period); });
+bool IsStored(Lowering& to, Dim length) {
+  const auto known = to.AsConstant(length);
+  return known && *known <= kMaxWindow;
 }
-Tensor HammingAlpha(Lowering& to, int64_t length, bool periodic, double alpha, std::optional<DType> dtype, Unused,
-                    Unused, Unused) {
-  return HammingAlphaBeta(to, length, periodic, alpha, 0.46, dtype, {}, {}, {});
+
+// The same of a length that is known at run time only: value(x / period) of tensors.
+template <class F>
+Tensor WindowAtRunTime(Lowering& to, Dim length, bool periodic, std::optional<DType> dtype, F value) {
+  const Tensor one = to.ConstantOf(1.0, DType::kFloat64), count = to.CastTo(to.Number(length), DType::kFloat64);
+  const Tensor period = periodic ? count : to.Max({to.Sub(count, one), one});
+  const Tensor values = value(to.Div(to.CastTo(Iota(to, length), DType::kFloat64), period));
+  return to.CastTo(to.Where(to.Equal(count, one), one, values), dtype.value_or(to.default_dtype()));
 }
-Tensor HammingPeriodic(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, Unused, Unused,
-                       Unused) {
-  return HammingAlphaBeta(to, length, periodic, 0.54, 0.46, dtype, {}, {}, {});
-}
-Tensor Hamming(Lowering& to, int64_t length, std::optional<DType> dtype, Unused, Unused, Unused) {
-  return HammingPeriodic(to, length, true, dtype, {}, {}, {});
-}
-Tensor HannPeriodic(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, Unused, Unused, Unused) {
-  return HammingAlphaBeta(to, length, periodic, 0.5, 0.5, dtype, {}, {}, {});
-}
-Tensor Hann(Lowering& to, int64_t length, std::optional<DType> dtype, Unused, Unused, Unused) {
-  return HannPeriodic(to, length, true, dtype, {}, {}, {});
-}
-Tensor BlackmanPeriodic(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, Unused, Unused,
-                        Unused) {
-  return Window(to, length, periodic, dtype, [](double x, double period) {
-    const double angle = 2 * std::numbers::pi * x / period;
-    return 0.42 - 0.5 * std::cos(angle) + 0.08 * std::cos(2 * angle);
+
+// a - b·cos(2πx) + c·cos(4πx)
+Tensor CosineWindow(Lowering& to, Dim length, bool periodic, std::optional<DType> dtype, double a, double b, double c) {
+  if (IsStored(to, length))
+    return Window(to, *to.AsConstant(length), periodic, dtype, [&](double x, double period) {
+      const double angle = 2 * std::numbers::pi * x / period;
+      return a - b * std::cos(angle) + c * std::cos(2 * angle);
+    });
+  auto constant = [&](double value) { return to.ConstantOf(value, DType::kFloat64); };
+  return WindowAtRunTime(to, length, periodic, dtype, [&](const Tensor& x) {
+    const Tensor angle = to.Mul(x, constant(2 * std::numbers::pi));
+    const Tensor first = to.Sub(constant(a), to.Mul(constant(b), to.Cos(angle)));
+    return c == 0 ? first : to.Add(first, to.Mul(constant(c), to.Cos(to.Mul(angle, constant(2)))));
   });
 }
-Tensor Blackman(Lowering& to, int64_t length, std::optional<DType> dtype, Unused, Unused, Unused) {
+
+Tensor HammingAlphaBeta(Lowering& to, Dim length, bool periodic, double alpha, double beta, std::optional<DType> dtype,
+                        Unused, Unused, Unused) {
+  return CosineWindow(to, length, periodic, dtype, alpha, beta, 0);
+}
+Tensor HammingAlpha(Lowering& to, Dim length, bool periodic, double alpha, std::optional<DType> dtype, Unused, Unused,
+                    Unused) {
+  return CosineWindow(to, length, periodic, dtype, alpha, 0.46, 0);
+}
+Tensor HammingPeriodic(Lowering& to, Dim length, bool periodic, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return CosineWindow(to, length, periodic, dtype, 0.54, 0.46, 0);
+}
+Tensor Hamming(Lowering& to, Dim length, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return HammingPeriodic(to, length, true, dtype, {}, {}, {});
+}
+Tensor HannPeriodic(Lowering& to, Dim length, bool periodic, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return CosineWindow(to, length, periodic, dtype, 0.5, 0.5, 0);
+}
+Tensor Hann(Lowering& to, Dim length, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return HannPeriodic(to, length, true, dtype, {}, {}, {});
+}
+Tensor BlackmanPeriodic(Lowering& to, Dim length, bool periodic, std::optional<DType> dtype, Unused, Unused, Unused) {
+  return CosineWindow(to, length, periodic, dtype, 0.42, 0.5, 0.08);
+}
+Tensor Blackman(Lowering& to, Dim length, std::optional<DType> dtype, Unused, Unused, Unused) {
   return BlackmanPeriodic(to, length, true, dtype, {}, {}, {});
 }
-Tensor BartlettPeriodic(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, Unused, Unused,
-                        Unused) {
-  return Window(to, length, periodic, dtype,
-                [](double x, double period) { return x <= period / 2 ? 2 * x / period : 2 - 2 * x / period; });
+Tensor BartlettPeriodic(Lowering& to, Dim length, bool periodic, std::optional<DType> dtype, Unused, Unused, Unused) {
+  if (IsStored(to, length))
+    return Window(to, *to.AsConstant(length), periodic, dtype,
+                  [](double x, double period) { return x <= period / 2 ? 2 * x / period : 2 - 2 * x / period; });
+  return WindowAtRunTime(to, length, periodic, dtype, [&](const Tensor& x) {
+    const Tensor rising = to.Mul(x, to.ConstantOf(2.0, DType::kFloat64));
+    return to.Min({rising, to.Sub(to.ConstantOf(2.0, DType::kFloat64), rising)});
+  });
 }
-Tensor Bartlett(Lowering& to, int64_t length, std::optional<DType> dtype, Unused, Unused, Unused) {
+Tensor Bartlett(Lowering& to, Dim length, std::optional<DType> dtype, Unused, Unused, Unused) {
   return BartlettPeriodic(to, length, true, dtype, {}, {}, {});
 }
 
@@ -256,14 +284,12 @@ constexpr OpRow kRows[] = {
     Op<ArangeStart>("aten::arange.start(Scalar start, Scalar end, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
     Op<ArangeStep>("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, " FLAMBEAU_OPTIONS
                    ") -> Tensor"),
-    Op<Bartlett>("aten::bartlett_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor", &kRunTimeWindow),
+    Op<Bartlett>("aten::bartlett_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
     Op<BartlettPeriodic>("aten::bartlett_window.periodic(int window_length, bool periodic, *, " FLAMBEAU_OPTIONS
-                         ") -> Tensor",
-                         &kRunTimeWindow),
-    Op<Blackman>("aten::blackman_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor", &kRunTimeWindow),
+                         ") -> Tensor"),
+    Op<Blackman>("aten::blackman_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
     Op<BlackmanPeriodic>("aten::blackman_window.periodic(int window_length, bool periodic, *, " FLAMBEAU_OPTIONS
-                         ") -> Tensor",
-                         &kRunTimeWindow),
+                         ") -> Tensor"),
     Op<Empty>("aten::empty.memory_format(SymInt[] size, *, " FLAMBEAU_LIKE_OPTIONS ") -> Tensor"),
     Op<FilledLike<0>>("aten::empty_like(Tensor self, *, " FLAMBEAU_LIKE_OPTIONS ") -> Tensor"),
     Op<EmptyStrided>("aten::empty_permuted(SymInt[] size, int[] physical_layout, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
@@ -272,20 +298,16 @@ constexpr OpRow kRows[] = {
     Op<EyeM>("aten::eye.m(SymInt n, SymInt m, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
     Op<Full>("aten::full(SymInt[] size, Scalar fill_value, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
     Op<FullLike>("aten::full_like(Tensor self, Scalar fill_value, *, " FLAMBEAU_LIKE_OPTIONS ") -> Tensor"),
-    Op<Hamming>("aten::hamming_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor", &kRunTimeWindow),
+    Op<Hamming>("aten::hamming_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
     Op<HammingPeriodic>("aten::hamming_window.periodic(int window_length, bool periodic, *, " FLAMBEAU_OPTIONS
-                        ") -> Tensor",
-                        &kRunTimeWindow),
+                        ") -> Tensor"),
     Op<HammingAlpha>(
         "aten::hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, " FLAMBEAU_OPTIONS
-        ") -> Tensor",
-        &kRunTimeWindow),
+        ") -> Tensor"),
     Op<HammingAlphaBeta>("aten::hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, "
-                         "float beta, *, " FLAMBEAU_OPTIONS ") -> Tensor",
-                         &kRunTimeWindow),
-    Op<Hann>("aten::hann_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor", &kRunTimeWindow),
-    Op<HannPeriodic>("aten::hann_window.periodic(int window_length, bool periodic, *, " FLAMBEAU_OPTIONS ") -> Tensor",
-                     &kRunTimeWindow),
+                         "float beta, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<Hann>("aten::hann_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<HannPeriodic>("aten::hann_window.periodic(int window_length, bool periodic, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
     Op<Kaiser>("aten::kaiser_window(int window_length, *, " FLAMBEAU_OPTIONS ") -> Tensor", &kRunTimeWindow),
     Op<KaiserBeta>("aten::kaiser_window.beta(int window_length, bool periodic, float beta, *, " FLAMBEAU_OPTIONS
                    ") -> Tensor",
