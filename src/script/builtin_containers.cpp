@@ -146,10 +146,10 @@ Result<Vals> MakeDict(Evaluator& evaluator, const Node& node, Arguments argument
   return Vals{DictVal{evaluator.heap().Add(std::move(made))}};
 }
 
-Result<Vals> GetItem(Evaluator& evaluator, const Node&, Arguments arguments) {
+Result<Vals> GetItem(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
-    if (entry == nullptr) return evaluator.Unsupported("reads a key that the dict lacks for these inputs");
+    if (entry == nullptr) return evaluator.Raise(node, "reads a key that the dict lacks for these inputs");
     return Vals{entry->second};
   }
   const auto index = arguments[1].AsInt();
@@ -161,9 +161,9 @@ Result<Vals> GetItem(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments[0].Is<TupleVal>()) return TupleIndex(evaluator, {}, arguments);
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return Bad(evaluator, "takes an element of something that has none");
-  if (!list->sequence && index) {
-    const auto at = Place(*index, list->elements.size());
-    if (!at) return evaluator.Unsupported(fmt::format("takes element {} of a list of {}", *index, list->elements.size()));
+  if (!list->sequence && (index || list->elements.empty())) {
+    const auto at = Place(index.value_or(0), list->elements.size());
+    if (!at) return evaluator.Raise(node, fmt::format("takes element {} of a list of {}", index.value_or(0), list->elements.size()));
     return Vals{list->elements[*at]};
   }
   FLAMBEAU_TRY(Val element, ElementAtPlace(evaluator, arguments[0], arguments[1]));
@@ -307,7 +307,7 @@ Result<Vals> Reverse(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(const Val reversed, SliceOf(evaluator, arguments[0], Nothing{}, Nothing{}, int64_t{-1}));
   return Replace(evaluator, arguments[0], reversed);
 }
-Result<Vals> SetItem(Evaluator& evaluator, const Node&, Arguments arguments) {
+Result<Vals> SetItem(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     Cell& cell = evaluator.Edit(dict->cell);
@@ -318,7 +318,8 @@ Result<Vals> SetItem(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Write(evaluator, arguments, "aten::_set_item.t", 1, 2, [&](Vals& elements) -> Status {
     const auto index = arguments[1].AsInt();
     const auto at = index ? Place(*index, elements.size()) : std::nullopt;
-    if (!at) return evaluator.Unsupported("writes an element that the list lacks, or at a place that is known at run time only");
+    if (index && !at) return evaluator.Raise(node, fmt::format("writes element {} of a list of {}", *index, elements.size()));
+    if (!at) return evaluator.Unsupported("writes an element at a place that is known at run time only");
     elements[*at] = arguments[2];
     return {};
   });
@@ -327,7 +328,7 @@ Result<Vals> Pop(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     if (entry == nullptr && arguments.size() > 2) return Vals{arguments[2]};
-    if (entry == nullptr) return evaluator.Unsupported("pops a key that the dict lacks");
+    if (entry == nullptr) return evaluator.Raise(node, "pops a key that the dict lacks");
     const Val value = entry->second;
     FLAMBEAU_CHECK_OK(DeleteElement(evaluator, node, arguments.first(2)));
     return Vals{value};

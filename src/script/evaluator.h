@@ -185,6 +185,8 @@ class Evaluator {
     int rounds;
   };
   std::unordered_map<const Node*, Rest> rests_;
+  // What a round that is walked by itself is given: a path may be walked again, after the other rounds had their own.
+  std::unordered_map<const Node*, std::vector<std::pair<const torchscript::Value*, Val>>> given_;
   std::unordered_set<const Node*> tried_;  // of these: calls along an axis that need not be the one
   const Apart& apart_;
   bool assumes_rounds_ = false;

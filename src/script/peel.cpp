@@ -69,8 +69,6 @@ Result<const Node*> Evaluator::Peel(const Node& node) {
     FLAMBEAU_TRY(const ValueId again, Predicate(condition));
     FLAMBEAU_TRY(is_first, emitter_.Call1("_operator::and_", {is_first, NumberVal{again}}));
   }
-  Bind(body->inputs[0], int64_t{rounds});
-  for (size_t i = 0; i < carried; ++i) Bind(body->inputs[i + 1], ValueOf(node.inputs[i + 2]));
 
   Block* around = added_.AddBlock();
   Value* test = added_.AppendConstant(around, {false}, nullptr, "");
@@ -86,6 +84,9 @@ Result<const Node*> Evaluator::Peel(const Node& node) {
   round->inputs = {added_.AppendConstant(around, {true}, nullptr, "")};
   Bind(round->inputs[0], true);
   round->blocks = {body, body};
+  auto& given = given_[round];
+  given.emplace_back(body->inputs[0], int64_t{rounds});
+  for (size_t i = 0; i < carried; ++i) given.emplace_back(body->inputs[i + 1], ValueOf(node.inputs[i + 2]));
   for (const Value* output : body->outputs) (void)added_.AddOutput(round, output->type, output->name);
   FLAMBEAU_TRY(const Val others, emitter_.Call1("_operator::sub", {ValueOf(node.inputs[0]), int64_t{1}}));
   Value* count = added_.AppendConstant(around, {int64_t{0}}, nullptr, "");

@@ -252,6 +252,38 @@ def given(self, tensors: List[Tensor], n):
     return tensors[int(n)] * 2, [tensor * int(n) for tensor in tensors]
 
 
+@rounds
+def elements_that_the_first_round_lacks(self, x, n):
+    made: List[Tensor] = []
+    sums: List[int] = []
+    latest: Dict[str, Tensor] = {}
+    for i in range(int(n) + 1):
+        if i > 0:
+            made.append(made[-1] * 0.5 + made[i - 1])
+            latest["x"] = latest["x"] + made[i]
+            made[0] = made[0] + 1
+        else:
+            made.append(x)
+            latest["x"] = x
+        if len(sums) < 2:
+            sums.append(1)
+        else:
+            sums.append(sums[i - 1] + sums[i - 2])
+    return made, sums, latest["x"]
+
+
+@rounds
+def a_stack(self, x, n):
+    waiting: List[int] = []
+    next_larger = torch.zeros(x.size(1), dtype=torch.long)
+    for i in range(min(int(n) + 1, x.size(1))):
+        while len(waiting) > 0 and bool(x[0, waiting[-1]] < x[0, i]):
+            last = waiting.pop()
+            next_larger[last] = i
+        waiting.append(i)
+    return next_larger, waiting
+
+
 # --- before opset 13, when regions pass tensors only ----------------------------------------------
 
 

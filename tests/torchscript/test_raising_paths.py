@@ -1,6 +1,6 @@
 """Paths that raise: a model does not take them, and nothing is learnt from them."""
 
-from typing import List, Optional
+from typing import Dict, List, Optional
 
 import flambeau
 import pytest
@@ -141,6 +141,18 @@ def what_cannot_be_converted_in_rounds(self, x, rate: int):
         else:
             raise ValueError("negative")
     return x * rate
+
+
+@case.forward(x(2, 3), torch.tensor(3), others=[(x(2, 3), torch.tensor(n)) for n in (1, 2)])
+def a_loop_without_rounds(self, x, n: int):
+    total = torch.tensor(0)
+    rows: Dict[str, Tensor] = {}
+    for i in range(n):
+        total = total + x.sum() * 0.5 + i
+        rows["x"] = rows["x"] + 1 if i > 0 else x
+    if n < 1:
+        raise ValueError("none")
+    return total, rows["x"]
 
 
 class Cell(nn.Module):
