@@ -8,9 +8,22 @@
 namespace flambeau::aten {
 namespace {
 
+// Whether a sum is 0 for no integers, because what divides all terms but the constant one does not divide that: 32·n - 8.
+bool IsNeverZero(Expr sum, const ExprPool& exprs) {
+  if (exprs.kind(sum) != ExprKind::kAdd) return exprs.AsConstant(sum).value_or(0) != 0;
+  int64_t constant = 0, divisor = 0;
+  for (const Expr term : exprs.operands(sum)) {
+    const std::optional<int64_t> number = exprs.AsConstant(term);
+    const bool is_product = exprs.kind(term) == ExprKind::kMul;
+    if (number) constant = *number;
+    else divisor = std::gcd(divisor, is_product ? exprs.AsConstant(exprs.operands(term)[0]).value_or(1) : 1);
+  }
+  return divisor != 0 && constant % divisor != 0;
+}
+
 Decision Same(Expr a, Expr b, ExprPool& exprs) {
   if (a == b) return Decision::kYes;
-  return exprs.AsConstant(exprs.Sub(a, b)) ? Decision::kNo : Decision::kUnknown;
+  return IsNeverZero(exprs.Sub(a, b), exprs) ? Decision::kNo : Decision::kUnknown;
 }
 
 // Whether the strides are those of a dense tensor whose dimensions lie in

@@ -165,3 +165,20 @@ def test_dimensions_of_one_name_are_one_size():
         warnings.simplefilter("error", flambeau.errors.ConversionWarning)
         program = convert(Masked(), (torch.randn(2, 24), torch.randn(2, 3)), ({0: "batch"}, {0: "batch"}))
     compare(program, Masked(), *((torch.randn(batch, 24), torch.randn(batch, 3)) for batch in (2, 1, 5)))
+
+
+class Windows(torch.nn.Module):
+    """Overlapping windows of heads that a reshape sees without a copy, whatever the batch is."""
+
+    def forward(self, x):
+        time, batch, _ = x.shape
+        heads = (x * 2).view(time, batch, 3, 2).permute(1, 2, 0, 3).reshape(batch * 3, time, 2)
+        chunks = heads.view(batch * 3, torch.div(time, 4, rounding_mode="trunc"), 4, 2)
+        sizes, strides = list(chunks.size()), list(chunks.stride())
+        sizes[1], strides[1] = 2 * sizes[1] - 1, strides[1] // 2
+        return chunks.as_strided(sizes, strides)
+
+
+def test_windows_of_reshaped_heads():
+    program = convert(Windows(), (torch.randn(8, 2, 6),), ({0: "time", 1: "batch"},))
+    compare(program, Windows(), *((torch.randn(time, batch, 6),) for time, batch in ((8, 2), (12, 3), (16, 1))))
