@@ -128,7 +128,21 @@ class Listed(Cells):
         return torch.cat(list(self.linear(x)) if len({*"a"}) else [], 0)
 
 
-@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Advantages, Window, Path, Comprehension, Listed], ids=lambda model: model.__name__)
+class Chunks(Cells):
+    """The number of rounds is computed, of a size that nothing has which the rounds take."""
+
+    def forward(self, x):
+        time = x.shape[1]
+        count = (time + (2 - time % 2) % 2) // 2
+        chunks = torch.nn.functional.pad(x, (0, 0, 0, 2 * count - time)).reshape(x.shape[0], -1, 2, 3)
+        state, result = torch.zeros_like(chunks[:, 0]), torch.zeros_like(chunks)
+        for i in range(count * len({*"a"})):
+            state = torch.tanh(self.linear(state) + chunks[:, i])
+            result[:, i] = state
+        return result.flatten(1, 2)[:, :time]
+
+
+@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Advantages, Window, Path, Comprehension, Listed, Chunks], ids=lambda model: model.__name__)
 def test_loops_stay_loops(model):
     model = model().eval()
     with warnings.catch_warnings():

@@ -13,9 +13,11 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
+import sympy
 import torch
 from torch._higher_order_ops.scan import scan_op
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+from torch.fx.experimental.sym_node import SymNode
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils import _pytree
 from torch.utils._sympy.value_ranges import ValueRanges
@@ -221,6 +223,10 @@ class _Loop:
         torch._check(index < self.count)
         return index
 
+    def _size(self, symbol: sympy.Symbol) -> torch.SymInt:
+        """The symbol as a number: the scan has to be given it, for its rounds to compute others of it."""
+        return torch.SymInt(SymNode(symbol, self.count.node.shape_env, int, None))
+
     def trial(self, values: Sequence[Any], first: int) -> _Plan:
         """What a round does to the values.
 
@@ -297,12 +303,8 @@ class _Loop:
         init = [_number(leaves[i]) if i in plan.counted else leaves[i].clone(memory_format=torch.contiguous_format) for i in carried]
         tensors = list(plan.outer.tensors.values())
         known = {size.node.expr for tensor in (*tensors, *init) for size in tensor.shape if isinstance(size, torch.SymInt)}
-        symbols = {symbol for expression in plan.outer.sizes for symbol in expression.free_symbols}
-        missing = [
-            size
-            for expression, size in plan.outer.sizes.items()
-            if expression.is_Symbol and expression in symbols - known and expression in before
-        ]
+        symbols = {symbol for expression in (*plan.outer.sizes, self.count.node.expr) for symbol in expression.free_symbols}
+        missing = [self._size(symbol) for symbol in sorted(symbols - known, key=str) if symbol in before]
         if not init:
             init = [torch.zeros((), dtype=torch.int64)]
         in_place: set[int] = set()
