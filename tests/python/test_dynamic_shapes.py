@@ -378,6 +378,26 @@ def test_what_pytorch_checks_itself_is_not_warned_of():
         flambeau.export(Checked(), (torch.ones(6, 4),), dynamic_shapes=({0: "n"},))
 
 
+class Padded(torch.nn.Module):
+    """In pairs of rows, of which PyTorch asks whether there are any, and whether there is one."""
+
+    def forward(self, x):
+        rows = x.shape[1]
+        pairs = (rows + (2 - rows % 2) % 2) // 2
+        x = torch.nn.functional.pad(x, (0, 0, 0, 2 * pairs - rows)).reshape(x.shape[0], -1, 2, 4)
+        x = torch.cat([torch.zeros_like(x[:, :1]), x], 1)[:, :-1]
+        return torch.einsum("bcld,bcmd->bclm", x, x).flatten(1, 2)[:, :rows].contiguous()
+
+
+def test_whether_there_is_something_is_not_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = flambeau.export(Padded(), (torch.randn(2, 5, 4),), dynamic_shapes=({0: "batch", 1: "rows"},))
+    for rows in (5, 8, 2, 1):
+        x = torch.randn(3, rows, 4)
+        torch.testing.assert_close(program(x)[0], Padded()(x))
+
+
 def test_a_size_that_becomes_a_number_is_reported_with_its_line():
     with pytest.warns(flambeau.errors.ConversionWarning, match=rf"(?s)fixes it at 3.*test_dynamic_shapes.py:{line_of('a number')}"):
         flambeau.export(Text(), (torch.ones(3, 4),), dynamic_shapes=({0: "n"},))

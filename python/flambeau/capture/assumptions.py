@@ -16,7 +16,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils import _pytree
-from torch.utils._sympy.functions import CleanDiv, FloorDiv, Mod, PythonMod
+from torch.utils._sympy.functions import CleanDiv, FloorDiv, Max, Min, Mod, PythonMod
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
@@ -116,9 +116,10 @@ def _decides(condition: Any) -> bool:
 
 
 def _tells_one(condition: Any, exported: ExportedProgram) -> bool:
-    """Whether a question of PyTorch's is whether some size is 0 or 1, such as ``time ≠ 2`` of the size ``time - 1``."""
-    if not isinstance(condition, sympy.Ne):
-        return False
+    """Whether a question of PyTorch's is whether some size is 0 or 1.
+
+    That is ``time ≠ 2`` of the size ``time - 1``, ``batch*time ≠ 0``, ``max(1, time) ≠ 1`` and ``min(1, time) = 1``.
+    """
     asked = next((side for side in condition.args if not side.is_number), None)
     number = next((side for side in condition.args if side.is_number), None)
     if asked is None or number is None:
@@ -130,6 +131,13 @@ def _tells_one(condition: Any, exported: ExportedProgram) -> bool:
         for size in node.meta["val"].shape
         if isinstance(size, torch.SymInt)
     }
+    if isinstance(asked, (Max, Min)) and number == 1 and len(asked.args) == 2 and 1 in asked.args:
+        (size,) = set(asked.args) - {sympy.S.One}
+        return size in sizes and isinstance(condition, sympy.Ne if isinstance(asked, Max) else sympy.Eq)
+    if not isinstance(condition, sympy.Ne):
+        return False
+    if number == 0 and all(factor.is_number or factor in sizes for factor in sympy.Mul.make_args(asked)):
+        return True
     return any(number + (size - asked) in (0, 1) for size in sizes)
 
 
