@@ -14,9 +14,11 @@ bool IsNeverZero(Expr sum, const ExprPool& exprs) {
   int64_t constant = 0, divisor = 0;
   for (const Expr term : exprs.operands(sum)) {
     const std::optional<int64_t> number = exprs.AsConstant(term);
-    const bool is_product = exprs.kind(term) == ExprKind::kMul;
+    const Expr first = exprs.kind(term) == ExprKind::kMul ? exprs.operands(term)[0] : term;
+    const int64_t factor = exprs.AsConstant(first).value_or(1);
+    if (factor == INT64_MIN) return false;  // has no absolute value
     if (number) constant = *number;
-    else divisor = std::gcd(divisor, is_product ? exprs.AsConstant(exprs.operands(term)[0]).value_or(1) : 1);
+    else divisor = std::gcd(divisor, factor);
   }
   return divisor != 0 && constant % divisor != 0;
 }
