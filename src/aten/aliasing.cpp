@@ -87,7 +87,6 @@ Relation OfConversion(const Graph& graph, NodeId node, const Type& from, const T
   // Types do not say on which device a value lives.
   if (const Attribute* device = graph.FindAttribute(node, "device"); device && !std::holds_alternative<None>(*device))
     return Relation::kMaybe;
-  if (graph.FindAttribute(node, "other") != nullptr && graph.op(node) == "aten::to.other") return Relation::kMaybe;
   const MemoryFormat format = FormatOf(graph, node, MemoryFormat::kPreserve);
   if (format == MemoryFormat::kPreserve) return Relation::kAlias;
   return From(IsContiguous(from, format, graph.context().exprs()));

@@ -385,6 +385,15 @@ def memory_around_a_row(self, x):
     return x[0].as_strided((2, 2), (1, 1), 1)
 
 
+@sharing(refused=False)
+def memory_of_complex_numbers_by_halves(self, x):
+    numbers = torch.complex(x, 2 * x)
+    part = numbers.t().imag
+    strided = part.as_strided((2, 2), (3, 2), 1)
+    strided.add_(1)
+    return strided, part, torch.view_as_real(numbers)
+
+
 @pytest.mark.parametrize("name", SHARED)
 def test_shared_memory(name):
     forward, others, refused = SHARED[name]

@@ -63,12 +63,12 @@ class ShapesOfOneTensor(nn.Module):
 
     def forward(self, x):
         x = x * 2
-        same, dense, flat = x.to(torch.float32), x.contiguous(), x.flatten(0, 0)
+        same, dense, flat, likewise = x.to(torch.float32), x.contiguous(), x.flatten(0, 0), x.to(x)
         view, alike = x.view(3, 4), x.reshape(3, 4)
         x.unsqueeze_(0)
         dense.add_(1)
         same.transpose_(1, 2)
-        return x, same, dense, flat, view, alike
+        return x, same, dense, flat, likewise, view, alike
 
 
 @case(x(4), x(1, 3))
