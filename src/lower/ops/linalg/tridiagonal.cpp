@@ -88,103 +88,174 @@ Pair EigenOfPair(Lowering& to, Tensor a, Tensor b, Tensor c) {
   return {larger, smaller, {to.Where(exchanged, to.Neg(sine), cosine), to.Where(exchanged, cosine, sine)}};
 }
 
-// Rows of Z are vectors. The states of a matrix: its block goes from `l` to `end`, the sweep is at `i`.
+// The states of a matrix: its block goes from `l` to `end`, the sweep is at `i`.
 enum Index : size_t { kAgain, kDiagonal, kBeside, kVectors, kNext, kL, kEnd, kI, kPhase, kCosine, kSine, kP, kG, kStates };
 enum Phase : int64_t { kChoose, kLook, kSweep, kDone };
 
-Tensor QlVectors(Lowering& to, const Tridiagonal& given, DType dtype) {
-  const Tensor &d0 = given.diagonal, q = Transposed(to, given.q);
-  const Dim n = d0.size(-1);
-  const int64_t axis = d0.rank() - 1;
-  const Tensor size = to.Number(n), zero = to.ConstantInt(0), one = to.ConstantInt(1), none = Double(to, 0), unit = Double(to, 1);
-  const Tensor indices = Iota(to, n), last = to.Sub(size, one), after = to.Min({to.Add(indices, one), last});
-  const Tensor epsilon = Double(to, dtype == DType::kFloat32 ? 0x1p-24 : 0x1p-53);
-  Dims batch = d0.sizes();
-  batch.back() = to.Of(1);
-  auto pick = [&](const Tensor& vector, const Tensor& index) {
+// What is the same in each round: one tensor a matrix has an axis of 1 where `indices` are.
+struct QlSizes {
+  Tensor indices, after, last, size;  // `after`: the index behind each, the last at most
+  Tensor zero, one, none, unit;       // integers, and numbers
+  Tensor epsilon;
+  int64_t axis;
+};
+
+QlSizes QlSizesOf(Lowering& to, Tensor diagonal, DType dtype) {
+  const Dim n = diagonal.size(-1);
+  QlSizes sizes{.indices = Iota(to, n), .size = to.Number(n), .zero = to.ConstantInt(0), .one = to.ConstantInt(1),
+                .none = Double(to, 0), .unit = Double(to, 1), .epsilon = Double(to, dtype == DType::kFloat32 ? 0x1p-24 : 0x1p-53),
+                .axis = diagonal.rank() - 1};
+  sizes.last = to.Sub(sizes.size, sizes.one);
+  sizes.after = to.Min({to.Add(sizes.indices, sizes.one), sizes.last});
+  return sizes;
+}
+
+// A round. Rows of Z are vectors.
+struct QlRound : QlSizes {
+  QlRound(Lowering& to, const QlSizes& sizes, const std::vector<Tensor>& states)
+      : QlSizes(sizes), to(to), d(states[kDiagonal]), e(states[kBeside]), z(states[kVectors]), next(states[kNext]), l(states[kL]),
+        end(states[kEnd]), i(states[kI]), phase(states[kPhase]), cosine(states[kCosine]), sine(states[kSine]), p(states[kP]),
+        g(states[kG]) {}
+
+  std::vector<Tensor> operator()() {
+    Choose();
+    const Pairing paired = Look();
+    const Plane plane = Sweep();
+    Turn(paired, plane);
+    return {Any(to, to.Not(Is(kDone))), d, e, z, next, l, end, i, phase, cosine, sine, p, g};
+  }
+
+  struct Pairing {
+    Tensor where, lower, upper;  // rows that are solved at once
+    Rotation rotation;
+  };
+  struct Plane {
+    Tensor where, row, behind;
+    Rotation rotation;
+  };
+
+  Tensor Is(Phase which) { return to.Equal(phase, to.ConstantInt(which)); }
+  Tensor Pick(const Tensor& vector, const Tensor& index) {
     return to.GatherElements(vector, to.Min({to.Max({index, zero}), last}), {.axis = axis});
-  };
-  auto put = [&](const Tensor& vector, const Tensor& where, const Tensor& index, const Tensor& value) {
+  }
+  Tensor Put(const Tensor& vector, const Tensor& where, const Tensor& index, const Tensor& value) {
     return to.Where(to.And(where, to.Equal(indices, index)), value, vector);
-  };
-  auto first = [&](const Tensor& holds, const Tensor& otherwise) {
+  }
+  Tensor First(const Tensor& holds, const Tensor& otherwise) {
     return to.Min({to.ReduceMin(to.Where(holds, indices, size), to.ConstantInts({axis}), {.keepdims = 1}), otherwise});
-  };
-  const Tensor index0 = to.ExpandTo(zero, batch), number0 = to.ExpandTo(none, batch);
-  const Tensor small_enough = to.LessOrEqual(size, to.ConstantInt(kLargest));
-  const Tensor rounds = to.Mul(to.Mul(size, size), to.ConstantInt(kSweepsPerValue));
-  std::vector<Tensor> states{to.And(small_enough, to.Greater(size, one)), d0, given.beside, RealRows(to, q)};
-  states.resize(kPhase + 1, index0);
-  states.resize(kStates, number0);
-  states = RepeatWhile(to, rounds, std::move(states), [&](const Tensor&, const std::vector<Tensor>& s) {
-    Tensor d = s[kDiagonal], e = s[kBeside], next = s[kNext], l = s[kL], end = s[kEnd], i = s[kI], phase = s[kPhase];
-    auto is = [&](Phase which) { return to.Equal(phase, to.ConstantInt(which)); };
-    // The next block, up to an element beside the diagonal that is none; it starts at the end with less weight.
-    const Tensor choosing = to.And(is(kChoose), to.Less(next, size));
-    auto neighbours = [&] { return to.Mul(to.Abs(d), to.Abs(to.Gather(d, after, {.axis = axis}))); };
-    const Tensor no_edge = to.LessOrEqual(to.Abs(e), to.Mul(to.Sqrt(neighbours()), epsilon));
-    const Tensor stop = first(to.And(no_edge, to.GreaterOrEqual(indices, next)), last);
-    e = put(e, choosing, stop, none);
-    const Tensor from_below = to.Less(to.Abs(pick(d, stop)), to.Abs(pick(d, next)));
+  }
+  // Between an index and the one that comes next on the way from `l` to `end`.
+  Tensor Edge(const Tensor& index) { return to.Where(up, index, to.Sub(index, one)); }
+  // How large an element beside the diagonal may be, squared.
+  Tensor Neighbours() { return to.Mul(to.Abs(d), to.Abs(to.Gather(d, after, {.axis = axis}))); }
+
+  // The next block, up to an element beside the diagonal that is none; it starts at the end with less weight.
+  void Choose() {
+    const Tensor choosing = to.And(Is(kChoose), to.Less(next, size));
+    const Tensor no_edge = to.LessOrEqual(to.Abs(e), to.Mul(to.Sqrt(Neighbours()), epsilon));
+    const Tensor stop = First(to.And(no_edge, to.GreaterOrEqual(indices, next)), last);
+    e = Put(e, choosing, stop, none);
+    const Tensor from_below = to.Less(to.Abs(Pick(d, stop)), to.Abs(Pick(d, next)));
     l = to.Where(choosing, to.Where(from_below, stop, next), l);
     end = to.Where(choosing, to.Where(from_below, next, stop), end);
-    phase = to.Where(choosing, to.ConstantInt(kLook), to.Where(is(kChoose), to.ConstantInt(kDone), phase));
+    phase = to.Where(choosing, to.ConstantInt(kLook), to.Where(Is(kChoose), to.ConstantInt(kDone), phase));
     next = to.Where(choosing, to.Add(stop, one), next);
-    // Within the block: up to where does a sweep go?
-    const Tensor looking = is(kLook), up = to.GreaterOrEqual(end, l), step = to.Where(up, one, to.ConstantInt(-1));
-    const Tensor tiny = to.LessOrEqual(to.Mul(e, e), to.Mul(to.Mul(epsilon, epsilon), neighbours()));
-    const Tensor above = first(to.And(tiny, to.GreaterOrEqual(indices, l)), end);
+    up = to.GreaterOrEqual(end, l);
+    step = to.Where(up, one, to.ConstantInt(-1));
+  }
+
+  // Up to where a sweep goes within the block.
+  Tensor SweepEnd() {
+    const Tensor tiny = to.LessOrEqual(to.Mul(e, e), to.Mul(to.Mul(epsilon, epsilon), Neighbours()));
+    const Tensor above = First(to.And(tiny, to.GreaterOrEqual(indices, l)), end);
     const Tensor low = to.Where(to.And(tiny, to.And(to.GreaterOrEqual(indices, end), to.Less(indices, l))), indices, to.ConstantInt(-1));
     const Tensor under = to.ReduceMax(low, to.ConstantInts({axis}), {.keepdims = 1});
-    const Tensor m = to.Where(up, above, to.Where(to.Less(under, zero), end, to.Add(under, one)));
-    auto edge = [&](const Tensor& index) { return to.Where(up, index, to.Sub(index, one)); };  // between it and the next
-    e = put(e, to.And(looking, to.Not(to.Equal(m, end))), edge(m), none);
+    return to.Where(up, above, to.Where(to.Less(under, zero), end, to.Add(under, one)));
+  }
+
+  // One row is a value, two are solved at once, more begin a sweep.
+  Pairing Look() {
+    const Tensor looking = Is(kLook), m = SweepEnd();
+    e = Put(e, to.And(looking, to.Not(to.Equal(m, end))), Edge(m), none);
     const Tensor distance = to.Abs(to.Sub(m, l));
     const Tensor found = to.And(looking, to.Equal(distance, zero)), paired = to.And(looking, to.Equal(distance, one));
-    const Tensor starting = to.And(looking, to.Greater(distance, one));
-    // Two at once.
+    starting = to.And(looking, to.Greater(distance, one));
     const Tensor lower = to.Min({l, m}), upper = to.Add(lower, one);
-    const Pair pair = EigenOfPair(to, pick(d, lower), pick(e, lower), pick(d, upper));
-    d = put(put(d, paired, lower, pair.larger), paired, upper, pair.smaller);
-    e = put(e, paired, lower, none);
-    // The shift.
-    const Tensor ahead = to.Add(l, step), el = pick(e, edge(l)), dl = pick(d, l);
-    const Tensor ratio = SafeDiv(to, to.Sub(pick(d, ahead), dl), to.Add(el, el)), root = Hypotenuse(to, ratio, unit);
-    const Tensor shift = to.Add(ratio, to.Where(to.Less(ratio, none), to.Neg(root), root));
-    const Tensor begin = to.Add(to.Sub(pick(d, m), dl), SafeDiv(to, el, shift));
-    i = to.Where(starting, to.Sub(m, step), i);
-    const Tensor cosine = to.Where(starting, unit, s[kCosine]), sine = to.Where(starting, unit, s[kSine]);
-    const Tensor p = to.Where(starting, none, s[kP]), g = to.Where(starting, begin, s[kG]);
+    const Pair pair = EigenOfPair(to, Pick(d, lower), Pick(e, lower), Pick(d, upper));
+    d = Put(Put(d, paired, lower, pair.larger), paired, upper, pair.smaller);
+    e = Put(e, paired, lower, none);
+    Start(m);
     l = to.Add(l, to.Mul(step, to.Add(to.CastTo(found, DType::kInt64), to.Mul(to.CastTo(paired, DType::kInt64), to.ConstantInt(2)))));
     const Tensor passed = to.Greater(to.Mul(to.Sub(l, end), step), zero);
     phase = to.Where(starting, to.ConstantInt(kSweep), to.Where(to.And(looking, passed), to.ConstantInt(kChoose), phase));
-    // One plane of a sweep.
-    const Tensor sweeping = is(kSweep), j = to.Add(i, step), ei = pick(e, edge(i));
+    return {paired, lower, upper, pair.rotation};
+  }
+
+  // The shift of a sweep that starts at `m`.
+  void Start(const Tensor& m) {
+    const Tensor ahead = to.Add(l, step), el = Pick(e, Edge(l)), dl = Pick(d, l);
+    const Tensor ratio = SafeDiv(to, to.Sub(Pick(d, ahead), dl), to.Add(el, el)), root = Hypotenuse(to, ratio, unit);
+    const Tensor shift = to.Add(ratio, to.Where(to.Less(ratio, none), to.Neg(root), root));
+    const Tensor begin = to.Add(to.Sub(Pick(d, m), dl), SafeDiv(to, el, shift));
+    i = to.Where(starting, to.Sub(m, step), i);
+    cosine = to.Where(starting, unit, cosine);
+    sine = to.Where(starting, unit, sine);
+    p = to.Where(starting, none, p);
+    g = to.Where(starting, begin, g);
+  }
+
+  // One plane of a sweep.
+  Plane Sweep() {
+    const Tensor sweeping = Is(kSweep), row = i, j = to.Add(i, step), ei = Pick(e, Edge(i));
     const Tensor f = to.Mul(sine, ei), b = to.Mul(cosine, ei);
     const auto [turn, r] = RotationTo(to, g, f);
-    e = put(e, to.And(sweeping, to.Not(starting)), edge(j), r);
-    const Tensor dj = to.Sub(pick(d, j), p);
-    const Tensor change = to.Add(to.Mul(to.Sub(pick(d, i), dj), turn.sine), to.Mul(to.Mul(Double(to, 2), turn.cosine), b));
+    e = Put(e, to.And(sweeping, to.Not(starting)), Edge(j), r);
+    const Tensor dj = to.Sub(Pick(d, j), p);
+    const Tensor change = to.Add(to.Mul(to.Sub(Pick(d, i), dj), turn.sine), to.Mul(to.Mul(Double(to, 2), turn.cosine), b));
     const Tensor moved = to.Mul(turn.sine, change), rest = to.Sub(to.Mul(turn.cosine, change), b);
-    d = put(d, sweeping, j, to.Add(dj, moved));
+    d = Put(d, sweeping, j, to.Add(dj, moved));
     const Tensor ends = to.And(sweeping, to.Equal(i, l));
-    d = put(d, ends, l, to.Sub(pick(d, l), moved));
-    e = put(e, ends, edge(l), rest);
+    d = Put(d, ends, l, to.Sub(Pick(d, l), moved));
+    e = Put(e, ends, Edge(l), rest);
     phase = to.Where(ends, to.ConstantInt(kLook), phase);
-    // Vectors a and b turn.
-    const Tensor row_a = to.Where(paired, lower, i), row_b = to.Where(paired, upper, j);
-    const Tensor turns = to.Or(paired, sweeping);
-    const Tensor c = to.Where(paired, pair.rotation.cosine, turn.cosine), t = to.Where(paired, to.Neg(pair.rotation.sine), turn.sine);
+    i = to.Where(sweeping, to.Sub(i, step), i);
+    cosine = to.Where(sweeping, turn.cosine, cosine);
+    sine = to.Where(sweeping, turn.sine, sine);
+    p = to.Where(sweeping, moved, p);
+    g = to.Where(sweeping, rest, g);
+    return {sweeping, row, j, turn};
+  }
+
+  // The two rows of vectors.
+  void Turn(const Pairing& pair, const Plane& plane) {
+    const Tensor row_a = to.Where(pair.where, pair.lower, plane.row), row_b = to.Where(pair.where, pair.upper, plane.behind);
+    const Tensor turns = to.Or(pair.where, plane.where);
+    const Tensor c = to.Where(pair.where, pair.rotation.cosine, plane.rotation.cosine);
+    const Tensor t = to.Where(pair.where, to.Neg(pair.rotation.sine), plane.rotation.sine);
     const Tensor is_a = to.And(turns, to.Equal(indices, row_a)), is_b = to.And(turns, to.Equal(indices, row_b));
     const Tensor order = to.Where(is_a, row_b, to.Where(is_b, row_a, indices));
-    const Tensor partners = to.GatherElements(s[kVectors], to.ExpandTo(AsColumn(to, order), s[kVectors].sizes()), {.axis = axis});
+    const Tensor partners = to.GatherElements(z, to.ExpandTo(AsColumn(to, order), z.sizes()), {.axis = axis});
     const Tensor own = to.Where(to.Or(is_a, is_b), c, unit), other = to.Where(is_a, to.Neg(t), OnlyWhere(to, is_b, t));
-    const Tensor vectors = to.Add(to.Mul(s[kVectors], AsColumn(to, own)), to.Mul(partners, AsColumn(to, other)));
-    const Tensor again = Any(to, to.Not(is(kDone)));
-    return std::vector<Tensor>{again, d, e, vectors, next, l, end, to.Where(sweeping, to.Sub(i, step), i), phase,
-                               to.Where(sweeping, turn.cosine, cosine), to.Where(sweeping, turn.sine, sine),
-                               to.Where(sweeping, moved, p), to.Where(sweeping, rest, g)};
-  });
+    z = to.Add(to.Mul(z, AsColumn(to, own)), to.Mul(partners, AsColumn(to, other)));
+  }
+
+  Lowering& to;
+  Tensor d, e, z, next, l, end, i, phase, cosine, sine, p, g;
+  Tensor up, step, starting;
+};
+
+Tensor QlVectors(Lowering& to, const Tridiagonal& given, DType dtype) {
+  const Tensor &diagonal = given.diagonal, q = Transposed(to, given.q);
+  const QlSizes sizes = QlSizesOf(to, diagonal, dtype);
+  Dims batch = diagonal.sizes();
+  batch.back() = to.Of(1);
+  const Tensor small_enough = to.LessOrEqual(sizes.size, to.ConstantInt(kLargest));
+  const Tensor rounds = to.Mul(to.Mul(sizes.size, sizes.size), to.ConstantInt(kSweepsPerValue));
+  std::vector<Tensor> states{to.And(small_enough, to.Greater(sizes.size, sizes.one)), diagonal, given.beside, RealRows(to, q)};
+  states.resize(kPhase + 1, to.ExpandTo(sizes.zero, batch));
+  states.resize(kStates, to.ExpandTo(sizes.none, batch));
+  states = RepeatWhile(to, rounds, std::move(states),
+                       [&](const Tensor&, const std::vector<Tensor>& now) { return QlRound(to, sizes, now)(); });
   return RowsLike(to, states[kVectors], q);
 }
 
