@@ -40,5 +40,6 @@ CASES = [
     *(case(op, floats(0, 3), 0, dynamic=False) for op in (torch.cumprod, torch.cummax, torch.cummin, torch.logcumsumexp)),
     *(case(op, floats(0, 3), 1, dynamic=False) for op in (torch.cumprod, torch.cummax, torch.cummin, torch.logcumsumexp)),
     *(case(lambda x, op=op, d=d: op(x[x[:, 0] > 9], d), floats(4, 3), name=f"{op.__name__} along {d} of what may be nothing") for op in (torch.cumprod, torch.logcumsumexp) for d in (0, 1)),
+    *(case(lambda x, d=d: (x[:, 1:1].cumsum(d), x[x[:, 0] > 9].cumsum(d)), floats(4, 3, 2), opsets=(7, 9), name=f"cumsum along {d} of nothing") for d in (0, 1, 2)),
     *(case(op, nans, 0, again=False) for op in (torch.cummax, torch.cummin)),
 ]

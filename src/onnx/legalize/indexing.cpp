@@ -299,24 +299,29 @@ Results TopKOfNegated(Builder& to, const Request& request) {
   return results;
 }
 
-// A loop over the axis carries the sum so far.
+// A loop over the axis carries the sum so far. One of no rounds gives onnxruntime no other sizes: where there may be
+// none, it goes on to a slice of zeros.
 Results CumSumByLoop(Builder& to, const Request& request) {
   const Tensor x = request.operands[0];
   const auto known = KnownInts(to, request.operands[1]);
   if (!x.ranked() || !known || known->size() != 1) return Refuse(to, request, "does not exist");
   const int64_t axis = known->front() < 0 ? known->front() + x.rank() : known->front();
   const bool exclusive = request.Int("exclusive", 0) != 0, reverse = request.Int("reverse", 0) != 0;
+  if (IsEmpty(to, x)) return {{to.Identity(x)}};
+  const bool may_be_none = to.exprs().RangeOf(x.size(axis).expr).min < 1;
   const Tensor size = SizeNumber(to, x, axis), last = to.Sub(size, to.ConstantInt(1));
   std::vector<Tensor> sizes;
   for (int64_t d = 0; d < x.rank(); ++d)
     if (d != axis) sizes.push_back(SizeAlong(to, x, d));
   Tensor zero = to.ConstantOf(int64_t{0}, x.dtype());
   if (!sizes.empty()) zero = to.Expand(zero, to.Concat(sizes, {.axis = 0}));
+  const Tensor rows = may_be_none ? to.Concat(Tensors{x, to.UnsqueezeAt(zero, {axis})}, {.axis = axis}) : x;
   const auto step = [&](const Tensor& turn, const std::vector<Tensor>& state) {
-    const Tensor sum = to.Add(state[0], to.Gather(x, reverse ? to.Sub(last, turn) : turn, {.axis = axis}));
+    const Tensor sum = to.Add(state[0], to.Gather(rows, reverse ? to.Sub(last, turn) : turn, {.axis = axis}));
     return std::vector<Tensor>{sum, to.Identity(exclusive ? state[0] : sum)};
   };
-  Tensor sums = Repeat(to, size, {zero}, 1, step)[1];
+  Tensor sums = Repeat(to, may_be_none ? to.Add(size, to.ConstantInt(1)) : size, {zero}, 1, step)[1];
+  if (may_be_none) sums = to.SliceAxis(sums, 0, to.Of(0), x.size(axis));
   if (reverse) sums = to.Gather(sums, to.Sub(last, Iota(to, size)));
   Ints back;  // the new axis is in front
   for (int64_t d = 0; d < x.rank(); ++d) back.push_back(d == axis ? 0 : d < axis ? d + 1 : d);
