@@ -28,9 +28,13 @@ Decision Same(Expr a, Expr b, ExprPool& exprs) {
   return IsNeverZero(exprs.Sub(a, b), exprs) ? Decision::kNo : Decision::kUnknown;
 }
 
+// Then its stride is free.
+bool MayBeOne(Expr size, const ExprPool& exprs) { return !exprs.AsConstant(size) && exprs.RangeOf(size).min < 2; }
+
 // Whether the strides are those of a dense tensor whose dimensions lie in
 // memory in `order`, outermost first. Strides of dimensions of size 1 are free.
-Decision IsDenseIn(const Type& type, std::span<const int64_t> order, ExprPool& exprs) {
+enum class Ones : bool { kPossible, kExcluded };  // among sizes that are known at run time only
+Decision IsDenseIn(const Type& type, std::span<const int64_t> order, ExprPool& exprs, Ones ones = Ones::kPossible) {
   // Where a size may be 0, PyTorch strides over it as if it were 1; captures record the product either way.
   Expr expected = exprs.Constant(1), product = expected;
   Decision decision = Decision::kYes;
@@ -39,8 +43,8 @@ Decision IsDenseIn(const Type& type, std::span<const int64_t> order, ExprPool& e
     if (exprs.IsConstant(type.sizes[dim], 0)) return Decision::kYes;
     if (exprs.IsConstant(type.sizes[dim], 1)) continue;
     const Decision same = type.strides[dim] == product ? Decision::kYes : Same(type.strides[dim], expected, exprs);
-    if (same == Decision::kNo) return Decision::kNo;
-    if (same == Decision::kUnknown) decision = Decision::kUnknown;
+    if (same == Decision::kNo && (ones == Ones::kExcluded || !MayBeOne(type.sizes[dim], exprs))) return Decision::kNo;
+    if (same != Decision::kYes) decision = Decision::kUnknown;
     expected = exprs.Mul(expected, exprs.Max(exprs.Constant(1), type.sizes[dim]));
     product = exprs.Mul(product, type.sizes[dim]);
   }
@@ -62,10 +66,22 @@ bool HasStrides(const Type& type) { return type.ranked && type.strides.size() ==
 
 }  // namespace
 
-Decision IsContiguous(const Type& type, MemoryFormat format, ExprPool& exprs) {
+namespace {
+
+Decision IsContiguousIf(const Type& type, MemoryFormat format, ExprPool& exprs, Ones ones) {
   if (!HasStrides(type)) return Decision::kUnknown;
   const auto order = OrderIn(format, type.rank());
-  return order ? IsDenseIn(type, *order, exprs) : Decision::kNo;
+  return order ? IsDenseIn(type, *order, exprs, ones) : Decision::kNo;
+}
+
+}  // namespace
+
+Decision IsContiguous(const Type& type, MemoryFormat format, ExprPool& exprs) {
+  return IsContiguousIf(type, format, exprs, Ones::kPossible);
+}
+
+Decision IsContiguousUnlessOne(const Type& type, MemoryFormat format, ExprPool& exprs) {
+  return IsContiguousIf(type, format, exprs, Ones::kExcluded);
 }
 
 std::optional<std::vector<Expr>> DenseStrides(const std::vector<Expr>& sizes, MemoryFormat format, ExprPool& exprs) {
@@ -79,10 +95,10 @@ std::optional<std::vector<Expr>> DenseStrides(const std::vector<Expr>& sizes, Me
   return strides;
 }
 
-Decision CanView(const Type& type, std::span<const Expr> sizes, ExprPool& exprs) {
-  const Decision contiguous = IsContiguous(type, MemoryFormat::kContiguous, exprs);
-  if (contiguous == Decision::kYes || !HasStrides(type)) return contiguous;
-  if (std::equal(type.sizes.begin(), type.sizes.end(), sizes.begin(), sizes.end())) return Decision::kYes;
+namespace {
+
+// The same for strides that are known, where those of sizes that may be 1 count as well.
+Decision CanViewByStrides(const Type& type, std::span<const Expr> sizes, ExprPool& exprs) {
   // From the innermost dimension out: runs of dimensions that lie in memory as
   // one must be runs of new dimensions of the same number of elements.
   size_t next = sizes.size();
@@ -117,6 +133,17 @@ Decision CanView(const Type& type, std::span<const Expr> sizes, ExprPool& exprs)
     if (covered != run) return Same(covered, run, exprs) == Decision::kNo ? Decision::kNo : Decision::kUnknown;
   }
   return Decision::kYes;
+}
+
+}  // namespace
+
+Decision CanView(const Type& type, std::span<const Expr> sizes, ExprPool& exprs) {
+  const Decision contiguous = IsContiguous(type, MemoryFormat::kContiguous, exprs);
+  if (contiguous == Decision::kYes || !HasStrides(type)) return contiguous;
+  if (std::equal(type.sizes.begin(), type.sizes.end(), sizes.begin(), sizes.end())) return Decision::kYes;
+  const Decision decision = CanViewByStrides(type, sizes, exprs);
+  const bool is_open = std::ranges::any_of(type.sizes, [&](Expr size) { return MayBeOne(size, exprs); });
+  return decision == Decision::kNo && is_open ? Decision::kUnknown : decision;
 }
 
 std::optional<Ints> DenseOrder(const Type& type, ExprPool& exprs) {

@@ -18,6 +18,8 @@ enum class Decision : uint8_t { kNo, kYes, kUnknown };
 
 // kPreserve counts as contiguous.
 Decision IsContiguous(const Type& type, MemoryFormat format, ExprPool& exprs);
+// The same where no size that is known at run time only is 1: then strides that are free otherwise count.
+Decision IsContiguousUnlessOne(const Type& type, MemoryFormat format, ExprPool& exprs);
 
 // Whether `type` can be viewed as `sizes`.
 Decision CanView(const Type& type, std::span<const Expr> sizes, ExprPool& exprs);

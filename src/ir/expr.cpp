@@ -362,51 +362,56 @@ void ExprPool::SetRange(Expr symbol, Range range) {
   items_[symbol].range = range.min <= range.max ? range : Range{INT64_MIN, INT64_MAX};
 }
 
+// What follows from the operands, and what else was said of it.
 ExprPool::Range ExprPool::RangeOf(Expr e) const {
   const Item& item = items_[e];
   if (item.kind == ExprKind::kConstant || item.kind == ExprKind::kSymbol) return item.range;
-  auto at = [&](size_t i) { return items_[item.operands[i]].range; };
-  Range range = at(0);
-  switch (item.kind) {
-    case ExprKind::kAdd:
-      for (size_t i = 1; i < item.operands.size(); ++i) {
-        const Range r = at(i);
-        range.min = range.min == INT64_MIN || r.min == INT64_MIN ? INT64_MIN : SaturatingAdd(range.min, r.min);
-        range.max = range.max == INT64_MAX || r.max == INT64_MAX ? INT64_MAX : SaturatingAdd(range.max, r.max);
+  const Range follows = [&]() -> Range {
+    auto at = [&](size_t i) { return items_[item.operands[i]].range; };
+    Range range = at(0);
+    switch (item.kind) {
+      case ExprKind::kAdd:
+        for (size_t i = 1; i < item.operands.size(); ++i) {
+          const Range r = at(i);
+          range.min = range.min == INT64_MIN || r.min == INT64_MIN ? INT64_MIN : SaturatingAdd(range.min, r.min);
+          range.max = range.max == INT64_MAX || r.max == INT64_MAX ? INT64_MAX : SaturatingAdd(range.max, r.max);
+        }
+        return range;
+      case ExprKind::kMul:
+        for (size_t i = 1; i < item.operands.size(); ++i) {
+          const Range r = at(i);
+          const int64_t corners[] = {SaturatingMul(range.min, r.min), SaturatingMul(range.min, r.max),
+                                     SaturatingMul(range.max, r.min), SaturatingMul(range.max, r.max)};
+          range = {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
+        }
+        return range;
+      case ExprKind::kFloorDiv: {
+        const Range divisor = at(1);
+        if (divisor.min <= 0) return {INT64_MIN, INT64_MAX};
+        return {range.min == INT64_MIN ? INT64_MIN : *FloorDivide(range.min, range.min < 0 ? divisor.min : divisor.max),
+                range.max == INT64_MAX ? INT64_MAX : *FloorDivide(range.max, range.max < 0 ? divisor.max : divisor.min)};
       }
-      return range;
-    case ExprKind::kMul:
-      for (size_t i = 1; i < item.operands.size(); ++i) {
-        const Range r = at(i);
-        const int64_t corners[] = {SaturatingMul(range.min, r.min), SaturatingMul(range.min, r.max),
-                                   SaturatingMul(range.max, r.min), SaturatingMul(range.max, r.max)};
-        range = {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
+      case ExprKind::kMod: {
+        const Range divisor = at(1);
+        if (divisor.min <= 0) return {INT64_MIN, INT64_MAX};
+        return {0, divisor.max == INT64_MAX ? INT64_MAX : divisor.max - 1};
       }
-      return range;
-    case ExprKind::kFloorDiv: {
-      const Range divisor = at(1);
-      if (divisor.min <= 0) return {INT64_MIN, INT64_MAX};
-      return {range.min == INT64_MIN ? INT64_MIN : *FloorDivide(range.min, range.min < 0 ? divisor.min : divisor.max),
-              range.max == INT64_MAX ? INT64_MAX : *FloorDivide(range.max, range.max < 0 ? divisor.max : divisor.min)};
+      case ExprKind::kMax:
+        for (size_t i = 1; i < item.operands.size(); ++i)
+          range = {std::max(range.min, at(i).min), std::max(range.max, at(i).max)};
+        return range;
+      case ExprKind::kMin:
+        for (size_t i = 1; i < item.operands.size(); ++i)
+          range = {std::min(range.min, at(i).min), std::min(range.max, at(i).max)};
+        return range;
+      case ExprKind::kEqual:
+      case ExprKind::kLess: return {0, 1};
+      case ExprKind::kSelect: return {std::min(at(1).min, at(2).min), std::max(at(1).max, at(2).max)};
+      default: return {range.min >= 0 ? 0 : INT64_MIN, INT64_MAX};
     }
-    case ExprKind::kMod: {
-      const Range divisor = at(1);
-      if (divisor.min <= 0) return {INT64_MIN, INT64_MAX};
-      return {0, divisor.max == INT64_MAX ? INT64_MAX : divisor.max - 1};
-    }
-    case ExprKind::kMax:
-      for (size_t i = 1; i < item.operands.size(); ++i)
-        range = {std::max(range.min, at(i).min), std::max(range.max, at(i).max)};
-      return range;
-    case ExprKind::kMin:
-      for (size_t i = 1; i < item.operands.size(); ++i)
-        range = {std::min(range.min, at(i).min), std::min(range.max, at(i).max)};
-      return range;
-    case ExprKind::kEqual:
-    case ExprKind::kLess: return {0, 1};
-    case ExprKind::kSelect: return {std::min(at(1).min, at(2).min), std::max(at(1).max, at(2).max)};
-    default: return {range.min >= 0 ? 0 : INT64_MIN, INT64_MAX};
-  }
+  }();
+  const Range both{std::max(item.range.min, follows.min), std::min(item.range.max, follows.max)};
+  return both.min <= both.max ? both : follows;
 }
 
 void ExprPool::Rename(Expr symbol, std::string_view name) {

@@ -88,12 +88,14 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
   const Snapshot before = Save();
   const size_t lossy = lossy_.size(), reported = sink_.diagnostics().size();
   const BlockId first = emitter_.NextBlock();
+  const Bindings bound = BoundInRounds(rest);
   std::vector<Path> paths;
   // The one that raised before comes first: then the other is walked once.
   size_t& raising = raising_[SourceOf(node)];
   for (const size_t i : {raising, 1 - raising}) {
     auto path = WalkPath(node, i, *predicate, rest);
     Restore(before);
+    for (const auto& [value, val] : bound) Bind(value, val);
     if (raised_ && !sink_.HasErrors()) {  // what failed before may be why it raises
       raised_.reset();
       raising = i;
@@ -118,6 +120,19 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
   if (region.Chooses()) guessed_.push_back(SourceOf(node));
   if (!region.lossy()) lossy_.erase(lossy_.begin() + static_cast<ptrdiff_t>(mine));
   return results;
+}
+
+// What the frames have bound so far of a round that is walked by itself: the other rounds, on the way to the end, bind
+// the same values.
+Evaluator::Bindings Evaluator::BoundInRounds(const std::vector<Frame>& frames) {
+  Bindings bound;
+  const auto add = [&](const torchscript::Value* value) { bound.emplace_back(value, ValueOf(value)); };
+  const auto round = std::ranges::find_if(frames, [&](const Frame& frame) { return given_.contains(frame.node); });
+  for (auto frame = round; frame != frames.end(); ++frame) {
+    std::ranges::for_each(frame->block->inputs, add);
+    for (size_t i = 0; i < frame->next; ++i) std::ranges::for_each(frame->block->nodes[i]->outputs, add);
+  }
+  return bound;
 }
 
 // One of the branches, and what follows on it.

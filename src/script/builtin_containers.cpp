@@ -84,7 +84,7 @@ Result<Vals> ListUnpack(Evaluator& evaluator, const Node& node, Arguments argume
   if (list == nullptr) return Bad(evaluator, "unpacks something that is no list");
   if (list->sequence) return FirstElements(evaluator, arguments[0], node.outputs.size());
   if (list->elements.size() != node.outputs.size())
-    return Bad(evaluator, fmt::format("unpacks a list of {} into {} names", list->elements.size(), node.outputs.size()));
+    return evaluator.Raise(node, fmt::format("unpacks a list of {} into {} names", list->elements.size(), node.outputs.size()));
   return list->elements;
 }
 Result<Vals> DictConstruct(Evaluator& evaluator, const Node&, Arguments arguments) {
@@ -505,17 +505,19 @@ constexpr BuiltinRow kRows[] = {
 
 }  // namespace
 
-Result<Vals> DeleteElement(Evaluator& evaluator, const Node&, Arguments arguments) {
+Result<Vals> DeleteElement(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     Cell& cell = evaluator.Edit(dict->cell);
-    if (at < cell.entries.size()) cell.entries.erase(cell.entries.begin() + static_cast<ptrdiff_t>(at));
+    if (at >= cell.entries.size()) return evaluator.Raise(node, "deletes a key that the dict lacks");
+    cell.entries.erase(cell.entries.begin() + static_cast<ptrdiff_t>(at));
     return Vals{};
   }
   FLAMBEAU_TRY(Vals written, Write(evaluator, arguments, "aten::Delete.t", 1, {}, [&](Vals& elements) -> Status {
     const auto index = arguments[1].AsInt();
     const auto at = index ? Place(*index, elements.size()) : std::nullopt;
-    if (!at) return evaluator.Unsupported("deletes an element that the list lacks, or at a place that is known at run time only");
+    if (index && !at) return evaluator.Raise(node, fmt::format("deletes element {} of a list of {}", *index, elements.size()));
+    if (!at) return evaluator.Unsupported("deletes an element at a place that is known at run time only");
     elements.erase(elements.begin() + static_cast<ptrdiff_t>(*at));
     return {};
   }));

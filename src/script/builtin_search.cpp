@@ -82,7 +82,7 @@ Result<Vals> Index(Evaluator& evaluator, const Node& node, Arguments arguments) 
     unknown = !equal;
     if (equal && *equal) return Vals{static_cast<int64_t>(i)};
   }
-  if (!unknown) return evaluator.Unsupported("looks for the place of something that the list lacks");
+  if (!unknown) return evaluator.Raise(node, "looks for the place of something that the list lacks");
   FLAMBEAU_TRY(const Val equals, Equals(evaluator, arguments[0], arguments[1]));
   FLAMBEAU_TRY(const Val counted, evaluator.emit().Call1("aten::to.dtype", {equals, int64_t{Info(DType::kInt64).torch_code}}));
   return ItemOf(evaluator, "aten::argmax", counted);

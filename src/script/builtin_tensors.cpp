@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "aten/strides.h"
 #include "script/builtins.h"
 #include "script/sequences.h"
 
@@ -102,7 +103,21 @@ Result<Vals> DeviceOf(Evaluator&, const Node&, Arguments arguments) {
 }
 
 Result<Vals> Strided(Evaluator&, const Node&, Arguments) { return Vals{int64_t{0}}; }
-Result<Vals> IsContiguous(Evaluator&, const Node&, Arguments) { return Vals{true}; }
+
+// Where it cannot be known, most programs only ask in order to make it so.
+Result<Vals> IsContiguous(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const Type* type = TensorType(evaluator, arguments[0]);
+  if (type == nullptr) return kFailure;
+  const auto code = arguments.size() > 1 ? arguments[1].AsInt() : std::nullopt;
+  const auto format = code && *code > 0 && *code <= static_cast<int64_t>(MemoryFormat::kChannelsLast3d) ? static_cast<MemoryFormat>(*code) : MemoryFormat::kContiguous;
+  ExprPool& exprs = evaluator.context().exprs();
+  const aten::Decision decision = aten::IsContiguousUnlessOne(*type, format, exprs);
+  if (decision == aten::Decision::kUnknown || aten::IsContiguous(*type, format, exprs) == aten::Decision::kUnknown)
+    evaluator.sink().Warning(DiagnosticKind::kFrozenDimension,
+                             fmt::format("takes for granted that the tensor {} contiguous, which depends on sizes that are known at run time only",
+                                         decision == aten::Decision::kNo ? "is not" : "is"));
+  return Vals{decision != aten::Decision::kNo};
+}
 
 Result<Vals> ElementSize(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = TensorType(evaluator, arguments[0]);

@@ -96,6 +96,7 @@ class Evaluator {
     size_t next = 0;
     const Node* node = nullptr;
   };
+  using Bindings = std::vector<std::pair<const torchscript::Value*, Val>>;
   // Walks to the end of the first frame's block, from the last frame on.
   Result<Vals> Walk(std::vector<Frame> frames);
   Result<Vals> EvaluateBlock(const torchscript::Block& block) { return Walk({{&block}}); }
@@ -120,6 +121,7 @@ class Evaluator {
   // The block that is taken, if that is known.
   Result<const torchscript::Block*> Decide(const Node& node, Val& condition);
   Result<Vals> Branch(const Node& node, const Val& condition, const std::vector<Frame>& rest);
+  Bindings BoundInRounds(const std::vector<Frame>& frames);
   Result<Path> WalkPath(const Node& node, size_t which, NumberVal predicate, const std::vector<Frame>& rest);
   Result<Vals> TakeFrom(const Node& node, size_t which, NumberVal predicate, const std::vector<Frame>& rest);
   Status Close(const Path& path, OriginId origin, Region& region, const Snapshot& before);
@@ -157,6 +159,7 @@ class Evaluator {
   void FindReturned();
   std::optional<std::vector<int64_t>> SqueezedAxes(std::span<const Val> arguments, int64_t rank) const;
   Result<Val> TheOnly(const Val& tensor, int64_t axis);
+  bool IsOneAtMost(Expr size);
   std::optional<int64_t> AxisThatMayGo(const Node& node, std::span<const Val> arguments);
   Result<const Node*> SqueezeBranch(const Node& node, const Val& tensor, int64_t axis);
   Result<std::optional<Vals>> SqueezeAtRunTime(const Node& node, std::span<const Val> arguments);
@@ -186,7 +189,7 @@ class Evaluator {
   };
   std::unordered_map<const Node*, Rest> rests_;
   // What a round that is walked by itself is given: a path may be walked again, after the other rounds had their own.
-  std::unordered_map<const Node*, std::vector<std::pair<const torchscript::Value*, Val>>> given_;
+  std::unordered_map<const Node*, Bindings> given_;
   std::unordered_set<const Node*> tried_;  // of these: calls along an axis that need not be the one
   const Apart& apart_;
   bool assumes_rounds_ = false;

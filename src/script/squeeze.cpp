@@ -73,6 +73,12 @@ Result<Val> Evaluator::TheOnly(const Val& tensor, int64_t axis) {
   return emitter_.Call1("aten::select.int", {tensor, axis, place});
 }
 
+// Of what the path or the slice that it comes from says that there are no more.
+bool Evaluator::IsOneAtMost(Expr size) {
+  const ExprPool& exprs = program_.context->exprs();
+  return !exprs.AsConstant(size) && (emitter_.facts().IsOneAtMost(size) || exprs.RangeOf(size).max <= 1);
+}
+
 // The axis of which it is decided when the model runs whether it goes; nullopt where its size is known, or is none that
 // the capture had as 1, or that an If around asked for, and more than the model's caller gets the result: there it is
 // not 1.
@@ -84,7 +90,7 @@ std::optional<int64_t> Evaluator::AxisThatMayGo(const Node& node, std::span<cons
   if (!axes) return std::nullopt;
   const Expr size = sizes[static_cast<size_t>(axes->front())];
   const bool open = program_.context->exprs().RangeOf(size).max > 1 && !program_.context->exprs().AsConstant(size);
-  if (emitter_.facts().IsOneAtMost(size)) return std::nullopt;
+  if (IsOneAtMost(size)) return std::nullopt;
   const bool asked = ones_.contains(size) || returned_.contains(node.outputs[0]) || apart_.contains(SourceOf(node)) ||
                      emitter_.facts().MayBeOne(size);
   if (open && !asked) guessed_.push_back(SourceOf(node));
@@ -145,12 +151,12 @@ Result<std::optional<Vals>> Evaluator::SqueezeAtRunTime(const Node& node, std::s
   const ExprPool& exprs = program_.context->exprs();
   auto was_one = [&](int64_t axis) {
     const Expr size = sizes[static_cast<size_t>(axis)];
-    return ones_.contains(size) || emitter_.facts().IsOneAtMost(size);
+    return ones_.contains(size) || IsOneAtMost(size);
   };
   auto may_be_one = [&](int64_t axis) {
     const Expr size = sizes[static_cast<size_t>(axis)];
     const ExprPool::Range range = exprs.RangeOf(size);
-    return range.min <= 1 && range.max > 1 && !exprs.AsConstant(size) && !emitter_.facts().IsOneAtMost(size);
+    return range.min <= 1 && range.max > 1 && !exprs.AsConstant(size) && !IsOneAtMost(size);
   };
   assumes_sizes_ |= !axes || std::ranges::any_of(*axes, may_be_one);
   if (!axes || std::ranges::none_of(*axes, was_one)) return std::optional<Vals>();

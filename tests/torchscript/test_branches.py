@@ -1,5 +1,6 @@
 """Conditions that are known at run time only."""
 
+import contextlib
 import inspect
 from typing import Dict, Optional, Tuple, Union
 
@@ -371,6 +372,41 @@ class RanksDiffer(nn.Module):
     def forward(self, x):
         y = x if bool(x.sum() > 0) else x[0]
         return y * 2
+
+
+class AskedHowItLies(nn.Module):
+    def forward(self, x):
+        turned = x.t()
+        y = turned + 1 if turned.is_contiguous() else turned - 1
+        if x[:, :2].is_contiguous() or not x.is_contiguous():
+            y = y * 3
+        image = x[None].permute(0, 2, 1)[..., None]
+        return y + 5 if image.is_contiguous(memory_format=torch.channels_last) else y
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_script_asks_how_a_tensor_lies_in_memory(dynamic):
+    axes = {"x": {0: "n"}} if dynamic else None
+    check(AskedHowItLies(), (x(3, 4),), others=[(x(5, 4),)] if dynamic else (), dynamic_axes=axes)
+    with pytest.warns(flambeau.errors.ConversionWarning, match="is not contiguous") if dynamic else contextlib.nullcontext():
+        flambeau.export(torch.jit.script(AskedHowItLies()), (x(3, 4),), dynamo=False, input_names=["x"], dynamic_axes=axes)
+
+
+class ANumberOrWhatIsChosen(nn.Module):
+    def forward(self, x, n: int):
+        if n > 1:
+            y = x.sum()
+        else:
+            if n > 0:
+                y = x
+            else:
+                y = x.sum(0)
+        return y
+
+
+@pytest.mark.parametrize("opset", [7, 11, 12, 13])
+def test_a_number_on_one_path_and_unknown_ranks_on_the_other(opset):
+    check(ANumberOrWhatIsChosen(), (x(2, 3), torch.tensor(1)), others=[(x(2, 3), torch.tensor(n)) for n in (0, 2)], opset_version=opset)
 
 
 class OneOf(nn.Module):

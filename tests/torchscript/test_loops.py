@@ -208,6 +208,29 @@ def returned_from_an_inner_loop(self, x, n):
     return x, -1, -1
 
 
+@case.forward(x(3, 4), torch.tensor(2), others=[(sign * x(3, 4).abs(), torch.tensor(n)) for n in (1, 2, 4) for sign in (-3, 3)])
+def a_first_round_of_several_dtypes(self, x, n: int):
+    total, before = torch.tensor(0), 1
+    for _ in range(n):
+        v = x if bool(x.sum() > 0) else x.long()
+        total = (v * before).sum() * 0.5
+        before = 2
+    assert n > 0
+    return total
+
+
+@case.forward(x(3, 4), torch.tensor(2), others=[(x(3, 4), torch.tensor(n)) for n in (1, 2, 4)])
+def a_first_round_of_several_ranks(self, x, n: int):
+    total = torch.tensor(0)
+    for _ in range(n):
+        y = x.unsqueeze(0) if n > 2 else x
+        if y.dim() == 3:
+            y = y[0]
+        total = total + y.sum() * 0.5
+    assert n > 0
+    return total
+
+
 @case.forward(x(3, 4), torch.tensor(4), others=[(x(3, 4), torch.tensor(n)) for n in (0, 1, 3)])
 def returned_while_it_grows(self, x, n):
     rows = x[x[:, 0] > -9]

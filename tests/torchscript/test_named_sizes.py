@@ -145,3 +145,18 @@ def test_the_model_decides_what_goes_before_branches_of_several_ranks(opset):
             return a.squeeze(0) * 2
 
     check(Squeezed(), (x(1, 4),), others=[(x(1, 7),), (x(2, 4),)], dynamic_axes={"a": {0: "n", 1: "m"}}, opset_version=opset)
+
+
+class SlicesOfOne(torch.nn.Module):
+    def forward(self, a, n: int):
+        middle, best = a.size(0) // 2, int(a[:, 0].argmax())
+        row = a[middle : middle + 1].squeeze(0) + 1
+        rows = a[n : n + 1].squeeze(0), a[:, n : n + 1].squeeze(1), a[best : best + 1].squeeze()
+        total = a[0] * 0
+        for i in range(n):
+            total = total + a[i : i + 1].squeeze(0)
+        return row, rows, total, a.split(1)[-1].squeeze(0).unsqueeze(0).sum(1), a[-2:-1].squeeze(0) * 2
+
+
+def test_a_slice_of_one_loses_its_dimension():
+    check(SlicesOfOne(), (x(6, 4), torch.tensor(2)), others=[(x(5, 4), torch.tensor(3)), (x(2, 4), torch.tensor(0))], dynamic_axes={"a": {0: "n"}})

@@ -394,6 +394,27 @@ def memory_of_complex_numbers_by_halves(self, x):
     return strided, part, torch.view_as_real(numbers)
 
 
+@pytest.mark.parametrize("how", ["script", "export"])
+def test_strides_of_a_size_that_may_be_one_are_free(how):
+    class Heads(nn.Module):
+        def forward(self, x):
+            heads = (x * 2).view(x.size(0), x.size(1), 3, 2).permute(1, 2, 0, 3)
+            heads.reshape(-1).add_(1)
+            return heads
+
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="unknown-aliasing"):
+        flambeau.export(torch.jit.script(Heads()) if how == "script" else Heads(), (torch.randn(8, 2, 6),), dynamic_shapes=({0: "t", 1: "b"},))
+
+
+def test_memory_of_what_is_not_conjugate_is_refused():
+    class Conjugate(nn.Module):
+        def forward(self, x):
+            return torch.complex(x, 2 * x).conj().imag.as_strided((2,), (2,), 1)
+
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="as_strided of a conjugate"):
+        flambeau.export(torch.jit.script(Conjugate()), (torch.randn(4),))
+
+
 @pytest.mark.parametrize("name", SHARED)
 def test_shared_memory(name):
     forward, others, refused = SHARED[name]

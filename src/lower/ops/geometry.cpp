@@ -88,8 +88,16 @@ Tensor AtLeast1d(Lowering& to, Tensor tensor) { return tensor.rank() == 0 ? to.U
 Tensor SliceRange(Lowering& to, Tensor tensor, int64_t axis, Dim start, Dim end, Dim step) {
   const bool unit = to.AsConstant(step) == 1;
   if (unit && to.AsConstant(start) == 0 && (end == tensor.size(axis) || to.AsConstant(end) == INT64_MAX)) return tensor;
-  return to.Slice(tensor, to.Number1(start), to.Number1(end), to.ConstantInts({axis}),
-                  unit ? Tensor() : to.Number1(step));
+  const Tensor taken = to.Slice(tensor, to.Number1(start), to.Number1(end), to.ConstantInts({axis}),
+                                unit ? Tensor() : to.Number1(step));
+  // There are no more than from the start to the end, wherever they are: where one counts from the other end, there are fewer.
+  const auto distance = to.AsConstant(to.Minus(end, start));
+  const Expr size = taken.ranked() ? taken.size(axis).expr : Expr{};
+  if (unit && distance && *distance >= 0 && size && !to.exprs().AsConstant(size) && size != tensor.size(axis).expr) {
+    const auto range = to.exprs().RangeOf(size);
+    to.exprs().SetRange(size, {std::max<int64_t>(range.min, 0), std::min(range.max, *distance)});
+  }
+  return taken;
 }
 
 Dims DimsOf(Lowering& to, const Ints& sizes) {

@@ -125,7 +125,7 @@ ValueId WithoutShape(Builder& to, BlockId block, ValueId value) {
 }
 
 // Before 11 readers merge the shapes that they infer of the two branches, and make a constant of a constant and what they
-// do not know: what differs is hidden from them.
+// do not know: what differs is hidden from them. Before 13 they take a number and what has no rank for a number.
 Results HideOtherShapes(Builder& to, const Request& request) {
   const BlockId branches[] = {std::get<BlockId>(*Find(request.attributes, "then_branch")), std::get<BlockId>(*Find(request.attributes, "else_branch"))};
   Graph& graph = to.graph();
@@ -133,6 +133,8 @@ Results HideOtherShapes(Builder& to, const Request& request) {
   for (uint32_t i = 0; i < request.results; ++i) {
     const Type &a = graph.type(outputs[0][i]), &b = graph.type(outputs[1][i]);
     if (!a.is_tensor() || !b.is_tensor()) continue;
+    const bool one_rank_is_open = a.ranked != b.ranked;
+    if (to.opset() >= 11 && !one_rank_is_open) continue;
     const bool merge = a.ranked && b.ranked && std::ranges::equal(a.sizes, b.sizes, [&](Expr x, Expr y) { return to.exprs().AsConstant(x) == to.exprs().AsConstant(y); });
     for (size_t branch = 0; !merge && branch < 2; ++branch) outputs[branch][i] = WithoutShape(to, branches[branch], outputs[branch][i]);
   }
@@ -142,7 +144,7 @@ Results HideOtherShapes(Builder& to, const Request& request) {
 
 constexpr LegalizeRule kRules[] = {
     {"Identity", 14, &OnlyTensors},
-    {"If", 11, &HideOtherShapes},
+    {"If", 13, &HideOtherShapes},
     {"Scan", 9, &ScanAsLoop},
 };
 

@@ -160,6 +160,7 @@ Status Functionalizer::AddStrided(NodeId node, ValueId tensor) {
                        LocationOf(graph_, node), "clone the tensor before, or index the one that it is a part of");
   const DType dtype = graph_.type(tensor).dtype;
   if (const std::string_view lacks = LacksOfMemory(root, dtype); !lacks.empty()) return fail(lacks);
+  if (storages_.HasOtherValues(view)) return fail("as_strided of a conjugate, which is a view of what is not conjugate");
   const Attribute* given = graph_.FindAttribute(node, "storage_offset");
   Attribute offset = given ? *given : Attribute(None{});
   if (std::holds_alternative<None>(offset)) {

@@ -241,6 +241,16 @@ std::optional<ValueId> Storages::Final(ValueId tensor, NodeId end) {
   return Read(root, end);
 }
 
+bool Storages::HasOtherValues(ViewId view) const {
+  static constexpr std::string_view kConjugating[] = {"aten::conj", "aten::_conj", "aten::_neg_view", "aten::adjoint", "aten::mH", "aten::matrix_H"};
+  for (; views_[view].parent; view = views_[view].parent) {
+    const ViewStep& step = views_[view].step;
+    if (step.identity || !IsComplex(graph_.context()[views_[views_[view].parent].type].dtype)) continue;
+    if (std::ranges::find(kConjugating, graph_.context().Text(step.call.op)) != std::end(kConjugating)) return true;
+  }
+  return false;
+}
+
 bool Storages::MaybeWritten(ValueId tensor) const {
   return roots_.Contains(tensor) && roots_[tensor] && MaybeStale(storages_[views_[roots_[tensor]].storage]);
 }

@@ -58,6 +58,9 @@ class Storages {
   // Where the view starts in its storage.
   std::optional<Expr> Offset(ViewId view) const;
 
+  // Whether the view shows other numbers than its storage holds: their conjugates.
+  bool HasOtherValues(ViewId view) const;
+
   // What the whole storage held when it was last put together.
   ValueId Whole(ViewId view) const { return views_[Root(view)].value; }
 
