@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import onnx_ir as ir
 
     from .archived import ArchivedProgram
+    from .calls import CapturedCall
     from .capture import Attempt
 
 __all__ = ["Conversion", "ValueType", "bytes_of", "value_types"]
@@ -31,6 +32,7 @@ class Conversion:
         attempts: The captures that were tried.
         archive: Where the program came from, if it was not live.
         changes: Options that had other values for this model.
+        call: How the program was called when it was captured, where no ExportedProgram says so.
     """
 
     model: _engine.Model
@@ -40,6 +42,7 @@ class Conversion:
     attempts: Sequence[Attempt] = ()
     archive: ArchivedProgram | None = None
     changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    call: CapturedCall | None = None
 
     def option(self, name: str) -> Any:
         """The value of an option for this model."""

@@ -334,7 +334,7 @@ class _Export:
             if (failure := self._of_what_does_not_run(error)) is not None:
                 raise failure  # noqa: B904 - it has its own cause
             raise
-        made = Conversion(model, diagnostics, self.options, source.build, self.artifacts.attempts, self.archive)
+        made = Conversion(model, diagnostics, self.options, source.build, self.artifacts.attempts, self.archive, call=source.call)
         return ONNXProgram.of_conversion(made, source.exported)
 
     def prove(self, program: ONNXProgram, source: Source, *, modules: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -79,6 +80,7 @@ class ONNXProgram:
         self._proto: onnx.ModelProto | None = None
         self._model: onnx_ir.Model | None = None
         self._session: Any = None
+        self._archived: Any = None  # what PyTorch loads of the archive, where a call has asked for its names
         self._folded = True  # weights may have been folded into what uses them
         self._files: tempfile.TemporaryDirectory[str] | None = None
 
@@ -333,24 +335,27 @@ class ONNXProgram:
             args: What ``forward`` takes: tensors, numbers, and lists, tuples and
                 dicts of them; or the model's inputs, in order. Values that the
                 capture made constant are ignored.
-            kwargs: The same, by name.
+            kwargs: The same, by the names that ``forward`` has for them; those of the
+                model's inputs, if an ONNX model is all there is.
 
         Returns:
             The outputs in pytree order; tensors if torch was used to make the
             program, else arrays. None outputs are left out.
 
         Raises:
-            TypeError: There are more or fewer inputs than the model has.
+            TypeError: ``forward`` does not take these, or there are more or fewer than
+                the model has inputs.
         """
-        values = self._input_values(args, kwargs)
+        return self.run_inputs(self.input_values(args, kwargs))
+
+    def run_inputs(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """The outputs for the values of the model's inputs, in order."""
         if self._session is None:
             self.initialize_inference_session()
         return self._session.run(values)
 
     def call_reference(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Run the model in ``onnx.reference``: slow, and independent of onnxruntime."""
-        import sys
-
         reference = imported("onnx.reference", "ONNXProgram.call_reference")
         evaluator = reference.ReferenceEvaluator(self.model_proto)
         results = evaluator.run(None, self.to_numpy_inputs(*args, **kwargs))
@@ -369,7 +374,7 @@ class ONNXProgram:
         from .session import Session, cpu_session
 
         data = with_outputs(self.model_proto, value_names)
-        values = self._input_values(tuple(args), dict(kwargs or {}))
+        values = self.input_values(tuple(args), dict(kwargs or {}))
         return Session(cpu_session(data), self._input_types()).run(values)
 
     def value_names(self) -> set[str]:
@@ -380,7 +385,7 @@ class ONNXProgram:
         """The arguments as what any ONNX runtime takes: arrays by the names of the inputs."""
         from .session import to_numpy
 
-        values = self._input_values(args, kwargs)
+        values = self.input_values(args, kwargs)
         return {name: to_numpy(value, dtype) for (name, dtype), value in zip(self._input_types(), values)}
 
     def initialize_inference_session(
@@ -468,20 +473,56 @@ class ONNXProgram:
             return [(name or "", dtype) for name, (_, dtype) in zip(names, types)]
         return [(name or "", dtypes.get(name or "", "float32")) for name in names]
 
-    def _input_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def input_values(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.export.ExportedProgram | None = None
+    ) -> list[Any]:
+        """The values of the model's inputs, in order, for what ``forward`` takes.
+
+        Args:
+            args, kwargs: As calls take them.
+            exported: What the program was made of, where it does not know that itself.
+
+        Raises:
+            TypeError: ``forward`` does not take these, or there are more or fewer than the model has inputs.
+        """
         from .session import flat_inputs
 
-        values = flat_inputs(args, kwargs, self._exported_program)
+        exported = exported or self._exported_program
+        inputs = self._input_types()
+        call = self._conversion.call if self._conversion is not None else None
+        if exported is not None:
+            values = flat_inputs(args, kwargs, exported)
+        elif call is not None:
+            values = call.values(args, kwargs, len(inputs))
+        else:
+            values = self._uncaptured_values(args, kwargs, [name for name, _ in inputs])
         if self._conversion is not None and not self._conversion.option("keep_unused_inputs"):
             used = [value.position for value in self._conversion.model.inputs]
             if used and len(values) > used[-1] and len(values) != len(used):
                 values = [values[position] for position in used]
-        inputs = self._input_types()
-        if len(values) > len(inputs) and self._exported_program is None:  # a trace has numbers as constants
-            values = [value for value in values if not isinstance(value, (bool, int, float))]
         if len(values) != len(inputs):
             names = ", ".join(name for name, _ in inputs)
             raise TypeError(f"the model has {len(inputs)} inputs ({names}); {len(values)} were given")
+        return values
+
+    def _uncaptured_values(self, args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str]) -> list[Any]:
+        """The same where no capture says what ``forward`` takes: an archive does, if torch is there to ask it."""
+        from .session import flat_inputs, named_inputs
+
+        nested = any(isinstance(value, (Mapping, list, tuple)) for value in args)
+        if self.archive is not None and "torch" in sys.modules and (kwargs or nested):
+            if self._archived is None:
+                self._archived = self.archive.script() if self.archive.is_torchscript else self.archive.exported()
+            if not self.archive.is_torchscript:
+                return flat_inputs(args, kwargs, self._archived)
+            from .calls import named_arguments
+            from .feed.script_inputs import script_signature, takes_packed
+
+            args = tuple(named_arguments(script_signature(self._archived, takes_packed(args)), args, kwargs).values())
+            kwargs = {}
+        values = named_inputs(args, kwargs, names)
+        if len(values) > len(names):  # a script may have numbers as constants
+            values = [value for value in values if not isinstance(value, (bool, int, float))]
         return values
 
     def _refuse_known(self, state_dict: Mapping[str, torch.Tensor]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import math
 import os
 import sys
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import onnxruntime
     import torch
 
-__all__ = ["Session", "cpu_session", "flat_inputs", "to_numpy"]
+__all__ = ["Session", "as_captured", "cpu_session", "flat_inputs", "named_inputs", "to_numpy"]
 
 # Types that numpy lacks, as onnxruntime takes them: (same-sized numpy type, TensorProto.DataType).
 _FOREIGN = {
@@ -40,17 +41,33 @@ def _leaves(value: Any) -> Iterable[Any]:
         yield from _leaves(element)
 
 
-def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.export.ExportedProgram | None) -> list[Any]:
-    """The values of a model's inputs, in order: what the capture made constant is left out.
+def named_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str]) -> list[Any]:
+    """The values of the inputs of a model of which these names are all that is known, in order.
+
+    Raises:
+        TypeError: There is no input of such a name, or it has its value already.
+    """
+    torch = sys.modules.get("torch")
+    leaves = _leaves(args) if torch is None else torch.utils._pytree.tree_leaves(args)
+    values = [leaf for leaf in leaves if leaf is not None and not isinstance(leaf, str)]
+    if not kwargs:
+        return values
+    open_names = names[len(values) :]
+    for name, value in kwargs.items():
+        if name not in open_names:
+            raise TypeError(f"the model has no input '{name}' that is to be given; it has {', '.join(open_names)}")
+        if isinstance(value, (Mapping, list, tuple)):
+            raise TypeError(f"the input '{name}' is one tensor; what holds several can be given by position only")
+    return values + [kwargs[name] for name in open_names if name in kwargs]
+
+
+def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.export.ExportedProgram) -> list[Any]:
+    """The values of a captured program's inputs, in order: what the capture made constant is left out.
 
     Raises:
         TypeError: The arguments have another structure than the captured ones.
         CaptureError: An argument says more than its tensors do.
     """
-    if exported is None:
-        torch = sys.modules.get("torch")
-        leaves = _leaves((args, kwargs)) if torch is None else torch.utils._pytree.tree_leaves((args, kwargs))
-        return [leaf for leaf in leaves if leaf is not None and not isinstance(leaf, str)]
     from torch.export.graph_signature import ConstantArgument, InputKind
     from torch.utils import _pytree
 
@@ -58,7 +75,7 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
 
     register_containers(args, kwargs, given=True)
     in_spec = exported.call_spec.in_spec
-    args, kwargs = _as_captured(args, kwargs, exported)
+    args, kwargs = as_captured(args, kwargs, exported)
     leaves, spec = _pytree.tree_flatten((args, kwargs))
     specs = [spec for spec in exported.graph_signature.input_specs if spec.kind is InputKind.USER_INPUT]
     if spec != in_spec:
@@ -73,12 +90,29 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
     return [leaf for leaf, spec in zip(leaves, specs, strict=True) if not isinstance(spec.arg, ConstantArgument)]
 
 
-def _as_captured(
+def as_captured(
     args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.export.ExportedProgram
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments by position and by name as the capture got them, where they are all there in whichever way."""
+    """The arguments by position and by name as the capture got them, where they are all there in whichever way.
+
+    The entries of dicts are in the order of the capture, too.
+    """
+    from .calls import in_captured_order
+
+    given: tuple[tuple[Any, ...], dict[str, Any]] = in_captured_order(_by_position_and_name(args, kwargs, exported), exported.call_spec.in_spec)
+    return given
+
+
+def _by_position_and_name(
+    args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.export.ExportedProgram
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     in_spec = exported.call_spec.in_spec
     positional, order = in_spec.child(0).num_children, in_spec.child(1).context
+    from .calls import FORWARD
+
+    forward = exported.graph_module.meta.get(FORWARD)
+    if forward is not None:
+        return _by_signature(args, kwargs, forward, positional, order) or (args, kwargs)
     signature = exported.module_call_graph[0].signature
     names = list((signature and signature.forward_arg_names) or ())
     if len(names) != positional + len(order):  # they are not known
@@ -88,6 +122,25 @@ def _as_captured(
         return args, kwargs
     given |= kwargs
     return tuple(given[name] for name in names[:positional]), {name: given[name] for name in order}
+
+
+def _by_signature(
+    args: tuple[Any, ...], kwargs: dict[str, Any], forward: inspect.Signature, positional: int, order: Sequence[str]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of which these are given by name, and so many by position; None if there are others."""
+    from .calls import named_arguments
+
+    try:
+        given = named_arguments(forward, args, kwargs)
+    except TypeError:
+        return None
+    if any(name not in given for name in order):
+        return None
+    named = {name: given.pop(name) for name in order}
+    several = next((name for name, each in forward.parameters.items() if each.kind is each.VAR_POSITIONAL), "")
+    rest = given.pop(several, ())
+    values = (*given.values(), *rest)
+    return (values, named) if len(values) == positional else None
 
 
 def _nesting(spec: Any) -> str:

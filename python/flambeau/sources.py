@@ -14,6 +14,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind
 from . import _engine, conversion
 from .archived import ArchivedProgram
 from .artifacts import Artifacts
+from .calls import FORWARD, CapturedCall, captured_call, forward_of
 from .capture import Attempt, capture, mode
 from .capture.containers import register_containers, warn_of_windows
 from .capture.decisions import Decision
@@ -41,6 +42,8 @@ from .feed.script_inputs import (
     example_arguments,
     script_arguments,
     script_numbers_as_tensors,
+    script_parameters,
+    script_signature,
     takes_packed,
     tensor_input,
 )
@@ -66,6 +69,7 @@ class Source:
         dimension_names: The names of the inputs' dimensions.
         decisions: What the capture took for granted of sizes.
         diagnostics: What the engine warned of when the program was last made.
+        call: How it was called, where ``exported`` does not say so.
     """
 
     build: Callable[[bool], _engine.Program]
@@ -74,6 +78,7 @@ class Source:
     dimension_names: Sequence[DimensionName] = ()
     decisions: Sequence[Decision] = ()
     diagnostics: list[_engine.Diagnostic] = dataclasses.field(default_factory=list)
+    call: CapturedCall | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,6 +179,8 @@ def of_export(
     if dump:
         artifacts.dump(exported)
     exported = without_composites(without_newer_operators(exported, options.opset), kept)
+    if live:
+        exported.graph_module.meta[FORWARD] = forward_of(model)
     options.dim_names = list(symbols.items())
     options.input_names = _of_graph_inputs(wishes.input_names, exported)
     return Source(
@@ -223,6 +230,7 @@ def of_script(
         if not wishes.torchscript or isinstance(model, SCRIPTS) or not has_numbers(args, kwargs):
             raise
         # Python computes with the numbers what a tensor can't say: they are constant.
+        given = args, kwargs
         script, inputs, output_axes = _script(model, args, kwargs, wishes)
     attempts.append(Attempt("torchscript", time.perf_counter() - start))
     if not isinstance(model, SCRIPTS):
@@ -237,7 +245,17 @@ def of_script(
             script, inputs, bound=bound, packed=packed, functions=functions, options=options, diagnostics=diagnostics, examples=examples
         ),
         diagnostics=diagnostics,
+        call=_call(model, *given),
     )
+
+
+def _call(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CapturedCall:
+    """How a TorchScript program, or a module that is traced, is called."""
+    if not isinstance(model, SCRIPTS):
+        return captured_call(forward_of(model), model_arguments(model, args, kwargs))
+    signature = script_signature(model, takes_packed(args))
+    written = dict(zip(script_parameters(model, takes_packed(args)), signature.parameters))
+    return captured_call(signature, {written[name]: value for name, value in script_arguments(model, args, kwargs).items()})
 
 
 _Script = tuple[

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import keyword
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +30,7 @@ __all__ = [
     "script_arguments",
     "script_numbers_as_tensors",
     "script_parameters",
+    "script_signature",
     "takes_packed",
     "tensor_input",
 ]
@@ -87,12 +90,28 @@ def script_arguments(
     """Example arguments by the names of the program's inputs.
 
     Raises:
-        TypeError: There are more of them than the program takes.
+        TypeError: The program does not take these.
     """
     names = script_parameters(model, takes_packed(args))
     if len(args) > len(names):
         raise TypeError(f"the program takes {len(names)} arguments, {len(args)} are given")
-    return dict(zip(names, args)) | dict(kwargs)
+    if unknown := [name for name in kwargs if name not in names]:
+        raise TypeError(f"the program has no argument '{unknown[0]}'; it has {', '.join(names)}")
+    given = dict(zip(names, args))
+    if twice := [name for name in kwargs if name in given]:
+        raise TypeError(f"the argument '{twice[0]}' is given twice, by position and by name")
+    given |= kwargs
+    return {name: given[name] for name in names if name in given}
+
+
+def script_signature(model: Script, packed: bool = False) -> inspect.Signature:
+    """What a call of the program takes."""
+    parameters, kind = [], inspect.Parameter.POSITIONAL_OR_KEYWORD
+    for i, argument in enumerate(_formal_arguments(model, packed)):
+        name = argument.name if argument.name.isidentifier() and not keyword.iskeyword(argument.name) else f"argument_{i}"
+        kind = inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else kind
+        parameters.append(inspect.Parameter(name, kind))
+    return inspect.Signature(parameters)
 
 
 def example_arguments(model: Script, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:

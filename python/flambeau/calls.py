@@ -1,0 +1,152 @@
+"""How a converted model is called: from the arguments of ``forward`` to the values of the model's inputs."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+
+__all__ = ["FORWARD", "CapturedCall", "captured_call", "forward_of", "in_captured_order", "named_arguments"]
+
+FORWARD = "flambeau_forward"
+"""Where the graph of an ExportedProgram keeps the signature of the module's ``forward``: what torch keeps has no order of keywords."""
+
+Arguments = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Argument:
+    """One argument of the capture: how it is nested, and which of its leaves are inputs of the model."""
+
+    spec: Any
+    inputs: Sequence[bool]
+
+
+@dataclasses.dataclass(frozen=True)
+class CapturedCall:
+    """What a program was captured with, where no ExportedProgram says so.
+
+    Attributes:
+        signature: Of ``forward``.
+        arguments: By name, in the order of the model's inputs.
+    """
+
+    signature: inspect.Signature
+    arguments: Mapping[str, _Argument]
+
+    def values(self, args: tuple[Any, ...], kwargs: dict[str, Any], count: int) -> list[Any]:
+        """The values of the model's inputs, in order: what the capture made constant is left out.
+
+        Args:
+            count: How many inputs the model has: as many values without names may be these themselves.
+
+        Raises:
+            TypeError: ``forward`` does not take the arguments, or they are nested otherwise than the captured ones.
+        """
+        try:
+            return self._bound(args, kwargs)
+        except TypeError:
+            captured = sum(sum(argument.inputs) for argument in self.arguments.values())
+            if not kwargs and len(args) in (captured, count) and all(_is_value(value) for value in args):
+                return list(args)
+            raise
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        given = named_arguments(self.signature, args, kwargs)
+        for name, value in given.items():
+            if name not in self.arguments and any(map(_is_tensor, _pytree.tree_leaves(value))):
+                raise TypeError(f"the model was captured without the argument '{name}'")
+        values: list[Any] = []
+        for name, argument in self.arguments.items():
+            if name in given:
+                values += _input_leaves(name, argument, given[name])
+            elif any(argument.inputs):
+                raise TypeError(f"missing a required argument: '{name}'")
+        return values
+
+
+def forward_of(model: torch.nn.Module) -> inspect.Signature:
+    """What ``forward`` takes: names and kinds of parameters."""
+    parameters = inspect.signature(model.forward).parameters.values()
+    return inspect.Signature([inspect.Parameter(each.name, each.kind) for each in parameters])
+
+
+def captured_call(signature: inspect.Signature, arguments: Arguments) -> CapturedCall:
+    """The call of a capture that makes inputs of the tensors, and constants of everything else.
+
+    Args:
+        signature: Of ``forward``.
+        arguments: The examples by name, in the order of the model's inputs.
+    """
+    described = {}
+    for name, value in arguments.items():
+        leaves, spec = _pytree.tree_flatten(value)
+        described[name] = _Argument(spec, [isinstance(leaf, torch.Tensor) for leaf in leaves])
+    return CapturedCall(signature, described)
+
+
+def named_arguments(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments by name, in the order of the signature; ``*args`` is one tuple, what ``**`` takes is last.
+
+    Raises:
+        TypeError: The signature has no such argument, or one is given twice.
+    """
+    bound = dict(signature.bind_partial(*args, **kwargs).arguments)
+    rest = next((name for name, each in signature.parameters.items() if each.kind is each.VAR_KEYWORD), None)
+    return bound | bound.pop(rest, {})
+
+
+def in_captured_order(value: Any, spec: Any) -> Any:
+    """The same arguments with the entries of dicts in the order of the captured ones, where these have the same keys."""
+    if spec.is_leaf():
+        return value
+    children = [spec.child(i) for i in range(spec.num_children)]
+    if type(value) is spec.type and isinstance(value, dict) and isinstance(spec.context, list):
+        if value.keys() != set(spec.context):
+            return value
+        return type(value)((key, in_captured_order(value[key], child)) for key, child in zip(spec.context, children))
+    if type(value) in (list, tuple) and len(value) == len(children):
+        return type(value)(map(in_captured_order, value, children))
+    return value
+
+
+def _is_tensor(value: Any) -> bool:
+    """Whether the value can only be one of an input."""
+    return isinstance(value, torch.Tensor) or hasattr(value, "__array__")
+
+
+def _is_value(value: Any) -> bool:
+    return _is_tensor(value) or isinstance(value, (bool, int, float, complex))
+
+
+def _is_nested_like(spec: Any, captured: Any) -> bool:
+    """Whether leaves are at the same places; what containers hold beside them does not matter, but for the keys of dicts."""
+    if spec.is_leaf() or captured.is_leaf():
+        return spec.is_leaf() and captured.is_leaf()
+    if spec.num_children != captured.num_children:
+        return False
+    sequences = {spec.type, captured.type} <= {list, tuple}
+    if not sequences and (spec.type is not captured.type or issubclass(spec.type, dict) and spec.context != captured.context):
+        return False
+    return all(_is_nested_like(spec.child(i), captured.child(i)) for i in range(spec.num_children))
+
+
+def _input_leaves(name: str, argument: _Argument, value: Any) -> list[Any]:
+    if not any(argument.inputs) and not any(map(_is_tensor, _pytree.tree_leaves(value))):
+        return []  # a constant of the model
+    leaves, spec = _pytree.tree_flatten(in_captured_order(value, argument.spec))
+    if not _is_nested_like(spec, argument.spec):
+        raise TypeError(f"the argument '{name}' is nested as {spec}; the model was captured with {argument.spec}")
+    values = []
+    for leaf, is_input in zip(leaves, argument.inputs, strict=True):
+        if is_input and not _is_value(leaf):
+            raise TypeError(f"the argument '{name}' holds {leaf!r} where the model was captured with a tensor or number")
+        if not is_input and _is_tensor(leaf):
+            raise TypeError(f"the argument '{name}' holds a tensor that is a constant of the model, as it was captured")
+        if is_input:
+            values.append(leaf)
+    return values

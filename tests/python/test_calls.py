@@ -1,0 +1,131 @@
+"""Arguments by position and by name become the values of a model's inputs: in calls, and in proofs."""
+
+import pytest
+import torch
+
+import flambeau
+from flambeau.errors import VerificationError
+
+X = torch.arange(6.0).reshape(2, 3)
+CAPTURES = {"export": {}, "trace": {"capture": "trace"}, "torchscript": {"dynamo": False}}
+
+
+class Q(torch.nn.Module):
+    def forward(self, a, b):
+        return a - 2 * b
+
+
+class Named(torch.nn.Module):
+    def forward(self, a, *, b, c):
+        return a - 2 * b + 3 * c
+
+
+class OfDict(torch.nn.Module):
+    def forward(self, entries):
+        return entries["x"] - 2 * entries["y"]
+
+
+class Rest(torch.nn.Module):
+    def forward(self, *several, **named):
+        return several[0] - 2 * several[1] + 3 * named["p"] - 5 * named["q"]
+
+
+class Mixed(torch.nn.Module):
+    def forward(self, a, flag: bool, b, unused, none=None):
+        return a - 2 * b if flag else a + b
+
+
+def captures():
+    return pytest.mark.parametrize("options", CAPTURES.values(), ids=CAPTURES)
+
+
+def agrees(program, expected, *args, **kwargs):
+    torch.testing.assert_close(program(*args, **kwargs)[0], expected)
+    torch.testing.assert_close(program.call_reference(*args, **kwargs)[0], expected)
+    (output,) = program.outputs
+    torch.testing.assert_close(program.compute_values([output.name], args, kwargs)[0], expected)
+
+
+@captures()
+@pytest.mark.parametrize("example", [((X, X), {}), ((), {"b": X, "a": X}), ((X,), {"b": X})], ids=["positional", "named", "both"])
+def test_arguments_by_name(example, options):
+    program = flambeau.export(Q(), example[0], kwargs=example[1] or None, **options)
+    expected = X + 1 - 2 * X
+    agrees(program, expected, b=X, a=X + 1)
+    agrees(program, expected, a=X + 1, b=X)
+    agrees(program, expected, X + 1, b=X)
+    agrees(program, expected, X + 1, X)
+    for args, kwargs in [((X,), {"zz": X}), ((X,), {"a": X}), ((X,), {}), ((X, X, X), {}), ((X, X), {"zz": 1})]:
+        with pytest.raises(TypeError):
+            program(*args, **kwargs)
+
+
+@captures()
+def test_keywords_only(options):
+    program = flambeau.export(Named(), (X,), kwargs={"c": X, "b": X}, **options)
+    agrees(program, X - 2 * (X + 1) + 3 * (X + 2), X, b=X + 1, c=X + 2)
+    agrees(program, X - 2 * (X + 1) + 3 * (X + 2), c=X + 2, b=X + 1, a=X)
+
+
+@captures()
+def test_entries_of_dicts_by_key(options):
+    program = flambeau.export(OfDict(), ({"y": X, "x": X},), kwargs={}, **options)
+    agrees(program, X + 1 - 2 * X, {"x": X + 1, "y": X})
+    agrees(program, X + 1 - 2 * X, entries={"x": X + 1, "y": X})
+    with pytest.raises(TypeError):
+        program({"x": X, "z": X})
+
+
+@captures()
+def test_arguments_without_names_of_their_own(options):
+    program = flambeau.export(Rest(), (X, X), kwargs={"q": X, "p": X}, **options)
+    agrees(program, X - 2 * (X + 1) + 3 * (X + 2) - 5 * (X + 3), X, X + 1, p=X + 2, q=X + 3)
+
+
+@captures()
+def test_constants_are_left_out(options):
+    program = flambeau.export(Mixed(), (X, True, X, X), **options)
+    expected = X - 2 * (X + 1)
+    agrees(program, expected, X, True, X + 1, X)
+    agrees(program, expected, unused=X, b=X + 1, flag=True, a=X)
+    agrees(program, expected, *([X, X + 1] if len(program.inputs) == 2 else [X, X + 1, X]))
+    if options:
+        agrees(program, expected, X, True, X + 1, X, None)
+        with pytest.raises(TypeError, match="without the argument 'none'"):
+            program(X, True, X + 1, X, X)
+
+
+@pytest.mark.parametrize("options", [{}, {"dynamo": False}])
+@pytest.mark.parametrize("make", [torch.jit.script, lambda model: torch.jit.trace(model, (X, X))], ids=["script", "trace"])
+def test_scripts_by_name(make, options, tmp_path):
+    script = make(Q())
+    program = flambeau.export(script, (), kwargs={"b": X, "a": X}, **options)
+    agrees(program, X + 1 - 2 * X, b=X, a=X + 1)
+    with pytest.raises(TypeError, match="zz"):
+        program(X, zz=X)
+    with pytest.raises(TypeError, match="zz"):
+        flambeau.export(script, (X,), kwargs={"zz": X}, **options)
+    script.save(tmp_path / "q.pt")
+    program = flambeau.convert(tmp_path / "q.pt", tmp_path / "q.onnx", inputs={"a": "float32[2,3]", "b": "float32[2,3]"})
+    agrees(program, X + 1 - 2 * X, b=X, a=X + 1)
+    with pytest.raises(TypeError, match="zz"):
+        program(X, zz=X)
+
+
+def test_dynamic_dimensions_of_scripts_by_name():
+    program = flambeau.export(torch.jit.script(Q()), (), kwargs={"b": X[0], "a": X}, dynamic_shapes={"a": {0: "n"}, "b": None})
+    assert [value.sizes for value in program.inputs] == [["n", "3"], ["3"]]
+
+
+def test_archives_and_models_by_name(tmp_path):
+    flambeau.save(torch.export.export(Q(), (X, X.clone())), tmp_path / "q.pt2")
+    program = flambeau.convert(tmp_path / "q.pt2", tmp_path / "q.onnx")
+    agrees(program, X + 1 - 2 * X, b=X, a=X + 1)
+    made = flambeau.ONNXProgram(program.model)
+    torch.testing.assert_close(made(b=X, a=X + 1)[0], X + 1 - 2 * X)
+    torch.testing.assert_close(made(X + 1, b=X)[0], X + 1 - 2 * X)
+    for args, kwargs in [((X,), {"zz": X}), ((X,), {"a": X}), ((X, X), {"b": X})]:
+        with pytest.raises(TypeError):
+            made(*args, **kwargs)
+        with pytest.raises(TypeError):
+            program(*args, **kwargs)
