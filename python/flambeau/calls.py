@@ -10,7 +10,9 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-__all__ = ["FORWARD", "CapturedCall", "captured_call", "forward_of", "in_captured_order", "named_arguments"]
+from .capture import alone
+
+__all__ = ["FORWARD", "CapturedCall", "apart", "captured_call", "forward_of", "in_captured_order", "named_arguments"]
 
 FORWARD = "flambeau_forward"
 """Where the graph of an ExportedProgram keeps the signature of the module's ``forward``: what torch keeps has no order of keywords."""
@@ -112,6 +114,19 @@ def in_captured_order(value: Any, spec: Any) -> Any:
     if type(value) in (list, tuple) and len(value) == len(children):
         return type(value)(map(in_captured_order, value, children))
     return value
+
+
+def apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same with a tensor that is given twice copied: captures take it for one input, whatever takes its place later."""
+    leaves, spec = _pytree.tree_flatten((args, kwargs))
+    seen: dict[int, int] = {}
+    again = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) and seen.setdefault(id(leaf), i) != i]
+    if not again:
+        return args, kwargs
+    for i in again:
+        leaves[i] = leaves[i].detach().clone().requires_grad_(leaves[i].requires_grad)
+    with alone():
+        return _pytree.tree_unflatten(leaves, spec)  # type: ignore[no-any-return]
 
 
 def _is_tensor(value: Any) -> bool:

@@ -17,6 +17,7 @@ from torch.utils import _pytree
 from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
+from .calls import apart
 from .capture import alone, failure_without_export, mode, warn_of_assumptions
 from .converted import Conversion
 from .errors import (
@@ -42,7 +43,7 @@ from .translation import Translators
 from .unrolled import with_loops
 from .verification import archived_reference
 
-__all__ = ["export"]
+__all__ = ["example_call", "export"]
 
 errors.adopt_torch_errors()
 
@@ -297,7 +298,7 @@ class _Export:
         if self.archive is not None:
             self.args, self.kwargs, artifacts.model = args, kwargs, self.archive.path
         else:
-            self.args, self.kwargs = _example_arguments(self.model, args, kwargs)
+            self.args, self.kwargs = example_call(self.model, args, kwargs)
             artifacts.model = os.fspath(model) if isinstance(model, (str, os.PathLike)) else type(self.model).__qualname__
 
     def captured(self, *, dump: bool) -> Source:
@@ -497,7 +498,7 @@ def _metadata(asked: str, verbose: bool | None, functions: Any) -> str:
     return "default" if functions and asked in ("release", "namespace") else asked
 
 
-def _example_arguments(
+def example_call(
     model: torch.nn.Module | ExportedProgram, args: Any, kwargs: dict[str, Any] | None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments as (args, kwargs)."""
@@ -507,20 +508,7 @@ def _example_arguments(
     if kwargs is None and args and isinstance(args[-1], dict) and isinstance(model, torch.nn.Module):
         if _takes(model, args[-1]):
             args, kwargs = args[:-1], args[-1]
-    return _apart(args, dict(kwargs or {}))
-
-
-def _apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The same with a tensor that is given twice copied: captures take it for one input, whatever takes its place later."""
-    leaves, spec = _pytree.tree_flatten((args, kwargs))
-    seen: dict[int, int] = {}
-    again = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) and seen.setdefault(id(leaf), i) != i]
-    if not again:
-        return args, kwargs
-    for i in again:
-        leaves[i] = leaves[i].detach().clone().requires_grad_(leaves[i].requires_grad)
-    with alone():
-        return _pytree.tree_unflatten(leaves, spec)  # type: ignore[no-any-return]
+    return apart(args, dict(kwargs or {}))
 
 
 def _takes(model: torch.nn.Module, kwargs: dict[Any, Any]) -> bool:

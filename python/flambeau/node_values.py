@@ -17,7 +17,7 @@ from .comparison import differently, not_computed
 from .feed.places import modules_of, trace_of
 from .file_nodes import calls_of, values_of_calls
 from .program import ONNXProgram
-from .session import flat_inputs
+from .session import as_captured
 from .state import kept_buffers
 from .verification import captured, compare_tensors, copies, examples
 
@@ -65,7 +65,7 @@ def compare_nodes(
     plain = program.without_optimization()
 
     def compute(names: list[str]) -> tuple[Any, ...]:
-        return plain.compute_values(names, tuple(flat_inputs(args, kwargs, exported)))
+        return plain.values_within(names, plain.input_values(args, kwargs, exported))
 
     yield from compare_values(exported, args, kwargs, plain.model_proto, compute, inputs=inputs)
 
@@ -93,7 +93,7 @@ def compare_values(
     """
     from .bodies import Bodies  # which needs onnx
 
-    run_args, run_kwargs = copies(args, kwargs)
+    run_args, run_kwargs = copies(*as_captured(args, kwargs, exported))
     module = exported.module()
     recorded = _Recorded(module)
     with torch.no_grad(), kept_buffers(module):

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
 
+from .calls import apart
 from .capture import alone
+from .session import as_captured
 
 if TYPE_CHECKING:
     from .program import ONNXProgram
 
-__all__ = ["Arguments", "input_tensors", "inputs_of_other_sizes", "second_inputs"]
+__all__ = ["Arguments", "inputs_of_other_sizes", "second_inputs"]
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-
-
-def input_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The inputs of a TorchScript program: everything else was made constant."""
-    return [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
 
 
 def second_inputs(
@@ -35,7 +32,8 @@ def second_inputs(
     Args:
         names: Of the dimensions of each tensor input; the capture's symbols where they are not known.
     """
-    leaves, spec = _pytree.tree_flatten((args, kwargs))
+    args, kwargs = apart(args, kwargs)
+    leaves = _pytree.tree_leaves(as_captured(args, kwargs, exported))
     placeholders = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
     recorded = [placeholders.get(name) if isinstance(name, str) else None for name in exported.graph_signature.user_inputs]
     if len(recorded) != len(leaves):
@@ -44,12 +42,11 @@ def second_inputs(
     if not sizes:
         return None
     generator = torch.Generator().manual_seed(0)
-    made = [
-        _of_sizes(leaf, [_evaluate(size, sizes) for size in fake.shape], generator)
-        if isinstance(leaf, torch.Tensor) and isinstance(fake, torch.Tensor)
-        else leaf
+    made = {
+        id(leaf): _of_sizes(leaf, [_evaluate(size, sizes) for size in fake.shape], generator)
         for leaf, fake in zip(leaves, recorded)
-    ]
+        if isinstance(leaf, torch.Tensor) and isinstance(fake, torch.Tensor)
+    }
     tensors = [fake for fake in recorded if isinstance(fake, torch.Tensor)]
     called = {
         size.node.expr: name
@@ -58,38 +55,35 @@ def second_inputs(
         if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol
     }
     words = ", ".join(sorted({f"{called.get(symbol, symbol)}={size}" for symbol, size in sizes.items()}))
+    return words, _with(made, args, kwargs)
+
+
+def _with(made: Mapping[int, torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """The arguments with other tensors in place of those of these ids."""
+    leaves, spec = _pytree.tree_flatten((args, kwargs))
     with alone():
-        return words, _pytree.tree_unflatten(made, spec)
+        given: Arguments = _pytree.tree_unflatten([made.get(id(leaf), leaf) for leaf in leaves], spec)
+    return given
 
 
 def inputs_of_other_sizes(
     program: ONNXProgram, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[str, Arguments] | None:
     """The same where only the converted model says which dimensions are dynamic: each name gets another size."""
-    leaves, spec = _pytree.tree_flatten((args, kwargs))
-    tensors = input_tensors(args, kwargs)
-    inputs = program.inputs
-    if len(inputs) != len(tensors):
-        return None
+    args, kwargs = apart(args, kwargs)
+    given = [(value, names.sizes) for value, names in zip(program.input_values(args, kwargs), program.inputs) if isinstance(value, torch.Tensor)]
     sizes: dict[str, int] = {}
-    for tensor, value in zip(tensors, inputs):
-        for now, name in zip(tensor.shape, value.sizes):
+    for tensor, names in given:
+        for now, name in zip(tensor.shape, names):
             if name.isidentifier():
                 sizes.setdefault(name, int(now) + 3)
     if not sizes:
         return None
     generator = torch.Generator().manual_seed(0)
-    of_input = iter(inputs)
-
-    def resized(leaf: Any) -> Any:
-        if not isinstance(leaf, torch.Tensor):
-            return leaf
-        names = next(of_input).sizes
-        return _of_sizes(leaf, [sizes.get(name, int(now)) for name, now in zip(names, leaf.shape)], generator)
-
-    words = ", ".join(sorted(f"{name}={size}" for name, size in sizes.items()))
-    with alone():
-        return words, _pytree.tree_unflatten([resized(leaf) for leaf in leaves], spec)
+    made = {
+        id(tensor): _of_sizes(tensor, [sizes.get(name, int(now)) for name, now in zip(names, tensor.shape)], generator) for tensor, names in given
+    }
+    return ", ".join(sorted(f"{name}={size}" for name, size in sizes.items())), _with(made, args, kwargs)
 
 
 def _other_sizes(exported: ExportedProgram, leaves: list[Any], recorded: list[Any]) -> dict[Any, int]:

@@ -370,11 +370,14 @@ class ONNXProgram:
         Raises:
             ValueError: The model has no value of that name.
         """
+        return self.values_within(value_names, self.input_values(tuple(args), dict(kwargs or {})))
+
+    def values_within(self, value_names: Sequence[str], values: Sequence[Any]) -> tuple[Any, ...]:
+        """The same for the values of the model's inputs, in order."""
         from .saving import with_outputs
         from .session import Session, cpu_session
 
         data = with_outputs(self.model_proto, value_names)
-        values = self.input_values(tuple(args), dict(kwargs or {}))
         return Session(cpu_session(data), self._input_types()).run(values)
 
     def value_names(self) -> set[str]:

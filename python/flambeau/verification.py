@@ -17,9 +17,9 @@ from .archived import ArchivedProgram
 from .capture import user_line
 from .comparison import compare, not_computed
 from .errors import VerificationError
-from .other_sizes import Arguments, input_tensors, inputs_of_other_sizes, second_inputs
+from .other_sizes import Arguments, inputs_of_other_sizes, second_inputs
 from .program import ONNXProgram
-from .session import flat_inputs
+from .session import as_captured
 from .state import kept_buffers
 
 __all__ = [
@@ -67,11 +67,13 @@ def verify(
             there are no example inputs.
     """
     names = [output.name for output in program.outputs]
-    if reference is None and exported is None and args and program.archive is not None and program.archive.is_torchscript:
+    if reference is None and exported is None and (args or kwargs) and program.archive is not None and program.archive.is_torchscript:
         reference = program.archive.script()
-    if reference is None or exported is not None:
-        exported = exported or captured(program)
+    exported = exported or (program.exported_program if reference is not None else captured(program))
+    if exported is not None:
         args, kwargs = examples(exported, args, kwargs)
+        if reference is None:
+            args, kwargs = as_captured(args, kwargs, exported)
         module: Callable[..., Any] = reference or exported.module()
         other = second_inputs(exported, args, kwargs, [value.sizes for value in program.inputs]) if second_sizes else None
     else:
@@ -217,9 +219,9 @@ def _compare_outputs(
         if inputs == "example":
             raise VerificationError(f"PyTorch does not run on these inputs: {error}") from error
         raise _NotForTheProgram from error
-    values = input_tensors(args, kwargs) if exported is None else flat_inputs(args, kwargs, exported)
+    values = program.input_values(args, kwargs, exported)
     try:
-        actual = program(*values)
+        actual = program.run_inputs(values)
     except (TypeError, VerificationError):
         raise
     except Exception as error:  # of onnxruntime, which has no class of its own for them

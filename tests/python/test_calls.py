@@ -129,3 +129,97 @@ def test_archives_and_models_by_name(tmp_path):
             made(*args, **kwargs)
         with pytest.raises(TypeError):
             program(*args, **kwargs)
+
+
+# --- proofs ---------------------------------------------------------------------------
+
+
+class Swapped(torch.nn.Module):
+    def forward(self, b, a):
+        return b - a
+
+
+class Minus(torch.nn.Module):
+    def forward(self, a, b):
+        return a - b
+
+
+class Times(torch.nn.Module):
+    def forward(self, a, n: int):
+        return a * n
+
+
+class Numbers(torch.nn.Module):
+    def forward(self, a, n: int, c: float, flag: bool):
+        return a * n + c if flag else a
+
+
+MAKERS = {"module": lambda: Q(), "script": lambda: torch.jit.script(Q()), "trace": lambda: torch.jit.trace(Q(), (X, X + 1))}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@captures()
+def test_proofs_by_name(make, options):
+    named, args = {"b": X, "a": X + 1}, (X + 1, X)
+    model = make()
+    for f in (flambeau.export, flambeau.onnx.export):
+        program = f(model, (), kwargs=named, verify=True, **options)
+        f(model, (), kwargs=named, verify=True, dynamic_shapes={"a": {0: "n"}, "b": {0: "n"}}, **options)
+    for given in ((args, {}), ((), named), ((X + 1,), {"b": X})):
+        assert flambeau.verify(program, *given, reference=model)
+        with pytest.raises(VerificationError):
+            flambeau.verify(program, *given, reference=Minus())
+
+
+@captures()
+def test_sizes_of_arguments_by_name(options):
+    shapes = {"b": None, "a": {0: "n"}}
+    program = flambeau.export(Q(), (), kwargs={"b": X[0], "a": X}, dynamic_shapes=shapes, verify=True, **options)
+    for given in (((X + 1, X[0]), {}), ((), {"a": X, "b": X[0]}), ((), {"b": X[0], "a": X}), ((X,), {"b": X[0]})):
+        assert len(flambeau.verify(program, *given, reference=Q())) == 2
+        if not options:
+            assert len(flambeau.verify(program, *given)) == 2
+            assert not flambeau.find_mismatch(program, *given)
+
+
+@captures()
+def test_a_reference_with_other_names_is_no_proof(options):
+    program = flambeau.export(Minus(), (X, X + 1), **options)
+    with pytest.raises(VerificationError):
+        flambeau.verify(program, (), {"b": X, "a": X + 1}, reference=lambda b, a: b - a)
+    assert flambeau.verify(program, (), {"b": X, "a": X + 1}, reference=lambda b, a: a - b)
+    program = flambeau.export(Minus(), (X, X + 1), dynamic_shapes={"a": {0: "n"}, "b": {0: "n"}}, **options)
+    assert len(flambeau.verify(program, (), {"b": X, "a": X + 1}, reference=lambda b, a: a - b)) == 2
+
+
+def test_numbers_that_are_inputs_are_given_in_proofs():
+    program = flambeau.export(Times(), (X, 2), dynamic_shapes=({0: "n"}, torch.export.Dim.DYNAMIC))
+    assert flambeau.verify(program, (X + 1, 3), reference=Times())
+    program = flambeau.export(Numbers(), (X, 2, 3.0, True), dynamo=False, verify=True)
+    assert flambeau.verify(program, (X, 5, 4.0, True), reference=Numbers())
+    flambeau.onnx.verification.verify(Numbers(), (X, 2, 3.0, True))
+
+
+@captures()
+def test_constants_are_left_out_of_proofs(options):
+    args = X, True, X + 1, X + 2
+    program = flambeau.export(Mixed(), args, verify=True, **options)
+    assert flambeau.verify(program, args, reference=Mixed())
+    assert flambeau.verify(program, (X,), {"unused": X, "b": X + 3, "flag": True}, reference=Mixed())
+
+
+@pytest.mark.parametrize("model", [Q(), torch.jit.script(Q())], ids=["module", "script"])
+def test_torchs_proofs_by_name(model):
+    proofs = flambeau.onnx.verification
+    proofs.verify(model, (), {"b": X, "a": X + 1})
+    proofs.verify(model, (X + 1, {"b": X}))
+    proofs.verify(model, (X, X), additional_test_inputs=[(X, {"b": X + 1})])
+    with pytest.raises(AssertionError):
+        proofs.verify(model, (X + 1, {"b": X}), options=proofs.VerificationOptions(remained_onnx_input_idx=[1, 0]))
+    assert not proofs.find_mismatch(model, (X + 1, {"b": X})).has_mismatch()
+    assert not proofs.find_mismatch(model, ({"b": X, "a": X + 1},)).has_mismatch()
+
+
+def test_torchs_proofs_of_keywords_only():
+    flambeau.onnx.verification.verify(Named(), (X, {"c": X, "b": X + 1}))
+    assert not flambeau.onnx.verification.find_mismatch(Named(), (X, {"c": X, "b": X + 1})).has_mismatch()

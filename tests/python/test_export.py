@@ -192,7 +192,7 @@ def test_fake_weights_without_parameters():
 def test_verify(monkeypatch):
     model, x = MLP(), torch.randn(3, 8)
     program = flambeau.export(model, (x,), verify=True)
-    monkeypatch.setattr(type(program), "__call__", lambda *_, **__: [torch.full((3, 4), math.inf)])
+    monkeypatch.setattr(type(program), "run_inputs", lambda *_, **__: [torch.full((3, 4), math.inf)])
     with pytest.raises(flambeau.errors.VerificationError, match="output 0"):
         flambeau.export(model, (x,), verify=True)
 

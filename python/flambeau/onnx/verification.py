@@ -22,10 +22,12 @@ from .. import _engine
 from ..conversion import make_options
 from ..converted import Conversion
 from ..errors import OnnxExporterError, error_of
+from ..exporter import example_call
 from ..feed.script_graph import import_graph
-from ..feed.script_inputs import describe
+from ..feed.script_inputs import SCRIPTS, describe, script_arguments
 from ..program import ONNXProgram
 from ..script_graphs import inlined, without_module
+from ..session import to_numpy
 from ..verification import as_output, in_model_order
 from . import utils
 from ._enums import TrainingMode
@@ -82,12 +84,17 @@ class VerificationOptions:
     acceptable_error_percentage: float | None = None
 
 
-def _run(program: ONNXProgram, tensors: Sequence[torch.Tensor], options: VerificationOptions) -> list[torch.Tensor]:
-    if options.remained_onnx_input_idx is not None:
-        tensors = [tensors[i] for i in options.remained_onnx_input_idx]
+def _input_values(program: ONNXProgram, args: tuple[Any, ...], kwargs: dict[str, Any], options: VerificationOptions) -> list[Any]:
+    if options.remained_onnx_input_idx is None:
+        return program.input_values(args, kwargs)
+    tensors = _tensors((args, kwargs))
+    return [tensors[i] for i in options.remained_onnx_input_idx]
+
+
+def _run(program: ONNXProgram, values: Sequence[Any], options: VerificationOptions) -> list[torch.Tensor]:
     if options.backend == OnnxBackend.ONNX_RUNTIME_CPU:
-        return list(program(*tensors))
-    arrays = {value.name: tensor.detach().cpu().numpy() for value, tensor in zip(program.inputs, tensors, strict=True)}
+        return list(program.run_inputs(values))
+    arrays = {value.name: to_numpy(each, value.dtype) for value, each in zip(program.inputs, values, strict=True)}
     if options.backend == OnnxBackend.REFERENCE:
         from onnx.reference import ReferenceEvaluator
 
@@ -157,8 +164,7 @@ def verify(
         AssertionError: The results differ.
     """
     options = options or VerificationOptions()
-    args = (input_args,) if isinstance(input_args, torch.Tensor) else tuple(input_args)
-    kwargs = dict(input_kwargs or {})
+    args, kwargs = example_call(model, input_args, dict(input_kwargs) if input_kwargs else None)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory()) if use_external_data else None
         program = utils.export(
@@ -174,17 +180,33 @@ def verify(
             opset_version=opset_version,
             verbose=verbose,
         )
-        if args and isinstance(args[-1], dict) and not kwargs:
-            args, kwargs = args[:-1], args[-1]
-        for given, named in [(args, kwargs), *((_as_tuple(each), {}) for each in additional_test_inputs or ())]:
+        for given, named in [(args, kwargs), *(example_call(model, each, None) for each in additional_test_inputs or ())]:
             with torch.no_grad(), utils.select_model_mode_for_export(model, training):
                 # The model may write to its inputs, and to itself.
                 expected = _clone(model)(*copy.deepcopy(given), **copy.deepcopy(named))
-            _compare(_run(program, _tensors((given, named)), options), expected, options)
+            _compare(_run(program, _input_values(program, given, named, options), options), expected, options)
 
 
-def _as_tuple(args: Any) -> tuple[Any, ...]:
-    return (args,) if isinstance(args, torch.Tensor) else tuple(args)
+class _ByPosition(torch.nn.Module):
+    """A module whose last arguments, which have to be given by name, are given by position: torch.jit.trace has no others."""
+
+    def __init__(self, model: torch.nn.Module, names: Sequence[str]) -> None:
+        super().__init__()
+        self.model, self.names = model, list(names)
+
+    def forward(self, *values: Any) -> Any:
+        count = len(values) - len(self.names)
+        return self.model(*values[:count], **dict(zip(self.names, values[count:])))
+
+
+def _by_position(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+    """The same call without names."""
+    if not kwargs:
+        return model, args
+    bound = utils.model_signature(model).bind(*args, **kwargs)
+    if not bound.kwargs:
+        return model, bound.args
+    return _ByPosition(model, list(bound.kwargs)), (*bound.args, *bound.kwargs.values())
 
 
 def _clone(model: Any) -> Callable[..., Any]:
@@ -336,7 +358,7 @@ class GraphInfo:
         self.pt_outs = list(results) if len(list(self.graph.outputs())) > 1 else [results]
         self.mismatch_error = None
         try:
-            _compare(_run(self._convert(), _tensors(self.input_args), dataclasses.replace(options, remained_onnx_input_idx=None)), self.pt_outs, options)
+            _compare(_run(self._convert(), _tensors(self.input_args), options), self.pt_outs, options)
         except (AssertionError, OnnxExporterError) as error:
             self.mismatch_error = error
 
@@ -442,11 +464,12 @@ def find_mismatch(
     Returns:
         The whole graph; ``all_mismatch_leaf_graph_info()`` are the operators.
     """
-    args = _as_tuple(input_args)
+    args, kwargs = example_call(model, input_args, None)
     with utils.select_model_mode_for_export(model, training):
-        if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction, torch._C.ScriptMethod)):
-            traced = model
+        if isinstance(model, SCRIPTS):
+            traced, args = model, tuple(script_arguments(model, args, kwargs).values())
         else:
+            model, args = _by_position(model, args, kwargs)
             traced = torch.jit.trace(model, args, check_trace=False, strict=False)
         graph, module = inlined(traced)
         weights = [] if module is None else without_module(graph, module)
