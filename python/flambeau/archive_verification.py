@@ -22,7 +22,7 @@ from .other_sizes import second_inputs
 from .saving import with_outputs
 from .script_nodes import ScriptMismatch, Unmatched, first_script_mismatch
 from .session import Session, cpu_session, flat_inputs
-from .verification import as_output, compare_tensors, expected_outputs, in_model_order, named_tensors
+from .verification import as_output, compare_tensors, expected_outputs, paired, refuse_nothing
 
 __all__ = ["verify_archive"]
 
@@ -93,7 +93,7 @@ def verify_archive(
             print(f"not compared for {each.words}: PyTorch refuses these inputs{f' at {where}' if where else ''}: {error}")
             continue
         ran.append(each)
-        for result in _compared(runner, names, inputs, each, expected):
+        for result in _compared(runner, names, inputs, each, expected, exported):
             fine &= result.ok
             print(_line(result))
     if not ran:
@@ -104,7 +104,12 @@ def verify_archive(
 
 
 def _compared(
-    runner: Session, names: list[str], inputs: list[tuple[str, str]], given: _Inputs, results: Any
+    runner: Session,
+    names: list[str],
+    inputs: list[tuple[str, str]],
+    given: _Inputs,
+    results: Any,
+    exported: torch.export.ExportedProgram | None,
 ) -> list[_engine.Comparison]:
     """Each output of the model, compared; one row for all of them if it does not run."""
     if len(given.values) != len(inputs):
@@ -113,10 +118,9 @@ def _compared(
         actual = runner.run(given.values)
     except Exception as error:  # of onnxruntime, which has no class of its own for them
         return [not_computed(", ".join(names), error, inputs=given.words)]
-    outputs, expected = named_tensors(names, actual), in_model_order(results, actual)
-    if len(outputs) < len(expected):
-        raise VerificationError(f"the model has {len(outputs)} outputs, the program {len(expected)}")
-    return [compare_tensors(name, ours, as_output(theirs, ours), inputs=given.words) for (name, ours), theirs in zip(outputs, expected)]
+    pairs = paired(names, actual, results, further=True)
+    refuse_nothing(pairs, names, exported)
+    return [compare_tensors(name, ours, as_output(theirs, ours), inputs=given.words) for name, ours, theirs in pairs]
 
 
 def _example_sets(path: str, exported: torch.export.ExportedProgram, declared: list[Any]) -> list[_Inputs]:

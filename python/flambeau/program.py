@@ -135,6 +135,11 @@ class ONNXProgram:
         """The model's outputs as it was converted."""
         return self._conversion.model.outputs if self._conversion is not None else value_types(self.model.graph.outputs)
 
+    @property
+    def may_have_further_outputs(self) -> bool:
+        """Whether there may be outputs behind those that PyTorch gives: states, or whatever a model has that no conversion made."""
+        return self._conversion is None or bool(self._conversion.option("state_outputs"))
+
     def report(self) -> str:
         """The diagnostics as text."""
         return _engine.report_text(list(self.diagnostics))

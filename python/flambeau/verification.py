@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -30,8 +30,8 @@ __all__ = [
     "copies",
     "examples",
     "expected_outputs",
-    "in_model_order",
-    "named_tensors",
+    "paired",
+    "refuse_nothing",
     "verify",
 ]
 
@@ -132,15 +132,35 @@ def copies(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return _pytree.tree_map(_copy, args), _pytree.tree_map(_copy, kwargs)
 
 
-def named_tensors(names: Iterable[str], outputs: Iterable[Any]) -> list[tuple[str, Any]]:
-    """The tensors that a model gives, those of lists one by one and without the Nones, each with the name of its output."""
-    return [(name, leaf) for name, output in zip(names, outputs) for leaf in _pytree.tree_leaves(output) if leaf is not None]
+def paired(names: Iterable[str], outputs: Sequence[Any], results: Any, *, further: bool = False) -> list[tuple[str, Any, Any]]:
+    """What a model gives, tensor by tensor, each with its output's name and with what PyTorch gives in its place.
+
+    Args:
+        names: Of the outputs.
+        outputs: What the model gives: tensors, lists of tensors, None.
+        results: What PyTorch gives.
+        further: Whether the model may have outputs behind PyTorch's: states that are wanted, too.
+
+    Raises:
+        VerificationError: There are more or fewer tensors, or a list has another length.
+    """
+    expected, spans = _in_model_order(results, outputs)
+    given: list[tuple[str, Any]] = []
+    for name, output in zip(itertools.chain(names, itertools.repeat("")), outputs):
+        leaves = [leaf for leaf in _pytree.tree_leaves(output) if leaf is not None]
+        is_further = further and len(given) >= len(expected)
+        if isinstance(output, (list, tuple)) and not is_further and (len(given), len(leaves)) not in spans:
+            raise VerificationError(f"the list '{name}' has {len(leaves)} elements, and PyTorch gives none of that length in its place")
+        given += [(name, leaf) for leaf in leaves]
+    if len(given) < len(expected) or len(given) > len(expected) and not further:
+        raise VerificationError(f"the model gives {len(given)} tensors; PyTorch {len(expected)}")
+    return [(name, ours, theirs) for (name, ours), theirs in zip(given, expected)]
 
 
-def in_model_order(results: Any, outputs: Iterable[Any]) -> list[Any]:
-    """What PyTorch gave, without the Nones, in the order in which the model gives it.
+def _in_model_order(results: Any, outputs: Iterable[Any]) -> tuple[list[Any], set[tuple[int, int]]]:
+    """What PyTorch gave, without Nones and texts, in the order in which the model gives it; and where those containers begin that hold no others, with their lengths.
 
-    That is PyTorch's own, but for a list of tuples of run-time length, of which the model gives a list of each field.
+    The order is PyTorch's own, but for a list of tuples of run-time length, of which the model gives a list of each field.
     """
     lengths: dict[int, int] = {}  # of the lists that the model gives, by where they begin
     place = 0
@@ -150,6 +170,7 @@ def in_model_order(results: Any, outputs: Iterable[Any]) -> list[Any]:
             lengths[place] = len(leaves)
         place += len(leaves)
     ordered: list[Any] = []
+    spans: set[tuple[int, int]] = set()
 
     def is_given_by_field(value: Any) -> bool:
         if not isinstance(value, list) or not all(isinstance(row, tuple) and all(map(_pytree.tree_is_leaf, row)) for row in value):
@@ -161,13 +182,16 @@ def in_model_order(results: Any, outputs: Iterable[Any]) -> list[Any]:
         if is_given_by_field(value):
             value = list(zip(*value))
         if not _pytree.tree_is_leaf(value):
-            for child in _pytree.tree_leaves(value, lambda part: part is not value):
+            start, children = len(ordered), _pytree.tree_leaves(value, lambda part: part is not value)
+            for child in children:
                 add(child)
-        elif value is not None:
+            if all(map(_pytree.tree_is_leaf, children)):
+                spans.add((start, len(ordered) - start))
+        elif value is not None and not isinstance(value, str):
             ordered.append(value)
 
     add(results)
-    return ordered
+    return ordered, spans
 
 
 def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -226,10 +250,17 @@ def _compare_outputs(
         raise
     except Exception as error:  # of onnxruntime, which has no class of its own for them
         return [not_computed(name, error, inputs=inputs) for name in names]
-    given, expected = named_tensors(itertools.chain(names, itertools.repeat("")), actual), in_model_order(expected, actual)
-    if len(given) < len(expected):
-        raise VerificationError(f"the model has {len(given)} outputs; PyTorch's has {len(expected)}")
-    return [compare_tensors(name, ours, as_output(theirs, ours), inputs=inputs) for (name, ours), theirs in zip(given, expected)]
+    if not program.may_have_further_outputs:
+        actual = actual[: len(names)]  # others were added to the model
+    pairs = paired(names, actual, expected, further=program.may_have_further_outputs)
+    refuse_nothing(pairs, names, exported)
+    return [compare_tensors(name, ours, as_output(theirs, ours), inputs=inputs) for name, ours, theirs in pairs]
+
+
+def refuse_nothing(pairs: Sequence[Any], names: Sequence[str], exported: ExportedProgram | None) -> None:
+    """Raise where a model has outputs and PyTorch gave nothing to compare them with, which it should have."""
+    if names and not pairs and (exported is None or any(isinstance(name, str) for name in exported.graph_signature.user_outputs)):
+        raise VerificationError(f"nothing was compared: PyTorch gives no tensor, and the model has the output{'s' * (len(names) > 1)} {', '.join(names)}")
 
 
 def _raise_if_any_failed(comparisons: list[_engine.Comparison], names: list[str]) -> None:

@@ -21,14 +21,14 @@ from torch.utils import _pytree
 from .. import _engine
 from ..conversion import make_options
 from ..converted import Conversion
-from ..errors import OnnxExporterError, error_of
+from ..errors import OnnxExporterError, VerificationError, error_of
 from ..exporter import example_call
 from ..feed.script_graph import import_graph
 from ..feed.script_inputs import SCRIPTS, describe, script_arguments
 from ..program import ONNXProgram
 from ..script_graphs import inlined, without_module
 from ..session import to_numpy
-from ..verification import as_output, in_model_order
+from ..verification import as_output, paired
 from . import utils
 from ._enums import TrainingMode
 from ._python_ops import Translations
@@ -109,13 +109,13 @@ def _run(program: ONNXProgram, values: Sequence[Any], options: VerificationOptio
 
 def _compare(actual: Sequence[Any], expected: Any, options: VerificationOptions) -> None:
     """Raises AssertionError where the results differ."""
-    leaves = in_model_order(expected, actual)
-    actual = [leaf for leaf in _pytree.tree_leaves(actual) if leaf is not None]
-    if not options.ignore_none and len(leaves) != len(_pytree.tree_leaves(expected)):
+    if not options.ignore_none and any(leaf is None for leaf in _pytree.tree_leaves(expected)):
         raise AssertionError("PyTorch's results hold None, which no output of the model is")
-    if len(actual) != len(leaves):
-        raise AssertionError(f"the model has {len(actual)} outputs, PyTorch {len(leaves)}")
-    for i, (ours, theirs) in enumerate(zip(actual, leaves)):
+    try:
+        pairs = paired((), actual, expected)
+    except VerificationError as error:
+        raise AssertionError(str(error)) from None
+    for i, (_, ours, theirs) in enumerate(pairs):
         theirs = as_output(theirs, ours)
         if not options.check_shape and ours.shape != theirs.shape:
             ours, theirs = torch.broadcast_tensors(ours, theirs)

@@ -4,6 +4,8 @@ import pytest
 import torch
 
 import flambeau
+from flambeau.archive_verification import verify_archive
+from flambeau.archived import ArchivedProgram
 from flambeau.errors import VerificationError
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -223,3 +225,115 @@ def test_torchs_proofs_by_name(model):
 def test_torchs_proofs_of_keywords_only():
     flambeau.onnx.verification.verify(Named(), (X, {"c": X, "b": X + 1}))
     assert not flambeau.onnx.verification.find_mismatch(Named(), (X, {"c": X, "b": X + 1})).has_mismatch()
+
+
+# --- what a proof compares --------------------------------------------------------------
+
+
+class ListFirst(torch.nn.Module):
+    def forward(self, x, n: int):
+        parts = []
+        for _ in range(n):
+            parts.append(x)
+        return parts, x
+
+
+class Longer(torch.nn.Module):
+    def forward(self, x, n: int):
+        parts = [x]
+        for _ in range(n):
+            parts.append(x)
+        return parts, x
+
+
+class ListLast(torch.nn.Module):
+    def forward(self, x, n: int):
+        parts = []
+        for _ in range(n):
+            parts.append(x)
+        return x, parts
+
+
+def archived(script, folder):
+    script.save(folder / "model.pt")
+    return ArchivedProgram(str(folder / "model.pt"))
+
+
+@pytest.mark.parametrize("make", [ListFirst, ListLast])
+def test_lists_have_the_length_of_pytorchs(make, tmp_path):
+    """All their elements are the same tensor: only their number differs."""
+    script = torch.jit.script(make())
+    args = X, torch.tensor(3)
+    program = flambeau.export(script, args, tmp_path / "model.onnx", verify=True)
+    assert verify_archive(archived(script, tmp_path), tmp_path / "model.onnx")
+    for change in (-1, 1):
+        with pytest.raises(VerificationError, match="elements"):
+            flambeau.verify(program, args, reference=lambda x, n: script(x, n + change))
+
+    with pytest.raises(AssertionError):
+        flambeau.onnx.verification._compare(program(*args), script(X, 2), flambeau.onnx.verification.VerificationOptions())
+
+
+def test_files_whose_lists_are_longer_are_found(tmp_path):
+    flambeau.export(torch.jit.script(Longer()), (X, torch.tensor(3)), tmp_path / "model.onnx")
+    with pytest.raises(VerificationError, match="elements"):
+        verify_archive(archived(torch.jit.script(ListFirst()), tmp_path), tmp_path / "model.onnx")
+
+
+@captures()
+@pytest.mark.parametrize("nothing", [None, [], {}, (None, "text")])
+def test_nothing_is_no_proof(nothing, options):
+    program = flambeau.export(Q(), (X, X), **options)
+    with pytest.raises(VerificationError):
+        flambeau.verify(program, (X, X), reference=lambda a, b: nothing)
+
+
+@captures()
+def test_what_a_model_gives_too_much_is_no_proof(options):
+    program = flambeau.export(OfTwo(), (X,), **options)
+    with pytest.raises(VerificationError, match="2 tensors; PyTorch 1"):
+        flambeau.verify(program, (X,), reference=lambda x: x + 1)
+
+
+class OfTwo(torch.nn.Module):
+    def forward(self, x):
+        return x + 1, x + 2
+
+
+class Counts(torch.nn.Module):
+    def __init__(self, gives):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(()))
+        self.gives = gives
+
+    def forward(self, x):
+        self.seen.add_(x.sum())
+        return x + self.seen if self.gives else None
+
+
+@pytest.mark.parametrize("gives", [True, False])
+def test_states_may_be_outputs_too(gives):
+    program = flambeau.export(Counts(gives), (X,), state_outputs=True, verify=True)
+    assert len(program.outputs) == 1 + gives
+
+
+@captures()
+def test_outputs_that_were_added_are_not_compared(options):
+    program = flambeau.export(Q(), (X, X), **options)
+    program.model.graph.outputs.append(program.model.graph.inputs[0])
+    assert len(flambeau.verify(program, (X, X), reference=Q())) == 1
+
+
+# --- texts among results -------------------------------------------------------------------
+
+
+class Texts(torch.nn.Module):
+    def forward(self, a):
+        return {"logits": a * 2, "name": "x", "rest": ["y", a + 1]}
+
+
+@captures()
+def test_texts_among_results_are_no_outputs(options):
+    program = flambeau.export(Texts(), (X,), verify=True, **options)
+    assert len(program.outputs) == 2 and flambeau.verify(program, (X,), reference=Texts())
+    flambeau.onnx.verification.verify(Texts(), (X,))
