@@ -82,6 +82,7 @@ class ONNXProgram:
         self._session: Any = None
         self._archived: Any = None  # what PyTorch loads of the archive, where a call has asked for its names
         self._folded = True  # weights may have been folded into what uses them
+        self._as_given: set[str] = set()  # weights that were found to be in the model as they were given, and may have changed since
         self._files: tempfile.TemporaryDirectory[str] | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ONNXProgram:
@@ -89,6 +90,7 @@ class ONNXProgram:
         program = type(self).__new__(type(self))
         program._start(self._conversion, self._exported_program)
         program._model, program._folded = copy.deepcopy(self._model, memo), self._folded
+        program._as_given = set(self._as_given)
         program._files = self._files  # where its weights may lie: they go with the last program that holds them
         return program
 
@@ -178,6 +180,7 @@ class ONNXProgram:
         """From now on, that is the model which is saved and run."""
         self._model = imported("onnx_ir", "a changed model").from_proto(proto)
         self._proto = self._session = None
+        self._as_given = set()
 
     @property
     def model(self) -> onnx_ir.Model:
@@ -198,6 +201,7 @@ class ONNXProgram:
     def model(self, model: onnx_ir.Model) -> None:
         self._model = model
         self._proto = self._session = None
+        self._as_given = set()
 
     # --- changing it ----------------------------------------------------------
 
@@ -222,39 +226,25 @@ class ONNXProgram:
         asked for before is kept, and refuses weights that were folded.
 
         Raises:
-            OnnxExporterError: Such a weight was folded, or a weight has other sizes.
+            OnnxExporterError: Such a weight was folded, or a weight has other sizes or another dtype.
         """
-        onnx_ir = imported("onnx_ir", "ONNXProgram.apply_weights")
-        from .session import to_numpy
+        imported("onnx_ir", "ONNXProgram.apply_weights")
+        from .applying import converted_without_weights, put_weights
 
+        self._refuse_known(state_dict)
         conversion = self._conversion
         if self._folded and conversion is not None and self._exported_program is not None and conversion.option("export_params"):
             own = {**self._exported_program.constants, **self._exported_program.state_dict}
-            late, names = _converted_without_weights(conversion)
+            late, names = converted_without_weights(conversion)
             if unknown := sorted(names - {*own, *state_dict}):
                 raise OnnxExporterError(f"the weight '{unknown[0]}' is to be given, too")
             if self._model is None:
-                self._model, self._folded, self._proto = late, False, None
-                state_dict = {**{name: own[name] for name in names}, **state_dict}
-            else:
-                used = [value.name for value in late.graph.inputs if value.name in names and value.uses()]
-                self._refuse_folded({name: own[name] for name in used if name in state_dict})
-        self._refuse_known(state_dict)
-        graph = self.model.graph
-        inputs = {value.name: value for value in graph.inputs}
-        for name, tensor in state_dict.items():
-            value = graph.initializers.get(name) or inputs.get(name)
-            if value is None:
-                warn(f"the model has no weight '{name}'; it is left out")
-                continue
-            array = to_numpy(tensor, str(tensor.dtype).removeprefix("torch."))
-            if value.shape is not None and value.shape.is_static() and tuple(value.shape) != array.shape:
-                raise OnnxExporterError(f"the weight '{name}' has the sizes {list(array.shape)}, in the model {list(value.shape)}")
-            value.const_value = onnx_ir.tensor(array, name=name)
-            value.shape, value.type = onnx_ir.Shape(array.shape), onnx_ir.TensorType(value.const_value.dtype)
-            if name not in graph.initializers:
-                graph.inputs.remove(value)
-                graph.initializers[name] = value
+                put_weights(late.graph, {**{name: own[name] for name in names}, **state_dict})
+                self._model, self._folded, self._proto, self._session = late, False, None, None
+                return
+            used = [value.name for value in late.graph.inputs if value.name in names and value.uses()]
+            self._refuse_folded({name: own[name] for name in used if name in state_dict})
+        put_weights(self.model.graph, state_dict)
         self._session = None
 
     def rename_axes(self, rename_mapping: Mapping[Any, str]) -> None:
@@ -553,6 +543,8 @@ class ONNXProgram:
 
         for name, tensor in own.items():
             value = self.model.graph.initializers.get(name)
+            if value is not None and value.const_value is not None and name in self._as_given:
+                continue
             array = to_numpy(tensor, str(tensor.dtype).removeprefix("torch."))
             given = None if value is None or value.const_value is None else value.const_value
             if given is None or tuple(given.shape) != array.shape or given.tobytes() != array.tobytes():
@@ -560,6 +552,7 @@ class ONNXProgram:
                     f"the weight '{name}' was folded into the nodes that use it: apply weights before anything asks for "
                     "the program's model, or export with export_params=False"
                 )
+        self._as_given |= own.keys()
 
     def _serialize(self) -> bytes:
         assert self._conversion is not None, "there is a model, or what it was made of"
@@ -575,13 +568,6 @@ class ONNXProgram:
             inputs_too = self._conversion is not None and self._conversion.option("keep_initializers_as_inputs")
             self.save(path, include_initializers=included, keep_initializers_as_inputs=inputs_too, external_data=True)
         return path
-
-
-def _converted_without_weights(conversion: Conversion) -> tuple[onnx_ir.Model, set[str]]:
-    """The model with its weights as inputs, of which nothing is folded; and their names."""
-    model = conversion.again(export_params=False).model
-    proto = imported("onnx", "ONNXProgram.apply_weights").load_model_from_string(bytes_of(model))
-    return imported("onnx_ir", "ONNXProgram.apply_weights").from_proto(proto), conversion.weights_among_inputs(model)
 
 
 def _tensor_of(array: Any, torch: Any) -> Any:

@@ -249,6 +249,35 @@ def test_other_weights_than_were_folded():
         looked_at.apply_weights(second.state_dict())
 
 
+@pytest.mark.parametrize("options", [{}, {"dynamo": False}, {"export_params": False}])
+def test_weights_of_another_dtype_are_refused(options, model):
+    program = flambeau.export(model, (X,), **options)
+    given = {**model.state_dict(), "second.bias": model.second.bias.double()}
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"'second.bias' is of (DOUBLE|64).*in the model of"):
+        program.apply_weights(given)
+    if "export_params" not in options:
+        torch.testing.assert_close(program(X)[0], model(X), rtol=1e-5, atol=1e-5)  # as it was
+    program.apply_weights({name: tensor + 1 for name, tensor in model.state_dict().items()})
+    other = MLP()
+    other.load_state_dict({name: tensor + 1 for name, tensor in model.state_dict().items()})
+    torch.testing.assert_close(program(X)[0], other(X), rtol=1e-4, atol=1e-4)
+
+
+def test_weights_are_given_again(model):
+    program, state = flambeau.export(model, (X,)), model.state_dict()
+    assert program.model.graph.inputs
+    for step in range(3):
+        given = {name: tensor + step for name, tensor in state.items()}
+        program.apply_weights(given)
+        copy.deepcopy(program).apply_weights(given)
+        other = MLP()
+        other.load_state_dict(given)
+        torch.testing.assert_close(program(X)[0], other(X), rtol=1e-4, atol=1e-4)
+    program.replace_proto(program.model_proto)  # which might have them folded
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="was folded"):
+        program.apply_weights(state)
+
+
 def test_weights_without_bytes():
     """As torch's exporter has it: fake weights are exported, and replaced."""
     with torch.device("meta"):

@@ -1,0 +1,53 @@
+"""Weights that a model gets after its conversion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from .converted import Conversion, bytes_of
+from .errors import OnnxExporterError, imported, warn
+
+if TYPE_CHECKING:
+    import onnx_ir
+    import torch
+
+__all__ = ["converted_without_weights", "put_weights"]
+
+
+def converted_without_weights(conversion: Conversion) -> tuple[onnx_ir.Model, set[str]]:
+    """The model with its weights as inputs, of which nothing is folded; and their names."""
+    model = conversion.again(export_params=False).model
+    proto = imported("onnx", "ONNXProgram.apply_weights").load_model_from_string(bytes_of(model))
+    return imported("onnx_ir", "ONNXProgram.apply_weights").from_proto(proto), conversion.weights_among_inputs(model)
+
+
+def put_weights(graph: onnx_ir.Graph, state_dict: Mapping[str, torch.Tensor]) -> None:
+    """Make these the initializers of their names; what the graph lacks is warned about.
+
+    Raises:
+        OnnxExporterError: A weight has other sizes or another dtype than the model's. The graph is as it was, then.
+    """
+    import onnx_ir
+
+    from .session import to_numpy
+
+    inputs = {value.name: value for value in graph.inputs}
+    weights = []
+    for name, tensor in state_dict.items():
+        value = graph.initializers.get(name) or inputs.get(name)
+        if value is None:
+            warn(f"the model has no weight '{name}'; it is left out")
+            continue
+        weight = onnx_ir.tensor(to_numpy(tensor, str(tensor.dtype).removeprefix("torch.")), name=name)
+        sizes = list(weight.shape)
+        if value.shape is not None and value.shape.is_static() and list(value.shape) != sizes:
+            raise OnnxExporterError(f"the weight '{name}' has the sizes {sizes}, in the model {list(value.shape)}")
+        if value.dtype is not None and value.dtype != weight.dtype:  # what reads it is of the model's type
+            raise OnnxExporterError(f"the weight '{name}' is of {weight.dtype}, in the model of {value.dtype}: convert it, or export the model with such weights")
+        weights.append((name, value, weight))
+    for name, value, weight in weights:
+        value.const_value, value.shape, value.type = weight, onnx_ir.Shape(weight.shape), onnx_ir.TensorType(weight.dtype)
+        if name not in graph.initializers:
+            graph.inputs.remove(value)
+            graph.initializers[name] = value
