@@ -44,7 +44,8 @@ def put_weights(graph: onnx_ir.Graph, state_dict: Mapping[str, torch.Tensor]) ->
         if value.shape is not None and value.shape.is_static() and list(value.shape) != sizes:
             raise OnnxExporterError(f"the weight '{name}' has the sizes {sizes}, in the model {list(value.shape)}")
         if value.dtype is not None and value.dtype != weight.dtype:  # what reads it is of the model's type
-            raise OnnxExporterError(f"the weight '{name}' is of {weight.dtype}, in the model of {value.dtype}: convert it, or export the model with such weights")
+            types = f"is of {weight.dtype}, in the model of {value.dtype}"
+            raise OnnxExporterError(f"the weight '{name}' {types}: convert it, or export the model with such weights")
         weights.append((name, value, weight))
     for name, value, weight in weights:
         value.const_value, value.shape, value.type = weight, onnx_ir.Shape(weight.shape), onnx_ir.TensorType(weight.dtype)

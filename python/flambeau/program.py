@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _engine
 from .converted import Conversion, bytes_of, value_types
-from .errors import OnnxExporterError, error_of, imported, warn
+from .errors import OnnxExporterError, error_of, imported
 from .progress import shown_progress
 
 if TYPE_CHECKING:

@@ -158,9 +158,9 @@ def paired(names: Iterable[str], outputs: Sequence[Any], results: Any, *, furthe
 
 
 def _in_model_order(results: Any, outputs: Iterable[Any]) -> tuple[list[Any], set[tuple[int, int]]]:
-    """What PyTorch gave, without Nones and texts, in the order in which the model gives it; and where those containers begin that hold no others, with their lengths.
+    """What PyTorch gave, without Nones and texts, in the order in which the model gives it.
 
-    The order is PyTorch's own, but for a list of tuples of run-time length, of which the model gives a list of each field.
+    And where those containers begin that hold no others, with their lengths. The order is PyTorch's own, but for a list of tuples of run-time length, of which the model gives a list of each field.
     """
     lengths: dict[int, int] = {}  # of the lists that the model gives, by where they begin
     place = 0
@@ -260,7 +260,7 @@ def _compare_outputs(
 def refuse_nothing(pairs: Sequence[Any], names: Sequence[str], exported: ExportedProgram | None) -> None:
     """Raise where a model has outputs and PyTorch gave nothing to compare them with, which it should have."""
     if names and not pairs and (exported is None or any(isinstance(name, str) for name in exported.graph_signature.user_outputs)):
-        raise VerificationError(f"nothing was compared: PyTorch gives no tensor, and the model has the output{'s' * (len(names) > 1)} {', '.join(names)}")
+        raise VerificationError(f"nothing was compared: PyTorch gives no tensor, and the model gives {', '.join(names)}")
 
 
 def _raise_if_any_failed(comparisons: list[_engine.Comparison], names: list[str]) -> None:
