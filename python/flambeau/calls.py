@@ -55,6 +55,8 @@ class CapturedCall:
             captured = sum(sum(argument.inputs) for argument in self.arguments.values())
             if not kwargs and len(args) in (captured, count) and all(_is_value(value) for value in args):
                 return list(args)
+            if not kwargs and args and isinstance(args[-1], dict) and args[-1].keys() <= self.arguments.keys():
+                return self._bound(args[:-1], args[-1])  # as exports take it
             raise
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -145,7 +147,9 @@ def _is_nested_like(spec: Any, captured: Any) -> bool:
     if spec.num_children != captured.num_children:
         return False
     sequences = {spec.type, captured.type} <= {list, tuple}
-    if not sequences and (spec.type is not captured.type or issubclass(spec.type, dict) and spec.context != captured.context):
+    if not sequences and spec.type is not captured.type:
+        return False
+    if isinstance(spec.type, type) and issubclass(spec.type, dict) and spec.context != captured.context:
         return False
     return all(_is_nested_like(spec.child(i), captured.child(i)) for i in range(spec.num_children))
 

@@ -1,5 +1,7 @@
 """Arguments by position and by name become the values of a model's inputs: in calls, and in proofs."""
 
+import typing
+
 import pytest
 import torch
 
@@ -10,6 +12,11 @@ from flambeau.errors import VerificationError
 
 X = torch.arange(6.0).reshape(2, 3)
 CAPTURES = {"export": {}, "trace": {"capture": "trace"}, "torchscript": {"dynamo": False}}
+
+
+class Pair(typing.NamedTuple):
+    low: torch.Tensor
+    high: torch.Tensor
 
 
 class Q(torch.nn.Module):
@@ -60,6 +67,25 @@ def test_arguments_by_name(example, options):
     for args, kwargs in [((X,), {"zz": X}), ((X,), {"a": X}), ((X,), {}), ((X, X, X), {}), ((X, X), {"zz": 1})]:
         with pytest.raises(TypeError):
             program(*args, **kwargs)
+
+
+@pytest.mark.parametrize("options", [{"capture": "trace"}, {"dynamo": False}])
+def test_a_last_dict_of_names_as_exports_take_it(options):
+    args = X + 1, {"b": X}
+    program = flambeau.export(Q(), args, **options)
+    agrees(program, X + 1 - 2 * X, *args)
+
+
+class OfPair(torch.nn.Module):
+    def forward(self, pair, b):
+        return pair.low - 2 * pair.high + 3 * b
+
+
+@pytest.mark.parametrize("options", [{"capture": "trace"}, {"dynamo": False}])
+def test_named_tuples(options):
+    program = flambeau.export(OfPair(), (Pair(X, X), X), verify=True, **options)
+    agrees(program, X + 1 - 2 * X + 3 * (X + 2), b=X + 2, pair=Pair(X + 1, X))
+    agrees(program, X + 1 - 2 * X + 3 * (X + 2), X + 1, X, X + 2)
 
 
 @captures()
