@@ -516,8 +516,12 @@ class ONNXProgram:
             from .calls import named_arguments
             from .feed.script_inputs import script_signature, takes_packed
 
-            args = tuple(named_arguments(script_signature(self._archived, takes_packed(args)), args, kwargs).values())
-            kwargs = {}
+            signature = script_signature(self._archived, takes_packed(args))
+            given = named_arguments(signature, args, kwargs)
+            missing = [name for name in signature.parameters if name not in given]
+            if missing and any(isinstance(value, (bool, int, float)) for value in given.values()):
+                raise TypeError(f"missing a required argument: '{missing[0]}'")  # a number may be a constant or an input: which, only all say
+            args, kwargs = tuple(given.values()), {}
         values = named_inputs(args, kwargs, names)
         if len(values) > len(names):  # a script may have numbers as constants
             values = [value for value in values if not isinstance(value, (bool, int, float))]

@@ -148,8 +148,7 @@ def paired(names: Iterable[str], outputs: Sequence[Any], results: Any, *, furthe
     given: list[tuple[str, Any]] = []
     for name, output in zip(itertools.chain(names, itertools.repeat("")), outputs):
         leaves = [leaf for leaf in _pytree.tree_leaves(output) if leaf is not None]
-        is_further = further and len(given) >= len(expected)
-        if isinstance(output, (list, tuple)) and not is_further and (len(given), len(leaves)) not in spans:
+        if isinstance(output, (list, tuple)) and (len(given), len(leaves)) not in spans:
             raise VerificationError(f"the list '{name}' has {len(leaves)} elements, and PyTorch gives none of that length in its place")
         given += [(name, leaf) for leaf in leaves]
     if len(given) < len(expected) or len(given) > len(expected) and not further:
@@ -160,7 +159,8 @@ def paired(names: Iterable[str], outputs: Sequence[Any], results: Any, *, furthe
 def _in_model_order(results: Any, outputs: Iterable[Any]) -> tuple[list[Any], set[tuple[int, int]]]:
     """What PyTorch gave, without Nones and texts, in the order in which the model gives it.
 
-    And where those containers begin that hold no others, with their lengths. The order is PyTorch's own, but for a list of tuples of run-time length, of which the model gives a list of each field.
+    And where those containers begin that hold no others, with their lengths. The order is PyTorch's own, but
+    for a list of tuples of run-time length, of which the model gives a list of each field.
     """
     lengths: dict[int, int] = {}  # of the lists that the model gives, by where they begin
     place = 0

@@ -306,6 +306,14 @@ def test_files_whose_lists_are_longer_are_found(tmp_path):
         verify_archive(archived(torch.jit.script(ListFirst()), tmp_path), tmp_path / "model.onnx")
 
 
+def test_files_whose_last_lists_are_longer_are_found():
+    from flambeau.verification import paired
+
+    with pytest.raises(VerificationError, match="elements"):
+        paired(["x", "parts"], [X, [X, X]], (X, []), further=True)
+    assert len(paired(["x", "parts", "state"], [X, [X, X], X], (X, [X, X]), further=True)) == 3
+
+
 @captures()
 @pytest.mark.parametrize("nothing", [None, [], {}, (None, "text")])
 def test_nothing_is_no_proof(nothing, options):
