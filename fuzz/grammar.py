@@ -125,7 +125,7 @@ F.embedding_bag({i}.flatten() % 3, torch.ones(3, 2), torch.tensor([0, 1]), mode=
 """)
 
 # Of which the last digits depend on the order of sums, where what a program does next may ask whether one is 0.
-ROUNDED = [f"torch.round({form} * 64 + 0.3)" for form in forms("""
+ROUNDED = [f"torch.round({form} * 64 + 0.3) / 64" for form in forms("""
 torch.fft.rfft({f}).abs() ; torch.fft.rfft({f}, dim={dim}).real ; torch.fft.irfft(torch.fft.rfft({f}), n={f}.size(-1)) ; torch.fft.rfft2({m}).real ; torch.fft.fftshift({f}, {dim}) ; torch.fft.ihfft({f}, dim={dim}).real ; torch.fft.rfft({f}, n=4, norm="ortho").real ; torch.fft.hfft(torch.complex({f}, {f}), n={f}.size(-1) + 1) ; torch.stft({f}.flatten(), 2, 1, return_complex=True, window=torch.ones(2)).abs()
 torch.linalg.inv({m}[:2, :2] * 0.1 + torch.eye(2)) ; torch.linalg.det({m}[:2, :2]) ; torch.linalg.solve({m}[:2, :2] * 0.1 + torch.eye(2), {m}[:2]) ; torch.linalg.cholesky({m} @ {m}.t() + torch.eye({m}.size(0))) ; torch.linalg.qr({m})[1].abs() ; torch.linalg.svdvals({m}) ; torch.linalg.eigvalsh({m} + {m}.t() if {m}.size(0) == {m}.size(1) else {m} @ {m}.t()) ; torch.linalg.matrix_power({m} @ {m}.t() * 0.1, 2) ; torch.linalg.norm({m}, "fro") ; torch.linalg.norm({f}, 1, {dim}) ; torch.linalg.slogdet({m} @ {m}.t() + torch.eye({m}.size(0)))[1] ; torch.linalg.solve_triangular({m}[:2, :2].triu() * 0.1 + torch.eye(2), {m}[:2], upper=True) ; torch.linalg.matrix_exp({m}[:2, :2] * 0.1)
 """)]

@@ -88,8 +88,7 @@ Relation OfConversion(const Graph& graph, NodeId node, const Type& from, const T
   if (const Attribute* device = graph.FindAttribute(node, "device"); device && !std::holds_alternative<None>(*device))
     return Relation::kMaybe;
   const MemoryFormat format = FormatOf(graph, node, MemoryFormat::kPreserve);
-  if (format == MemoryFormat::kPreserve) return Relation::kAlias;
-  return From(IsContiguous(from, format, graph.context().exprs()));
+  return format == MemoryFormat::kPreserve ? Relation::kAlias : From(Suggests(from, format, graph.context().exprs()));
 }
 
 Relation Decide(const Graph& graph, NodeId node, When when, const Type& from, const Type& to) {

@@ -84,6 +84,40 @@ Decision IsContiguousUnlessOne(const Type& type, MemoryFormat format, ExprPool& 
   return IsContiguousIf(type, format, exprs, Ones::kExcluded);
 }
 
+namespace {
+
+// Strides that grow from the channels to the last dimension, and so on out to the batch; not those of one channel's images.
+Decision IsLikeChannelsLast(const Type& type, ExprPool& exprs) {
+  if (!HasStrides(type)) return Decision::kUnknown;
+  std::vector<size_t> inward{1};
+  for (size_t dim = type.rank() - 1; dim > 1; --dim) inward.push_back(dim);
+  inward.push_back(0);
+  Expr least = exprs.Constant(0);
+  if (exprs.IsConstant(type.strides[1], 0)) return Decision::kNo;
+  for (const size_t dim : inward) {
+    if (exprs.IsConstant(type.sizes[dim], 0)) return Decision::kNo;
+    const auto distance = exprs.RangeOf(exprs.Sub(type.strides[dim], least));
+    if (distance.max < 0) return Decision::kNo;
+    if (distance.min < 0) return Decision::kUnknown;
+    if (dim == 0 && least == type.strides[1]) return Decision::kNo;
+    least = exprs.Mul(type.strides[dim], exprs.Max(exprs.Constant(1), type.sizes[dim]));
+  }
+  return Decision::kYes;
+}
+
+}  // namespace
+
+Decision Suggests(const Type& type, MemoryFormat format, ExprPool& exprs) {
+  if (!type.ranked) return Decision::kUnknown;
+  const bool last = format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d;
+  if (type.rank() != 4 && type.rank() != 5) return last ? Decision::kNo : Decision::kYes;
+  const bool fits = type.rank() == (format == MemoryFormat::kChannelsLast3d ? 5u : 4u);
+  if (last && !fits) return Decision::kNo;
+  const Decision like = IsLikeChannelsLast(type, exprs);
+  if (last || like == Decision::kUnknown) return like;
+  return like == Decision::kNo ? Decision::kYes : Decision::kNo;
+}
+
 std::optional<std::vector<Expr>> DenseStrides(const std::vector<Expr>& sizes, MemoryFormat format, ExprPool& exprs) {
   const auto order = OrderIn(format, sizes.size());
   if (!order) return std::nullopt;

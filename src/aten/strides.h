@@ -21,6 +21,9 @@ Decision IsContiguous(const Type& type, MemoryFormat format, ExprPool& exprs);
 // The same where no size that is known at run time only is 1: then strides that are free otherwise count.
 Decision IsContiguousUnlessOne(const Type& type, MemoryFormat format, ExprPool& exprs);
 
+// Whether it is the one that PyTorch takes a tensor for, by its strides alone (suggest_memory_format).
+Decision Suggests(const Type& type, MemoryFormat format, ExprPool& exprs);
+
 // Whether `type` can be viewed as `sizes`.
 Decision CanView(const Type& type, std::span<const Expr> sizes, ExprPool& exprs);
 

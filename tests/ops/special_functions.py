@@ -52,6 +52,8 @@ CASES = [
          case(op, torch.tensor([0.0, float("nan"), 2.0]), torch.tensor([float("nan"), 1.0, float("nan")]))]
         for op in (torch.igamma, torch.igammac, special.gammainc, special.gammaincc)
     ),
+    *[case(op, large + 0.5, large * near, again=False, name=f"{op.__name__} of large numbers, {near} of them", dtypes=[torch.float64], tolerance=(1e-6, 1e-8))
+      for large in [torch.tensor([900.0, 1600.0, 8000.0, 1e5, 1e7])] for near in (0.99, 1.0, 1.01) for op in (torch.igamma, torch.igammac)],
     case(lambda a, x: (a.clone().igamma_(x), a.clone().igammac_(x)), positive.half(), positive, name="igamma_ of other dtypes", tolerance=(1e-2, 1e-2)),
     *(
         [case(op, wide), case(op, positive), case(op, torch.tensor([0.0, float("nan"), 25.0]))]

@@ -9,6 +9,7 @@ from typing import List
 import flambeau
 import pytest
 import torch
+import torch.nn.functional as F
 from cases import ROUNDS, SIGNS
 from checking import check
 from torch import Tensor, nn
@@ -386,6 +387,15 @@ def memory_around_a_row(self, x):
 
 
 @sharing(refused=False)
+def images_of_one_pixel_in_another_format(self, x):
+    """PyTorch takes them for contiguous, although they are dense in both formats."""
+    pixel = F.adaptive_avg_pool2d(x[None, None].expand(2, 3, -1, -1), 1)
+    copied = pixel.to(memory_format=torch.channels_last)
+    pixel.mul_(2)
+    return pixel, copied
+
+
+@sharing(refused=False)
 def memory_of_complex_numbers_by_halves(self, x):
     numbers = torch.complex(x, 2 * x)
     part = numbers.t().imag
@@ -404,6 +414,15 @@ def test_strides_of_a_size_that_may_be_one_are_free(how):
 
     with pytest.raises(flambeau.errors.OnnxExporterError, match="unknown-aliasing"):
         flambeau.export(torch.jit.script(Heads()) if how == "script" else Heads(), (torch.randn(8, 2, 6),), dynamic_shapes=({0: "t", 1: "b"},))
+
+
+def test_a_diagonal_of_elements_that_share_memory_is_refused():
+    class Filled(nn.Module):
+        def forward(self, x):
+            return x[:, :1].expand(x.shape).fill_diagonal_(2.0)
+
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="whose elements share memory"):
+        flambeau.export(torch.jit.script(Filled()), (torch.randn(4, 3),))
 
 
 def test_memory_of_what_is_not_conjugate_is_refused():

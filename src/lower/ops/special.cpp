@@ -2,6 +2,8 @@
 // polynomials were fitted to values of 40 digits.
 #include <cmath>
 #include <limits>
+#include <numbers>
+#include <vector>
 
 #include "lower/op.h"
 #include "lower/ops/elementwise.h"
@@ -196,6 +198,30 @@ struct Incomplete {
   Tensor lower, upper;  // they sum to 1
 };
 
+constexpr double kLargeA = 1500;  // from which on 300 terms are too few
+
+Tensor ErfcOfDouble(Lowering& to, Tensor x) {
+  const Tensor size = to.Abs(x), tail = to.Mul(onnx::ErfcxOfPositive(to, size), to.Exp(to.Neg(to.Mul(x, x))));
+  return to.Where(to.Less(x, Double(to, 0)), Minus(to, 2, tail), tail);
+}
+
+// For large a, uniformly in x/a: DLMF 8.12.3 to 8.12.10, with two terms of the sum, each as a series around x = a; what
+// is left out is below 1e-10.
+Incomplete IncompleteGammaOfLarge(Lowering& to, Tensor a, Tensor x) {
+  static constexpr double kFirst[] = {-1.0 / 3, 1.0 / 12, -2.0 / 135, 1.0 / 864, 1.0 / 2835, -139.0 / 777600, 1.0 / 25515};
+  static constexpr double kSecond[] = {-1.0 / 540, -1.0 / 288, 1.0 / 378, -77.0 / 77760, 1.0 / 4860};
+  std::vector<double> near;  // 2(m - log(1 + m)) / m²
+  for (int k = 0; k < 18; ++k) near.push_back((k % 2 == 0 ? 2.0 : -2.0) / (k + 2));
+  const Tensor one = Double(to, 1), ratio = to.Div(x, a), m = to.Sub(ratio, one);
+  const Tensor is_near = to.Less(to.Abs(m), Double(to, 0.1)), m_near = to.Where(is_near, m, Double(to, 0));
+  const Tensor far = to.Mul(to.Sign(m), to.Sqrt(Times(to, to.Sub(m, to.Log(to.Where(is_near, one, ratio))), 2)));
+  const Tensor eta = to.Where(is_near, to.Mul(m, to.Sqrt(PowerSeries(to, m_near, near))), far);
+  const Tensor t = to.Mul(eta, to.Sqrt(Times(to, a, 0.5))), bounded = to.Max({to.Min({eta, one}), Double(to, -1)});
+  const Tensor sum = to.Add(PowerSeries(to, bounded, kFirst), to.Div(PowerSeries(to, bounded, kSecond), a));
+  const Tensor rest = to.Mul(to.Div(to.Exp(to.Neg(to.Mul(t, t))), to.Sqrt(Times(to, a, 2 * std::numbers::pi))), sum);
+  return {to.Sub(Times(to, ErfcOfDouble(to, to.Neg(t)), 0.5), rest), to.Add(Times(to, ErfcOfDouble(to, t), 0.5), rest)};
+}
+
 // For x < a + 1 the lower one is x^a·e^-x/Γ(a) · Σ x^n / (a(a+1)…(a+n)), else the upper one
 // is the same over a continued fraction; both are loops of a fixed length.
 Incomplete IncompleteGamma(Lowering& to, Tensor a, Tensor x) {
@@ -238,6 +264,10 @@ Incomplete IncompleteGamma(Lowering& to, Tensor a, Tensor x) {
   const Tensor prefix = GammaPrefix(to, a, x);
   const Tensor lower = to.Div(to.Mul(prefix, series), a), upper = to.Mul(prefix, fraction);
   Tensor p = to.Where(small, lower, to.Sub(one, upper)), q = to.Where(small, to.Sub(one, lower), upper);
+  const Tensor is_large = to.Greater(a, Double(to, kLargeA));
+  const Incomplete of_large = IncompleteGammaOfLarge(to, to.Where(is_large, a, Double(to, kLargeA)), x);
+  p = to.Where(is_large, of_large.lower, p);
+  q = to.Where(is_large, of_large.upper, q);
   // At the edges of the domain.
   const auto at = [&](Tensor where, double of_p, double of_q) {
     p = to.Where(where, Double(to, of_p), p);

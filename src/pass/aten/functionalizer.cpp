@@ -240,6 +240,10 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
     return {};
   }
   if (ChangesMetadata(schema.base)) return VisitMetadata(node, schema, captured[0]);
+  // Others PyTorch refuses.
+  if (schema.base == "aten::fill_diagonal_" && storages_.Overlaps(storages_.ViewOf(captured[0])))
+    return sink_.Error(DiagnosticKind::kUnsupportedForm, "writes the diagonal of a tensor whose elements share memory", LocationOf(graph_, node),
+                       "clone the expanded tensor before");
   std::vector<Written> written = WrittenBy(node, schema, writes, captured);
   const aten::PureForm* form = PureFormOf(schema, writes, static_cast<uint32_t>(written.size()));
   if (form == nullptr)

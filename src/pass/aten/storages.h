@@ -58,6 +58,8 @@ class Storages {
   // Where the view starts in its storage.
   std::optional<Expr> Offset(ViewId view) const;
 
+  // Whether elements of the view are one in memory.
+  bool Overlaps(ViewId view) const { return static_cast<bool>(views_[view].overlap); }
   // Whether the view shows other numbers than its storage holds: their conjugates.
   bool HasOtherValues(ViewId view) const;
 
