@@ -389,10 +389,18 @@ def memory_around_a_row(self, x):
 @sharing(refused=False)
 def images_of_one_pixel_in_another_format(self, x):
     """PyTorch takes them for contiguous, although they are dense in both formats."""
-    pixel = F.adaptive_avg_pool2d(x[None, None].expand(2, 3, -1, -1), 1)
+    pixel = F.adaptive_avg_pool2d((x * 2).view(1, 2, 3, 1), 1)
     copied = pixel.to(memory_format=torch.channels_last)
     pixel.mul_(2)
     return pixel, copied
+
+
+@sharing(refused=False)
+def memory_of_columns_in_place(self, x):
+    first, second = (x + 1).t(), (x + 2).t()
+    first.as_strided_((2, 2), (1, 2), 1).mul_(2)
+    second.resize_(2, 2)
+    return first, second
 
 
 @sharing(refused=False)

@@ -145,8 +145,8 @@ ValueId Functionalizer::MemoryBehind(ValueId tensor, NodeId node) {
   return base;
 }
 
-// as_strided sees the memory behind its argument, whatever view that is. Here
-// it becomes a view of the whole storage.
+// as_strided sees the memory behind its argument, whatever view that is; it has that by now. Here it becomes a view of
+// the whole storage.
 Status Functionalizer::AddStrided(NodeId node, ValueId tensor) {
   Context& context = graph_.context();
   const ViewId view = storages_.ViewOf(tensor);
@@ -388,6 +388,7 @@ Status Functionalizer::VisitMetadata(NodeId node, const Schema& schema, ValueId 
     const ValueId viewed = InsertCall(graph_, node, std::move(call), type, origin);
     const NodeId pure = graph_[viewed].node;
     if (schema.base == "aten::as_strided_") {
+      graph_.SetOperand(pure, 0, MemoryBehind(tensor, pure));
       FLAMBEAU_CHECK_OK(AddStrided(pure, tensor));
       storages_.SetSame(tensor, viewed);
     } else {

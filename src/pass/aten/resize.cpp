@@ -56,7 +56,9 @@ Status Functionalizer::VisitResize(NodeId node, ValueId tensor) {
       strides[static_cast<size_t>(i)] = stride;
     const Call call = CallMaker(context, "aten::as_strided").Set("self", tensor).Set("size", *sizes).Set("stride", strides).Make();
     const ValueId viewed = InsertCall(graph_, node, call, graph_[result].type, origin);
-    FLAMBEAU_CHECK_OK(AddStrided(graph_[viewed].node, tensor));
+    const NodeId strided = graph_[viewed].node;
+    graph_.SetOperand(strided, 0, MemoryBehind(tensor, strided));
+    FLAMBEAU_CHECK_OK(AddStrided(strided, tensor));
     storages_.SetSame(tensor, viewed);
   } else {
     return fail("resize_ to more elements than the memory has: the new ones are undefined");
