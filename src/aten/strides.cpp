@@ -31,9 +31,10 @@ Decision Same(Expr a, Expr b, ExprPool& exprs) {
 // Then its stride is free.
 bool MayBeOne(Expr size, const ExprPool& exprs) { return !exprs.AsConstant(size) && exprs.RangeOf(size).min < 2; }
 
+enum class Ones : bool { kPossible, kExcluded };  // among sizes that are known at run time only
+
 // Whether the strides are those of a dense tensor whose dimensions lie in
 // memory in `order`, outermost first. Strides of dimensions of size 1 are free.
-enum class Ones : bool { kPossible, kExcluded };  // among sizes that are known at run time only
 Decision IsDenseIn(const Type& type, std::span<const int64_t> order, ExprPool& exprs, Ones ones = Ones::kPossible) {
   // Where a size may be 0, PyTorch strides over it as if it were 1; captures record the product either way.
   Expr expected = exprs.Constant(1), product = expected;
@@ -63,10 +64,6 @@ std::optional<Ints> OrderIn(MemoryFormat format, size_t rank) {
 }
 
 bool HasStrides(const Type& type) { return type.ranked && type.strides.size() == type.sizes.size(); }
-
-}  // namespace
-
-namespace {
 
 Decision IsContiguousIf(const Type& type, MemoryFormat format, ExprPool& exprs, Ones ones) {
   if (!HasStrides(type)) return Decision::kUnknown;

@@ -1,0 +1,92 @@
+"""Pieces that a tensor is cut into: how many there are, or how large, may be known at run time only."""
+
+from typing import List
+
+import torch
+from cases import Cases, x
+from checking import check
+from torch import nn
+
+case = Cases()
+ROWS = {"dynamic_axes": {"x": {0: "n"}}, "others": [(x(6, 4),), (x(1, 4),)]}
+
+
+@case.forward(x(3, 4), **ROWS)
+def split(self, x):
+    pieces = x.split(2)
+    return pieces[0], len(pieces), torch.cat(pieces), pieces
+
+
+@case.forward(x(6, 4), torch.tensor(2), others=[(x(6, 4), torch.tensor(n)) for n in (1, 4, 9)])
+def split_at_run_time(self, x, n):
+    pieces, chunks, parts = x.split(int(n)), x.chunk(int(n)), torch.tensor_split(x, int(n))
+    return pieces[-1], len(pieces), chunks[-1], len(chunks), torch.cat(chunks), parts[0], len(parts), torch.cat(parts)
+
+
+@case.forward(x(6, 4), how=("trace", "script"), dynamic_axes={"x": {0: "n"}})
+def unpacked(self, x):
+    a, b, c = x.split(x.size(0) // 3)
+    return a, b + 1, c
+
+
+@case.forward(x(4, 4), dynamic_axes={"x": {0: "n"}}, others=[(x(6, 4),), (x(3, 4),), (x(2, 4),)])
+def chunks_of_which_there_are_fewer(self, x):
+    chunks = x.chunk(3)
+    first, second = x.chunk(2)
+    return chunks[0], chunks[-1], len(chunks), torch.cat(chunks[::-1]), first, second
+
+
+@case.forward(x(2, 0), torch.tensor(2), dynamic_axes={"x": {0: "n"}}, others=[(x(3, 0), torch.tensor(3))])
+def chunks_of_nothing(self, x, n):
+    chunks, some = x.chunk(3, 1), x.chunk(int(n), 1)
+    first, second = x.unsafe_chunk(2, 1)
+    return torch.stack(chunks), len(chunks), first, second, some, len(some), some[1]
+
+
+@case.forward(x(5, 4), torch.tensor(2), dynamic_axes={"x": {0: "n"}}, others=[(x(0, 4), torch.tensor(3)), (x(1, 4), torch.tensor(3)), (x(7, 4), torch.tensor(1))])
+def pieces_of_what_may_be_nothing(self, x, n):
+    size = int(n)
+    pieces, parts, chunks = x.split(2), x.split(size), x.chunk(size)
+    found = x[x[:, 0] > 9].split(3)
+    return torch.cat(pieces), len(pieces), parts[-1], len(parts), torch.cat(chunks), len(chunks), torch.cat(found), len(found)
+
+
+@case.forward(x(4, 4), dynamic_axes={"x": {0: "n"}}, others=[(x(7, 4),), (x(3, 4),)])
+def pieces_are_views(self, x):
+    x = x.clone()
+    for k, row in enumerate(x.unbind(0)):
+        row.add_(k)
+    rows = x.unbind(0)
+    x.unsqueeze_(0)
+    rows[-1].zero_()
+    pieces = x[0].split(2)
+    pieces[1].mul_(3)
+    first, second = x[0].chunk(2)
+    second[0] = 5
+    return x, rows[1], pieces[0], first
+
+class SplitAsTold(nn.Module):
+    def forward(self, x, sizes):
+        parts: List[int] = sizes.tolist()
+        return x.split(parts)[0]
+
+
+def test_sizes_of_which_the_number_is_open():
+    args = (x(6, 3), torch.tensor([1, 2, 3]))
+    check(SplitAsTold(), args)
+    check(SplitAsTold(), args, dynamic_axes={"x": [0], "sizes": [0]}, others=[(x(6, 3), torch.tensor([2, 4])), (x(5, 3), torch.tensor([5]))])
+
+
+@case.forward(x(3, 6), torch.tensor(3), others=[(x(3, 3), torch.tensor(2)), (x(3, 1), torch.tensor(1))], dynamic_axes={"x": [1], "n": []})
+def split_by_sizes_that_were_collected(self, x, n: int):
+    sizes: List[int] = []
+    for i in range(n):
+        sizes.append(i + 1)
+    pieces = x.split_with_sizes(sizes, 1)
+    total = x.sum()
+    for i, piece in enumerate(torch.split(x, sizes, dim=-1)):
+        total = total + piece.mean() * i
+    return pieces[-1], torch.cat(pieces, 1), len(pieces), total
+
+
+test_program = case.test()
