@@ -130,7 +130,7 @@ def check(names: list[str], statements: list[str], capture: str, worlds: list[Va
         if any(isinstance(theirs, (tuple, list)) for theirs in expected):
             raise Refusal("a capture that returns several results for one")
         ranks = [(ours.ndim, torch.as_tensor(theirs).ndim) for ours, theirs in zip(results, expected, strict=True)]
-        if re.search(r"\.squeeze_?\(", text) and any(ours != theirs for ours, theirs in ranks):
+        if re.search(r"\.(squeeze_?|cov|corrcoef)\(", text) and any(ours != theirs for ours, theirs in ranks):
             raise Refusal("a squeeze whose rank hangs on a size")  # docs/limits.md
         for number, (ours, theirs) in enumerate(zip(results, expected, strict=True)):
             try:
