@@ -147,7 +147,8 @@ def check(names: list[str], statements: list[str], capture: str, worlds: list[Va
 class Rounded(TorchDispatchMode):  # type: ignore[misc]
     """Results that are seldom exact come out a rounding error away, and zeros of others lose the sign that onnxruntime's Where drops.
 
-    Medians are taken of contiguous tensors: of expanded ones, PyTorch's CPU kernel gives elements of others.
+    Medians are taken of contiguous tensors: of expanded ones, PyTorch's CPU kernel gives elements of others. What is rolled
+    is laid out as captures say, and not as the kernel does, which keeps channels last.
     """
 
     supports_higher_order_operators = True
@@ -171,6 +172,8 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
         result = func(*args, **(kwargs or {}))
         if not isinstance(func, torch._ops.OpOverload):
             return result
+        if func is torch.ops.aten.roll.default:
+            return result.contiguous()
         if func.overloadpacket in self.ZEROS and isinstance(result, torch.Tensor):
             return result + 0
         if func is torch.ops.aten.linalg_cross.default:  # of two that are alike, what a fused product leaves of zeros
