@@ -69,7 +69,7 @@ struct Options {
   std::optional<uint64_t> seed;
   /// False: inputs that nothing depends on are left out. Those that remain keep their names.
   bool keep_unused_inputs = true;
-  /// False: parameters become inputs of the model, without bytes.
+  /// False: parameters and persistent buffers become inputs of the model, without bytes.
   bool export_params = true;
   /// Key-value pairs for the model's metadata.
   std::vector<std::pair<std::string, std::string>> user_metadata;

@@ -17,6 +17,12 @@ bool IsState(OutputKind kind) {
   return kind == OutputKind::kBufferMutation || kind == OutputKind::kParameterMutation || kind == OutputKind::kUserInputMutation;
 }
 
+// A model without its weights lacks what a state_dict brings; constants, and buffers that are not persistent, stay, as
+// torch.onnx has them.
+bool IsInStateDict(const InputSpec& input) {
+  return input.kind == InputKind::kParameter || (input.kind == InputKind::kBuffer && input.persistent);
+}
+
 // The program's inputs as inputs of the ONNX graph; returns those.
 std::vector<ValueId> AddInputs(const Program::Impl& program, const LowerOptions& options, Lowering& to) {
   std::vector<ValueId> added;
@@ -36,7 +42,7 @@ std::vector<ValueId> AddInputs(const Program::Impl& program, const LowerOptions&
       case InputKind::kBuffer:
       case InputKind::kConstantTensor:
         // Without their bytes they come in from outside, under their own names.
-        if (!options.export_params || program.graph[input.value].kind == ValueKind::kInput) {
+        if ((!options.export_params && IsInStateDict(input)) || program.graph[input.value].kind == ValueKind::kInput) {
           add(input, input.target);
         } else if (program.graph.HasUses(input.value)) {
           (void)to.ValueOf(input.value);  // initializers are in the order of the state_dict, not of their uses

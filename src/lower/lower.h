@@ -13,7 +13,7 @@ class CustomOperators;
 struct LowerOptions {
   int opset = 20;
   bool state_outputs = false;  // new values of mutated buffers and inputs are outputs, too
-  bool export_params = true;   // false: parameters are inputs of the graph
+  bool export_params = true;   // false: what a state_dict holds are inputs of the graph
   bool widens_for_runtime = true;  // onnx::Builder
   const CustomOperators* custom = nullptr;  // what the user brings (custom.h)
   bool narrows_weights = true;     // Lowering

@@ -250,6 +250,29 @@ def test_parameters_are_named_after_the_inputs(how):
     assert [value.name for value in onnx.load_from_string(stream.getvalue()).graph.input] == names
 
 
+class Stateful(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(x(3))
+        self.register_buffer("kept", x(3))
+        self.register_buffer("dropped", x(3), persistent=False)
+
+    def forward(self, x):
+        return x * self.weight + self.kept + self.dropped + torch.tensor([1.0, 2.0, 3.0])
+
+
+@HOW
+def test_without_parameters_a_model_lacks_what_a_state_dict_brings_and_nothing_else(how):
+    module, given = Stateful(), x(2, 3)
+    source = torch.jit.script(module) if how == "script" else module
+    stream = io.BytesIO()
+    flambeau.export(source, (given,), stream, dynamo=False, verbose=False, export_params=False, input_names=["x"])
+    session = onnxruntime.InferenceSession(stream.getvalue(), providers=["CPUExecutionProvider"])
+    weights = {name: tensor.detach().numpy() for name, tensor in source.state_dict().items()}  # a script keeps what is not persistent, too
+    assert [value.name for value in session.get_inputs()] == ["x", *weights]
+    numpy.testing.assert_allclose(session.run(None, {"x": given.numpy(), **weights})[0], module(given).detach().numpy(), rtol=1e-6)
+
+
 @HOW
 def test_axes_of_what_is_neither_input_nor_output_are_warned_of(how):
     with pytest.warns(UserWarning, match="'other'"):
