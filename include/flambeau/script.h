@@ -54,7 +54,7 @@ struct ScriptInput {
   std::string name;                                      ///< of the model's input; empty: the program's own
   ScalarTypeCode dtype = 6;                              ///< of a tensor
   std::vector<std::variant<int64_t, std::string>> sizes;  ///< "batch": a dynamic dimension
-  std::vector<size_t> ones;                              ///< dynamic dimensions of which the captured size is 1
+  std::vector<int64_t> captured;                         ///< the sizes that it was captured with; empty: not known
   ScriptConstant constant;                               ///< None, a number, text
   std::vector<ScriptInput> elements;                     ///< of a container
   std::vector<ScriptConstant> keys;                      ///< of a dict, one an element

@@ -112,8 +112,8 @@ class PythonScript {
   }
 };
 
-ScriptInput TensorInput(ScalarTypeCode dtype, nb::list sizes, std::string name, std::vector<size_t> ones) {
-  ScriptInput input{.kind = ScriptInput::Kind::kTensor, .name = std::move(name), .dtype = dtype, .ones = std::move(ones)};
+ScriptInput TensorInput(ScalarTypeCode dtype, nb::list sizes, std::string name, std::vector<int64_t> captured) {
+  ScriptInput input{.kind = ScriptInput::Kind::kTensor, .name = std::move(name), .dtype = dtype, .captured = std::move(captured)};
   for (nb::handle size : sizes) {
     if (PyUnicode_Check(size.ptr())) {
       input.sizes.emplace_back(std::string(Text(size.ptr())));
@@ -151,7 +151,7 @@ void BindScript(nb::module_& module) {
       .def(nb::init<std::string, std::string, nb::object>(), nb::arg("class_name"), nb::arg("member"), nb::arg("value"));
   nb::class_<ScriptInput>(module, "ScriptInput", "What a TorchScript program gets for one of its inputs.")
       .def_static("tensor", &TensorInput, nb::arg("dtype"), nb::arg("sizes"), nb::arg("name") = "",
-                  nb::arg("ones") = std::vector<size_t>())
+                  nb::arg("captured") = std::vector<int64_t>())
       .def_static(
           "constant",
           [](nb::handle value) {

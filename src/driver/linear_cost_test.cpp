@@ -276,7 +276,7 @@ Allocated CostOf(const Script& script, int size) {
   const Allocated before = allocated;
   Sink sink;
   const auto graph = torchscript::ReadCode(code, "forward", sink);
-  const ScriptInput x = {.name = "x", .sizes = {int64_t{2}, int64_t{2}}, .ones = {}, .constant = {}, .elements = {}, .keys = {}};
+  const ScriptInput x = {.name = "x", .sizes = {int64_t{2}, int64_t{2}}, .captured = {}, .constant = {}, .elements = {}, .keys = {}};
   auto program = graph ? script::Specialize(*graph, {&x, 1}, {}, sink) : Result<Program>(kFailure);
   EXPECT_TRUE(program) << (sink.diagnostics().empty() ? "" : sink.diagnostics()[0].message);
   return program ? CostOfConverting(*std::move(program), before) : Allocated{};

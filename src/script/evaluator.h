@@ -53,8 +53,8 @@ class Evaluator {
   // Of a text or list that the program computes; programs that double one are short.
   static constexpr size_t kMaxLength = size_t{1} << 20;
   Failure TooLong();
-  // Says that the program was captured with 1 for a dynamic size.
-  void SetCapturedAsOne(Expr size) { ones_.insert(size); }
+  // Says what the program was captured with for a dynamic size.
+  void SetCaptured(Expr symbol, int64_t size) { captured_.emplace(symbol, size); }
   Failure Unsupported(std::string message, std::string hint = {});
   Failure UsesUndefined(const Undefined& value);
   // The path at hand ends in an exception: an error, unless another path can be taken.
@@ -159,6 +159,7 @@ class Evaluator {
   void FindReturned();
   std::optional<std::vector<int64_t>> SqueezedAxes(std::span<const Val> arguments, int64_t rank) const;
   Result<Val> TheOnly(const Val& tensor, int64_t axis);
+  bool WasOne(Expr size) const;
   bool IsOneAtMost(Expr size);
   std::optional<int64_t> AxisThatMayGo(const Node& node, std::span<const Val> arguments);
   Result<const Node*> SqueezeBranch(const Node& node, const Val& tensor, int64_t axis);
@@ -179,7 +180,7 @@ class Evaluator {
   std::unordered_map<const TensorData*, ValueId> tensors_;
   std::unordered_map<const void*, std::vector<ModuleFrame>> frames_;
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
-  std::unordered_set<Expr> ones_;  // dynamic sizes that were 1 when the program was captured
+  std::unordered_map<Expr, int64_t> captured_;  // dynamic sizes of inputs, as the program was captured with them
   torchscript::Graph added_;  // nodes that stand for one of the source
   std::map<std::pair<const void*, std::string>, torchscript::Graph> library_;
   // Nodes that were added for one of the source: for a loop, after so many of its rounds.

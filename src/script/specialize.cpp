@@ -75,7 +75,7 @@ class Inputs {
         const std::string& symbol_name = std::get<std::string>(size);
         const Expr symbol = exprs.Symbolic(symbol_name);
         exprs.SetRange(symbol, {0, INT64_MAX});
-        if (std::ranges::find(input.ones, type.sizes.size()) != input.ones.end()) evaluator_.SetCapturedAsOne(symbol);
+        if (type.sizes.size() < input.captured.size()) evaluator_.SetCaptured(symbol, input.captured[type.sizes.size()]);
         // Where the input of that name is, it keeps it.
         program_.dimension_names.push_back({tensors_, type.sizes.size(), symbol_name, {}});
         type.sizes.push_back(symbol);

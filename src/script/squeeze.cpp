@@ -73,6 +73,12 @@ Result<Val> Evaluator::TheOnly(const Val& tensor, int64_t axis) {
   return emitter_.Call1("aten::select.int", {tensor, axis, place});
 }
 
+// A dynamic size, also one that is computed, for which the capture had 1.
+bool Evaluator::WasOne(Expr size) const {
+  const ExprPool& exprs = program_.context->exprs();
+  return !exprs.AsConstant(size) && exprs.Evaluate(size, captured_) == 1;
+}
+
 // Of what the path or the slice that it comes from says that there are no more.
 bool Evaluator::IsOneAtMost(Expr size) {
   const ExprPool& exprs = program_.context->exprs();
@@ -91,7 +97,7 @@ std::optional<int64_t> Evaluator::AxisThatMayGo(const Node& node, std::span<cons
   const Expr size = sizes[static_cast<size_t>(axes->front())];
   const bool open = program_.context->exprs().RangeOf(size).max > 1 && !program_.context->exprs().AsConstant(size);
   if (IsOneAtMost(size)) return std::nullopt;
-  const bool asked = ones_.contains(size) || returned_.contains(node.outputs[0]) || apart_.contains(SourceOf(node)) ||
+  const bool asked = WasOne(size) || returned_.contains(node.outputs[0]) || apart_.contains(SourceOf(node)) ||
                      emitter_.facts().MayBeOne(size);
   if (open && !asked) guessed_.push_back(SourceOf(node));
   return open && asked ? std::optional(axes->front()) : std::nullopt;
@@ -128,7 +134,7 @@ bool Evaluator::SqueezesOpenAxis(std::span<const Val> arguments) {
   return axes && std::ranges::any_of(*axes, [&](int64_t axis) {
            const Expr size = sizes[static_cast<size_t>(axis)];
            return !program_.context->exprs().AsConstant(size) &&
-                  (ones_.contains(size) || emitter_.facts().MayBeOne(size));
+                  (WasOne(size) || emitter_.facts().MayBeOne(size));
          });
 }
 
@@ -151,7 +157,7 @@ Result<std::optional<Vals>> Evaluator::SqueezeAtRunTime(const Node& node, std::s
   const ExprPool& exprs = program_.context->exprs();
   auto was_one = [&](int64_t axis) {
     const Expr size = sizes[static_cast<size_t>(axis)];
-    return ones_.contains(size) || IsOneAtMost(size);
+    return WasOne(size) || IsOneAtMost(size);
   };
   auto may_be_one = [&](int64_t axis) {
     const Expr size = sizes[static_cast<size_t>(axis)];

@@ -86,6 +86,12 @@ def batch_of_one_squeezed(self, a):
     return (a.squeeze(0) * 2).sum(-1).flatten(), a.squeeze() + 1, a[:, None].squeeze((0, 1)).sum(0)
 
 
+@case.forward(x(2, 3, 5, 4), others=[(x(2, 3, 5, 6),)], dynamic_axes={"x": {0: "n", 2: "h", 3: "w"}})
+def computed_sizes_that_the_capture_had_as_one(self, x):
+    pooled = torch.nn.functional.max_pool2d(x, (3, 1), stride=3)
+    return x[1:].squeeze(0) * 2, pooled.squeeze(2).flatten(1).sum(1), pooled.squeeze(-2) + 1
+
+
 @named(lambda k: (x(3, 1 + k, 4),))
 def squeezed_where_it_is_one(self, a):
     squeezed = a.squeeze(1)

@@ -159,9 +159,9 @@ def script_numbers_as_tensors(
 
 def tensor_input(tensor: torch.Tensor, dims: Dims, name: str = "") -> _engine.ScriptInput:
     """An input like this tensor, of which some dimensions are dynamic."""
-    sizes = [dims.get(axis, int(size)) for axis, size in enumerate(tensor.shape)]
-    ones = [axis for axis, size in enumerate(tensor.shape) if axis in dims and int(size) == 1]
-    return _engine.ScriptInput.tensor(DTYPES[tensor.dtype], sizes, name, ones)
+    captured = [int(size) for size in tensor.shape]
+    sizes = [dims.get(axis, size) for axis, size in enumerate(captured)]
+    return _engine.ScriptInput.tensor(DTYPES[tensor.dtype], sizes, name, captured)
 
 
 def describe(value: Any, of_tensor: Callable[[torch.Tensor], _engine.ScriptInput] | None = None) -> _engine.ScriptInput:
