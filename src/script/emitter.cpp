@@ -143,9 +143,12 @@ Status Emitter::Settle(NodeId except) {
 }
 
 // The types of the results of a node that writes.
-Result<std::vector<Type>> Emitter::PureTypes(NodeId node, const Schema& schema, std::span<const ValueId> captured,
-                                             flambeau::Call call) {
-  const NodeId probe = InsertCall(graph_, node, std::move(call), std::span<const TypeId>(), origin_);
+Result<Emitter::Inferred> Emitter::InferredOfPure(NodeId node, const Schema& schema, std::span<const ValueId> captured,
+                                                  Result<flambeau::Call> pure) {
+  if (!pure)
+    return sink_.Error(DiagnosticKind::kUnsupportedForm,
+                       fmt::format("{} writes to its argument, and has no pure counterpart", context().Text(graph_[node].op)));
+  const NodeId probe = InsertCall(graph_, node, *std::move(pure), std::span<const TypeId>(), origin_);
   auto inferred = inference_.Infer(probe);
   graph_.Erase(probe);
   if (!inferred) return kFailure;
@@ -179,7 +182,7 @@ Result<std::vector<Type>> Emitter::PureTypes(NodeId node, const Schema& schema, 
     }
     ++written;
   }
-  return types;
+  return Inferred{std::move(types), {}};
 }
 
 namespace {
@@ -286,67 +289,54 @@ Val ConstantOf(const onnx::Scalar& scalar) {
 
 }  // namespace
 
-Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values, std::span<const Type> recorded) {
-  const Schema* schema = aten::FindSchema(op);
-  if (schema == nullptr)
-    return sink_.Error(DiagnosticKind::kUnsupportedOperator, lower::NoTranslation(op),
-                       {.operation = std::string(op)});
-  if (values.size() > schema->arguments.size())
+// The call, canonical; as yet without results.
+Result<NodeId> Emitter::Append(std::string_view op, const Schema& schema, std::span<const Val> values) {
+  if (values.size() > schema.arguments.size())
     return sink_.Error(DiagnosticKind::kBadProgram, fmt::format("{} takes {} arguments, {} are given", op,
-                       schema->arguments.size(), values.size()));
+                       schema.arguments.size(), values.size()));
   handles_.clear();
   std::vector<Argument> arguments;
   for (size_t i = 0; i < values.size(); ++i) {
-    FLAMBEAU_TRY(Argument argument, ArgumentOf(values[i], schema->arguments[i].type, schema->arguments[i].name));
+    FLAMBEAU_TRY(Argument argument, ArgumentOf(values[i], schema.arguments[i].type, schema.arguments[i].name));
     arguments.push_back(std::move(argument));
   }
   FLAMBEAU_TRY(aten::CanonicalCall call,
-               aten::Canonicalize(schema, op, arguments, {}, handles_, {}, context(), sink_));
+               aten::Canonicalize(&schema, op, arguments, {}, handles_, {}, context(), sink_));
   FLAMBEAU_CHECK_OK(Settle());
-  NodeId node = graph_.Append(block(), context().Intern(op), call.operands, call.attributes, {}, origin_);
-  const std::vector<ValueId> captured = functionalizer_.Resolve(node);
-  FLAMBEAU_CHECK_OK(Settle(node));
+  return graph_.Append(block(), context().Intern(op), call.operands, call.attributes, {}, origin_);
+}
 
-  std::vector<Type> types;
-  Vals constants;
-  const auto pure = functionalizer_.PureCallOf(node, captured);
-  if (pure) {
-    if (!*pure) {
-      graph_.Erase(node);
-      return sink_.Error(DiagnosticKind::kUnsupportedForm, fmt::format("{} writes to its argument, and has no pure counterpart", op));
-    }
-    auto found = PureTypes(node, *schema, captured, **pure);
-    if (!found) graph_.Erase(node);
-    if (!found) return kFailure;
-    types = *std::move(found);
-  } else {
-    auto inferred = inference_.Infer(node, recorded);
-    if (!inferred) graph_.Erase(node);
-    if (!inferred) return kFailure;
-    for (auto& each : *inferred) {
-      if (const auto* scalar = std::get_if<onnx::Scalar>(&each)) {
-        constants.push_back(ConstantOf(*scalar));
-        types.push_back(Type::OfNone());
-      } else {
-        types.push_back(std::move(std::get<Type>(each)));
-      }
-    }
-    if (!types.empty() && constants.size() == types.size()) {
-      graph_.Erase(node);
-      return Group(*schema, std::move(constants));
+Result<Emitter::Inferred> Emitter::InferredOf(NodeId node, std::span<const Type> recorded) {
+  FLAMBEAU_TRY(auto results, inference_.Infer(node, recorded));
+  Inferred inferred;
+  for (auto& each : results) {
+    if (const auto* scalar = std::get_if<onnx::Scalar>(&each)) {
+      inferred.constants.push_back(ConstantOf(*scalar));
+      inferred.types.push_back(Type::OfNone());
+    } else {
+      inferred.types.push_back(std::move(std::get<Type>(each)));
     }
   }
+  if (inferred.constants.size() != inferred.types.size()) inferred.constants.clear();
+  return inferred;
+}
+
+// The node again, with results, whose number is known by now.
+NodeId Emitter::WithResults(NodeId node, const Schema& schema, std::vector<Type> types) {
   std::vector<TypeId> ids;
   for (Type& type : types) {
-    SetStrides(node, schema, type);
+    SetStrides(node, &schema, type);
     ids.push_back(context().Intern(std::move(type)));
   }
-  // Now that the number of results is known.
-  const NodeId probe = node;
-  node = graph_.InsertBefore(probe, context().Intern(op), graph_.operands(probe),
-                             graph_[probe].attributes, ids, origin_);
-  graph_.Erase(probe);
-  if (origin_) context()[origin_].node = node;
+  const Symbol op = graph_[node].op;
+  const NodeId whole = graph_.InsertBefore(node, op, graph_.operands(node), graph_[node].attributes, ids, origin_);
+  graph_.Erase(node);
+  if (origin_) context()[origin_].node = whole;
+  return whole;
+}
+
+// Makes the call pure, and its results known to the storages.
+Status Emitter::Accept(NodeId node, std::span<const ValueId> captured, bool pure) {
   if (!pure) {
     inference_.Accept(node);
     open_.back().settled = node;
@@ -358,6 +348,26 @@ Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values, std
   FLAMBEAU_CHECK_OK(Settle(pure ? node : NodeId{}));
   open_.back().settled = graph_[block()].last;  // what was replaced stays where it is until the end
   for (uint32_t i = 0; i < graph_[node].result_count; ++i) Register(graph_.result(node, i));
+  return {};
+}
+
+Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values, std::span<const Type> recorded) {
+  const Schema* schema = aten::FindSchema(op);
+  if (schema == nullptr)
+    return sink_.Error(DiagnosticKind::kUnsupportedOperator, lower::NoTranslation(op),
+                       {.operation = std::string(op)});
+  FLAMBEAU_TRY(NodeId node, Append(op, *schema, values));
+  const std::vector<ValueId> captured = functionalizer_.Resolve(node);
+  FLAMBEAU_CHECK_OK(Settle(node));
+  const auto pure = functionalizer_.PureCallOf(node, captured);
+  auto inferred = pure ? InferredOfPure(node, *schema, captured, *pure) : InferredOf(node, recorded);
+  if (!inferred || !inferred->constants.empty()) {
+    graph_.Erase(node);
+    if (!inferred) return kFailure;
+    return Group(*schema, std::move(inferred->constants));
+  }
+  node = WithResults(node, *schema, std::move(inferred->types));
+  FLAMBEAU_CHECK_OK(Accept(node, captured, pure.has_value()));
   LinkSequences(node, *schema, captured);
   Vals results;
   for (uint32_t i = 0; i < graph_[node].result_count; ++i) results.push_back(ResultOf(graph_.result(node, i)));

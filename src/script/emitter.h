@@ -102,10 +102,19 @@ class Emitter {
     NodeId settled;  // up to here the nodes have types
   };
 
+  struct Inferred {
+    std::vector<Type> types;
+    Vals constants;  // in place of all results, where they are numbers that the program gives
+  };
+
   Result<Argument> ArgumentOf(const Val& value, const aten::SchemaType& type, std::string_view name);
   Status Settle(NodeId except = {});
-  Result<std::vector<Type>> PureTypes(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured,
-                                      flambeau::Call call);
+  Result<NodeId> Append(std::string_view op, const aten::Schema& schema, std::span<const Val> values);
+  Result<Inferred> InferredOf(NodeId node, std::span<const Type> recorded);
+  NodeId WithResults(NodeId node, const aten::Schema& schema, std::vector<Type> types);
+  Status Accept(NodeId node, std::span<const ValueId> captured, bool pure);
+  Result<Inferred> InferredOfPure(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured,
+                                  Result<flambeau::Call> pure);
   void SetStrides(NodeId node, const aten::Schema* schema, Type& type) const;
   Vals Group(const aten::Schema& schema, Vals flat);
   Val ResultOf(ValueId value);

@@ -215,6 +215,129 @@ Tensor DescendingOrder(Lowering& to, const Vectors& on, Tensor values) {
 
 enum Index : size_t { kAgain, kDiagonal, kBeside, kVectors, kEnd, kBegan, kForward, kStates };
 
+// What the rounds have in common.
+struct Method {
+  Lowering& to;
+  const Precision precision;
+  const Vectors on;
+  const Dim n;
+  const Tensor size, count;  // n, as an integer and as a float
+  const Tensor zero, one, tolerance;
+  const Tensor threshold;    // elements beside the diagonal that are no larger are none
+  const Tensor is_right;     // of the columns of the vectors
+
+  std::vector<Tensor> Round(const std::vector<Tensor>& states) const;
+  // Values positive and in descending order.
+  SingularRows Finished(const std::vector<Tensor>& states, const Bidiagonal& given) const;
+
+ private:
+  // The block at hand of each matrix: of two rows, or longer.
+  struct Place {
+    Tensor begin, end, width, paired, longer;
+  };
+  Place LastBlock(const Tensor& beside, const Tensor& before) const;
+
+  // Where rows of the block are when a sweep meets them, and where they come from; the same of what is between them.
+  struct Order {
+    Tensor rows, rows_back, edges, edges_back;
+  };
+  Order OrderOf(const Place& place, const Tensor& forward) const;
+
+  // What a sweep through a block looks at.
+  struct Look {
+    Dim rows;              // of the longest block
+    Tensor bounds, sizes;  // no singular value is less; of what is beside the diagonal
+    Tensor inside, within;
+  };
+  Look LookAt(const Block& block, const Place& place) const;
+  // The first element beside the diagonal that is none beside what it is between; n where all are some.
+  Tensor FirstNone(const Block& block, const Place& place, const Look& look) const;
+  Tensor Shift(const Block& block, const Look& look, const Pair& pair) const;
+};
+
+Method::Place Method::LastBlock(const Tensor& beside, const Tensor& before) const {
+  const Tensor none = to.Equal(beside, Double(to, 0)), later = to.Add(on.indices, one);
+  const Tensor end = on.Most(OnlyWhere(to, to.And(to.Not(none), to.Less(on.indices, before)), later));
+  const Tensor begin = on.Most(OnlyWhere(to, to.And(none, to.Less(on.indices, end)), later)), width = to.Sub(end, begin);
+  return {begin, end, width, to.Equal(width, one), to.Greater(width, one)};
+}
+
+Method::Order Method::OrderOf(const Place& place, const Tensor& forward) const {
+  auto wrapped = [&](const Tensor& if_forward, const Tensor& otherwise) {
+    return to.Mod(to.Where(forward, if_forward, otherwise), AtLeastOne(to, n));
+  };
+  const Tensor onwards = to.Add(place.begin, on.indices), since = to.Sub(on.indices, place.begin);
+  const Tensor rows = to.Sub(place.end, on.indices), edges = to.Sub(to.Sub(place.end, one), on.indices);
+  return {wrapped(onwards, rows), wrapped(since, rows), wrapped(onwards, edges), wrapped(since, edges)};
+}
+
+Method::Look Method::LookAt(const Block& block, const Place& place) const {
+  const Dim rows = on.Count(place.width);
+  const Tensor bounds = LowerBounds(to, on, block.diagonal, block.beside, rows), starts = on.Start(on.indices, rows);
+  return {rows, bounds, on.Start(to.Abs(block.beside), rows), to.Less(starts, place.width), to.LessOrEqual(starts, place.width)};
+}
+
+Tensor Method::FirstNone(const Block& block, const Place& place, const Look& look) const {
+  const Tensor small = to.And(look.inside, to.LessOrEqual(look.sizes, to.Mul(look.bounds, tolerance)));
+  const Tensor before = to.Sub(place.width, one), starts = on.Start(on.indices, look.rows);
+  const Tensor last = to.Abs(on.Pick(block.diagonal, place.width));
+  const Tensor last_small = to.LessOrEqual(to.Abs(on.Pick(block.beside, before)), to.Mul(last, tolerance));
+  return to.Where(last_small, before, on.Least(to.Where(small, starts, size)));
+}
+
+// None where the least value would lose digits.
+Tensor Method::Shift(const Block& block, const Look& look, const Pair& pair) const {
+  const Tensor head = to.Abs(on.First(block.diagonal)), least = on.Least(to.Where(look.within, look.bounds, head));
+  const Tensor diagonals = on.Start(to.Abs(block.diagonal), look.rows);
+  const Tensor most = to.Max({on.Most(OnlyWhere(to, look.within, diagonals)), on.Most(OnlyWhere(to, look.inside, look.sizes))});
+  const Tensor relative = to.Mul(to.Mul(count, tolerance), SafeDiv(to, least, most));
+  const Tensor ratio = SafeDiv(to, to.Abs(pair.smaller), head);
+  const Tensor none = to.Or(to.LessOrEqual(relative, Double(to, std::max(precision.epsilon, 0.01 * precision.tolerance))),
+                            to.Less(to.Mul(ratio, ratio), Double(to, precision.epsilon)));
+  return OnlyWhere(to, to.Not(none), to.Abs(pair.smaller));
+}
+
+std::vector<Tensor> Method::Round(const std::vector<Tensor>& states) const {
+  const Tensor &d = states[kDiagonal], &began = states[kBegan], none = Double(to, 0);
+  const Tensor e = OnlyWhere(to, to.Greater(to.Abs(states[kBeside]), threshold), states[kBeside]);
+  const Place place = LastBlock(e, states[kEnd]);
+  // A block that was not there before is swept from the end with more weight.
+  const Tensor down = to.GreaterOrEqual(to.Abs(on.Pick(d, place.begin)), to.Abs(on.Pick(d, place.end)));
+  const Tensor forward = to.Where(to.Less(place.end, began), down, states[kForward]), order_forward = to.Or(forward, place.paired);
+  // The block's end from which the shift comes, or all of it.
+  const Tensor upper = to.Where(order_forward, to.Sub(place.end, one), place.begin);
+  const Pair pair = SingularPair(to, on.Pick(d, upper), on.Pick(e, upper), on.Pick(d, to.Add(upper, one)), precision.epsilon);
+  const Order order = OrderOf(place, order_forward);
+  const Block block{on.Ordered(d, order.rows), on.Ordered(e, order.edges), on.Ordered(states[kVectors], order.rows)};
+  const Look look = LookAt(block, place);
+  const Tensor none_at = FirstNone(block, place, look), found = to.And(place.longer, to.Less(none_at, size));
+  const Tensor sweeping = to.And(place.longer, to.Not(found)), shift = Shift(block, look, pair);
+
+  auto of_side = [&](const Tensor& right, const Tensor& left) { return to.Where(is_right, right, left); };
+  const Tensor turned = TurnedPair(to, on, block.vectors, place.paired, of_side(pair.right.cosine, pair.left.cosine),
+                                   of_side(pair.right.sine, pair.left.sine));
+  const Tensor values = on.Put(on.Put(block.diagonal, place.paired, zero, pair.larger), place.paired, one, pair.smaller);
+  const Tensor without = on.Put(on.Put(block.beside, found, none_at, none), place.paired, zero, none);
+  const Block swept = Sweep(to, on, {values, without, turned}, OnlyWhere(to, sweeping, place.width), shift, to.Equal(order_forward, is_right));
+  const Tensor rest = to.Where(place.paired, place.begin, place.end);
+  return {Any(to, to.Greater(rest, zero)), on.Ordered(swept.diagonal, order.rows_back), on.Ordered(swept.beside, order.edges_back),
+          on.Ordered(swept.vectors, order.rows_back), rest, to.Where(sweeping, place.begin, began), forward};
+}
+
+SingularRows Method::Finished(const std::vector<Tensor>& states, const Bidiagonal& given) const {
+  // Values are made positive by the vectors on the right, or on the left if there is but one.
+  const Tensor negative = Negative(to, states[kDiagonal]), alone = to.Equal(size, one);
+  const Tensor flipped = to.And(negative, to.Equal(is_right, to.Not(alone)));
+  const Tensor values = to.Abs(states[kDiagonal]), order = DescendingOrder(to, on, values);
+  const Tensor vectors = RowsLast(to, on.Ordered(WithSign(to, states[kVectors], flipped), order));
+  const Tensor sorted = RowsLast(to, on.Ordered(values, order));
+  const int64_t axis = vectors.rank() - 1;
+  const Dim right_width = given.right.size(-1);
+  return {Sized(to, to.SqueezeAt(sorted, {axis}), given.diagonal.sizes()),
+          Sized(to, to.SliceAxis(vectors, axis, right_width, vectors.size(axis)), given.left.sizes()),
+          Sized(to, to.SliceAxis(vectors, axis, to.Of(0), right_width), given.right.sizes())};
+}
+
 }  // namespace
 
 Bidiagonal UpperFromLower(Lowering& to, const Bidiagonal& lower) {
@@ -242,79 +365,22 @@ SingularRows Diagonalize(Lowering& to, const Bidiagonal& given, DType dtype) {
   for (int64_t axis = 1; axis < rank; ++axis) axes.push_back(axis);
   const Vectors on{to, to.UnsqueezeAt(Iota(to, n), axes), last};
   const Tensor tolerance = Double(to, precision.tolerance), count = to.CastTo(size, DType::kFloat64);
-  const Tensor d0 = RowsFirst(to, AsColumn(to, given.diagonal)), e0 = RowsFirst(to, AsColumn(to, given.beside));
+  const Tensor diagonal = RowsFirst(to, AsColumn(to, given.diagonal)), beside = RowsFirst(to, AsColumn(to, given.beside));
   // What turns vectors of both sides is the same.
-  const Tensor vectors0 = RowsFirst(to, to.Concat({given.right, given.left}, {.axis = given.left.rank() - 1}));
-  const Dim right_width = given.right.size(-1);
-  const Tensor is_right = to.Less(Iota(to, vectors0.size(-1)), to.Number(right_width));
+  const Tensor vectors = RowsFirst(to, to.Concat({given.right, given.left}, {.axis = given.left.rank() - 1}));
+  const Tensor is_right = to.Less(Iota(to, vectors.size(-1)), to.Number(given.right.size(-1)));
+  const Tensor bound = on.Least(LowerBounds(to, on, diagonal, beside, n));
+  const Tensor floor = to.Mul(Double(to, kSweepsPerValue * precision.tiny), to.Mul(count, count));
+  const Tensor threshold = to.Max({to.Mul(to.Div(bound, to.Sqrt(count)), tolerance), floor});
+  const Method method{to, precision, on, n, size, count, zero, one, tolerance, threshold, is_right};
+
   Dims batch = BatchSizes(given.left);
   batch.push_back(to.Of(1));
   auto once = [&](const Tensor& value) { return to.ExpandTo(value, batch); };
-  const Tensor bound = on.Least(LowerBounds(to, on, d0, e0, n));
-  const Tensor floor = to.Mul(Double(to, kSweepsPerValue * precision.tiny), to.Mul(count, count));
-  const Tensor threshold = to.Max({to.Mul(to.Div(bound, to.Sqrt(count)), tolerance), floor});
+  std::vector<Tensor> states{to.Greater(last, zero), diagonal, beside, vectors, once(last), once(size), once(to.ConstantOf(true, DType::kBool))};
   const Tensor rounds = to.Mul(to.Mul(size, to.Add(size, one)), to.ConstantInt(kSweepsPerValue));
-  std::vector<Tensor> states{to.Greater(last, zero), d0, e0, vectors0, once(last), once(size), once(to.ConstantOf(true, DType::kBool))};
-  states = RepeatWhile(to, rounds, std::move(states), [&](const Tensor&, const std::vector<Tensor>& s) {
-    const Tensor &d = s[kDiagonal], &began = s[kBegan];
-    // The last block ends with the last element that is not none, and begins after the one that is none before it.
-    const Tensor e = OnlyWhere(to, to.Greater(to.Abs(s[kBeside]), threshold), s[kBeside]);
-    const Tensor none_beside = to.Equal(e, Double(to, 0)), later = to.Add(on.indices, one);
-    const Tensor end = on.Most(OnlyWhere(to, to.And(to.Not(none_beside), to.Less(on.indices, s[kEnd])), later));
-    const Tensor begin = on.Most(OnlyWhere(to, to.And(none_beside, to.Less(on.indices, end)), later)), width = to.Sub(end, begin);
-    const Tensor paired = to.Equal(width, one), longer = to.Greater(width, one);
-    const Tensor down = to.GreaterOrEqual(to.Abs(on.Pick(d, begin)), to.Abs(on.Pick(d, end)));
-    const Tensor forward = to.Where(to.Less(end, began), down, s[kForward]);
-    const Tensor order_forward = to.Or(forward, paired);
-    // The block's end from which the shift comes, or all of it.
-    const Tensor upper = to.Where(order_forward, to.Sub(end, one), begin);
-    const Pair pair = SingularPair(to, on.Pick(d, upper), on.Pick(e, upper), on.Pick(d, to.Add(upper, one)), precision.epsilon);
-    auto wrapped = [&](const Tensor& if_forward, const Tensor& otherwise) {
-      return to.Mod(to.Where(order_forward, if_forward, otherwise), AtLeastOne(to, n));
-    };
-    const Tensor onwards = to.Add(begin, on.indices), since = to.Sub(on.indices, begin);
-    const Tensor order = wrapped(onwards, to.Sub(end, on.indices)), inverse = wrapped(since, to.Sub(end, on.indices));
-    const Tensor edges = wrapped(onwards, to.Sub(to.Sub(end, one), on.indices));
-    const Tensor inverse_edges = wrapped(since, to.Sub(to.Sub(end, one), on.indices));
-    const Block block{on.Ordered(d, order), on.Ordered(e, edges), on.Ordered(s[kVectors], order)};
-    // Elements that are none beside what they are between.
-    const Dim rows = on.Count(width);
-    const Tensor bounds = LowerBounds(to, on, block.diagonal, block.beside, rows);
-    const Tensor starts = on.Start(on.indices, rows), sizes = on.Start(to.Abs(block.beside), rows);
-    const Tensor inside = to.Less(starts, width), within = to.LessOrEqual(starts, width);
-    const Tensor small = to.And(inside, to.LessOrEqual(sizes, to.Mul(bounds, tolerance)));
-    const Tensor before = to.Sub(width, one);
-    const Tensor last_small = to.LessOrEqual(to.Abs(on.Pick(block.beside, before)), to.Mul(to.Abs(on.Pick(block.diagonal, width)), tolerance));
-    const Tensor none_at = to.Where(last_small, before, on.Least(to.Where(small, starts, size)));
-    const Tensor found = to.And(longer, to.Less(none_at, size)), sweeping = to.And(longer, to.Not(found));
-    // The shift, or none where the least value would lose digits.
-    const Tensor head = to.Abs(on.First(block.diagonal)), least = on.Least(to.Where(within, bounds, head));
-    const Tensor diagonals = on.Start(to.Abs(block.diagonal), rows);
-    const Tensor most = to.Max({on.Most(OnlyWhere(to, within, diagonals)), on.Most(OnlyWhere(to, inside, sizes))});
-    const Tensor relative = to.Mul(to.Mul(count, tolerance), SafeDiv(to, least, most));
-    const Tensor ratio = SafeDiv(to, to.Abs(pair.smaller), head);
-    const Tensor none = to.Or(to.LessOrEqual(relative, Double(to, std::max(precision.epsilon, 0.01 * precision.tolerance))),
-                              to.Less(to.Mul(ratio, ratio), Double(to, precision.epsilon)));
-    const Tensor shift = OnlyWhere(to, to.Not(none), to.Abs(pair.smaller));
-    auto choose = [&](const Tensor& a, const Tensor& b) { return to.Where(is_right, a, b); };
-    const Tensor turned = TurnedPair(to, on, block.vectors, paired, choose(pair.right.cosine, pair.left.cosine), choose(pair.right.sine, pair.left.sine));
-    const Tensor values = on.Put(on.Put(block.diagonal, paired, zero, pair.larger), paired, one, pair.smaller);
-    const Tensor without = on.Put(on.Put(block.beside, found, none_at, Double(to, 0)), paired, zero, Double(to, 0));
-    const Block swept = Sweep(to, on, {values, without, turned}, OnlyWhere(to, sweeping, width), shift, to.Equal(order_forward, is_right));
-    const Tensor rest = to.Where(paired, begin, end);
-    return std::vector<Tensor>{Any(to, to.Greater(rest, zero)), on.Ordered(swept.diagonal, inverse), on.Ordered(swept.beside, inverse_edges),
-                               on.Ordered(swept.vectors, inverse), rest, to.Where(sweeping, begin, began), forward};
-  });
-  // Values are made positive by the vectors on the right, or on the left if there is but one.
-  const Tensor negative = Negative(to, states[kDiagonal]), alone = to.Equal(size, one);
-  const Tensor flipped = to.And(negative, to.Equal(is_right, to.Not(alone)));
-  const Tensor values = to.Abs(states[kDiagonal]), order = DescendingOrder(to, on, values);
-  const Tensor vectors = RowsLast(to, on.Ordered(WithSign(to, states[kVectors], flipped), order));
-  const Tensor sorted = RowsLast(to, on.Ordered(values, order));
-  const int64_t axis = vectors.rank() - 1;
-  return {Sized(to, to.SqueezeAt(sorted, {axis}), given.diagonal.sizes()),
-          Sized(to, to.SliceAxis(vectors, axis, right_width, vectors.size(axis)), given.left.sizes()),
-          Sized(to, to.SliceAxis(vectors, axis, to.Of(0), right_width), given.right.sizes())};
+  states = RepeatWhile(to, rounds, std::move(states), [&](const Tensor&, const std::vector<Tensor>& each) { return method.Round(each); });
+  return method.Finished(states, given);
 }
 
 }  // namespace flambeau::lower
