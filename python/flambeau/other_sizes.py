@@ -38,12 +38,15 @@ def second_inputs(
     recorded = [placeholders.get(name) if isinstance(name, str) else None for name in exported.graph_signature.user_inputs]
     if len(recorded) != len(leaves):
         return None
-    sizes = _other_sizes(exported, leaves, recorded)
+    own = _own_sizes(leaves, recorded)
+    sizes = _other_sizes(exported, own)
     if not sizes:
         return None
     generator = torch.Generator().manual_seed(0)
+    # A symbol that the capture narrowed to one number is still in the shapes.
+    known = {**own, **sizes}
     made = {
-        id(leaf): _of_sizes(leaf, [_evaluate(size, sizes) for size in fake.shape], generator)
+        id(leaf): _of_sizes(leaf, [_evaluate(size, known) for size in fake.shape], generator)
         for leaf, fake in zip(leaves, recorded)
         if isinstance(leaf, torch.Tensor) and isinstance(fake, torch.Tensor)
     }
@@ -86,21 +89,27 @@ def inputs_of_other_sizes(
     return ", ".join(sorted(f"{name}={size}" for name, size in sizes.items())), _with(made, args, kwargs)
 
 
-def _other_sizes(exported: ExportedProgram, leaves: list[Any], recorded: list[Any]) -> dict[Any, int]:
-    """Another size for each symbol that is a dimension of an input."""
+def _own_sizes(leaves: list[Any], recorded: list[Any]) -> dict[Any, int]:
+    """The size of each symbol that is a dimension of an input."""
+    return {
+        size.node.expr: int(now)
+        for leaf, fake in zip(leaves, recorded)
+        if isinstance(leaf, torch.Tensor) and isinstance(fake, torch.Tensor)
+        for now, size in zip(leaf.shape, fake.shape)
+        if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol
+    }
+
+
+def _other_sizes(exported: ExportedProgram, own: Mapping[Any, int]) -> dict[Any, int]:
+    """Another size for each of these symbols that may have one."""
     sizes: dict[Any, int] = {}
-    for leaf, fake in zip(leaves, recorded):
-        if not isinstance(leaf, torch.Tensor) or not isinstance(fake, torch.Tensor):
-            continue
-        for now, size in zip(leaf.shape, fake.shape):
-            if not isinstance(size, torch.SymInt) or not size.node.expr.is_Symbol:
-                continue
-            interval = exported.range_constraints.get(size.node.expr)
-            low = max(int(interval.lower), 1) if interval is not None and interval.lower.is_Integer else 1
-            high = int(interval.upper) if interval is not None and interval.upper.is_Integer else 2**62
-            candidates = [n for n in (now + 3, now + 1, now - 1, now * 2, low, high) if low <= n <= high and n != now]
-            if low != high and candidates:
-                sizes.setdefault(size.node.expr, candidates[0])
+    for symbol, now in own.items():
+        interval = exported.range_constraints.get(symbol)
+        low = max(int(interval.lower), 1) if interval is not None and interval.lower.is_Integer else 1
+        high = int(interval.upper) if interval is not None and interval.upper.is_Integer else 2**62
+        candidates = [n for n in (now + 3, now + 1, now - 1, now * 2, low, high) if low <= n <= high and n != now]
+        if low != high and candidates:
+            sizes[symbol] = candidates[0]
     return sizes
 
 

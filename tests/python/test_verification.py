@@ -77,6 +77,18 @@ def test_second_inputs_keep_to_ranges_and_relations():
     assert second_inputs(static, *static.example_inputs) is None
 
 
+def test_second_inputs_where_the_capture_narrowed_a_dimension_to_one_size():
+    class Added(torch.nn.Module):
+        def forward(self, x, y):
+            return x + y, x.shape[0]
+
+    args = (torch.randn(2, 3), torch.randn(3))
+    program = flambeau.export(Added(), args, dynamic_axes={"x": [0, 1]}, verify=True)
+    assert program.inputs[0].sizes == ["x_dynamic_axes_1", "3"]
+    words, (others, _) = second_inputs(program.exported_program, args, {})
+    assert [tuple(x.shape) for x in others] == [(5, 3), (3,)], words
+
+
 def test_first_mismatch_is_located():
     program = flambeau.export(Model(), ARGS, custom_translation_table=WRONG_RELU)
     mismatch = find_mismatch(program)
