@@ -207,6 +207,20 @@ def test_nested_graphs(dynamo):
 
 
 @CAPTURES
+def test_attributes_of_all_kinds(dynamo):
+    def symbolic(g, x, a):
+        given = {"f_f": 2.5, "fs_f": [0.5, 1.0], "i_i": 3, "is_i": (1, 2), "s_s": "a", "ss_s": ["b", "c"], "t_t": torch.ones(2)}
+        return g.op("mydomain::Scaled", g.op("Mul", x, g.op("Constant", value_floats_f=[2.0] * 4)), **given).setType(x.type())
+
+    with registered("flambeau_symbolic::scaled", symbolic):
+        operators, program = exported(lambda x: scaled(x, 2.5), dynamo=dynamo, custom_opsets={"mydomain": 1})
+    node = program.model_proto.graph.node[-1]
+    values = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+    assert onnx.numpy_helper.to_array(values.pop("t")).tolist() == [1, 1]
+    assert values == {"f": 2.5, "fs": [0.5, 1.0], "i": 3, "is": [1, 2], "s": b"a", "ss": [b"b", b"c"]}
+
+
+@CAPTURES
 def test_symbolic_functions_call_others(dynamo):
     from flambeau.onnx import symbolic_opset9
     from torch.onnx import symbolic_opset9 as of_torch

@@ -13,7 +13,9 @@ from .. import _engine
 from ..errors import CaptureError
 from .exported_program import DTYPES
 
-__all__ = ["GraphImport", "PythonFunctions", "full_paths", "import_graph", "module_steps", "recorded_type"]
+__all__ = ["GraphImport", "PythonFunctions", "attribute_kind", "full_paths", "import_graph", "module_steps", "recorded_type"]
+
+_KINDS = {"c": "fs", "cs": "c", "fs": "cs"}
 
 _TYPE_KINDS = {
     "TensorType": "Tensor",
@@ -295,13 +297,8 @@ class GraphImport:
             return {"types": [type_.annotation_str for type_ in node.tys("types")]}
         if kind == "prim::PythonOp":
             return {"name": node.pyname()}
-        read = {"s": node.s, "i": node.i, "f": node.f, "ss": node.ss, "is": node.is_, "fs": node.fs}
-        attributes = {}
-        for name in node.attributeNames():
-            getter = read.get(node.kindOf(name))
-            if getter is not None:
-                attributes[name] = getter(name)
-        return attributes
+        kinds = {name: attribute_kind(node, name) for name in node.attributeNames()}
+        return {name: getattr(node, kind)(name) for name, kind in kinds.items() if kind in ("s", "i", "f", "ss", "is", "fs")}
 
     @staticmethod
     def stack_trace(node: Any) -> str:
@@ -344,6 +341,12 @@ def integers(tensor: torch.Tensor) -> torch.Tensor:
         return stored
     parts = torch.stack([stored.flatten() >> shift & (1 << bits) - 1 for shift in range(0, 8, bits)], -1)
     return parts.flatten()[: tensor.numel()].reshape(tensor.shape)
+
+
+def attribute_kind(node: Any, name: str) -> str:
+    """The name of the accessor of a node's attribute; torch calls lists of floats "c", as it lists its names in another order."""
+    kind: str = node.kindOf(name)
+    return _KINDS.get(kind, kind)
 
 
 def recorded_type(type_: Any) -> list[int] | None:

@@ -36,7 +36,7 @@ def infer_types(g: GraphContext, node: Any) -> None:
             if name and type_ is not None:
                 types[name] = type_
             made_by = value.node()
-            if made_by.kind() == "onnx::Constant" and made_by.kindOf("value") == "t":
+            if made_by.kind() == "onnx::Constant" and made_by.hasAttribute("value") and made_by.kindOf("value") == "t":
                 constants[name] = Writer(g).node(made_by)[0].attribute[0].t
         inferred = onnx.shape_inference.infer_node_outputs(
             schema, proto, types, constants, opset_imports=[helper.make_opsetid("", g.opset)]

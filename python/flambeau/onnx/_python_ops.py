@@ -11,7 +11,7 @@ import torch
 
 from .. import _engine
 from ..errors import CaptureError
-from ..feed.script_graph import recorded_type
+from ..feed.script_graph import attribute_kind, recorded_type
 from ._enums import OperatorExportTypes
 from ._export_types import fallback_of, translators_of
 from ._symbolic import SymbolicFunctions
@@ -93,7 +93,7 @@ class Translations:
         if symbolic is not None:
             run = lambda g, args: symbolic(g, *args)  # noqa: E731
         elif registered is not None:
-            attributes = {name: getattr(node, node.kindOf(name))(name) for name in node.attributeNames()}
+            attributes = {name: getattr(node, attribute_kind(node, name))(name) for name in node.attributeNames()}
             attributes.pop("Subgraph", None)
             run = lambda g, args: registered(g, *args, **attributes, name=node.pyname())  # noqa: E731
         elif self._inline and node.hasAttribute("Subgraph"):

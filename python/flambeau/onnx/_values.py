@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from ..feed.script_graph import attribute_kind
 from ._enums import OperatorExportTypes
 from ._globals import GLOBALS
 from ._types import JitScalarType
@@ -67,7 +68,7 @@ def _node_get(node: Any, key: str) -> Any:
     """An attribute of a node, of whatever kind."""
     if not isinstance(node, torch._C.Node):
         raise TypeError(f"{node!r} is no node")
-    return getattr(node, node.kindOf(key))(key)
+    return getattr(node, attribute_kind(node, key))(key)
 
 
 def _constant_of(value: Any) -> Any:

@@ -10,6 +10,7 @@ import torch
 from onnx import AttributeProto, GraphProto, NodeProto, helper
 
 from ..errors import OnnxExporterError
+from ..feed.script_graph import attribute_kind
 from ._globals import GLOBALS
 from ._shapes import tensor_proto
 from .jit_utils import GraphContext, parse_node_kind
@@ -35,7 +36,7 @@ _FIELDS = {"f": "f", "fs": "floats", "i": "i", "is": "ints", "s": "s", "ss": "st
 
 
 def _attribute(node: Any, name: str) -> AttributeProto:
-    kind = node.kindOf(name)
+    kind = attribute_kind(node, name)
     if kind not in _READERS:
         raise OnnxExporterError(f"the attribute '{name}' of {node.kind()} is of the kind '{kind}', which ONNX does not have")
     type_, read = _READERS[kind]
@@ -114,7 +115,8 @@ class Writer:
             op = helper.make_node("SequenceConstruct", [self._input(each, before) for each in elements], [name])
             before.append(op)
             return name
-        tensors = [each.node().t("value") if each.node().kind() == "onnx::Constant" else None for each in elements]
+        makers = [each.node() for each in elements]
+        tensors = [maker.t("value") if maker.kind() == "onnx::Constant" and maker.hasAttribute("value") else None for maker in makers]
         if all(tensor is not None for tensor in tensors):
             dtype = torch.float32 if isinstance(element, torch._C.FloatType) else torch.int64
             joined = torch.stack([tensor.reshape(()) for tensor in tensors]) if tensors else torch.empty(0, dtype=dtype)
