@@ -112,6 +112,19 @@ def test_dynamic_sizes():
     assert program(torch.randn(5, 6))[0].shape == (5, 6)
 
 
+@CAPTURES
+def test_constants_within_functions_are_no_inputs(dynamo):
+    class Doubled(Block):
+        def forward(self, x):
+            return super().forward(x) * self.doubled
+
+    model = Doubled(1e-5)
+    model.doubled = 2 * torch.ones(6)
+    proto = exported(torch.nn.Sequential(model), dynamo=dynamo, export_modules_as_functions={Doubled}, keep_initializers_as_inputs=True)
+    assert [value.name for value in proto.graph.input][1:] == [weight.name for weight in proto.graph.initializer]
+    assert {node.op_type for node in proto.functions[0].node} >= {"Constant"}
+
+
 def test_what_it_needs():
     with pytest.raises(flambeau.errors.UnsupportedOptionError, match="opset 15"):
         export(Net(), (X,), export_modules_as_functions=True, opset_version=14)

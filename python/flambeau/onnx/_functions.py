@@ -105,8 +105,12 @@ class _Splitter:
         finished.graph.node.extend(self._finished(node, None, []) for node in nodes)
         read = {name for node in finished.graph.node for name in _reads(node)} | self.outputs
         kept = [each for each in finished.graph.initializer if each.name in read]
-        del finished.graph.initializer[:]
+        # Initializers may be inputs, too (keep_initializers_as_inputs).
+        gone = {each.name for each in finished.graph.initializer} - read
+        asked = [each for each in finished.graph.input if each.name not in gone]
+        del finished.graph.initializer[:], finished.graph.input[:]
         finished.graph.initializer.extend(kept)
+        finished.graph.input.extend(asked)
         made = {name for node in finished.graph.node for name in node.output} | read
         described = [each for each in finished.graph.value_info if each.name in made]
         del finished.graph.value_info[:]
