@@ -7,7 +7,8 @@ import functools
 import inspect
 import io
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+import reprlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -120,7 +121,8 @@ def export(
             own examples and names.
         args: Example positional arguments of the module: tensors become inputs,
             everything else is constant. A dict in the last place holds keyword
-            arguments if all its keys are names of ``forward``'s parameters.
+            arguments if all its keys are names of ``forward``'s parameters. One that
+            is no tuple may stand by itself.
         f: Path of the ONNX file, or a binary file that is open for writing; None writes none.
         kwargs: Example keyword arguments.
         verbose: True shows what torch says while it captures, the graph and the report,
@@ -294,7 +296,8 @@ class _Export:
     ) -> None:
         self.options, self.translators, self.translations = options, translators, translations
         self.wishes, self.artifacts, self.progress, self.export_params = wishes, artifacts, progress, export_params
-        self.model, self.archive = _of_archive(model, isinstance(args, torch.Tensor) or bool(args or kwargs), options)
+        given = bool(args) if isinstance(args, (tuple, list, Mapping)) else args is not None
+        self.model, self.archive = _of_archive(model, given or bool(kwargs), options)
         if self.archive is not None:
             self.args, self.kwargs, artifacts.model = args, kwargs, self.archive.path
         else:
@@ -502,8 +505,10 @@ def example_call(
     model: torch.nn.Module | ExportedProgram, args: Any, kwargs: dict[str, Any] | None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments as (args, kwargs)."""
-    if isinstance(args, torch.Tensor):
+    if isinstance(args, (torch.Tensor, bool, int, float, Mapping)):
         args = (args,)
+    if not isinstance(args, Iterable) or isinstance(args, (str, bytes)) or hasattr(args, "__array__"):
+        raise TypeError(f"args is {reprlib.repr(args)}; it must be a tuple of what forward takes, or a tensor")
     args = tuple(args)
     if kwargs is None and args and isinstance(args[-1], dict) and isinstance(model, torch.nn.Module):
         if _takes(model, args[-1]):

@@ -20,6 +20,7 @@ from .capture.containers import register_containers, warn_of_windows
 from .capture.decisions import Decision
 from .capture.decomposition import without_composites, without_newer_operators
 from .capture.dynamic_shapes import (
+    all_names,
     by_argument,
     dimension_names,
     from_dynamic_axes,
@@ -96,9 +97,9 @@ class Wishes:
     capture: str | None = None  # "export" or "trace"
     as_it_is: bool = False  # what was captured is converted, and nothing that does the same
 
-    def known_axes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def known_axes(self, arguments: Mapping[str, Any], input_names: Sequence[str]) -> dict[str, Any]:
         """``dynamic_axes`` without what is neither input nor output, which is warned of."""
-        known = {*self.input_names, *self.output_names, *arguments}
+        known = {*self.input_names, *input_names, *self.output_names, *arguments}
         axes = dict(self.dynamic_axes or {})
         for name in [name for name in axes if name not in known]:
             warn(f"dynamic_axes names {name!r}, which is no input or output; it is ignored")
@@ -156,7 +157,7 @@ def of_export(
     arguments = model_arguments(model, args, kwargs) if live else program_arguments(model)
     shapes = wishes.dynamic_shapes
     output_axes: dict[str, dict[int, str]] = {}
-    input_names = tensor_names(wishes.input_names, arguments)
+    input_names = all_names(tensor_names(wishes.input_names, arguments), arguments, by_key=True)
     if shapes is None and wishes.dynamic_axes is not None:
         shapes, output_axes = from_dynamic_axes(wishes.dynamic_axes, arguments, input_names, wishes.output_names)
     shapes = by_argument(shapes, arguments, input_names, rest_parameter(model) if live else None)
@@ -268,11 +269,11 @@ def _script(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: W
     scripted = isinstance(model, SCRIPTS)
     register_containers(args, kwargs)
     arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
-    input_names = tensor_names(wishes.input_names, arguments)
+    input_names = all_names(tensor_names(wishes.input_names, arguments), arguments, by_key=False)
     shapes = wishes.dynamic_shapes
     output_axes: dict[str, dict[int, str]] = {}
     if shapes is None and wishes.dynamic_axes is not None:
-        known = wishes.known_axes(arguments) if wishes.torchscript else wishes.dynamic_axes
+        known = wishes.known_axes(arguments, input_names) if wishes.torchscript else wishes.dynamic_axes
         shapes, output_axes = from_dynamic_axes(known, arguments, input_names, wishes.output_names)
     shapes = by_argument(shapes, arguments, input_names)
     dims: dict[int, dict[int, str]] = {}

@@ -105,6 +105,31 @@ def test_dynamic_axes_of_nested_and_keyword_arguments():
     assert list(program.model.graph.outputs[0].shape) == ["x_dynamic_axes_1", 2]
 
 
+@pytest.mark.parametrize(("dynamo", "names"), [(True, ["x", "rest_0_a", "rest_0_b_1", "late"]), (False, ["x", "rest_0", "rest_1", "late"])])
+@pytest.mark.parametrize("how", ["dynamic_axes", "dynamic_shapes"])
+def test_axes_of_inputs_by_the_names_that_they_get_by_themselves(dynamo, names, how):
+    class Model(torch.nn.Module):
+        def forward(self, x, *rest, late):
+            return x + rest[0]["a"] + rest[0]["b.1"] + late
+
+    x = torch.ones(3, 2)
+    program = flambeau.export(Model(), (x, {"a": x, "b.1": x}), kwargs={"late": x}, dynamo=dynamo, **{how: {name: {0: "n"} for name in names}})
+    assert [value.name for value in program.inputs] == names
+    assert [shape(program, i) for i in range(4)] == [["n", 2]] * 4
+
+
+@pytest.mark.parametrize("dynamo", [True, False])
+def test_an_argument_by_itself(dynamo):
+    class Add(torch.nn.Module):
+        def forward(self, x, y=1):
+            return torch.ones(2) + x + y
+
+    for args, expected in ((torch.ones(2), 3), (2, 4), (0.5, 2.5), (True, 3), ({"x": torch.ones(2), "y": 2}, 4), ([torch.ones(2), 2], 4)):
+        program = flambeau.export(Add(), args, dynamo=dynamo)
+        given = args if isinstance(args, list) else list(args.values()) if isinstance(args, dict) else [args]
+        assert program(*given)[0].tolist() == [expected] * 2
+
+
 @pytest.mark.parametrize("size", [1, 2])
 def test_example_of_size_one_freezes_nothing(size, recwarn):
     class Model(torch.nn.Module):
@@ -349,6 +374,8 @@ class Branch(torch.nn.Module):
         (Scaled(), (X,), {"custom_translation_table": [1]}, TypeError, r"custom_translation_table is \[1\]; it must be a dict"),
         (torch.relu, (X,), {}, TypeError, "of the type builtin_function_or_method: call it in the forward of an nn.Module.*; it must be an nn.Module"),
         (Scaled, (X,), {}, TypeError, r"the model is the class Scaled, and no module: Scaled\(...\) makes one"),
+        (Scaled(), None, {}, TypeError, "args is None; it must be a tuple of what forward takes, or a tensor"),
+        (Scaled(), X.numpy(), {}, TypeError, r"args is array\(.*; it must be a tuple"),
         (Scaled(), (), {}, TypeError, r"Scaled.forward does not take the example arguments .*'x'; it is forward\(x, pair=None\)"),
         (Scaled(), (X.double(),), {}, CaptureError, "Scaled does not run on these arguments .*return self.fc.*same dtype"),
         (Scaled(), (X.long(),), {}, CaptureError, "Scaled does not run on these arguments .*return self.fc.*same dtype"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..errors import warn
 from ..feed.exported_program import DimensionName
 
 __all__ = [
+    "all_names",
     "by_argument",
     "dimension_names",
     "from_dynamic_axes",
@@ -73,6 +75,26 @@ def tensor_names(input_names: Sequence[str], arguments: Arguments) -> Sequence[s
     if len(input_names) != len(leaves):
         return input_names
     return [name for name, leaf in zip(input_names, leaves) if isinstance(leaf, torch.Tensor)]
+
+
+def all_names(input_names: Sequence[str], arguments: Arguments, *, by_key: bool) -> list[str]:
+    """``input_names``, and those that the model's other inputs get by themselves.
+
+    Args:
+        by_key: Whether tensors within an argument are called by their keys, as torch.export does it, or numbered.
+    """
+    names = []
+    for argument, value in arguments.items():
+        paths = [path for path, leaf in _pytree.tree_flatten_with_path(value)[0] if isinstance(leaf, torch.Tensor)]
+        for i, path in enumerate(paths):
+            keys = [re.sub(r"[^a-zA-Z0-9]", "_", str(_key(part))).lower() for part in path] if by_key else [str(i)]
+            names.append("_".join([argument, *keys]) if path else argument)
+    return [*input_names, *names[len(input_names) :]]
+
+
+def _key(part: Any) -> Any:
+    """What an entry is found by: a key, a number, an attribute."""
+    return next((getattr(part, each) for each in ("key", "idx", "name") if hasattr(part, each)), part)
 
 
 def _as(container: Any, items: list[Any]) -> Any:
@@ -321,8 +343,8 @@ def by_argument(
 ) -> Any:
     """``dynamic_shapes`` as torch.export takes it: a dict has a key for each argument.
 
-    A key may also be one of ``input_names``, where no argument is called so: the
-    n-th names the n-th tensor among the flattened arguments. Arguments that are
+    A key may also be one of ``input_names`` (see :func:`all_names`), where no argument is called so:
+    the n-th names the n-th tensor among the flattened arguments. Arguments that are
     not named are static; None stands for a whole container, too. `rest` names the
     ``**`` parameter: what is said under its name is said of the arguments in it.
 
@@ -385,8 +407,8 @@ def from_dynamic_axes(
 ) -> tuple[dict[str, Any], dict[str, dict[int, str]]]:
     """``dynamic_axes`` as ``dynamic_shapes``, and what it says of outputs.
 
-    A key is one of ``input_names`` (the n-th names the n-th tensor among the
-    flattened arguments), the name of an argument that is a tensor, or one of
+    A key is one of ``input_names`` (see :func:`all_names`; the n-th names the n-th tensor among
+    the flattened arguments), the name of an argument that is a tensor, or one of
     ``output_names``.
 
     Raises:
