@@ -19,7 +19,7 @@ from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
 from .calls import apart
-from .capture import alone, failure_without_export, mode, warn_of_assumptions
+from .capture import alone, failure_without_export, mode, unwrapped, warn_of_assumptions
 from .converted import Conversion
 from .errors import (
     CaptureError,
@@ -297,7 +297,7 @@ class _Export:
         self.options, self.translators, self.translations = options, translators, translations
         self.wishes, self.artifacts, self.progress, self.export_params = wishes, artifacts, progress, export_params
         given = bool(args) if isinstance(args, (tuple, list, Mapping)) else args is not None
-        self.model, self.archive = _of_archive(model, given or bool(kwargs), options)
+        self.model, self.archive = _of_archive(unwrapped(model), given or bool(kwargs), options)
         if self.archive is not None:
             self.args, self.kwargs, artifacts.model = args, kwargs, self.archive.path
         else:

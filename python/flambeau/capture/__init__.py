@@ -1,7 +1,7 @@
 """From a module to a captured program.
 
 ``strategies`` tries the ways to capture, ``dynamic_shapes`` reads the user's words about
-dynamic dimensions, and ``tracing`` runs torch's tracer. While ``torch.export`` runs, others
+dynamic dimensions, ``wrappers`` finds the module inside of DataParallel and the like, and ``tracing`` runs torch's tracer. While ``torch.export`` runs, others
 stand in the place of what it cannot see through or would make static: of sizes (``sizes``),
 recurrent layers (``recurrent_layers``), detectors (``vision``), graph networks (``graphs``), calls
 that look at data (``data_dependent``, ``emptiness``) and objects that hold tensors (``containers``).
@@ -13,6 +13,7 @@ What a capture took for granted is kept (``decisions``, ``assumptions``) and tol
 from .failures import failure_without_export, user_line, warn_of_assumptions
 from .strategies import DEFAULT_STRATEGIES, STRATEGIES, Attempt, capture
 from .surroundings import alone, exporting, mode
+from .wrappers import unwrapped
 
 __all__ = [
     "DEFAULT_STRATEGIES",
@@ -23,6 +24,7 @@ __all__ = [
     "exporting",
     "failure_without_export",
     "mode",
+    "unwrapped",
     "user_line",
     "warn_of_assumptions",
 ]

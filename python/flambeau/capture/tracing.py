@@ -14,6 +14,7 @@ from ..feed.script_inputs import holds_packed_weights
 from ..feed.trace import Trace
 from .containers import register_containers
 from .surroundings import exporting, state_kept
+from .wrappers import uncompiled
 
 __all__ = ["trace"]
 
@@ -68,11 +69,21 @@ def trace(
         with exporting(), state_kept(model), _checks_of_sizes():
             # The model may change the shapes of its inputs in place.
             examples = tuple(tensor.detach().clone() for tensor in tensors)
-            if _holds_script(model):  # torch runs it in a module of TorchScript only
-                return torch.jit.trace(bound, examples, check_trace=False, strict=False), tensors, names
-            return _record(bound.forward, model, examples), tensors, names
+            try:
+                return _traced(bound, model, examples), tensors, names
+            except RuntimeError as error:
+                if "dynamo-optimized" not in str(error):
+                    raise
+            with uncompiled():
+                return _traced(bound, model, examples), tensors, names
     except Exception as error:
         raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}") from error
+
+
+def _traced(bound: _Bound, model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace | torch.jit.ScriptModule:
+    if _holds_script(model):  # torch runs it in a module of TorchScript only
+        return torch.jit.trace(bound, examples, check_trace=False, strict=False)
+    return _record(bound.forward, model, examples)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,46 @@
+"""What is in the way of a module's own ``forward``: modules that only call another one, and torch.compile."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch._guards import TracingContext, tracing
+
+__all__ = ["uncompiled", "unwrapped"]
+
+_INSIDE = {
+    "torch._dynamo.eval_frame.OptimizedModule": "_orig_mod",
+    "torch.nn.parallel.data_parallel.DataParallel": "module",
+    "torch.nn.parallel.distributed.DistributedDataParallel": "module",
+    "torch.optim.swa_utils.AveragedModel": "module",
+}
+"""Where modules of these classes keep the one that they call with their own arguments. By name: some take long to import."""
+
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks")
+
+
+def unwrapped(model: Any) -> Any:
+    """The module that computes, whose ``forward`` has names for the arguments: its wrappers take any.
+
+    A wrapper with hooks of its own stays, and so does one of a class that adds something.
+    """
+    while (inside := _INSIDE.get(f"{type(model).__module__}.{type(model).__qualname__}")) is not None:
+        if any(vars(model).get(hooks) for hooks in _HOOKS):
+            break
+        model = getattr(model, inside)
+    return model
+
+
+@contextlib.contextmanager
+def uncompiled() -> Iterator[None]:
+    """While it is open, what torch.compile made runs as it was written; torch's tracer refuses it otherwise."""
+    before = torch.compiler._is_exporting_flag
+    torch.compiler._is_exporting_flag = True
+    try:
+        with tracing(TracingContext(None)):
+            yield
+    finally:
+        torch.compiler._is_exporting_flag = before
