@@ -7,6 +7,7 @@
 #include "driver/weight_bytes.h"
 #include "flambeau/convert.h"
 #include "lower/registry.h"
+#include "pass/aten/passes.h"
 
 namespace flambeau {
 namespace {
@@ -31,6 +32,14 @@ std::string_view KindText(InputKind kind) {
     case InputKind::kObject: return "object";
   }
   return "";
+}
+
+// Whether a node has a translation, once the passes have made it pure, or they need none.
+bool IsSupported(const Graph& graph, NodeId node) {
+  const std::string_view op = graph.op(node);
+  if (lower::FindOp(op) != nullptr || IsWrapper(op) || IsGuard(op)) return true;
+  const std::optional<std::string_view> pure = PureOperator(graph, node);
+  return pure && (pure->empty() || lower::FindOp(*pure) != nullptr);
 }
 
 }  // namespace
@@ -69,9 +78,16 @@ ProgramSummary Summarize(const Program& program) {
     summary.outputs.push_back({std::string(context.Text(impl.outputs[i].name)), DtypeText(type), SizeTexts(exprs, type),
                                impl.outputs[i].kind == OutputKind::kUser ? "output" : "mutation", {}});
   }
-  std::map<std::string_view, uint64_t> counts;
-  for (BlockId block : impl.graph.AllBlocks()) impl.graph.ForEachNode(block, [&](NodeId node) { ++counts[impl.graph.op(node)]; });
-  for (const auto& [name, count] : counts) summary.operators.push_back({std::string(name), count, lower::FindOp(name) != nullptr});
+  std::map<std::string_view, ProgramSummary::Operator> operators;
+  for (BlockId block : impl.graph.AllBlocks()) {
+    impl.graph.ForEachNode(block, [&](NodeId node) {
+      const std::string_view name = impl.graph.op(node);
+      auto& found = operators.try_emplace(name, ProgramSummary::Operator{std::string(name), 0, true}).first->second;
+      ++found.count;
+      found.supported = found.supported && IsSupported(impl.graph, node);
+    });
+  }
+  for (auto& [name, found] : operators) summary.operators.push_back(std::move(found));
   std::stable_sort(summary.operators.begin(), summary.operators.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
   return summary;
 }

@@ -79,6 +79,24 @@ def test_inspect(archive):
     assert "aten::linear" in [operator.name for operator in summary.operators]
 
 
+def test_inspect_knows_what_becomes_of_calls_that_write(tmp_path):
+    class Writes(torch.nn.Module):
+        def forward(self, x):
+            y = x.clone().mul_(2).t_().resize_(2, 2)
+            y[0] = 3
+            torch.add(y, 1, out=y)
+            torch._check(x.nonzero().shape[0] > 2)
+            with torch.no_grad():
+                y = y.unique_consecutive().relu_()
+            return y, x.to_sparse()
+
+    torch.export.save(torch.export.export(Writes(), (torch.ones(2, 3),)), tmp_path / "model.pt2")
+    operators = flambeau.inspect(tmp_path / "model.pt2").operators
+    names = {operator.name for operator in operators}
+    assert names >= {"aten::mul_.Tensor", "aten::t_", "aten::resize_", "aten::add.out", "higher_order::wrap_with_set_grad_enabled"}
+    assert [operator.name for operator in operators if not operator.supported] == ["aten::to_sparse"]
+
+
 def test_operators():
     assert any(row.schema.startswith("aten::linear(") for row in flambeau.operators())
 

@@ -4,9 +4,7 @@
 #include "pass/aten/passes.h"
 
 namespace flambeau {
-namespace {
 
-// What the capture already relied on.
 bool IsGuard(std::string_view op) {
   static constexpr std::string_view kGuards[] = {"aten::_assert_async",
                                                  "aten::_assert_async.msg",
@@ -30,6 +28,8 @@ bool IsGuard(std::string_view op) {
                                                  "higher_order::print"};
   return std::ranges::find(kGuards, op) != std::end(kGuards);
 }
+
+namespace {
 
 // What returns its argument, now that no value is written.
 bool IsForward(std::string_view op) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "aten/pure_form.h"
 #include "aten/strides.h"
+#include "pass/aten/passes.h"
 
 namespace flambeau {
 
@@ -22,6 +24,8 @@ std::optional<std::string_view> SetFrom(std::string_view op) {
   return std::nullopt;
 }
 
+bool IsResize(std::string_view base) { return base == "aten::resize_" || base == "aten::resize_as_"; }
+
 // Whether no dimension is known to differ.
 bool MayBeSame(const ExprPool& exprs, const std::vector<Expr>& a, const std::vector<Expr>& b) {
   return std::ranges::equal(a, b, [&](Expr left, Expr right) {
@@ -38,6 +42,17 @@ bool ChangesMetadata(std::string_view base) {
                                               "aten::swapaxes_",   "aten::swapdims_",  "aten::t_",
                                               "aten::transpose_",  "aten::unsqueeze_"};
   return std::ranges::find(kOps, base) != std::end(kOps);
+}
+
+std::optional<std::string_view> PureOperator(const Graph& graph, NodeId node) {
+  const Schema* schema = aten::FindSchema(graph.op(node));
+  if (schema == nullptr) return graph.op(node);
+  const aten::Writes writes = aten::WritesOf(graph, node, *schema);
+  if (writes.arguments.empty()) return graph.op(node);
+  if (IsResize(schema->base) || SetFrom(schema->name) || ChangesMetadata(schema->base)) return "";
+  if (writes.listed && writes.pure.empty()) return std::nullopt;
+  const auto form = aten::FindPureForm(*schema, writes.pure, static_cast<uint32_t>(writes.arguments.size()));
+  return form ? std::optional(form->schema->name) : std::nullopt;
 }
 
 bool WritesUnseen(const Graph& graph, NodeId node) {
@@ -232,7 +247,7 @@ void Functionalizer::EraseReplaced() {
 
 Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten::Writes& writes,
                                    std::span<const ValueId> captured) {
-  if (schema.base == "aten::resize_" || schema.base == "aten::resize_as_") return VisitResize(node, captured[0]);
+  if (IsResize(schema.base)) return VisitResize(node, captured[0]);
   if (SetFrom(schema.name)) {
     storages_.Rebind(captured[0], storages_.ViewOf(captured[1]), {}, {}, graph_[node].origin);
     if (graph_[node].result_count > 0) storages_.SetSame(graph_.result(node), captured[0]);

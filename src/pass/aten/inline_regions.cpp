@@ -7,7 +7,6 @@
 #include "pass/aten/passes.h"
 
 namespace flambeau {
-namespace {
 
 bool IsWrapper(std::string_view op) {
   static constexpr std::string_view kWrappers[] = {"higher_order::wrap",
@@ -21,6 +20,8 @@ bool IsWrapper(std::string_view op) {
                                                    "higher_order::inductor_compiled_code"};
   return std::ranges::find(kWrappers, op) != std::end(kWrappers);
 }
+
+namespace {
 
 class Inliner {
  public:

@@ -1,9 +1,15 @@
 // The passes over captured programs, one file each.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "pass/pass.h"
 
 namespace flambeau {
+
+// Whether an operator only holds a region, which `InlineRegions` opens.
+bool IsWrapper(std::string_view op);
 
 // Replaces the bodies of wrappers (`wrap_with_set_grad_enabled`, `wrap`,
 // `wrap_with_autocast`, …) by their nodes, and makes the casts of autocast
@@ -18,6 +24,13 @@ Result<Changed> ExpandFunctionalized(Program::Impl& program, PassContext& contex
 // arguments become values. What the program leaves in its inputs and buffers
 // becomes further outputs.
 Result<Changed> Functionalize(Program::Impl& program, PassContext& context);
+
+// The operator that `Functionalize` makes of a node's, or itself: "" where nothing is
+// left to compute, nullopt where there is no pure one.
+std::optional<std::string_view> PureOperator(const Graph& graph, NodeId node);
+
+// Whether an operator asserts what the capture already relied on.
+bool IsGuard(std::string_view op);
 
 // Drops assertions and what only they use; forwards aliases of pure values.
 Result<Changed> DropGuards(Program::Impl& program, PassContext& context);
