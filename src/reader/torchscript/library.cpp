@@ -330,18 +330,52 @@ const Constant* Library::FindConstant(std::string_view name) const {
   return is_name && index < constants_.size() ? &constants_[index] : nullptr;
 }
 
+Result<std::vector<Constant>> Library::Elements(const Syntax& syntax, ExprId literal, int depth) {
+  std::vector<Constant> values;
+  for (const ExprId operand : syntax[literal].operands) {
+    FLAMBEAU_TRY(Constant value, Literal(syntax, operand, depth + 1));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+// annotate(List[int], []), torch.device("cpu")
+Result<Constant> Library::AppliedLiteral(const Syntax& syntax, ExprId literal, int depth) {
+  const Expr& expr = syntax[literal];
+  const std::string callee = QualifiedName(syntax, expr.operands[0]);
+  if (callee == "annotate" && expr.operands.size() == 3) return Literal(syntax, expr.operands[2], depth + 1);
+  if (callee == "torch.device" && expr.operands.size() == 2 && syntax[expr.operands[1]].kind == ExprKind::kString)
+    return Constant{DeviceConstant{std::string(syntax[expr.operands[1]].text)}};
+  return IsNoLiteral(syntax, literal);
+}
+
+// __torch__.Color.RED, CONSTANTS.c0
+Result<Constant> Library::QualifiedLiteral(const Syntax& syntax, ExprId literal, int depth) {
+  const std::string qualified = QualifiedName(syntax, literal);
+  const auto [class_name, member] = SplitName(qualified);
+  const std::string owner(class_name), name(member);
+  if (owner.empty()) return IsNoLiteral(syntax, literal);
+  if (owner == "CONSTANTS") {
+    const Constant* constant = FindConstant(name);
+    return constant != nullptr ? Result<Constant>(*constant) : IsNoLiteral(syntax, literal);
+  }
+  FLAMBEAU_TRY(const ClassInfo* info, FindClass(owner));
+  const ClassField* field = info != nullptr && info->kind == ClassKind::kEnum ? info->Find(name) : nullptr;
+  if (field == nullptr || !field->value) return IsNoLiteral(syntax, literal);
+  FLAMBEAU_TRY(Constant value, Literal(*info->syntax, field->value, depth + 1));
+  return Constant{EnumConstant{owner, name, std::make_shared<const Constant>(std::move(value))}};
+}
+
+Failure Library::IsNoLiteral(const Syntax& syntax, ExprId literal) {
+  const Expr& expr = syntax[literal];
+  const std::string_view text = std::string_view(syntax.source->text).substr(expr.begin, expr.end - expr.begin);
+  return syntax.source->Error(expr.begin, fmt::format("{} is no literal", Quote(text)), sink_);
+}
+
 Result<Constant> Library::Literal(const Syntax& syntax, ExprId literal, int depth) {
   const Expr& expr = syntax[literal];
   if (depth > kMaxLiteralDepth)
     return syntax.source->Error(DiagnosticKind::kLimitExceeded, expr.begin, "a literal is nested too deep", sink_);
-  const auto elements = [&]() -> Result<std::vector<Constant>> {
-    std::vector<Constant> values;
-    for (const ExprId operand : expr.operands) {
-      FLAMBEAU_TRY(Constant value, Literal(syntax, operand, depth + 1));
-      values.push_back(std::move(value));
-    }
-    return values;
-  };
   switch (expr.kind) {
     case ExprKind::kNone: return Constant{};
     case ExprKind::kTrue: return Constant{true};
@@ -354,56 +388,34 @@ Result<Constant> Library::Literal(const Syntax& syntax, ExprId literal, int dept
     case ExprKind::kNumber:
       if (std::optional<Constant> number = ParseNumber(expr.text, false)) return *std::move(number);
       break;
-    case ExprKind::kUnary:
-      if (expr.text == "-" && syntax[expr.operands[0]].kind == ExprKind::kNumber) {
-        if (std::optional<Constant> number = ParseNumber(syntax[expr.operands[0]].text, true)) return *std::move(number);
-      } else if (expr.text == "-" && syntax[expr.operands[0]].text == "inf") {
-        return Constant{-HUGE_VAL};
-      }
+    case ExprKind::kUnary: {
+      const Expr& positive = syntax[expr.operands[0]];
+      if (expr.text != "-") break;
+      if (positive.kind != ExprKind::kNumber && positive.text == "inf") return Constant{-HUGE_VAL};
+      if (positive.kind != ExprKind::kNumber) break;
+      if (std::optional<Constant> number = ParseNumber(positive.text, true)) return *std::move(number);
       break;
+    }
     case ExprKind::kList: {
-      FLAMBEAU_TRY(std::vector<Constant> values, elements());
+      FLAMBEAU_TRY(std::vector<Constant> values, Elements(syntax, literal, depth));
       return Constant{ListConstant{std::move(values)}};
     }
     case ExprKind::kTuple: {
-      FLAMBEAU_TRY(std::vector<Constant> values, elements());
+      FLAMBEAU_TRY(std::vector<Constant> values, Elements(syntax, literal, depth));
       return Constant{TupleConstant{std::move(values)}};
     }
     case ExprKind::kDict: {
-      FLAMBEAU_TRY(std::vector<Constant> values, elements());
+      FLAMBEAU_TRY(std::vector<Constant> values, Elements(syntax, literal, depth));
       DictConstant dict;
       for (size_t i = 0; i + 1 < values.size(); i += 2)
         dict.entries.push_back({std::move(values[i]), std::move(values[i + 1])});
       return Constant{std::move(dict)};
     }
-    case ExprKind::kApply: {  // annotate(List[int], []), torch.device("cpu")
-      const std::string callee = QualifiedName(syntax, expr.operands[0]);
-      if (callee == "annotate" && expr.operands.size() == 3) return Literal(syntax, expr.operands[2], depth + 1);
-      if (callee == "torch.device" && expr.operands.size() == 2 && syntax[expr.operands[1]].kind == ExprKind::kString)
-        return Constant{DeviceConstant{std::string(syntax[expr.operands[1]].text)}};
-      break;
-    }
-    case ExprKind::kAttribute: {  // __torch__.Color.RED, CONSTANTS.c0
-      const std::string qualified = QualifiedName(syntax, literal);
-      const auto [class_name, member] = SplitName(qualified);
-      const std::string owner(class_name), name(member);
-      if (owner.empty()) break;
-      if (owner == "CONSTANTS") {
-        if (const Constant* constant = FindConstant(name)) return *constant;
-        break;
-      }
-      FLAMBEAU_TRY(const ClassInfo* info, FindClass(owner));
-      const ClassField* field = info != nullptr && info->kind == ClassKind::kEnum ? info->Find(name) : nullptr;
-      if (field == nullptr || !field->value) break;
-      FLAMBEAU_TRY(Constant value, Literal(*info->syntax, field->value, depth + 1));
-      return Constant{EnumConstant{owner, name, std::make_shared<const Constant>(std::move(value))}};
-    }
+    case ExprKind::kApply: return AppliedLiteral(syntax, literal, depth);
+    case ExprKind::kAttribute: return QualifiedLiteral(syntax, literal, depth);
     default: break;
   }
-  return syntax.source->Error(
-      expr.begin,
-      fmt::format("{} is no literal", Quote(std::string_view(syntax.source->text).substr(expr.begin, expr.end - expr.begin))),
-      sink_);
+  return IsNoLiteral(syntax, literal);
 }
 
 }  // namespace flambeau::torchscript

@@ -97,6 +97,10 @@ class Library {
   Result<TypePtr> ResolveGeneric(const Syntax& syntax, const Expr& expr, int depth);
   Result<TypePtr> TypeOf(const ClassInfo& info, int depth);
   Result<Constant> Literal(const Syntax& syntax, ExprId literal, int depth);
+  Result<std::vector<Constant>> Elements(const Syntax& syntax, ExprId literal, int depth);
+  Result<Constant> AppliedLiteral(const Syntax& syntax, ExprId literal, int depth);
+  Result<Constant> QualifiedLiteral(const Syntax& syntax, ExprId literal, int depth);
+  Failure IsNoLiteral(const Syntax& syntax, ExprId literal);
 
   CodeSource& code_;
   Sink& sink_;
