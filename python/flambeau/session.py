@@ -207,7 +207,8 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor as its bytes lie; complex numbers are pairs, as ONNX has them."""
     import torch
 
-    tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+    tensor = tensor.detach().cpu()
+    tensor = (tensor if tensor.layout is torch.strided else tensor.to_dense()).resolve_conj().resolve_neg()
     return (torch.view_as_real(tensor) if tensor.is_complex() else tensor).contiguous()
 
 

@@ -95,6 +95,28 @@ def test_trace(make):
         np.testing.assert_allclose(np.asarray(given), wanted.detach().numpy(), atol=1e-5)
 
 
+def test_lazy_parameters_are_made_before_the_trace():
+    model, x = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d()), torch.randn(2, 4)
+    program = flambeau.export(model, (x,), dynamo=False)
+    assert [node.op_type for node in program.model_proto.graph.node] == ["Gemm"] and model.training
+    torch.testing.assert_close(program(x)[0], model.eval()(x))
+
+
+def test_weights_without_numbers_are_named():
+    with pytest.raises(flambeau.errors.CaptureError, match="the tensor 'weight' has no numbers, as it is on the device \"meta\""):
+        flambeau.export(nn.Linear(3, 4, device="meta"), (torch.ones(2, 3, device="meta"),), dynamo=False)
+
+
+@pytest.mark.parametrize("dynamo", [True, False])
+def test_sparse_arguments_are_given_as_dense_ones(dynamo):
+    class Product(nn.Module):
+        def forward(self, a, x):
+            return torch.mm(a, x)
+
+    a, x = torch.eye(3).to_sparse(), torch.randn(3, 2)
+    torch.testing.assert_close(flambeau.export(Product(), (a, x), dynamo=dynamo)(a, x)[0], x)
+
+
 def test_names():
     model = flambeau.export(Shared(), (torch.randn(2, 4),), capture="trace", optimize=False).model_proto
     weights = {initializer.name for initializer in model.graph.initializer}

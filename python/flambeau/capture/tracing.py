@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 from torch.utils import _pytree
 
 from ..errors import CaptureError
 from ..feed.script_inputs import holds_packed_weights
 from ..feed.trace import Trace
 from .containers import register_containers
-from .surroundings import exporting, state_kept
+from .surroundings import exporting, mode, state_kept
 from .wrappers import uncompiled
 
 __all__ = ["trace"]
@@ -64,6 +66,7 @@ def trace(
         tensors.extend(leaves)
         names.extend([name] if isinstance(value, torch.Tensor) else [f"{name}_{i}" for i in range(len(leaves))])
     try:
+        _initialize(model, args, kwargs)
         bound = _Bound(model, args, kwargs)
         bound.train(model.training)
         with exporting(), state_kept(model), _checks_of_sizes():
@@ -84,6 +87,14 @@ def _traced(bound: _Bound, model: torch.nn.Module, examples: Sequence[torch.Tens
     if _holds_script(model):  # torch runs it in a module of TorchScript only
         return torch.jit.trace(bound, examples, check_trace=False, strict=False)
     return _record(bound.forward, model, examples)
+
+
+def _initialize(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Run a model that has lazy parameters, which its first run makes: that is no part of the trace."""
+    if any(is_lazy(tensor) for tensor in (*model.parameters(), *model.buffers())):
+        args, kwargs = copy.deepcopy((args, kwargs))
+        with torch.no_grad(), mode(model, False):
+            model(*args, **kwargs)
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import torch
 from .. import _engine
 from ..errors import CaptureError
 from .exported_program import DTYPES
+from .weights import has_no_bytes
 
 __all__ = ["GraphImport", "PythonFunctions", "attribute_kind", "full_paths", "import_graph", "module_steps", "recorded_type"]
 
@@ -109,6 +110,8 @@ def tensor_constant(tensor: torch.Tensor, name: str) -> _engine.ScriptTensor:
     """
     if tensor.layout is not torch.strided or tensor.is_quantized:
         raise CaptureError(f"the tensor '{name}' is no plain strided tensor; replace it with its dense, dequantized form")
+    if has_no_bytes(tensor):
+        raise CaptureError(f"the tensor '{name}' has no numbers, as it is on the device \"meta\" or fake; load the weights before")
     if tensor.device.type != "cpu":
         tensor = tensor.cpu()
     tensor = tensor.detach().resolve_conj().resolve_neg()

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from .. import _engine
 from ..errors import CaptureError
 
-__all__ = ["add_weight", "lacks_bytes"]
+__all__ = ["add_weight", "has_no_bytes", "lacks_bytes"]
 
 
 class _Fetch:
@@ -50,10 +50,11 @@ def lacks_bytes(model: Any) -> bool:
         weights = [*model.parameters(), *model.buffers()]
     else:
         return False
-    return any(_has_none(weight) for weight in weights)
+    return any(has_no_bytes(weight) for weight in weights)
 
 
-def _has_none(tensor: torch.Tensor) -> bool:
+def has_no_bytes(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is a fake or a meta one."""
     return isinstance(tensor, FakeTensor) or tensor.device.type == "meta"
 
 
@@ -74,7 +75,7 @@ def add_weight(
         CaptureError: The tensor has no bytes (and `export_params` asks for them),
             or no plain strided ones.
     """
-    if _has_none(tensor):
+    if has_no_bytes(tensor):
         if export_params:
             kind_name = "fake" if isinstance(tensor, FakeTensor) else "meta"
             raise CaptureError(
