@@ -175,6 +175,27 @@ def test_trace_where_all_else_fails():
     assert program.capture_strategy == "torchscript" and program(torch.ones(4))[0].tolist() == [2] * 4
 
 
+@pytest.mark.parametrize("dynamo", [True, False])
+def test_autocast_around_the_export_is_part_of_the_model(dynamo):
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = torch.nn.Linear(4, 4)
+
+        def forward(self, x, **late):
+            return self.fc(x) + self.fc(late["y"])
+
+    model, x = Model(), torch.randn(3, 4)
+    shapes = {"x": {0: "n"}, "y": {0: "n"}}
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        expected = model(x, y=x)
+        program = flambeau.export(model, (x,), kwargs={"y": x}, dynamo=dynamo, dynamic_shapes=shapes)
+    assert expected.dtype is torch.bfloat16 and "forward" not in vars(model)
+    assert not torch.is_autocast_enabled("cpu") and torch.is_autocast_cache_enabled()
+    torch.testing.assert_close(program(x, y=x)[0], expected)
+    assert shape(program) == shape(program, 1) == ["n", 4]
+
+
 def test_is_in_onnx_export():
     class Model(torch.nn.Module):
         def forward(self, x):

@@ -28,7 +28,7 @@ from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops
 from .recurrent_layers import opaque_layers, restore
 from .sizes import causal_by_size, computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
-from .surroundings import exporting, mode, named_keywords, silence
+from .surroundings import autocast_within, exporting, mode, named_keywords, silence
 from .vision import capturable_detectors
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture"]
@@ -331,6 +331,7 @@ class _Tries:
         with (
             mode(self.model, self.training),
             named_keywords(self.model, self.kwargs) if self.dynamic_shapes else contextlib.nullcontext(),
+            autocast_within(self.model),
             silence(self.verbose),
             exporting(),
             opaque_layers(),

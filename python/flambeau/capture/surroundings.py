@@ -9,14 +9,14 @@ import logging
 import os
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 from .containers import caches_as_they_are
 
-__all__ = ["alone", "exporting", "mode", "named_keywords", "silence", "state_kept"]
+__all__ = ["alone", "autocast_within", "casting_anew", "exporting", "mode", "named_keywords", "silence", "state_kept"]
 
 
 _ONE_AT_A_TIME = threading.RLock()
@@ -109,8 +109,31 @@ def named_keywords(model: torch.nn.Module, kwargs: dict[str, Any]) -> Iterator[N
 
     made = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in extra]
     named.__signature__ = signature.replace(parameters=[*kept, *made])
+    with _with_forward(model, named):
+        yield
+
+
+@contextlib.contextmanager
+def autocast_within(model: torch.nn.Module) -> Iterator[None]:
+    """``torch.autocast`` around the export becomes one within the module: torch.export keeps no other."""
+    if not torch.is_autocast_enabled("cpu"):
+        yield
+        return
+    forward, dtype = model.forward, torch.get_autocast_dtype("cpu")
+
+    @functools.wraps(forward)
+    def cast(*args: Any, **kwargs: Any) -> Any:
+        with torch.autocast("cpu", dtype=dtype):
+            return forward(*args, **kwargs)
+
+    with _with_forward(model, cast), torch.autocast("cpu", enabled=False):
+        yield
+
+
+@contextlib.contextmanager
+def _with_forward(model: torch.nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
     before = model.__dict__.get("forward")
-    model.forward = named
+    model.forward = forward
     try:
         yield
     finally:
@@ -118,6 +141,18 @@ def named_keywords(model: torch.nn.Module, kwargs: dict[str, Any]) -> Iterator[N
             del model.forward
         else:
             model.forward = before
+
+
+@contextlib.contextmanager
+def casting_anew() -> Iterator[None]:
+    """While it is open, autocast casts weights each time: what it cast before is a constant to a trace."""
+    before = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(False)
+    torch.clear_autocast_cache()
+    try:
+        yield
+    finally:
+        torch.set_autocast_cache_enabled(before)
 
 
 @contextlib.contextmanager

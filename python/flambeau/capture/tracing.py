@@ -15,7 +15,7 @@ from ..errors import CaptureError
 from ..feed.script_inputs import holds_packed_weights
 from ..feed.trace import Trace
 from .containers import register_containers
-from .surroundings import exporting, mode, state_kept
+from .surroundings import casting_anew, exporting, mode, state_kept
 from .wrappers import uncompiled
 
 __all__ = ["trace"]
@@ -69,7 +69,7 @@ def trace(
         _initialize(model, args, kwargs)
         bound = _Bound(model, args, kwargs)
         bound.train(model.training)
-        with exporting(), state_kept(model), _checks_of_sizes():
+        with exporting(), state_kept(model), _checks_of_sizes(), casting_anew():
             # The model may change the shapes of its inputs in place.
             examples = tuple(tensor.detach().clone() for tensor in tensors)
             try:
