@@ -26,7 +26,7 @@ _FORMER: dict[str, Callable[[Any], dict[str, Any]] | None] = {
     "example_outputs": None,
     "enable_onnx_checker": None,
     "_retain_param_name": None,
-    "fallback": None,
+    "fallback": lambda value: {"capture_strategies": ["non-strict", "strict", "torchscript"]} if value else {},
     "aten": lambda value: {"operator_export_type": OperatorExportTypes.ONNX_ATEN} if value else {},
     "strip_doc_string": lambda value: {} if value else {"metadata": "debug"},
     "use_external_data_format": lambda value: {"external_data": bool(value)},

@@ -493,6 +493,12 @@ def test_arguments_of_older_versions(tmp_path):
     with pytest.warns(flambeau.errors.ConversionWarning, match="'aten'"):
         program = flambeau.export(Scaled(), (X,), dynamo=False, aten=True)
     assert {node.op_type for node in program.model_proto.graph.node} == {"ATen"}
+    with pytest.raises(CaptureError, match="torch.cond"):
+        flambeau.export(Branch(), (X,), fallback=False)
+    for dynamo in (True, False):
+        with pytest.warns(flambeau.errors.ConversionWarning, match="'fallback'"):
+            program = flambeau.export(Branch(), (X,), fallback=True, dynamo=dynamo)
+        assert program.capture_strategy == "torchscript"
     with pytest.raises(TypeError, match="no argument 'retain_param_name'"):
         flambeau.export(Scaled(), (X,), retain_param_name=True)
 
