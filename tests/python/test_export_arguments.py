@@ -118,6 +118,23 @@ def test_axes_of_inputs_by_the_names_that_they_get_by_themselves(dynamo, names, 
     assert [shape(program, i) for i in range(4)] == [["n", 2]] * 4
 
 
+def test_arguments_of_classes_that_name_no_keys():
+    class Pair:
+        def __init__(self, *both):
+            self.both = both
+
+    class Model(torch.nn.Module):
+        def forward(self, pair):
+            return pair.both[0] + pair.both[1]
+
+    torch.utils._pytree.register_pytree_node(Pair, lambda pair: (list(pair.both), None), lambda both, _: Pair(*both))
+    x = torch.ones(3, 2)
+    program = flambeau.export(Model(), (Pair(x, x),), dynamo=False, dynamic_axes={"pair_0": {0: "n"}, "pair_1": {0: "n"}})
+    assert shape(program) == shape(program, 1) == ["n", 2]
+    with pytest.raises(CaptureError, match="flatten_with_keys"):
+        flambeau.export(Model(), (Pair(x, x),))
+
+
 @pytest.mark.parametrize("dynamo", [True, False])
 def test_an_argument_by_itself(dynamo):
     class Add(torch.nn.Module):

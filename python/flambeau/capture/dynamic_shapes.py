@@ -83,13 +83,26 @@ def all_names(input_names: Sequence[str], arguments: Arguments, *, by_key: bool)
     Args:
         by_key: Whether tensors within an argument are called by their keys, as torch.export does it, or numbered.
     """
-    names = []
+    names: list[str] = []
     for argument, value in arguments.items():
-        paths = [path for path, leaf in _pytree.tree_flatten_with_path(value)[0] if isinstance(leaf, torch.Tensor)]
-        for i, path in enumerate(paths):
-            keys = [re.sub(r"[^a-zA-Z0-9]", "_", str(_key(part))).lower() for part in path] if by_key else [str(i)]
-            names.append("_".join([argument, *keys]) if path else argument)
+        if isinstance(value, torch.Tensor):
+            names.append(argument)
+        else:
+            names += [f"{argument}_{key}" for key in (_keys(value) if by_key else _numbers(value))]
     return [*input_names, *names[len(input_names) :]]
+
+
+def _keys(value: Any) -> list[str]:
+    """How the tensors in a container are found, as torch.export says it; numbers where the container's class does not say."""
+    try:
+        paths = [path for path, leaf in _pytree.tree_flatten_with_path(value)[0] if isinstance(leaf, torch.Tensor)]
+    except ValueError:  # it is registered without keys
+        return _numbers(value)
+    return ["_".join(re.sub(r"[^a-zA-Z0-9]", "_", str(_key(part))).lower() for part in path) for path in paths]
+
+
+def _numbers(value: Any) -> list[str]:
+    return [str(i) for i in range(sum(isinstance(leaf, torch.Tensor) for leaf in _pytree.tree_leaves(value)))]
 
 
 def _key(part: Any) -> Any:
