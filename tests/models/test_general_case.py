@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 import torch
-from torch.nn.functional import interpolate
+from torch.nn.functional import interpolate, pad
 
 import flambeau
 from .checking import compare, convert
@@ -56,6 +56,76 @@ def test_tables_for_one_size_are_stretched_for_others(model):
         warnings.simplefilter("error", flambeau.errors.ConversionWarning)
         program = convert(model, (NATIVE,), SHAPES)
     compare(program, model, (NATIVE,), (OTHER,))
+
+
+class Windows(torch.nn.Module):
+    """As in Swin transformers: a side is padded to a multiple of the windows' side, and cut again."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(16, 16)
+
+    def forward(self, x):
+        batch, channels, height, width = x.shape
+        padding = (0, (4 - width % 4) % 4, 0, -height % 4)
+        padded = padding[1] > 0 or padding[3] > 0
+        if padded:
+            x = pad(x, padding)
+        windows = x.unflatten(2, (-1, 4)).unflatten(4, (-1, 4)).transpose(3, 4)
+        x = self.linear(windows.flatten(-2)).unflatten(-1, (4, 4)).transpose(3, 4).flatten(4, 5).flatten(2, 3)
+        if padded:
+            x = x[:, :, :height, :width].contiguous()
+        return x
+
+
+class Patches(Windows):
+    """What is padded to a multiple of 2 would get 2 more where nothing is missing: these two ways are not alike."""
+
+    def forward(self, x):
+        if x.shape[3] % 2 != 0:
+            x = pad(x, (0, 2 - x.shape[3] % 2))
+        return super().forward(x)
+
+
+class AtMost(torch.nn.Module):
+    def forward(self, x):
+        left = max(0, 6 - x.shape[3])
+        if left > 0:
+            x = torch.cat([x, x.new_ones(*x.shape[:3], left)], -1)
+        return x.sum(-1)
+
+
+def test_what_is_left_over_is_padded_where_the_example_has_nothing():
+    model, fits = Windows().eval(), torch.randn(2, 3, 8, 8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = convert(model, (fits,), SHAPES)
+    others = [(1, 3, 5, 6), (2, 3, 8, 3), (3, 3, 7, 12), (1, 3, 4, 4), (2, 3, 16, 12)]
+    compare(program, model, (fits,), *((torch.randn(sizes),) for sizes in others))
+
+
+def test_a_question_whose_ways_are_not_alike_leaves_the_answer_to_others_general():
+    model = Patches().eval()
+    with pytest.warns(flambeau.errors.ConversionWarning, match="the captured program is right only where") as warned:
+        program = convert(model, (torch.randn(2, 3, 8, 8),), SHAPES)
+    assert all("Mod(width, 2)" in str(each.message) for each in warned), [str(each.message) for each in warned]
+    compare(program, model, *((torch.randn(1, 3, *sizes),) for sizes in ((8, 8), (5, 6), (7, 10), (4, 12))))
+
+
+@pytest.mark.parametrize("width", [6, 9])
+def test_what_is_missing_is_filled_where_the_example_lacks_nothing(width):
+    program = convert(AtMost(), (torch.randn(2, 3, 4, width),), SHAPES)
+    compare(program, AtMost(), *((torch.randn(2, 3, 4, other),) for other in (2, 5, 6, 9)))
+
+
+def test_padding_that_is_more_than_padding_is_left_as_the_example_has_it():
+    class Decides(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 if -x.shape[2] % 4 > 0 else x - 1
+
+    with pytest.warns(flambeau.errors.ConversionWarning, match="the captured program is right only where"):
+        program = convert(Decides(), (NATIVE,), SHAPES)
+    compare(program, Decides(), (NATIVE,))
 
 
 def test_a_cache_of_the_example_is_not_used_for_others():

@@ -23,9 +23,9 @@ from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 from .decisions import Decision
 from .surroundings import mode, state_kept
 
-__all__ = ["assumptions", "computes_alike", "environment", "freezes", "holds_for"]
+__all__ = ["INEQUALITIES", "assumptions", "computes_alike", "environment", "freezes", "holds_for"]
 
-_INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
+INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 _Sizes = dict[sympy.Symbol, int]
 
 
@@ -220,7 +220,7 @@ def _period(expression: sympy.Expr) -> int | None:
 
 def _holds_from_two(condition: Any) -> bool:
     """Whether an inequality is proven for all sizes but 0 and 1: it holds for a period, and the sides do not near each other after it."""
-    if len(condition.free_symbols) != 1 or not isinstance(condition, _INEQUALITIES):
+    if len(condition.free_symbols) != 1 or not isinstance(condition, INEQUALITIES):
         return False
     (symbol,) = condition.free_symbols
     less, more = (condition.lts, condition.gts)
@@ -251,7 +251,7 @@ def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterat
         symbols = condition.free_symbols
         if decision.env is not env or not symbols or not symbols <= ranges.keys() or _is_specialised(condition):
             continue
-        if not decision.by_model and (len(symbols) > 1 or not isinstance(condition, _INEQUALITIES) or _excludes_one(condition)):
+        if not decision.by_model and (len(symbols) > 1 or not isinstance(condition, INEQUALITIES) or _excludes_one(condition)):
             continue
         known = bound_sympy(condition, {symbol: ranges[symbol] | ValueRanges(2, int_oo) for symbol in symbols})
         from_two = bound_sympy(condition, dict.fromkeys(symbols, ValueRanges(2, int_oo)))

@@ -1,7 +1,7 @@
 """Questions that a model asks to save work, in a capture: the answer is that of the general case.
 
-Whether a size is the one that a table was made for, or whether a mask hides anything, chooses
-between ways to the same result; the general way serves both cases. That it does is checked for the example,
+Whether a size is the one that a table was made for, whether something is left to pad, or whether a mask hides anything,
+chooses between ways to the same result; the general way serves both cases. That it does is checked for the example,
 whose case must be the special one.
 """
 
@@ -18,7 +18,7 @@ from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.overrides import TorchFunctionMode
 
-from .assumptions import environment
+from .assumptions import INEQUALITIES, environment
 from .decisions import Decision, Place, asking_place, passing_answer
 from .failures import innermost_line
 
@@ -34,14 +34,37 @@ _SAME = (torch.Tensor.bool, torch.Tensor.flatten, torch.Tensor.detach, torch.Ten
 _ASKS = (torch.Tensor.__bool__, torch.Tensor.item, torch.is_nonzero, torch.Tensor.is_nonzero)
 
 
-def special_places(exported: ExportedProgram | None, decisions: Sequence[Decision]) -> set[Place]:
-    """Where the model asked whether a size is a certain one, and that of the example is."""
+def _in_general(condition: Any, env: ShapeEnv) -> Any:
+    """The answer to a question that tells one number from all others, where it is another; None to other questions.
+
+    Whether what is never negative is above 0 is such a question, too.
+    """
+    if isinstance(condition, (sympy.Eq, sympy.Ne)):
+        return sympy.false if isinstance(condition, sympy.Eq) else sympy.true
+    if not isinstance(condition, INEQUALITIES):
+        return None
+    asked = condition.gts - condition.lts + (0 if isinstance(condition, (sympy.Lt, sympy.Gt)) else 1)  # whether it is above 0
+    if not asked.is_integer:
+        return None
+    for quantity, answer in ((asked, sympy.true), (1 - asked, sympy.false)):
+        if env.bound_sympy(quantity).lower == 0:
+            return answer
+    return None
+
+
+def special_places(exported: ExportedProgram | None, decisions: Sequence[Decision], *, remainders: bool = False) -> set[Place]:
+    """Where the model asked whether a size is a certain one, or anything is left of it, and that of the example is that one.
+
+    Args:
+        remainders: Only where it asked whether anything is left.
+    """
     return {
         each.place
         for each in decisions
         if each.by_model
         and not each.repeats
-        and isinstance(each.condition, sympy.Eq)
+        and (isinstance(each.condition, INEQUALITIES) or not remainders)
+        and _in_general(each.condition, each.env) is sympy.false
         and (exported is None or each.env is environment(exported))
     }
 
@@ -102,8 +125,10 @@ def general_answers(places: Set[Place] | None) -> Iterator[list[str]]:
     evaluate = ShapeEnv._evaluate_expr
 
     def answered(self: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(condition, (sympy.Eq, sympy.Ne)) and condition.free_symbols and asking_place() in places:
-            return sympy.false if isinstance(condition, sympy.Eq) else sympy.true
+        if isinstance(condition, (sympy.Eq, sympy.Ne, *INEQUALITIES)) and condition.free_symbols and asking_place() in places:
+            answer = _in_general(condition, self)
+            if answer is not None:
+                return answer
         return evaluate(self, condition, *args, **kwargs)
 
     ShapeEnv._evaluate_expr = answered

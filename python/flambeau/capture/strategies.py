@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import logging
 import time
 import types
@@ -266,9 +267,11 @@ class _Tries:
         special = special_places(captured.exported, captured.decided)
         if not special and not (stuck and captured.exported is None):
             return captured
-        for known_too in (False, True) if stuck else (False,):
-            general = self._with_loops(attempt, self.once(attempt, loops, special, constants=known_too), loops, special, known_too)
-            if general.exported is not None and not special_places(general.exported, general.decided):
+        remainders = special_places(captured.exported, captured.decided, remainders=True)
+        choices = [special, remainders] if remainders and remainders != special else [special]
+        for known_too, places in itertools.product((False, True) if stuck else (False,), choices):
+            general = self._with_loops(attempt, self.once(attempt, loops, places, constants=known_too), loops, places, known_too)
+            if general.exported is not None and special_places(general.exported, general.decided) <= special - places:
                 return dataclasses.replace(general, how=general.how + _CONSTANTS * known_too + ", for the general case")
         return captured
 
