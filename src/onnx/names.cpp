@@ -48,6 +48,17 @@ ValueId CopyOfList(Graph& graph, BlockId block, ValueId list) {
   return append("SequenceErase", {&longer, 1});
 }
 
+// The list of which the value is a copy, or itself: a pass may have put an Identity at the end of a graph.
+ValueId WithoutIdentity(Graph& graph, ValueId list) {
+  if (graph[list].kind != ValueKind::kResult || graph.op(graph[list].node) != "Identity") return list;
+  const NodeId node = graph[list].node;
+  const ValueId same = graph.operand(node, 0);
+  if (graph[list].name && graph[list].name != Symbol{0} && !graph[same].name) graph.SetName(same, graph[list].name);
+  graph.ReplaceAllUses(list, same);
+  graph.Erase(node);
+  return same;
+}
+
 // Makes each output of each graph a result of that graph, and distinct.
 void SeparateOutputs(Graph& graph, int opset) {
   const Symbol identity = graph.context().Intern("Identity");
@@ -56,8 +67,9 @@ void SeparateOutputs(Graph& graph, int opset) {
   for (BlockId block : graph.AllBlocks()) {
     const NodeId terminator = graph[block].terminator;
     for (uint32_t i = 0; i < graph.operand_count(terminator); ++i) {
-      const ValueId output = graph.operand(terminator, i);
+      ValueId output = graph.operand(terminator, i);
       if (!output) continue;
+      if (opset < kIdentityOfLists && graph.type(output).kind == TypeKind::kSequence) output = WithoutIdentity(graph, output);
       if (graph[output].kind == ValueKind::kResult && graph.BlockOf(output) == block && !is_output[output.index]) {
         is_output[output.index] = true;
         continue;

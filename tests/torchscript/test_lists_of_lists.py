@@ -8,7 +8,7 @@ import onnxruntime
 import pytest
 import torch
 from cases import SIGNS, Cases, x
-from checking import compare, script
+from checking import check, compare, script
 from torch import Tensor, nn
 
 case = Cases()
@@ -247,3 +247,20 @@ def test_a_list_of_lists_is_given_out_as_one_sequence():
     program = flambeau.export(script(Returned()), SOME[0], verbose=False)
     assert any("gives the elements of all as one sequence" in each.message for each in program.diagnostics)
     compare(Returned(), program, SOME[1])
+
+
+class OnlyTheEndsOfRows(nn.Module):
+    def forward(self, x):
+        rows: List[List[int]] = []
+        for i in range(x.size(0)):
+            row: List[int] = []
+            for j in range(x.size(1)):
+                if bool(x[i, j] > 0):
+                    row.append(j)
+            rows.append(row)
+        return rows[0], rows[-1], len(rows)
+
+
+@pytest.mark.parametrize("opset", [13, 14])
+def test_lists_are_copied_where_identity_takes_none(opset):
+    check(OnlyTheEndsOfRows(), (x(6, 4),), dynamic_axes={"x": {0: "n"}}, others=[(x(3, 4),), (-x(9, 4),)], opset_version=opset)
