@@ -378,6 +378,11 @@ Result<Vals> OfAllNumbers(Evaluator& evaluator, const Val& list, std::string_vie
   return Vals{std::move(number)};
 }
 
+bool IsBool(Evaluator& evaluator, const Val& value) {
+  const auto* number = value.As<NumberVal>();
+  return value.Is<bool>() || (number != nullptr && evaluator.emit().TypeOf(number->id).kind == TypeKind::kBool);
+}
+
 // prim::min and prim::max: of two numbers, of two lists, of one list.
 Result<Vals> Extremum(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
@@ -387,9 +392,12 @@ Result<Vals> Extremum(Evaluator& evaluator, const Node& node, Arguments argument
   if (arguments.size() > 1 || list->elements.empty() || list->sequence)
     return evaluator.Unsupported("compares lists");
   const Vals elements = list->elements;
+  std::string_view op = NumberOperator(node.kind);
+  if (std::ranges::all_of(elements, [&](const Val& each) { return IsBool(evaluator, each); }))
+    op = node.kind == "prim::min" ? "_operator::and_" : "_operator::or_";
   Val best = elements[0];
   for (size_t i = 1; i < elements.size(); ++i) {
-    FLAMBEAU_TRY(best, evaluator.emit().Call1(NumberOperator(node.kind), {best, elements[i]}));
+    FLAMBEAU_TRY(best, evaluator.emit().Call1(op, {best, elements[i]}));
   }
   return Vals{std::move(best)};
 }
@@ -398,7 +406,8 @@ Result<Vals> Sum(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   if (list->sequence) return OfAllNumbers(evaluator, arguments[0], "aten::sum");
   const Vals elements = list->elements;
-  Val sum = int64_t{0};
+  const torchscript::Type* type = node.outputs.empty() ? nullptr : node.outputs[0]->type.get();
+  Val sum = type != nullptr && type->kind == torchscript::TypeKind::kFloat ? Val(0.0) : Val(int64_t{0});
   for (const Val& element : elements) {
     FLAMBEAU_TRY(sum, evaluator.emit().Call1("_operator::add", {sum, element}));
   }

@@ -28,6 +28,8 @@ def mathremainder(x: float, y: float) -> float:
   a = torch.tensor(x, dtype=7)
   b = torch.tensor(y, dtype=7)
   return float(torch.sub(a, torch.mul(torch.round(torch.div(a, b)), b)))
+def __round_to_zero_floordiv(a: int, b: int) -> int:
+  return int(torch.div(torch.tensor(a), torch.tensor(b), rounding_mode="trunc"))
 def factorial(n: int) -> int:
   product = 1
   for i in range(n):
@@ -43,8 +45,12 @@ Result<Vals> OfLibrary(Evaluator& evaluator, const Node& node, Arguments argumen
 }
 
 constexpr BuiltinRow kRows[] = {
-    {"aten::factorial", &OfLibrary},     {"aten::frexp", &OfLibrary}, {"aten::gamma", &OfLibrary},
-    {"aten::mathremainder", &OfLibrary}, {"aten::modf", &OfLibrary},
+    {"aten::__round_to_zero_floordiv", &OfLibrary},
+    {"aten::factorial", &OfLibrary},
+    {"aten::frexp", &OfLibrary},
+    {"aten::gamma", &OfLibrary},
+    {"aten::mathremainder", &OfLibrary},
+    {"aten::modf", &OfLibrary},
 };
 
 }  // namespace

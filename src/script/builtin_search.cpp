@@ -102,7 +102,10 @@ Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const std::optional<bool> reverse = arguments.size() > 1 ? evaluator.KnownBool(arguments[1]) : false;
   if (!reverse) return evaluator.Unsupported("sorts in an order that is known at run time only");
   Vals sorted = list->elements;
-  const bool text = std::ranges::all_of(sorted, [](const Val& value) { return value.Is<std::string>(); });
+  const bool text = std::ranges::all_of(sorted, [](const Val& value) {
+    const auto* each = value.As<std::string>();
+    return each != nullptr && each->find(kRunTimeText) == std::string::npos;
+  });
   const bool numbers = std::ranges::all_of(sorted, [](const Val& value) { return value.AsInt() || value.Is<double>(); });
   Val result;
   if (IsAsked(*list) || (!text && !numbers)) {

@@ -105,30 +105,43 @@ Result<Vals> Replace(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{out.append(text, begin)};
 }
 
+// Which part of the text arguments 2 and 3 are; TorchScript counts ends from the character after the last: -1 is that one.
+std::optional<std::pair<int64_t, int64_t>> Part(Arguments arguments, int64_t size) {
+  auto place = [&](size_t i, int64_t absent, int64_t past) {
+    const auto given = i < arguments.size() ? arguments[i].AsInt() : std::optional(absent);
+    return given && *given < 0 ? std::optional(std::max<int64_t>(std::max(*given, -size - 1) + size + past, 0)) : given;
+  };
+  const auto begin = place(2, 0, 0), end = place(3, -1, 1);
+  return begin && end ? std::optional(std::pair(*begin, *end)) : std::nullopt;
+}
+
 template <bool kLast>
 Result<Vals> Find(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
   if (texts.size() < 2) return evaluator.Unsupported("looks for what is no text, or in what is none");
-  // TorchScript counts ends from the character after the last: -1 is that one.
   const auto size = static_cast<int64_t>(texts[0].size());
-  auto place = [&](size_t i, int64_t absent, int64_t past) {
-    const auto given = i < arguments.size() ? arguments[i].AsInt() : std::optional(absent);
-    if (!given) return given;
-    return std::optional(std::clamp<int64_t>(*given < 0 ? std::max(*given, -size - 1) + size + past : *given, 0, size));
-  };
-  const auto begin = place(2, 0, 0), end = place(3, -1, 1);
-  if (!begin || !end) return evaluator.Unsupported("looks for text within a part of other text that is known at run time only");
-  if (*end <= *begin && !(texts[1].empty() && *end == *begin)) return Vals{Val(int64_t{-1})};
-  const std::string_view part = std::string_view(texts[0]).substr(static_cast<size_t>(*begin), static_cast<size_t>(*end - *begin));
+  const auto within = Part(arguments, size);
+  if (!within) return evaluator.Unsupported("looks for text within a part of other text that is known at run time only");
+  const int64_t begin = std::min(within->first, size), end = std::min(within->second, size);
+  if (end <= begin && !(texts[1].empty() && end == begin)) return Vals{Val(int64_t{-1})};
+  const std::string_view part = std::string_view(texts[0]).substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
   const size_t at = kLast ? part.rfind(texts[1]) : part.find(texts[1]);
-  return Vals{Val(at == std::string::npos ? int64_t{-1} : *begin + static_cast<int64_t>(at))};
+  return Vals{Val(at == std::string::npos ? int64_t{-1} : begin + static_cast<int64_t>(at))};
 }
 
+// (text, part, start, end); an end before the start is none at all.
 template <bool kStart>
-Result<Vals> Borders(Evaluator& evaluator, const Node&, Arguments arguments) {
+Result<Vals> Borders(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto texts = Texts(arguments);
   if (texts.size() < 2) return NoText(evaluator);
-  return Vals{kStart ? texts[0].starts_with(texts[1]) : texts[0].ends_with(texts[1])};
+  const auto size = static_cast<int64_t>(texts[0].size());
+  const auto within = Part(arguments, size);
+  if (!within) return evaluator.Unsupported("looks at a part of text that is known at run time only");
+  const auto [begin, end] = *within;
+  if (begin > size) return evaluator.Raise(node, "looks at text past its end");
+  const auto count = end < begin ? std::string_view::npos : static_cast<size_t>(end - begin);
+  const std::string_view part = std::string_view(texts[0]).substr(static_cast<size_t>(begin), count);
+  return Vals{kStart ? part.starts_with(texts[1]) : part.ends_with(texts[1])};
 }
 
 template <int (*kTest)(int)>

@@ -11,9 +11,6 @@ using torchscript::Node;
 
 namespace {
 
-// Stands in a text for what is known at run time only: messages may hold it, nothing can be decided by it.
-constexpr char kRunTimeText = '\x1a';
-
 std::optional<bool> KnownEqualBounded(const Val& a, const Val& b, const Heap& heap) {
   if (a.Is<OptionalVal>() || b.Is<OptionalVal>()) return std::nullopt;
   if (a.Is<NumberVal>() || b.Is<NumberVal>() || a.Is<TensorVal>() || b.Is<TensorVal>()) {
@@ -378,6 +375,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::Bool", &Truth},
     {"aten::Float", &Convert<double>},
     {"aten::Int", &Convert<int64_t>},
+    {"aten::Size", &First},
     {"aten::__is__", &Is},
     {"aten::__isnot__", &IsNot},
     {"aten::__not__", &Not},

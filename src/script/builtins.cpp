@@ -53,6 +53,7 @@ constexpr NumberRow kNumberRows[] = {
 constexpr TensorFunction kTensorFunctions[] = {
     {"aten::acos", "aten::acos", DType::kFloat64},
     {"aten::acosh", "aten::acosh", DType::kFloat64},
+    {"aten::angle", "aten::angle", DType::kFloat64},
     {"aten::asin", "aten::asin", DType::kFloat64},
     {"aten::asinh", "aten::asinh", DType::kFloat64},
     {"aten::atan", "aten::atan", DType::kFloat64},

@@ -26,7 +26,9 @@ std::span<const BuiltinRow> TensorBuiltins();     // builtin_tensors.cpp: what P
 Result<Vals> SplitTensor(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 std::span<const BuiltinRow> LayerBuiltins();      // builtin_layers.cpp: layers without a pure counterpart
 std::span<const BuiltinRow> TextBuiltins();       // builtin_text.cpp
-// As str() shows the value; what exists at run time only is "?".
+// Stands in a text for what is known at run time only: messages may hold it, nothing can be decided by it.
+inline constexpr char kRunTimeText = '\x1a';
+// As str() shows the value.
 std::string TextOf(Evaluator& evaluator, const Val& value);
 std::span<const BuiltinRow> QuantizedBuiltins();  // builtin_quantized.cpp: quantized::*
 std::span<const BuiltinRow> QuantizedTensorBuiltins();  // builtin_quantized_tensors.cpp: what makes quantized tensors

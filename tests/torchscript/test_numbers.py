@@ -83,6 +83,25 @@ class IntegersSortedBeforeOpset11(nn.Module):
         return values, places, n.sort()[0], n.int().argsort(), n.topk(2, largest=False)[0]
 
 
+@case.forward(x(5, 2), dynamic_axes={"x": {0: "n"}}, others=[(x(2, 2),)])
+def bools_and_nothing(self, x):
+    flags = [x.size(0) > 3, x.size(1) > 3]
+    none: List[float] = []
+    return max(flags), min(flags), max([True, False]), sum(flags), float(sum(none)), torch.zeros(torch.Size([x.size(0), 2]))
+
+
+@case.forward(torch.tensor(1), others=NUMBERS)
+def operators_by_name(self, n):
+    i = int(n) - 4
+    return torch.ops.aten.angle(float(i)), torch.ops.aten.__round_to_zero_floordiv(i, 3)
+
+
+@case.forward(x(2))
+def parts_of_text(self, x):
+    ends = "abcd".endswith("c", 0, 3), "abcd".endswith("d", 0, 3), "abcd".endswith("d", 1), "abcd".endswith("cd", -2)
+    return x, "abcd".startswith("b", 1), "abcd".startswith("b"), "abcd".startswith("bc", 1, 2), ends
+
+
 @case.forward(torch.tensor(2.5), others=[(torch.tensor(n),) for n in (4.0, 0.3, -1.7, 0.5, -0.0)])
 def functions_of_several_steps(self, n):
     f = float(n)
@@ -189,7 +208,38 @@ class TextAsKey(nn.Module):
         return found["1"]
 
 
-@pytest.mark.parametrize("model", [ComparesText(), TextAsKey()], ids=lambda model: type(model).__name__)
+def reads_of_text():
+    def length(self, x):
+        return len("n" + str(int(x.sum())))
+
+    def start(self, x):
+        return str(int(x.sum())).startswith("1")
+
+    def part(self, x):
+        return "1" in str(int(x.sum()))
+
+    def digits(self, x):
+        return str(int(x.sum())).isdigit()
+
+    def code(self, x):
+        return ord(str(int(x.sum()))[0])
+
+    def pieces(self, x):
+        return len(str(int(x.sum())).split("1"))
+
+    def number(self, x):
+        return int(str(int(x.sum())))
+
+    def order(self, x):
+        return sorted(["7", str(int(x.sum()))])[0]
+
+    def place(self, x):
+        return str(int(x.sum())).find("1")
+
+    return [type(read.__name__, (nn.Module,), {"forward": read})() for read in (length, start, part, digits, code, pieces, number, order, place)]
+
+
+@pytest.mark.parametrize("model", [ComparesText(), TextAsKey(), *reads_of_text()], ids=lambda model: type(model).__name__)
 def test_text_that_exists_at_run_time_decides_nothing(model):
     with pytest.raises(flambeau.errors.OnnxExporterError, match="known at run time only"):
         check(model, (torch.ones(3),))
