@@ -341,8 +341,33 @@ Result<Vals> PythonFunction(Evaluator& evaluator, const Node& node, Arguments) {
                                 fmt::format("the Python function '{}' has no translation", name ? *name : "?"));
 }
 
-// As where a model is called with nothing said about gradients: torch takes its
-// fused paths for inference, which compute the same, only where no gradient is asked for.
+constexpr std::string_view kGradEnabled = "grad_enabled";
+
+Result<Vals> IsGradEnabled(Evaluator& evaluator, const Node&, Arguments) {
+  FLAMBEAU_TRY(Val enabled, evaluator.GetAttribute(evaluator.modes(), kGradEnabled));
+  return Vals{std::move(enabled)};
+}
+Result<Vals> SetGradEnabled(Evaluator& evaluator, const Node&, Arguments arguments) {
+  FLAMBEAU_CHECK_OK(evaluator.SetAttribute(evaluator.modes(), kGradEnabled, arguments[0]));
+  return Vals{Nothing{}};
+}
+// torch.no_grad() keeps in itself what was there before.
+Result<Vals> EnterOrExitNoGrad(Evaluator& evaluator, const Node& node, const Val& manager) {
+  constexpr std::string_view kBefore = "prev";
+  const auto* object = manager.As<ObjectVal>();
+  if (object == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "enters something that is no object");
+  const bool enters = node.kind == "prim::Enter";
+  Val mode = false;
+  if (enters) {
+    FLAMBEAU_TRY(Val before, evaluator.GetAttribute(evaluator.modes(), kGradEnabled));
+    FLAMBEAU_CHECK_OK(evaluator.SetAttribute(object->cell, kBefore, std::move(before)));
+  } else {
+    FLAMBEAU_TRY(mode, evaluator.GetAttribute(object->cell, kBefore));
+  }
+  FLAMBEAU_CHECK_OK(evaluator.SetAttribute(evaluator.modes(), kGradEnabled, std::move(mode)));
+  return Vals{enters ? manager : Val(Nothing{})};
+}
+
 Result<Vals> True(Evaluator&, const Node&, Arguments) { return Vals{true}; }
 Result<Vals> RequiresGrad(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* tensor = arguments[0].As<TensorVal>();
@@ -351,7 +376,7 @@ Result<Vals> RequiresGrad(Evaluator& evaluator, const Node&, Arguments arguments
 
 // Of these context managers nothing is left in a model.
 bool IsTransparent(std::string_view class_name) {
-  constexpr std::string_view kNames[] = {"torch.autograd.grad_mode.", "torch.autograd.profiler.record_function", "torch.classes.profiler."};
+  constexpr std::string_view kNames[] = {"torch.autograd.profiler.record_function", "torch.classes.profiler."};
   return std::ranges::any_of(kNames, [&](std::string_view name) { return class_name.find(name) != class_name.npos; });
 }
 // Nor of a torch.autocast that is off, or for another device than the CPU.
@@ -365,6 +390,7 @@ bool IsIdleAutocast(Evaluator& evaluator, std::string_view class_name, const Val
 }
 Result<Vals> EnterOrExit(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const torchscript::Type* type = node.inputs.empty() ? nullptr : node.inputs[0]->type.get();
+  if (type != nullptr && type->name.ends_with(".grad_mode.no_grad")) return EnterOrExitNoGrad(evaluator, node, arguments[0]);
   if (type == nullptr || (!IsTransparent(type->name) && !IsIdleAutocast(evaluator, type->name, arguments[0])))
     return evaluator.Unsupported(fmt::format("enters or leaves a context of the class {}", type != nullptr ? type->name : "?"),
                                  "a torch.autocast on the CPU is taken in traces and torch.export's programs; here, cast in the model");
@@ -420,7 +446,8 @@ constexpr BuiltinRow kRows[] = {
     {"aten::_get_tracing_state", &False},
     {"aten::is_autocast_cpu_enabled", &False},
     {"aten::is_autocast_enabled", &False},
-    {"aten::is_grad_enabled", &True},
+    {"aten::is_grad_enabled", &IsGradEnabled},
+    {"aten::set_grad_enabled", &SetGradEnabled},
     {"aten::is_scripting", &True},
 };
 

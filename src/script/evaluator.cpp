@@ -101,6 +101,9 @@ std::optional<bool> Evaluator::KnownBool(const Val& value) const {
 // are there before any snapshot.
 void Evaluator::ImportObjects() {
   for (uint32_t i = 0; i < source_.objects.size(); ++i) heap_.Add({.object = ObjectId{i}});
+  // As where a model is called with nothing said about gradients: torch takes its
+  // fused paths for inference, which compute the same, only where no gradient is asked for.
+  heap_.Add({.attributes = {{"grad_enabled", true}}});
   for (uint32_t i = 0; i < source_.objects.size(); ++i)
     for (const torchscript::ObjectAttribute& attribute : source_.objects[i].attributes)
       if (std::holds_alternative<TensorData>(attribute.value.value)) {

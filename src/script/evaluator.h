@@ -60,6 +60,8 @@ class Evaluator {
   // The path at hand ends in an exception: an error, unless another path can be taken.
   Failure Raise(const Node& node, std::string message);
   int opset() const { return opset_; }
+  // The cell of an object with what torch keeps beside the program: "grad_enabled".
+  uint32_t modes() const { return static_cast<uint32_t>(source_.objects.size()); }
   // Names the last If after which less is known than on its paths.
   Failure UnsupportedWherePathsMet(std::string message, std::string hint = {});
   Val Import(const torchscript::Constant& constant, std::string_view path);
