@@ -71,6 +71,8 @@ class ScriptBuilder {
   ScriptBuilder& operator=(ScriptBuilder&&) noexcept;
 
   void SetTorchVersion(std::string_view version);
+  /// As ProgramBuilder::SetDefaultDtype.
+  void SetDefaultDtype(ScalarTypeCode dtype);
   /// `kind`: "Tensor", "int", "List", "Optional", "Tuple", "Class", … in torch's words.
   ScriptType AddType(std::string_view kind, std::span<const ScriptType> elements, std::string_view name = {});
 

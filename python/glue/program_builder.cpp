@@ -252,6 +252,7 @@ void BindProgramBuilder(nb::module_& module) {
   nb::class_<PythonBuilder>(module, "ProgramBuilder", "Builds a program node by node, in execution order.")
       .def(nb::init<nb::object, nb::object>(), nb::arg("vocabulary"), nb::arg("print_expression"))
       .def("set_torch_version", [](PythonBuilder& self, std::string_view text) { self.engine().SetTorchVersion(text); })
+      .def("set_default_dtype", [](PythonBuilder& self, int dtype) { self.engine().SetDefaultDtype(dtype); })
       .def("set_name", [](PythonBuilder& self, std::string_view text) { self.engine().SetName(text); })
       .def(
           "set_range",

@@ -163,6 +163,7 @@ void BindScript(nb::module_& module) {
   nb::class_<PythonScript>(module, "ScriptBuilder", "Builds a TorchScript program node by node, in execution order.")
       .def(nb::init<>())
       .def("set_torch_version", [](PythonScript& self, std::string_view text) { self.builder.SetTorchVersion(text); })
+      .def("set_default_dtype", [](PythonScript& self, int dtype) { self.builder.SetDefaultDtype(dtype); })
       .def(
           "add_type",
           [](PythonScript& self, std::string_view kind, const std::vector<uint32_t>& elements, std::string_view name) {

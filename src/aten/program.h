@@ -45,6 +45,7 @@ struct Program::Impl {
   std::vector<std::pair<std::string, std::string>> metadata;
   std::string name = "main_graph";
   std::string torch_version;
+  DType default_dtype = DType::kFloat32;  // torch's at the capture
   // Of the archive, where there is one: all its models or methods, and what stands beside them.
   std::vector<std::string> alternatives;
   std::vector<std::pair<std::string, uint64_t>> extra_files;  // name, bytes

@@ -177,6 +177,9 @@ void BuilderAccess::UseFile(ProgramBuilder& builder, std::shared_ptr<const File>
 Sink& BuilderAccess::SinkOf(ProgramBuilder& builder) { return builder.impl_->sink; }
 
 void ProgramBuilder::SetTorchVersion(std::string_view version) { impl_->program->torch_version = version; }
+void ProgramBuilder::SetDefaultDtype(ScalarTypeCode dtype) {
+  impl_->program->default_dtype = DTypeFromTorchCode(dtype).value_or(DType::kFloat32);
+}
 void ProgramBuilder::SetName(std::string_view name) { impl_->program->name = name; }
 
 void ProgramBuilder::SetRange(std::string_view symbol, std::optional<int64_t> min, std::optional<int64_t> max) {

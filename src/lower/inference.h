@@ -24,6 +24,8 @@ class Inference : private Lowering {
   // its translators are asked at the opset of the model to be.
   Inference(const Graph& aten, Graph* scratch, Sink* sink, const CustomOperators* custom = nullptr, int opset = 0);
 
+  using Lowering::set_default_dtype;
+
   // A result of a node: a constant number, or a type.
   using Inferred = std::variant<Type, Scalar>;
 

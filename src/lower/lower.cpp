@@ -125,6 +125,7 @@ Result<LoweredProgram> LowerProgram(const Program::Impl& program, const LowerOpt
   Lowering to(aten, &graph, options.opset, &sink, options.custom);
   to.set_widens_for_runtime(options.widens_for_runtime);
   to.set_narrows_weights(options.narrows_weights);
+  to.set_default_dtype(program.default_dtype);
   std::vector<ValueId> inputs = AddInputs(program, options, to);
   const std::vector<Tensor> outputs = to.LowerBlock(aten.main(), {});
 

@@ -77,8 +77,11 @@ class Lowering : public onnx::Builder {
   }
   // The same, for operators that turn integers into floats (div, mean, sin, …).
   DType FloatDtype(std::initializer_list<Tensor> operands) const;
-  // Python's default dtype of floats: float32.
-  DType default_dtype() const { return DType::kFloat32; }
+  // What torch makes of Python's floats where nothing else is said: torch.get_default_dtype() at the capture.
+  DType default_dtype() const { return default_dtype_; }
+  void set_default_dtype(DType dtype) { default_dtype_ = dtype; }
+  // The complex dtype of such parts.
+  DType default_complex_dtype() const;
   // The tensor cast to a floating dtype if it is an integer or bool.
   Tensor ToFloat(Tensor tensor) { return CastTo(tensor, FloatDtype({tensor})); }
   // A number as a 0-d value of that dtype.
@@ -143,6 +146,7 @@ class Lowering : public onnx::Builder {
   NodeId current_;
   std::vector<Tensor> values_;  // by ATen value
   bool narrows_weights_ = false;
+  DType default_dtype_ = DType::kFloat32;
   // By the bytes that a weight is of: their source, the first of them, how many.
   std::map<std::tuple<std::shared_ptr<const DataSource>, uint64_t, uint64_t, DType, DType>, std::optional<TensorData>> narrowed_;
   // Values of which the capture recorded wrong types, and what was made of them: their types are those of the translation.

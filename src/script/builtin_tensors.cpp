@@ -225,11 +225,12 @@ Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, Arguments arguments) 
     FLAMBEAU_TRY(Val cast, emit.Call1("aten::to.dtype", {copy, dtype}));
     return Vals{std::move(cast)};
   }
-  const int64_t float64{Info(DType::kFloat64).torch_code}, float32{Info(DType::kFloat32).torch_code};
+  const DType floats = dtype.AsInt() == Info(DType::kFloat64).torch_code ? DType::kFloat64 : emit.default_dtype();
   const auto as_asked = [&](Val tensor) -> Result<Vals> {
     const bool precise = evaluator.TypeOf(*tensor.As<TensorVal>()).dtype == DType::kFloat64;
     if (dtype.Is<Nothing>() && !precise) return Vals{std::move(tensor)};
-    FLAMBEAU_TRY(Val cast, emit.Call1("aten::to.dtype", {tensor, dtype.Is<Nothing>() ? Val(float32) : dtype}));
+    const Val asked = dtype.Is<Nothing>() ? Val(int64_t{Info(floats).torch_code}) : dtype;
+    FLAMBEAU_TRY(Val cast, emit.Call1("aten::to.dtype", {tensor, asked}));
     return Vals{std::move(cast)};
   };
   if (const auto* list = arguments[0].As<ListVal>(); list != nullptr && evaluator.heap()[list->cell].of_numbers) {
@@ -248,7 +249,6 @@ Result<Vals> MakeTensor(Evaluator& evaluator, const Node&, Arguments arguments) 
   }
   Flat flat;
   if (!Flatten(evaluator, arguments[0], 0, flat)) return evaluator.Unsupported("makes a tensor of lists of different lengths");
-  const DType floats = dtype.AsInt() == float64 ? DType::kFloat64 : DType::kFloat32;
   Val tensor;
   if (flat.sizes.empty()) {
     FLAMBEAU_TRY(tensor, emit.NumberTensor(flat.numbers[0], floats));
@@ -380,7 +380,7 @@ Result<Vals> Upsample(Evaluator& evaluator, const Node& node, Arguments argument
 // Also of a number, which only TorchScript knows.
 Result<Vals> CopyInPlace(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (arguments.size() < 2 || !arguments[1].IsNumber()) return evaluator.CallOperator(node, arguments);
-  FLAMBEAU_TRY(const Val number, evaluator.emit().NumberTensor(arguments[1]));
+  FLAMBEAU_TRY(const Val number, evaluator.emit().NumberTensor(arguments[1], DType::kFloat64));
   return evaluator.emit().Call("aten::copy_", {arguments[0], number});
 }
 

@@ -24,6 +24,7 @@ Emitter::Emitter(Program::Impl& program, Heap& heap, Sink& sink, const lower::Cu
       scratch_(program.context.get()),
       functionalizer_(graph_, sink, Functionalizer::BodyInputs::kWritable),
       inference_(graph_, &scratch_, &sink, &custom, opset) {
+  inference_.set_default_dtype(program.default_dtype);
   open_.push_back({graph_.main(), {}});
 }
 
@@ -416,7 +417,7 @@ int64_t DtypeOf(const Val& number, const Graph& graph, DType floats) {
   if (const auto* tensor = number.As<TensorVal>()) return Info(graph.type(tensor->id).dtype).torch_code;
   if (number.Is<bool>() || kind == TypeKind::kBool) return Info(DType::kBool).torch_code;
   if (number.Is<int64_t>() || kind == TypeKind::kInt) return Info(DType::kInt64).torch_code;
-  if (number.Is<std::complex<double>>()) return Info(DType::kComplex64).torch_code;
+  if (number.Is<std::complex<double>>()) return Info(floats == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64).torch_code;
   return Info(floats).torch_code;
 }
 
@@ -424,26 +425,25 @@ int Order(int64_t code) { return code == Info(DType::kBool).torch_code ? 0 : cod
 
 }  // namespace
 
-Result<Val> Emitter::NumberTensor(const Val& number, DType floats) {
+Result<Val> Emitter::NumberTensor(const Val& number, std::optional<DType> given) {
   if (number.Is<TensorVal>()) return number;
-  return Call1("aten::scalar_tensor", {number, DtypeOf(number, graph_, floats)});
+  return Call1("aten::scalar_tensor", {number, DtypeOf(number, graph_, given.value_or(default_dtype()))});
 }
 
-Result<Val> Emitter::NumbersTensor(const Vals& numbers, DType floats) {
+Result<Val> Emitter::NumbersTensor(const Vals& numbers, std::optional<DType> given) {
+  const DType floats = given.value_or(default_dtype());
   int64_t dtype = numbers.empty() ? Info(floats).torch_code : Info(DType::kBool).torch_code;
   for (const Val& number : numbers)
     if (const int64_t other = DtypeOf(number, graph_, floats); Order(other) > Order(dtype)) dtype = other;
   if (numbers.empty()) return Call1("aten::zeros", {ListVal{heap_.Add({.elements = {int64_t{0}}})}, dtype});
-  if (std::ranges::all_of(numbers, &Val::IsConstantNumber)) return ConstantTensor(numbers, dtype);
+  if (std::ranges::all_of(numbers, &Val::IsConstantNumber) && ByteSize(floats) >= 4) return ConstantTensor(numbers, dtype);
   Vals tensors;
   for (const Val& number : numbers) {
+    Val flat = number;
     if (number.Is<TensorVal>()) {
-      FLAMBEAU_TRY(Val flat, Call1("aten::reshape", {number, ListVal{heap_.Add({})}}));
-      FLAMBEAU_TRY(Val cast, Call1("aten::to.dtype", {flat, dtype}));
-      tensors.push_back(std::move(cast));
-      continue;
+      FLAMBEAU_TRY(flat, Call1("aten::reshape", {number, ListVal{heap_.Add({})}}));
     }
-    FLAMBEAU_TRY(Val tensor, Call1("aten::scalar_tensor", {number, dtype}));
+    FLAMBEAU_TRY(Val tensor, Call1(number.Is<TensorVal>() ? "aten::to.dtype" : "aten::scalar_tensor", {flat, dtype}));
     tensors.push_back(std::move(tensor));
   }
   return Call1("aten::stack", {ListVal{heap_.Add({.elements = std::move(tensors)})}, int64_t{0}});

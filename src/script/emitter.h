@@ -34,8 +34,10 @@ class Emitter {
   }
   // A number as a 0-d tensor, numbers as a 1-d one: of the dtype that
   // torch.tensor gives them, or floats as precise as Python's.
-  Result<Val> NumberTensor(const Val& number, DType floats = DType::kFloat32);
-  Result<Val> NumbersTensor(const Vals& numbers, DType floats = DType::kFloat32);
+  // `floats`: the dtype of floats; torch's default if not given.
+  Result<Val> NumberTensor(const Val& number, std::optional<DType> floats = {});
+  Result<Val> NumbersTensor(const Vals& numbers, std::optional<DType> floats = {});
+  DType default_dtype() const { return program_.default_dtype; }
 
   // The value of now, at the end of the current block.
   ValueId Read(ValueId tensor);

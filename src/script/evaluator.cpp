@@ -188,7 +188,7 @@ Val Evaluator::ImportQuantized(const torchscript::Object& object, std::string_vi
   }
   for (Val* numbers : {&grid.scale, &grid.zero_point})
     if (const Vals* elements = listed(*numbers))
-      if (auto made = emitter_.NumbersTensor(Vals(*elements))) *numbers = *std::move(made);
+      if (auto made = emitter_.NumbersTensor(Vals(*elements), DType::kFloat32)) *numbers = *std::move(made);
   return MakeQuantized(*tensor.As<TensorVal>(), std::move(grid));
 }
 

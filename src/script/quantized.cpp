@@ -32,7 +32,7 @@ bool IsConstantGrid(const Grid& grid) { return grid.scale.Is<double>() && grid.z
 
 // Scale and zero point as tensors.
 Result<Grid> InTensors(Emitter& emit, const Grid& grid) {
-  FLAMBEAU_TRY(Val scale, emit.NumberTensor(grid.scale));
+  FLAMBEAU_TRY(Val scale, emit.NumberTensor(grid.scale, DType::kFloat32));
   FLAMBEAU_TRY(Val zero_point, emit.NumberTensor(grid.zero_point));
   return Grid{std::move(scale), std::move(zero_point), grid.axis};
 }

@@ -114,6 +114,9 @@ ScriptBuilder::ScriptBuilder(ScriptBuilder&&) noexcept = default;
 ScriptBuilder& ScriptBuilder::operator=(ScriptBuilder&&) noexcept = default;
 
 void ScriptBuilder::SetTorchVersion(std::string_view version) { impl_->graph.torch_version = version; }
+void ScriptBuilder::SetDefaultDtype(ScalarTypeCode dtype) {
+  impl_->graph.default_dtype = DTypeFromTorchCode(dtype).value_or(DType::kFloat32);
+}
 
 ScriptType ScriptBuilder::AddType(std::string_view kind, std::span<const ScriptType> elements, std::string_view name) {
   using torchscript::TypeKind;

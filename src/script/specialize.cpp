@@ -247,6 +247,7 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
   auto program = std::make_unique<Program::Impl>();
   program->name = graph.name;
   program->torch_version = graph.torch_version;
+  program->default_dtype = graph.default_dtype;
   const lower::CustomOperators custom(options.translations, options.custom_opsets);
   Evaluator evaluator(graph, *program, sink, custom, options.opset, apart);
   if (assumes_rounds) evaluator.AssumeRounds();

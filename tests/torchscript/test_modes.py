@@ -1,7 +1,13 @@
-"""What torch keeps beside a program, and a program asks for: whether gradients are recorded."""
+"""What torch keeps beside a program, and a program asks for or depends on: whether gradients are recorded, the default dtype."""
 
+from typing import List
+
+import pytest
 import torch
+import torch.nn.functional as F
 from cases import ROUNDS, SIGNS, Cases, x
+from checking import check
+from torch import nn
 
 case = Cases()
 
@@ -45,3 +51,63 @@ def gradients_in_rounds(self, x, n):
 
 
 test_gradients = case.test()
+
+
+@pytest.fixture(params=[torch.float64, torch.float16, torch.float32], ids=["float64", "float16", "float32"])
+def default_dtype(request):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(request.param)
+    yield request.param
+    torch.set_default_dtype(before)
+
+
+class TensorsOfNumbers(nn.Module):
+    def forward(self, x):
+        n, total = x.size(0), float(x.sum())
+        made: List[float] = []
+        for i in range(n):
+            made.append(float(x[i, 0]))
+        return (
+            (torch.tensor(2.5), torch.tensor(n / 3), torch.tensor(total), torch.scalar_tensor(n), torch.as_tensor(0.5)),
+            (torch.tensor([1.5, 0.1]), torch.tensor([1.5, float(n)]), torch.tensor([[1.0, 2.0], [n * 1.0, 3.0]]), torch.tensor(made)),
+            (torch.tensor(made, dtype=torch.float32), torch.tensor(0.1, dtype=torch.float64), torch.tensor([n, 2])),
+        )
+
+
+class TensorsOfSizes(nn.Module):
+    def forward(self, x):
+        n = x.size(0)
+        return torch.zeros(n), torch.ones(2), torch.full((n,), 1.5), torch.arange(0.0, n), torch.linspace(0, 1, n), torch.eye(n), torch.hann_window(5)
+
+
+class FloatsOfIntegers(nn.Module):
+    def forward(self, x):
+        n = x.long()
+        return n / 3, n * 0.5, n.sum() / 2, torch.sqrt(n.abs()), (x > 0) * 1.5, n.float().mean(), x[0, 0] * 0.1, F.one_hot(n[0] % 3, 3) * 0.5
+
+
+@pytest.mark.parametrize("model", [TensorsOfNumbers(), TensorsOfSizes(), FloatsOfIntegers()], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_default_dtype_of_scripts(model, dtype, default_dtype):
+    x = (torch.arange(12.0).reshape(4, 3) - 5.5).to(dtype)
+    check(model, (x,), dynamic_axes={"x": {0: "n"}}, others=[(torch.cat([x, x]),)])
+
+
+@pytest.mark.parametrize("how", ["trace", "export"])
+@pytest.mark.parametrize("model", [TensorsOfSizes(), FloatsOfIntegers()], ids=lambda model: type(model).__name__)
+def test_default_dtype_of_captures(model, how, default_dtype):
+    check(model, (torch.arange(12.0).reshape(4, 3) - 5.5,), how=how)
+
+
+class Copied(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        y[0] = 0.1
+        y[1:].copy_(torch.tensor(0.7, dtype=torch.float64))
+        return y
+
+
+def test_numbers_are_written_with_all_their_digits():
+    x = torch.ones(3, dtype=torch.float64)
+    program = check(Copied(), (x,))
+    assert torch.equal(program(x)[0], Copied()(x))

@@ -366,6 +366,7 @@ def build_program(
     walk = _Walk(exported, export_params)
     builder = walk.builder
     builder.set_torch_version(torch.__version__)
+    builder.set_default_dtype(DTYPES[torch.get_default_dtype()])
     builder.set_metadata(_PREFIX + "graph_signature", str(exported.graph_signature))
     builder.set_metadata(_PREFIX + "range_constraints", str(exported.range_constraints))
     walk.ranges()

@@ -153,6 +153,7 @@ class GraphImport:
         self.functions = functions
         self.builder = _engine.ScriptBuilder()
         self.builder.set_torch_version(torch.__version__)
+        self.builder.set_default_dtype(DTYPES[torch.get_default_dtype()])
         self.types: dict[str, int] = {}
         self.values: dict[int, int] = {}  # by torch._C.Value.unique()
         self.objects: dict[int, _engine.ScriptObject] = {}

@@ -18,7 +18,7 @@ constexpr Restriction kRunTimeWindow{"a Kaiser window of more than a million ele
 DType DtypeOf(Lowering& to, const Scalar& number) {
   if (number.is_bool()) return DType::kBool;
   if (number.is_integral()) return DType::kInt64;
-  return number.is_complex() ? DType::kComplex64 : to.default_dtype();
+  return number.is_complex() ? to.default_complex_dtype() : to.default_dtype();
 }
 
 template <int64_t kValue>
@@ -60,7 +60,7 @@ Tensor NewFull(Lowering& to, Tensor self, Dims size, Scalar fill_value, std::opt
 // Unlike torch.tensor, it makes a float of an integer.
 Tensor ScalarTensor(Lowering& to, Scalar s, std::optional<DType> dtype, Unused, Unused, Unused) {
   const DType own = DtypeOf(to, s);
-  return to.NumberOf(s, dtype.value_or(IsComplex(own) ? own : DType::kFloat32));
+  return to.NumberOf(s, dtype.value_or(IsComplex(own) ? own : to.default_dtype()));
 }
 Tensor TensorOf(Lowering& to, Scalar t, std::optional<DType> dtype, Unused, Unused) {
   return to.NumberOf(t, dtype.value_or(DtypeOf(to, t)));
