@@ -150,7 +150,8 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
     """Results that are seldom exact come out a rounding error away, and zeros of others lose the sign that onnxruntime's Where drops.
 
     Medians are taken of contiguous tensors: of expanded ones, PyTorch's CPU kernel gives elements of others. What is rolled
-    is laid out as captures say, and not as the kernel does, which keeps channels last.
+    is laid out as captures say, and not as the kernel does, which keeps channels last. Sigmoids of less than -17 are 0, as
+    onnxruntime's are.
     """
 
     supports_higher_order_operators = True
@@ -176,6 +177,11 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
             return result
         if func is torch.ops.aten.roll.default:
             return result.contiguous()
+        if func is torch.ops.aten.glu.default:
+            first, second = args[0].chunk(2, args[1] if len(args) > 1 else -1)
+            return first * second.sigmoid().where(second > -17, 0)
+        if func is torch.ops.aten.sigmoid.default:
+            result = result.where(args[0] > -17, 0)
         if func.overloadpacket in self.ZEROS and isinstance(result, torch.Tensor):
             return result + 0
         if func is torch.ops.aten.linalg_cross.default:  # of two that are alike, what a fused product leaves of zeros
