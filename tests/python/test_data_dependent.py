@@ -206,7 +206,9 @@ def test_affine_grids_of_dynamic_sizes(align_corners):
     compare(function, torch.randn(3, 3, 5, 6), theta.expand(3, 2, 3).contiguous(), others=others, dynamic_shapes=shapes)
 
 
-def test_distributions_do_not_look_at_their_parameters():
+def test_distributions_do_not_look_at_their_parameters(monkeypatch):
+    monkeypatch.setattr(torch.distributions.Distribution, "_validate_args", True)  # torch.compile turns it off for the process
+
     def function(logits, action, mean):
         choice = torch.distributions.Categorical(logits=logits)
         move = torch.distributions.Independent(torch.distributions.Normal(mean, mean.exp()), 1)
