@@ -161,7 +161,8 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
         getattr(torch.ops.aten, name)
         for name in (
             "linalg_vector_norm norm var var_mean std std_mean _softmax _log_softmax exp expm1 log log1p log2 log10 logsumexp sin cos tan tanh "
-            "sinh cosh asin acos atan atan2 sqrt rsqrt sigmoid erf erfc pow native_layer_norm native_group_norm _native_batch_norm_legit_no_training"
+            "sinh cosh asin acos atan atan2 sqrt rsqrt sigmoid erf erfc pow native_layer_norm native_group_norm _native_batch_norm_legit_no_training "
+            "_fft_c2r mm bmm addmm convolution linalg_inv_ex _linalg_solve_ex _linalg_det linalg_qr linalg_cholesky_ex _linalg_svd _linalg_eigh linalg_matrix_exp"
         ).split()
     }
 
