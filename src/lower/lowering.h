@@ -80,8 +80,6 @@ class Lowering : public onnx::Builder {
   // What torch makes of Python's floats where nothing else is said: torch.get_default_dtype() at the capture.
   DType default_dtype() const { return default_dtype_; }
   void set_default_dtype(DType dtype) { default_dtype_ = dtype; }
-  // The complex dtype of such parts.
-  DType default_complex_dtype() const;
   // The tensor cast to a floating dtype if it is an integer or bool.
   Tensor ToFloat(Tensor tensor) { return CastTo(tensor, FloatDtype({tensor})); }
   // A number as a 0-d value of that dtype.

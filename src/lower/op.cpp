@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "aten/schema.h"
+#include "onnx/complex.h"
 
 namespace flambeau::lower {
 
@@ -31,7 +32,7 @@ const Type* NumberType(Lowering& to, const Scalar& scalar) {
     case Scalar::Kind::kInt:
     case Scalar::Kind::kSymbolic: return to.InternType(Type::OfTensor(DType::kInt64, {}));
     case Scalar::Kind::kFloat: return to.InternType(Type::OfTensor(to.default_dtype(), {}));
-    case Scalar::Kind::kComplex: return to.InternType(Type::OfTensor(to.default_complex_dtype(), {}));
+    case Scalar::Kind::kComplex: return to.InternType(Type::OfTensor(onnx::ComplexDtype(to.default_dtype()), {}));
     case Scalar::Kind::kValue: return scalar.type();
   }
   return nullptr;

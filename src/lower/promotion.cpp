@@ -57,14 +57,6 @@ DType Lowering::PromotedDtype(std::span<const Tensor> operands) const {
   return combine(combine(of_rank[0], of_rank[1]), of_rank[2]);
 }
 
-DType Lowering::default_complex_dtype() const {
-  switch (default_dtype_) {
-    case DType::kFloat64: return DType::kComplex128;
-    case DType::kFloat16: return DType::kComplex32;
-    default: return DType::kComplex64;
-  }
-}
-
 DType Lowering::FloatDtype(std::initializer_list<Tensor> operands) const {
   const DType dtype = PromotedDtype(operands);
   return IsFloating(dtype) || IsComplex(dtype) ? dtype : default_dtype();

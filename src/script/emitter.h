@@ -33,8 +33,7 @@ class Emitter {
     return Call1(op, std::span(arguments.begin(), arguments.size()));
   }
   // A number as a 0-d tensor, numbers as a 1-d one: of the dtype that
-  // torch.tensor gives them, or floats as precise as Python's.
-  // `floats`: the dtype of floats; torch's default if not given.
+  // torch.tensor gives them. `floats`: that of floats; torch's default if not given.
   Result<Val> NumberTensor(const Val& number, std::optional<DType> floats = {});
   Result<Val> NumbersTensor(const Vals& numbers, std::optional<DType> floats = {});
   DType default_dtype() const { return program_.default_dtype; }

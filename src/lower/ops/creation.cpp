@@ -5,6 +5,7 @@
 
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
+#include "onnx/complex.h"
 
 namespace flambeau::lower {
 namespace {
@@ -18,7 +19,7 @@ constexpr Restriction kRunTimeWindow{"a Kaiser window of more than a million ele
 DType DtypeOf(Lowering& to, const Scalar& number) {
   if (number.is_bool()) return DType::kBool;
   if (number.is_integral()) return DType::kInt64;
-  return number.is_complex() ? to.default_complex_dtype() : to.default_dtype();
+  return number.is_complex() ? onnx::ComplexDtype(to.default_dtype()) : to.default_dtype();
 }
 
 template <int64_t kValue>
