@@ -136,7 +136,8 @@ class ProgramBuilder {
   // --- the whole ------------------------------------------------------------
   /// "2.13.0"; for messages and metadata.
   void SetTorchVersion(std::string_view version);
-  /// torch.get_default_dtype() at the capture; float32 where nothing is said.
+  /// torch.get_default_dtype() at the capture; float32 where nothing is said. What
+  /// the calls show of it, by floats that they make of none, counts more.
   void SetDefaultDtype(ScalarTypeCode dtype);
   void SetName(std::string_view name);  ///< of the graph
   /// What the capture knows of a symbol; nullopt means unbounded.

@@ -7,6 +7,7 @@
 
 #include "aten/builder_access.h"
 #include "aten/canonical.h"
+#include "aten/default_dtype.h"
 #include "aten/program.h"
 #include "aten/schema.h"
 #include "diag/sink.h"
@@ -318,6 +319,7 @@ void ProgramBuilder::AddOutput(OutputKind kind, const Argument& value, std::stri
 std::optional<Program> ProgramBuilder::Finish(std::vector<Diagnostic>& diagnostics) {
   if (!impl_->open.empty()) impl_->sink.Error(DiagnosticKind::kBadProgram, "a nested graph does not end");
   impl_->graph().SetOutputs(impl_->graph().main(), impl_->outputs);
+  if (const auto recorded = aten::RecordedDefaultDtype(impl_->graph())) impl_->program->default_dtype = *recorded;
   const bool failed = impl_->sink.HasErrors();
   for (Diagnostic& diagnostic : impl_->sink.Take()) diagnostics.push_back(std::move(diagnostic));
   if (failed) return std::nullopt;

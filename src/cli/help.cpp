@@ -105,7 +105,10 @@ std::string DescribeUnknown(const CLI::App& app, const std::vector<std::string>&
     if (name.size() > 1 && name.starts_with('-') && command.get_option_no_throw(name) == nullptr)
       return fmt::format("'{}' has no option {}{}", chosen.empty() ? "flambeau" : "flambeau " + command.get_name(), name, Nearest(name, options));
   }
-  return fmt::format("there are too many words: {}", fmt::join(command.remaining(), " "));
+  const std::vector<std::string> rest = command.remaining();
+  const bool is_target = rest.size() == 1 && command.get_option_no_throw("--output") != nullptr;
+  return fmt::format("there are too many words: {}{}", fmt::join(rest, " "),
+                     is_target ? fmt::format("; the file to write is given as -o {}", rest[0]) : "");
 }
 
 }  // namespace flambeau::cli

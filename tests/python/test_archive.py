@@ -232,3 +232,25 @@ def test_one_method_is_exported_and_verified(several):
         flambeau.export(torch.nn.Linear(4, 2), (torch.ones(3, 4),), method="encode")
     with pytest.raises(flambeau.errors.OnnxExporterError, match="model_name chooses among the models of an archive"):
         flambeau.export(torch.nn.Linear(4, 2), (torch.ones(3, 4),), model_name="encoder")
+
+
+class NumbersOfSizes(torch.nn.Module):
+    def forward(self, x):
+        n = x.shape[0]
+        return torch.full((n,), 1.5), x.long() / 3, x + torch.arange(3.0), torch.hann_window(3), torch.cat([x, x]).sum() * 0.1
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.float32], ids=str)
+def test_programs_tell_the_default_dtype_of_their_capture(tmp_path, dtype):
+    args, before = (torch.arange(12.0).reshape(4, 3),), torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        expected = NumbersOfSizes()(*args)
+        exported = torch.export.export(NumbersOfSizes(), args, dynamic_shapes={"x": {0: torch.export.Dim.DYNAMIC}})
+    finally:
+        torch.set_default_dtype(before)
+    torch.export.save(exported, tmp_path / "model.pt2")
+    for source in (exported, tmp_path / "model.pt2"):
+        program = flambeau.export(source)
+        for ours, theirs in zip(program(*args), expected, strict=True):
+            torch.testing.assert_close(ours, theirs)
