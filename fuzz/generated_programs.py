@@ -160,8 +160,10 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
     INEXACT = {
         getattr(torch.ops.aten, name)
         for name in (
-            "linalg_vector_norm norm var var_mean std std_mean _softmax _log_softmax exp expm1 log log1p log2 log10 logsumexp sin cos tan tanh "
-            "sinh cosh asin acos atan atan2 sqrt rsqrt sigmoid erf erfc pow native_layer_norm native_group_norm _native_batch_norm_legit_no_training "
+            "linalg_vector_norm norm var var_mean std std_mean _softmax _log_softmax exp exp2 expm1 log log1p log2 log10 logsumexp logcumsumexp "
+            "logaddexp logaddexp2 sin cos tan tanh sinh cosh asin acos atan atan2 asinh acosh atanh hypot sinc sqrt rsqrt sigmoid log_sigmoid_forward "
+            "softplus gelu silu mish elu celu selu erf erfc erfinv lgamma digamma polygamma igamma igammac special_zeta i0 special_i0e special_i1 "
+            "special_i1e special_bessel_j0 special_bessel_j1 special_entr special_log_ndtr special_ndtri xlogy special_xlog1py logit pow native_layer_norm native_group_norm _native_batch_norm_legit_no_training "
             "_fft_c2r mm bmm addmm convolution linalg_inv_ex _linalg_solve_ex _linalg_det linalg_qr linalg_cholesky_ex _linalg_svd _linalg_eigh linalg_matrix_exp"
         ).split()
     }
