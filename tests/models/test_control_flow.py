@@ -215,11 +215,20 @@ def pairs_from_the_end(x):
     return {"total": total, "twice": x * 2}
 
 
-@pytest.mark.parametrize("function", [decayed, rows_of_a_list, every_second, pairs_from_the_end], ids=lambda f: f.__name__)
+def associative_rows(x):
+    def step(first, then):
+        return {"a": first["a"] * then["a"], "b": first["b"] * then["a"] + then["b"]}
+
+    first = associative_scan(step, {"a": x.sigmoid(), "b": x}, dim=0, combine_mode="generic")
+    last = associative_scan(torch.maximum, x.T, dim=1, reverse=True, combine_mode="generic")
+    return first, last
+
+
+@pytest.mark.parametrize("function", [decayed, rows_of_a_list, every_second, pairs_from_the_end, associative_rows], ids=lambda f: f.__name__)
 def test_loops_over_a_dynamic_dimension_stay_loops(function):
     model = model_of(function)
     with warnings.catch_warnings():
         warnings.simplefilter("error", flambeau.errors.ConversionWarning)
         program = convert(model, (positive,), ({0: "rows"},))
     assert sizes_of(program.model_proto.graph.input)[0][0] == "rows"
-    compare(program, model, (positive,), (negative,), (wide,))
+    compare(program, model, (positive,), (negative,), (wide,), (wide[:1],))

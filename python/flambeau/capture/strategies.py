@@ -26,7 +26,7 @@ from .failures import failure, innermost_line, warn_of_emptiness, warn_of_masks
 from .functions_of_sizes import functions_of_sizes
 from .general import general_answers, special_answers, special_places
 from .graphs import one_way_of_products
-from .loops import Unkept, kept_loops
+from .loops import Unkept, kept_loops, sequential_scans
 from .recurrent_layers import opaque_layers, restore
 from .sizes import causal_by_size, computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
 from .surroundings import autocast_within, exporting, mode, named_keywords, silence
@@ -339,6 +339,7 @@ class _Tries:
             exporting(),
             opaque_layers(),
             capturable_detectors(),
+            sequential_scans(),
             one_way_of_products(),
             computable_sizes(),
             unsolved_equations(),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch._higher_order_ops.map import map as map_rows
+
+from .replaced_functions import replaced_functions
 
 __all__ = ["capturable_detectors", "library"]
 
@@ -93,22 +95,9 @@ _REPLACEMENTS: dict[tuple[str, str], Callable[..., Any]] = {
 }
 
 
-@contextlib.contextmanager
-def capturable_detectors() -> Iterator[None]:
-    """While it is open, torchvision's functions are replaced in each module that has them."""
+def capturable_detectors() -> contextlib.AbstractContextManager[None]:
+    """While it is open, torchvision's functions are replaced."""
     if "torchvision.ops.boxes" not in sys.modules:
-        yield
-        return
+        return contextlib.nullcontext()
     library()
-    replaced: list[tuple[Any, str, Any]] = []
-    for (owner, name), replacement in _REPLACEMENTS.items():
-        original = vars(sys.modules[owner])[name] if owner in sys.modules else None
-        for module in list(sys.modules.values()) if original is not None else ():
-            if getattr(module, "__dict__", {}).get(name) is original:
-                replaced.append((module, name, original))
-                setattr(module, name, replacement)
-    try:
-        yield
-    finally:
-        for module, name, original in replaced:
-            setattr(module, name, original)
+    return replaced_functions(_REPLACEMENTS)

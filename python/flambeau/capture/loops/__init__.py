@@ -2,7 +2,8 @@
 
 ``rewriting`` makes of such a loop, in the function's source, a function of one round;
 ``rounds`` are the iterables whose number of rounds is a symbol, and the lists that such a
-loop fills; ``scanning`` runs the rounds as torch's ``scan``.
+loop fills; ``scanning`` runs the rounds as torch's ``scan``. ``associative`` does so with
+the rows of ``associative_scan``.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import types
 from collections.abc import Iterator, Mapping, Set
 
 from ..decisions import Place
+from .associative import sequential_scans
 from .rewriting import RUNTIME, codes_within, rewritten
 from .rounds import LoopsAsScans, Runtime
 from .scanning import Unkept
 
-__all__ = ["Unkept", "kept_loops"]
+__all__ = ["Unkept", "kept_loops", "sequential_scans"]
 
 
 @contextlib.contextmanager

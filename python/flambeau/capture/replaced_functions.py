@@ -1,0 +1,31 @@
+"""Functions of Python modules, others in their place."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+__all__ = ["replaced_functions"]
+
+
+@contextlib.contextmanager
+def replaced_functions(replacements: Mapping[tuple[str, str], Callable[..., Any]]) -> Iterator[None]:
+    """While it is open, the functions are replaced in each module that has them by their names.
+
+    Args:
+        replacements: By module and name; modules that nobody imported are left out.
+    """
+    replaced: list[tuple[Any, str, Any]] = []
+    for (owner, name), replacement in replacements.items():
+        original = vars(sys.modules[owner])[name] if owner in sys.modules else None
+        for module in list(sys.modules.values()) if original is not None else ():
+            if getattr(module, "__dict__", {}).get(name) is original:
+                replaced.append((module, name, original))
+                setattr(module, name, replacement)
+    try:
+        yield
+    finally:
+        for module, name, original in replaced:
+            setattr(module, name, original)
