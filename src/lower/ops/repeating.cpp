@@ -7,6 +7,7 @@
 #include "lower/ops/indexing.h"
 #include "lower/ops/steps.h"
 #include "lower/ops/views.h"
+#include "onnx/infer/sizes.h"
 
 namespace flambeau::lower {
 
@@ -92,7 +93,8 @@ Tensor RollAxis(Lowering& to, Tensor self, Dim shift, int64_t axis) {
   const Dim size = self.size(axis);
   if (to.AsConstant(size) == 0 || to.AsConstant(shift) == 0) return self;
   // Where the last `shift` elements begin.
-  const Dim start{to.exprs().Mod(to.Minus(to.Of(0), shift).expr, size.expr)};
+  const Expr divisor = onnx::MayBeZero(to.exprs(), size.expr) ? to.exprs().Max(size.expr, to.exprs().Constant(1)) : size.expr;
+  const Dim start{to.exprs().Mod(to.Minus(to.Of(0), shift).expr, divisor)};
   if (to.AsConstant(start) == 0) return self;
   const TensorList parts = to.SplitSizes(self, axis, Dims{start, to.Minus(self.size(axis), start)});
   return Sized(to, to.Concat({parts[1], parts[0]}, {.axis = axis}), self.sizes());

@@ -7,6 +7,7 @@
 #include "lower/ops/elementwise.h"
 #include "lower/ops/reduction.h"
 #include "lower/ops/steps.h"
+#include "onnx/infer/sizes.h"
 
 namespace flambeau::lower {
 namespace {
@@ -65,11 +66,25 @@ ValuesAndIndices MedianDim(Lowering& to, Tensor self, int64_t dim, bool keepdim)
 
 Tensor Flattened(Lowering& to, Tensor x) { return x.rank() == 1 ? x : to.ReshapeTo(x, Dims{to.Numel(x)}); }
 
+// The median of nothing: NaN, and what a cast makes of it in PyTorch.
+Scalar MedianOfNothing(DType dtype) {
+  switch (dtype) {
+    case DType::kInt64: return Scalar(std::numeric_limits<int64_t>::min());
+    case DType::kInt32: return Scalar(int64_t{std::numeric_limits<int32_t>::min()});
+    default: return IsFloating(dtype) ? Scalar(std::numeric_limits<double>::quiet_NaN()) : Scalar(int64_t{0});
+  }
+}
+
 template <bool kIgnoreNan>
 Tensor Median(Lowering& to, Tensor self) {
-  if (to.AsConstant(to.Numel(self)) == 0 && self.is_floating())
-    return to.NumberOf(std::numeric_limits<double>::quiet_NaN(), self.dtype());
-  return std::get<0>(MedianDim<kIgnoreNan>(to, Flattened(to, self), 0, false));
+  const Dim count = to.Numel(self);
+  if (to.AsConstant(count) == 0) return to.NumberOf(MedianOfNothing(self.dtype()), self.dtype());
+  Tensor flat = Flattened(to, self);
+  if (onnx::MayBeZero(to.exprs(), count.expr)) {  // then its median is the only element
+    const Dim missing = to.Minus({to.exprs().Max(count.expr, to.exprs().Constant(1))}, count);
+    flat = to.Concat({flat, to.Full(Dims{missing}, MedianOfNothing(self.dtype()), self.dtype())}, {.axis = 0});
+  }
+  return std::get<0>(MedianDim<kIgnoreNan>(to, flat, 0, false));
 }
 
 // The smallest of the most frequent elements, and its last position. Every pair

@@ -8,6 +8,7 @@
 #include "lower/ops/activation.h"
 #include "lower/ops/complex.h"
 #include "lower/ops/reduction.h"
+#include "onnx/infer/sizes.h"
 
 namespace flambeau::lower {
 
@@ -32,8 +33,10 @@ Tensor AddScaled(Lowering& to, Tensor self, Tensor product, const Scalar& beta, 
 }
 
 Tensor Addmm(Lowering& to, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
-  // Gemm's factors are floats; integers take the long way. So do sums of nothing: onnxruntime leaves out beta.
-  if (self.is_floating() && to.AsConstant(mat1.size(1)) != 0 && alpha.is_constant() && beta.is_constant()) {
+  // Gemm's factors are floats; integers take the long way. So does what may be a sum of nothing: onnxruntime leaves out beta.
+  const Dim inner = mat1.size(1);
+  const bool scales = beta.Is(0) || beta.Is(1) ? to.AsConstant(inner) != 0 : !onnx::MayBeZero(to.exprs(), inner.expr);
+  if (self.is_floating() && scales && alpha.is_constant() && beta.is_constant()) {
     if (beta.Is(0)) return to.Gemm(mat1, mat2, {.alpha = alpha.AsDouble()});
     return to.Gemm(mat1, mat2, self, {.alpha = alpha.AsDouble(), .beta = beta.AsDouble()});
   }
