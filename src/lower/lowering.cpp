@@ -270,7 +270,9 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
   }
   if (tensor.ranked() && tensor.rank() != static_cast<int64_t>(recorded.rank())) {
     if (IsMistyped(aten_->op(node))) return Mistyped(node, tensor);
-    if (!poisoned())
+    if (!poisoned() && IsOfWrite(*aten_, node))
+      Report(DiagnosticKind::kBadProgram, fmt::format("writes a tensor of rank {} to one of rank {}", tensor.rank(), recorded.rank()));
+    else if (!poisoned())
       Report(DiagnosticKind::kInternalError, fmt::format("the translation gives rank {} where the program has rank {}",
              tensor.rank(), recorded.rank()), "please report this operator");
     return tensor;
