@@ -164,9 +164,10 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
             "logaddexp logaddexp2 sin cos tan tanh sinh cosh asin acos atan atan2 asinh acosh atanh hypot sinc sqrt rsqrt sigmoid log_sigmoid_forward "
             "softplus gelu silu mish elu celu selu erf erfc erfinv lgamma digamma polygamma igamma igammac special_zeta i0 special_i0e special_i1 "
             "special_i1e special_bessel_j0 special_bessel_j1 special_entr special_log_ndtr special_ndtri xlogy special_xlog1py logit pow native_layer_norm native_group_norm _native_batch_norm_legit_no_training "
-            "_fft_c2r mm bmm addmm convolution linalg_inv_ex _linalg_solve_ex _linalg_det linalg_qr linalg_cholesky_ex _linalg_svd _linalg_eigh linalg_matrix_exp"
+            "linalg_inv_ex _linalg_solve_ex _linalg_det linalg_qr linalg_cholesky_ex _linalg_svd _linalg_eigh linalg_matrix_exp"
         ).split()
     }
+    SUMS = {getattr(torch.ops.aten, name) for name in "_fft_c2r _fft_r2c _fft_c2c mm bmm addmm convolution".split()}  # rounded by the largest term
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -190,6 +191,8 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
         if func is torch.ops.aten.linalg_cross.default:  # of two that are alike, what a fused product leaves of zeros
             least = 4 * torch.finfo(result.dtype).eps * args[0].abs().amax() * args[1].abs().amax() if result.numel() else 0
             return result.where(result.abs() > least, 0)
+        if func.overloadpacket in self.SUMS and result.numel() and (result.is_floating_point() or result.is_complex()):
+            return moved_by_the_largest(result, self.generator)
         if func.overloadpacket not in self.INEXACT:
             return result
         several = isinstance(result, tuple)
@@ -202,6 +205,14 @@ def moved_by(tensor: torch.Tensor, most: int, generator: torch.Generator) -> tor
     if not tensor.is_floating_point():
         return tensor.clone()
     return tensor * (1 + torch.finfo(tensor.dtype).eps * torch.randint(-most, most + 1, tensor.shape, generator=generator))
+
+
+def moved_by_the_largest(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Each element, or part of one, at most one rounding error of the largest away."""
+    parts = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    step = torch.finfo(parts.dtype).eps * parts.abs().amax()
+    moved = parts + step * torch.randint(-1, 2, parts.shape, generator=generator)
+    return torch.view_as_complex(moved) if tensor.is_complex() else moved
 
 
 def alike(results: tuple[torch.Tensor, ...], others: tuple[torch.Tensor, ...]) -> bool:
