@@ -92,4 +92,14 @@ CASES = [
     case(aten._softmax_backward_data.default, x, x.softmax(1), 1, torch.float32),
     case(aten._log_softmax_backward_data.default, x, x.log_softmax(-1), -1, torch.float32),
     case(aten.native_dropout_backward.default, x, x > 0, 2.0),
+    *(
+        one
+        for op in (aten.silu_backward.default, aten.mish_backward.default)
+        for one in (
+            case(op, x, x * 3 - 1, dtypes=WIDE),
+            case(op, floats(3), torch.tensor([float("nan"), -90.0, 90.0])),
+            case(op, torch.tensor(1.5), torch.tensor(-0.5)),
+            case(op, floats(0, 3), floats(0, 3)),
+        )
+    ),
 ]

@@ -165,16 +165,16 @@ def test_symbolic_functions_go_by_torchs_names():
 
     class Both(torch.nn.Module):
         def forward(self, x):
-            return torch.ops.aten.mish_backward(x, x)
+            return torch.ops.aten.sigmoid_backward(x, x)
 
     def both(g, x, _):
         return symbolic_opset9.tanhshrink(g, symbolic_opset13.softmax(g, dim=1, input=symbolic_opset9.relu(g, input=x)))
 
-    fonnx.register_custom_op_symbolic("aten::mish_backward", both, 9)
+    fonnx.register_custom_op_symbolic("aten::sigmoid_backward", both, 9)
     try:
         program = fonnx.export(Both(), (X,), dynamo=False)
     finally:
-        fonnx.unregister_custom_op_symbolic("aten::mish_backward", 9)
+        fonnx.unregister_custom_op_symbolic("aten::sigmoid_backward", 9)
     assert [node.op_type for node in program.model_proto.graph.node] == ["Relu", "Softmax", "Tanh", "Sub"]
 
 
@@ -253,10 +253,10 @@ def test_unconvertible_operators_are_listed_at_once():
     class Model(torch.nn.Module):
         def forward(self, x):
             # The second and third need the results of others that fail.
-            return torch.ops.aten.mish_backward(x, x) + torch.ops.aten.silu_backward(torch.relu(torch.ops.aten.mish_backward(x, x)), x)
+            return torch.ops.aten.sigmoid_backward(x, x) + torch.ops.aten.tanh_backward(torch.relu(torch.ops.aten.sigmoid_backward(x, x)), x)
 
     graph, operators = fonnx.utils.unconvertible_ops(Model(), (X,), opset_version=15)
-    assert operators == ["aten::mish_backward", "aten::silu_backward"]
+    assert operators == ["aten::sigmoid_backward", "aten::tanh_backward"]
     assert any(node.kind() == "aten::relu" for node in graph.nodes())
     assert fonnx.unconvertible_ops(torch.nn.ReLU(), X)[1] == []
 

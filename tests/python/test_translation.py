@@ -265,17 +265,17 @@ def test_of_several_functions_the_first_that_takes_the_types():
 
     class Silu(torch.nn.Module):
         def forward(self, x):
-            return torch.ops.aten.mish_backward(x, x)
+            return torch.ops.aten.sigmoid_backward(x, x)
 
     def operators(x, functions):
-        table = {torch.ops.aten.mish_backward.default: functions}
+        table = {torch.ops.aten.sigmoid_backward.default: functions}
         exported = flambeau.export(Silu(), (x,), custom_translation_table=table)
         return [node.op_type for node in exported.model_proto.graph.node]
 
     assert operators(torch.ones(2), [of_floats, of_integers]) == ["Abs"]
     assert operators(torch.ones(2), (of_integers, of_floats)) == ["Abs"]
     assert operators(torch.ones(2), [of_integers, lambda x, weight: op.Sin(x)]) == ["Sin"]
-    with pytest.raises(UnsupportedOperatorError, match="aten::mish_backward has no translation"):
+    with pytest.raises(UnsupportedOperatorError, match="aten::sigmoid_backward has no translation"):
         operators(torch.ones(2), [of_integers, of_integers])
     with pytest.raises(TypeError, match="maps functions to functions"):
         operators(torch.ones(2), [])

@@ -9,7 +9,7 @@ from torch.export import ExportedProgram
 
 from .. import _engine
 
-__all__ = ["without_composites", "without_newer_operators", "without_vmap"]
+__all__ = ["operators", "without_composites", "without_newer_operators", "without_vmap"]
 
 _OF_TORCH = frozenset({"aten", "onnx", "prim", "prims"})
 
@@ -30,7 +30,8 @@ def without_vmap(exported: ExportedProgram) -> ExportedProgram:
     return exported
 
 
-def _operators(exported: ExportedProgram) -> Iterator[object]:
+def operators(exported: ExportedProgram) -> Iterator[object]:
+    """The operators of all calls, in its graphs and those within."""
     for module in exported.graph_module.modules():
         if isinstance(module, torch.fx.GraphModule):
             yield from (node.target for node in module.graph.nodes if node.op == "call_function")
@@ -52,7 +53,7 @@ def without_composites(exported: ExportedProgram, kept: Collection[str]) -> Expo
             and target.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)
         )
 
-    used = set(filter(is_composite, _operators(exported)))
+    used = set(filter(is_composite, operators(exported)))
     if not used:
         return exported
     from torch._export.utils import _get_decomp_for_cia
@@ -78,7 +79,7 @@ def without_newer_operators(exported: ExportedProgram, opset: int) -> ExportedPr
             return False
         return int(target._overloadname.removeprefix("opset") or 0) > opset
 
-    used = set(filter(is_newer, _operators(exported)))
+    used = set(filter(is_newer, operators(exported)))
     if not used:
         return exported
     return exported.run_decompositions({op: ONNX_ATEN_DECOMP_TABLE[op] for op in used if op in ONNX_ATEN_DECOMP_TABLE})

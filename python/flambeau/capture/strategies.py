@@ -25,6 +25,7 @@ from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness, warn_of_masks
 from .functions_of_sizes import functions_of_sizes
 from .general import general_answers, special_answers, special_places
+from .gradients import asks_for_gradients, export_below_autograd, levels_left, refuse_differentiation
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops, sequential_scans
 from .recurrent_layers import opaque_layers, restore
@@ -60,7 +61,13 @@ _Capture = Callable[[bool], tuple[ExportedProgram, str]]
 
 
 def _export(
-    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, strict: bool, two_is_one: bool
+    model: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    shapes: Any,
+    strict: bool,
+    two_is_one: bool,
+    export: Callable[..., ExportedProgram] = torch.export.export,
 ) -> tuple[ExportedProgram, str]:
     """The captured program, and in words what helped.
 
@@ -80,9 +87,7 @@ def _export(
             contextlib.nullcontext() if strict else unmoved_modules(),
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
         ):
-            return torch.export.export(
-                model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True
-            )
+            return export(model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True)
 
     larger = None if strict or not shapes or not two_is_one else two_for_one(model, args, kwargs, shapes)
 
@@ -154,6 +159,8 @@ def _attempts(
             if not strict or not failed:
                 yield strategy, lambda two_is_one, strict=strict: _export(model, args, kwargs, asked, strict, two_is_one)
                 error = failed[-1].error
+                if asks_for_gradients(error):
+                    yield f"{strategy}, below autograd", lambda two_is_one: _export(model, args, kwargs, lenient, False, two_is_one, export_below_autograd)
                 if asked != lenient and _is_about_shapes(error):
                     yield f"{strategy}, leaving named dimensions to torch", lambda two_is_one: _export(model, args, kwargs, lenient, strict, two_is_one)
                 elif (refined := _refined(asked, error)) is not None:
@@ -301,6 +308,7 @@ class _Tries:
         exported, how, failed = None, "", None
         try:
             with (
+                levels_left(),
                 self._surroundings(),
                 taken_as_filled(innermost_line) as asked,
                 general_answers(special) as masks,
@@ -312,6 +320,7 @@ class _Tries:
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
                 exported, how = attempt(two_is_one)
+                refuse_differentiation(exported)
                 exported = without_vmap(exported)
             restore(exported)
             if known is not None and not known.hold(exported):

@@ -15,6 +15,7 @@ from ..errors import CaptureError
 from ..feed.script_inputs import holds_packed_weights
 from ..feed.trace import Trace
 from .containers import register_containers
+from .gradients import asks_for_gradients
 from .surroundings import casting_anew, exporting, mode, state_kept
 from .wrappers import uncompiled
 
@@ -80,7 +81,8 @@ def trace(
             with uncompiled():
                 return _traced(bound, model, examples), tensors, names
     except Exception as error:
-        raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}") from error
+        hint = "\n  hint: a trace has no gradients that the model computes; torch.export has them: export with capture=\"export\""
+        raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}{hint * asks_for_gradients(error)}") from error
 
 
 def _traced(bound: _Bound, model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace | torch.jit.ScriptModule:

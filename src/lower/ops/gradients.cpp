@@ -26,6 +26,25 @@ Tensor NativeDropoutBackward(Lowering& to, Tensor grad_output, Tensor mask, doub
   return to.Mul(to.Mul(gradient, to.CastTo(mask, gradient.dtype())), to.NumberOf(scale, gradient.dtype()));
 }
 
+// With s = sigmoid(x): s + x·s·(1 - s).
+Tensor SiluBackward(Lowering& to, Tensor grad_output, Tensor self) {
+  const auto [dtype, gradient, x] = Promoted(to, grad_output, self);
+  const DType wide = AccumulationDtype(dtype);
+  const Tensor at = to.CastTo(x, wide), sigmoid = to.Sigmoid(at), one = to.NumberOf(1.0, wide);
+  const Tensor slope = to.Mul(sigmoid, to.Add(one, to.Mul(at, to.Sub(one, sigmoid))));
+  return to.CastTo(to.Mul(to.CastTo(gradient, wide), slope), dtype);
+}
+
+// With t = tanh(softplus(x)): t + x·sigmoid(x)·(1 - t²).
+Tensor MishBackward(Lowering& to, Tensor grad_output, Tensor self) {
+  const auto [dtype, gradient, x] = Promoted(to, grad_output, self);
+  const DType wide = AccumulationDtype(dtype);
+  const Tensor at = to.CastTo(x, wide), soft = to.Tanh(to.Softplus(at));
+  const Tensor rest = to.Sub(to.NumberOf(1.0, wide), to.Mul(soft, soft));
+  const Tensor slope = to.Add(soft, to.Mul(to.Mul(at, to.Sigmoid(at)), rest));
+  return to.CastTo(to.Mul(to.CastTo(gradient, wide), slope), dtype);
+}
+
 // Gradients add up where windows chose the same element.
 Tensor MaxPool2dBackward(Lowering& to, Tensor grad_output, Tensor self, Ints, Ints, Ints, Ints, bool, Tensor indices) {
   auto flat = [&](const Tensor& tensor) {
@@ -173,7 +192,9 @@ constexpr OpRow kRows[] = {
                           "edge_order=1) -> Tensor[]"),
     Op<MaxPool2dBackward>("aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, "
                           "int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor"),
+    Op<MishBackward>("aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor"),
     Op<NativeDropoutBackward>("aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor"),
+    Op<SiluBackward>("aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor"),
 };
 
 }  // namespace

@@ -1,0 +1,136 @@
+"""Models that compute gradients in ``forward``, compared at other sizes than the example's."""
+
+import math
+import warnings
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import flambeau
+
+from .checking import compare, convert
+
+
+class Forces(nn.Module):
+    """An energy of atoms in pairs, and its gradient by their places, as force fields compute them."""
+
+    def __init__(self):
+        super().__init__()
+        self.kinds = nn.Embedding(5, 8)
+        self.of_pair = nn.Sequential(nn.Linear(9, 16), nn.SiLU(), nn.Linear(16, 8), nn.Tanh())
+        self.of_atom = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.Softplus(), nn.Linear(8, 1))
+
+    def forward(self, places, kinds, pairs):
+        with torch.enable_grad():
+            places = places.clone().requires_grad_(True)
+            first, second = pairs
+            apart = (places[second] - places[first]).norm(dim=-1, keepdim=True)
+            message = self.of_pair(torch.cat([self.kinds(kinds)[second], torch.exp(-apart)], -1))
+            gathered = torch.zeros(places.shape[0], 8).index_add(0, first, message)
+            energy = self.of_atom(gathered).sum()
+            (gradient,) = torch.autograd.grad(energy, places, create_graph=self.training)
+        return energy, -gradient
+
+
+def atoms(count, pairs):
+    generator = torch.Generator().manual_seed(count)
+    first = torch.randint(0, count, (pairs,), generator=generator)
+    second = (first + torch.randint(1, count, (pairs,), generator=generator)) % count
+    return torch.rand(count, 3, generator=generator) * 4, torch.randint(0, 5, (count,), generator=generator), torch.stack([first, second])
+
+
+def quiet(model, args, dynamic_shapes, opset=18):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        return convert(model, args, dynamic_shapes, opset)
+
+
+@pytest.mark.parametrize("opset", [11, 18, 26])
+def test_forces(opset):
+    model = Forces().eval()
+    program = quiet(model, atoms(4, 6), ({0: "atoms"}, {0: "atoms"}, {1: "pairs"}), opset)
+    compare(program, model, atoms(4, 6), atoms(7, 11), atoms(2, 1))
+    assert program.capture_strategy == "non-strict, below autograd"
+    assert "forward" not in vars(model)
+
+
+class Sensitivity(nn.Module):
+    """What a class of an image hangs on."""
+
+    def __init__(self, groups, **options):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(4, 8, 3, groups=groups, **options), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.ConvTranspose2d(8, 4, 3, 2), nn.GELU()
+        )
+        self.classes = nn.Linear(4, 3)
+
+    def forward(self, image):
+        with torch.enable_grad():
+            image = image.detach().requires_grad_()
+            scores = self.classes(self.features(image).mean((-1, -2)))
+            return torch.autograd.grad(scores.amax(1).sum(), image)[0]
+
+
+@pytest.mark.parametrize(("groups", "options"), [(1, {}), (2, {"stride": 2, "padding": 1}), (1, {"stride": 3, "padding": 2, "dilation": 2})], ids=str)
+def test_gradients_of_convolutions(groups, options):
+    model = Sensitivity(groups, **options).eval()
+    program = quiet(model, (torch.rand(2, 4, 17, 19),), ({0: "batch", 2: "height", 3: "width"},))
+    compare(program, model, (torch.rand(2, 4, 17, 19),), (torch.rand(3, 4, 20, 18),))
+
+
+class Attended(nn.Module):
+    """The gradient by an input that asks for it, through attention, by weights as well."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+
+    def forward(self, x):
+        with torch.enable_grad():
+            loss = self.attention(x).square().mean()
+            return torch.autograd.grad(loss, [x, self.attention.linear1.weight, self.attention.norm1.bias])
+
+
+def test_gradients_through_attention():
+    model = Attended().eval()
+    x = torch.rand(2, 5, 8, requires_grad=True)
+    program = quiet(model, (x,), ({0: "batch", 1: "time"},))
+    compare(program, model, (x,), (torch.rand(3, 7, 8, requires_grad=True),))
+
+
+def energy(x):
+    return (x.sin() * F.softplus(x.flip(0)) * x.square().sum()).sum()
+
+
+FUNCTIONS = {
+    "grad": torch.func.grad(energy),
+    "grad_and_value": torch.func.grad_and_value(energy),
+    "vjp": lambda x: torch.func.vjp(torch.tanh, x)[1](x)[0],
+    "jvp": lambda x: torch.func.jvp(energy, (x,), (torch.ones_like(x),))[1],
+    "jvp of composites": lambda x: torch.func.jvp(lambda x: F.linear(x.square(), torch.ones(3, 4)).softmax(-1), (x,), (x.cos(),)),
+    "jacrev": torch.func.jacrev(lambda x: x.tanh() * x.sum()),
+    "jacfwd": torch.func.jacfwd(lambda x: x.sigmoid() * x.sum()),
+    "hessian": torch.func.hessian(energy),
+    "gradients_of_rows": torch.func.vmap(torch.func.grad(lambda x: x.exp().sum())),
+    **{f"distances by {p}": torch.func.grad(lambda x, p=p: torch.cdist(x[:, None], x[:, None] * 2, p).sin().sum()) for p in (0.0, 0.5, 1.0, 2.0, 3.0, math.inf)},
+    "autograd": lambda x: torch.autograd.functional.jacobian(torch.tanh, x),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_torch_func(name):
+    class Model(nn.Module):
+        def forward(self, x):
+            return FUNCTIONS[name](x)
+
+    x = torch.rand(3, 2) if name == "gradients_of_rows" else torch.rand(4)
+    program = convert(Model(), (x,))
+    compare(program, Model(), (x,), (x + 1,))
+    assert torch._C._functorch.peek_interpreter_stack() is None
+
+
+def test_a_trace_says_what_has_gradients():
+    with pytest.raises(flambeau.errors.CaptureError, match="torch.export has them"):
+        flambeau.export(Forces(), atoms(4, 6), capture="trace")
