@@ -9,6 +9,7 @@ import harness
 import onnxruntime
 import pytest
 import torch
+import torch.nn.functional as F
 from torch.export import Dim
 
 import flambeau
@@ -62,6 +63,7 @@ PROGRAMS = {
     "medians": (lambda x: [median(each) for each in (x, x.long(), x.int(), x.short()) for median in (torch.median, torch.nanmedian)], (4, 3), [(0, 3), (4, 0), (2, 5)]),
     "addmm": (lambda x: [torch.addmm(torch.ones(4, 4), x[:4].new_ones(4, x.shape[1]), x.T[:, :4], beta=beta) for beta in (0.2, 1, 0)], (4, 3), [(4, 0), (4, 5)]),
     "roll": (lambda x: (x.roll(3, 0), x.roll((-1, 5), (0, 1)), x.roll(7)), (4, 3), [(0, 3), (4, 0), (2, 5)]),
+    "group norm": (lambda x: F.group_norm(x, 2), (2, 4, 3), [(0, 4, 3), (3, 4, 3)]),
     "complex prod": (lambda x: x.prod(1), pairs(2, 3, 4), [pairs(0, 3, 4), pairs(2, 3, 0)]),
 }
 
