@@ -31,6 +31,7 @@ from .capture.dynamic_shapes import (
     rest_parameter,
     tensor_names,
 )
+from .capture.gradients import without_gradients
 from .capture.tracing import trace
 from .errors import CaptureError, UnsupportedOptionError, warn
 from .feed.exported_program import DimensionName, build_program
@@ -179,7 +180,7 @@ def of_export(
     symbols = output_dimension_names(exported, wishes.output_names, output_axes)
     if dump:
         artifacts.dump(exported)
-    exported = without_composites(without_newer_operators(exported, options.opset), kept)
+    exported = without_gradients(without_composites(without_newer_operators(exported, options.opset), kept), kept)
     if live:
         exported.graph_module.meta[FORWARD] = forward_of(model)
     options.dim_names = list(symbols.items())

@@ -80,6 +80,20 @@ def test_gradients_of_convolutions(groups, options):
     compare(program, model, (torch.rand(2, 4, 17, 19),), (torch.rand(3, 4, 20, 18),))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"padding": 1}, {"padding": 1, "count_include_pad": False}, {"ceil_mode": True, "count_include_pad": False}, {"divisor_override": 3}],
+    ids=str,
+)
+def test_gradients_of_average_pools(options):
+    class Pool(nn.Module):
+        def forward(self, x):
+            return torch.func.grad(lambda x: F.avg_pool2d(x, (3, 2), (2, 1), **options).square().sum())(x)
+
+    program = quiet(Pool(), (torch.rand(2, 3, 7, 8),), ({0: "batch", 2: "height", 3: "width"},))
+    compare(program, Pool(), (torch.rand(2, 3, 7, 8),), (torch.rand(1, 3, 10, 5),))
+
+
 class Attended(nn.Module):
     """The gradient by an input that asks for it, through attention, by weights as well."""
 
@@ -98,6 +112,49 @@ def test_gradients_through_attention():
     x = torch.rand(2, 5, 8, requires_grad=True)
     program = quiet(model, (x,), ({0: "batch", 1: "time"},))
     compare(program, model, (x,), (torch.rand(3, 7, 8, requires_grad=True),))
+
+
+class Sequence(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer(4, 5, batch_first=True, bidirectional=True)
+
+    def forward(self, x):
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad(self.layer(x)[0].square().sum(), x)[0]
+
+
+@pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU, nn.RNN])
+def test_gradients_through_recurrent_layers(layer):
+    model = Sequence(layer).eval()
+    program = quiet(model, (torch.rand(2, 3, 4),), ({0: "batch"},))
+    compare(program, model, (torch.rand(2, 3, 4),), (torch.rand(5, 3, 4),))
+    assert "LSTM" in [node.op_type for node in flambeau.export(nn.LSTM(4, 5), (torch.rand(3, 2, 4),)).model_proto.graph.node]
+
+
+class Learnt(nn.Module):
+    """Weights that are fitted in ``forward``, and the gradient of a virtual displacement."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(3, 3))
+
+    def forward(self, x, y):
+        with torch.enable_grad():
+            weight, strain = self.weight, torch.zeros(3, 3, requires_grad=True)
+            for _ in range(2):
+                (step,) = torch.autograd.grad(F.mse_loss(x @ weight, y), weight, create_graph=True)
+                weight = weight - 0.1 * step
+            moved = x + x @ (strain + strain.T)
+            apart = (moved[:, None] - moved[None] + torch.eye(x.shape[0])[..., None]).norm(dim=-1, keepdim=True)
+            return weight, torch.autograd.grad([(apart.tanh() @ weight[:1]).sum()], [strain, self.weight])
+
+
+def test_gradients_of_gradients():
+    model = Learnt()
+    program = quiet(model, (torch.rand(4, 3), torch.rand(4, 3)), ({0: "n"}, {0: "n"}))
+    compare(program, model, (torch.rand(4, 3), torch.rand(4, 3)), (torch.rand(6, 3), torch.rand(6, 3)))
 
 
 def energy(x):

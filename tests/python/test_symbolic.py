@@ -486,7 +486,7 @@ def test_aten_where_there_is_no_translation(dynamo):
     assert operators == ["org.pytorch.aten::ATen", "Mul"]
 
     def rare(x):
-        return torch.ops.aten.sigmoid_backward(x, x) * 2
+        return torch.ops.aten.hardshrink_backward(x, x, 0.5) * 2
 
     fallback = OperatorExportTypes.ONNX_ATEN_FALLBACK
     assert check(torch.relu, dynamo=dynamo, operator_export_type=fallback) == ["Relu"]

@@ -40,7 +40,7 @@ def failure(
     failure = CaptureError(
         f"torch.export cannot capture {name}{f' (at {where})' if where else ''}: {words}\n"
         f"  tried: {'; '.join(attempt.strategy for attempt in attempts)}\n"
-        f"  hint: {_hint(first)}"
+        f"  hint: {_hint(first, any(attempt.gradients for attempt in attempts))}"
     )
     failure.__cause__ = first
     return failure
@@ -79,10 +79,12 @@ def _described(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     return ", ".join([*map(described, args), *(f"{name}={described(value)}" for name, value in kwargs.items())]) or "none"
 
 
-def _hint(error: Exception | None) -> str:
+def _hint(error: Exception | None, gradients: bool) -> str:
     if "Unsupported input type" in str(error):
         return "arguments are tensors, numbers and text, and lists, tuples and dicts of these; arrays become tensors by torch.as_tensor"
     trace = 'capture="trace" records one run instead, with the branches that the example takes'
+    if gradients:
+        return "gradients by torch.autograd.grad and torch.func can be captured; those that backward() leaves in .grad cannot"
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, GuardOnDataDependentSymNode) or "data-dependent" in str(cause).lower():

@@ -10,28 +10,27 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch._functorch import eager_transforms
 from torch.export import ExportedProgram
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree
 
 from .. import _engine
 from .decomposition import operators
+from .recurrent_layers import differentiable_layers
 
-__all__ = ["asks_for_gradients", "export_below_autograd", "levels_left", "refuse_differentiation"]
+__all__ = ["export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation", "without_gradients"]
 
 _TRANSFORMS = "torch._functorch.predispatch"
-
-_SIGNS = (
-    "fake tensor in the exported program constant's list",
-    "Cannot access data pointer of Tensor that doesn't have storage",
-    "'Tensor' object has no attribute 'constant'",
-    "Cannot insert a Tensor that requires grad as a constant",  # of torch.jit.trace
+_DIFFERENTIATING = (
+    (torch.autograd, "_engine_run_backward"),
+    (eager_transforms, "grad_increment_nesting"),
+    (eager_transforms, "jvp_increment_nesting"),
 )
-
 
 class Differentiated(Exception):
     """A program holds calls that tell torch.func what to differentiate: run again, they need not give what they gave."""
@@ -46,9 +45,29 @@ def refuse_differentiation(exported: ExportedProgram) -> None:
             raise Differentiated("torch.export recorded what torch.func differentiates, and not the derivative")
 
 
-def asks_for_gradients(error: Exception | None) -> bool:
-    """Whether a capture failed as it does above autograd where gradients are computed."""
-    return isinstance(error, Differentiated) or any(sign in str(error) for sign in _SIGNS)
+@contextlib.contextmanager
+def recorded_gradients() -> Iterator[list[str]]:
+    """Gives what calls for gradients while it is open."""
+    asked: list[str] = []
+
+    def recording(owner: Any, name: str) -> Callable[..., Any]:
+        original = getattr(owner, name)
+
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            asked.append(name)
+            return original(*args, **kwargs)
+
+        return call
+
+    before = [(owner, name, getattr(owner, name)) for owner, name in _DIFFERENTIATING]
+    for owner, name, _ in before:
+        setattr(owner, name, recording(owner, name))
+    try:
+        yield asked
+    finally:
+        for owner, name, original in before:
+            setattr(owner, name, original)
 
 
 @contextlib.contextmanager
@@ -75,12 +94,12 @@ def _is_dual() -> bool:
 
 
 def export_below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, strict: bool, **options: Any) -> ExportedProgram:
-    """As ``torch.export.export``, below autograd, with what computes gradients written out."""
+    """As ``torch.export.export``, below autograd."""
     from torch.export._trace import _export
 
     # Of fused attention's gradient there is no decomposition.
-    with _detached_results(model), sdpa_kernel(SDPBackend.MATH):
-        return _without_gradients(_export(model, args, kwargs, strict=strict, pre_dispatch=False, **options))
+    with _detached_results(model), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
+        return _export(model, args, kwargs, strict=strict, pre_dispatch=False, **options)
 
 
 @contextlib.contextmanager
@@ -102,20 +121,30 @@ def _detached_results(model: torch.nn.Module) -> Iterator[None]:
             del model.forward
 
 
-def _without_gradients(exported: ExportedProgram) -> ExportedProgram:
-    """The program with those operators written out that compute gradients and that the engine does not translate.
+def without_gradients(exported: ExportedProgram, kept: Collection[str]) -> ExportedProgram:
+    """The program with those operators written out that compute gradients and that nobody translates.
 
     The program itself if there are none.
+
+    Args:
+        kept: Operators that something else is made of: "aten::tanh_backward", any suffix; "aten::*".
     """
     used = {each for each in operators(exported) if isinstance(each, torch._ops.OpOverload) and "backward" in each._opname}
     if not used:
         return exported
     from torch._decomp import decomposition_table
 
-    known = {each.schema.partition("(")[0] for each in _engine.supported_operators()}
+    known = {name.partition(".")[0] for name in kept} | {each.schema.partition("(")[0] for each in _engine.supported_operators()}
     decompositions = {**decomposition_table, **_OURS}
-    table = {each: decompositions[each] for each in used if each._schema.name not in known and each in decompositions}
-    return exported.run_decompositions(table) if table else exported
+    table = {
+        each: decompositions[each]
+        for each in used
+        if each in decompositions and not {each._schema.name, f"{each.namespace}::*"} & known
+    }
+    if not table:
+        return exported
+    with torch.fx.experimental._config.patch(backed_size_oblivious=True):  # a reshape asks for sizes of 1
+        return exported.run_decompositions(table)
 
 
 def _convolution_backward(
@@ -152,6 +181,32 @@ def _convolution_backward(
     return of_input, of_weight, of_bias
 
 
+def _avg_pool_backward(
+    grad_output: torch.Tensor,
+    input: torch.Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    """Each element's share of the windows that it is in."""
+    rank = 2 if grad_output.dim() < 5 and len(kernel_size) < 3 else 3
+    kernel, stride, padding = (list(each) * rank if len(each) == 1 else list(each) for each in (kernel_size, stride or kernel_size, padding))
+    if ceil_mode and count_include_pad and divisor_override is None:
+        return NotImplemented  # windows that reach past the padding
+    images = [each.reshape(-1, 1, *each.shape[-rank:]) for each in (grad_output, input)]
+    divisor: Any = divisor_override or math.prod(kernel)
+    if divisor_override is None and not count_include_pad:
+        pool = torch.ops.aten.avg_pool2d.default if rank == 2 else torch.ops.aten.avg_pool3d.default
+        divisor = pool(torch.ones_like(images[1][:1]), kernel, stride, padding, ceil_mode, True, 1)
+    none = [0] * rank
+    windows = grad_output.new_ones(1, 1, *kernel)
+    whole = torch.ops.aten.convolution.default(images[0] / divisor, windows, None, stride, none, [1] * rank, True, none, 1)
+    return _cropped(whole, padding, input.shape[-rank:]).reshape(input.shape)
+
+
 def _cdist_backward(gradient: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor, p: float, cdist: torch.Tensor) -> torch.Tensor:
     """By all differences; nothing comes of what lies in one place."""
     gradient, distance = gradient.unsqueeze(-1), cdist.unsqueeze(-1)
@@ -175,5 +230,7 @@ def _cropped(whole: torch.Tensor, before: Sequence[int], sizes: Sequence[Any]) -
 
 _OURS: dict[Any, Callable[..., Any]] = {
     torch.ops.aten._cdist_backward.default: _cdist_backward,
+    torch.ops.aten.avg_pool2d_backward.default: _avg_pool_backward,
+    torch.ops.aten.avg_pool3d_backward.default: _avg_pool_backward,
     torch.ops.aten.convolution_backward.default: _convolution_backward,
 }

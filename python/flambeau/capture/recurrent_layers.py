@@ -18,7 +18,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.nn.utils.rnn import PackedSequence
 
-__all__ = ["opaque_layers", "restore"]
+__all__ = ["differentiable_layers", "opaque_layers", "restore"]
 
 _NAMESPACE = "flambeau"
 
@@ -223,6 +223,16 @@ def opaque_layers() -> Iterator[None]:
         for layer in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
             patches.set(layer, "forward", _with_state(layer.forward))
             patches.set(layer, "check_forward_args", _unless_packed(layer.check_forward_args))
+        yield
+
+
+@contextlib.contextmanager
+def differentiable_layers() -> Iterator[None]:
+    """While it is open, recurrent layers call PyTorch's own functions again: stand-ins have no gradients."""
+    with _Patches() as patches:
+        for function in _FUNCTIONS:
+            if (own := getattr(torch._C._VariableFunctions, function, None)) is not None:
+                patches.set(torch._VF, function, own)
         yield
 
 

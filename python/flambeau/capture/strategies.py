@@ -25,7 +25,7 @@ from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness, warn_of_masks
 from .functions_of_sizes import functions_of_sizes
 from .general import general_answers, special_answers, special_places
-from .gradients import asks_for_gradients, export_below_autograd, levels_left, refuse_differentiation
+from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops, sequential_scans
 from .recurrent_layers import opaque_layers, restore
@@ -45,6 +45,8 @@ class Attempt:
     error: Exception | None = None
     unrolled: Sequence[str] = ()
     """The lines of loops whose number of rounds the capture made a constant."""
+    gradients: bool = False
+    """Whether the module computes gradients."""
 
 
 STRATEGIES = ("non-strict", "strict", "draft")
@@ -159,7 +161,7 @@ def _attempts(
             if not strict or not failed:
                 yield strategy, lambda two_is_one, strict=strict: _export(model, args, kwargs, asked, strict, two_is_one)
                 error = failed[-1].error
-                if asks_for_gradients(error):
+                if error is not None and failed[-1].gradients:
                     yield f"{strategy}, below autograd", lambda two_is_one: _export(model, args, kwargs, lenient, False, two_is_one, export_below_autograd)
                 if asked != lenient and _is_about_shapes(error):
                     yield f"{strategy}, leaving named dimensions to torch", lambda two_is_one: _export(model, args, kwargs, lenient, strict, two_is_one)
@@ -190,6 +192,8 @@ class _Captured:
     """The lines that asked about masks."""
     loops: set[Place]
     """What Python went over so often as the example says, or could not."""
+    gradients: bool
+    """Whether the module computes gradients."""
 
 
 _LOG = logging.getLogger("flambeau.capture")
@@ -233,7 +237,7 @@ def capture(
     for strategy, attempt in _attempts(model, args, kwargs, dynamic_shapes, strategies, attempts):
         captured = tries.best(attempt) if "non-strict" in strategy else tries.once(attempt)
         unrolled = unrolled_loops(captured.decided)
-        attempts.append(Attempt(strategy + captured.how, captured.seconds, captured.error, unrolled))
+        attempts.append(Attempt(strategy + captured.how, captured.seconds, captured.error, unrolled, captured.gradients))
         if captured.exported is not None:
             warn_of_emptiness(captured.asked)
             warn_of_masks(captured.masks)
@@ -304,11 +308,13 @@ class _Tries:
         decided: list[Decision] = []
         asked: list[str] = []
         masks: list[str] = []
+        gradients: list[str] = []
         replaced: Mapping[types.CodeType, types.CodeType] = {}
         exported, how, failed = None, "", None
         try:
             with (
                 levels_left(),
+                recorded_gradients() as gradients,
                 self._surroundings(),
                 taken_as_filled(innermost_line) as asked,
                 general_answers(special) as masks,
@@ -335,7 +341,7 @@ class _Tries:
         if failed is not None and how == _TWO_FOR_ONE:
             return self.once(attempt, loops, special, two_is_one=False, constants=constants)
         found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
-        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, masks, found)
+        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, masks, found, bool(gradients))
 
     @contextlib.contextmanager
     def _surroundings(self) -> Iterator[None]:

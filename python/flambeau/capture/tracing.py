@@ -15,7 +15,7 @@ from ..errors import CaptureError
 from ..feed.script_inputs import holds_packed_weights
 from ..feed.trace import Trace
 from .containers import register_containers
-from .gradients import asks_for_gradients
+from .gradients import recorded_gradients
 from .surroundings import casting_anew, exporting, mode, state_kept
 from .wrappers import uncompiled
 
@@ -62,6 +62,7 @@ def trace(
         CaptureError: torch cannot trace the model; its error is the cause.
     """
     tensors, names = [], []
+    gradients: list[str] = []
     for name, value in arguments.items():
         leaves = [leaf for leaf in _pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
         tensors.extend(leaves)
@@ -70,7 +71,7 @@ def trace(
         _initialize(model, args, kwargs)
         bound = _Bound(model, args, kwargs)
         bound.train(model.training)
-        with exporting(), state_kept(model), _checks_of_sizes(), casting_anew():
+        with exporting(), state_kept(model), _checks_of_sizes(), casting_anew(), recorded_gradients() as gradients:
             # The model may change the shapes of its inputs in place.
             examples = tuple(tensor.detach().clone() for tensor in tensors)
             try:
@@ -82,7 +83,7 @@ def trace(
                 return _traced(bound, model, examples), tensors, names
     except Exception as error:
         hint = "\n  hint: a trace has no gradients that the model computes; torch.export has them: export with capture=\"export\""
-        raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}{hint * asks_for_gradients(error)}") from error
+        raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}{hint * bool(gradients)}") from error
 
 
 def _traced(bound: _Bound, model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace | torch.jit.ScriptModule:
