@@ -156,7 +156,13 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
 
     supports_higher_order_operators = True
     MEDIANS = {torch.ops.aten.median, torch.ops.aten.nanmedian}
-    ZEROS = {torch.ops.aten.floor_divide, torch.ops.aten.remainder, torch.ops.aten.where}
+    ZEROS = {
+        getattr(torch.ops.aten, name)
+        for name in (
+            "floor_divide remainder where masked_fill masked_scatter tril triu diag_embed index_fill index_put "
+            "diagonal_scatter select_scatter slice_scatter as_strided_scatter"
+        ).split()
+    }
     INEXACT = {
         getattr(torch.ops.aten, name)
         for name in (
