@@ -31,7 +31,7 @@ from .capture.dynamic_shapes import (
     rest_parameter,
     tensor_names,
 )
-from .capture.gradients import without_gradients
+from .capture.gradient_operators import without_gradients
 from .capture.tracing import trace
 from .errors import CaptureError, UnsupportedOptionError, warn
 from .feed.exported_program import DimensionName, build_program

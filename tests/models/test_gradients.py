@@ -94,6 +94,23 @@ def test_gradients_of_average_pools(options):
     compare(program, Pool(), (torch.rand(2, 3, 7, 8),), (torch.rand(1, 3, 10, 5),))
 
 
+class Weights(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        with torch.enable_grad():
+            return torch.autograd.grad(self.layer(x).tanh().sum(), list(self.layer.parameters()))
+
+
+@pytest.mark.parametrize("layer", [nn.Conv2d(3, 4, 3, 2, 1), nn.Conv1d(3, 2, 2, dilation=3), nn.ConvTranspose2d(3, 4, (2, 3), 2, 1, dilation=2)], ids=str)
+def test_gradients_by_weights_of_convolutions(layer):
+    sizes = (9, 11)[: layer.weight.dim() - 2]
+    program = quiet(Weights(layer), (torch.rand(2, 3, *sizes),), ({0: "batch"},))
+    compare(program, Weights(layer), (torch.rand(2, 3, *sizes),), (torch.rand(4, 3, *sizes),))
+
+
 class Attended(nn.Module):
     """The gradient by an input that asks for it, through attention, by weights as well."""
 

@@ -161,7 +161,7 @@ def _attempts(
             if not strict or not failed:
                 yield strategy, lambda two_is_one, strict=strict: _export(model, args, kwargs, asked, strict, two_is_one)
                 error = failed[-1].error
-                if error is not None and failed[-1].gradients:
+                if not strict and error is not None and failed[-1].gradients:
                     yield f"{strategy}, below autograd", lambda two_is_one: _export(model, args, kwargs, lenient, False, two_is_one, export_below_autograd)
                 if asked != lenient and _is_about_shapes(error):
                     yield f"{strategy}, leaving named dimensions to torch", lambda two_is_one: _export(model, args, kwargs, lenient, strict, two_is_one)
