@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +20,45 @@ _SYMBOLS = (torch.SymInt, torch.SymFloat)
 def _computed(function: Callable[..., torch.Tensor]) -> _Call:
     """By tensors: torch has nodes for few functions of sizes. The result is a number that only a run knows."""
     return lambda *args: function(*(torch.scalar_tensor(each, dtype=torch.float64) for each in args)).item()
+
+
+def _of_integers(function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> _Call:
+    return lambda *args: functools.reduce(function, (torch.scalar_tensor(each, dtype=torch.int64) for each in args)).item()
+
+
+def _factorial(n: Any) -> Any:
+    numbers = torch.arange(1, 21)  # more are no int64
+    return torch.where(numbers <= n, numbers, 1).prod().item()
+
+
+def _perm(n: Any, k: Any = None) -> Any:
+    if k is None:
+        return _factorial(n)
+    return math.prod(n - i for i in range(k)) if isinstance(k, int) else (n - torch.arange(k)).prod().item()
+
+
+def _comb(n: Any, k: Any) -> Any:
+    if isinstance(k, int):
+        return _perm(n, k) // math.factorial(k)
+    i = torch.arange(1, k + 1, dtype=torch.float64)
+    return ((n - k + i) / i).prod().round().to(torch.int64).item()
+
+
+def _frexp(x: Any) -> tuple[Any, Any]:
+    mantissa, exponent = torch.frexp(torch.scalar_tensor(x, dtype=torch.float64))
+    return mantissa.item(), exponent.item()
+
+
+def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
+    if (rel_tol, abs_tol) == (1e-09, 0.0) and all(isinstance(each, (int, torch.SymInt)) for each in (a, b)):
+        return a == b  # of sizes below 10^9
+    return abs(a - b) <= torch.sym_max(rel_tol * torch.sym_max(abs(a), abs(b)), abs_tol)
+
+
+def _of_finite(name: str) -> _Call:
+    """Sizes, and what is computed of them, are finite; numbers that only a run knows may be anything."""
+    own = getattr(math, name)
+    return lambda x: own(0.0) if x.node.has_hint() else _computed(getattr(torch, name))(x)
 
 
 def _log(x: Any, base: Any = None) -> Any:
@@ -52,13 +92,27 @@ _OF_SIZES: dict[str, _Call] = {
     "remainder": _computed(lambda x, y: x - y * torch.round(x / y)),
     "ldexp": lambda x, i: x * 2.0**i,
     "modf": _modf,
+    "gcd": _of_integers(torch.gcd),
+    "lcm": _of_integers(torch.lcm),
+    "factorial": _factorial,
+    "perm": _perm,
+    "comb": _comb,
+    "gamma": lambda x: torch.sym_float(_factorial(x - 1)) if isinstance(x, torch.SymInt) else _computed(lambda x: x.lgamma().exp())(x),
+    "fsum": lambda numbers: torch.sym_float(sum(numbers)),
+    "sumprod": lambda p, q: sum(a * b for a, b in zip(p, q, strict=True)),
+    "dist": lambda p, q: torch.sym_sqrt(sum((a - b) * (a - b) for a, b in zip(p, q, strict=True))),
+    "isclose": _isclose,
+    "frexp": _frexp,
+    "nextafter": _computed(torch.nextafter),
+    "ulp": _computed(lambda x: torch.nextafter(x, torch.full_like(x, math.inf)) - x),
+    **{name: _of_finite(name) for name in ("isnan", "isinf", "isfinite")},
     **{
         name: _computed(getattr(torch, name))
         for name in ("log2", "log10", "log1p", "expm1", "exp2", "erf", "erfc", "lgamma", "atan2", "fmod", "copysign")
         + tuple(prefix + of + suffix for of in ("sin", "cos", "tan") for prefix in ("", "a") for suffix in ("", "h"))
     },
 }
-_OF_SIZES = {name: function for name, function in _OF_SIZES.items() if hasattr(math, name)}  # cbrt and exp2 are of Python 3.11
+_OF_SIZES = {name: function for name, function in _OF_SIZES.items() if hasattr(math, name)}  # cbrt and exp2 are of Python 3.11, sumprod of 3.12
 _OF_NUMPY = ("sqrt", "log", "log2", "log10", "exp", "sin", "cos", "tan", "tanh")
 """NumPy asks an object that it does not know for methods of these names."""
 
@@ -67,19 +121,29 @@ def _accepting(name: str) -> _Call:
     own = getattr(math, name)
 
     @functools.wraps(own)
-    def call(*args: Any) -> Any:
-        return (_OF_SIZES[name] if any(isinstance(each, _SYMBOLS) for each in args) else own)(*args)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        numbers = itertools.chain.from_iterable(each if isinstance(each, (list, tuple)) else (each,) for each in args)
+        return (_OF_SIZES[name] if any(isinstance(each, _SYMBOLS) for each in numbers) else own)(*args, **kwargs)
 
     return call
 
 
-def _methods() -> Iterator[tuple[type, str, _Call]]:
+def _methods() -> Iterator[tuple[type, str, Any]]:
     for symbol in _SYMBOLS:
         yield symbol, "__divmod__", lambda a, b: (a // b, a % b)
         yield symbol, "__rdivmod__", lambda a, b: (b // a, b % a)
         for name in _OF_NUMPY:
             yield symbol, name, lambda self, function=_OF_SIZES[name]: function(self)
     yield torch.SymInt, "__round__", _round
+    yield torch.SymInt, "__xor__", lambda a, b: (a | b) - (a & b)
+    yield torch.SymInt, "__rxor__", lambda a, b: (b | a) - (b & a)
+    yield torch.SymInt, "__invert__", lambda a: -a - 1
+    yield torch.SymInt, "bit_length", lambda a: _frexp(a)[1]
+    yield torch.SymInt, "numerator", property(lambda a: a)
+    yield torch.SymInt, "denominator", property(lambda a: 1)
+    for symbol in _SYMBOLS:
+        yield symbol, "real", property(lambda a: a)
+        yield symbol, "imag", property(lambda a: 0)
     yield torch.SymFloat, "is_integer", lambda self: self == torch.sym_float(math.trunc(self))
 
 
