@@ -3,6 +3,7 @@
 Each generator runs in a process of its own: torch's list of schemas grows with whatever was imported before.
 """
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -30,3 +31,10 @@ def test_tables_are_fresh(tool):
     if run.returncode == 2:
         pytest.skip(run.stdout.strip())
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_the_page_of_operators_is_fresh():
+    """``make docs`` writes it."""
+    program = pathlib.Path(os.environ["FLAMBEAU_BUILD_DIR"]) / "bin/flambeau"
+    listed = subprocess.run([program, "ops", "--format", "markdown"], capture_output=True, text=True, check=True).stdout
+    assert listed and (TOOLS.parent / "docs/operators.md").read_text(encoding="utf-8").endswith(listed)
