@@ -1,7 +1,5 @@
 // Normalisations, in terms of means.
-#include <functional>
-#include <numeric>
-
+#include "onnx/infer/sizes.h"
 #include "onnx/legalize/rule.h"
 #include "onnx/runtime_kernels.h"
 
@@ -57,14 +55,14 @@ Results DecomposeGroupNormalization(Builder& to, const Request& request) {
   if (to.opset() >= kScalesChannels && runs) return std::nullopt;
   const Tensor x = request.operands[0];
   const int64_t groups = request.Int("num_groups", 1);
-  const Dims sizes = x.sizes();
-  const auto each = to.AsConstants(std::span(sizes).subspan(1));  // of an instance: in a batch of nothing, -1 would stand for any number
-  const int64_t members = each ? std::accumulate(each->begin(), each->end(), int64_t{1}, std::multiplies()) / groups : -1;
+  // In a batch of nothing, a -1 would stand for any number of elements of a group.
+  const Expr instance = Product(to.exprs(), std::span(x.type().sizes).subspan(1));
+  const int64_t members = to.AsConstant({to.exprs().FloorDiv(instance, to.exprs().Constant(groups))}).value_or(-1);
   Tensor y = to.Reshape(x, to.ConstantInts({0, groups, members}));
   const Ints channels = TrailingAxes(x.rank() - 1, 1);
   const DType dtype = StashDtype(request, x.dtype());
   y = Standardized(to, to.CastTo(y, dtype), {2}, request.Float("epsilon", 1e-5));
-  y = to.ReshapeTo(y, sizes);
+  y = to.ReshapeTo(y, x.sizes());
   const Tensor scale = to.UnsqueezeAt(request.operands[1], channels), bias = to.UnsqueezeAt(request.operands[2], channels);
   y = to.Add(to.Mul(y, to.CastTo(scale, dtype)), to.CastTo(bias, dtype));
   return {{to.CastTo(y, x.dtype())}};
