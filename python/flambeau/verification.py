@@ -15,6 +15,7 @@ from torch.utils import _pytree
 from . import _engine
 from .archived import ArchivedProgram
 from .capture import user_line
+from .capture.transformers import every_mask
 from .comparison import compare, not_computed
 from .errors import VerificationError
 from .other_sizes import Arguments, inputs_of_other_sizes, second_inputs
@@ -198,7 +199,7 @@ def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwarg
     """What PyTorch gives, once: a module is afterwards as it was. Raises whatever the program raises."""
     run_args, run_kwargs = copies(args, kwargs)
     kept = kept_buffers(reference) if isinstance(reference, torch.nn.Module) else contextlib.nullcontext()
-    with torch.no_grad(), kept:
+    with torch.no_grad(), every_mask(), kept:
         results = reference(*run_args, **run_kwargs)
         return _pytree.tree_map(_copy, results)
 

@@ -127,6 +127,14 @@ CASES = [
         for fractional, grid in ((F.fractional_max_pool2d, image), (F.fractional_max_pool3d, volume))
         for kernel, size in ((2, 3), (3, 2), (2, 1))
     ),
+    *(
+        case(fractional, grid, 2, output_size=3, _random_samples=torch.rand(3, 3, grid.dim() - 2), name=f"{fractional.__name__}, samples of more", dynamic={0: [0]})
+        for fractional, grid in ((F.fractional_max_pool2d, image), (F.fractional_max_pool3d, volume))
+    ),
+    *(
+        case(lambda x, samples, fractional=fractional: fractional(x, 2, output_size=3, _random_samples=samples), grid[0], torch.rand(2, 3, grid.dim() - 2), dynamic=False)
+        for fractional, grid in ((F.fractional_max_pool2d, image), (F.fractional_max_pool3d, volume))
+    ),
     case(lambda x: F.fractional_max_pool2d(x, 2, output_ratio=(0.5, 0.5)), image, name="fractional_max_pool2d, drawn", check="shapes", dynamic=False),
     case(F.fractional_max_pool3d, floats(0, 1, 4, 5, 4), (2, 2, 1), output_ratio=0.5, return_indices=True, check="shapes", dynamic=False),
     case(max_pool_gradient, image, floats(2, 3, 5, 6), name="max_pool2d_with_indices_backward", dynamic={0: [0, 1], 1: [0, 1]}),

@@ -152,6 +152,13 @@ def test_functions_that_make_numbers_of_sizes(function):
         torch.testing.assert_close(program(x)[0], model(x))
 
 
+@pytest.mark.parametrize("target", [torch.tensor([3, 0, -1, 1]), torch.tensor(0)])
+def test_the_loss_of_one_sample_has_no_dimension(target):
+    model = model_of(lambda x, target: F.multilabel_margin_loss(x, target, reduction="none"))
+    args = torch.randn(target.shape), target
+    torch.testing.assert_close(flambeau.export(model, args)(*args)[0], model(*args))
+
+
 def test_sizes_that_sympy_cannot_compare():
     def halved(x):
         for _ in range(4):

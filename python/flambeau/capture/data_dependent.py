@@ -257,6 +257,13 @@ def _linspace(start: Any, end: Any, steps: Any, *, dtype: torch.dtype | None = N
     return torch.where(index < torch.sym_max(steps // 2, 1), from_first, from_last)
 
 
+def _multilabel_margin_loss(input: torch.Tensor, target: torch.Tensor, *args: Any, **options: Any) -> torch.Tensor:
+    """That of one sample has no dimension; torch gives it one."""
+    if input.ndim == 2:
+        return F.multilabel_margin_loss(input, target, *args, **options)
+    return F.multilabel_margin_loss(input.reshape(1, -1), target.reshape(1, -1), *args, **options).reshape(())
+
+
 _QUOTIENT = "_flambeau_quotient"
 
 
@@ -347,6 +354,7 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     F.gaussian_nll_loss: _gaussian_nll_loss,
     F.instance_norm: _instance_norm,
     F.linear_cross_entropy: _linear_cross_entropy,
+    F.multilabel_margin_loss: _multilabel_margin_loss,
     torch.linalg.lstsq: _lstsq,
     torch.geqrf: _by_stand_in("geqrf"),
     torch.Tensor.geqrf: _by_stand_in("geqrf"),

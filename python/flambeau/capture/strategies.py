@@ -31,6 +31,7 @@ from .loops import Unkept, kept_loops, sequential_scans
 from .recurrent_layers import opaque_layers, restore
 from .sizes import causal_by_size, computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
 from .surroundings import autocast_within, exporting, mode, named_keywords, silence
+from .transformers import every_mask
 from .vision import capturable_detectors
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture"]
@@ -353,6 +354,7 @@ class _Tries:
             silence(self.verbose),
             exporting(),
             opaque_layers(),
+            every_mask(),
             capturable_detectors(),
             sequential_scans(),
             one_way_of_products(),

@@ -29,6 +29,9 @@ std::tuple<Tensor, Tensor> FractionalMaxPool(Lowering& to, Tensor self, Ints ker
   const Ints kernel = StepsPerAxis(kernel_size, kSpatial), count = PerAxis(output_size, kSpatial);
   const Batched batched(to, self, kSpatial);
   const Tensor x = batched.tensor();
+  if (random_samples.size(0) != x.size(0)) {  // PyTorch takes more than it needs
+    random_samples = to.SliceAxis(random_samples, 0, to.Of(0), x.size(0));
+  }
   // Positions of the elements of all windows: an axis for the windows, then one for their elements.
   Tensor windows, elements;
   Dim plane = to.Of(1);
