@@ -151,7 +151,7 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
 
     Medians are taken of contiguous tensors: of expanded ones, PyTorch's CPU kernel gives elements of others. What is rolled
     is laid out as captures say, and not as the kernel does, which keeps channels last. Sigmoids of less than -17 are 0, as
-    onnxruntime's are.
+    onnxruntime's are. Of elements that are alike, normalizations leave nothing but rounding: that is 0.
     """
 
     supports_higher_order_operators = True
@@ -169,10 +169,11 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
             "linalg_vector_norm norm var var_mean std std_mean _softmax _log_softmax exp exp2 expm1 log log1p log2 log10 logsumexp logcumsumexp "
             "logaddexp logaddexp2 sin cos tan tanh sinh cosh asin acos atan atan2 asinh acosh atanh hypot sinc sqrt rsqrt sigmoid log_sigmoid_forward "
             "softplus gelu silu mish elu celu selu erf erfc erfinv lgamma digamma polygamma igamma igammac special_zeta i0 special_i0e special_i1 "
-            "special_i1e special_bessel_j0 special_bessel_j1 special_entr special_log_ndtr special_ndtri xlogy special_xlog1py logit pow native_layer_norm native_group_norm _native_batch_norm_legit_no_training "
+            "special_i1e special_bessel_j0 special_bessel_j1 special_entr special_log_ndtr special_ndtri xlogy special_xlog1py logit pow _native_batch_norm_legit_no_training "
             "linalg_inv_ex _linalg_solve_ex _linalg_det linalg_qr linalg_cholesky_ex _linalg_svd _linalg_eigh linalg_matrix_exp"
         ).split()
     }
+    NORMALIZATIONS = {getattr(torch.ops.aten, name) for name in "native_batch_norm native_layer_norm native_group_norm".split()}
     SUMS = {getattr(torch.ops.aten, name) for name in "_fft_c2r _fft_r2c _fft_c2c mm bmm addmm convolution".split()}  # rounded by the largest term
 
     def __init__(self, seed: int) -> None:
@@ -199,6 +200,10 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
             return result.where(result.abs() > least, 0)
         if func.overloadpacket in self.SUMS and result.numel() and (result.is_floating_point() or result.is_complex()):
             return moved_by_the_largest(result, self.generator)
+        if func.overloadpacket in self.NORMALIZATIONS and result[0].numel():
+            others = func(moved_by(args[0], 1, self.generator), *(each.clone() if isinstance(each, torch.Tensor) else each for each in args[1:]))
+            noise = (others[0] - result[0]).abs().amax()
+            return others[0].where(others[0].abs() > noise, 0), *result[1:]
         if func.overloadpacket not in self.INEXACT:
             return result
         several = isinstance(result, tuple)
