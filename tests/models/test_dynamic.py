@@ -1,5 +1,6 @@
 """Sizes known only at run time: names and expressions in the model, other sizes in its runs."""
 
+import operator
 import warnings
 
 import pytest
@@ -91,9 +92,22 @@ def test_any_example_size_stays_dynamic(size):
 
 def unroll(x):
     total = x[0]
+    for i in range(1, operator.index(x.shape[0])):
+        total = total + x[i]
+    return total
+
+
+def converted(x):
+    total = x[0]
     for i in range(1, int(x.shape[0])):
         total = total + x[i]
     return total
+
+
+def test_int_of_a_size_stays_dynamic():
+    program = convert(model_of(converted), (X,), {"x": {0: "batch", 1: "width"}})
+    assert sizes_of(program.model_proto.graph.input) == [["batch", "width"]]
+    compare(program, model_of(converted), (X,), (LONGER,), (torch.randn(1, 4),))
 
 
 def test_dimension_that_the_model_fixes_is_a_warning_with_its_line():

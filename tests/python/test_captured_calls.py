@@ -135,6 +135,7 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: x * (x.shape[2] ^ 5) + ~x.shape[2] - (6 ^ x.shape[2]) + x.shape[2].bit_length() * x.shape[2].numerator + x.shape[2].imag,
         lambda x: x / numpy.sqrt(x.shape[2]) * numpy.log(x.shape[2]),
         lambda x: x[..., : divmod(x.shape[2], 5)[0]] * divmod(40, x.shape[2])[1],
+        lambda x: x.reshape(numpy.prod(x.shape[:2]), int(numpy.prod(x.shape[2:]))) * numpy.prod(x.size()) + numpy.prod((2, 3)) * numpy.prod([2.5], axis=0),
         lambda x: F.avg_pool1d(x, x.shape[2]) + F.max_pool1d(x, x.size(2)) + F.max_pool1d(x, x.shape[2] // 2, x.shape[2]),
         lambda x: F.avg_pool2d(x, x.shape[1:]) + F.max_pool2d(x, (1, x.size(2)), padding=(0, 0)),
         lambda x: F.avg_pool2d(x, (x.size(1), x.size(2) // 3)) - F.max_pool2d(x, (1, x.size(2) // 3), stride=(1, x.size(2) // 3)),
@@ -152,10 +153,22 @@ def test_functions_that_make_numbers_of_sizes(function):
         torch.testing.assert_close(program(x)[0], model(x))
 
 
-@pytest.mark.parametrize("target", [torch.tensor([3, 0, -1, 1]), torch.tensor(0)])
-def test_the_loss_of_one_sample_has_no_dimension(target):
-    model = model_of(lambda x, target: F.multilabel_margin_loss(x, target, reduction="none"))
-    args = torch.randn(target.shape), target
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+@pytest.mark.parametrize(
+    "loss, sizes, target",
+    [
+        (F.multilabel_margin_loss, (4,), torch.tensor([3, 0, -1, 1])),
+        (F.multilabel_margin_loss, (), torch.tensor(0)),
+        (F.multilabel_margin_loss, (1, 2), torch.tensor([[1, -1]])),
+        (F.multi_margin_loss, (4,), torch.tensor(2)),
+        (F.multi_margin_loss, (4,), torch.tensor([2])),
+        (F.multi_margin_loss, (), torch.tensor(0)),
+        (F.multi_margin_loss, (1, 4), torch.tensor([2])),
+    ],
+)
+def test_the_loss_of_one_sample(loss, sizes, target, reduction):
+    model = model_of(lambda x, target: loss(x, target, reduction=reduction))
+    args = torch.randn(sizes), target
     torch.testing.assert_close(flambeau.export(model, args)(*args)[0], model(*args))
 
 

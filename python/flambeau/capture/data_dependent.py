@@ -257,11 +257,17 @@ def _linspace(start: Any, end: Any, steps: Any, *, dtype: torch.dtype | None = N
     return torch.where(index < torch.sym_max(steps // 2, 1), from_first, from_last)
 
 
-def _multilabel_margin_loss(input: torch.Tensor, target: torch.Tensor, *args: Any, **options: Any) -> torch.Tensor:
-    """That of one sample has no dimension; torch gives it one."""
-    if input.ndim == 2:
-        return F.multilabel_margin_loss(input, target, *args, **options)
-    return F.multilabel_margin_loss(input.reshape(1, -1), target.reshape(1, -1), *args, **options).reshape(())
+def _margin_loss(loss: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """That of one sample has no dimension where its class has none; torch gives it one."""
+
+    def call(input: torch.Tensor, target: torch.Tensor, *args: Any, **options: Any) -> torch.Tensor:
+        if input.ndim == 2:
+            return loss(input, target, *args, **options)
+        several = loss is F.multilabel_margin_loss
+        result = loss(input.reshape(1, -1), target.reshape(1, -1) if several else target.reshape(1), *args, **options)
+        return result.reshape(() if several or target.ndim == 0 else result.shape)
+
+    return call
 
 
 _QUOTIENT = "_flambeau_quotient"
@@ -354,7 +360,7 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     F.gaussian_nll_loss: _gaussian_nll_loss,
     F.instance_norm: _instance_norm,
     F.linear_cross_entropy: _linear_cross_entropy,
-    F.multilabel_margin_loss: _multilabel_margin_loss,
+    **{loss: _margin_loss(loss) for loss in (F.multi_margin_loss, F.multilabel_margin_loss)},
     torch.linalg.lstsq: _lstsq,
     torch.geqrf: _by_stand_in("geqrf"),
     torch.Tensor.geqrf: _by_stand_in("geqrf"),

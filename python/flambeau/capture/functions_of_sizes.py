@@ -9,7 +9,10 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy
 import torch
+
+from .replaced_functions import replaced_functions
 
 __all__ = ["functions_of_sizes"]
 
@@ -147,11 +150,21 @@ def _methods() -> Iterator[tuple[type, str, Any]]:
     yield torch.SymFloat, "is_integer", lambda self: self == torch.sym_float(math.trunc(self))
 
 
+def _prod(numbers: Any, *args: Any, **options: Any) -> Any:
+    """NumPy's, which makes an array of the numbers first."""
+    sizes = isinstance(numbers, (list, tuple)) and any(isinstance(each, _SYMBOLS) for each in numbers)
+    return math.prod(numbers) if sizes and not args and not options else _NUMPYS_PROD(numbers, *args, **options)
+
+
+_NUMPYS_PROD = numpy.prod
+
+
 @contextlib.contextmanager
 def functions_of_sizes() -> Iterator[None]:
     """While it is open, functions of :mod:`math` and NumPy, and ``divmod``, keep sizes dynamic."""
     own = {name: getattr(math, name) for name in _OF_SIZES}
     with contextlib.ExitStack() as undo:
+        undo.enter_context(replaced_functions({("numpy", "prod"): _prod}))
         for name, function in own.items():
             undo.callback(setattr, math, name, function)
             setattr(math, name, _accepting(name))

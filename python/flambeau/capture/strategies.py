@@ -31,6 +31,7 @@ from .loops import Unkept, kept_loops, sequential_scans
 from .recurrent_layers import opaque_layers, restore
 from .sizes import causal_by_size, computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
 from .surroundings import autocast_within, exporting, mode, named_keywords, silence
+from .tensor_data import seen_data
 from .transformers import every_mask
 from .vision import capturable_detectors
 
@@ -57,6 +58,7 @@ DEFAULT_STRATEGIES = ("non-strict", "strict")
 _TWO_FOR_ONE = ", with 2 for sizes of 1"
 _CONFLICTS = "conflicts between user-specified ranges"
 _CONSTANTS = ", with its constants known"
+_DYNAMIC_CONVERSIONS = ", with int and float of sizes dynamic"
 _CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
 
 _Capture = Callable[[bool], tuple[ExportedProgram, str]]
@@ -85,6 +87,7 @@ def _export(
             contextlib.nullcontext() if strict else known_results(model),
             contextlib.nullcontext() if strict else CapturableCalls(),
             contextlib.nullcontext() if strict else dynamic_tensors(),
+            contextlib.nullcontext() if strict else seen_data(),
             contextlib.nullcontext() if strict else functions_of_sizes(),
             contextlib.nullcontext() if strict else causal_by_size(),
             contextlib.nullcontext() if strict else unmoved_modules(),
@@ -104,6 +107,13 @@ def _export(
                 return exported
         return None
 
+    def with_dynamic_conversions() -> ExportedProgram | None:
+        with contextlib.suppress(Exception), dynamic_conversions():
+            exported = once(oblivious=True)
+            if holds_for(exported, args, kwargs) and not freezes(exported):
+                return exported
+        return None
+
     try:
         exported = once(oblivious=True)
     except Exception as error:
@@ -113,6 +123,8 @@ def _export(
             if (general := with_two_for_one()) is not None:
                 return general, _TWO_FOR_ONE
             return once(oblivious=False), _CONSTANT_ONES
+        if not strict and _CONFLICTS in str(error) and (kept := with_dynamic_conversions()) is not None:
+            return kept, _DYNAMIC_CONVERSIONS
         if strict or "Could not extract specialized integer" not in str(error):
             raise
         try:
@@ -122,11 +134,8 @@ def _export(
             if "data-dependent" in str(later):  # it came further, and says what is in the way there
                 raise later from None
         raise
-    if shapes and not strict and freezes(exported):
-        with contextlib.suppress(Exception), dynamic_conversions():
-            kept = once(oblivious=True)
-            if holds_for(kept, args, kwargs) and not freezes(kept):
-                return kept, ", with int and float of sizes dynamic"
+    if shapes and not strict and freezes(exported) and (kept := with_dynamic_conversions()) is not None:
+        return kept, _DYNAMIC_CONVERSIONS
     if not shapes or holds_for(exported, args, kwargs):
         special = larger is not None and not holds_for(exported, *larger)
         general = with_two_for_one() if special else None

@@ -17,6 +17,7 @@ from ..feed.trace import Trace
 from .containers import register_containers
 from .gradients import recorded_gradients
 from .surroundings import casting_anew, exporting, mode, state_kept
+from .tensor_data import seen_data
 from .transformers import every_mask
 from .wrappers import uncompiled
 
@@ -72,7 +73,7 @@ def trace(
         _initialize(model, args, kwargs)
         bound = _Bound(model, args, kwargs)
         bound.train(model.training)
-        with exporting(), state_kept(model), _checks_of_sizes(), casting_anew(), every_mask(), recorded_gradients() as gradients:
+        with exporting(), state_kept(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), recorded_gradients() as gradients:
             # The model may change the shapes of its inputs in place.
             examples = tuple(tensor.detach().clone() for tensor in tensors)
             try:
