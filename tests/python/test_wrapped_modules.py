@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel
+from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 import flambeau
 
@@ -85,3 +86,22 @@ def test_what_a_wrapper_does_itself_is_kept(make, dynamo):
     module, x = make().eval(), torch.randn(2, 3)
     program = flambeau.export(module, (x,), dynamo=dynamo)
     torch.testing.assert_close(program(x)[0], module(x).detach())
+
+
+@pytest.mark.parametrize("dynamo", [True, False])
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_checkpoints(use_reentrant, dynamo):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.layers = nn.Linear(3, 4), nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
+
+        def forward(self, x):
+            x = checkpoint(self.layers, self.first(x), use_reentrant=use_reentrant)
+            return checkpoint_sequential(self.layers, 2, x, use_reentrant=use_reentrant)
+
+    model, x = Model().eval(), torch.randn(2, 3)
+    program = flambeau.export(model, (x,), dynamo=dynamo)
+    torch.testing.assert_close(program(x)[0], model(x).detach())
+    model(x).sum().backward()
+    assert model.first.weight.grad is not None

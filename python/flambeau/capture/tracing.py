@@ -19,7 +19,7 @@ from .gradients import recorded_gradients
 from .surroundings import casting_anew, exporting, mode, state_kept
 from .tensor_data import seen_data
 from .transformers import every_mask
-from .wrappers import uncompiled
+from .wrappers import uncheckpointed, uncompiled
 
 __all__ = ["trace"]
 
@@ -73,7 +73,7 @@ def trace(
         _initialize(model, args, kwargs)
         bound = _Bound(model, args, kwargs)
         bound.train(model.training)
-        with exporting(), state_kept(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), recorded_gradients() as gradients:
+        with _surroundings(model), recorded_gradients() as gradients:
             # The model may change the shapes of its inputs in place.
             examples = tuple(tensor.detach().clone() for tensor in tensors)
             try:
@@ -86,6 +86,13 @@ def trace(
     except Exception as error:
         hint = "\n  hint: a trace has no gradients that the model computes; torch.export has them: export with capture=\"export\""
         raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}{hint * bool(gradients)}") from error
+
+
+@contextlib.contextmanager
+def _surroundings(model: torch.nn.Module) -> Iterator[None]:
+    """What stands in the place of what the tracer cannot see through."""
+    with exporting(), state_kept(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
+        yield
 
 
 def _traced(bound: _Bound, model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace | torch.jit.ScriptModule:
