@@ -528,7 +528,7 @@ class ONNXProgram:
         return values
 
     def _refuse_known(self, state_dict: Mapping[str, torch.Tensor]) -> None:
-        """Raise where a buffer that decided what was captured is to get another value."""
+        """Raise where a weight that decided what was captured is to get another value."""
         exported = self._exported_program
         if exported is None:
             return

@@ -1,5 +1,6 @@
 """Calls that torch.export does not capture, or makes numbers of sizes in, and which a capture here keeps."""
 
+import functools
 import math
 import warnings
 
@@ -209,3 +210,36 @@ def test_what_holds_for_some_sizes_is_warned_of():
     model = model_of(lambda x: x[:, :, ::2] if 2 * (x.shape[2] // 2) < x.shape[2] + x.shape[2] % 3 else x)
     with pytest.warns(flambeau.errors.ConversionWarning, match="right only where"):
         flambeau.export(model, SIGNAL[1:], dynamic_shapes={"args": ({2: "n"},)})
+
+
+@functools.lru_cache(maxsize=8)
+def ramp(n):
+    return torch.arange(n).float().sum()
+
+
+class Tables(torch.nn.Module):
+    """They are made once for each size, and kept."""
+
+    def __init__(self):
+        super().__init__()
+        self.tables = {}
+
+    def table(self, *sizes):
+        if sizes not in self.tables:
+            self.tables[sizes] = torch.arange(sizes[0]).float()[:, None] * torch.arange(sizes[1])
+        return self.tables[sizes]
+
+    def forward(self, x):
+        return x + self.table(*x.shape[1:]) + self.table(*x.shape[1:]) * ramp(x.shape[2]) + ramp(x.shape[2])
+
+
+def test_tables_by_sizes_are_those_of_each_size():
+    model = Tables()
+    model(SIGNAL[0])
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+            program = flambeau.export(model, SIGNAL[:1], dynamic_shapes=({1: "m", 2: "n"},))
+        for x in (*SIGNAL, torch.ones(1, 4, 5)):
+            torch.testing.assert_close(program(x)[0], model(x))
+    assert all(isinstance(size, int) for sizes in model.tables for size in sizes)

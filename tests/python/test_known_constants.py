@@ -46,6 +46,29 @@ class DataInitialized(torch.nn.Module):
         return x * self.scale
 
 
+class Gated(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = torch.nn.Parameter(torch.tensor(0.5))
+
+    def forward(self, x):
+        return x * self.gate if self.gate > 0 else x + float(self.gate)
+
+
+class Learns(torch.nn.Module):
+    """What decides is written."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = torch.nn.Parameter(torch.tensor(0.0))
+
+    def forward(self, x):
+        self.calls.data = self.calls.data + 1
+        if self.calls > 3:
+            x = x + 1
+        return x
+
+
 class Counts(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -99,7 +122,7 @@ class DropsByRate(Drops):
         return x
 
 
-@pytest.mark.parametrize("model", [Flags(), DataInitialized(), Steps()], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", [Flags(), DataInitialized(), Steps(), Gated()], ids=lambda model: type(model).__name__)
 def test_what_is_in_a_constant_decides(model):
     if isinstance(model, DataInitialized):
         model(torch.randn(8, 4))
@@ -110,7 +133,7 @@ def test_what_is_in_a_constant_decides(model):
         torch.testing.assert_close(program(x)[0], model(x))
 
 
-@pytest.mark.parametrize("model", [Counts(), CountsByAssignment(), Drops(), DropsByRate()], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", [Counts(), CountsByAssignment(), Learns(), Drops(), DropsByRate()], ids=lambda model: type(model).__name__)
 def test_what_is_written_or_drawn_does_not(model):
     with pytest.raises(CaptureError, match=r"test_known_constants.py:\d+: if (self.calls|torch\.)"):
         flambeau.export(model, (torch.randn(3, 4),))
@@ -125,6 +148,9 @@ def test_another_value_wants_another_export():
     torch.testing.assert_close(program(x)[0], 8 * (x + 1))
     with pytest.raises(OnnxExporterError, match="the value of 'rounds' decided what was captured"):
         program.apply_weights({**state, "rounds": torch.tensor(5)})
+    gated = flambeau.export(Gated(), (torch.randn(3, 4),))
+    with pytest.raises(OnnxExporterError, match="the value of 'gate' decided what was captured"):
+        gated.apply_weights({"gate": torch.tensor(-0.5)})
 
 
 class Padded(torch.nn.Module):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from .scalars import CASTS, DTYPES, RULES, Number, constant, converted
 __all__ = ["KNOWN", "KnownConstants"]
 
 KNOWN = "flambeau_known_constants"
-"""Where a captured graph's ``meta`` has the names of the buffers whose values decided what was captured."""
+"""Where a captured graph's ``meta`` has the names of the weights whose values decided what was captured."""
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -59,16 +60,20 @@ def _is_small(tensor: torch.Tensor) -> bool:
     return all(isinstance(size, int) for size in tensor.shape) and tensor.numel() <= _MOST_ELEMENTS
 
 
+def _weights(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    return itertools.chain(model.named_buffers(), model.named_parameters())
+
+
 class KnownConstants(TorchFunctionMode):
-    """While it is open, small buffers of the model that were not written have their values, and so has what is computed from them alone, or from nothing."""
+    """While it is open, small weights of the model that were not written have their values, and so has what is computed from them alone, or from nothing."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
         self.model = model
         self.asked: set[str] = set()  # by their names, those that decided something
         self.captured: dict[str, torch.Tensor] = {}  # what the capture has in their places
-        self.values = {name: buffer.detach().clone() for name, buffer in model.named_buffers() if buffer.numel() <= _MOST_ELEMENTS}
-        self.computed = WeakIdKeyDictionary()  # tensors of the capture -> (value, names of the buffers behind it)
+        self.values = {name: weight.detach().clone() for name, weight in _weights(model) if weight.numel() <= _MOST_ELEMENTS}
+        self.computed = WeakIdKeyDictionary()  # tensors of the capture -> (value, names of the weights behind it)
         self.sized = WeakIdKeyDictionary()  # those that sizes went into -> the numbers in them
         self.follows_sizes = False
 
@@ -77,7 +82,7 @@ class KnownConstants(TorchFunctionMode):
             return None
         if (found := self.computed.get(tensor)) is not None:
             return found
-        name = next((name for name, buffer in self.model.named_buffers() if buffer is tensor), None)
+        name = next((name for name, weight in _weights(self.model) if weight is tensor), None)
         if name not in self.values:
             return None
         self.captured[name] = tensor
@@ -122,10 +127,13 @@ class KnownConstants(TorchFunctionMode):
 
     def hold(self, exported: ExportedProgram) -> bool:
         """Whether what they decided holds for the next call: none of them was written, or is another tensor then."""
+        signature = exported.graph_signature
+        weights = {**signature.inputs_to_buffers, **signature.inputs_to_parameters}
         assigned = {
             name
-            for node in exported.graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default)
-            if (name := exported.graph_signature.inputs_to_buffers.get(node.args[0].name)) is not None
+            for target in (torch.ops.aten.copy_.default, torch.ops.aten.set_.source_Tensor)
+            for node in exported.graph.find_nodes(op="call_function", target=target)
+            if (name := weights.get(node.args[0].name)) is not None
         }
         return not self.asked & assigned and all(self.captured[name]._version == 0 for name in self.asked)
 

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -131,12 +132,31 @@ def _accepting(name: str) -> _Call:
     return call
 
 
+_UNHASHED = {"torch", "einops"}
+"""They do without a cache where a size cannot be hashed."""
+
+_OF_MODULES = ("torch._functorch._aot_autograd.frontend_utils", "torch.utils._pytree")
+"""They look at what modules hold."""
+
+
+def _hash(size: torch.SymInt) -> int:
+    """Of a size as part of a key, in a model's cache of tables: no other size is equal to it, nor in another capture."""
+    asks = sys._getframe(1).f_globals.get("__name__", "")
+    if asks.partition(".")[0] in _UNHASHED and not asks.startswith(_OF_MODULES):
+        return _OWN_HASH(size)
+    return hash((id(size.node.shape_env), size.node.expr))
+
+
+_OWN_HASH = torch.SymInt.__hash__
+
+
 def _methods() -> Iterator[tuple[type, str, Any]]:
     for symbol in _SYMBOLS:
         yield symbol, "__divmod__", lambda a, b: (a // b, a % b)
         yield symbol, "__rdivmod__", lambda a, b: (b // a, b % a)
         for name in _OF_NUMPY:
             yield symbol, name, lambda self, function=_OF_SIZES[name]: function(self)
+    yield torch.SymInt, "__hash__", _hash
     yield torch.SymInt, "__round__", _round
     yield torch.SymInt, "__xor__", lambda a, b: (a | b) - (a & b)
     yield torch.SymInt, "__rxor__", lambda a, b: (b | a) - (b & a)

@@ -312,7 +312,7 @@ class _Tries:
             loops: Of the model's source: they are kept.
             special: Questions that get the answer of the general case.
             two_is_one: Whether a capture with 2 for sizes of 1 will do.
-            constants: Whether buffers are taken for what they hold.
+            constants: Whether weights are taken for what they hold.
         """
         start = time.perf_counter()
         decided: list[Decision] = []
@@ -340,7 +340,7 @@ class _Tries:
                 exported = without_vmap(exported)
             restore(exported)
             if known is not None and not known.hold(exported):
-                raise Unkept("a buffer that decides what the model does is written")
+                raise Unkept("a weight that decides what the model does is written")
             if known is not None:
                 exported.graph_module.meta[KNOWN] = sorted(known.asked)
             if loops or special is not None or how == _TWO_FOR_ONE or (known is not None and known.follows_sizes):
