@@ -143,6 +143,11 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: F.avg_pool3d(x[None], (1, 2, x.size(2)), ceil_mode=True) + F.max_pool3d(x[None], (1, 2, x.size(2)), (1, 2, 1)),
         lambda x: F.max_pool2d(x[None], (3, x.size(2)), padding=(1, 0)) + F.avg_pool2d(x[None], (3, x.size(2)), padding=(1, 0)),
         lambda x: x.unfold(2, x.shape[2] // 2, 2).sum(-1) + x.unfold(-1, 3, x.shape[2] // 4).sum(),
+        lambda x: F.avg_pool1d(x, 2, padding=x.shape[2] % 2) + F.avg_pool1d(x, 2, None, [x.shape[2] % 2], count_include_pad=False),
+        lambda x: F.avg_pool2d(x, (1, 4), padding=(0, x.shape[2] % 2), divisor_override=3) - F.max_pool2d(x, (1, 4), padding=(0, x.shape[2] % 2)),
+        lambda x: F.avg_pool2d(x[None], (1, x.shape[2] // 4), padding=(0, x.shape[2] % 2)),
+        lambda x: F.max_pool1d(x, 3, 1, x.shape[2] % 2, 2) + F.max_pool2d((9 * x).long(), (1, 3), 1, (0, x.shape[2] % 2), 2),
+        lambda x: F.unfold(x[None], (1, 4), padding=(0, x.shape[2] % 2), stride=2),
     ],
 )
 def test_functions_that_make_numbers_of_sizes(function):
@@ -204,6 +209,19 @@ def test_what_holds_for_all_sizes_is_not_warned_of(function):
     for length in (5, 16, 99):
         x = torch.arange(2.0 * length).sin().reshape(1, 2, length)
         torch.testing.assert_close(program(x)[0], model(x))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.max_pool1d(x, 2, padding=x.shape[2] % 2, ceil_mode=True),
+        lambda x: F.max_pool1d(x, 2, padding=x.shape[2] % 2, return_indices=True)[1],
+        lambda x: x[..., : (5, 7)[x.shape[2] % 2]],
+    ],
+)
+def test_a_remainder_that_becomes_a_number_is_warned_of(function):
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"right only where Mod\(n, 2\) = 0"):
+        flambeau.export(model_of(function), SIGNAL[:1], dynamic_shapes={"args": ({2: "n"},)})
 
 
 def test_what_holds_for_some_sizes_is_warned_of():

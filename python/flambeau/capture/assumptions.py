@@ -20,7 +20,7 @@ from torch.utils._sympy.functions import CleanDiv, FloorDiv, Max, Min, Mod, Pyth
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
-from .decisions import Decision
+from .decisions import Decision, asked_as_number
 from .surroundings import mode, state_kept
 
 __all__ = ["INEQUALITIES", "assumptions", "computes_alike", "environment", "freezes", "holds_for"]
@@ -100,18 +100,21 @@ def _is_specialised(condition: Any) -> bool:
     )
 
 
-def _decides(condition: Any) -> bool:
+def _decides(condition: Any, exported: ExportedProgram) -> bool:
     """Whether PyTorch would go on, and otherwise, where the condition does not hold.
 
     It fails itself where sizes differ that must agree, and where one is no multiple
-    of what it must be a multiple of; and of 0 and 1 torch always asks.
+    of what it must be a multiple of, unless it is the remainder that it wants; and of
+    0 and 1 torch always asks.
     """
     if not isinstance(condition, (sympy.Eq, sympy.Ne)):
         return False
     number = next((side for side in condition.args if side.is_number), None)
     remainder = condition.has(Mod, PythonMod)
     if isinstance(condition, sympy.Eq):
-        return number is not None and not (remainder and number == 0)
+        env = environment(exported)
+        wanted = env is not None and asked_as_number(env, condition)
+        return number is not None and (wanted or not (remainder and number == 0))
     return number is not None and (remainder or number not in (0, 1))
 
 
@@ -156,7 +159,7 @@ def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str
 def freezes(exported: ExportedProgram) -> bool:
     """Whether the model made a number of what it computed from sizes."""
     conditions = [deferred.expr for deferred in _deferred(exported)]
-    return any(isinstance(condition, sympy.Eq) and _decides(condition) for condition in conditions)
+    return any(isinstance(condition, sympy.Eq) and _decides(condition, exported) for condition in conditions)
 
 
 def _unchecked(exported: ExportedProgram) -> torch.nn.Module:
@@ -286,7 +289,7 @@ def assumptions(
             called.setdefault(size.node.expr, sympy.Symbol(name, integer=True, nonnegative=True))
     deferred = (*(each.expr for each in _deferred(exported)), *_asserted(exported))
     found: dict[str, str] = {}
-    for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each) and not _tells_one(each, exported))):
+    for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each, exported) and not _tells_one(each, exported))):
         sign = _SIGNS.get(type(condition))
         named = [side.xreplace(called) for side in condition.args]
         # A size has become a number since, or dimensions of one name are one size.

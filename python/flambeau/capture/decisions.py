@@ -20,13 +20,14 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import sympy
 import torch
 from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .source import statements
 
-__all__ = ["Decision", "Place", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
+__all__ = ["Decision", "Place", "asked_as_number", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -203,10 +204,24 @@ def loops_of(decisions: Sequence[Decision], error: BaseException | None) -> set[
     return found
 
 
+_NUMBERS = "_flambeau_numbers"
+
+
+def asked_as_number(env: ShapeEnv, condition: Any) -> bool:
+    """Whether an equation was decided because a quantity had to be a number: nobody asked whether it is this one."""
+    return condition in vars(env).get(_NUMBERS, ())
+
+
 @contextlib.contextmanager
 def recorded_decisions(found: list[Decision]) -> Iterator[None]:
     """While it is open, what captures decide is added to the list."""
-    log = ShapeEnv._log_guard
+    log, evaluate = ShapeEnv._log_guard, ShapeEnv._evaluate_expr
+
+    def evaluated(self: ShapeEnv, quantity: Any, *args: Any, **kwargs: Any) -> Any:
+        value = evaluate(self, quantity, *args, **kwargs)
+        if not isinstance(quantity, sympy.logic.boolalg.Boolean) and quantity.free_symbols:
+            vars(self).setdefault(_NUMBERS, set()).add(sympy.Eq(quantity, value))
+        return value
 
     def logged(self: ShapeEnv, prefix: str, condition: Any, *args: Any, **kwargs: Any) -> None:
         log(self, prefix, condition, *args, **kwargs)
@@ -223,8 +238,8 @@ def recorded_decisions(found: list[Decision]) -> Iterator[None]:
         line = _described(frame.f_code.co_filename, frame.f_lineno)
         found.append(Decision(self, condition, line, by_model=asked is frame, place=place, repeats=_repeats(*place)))
 
-    ShapeEnv._log_guard = logged
+    ShapeEnv._log_guard, ShapeEnv._evaluate_expr = logged, evaluated
     try:
         yield
     finally:
-        ShapeEnv._log_guard = log
+        ShapeEnv._log_guard, ShapeEnv._evaluate_expr = log, evaluate

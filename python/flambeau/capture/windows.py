@@ -1,7 +1,8 @@
-"""Pools and unfolds whose windows are as large as dynamic sizes say, in a capture: torch makes numbers of those."""
+"""Pools and unfolds whose windows, steps or padding are as large as dynamic sizes say, in a capture: torch makes numbers of those."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -83,6 +84,10 @@ def _dynamic(*values: Any) -> bool:
     return any(_is_symbol(each) for value in values for each in (value if isinstance(value, (tuple, list)) else (value,)))
 
 
+def _padded(input: torch.Tensor, padding: Any, dims: int, value: float) -> torch.Tensor:
+    return F.pad(input, [size for each in reversed(_of_each(padding, dims)) for size in (each, each)], value=value)
+
+
 def _average(function: _Call, dims: int) -> _Call:
     def static(input: torch.Tensor, kernel: Sequence[int], steps: Sequence[int], paddings: Sequence[int], _: Any, rest: dict[str, Any]) -> Any:
         return function(input, kernel, steps, paddings, **rest)
@@ -97,6 +102,12 @@ def _average(function: _Call, dims: int) -> _Call:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Any:
+        if _dynamic(padding) and not ceil_mode:
+            divisor = {} if divisor_override is None else {"divisor_override": divisor_override}  # the pool of one dimension has none
+            sums = call(_padded(input, padding, dims, 0), kernel_size, stride, **divisor)
+            if count_include_pad or divisor:
+                return sums
+            return sums / call(_padded(torch.ones_like(input), padding, dims, 0), kernel_size, stride)
         if not _dynamic(kernel_size, stride) or divisor_override is not None:
             return NotImplemented
         rest = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
@@ -121,14 +132,27 @@ def _maximum(function: _Call, dims: int) -> _Call:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        if not _dynamic(kernel_size, stride) or return_indices:
+        if return_indices:
+            return NotImplemented
+        if _dynamic(padding) and not ceil_mode:
+            least = -math.inf if input.is_floating_point() else torch.iinfo(input.dtype).min
+            return call(_padded(input, padding, dims, least), kernel_size, stride, 0, dilation)
+        if not _dynamic(kernel_size, stride):
             return NotImplemented
         return _pool(static, torch.amax, dims, input, kernel_size, stride, padding, dilation, {"ceil_mode": ceil_mode})
 
     return call
 
 
+@keeping(F.unfold)
+def _columns(input: torch.Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    if not _dynamic(padding):
+        return NotImplemented
+    return F.unfold(_padded(input, padding, 2, 0), kernel_size, dilation, 0, stride)
+
+
 WINDOWED: dict[_Call, _Call] = {
+    F.unfold: _columns,
     torch.Tensor.unfold: _unfold,
     **{each: _average(each, dims) for dims, each in ((1, F.avg_pool1d), (2, F.avg_pool2d), (3, F.avg_pool3d))},
     **{each: _maximum(each, 1) for each in (F.max_pool1d, torch.max_pool1d)},
