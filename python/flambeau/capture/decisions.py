@@ -23,7 +23,7 @@ from typing import Any
 import sympy
 import torch
 from torch._guards import TracingContext
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_expr
 
 from .source import statements
 
@@ -209,7 +209,7 @@ _NUMBERS = "_flambeau_numbers"
 
 def asked_as_number(env: ShapeEnv, condition: Any) -> bool:
     """Whether an equation was decided because a quantity had to be a number: nobody asked whether it is this one."""
-    return condition in vars(env).get(_NUMBERS, ())
+    return canonicalize_bool_expr(condition) in vars(env).get(_NUMBERS, ())
 
 
 @contextlib.contextmanager
@@ -220,7 +220,7 @@ def recorded_decisions(found: list[Decision]) -> Iterator[None]:
     def evaluated(self: ShapeEnv, quantity: Any, *args: Any, **kwargs: Any) -> Any:
         value = evaluate(self, quantity, *args, **kwargs)
         if not isinstance(quantity, sympy.logic.boolalg.Boolean) and quantity.free_symbols:
-            vars(self).setdefault(_NUMBERS, set()).add(sympy.Eq(quantity, value))
+            vars(self).setdefault(_NUMBERS, set()).add(canonicalize_bool_expr(sympy.Eq(quantity, value)))
         return value
 
     def logged(self: ShapeEnv, prefix: str, condition: Any, *args: Any, **kwargs: Any) -> None:
