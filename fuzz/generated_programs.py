@@ -151,8 +151,8 @@ def check(names: list[str], statements: list[str], capture: str, worlds: list[Va
 class Rounded(TorchDispatchMode):  # type: ignore[misc]
     """Results that are seldom exact come out a rounding error away, and zeros of others lose the sign that onnxruntime's Where drops.
 
-    Medians are taken of contiguous tensors: of expanded ones, PyTorch's CPU kernel gives elements of others. What is rolled
-    is laid out as captures say, and not as the kernel does, which keeps channels last. Sigmoids of less than -17 are 0, as
+    Medians are taken of contiguous tensors: of expanded ones, PyTorch's CPU kernel gives elements of others. What is rolled,
+    or gets a sign, is laid out as captures say, and not as the kernels do, which keep their operands' layout. Sigmoids of less than -17 are 0, as
     onnxruntime's are. Of elements that are alike, normalizations leave nothing but rounding: that is 0.
     """
 
@@ -188,7 +188,7 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
         result = func(*args, **(kwargs or {}))
         if not isinstance(func, torch._ops.OpOverload):
             return result
-        if func is torch.ops.aten.roll.default:
+        if func in (torch.ops.aten.roll.default, torch.ops.aten.copysign.Tensor):
             return result.contiguous()
         if func is torch.ops.aten.glu.default:
             first, second = args[0].chunk(2, args[1] if len(args) > 1 else -1)
