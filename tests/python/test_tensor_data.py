@@ -53,6 +53,11 @@ def pruned(model, x):
     return x * model.weight
 
 
+def moved(model, x):
+    """Modules assign what moves to ``data``."""
+    return model.lstm.double()(x.double())[0].float()
+
+
 def from_nothing(model, x):
     weight = next(model.parameters()).data
     state = tuple(Variable(weight.new(1, x.size(0), 4).zero_()) for _ in range(2))
@@ -83,6 +88,11 @@ def test_data_and_copies(function, capture):
     program = flambeau.export(copy.deepcopy(model), (x,), dynamic_shapes=({0: "n"},), **options)
     for given, result in zip((x, other), expected, strict=True):
         torch.testing.assert_close(program(given)[0], result)
+
+
+def test_a_module_that_moves_within_a_trace():
+    model, x = model_of(moved), torch.randn(2, 3, 4)
+    torch.testing.assert_close(flambeau.export(copy.deepcopy(model), (x,), capture="trace")(x)[0], model(x).detach())
 
 
 def test_tensors_are_as_before_afterwards():

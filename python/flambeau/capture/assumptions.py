@@ -100,7 +100,7 @@ def _is_specialised(condition: Any) -> bool:
     )
 
 
-def _decides(condition: Any, exported: ExportedProgram) -> bool:
+def _decides(condition: Any, env: ShapeEnv | None) -> bool:
     """Whether PyTorch would go on, and otherwise, where the condition does not hold.
 
     It fails itself where sizes differ that must agree, and where one is no multiple
@@ -112,7 +112,6 @@ def _decides(condition: Any, exported: ExportedProgram) -> bool:
     number = next((side for side in condition.args if side.is_number), None)
     remainder = condition.has(Mod, PythonMod)
     if isinstance(condition, sympy.Eq):
-        env = environment(exported)
         wanted = env is not None and asked_as_number(env, condition)
         return number is not None and (wanted or not (remainder and number == 0))
     return number is not None and (remainder or number not in (0, 1))
@@ -158,8 +157,8 @@ def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str
 
 def freezes(exported: ExportedProgram) -> bool:
     """Whether the model made a number of what it computed from sizes."""
-    conditions = [deferred.expr for deferred in _deferred(exported)]
-    return any(isinstance(condition, sympy.Eq) and _decides(condition, exported) for condition in conditions)
+    conditions, env = [deferred.expr for deferred in _deferred(exported)], environment(exported)
+    return any(isinstance(condition, sympy.Eq) and _decides(condition, env) for condition in conditions)
 
 
 def _unchecked(exported: ExportedProgram) -> torch.nn.Module:
@@ -289,7 +288,8 @@ def assumptions(
             called.setdefault(size.node.expr, sympy.Symbol(name, integer=True, nonnegative=True))
     deferred = (*(each.expr for each in _deferred(exported)), *_asserted(exported))
     found: dict[str, str] = {}
-    for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each, exported) and not _tells_one(each, exported))):
+    env = environment(exported)
+    for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each, env) and not _tells_one(each, exported))):
         sign = _SIGNS.get(type(condition))
         named = [side.xreplace(called) for side in condition.args]
         # A size has become a number since, or dimensions of one name are one size.

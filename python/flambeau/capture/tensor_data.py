@@ -13,6 +13,9 @@ __all__ = ["seen_data"]
 
 
 def _assign(tensor: torch.Tensor, value: torch.Tensor) -> None:
+    if (tensor.dtype, tensor.device) != (value.dtype, value.device):  # no operator does that; modules do, as they move
+        torch._C.TensorBase.data.__set__(tensor, value)
+        return
     with torch.no_grad() if tensor.requires_grad and torch.is_grad_enabled() else contextlib.nullcontext():
         tensor.set_(value.detach())
 
