@@ -232,3 +232,10 @@ def test_loops_over_a_dynamic_dimension_stay_loops(function):
         program = convert(model, (positive,), ({0: "rows"},))
     assert sizes_of(program.model_proto.graph.input)[0][0] == "rows"
     compare(program, model, (positive,), (negative,), (wide,), (wide[:1],))
+
+
+def test_an_earlier_scan_asks_a_later_one_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        for function in (cumulative_from_the_end, associative_rows):
+            convert(model_of(function), (positive,), ({0: "rows"},))

@@ -30,7 +30,7 @@ from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops, sequential_scans
 from .recurrent_layers import opaque_layers, restore
 from .sizes import causal_by_size, computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
-from .surroundings import autocast_within, exporting, mode, named_keywords, silence
+from .surroundings import autocast_within, exporting, mode, named_keywords, silence, unexplained_recompilations
 from .tensor_data import seen_data
 from .transformers import every_mask
 from .vision import capturable_detectors
@@ -361,6 +361,7 @@ class _Tries:
             named_keywords(self.model, self.kwargs) if self.dynamic_shapes else contextlib.nullcontext(),
             autocast_within(self.model),
             silence(self.verbose),
+            unexplained_recompilations(),
             exporting(),
             opaque_layers(),
             every_mask(),

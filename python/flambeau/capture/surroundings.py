@@ -15,8 +15,9 @@ from typing import Any
 import torch
 
 from .containers import caches_as_they_are
+from .replaced_functions import replaced_functions
 
-__all__ = ["alone", "autocast_within", "casting_anew", "exporting", "mode", "named_keywords", "silence", "state_kept"]
+__all__ = ["alone", "autocast_within", "casting_anew", "exporting", "mode", "named_keywords", "silence", "state_kept", "unexplained_recompilations"]
 
 
 _ONE_AT_A_TIME = threading.RLock()
@@ -77,6 +78,11 @@ def silence(verbose: bool) -> Iterator[None]:
             vars(_trace).pop("print", None)  # another thread may have been here
             for logger, disabled in before:
                 logger.disabled = disabled
+
+
+def unexplained_recompilations() -> contextlib.AbstractContextManager[None]:
+    """While it is open, Dynamo does not look why it compiles a scan or branch again: that asks the sizes what held for an earlier one."""
+    return replaced_functions({("torch._dynamo.guards", "get_and_maybe_log_recompilation_reasons"): lambda *args, **kwargs: []})
 
 
 @contextlib.contextmanager
