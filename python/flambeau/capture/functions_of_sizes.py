@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 import torch
 
-from .replaced_functions import replaced_functions
+from .replaced_functions import Replacements, replaced_functions
 
 __all__ = ["functions_of_sizes"]
 
@@ -182,13 +182,9 @@ _NUMPYS_PROD = numpy.prod
 @contextlib.contextmanager
 def functions_of_sizes() -> Iterator[None]:
     """While it is open, functions of :mod:`math` and NumPy, and ``divmod``, keep sizes dynamic."""
-    own = {name: getattr(math, name) for name in _OF_SIZES}
-    with contextlib.ExitStack() as undo:
-        undo.enter_context(replaced_functions({("numpy", "prod"): _prod}))
-        for name, function in own.items():
-            undo.callback(setattr, math, name, function)
-            setattr(math, name, _accepting(name))
+    with Replacements() as replacements, replaced_functions({("numpy", "prod"): _prod}):
+        for name in _OF_SIZES:
+            replacements.set(math, name, _accepting(name))
         for symbol, name, method in _methods():
-            undo.callback(*((setattr, symbol, name, getattr(symbol, name)) if hasattr(symbol, name) else (delattr, symbol, name)))
-            setattr(symbol, name, method)
+            replacements.set(symbol, name, method)
         yield

@@ -18,6 +18,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.nn.utils.rnn import PackedSequence
 
+from .replaced_functions import Replacements
+
 __all__ = ["differentiable_layers", "opaque_layers", "restore"]
 
 _NAMESPACE = "flambeau"
@@ -176,15 +178,6 @@ def _overload(namespace: str, name: str) -> torch._ops.OpOverload:
     return operator.attrgetter(f"{namespace}.{name}")(torch.ops)
 
 
-class _Patches(contextlib.ExitStack):
-    """Attributes that get their old values back."""
-
-    def set(self, owner: Any, name: str, value: Any) -> None:
-        had, before = name in vars(owner), vars(owner).get(name)
-        self.callback(setattr, owner, name, before) if had else self.callback(delattr, owner, name)
-        setattr(owner, name, value)
-
-
 def _with_state(forward: Callable[..., Any]) -> Callable[..., Any]:
     """A layer's forward that makes the initial state of packed inputs: the layer's own fixes its size."""
 
@@ -217,22 +210,22 @@ def _unless_packed(check: Callable[..., None]) -> Callable[..., None]:
 def opaque_layers() -> Iterator[None]:
     """While it is open, recurrent layers call the stand-ins."""
     _library()
-    with _Patches() as patches:
+    with Replacements() as replacements:
         for function in _FUNCTIONS:
-            patches.set(torch._VF, function, operator.attrgetter(f"{_NAMESPACE}.{function}")(torch.ops))
+            replacements.set(torch._VF, function, operator.attrgetter(f"{_NAMESPACE}.{function}")(torch.ops))
         for layer in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
-            patches.set(layer, "forward", _with_state(layer.forward))
-            patches.set(layer, "check_forward_args", _unless_packed(layer.check_forward_args))
+            replacements.set(layer, "forward", _with_state(layer.forward))
+            replacements.set(layer, "check_forward_args", _unless_packed(layer.check_forward_args))
         yield
 
 
 @contextlib.contextmanager
 def differentiable_layers() -> Iterator[None]:
     """While it is open, recurrent layers call PyTorch's own functions again: stand-ins have no gradients."""
-    with _Patches() as patches:
+    with Replacements() as replacements:
         for function in _FUNCTIONS:
             if (own := getattr(torch._C._VariableFunctions, function, None)) is not None:
-                patches.set(torch._VF, function, own)
+                replacements.set(torch._VF, function, own)
         yield
 
 

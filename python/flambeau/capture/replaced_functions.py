@@ -1,4 +1,4 @@
-"""Functions of Python modules, others in their place."""
+"""Functions of Python modules, and attributes of others: others in their place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["replaced_functions"]
+__all__ = ["Replacements", "replaced_functions"]
+
+
+class Replacements(contextlib.ExitStack):
+    """Attributes that get their old values back when it is closed."""
+
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        had, before = name in vars(owner), vars(owner).get(name)
+        self.callback(setattr, owner, name, before) if had else self.callback(delattr, owner, name)
+        setattr(owner, name, value)
 
 
 @contextlib.contextmanager

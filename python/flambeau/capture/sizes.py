@@ -15,6 +15,8 @@ from torch.fx.experimental.symbolic_shapes import DimConstraints, statically_kno
 from torch.utils import _pytree
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
+from .replaced_functions import Replacements
+
 __all__ = ["causal_by_size", "computable_sizes", "dynamic_conversions", "dynamic_lengths", "dynamic_tensors", "unsolved_equations"]
 
 _NOT_OF_MODELS = {"torch", "functorch", "sympy", "mpmath", "numpy", "flambeau", *sys.stdlib_module_names} - {"__main__"}
@@ -111,18 +113,11 @@ def _new_tensor(self: torch.Tensor, data: Any, **options: Any) -> torch.Tensor:
 @contextlib.contextmanager
 def dynamic_tensors() -> Iterator[None]:
     """While it is open, so are tensors made of sizes."""
-    before = torch.as_tensor, torch.asarray
-    own = vars(torch.Tensor).get("new_tensor")  # of a capture around this one
-    torch.as_tensor, torch.asarray = map(_keeping_sizes, before)
-    torch.Tensor.new_tensor = _new_tensor
-    try:
+    with Replacements() as replacements:
+        replacements.set(torch, "as_tensor", _keeping_sizes(torch.as_tensor))
+        replacements.set(torch, "asarray", _keeping_sizes(torch.asarray))
+        replacements.set(torch.Tensor, "new_tensor", _new_tensor)
         yield
-    finally:
-        torch.as_tensor, torch.asarray = before
-        if own is None:
-            del torch.Tensor.new_tensor
-        else:
-            torch.Tensor.new_tensor = own
 
 
 def _causal_or_not(attend: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

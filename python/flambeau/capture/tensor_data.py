@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
+from .replaced_functions import Replacements
+
 __all__ = ["seen_data"]
 
 
@@ -64,14 +66,7 @@ def seen_data() -> Iterator[None]:
 
     Otherwise these are constants to it, with the example's values in a trace and with none in torch.export.
     """
-    before = {name: vars(torch.Tensor).get(name) for name in _SEEN}
-    for name, seen in _SEEN.items():
-        setattr(torch.Tensor, name, seen)
-    try:
+    with Replacements() as replacements:
+        for name, seen in _SEEN.items():
+            replacements.set(torch.Tensor, name, seen)
         yield
-    finally:
-        for name, own in before.items():
-            if own is None:
-                delattr(torch.Tensor, name)
-            else:
-                setattr(torch.Tensor, name, own)

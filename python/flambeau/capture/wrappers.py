@@ -10,6 +10,8 @@ import torch
 from torch._guards import TracingContext, tracing
 from torch.utils.checkpoint import CheckpointFunction
 
+from .replaced_functions import Replacements
+
 __all__ = ["uncheckpointed", "uncompiled", "unwrapped"]
 
 _INSIDE = {
@@ -50,12 +52,6 @@ def uncompiled() -> Iterator[None]:
 @contextlib.contextmanager
 def uncheckpointed() -> Iterator[None]:
     """While it is open, checkpoints (of the reentrant kind) only call what they are given; torch's tracer fails in them otherwise."""
-    apply = vars(CheckpointFunction).get("apply")
-    CheckpointFunction.apply = staticmethod(lambda function, preserve_rng_state, *args: function(*args))
-    try:
+    with Replacements() as replacements:
+        replacements.set(CheckpointFunction, "apply", staticmethod(lambda function, preserve_rng_state, *args: function(*args)))
         yield
-    finally:
-        if apply is None:
-            del CheckpointFunction.apply
-        else:
-            CheckpointFunction.apply = apply
