@@ -167,6 +167,10 @@ class Conversion {
     context.keep_weights = KeepsWeights();
     const auto pipeline = OnnxPipeline(options_.optimize);
     if (!RunPasses(pipeline, graph, context, Hooks(pipeline))) return kFailure;
+    if (options_.target == Target::kOnnxRuntime) {
+      FLAMBEAU_TRY(const Changed guarded, GuardProducts(graph, context));
+      if (guarded == Changed::kYes) Record("guard-products", "onnxruntime takes products of what may turn out to be nothing", graph);
+    }
     if (!options_.seed) return {};
     context.seed = options_.seed;
     FLAMBEAU_CHECK_OK(SeedDraws(graph, context));

@@ -25,6 +25,11 @@ Result<Changed> ShareNodes(Graph& graph, PassContext& context);
 // drops what does nothing, merges neighbours.
 Result<Changed> Simplify(Graph& graph, PassContext& context);
 
+// Products that onnxruntime gets wrong where data leaves nothing of an operand
+// are kept from that. It adds nodes that Simplify would take away again: the
+// driver runs it after that, optimised or not, for models that onnxruntime runs.
+Result<Changed> GuardProducts(Graph& graph, PassContext& context);
+
 // With PassContext::seed, each node that draws numbers gets a seed of its own
 // that follows from it. Nothing may copy nodes afterwards: the driver runs it
 // last, optimised or not.
