@@ -231,7 +231,8 @@ def moved_by_the_largest(tensor: torch.Tensor, generator: torch.Generator) -> to
 
 
 def alike(results: tuple[torch.Tensor, ...], others: tuple[torch.Tensor, ...]) -> bool:
-    return all(torch.equal(torch.as_tensor(one).nan_to_num(), torch.as_tensor(other).nan_to_num()) for one, other in zip(results, others, strict=True))
+    pairs = [(torch.as_tensor(one), torch.as_tensor(other)) for one, other in zip(results, others, strict=True)]
+    return all(one.dtype == other.dtype and torch.equal(one.nan_to_num(), other.nan_to_num()) for one, other in pairs)
 
 
 def is_of_capture(shape: tuple[int, ...], captured: torch.export.ExportedProgram, number: int) -> bool:
