@@ -155,7 +155,7 @@ class Masked(torch.nn.Module):
 
 def test_a_mask_that_hides_nothing_is_applied():
     none, some = torch.tensor([False, False]), torch.tensor([True, False])
-    with pytest.warns(flambeau.errors.ConversionWarning, match=r"whether any or all are \(.*padding.any\(\)"):
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"asks for that \(.*padding.any\(\)"):
         program = convert(Masked(), (NATIVE, none))
     compare(program, Masked(), (NATIVE, none), (NATIVE, some))
 

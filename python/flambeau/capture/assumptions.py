@@ -161,6 +161,9 @@ def freezes(exported: ExportedProgram) -> bool:
     return any(isinstance(condition, sympy.Eq) and _decides(condition, env) for condition in conditions)
 
 
+_RESHAPES = (torch.ops.aten.view.default, torch.ops.aten.reshape.default)
+
+
 def _unchecked(exported: ExportedProgram) -> torch.nn.Module:
     """The program as a module that does not check what it takes for granted, as the ONNX model does not."""
     module = exported.module(check_guards=False)
@@ -168,6 +171,10 @@ def _unchecked(exported: ExportedProgram) -> torch.nn.Module:
         for node in list(graph.graph.nodes):
             if node.target is torch.ops.aten._assert_scalar.default:
                 graph.graph.erase_node(node)
+            elif node.target in _RESHAPES and -1 in node.args[1] and isinstance(node.meta.get("val"), torch.Tensor):
+                # Of a tensor that turns out to hold nothing, PyTorch cannot tell the size that is left open.
+                found = zip(node.args[1], node.meta["val"].shape)
+                node.args = node.args[0], [own if size == -1 and type(own) is int else size for size, own in found]
         graph.recompile()
     return module
 

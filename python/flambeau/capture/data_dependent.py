@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy
 import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
@@ -335,9 +336,33 @@ def _write_at(input: torch.Tensor, index: Any, value: Any) -> None:
     torch.ops.aten.index_put_(view, where, new)
 
 
+def _format(tensor: torch.Tensor, spec: str) -> str:
+    """PyTorch writes the number that a tensor of no dimensions holds, as in ``experts[f"expert_{index}"]``; torch's captures do not."""
+    if tensor.ndim or tensor.is_floating_point() or tensor.is_complex():
+        return object.__format__(tensor, spec)
+    return format(tensor.item(), spec)
+
+
+_MOST_NUMBERS = 1024
+"""In an array of NumPy: a count for each expert, a length for each sequence."""
+
+
+def _numpy(tensor: torch.Tensor, **options: Any) -> Any:
+    """Integers as an array of Python's numbers, which the capture can follow."""
+    integers = not tensor.is_floating_point() and not tensor.is_complex() and tensor.dtype is not torch.bool
+    if not integers or not all(isinstance(size, int) for size in tensor.shape) or tensor.numel() > _MOST_NUMBERS:
+        return tensor.numpy(**options)
+    numbers = tensor.flatten().tolist()
+    array = numpy.empty(len(numbers), object)
+    array[:] = numbers
+    return array.reshape(tuple(tensor.shape))
+
+
 _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     **SIZE_KEEPING,
     **WINDOWED,
+    torch.Tensor.__format__: _format,
+    torch.Tensor.numpy: _numpy,
     torch.equal: _equal,
     torch.Tensor.equal: _equal,
     torch.div: _div,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 import sympy
@@ -14,12 +14,11 @@ from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from .decisions import passing_answer
 
-__all__ = ["taken_as_filled"]
+__all__ = ["taken_as_filled", "where_filled"]
 
 
-def _if_filled(env: Any, condition: Any) -> Any:
-    """What the condition is where no size that depends on data is 0; None if that does not decide it."""
-    sizes = condition.free_symbols & env.size_like
+def where_filled(condition: Any, env: ShapeEnv, sizes: Set[Any]) -> Any:
+    """What a condition is where none of these sizes is 0; None if that does not decide it."""
     if not sizes or not isinstance(condition, sympy.logic.boolalg.Boolean):
         return None
     ranges = {symbol: env.var_to_range[symbol] for symbol in condition.free_symbols if symbol in env.var_to_range}
@@ -48,7 +47,7 @@ def taken_as_filled(line_of: Callable[[traceback.StackSummary], str]) -> Iterato
             asks = isinstance(condition, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction))
             if asks and (passes := passing_answer()) is not None:
                 return sympy.true if passes else sympy.false
-            answer = _if_filled(self, condition)
+            answer = where_filled(condition, self, condition.free_symbols & self.size_like)
             if answer is None:
                 raise
             if (line := line_of(traceback.extract_stack())) not in asked:

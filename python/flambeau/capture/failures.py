@@ -21,7 +21,7 @@ from .surroundings import mode
 if TYPE_CHECKING:
     from .strategies import Attempt
 
-__all__ = ["failure", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_masks"]
+__all__ = ["failure", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_presence"]
 
 _MOST_ELEMENTS = 8
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
@@ -113,10 +113,11 @@ def warn_of_emptiness(lines: Sequence[str]) -> None:
         )
 
 
-def warn_of_masks(lines: Sequence[str]) -> None:
+def warn_of_presence(lines: Sequence[str]) -> None:
     for line in lines:
         warn(
-            "the captured program takes it that some elements are set, and some are not, where the model asks whether any or all are"
+            "the captured program takes it that some elements are set and some are not, that no count is 0 and that each index occurs, where the"
+            " model asks for that"
             f"{f' ({line})' if line else ''}: for the other cases, it computes the same as for this"
         )
 

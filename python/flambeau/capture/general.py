@@ -1,14 +1,12 @@
 """Questions that a model asks to save work, in a capture: the answer is that of the general case.
 
-Whether a size is the one that a table was made for, whether something is left to pad, or whether a mask hides anything,
-chooses between ways to the same result; the general way serves both cases. That it does is checked for the example,
+Whether a size is the one that a table was made for, whether something is left to pad, or what is there of a mask chooses between ways to the same result; the general way serves both cases. That it does is checked for the example,
 whose case must be the special one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import traceback
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
@@ -17,21 +15,13 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree
 
 from .assumptions import INEQUALITIES, environment
-from .decisions import Decision, Place, asking_place, passing_answer
-from .failures import innermost_line
+from .decisions import Decision, Place, asking_place
+from .presence import Presence
 
-__all__ = ["general_answers", "special_answers", "special_places"]
-
-_ANSWER = "_flambeau_answer"
-
-_SOME = {torch.any: True, torch.Tensor.any: True, torch.all: False, torch.Tensor.all: False}
-"""Of a mask in general, some elements are set, and some are not."""
-
-_NOT = (torch.logical_not, torch.Tensor.logical_not, torch.bitwise_not, torch.Tensor.bitwise_not, torch.Tensor.__invert__)
-_SAME = (torch.Tensor.bool, torch.Tensor.flatten, torch.Tensor.detach, torch.Tensor.cpu)
-_ASKS = (torch.Tensor.__bool__, torch.Tensor.item, torch.is_nonzero, torch.Tensor.is_nonzero)
+__all__ = ["examples_of_special_cases", "general_answers", "special_answers", "special_places"]
 
 
 def _in_general(condition: Any, env: ShapeEnv) -> Any:
@@ -69,71 +59,77 @@ def special_places(exported: ExportedProgram | None, decisions: Sequence[Decisio
     }
 
 
-class _OfMasks(TorchFunctionMode):
-    """Gives general answers; or, where a module runs, sees which of them are not its own."""
+_Example = tuple[tuple[Any, ...], dict[str, Any]]
 
-    def __init__(self, lines: list[str], runs: bool = False) -> None:
-        super().__init__()
-        self.lines, self.runs = lines, runs
 
-    def _note(self) -> None:
-        if (line := innermost_line(traceback.extract_stack())) not in self.lines:
-            self.lines.append(line)
+def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[_Example]:
+    """The example, and others with its sizes that hold less of what a model looks for.
+
+    Of which more is alike, for tokens that are alike go to the same experts: all rows, then all numbers. Then each mask is empty in turn.
+    """
+    yield args, kwargs
+    leaves, structure = _pytree.tree_flatten((args, kwargs))
+    tensors = {at: leaf for at, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) and leaf.numel() > 1}
+
+    def with_others(others: dict[int, torch.Tensor]) -> _Example:
+        return _pytree.tree_unflatten([others.get(at, leaf) for at, leaf in enumerate(leaves)], structure)  # type: ignore[no-any-return]
+
+    for kept in (1, 0):
+        alike = {at: tensor for at, tensor in tensors.items() if tensor.ndim > kept}
+        yield with_others({at: tensor[(slice(0, 1),) * (tensor.ndim - kept)].expand(tensor.shape).clone() for at, tensor in alike.items()})
+    for at, tensor in tensors.items():
+        if not tensor.is_floating_point() and not tensor.is_complex():
+            yield with_others({at: torch.zeros_like(tensor)})
+
+
+class _Cut(TorchFunctionMode):
+    """``x[:, :-left]``, of which torch makes a slice: where something is left in general it leaves the size less that, and all where nothing is."""
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        answer = getattr(args[0], _ANSWER, None) if args and isinstance(args[0], torch.Tensor) else None
-        if answer is not None and func in _ASKS:
-            if self.runs:
-                own = func(*args, **(kwargs or {}))
-                if own != answer:
-                    self._note()
-                return own
-            if (passes := passing_answer()) is not None:
-                return passes
-            self._note()
-            return answer
-        result = func(*args, **(kwargs or {}))
-        if func in _SOME and len(args) == 1 and not kwargs:
-            answer = _SOME[func]
-        elif func in _NOT and answer is not None:
-            answer = not answer
-        elif func not in _SAME:
-            answer = None
-        if answer is not None and isinstance(result, torch.Tensor):
-            setattr(result, _ANSWER, answer)
-        return result
+        if func in (torch.ops.aten.slice, torch.ops.aten.slice.Tensor) and len(args) > 3:
+            tensor, dim, start, stop, *step = args
+            if isinstance(stop, torch.SymInt) and _is_never_above_0(stop):
+                args = (tensor, dim, start, tensor.shape[dim] + stop, *step)
+        return func(*args, **(kwargs or {}))
+
+
+def _is_never_above_0(number: torch.SymInt) -> bool:
+    return bool(number.node.shape_env.bound_sympy(number.node.expr).upper <= 0)
 
 
 @contextlib.contextmanager
 def special_answers() -> Iterator[list[str]]:
-    """While it is open, a module runs. Gives the lines that asked about masks whose answer was not the general one."""
+    """While it is open, a module runs. Gives the lines that asked what is there, and whose answer was not the general one."""
     lines: list[str] = []
-    with _OfMasks(lines, runs=True):
+    with Presence(lines, runs=True):
         yield lines
 
 
 @contextlib.contextmanager
 def general_answers(places: Set[Place] | None) -> Iterator[list[str]]:
-    """While it is open, the answer is the general one to questions about masks, and to those about sizes at these places; None leaves both.
+    """While it is open, the answer is the general one to questions what is there, and to those about sizes at these places; None leaves both.
 
-    Gives the lines that asked about masks.
+    Gives the lines that asked what is there.
     """
     asked: list[str] = []
     if places is None:
         yield asked
         return
     evaluate = ShapeEnv._evaluate_expr
+    presence = Presence(asked)
 
     def answered(self: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(condition, (sympy.Eq, sympy.Ne, *INEQUALITIES)) and condition.free_symbols and asking_place() in places:
             answer = _in_general(condition, self)
             if answer is not None:
                 return answer
+        if (answer := presence.answer(condition, self)) is not None:
+            return answer
         return evaluate(self, condition, *args, **kwargs)
 
     ShapeEnv._evaluate_expr = answered
     try:
-        with _OfMasks(asked):
+        with presence, _Cut():
             yield asked
     finally:
         ShapeEnv._evaluate_expr = evaluate

@@ -22,9 +22,9 @@ from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_l
 from .decomposition import without_vmap
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names, two_for_one
 from .emptiness import taken_as_filled
-from .failures import failure, innermost_line, warn_of_emptiness, warn_of_masks
+from .failures import failure, innermost_line, warn_of_emptiness, warn_of_presence
 from .functions_of_sizes import functions_of_sizes
-from .general import general_answers, special_answers, special_places
+from .general import examples_of_special_cases, general_answers, special_answers, special_places
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops, sequential_scans
@@ -54,6 +54,8 @@ class Attempt:
 STRATEGIES = ("non-strict", "strict", "draft")
 DEFAULT_STRATEGIES = ("non-strict", "strict")
 
+_MOST_ROUNDS = 5
+"""Of captures that each come to further questions."""
 
 _TWO_FOR_ONE = ", with 2 for sizes of 1"
 _CONFLICTS = "conflicts between user-specified ranges"
@@ -198,8 +200,8 @@ class _Captured:
     decided: list[Decision]
     asked: list[str]
     """The lines that asked for emptiness."""
-    masks: list[str]
-    """The lines that asked about masks."""
+    presence: list[str]
+    """The lines that asked what is there."""
     loops: set[Place]
     """What Python went over so often as the example says, or could not."""
     gradients: bool
@@ -250,7 +252,7 @@ def capture(
         attempts.append(Attempt(strategy + captured.how, captured.seconds, captured.error, unrolled, captured.gradients))
         if captured.exported is not None:
             warn_of_emptiness(captured.asked)
-            warn_of_masks(captured.masks)
+            warn_of_presence(captured.presence)
             if decisions is not None:
                 decisions += captured.decided
             return captured.exported
@@ -289,12 +291,26 @@ class _Tries:
         if not special and not (stuck and captured.exported is None):
             return captured
         remainders = special_places(captured.exported, captured.decided, remainders=True)
-        choices = [special, remainders] if remainders and remainders != special else [special]
-        for known_too, places in itertools.product((False, True) if stuck else (False,), choices):
-            general = self._with_loops(attempt, self.once(attempt, loops, places, constants=known_too), loops, places, known_too)
-            if general.exported is not None and special_places(general.exported, general.decided) <= special - places:
+        choices = [False, True] if remainders and remainders != special else [False]
+        for known_too, only_remainders in itertools.product((False, True) if stuck else (False,), choices):
+            places = remainders if only_remainders else special
+            general, places = self._with_answers(attempt, loops, places, known_too, only_remainders)
+            left = special_places(general.exported, general.decided)
+            if general.exported is not None and (left.isdisjoint(places) if only_remainders else not left):
                 return dataclasses.replace(general, how=general.how + _CONSTANTS * known_too + ", for the general case")
         return captured
+
+    def _with_answers(
+        self, attempt: _Capture, loops: set[Place], places: Set[Place], constants: bool, remainders: bool
+    ) -> tuple[_Captured, Set[Place]]:
+        """What is captured with general answers at these places, and at those that it comes to then; and all of these places."""
+        for _ in range(_MOST_ROUNDS):
+            general = self._with_loops(attempt, self.once(attempt, loops, places, constants=constants), loops, places, constants)
+            found = special_places(general.exported, general.decided, remainders=remainders)
+            if found <= places:
+                break
+            places = places | found
+        return general, places
 
     def once(
         self,
@@ -317,7 +333,7 @@ class _Tries:
         start = time.perf_counter()
         decided: list[Decision] = []
         asked: list[str] = []
-        masks: list[str] = []
+        presence: list[str] = []
         gradients: list[str] = []
         replaced: Mapping[types.CodeType, types.CodeType] = {}
         exported, how, failed = None, "", None
@@ -327,7 +343,7 @@ class _Tries:
                 recorded_gradients() as gradients,
                 self._surroundings(),
                 taken_as_filled(innermost_line) as asked,
-                general_answers(special) as masks,
+                general_answers(special) as presence,
                 KnownConstants(self.model) if constants else contextlib.nullcontext() as known,
                 recorded_decisions(decided),
                 sized_draws(),
@@ -344,14 +360,14 @@ class _Tries:
             if known is not None:
                 exported.graph_module.meta[KNOWN] = sorted(known.asked)
             if loops or special is not None or how == _TWO_FOR_ONE or (known is not None and known.follows_sizes):
-                self._refuse_what_differs(exported, masks)
+                self._refuse_what_differs(exported, presence)
         except Exception as error:
             exported, failed = None, error
             _LOG.debug("not captured", exc_info=error)
         if failed is not None and how == _TWO_FOR_ONE:
             return self.once(attempt, loops, special, two_is_one=False, constants=constants)
         found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
-        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, masks, found, bool(gradients))
+        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, presence, found, bool(gradients))
 
     @contextlib.contextmanager
     def _surroundings(self) -> Iterator[None]:
@@ -374,14 +390,21 @@ class _Tries:
         ):
             yield
 
-    def _refuse_what_differs(self, exported: ExportedProgram, masks: Sequence[str]) -> None:
+    def _refuse_what_differs(self, exported: ExportedProgram, presence: Sequence[str]) -> None:
         """Raises:
-        Unkept: The captured program does not do for the example what the module does.
+        Unkept: The captured program does not do for the example what the module does, or what was answered in general is not
+            otherwise there, nor for examples of which more is alike.
         """
-        with special_answers() as shown:
-            alike = computes_alike(exported, self.model, self.args, self.kwargs, self.training)
-        if not alike or not set(masks) <= set(shown):
-            raise Unkept("the program computes something else for the example, or it does not show that")
+        unseen = set(presence)
+        for args, kwargs in examples_of_special_cases(self.args, self.kwargs):
+            with special_answers() as shown:
+                alike = computes_alike(exported, self.model, args, kwargs, self.training)
+            unseen -= set(shown)
+            if not alike:
+                raise Unkept("the program computes something else for the example")
+            if not unseen:
+                return
+        raise Unkept(f"no example shows that the program computes the same in the special case of {', '.join(sorted(unseen))}")
 
     def _with_loops(
         self, attempt: _Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None, constants: bool

@@ -10,6 +10,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
+from ..presence import rows_are_known
 from .scanning import Lost, Unkept, as_scan, fixed, item_at
 
 __all__ = ["Filled", "LoopsAsScans", "Runtime"]
@@ -128,7 +129,7 @@ class Runtime:
 
     def dynamic(self, items: Any) -> bool:
         if isinstance(items, torch.Tensor) and items.ndim:
-            return _is_dynamic(items.shape[0])
+            return _is_dynamic(items.shape[0]) and not rows_are_known(items)
         return isinstance(items, (_Rounds, Filled))
 
     def len(self, of: Any) -> Any:
