@@ -160,9 +160,19 @@ def test_a_mask_that_hides_nothing_is_applied():
     compare(program, Masked(), (NATIVE, none), (NATIVE, some))
 
 
-def test_an_example_that_shows_nothing_of_the_special_case_is_refused():
+def test_where_the_example_is_not_the_special_case_another_is_made():
+    none, some = torch.tensor([False, False]), torch.tensor([True, False])
+    program = convert(Masked(), (NATIVE, some))
+    compare(program, Masked(), (NATIVE, none), (NATIVE, some))
+
+
+def test_a_special_case_of_which_there_is_no_example_is_refused():
+    class Full(Masked):
+        def forward(self, x):
+            return super().forward(x, x.abs().sum((1, 2, 3)) + 1 > 0)
+
     with pytest.raises(flambeau.errors.CaptureError, match=r"padding.any\(\)"):
-        convert(Masked(), (NATIVE, torch.tensor([True, False])))
+        convert(Full(), (NATIVE,))
 
 
 def test_a_mask_that_decides_what_is_computed_is_refused():
