@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
+from .indexing import write_at
 from .size_keeping import SIZE_KEEPING
 from .windows import WINDOWED
 
@@ -304,38 +305,6 @@ def _without_generator(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _is_place(index: Any) -> bool:
-    """Whether an index is a number that only a tensor knows."""
-    return isinstance(index, torch.Tensor) and index.ndim == 0 and index.dtype in (torch.int64, torch.int32, torch.int16, torch.int8)
-
-
-def _write_at(input: torch.Tensor, index: Any, value: Any) -> None:
-    """``input[:, place] = value``: the view of what is indexed by numbers and slices, written where tensors say.
-
-    torch would make a number of each tensor that is one.
-    """
-    items = list(index) if isinstance(index, tuple) else [index]
-    kinds = (slice, int, torch.SymInt, type(None), type(...))
-    basic = all((isinstance(item, kinds) and not isinstance(item, bool)) or _is_place(item) for item in items)
-    if not basic or not any(map(_is_place, items)):
-        input[index] = value
-        return
-    taken = sum(item is not None and item is not Ellipsis for item in items)
-    where: list[torch.Tensor | None] = []  # a dimension of the view each
-    for item in items:
-        if item is Ellipsis:
-            where += [None] * (input.ndim - taken)
-        elif item is None or isinstance(item, slice):
-            where.append(None)
-        elif _is_place(item):
-            where.append(item)
-    view = input[tuple(slice(None) if _is_place(item) else item for item in items)]
-    new = value.to(view.dtype) if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=view.dtype, device=view.device)
-    while new.ndim > view.ndim - sum(each is not None for each in where) and new.shape[0] == 1:
-        new = new[0]
-    torch.ops.aten.index_put_(view, where, new)
-
-
 def _format(tensor: torch.Tensor, spec: str) -> str:
     """PyTorch writes the number that a tensor of no dimensions holds, as in ``experts[f"expert_{index}"]``; torch's captures do not."""
     if tensor.ndim or tensor.is_floating_point() or tensor.is_complex():
@@ -370,7 +339,7 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.allclose: _allclose,
     torch.Tensor.allclose: _allclose,
     torch.combinations: _combinations,
-    torch.Tensor.__setitem__: _write_at,
+    torch.Tensor.__setitem__: write_at,
     torch.linspace: _linspace,
     **{function: _without_generator(function) for function in (torch.rand, torch.randn, torch.randint, torch.randperm)},
     torch.where: _where,

@@ -22,6 +22,8 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils import _pytree
 from torch.utils._sympy.value_ranges import ValueRanges
 
+from ..indexing import at_places, with_numbers
+
 __all__ = ["Appended", "Lost", "Unkept", "as_scan", "fixed", "item_at"]
 
 _Round = Callable[..., tuple[Any, ...]]
@@ -89,38 +91,16 @@ def item_at(tensor: torch.Tensor, index: Any) -> torch.Tensor:
     return torch.select(tensor, 0, index)
 
 
-def _at_places(tensor: torch.Tensor, index: Any) -> torch.Tensor | None:
-    """``tensor[:, i]``, where an index is a symbol; None where none is, or there are others than numbers and slices."""
-    items = index if isinstance(index, tuple) else (index,)
-    kinds = (slice, int, torch.SymInt, type(None), type(...))
-    if not any(isinstance(item, torch.SymInt) for item in items) or not all(isinstance(item, kinds) for item in items):
-        return None
-    if any(isinstance(item, bool) for item in items):
-        return None
-    taken = sum(item is not None and item is not Ellipsis for item in items)
-    axis = 0
-    for item in items:
-        if isinstance(item, (int, torch.SymInt)):
-            tensor, taken = torch.select(tensor, axis, item), taken - 1
-        elif item is Ellipsis:
-            axis = tensor.ndim - taken
-        elif item is None:
-            tensor, axis = tensor.unsqueeze(axis), axis + 1
-        else:
-            if item != slice(None):
-                tensor = tensor[(slice(None),) * axis + (item,)]
-            axis, taken = axis + 1, taken - 1
-    return tensor
-
-
 class _ByPlaces(TorchFunctionMode):
     """While it is active, tensors are indexed by symbols."""
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        if func is torch.Tensor.__getitem__ and (found := _at_places(*args)) is not None:
-            return found
-        if func is torch.Tensor.__setitem__ and (found := _at_places(*args[:2])) is not None:
-            return found.copy_(args[2]) if isinstance(args[2], torch.Tensor) else found.fill_(args[2])
+        if func in (torch.Tensor.__getitem__, torch.Tensor.__setitem__):
+            args = (args[0], with_numbers(args[1]), *args[2:])
+            if (found := at_places(*args[:2])) is not None and func is torch.Tensor.__getitem__:
+                return found
+            if found is not None:
+                return found.copy_(args[2]) if isinstance(args[2], torch.Tensor) else found.fill_(args[2])
         return func(*args, **(kwargs or {}))
 
 

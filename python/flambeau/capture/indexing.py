@@ -1,0 +1,72 @@
+"""Tensors indexed by numbers that a capture knows as symbols, or that only a tensor knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+__all__ = ["at_places", "with_numbers", "write_at"]
+
+
+def _is_place(index: Any) -> bool:
+    """Whether an index is a number that only a tensor knows."""
+    return isinstance(index, torch.Tensor) and index.ndim == 0 and index.dtype in (torch.int64, torch.int32, torch.int16, torch.int8)
+
+
+def _is_basic(item: Any) -> bool:
+    return isinstance(item, (slice, int, torch.SymInt, type(None), type(...))) and not isinstance(item, bool)
+
+
+def write_at(input: torch.Tensor, index: Any, value: Any) -> None:
+    """``input[:, place] = value``: the view of what is indexed by numbers and slices, written where tensors say.
+
+    torch would make a number of each tensor that is one.
+    """
+    index = with_numbers(index)
+    items = list(index) if isinstance(index, tuple) else [index]
+    if not all(_is_basic(item) or _is_place(item) for item in items) or not any(map(_is_place, items)):
+        input[index] = value
+        return
+    taken = sum(item is not None and item is not Ellipsis for item in items)
+    where: list[torch.Tensor | None] = []  # a dimension of the view each
+    for item in items:
+        if item is Ellipsis:
+            where += [None] * (input.ndim - taken)
+        elif item is None or isinstance(item, slice):
+            where.append(None)
+        elif _is_place(item):
+            where.append(item)
+    view = input[tuple(slice(None) if _is_place(item) else item for item in items)]
+    new = value.to(view.dtype) if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=view.dtype, device=view.device)
+    while new.ndim > view.ndim - sum(each is not None for each in where) and new.shape[0] == 1:
+        new = new[0]
+    torch.ops.aten.index_put_(view, where, new)
+
+
+def at_places(tensor: torch.Tensor, index: Any) -> torch.Tensor | None:
+    """``tensor[:, i]``, where an index is a symbol; None where none is, or there are others than numbers and slices."""
+    items = index if isinstance(index, tuple) else (index,)
+    if not any(isinstance(item, torch.SymInt) for item in items) or not all(map(_is_basic, items)):
+        return None
+    taken = sum(item is not None and item is not Ellipsis for item in items)
+    axis = 0
+    for item in items:
+        if isinstance(item, (int, torch.SymInt)):
+            tensor, taken = torch.select(tensor, axis, item), taken - 1
+        elif item is Ellipsis:
+            axis = tensor.ndim - taken
+        elif item is None:
+            tensor, axis = tensor.unsqueeze(axis), axis + 1
+        else:
+            if item != slice(None):
+                tensor = tensor[(slice(None),) * axis + (item,)]
+            axis, taken = axis + 1, taken - 1
+    return tensor
+
+
+def with_numbers(index: Any) -> Any:
+    """The index with numbers for the tensors that bound its slices."""
+    if isinstance(index, slice) and any(map(_is_place, (index.start, index.stop, index.step))):
+        return slice(*(each.item() if _is_place(each) else each for each in (index.start, index.stop, index.step)))
+    return tuple(map(with_numbers, index)) if isinstance(index, tuple) else index
