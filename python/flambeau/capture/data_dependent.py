@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
 from .indexing import write_at
+from .loops.pieces import split
 from .size_keeping import SIZE_KEEPING
 from .windows import WINDOWED
 
@@ -332,6 +333,7 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     **WINDOWED,
     torch.Tensor.__format__: _format,
     torch.Tensor.numpy: _numpy,
+    **{function: split(function) for function in (torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)},
     torch.equal: _equal,
     torch.Tensor.equal: _equal,
     torch.div: _div,

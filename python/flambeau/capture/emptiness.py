@@ -1,4 +1,4 @@
-"""Questions whether a tensor of data-dependent size is empty, in a capture: the answer is no, and the user is told."""
+"""Questions whether a tensor of data-dependent size is empty, or a single row, in a capture: the answer is no, and the user is told."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from .decisions import passing_answer
 __all__ = ["taken_as_filled", "where_filled"]
 
 
-def where_filled(condition: Any, env: ShapeEnv, sizes: Set[Any]) -> Any:
-    """What a condition is where none of these sizes is 0; None if that does not decide it."""
+def where_filled(condition: Any, env: ShapeEnv, sizes: Set[Any], least: int = 1) -> Any:
+    """What a condition is where each of these sizes is at least so much; None if that does not decide it."""
     if not sizes or not isinstance(condition, sympy.logic.boolalg.Boolean):
         return None
     ranges = {symbol: env.var_to_range[symbol] for symbol in condition.free_symbols if symbol in env.var_to_range}
     for size in sizes:
-        ranges[size] &= ValueRanges(1, int_oo)
+        ranges[size] &= ValueRanges(least, int_oo)
     answer = bound_sympy(condition, ranges)
     return answer.lower if answer.is_singleton() else None
 
 
 @contextlib.contextmanager
-def taken_as_filled(line_of: Callable[[traceback.StackSummary], str]) -> Iterator[list[str]]:
+def taken_as_filled(line_of: Callable[[traceback.StackSummary], str]) -> Iterator[dict[str, int]]:
     """While it is open, such a question does not stop the capture, nor does one that an ``if`` asks in order to raise.
 
-    Gives the lines that asked for emptiness.
+    Gives the lines that asked whether there is anything, and how much was taken to be there: 2 where they asked for more than one.
 
-    The code for tensors that hold something mostly serves the empty ones as well: that
+    The code for tensors that hold something mostly serves the empty ones as well, and that for rows a single one: that
     there is a question is about speed, or about functions that PyTorch refuses for them.
     """
-    asked: list[str] = []
+    asked: dict[str, int] = {}
     evaluate = ShapeEnv._evaluate_expr
 
     def answered(self: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
@@ -47,12 +47,13 @@ def taken_as_filled(line_of: Callable[[traceback.StackSummary], str]) -> Iterato
             asks = isinstance(condition, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction))
             if asks and (passes := passing_answer()) is not None:
                 return sympy.true if passes else sympy.false
-            answer = where_filled(condition, self, condition.free_symbols & self.size_like)
-            if answer is None:
-                raise
-            if (line := line_of(traceback.extract_stack())) not in asked:
-                asked.append(line)
-            return answer
+            for least in (1, 2):
+                answer = where_filled(condition, self, condition.free_symbols & self.size_like, least)
+                if answer is not None:
+                    line = line_of(traceback.extract_stack())
+                    asked[line] = max(least, asked.get(line, 0))
+                    return answer
+            raise
 
     ShapeEnv._evaluate_expr = answered
     try:

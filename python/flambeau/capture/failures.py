@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import reprlib
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -105,11 +105,12 @@ def innermost_line(frames: traceback.StackSummary) -> str:
     return ""
 
 
-def warn_of_emptiness(lines: Sequence[str]) -> None:
-    for line in lines:
+def warn_of_emptiness(lines: Mapping[str, int]) -> None:
+    for line, least in lines.items():
+        something, none = ("something", "none") if least == 1 else ("more than one of something", "none or one")
         warn(
-            f"the captured program takes it that there is something where the model asks whether there is{f' ({line})' if line else ''}: "
-            "for none, it computes the same as for some"
+            f"the captured program takes it that there is {something} where the model asks whether there is"
+            f"{f' ({line})' if line else ''}: for {none}, it computes the same as for some"
         )
 
 

@@ -27,7 +27,7 @@ from .functions_of_sizes import functions_of_sizes
 from .general import examples_of_special_cases, general_answers, special_answers, special_places
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation
 from .graphs import one_way_of_products
-from .loops import Unkept, kept_loops, sequential_scans
+from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
 from .recurrent_layers import opaque_layers, restore
 from .sizes import causal_by_size, computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
 from .surroundings import autocast_within, exporting, mode, named_keywords, silence, unexplained_recompilations
@@ -93,6 +93,7 @@ def _export(
             contextlib.nullcontext() if strict else functions_of_sizes(),
             contextlib.nullcontext() if strict else causal_by_size(),
             contextlib.nullcontext() if strict else unmoved_modules(),
+            contextlib.nullcontext() if strict else uncounted_numbers(),
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
         ):
             return export(model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True)
@@ -198,8 +199,8 @@ class _Captured:
     error: Exception | None
     seconds: float
     decided: list[Decision]
-    asked: list[str]
-    """The lines that asked for emptiness."""
+    asked: Mapping[str, int]
+    """The lines that asked whether there is anything, and how much was taken to be there."""
     presence: list[str]
     """The lines that asked what is there."""
     loops: set[Place]
@@ -332,7 +333,7 @@ class _Tries:
         """
         start = time.perf_counter()
         decided: list[Decision] = []
-        asked: list[str] = []
+        asked: Mapping[str, int] = {}
         presence: list[str] = []
         gradients: list[str] = []
         replaced: Mapping[types.CodeType, types.CodeType] = {}

@@ -2,8 +2,8 @@
 
 ``rewriting`` makes of such a loop, in the function's source, a function of one round;
 ``rounds`` are the iterables whose number of rounds is a symbol, and the lists that such a
-loop fills; ``scanning`` runs the rounds as torch's ``scan``. ``associative`` does so with
-the rows of ``associative_scan``.
+loop fills; ``pieces`` are those of a tensor that data cuts; ``scanning`` runs the rounds as
+torch's ``scan``. ``associative`` does so with the rows of ``associative_scan``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from collections.abc import Iterator, Mapping, Set
 
 from ..decisions import Place
 from .associative import sequential_scans
+from .pieces import uncounted_numbers
 from .rewriting import RUNTIME, codes_within, rewritten
 from .rounds import LoopsAsScans, Runtime
 from .scanning import Unkept
 
-__all__ = ["Unkept", "kept_loops", "sequential_scans"]
+__all__ = ["Unkept", "kept_loops", "sequential_scans", "uncounted_numbers"]
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
 from ..presence import rows_are_known
+from .pieces import Numbers, Pieces
 from .scanning import Lost, Unkept, as_scan, fixed, item_at
 
 __all__ = ["Filled", "LoopsAsScans", "Runtime"]
@@ -101,6 +102,24 @@ class Filled(list):
     __hash__ = None  # type: ignore[assignment]
 
 
+class Whole(Filled):
+    """A list of the pieces of a tensor, one each round: it is known as a whole."""
+
+    def __init__(self, tensor: torch.Tensor, axis: int) -> None:
+        super().__init__([], [tensor])
+        self.axis = axis
+
+    def joined(self, axis: int, stacked: bool) -> torch.Tensor:
+        if stacked or self.after or axis % self.rounds[0].ndim != self.axis:
+            raise Unkept("pieces of several lengths are not put together as they were cut")
+        return self.rounds[0]
+
+    def as_rounds(self) -> _Rounds:
+        return self._unknown()  # type: ignore[no-any-return]
+
+    __getitem__ = reverse = Filled._unknown  # type: ignore[assignment]
+
+
 _JOINS = {torch.stack: True, torch.cat: False, torch.concat: False, torch.concatenate: False}
 
 
@@ -130,7 +149,7 @@ class Runtime:
     def dynamic(self, items: Any) -> bool:
         if isinstance(items, torch.Tensor) and items.ndim:
             return _is_dynamic(items.shape[0]) and not rows_are_known(items)
-        return isinstance(items, (_Rounds, Filled))
+        return isinstance(items, (_Rounds, Filled, Numbers, Pieces))
 
     def len(self, of: Any) -> Any:
         return of.shape[0] if isinstance(of, torch.Tensor) and of.ndim else builtins.len(of)
@@ -152,6 +171,8 @@ class Runtime:
     def _rounds(self, items: Any) -> Any:
         if isinstance(items, torch.Tensor) and items.ndim:
             return _Rounds(items.shape[0], lambda i: item_at(items, i))
+        if isinstance(items, (Numbers, Pieces)):
+            return _Rounds(items.count, items.at)
         return items.as_rounds() if isinstance(items, Filled) else items
 
     def enumerate(self, items: Any, start: Any = 0) -> Any:
@@ -205,6 +226,9 @@ class Runtime:
         rounds = self._rounds(items)
         after, appended = as_scan(rounds.count, rounds.at, round, names, before, frozenset(written))
         for i, added in appended.items():
+            if added.axis is not None:
+                after[i] = Whole(added.items[0], added.axis)
+                continue
             if not added.front:
                 after[i] = Filled(after[i], added.items)
                 continue

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import sympy
@@ -23,6 +23,7 @@ from torch.utils import _pytree
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ..indexing import at_places, with_numbers
+from .pieces import cut_of
 
 __all__ = ["Appended", "Lost", "Unkept", "as_scan", "fixed", "item_at"]
 
@@ -67,6 +68,8 @@ class Appended(NamedTuple):
     items: list[torch.Tensor]
     front: bool
     """Whether each item went before all that was there."""
+    axis: int | None = None
+    """Of pieces of several lengths, one a round, the axis along which they are the only item in `items`."""
 
 
 def fixed(first: Any, second: Any) -> bool:
@@ -162,6 +165,15 @@ def _under(modes: Sequence[TorchFunctionMode]) -> Iterator[None]:
         yield
 
 
+class _Piece(NamedTuple):
+    """One item a round, of a length that only the run knows."""
+
+    axis: int
+    sizes: list[Any]
+    """Those of all pieces together."""
+    dtype: torch.dtype
+
+
 @dataclasses.dataclass
 class _Plan:
     """What becomes of the values from before the loop."""
@@ -177,6 +189,8 @@ class _Plan:
     """Which lists the rounds fill at their fronts."""
     lost: set[int] = dataclasses.field(default_factory=set)
     """Which leaves are no longer known after a round."""
+    pieces: dict[int, _Piece] = dataclasses.field(default_factory=dict)
+    """Of lists that get a piece of something else each round, what that is."""
 
 
 def _copied(values: Sequence[Any], gathered: Set[int]) -> list[Any]:
@@ -247,6 +261,8 @@ class _Loop:
             if not isinstance(results[i], list) or not all(isinstance(item, torch.Tensor) for item in results[i]):
                 raise Unkept(f"{self.names[i]} is no list of tensors")
             plan.appended[i] = len(results[i])
+            if (piece := _piece(results[i])) is not None:
+                plan.pieces[i] = piece
             if getattr(results[i], "front", False):
                 plan.front.add(i)
         for name, value in zip(self.names, values):
@@ -278,6 +294,8 @@ class _Loop:
         """The values after the rounds from this one on, and what was appended to lists."""
         before = set(self.count.node.shape_env.var_to_range)
         plan = self.trial(values, first)
+        if plan.pieces:
+            return self._with_pieces(plan.pieces, values, first)
         leaves, structure = _state(values, plan.gathered)
         carried = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) or i in plan.counted]
         init = [_number(leaves[i]) if i in plan.counted else leaves[i].clone(memory_format=torch.contiguous_format) for i in carried]
@@ -334,6 +352,26 @@ class _Loop:
             after[i] = values[i]
         return after, {i: each for i, each in appended.items() if each.items}
 
+    def _with_pieces(self, pieces: Mapping[int, _Piece], values: Sequence[Any], first: int) -> tuple[list[Any], dict[int, Appended]]:
+        """The same, of rounds that write their pieces where they belong in all of them."""
+        whole = [torch.zeros(piece.sizes, dtype=piece.dtype) for piece in pieces.values()]
+
+        def round(each: Any, *given: Any) -> tuple[Any, ...]:
+            *results, written = (*self.round(each, *given[: len(values)]), list(given[len(values) :]))
+            for at, (i, piece) in enumerate(pieces.items()):
+                (item,) = results[i]
+                cut = cut_of(item.shape[piece.axis])
+                assert cut is not None
+                written[at] = written[at].index_copy(piece.axis, cut.start + torch.arange(cut.length), item)
+                results[i] = Gathering()
+            return (*results, *written)
+
+        names = [*self.names, *("the pieces" for _ in pieces)]
+        after, appended = _Loop(self.count, self.at, round, names, self.written).run([*values, *whole], first)
+        for (i, piece), tensor in zip(pieces.items(), after[len(values) :]):
+            appended[i] = Appended([tensor], False, piece.axis)
+        return after[: len(values)], appended
+
     def _owners(self, structure: Any) -> Iterator[tuple[int, str]]:
         """The names to whose values the leaves belong."""
         i = 0
@@ -341,6 +379,18 @@ class _Loop:
             for _ in range(child.num_leaves):
                 yield i, name
                 i += 1
+
+
+def _piece(items: Sequence[torch.Tensor]) -> _Piece | None:
+    """What the item of a round is a piece of; None if it is none, or not the only one."""
+    if len(items) != 1:
+        return None
+    (item,) = items
+    cuts = {axis: cut for axis, size in enumerate(item.shape) if (cut := cut_of(size)) is not None}
+    if len(cuts) != 1:
+        return None
+    ((axis, cut),) = cuts.items()
+    return _Piece(axis, [cut.total if at == axis else size for at, size in enumerate(item.shape)], item.dtype)
 
 
 def _number(value: Any) -> torch.Tensor:

@@ -1,0 +1,115 @@
+"""A tensor cut into pieces, of which only the run knows how many and how long: ``x.split(lengths.tolist())``."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils.weak import WeakIdKeyDictionary
+
+from ..replaced_functions import Replacements
+
+__all__ = ["Cut", "Numbers", "Pieces", "cut_of", "split", "uncounted_numbers"]
+
+
+class Cut(NamedTuple):
+    """A piece along an axis."""
+
+    start: torch.SymInt
+    length: torch.SymInt
+    total: Any
+    """The size of all pieces."""
+
+
+class Numbers:
+    """The numbers in a tensor. A loop that is kept goes over them; elsewhere torch says why it cannot."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+
+    @property
+    def count(self) -> Any:
+        return self.tensor.shape[0]
+
+    def at(self, index: Any) -> Any:
+        return torch.select(self.tensor, 0, index).item()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(_TO_LIST(self.tensor))
+
+    def __len__(self) -> int:
+        return len(_TO_LIST(self.tensor))
+
+    def __getitem__(self, index: Any) -> Any:
+        return _TO_LIST(self.tensor)[index]
+
+
+class Pieces:
+    """What ``split`` gives."""
+
+    def __init__(self, tensor: torch.Tensor, lengths: torch.Tensor, dim: int) -> None:
+        self.tensor, self.lengths, self.dim = tensor, lengths, dim
+        self.starts = lengths.cumsum(0) - lengths
+
+    @property
+    def count(self) -> Any:
+        return self.lengths.shape[0]
+
+    def at(self, index: Any) -> torch.Tensor:
+        """The piece of a round: those of all tensors that are cut alike have one length."""
+        cuts = _CUTS.setdefault(self.lengths, {})
+        total = self.tensor.shape[self.dim]
+        if (cut := cuts.get(index.node.expr)) is None:
+            start, length = (torch.select(tensor, 0, index).item() for tensor in (self.starts, self.lengths))
+            for known in (start >= 0, length >= 0, start + length <= total):
+                torch._check(known)
+            torch._check_is_size(length)
+            cut = cuts[index.node.expr] = Cut(start, length, total)
+        return torch.index_select(self.tensor, self.dim, cut.start + torch.arange(cut.length))  # a slice would have a size of its own
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        return iter(torch.split(self.tensor, _TO_LIST(self.lengths), self.dim))
+
+    def __len__(self) -> int:
+        return len(_TO_LIST(self.lengths))
+
+    def __getitem__(self, index: Any) -> Any:
+        return list(self)[index]
+
+
+_TO_LIST = FakeTensor.tolist
+_CUTS = WeakIdKeyDictionary()  # lengths -> by the symbol of the round, the cut
+
+
+def cut_of(length: Any) -> Cut | None:
+    """The cut of which a piece has this size."""
+    if not isinstance(length, torch.SymInt):
+        return None
+    cuts = (cut for of_lengths in _CUTS.values() for cut in of_lengths.values())
+    return next((cut for cut in cuts if cut.length.node.expr == length.node.expr), None)
+
+
+@contextlib.contextmanager
+def uncounted_numbers() -> Iterator[None]:
+    """While it is open, ``tolist`` takes tensors of which only the run knows the length."""
+
+    def tolist(tensor: torch.Tensor) -> Any:
+        size = tensor.shape[0] if tensor.ndim == 1 and not tensor.is_floating_point() else 0
+        data_decides = isinstance(size, torch.SymInt) and size.node.hint is None
+        return Numbers(tensor) if data_decides else _TO_LIST(tensor)
+
+    with Replacements() as replacements:
+        replacements.set(FakeTensor, "tolist", tolist)
+        yield
+
+
+def split(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which takes such numbers for the lengths of pieces."""
+
+    def call(tensor: torch.Tensor, lengths: Any, dim: int = 0) -> Any:
+        return Pieces(tensor, lengths.tensor, dim % tensor.ndim) if isinstance(lengths, Numbers) else function(tensor, lengths, dim)
+
+    return call
