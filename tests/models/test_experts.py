@@ -192,7 +192,14 @@ class Bonus(Routed):
         return tokens
 
 
-@pytest.mark.parametrize("model", [Raised(), Bonus()], ids=lambda model: type(model).__name__)
+class Chosen(nn.Module):
+    """What is chosen of two values may be below 0."""
+
+    def forward(self, x):
+        return x + 1 if torch.where(x.sum() > 0, 1, -1).item() > 0 else x - 1
+
+
+@pytest.mark.parametrize("model", [Raised(), Bonus(), Chosen()], ids=lambda model: type(model).__name__)
 def test_what_does_something_where_there_is_nothing_is_refused(model):
     with pytest.raises(flambeau.errors.CaptureError), warnings.catch_warnings():
         warnings.simplefilter("ignore")

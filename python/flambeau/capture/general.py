@@ -1,7 +1,8 @@
 """Questions that a model asks to save work, in a capture: the answer is that of the general case.
 
-Whether a size is the one that a table was made for, whether something is left to pad, or what is there of a mask chooses between ways to the same result; the general way serves both cases. That it does is checked for the example,
-whose case must be the special one.
+Whether a size is the one that a table was made for, whether something is left to pad, or what is there of a mask (``presence``)
+chooses between ways to the same result; the general way serves both cases. That it does is checked for the example, whose case
+must be the special one, or for others that are made of it.
 """
 
 from __future__ import annotations

@@ -80,8 +80,8 @@ def _moved(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: t
     return fact if integers or result.dtype == args[0].dtype else _NOTHING
 
 
-def _counted(fact: _Fact, *_: Any) -> _Fact:
-    return _Fact(counts=True)
+def _counted(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
+    return _Fact(counts=not result.is_floating_point())  # as those with weights are
 
 
 def _summed(fact: _Fact, *_: Any) -> _Fact:
@@ -120,7 +120,9 @@ def _indices(at: int, default: int | None) -> _Rule:
 
 def _set(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> _Fact:
     mask = args[0]
-    known = len(args) == 1 and mask.ndim == 1 and type(mask.shape[0]) is int
+    if len(args) > 1:  # a choice between values
+        return _NOTHING
+    known = mask.ndim == 1 and type(mask.shape[0]) is int
     return _Fact(counts=True, below=mask.shape[0], occurring=mask.shape[0]) if known else _Fact(counts=True)
 
 
