@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ..replaced_functions import Replacements
@@ -97,9 +98,12 @@ def uncounted_numbers() -> Iterator[None]:
     """While it is open, ``tolist`` takes tensors of which only the run knows the length."""
 
     def tolist(tensor: torch.Tensor) -> Any:
-        size = tensor.shape[0] if tensor.ndim == 1 and not tensor.is_floating_point() else 0
-        data_decides = isinstance(size, torch.SymInt) and size.node.hint is None
-        return Numbers(tensor) if data_decides else _TO_LIST(tensor)
+        try:
+            return _TO_LIST(tensor)
+        except GuardOnDataDependentSymNode:
+            if tensor.ndim != 1 or tensor.is_floating_point():
+                raise
+            return Numbers(tensor)
 
     with Replacements() as replacements:
         replacements.set(FakeTensor, "tolist", tolist)
