@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils.weak import WeakIdKeyDictionary
 
+from ..presence import rows_are_known
 from ..replaced_functions import Replacements
 
 __all__ = ["Cut", "Numbers", "Pieces", "cut_of", "split", "uncounted_numbers"]
@@ -98,12 +98,11 @@ def uncounted_numbers() -> Iterator[None]:
     """While it is open, ``tolist`` takes tensors of which only the run knows the length."""
 
     def tolist(tensor: torch.Tensor) -> Any:
-        try:
+        size = tensor.shape[0] if tensor.ndim == 1 and not tensor.is_floating_point() else 0
+        data_decides = isinstance(size, torch.SymInt) and size.node.hint is None
+        if not data_decides or size.node.shape_env._maybe_evaluate_static(size.node.expr) is not None or rows_are_known(tensor):
             return _TO_LIST(tensor)
-        except GuardOnDataDependentSymNode:
-            if tensor.ndim != 1 or tensor.is_floating_point():
-                raise
-            return Numbers(tensor)
+        return Numbers(tensor)
 
     with Replacements() as replacements:
         replacements.set(FakeTensor, "tolist", tolist)
