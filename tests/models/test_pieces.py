@@ -84,9 +84,20 @@ def test_pieces_may_be_put_together_along_another_dimension():
     compare(convert(Mixed(), RUNS[0], SHAPES), Mixed(), *RUNS)
 
 
-def test_other_uses_of_pieces_are_refused():
+class Prefixed(nn.Module):
+    """There is a piece before those of the loop."""
+
+    def forward(self, x, grid):
+        parts = [x[:1]]
+        for piece in x.split(lengths(grid).tolist()):
+            parts.append(piece * 2)
+        return torch.cat(parts)
+
+
+@pytest.mark.parametrize("model", [Turned(), Prefixed()], ids=lambda model: type(model).__name__)
+def test_other_uses_of_pieces_are_refused(model):
     with pytest.raises(flambeau.errors.CaptureError, match="split"):
-        convert(Turned(), RUNS[0], SHAPES)
+        convert(model, RUNS[0], SHAPES)
 
 
 class Decides(nn.Module):

@@ -333,7 +333,7 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     **WINDOWED,
     torch.Tensor.__format__: _format,
     torch.Tensor.numpy: _numpy,
-    **{function: split(function) for function in (torch.split, torch.Tensor.split, torch.split_with_sizes, torch.Tensor.split_with_sizes)},
+    **{function: split(function) for function in (torch.split, torch.Tensor.split)},
     torch.equal: _equal,
     torch.Tensor.equal: _equal,
     torch.div: _div,

@@ -354,6 +354,8 @@ class _Loop:
 
     def _with_pieces(self, pieces: Mapping[int, _Piece], values: Sequence[Any], first: int) -> tuple[list[Any], dict[int, Appended]]:
         """The same, of rounds that write their pieces where they belong in all of them."""
+        if any(values[i] for i in pieces):
+            raise Unkept("pieces come to what a list holds before")
         whole = [torch.zeros(piece.sizes, dtype=piece.dtype) for piece in pieces.values()]
 
         def round(each: Any, *given: Any) -> tuple[Any, ...]:
