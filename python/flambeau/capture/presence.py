@@ -168,6 +168,11 @@ _ARRAYS = (torch.Tensor.numpy, torch.Tensor.__array__)
 _ROWS = _functions("unbind")
 
 
+def _version(tensor: torch.Tensor) -> int:
+    """How often it was written; those of inference mode do not know."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
 class Presence(TorchFunctionMode):
     """Gives general answers; or, where a module runs, sees which of them are not its own."""
 
@@ -181,7 +186,7 @@ class Presence(TorchFunctionMode):
         if not isinstance(tensor, torch.Tensor):
             return _NOTHING
         fact, version = self.facts.get(tensor, (_NOTHING, 0))
-        fact = fact if version == tensor._version else _NOTHING
+        fact = fact if version == _version(tensor) else _NOTHING
         return dataclasses.replace(fact, counts=True) if tensor.dtype in (torch.bool, torch.uint8) else fact
 
     def rows(self, tensor: Any) -> int | None:
@@ -191,7 +196,7 @@ class Presence(TorchFunctionMode):
 
     def _learn(self, tensor: Any, fact: _Fact) -> None:
         if isinstance(tensor, torch.Tensor):
-            self.facts[tensor] = fact, tensor._version
+            self.facts[tensor] = fact, _version(tensor)
 
     def note(self, line: str) -> None:
         if line not in self.lines:
