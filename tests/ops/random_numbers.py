@@ -9,17 +9,19 @@ OPSETS = (18, 20, 21, 26)  # from 22 on onnxruntime draws in Dropout alone
 n = 2000
 
 
-def looks_like(want, got, mean, std):
-    """Shape, dtype, and moments within a few of their own deviations."""
+def looks_like(want, got, mean, std, kurtosis):
+    """Shape, dtype, and moments within a few of their own deviations, of which that of the deviation follows from the fourth moment."""
     if got.shape != tuple(want.shape) or str(got.dtype) != str(want.dtype).removeprefix("torch."):
         return False
     values = got.astype(float)
     room = 6 * std / max(values.size, 1) ** 0.5 + 1e-6
-    return abs(values.mean() - mean) < room and abs(values.std() - std) < 0.1 * std + 0.01
+    share = max(0.1, 6 * ((kurtosis - 1) / max(4 * values.size, 1)) ** 0.5)
+    return abs(values.mean() - mean) < room and abs(values.std() - std) < share * std + 0.01
 
 
-def drawn(fn, *args, mean, std, **options):
-    return case(fn, *args, opsets=OPSETS, again=False, check=functools.partial(looks_like, mean=mean, std=std), **options)
+def drawn(fn, *args, mean, std, kurtosis=3, **options):
+    check = functools.partial(looks_like, mean=mean, std=std, kurtosis=kurtosis)
+    return case(fn, *args, opsets=OPSETS, again=False, check=check, **options)
 
 
 def permutation(want, got):
@@ -73,9 +75,9 @@ CASES = [
     *[drawn(lambda x, end=end: torch.empty_like(x).random_() / end, flat.to(dtype), mean=0.5, std=0.289, name=f"random_ of {dtype}")
       for dtype, end in ((torch.uint8, 255), (torch.int8, 127), (torch.int32, 2**31), (torch.int64, 2.0**63), (torch.float16, 2**11), (torch.float32, 2**24))],
     drawn(aten.normal_functional.default, flat, 1.0, 2.0, mean=1, std=2),
-    drawn(aten.exponential.default, flat, 2.0, mean=0.5, std=0.5),
+    drawn(aten.exponential.default, flat, 2.0, mean=0.5, std=0.5, kurtosis=9),
     drawn(aten.log_normal.default, flat, 0.0, 0.25, mean=1.0317, std=0.262),
-    drawn(aten.geometric.default, flat, 0.25, mean=4, std=3.464),
+    drawn(aten.geometric.default, flat, 0.25, mean=4, std=3.464, kurtosis=9.1),
     case(aten.cauchy.default, flat, check="shapes", opsets=OPSETS),
     case(aten.rrelu_with_noise_functional.default, floats(3, 4), floats(3, 4), 0.1, 0.4),
     drawn(lambda x: aten.rrelu_with_noise_functional(x - 2, x, 0.25, 0.75, True)[0], flat, mean=-1, std=0.2887, name="rrelu in training"),
@@ -94,8 +96,8 @@ CASES = [
     drawn(torch.poisson, flat + 4, mean=4, std=2),
     drawn(torch.poisson, flat.double() + 100, mean=100, std=10),
     case(torch.poisson, torch.zeros(2, 3), opsets=OPSETS),
-    drawn(torch._standard_gamma, flat + 4, mean=4, std=2),
-    drawn(torch._standard_gamma, flat.double() + 0.25, mean=0.25, std=0.5),
+    drawn(torch._standard_gamma, flat + 4, mean=4, std=2, kurtosis=4.5),
+    drawn(torch._standard_gamma, flat.double() + 0.25, mean=0.25, std=0.5, kurtosis=27),
     drawn(torch._standard_gamma, flat + 1000, mean=1000, std=1000**0.5),
     case(torch._standard_gamma, torch.tensor([0.0, 1e-6, float("inf")]), opsets=OPSETS, again=False, dynamic=False, tolerance=(1e-6, 0)),
     drawn(lambda x: torch._standard_gamma(x).expand(n) * 0 + 3, torch.tensor(2.0), mean=3, std=0, name="standard_gamma of a number"),
