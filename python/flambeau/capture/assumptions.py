@@ -7,7 +7,6 @@ program is right only where they hold.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,16 +15,16 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils import _pytree
-from torch.utils._sympy.functions import CleanDiv, FloorDiv, Max, Min, Mod, PythonMod
+from torch.utils._sympy.functions import Max, Min, Mod, PythonMod
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from .decisions import Decision, asked_as_number
+from .proofs import INEQUALITIES, holds
 from .surroundings import mode, state_kept
 
-__all__ = ["INEQUALITIES", "assumptions", "computes_alike", "environment", "freezes", "holds_for"]
+__all__ = ["assumptions", "computes_alike", "environment", "freezes", "holds_for"]
 
-INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 _Sizes = dict[sympy.Symbol, int]
 
 
@@ -203,46 +202,6 @@ def computes_alike(
 _SIGNS = {sympy.Eq: "=", sympy.Ne: "≠", sympy.Lt: "<", sympy.Le: "≤", sympy.Gt: ">", sympy.Ge: "≥"}
 
 
-_LONGEST_PERIOD = 256
-
-
-def _period(expression: sympy.Expr) -> int | None:
-    """After how many sizes the rounding of quotients repeats; None for what is no line but for rounding."""
-    periods: dict[Any, int] = {}
-    for node in sympy.postorder_traversal(expression):
-        period = math.lcm(*(periods[part] for part in node.args))
-        if isinstance(node, (FloorDiv, CleanDiv, Mod, PythonMod)):
-            divisor = node.args[1]
-            if not divisor.is_Integer or divisor <= 0:
-                return None
-            period *= int(divisor)
-        elif isinstance(node, sympy.Mul):
-            if sum(bool(factor.free_symbols) for factor in node.args) > 1:
-                return None
-        elif not isinstance(node, (sympy.Add, sympy.Symbol, sympy.Integer)):
-            return None
-        if period > _LONGEST_PERIOD:
-            return None
-        periods[node] = period
-    return periods[expression]
-
-
-def _holds_from_two(condition: Any) -> bool:
-    """Whether an inequality is proven for all sizes but 0 and 1: it holds for a period, and the sides do not near each other after it."""
-    if len(condition.free_symbols) != 1 or not isinstance(condition, INEQUALITIES):
-        return False
-    (symbol,) = condition.free_symbols
-    less, more = (condition.lts, condition.gts)
-    period = _period(more - less)
-    if period is None:
-        return False
-
-    def excess(size: int) -> Any:
-        return (more - less).subs(symbol, size)
-
-    return all(condition.subs(symbol, size) == sympy.true for size in range(2, 2 + period)) and bool(excess(2 + period) >= excess(2))
-
-
 def _excludes_one(condition: Any) -> bool:
     """Whether an inequality says of a size that it is neither 0 nor 1, which PyTorch asks of all sizes."""
     return condition.lts in ((0, 1) if isinstance(condition, (sympy.Lt, sympy.Gt)) else (1, 2))
@@ -264,7 +223,7 @@ def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterat
             continue
         known = bound_sympy(condition, {symbol: ranges[symbol] | ValueRanges(2, int_oo) for symbol in symbols})
         from_two = bound_sympy(condition, dict.fromkeys(symbols, ValueRanges(2, int_oo)))
-        if not any(bounds.is_singleton() and bounds.lower == sympy.true for bounds in (known, from_two)) and not _holds_from_two(condition):
+        if not any(bounds.is_singleton() and bounds.lower == sympy.true for bounds in (known, from_two)) and not holds(condition, 2):
             yield condition, decision.line
 
 

@@ -74,6 +74,16 @@ def _raises(statements: list[ast.stmt]) -> bool:
     return bool(statements) and isinstance(statements[-1], ast.Raise)
 
 
+_PARTED = ("list", "tuple", "split", "chunk", "unbind")
+"""Functions that make as many items as a size says."""
+
+
+def _called(call: ast.Call) -> str:
+    """The name of the function or method."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return str(name)
+
+
 @functools.lru_cache(maxsize=1024)
 def _checks(code: types.CodeType, line: int) -> bool:
     """Whether the line asks in order to fail: PyTorch then fails itself where the answer is another."""
@@ -84,9 +94,7 @@ def _checks(code: types.CodeType, line: int) -> bool:
             if node.test.lineno <= line <= (node.test.end_lineno or line):
                 return _raises(node.body) or _raises(node.orelse)
         elif isinstance(node, (ast.Assert, ast.Call)) and node.lineno <= line <= (node.end_lineno or line):
-            function = node.func if isinstance(node, ast.Call) else None
-            called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-            if function is None or called.startswith(_CHECKS):
+            if isinstance(node, ast.Assert) or _called(node).startswith(_CHECKS):
                 return True
     return False
 
@@ -101,7 +109,7 @@ def _repeats(code: types.CodeType, line: int) -> bool:
             over = node.test
         elif isinstance(node, (ast.For, ast.comprehension)):
             over = node.iter
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple"):
+        elif isinstance(node, ast.Call) and _called(node) in _PARTED:
             over = node
         if over is not None and over.lineno <= line <= (over.end_lineno or line):
             return True

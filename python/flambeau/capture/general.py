@@ -18,9 +18,10 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
-from .assumptions import INEQUALITIES, environment
+from .assumptions import environment
 from .decisions import Decision, Place, asking_place
 from .presence import Presence
+from .proofs import INEQUALITIES
 
 __all__ = ["examples_of_special_cases", "general_answers", "special_answers", "special_places"]
 

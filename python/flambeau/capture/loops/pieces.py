@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -23,6 +24,10 @@ class Cut(NamedTuple):
     length: torch.SymInt
     total: Any
     """The size of all pieces."""
+
+    def places(self, device: torch.device) -> torch.Tensor:
+        """Where the piece lies: integers, one for each of its rows."""
+        return self.start + torch.arange(self.length, device=device)
 
 
 class Numbers:
@@ -61,15 +66,8 @@ class Pieces:
 
     def at(self, index: Any) -> torch.Tensor:
         """The piece of a round: those of all tensors that are cut alike have one length."""
-        cuts = _CUTS.setdefault(self.lengths, {})
-        total = self.tensor.shape[self.dim]
-        if (cut := cuts.get(index.node.expr)) is None:
-            start, length = (torch.select(tensor, 0, index).item() for tensor in (self.starts, self.lengths))
-            for known in (start >= 0, length >= 0, start + length <= total):
-                torch._check(known)
-            torch._check_is_size(length)
-            cut = cuts[index.node.expr] = Cut(start, length, total)
-        return torch.index_select(self.tensor, self.dim, cut.start + torch.arange(cut.length))  # a slice would have a size of its own
+        cut = _CUTS.get().of_round(self, index)
+        return torch.index_select(self.tensor, self.dim, cut.places(self.tensor.device))  # a slice would have a size of its own
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         return iter(torch.split(self.tensor, _TO_LIST(self.lengths), self.dim))
@@ -81,16 +79,34 @@ class Pieces:
         return list(self)[index]
 
 
+class _Cuts:
+    """The cuts of one capture, whose symbols mean nothing to others."""
+
+    def __init__(self) -> None:
+        self._of_rounds = WeakIdKeyDictionary()  # lengths -> by the symbol of the round, the cut
+        self.by_length: dict[Any, Cut] = {}
+
+    def of_round(self, pieces: Pieces, index: Any) -> Cut:
+        of_lengths = self._of_rounds.setdefault(pieces.lengths, {})
+        if (cut := of_lengths.get(index.node.expr)) is None:
+            start, length = (torch.select(tensor, 0, index).item() for tensor in (pieces.starts, pieces.lengths))
+            total = pieces.tensor.shape[pieces.dim]
+            for known in (start >= 0, length >= 0, start + length <= total):
+                torch._check(known)
+            torch._check_is_size(length)
+            cut = of_lengths[index.node.expr] = self.by_length[length.node.expr] = Cut(start, length, total)
+        return cut
+
+
 _TO_LIST = FakeTensor.tolist
-_CUTS = WeakIdKeyDictionary()  # lengths -> by the symbol of the round, the cut
+_CUTS: contextvars.ContextVar[_Cuts] = contextvars.ContextVar("the cuts of the capture that runs")
 
 
 def cut_of(length: Any) -> Cut | None:
     """The cut of which a piece has this size."""
-    if not isinstance(length, torch.SymInt):
+    if not isinstance(length, torch.SymInt) or (cuts := _CUTS.get(None)) is None:
         return None
-    cuts = (cut for of_lengths in _CUTS.values() for cut in of_lengths.values())
-    return next((cut for cut in cuts if cut.length.node.expr == length.node.expr), None)
+    return cuts.by_length.get(length.node.expr)
 
 
 @contextlib.contextmanager
@@ -106,7 +122,11 @@ def uncounted_numbers() -> Iterator[None]:
 
     with Replacements() as replacements:
         replacements.set(FakeTensor, "tolist", tolist)
-        yield
+        token = _CUTS.set(_Cuts())
+        try:
+            yield
+        finally:
+            _CUTS.reset(token)
 
 
 def split(function: Callable[..., Any]) -> Callable[..., Any]:

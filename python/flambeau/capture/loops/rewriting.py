@@ -17,6 +17,8 @@ RUNTIME = "__flambeau_loops__"
 
 _ROUND, _EACH, _ITEMS = "__flambeau_round__", "__flambeau_each__", "__flambeau_items__"
 _ITERATORS = ("range", "enumerate", "zip", "reversed", "len")
+_CUTS = ("split", "unbind")
+"""Functions, and methods, of a tensor's parts."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _LEAVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom)
 _FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -139,9 +141,10 @@ class _Symbolic(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in _ITERATORS:
             node.func = _runtime(node.func.id)
-        elif isinstance(node.func, ast.Attribute) and node.func.attr == "unbind":
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in _CUTS:
+            method = node.func.attr
             node.args.insert(0, node.func.value)
-            node.func = _runtime("unbind")
+            node.func = _runtime(method)
         return node
 
 
@@ -216,7 +219,8 @@ class _Rewriter(ast.NodeTransformer):
         before = ast.List([_value(name) for name in carried], ast.Load())
         names = ast.List([ast.Constant(name) for name in carried], ast.Load())
         writes = ast.List([ast.Constant(name) for name in sorted(changed)], ast.Load())
-        run = ast.Call(_runtime("run"), [ast.Name(_ITEMS, ast.Load()), ast.Name(_ROUND, ast.Load()), names, before, writes], [])
+        anew = ast.List([ast.Constant(name) for name in sorted(_assigned_first([target, *node.body]))], ast.Load())
+        run = ast.Call(_runtime("run"), [ast.Name(_ITEMS, ast.Load()), ast.Name(_ROUND, ast.Load()), names, before, writes, anew], [])
         ran: ast.stmt = ast.Assign([_names(carried, ast.Store())], run) if carried else ast.Expr(run)
         dynamic = ast.Call(_runtime("dynamic"), [ast.Name(_ITEMS, ast.Load())], [])
         self.changed = True

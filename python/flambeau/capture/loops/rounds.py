@@ -168,6 +168,16 @@ class Runtime:
             return of.unbind(*args, **kwargs)
         return _Rounds(tensor.shape[dim], lambda i: torch.select(tensor, dim, i))
 
+    def split(self, of: Any, *args: Any, **kwargs: Any) -> Any:
+        """Pieces of one length, or of those that a list has."""
+        tensor, *rest = args if of is torch else (of, *args)
+        length, dim, *more = *rest, *(kwargs[name] for name in ("split_size_or_sections", "split_size", "dim") if name in kwargs), 0
+        if not isinstance(tensor, torch.Tensor) or type(length) is not int or length < 1 or not _is_dynamic(tensor.shape[dim]):
+            return of.split(*args, **kwargs)
+        before = (slice(None),) * (dim % tensor.ndim)
+        count = (tensor.shape[dim] + length - 1) // length
+        return _Rounds(count, lambda i: tensor[(*before, slice(i * length, i * length + length))])
+
     def _rounds(self, items: Any) -> Any:
         if isinstance(items, torch.Tensor) and items.ndim:
             return _Rounds(items.shape[0], lambda i: item_at(items, i))
@@ -217,14 +227,14 @@ class Runtime:
             filled.append(call(each))
             return (filled,)
 
-        return self.run(items, round, ["the list"], [[]], ["the list"])[0]
+        return self.run(items, round, ["the list"], [[]], ["the list"], [])[0]
 
     def run(
-        self, items: Any, round: Callable[..., tuple[Any, ...]], names: list[str], before: list[Any], written: list[str]
+        self, items: Any, round: Callable[..., tuple[Any, ...]], names: list[str], before: list[Any], written: list[str], anew: list[str]
     ) -> tuple[Any, ...]:
         """The values of the names after all rounds."""
         rounds = self._rounds(items)
-        after, appended = as_scan(rounds.count, rounds.at, round, names, before, frozenset(written))
+        after, appended = as_scan(rounds.count, rounds.at, round, names, before, frozenset(written), frozenset(anew))
         for i, added in appended.items():
             if added.axis is not None:
                 after[i] = Whole(added.items[0], added.axis)

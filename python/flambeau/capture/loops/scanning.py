@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
@@ -20,12 +21,17 @@ from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.fx.experimental.sym_node import SymNode
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils import _pytree
+from torch.utils._sympy.interp import sympy_interp
+from torch.utils._sympy.reference import PythonReferenceAnalysis
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ..indexing import at_places, with_numbers
 from .pieces import cut_of
+from .strides import Stride, stride_of
 
 __all__ = ["Appended", "Lost", "Unkept", "as_scan", "fixed", "item_at"]
+
+_LOG = logging.getLogger("flambeau.capture")
 
 _Round = Callable[..., tuple[Any, ...]]
 _At = Callable[[Any], Any]
@@ -166,12 +172,15 @@ def _under(modes: Sequence[TorchFunctionMode]) -> Iterator[None]:
 
 
 class _Piece(NamedTuple):
-    """One item a round, of a length that only the run knows."""
+    """One item a round, of a length that another round's need not have."""
 
     axis: int
     sizes: list[Any]
     """Those of all pieces together."""
     dtype: torch.dtype
+    device: torch.device
+    stride: Stride | None = None
+    """How the pieces follow each other, where all but the last are of one length."""
 
 
 @dataclasses.dataclass
@@ -191,6 +200,8 @@ class _Plan:
     """Which leaves are no longer known after a round."""
     pieces: dict[int, _Piece] = dataclasses.field(default_factory=dict)
     """Of lists that get a piece of something else each round, what that is."""
+    forgotten: set[int] = dataclasses.field(default_factory=set)
+    """Which values each round makes anew, of a type of its own: they are none after it."""
 
 
 def _copied(values: Sequence[Any], gathered: Set[int]) -> list[Any]:
@@ -207,9 +218,22 @@ def _state(values: Sequence[Any], gathered: Set[int]) -> tuple[list[Any], Any]:
     return _pytree.tree_flatten([None if i in gathered else value for i, value in enumerate(values)])
 
 
+def _alike(value: Any, result: Any) -> bool:
+    """Whether what a round makes of a value may stand in its place, as far as types tell."""
+    (before, one), (after, other) = _pytree.tree_flatten(value), _pytree.tree_flatten(result)
+    return one == other and all(
+        _same_type(a, b) if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) else not isinstance(a, torch.Tensor) and not isinstance(b, torch.Tensor)
+        for a, b in zip(before, after)
+    )
+
+
+def _remembered(values: Sequence[Any], plan: _Plan) -> list[Any]:
+    return [Lost() if i in plan.forgotten else value for i, value in enumerate(values)]
+
+
 class _Loop:
-    def __init__(self, count: Any, at: _At, round: _Round, names: Sequence[str], written: Set[str]) -> None:
-        self.count, self.at, self.round, self.names, self.written = count, at, round, names, written
+    def __init__(self, count: Any, at: _At, round: _Round, names: Sequence[str], written: Set[str], anew: Set[str] = frozenset()) -> None:
+        self.count, self.at, self._round, self.names, self.written, self.anew = count, at, round, names, written, anew
         self.modes = [mode for mode in _get_current_function_mode_stack() if not type(mode).__module__.startswith("torch.fx")]
 
     def _index(self, index: Any, first: int) -> Any:
@@ -217,9 +241,17 @@ class _Loop:
         torch._check(index < self.count)
         return index
 
+    def round(self, plan: _Plan, index: Any, given: Sequence[Any]) -> list[Any]:
+        return _remembered(self._round(self.at(index), *given), plan)
+
     def _size(self, symbol: sympy.Symbol) -> torch.SymInt:
         """The symbol as a number: the scan has to be given it, for its rounds to compute others of it."""
         return torch.SymInt(SymNode(symbol, self.count.node.shape_env, int, None))
+
+    def _of(self, expression: sympy.Expr) -> Any:
+        """The number that an expression of sizes is."""
+        symbols = {symbol: self._size(symbol) for symbol in expression.free_symbols}
+        return sympy_interp(PythonReferenceAnalysis, symbols, expression)
 
     def trial(self, values: Sequence[Any], first: int) -> _Plan:
         """What a round does to the values.
@@ -229,14 +261,15 @@ class _Loop:
         """
         plan = _Plan({i for i, value in enumerate(values) if type(value) is list and not value}, set())
         for _ in range(4):
-            if not self._tried(plan, values, first):
+            if not self._tried(plan, _remembered(values, plan), first):
                 return plan
-            plan = _Plan(plan.gathered, plan.counted, lost=plan.lost)
+            plan = _Plan(plan.gathered, plan.counted, lost=plan.lost, forgotten=plan.forgotten)
         raise Unkept("what the rounds hand on does not settle")
 
     def _tried(self, plan: _Plan, values: Sequence[Any], first: int) -> bool:
         """Whether the plan changed, and is to be tried again."""
         env = self.count.node.shape_env
+        known = set(env.var_to_range)
         with disable_proxy_modes_tracing(), env.ignore_fresh_unbacked_symbols(), _ByPlaces():
             given = _copied(values, plan.gathered)
             leaves, structure = _state(given, plan.gathered)
@@ -248,7 +281,16 @@ class _Loop:
             plan.outer.own(given)
             index = self._index(env.create_unbacked_symint(), first)
             with plan.outer:
-                results = self.round(self.at(index), *given)
+                results = self.round(plan, index, given)
+        forgotten = {
+            i
+            for i, (name, value, result) in enumerate(zip(self.names, values, results))
+            if name in self.anew and i not in plan.gathered and not _alike(value, result)
+        }
+        if not forgotten <= plan.forgotten:
+            plan.forgotten |= forgotten
+            plan.counted.clear()  # they are of other leaves
+            return True
         grown = {
             i
             for i, (value, result) in enumerate(zip(values, results))
@@ -261,10 +303,10 @@ class _Loop:
             if not isinstance(results[i], list) or not all(isinstance(item, torch.Tensor) for item in results[i]):
                 raise Unkept(f"{self.names[i]} is no list of tensors")
             plan.appended[i] = len(results[i])
-            if (piece := _piece(results[i])) is not None:
-                plan.pieces[i] = piece
             if getattr(results[i], "front", False):
                 plan.front.add(i)
+            if (piece := _piece(results[i], index, self.count, known)) is not None:
+                plan.pieces[i] = piece
         for name, value in zip(self.names, values):
             if name in self.written and not isinstance(value, (torch.Tensor, list, tuple, int, float, Lost, torch.SymInt, type(None))):
                 raise Unkept(f"a round changes {name}")
@@ -295,8 +337,8 @@ class _Loop:
         before = set(self.count.node.shape_env.var_to_range)
         plan = self.trial(values, first)
         if plan.pieces:
-            return self._with_pieces(plan.pieces, values, first)
-        leaves, structure = _state(values, plan.gathered)
+            return self._with_pieces(plan, values, first)
+        leaves, structure = _state(_remembered(values, plan), plan.gathered)
         carried = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) or i in plan.counted]
         init = [_number(leaves[i]) if i in plan.counted else leaves[i].clone(memory_format=torch.contiguous_format) for i in carried]
         tensors = list(plan.outer.tensors.values())
@@ -323,7 +365,7 @@ class _Loop:
                 given = [
                     Gathering() if i in plan.gathered else value for i, value in enumerate(_pytree.tree_unflatten(within, structure))
                 ]
-                results = self.round(self.at(index), *given)
+                results = self.round(plan, index, given)
                 after, _ = _state(results, plan.gathered)
                 in_place.update(i for i in carried if after[i] is within[i])
                 handed = [_number(after[i]) if i in plan.counted else after[i] for i in carried] or list(carries)
@@ -352,26 +394,33 @@ class _Loop:
             after[i] = values[i]
         return after, {i: each for i, each in appended.items() if each.items}
 
-    def _with_pieces(self, pieces: Mapping[int, _Piece], values: Sequence[Any], first: int) -> tuple[list[Any], dict[int, Appended]]:
-        """The same, of rounds that write their pieces where they belong in all of them."""
-        if any(values[i] for i in pieces):
+    def _with_pieces(self, plan: _Plan, values: Sequence[Any], first: int) -> tuple[list[Any], dict[int, Appended]]:
+        """The same, of rounds whose pieces are put together: those of one length stacked, others written where they belong."""
+        pieces = plan.pieces
+        if plan.front & pieces.keys() or any(values[i] for i in pieces):
             raise Unkept("pieces come to what a list holds before")
-        whole = [torch.zeros(piece.sizes, dtype=piece.dtype) for piece in pieces.values()]
+        cut = {i: piece for i, piece in pieces.items() if piece.stride is None}
+        whole = [torch.zeros(piece.sizes, dtype=piece.dtype, device=piece.device) for piece in cut.values()]
 
         def round(each: Any, *given: Any) -> tuple[Any, ...]:
-            *results, written = (*self.round(each, *given[: len(values)]), list(given[len(values) :]))
-            for at, (i, piece) in enumerate(pieces.items()):
+            *results, written = (*self._round(each, *given[: len(values)]), list(given[len(values) :]))
+            for i, piece in pieces.items():
                 (item,) = results[i]
-                cut = cut_of(item.shape[piece.axis])
-                assert cut is not None
-                written[at] = written[at].index_copy(piece.axis, cut.start + torch.arange(cut.length), item)
-                results[i] = Gathering()
+                results[i] = Gathering() if piece.stride is None else [piece.stride.filled(item, piece.axis)]
+                if piece.stride is None:
+                    places = cut_of(item.shape[piece.axis]).places(item.device)  # type: ignore[union-attr]
+                    at = list(cut).index(i)
+                    written[at] = written[at].index_copy(piece.axis, places, item)
             return (*results, *written)
 
-        names = [*self.names, *("the pieces" for _ in pieces)]
-        after, appended = _Loop(self.count, self.at, round, names, self.written).run([*values, *whole], first)
-        for (i, piece), tensor in zip(pieces.items(), after[len(values) :]):
-            appended[i] = Appended([tensor], False, piece.axis)
+        names = [*self.names, *("the pieces" for _ in cut)]
+        after, appended = _Loop(self.count, self.at, round, names, self.written, self.anew).run([*values, *whole], first)
+        for i, tensor in zip(cut, after[len(values) :]):
+            appended[i] = Appended([tensor], False, cut[i].axis)
+        for i in pieces.keys() - cut.keys():
+            axis, stride = pieces[i].axis, pieces[i].stride
+            (stacked,) = appended[i].items
+            appended[i] = Appended([stride.joined(stacked, axis, self._of)], False, axis)  # type: ignore[union-attr]
         return after[: len(values)], appended
 
     def _owners(self, structure: Any) -> Iterator[tuple[int, str]]:
@@ -383,16 +432,28 @@ class _Loop:
                 i += 1
 
 
-def _piece(items: Sequence[torch.Tensor]) -> _Piece | None:
-    """What the item of a round is a piece of; None if it is none, or not the only one."""
-    if len(items) != 1:
+def _piece(items: Sequence[torch.Tensor], index: torch.SymInt, count: torch.SymInt, known: Set[sympy.Symbol]) -> _Piece | None:
+    """What the item of a round is a piece of; None if the items of all rounds have one shape.
+
+    Raises:
+        Unkept: They have not, and it is not known of what they are pieces.
+    """
+    own = [(item, axis) for item in items for axis, size in enumerate(item.shape) if _symbols(size) - known]
+    if not own:
         return None
-    (item,) = items
-    cuts = {axis: cut for axis, size in enumerate(item.shape) if (cut := cut_of(size)) is not None}
-    if len(cuts) != 1:
-        return None
-    ((axis, cut),) = cuts.items()
-    return _Piece(axis, [cut.total if at == axis else size for at, size in enumerate(item.shape)], item.dtype)
+    (item, axis), *more = own
+    if more or len(items) != 1:
+        raise Unkept("a round appends tensors of several sizes of its own")
+    rest = {"dtype": item.dtype, "device": item.device}
+    if (cut := cut_of(item.shape[axis])) is not None:
+        return _Piece(axis, [cut.total if at == axis else size for at, size in enumerate(item.shape)], **rest)
+    if (stride := stride_of(item.shape[axis], index, count)) is not None:
+        return _Piece(axis, [], stride=stride, **rest)
+    raise Unkept("a round appends a tensor of a size of its own")
+
+
+def _symbols(size: Any) -> set[Any]:
+    return set(size.node.expr.free_symbols) if isinstance(size, torch.SymInt) else set()
 
 
 def _number(value: Any) -> torch.Tensor:
@@ -415,7 +476,7 @@ def _there_may_be_none(count: torch.SymInt) -> Iterator[None]:
 
 
 def as_scan(
-    count: Any, at: _At, round: _Round, names: Sequence[str], before: Sequence[Any], written: Set[str]
+    count: Any, at: _At, round: _Round, names: Sequence[str], before: Sequence[Any], written: Set[str], anew: Set[str] = frozenset()
 ) -> tuple[list[Any], dict[int, Appended]]:
     """The values after all rounds, and what the rounds appended to lists, stacked.
 
@@ -426,15 +487,17 @@ def as_scan(
         names: Of the values.
         before: The values before the loop.
         written: The names of values that a round may write into.
+        anew: The names of values that no round takes from the one before it.
 
     Raises:
         Unkept: The loop cannot be a scan.
     """
-    loop = _Loop(count, at, round, names, written)
+    loop = _Loop(count, at, round, names, written, anew)
     try:
         with _there_may_be_none(count):
             return loop.run(before, 0)
-    except Exception:  # whatever the round does not do with these values
+    except Exception as error:  # whatever the round does not do with these values
+        _LOG.debug("not kept without a first round apart", exc_info=error)
         if count.node.hint is None:  # there may be no round
             raise
     first = list(round(at(0), *(list(value) if type(value) is list else value for value in before)))
