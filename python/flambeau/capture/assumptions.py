@@ -19,16 +19,16 @@ from torch.utils._sympy.functions import Max, Min, Mod, PythonMod
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
-from .decisions import Decision, asked_as_number
+from .decisions import Decision, answered_equations, asked_as_number
 from .proofs import INEQUALITIES, holds
 from .surroundings import mode, state_kept
 
-__all__ = ["assumptions", "computes_alike", "environment", "freezes", "holds_for"]
+__all__ = ["assumptions", "computes_alike", "environment", "frozen", "holds_for", "inputs", "sizes_of"]
 
 _Sizes = dict[sympy.Symbol, int]
 
 
-def _inputs(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+def inputs(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
     """Each leaf of the arguments with what the capture made of it."""
     fakes = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
     recorded = [fakes.get(name) if isinstance(name, str) else None for name in exported.graph_signature.user_inputs]
@@ -37,10 +37,10 @@ def _inputs(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, 
         yield from zip(leaves, recorded)
 
 
-def _sizes(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Sizes | None:
+def sizes_of(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Sizes | None:
     """The symbols' values for these arguments; None if one symbol stands for two of them."""
     sizes: _Sizes = {}
-    for leaf, fake in _inputs(exported, args, kwargs):
+    for leaf, fake in inputs(exported, args, kwargs):
         if not isinstance(leaf, torch.Tensor) or not isinstance(fake, torch.Tensor):
             continue
         for size, symbolic in zip(leaf.shape, fake.shape):
@@ -68,6 +68,16 @@ def _deferred(exported: ExportedProgram) -> list[Any]:
     """torch's guards that no node checks."""
     env = environment(exported)
     return [] if env is None else list(env.deferred_runtime_asserts.get(None, ()))
+
+
+def _narrowed(exported: ExportedProgram) -> list[Any]:
+    """Equations of sizes of inputs that became ranges of these."""
+    env, ranges = environment(exported), exported.range_constraints
+    return [
+        condition
+        for condition in (() if env is None else answered_equations(env))
+        if condition.free_symbols <= ranges.keys() and any(ranges[symbol].upper != int_oo for symbol in condition.free_symbols)
+    ]
 
 
 def _asserted(exported: ExportedProgram) -> list[Any]:
@@ -144,7 +154,7 @@ def _tells_one(condition: Any, exported: ExportedProgram) -> bool:
 
 def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether no dynamic size was made a number, and the program is right for these arguments."""
-    sizes = _sizes(exported, args, kwargs)
+    sizes = sizes_of(exported, args, kwargs)
     if sizes is None:
         return False
     ranges = exported.range_constraints
@@ -154,10 +164,10 @@ def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str
     return not any(_is_specialised(condition) or condition.subs(sizes) == sympy.false for condition in conditions)
 
 
-def freezes(exported: ExportedProgram) -> bool:
-    """Whether the model made a number of what it computed from sizes."""
-    conditions, env = [deferred.expr for deferred in _deferred(exported)], environment(exported)
-    return any(isinstance(condition, sympy.Eq) and _decides(condition, env) for condition in conditions)
+def frozen(exported: ExportedProgram) -> list[sympy.Eq]:
+    """What the model computed from sizes and made a number of."""
+    conditions, env = [*(deferred.expr for deferred in _deferred(exported)), *_narrowed(exported)], environment(exported)
+    return [condition for condition in conditions if isinstance(condition, sympy.Eq) and _decides(condition, env)]
 
 
 _RESHAPES = (torch.ops.aten.view.default, torch.ops.aten.reshape.default)
@@ -252,7 +262,7 @@ def assumptions(
         size = tensors[position].shape[dim] if position < len(tensors) and dim < tensors[position].ndim else None
         if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
             called.setdefault(size.node.expr, sympy.Symbol(name, integer=True, nonnegative=True))
-    deferred = (*(each.expr for each in _deferred(exported)), *_asserted(exported))
+    deferred = (*(each.expr for each in _deferred(exported)), *_narrowed(exported), *_asserted(exported))
     found: dict[str, str] = {}
     env = environment(exported)
     for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each, env) and not _tells_one(each, exported))):

@@ -27,7 +27,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_ex
 
 from .source import statements
 
-__all__ = ["Decision", "Place", "asked_as_number", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
+__all__ = ["Decision", "Place", "answered_equations", "asked_as_number", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -213,11 +213,17 @@ def loops_of(decisions: Sequence[Decision], error: BaseException | None) -> set[
 
 
 _NUMBERS = "_flambeau_numbers"
+_EQUATIONS = "_flambeau_equations"
 
 
 def asked_as_number(env: ShapeEnv, condition: Any) -> bool:
     """Whether an equation was decided because a quantity had to be a number: nobody asked whether it is this one."""
     return canonicalize_bool_expr(condition) in vars(env).get(_NUMBERS, ())
+
+
+def answered_equations(env: ShapeEnv) -> list[sympy.Eq]:
+    """Equations that were found to hold. torch may have narrowed a size's range to where they do, and keep them no longer."""
+    return list(vars(env).get(_EQUATIONS, ()))
 
 
 @contextlib.contextmanager
@@ -238,6 +244,8 @@ def recorded_decisions(found: list[Decision]) -> Iterator[None]:
         asked, frame = _asking()
         if asked is None or _checks(asked.f_code, asked.f_lineno):
             return
+        if isinstance(condition, sympy.Eq):
+            vars(self).setdefault(_EQUATIONS, []).append(condition)
         if frame is None:
             place = asked.f_code, asked.f_lineno
             found.append(Decision(self, condition, _traced_line(), by_model=False, place=place, repeats=False))

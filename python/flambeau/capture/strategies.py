@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.export import Dim, ExportedProgram
 
-from .assumptions import computes_alike, freezes, holds_for
+from .assumptions import computes_alike, frozen, holds_for
 from .constants import KNOWN, KnownConstants
 from .containers import known_results
 from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
@@ -27,6 +27,7 @@ from .functions_of_sizes import functions_of_sizes
 from .general import examples_of_special_cases, general_answers, special_answers, special_places
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation
 from .graphs import one_way_of_products
+from .larger_examples import with_more_rows
 from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
 from .recurrent_layers import opaque_layers, restore
 from .sizes import causal_by_size, computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
@@ -58,13 +59,15 @@ _MOST_ROUNDS = 5
 """Of captures that each come to further questions."""
 
 _TWO_FOR_ONE = ", with 2 for sizes of 1"
+_MORE_ROWS = ", with more rows than the example has"
+_OTHER_EXAMPLES = (_TWO_FOR_ONE, _MORE_ROWS)
 _CONFLICTS = "conflicts between user-specified ranges"
 _CONSTANTS = ", with its constants known"
 _DYNAMIC_CONVERSIONS = ", with int and float of sizes dynamic"
 _CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
 
 _Capture = Callable[[bool], tuple[ExportedProgram, str]]
-"""Is told whether a capture with 2 for sizes of 1 will do."""
+"""Is told whether a capture of a larger example will do, with 2 for sizes of 1."""
 
 
 def _export(
@@ -100,20 +103,21 @@ def _export(
 
     larger = None if strict or not shapes or not two_is_one else two_for_one(model, args, kwargs, shapes)
 
-    def with_two_for_one() -> ExportedProgram | None:
-        if larger is None:
-            return None
+    def with_example(other: tuple[tuple[Any, ...], dict[str, Any]]) -> ExportedProgram | None:
         with contextlib.suppress(Exception):
-            exported = once(True, *larger)
-            if not freezes(exported):
+            exported = once(True, *other)
+            if not frozen(exported):
                 exported.example_inputs = args, kwargs
                 return exported
         return None
 
+    def with_two_for_one() -> ExportedProgram | None:
+        return None if larger is None else with_example(larger)
+
     def with_dynamic_conversions() -> ExportedProgram | None:
         with contextlib.suppress(Exception), dynamic_conversions():
             exported = once(oblivious=True)
-            if holds_for(exported, args, kwargs) and not freezes(exported):
+            if holds_for(exported, args, kwargs) and not frozen(exported):
                 return exported
         return None
 
@@ -137,8 +141,11 @@ def _export(
             if "data-dependent" in str(later):  # it came further, and says what is in the way there
                 raise later from None
         raise
-    if shapes and not strict and freezes(exported) and (kept := with_dynamic_conversions()) is not None:
-        return kept, _DYNAMIC_CONVERSIONS
+    if shapes and not strict and frozen(exported):
+        if two_is_one and (more := with_more_rows(exported, args, kwargs)) is not None and (general := with_example(more)) is not None:
+            return general, _MORE_ROWS
+        if (kept := with_dynamic_conversions()) is not None:
+            return kept, _DYNAMIC_CONVERSIONS
     if not shapes or holds_for(exported, args, kwargs):
         special = larger is not None and not holds_for(exported, *larger)
         general = with_two_for_one() if special else None
@@ -360,12 +367,12 @@ class _Tries:
                 raise Unkept("a weight that decides what the model does is written")
             if known is not None:
                 exported.graph_module.meta[KNOWN] = sorted(known.asked)
-            if loops or special is not None or how == _TWO_FOR_ONE or (known is not None and known.follows_sizes):
+            if loops or special is not None or how in _OTHER_EXAMPLES or (known is not None and known.follows_sizes):
                 self._refuse_what_differs(exported, presence)
         except Exception as error:
             exported, failed = None, error
             _LOG.debug("not captured", exc_info=error)
-        if failed is not None and how == _TWO_FOR_ONE:
+        if failed is not None and how in _OTHER_EXAMPLES:
             return self.once(attempt, loops, special, two_is_one=False, constants=constants)
         found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
         return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, presence, found, bool(gradients))
