@@ -20,7 +20,7 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from .decisions import Decision, answered_equations, asked_as_number
-from .proofs import INEQUALITIES, holds
+from .proofs import INEQUALITIES, equal, holds, simplified
 from .surroundings import mode, state_kept
 
 __all__ = ["assumptions", "computes_alike", "environment", "frozen", "holds_for", "inputs", "sizes_of"]
@@ -129,7 +129,7 @@ def _decides(condition: Any, env: ShapeEnv | None) -> bool:
 def _tells_one(condition: Any, exported: ExportedProgram) -> bool:
     """Whether a question of PyTorch's is whether some size is 0 or 1.
 
-    That is ``time ≠ 2`` of the size ``time - 1``, ``batch*time ≠ 0``, ``max(1, time) ≠ 1`` and ``min(1, time) = 1``.
+    That is ``time ≠ 2`` of the size ``time - 1``, ``16*chunks ≠ 16``, ``batch*time ≠ 0``, ``max(1, time) ≠ 1`` and ``min(1, time) = 1``.
     """
     asked = next((side for side in condition.args if not side.is_number), None)
     number = next((side for side in condition.args if side.is_number), None)
@@ -149,7 +149,7 @@ def _tells_one(condition: Any, exported: ExportedProgram) -> bool:
         return False
     if number == 0 and all(factor.is_number or factor in sizes for factor in sympy.Mul.make_args(asked)):
         return True
-    return any(number + (size - asked) in (0, 1) for size in sizes)
+    return any(number + (size - asked) in (0, 1) or equal(number * size, asked) for size in sizes)
 
 
 def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -167,7 +167,7 @@ def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str
 def frozen(exported: ExportedProgram) -> list[sympy.Eq]:
     """What the model computed from sizes and made a number of."""
     conditions, env = [*(deferred.expr for deferred in _deferred(exported)), *_narrowed(exported)], environment(exported)
-    return [condition for condition in conditions if isinstance(condition, sympy.Eq) and _decides(condition, env)]
+    return [condition for condition in conditions if isinstance(condition, sympy.Eq) and _decides(condition, env) and simplified(condition) != sympy.true]
 
 
 _RESHAPES = (torch.ops.aten.view.default, torch.ops.aten.reshape.default)
@@ -266,10 +266,11 @@ def assumptions(
     found: dict[str, str] = {}
     env = environment(exported)
     for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each, env) and not _tells_one(each, exported))):
+        condition = simplified(condition)
         sign = _SIGNS.get(type(condition))
         named = [side.xreplace(called) for side in condition.args]
-        # A size has become a number since, or dimensions of one name are one size.
-        if sign and sympy.true in (condition.func(*condition.args), condition.func(*named)):
+        # It always holds; or a size has become a number since, or dimensions of one name are one size.
+        if condition == sympy.true or holds(condition, 2) or sign and sympy.true in (condition.func(*condition.args), condition.func(*named)):
             continue
         sides = list(map(str, named)) if sign else [str(condition.xreplace(called))]
         found.setdefault(f" {sign} ".join(sides), line)

@@ -21,9 +21,9 @@ from torch.utils import _pytree
 from .assumptions import environment
 from .decisions import Decision, Place, asking_place
 from .presence import Presence
-from .proofs import INEQUALITIES
+from .proofs import INEQUALITIES, holds
 
-__all__ = ["examples_of_special_cases", "general_answers", "special_answers", "special_places"]
+__all__ = ["examples_of_special_cases", "general_answers", "general_conditions", "special_answers", "special_places"]
 
 
 def _in_general(condition: Any, env: ShapeEnv) -> Any:
@@ -58,6 +58,20 @@ def special_places(exported: ExportedProgram | None, decisions: Sequence[Decisio
         and (isinstance(each.condition, INEQUALITIES) or not remainders)
         and _in_general(each.condition, each.env) is sympy.false
         and (exported is None or each.env is environment(exported))
+    }
+
+
+def general_conditions(exported: ExportedProgram, decisions: Sequence[Decision]) -> set[Any]:
+    """What the model asked of one size and got the general answer to, which another size may not give."""
+    return {
+        each.condition
+        for each in decisions
+        if each.by_model
+        and not each.repeats
+        and len(each.condition.free_symbols) == 1
+        and _in_general(each.condition, each.env) is sympy.true
+        and not holds(each.condition, 2)
+        and each.env is environment(exported)
     }
 
 

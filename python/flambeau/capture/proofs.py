@@ -3,37 +3,52 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy
-from torch.utils._sympy.functions import CleanDiv, FloorDiv, Mod, PythonMod
+from torch.utils._sympy.functions import CleanDiv, FloorDiv, Max, Min, Mod, PythonMod
 
-__all__ = ["INEQUALITIES", "holds"]
+__all__ = ["INEQUALITIES", "equal", "holds", "simplified"]
 
 INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 
-_LONGEST_PERIOD = 256
+_LONGEST_PERIOD = 1024
 
 
-def _period(expression: sympy.Expr) -> int | None:
-    """After how many sizes the rounding of quotients repeats; None for what is no line but for rounding."""
-    periods: dict[Any, int] = {}
+class _Steps(NamedTuple):
+    """After so many sizes, an expression is so much larger, whatever the size was."""
+
+    period: int
+    increase: int
+
+    def times(self, factor: int) -> _Steps:
+        return _Steps(self.period * factor, self.increase * factor)
+
+
+def _steps(expression: sympy.Expr) -> _Steps | None:
+    """Those of a line of one symbol, but for rounding; None of another expression, or if they are too long."""
+    found: dict[Any, _Steps] = {}
     for node in sympy.postorder_traversal(expression):
-        period = math.lcm(*(periods[part] for part in node.args))
-        if isinstance(node, (FloorDiv, CleanDiv, Mod, PythonMod)):
-            divisor = node.args[1]
-            if not divisor.is_Integer or divisor <= 0:
-                return None
-            period *= int(divisor)
-        elif isinstance(node, sympy.Mul):
-            if sum(bool(factor.free_symbols) for factor in node.args) > 1:
-                return None
-        elif not isinstance(node, (sympy.Add, sympy.Symbol, sympy.Integer)):
+        if node.is_Integer:
+            steps = _Steps(1, 0)
+        elif node.is_Symbol:
+            steps = _Steps(1, 1)
+        elif isinstance(node, sympy.Add):
+            period = math.lcm(*(found[part].period for part in node.args))
+            steps = _Steps(period, sum(found[part].times(period // found[part].period).increase for part in node.args))
+        elif isinstance(node, sympy.Mul) and len(node.args) == 2 and node.args[0].is_Integer:
+            factor, part = node.args
+            steps = _Steps(found[part].period, int(factor) * found[part].increase)
+        elif isinstance(node, (FloorDiv, CleanDiv, Mod, PythonMod)) and node.args[1].is_Integer and node.args[1] > 0:
+            part, divisor = found[node.args[0]], int(node.args[1])
+            part = part.times(divisor // math.gcd(divisor, part.increase))
+            steps = _Steps(part.period, 0 if isinstance(node, (Mod, PythonMod)) else part.increase // divisor)
+        else:
             return None
-        if period > _LONGEST_PERIOD:
+        if steps.period > _LONGEST_PERIOD:
             return None
-        periods[node] = period
-    return periods[expression]
+        found[node] = steps
+    return found[expression]
 
 
 def holds(condition: Any, least: int = 0) -> bool:
@@ -43,12 +58,28 @@ def holds(condition: Any, least: int = 0) -> bool:
     if len(condition.free_symbols) != 1 or not isinstance(condition, INEQUALITIES):
         return False
     (symbol,) = condition.free_symbols
-    less, more = (condition.lts, condition.gts)
-    period = _period(more - less)
-    if period is None:
+    steps = _steps(condition.gts - condition.lts)
+    if steps is None or steps.increase < 0:
         return False
+    return all(condition.subs(symbol, size) == sympy.true for size in range(least, least + steps.period))
 
-    def excess(size: int) -> Any:
-        return (more - less).subs(symbol, size)
 
-    return all(condition.subs(symbol, size) == sympy.true for size in range(least, least + period)) and bool(excess(least + period) >= excess(least))
+def equal(one: sympy.Expr, other: sympy.Expr) -> bool:
+    """Whether two expressions are proven to be the same for all sizes."""
+    return one.free_symbols == other.free_symbols and holds(sympy.Le(one, other)) and holds(sympy.Ge(one, other))
+
+
+def simplified(expression: Any) -> Any:
+    """The expression without minima and maxima of which is known, for sizes from 2 on, which side they are."""
+    found: dict[Any, Any] = {}
+    for node in sympy.postorder_traversal(expression):
+        parts = [found[part] for part in node.args]
+        new = node.func(*parts) if parts else node
+        if isinstance(new, (Min, Max)) and len(new.args) == 2:
+            one, other = new.args
+            if holds(sympy.Le(one, other), 2):
+                new = one if isinstance(new, Min) else other
+            elif holds(sympy.Le(other, one), 2):
+                new = other if isinstance(new, Min) else one
+        found[node] = new
+    return found[expression]

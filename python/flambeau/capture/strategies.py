@@ -24,11 +24,11 @@ from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, r
 from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness, warn_of_presence
 from .functions_of_sizes import functions_of_sizes
-from .general import examples_of_special_cases, general_answers, special_answers, special_places
+from .general import examples_of_special_cases, general_answers, general_conditions, special_answers, special_places
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation
 from .graphs import one_way_of_products
-from .larger_examples import with_more_rows
 from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
+from .other_sizes import where_not, with_more_rows
 from .recurrent_layers import opaque_layers, restore
 from .sizes import causal_by_size, computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
 from .surroundings import autocast_within, exporting, mode, named_keywords, silence, unexplained_recompilations
@@ -142,6 +142,8 @@ def _export(
                 raise later from None
         raise
     if shapes and not strict and frozen(exported):
+        if (general := with_two_for_one()) is not None:
+            return general, _TWO_FOR_ONE
         if two_is_one and (more := with_more_rows(exported, args, kwargs)) is not None and (general := with_example(more)) is not None:
             return general, _MORE_ROWS
         if (kept := with_dynamic_conversions()) is not None:
@@ -262,7 +264,7 @@ def capture(
             warn_of_emptiness(captured.asked)
             warn_of_presence(captured.presence)
             if decisions is not None:
-                decisions += captured.decided
+                decisions += tries.left(captured.exported, captured.decided)
             return captured.exported
     raise failure(model, args, kwargs, training, attempts)
 
@@ -376,6 +378,16 @@ class _Tries:
             return self.once(attempt, loops, special, two_is_one=False, constants=constants)
         found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
         return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, presence, found, bool(gradients))
+
+    def left(self, exported: ExportedProgram, decided: Sequence[Decision]) -> list[Decision]:
+        """The decisions but for those for the general case of which the example shows, at another size, that the special one needs no other."""
+        needless = set()
+        for condition in general_conditions(exported, decided):
+            with contextlib.suppress(Exception):  # the model may not take such a size
+                other = where_not(exported, condition, self.args, self.kwargs)
+                if other is not None and computes_alike(exported, self.model, *other, self.training):
+                    needless.add(condition)
+        return [decision for decision in decided if decision.condition not in needless]
 
     @contextlib.contextmanager
     def _surroundings(self) -> Iterator[None]:

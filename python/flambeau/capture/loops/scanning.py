@@ -492,14 +492,17 @@ def as_scan(
     Raises:
         Unkept: The loop cannot be a scan.
     """
-    loop = _Loop(count, at, round, names, written, anew)
-    try:
-        with _there_may_be_none(count):
-            return loop.run(before, 0)
-    except Exception as error:  # whatever the round does not do with these values
-        _LOG.debug("not kept without a first round apart", exc_info=error)
-        if count.node.hint is None:  # there may be no round
-            raise
-    first = list(round(at(0), *(list(value) if type(value) is list else value for value in before)))
-    after, appended = loop.run(first, 1)
-    return after, appended
+    for forgettable in (frozenset(), anew) if anew else (anew,):
+        loop = _Loop(count, at, round, names, written, forgettable)
+        for apart in (0, 1) if count.node.hint is not None else (0,):  # else there may be no round
+            try:
+                with _there_may_be_none(count) if not apart else contextlib.nullcontext():
+                    return loop.run(_after_first(round, at, before) if apart else before, apart)
+            except Exception as error:  # whatever the round does not do with these values
+                _LOG.debug("no loop%s", " after a first round apart" * apart, exc_info=error)
+                failed = error
+    raise failed
+
+
+def _after_first(round: _Round, at: _At, before: Sequence[Any]) -> list[Any]:
+    return list(round(at(0), *(list(value) if type(value) is list else value for value in before)))

@@ -1,0 +1,65 @@
+"""The example at other sizes: its rows repeated, or less of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+import torch
+from torch.export import ExportedProgram
+from torch.utils import _pytree
+
+from .assumptions import frozen, inputs, sizes_of
+
+__all__ = ["where_not", "with_more_rows"]
+
+_MOST_TIMES = 256
+_MOST_SIZES = 1024
+_MOST_ELEMENTS = 1 << 26
+
+_Example = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def _with_sizes(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any], sizes: dict[sympy.Symbol, int]) -> _Example | None:
+    """The arguments at these sizes; None if they would be very large."""
+    leaves, structure = _pytree.tree_flatten((args, kwargs))
+    for at, (leaf, fake) in enumerate(inputs(exported, args, kwargs)):
+        if not isinstance(leaf, torch.Tensor) or not isinstance(fake, torch.Tensor):
+            continue
+        extents = [int(size.node.expr.subs(sizes)) if isinstance(size, torch.SymInt) else size for size in fake.shape]
+        if torch.Size(extents).numel() > _MOST_ELEMENTS:
+            return None
+        for axis, extent in enumerate(extents):
+            if extent != leaf.shape[axis]:
+                leaf = leaf.detach().index_select(axis, torch.arange(extent, device=leaf.device) % leaf.shape[axis])
+        leaves[at] = leaf
+    return _pytree.tree_unflatten(leaves, structure)  # type: ignore[no-any-return]
+
+
+def with_more_rows(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Example | None:
+    """The arguments with rows repeated until nothing that the program takes for 0 or 1 is; None if that cannot be.
+
+    Where a size that is computed from sizes is 1 for the given ones, torch takes it for a fact.
+    """
+    ones = [condition for condition in frozen(exported) if any(side in (0, 1) for side in condition.args)]
+    sizes = sizes_of(exported, args, kwargs)
+    symbols = {symbol for condition in ones for symbol in condition.free_symbols}
+    if not ones or sizes is None or not symbols <= sizes.keys():
+        return None
+    times = 2
+    while any(condition.subs({symbol: sizes[symbol] * times for symbol in symbols}) != sympy.false for condition in ones):
+        times *= 2
+        if times > _MOST_TIMES:
+            return None
+    return _with_sizes(exported, args, kwargs, {symbol: size * times if symbol in symbols else size for symbol, size in sizes.items()})
+
+
+def where_not(exported: ExportedProgram, condition: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Example | None:
+    """The arguments with other rows, so that a condition on one size does not hold; None if no such size is found."""
+    sizes = sizes_of(exported, args, kwargs)
+    if sizes is None or len(condition.free_symbols) != 1 or not condition.free_symbols <= sizes.keys():
+        return None
+    (symbol,) = condition.free_symbols
+    others = (*range(sizes[symbol], _MOST_SIZES), *range(2, sizes[symbol]))
+    size = next((size for size in others if condition.subs(symbol, size) == sympy.false), None)
+    return None if size is None else _with_sizes(exported, args, kwargs, {**sizes, symbol: size})
