@@ -9,6 +9,8 @@ from cases import ROUNDS, SIGNS, Cases, x
 from checking import check
 from torch import nn
 
+import flambeau
+
 case = Cases()
 
 
@@ -111,3 +113,12 @@ def test_numbers_are_written_with_all_their_digits():
     x = torch.ones(3, dtype=torch.float64)
     program = check(Copied(), (x,))
     assert torch.equal(program(x)[0], Copied()(x))
+
+
+@pytest.mark.parametrize("how", ["trace", "script"])
+def test_each_module_keeps_its_own_mode(how):
+    model = nn.Sequential(nn.BatchNorm1d(3), nn.Sequential(nn.InstanceNorm1d(3, track_running_stats=True), nn.BatchNorm1d(3)).eval())
+    modes = [module.training for module in model.modules()]
+    check(model, (x(4, 3, 5),), how=how, training=torch.onnx.TrainingMode.PRESERVE)
+    flambeau.export(model, (x(4, 3, 5),), capture="trace", training=torch.onnx.TrainingMode.PRESERVE)
+    assert [module.training for module in model.modules()] == modes
