@@ -360,7 +360,7 @@ class _Export:
     def _warn_of_mode(self) -> None:
         """Not with ``dynamo=False``: torch's TorchScript exporter converts in evaluation mode, too, and says nothing."""
         asked = self.wishes.verbose is not False and self.wishes.training == TrainingMode.EVAL and not self.wishes.torchscript
-        if asked and isinstance(self.model, torch.nn.Module) and not isinstance(self.model, SCRIPTS):
+        if asked and isinstance(self.model, torch.nn.Module):
             warn_of_training_mode(self.model)
 
     def _is_traced(self) -> bool:
