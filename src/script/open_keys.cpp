@@ -66,7 +66,10 @@ Result<Val> AtOpenKeyOr(Evaluator& evaluator, const Cell& dict, const Val& key, 
   FLAMBEAU_TRY(const Val value, ElementAtPlace(evaluator, evaluator.List(std::move(values)), place));
   if (!otherwise.Is<Nothing>()) return value;
   FLAMBEAU_TRY(const Val has, HasOpenKey(evaluator, dict, key));
-  return Val(OptionalVal{has.As<NumberVal>()->id, std::make_shared<const Val>(value)});
+  if (const auto known = evaluator.KnownBool(has)) return *known ? value : Val(Nothing{});
+  const auto* present = has.As<NumberVal>();
+  if (present == nullptr) return evaluator.Unsupported("looks in a dict for a key that is known at run time only");
+  return Val(OptionalVal{present->id, std::make_shared<const Val>(value)});
 }
 
 }  // namespace flambeau::script
