@@ -162,7 +162,8 @@ def export(
         dynamic_axes: The older form of ``dynamic_shapes``: ``{"x": {0: "batch"}}``
             or ``{"x": [0]}``, by names of inputs and outputs.
         training: EVAL captures the module in evaluation mode, TRAINING in training
-            mode, PRESERVE as it is.
+            mode, PRESERVE as it is; scripts, too. What is in a file, and what
+            torch.jit.trace has recorded, keeps the mode that it had.
         do_constant_folding: False keeps the graph as it is lowered, as
             ``optimize=False`` does.
         custom_opsets: ``{"mylib": 1}``: operators of the namespace mylib that have
@@ -360,7 +361,7 @@ class _Export:
     def _warn_of_mode(self) -> None:
         """Not with ``dynamo=False``: torch's TorchScript exporter converts in evaluation mode, too, and says nothing."""
         asked = self.wishes.verbose is not False and self.wishes.training == TrainingMode.EVAL and not self.wishes.torchscript
-        if asked and isinstance(self.model, torch.nn.Module) and not isinstance(self.model, SCRIPTS):
+        if asked and isinstance(self.model, torch.nn.Module):
             warn_of_training_mode(self.model)
 
     def _is_traced(self) -> bool:

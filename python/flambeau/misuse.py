@@ -96,7 +96,7 @@ def refuse_wrong_types(options: Mapping[str, Any]) -> None:
 
 def warn_of_training_mode(model: torch.nn.Module) -> None:
     """Say that a module in training mode is converted in evaluation mode, where that makes a difference."""
-    if not model.training:
+    if not getattr(model, "training", False):  # a frozen script has no mode
         return
     names = [name or "the model itself" for name, module in model.named_modules() if _asks_for_its_mode(module)]
     if names:
@@ -108,8 +108,11 @@ def warn_of_training_mode(model: torch.nn.Module) -> None:
 
 def _asks_for_its_mode(module: torch.nn.Module) -> bool:
     rates = (getattr(module, name, None) for name in ("p", "dropout"))
-    if not module.training or any(isinstance(rate, (int, float)) and rate == 0 for rate in rates):
+    if not getattr(module, "training", False) or any(isinstance(rate, (int, float)) and rate == 0 for rate in rates):
         return False
+    if isinstance(module, torch.jit.ScriptModule):
+        graph = module.forward.graph if hasattr(module, "forward") else None
+        return graph is not None and any(node.s("name") == "training" for node in graph.findAllNodes("prim::GetAttr", True))
     code = getattr(type(module).forward, "__code__", None)
     return code is not None and "training" in code.co_names
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -40,6 +41,7 @@ from .feed.script_inputs import (
     Script,
     describe_inputs,
     has_numbers,
+    module_of,
     numbers_as_tensors,
     example_arguments,
     script_arguments,
@@ -242,13 +244,15 @@ def of_script(
     bound, packed = not isinstance(model, SCRIPTS), takes_packed(args)
     examples = None if bound or packed else example_arguments(model, args, kwargs)
     diagnostics: list[_engine.Diagnostic] = []
-    return Source(
-        lambda export_params: build_script_program(
-            script, inputs, bound=bound, packed=packed, functions=functions, options=options, diagnostics=diagnostics, examples=examples
-        ),
-        diagnostics=diagnostics,
-        call=_call(model, *given),
-    )
+    module = None if bound else module_of(model)
+
+    def build(export_params: bool) -> _engine.Program:
+        with contextlib.nullcontext() if module is None else mode(module, TRAINING[wishes.training]):
+            return build_script_program(
+                script, inputs, bound=bound, packed=packed, functions=functions, options=options, diagnostics=diagnostics, examples=examples
+            )
+
+    return Source(build, diagnostics=diagnostics, call=_call(model, *given))
 
 
 def _call(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CapturedCall:

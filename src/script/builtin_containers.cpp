@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "script/builtins.h"
+#include "script/list_order.h"
+#include "script/open_keys.h"
 #include "script/sequences.h"
 
 namespace flambeau::script {
@@ -21,6 +23,11 @@ Failure Bad(Evaluator& evaluator, std::string_view what) {
 const Cell* ListOf(Evaluator& evaluator, const Val& value) {
   const auto* list = value.As<ListVal>();
   return list != nullptr ? &evaluator.heap()[list->cell] : nullptr;
+}
+
+Result<Vals> AsVals(Result<Val> value) {
+  FLAMBEAU_TRY(Val made, std::move(value));
+  return Vals{std::move(made)};
 }
 
 // The place that Python means: from the end if negative.
@@ -42,16 +49,6 @@ Result<Vals> TupleUnpack(Evaluator& evaluator, const Node&, Arguments arguments)
   const auto* tuple = arguments[0].As<TupleVal>();
   if (tuple == nullptr) return Bad(evaluator, "unpacks something that is no tuple");
   return *tuple->elements;
-}
-// Of a list, at a place that is known at run time only, or in a list of unknown length.
-Result<Val> ElementAtPlace(Evaluator& evaluator, const Val& list, const Val& place) {
-  const Cell* cell = ListOf(evaluator, list);
-  if (cell == nullptr || cell->sequence || !std::ranges::all_of(cell->elements, &Val::IsNumber)) return ElementAt(evaluator, list, place);
-  // Numbers come from a tensor of them.
-  FLAMBEAU_TRY(Val tensor, evaluator.emit().NumbersTensor(cell->elements, DType::kFloat64));
-  FLAMBEAU_TRY(Val at, evaluator.emit().NumbersTensor(Vals{place}));
-  FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::index_select", {tensor, int64_t{0}, at}));
-  return evaluator.emit().Call1("aten::item", {element});
 }
 Result<Vals> TupleIndex(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* tuple = arguments[0].As<TupleVal>();
@@ -98,7 +95,9 @@ Result<Vals> DictConstruct(Evaluator& evaluator, const Node&, Arguments argument
 // The place of a key among the entries; their number if it is not there.
 Result<size_t> PlaceOf(Evaluator& evaluator, const Cell& cell, const Val& key) {
   for (size_t i = 0; i < cell.entries.size(); ++i) {
-    const auto equal = KnownEqual(cell.entries[i].first, key, evaluator.heap());
+    const auto *asked = key.As<NumberVal>(), *own = cell.entries[i].first.As<NumberVal>();
+    const bool same = asked != nullptr && own != nullptr && asked->id == own->id;
+    const auto equal = same ? true : KnownEqual(cell.entries[i].first, key, evaluator.heap());
     if (!equal) return evaluator.Unsupported("looks in a dict for a key that is known at run time only");
     if (*equal) return i;
   }
@@ -148,7 +147,9 @@ Result<Vals> MakeDict(Evaluator& evaluator, const Node& node, Arguments argument
 
 Result<Vals> GetItem(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
-    FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
+    const Cell& cell = evaluator.heap()[dict->cell];
+    if (IsOpenKey(cell, arguments[1])) return AsVals(AtOpenKey(evaluator, Cell(cell), arguments[1]));
+    FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, cell, arguments[1]));
     if (entry == nullptr) return evaluator.Raise(node, "reads a key that the dict lacks for these inputs");
     return Vals{entry->second};
   }
@@ -389,8 +390,9 @@ Result<Vals> Extremum(Evaluator& evaluator, const Node& node, Arguments argument
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   if (arguments.size() == 1 && list->sequence && list->of_numbers)
     return OfAllNumbers(evaluator, arguments[0], node.kind == "prim::min" ? "aten::min" : "aten::max");
-  if (arguments.size() > 1 || list->elements.empty() || list->sequence)
-    return evaluator.Unsupported("compares lists");
+  if (arguments.size() > 1)
+    return node.kind == "prim::min" ? FirstOfLists(evaluator, arguments[0], arguments[1]) : LastOfLists(evaluator, arguments[0], arguments[1]);
+  if (list->elements.empty() || list->sequence) return evaluator.Unsupported("compares lists");
   const Vals elements = list->elements;
   std::string_view op = NumberOperator(node.kind);
   if (std::ranges::all_of(elements, [&](const Val& each) { return IsBool(evaluator, each); }))
@@ -437,8 +439,11 @@ Result<Vals> Items(Evaluator& evaluator, const Node&, Arguments arguments) {
 Result<Vals> Get(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* dict = arguments[0].As<DictVal>();
   if (dict == nullptr) return Bad(evaluator, "looks into something that is no dict");
-  FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
-  return Vals{entry != nullptr ? entry->second : arguments.size() > 2 ? arguments[2] : Val(Nothing{})};
+  const Cell& cell = evaluator.heap()[dict->cell];
+  const Val otherwise = arguments.size() > 2 ? arguments[2] : Val(Nothing{});
+  if (IsOpenKey(cell, arguments[1])) return AsVals(AtOpenKeyOr(evaluator, Cell(cell), arguments[1], otherwise));
+  FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, cell, arguments[1]));
+  return Vals{entry != nullptr ? entry->second : otherwise};
 }
 Result<Vals> SetDefault(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* dict = arguments[0].As<DictVal>();
@@ -514,6 +519,16 @@ constexpr BuiltinRow kRows[] = {
 
 }  // namespace
 
+Result<Val> ElementAtPlace(Evaluator& evaluator, const Val& list, const Val& place) {
+  const Cell* cell = ListOf(evaluator, list);
+  if (cell == nullptr || cell->sequence || !std::ranges::all_of(cell->elements, &Val::IsNumber)) return ElementAt(evaluator, list, place);
+  // Numbers come from a tensor of them.
+  FLAMBEAU_TRY(Val tensor, evaluator.emit().NumbersTensor(cell->elements, DType::kFloat64));
+  FLAMBEAU_TRY(Val at, evaluator.emit().NumbersTensor(Vals{place}));
+  FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::index_select", {tensor, int64_t{0}, at}));
+  return evaluator.emit().Call1("aten::item", {element});
+}
+
 Result<Vals> DeleteElement(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
@@ -535,7 +550,9 @@ Result<Vals> DeleteElement(Evaluator& evaluator, const Node& node, Arguments arg
 
 Result<Vals> ContainsKey(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
-    FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
+    const Cell& cell = evaluator.heap()[dict->cell];
+    if (IsOpenKey(cell, arguments[1])) return AsVals(HasOpenKey(evaluator, Cell(cell), arguments[1]));
+    FLAMBEAU_TRY(const auto* entry, EntryOf(evaluator, cell, arguments[1]));
     return Vals{entry != nullptr};
   }
   const auto *text = arguments[0].As<std::string>(), *part = arguments[1].As<std::string>();

@@ -19,19 +19,10 @@ const Cell* ListOf(Evaluator& evaluator, const Val& value) {
 
 bool IsAsked(const Cell& list) { return list.sequence || !list.columns.empty(); }
 
-// The numbers as a 1-d tensor; a failure where they are none.
-Result<Val> Numbers(Evaluator& evaluator, const Val& list) {
-  const Cell cell = *ListOf(evaluator, list);
-  if (cell.sequence && cell.of_numbers) return NumbersOf(evaluator, list);
-  if (!cell.sequence && cell.columns.empty() && std::ranges::all_of(cell.elements, &Val::IsNumber))
-    return evaluator.emit().NumbersTensor(cell.elements, DType::kFloat64);
-  return evaluator.Unsupported("compares the elements of a list that is known at run time only, and holds no numbers");
-}
-
 // Which elements equal `value`, as a tensor of bools.
 Result<Val> Equals(Evaluator& evaluator, const Val& list, const Val& value) {
   if (!value.IsNumber()) return evaluator.Unsupported("looks in a list for what is known at run time only, and is no number");
-  FLAMBEAU_TRY(const Val numbers, Numbers(evaluator, list));
+  FLAMBEAU_TRY(const Val numbers, NumbersOfList(evaluator, list));
   FLAMBEAU_TRY(const Val wanted, evaluator.emit().NumberTensor(value, DType::kFloat64));
   return evaluator.emit().Call1("aten::eq.Tensor", {numbers, wanted});
 }
@@ -109,7 +100,7 @@ Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const bool numbers = std::ranges::all_of(sorted, [](const Val& value) { return value.AsInt() || value.Is<double>(); });
   Val result;
   if (IsAsked(*list) || (!text && !numbers)) {
-    FLAMBEAU_TRY(const Val tensor, Numbers(evaluator, arguments[0]));
+    FLAMBEAU_TRY(const Val tensor, NumbersOfList(evaluator, arguments[0]));
     FLAMBEAU_TRY(const Vals ordered, evaluator.emit().Call("aten::sort", {tensor, int64_t{0}, *reverse}));
     FLAMBEAU_TRY(result, ListOfNumbers(evaluator, ordered[0]));
   } else {
@@ -138,7 +129,7 @@ Result<Vals> AnyOrAll(Evaluator& evaluator, const Node& node, Arguments argument
     unknown |= !known;
   }
   if (!unknown) return Vals{!kAny};
-  FLAMBEAU_TRY(const Val tensor, Numbers(evaluator, arguments[0]));
+  FLAMBEAU_TRY(const Val tensor, NumbersOfList(evaluator, arguments[0]));
   return ItemOf(evaluator, kAny ? "aten::any" : "aten::all", tensor);
 }
 
@@ -149,6 +140,14 @@ constexpr BuiltinRow kRows[] = {
 };
 
 }  // namespace
+
+Result<Val> NumbersOfList(Evaluator& evaluator, const Val& list) {
+  const Cell cell = *ListOf(evaluator, list);
+  if (cell.sequence && cell.of_numbers) return NumbersOf(evaluator, list);
+  if (!cell.sequence && cell.columns.empty() && std::ranges::all_of(cell.elements, &Val::IsNumber))
+    return evaluator.emit().NumbersTensor(cell.elements, DType::kFloat64);
+  return evaluator.Unsupported("compares the elements of a list that is known at run time only, and holds no numbers");
+}
 
 // From a 1-d tensor: the list's length is known if the tensor's is.
 Result<Val> ListOfNumbers(Evaluator& evaluator, const Val& tensor) {

@@ -8,6 +8,7 @@
 
 #include "aten/strides.h"
 #include "script/builtins.h"
+#include "script/rows.h"
 #include "script/sequences.h"
 
 namespace flambeau::script {
@@ -278,7 +279,8 @@ Result<Vals> ToList(Evaluator& evaluator, const Node&, Arguments arguments) {
   std::vector<size_t> sizes;
   for (const Expr each : type->sizes) {
     const auto size = evaluator.context().exprs().AsConstant(each);
-    if (!size) return evaluator.Unsupported("makes a list of lists of a tensor that has a run-time size");
+    if (!size && type->rank() == 2) return RowsOfNumbers(evaluator, arguments[0]);
+    if (!size) return evaluator.Unsupported("makes a list of lists of lists of a tensor that has a run-time size");
     sizes.push_back(static_cast<size_t>(*size));
   }
   FLAMBEAU_TRY(const Val flat, evaluator.emit().Call1("aten::reshape", {arguments[0], evaluator.List({int64_t{-1}})}));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "script/builtins.h"
+#include "script/list_order.h"
 
 namespace flambeau::script {
 
@@ -242,9 +243,13 @@ Result<Vals> Compare(Evaluator& evaluator, const Node& node, Arguments arguments
   const auto *a = arguments[0].As<ListVal>(), *b = arguments[1].As<ListVal>();
   if (a == nullptr || b == nullptr) return evaluator.Unsupported("compares values that are known at run time only");
   const Cell &mine = evaluator.heap()[a->cell], &other = evaluator.heap()[b->cell];
+  if (mine.sequence || other.sequence) {
+    FLAMBEAU_TRY(const Val equal, EqualLists(evaluator, arguments[0], arguments[1]));
+    return kEqual ? Result<Vals>(Vals{equal}) : Not(evaluator, node, Vals{equal});
+  }
   const auto is_number = [](const Val& value) { return value.IsNumber(); };
-  if (mine.elements.size() != other.elements.size() || mine.sequence || other.sequence || !mine.columns.empty() ||
-      !other.columns.empty() || !std::ranges::all_of(mine.elements, is_number) || !std::ranges::all_of(other.elements, is_number))
+  if (mine.elements.size() != other.elements.size() || !mine.columns.empty() || !other.columns.empty() ||
+      !std::ranges::all_of(mine.elements, is_number) || !std::ranges::all_of(other.elements, is_number))
     return evaluator.Unsupported("compares lists that are known at run time only");
   // Lists of numbers: element by element.
   const Vals left = mine.elements, right = other.elements;

@@ -24,6 +24,7 @@ std::span<const BuiltinRow> SearchBuiltins();     // builtin_search.cpp: what is
 std::span<const BuiltinRow> TensorBuiltins();     // builtin_tensors.cpp: what Python asks of tensors
 // torch.split of a tensor.
 Result<Vals> SplitTensor(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
+std::span<const BuiltinRow> DtypeBuiltins();      // builtin_dtypes.cpp: what dtypes promote to
 std::span<const BuiltinRow> LayerBuiltins();      // builtin_layers.cpp: layers without a pure counterpart
 std::span<const BuiltinRow> TextBuiltins();       // builtin_text.cpp
 // Stands in a text for what is known at run time only: messages may hold it, nothing can be decided by it.

@@ -259,6 +259,24 @@ Result<std::optional<Vals>> CallRowFunction(Evaluator& evaluator, const Node& no
 
 }  // namespace
 
+Result<Vals> RowsOfNumbers(Evaluator& evaluator, const Val& tensor) {
+  Emitter& emit = evaluator.emit();
+  FLAMBEAU_TRY(const Val flat, emit.Call1("aten::reshape", {tensor, evaluator.List({int64_t{-1}})}));
+  FLAMBEAU_TRY(const Val length, emit.Call1("aten::sym_size.int", {tensor, int64_t{0}}));
+  FLAMBEAU_TRY(const Val width, emit.Call1("aten::sym_size.int", {tensor, int64_t{1}}));
+  FLAMBEAU_TRY(const Val count, emit.Call1("_operator::add", {length, int64_t{1}}));
+  FLAMBEAU_TRY(const Val places, emit.Call1("aten::arange", {count}));
+  FLAMBEAU_TRY(const Val begins, emit.Call1("aten::mul.Scalar", {places, width}));
+  Cell rows;
+  rows.has_rows = true;
+  for (const Val& numbers : {flat, begins}) {
+    FLAMBEAU_TRY(const Val list, ListOfNumbers(evaluator, numbers));
+    FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator, list));
+    rows.columns.push_back(evaluator.heap()[sequence.As<ListVal>()->cell]);
+  }
+  return Vals{ListVal{evaluator.heap().Add(std::move(rows))}};
+}
+
 bool HoldsLists(const Cell& list, const Heap& heap) {
   if (list.has_rows) return true;
   return !list.elements.empty() && std::ranges::all_of(list.elements, [&](const Val& element) {

@@ -16,6 +16,9 @@ bool HoldsLists(const Cell& list, const Heap& heap);
 // The list's elements and bounds; `elements` describes the elements as a sequence.
 Result<std::vector<Cell>> RowColumns(Emitter& emit, const Cell& list, const Type& elements);
 
+// The rows of a tensor of two dimensions as lists of numbers.
+Result<Vals> RowsOfNumbers(Evaluator& evaluator, const Val& tensor);
+
 // Whether the node does something with such a list.
 bool WantsRows(std::span<const Val> arguments, const Heap& heap);
 Result<Vals> OnRows(Evaluator& evaluator, const torchscript::Node& node, std::span<const Val> arguments);

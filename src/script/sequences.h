@@ -14,9 +14,13 @@ Val SequenceLike(Evaluator& evaluator, const Val& made, bool of_numbers);
 bool OfNumbers(Evaluator& evaluator, const Val& sequence);
 Result<Val> LengthOfSequence(Evaluator& evaluator, const Val& list);
 Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index);
+// Of a list, at a place that is known at run time only, or in a list of unknown length.
+Result<Val> ElementAtPlace(Evaluator& evaluator, const Val& list, const Val& place);
 // As many elements as a sequence is unpacked into.
 Result<Vals> FirstElements(Evaluator& evaluator, const Val& list, size_t count);
-// The numbers of a list as a 1-d tensor.
+// The numbers of a list as a 1-d tensor, of a list of run-time length in its own dtype; a failure where they are none.
+Result<Val> NumbersOfList(Evaluator& evaluator, const Val& list);
+// The same of what is a sequence, or is made one.
 Result<Val> NumbersOf(Evaluator& evaluator, const Val& list);
 // The list of the numbers of a 1-d tensor.
 Result<Val> ListOfNumbers(Evaluator& evaluator, const Val& tensor);

@@ -353,7 +353,9 @@ def test_outputs_that_differ_name_the_if(model):
 class AKeyAfterAChoice(nn.Module):
     def forward(self, x, n: int):
         y = x if bool(x.sum() > 0) else x.long()
-        return {0: y.float(), 1: x}[n]
+        rows = {0: y.float(), 1: x}
+        rows[n] = x
+        return rows[0]
 
 
 def test_what_is_in_the_way_on_a_path_is_said():

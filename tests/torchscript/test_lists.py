@@ -479,17 +479,6 @@ def rows_that_grow_together(self, x, n):
     return torch.tensor(beams), x
 
 
-class RunTimeKey(nn.Module):
-    def forward(self, x, n):
-        by_number = {0: x, 1: x + 1}
-        return by_number[int(n)]
-
-
-def test_a_key_of_run_time_is_refused():
-    with pytest.raises(flambeau.errors.OnnxExporterError, match="known at run time only"):
-        check(RunTimeKey(), (x(2, 3), torch.tensor(1)))
-
-
 class Labelled(nn.Module):
     def forward(self, x, n):
         pairs = [(x, "0")]

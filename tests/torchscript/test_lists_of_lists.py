@@ -171,6 +171,30 @@ def joined_and_sliced(self, x, n: int):
     return out, len(more), torch.stack(flat)
 
 
+@case.forward(x(4, 3), others=[(x(2, 5),), (x(7, 1),), (x(1, 3),)], dynamic_axes={"x": {0: "n", 1: "m"}})
+def rows_of_a_tensor(self, x):
+    floats: List[List[float]] = x.tolist()
+    ints: List[List[int]] = (x * 10).long().tolist()
+    flags: List[List[bool]] = (x > 0).tolist()
+    n = 0
+    for i in range(len(ints)):
+        for j in range(len(ints[i])):
+            if flags[i][j]:
+                n += ints[i][j]
+    ints.append([1, 2])
+    ints[0] = [5]
+    return n, floats[-1][0], torch.tensor(floats), floats, ints.pop(1), sum([sum(row) for row in ints])
+
+
+@case.forward(x(4, 3) - 9, others=[(x(2, 3),), (x(7, 3),)], dynamic_axes={"x": {0: "n"}})
+def rows_of_places(self, x):
+    places: List[List[int]] = torch.nonzero(x > 0).tolist()
+    s = torch.zeros(3)
+    for place in places:
+        s = s + x[place[0]] * place[1]
+    return s, len(places)
+
+
 test_lists_of_lists = case.test()
 
 

@@ -6,8 +6,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 from cases import ROUNDS, SIGNS, Cases, x
-from checking import check
+from checking import check, compare
 from torch import nn
+
+import flambeau
 
 case = Cases()
 
@@ -111,3 +113,40 @@ def test_numbers_are_written_with_all_their_digits():
     x = torch.ones(3, dtype=torch.float64)
     program = check(Copied(), (x,))
     assert torch.equal(program(x)[0], Copied()(x))
+
+
+@pytest.mark.parametrize("how", ["trace", "script"])
+def test_each_module_keeps_its_own_mode(how):
+    model = nn.Sequential(nn.BatchNorm1d(3), nn.Sequential(nn.InstanceNorm1d(3, track_running_stats=True), nn.BatchNorm1d(3)).eval())
+    modes = [module.training for module in model.modules()]
+    check(model, (x(4, 3, 5),), how=how, training=torch.onnx.TrainingMode.PRESERVE)
+    flambeau.export(model, (x(4, 3, 5),), capture="trace", training=torch.onnx.TrainingMode.PRESERVE)
+    assert [module.training for module in model.modules()] == modes
+
+
+class Asked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(3)
+
+    def forward(self, x):
+        x = self.norm(x)
+        return x * 2 if self.training else x
+
+
+@pytest.mark.parametrize("mode, trained", [("EVAL", False), ("TRAINING", True), ("PRESERVE", None)])
+@pytest.mark.parametrize("own", [True, False])
+def test_scripts_are_converted_in_the_mode_that_is_asked_for(mode, trained, own):
+    model = torch.jit.script(Asked()).train(own)
+    program = flambeau.export(model, (x(4, 3),), training=getattr(torch.onnx.TrainingMode, mode), verbose=False)
+    assert all(module.training == own for module in model.modules())
+    compare(model.train(own if trained is None else trained), program, (x(4, 3),))
+
+
+def test_scripts_in_training_mode_are_warned_of():
+    with pytest.warns(UserWarning, match="makes a difference to the model itself, norm"):
+        flambeau.export(torch.jit.script(Asked()), (x(4, 3),))
+
+
+def test_frozen_scripts_have_no_mode():
+    flambeau.export(torch.jit.freeze(torch.jit.script(Asked().eval())), (x(4, 3),), verify=True)

@@ -46,7 +46,8 @@ def mode(model: torch.nn.Module, training: bool | None) -> Iterator[None]:
     if training is None:
         yield
         return
-    before = [(module, module.training) for module in model.modules() if module.training != training]
+    modes = ((module, getattr(module, "training", None)) for module in model.modules())  # a frozen script has none
+    before = [(module, own) for module, own in modes if own is not None and own != training]
     for module, _ in before:
         module.training = training
     try:

@@ -72,7 +72,7 @@ def trace(
     try:
         _initialize(model, args, kwargs)
         bound = _Bound(model, args, kwargs)
-        bound.train(model.training)
+        bound.training = model.training  # of it alone: the modules within may be in other modes
         with _surroundings(model), recorded_gradients() as gradients:
             # The model may change the shapes of its inputs in place.
             examples = tuple(tensor.detach().clone() for tensor in tensors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,14 +35,20 @@ def _inline_interfaces(graph: Any, module: torch.nn.Module) -> bool:
     for node in graph.findAllNodes("prim::CallMethod", True):
         receiver, *_ = node.inputs()
         held = _object_of(receiver, next(graph.inputs()), module)
-        if held is None:
+        picked = None if held is not None else _Picked.of(receiver, next(graph.inputs()), module)
+        if held is None and picked is None:
             continue
-        receiver.setType(held._type())
         with graph.insert_point_guard(node):
-            results = graph.insertGraph(held._get_method(node.s("name")).graph, list(node.inputs()))
+            if held is not None:
+                receiver.setType(held._type())
+                results = graph.insertGraph(held._get_method(node.s("name")).graph, list(node.inputs()))
+            else:
+                results = picked.call(graph, node)
         for value, result in zip(node.outputs(), results, strict=True):
             value.replaceAllUsesWith(result)
         node.destroy()
+        if picked is not None and not receiver.node().hasUses():
+            receiver.node().destroy()
         inlined = True
     return inlined
 
@@ -58,6 +65,58 @@ def _object_of(value: Any, self_: Any, module: torch.nn.Module) -> Any:
     for name in reversed(names):
         held = held.getattr(name)
     return held if isinstance(held, (torch._C.ScriptModule, torch._C.ScriptObject)) else None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Picked:
+    """A module of a ModuleList or ModuleDict at a place, or of a name, that only a run knows."""
+
+    container: Any
+    index: Any
+    modules: Sequence[tuple[int | str, str, Any]]
+    """What the index is for each, its name, and itself."""
+
+    @staticmethod
+    def of(value: Any, self_: Any, module: torch.nn.Module) -> _Picked | None:
+        """None if the value is something else."""
+        if value.node().kind() != "prim::ModuleContainerIndex":
+            return None
+        container, index = value.node().inputs()
+        held = _object_of(container, self_, module)
+        if held is None:
+            return None
+        places = index.type().kind() == "IntType"
+        modules = torch._C.ModuleDict(held).items()
+        return _Picked(container, index, [(place if places else name, name, each) for place, (name, each) in enumerate(modules)])
+
+    def call(self, graph: Any, call: Any) -> list[Any]:
+        """Call the method of the module that it is: by an If for each but the last, as PyTorch raises where there is no other."""
+        (wanted, name, module), *others = self.modules
+        if not others:
+            attribute = _added(graph, call, "prim::GetAttr", [self.container], module._type(), name=name)
+            _, *arguments = call.inputs()
+            return graph.insertGraph(module._get_method(call.s("name")).graph, [attribute, *arguments])
+        is_it = _added(graph, call, "aten::eq", [self.index, graph.insertConstant(wanted)], torch._C.BoolType.get())
+        chosen = graph.insertNode(graph.create("prim::If", [is_it], call.outputsSize()))
+        chosen.copyMetadata(call)
+        for modules in (self.modules[:1], others):
+            block = chosen.addBlock()
+            with graph.insert_point_guard(block.returnNode()):
+                for result in dataclasses.replace(self, modules=modules).call(graph, call):
+                    block.registerOutput(result)
+        for value, result in zip(call.outputs(), chosen.outputs(), strict=True):
+            result.setType(value.type())
+        return list(chosen.outputs())
+
+
+def _added(graph: Any, call: Any, kind: str, operands: Sequence[Any], type_: Any, **attributes: str) -> Any:
+    """The result of a node that is written at the place of the call."""
+    node = graph.insertNode(graph.create(kind, list(operands), 1))
+    node.copyMetadata(call)
+    for name, text in attributes.items():
+        node.s_(name, text)
+    node.output().setType(type_)
+    return node.output()
 
 
 def build_script_program(

@@ -14,19 +14,22 @@ Tensor Embedding(Lowering& to, Tensor weight, Tensor indices, Dim, Unused, Unuse
 struct Bags {
   Tensor of_index;  // the bag of each index
   Dim count;
+  std::optional<Tensor> holds;  // of each index whether it comes before the last offset
 };
 
 // A bag begins at its offset and ends where the next begins.
 Bags BagsOf(Lowering& to, Tensor indices, Tensor offsets, bool include_last_offset) {
   Tensor begins = to.CastTo(offsets, DType::kInt64);
   Dim count = offsets.size(0);
+  const Tensor positions = to.Range(to.ConstantInt(0), to.Number(indices.size(0)), to.ConstantInt(1));
+  std::optional<Tensor> holds;
   if (include_last_offset) {
     count = to.Minus(count, to.Of(1));
+    holds = to.Less(positions, to.SliceAxis(begins, 0, count, offsets.size(0)));
     begins = to.SliceAxis(begins, 0, to.Of(0), count);
   }
-  const Tensor positions = to.Range(to.ConstantInt(0), to.Number(indices.size(0)), to.ConstantInt(1));
   const Tensor begun = to.CastTo(to.LessOrEqual(begins, to.UnsqueezeAt(positions, {1})), DType::kInt64);
-  return {to.Sub(to.ReduceSum(begun, to.ConstantInts({1}), {.keepdims = 0}), to.ConstantInt(1)), count};
+  return {to.Sub(to.ReduceSum(begun, to.ConstantInts({1}), {.keepdims = 0}), to.ConstantInt(1)), count, holds};
 }
 
 using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
@@ -46,7 +49,11 @@ Four EmbeddingBagWithPadding(Lowering& to, Tensor weight, Tensor indices, Tensor
   Tensor rows = to.Gather(weight, indices);
   if (per_sample_weights) rows = to.Mul(rows, to.UnsqueezeAt(*per_sample_weights, {1}));
   Tensor counted = to.Expand(number(1), to.Shape1(indices.sizes()));
-  if (padding_idx && *padding_idx >= 0) {
+  const bool padded = padding_idx && *padding_idx >= 0;
+  // By PyTorch's fast kernels the last bag ends at the last offset, by others it has all that is left; a mean is over that.
+  if (bags.holds && !padded && mode != 2 && dtype != DType::kFloat64)
+    rows = to.Where(to.UnsqueezeAt(*bags.holds, {1}), rows, number(0));
+  if (padded) {
     const Tensor kept = to.Not(to.Equal(indices, to.NumberOf(*padding_idx, indices.dtype())));
     counted = to.CastTo(kept, dtype);
     rows = to.Where(to.UnsqueezeAt(kept, {1}), rows, number(mode == 2 ? -INFINITY : 0));

@@ -88,6 +88,9 @@ class Sharer {
       return false;
     for (uint32_t i = 0; i < x.operand_count; ++i)
       if (graph_.operand(a, i) != graph_.operand(b, i)) return false;
+    // Without operands the type may be that of the use: an empty sequence of one shape or another.
+    for (uint32_t i = 0; x.operand_count == 0 && i < x.result_count; ++i)
+      if (graph_.type(graph_.result(a, i)) != graph_.type(graph_.result(b, i))) return false;
     return std::ranges::all_of(x.attributes, [&](const NamedAttribute& attribute) {
       return std::ranges::any_of(y.attributes, [&](const NamedAttribute& other) {
         return attribute.name == other.name && SameAttribute(attribute.value, other.value);

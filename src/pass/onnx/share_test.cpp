@@ -34,6 +34,18 @@ TEST(Share, EqualConstantsAndNodes) {
 )");
 }
 
+TEST(Share, EmptySequencesOfSeveralTypesStayApart) {
+  const std::string text = R"(graph(%x: f32[4], %y: f32[5]) {
+  %0: seq(f32[4]) = SequenceEmpty(dtype=1)
+  %1: seq(f32[5]) = SequenceEmpty(dtype=1)
+  %2: seq(f32[4]) = SequenceInsert(%0, %x)
+  %3: seq(f32[5]) = SequenceInsert(%1, %y)
+  return %2, %3
+}
+)";
+  EXPECT_EQ(Shared(text), text);
+}
+
 TEST(Share, OutputsKeepNames) {
   EXPECT_EQ(Shared(R"(graph(%x: f32[4]) {
   %y: f32[4] = Relu(%x)

@@ -1,0 +1,75 @@
+#include "script/open_keys.h"
+
+#include <algorithm>
+
+#include "script/builtins.h"
+#include "script/sequences.h"
+
+namespace flambeau::script {
+namespace {
+
+Vals KeysOf(const Cell& dict) {
+  Vals keys;
+  for (const auto& [key, value] : dict.entries) keys.push_back(key);
+  return keys;
+}
+
+Vals ValuesOf(const Cell& dict) {
+  Vals values;
+  for (const auto& [key, value] : dict.entries) values.push_back(value);
+  return values;
+}
+
+// Which of the keys are this one.
+Result<Val> Equals(Evaluator& evaluator, const Vals& keys, const Val& key) {
+  FLAMBEAU_TRY(const Val numbers, evaluator.emit().NumbersTensor(keys, DType::kFloat64));
+  FLAMBEAU_TRY(const Val wanted, evaluator.emit().NumberTensor(key, DType::kFloat64));
+  return evaluator.emit().Call1("aten::eq.Tensor", {numbers, wanted});
+}
+
+// The place of the key's entry; the number of entries where there is none.
+Result<Val> PlaceOf(Evaluator& evaluator, const Cell& dict, const Val& key) {
+  Emitter& emit = evaluator.emit();
+  Vals keys = KeysOf(dict);
+  keys.push_back(key);
+  FLAMBEAU_TRY(const Val equals, Equals(evaluator, keys, key));
+  FLAMBEAU_TRY(const Val counted, emit.Call1("aten::to.dtype", {equals, int64_t{Info(DType::kInt64).torch_code}}));
+  FLAMBEAU_TRY(const Val place, emit.Call1("aten::argmax", {counted}));
+  return emit.Call1("aten::item", {place});
+}
+
+}  // namespace
+
+bool IsOpenKey(const Cell& dict, const Val& key) {
+  const bool open = key.Is<NumberVal>() || std::ranges::any_of(dict.entries, [](const auto& entry) { return entry.first.template Is<NumberVal>(); });
+  return open && !dict.entries.empty() && key.IsNumber() &&
+         std::ranges::all_of(dict.entries, [](const auto& entry) { return entry.first.IsNumber(); });
+}
+
+Result<Val> HasOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key) {
+  FLAMBEAU_TRY(const Val equals, Equals(evaluator, KeysOf(dict), key));
+  FLAMBEAU_TRY(const Val any, evaluator.emit().Call1("aten::any", {equals}));
+  return evaluator.emit().Call1("aten::item", {any});
+}
+
+Result<Val> AtOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key) {
+  const Val values = evaluator.List(ValuesOf(dict));
+  FLAMBEAU_TRY(const Val place, PlaceOf(evaluator, dict, key));
+  return ElementAtPlace(evaluator, values, place);
+}
+
+Result<Val> AtOpenKeyOr(Evaluator& evaluator, const Cell& dict, const Val& key, const Val& otherwise) {
+  Vals values = ValuesOf(dict);
+  // Where there is no entry what stands there is not looked at.
+  values.push_back(otherwise.Is<Nothing>() ? values[0] : otherwise);
+  FLAMBEAU_TRY(const Val place, PlaceOf(evaluator, dict, key));
+  FLAMBEAU_TRY(const Val value, ElementAtPlace(evaluator, evaluator.List(std::move(values)), place));
+  if (!otherwise.Is<Nothing>()) return value;
+  FLAMBEAU_TRY(const Val has, HasOpenKey(evaluator, dict, key));
+  if (const auto known = evaluator.KnownBool(has)) return *known ? value : Val(Nothing{});
+  const auto* present = has.As<NumberVal>();
+  if (present == nullptr) return evaluator.Unsupported("looks in a dict for a key that is known at run time only");
+  return Val(OptionalVal{present->id, std::make_shared<const Val>(value)});
+}
+
+}  // namespace flambeau::script

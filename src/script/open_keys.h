@@ -1,0 +1,17 @@
+// Reading a dict by a key that only a run knows. Its own keys are numbers.
+#pragma once
+
+#include "script/evaluator.h"
+
+namespace flambeau::script {
+
+// Whether only a run can tell which entry has the key, and can tell it.
+bool IsOpenKey(const Cell& dict, const Val& key);
+// Whether an entry has the key.
+Result<Val> HasOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key);
+// What the key's entry holds: that there is one is taken for granted, and a model fails where there is none.
+Result<Val> AtOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key);
+// What the key's entry holds, and the default (which may be None) where there is none.
+Result<Val> AtOpenKeyOr(Evaluator& evaluator, const Cell& dict, const Val& key, const Val& otherwise);
+
+}  // namespace flambeau::script

@@ -1,0 +1,91 @@
+"""Dicts that are read by keys which only a run knows."""
+
+from typing import Dict
+
+import pytest
+import torch
+from cases import Cases, x
+from checking import check
+
+import flambeau
+
+case = Cases()
+
+KEYS = [(x(4, 3), torch.tensor(key)) for key in (0, 1, 2, 5)]
+
+
+@case.forward(*KEYS[2], others=KEYS)
+def tensors(self, x, i):
+    rows: Dict[int, torch.Tensor] = {0: x, 5: x + 1, 1: x * 2, 2: x[1:]}
+    return rows[int(i)]
+
+
+@case.forward(*KEYS[2], others=KEYS)
+def numbers(self, x, i):
+    k = int(i)
+    ints: Dict[int, int] = {5: 7, 0: 3}
+    floats: Dict[float, float] = {0.0: 0.1, 1.0: 2.0, 2.0: 1e9, 5.0: -1.0}
+    flags: Dict[int, bool] = {0: True, 1: False, 2: True, 5: False}
+    return k in ints, ints.get(k, -1), ints[k] if k in ints else 100, floats[float(k)], x * floats[float(k)], flags[k], k + 1 in ints
+
+
+@case.forward(*KEYS[2], others=KEYS)
+def entries_that_may_not_be_there(self, x, i):
+    rows: Dict[int, torch.Tensor] = {0: x, 1: x * 2}
+    row = rows.get(int(i))
+    return rows.get(int(i), x - 1), x * 10 if row is None else row + 1
+
+
+@case.forward(*KEYS[2], others=KEYS)
+def entries_that_were_written_before(self, x, i):
+    a, b = x.clone(), x * 2
+    rows: Dict[int, torch.Tensor] = {0: a, 1: b, 2: a + b, 5: b * 3}
+    a += 1
+    return rows[int(i)] + a
+
+
+@case.forward(x(5, 3), others=[(x(2, 3),), (x(7, 3),)], dynamic_axes={"x": {0: "n"}})
+def in_rounds(self, x):
+    factors: Dict[int, float] = {0: 0.5, 1: 2.0, 2: -1.0}
+    sum, n = x.sum(0), 0
+    for row in x:
+        k = int(row.argmax())
+        sum = sum * factors[k]
+        if k * 2 in factors:
+            n += 1
+    return sum, n
+
+
+@case.forward(x(5, 3), others=[(x(2, 3),), (x(7, 3),)], dynamic_axes={"x": {0: "n"}})
+def the_key_of_an_entry(self, x):
+    n = x.size(0)
+    rows: Dict[int, torch.Tensor] = {n: x}
+    rows[n] = rows[n] + 1
+    return rows[n], len(rows), 5 in rows, n in rows, rows.get(2) is None
+
+
+test_program = case.test()
+
+
+class Lacking(torch.nn.Module):
+    def forward(self, x, i):
+        rows: Dict[int, torch.Tensor] = {0: x, 1: x * 2}
+        return rows[int(i)]
+
+
+def test_a_key_that_the_dict_lacks_fails():
+    program = check(Lacking(), KEYS[0])
+    with pytest.raises(Exception, match="(?i)index|sequence"):
+        program(*KEYS[3])
+
+
+class Written(torch.nn.Module):
+    def forward(self, x, i):
+        rows: Dict[int, torch.Tensor] = {0: x, 1: x * 2}
+        rows[int(i)] = x + 1
+        return rows[0], len(rows)
+
+
+def test_entries_are_not_written():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="looks in a dict for a key that is known at run time only"):
+        flambeau.export(torch.jit.script(Written()), KEYS[0])
