@@ -84,12 +84,6 @@ Result<Vals> ListUnpack(Evaluator& evaluator, const Node& node, Arguments argume
     return evaluator.Raise(node, fmt::format("unpacks a list of {} into {} names", list->elements.size(), node.outputs.size()));
   return list->elements;
 }
-Result<Vals> DictConstruct(Evaluator& evaluator, const Node&, Arguments arguments) {
-  Cell cell;
-  for (size_t i = 0; i + 1 < arguments.size(); i += 2) cell.entries.emplace_back(arguments[i], arguments[i + 1]);
-  return Vals{DictVal{evaluator.heap().Add(std::move(cell))}};
-}
-
 // --- lists ---------------------------------------------------------------------------------
 
 // The place of a key among the entries; their number if it is not there.
@@ -102,6 +96,16 @@ Result<size_t> PlaceOf(Evaluator& evaluator, const Cell& cell, const Val& key) {
     if (*equal) return i;
   }
   return cell.entries.size();
+}
+
+Result<Vals> DictConstruct(Evaluator& evaluator, const Node&, Arguments arguments) {
+  Cell cell;
+  for (size_t i = 0; i + 1 < arguments.size(); i += 2) {
+    FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, cell, arguments[i]));
+    if (at == cell.entries.size()) cell.entries.emplace_back(arguments[i], Val());
+    cell.entries[at].second = arguments[i + 1];
+  }
+  return Vals{DictVal{evaluator.heap().Add(std::move(cell))}};
 }
 
 // nullptr if the key is not there.

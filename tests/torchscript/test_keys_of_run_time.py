@@ -89,3 +89,21 @@ class Written(torch.nn.Module):
 def test_entries_are_not_written():
     with pytest.raises(flambeau.errors.OnnxExporterError, match="looks in a dict for a key that is known at run time only"):
         flambeau.export(torch.jit.script(Written()), KEYS[0])
+
+
+def test_entries_whose_keys_may_be_the_same_are_refused():
+    """How many there are, only a run knows."""
+
+    class Model(torch.nn.Module):
+        def forward(self, x, i):
+            rows = {int(i[0]): x, int(i[1]): x * 2}
+            return len(rows), x
+
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="a key that is known at run time only"):
+        flambeau.onnx.export(torch.jit.script(Model()), (x(3), torch.tensor([1, 2])), dynamo=False)
+
+
+@case.forward(x(3))
+def keys_that_are_the_same(self, x):
+    rows = {1: x, 2: x * 2, 1: x * 3}
+    return rows[1], len(rows)
