@@ -24,8 +24,9 @@ CASES = [
     case(F.embedding, torch.tensor(3), table, dtypes=HALVES),
     *[case(bag, table, words, mode=mode) for mode in ("sum", "mean", "max")],
     *[case(bag, table, words[:6], mode=mode, include_last_offset=True, dynamic=False) for mode in ("sum", "mean", "max")],
-    *[case(bag, table, words, mode=mode, include_last_offset=True, dynamic=False, dtypes=[torch.float64, *HALVES], name=f"words after the last offset, {mode}") for mode in ("sum", "mean", "max")],
-    case(bag, table, words, mode="sum", include_last_offset=True, padding_idx=3, dynamic=False, name="words and padding after the last offset"),
+    # Of a strided table PyTorch's slow kernel gives the last bag the words that are left.
+    *[case(bag, table, words, mode=mode, include_last_offset=True, dynamic=False, strided=False, dtypes=[torch.float64, *HALVES], name=f"words after the last offset, {mode}") for mode in ("sum", "mean", "max")],
+    case(bag, table, words, mode="sum", include_last_offset=True, padding_idx=3, dynamic=False, strided=False, name="words and padding after the last offset"),
     *[case(bag, table, torch.tensor([1, 3, 5, 3, 3, 2, 7]), mode=mode, padding_idx=3) for mode in ("sum", "mean", "max")],
     case(lambda w, i, s: F.embedding_bag(i, w, offsets, per_sample_weights=s, mode="sum"), table, words, floats(7), name="weighted bags"),
     case(lambda w, i: F.embedding_bag(i, w), table, ints(3, 4, low=0, high=10), name="bags of one size"),
