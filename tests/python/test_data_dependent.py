@@ -1,5 +1,7 @@
 """Calls that torch.export alone refuses, because it would have to look at data."""
 
+import copy
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -123,6 +125,37 @@ def test_instance_norm_of_running_statistics():
         return result, mean + 0, variance + 0
 
     compare(function, torch.randn(2, 3, 6), torch.zeros(3), torch.ones(3))
+
+
+class Averages(torch.nn.Module):
+    """The averages over all batches so far, and what they were."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(4, momentum=None)
+        self.norm.num_batches_tracked.fill_(2)
+
+    def forward(self, x):
+        before = self.norm.running_var.clone()
+        return self.norm(x), self.norm.running_mean.clone(), self.norm.running_var - before
+
+
+def test_batch_norm_that_averages_over_all_batches():
+    model, x = Averages(), torch.randn(3, 4)
+    program = flambeau.export(model, (x,), dynamic_shapes=({0: "batch"},), training=torch.onnx.TrainingMode.TRAINING, verbose=False)
+    for rows in (x, torch.randn(5, 4)):
+        for got, want in zip(program(rows), copy.deepcopy(model).train()(rows)):
+            torch.testing.assert_close(got, want.detach())
+
+
+@pytest.mark.parametrize("function", [F.rrelu, F.logsigmoid, lambda x: torch.nn.RReLU(inplace=True).eval()(x) + x])
+def test_results_that_lie_otherwise_than_their_input(function):
+    def written(x):
+        result = function(x.T)
+        result.reshape(-1)[1] = 2
+        return result
+
+    compare(written, A)
 
 
 LOG_PROBS = torch.randn(7, 3, 6).log_softmax(2)

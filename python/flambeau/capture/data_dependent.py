@@ -313,6 +313,16 @@ def _format(tensor: torch.Tensor, spec: str) -> str:
     return format(tensor.item(), spec)
 
 
+def _contiguous(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """The function of which a new result is contiguous whatever the input is; torch's captures take it to lie as the input does."""
+
+    def call(input: torch.Tensor, *args: Any, **options: Any) -> torch.Tensor:
+        result = function(input, *args, **options)
+        return result if result is input else result.contiguous()
+
+    return call
+
+
 _MOST_NUMBERS = 1024
 """In an array of NumPy: a count for each expert, a length for each sequence."""
 
@@ -355,6 +365,7 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     F.ctc_loss: _ctc_loss,
     F.gaussian_nll_loss: _gaussian_nll_loss,
     F.instance_norm: _instance_norm,
+    **{function: _contiguous(function) for function in (F.rrelu, torch.rrelu, F.logsigmoid)},
     F.linear_cross_entropy: _linear_cross_entropy,
     **{loss: _margin_loss(loss) for loss in (F.multi_margin_loss, F.multilabel_margin_loss)},
     torch.linalg.lstsq: _lstsq,

@@ -15,6 +15,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from .assumptions import computes_alike, frozen, holds_for
+from .averaging_norms import averaging_norms
 from .constants import KNOWN, KnownConstants
 from .containers import known_results
 from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
@@ -400,6 +401,7 @@ class _Tries:
             unexplained_recompilations(),
             exporting(),
             opaque_layers(),
+            averaging_norms(),
             every_mask(),
             capturable_detectors(),
             sequential_scans(),
