@@ -101,6 +101,16 @@ def test_flattening_is_one_node_at_each_opset(name: str, opset: int) -> None:
             torch.testing.assert_close(program(harness.floats(*sizes))[0], function(harness.floats(*sizes)))
 
 
+@pytest.mark.parametrize("opset", [9, 20])
+def test_products_over_nothing_of_batches_that_meet_when_the_model_runs(opset: int) -> None:
+    script = torch.jit.trace(Function(torch.matmul), (torch.zeros(2, 3, 0), torch.zeros(2, 0, 4)))
+    axes = {"x": {0: "a", 1: "b"}, "y": {0: "c"}}
+    options = {"opset_version": opset, "input_names": ["x", "y"], "dynamic_axes": axes, "verbose": False}
+    program = flambeau.export(script, (torch.zeros(2, 3, 0), torch.zeros(2, 0, 4)), dynamo=False, **options)
+    for a, b, c in ((2, 3, 2), (5, 1, 1), (1, 2, 3)):
+        torch.testing.assert_close(program(torch.zeros(a, b, 0), torch.zeros(c, 0, 4))[0], torch.zeros(max(a, c), b, 4))
+
+
 class Decomposition(torch.nn.Module):
     def __init__(self, full: bool) -> None:
         super().__init__()

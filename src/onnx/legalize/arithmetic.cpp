@@ -153,14 +153,30 @@ Results MatMulOfColumn(Builder& to, const Request& request) {
   return {{to.SqueezeAt(to.MatMul(a, to.UnsqueezeAt(b, {1})), {a.rank() - 1})}};
 }
 
-// Of integers before 9: rows times columns, summed. Sums of nothing are zeros: onnxruntime leaves them unwritten.
+// Zeros of a tensor's sizes, but for one axis, which has one.
+Tensor ZerosAcross(Builder& to, const Tensor& tensor, int64_t axis) {
+  Dims sizes;
+  for (const Expr size : tensor.type().sizes) sizes.push_back({size});
+  sizes[static_cast<size_t>(axis)] = to.Of(1);
+  return to.Full(sizes, int64_t{0}, tensor.dtype());
+}
+
+// Sums of nothing are zeros: onnxruntime leaves them unwritten.
+Results MatMulOverNothing(Builder& to, const Request& request) {
+  const Tensor a = request.operands[0], b = request.operands[1];
+  if (!a.ranked() || !b.ranked() || a.rank() == 0 || b.rank() == 0 || to.AsConstant(a.size(-1)) != 0) return std::nullopt;
+  const Type& type = request.types[0];
+  // What batches make of each other, only the product knows.
+  if (!type.ranked || std::ranges::any_of(type.sizes, [&](Expr size) { return to.exprs().HasAnonymous(size); }))
+    return {{to.MatMul(ZerosAcross(to, a, a.rank() - 1), ZerosAcross(to, b, std::max<int64_t>(b.rank() - 2, 0)))}};
+  Dims sizes;
+  for (const Expr size : type.sizes) sizes.push_back({size});
+  return {{to.Full(sizes, int64_t{0}, a.dtype())}};
+}
+
+// Of integers before 9: rows times columns, summed.
 Results MatMulBySums(Builder& to, const Request& request) {
   Tensor a = request.operands[0], b = request.operands[1];
-  if (a.ranked() && a.rank() > 0 && to.AsConstant(a.size(-1)) == 0 && request.types[0].ranked) {
-    Dims sizes;
-    for (const Expr size : request.types[0].sizes) sizes.push_back({size});
-    return {{to.Full(sizes, int64_t{0}, a.dtype())}};
-  }
   if (a.is_floating() || to.opset() >= 9) return std::nullopt;
   if (!a.ranked() || !b.ranked()) return Refuse(to, request, "takes no integers");
   const bool row = a.rank() == 1, column = b.rank() == 1;
@@ -175,8 +191,9 @@ Results MatMulBySums(Builder& to, const Request& request) {
 }
 
 Results LegalizeMatMul(Builder& to, const Request& request) {
-  Results product = MatMulOfColumn(to, request);
-  return product ? product : MatMulBySums(to, request);
+  for (const auto rule : {&MatMulOfColumn, &MatMulOverNothing, &MatMulBySums})
+    if (Results product = rule(to, request)) return product;
+  return std::nullopt;
 }
 
 // The summand may be absent since 11.

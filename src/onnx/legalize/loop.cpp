@@ -6,8 +6,7 @@
 namespace flambeau::onnx {
 namespace {
 
-// The body gets the turn's number in front, and picks the scanned slices itself. Where it carries nothing it gets a bool
-// to carry: such an old Loop wants something.
+// The body gets the turn's number in front, and picks the scanned slices itself.
 void TurnIntoLoopBody(Builder& to, BlockId body, const std::vector<Tensor>& scanned, const Ints& axes,
                       const std::vector<bool>& reversed, const std::vector<Tensor>& sizes) {
   Graph& graph = to.graph();
@@ -16,8 +15,6 @@ void TurnIntoLoopBody(Builder& to, BlockId body, const std::vector<Tensor>& scan
   auto add_input = [&](const Type& type) { return graph.AddInput(body, to.context().Intern(type)); };
   const ValueId turn = add_input(Type::OfTensor(DType::kInt64, {})), goes_on = add_input(Type::OfTensor(DType::kBool, {}));
   for (size_t i = 0; i < states; ++i) graph.ReplaceAllUses(old[i], add_input(graph.type(old[i])));
-  std::vector<ValueId> handed_on{goes_on};
-  if (states == 0) handed_on.push_back(add_input(graph.type(goes_on)));
   const NodeId first = graph[body].first;
   const auto insert = [&](std::string_view op, std::span<const ValueId> operands, std::vector<NamedAttribute> attributes, TypeId type) {
     const Symbol name = to.context().Intern(op);
@@ -40,10 +37,7 @@ void TurnIntoLoopBody(Builder& to, BlockId body, const std::vector<Tensor>& scan
   std::fill_n(replaced.begin(), old.size(), true);
   graph.RemoveInputs(body, replaced);
   const TypeId boolean = graph[goes_on].type;
-  std::vector<ValueId> outputs;
-  for (const ValueId value : handed_on)
-    outputs.push_back(graph.result(
-        graph.Append(body, to.context().Intern("Identity"), {&value, 1}, {}, {&boolean, 1}, to.origin())));
+  std::vector<ValueId> outputs{graph.result(graph.Append(body, to.context().Intern("Identity"), {&goes_on, 1}, {}, {&boolean, 1}, to.origin()))};
   const std::vector<ValueId> given = graph.outputs(body);
   outputs.insert(outputs.end(), given.begin(), given.end());
   graph.SetOutputs(body, outputs);
@@ -85,12 +79,7 @@ Results ScanAsLoop(Builder& to, const Request& request) {
   }
   AttributeList attributes;
   attributes.Add("body", body);
-  if (states == 0) {
-    operands.push_back(operands.back());
-    types.insert(types.begin(), Type::OfTensor(DType::kBool, {}));
-  }
   std::vector<Tensor> results = to.EmitCustom("Loop", operands, attributes, types);
-  if (states == 0) results.erase(results.begin());
   for (size_t i = states; i < results.size(); ++i) {
     Tensor& result = results[i];
     if (out_directions[i - states] != 0)
@@ -142,9 +131,29 @@ Results HideOtherShapes(Builder& to, const Request& request) {
   return std::nullopt;
 }
 
+// An old Loop wants something to carry: a bool where there is nothing.
+Results CarrySomething(Builder& to, const Request& request) {
+  if (request.operands.size() > 2) return std::nullopt;
+  Graph& graph = to.graph();
+  const BlockId body = std::get<BlockId>(*Find(request.attributes, "body"));
+  const Tensor carried = to.ConstantOf(true, DType::kBool);
+  const TypeId type = to.context().Intern(Type::OfTensor(DType::kBool, {}));
+  const ValueId inner = graph.AddInput(body, type);
+  std::vector<ValueId> outputs = graph.outputs(body);
+  outputs.insert(outputs.begin() + 1, graph.result(graph.Append(body, to.context().Intern("Identity"), {&inner, 1}, {}, {&type, 1}, to.origin())));
+  graph.SetOutputs(body, outputs);
+  std::vector<Type> types(request.types.begin(), request.types.end());
+  types.insert(types.begin(), Type::OfTensor(DType::kBool, {}));
+  const Tensor operands[] = {request.operands[0], request.operand(1) ? request.operand(1) : carried, carried};
+  std::vector<Tensor> results = to.EmitCustom("Loop", operands, request.attributes, types);
+  results.erase(results.begin());
+  return results;
+}
+
 constexpr LegalizeRule kRules[] = {
     {"Identity", 14, &OnlyTensors},
     {"If", 13, &HideOtherShapes},
+    {"Loop", 11, &CarrySomething},
     {"Scan", 9, &ScanAsLoop},
 };
 

@@ -13,14 +13,23 @@ Tensor Bound(Builder& to, const Tensor& bound, const Tensor& size, int64_t low, 
   return to.Min(Tensors{to.Max(Tensors{forward, to.ConstantInt(low)}), to.Add(size, to.ConstantInt(high))});
 }
 
+// Whether a step goes forwards; nullopt where only a run knows.
+std::optional<bool> GoesForwards(Builder& to, const Tensor& steps, size_t place) {
+  if (const auto known = KnownInts(to, steps)) return (*known)[place] > 0;
+  const auto& contents = steps.type().contents;
+  if (!contents) return std::nullopt;
+  const auto range = to.exprs().RangeOf((*contents)[place]);
+  if (range.min > 0) return true;
+  return range.max < 0 ? std::optional(false) : std::nullopt;
+}
+
 // One axis, its elements picked by number.
-Tensor SliceByGather(Builder& to, const Tensor& x, int64_t axis, const Tensor& start, const Tensor& end, int64_t step) {
+Tensor SliceByGather(Builder& to, const Tensor& x, int64_t axis, const Tensor& start, const Tensor& end, const Tensor& step, bool forward) {
   const Tensor size = SizeNumber(to, x, axis);
-  const bool forward = step > 0;
   const Tensor first = Bound(to, start, size, 0, forward ? 0 : -1);
   // Backwards, INT64_MIN and the like mean up to the first element.
   const Tensor last = forward ? Bound(to, end, size, 0, 0) : Bound(to, end, size, -1, -1);
-  return to.Gather(x, to.Range(first, last, to.ConstantInt(step)), {.axis = axis});
+  return to.Gather(x, to.Range(first, last, step), {.axis = axis});
 }
 
 Results SliceByAttributes(Builder& to, const Request& request) {
@@ -28,14 +37,14 @@ Results SliceByAttributes(Builder& to, const Request& request) {
   const Tensor starts = request.operands[1], ends = request.operands[2];
   if (!x.ranked() || !starts.ranked() || !to.AsConstant(starts.size(0))) return Refuse(to, request, "takes only constant bounds");
   const auto count = static_cast<size_t>(*to.AsConstant(starts.size(0)));
-  std::optional<Ints> axes = Ints(), steps = Ints(count, 1);
+  std::optional<Ints> axes = Ints();
   for (size_t i = 0; i < count; ++i) axes->push_back(static_cast<int64_t>(i));
   if (request.operand(3)) axes = KnownInts(to, request.operand(3));
-  if (request.operand(4)) steps = KnownInts(to, request.operand(4));
-  if (!axes || !steps) return Refuse(to, request, "takes only constant axes and steps");
+  if (!axes) return Refuse(to, request, "takes only constant axes");
   for (int64_t& axis : *axes) axis += axis < 0 ? x.rank() : 0;
-  const auto first = KnownInts(to, starts), last = KnownInts(to, ends);
-  const bool plain = std::ranges::all_of(*steps, [](int64_t step) { return step == 1; });
+  const Tensor steps = request.operand(4) ? request.operand(4) : to.ConstantInts(Ints(count, 1));
+  const auto first = KnownInts(to, starts), last = KnownInts(to, ends), known = KnownInts(to, steps);
+  const bool plain = known && std::ranges::all_of(*known, [](int64_t step) { return step == 1; });
   if (to.opset() >= 10) {
     if (axes == KnownInts(to, request.operand(3)) || !request.operand(3)) return std::nullopt;
     const Tensor operands[] = {x, starts, ends, to.ConstantInts(*axes), request.operand(4)};
@@ -52,7 +61,9 @@ Results SliceByAttributes(Builder& to, const Request& request) {
     auto at = [&](const Tensor& bounds) {
       return to.CastTo(to.Gather(bounds, to.ConstantInt(static_cast<int64_t>(i))), DType::kInt64);
     };
-    x = SliceByGather(to, x, (*axes)[i], at(starts), at(ends), (*steps)[i]);
+    const auto forward = GoesForwards(to, steps, i);
+    if (!forward) return Refuse(to, request, "takes only steps that are known to go forwards or backwards");
+    x = SliceByGather(to, x, (*axes)[i], at(starts), at(ends), at(steps), *forward);
   }
   return {{x}};
 }
