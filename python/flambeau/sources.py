@@ -19,7 +19,7 @@ from .calls import FORWARD, CapturedCall, captured_call, forward_of
 from .capture import Attempt, capture, mode
 from .capture.containers import register_containers, warn_of_windows
 from .capture.decisions import Decision
-from .capture.decomposition import without_composites, without_newer_operators
+from .capture.decomposition import without_composites, without_newer_operators, without_vmap
 from .capture.dynamic_shapes import (
     all_names,
     by_argument,
@@ -182,7 +182,7 @@ def of_export(
     symbols = output_dimension_names(exported, wishes.output_names, output_axes)
     if dump:
         artifacts.dump(exported)
-    exported = without_gradients(without_composites(without_newer_operators(exported, options.opset), kept), kept)
+    exported = without_gradients(without_composites(without_newer_operators(without_vmap(exported), options.opset), kept), kept)
     if live:
         exported.graph_module.meta[FORWARD] = forward_of(model)
     options.dim_names = list(symbols.items())

@@ -8,6 +8,7 @@ import torch
 from torch.export import ExportedProgram
 
 from .. import _engine
+from .flex_attention import FlexAttentionHOP, dense_flex_attention
 
 __all__ = ["operators", "without_composites", "without_newer_operators", "without_vmap"]
 
@@ -15,19 +16,20 @@ _OF_TORCH = frozenset({"aten", "onnx", "prim", "prims"})
 
 
 def without_vmap(exported: ExportedProgram) -> ExportedProgram:
-    """The program over whole batches; the program itself if it has no ``torch.vmap``.
+    """The program over whole batches; the program itself if it has no ``torch.vmap``, and no flex attention, which is one.
 
     torch.export records the calls that enter and leave a vmap, and between them
     operators on tensors that seem to lack a dimension. Tracing the program again
     runs the calls.
     """
-    for module in exported.graph_module.modules():
-        if not isinstance(module, torch.fx.GraphModule):
-            continue
-        for node in module.graph.nodes:
-            if node.op == "call_function" and getattr(node.target, "__module__", "") == "torch._functorch.predispatch":
-                return exported.run_decompositions({})
-    return exported
+
+    def is_batched(target: object) -> bool:
+        return getattr(target, "__module__", "") == "torch._functorch.predispatch" or isinstance(target, FlexAttentionHOP)
+
+    if not any(map(is_batched, operators(exported))):
+        return exported
+    with dense_flex_attention():
+        return exported.run_decompositions({})
 
 
 def operators(exported: ExportedProgram) -> Iterator[object]:

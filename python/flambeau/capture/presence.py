@@ -37,6 +37,8 @@ class _Fact:
     """Its elements are indices, below this number."""
     occurring: int | None = None
     """Its rows are those indices below this number that occur, in order."""
+    out_of: Any = None
+    """It counts the elements of a mask that are set, out of so many."""
 
 
 _NOTHING = _Fact()
@@ -84,16 +86,23 @@ def _counted(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result:
     return _Fact(counts=not result.is_floating_point())  # as those with weights are
 
 
-def _summed(fact: _Fact, *_: Any) -> _Fact:
-    return _Fact(counts=fact.counts)
+def _summed(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
+    of_mask = len(args) == 1 and not kwargs and args[0].dtype is torch.bool
+    return _Fact(counts=fact.counts, out_of=args[0].numel() if of_mask else None)
 
 
-def _compared(of: Callable[[Any], bool | None]) -> _Rule:
-    """A count beside a number."""
+def _expression(number: Any) -> Any:
+    return number.node.expr if isinstance(number, torch.SymInt) else number
+
+
+def _compared(of: Callable[[Any], bool | None], of_all: bool | None = None) -> _Rule:
+    """A count beside a number, which may be that of all elements."""
 
     def rule(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
-        number = args[1] if len(args) == 2 and type(args[1]) is int else None
-        return _Fact(of(number)) if fact.counts and number is not None else _NOTHING
+        number = args[1] if len(args) == 2 and isinstance(args[1], (int, torch.SymInt)) else None
+        if not fact.counts or number is None:
+            return _NOTHING
+        return _Fact(of_all if fact.out_of is not None and _expression(number) == _expression(fact.out_of) else of(number))
 
     return rule
 
@@ -145,11 +154,11 @@ _RULES: dict[Callable[..., Any], _Rule] = {
     **dict.fromkeys(_functions("zeros", "ones", "new_zeros", "new_ones", "zeros_like", "ones_like"), _made),
     **dict.fromkeys(_functions("scatter", "scatter_"), _scattered),
     **dict.fromkeys(_functions("gt", "greater", "__gt__"), _compared(lambda number: True if number == 0 else None)),
-    **dict.fromkeys(_functions("ge", "greater_equal", "__ge__"), _compared(lambda number: True if number == 1 else None)),
-    **dict.fromkeys(_functions("ne", "not_equal", "__ne__"), _compared(lambda number: True if number == 0 else None)),
-    **dict.fromkeys(_functions("eq", "__eq__"), _compared(lambda number: False if number == 0 else None)),
+    **dict.fromkeys(_functions("ge", "greater_equal", "__ge__"), _compared(lambda number: True if number == 1 else None, False)),
+    **dict.fromkeys(_functions("ne", "not_equal", "__ne__"), _compared(lambda number: True if number == 0 else None, True)),
+    **dict.fromkeys(_functions("eq", "__eq__"), _compared(lambda number: False if number == 0 else None, False)),
     **dict.fromkeys(_functions("le", "less_equal", "__le__"), _compared(lambda number: False if number == 0 else None)),
-    **dict.fromkeys(_functions("lt", "less", "__lt__"), _compared(lambda number: False if number == 1 else None)),
+    **dict.fromkeys(_functions("lt", "less", "__lt__"), _compared(lambda number: False if number == 1 else None, True)),
     **dict.fromkeys(_functions("topk"), _indices(2, -1)),
     **dict.fromkeys(_functions("argsort", "sort"), _indices(1, -1)),
     **dict.fromkeys(_functions("argmax", "argmin", "max", "min"), _indices(1, None)),

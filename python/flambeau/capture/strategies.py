@@ -24,6 +24,7 @@ from .decomposition import without_vmap
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names, two_for_one
 from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness, warn_of_presence
+from .flex_attention import dense_flex_attention
 from .functions_of_sizes import functions_of_sizes
 from .general import examples_of_special_cases, general_answers, general_conditions, special_answers, special_places
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation
@@ -402,6 +403,7 @@ class _Tries:
             exporting(),
             opaque_layers(),
             averaging_norms(),
+            dense_flex_attention(),
             every_mask(),
             capturable_detectors(),
             sequential_scans(),

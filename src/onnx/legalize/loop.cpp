@@ -37,7 +37,8 @@ void TurnIntoLoopBody(Builder& to, BlockId body, const std::vector<Tensor>& scan
   std::fill_n(replaced.begin(), old.size(), true);
   graph.RemoveInputs(body, replaced);
   const TypeId boolean = graph[goes_on].type;
-  std::vector<ValueId> outputs{graph.result(graph.Append(body, to.context().Intern("Identity"), {&goes_on, 1}, {}, {&boolean, 1}, to.origin()))};
+  std::vector<ValueId> outputs{
+      graph.result(graph.Append(body, to.context().Intern("Identity"), {&goes_on, 1}, {}, {&boolean, 1}, to.origin()))};
   const std::vector<ValueId> given = graph.outputs(body);
   outputs.insert(outputs.end(), given.begin(), given.end());
   graph.SetOutputs(body, outputs);
@@ -140,7 +141,9 @@ Results CarrySomething(Builder& to, const Request& request) {
   const TypeId type = to.context().Intern(Type::OfTensor(DType::kBool, {}));
   const ValueId inner = graph.AddInput(body, type);
   std::vector<ValueId> outputs = graph.outputs(body);
-  outputs.insert(outputs.begin() + 1, graph.result(graph.Append(body, to.context().Intern("Identity"), {&inner, 1}, {}, {&type, 1}, to.origin())));
+  const Symbol name = to.context().Intern("Identity");
+  const ValueId kept = graph.result(graph.Append(body, name, {&inner, 1}, {}, {&type, 1}, to.origin()));
+  outputs.insert(outputs.begin() + 1, kept);
   graph.SetOutputs(body, outputs);
   std::vector<Type> types(request.types.begin(), request.types.end());
   types.insert(types.begin(), Type::OfTensor(DType::kBool, {}));

@@ -24,7 +24,8 @@ std::optional<bool> GoesForwards(Builder& to, const Tensor& steps, size_t place)
 }
 
 // One axis, its elements picked by number.
-Tensor SliceByGather(Builder& to, const Tensor& x, int64_t axis, const Tensor& start, const Tensor& end, const Tensor& step, bool forward) {
+Tensor SliceByGather(Builder& to, const Tensor& x, int64_t axis, const Tensor& start, const Tensor& end,
+                     const Tensor& step, bool forward) {
   const Tensor size = SizeNumber(to, x, axis);
   const Tensor first = Bound(to, start, size, 0, forward ? 0 : -1);
   // Backwards, INT64_MIN and the like mean up to the first element.
