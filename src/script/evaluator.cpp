@@ -30,13 +30,14 @@ std::string OperatorName(const torchscript::Node& node) {
 }
 
 Evaluator::Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink,
-                     const lower::CustomOperators& custom, int opset, const Apart& apart)
+                     const lower::CustomOperators& custom, int opset, const Apart& apart, Library& library)
     : source_(source),
       custom_(custom),
       program_(program),
       sink_(sink),
       opset_(opset),
       emitter_(program, heap_, sink, custom, opset),
+      library_(library),
       apart_(apart) {
   ImportObjects();
 }

@@ -18,15 +18,18 @@
 
 namespace flambeau::script {
 
+// The files of TorchScript of ours that were called, by their addresses, and the functions in them.
+using Library = std::map<std::pair<const void*, std::string>, torchscript::Graph>;
+
 class Evaluator {
  public:
   using Node = torchscript::Node;
   // What is walked otherwise than written, and how often. The paths of an If meet only at the end of what is around it:
   // of the loop's body, of the program. So many first rounds of a Loop are such Ifs.
   using Apart = std::map<const Node*, int>;
-  // `custom` and `apart` must outlive this.
+  // `custom`, `apart` and `library` must outlive this, and `library` what this tells of nodes: some are its own.
   Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink, const lower::CustomOperators& custom,
-            int opset, const Apart& apart);
+            int opset, const Apart& apart, Library& library);
   // Loops over the sizes of inputs that are peeled are taken to have a round.
   void AssumeRounds() { assumes_rounds_ = true; }
 
@@ -184,7 +187,7 @@ class Evaluator {
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
   std::unordered_map<Expr, int64_t> captured_;  // dynamic sizes of inputs, as the program was captured with them
   torchscript::Graph added_;  // nodes that stand for one of the source
-  std::map<std::pair<const void*, std::string>, torchscript::Graph> library_;
+  Library& library_;
   // Nodes that were added for one of the source: for a loop, after so many of its rounds.
   struct Rest {
     const Node* loop;

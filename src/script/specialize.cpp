@@ -243,13 +243,13 @@ struct Doubts {
 
 // One walk over the program. Ifs in `apart` keep their paths apart.
 Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
-                        Sink& sink, const Evaluator::Apart& apart, bool assumes_rounds, Doubts& doubts) {
+                        Sink& sink, const Evaluator::Apart& apart, Library& library, bool assumes_rounds, Doubts& doubts) {
   auto program = std::make_unique<Program::Impl>();
   program->name = graph.name;
   program->torch_version = graph.torch_version;
   program->default_dtype = graph.default_dtype;
   const lower::CustomOperators custom(options.translations, options.custom_opsets);
-  Evaluator evaluator(graph, *program, sink, custom, options.opset, apart);
+  Evaluator evaluator(graph, *program, sink, custom, options.opset, apart, library);
   if (assumes_rounds) evaluator.AssumeRounds();
   const bool method = static_cast<bool>(graph.self);
   const std::vector<torchscript::Value*>& formal = graph.main->inputs;
@@ -322,13 +322,14 @@ bool OutputsHaveRanks(const Program::Impl& program) {
 // Where nothing was lost, it may be that a squeeze does change the rank.
 Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
                            Sink& sink) {
+  Library library;  // of all attempts: what one tells of nodes, the next is told
   Evaluator::Apart apart;
   std::optional<Program> vague;
   std::vector<Diagnostic> of_vague, of_last;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     Sink trial;
     Doubts doubts;
-    auto program = Attempt(graph, inputs, options, trial, apart, false, doubts);
+    auto program = Attempt(graph, inputs, options, trial, apart, library, false, doubts);
     of_last = trial.Take();
     const torchscript::Node* next = LastIn(doubts.lossy, apart);
     const bool is_vague = program && next != nullptr && !OutputsHaveRanks(program->impl());
@@ -357,7 +358,7 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
   if (!apart.empty()) {
     Sink trial;
     Doubts doubts;
-    auto program = Attempt(graph, inputs, options, trial, apart, true, doubts);
+    auto program = Attempt(graph, inputs, options, trial, apart, library, true, doubts);
     if (program) AddAll(trial.Take(), sink);
     if (program) return program;
   }

@@ -214,6 +214,19 @@ TEST(Specialize, AsksOnceForWhatABranchKnows) {
   EXPECT_TRUE(Has(text, "descending=False")) << text;
 }
 
+// The paths that met are those of a function of ours; the walk is done again with them apart.
+TEST(Specialize, RefusesToWriteToOneOfTwoLists) {
+  const std::string text = Specialized(
+      "def forward(x: Tensor) -> Tensor:\n"
+      "  a = [torch.size(x, 0), 2]\n"
+      "  b = [3, torch.size(x, 0)]\n"
+      "  c = ops.prim.max(a, b)\n"
+      "  _0 = torch.append(c, 9)\n"
+      "  return torch.mul(x, torch.len(a))\n",
+      {{"x", "float32[n,3]"}});
+  EXPECT_TRUE(Has(text, "unknown-aliasing")) << text;
+}
+
 TEST(Specialize, TellsComplexNumbersApart) {
   const std::string text = OfText(
       "  if torch.eq(1j, 2j):\n"
