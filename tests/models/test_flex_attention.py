@@ -67,6 +67,27 @@ class Lengths(nn.Module):
         return flex_attention(q, k, v, block_mask=block_mask(lambda b, h, i, j: j < lengths[b], q, k, of_batch=True))
 
 
+class Padded(nn.Module):
+    """A mask that is left out where it hides nothing, as transformers does."""
+
+    def forward(self, q, k, v, present):
+        mask = causal = lambda b, h, i, j: i >= j
+        if present.sum() != present.numel():
+            mask = and_masks(causal, lambda b, h, i, j: present[b, j])
+        return flex_attention(q, k, v, block_mask=block_mask(mask, q, k, of_batch=True))
+
+
+class Rows(nn.Module):
+    """A score that is no elementwise function of the places: it reads a whole row at one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = nn.Parameter(torch.randn(HEADS, 3))
+
+    def forward(self, q, k, v):
+        return flex_attention(q, k, v, score_mod=lambda score, b, h, i, j: score * self.rows[h].softmax(0)[0] + self.rows[h].sum())
+
+
 class Grouped(nn.Module):
     """Fewer heads of keys than of queries, and a scale."""
 
@@ -90,6 +111,8 @@ CASES = {
     "window": (Window(), equal_heads),
     "documents": (Documents(), lambda b, n: (*equal_heads(b, n), torch.randint(0, 3, (b, n)).sort()[0])),
     "lengths": (Lengths(), lambda b, n: (*equal_heads(b, n), torch.arange(b) * n // b)),
+    "padded": (Padded(), lambda b, n: (*equal_heads(b, n), torch.arange(n).expand(b, n) != 1)),
+    "rows": (Rows(), equal_heads),
     "grouped": (Grouped(), equal_heads),
     "compiled": (Compiled(), equal_heads),
 }
@@ -116,6 +139,14 @@ def test_at_other_sizes(name: str) -> None:
     program = flambeau.export(model, example, dynamic_shapes=shapes, verbose=False)
     for sizes in ((2, 16), (3, 21), (1, 5), (2, 200)):
         check(model, program, inputs(*sizes))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_mask_that_hides_nothing() -> None:
+    example = (*equal_heads(2, 16), torch.ones(2, 16, dtype=torch.bool))
+    program = flambeau.export(Padded(), example, dynamic_shapes=(DYNAMIC,) * 3 + ({0: "batch", 1: "length"},), verbose=False)
+    for hidden in (0, 3):
+        check(Padded(), program, (*equal_heads(3, 21), torch.arange(21).expand(3, 21) >= hidden))
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -20,6 +20,7 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from .decisions import Decision, answered_equations, asked_as_number
+from .flex_attention import dense_flex_attention
 from .proofs import INEQUALITIES, equal, holds, simplified
 from .surroundings import mode, state_kept
 
@@ -200,7 +201,7 @@ def computes_alike(
             leaves = _pytree.tree_leaves(run(*arguments[0], **arguments[1]))
         return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
-    with mode(model, training), state_kept(model):
+    with mode(model, training), state_kept(model), torch.compiler.set_stance("force_eager"), dense_flex_attention():
         expected = results(model)
     actual = results(_unchecked(exported))
     return len(actual) == len(expected) and all(
