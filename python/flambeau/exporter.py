@@ -36,6 +36,7 @@ from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._globals import GLOBALS, exporting
 from .onnx._python_ops import Translations
 from .onnx._readable import readable
+from .options import make_options
 from .program import ONNXProgram
 from .progress import shown_progress, shown_waiting
 from .sources import TRAINING, Source, Wishes, of_archive, of_export, of_script
@@ -222,7 +223,7 @@ def export(
     if f is None and lacks_bytes(model):
         export_params = False  # ONNXProgram.apply_weights brings them
     keep_initializers_as_inputs = _as_inputs(keep_initializers_as_inputs, operator_export_type, opset_version, dynamo)
-    options = conversion.make_options(
+    options = make_options(
         opset_version=opset_version,
         external_data=external_data,
         metadata=_metadata(metadata, verbose, export_modules_as_functions),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import _engine
 from .converted import Conversion, bytes_of, value_types
 from .errors import OnnxExporterError, error_of, imported
+from .options import external_data_mode
 from .progress import shown_progress
 
 if TYPE_CHECKING:
@@ -285,8 +286,6 @@ class ONNXProgram:
             ValueError: ``external_data`` is none of these.
             OnnxExporterError: The target cannot be written, or passes a limit.
         """
-        from .conversion import external_data_mode
-
         mode = external_data_mode(external_data)
         if hasattr(destination, "write"):
             if mode in (_engine.ExternalData.ALWAYS, _engine.ExternalData.REFERENCE):

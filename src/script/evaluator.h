@@ -91,10 +91,6 @@ class Evaluator {
   struct Region;
   struct Path;
 
-  void ImportObjects();
-  std::string PathOf(torchscript::ObjectId object, std::string_view attribute) const;
-  Val ImportQuantized(const torchscript::Object& object, std::string_view path);
-  Val ImportTensor(const TensorData& data, InputKind kind, std::string_view path, bool persistent);
   // Where the walk stands in a block, and the node that gets the block's outputs.
   struct Frame {
     const torchscript::Block* block;
@@ -106,19 +102,25 @@ class Evaluator {
   Result<Vals> Walk(std::vector<Frame> frames);
   Result<Vals> EvaluateBlock(const torchscript::Block& block) { return Walk({{&block}}); }
   void BindOutputs(const Node& node, Result<Vals> results);
-  Result<Vals> Evaluate(const Node& node);
-  bool HasTranslation(const Node& node) const;
-  Result<Vals> CallOnNumbers(const Node& node, std::span<const Val> arguments);
   bool IsLost(const Val& value) const;
   bool IsTooLong(const Val& value) const;
   std::function<void(Diagnostic&)> At(const Node& node) const;
-  Result<Vals> Dispatch(const Node& node, std::span<const Val> arguments);
   OriginId OriginOf(const Node& node);
-  std::vector<Type> RecordedResults(const Node& node);
   Vals Outputs(const torchscript::Block& block);
   const Val& ValueOf(const torchscript::Value* value);
   void Bind(const torchscript::Value* value, Val val) { values_[value] = std::move(val); }
 
+  // module_state.cpp
+  void ImportObjects();
+  std::string PathOf(torchscript::ObjectId object, std::string_view attribute) const;
+  Val ImportQuantized(const torchscript::Object& object, std::string_view path);
+  Val ImportTensor(const TensorData& data, InputKind kind, std::string_view path, bool persistent);
+  // dispatch.cpp
+  Result<Vals> Evaluate(const Node& node);
+  Result<Vals> Dispatch(const Node& node, std::span<const Val> arguments);
+  bool HasTranslation(const Node& node) const;
+  std::vector<Type> RecordedResults(const Node& node);
+  Result<Vals> CallOnNumbers(const Node& node, std::span<const Val> arguments);
   // branches.cpp
   // Of a node that was added here: its paths meet at once.
   Result<Vals> If(const Node& node, Val condition);

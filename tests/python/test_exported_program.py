@@ -5,7 +5,7 @@ import torch
 
 from flambeau import _engine
 from flambeau.capture import capture
-from flambeau.conversion import make_options
+from flambeau.options import make_options
 from flambeau.errors import CaptureError
 from flambeau.feed import weights
 from flambeau.feed.exported_program import DTYPES, build_program

@@ -10,8 +10,9 @@ questions that save work, with the answer of the general case (``general``).
 What a capture took for granted is kept (``decisions``, ``assumptions``) and told (``failures``).
 """
 
+from .attempt import Attempt
 from .failures import failure_without_export, user_line, warn_of_assumptions
-from .strategies import DEFAULT_STRATEGIES, STRATEGIES, Attempt, capture
+from .strategies import DEFAULT_STRATEGIES, STRATEGIES, capture
 from .surroundings import alone, exporting, mode
 from .wrappers import unwrapped
 

@@ -6,7 +6,7 @@ import os
 import reprlib
 import traceback
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -15,11 +15,9 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from ..errors import CaptureError, warn
 from ..misuse import failure_of_the_model, without_boilerplate
 from .assumptions import assumptions
+from .attempt import Attempt
 from .decisions import Decision
 from .surroundings import mode
-
-if TYPE_CHECKING:
-    from .strategies import Attempt
 
 __all__ = ["failure", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_presence"]
 

@@ -15,6 +15,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from .assumptions import computes_alike, frozen, holds_for
+from .attempt import Attempt
 from .averaging_norms import averaging_norms
 from .constants import KNOWN, KnownConstants
 from .containers import known_results
@@ -38,20 +39,7 @@ from .tensor_data import seen_data
 from .transformers import every_mask
 from .vision import capturable_detectors
 
-__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "Attempt", "capture"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Attempt:
-    """One way to capture a module, tried: its name, and what it raised if it failed."""
-
-    strategy: str
-    seconds: float
-    error: Exception | None = None
-    unrolled: Sequence[str] = ()
-    """The lines of loops whose number of rounds the capture made a constant."""
-    gradients: bool = False
-    """Whether the module computes gradients."""
+__all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "capture"]
 
 
 STRATEGIES = ("non-strict", "strict", "draft")

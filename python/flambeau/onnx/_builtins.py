@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from .. import _engine
-from ..conversion import make_options
+from ..options import make_options
 from ..errors import OnnxExporterError, error_of
 from ..feed.exported_program import DTYPES
 

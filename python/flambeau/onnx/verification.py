@@ -19,7 +19,7 @@ import torch
 from torch.utils import _pytree
 
 from .. import _engine
-from ..conversion import make_options
+from ..options import make_options
 from ..converted import Conversion
 from ..errors import OnnxExporterError, VerificationError, error_of
 from ..exporter import example_call
