@@ -97,6 +97,38 @@ std::optional<Extent> ExtentOf(const StoredTensor& tensor) {
   return Extent{static_cast<uint64_t>(last) + 1, static_cast<uint64_t>(bytes)};
 }
 
+constexpr std::string_view kTensorModule = "torch._tensor", kOfType = "_rebuild_from_type_v2";
+
+// What function of torch._utils rebuilds a value of what: by a call of its own, or by
+// _rebuild_from_type_v2(function, type, args, state), which makes the result one of a class.
+struct Rebuild {
+  std::string_view function;
+  PickleValue args;
+};
+std::optional<Rebuild> RebuildOf(PickleValue value) {
+  if (value.kind() != PickleKind::kCall) return std::nullopt;
+  PickleValue callee = value.callee(), args = value.args();
+  if (value.IsCallOf(kTensorModule, kOfType)) {
+    if (args.size() < 3 || args[2].kind() != PickleKind::kTuple) return std::nullopt;
+    callee = args[0];
+    args = args[2];
+  }
+  if (callee.kind() != PickleKind::kGlobal || callee.module() != kUtils) return std::nullopt;
+  return Rebuild{callee.name(), args};
+}
+
+bool IsParameterFunction(std::string_view function) {
+  return function == "_rebuild_parameter" || function == "_rebuild_parameter_with_state";
+}
+
+bool IsTensorFunction(std::string_view function) { return function == "_rebuild_tensor_v2" || function == "_rebuild_tensor_v3"; }
+
+// The attributes of what _rebuild_from_type_v2 makes: its state is a dictionary, or that and one of slots.
+PickleValue AttributesOf(PickleValue value) {
+  const PickleValue state = value.args()[3];
+  return state.kind() == PickleKind::kTuple && state.size() > 0 ? state[0] : state;
+}
+
 std::string DescribeCall(PickleValue value) {
   if (value.kind() != PickleKind::kCall) return std::string(Describe(value.kind()));
   const PickleValue callee = value.callee();
@@ -140,8 +172,27 @@ Result<TensorReader> TensorReader::Create(const ZipArchive& archive, std::string
 }
 
 bool TensorReader::IsTensor(PickleValue value) {
-  return value.IsCallOf(kUtils, "_rebuild_tensor_v2") || value.IsCallOf(kUtils, "_rebuild_tensor_v3") ||
-         value.IsCallOf(kUtils, "_rebuild_parameter");
+  const auto rebuild = RebuildOf(value);
+  return rebuild && (IsTensorFunction(rebuild->function) || IsParameterFunction(rebuild->function));
+}
+
+bool TensorReader::IsWrapper(PickleValue value) {
+  const auto rebuild = RebuildOf(value);
+  return rebuild && rebuild->function == "_rebuild_wrapper_subclass" && value.IsCallOf(kTensorModule, kOfType) && value.args().size() > 3;
+}
+
+Result<std::vector<StoredTensor>> TensorReader::ReadWrapped(PickleValue value, const std::string& name) {
+  const PickleValue attributes = AttributesOf(value);
+  std::vector<StoredTensor> tensors;
+  for (uint32_t i = 0; i < attributes.entry_count(); ++i) {
+    const auto [key, attribute] = attributes.entry(i);
+    const auto text = key.AsString();
+    if (!text || !IsTensor(attribute)) continue;
+    FLAMBEAU_TRY(StoredTensor tensor, Read(attribute, name + "." + std::string(*text)));
+    tensor.name = std::string(*text);
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
 }
 
 Failure TensorReader::Bad(PickleValue value, const StoredTensor& tensor, const std::string& message) const {
@@ -153,11 +204,11 @@ Result<StoredTensor> TensorReader::Read(PickleValue value, std::string name) {
   tensor.name = std::move(name);
   PickleValue call = value;
   std::optional<bool> requires_grad;
-  // _rebuild_parameter(data, requires_grad, backward_hooks)
-  if (value.IsCallOf(kUtils, "_rebuild_parameter")) {
-    const PickleValue args = value.args();
+  // _rebuild_parameter(data, requires_grad, backward_hooks), …_with_state(data, requires_grad, backward_hooks, state)
+  if (const auto rebuild = RebuildOf(value); rebuild && IsParameterFunction(rebuild->function)) {
+    const PickleValue args = rebuild->args;
     if (args.size() < 2 || !(requires_grad = args[1].AsBool())) {
-      return Bad(value, tensor, "the arguments of _rebuild_parameter are not (tensor, bool, …)");
+      return Bad(value, tensor, "the arguments of " + std::string(rebuild->function) + " are not (tensor, bool, …)");
     }
     tensor.is_parameter = true;
     call = args[0];
@@ -170,11 +221,10 @@ Result<StoredTensor> TensorReader::Read(PickleValue value, std::string name) {
 // _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None)
 // _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None)
 Status TensorReader::ReadTensor(PickleValue call, StoredTensor* tensor) {
-  const bool v3 = call.IsCallOf(kUtils, "_rebuild_tensor_v3");
-  if (!v3 && !call.IsCallOf(kUtils, "_rebuild_tensor_v2")) {
-    return Bad(call, *tensor, "expected a dense tensor, found " + DescribeCall(call));
-  }
-  const PickleValue args = call.args();
+  const auto rebuild = RebuildOf(call);
+  if (!rebuild || !IsTensorFunction(rebuild->function)) return Bad(call, *tensor, "expected a dense tensor, found " + DescribeCall(call));
+  const bool v3 = rebuild->function == "_rebuild_tensor_v3";
+  const PickleValue args = rebuild->args;
   const uint32_t metadata = v3 ? 7 : 6;
   if (args.size() < metadata || args.size() > metadata + 1) {
     return Bad(call, *tensor, "it is rebuilt from " + std::to_string(args.size()) + " arguments");
@@ -196,12 +246,11 @@ Status TensorReader::ReadTensor(PickleValue call, StoredTensor* tensor) {
   if (args.size() > metadata && !args[metadata].IsNone() && args[metadata].entry_count() > 0) {
     return Bad(args[metadata], *tensor, "it is a lazy conjugate or negative view; save .resolve_conj().resolve_neg()");
   }
-  return ReadGeometry(call, tensor);
+  return ReadGeometry(call, args, tensor);
 }
 
 // (storage, storage_offset, size, stride, …), of which the storage was read.
-Status TensorReader::ReadGeometry(PickleValue call, StoredTensor* tensor) {
-  const PickleValue args = call.args();
+Status TensorReader::ReadGeometry(PickleValue call, PickleValue args, StoredTensor* tensor) {
   const auto offset = args[1].AsInt();
   const auto sizes = AsNaturals(args[2]), strides = AsNaturals(args[3]);
   if (!offset || *offset < 0 || !sizes || !strides || sizes->size() != strides->size()) {
@@ -242,7 +291,7 @@ Result<StoredTensor> TensorReader::ReadQuantized(PickleValue value, std::string 
   bool untyped = false;
   FLAMBEAU_CHECK_OK(ReadStorage(args[0], &tensor, &untyped));
   if (untyped) return Bad(args[0], tensor, "nothing says its dtype");
-  FLAMBEAU_CHECK_OK(ReadGeometry(value, &tensor));
+  FLAMBEAU_CHECK_OK(ReadGeometry(value, args, &tensor));
   return tensor;
 }
 

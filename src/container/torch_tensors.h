@@ -49,6 +49,10 @@ class TensorReader {
   static bool IsTensor(PickleValue value);
   // `name` is what messages call it.
   Result<StoredTensor> Read(PickleValue value, std::string name);
+  // Is it a call that makes a tensor of a class that wraps others, as torchao's do?
+  static bool IsWrapper(PickleValue value);
+  // The tensors that it wraps, under the names of its attributes.
+  Result<std::vector<StoredTensor>> ReadWrapped(PickleValue value, const std::string& name);
   // The integers of a quantized tensor; what they mean stands beside them.
   static bool IsQuantized(PickleValue value);
   Result<StoredTensor> ReadQuantized(PickleValue value, std::string name);
@@ -58,7 +62,7 @@ class TensorReader {
       : archive_(&archive), folder_(std::move(folder)), big_endian_(big_endian), sink_(&sink) {}
   Status ReadTensor(PickleValue call, StoredTensor* tensor);
   Status ReadStorage(PickleValue storage, StoredTensor* tensor, bool* untyped);
-  Status ReadGeometry(PickleValue call, StoredTensor* tensor);
+  Status ReadGeometry(PickleValue call, PickleValue args, StoredTensor* tensor);
   Failure Bad(PickleValue value, const StoredTensor& tensor, const std::string& message) const;
 
   struct Storage {

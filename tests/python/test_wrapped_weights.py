@@ -97,3 +97,45 @@ def test_a_weight_that_is_used_whole_is_refused(model):
 
     with pytest.raises(flambeau.errors.OnnxExporterError, match="weight"):
         flambeau.export(Whole(), (torch.randn(3),))
+
+
+class Named(torch.Tensor):
+    """A tensor of a class of its own, which wraps none."""
+
+
+class Offset(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("offset", torch.arange(96.0).as_subclass(Named))
+
+    def forward(self, x):
+        return x + self.offset
+
+
+def test_an_archive_has_the_parts(model, tmp_path):
+    model.append(Offset())
+    archive, x = tmp_path / "model.pt2", torch.randn(3, 64)
+    torch.export.save(torch.export.export(model, (x,), dynamic_shapes=({0: torch.export.Dim("n")},)), archive)
+    flambeau.convert(archive, tmp_path / "model.onnx")
+    proto = onnx.load(tmp_path / "model.onnx")
+    bytes_of = {each.name: onnx.numpy_helper.to_array(each) for each in proto.graph.initializer if each.data_type == onnx.TensorProto.INT8}
+    assert sorted(bytes_of) == ["0.weight.bytes", "3.weight.bytes"]
+    np.testing.assert_array_equal(bytes_of["0.weight.bytes"], model[0].weight.bytes.numpy())
+    for rows in (x, torch.randn(5, 64)):
+        (got,) = onnxruntime.InferenceSession(tmp_path / "model.onnx").run(None, {proto.graph.input[0].name: rows.numpy()})
+        np.testing.assert_allclose(got, model(rows).numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_an_archive_of_a_weight_that_is_used_whole_is_refused(model, tmp_path):
+    class Whole(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = model[0].weight
+
+        def forward(self, x):
+            return x.sum(), self.weight
+
+    archive = tmp_path / "model.pt2"
+    torch.export.save(torch.export.export(Whole(), (torch.randn(3),)), archive)
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="'weight' wraps other tensors"):
+        flambeau.convert(archive, tmp_path / "model.onnx")

@@ -80,6 +80,11 @@ Result<Argument> GraphReader::UseName(const JsonReader& json) {
   FLAMBEAU_TRY(const std::string_view name, json.AsString());
   const auto& values = scopes_.back().values;
   const auto value = values.find(name);
+  if (const auto wrapper = wrappers_.find(name); value == values.end() && scopes_.size() == 1 && wrapper != wrappers_.end())
+    return json.Error(DiagnosticKind::kUnsupportedForm,
+                      fmt::format("{} wraps other tensors, and an operator takes it as a whole", Quote(wrapper->second.target)),
+                      "torch.export asks such a tensor for what it wraps: capture the model as torch.export.export(model, inputs), "
+                      "or unwrap its weights with torchao.utils.unwrap_tensor_subclass(model) before");
   if (value == values.end())
     return json.Error(DiagnosticKind::kBadProgram, fmt::format("{} is used before it is defined", Quote(name)));
   return Argument(value->second);

@@ -158,7 +158,10 @@ Status GraphReader::ReadTables(const JsonReader& graph) {
 
 Status GraphReader::ReadNodes(const JsonReader& graph) {
   FLAMBEAU_TRY(const JsonReader nodes, graph.Array("nodes"));
-  for (const JsonReader node : nodes.elements()) FLAMBEAU_CHECK_OK(ReadNode(node));
+  for (const JsonReader node : nodes.elements()) {
+    FLAMBEAU_TRY(const bool is_part, ReadWrapped(node));
+    if (!is_part) FLAMBEAU_CHECK_OK(ReadNode(node));
+  }
   return {};
 }
 

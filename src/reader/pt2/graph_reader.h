@@ -47,6 +47,9 @@ class GraphReader {
   Status AddInput(std::string_view tag, const JsonReader& arg, std::string_view target, bool persistent, const JsonReader& spec);
   Status ReadConstantInput(const JsonReader& spec);
   Status ReadStoredInput(InputKind kind, const JsonReader& arg, std::string_view target, bool persistent, const JsonReader& spec);
+  Status CheckStored(const ValueInfo& info, const TensorSource& tensor, std::string_view target, const JsonReader& where);
+  // Whether the node asks a stored tensor for one that it wraps, which it then defines (wrapped_tensors.cpp).
+  Result<bool> ReadWrapped(const JsonReader& node);
   Status ReadOutputs(const JsonReader& specs);
   Status ReadOutput(const Tagged& spec);
   Status AddOutput(std::string_view tag, const JsonReader& arg, std::string_view target);
@@ -61,6 +64,14 @@ class GraphReader {
   Status ReadDictionary(const std::string& prefix, const JsonReader& members, int depth,
                         std::vector<std::pair<std::string_view, Argument>>* named);
   Result<BodyHandle> ReadBody(const JsonReader& graph);
+
+  // A stored tensor that wraps others.
+  struct Wrapper {
+    TensorTable::Wrapped tensors;
+    InputKind kind;
+    std::string_view target;
+    bool persistent;
+  };
 
   // Values that are defined: inputs and results.
   Status Declare(const Tagged& argument, std::vector<Declared>* declared);
@@ -95,6 +106,7 @@ class GraphReader {
   const TensorTable& tensors_;
   Sink& sink_;
   std::vector<Scope> scopes_;          // innermost last
+  std::unordered_map<std::string_view, Wrapper> wrappers_;  // by the name of the value
   std::optional<JsonReader> current_;  // what the builder is being told of
   std::deque<std::string> texts_;      // that arguments of the current node point to
   std::string signature_;              // as torch prints it

@@ -67,7 +67,8 @@ Failure NoModels(const ZipArchive& archive, Sink& sink) {
   if (std::ranges::any_of(archive.entries(), [&](const ZipEntry& entry) { return entry.name.starts_with(compiled); }))
     return sink.Error(DiagnosticKind::kMissingEntry, "the archive holds code that AOTInductor compiled, and no exported program",
                       archive.Where(nullptr), "save the program from which it was compiled with torch.export.save");
-  return sink.Error(DiagnosticKind::kMissingEntry, "the archive holds no exported program", archive.Where(nullptr));
+  return sink.Error(DiagnosticKind::kMissingEntry, "the archive holds no exported program", archive.Where(nullptr),
+                    "torch.export.save leaves such a file behind where it fails: save the program again, and see what it says");
 }
 
 // The name of the model to read.

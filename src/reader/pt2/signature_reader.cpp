@@ -81,12 +81,6 @@ Result<NameTable<std::string_view>> ReadTargets(const JsonReader& signature, std
   return targets;
 }
 
-bool SameSizes(const std::vector<SymbolicInt>& described, const std::vector<int64_t>& stored) {
-  return std::equal(
-      described.begin(), described.end(), stored.begin(), stored.end(),
-      [](const SymbolicInt& a, int64_t b) { return std::holds_alternative<int64_t>(a) && std::get<int64_t>(a) == b; });
-}
-
 }  // namespace
 
 Status GraphReader::ReadInputs(const JsonReader& specs) {
@@ -175,12 +169,21 @@ Status GraphReader::ReadConstantInput(const JsonReader& spec) {
 Status GraphReader::ReadStoredInput(InputKind kind, const JsonReader& arg, std::string_view target, bool persistent, const JsonReader& spec) {
   FLAMBEAU_TRY(const std::string_view name, arg.String("name"));
   FLAMBEAU_TRY(const ValueInfo info, DescribeTensor(name, arg));
+  FLAMBEAU_TRY(std::optional<TensorTable::Wrapped> wrapped, tensors_.FindWrapped(target));
+  if (wrapped) {
+    wrappers_.insert_or_assign(name, Wrapper{*std::move(wrapped), kind, target, persistent});
+    return {};
+  }
   FLAMBEAU_TRY(TensorSource tensor, tensors_.Find(target, spec));
-  if (info.dtype != tensor.dtype || !SameSizes(info.sizes, tensor.sizes))
-    return spec.Error(
-        DiagnosticKind::kBadTensor,
-        fmt::format("the graph describes {} with another dtype or other sizes than it was saved with", Quote(target)));
+  FLAMBEAU_CHECK_OK(CheckStored(info, tensor, target, spec));
   return Define(name, builder_.AddTensor(kind, name, info, std::move(tensor), target, persistent), arg);
+}
+
+Status GraphReader::CheckStored(const ValueInfo& info, const TensorSource& tensor, std::string_view target, const JsonReader& where) {
+  const auto same = [](const SymbolicInt& a, int64_t b) { return std::holds_alternative<int64_t>(a) && std::get<int64_t>(a) == b; };
+  if (info.dtype == tensor.dtype && std::ranges::equal(info.sizes, tensor.sizes, same)) return {};
+  return where.Error(DiagnosticKind::kBadTensor,
+                     fmt::format("the graph describes {} with another dtype or other sizes than it was saved with", Quote(target)));
 }
 
 Status GraphReader::ReadOutputs(const JsonReader& specs) {

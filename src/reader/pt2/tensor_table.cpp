@@ -77,12 +77,34 @@ Result<TensorSource> TensorTable::Find(std::string_view name, const JsonReader& 
   return ReadPayload(name, std::get<Payload>(found->second));
 }
 
-Result<TensorSource> TensorTable::ReadPayload(std::string_view name, const Payload& payload) const {
+Result<std::optional<TensorTable::Wrapped>> TensorTable::FindWrapped(std::string_view name) const {
+  const auto found = tensors_.find(std::string(name));
+  const Payload* payload = found != tensors_.end() ? std::get_if<Payload>(&found->second) : nullptr;
+  if (payload == nullptr) return std::optional<Wrapped>();
+  FLAMBEAU_TRY(const std::optional<bool> pickled, payload->meta.OptionalBool("use_pickle"));
+  if (!pickled.value_or(false)) return std::optional<Wrapped>();
+  FLAMBEAU_TRY(const ZipEntry* entry, EntryOf(*payload));
+  FLAMBEAU_TRY(const ZipArchive nested, archive_.OpenNested(*entry, sink_));
+  FLAMBEAU_TRY(const Pickle pickle, ReadPickleEntry(nested, "data.pkl", sink_));
+  if (!TensorReader::IsWrapper(pickle.root())) return std::optional<Wrapped>();
+  FLAMBEAU_TRY(TensorReader reader, TensorReader::Create(nested, std::string(nested.root()) + "data/", sink_));
+  FLAMBEAU_TRY(const std::vector<StoredTensor> tensors, reader.ReadWrapped(pickle.root(), std::string(name)));
+  Wrapped wrapped;
+  for (const StoredTensor& tensor : tensors) wrapped.try_emplace(tensor.name, FromStored(tensor));
+  return std::optional(std::move(wrapped));
+}
+
+Result<const ZipEntry*> TensorTable::EntryOf(const Payload& payload) const {
   FLAMBEAU_TRY(const std::string_view file, payload.meta.String("path_name"));
   const std::string path = std::string(payload.folder) + std::string(file);
   const ZipEntry* entry = archive_.Find(path);
   if (entry == nullptr)
     return payload.meta.Error(DiagnosticKind::kMissingEntry, fmt::format("the archive has no entry {}", Quote(path)));
+  return entry;
+}
+
+Result<TensorSource> TensorTable::ReadPayload(std::string_view name, const Payload& payload) const {
+  FLAMBEAU_TRY(const ZipEntry* entry, EntryOf(payload));
   FLAMBEAU_TRY(const std::optional<bool> pickled, payload.meta.OptionalBool("use_pickle"));
   if (pickled.value_or(false)) return ReadPickled(name, payload.meta, *entry);
   FLAMBEAU_TRY(const JsonReader meta, payload.meta.Object("tensor_meta"));

@@ -6,6 +6,7 @@
 // share the bytes of the file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,12 +33,16 @@ class TensorTable {
   // `user` is what needs the tensor. A name that occurs twice means its first
   // occurrence.
   Result<TensorSource> Find(std::string_view name, const JsonReader& user) const;
+  // The tensors that this one wraps, by the names of its attributes; nullopt if it wraps none.
+  using Wrapped = std::unordered_map<std::string, TensorSource>;
+  Result<std::optional<Wrapped>> FindWrapped(std::string_view name) const;
 
  private:
   struct Payload {
     JsonReader meta;
     std::string_view folder;  // of the entry's name; entries outlive the table
   };
+  Result<const ZipEntry*> EntryOf(const Payload& payload) const;
   Result<TensorSource> ReadPayload(std::string_view name, const Payload& payload) const;
   Result<TensorSource> ReadRaw(const JsonReader& meta, const ZipEntry& entry) const;
   Result<TensorSource> ReadPickled(std::string_view name, const JsonReader& payload, const ZipEntry& entry) const;
