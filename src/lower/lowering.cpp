@@ -220,8 +220,12 @@ namespace {
 
 // Operators for which torch.export records a wrong type. Of unique_consecutive the rank, for a dimension that counts from
 // the end, by PyTorch up to 2.13; or the size of an inverse that was not asked for. Of normal the dtype to which both are
-// promoted, where eager takes the mean's.
-bool IsMistyped(std::string_view op) { return op == "aten::unique_consecutive" || op == "aten::normal.Tensor_Tensor"; }
+// promoted, where eager takes the mean's. Of margin losses of one sample a dimension that eager does not make.
+bool IsMistyped(std::string_view op) {
+  constexpr std::string_view kMistyped[] = {"aten::multi_margin_loss", "aten::multilabel_margin_loss", "aten::multilabel_margin_loss_forward",
+                                            "aten::normal.Tensor_Tensor", "aten::unique_consecutive"};
+  return std::ranges::find(kMistyped, op) != std::end(kMistyped);
+}
 
 // Whether the node is what an operator of the program computes that writes to memory.
 bool IsOfWrite(const Graph& aten, NodeId node) {

@@ -254,3 +254,18 @@ def test_programs_tell_the_default_dtype_of_their_capture(tmp_path, dtype):
         program = flambeau.export(source)
         for ours, theirs in zip(program(*args), expected, strict=True):
             torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("loss", [torch.nn.functional.multi_margin_loss, torch.nn.functional.multilabel_margin_loss])
+def test_margin_losses_of_one_sample_have_the_rank_that_eager_gives(loss, tmp_path):
+    class Loss(torch.nn.Module):
+        def forward(self, scores, target):
+            each = loss(scores, target, reduction="none")
+            return each, each * 2 + scores
+
+    target = torch.tensor(2) if loss is torch.nn.functional.multi_margin_loss else torch.tensor([1, 0, -1, 2])
+    args = torch.randn(4), target
+    torch.export.save(torch.export.export(Loss(), args), tmp_path / "model.pt2")
+    program = flambeau.convert(tmp_path / "model.pt2", tmp_path / "model.onnx")
+    for got, want in zip(program(*args), Loss()(*args), strict=True):
+        torch.testing.assert_close(got, want)
