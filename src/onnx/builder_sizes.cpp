@@ -3,65 +3,11 @@
 #include <algorithm>
 
 #include "onnx/builder.h"
+#include "onnx/builder_reshapes.h"
 #include "onnx/complex.h"
-#include "onnx/infer/sizes.h"
 #include "support/numeric.h"
 
 namespace flambeau::onnx {
-namespace {
-
-constexpr int kFirstOpsetOfAnyFlatten = 9;  // of other dtypes than floats
-
-bool IsComputable(Builder& to, Dim dim) {
-  bool computable = true;
-  to.exprs().ForEachSymbol(dim.expr, [&](Expr symbol) { computable &= to.HasSource(symbol); });
-  return computable;
-}
-
-// The axis at which the tensor is cut where two sizes are the products of those before and after it.
-std::optional<int64_t> FlattenedAt(Builder& to, const Tensor& tensor, std::span<const Dim> sizes) {
-  if (!tensor.ranked() || sizes.size() != 2) return std::nullopt;
-  const std::span<const Expr> all = tensor.type().sizes;
-  for (size_t axis = 0; axis <= all.size(); ++axis)
-    if (Product(to.exprs(), all.first(axis)) == sizes[0].expr && Product(to.exprs(), all.subspan(axis)) == sizes[1].expr)
-      return static_cast<int64_t>(axis);
-  return std::nullopt;
-}
-
-// Sizes of the same axis are copied (0), and one may be left to the operator (-1): where the product of the others is not
-// 0. Where several may be 0, each is given as it is.
-Tensor ReshapeBySizes(Builder& to, const Tensor& tensor, std::span<const Dim> sizes) {
-  auto is_copied = [&](size_t i) {
-    const auto axis = static_cast<int64_t>(i);
-    return !to.AsConstant(sizes[i]) && tensor.ranked() && axis < tensor.rank() && tensor.size(axis) == sizes[i];
-  };
-  Dims shape;
-  std::vector<size_t> computed, zeros;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    shape.push_back(is_copied(i) ? to.Of(0) : sizes[i]);
-    if (!is_copied(i) && !to.AsConstant(sizes[i])) computed.push_back(i);
-    if (MayBeZero(to.exprs(), sizes[i].expr)) zeros.push_back(i);
-  }
-  const bool has_zero = std::ranges::any_of(sizes, [&](Dim size) { return to.AsConstant(size) == 0; });
-  if (computed.empty() && !has_zero) return to.Reshape(tensor, to.Shape1(shape));
-  if (zeros.size() > 1 && to.opset() >= kFirstOpsetOfAnyFlatten)
-    if (const auto axis = FlattenedAt(to, tensor, sizes)) return to.Flatten(tensor, {.axis = *axis});
-  const bool computable = std::ranges::all_of(computed, [&](size_t i) { return IsComputable(to, sizes[i]); });
-  const bool says_zeros = has_zero || (computable && to.opset() >= 14);  // since when a 0 need not copy
-  if (!says_zeros || (zeros.size() < 2 && !has_zero)) {
-    shape[zeros.size() == 1 && computable ? zeros[0] : computed[0]] = to.Of(-1);
-    return to.Reshape(tensor, to.Shape1(shape));
-  }
-  std::vector<Tensor> parts;
-  for (size_t begin = 0, end; begin < sizes.size(); begin = end) {
-    for (end = begin + 1; end < sizes.size() && is_copied(end) == is_copied(begin);) ++end;
-    const ShapeAttributes run{.end = static_cast<int64_t>(end), .start = static_cast<int64_t>(begin)};
-    parts.push_back(is_copied(begin) ? to.Shape(tensor, run) : to.Shape1(sizes.subspan(begin, end - begin)));
-  }
-  return to.Reshape(tensor, parts.size() == 1 ? parts[0] : to.Concat(parts, {.axis = 0}), {.allowzero = 1});
-}
-
-}  // namespace
 
 std::optional<flambeau::Ints> Builder::AsConstants(std::span<const Dim> dims) const {
   flambeau::Ints values;
@@ -212,19 +158,6 @@ Tensor Builder::CastTo(Tensor tensor, DType dtype) {
     }
   }
   return Cast(tensor, {.to = Info(dtype).onnx_code});
-}
-
-Tensor Builder::ReshapeTo(Tensor tensor, const flambeau::Ints& sizes) { return Reshape(tensor, ConstantInts(sizes)); }
-
-Tensor Builder::ReshapeTo(Tensor tensor, std::span<const Dim> sizes) {
-  if (tensor.ranked() && tensor.sizes() == Dims(sizes.begin(), sizes.end())) return tensor;
-  const Tensor result = ReshapeBySizes(*this, tensor, sizes);
-  // What the operator infers may be less exact than what was asked for.
-  Type type = result.type();
-  type.ranked = true;
-  type.sizes.clear();
-  for (Dim dim : sizes) type.sizes.push_back(dim.expr);
-  return Refined(result, std::move(type));
 }
 
 Tensor Builder::ExpandTo(Tensor tensor, std::span<const Dim> sizes) {
