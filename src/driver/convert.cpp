@@ -170,6 +170,8 @@ class Conversion {
     if (options_.target == Target::kOnnxRuntime) {
       FLAMBEAU_TRY(const Changed guarded, GuardProducts(graph, context));
       if (guarded == Changed::kYes) Record("guard-products", "onnxruntime takes products of what may turn out to be nothing", graph);
+      FLAMBEAU_TRY(const Changed counted, GuardRanges(graph, context));
+      if (counted == Changed::kYes) Record("guard-ranges", "onnxruntime takes places that count down for ends of a slice", graph);
     }
     if (!options_.seed) return {};
     context.seed = options_.seed;

@@ -33,6 +33,9 @@ CASES = [
     case(torch.index_select, x, -1, torch.tensor(2)),
     case(torch.index_select, x, 0, torch.tensor([1, 0], dtype=torch.int32)),
     case(torch.index_select, scalar, 0, torch.tensor([0])),
+    # Places that are counted as the model runs: onnxruntime makes a slice of them.
+    case(lambda t: t[torch.arange(t.shape[0] - 1, -1, -1)], x, dynamic={0: [0]}, name="index that counts down"),
+    case(lambda t: t[:, torch.arange(-2, t.shape[0] - 2)], x, dynamic={0: [0]}, second=(floats(3, 5),), name="index from the back to the front"),
     case(lambda t, i: t[..., :0][i, i], cube, torch.tensor([0, 1]), dynamic={0: [0], 1: [0]}, opsets=(20, 9), name="index of rows of nothing"),
     case(torch.gather, x, 0, torch.tensor([[0, 1], [3, 2]]), dynamic={0: [0, 1]}),
     case(torch.gather, cube, -1, torch.zeros(2, 3, 7, dtype=torch.int64), dynamic=False),

@@ -30,6 +30,9 @@ Result<Changed> Simplify(Graph& graph, PassContext& context);
 // driver runs it after that, optimised or not, for models that onnxruntime runs.
 Result<Changed> GuardProducts(Graph& graph, PassContext& context);
 
+// So are elements at places that a Range counts.
+Result<Changed> GuardRanges(Graph& graph, PassContext& context);
+
 // With PassContext::seed, each node that draws numbers gets a seed of its own
 // that follows from it. Nothing may copy nodes afterwards: the driver runs it
 // last, optimised or not.
