@@ -116,6 +116,7 @@ CASES = [
 
     case(torch.addmm, floats(5), floats(4, 0), floats(0, 5), beta=0.2, alpha=0.6, dynamic=False),
     case(torch.einsum, "ij,jk,kl->li", floats(2, 1), floats(3, 4), floats(1, 5), dynamic=False, opsets=(8, 11, 20), name="einsum that broadcasts what it sums"),
+    *(case(torch.einsum, "ij,ij->ij", floats(*one), floats(*other), dynamic=False, name=f"einsum of {one} and {other}") for one, other in (((1, 3), (2, 3)), ((1, 3), (2, 1)), ((1, 1), (2, 3)))),
     case(torch.einsum, "...ik, ...j -> ij", floats(1, 2, 3), floats(3)),
     case(torch.einsum, "...ik,...kj", floats(2, 1, 2, 3), floats(4, 3, 2)),
     case(torch.einsum, "...i,i->...", floats(2, 3, 4), floats(4)),

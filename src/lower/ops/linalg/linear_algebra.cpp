@@ -152,6 +152,34 @@ std::string WithoutEllipses(Lowering& to, const std::string& equation, TensorLis
   return result + "->" + output;
 }
 
+// A size of 1 broadcasts in PyTorch, but ONNX takes the first size that an index has for all: there it gets one of its own.
+std::string WithOnesApart(Lowering& to, std::string equation, const TensorList& tensors) {
+  const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  struct Place {
+    size_t at;  // in the equation
+    bool is_one;
+  };
+  std::vector<Place> places;
+  size_t at = 0;
+  for (const Tensor& tensor : tensors) {
+    const size_t end = std::min(equation.find_first_of(",-", at), equation.size());
+    if (!tensor.ranked() || static_cast<int64_t>(end - at) != tensor.rank()) return equation;
+    for (int64_t axis = 0; at < end; ++at, ++axis) places.push_back({at, to.exprs().IsConstant(tensor.size(axis).expr, 1)});
+    ++at;
+  }
+  const std::string before = equation;
+  for (const Place& one : places) {
+    const bool broadcasts = one.is_one && std::ranges::any_of(places, [&](const Place& other) {
+      return !other.is_one && before[other.at] == before[one.at];
+    });
+    if (!broadcasts) continue;
+    const size_t unused = letters.find_first_not_of(equation);
+    if (unused == letters.npos) return before;
+    equation[one.at] = letters[unused];
+  }
+  return equation;
+}
+
 // Whether an index that one operand alone has is not kept: it is summed there, which makes int64 of integers.
 bool SumsOneOperand(std::string_view equation) {
   const size_t arrow = equation.find("->");
@@ -185,7 +213,7 @@ Tensor Einsum(Lowering& to, std::string_view equation, TensorList tensors, std::
     for (const Tensor& tensor : tensors) dtype = aten::PromoteTypes(dtype, tensor.dtype());
     for (Tensor& tensor : tensors) tensor = to.CastTo(tensor, dtype);
   }
-  return to.Einsum(tensors, {.equation = compact});
+  return to.Einsum(tensors, {.equation = WithOnesApart(to, compact, tensors)});
 }
 
 // Letters for the axes of a tensor.
