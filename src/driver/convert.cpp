@@ -199,14 +199,24 @@ class Conversion {
     return weights;
   }
 
+  bool HasSizeOfRunTime(const Type& type) const {
+    const ExprPool& exprs = program_.context->exprs();
+    return !type.ranked || std::ranges::any_of(type.sizes, [&](Expr size) { return !exprs.AsConstant(size); });
+  }
+
   // Which values an output of the program depends on, or on their sizes, but
   // for operators that make a tensor like one.
   std::vector<bool> ReadValues() const {
-    // The operand, always the last one, of which only dtype and sizes count.
-    static constexpr std::pair<std::string_view, uint32_t> kLikes[] = {
-        {"aten::empty_like", 0}, {"aten::full_like", 0}, {"aten::new_empty", 0}, {"aten::new_full", 0},
-        {"aten::new_ones", 0},   {"aten::new_zeros", 0}, {"aten::ones_like", 0}, {"aten::to.other", 1},
-        {"aten::type_as", 1},    {"aten::zeros_like", 0}};
+    struct Like {
+      std::string_view op;
+      uint32_t operand;  // of which only the dtype counts
+      bool sizes;        // and the sizes
+    };
+    static constexpr Like kLikes[] = {
+        {"aten::empty_like", 0, true}, {"aten::fill.Scalar", 0, true}, {"aten::fill.Tensor", 0, true}, {"aten::full_like", 0, true},
+        {"aten::new_empty", 0, false}, {"aten::new_full", 0, false},   {"aten::new_ones", 0, false},   {"aten::new_zeros", 0, false},
+        {"aten::ones_like", 0, true},  {"aten::to.other", 1, false},   {"aten::type_as", 1, false},    {"aten::zero", 0, true},
+        {"aten::zeros_like", 0, true}};
     const Graph& graph = program_.graph;
     std::vector<bool> read(graph.value_capacity()), reached(graph.node_capacity());
     std::vector<NodeId> pending;
@@ -226,8 +236,9 @@ class Conversion {
       const uint32_t count = graph.operand_count(node);
       for (uint32_t i = 0; i < count; ++i) {
         const ValueId operand = graph.operand(node, i);
-        const bool is_like = i + 1 == count && std::ranges::binary_search(kLikes, std::pair(graph.op(node), i));
-        if (!operand || is_like) continue;
+        const auto like = std::ranges::lower_bound(kLikes, graph.op(node), {}, &Like::op);
+        const bool is_like = like != std::end(kLikes) && like->op == graph.op(node) && like->operand == i;
+        if (!operand || (is_like && !(like->sizes && HasSizeOfRunTime(graph.type(operand))))) continue;
         read[operand.index] = true;
         if (graph[operand].kind == ValueKind::kResult) reach(graph[operand].node);
       }

@@ -219,6 +219,18 @@ def test_an_operator_that_reads_an_input_keeps_it(how):
     run(nn.Identity(), (torch.zeros(0, 3),), how=how, kept=[0])
 
 
+class LikeOne(nn.Module):
+    def forward(self, x, y):
+        return torch.zeros_like(x) + y, x.clone().fill_(2) * y
+
+
+@HOW
+def test_sizes_of_run_time_keep_an_input(how):
+    names = ["a", "b"]
+    assert [value.name for value in run(LikeOne(), (x(2, 3), x(2, 3)), how=how, kept=[1], input_names=names).graph.input] == ["b"]
+    run(LikeOne(), (x(2, 3), x(2, 3)), how=how, input_names=names, dynamic_axes={"a": {0: "n"}, "b": {0: "n"}}, others=[(x(4, 3), x(4, 3))])
+
+
 def test_a_program_takes_all_arguments_and_feeds_what_is_used():
     program = flambeau.export(SizesOnly(), (x(3, 4), x(2)), dynamo=False, verbose=False)
     (actual,) = program(x(3, 4), x(2))
