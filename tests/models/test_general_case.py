@@ -182,3 +182,50 @@ def test_a_mask_that_decides_what_is_computed_is_refused():
 
     with pytest.raises(flambeau.errors.CaptureError, match="any"):
         convert(Decides(), (NATIVE,))
+
+
+class LengthRegulator(torch.nn.Module):
+    """As in FastSpeech: each token lasts for some frames, and one for all where none is foreseen."""
+
+    def forward(self, x, durations):
+        durations = torch.clamp(torch.round(durations.exp() - 1), min=0).long()
+        if durations.sum() == 0:
+            durations[durations.sum(dim=1).eq(0)] = 1
+        longest = torch.sum(durations, dim=1).max()
+        result = torch.zeros(x.size(0), longest, x.size(2))
+        for i, (row, duration) in enumerate(zip(x, durations)):
+            repeated = torch.repeat_interleave(row, duration, dim=0)
+            result[i, : repeated.size(0)] = repeated
+        return result
+
+
+class Rectified(torch.nn.Module):
+    def forward(self, x, durations):
+        durations = (torch.relu(durations.round()) * 1.5).long()
+        if not durations.sum():
+            return x[0, :1]
+        return torch.repeat_interleave(x[0], durations[0], dim=0)
+
+
+@pytest.mark.parametrize("model", [LengthRegulator, Rectified], ids=lambda model: model.__name__)
+def test_that_anything_is_counted_is_taken_for_granted_with_a_warning(model):
+    runs = [(torch.randn(batch, time, 3), torch.rand(batch, time) * 3) for batch, time in ((2, 5), (1, 7))]
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"there is something where .*durations\.sum\(\)"):
+        program = convert(model(), runs[0], ({0: "batch", 1: "time"}, {0: "batch", 1: "time"}))
+    compare(program, model(), *runs)
+
+
+class Cropped(torch.nn.Module):
+    """Images of a batch are cut to the sizes that they have."""
+
+    def forward(self, x, sizes):
+        pieces = [image[:, : size[0] // 2, : size[1] // 2].flatten(1).T for image, size in zip(x, sizes)]
+        patches = torch.cat(pieces)[None]
+        return patches.softmax(1) if patches.shape[1] > 1 else patches
+
+
+def test_that_a_slice_holds_something_is_taken_for_granted_with_a_warning():
+    runs = [(torch.randn(2, 3, 8, 8), torch.tensor(sizes)) for sizes in ([[8, 6], [10, 16]], [[4, 6], [16, 2]])]
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"there is something where .*patches.shape\[1\] > 1"):
+        program = convert(Cropped(), runs[0])
+    compare(program, Cropped(), *runs)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 import sympy
+import torch
+from torch._subclasses.fake_impls import op_implementations_dict
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
@@ -26,6 +28,27 @@ def where_filled(condition: Any, env: ShapeEnv, sizes: Set[Any], least: int = 1)
         ranges[size] &= ValueRanges(least, int_oo)
     answer = bound_sympy(condition, ranges)
     return answer.lower if answer.is_singleton() else None
+
+
+_SIZES = "_flambeau_sizes"
+
+
+def _noting_sizes(slice: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """torch's slice of fakes, of which it says of a size that data decides only that it is not negative, as it may of other numbers."""
+
+    def noting(*args: Any, **kwargs: Any) -> torch.Tensor:
+        result = slice(*args, **kwargs)
+        for size in result.shape:
+            if isinstance(size, torch.SymInt) and size.node.hint is None and size.node.expr.is_Symbol:
+                vars(size.node.shape_env).setdefault(_SIZES, set()).add(size.node.expr)
+        return result
+
+    return noting
+
+
+def _sizes(condition: Any, env: ShapeEnv) -> Set[Any]:
+    """The sizes that data decides, among the symbols of a condition."""
+    return condition.free_symbols & (env.size_like | vars(env).get(_SIZES, set()))
 
 
 @contextlib.contextmanager
@@ -48,15 +71,18 @@ def taken_as_filled(line_of: Callable[[traceback.StackSummary], str]) -> Iterato
             if asks and (passes := passing_answer()) is not None:
                 return sympy.true if passes else sympy.false
             for least in (1, 2):
-                answer = where_filled(condition, self, condition.free_symbols & self.size_like, least)
+                answer = where_filled(condition, self, _sizes(condition, self), least)
                 if answer is not None:
                     line = line_of(traceback.extract_stack())
                     asked[line] = max(least, asked.get(line, 0))
                     return answer
             raise
 
+    slices = op_implementations_dict[torch.ops.aten.slice.Tensor]
+    op_implementations_dict[torch.ops.aten.slice.Tensor] = _noting_sizes(slices)
     ShapeEnv._evaluate_expr = answered
     try:
         yield asked
     finally:
         ShapeEnv._evaluate_expr = evaluate
+        op_implementations_dict[torch.ops.aten.slice.Tensor] = slices

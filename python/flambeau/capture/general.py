@@ -122,17 +122,17 @@ def special_answers() -> Iterator[list[str]]:
 
 
 @contextlib.contextmanager
-def general_answers(places: Set[Place] | None) -> Iterator[list[str]]:
+def general_answers(places: Set[Place] | None, filled: dict[str, int]) -> Iterator[list[str]]:
     """While it is open, the answer is the general one to questions what is there, and to those about sizes at these places; None leaves both.
 
-    Gives the lines that asked what is there.
+    Gives the lines that asked what is there; those that asked whether there is anything are added to `filled`.
     """
     asked: list[str] = []
     if places is None:
         yield asked
         return
     evaluate = ShapeEnv._evaluate_expr
-    presence = Presence(asked)
+    presence = Presence(asked, filled=filled)
 
     def answered(self: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(condition, (sympy.Eq, sympy.Ne, *INEQUALITIES)) and condition.free_symbols and asking_place() in places:

@@ -33,6 +33,10 @@ class _Fact:
     """What its elements are in general, one by one or all of them together."""
     counts: bool = False
     """Its elements are integers from 0 on."""
+    from_0: bool = False
+    """Its elements are no less than 0."""
+    total: bool = False
+    """It tells whether there is anything of what is counted."""
     below: int | None = None
     """Its elements are indices, below this number."""
     occurring: int | None = None
@@ -77,9 +81,36 @@ def _indexed(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result:
     return fact if args[1] == (slice(None), 0) and args[0].ndim == 2 else _same(fact)
 
 
+def _integers(tensor: torch.Tensor) -> bool:
+    return not tensor.is_floating_point() and not tensor.is_complex() and tensor.dtype is not torch.bool
+
+
 def _moved(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
-    integers = not result.is_floating_point() and result.dtype is not torch.bool
-    return fact if integers or result.dtype == args[0].dtype else _NOTHING
+    if fact.from_0 and _integers(result):
+        return _Fact(counts=True)
+    if fact.counts and result.is_floating_point():
+        return _Fact(from_0=True)
+    return fact if _integers(result) or result.dtype == args[0].dtype else _NOTHING
+
+
+def _never_negative(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
+    return _Fact(counts=True) if _integers(result) else _Fact(from_0=result.is_floating_point())
+
+
+def _as_before(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
+    """Of what makes no number from 0 on negative."""
+    return _never_negative(fact, args, kwargs, result) if fact.from_0 or fact.counts else _NOTHING
+
+
+def _clamped(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
+    least = kwargs.get("min", args[1] if len(args) > 1 else None)
+    known = type(least) in (int, float) and least >= 0
+    return _never_negative(fact, args, kwargs, result) if known else _NOTHING
+
+
+def _scaled(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
+    factor = args[1] if len(args) == 2 else None
+    return _as_before(fact, args, kwargs, result) if type(factor) in (int, float) and factor > 0 else _NOTHING
 
 
 def _counted(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
@@ -87,8 +118,9 @@ def _counted(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result:
 
 
 def _summed(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
-    of_mask = len(args) == 1 and not kwargs and args[0].dtype is torch.bool
-    return _Fact(counts=fact.counts, out_of=args[0].numel() if of_mask else None)
+    of_mask = args[0].dtype is torch.bool
+    of_all = len(args) == 1 and not kwargs
+    return _Fact(counts=fact.counts, total=of_all and not of_mask, out_of=args[0].numel() if of_all and of_mask else None)
 
 
 def _expression(number: Any) -> Any:
@@ -102,7 +134,8 @@ def _compared(of: Callable[[Any], bool | None], of_all: bool | None = None) -> _
         number = args[1] if len(args) == 2 and isinstance(args[1], (int, torch.SymInt)) else None
         if not fact.counts or number is None:
             return _NOTHING
-        return _Fact(of_all if fact.out_of is not None and _expression(number) == _expression(fact.out_of) else of(number))
+        answer = of_all if fact.out_of is not None and _expression(number) == _expression(fact.out_of) else of(number)
+        return _Fact(answer, total=fact.total)
 
     return rule
 
@@ -148,8 +181,12 @@ _RULES: dict[Callable[..., Any], _Rule] = {
     **dict.fromkeys((torch.Tensor.T.__get__, torch.Tensor.mT.__get__), _same),
     **dict.fromkeys(_functions("select", "unbind", "split", "chunk", "index_select", "gather", "take", "amax", "flip", "roll"), _same),
     **dict.fromkeys(_functions("flatten", "view", "reshape", "ravel", "squeeze", "detach", "cpu"), _reshaped),
-    **dict.fromkeys(_functions("to", "long", "int", "bool", "short"), _moved),
+    **dict.fromkeys(_functions("to", "long", "int", "bool", "short", "float", "double"), _moved),
     **dict.fromkeys(_functions("sum", "cumsum"), _summed),
+    **dict.fromkeys((*_functions("relu", "relu_", "abs", "exp", "square", "sigmoid", "softmax"), F.relu, F.softplus, F.softmax), _never_negative),
+    **dict.fromkeys(_functions("round", "round_", "ceil", "ceil_", "floor", "floor_", "trunc"), _as_before),
+    **dict.fromkeys(_functions("clamp", "clamp_", "clamp_min", "clamp_min_", "clip", "clip_"), _clamped),
+    **dict.fromkeys(_functions("mul", "__mul__", "__rmul__", "div", "__truediv__"), _scaled),
     **dict.fromkeys((*_functions("bincount", "count_nonzero"), F.one_hot), _counted),
     **dict.fromkeys(_functions("zeros", "ones", "new_zeros", "new_ones", "zeros_like", "ones_like"), _made),
     **dict.fromkeys(_functions("scatter", "scatter_"), _scattered),
@@ -185,9 +222,10 @@ def _version(tensor: torch.Tensor) -> int:
 class Presence(TorchFunctionMode):
     """Gives general answers; or, where a module runs, sees which of them are not its own."""
 
-    def __init__(self, lines: list[str], runs: bool = False) -> None:
+    def __init__(self, lines: list[str], runs: bool = False, filled: dict[str, int] | None = None) -> None:
+        """`filled` gets the lines that asked whether there is anything, as of :func:`.emptiness.taken_as_filled`."""
         super().__init__()
-        self.lines, self.runs = lines, runs
+        self.lines, self.runs, self.filled = lines, runs, filled
         self.facts = WeakIdKeyDictionary()  # tensors -> (what is known, the version of which it is)
         self.counts: dict[Any, str] = {}  # symbols of the capture -> the lines that read them
 
@@ -227,7 +265,7 @@ class Presence(TorchFunctionMode):
         if goes_over and (rows := self.rows(args[0])) is not None:
             return self._occurring(rows, func, args)
         if fact.answer is not None and func in _READS:
-            return self._answered(fact.answer, func, args, kwargs)
+            return self._answered(fact.answer, func, args, kwargs, fact.total)
         if fact.counts and args[0].dtype is not torch.bool and (func in _READS or func is _LISTS or func in _ARRAYS):
             return self._read(func, args, kwargs)
         result = func(*args, **kwargs)
@@ -245,7 +283,7 @@ class Presence(TorchFunctionMode):
                 self._learn(each, _RULES[func](fact, args, kwargs, each))
         return result
 
-    def _answered(self, answer: bool, func: Any, args: Any, kwargs: Any) -> Any:
+    def _answered(self, answer: bool, func: Any, args: Any, kwargs: Any, total: bool = False) -> Any:
         line = innermost_line(traceback.extract_stack())
         if self.runs:
             own = func(*args, **kwargs)
@@ -254,7 +292,10 @@ class Presence(TorchFunctionMode):
             return own
         if (passes := passing_answer()) is not None:
             return passes
-        self.note(line)
+        if total and self.filled is not None:
+            self.filled.setdefault(line, 1)
+        else:
+            self.note(line)
         return answer
 
     def _read(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -265,7 +306,7 @@ class Presence(TorchFunctionMode):
                 self.note(line)
             return func(*args, **kwargs)
         if func in _TRUTHS:
-            return self._answered(True, func, args, kwargs)
+            return self._answered(True, func, args, kwargs, self.fact(args[0]).total)
         found = func(*args, **kwargs)
         pending = [found]
         while pending:

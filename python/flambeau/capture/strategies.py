@@ -332,7 +332,7 @@ class _Tries:
         """
         start = time.perf_counter()
         decided: list[Decision] = []
-        asked: Mapping[str, int] = {}
+        asked: dict[str, int] = {}
         presence: list[str] = []
         gradients: list[str] = []
         replaced: Mapping[types.CodeType, types.CodeType] = {}
@@ -343,7 +343,7 @@ class _Tries:
                 recorded_gradients() as gradients,
                 self._surroundings(),
                 taken_as_filled(innermost_line) as asked,
-                general_answers(special) as presence,
+                general_answers(special, asked) as presence,
                 KnownConstants(self.model) if constants else contextlib.nullcontext() as known,
                 recorded_decisions(decided),
                 sized_draws(),
