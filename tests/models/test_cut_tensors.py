@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 
 import flambeau
 
@@ -84,20 +85,81 @@ def test_pieces_may_be_put_together_along_another_dimension():
     compare(convert(Mixed(), RUNS[0], SHAPES), Mixed(), *RUNS)
 
 
-class Prefixed(nn.Module):
-    """There is a piece before those of the loop."""
+class Surrounded(nn.Module):
+    """There are pieces before and after those of the loop."""
 
     def forward(self, x, grid):
         parts = [x[:1]]
         for piece in x.split(lengths(grid).tolist()):
             parts.append(piece * 2)
+        parts.append(x[1:])
         return torch.cat(parts)
 
 
-@pytest.mark.parametrize("model", [Turned(), Prefixed()], ids=lambda model: type(model).__name__)
-def test_other_uses_of_pieces_are_refused(model):
+def test_pieces_may_come_to_what_a_list_holds():
+    compare(convert(Surrounded(), RUNS[0], SHAPES), Surrounded(), *RUNS)
+
+
+def test_other_uses_of_pieces_are_refused():
     with pytest.raises(flambeau.errors.CaptureError, match="split"):
-        convert(model, RUNS[0], SHAPES)
+        convert(Turned(), RUNS[0], SHAPES)
+
+
+ROWS = ({0: "batch", 1: "time"}, {0: "batch"})
+PADDED = [(torch.randn(batch, time, 4), torch.randint(0, time + 1, (batch,))) for batch, time in ((3, 6), (4, 5), (1, 7))]
+
+
+class Unpadded(nn.Module):
+    def forward(self, x, lengths):
+        return torch.cat([x[i, :length] for i, length in enumerate(lengths)])
+
+
+class Listed(nn.Module):
+    """The lengths are numbers, known before the loop."""
+
+    def forward(self, x, lengths):
+        numbers = lengths.tolist()
+        return torch.cat([row[:length] * 2 for row, length in zip(x, numbers)])
+
+
+class Repeated(nn.Module):
+    """What a round hands on decides nothing of how long a piece is; another list gets the rest of each row."""
+
+    def forward(self, x, lengths):
+        sum, repeated, rest = x.new_zeros(4), [], [x[0]]
+        for row, length in zip(x, lengths):
+            sum = sum + row.mean(0)
+            repeated.append(row.repeat_interleave(length, 0) + sum)
+            rest.append(row[length:])
+        return torch.cat(repeated), torch.cat(rest), sum
+
+
+class Chosen(nn.Module):
+    def forward(self, x, lengths):
+        return torch.cat([row[row[:, 0] > 0].T for row in x], 1), lengths
+
+
+class PaddedAgain(nn.Module):
+    """By hand, in a second loop over the pieces."""
+
+    def forward(self, x, lengths):
+        pieces = [row[:length] for row, length in zip(x, lengths)]
+        return torch.stack([torch.cat([piece, piece.new_ones(x.shape[1] - piece.shape[0], 4)]) for piece in pieces])
+
+
+class PaddedByPyTorch(nn.Module):
+    def forward(self, x, lengths):
+        pieces = [row[:length] for row, length in zip(x, lengths)]
+        return pad_sequence(pieces, batch_first=True, padding_value=-1.0), pad_sequence(pieces)
+
+
+MEASURED = (Unpadded, Listed, Repeated, Chosen, PaddedAgain, PaddedByPyTorch)
+
+
+@pytest.mark.parametrize("model", MEASURED, ids=lambda model: model.__name__)
+def test_pieces_may_be_as_long_as_their_rounds_say(model):
+    program = convert(model().eval(), PADDED[0], ROWS, capture="export")
+    compare(program, model(), *PADDED)
 
 
 class Decides(nn.Module):

@@ -74,7 +74,7 @@ def _raises(statements: list[ast.stmt]) -> bool:
     return bool(statements) and isinstance(statements[-1], ast.Raise)
 
 
-_PARTED = ("list", "tuple", "split", "chunk", "unbind")
+_PARTED = ("list", "tuple", "split", "chunk", "unbind", "tolist")
 """Functions that make as many items as a size says."""
 
 

@@ -14,11 +14,14 @@ import gc
 import types
 from collections.abc import Iterator, Mapping, Set
 
+import torch
+
 from ..decisions import Place
+from ..replaced_functions import replaced_functions
 from .associative import sequential_scans
-from .pieces import uncounted_numbers
+from .pieces import loops_are_kept, uncounted_numbers
 from .rewriting import RUNTIME, codes_within, rewritten
-from .rounds import LoopsAsScans, Runtime
+from .rounds import LoopsAsScans, Runtime, pad_sequence
 from .scanning import Unkept
 
 __all__ = ["Unkept", "kept_loops", "sequential_scans", "uncounted_numbers"]
@@ -49,7 +52,8 @@ def kept_loops(loops: Set[Place]) -> Iterator[Mapping[types.CodeType, types.Code
     try:
         for function, code in before:
             function.__code__ = codes[code]
-        with LoopsAsScans():
+        padding = {("torch.nn.utils.rnn", "pad_sequence"): pad_sequence(torch.nn.utils.rnn.pad_sequence)}
+        with LoopsAsScans(), loops_are_kept(), replaced_functions(padding):
             yield {within: code for code, new in codes.items() for within in codes_within(new)}
     finally:
         for function, code in before:

@@ -14,7 +14,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from ..presence import rows_are_known
 from ..replaced_functions import Replacements
 
-__all__ = ["Cut", "Numbers", "Pieces", "cut_of", "split", "uncounted_numbers"]
+__all__ = ["Cut", "Numbers", "Pieces", "cut_of", "loops_are_kept", "split", "uncounted_numbers"]
 
 
 class Cut(NamedTuple):
@@ -99,6 +99,7 @@ class _Cuts:
 
 
 _TO_LIST = FakeTensor.tolist
+_KEPT: contextvars.ContextVar[bool] = contextvars.ContextVar("whether loops are kept", default=False)
 _CUTS: contextvars.ContextVar[_Cuts] = contextvars.ContextVar("the cuts of the capture that runs")
 
 
@@ -110,13 +111,23 @@ def cut_of(length: Any) -> Cut | None:
 
 
 @contextlib.contextmanager
+def loops_are_kept() -> Iterator[None]:
+    """While it is open, what makes as many numbers as a size says leaves that to the loops over them."""
+    token = _KEPT.set(True)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
+@contextlib.contextmanager
 def uncounted_numbers() -> Iterator[None]:
-    """While it is open, ``tolist`` takes tensors of which only the run knows the length."""
+    """While it is open, ``tolist`` takes tensors of which only the run knows the length, and where loops are kept those of dynamic length."""
 
     def tolist(tensor: torch.Tensor) -> Any:
         size = tensor.shape[0] if tensor.ndim == 1 and not tensor.is_floating_point() else 0
-        data_decides = isinstance(size, torch.SymInt) and size.node.hint is None
-        if not data_decides or size.node.shape_env._maybe_evaluate_static(size.node.expr) is not None or rows_are_known(tensor):
+        unknown = isinstance(size, torch.SymInt) and (size.node.hint is None or _KEPT.get())
+        if not unknown or size.node.shape_env._maybe_evaluate_static(size.node.expr) is not None or rows_are_known(tensor):
             return _TO_LIST(tensor)
         return Numbers(tensor)
 

@@ -14,7 +14,7 @@ from ..presence import rows_are_known
 from .pieces import Numbers, Pieces
 from .scanning import Lost, Unkept, as_scan, fixed, item_at
 
-__all__ = ["Filled", "LoopsAsScans", "Runtime"]
+__all__ = ["Filled", "LoopsAsScans", "Runtime", "pad_sequence"]
 
 
 def _is_dynamic(size: Any) -> bool:
@@ -103,21 +103,51 @@ class Filled(list):
 
 
 class Whole(Filled):
-    """A list of the pieces of a tensor, one each round: it is known as a whole."""
+    """A list to which each round appended a piece of another length: the pieces are known as a whole."""
 
-    def __init__(self, tensor: torch.Tensor, axis: int) -> None:
-        super().__init__([], [tensor])
-        self.axis = axis
+    def __init__(self, before: Sequence[Any], tensor: torch.Tensor, axis: int, lengths: torch.Tensor | None) -> None:
+        super().__init__(before, [tensor])
+        self.axis, self.lengths = axis, lengths
 
     def joined(self, axis: int, stacked: bool) -> torch.Tensor:
-        if stacked or self.after or axis % self.rounds[0].ndim != self.axis:
+        (tensor,) = self.rounds
+        if stacked or axis % tensor.ndim != self.axis:
             raise Unkept("pieces of several lengths are not put together as they were cut")
-        return self.rounds[0]
+        parts = [*list.__iter__(self), tensor, *self.after]
+        return tensor if len(parts) == 1 else torch.cat(parts, axis)
+
+    def padded(self, batch_first: bool, value: float) -> torch.Tensor:
+        """``pad_sequence`` of the pieces."""
+        (tensor,) = self.rounds
+        if self.lengths is None or self.axis or self.after or list.__len__(self):
+            raise Unkept("pieces of several lengths are padded with others, or not along their first dimension")
+        longest = self.lengths.max().item()
+        torch._check(longest >= 0)
+        places = torch.arange(longest, device=tensor.device)
+        starts = self.lengths.cumsum(0) - self.lengths
+        rows = torch.where(places < self.lengths[:, None], starts[:, None] + places, tensor.shape[0])
+        padding = tensor.new_full((1, *tensor.shape[1:]), value)
+        result = torch.cat([tensor, padding])[rows]
+        return result if batch_first else result.transpose(0, 1)
 
     def as_rounds(self) -> _Rounds:
-        return self._unknown()  # type: ignore[no-any-return]
+        if self.lengths is None or self.after or list.__len__(self):
+            return self._unknown()  # type: ignore[no-any-return]
+        pieces = Pieces(self.rounds[0], self.lengths, self.axis)
+        return _Rounds(pieces.count, pieces.at)
 
     __getitem__ = reverse = Filled._unknown  # type: ignore[assignment]
+
+
+def pad_sequence(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """The function, which takes such lists, too."""
+
+    def call(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> torch.Tensor:
+        if isinstance(sequences, Whole) and padding_side == "right":
+            return sequences.padded(batch_first, padding_value)
+        return function(sequences, batch_first, padding_value, padding_side)
+
+    return call
 
 
 _JOINS = {torch.stack: True, torch.cat: False, torch.concat: False, torch.concatenate: False}
@@ -237,7 +267,7 @@ class Runtime:
         after, appended = as_scan(rounds.count, rounds.at, round, names, before, frozenset(written), frozenset(anew))
         for i, added in appended.items():
             if added.axis is not None:
-                after[i] = Whole(added.items[0], added.axis)
+                after[i] = Whole(after[i], added.items[0], added.axis, added.lengths)
                 continue
             if not added.front:
                 after[i] = Filled(after[i], added.items)

@@ -76,6 +76,8 @@ class Appended(NamedTuple):
     """Whether each item went before all that was there."""
     axis: int | None = None
     """Of pieces of several lengths, one a round, the axis along which they are the only item in `items`."""
+    lengths: torch.Tensor | None = None
+    """Those of the pieces, where only the rounds say them."""
 
 
 def fixed(first: Any, second: Any) -> bool:
@@ -181,6 +183,8 @@ class _Piece(NamedTuple):
     device: torch.device
     stride: Stride | None = None
     """How the pieces follow each other, where all but the last are of one length."""
+    measured: bool = False
+    """Whether a round alone says how long its piece is."""
 
 
 @dataclasses.dataclass
@@ -397,31 +401,66 @@ class _Loop:
     def _with_pieces(self, plan: _Plan, values: Sequence[Any], first: int) -> tuple[list[Any], dict[int, Appended]]:
         """The same, of rounds whose pieces are put together: those of one length stacked, others written where they belong."""
         pieces = plan.pieces
-        if plan.front & pieces.keys() or any(values[i] for i in pieces):
-            raise Unkept("pieces come to what a list holds before")
-        cut = {i: piece for i, piece in pieces.items() if piece.stride is None}
-        whole = [torch.zeros(piece.sizes, dtype=piece.dtype, device=piece.device) for piece in cut.values()]
+        if plan.front & pieces.keys():
+            raise Unkept("pieces come to the front of a list")
+        lengths = self._lengths(plan, values, first)
+        starts = {i: each.cumsum(0) - each for i, each in lengths.items()}
+        placed = {i: piece for i, piece in pieces.items() if piece.stride is None}
+        sizes = {i: list(piece.sizes) for i, piece in placed.items()}
+        for i, each in lengths.items():
+            sizes[i][pieces[i].axis] = total = each.sum().item()
+            torch._check(total >= 0)
+        whole = [torch.zeros(sizes[i], dtype=piece.dtype, device=piece.device) for i, piece in placed.items()]
 
-        def round(each: Any, *given: Any) -> tuple[Any, ...]:
-            *results, written = (*self._round(each, *given[: len(values)]), list(given[len(values) :]))
+        def at(index: Any) -> tuple[Any, Any]:
+            return index, self.at(index)
+
+        def round(each: tuple[Any, Any], *given: Any) -> tuple[Any, ...]:
+            index, item = each
+            *results, written = (*self._round(item, *given[: len(values)]), list(given[len(values) :]))
             for i, piece in pieces.items():
                 (item,) = results[i]
                 results[i] = Gathering() if piece.stride is None else [piece.stride.filled(item, piece.axis)]
-                if piece.stride is None:
-                    places = cut_of(item.shape[piece.axis]).places(item.device)  # type: ignore[union-attr]
-                    at = list(cut).index(i)
-                    written[at] = written[at].index_copy(piece.axis, places, item)
+                if piece.stride is not None:
+                    continue
+                length = item.shape[piece.axis]
+                if piece.measured:
+                    places = torch.select(starts[i], 0, index - first) + torch.arange(length, device=item.device)
+                else:
+                    places = cut_of(length).places(item.device)  # type: ignore[union-attr]
+                to = list(placed).index(i)
+                written[to] = written[to].index_copy(piece.axis, places, item)
             return (*results, *written)
 
-        names = [*self.names, *("the pieces" for _ in cut)]
-        after, appended = _Loop(self.count, self.at, round, names, self.written, self.anew).run([*values, *whole], first)
-        for i, tensor in zip(cut, after[len(values) :]):
-            appended[i] = Appended([tensor], False, cut[i].axis)
-        for i in pieces.keys() - cut.keys():
+        names = [*self.names, *("the pieces" for _ in placed)]
+        before = [[] if i in plan.gathered else value for i, value in enumerate(values)]
+        after, appended = _Loop(self.count, at, round, names, self.written, self.anew).run([*before, *whole], first)
+        for i in plan.gathered:
+            after[i] = values[i]
+        for i, tensor in zip(placed, after[len(values) :]):
+            appended[i] = Appended([tensor], False, placed[i].axis, lengths.get(i))
+        for i in pieces.keys() - placed.keys():
             axis, stride = pieces[i].axis, pieces[i].stride
             (stacked,) = appended[i].items
             appended[i] = Appended([stride.joined(stacked, axis, self._of)], False, axis)  # type: ignore[union-attr]
         return after[: len(values)], appended
+
+    def _lengths(self, plan: _Plan, values: Sequence[Any], first: int) -> dict[int, torch.Tensor]:
+        """How long the pieces are of which a round alone says it, found by going over the rounds for that."""
+        measured = {i: piece.axis for i, piece in plan.pieces.items() if piece.measured}
+        if not measured:
+            return {}
+
+        def round(each: Any, *given: Any) -> tuple[Any, ...]:
+            results = list(self._round(each, *given))
+            for i in plan.gathered:
+                (*_, item) = results[i] or [None]
+                results[i] = [_number(item.shape[measured[i]])] if i in measured else []
+            return tuple(results)
+
+        before = [[] if i in plan.gathered else value for i, value in enumerate(_copied(values, plan.gathered))]
+        _, appended = _Loop(self.count, self.at, round, self.names, self.written, self.anew).run(before, first)
+        return {i: appended[i].items[0] for i in measured}
 
     def _owners(self, structure: Any) -> Iterator[tuple[int, str]]:
         """The names to whose values the leaves belong."""
@@ -436,7 +475,7 @@ def _piece(items: Sequence[torch.Tensor], index: torch.SymInt, count: torch.SymI
     """What the item of a round is a piece of; None if the items of all rounds have one shape.
 
     Raises:
-        Unkept: They have not, and it is not known of what they are pieces.
+        Unkept: They have not, and differ in more than one dimension.
     """
     own = [(item, axis) for item in items for axis, size in enumerate(item.shape) if _symbols(size) - known]
     if not own:
@@ -449,7 +488,7 @@ def _piece(items: Sequence[torch.Tensor], index: torch.SymInt, count: torch.SymI
         return _Piece(axis, [cut.total if at == axis else size for at, size in enumerate(item.shape)], **rest)
     if (stride := stride_of(item.shape[axis], index, count)) is not None:
         return _Piece(axis, [], stride=stride, **rest)
-    raise Unkept("a round appends a tensor of a size of its own")
+    return _Piece(axis, [None if at == axis else size for at, size in enumerate(item.shape)], **rest, measured=True)
 
 
 def _symbols(size: Any) -> set[Any]:
