@@ -196,3 +196,19 @@ class Windows(torch.nn.Module):
 def test_windows_of_reshaped_heads():
     program = convert(Windows(), (torch.randn(8, 2, 6),), ({0: "time", 1: "batch"},))
     compare(program, Windows(), *((torch.randn(time, batch, 6),) for time, batch in ((8, 2), (12, 3), (16, 1))))
+
+
+class MaskOfABatch(torch.nn.Module):
+    """The batch of one input is taken for that of another, whose number of heads is what is left."""
+
+    def forward(self, x, mask):
+        return x + mask.reshape(x.shape[0], -1, mask.shape[1])
+
+
+def test_sizes_that_only_the_example_says_to_be_one_are_asked_of_it():
+    runs = [(torch.randn(batch, 3, time), torch.randn(batch, time)) for batch, time in ((2, 4), (3, 5))]
+    shapes = ({0: torch.export.Dim.AUTO, 2: "time"}, {0: torch.export.Dim.AUTO, 1: "time"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", flambeau.errors.ConversionWarning)
+        program = convert(MaskOfABatch(), runs[0], shapes)
+    compare(program, MaskOfABatch(), *runs)

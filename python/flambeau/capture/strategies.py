@@ -123,6 +123,9 @@ def _export(
         if not strict and _CONFLICTS in str(error) and (kept := with_dynamic_conversions()) is not None:
             return kept, _DYNAMIC_CONVERSIONS
         if strict or "Could not extract specialized integer" not in str(error):
+            if not strict and shapes and not _is_about_shapes(error) and "data-dependent" not in str(error):
+                with contextlib.suppress(Exception):  # what is refused may be another size than the example's, which is 1
+                    return once(oblivious=False), _CONSTANT_ONES
             raise
         try:
             with dynamic_conversions():
