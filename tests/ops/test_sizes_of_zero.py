@@ -101,6 +101,68 @@ def test_flattening_is_one_node_at_each_opset(name: str, opset: int) -> None:
             torch.testing.assert_close(program(harness.floats(*sizes))[0], function(harness.floats(*sizes)))
 
 
+def heads_as_batch(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    batch, heads, length, width = x.shape
+    rows = x.reshape(batch * heads, length, width)
+    return rows, rows.view(batch, heads, length, width)
+
+
+# Which dimensions are dynamic, and those of them of which each is 0 in turn.
+RESHAPES = {
+    "heads as a batch": (heads_as_batch, (2, 3, 4, 5), (0, 2), (0, 2)),
+    "heads as a batch, several of them": (heads_as_batch, (2, 3, 4, 5), (0, 1, 2), (0, 2)),
+    "an image as a sequence": (lambda x: (x.flatten(2), x.flatten(2).transpose(1, 2), x.permute(0, 2, 3, 1).flatten(1, 2)), (2, 3, 4, 5), (0, 2, 3), (0, 2, 3)),
+    "a channel as an image": (lambda x: x.view(x.size(0) * x.size(1), 1, x.size(2), x.size(3)), (2, 3, 4, 5), (0, 2, 3), (0, 2, 3)),
+    "channels in groups": (lambda x: x.view(x.size(0), 2, 3, x.size(2), x.size(3)).transpose(1, 2).reshape(x.shape), (2, 6, 4, 5), (0, 2, 3), (0,)),
+    "patches": (lambda x: x.view(x.size(0), 3, x.size(2) // 2, 2, x.size(3) // 2, 2), (2, 3, 4, 6), (0, 2, 3), (0,)),
+    "steps of a sequence": (lambda x: x.view(x.size(0), x.size(1) // 2, 2 * x.size(2)), (2, 4, 3), (0, 1), (0, 1)),
+    "rows and columns of a sequence": (lambda x: x.transpose(1, 2).reshape(x.size(0), 3, x.size(1) // 2, 2), (2, 4, 3), (0, 1), (0, 1)),
+    "rows of all": (lambda x: x.view(-1, x.size(2)), (2, 4, 3), (0, 1), (0, 1)),
+    "a batch alone": (lambda x: x.view(x.size(0), x.size(1) // 4, 4, x.size(2) // 3, 3), (2, 8, 6), (0, 1, 2), (0,)),
+    "integers": (lambda x: heads_as_batch(x.long()), (2, 3, 4, 5), (0, 2), (0, 2)),
+}
+
+
+@pytest.mark.parametrize("opset", [9, 13, 14])
+@pytest.mark.parametrize("name", RESHAPES)
+def test_reshapes_of_nothing_keep_their_sizes(name: str, opset: int) -> None:
+    function, example, dynamic, zeros = RESHAPES[name]
+    script = torch.jit.trace(Function(function), harness.floats(*example), check_trace=False)
+    axes = {"x": {d: f"d{d}" for d in dynamic}}
+    program = flambeau.export(script, (harness.floats(*example),), dynamo=False, opset_version=opset, input_names=["x"], dynamic_axes=axes, verbose=False)
+    assert not {"Slice", "If", "Where"} & {node.op_type for node in program.model_proto.graph.node}
+    for sizes in (example, *([0 if d == zero else size for d, size in enumerate(example)] for zero in zeros), [0 if d in zeros else size for d, size in enumerate(example)]):
+        x = harness.floats(*sizes)
+        for got, want in zip(program(x), torch.utils._pytree.tree_leaves(function(x)), strict=True):
+            torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("opset", [9, 13])
+def test_what_data_leaves_is_reshaped_below_opset_14(opset: int) -> None:
+    def boxes(x: torch.Tensor) -> torch.Tensor:
+        kept = x[x[:, 0] > 0]
+        pairs = kept[:, None] + x[x[:, 1] > 0]
+        return kept.t().reshape(2, 2, kept.size(0)), pairs.flatten(0, 1), pairs.reshape(pairs.size(1), pairs.size(0), 4)
+
+    script = torch.jit.trace(Function(boxes), torch.ones(3, 4), check_trace=False)
+    program = flambeau.export(script, (torch.ones(3, 4),), dynamo=False, opset_version=opset, verbose=False)
+    for x in (torch.ones(3, 4), -torch.ones(3, 4), torch.tensor([[1, -1.0, 2, 2]]).expand(3, 4)):
+        for got, want in zip(program(x), boxes(x), strict=True):
+            torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("sizes", [(0, 3, 7, 9), (2, 3, 7, 9), (2, 3, 12, 8)])
+def test_adaptive_pools_of_a_batch_of_nothing(sizes: tuple[int, ...]) -> None:
+    module = Function(lambda x: (F.adaptive_avg_pool2d(x, (5, 4)), F.adaptive_avg_pool2d(x, (3, 1)), F.adaptive_avg_pool3d(x[..., None].expand(-1, -1, -1, -1, 3), 2)))
+    axes = {"x": {0: "b", 2: "h", 3: "w"}}
+    for dynamic in (axes, {"x": {0: "b"}}):
+        example = harness.floats(2, *sizes[1:])
+        program = flambeau.export(torch.jit.trace(module, example, check_trace=False), (example,), dynamo=False, input_names=["x"], dynamic_axes=dynamic, verbose=False)
+        x = harness.floats(*sizes)
+        for got, want in zip(program(x), module(x), strict=True):
+            torch.testing.assert_close(got, want)
+
+
 @pytest.mark.parametrize("opset", [9, 20])
 def test_products_over_nothing_of_batches_that_meet_when_the_model_runs(opset: int) -> None:
     script = torch.jit.trace(Function(torch.matmul), (torch.zeros(2, 3, 0), torch.zeros(2, 0, 4)))

@@ -8,7 +8,7 @@
 namespace flambeau::lower {
 namespace {
 
-// A matrix (bins, size) of the weights with which elements enter the mean of a
+// A matrix (size, bins) of the weights with which elements enter the mean of a
 // bin. A constant if both are known.
 Tensor AveragingMatrix(Lowering& to, Dim bins, Dim size, DType dtype) {
   const auto o = to.AsConstant(bins), n = to.AsConstant(size);
@@ -17,13 +17,13 @@ Tensor AveragingMatrix(Lowering& to, Dim bins, Dim size, DType dtype) {
     for (int64_t i = 0; i < *o; ++i) {
       const int64_t begin = i * *n / *o, end = ((i + 1) * *n + *o - 1) / *o;
       for (int64_t j = begin; j < end; ++j)
-        weights[static_cast<size_t>(i * *n + j)] = 1.0 / static_cast<double>(end - begin);
+        weights[static_cast<size_t>(j * *o + i)] = 1.0 / static_cast<double>(end - begin);
     }
-    return to.ConstantFloats(weights, dtype, Ints{*o, *n});
+    return to.ConstantFloats(weights, dtype, Ints{*n, *o});
   }
   const Tensor one = to.ConstantInt(1), total = to.Number(size), count = to.Number(bins);
   auto range = [&](Dim limit) { return to.Range(to.ConstantInt(0), to.Number(limit), one); };
-  const Tensor bin = to.UnsqueezeAt(range(bins), {1}), element = range(size);
+  const Tensor bin = range(bins), element = to.UnsqueezeAt(range(size), {1});
   const Tensor begin = to.Div(to.Mul(bin, total), count);
   const Tensor end = to.Div(to.Add(to.Mul(to.Add(bin, one), total), to.Sub(count, one)), count);
   const Tensor inside = to.And(to.GreaterOrEqual(element, begin), to.Less(element, end));
@@ -37,11 +37,16 @@ Tensor MoveToLast(Lowering& to, Tensor x, int64_t axis) {
   return to.Permute(x, permutation);
 }
 
-// Averages along one axis by a product of matrices.
+// Averages along one axis by one product of matrices: onnxruntime multiplies no batch of no matrices, and is slower over
+// a batch of small ones. It would merge the transposition into the product, and have a batch again, but for the Flatten.
 Tensor AverageAxis(Lowering& to, Tensor x, int64_t axis, Dim bins) {
   const Tensor matrix = AveragingMatrix(to, bins, x.size(axis), x.dtype());
-  if (axis == x.rank() - 2) return to.MatMul(matrix, x);
-  return MoveToLast(to, to.MatMul(MoveToLast(to, x, axis), to.Permute(matrix, {1, 0})), axis);
+  const int64_t last = x.rank() - 1;
+  if (axis == last) return to.MatMul(x, matrix);
+  const Tensor moved = MoveToLast(to, x, axis);
+  Dims sizes = moved.sizes();
+  sizes.back() = bins;
+  return MoveToLast(to, to.ReshapeTo(to.MatMul(to.Flatten(moved, {.axis = last}), matrix), sizes), axis);
 }
 
 template <int64_t kSpatial>
@@ -79,7 +84,7 @@ Tensor AdaptiveAvgPool(Lowering& to, Tensor self, Dims output_size) {
     std::copy(output_size.begin(), output_size.end(), result.begin() + first);
     return to.Full(result, 0.0, self.dtype());
   }
-  for (int64_t axis = first; axis < self.rank(); ++axis) {
+  for (int64_t axis = self.rank() - 1; axis >= first; --axis) {
     const Dim bins = output_size[static_cast<size_t>(axis - first)];
     if (x.size(axis) == bins) continue;
     x = is_one(bins) ? to.ReduceMean(x, to.ConstantInts({axis})) : AverageAxis(to, x, axis, bins);
