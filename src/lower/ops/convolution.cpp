@@ -21,7 +21,9 @@ Ints KernelShape(Lowering& to, const Tensor& weight) {
 }
 
 struct Geometry {
-  Ints stride, pads, dilation;
+  Dims stride;
+  Ints pads;
+  Dims dilation;
   Dim groups;
 };
 
@@ -82,28 +84,23 @@ Tensor Convolve(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, 
     return batched.Undo(ScanGroups(to, batched.tensor(), weight, bias, geometry.groups,
                                    [&](const Tensor& x, const Tensor& w) { return Convolve(to, x, w, {}, one); }));
   }
-  if (NeedsWindows(to, input, "Conv"))
+  const Dims stride = StepsPerAxis(to, geometry.stride, spatial), dilation = StepsPerAxis(to, geometry.dilation, spatial);
+  const auto strides = to.AsConstants(stride), dilations = to.AsConstants(dilation);
+  if (!strides || !dilations || NeedsWindows(to, input, "Conv"))
     return batched.Undo(ConvolveWindows(to, batched.tensor(), weight, bias.value_or(Tensor()),
-                                         {StepsPerAxis(geometry.stride, spatial), DimsOf(to, geometry.pads),
-                                          StepsPerAxis(geometry.dilation, spatial), *groups}));
+                                         {stride, DimsOf(to, geometry.pads), dilation, *groups}));
   const Tensor y = to.Conv(batched.tensor(), weight, bias.value_or(Tensor()),
-                           {.dilations = StepsPerAxis(geometry.dilation, spatial),
+                           {.dilations = *dilations,
                             .group = *groups,
                             .kernel_shape = KernelShape(to, weight),
                             .pads = geometry.pads,
-                            .strides = StepsPerAxis(geometry.stride, spatial)});
+                            .strides = *strides});
   return batched.Undo(NoneOfNone(to, batched.tensor(), y));
 }
 
-// One value stands for all axes.
-Dims DimPerAxis(Dims values, int64_t count) {
-  if (values.size() == 1) values.resize(static_cast<size_t>(count), values[0]);
-  return values;
-}
-
 // Padding that follows from sizes goes around the input first. `pads` are those at the begins, then those at the ends.
-Tensor ConvolvePadded(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, const Const<Dims>& stride,
-                      const Dims& pads, const Const<Dims>& dilation, Dim groups) {
+Tensor ConvolvePadded(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, const Dims& stride,
+                      const Dims& pads, const Dims& dilation, Dim groups) {
   if (const auto known = to.AsConstants(pads)) return Convolve(to, input, weight, bias, {stride, *known, dilation, groups});
   const Batched batched(to, input, static_cast<int64_t>(pads.size() / 2));
   const Tensor padded = PadSpatial(to, batched.tensor(), pads);
@@ -111,30 +108,30 @@ Tensor ConvolvePadded(Lowering& to, Tensor input, Tensor weight, OptionalTensor 
 }
 
 Dims OnBothSides(const Dims& padding, int64_t spatial) {
-  Dims pads = DimPerAxis(padding, spatial);
+  Dims pads = PerAxis(padding, spatial);
   const Dims ends = pads;
   pads.insert(pads.end(), ends.begin(), ends.end());
   return pads;
 }
 
 template <int64_t kSpatial>
-Tensor ConvNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride, Dims padding,
-              Const<Dims> dilation, Dim groups) {
+Tensor ConvNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Dims stride, Dims padding,
+              Dims dilation, Dim groups) {
   return ConvolvePadded(to, input, weight, bias, stride, OnBothSides(padding, kSpatial), dilation, groups);
 }
 
 // 'same' puts an odd one of the padding at the end.
 template <int64_t kSpatial>
-Tensor ConvNdOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                    std::string_view padding, Const<Dims> dilation, Dim groups) {
-  if (padding == "same" && std::ranges::any_of(stride.value, [](int64_t step) { return step != 1; }))
+Tensor ConvNdOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Dims stride,
+                    std::string_view padding, Dims dilation, Dim groups) {
+  if (padding == "same" && std::ranges::any_of(stride, [&](Dim step) { return to.AsConstant(step).value_or(1) != 1; }))
     throw onnx::BadOperand("pads to the same size, which a stride does not leave");
   if (padding != "same") return Convolve(to, input, weight, bias, {stride, Ints(2 * kSpatial, 0), dilation, groups});
-  const Ints spread = StepsPerAxis(dilation, kSpatial);
+  const Dims spread = StepsPerAxis(to, dilation, kSpatial);
   Dims pads(2 * kSpatial);
   for (int64_t i = 0; i < kSpatial; ++i) {
     const auto axis = static_cast<size_t>(i);
-    const Dim total = to.Times(to.Minus(weight.size(2 + i), to.Of(1)), to.Of(spread[axis]));
+    const Dim total = to.Times(to.Minus(weight.size(2 + i), to.Of(1)), spread[axis]);
     pads[axis] = {to.exprs().FloorDiv(total.expr, to.exprs().Constant(2))};
     pads[axis + kSpatial] = to.Minus(total, pads[axis]);
   }
@@ -160,19 +157,17 @@ TransposedPads PadsOf(const Ints& padding, Ints output_padding, const Ints& stri
   return result;
 }
 
-using TransposedConvolution = Tensor (*)(Lowering&, Tensor, Tensor, OptionalTensor, Const<Dims>, Dims, Dims, Dim,
-                                         Const<Dims>);
+using TransposedConvolution = Tensor (*)(Lowering&, Tensor, Tensor, OptionalTensor, Dims, Dims, Dims, Dim, Dims);
 
 // Output padding that follows from sizes is less than a stride or a dilation: as much as that is computed, and cut.
-Tensor ConvTransposeAndCut(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, const Const<Dims>& stride,
-                           const Dims& padding, const Dims& output_padding, Dim groups, const Const<Dims>& dilation,
+Tensor ConvTransposeAndCut(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, const Ints& strides,
+                           const Dims& padding, const Dims& output_padding, Dim groups, const Ints& dilations,
                            TransposedConvolution convolve) {
   const auto spatial = static_cast<int64_t>(output_padding.size());
-  const Ints strides = StepsPerAxis(stride, spatial), dilations = StepsPerAxis(dilation, spatial);
   Dims most = output_padding;
   for (size_t i = 0; i < most.size(); ++i)
     if (!to.AsConstant(most[i])) most[i] = to.Of(std::max(strides[i], dilations[i]) - 1);
-  Tensor y = convolve(to, input, weight, bias, stride, padding, most, groups, dilation);
+  Tensor y = convolve(to, input, weight, bias, DimsOf(to, strides), padding, most, groups, DimsOf(to, dilations));
   for (size_t i = 0; i < most.size(); ++i) {
     if (most[i] == output_padding[i]) continue;
     const int64_t axis = y.rank() - spatial + static_cast<int64_t>(i);
@@ -193,18 +188,8 @@ Tensor CutPadding(Lowering& to, Tensor y, const Dims& padding) {
 }
 
 template <int64_t kSpatial>
-Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                       Dims given_padding, Dims given_output_padding, Dim groups, Const<Dims> dilation) {
-  const auto padding = to.AsConstants(given_padding);
-  if (!padding) {
-    const Tensor all = ConvTransposeNd<kSpatial>(to, input, weight, bias, stride, Dims(kSpatial, to.Of(0)),
-                                                 given_output_padding, groups, dilation);
-    return CutPadding(to, all, DimPerAxis(given_padding, kSpatial));
-  }
-  const auto output_padding = to.AsConstants(given_output_padding);
-  if (!output_padding)
-    return ConvTransposeAndCut(to, input, weight, bias, stride, given_padding, DimPerAxis(given_output_padding, kSpatial),
-                               groups, dilation, &ConvTransposeNd<kSpatial>);
+Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Dims stride,
+                       Dims given_padding, Dims given_output_padding, Dim groups, Dims dilation) {
   const Batched batched(to, input, kSpatial);
   const auto group_count = to.AsConstant(groups);
   if (!group_count) {
@@ -213,20 +198,30 @@ Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor
     };
     return batched.Undo(ScanGroups(to, batched.tensor(), weight, bias, groups, one));
   }
-  if (NeedsWindows(to, input, "ConvTranspose"))
-    return batched.Undo(ConvolveWindowsTransposed(
-        to, batched.tensor(), weight, bias.value_or(Tensor()), StepsPerAxis(stride, kSpatial), PerAxis(*padding, kSpatial),
-        PerAxis(*output_padding, kSpatial), StepsPerAxis(dilation, kSpatial), *group_count));
-  const Ints strides = StepsPerAxis(stride, kSpatial);
-  const auto [pads, end, beyond] = PadsOf(PerAxis(*padding, kSpatial), PerAxis(*output_padding, kSpatial), strides);
+  const Dims steps = StepsPerAxis(to, stride, kSpatial), gaps = StepsPerAxis(to, dilation, kSpatial);
+  const auto strides = to.AsConstants(steps), dilations = to.AsConstants(gaps);
+  if (!strides || !dilations || NeedsWindows(to, input, "ConvTranspose"))
+    return batched.Undo(ConvolveWindowsTransposed(to, batched.tensor(), weight, bias.value_or(Tensor()), steps, PerAxis(given_padding, kSpatial),
+                                                  PerAxis(given_output_padding, kSpatial), gaps, *group_count));
+  const auto padding = to.AsConstants(given_padding);
+  if (!padding) {
+    const Tensor all = ConvTransposeNd<kSpatial>(to, input, weight, bias, stride, Dims(kSpatial, to.Of(0)),
+                                                 given_output_padding, groups, dilation);
+    return CutPadding(to, all, PerAxis(given_padding, kSpatial));
+  }
+  const auto output_padding = to.AsConstants(given_output_padding);
+  if (!output_padding)
+    return ConvTransposeAndCut(to, input, weight, bias, *strides, given_padding, PerAxis(given_output_padding, kSpatial),
+                               groups, *dilations, &ConvTransposeNd<kSpatial>);
+  const auto [pads, end, beyond] = PadsOf(PerAxis(*padding, kSpatial), PerAxis(*output_padding, kSpatial), *strides);
   const bool all_there = std::ranges::all_of(beyond, [](int64_t count) { return count == 0; });
   Tensor y = to.ConvTranspose(batched.tensor(), weight, all_there ? bias.value_or(Tensor()) : Tensor(),
-                              {.dilations = StepsPerAxis(dilation, kSpatial),
+                              {.dilations = *dilations,
                                .group = *group_count,
                                .kernel_shape = KernelShape(to, weight),
                                .output_padding = end,
                                .pads = pads,
-                               .strides = strides});
+                               .strides = *strides});
   if (all_there) return batched.Undo(y);
   for (size_t i = 0; i < beyond.size(); ++i) y = PadEnd(to, y, static_cast<int64_t>(i) + 2, to.Of(beyond[i]));
   if (!bias) return batched.Undo(y);
@@ -235,8 +230,8 @@ Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor
   return batched.Undo(to.Add(y, to.UnsqueezeAt(*bias, trailing)));
 }
 
-Tensor Convolution(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                   Dims padding, Const<Dims> dilation, bool transposed, Dims output_padding, Dim groups) {
+Tensor Convolution(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Dims stride,
+                   Dims padding, Dims dilation, bool transposed, Dims output_padding, Dim groups) {
   if (!to.RequireRank(weight, "weight")) return to.Poison(Type::Unranked(input.dtype()));
   const int64_t spatial = weight.rank() - 2;
   if (!transposed)
@@ -245,22 +240,22 @@ Tensor Convolution(Lowering& to, Tensor input, Tensor weight, OptionalTensor bia
   return transpose(to, input, weight, bias, stride, padding, output_padding, groups, dilation);
 }
 
-Tensor ConvolutionWithFlags(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                            Dims padding, Const<Dims> dilation, bool transposed, Dims output_padding, Dim groups,
+Tensor ConvolutionWithFlags(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Dims stride,
+                            Dims padding, Dims dilation, bool transposed, Dims output_padding, Dim groups,
                             Unused, Unused, Unused, Unused) {
   return Convolution(to, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 
-Tensor ConvolutionDeprecated(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                             Dims padding, Const<Dims> dilation, bool transposed, Ints output_padding,
+Tensor ConvolutionDeprecated(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Dims stride,
+                             Dims padding, Dims dilation, bool transposed, Ints output_padding,
                              Dim groups, Unused, Unused, Unused) {
   Dims added;
   for (const int64_t count : output_padding) added.push_back(to.Of(count));
   return Convolution(to, input, weight, bias, stride, padding, dilation, transposed, added, groups);
 }
 
-Tensor ConvolutionOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Const<Dims> stride,
-                         std::string_view padding, Const<Dims> dilation, Dim groups) {
+Tensor ConvolutionOfMode(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Dims stride,
+                         std::string_view padding, Dims dilation, Dim groups) {
   const int64_t rank = weight.rank();
   const auto convolve = rank == 3 ? &ConvNdOfMode<1> : rank == 4 ? &ConvNdOfMode<2> : &ConvNdOfMode<3>;
   return convolve(to, input, weight, bias, stride, padding, dilation, groups);

@@ -31,7 +31,7 @@ Tensor Im2col(Lowering& to, Tensor self, Ints kernel_size, Ints dilation, Ints p
     x = to.Pad(x, to.ConstantInts({0, 0, border[0], border[1], 0, 0, border[0], border[1]}));
   // An axis becomes (window, windows), first the rows, then the columns.
   for (size_t i = 0; i < 2; ++i) {
-    const Dim windows = PooledSize(to, image[i], to.Of(gaps[i] * (kernel[i] - 1) + 1), steps[i], border[i], false);
+    const Dim windows = PooledSize(to, image[i], to.Of(gaps[i] * (kernel[i] - 1) + 1), to.Of(steps[i]), to.Of(border[i]), false);
     const Tensor at = to.Add(to.UnsqueezeAt(Range(to, to.Of(kernel[i]), gaps[i]), {1}), Range(to, windows, steps[i]));
     x = to.Gather(x, at, {.axis = i == 0 ? 2 : 4});
     sizes[2] = to.Times(sizes[2], windows);

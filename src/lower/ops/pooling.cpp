@@ -6,19 +6,26 @@
 
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
+#include "lower/ops/open_windows.h"
 #include "lower/ops/spatial.h"
 #include "lower/ops/windows.h"
 
 namespace flambeau::lower {
 
-Dim PooledSize(Lowering& to, Dim size, Dim window, int64_t stride, int64_t padding, bool ceil_mode) {
+Dim PooledSize(Lowering& to, Dim size, Dim window, Dim stride, Dim padding, bool ceil_mode) {
   auto& exprs = to.exprs();
-  auto constant = [&](int64_t value) { return exprs.Constant(value); };
-  const Expr padded = exprs.Add(exprs.Sub(size.expr, window.expr), constant(2 * padding + (ceil_mode ? stride - 1 : 0)));
-  const Expr count = exprs.Add(exprs.FloorDiv(padded, constant(stride)), constant(1));
+  Dim padded = to.Plus(to.Minus(size, window), to.Times(to.Of(2), padding));
+  if (ceil_mode) padded = to.Plus(padded, to.Minus(stride, to.Of(1)));
+  const Expr count = exprs.Add(exprs.FloorDiv(padded.expr, stride.expr), exprs.Constant(1));
   if (!ceil_mode) return {count};
   // The last window starts inside the input or its left padding.
-  return {exprs.Min(count, exprs.CeilDiv(exprs.Add(size.expr, constant(padding)), constant(stride)))};
+  return {exprs.Min(count, exprs.CeilDiv(exprs.Add(size.expr, padding.expr), stride.expr))};
+}
+
+Scalar LeastOf(DType dtype) {
+  if (IsFloating(dtype)) return Scalar(-std::numeric_limits<double>::infinity());
+  const int bits = static_cast<int>(ByteSize(dtype)) * 8;
+  return Scalar(IsSigned(dtype) ? std::numeric_limits<int64_t>::min() >> (64 - bits) : int64_t{0});
 }
 
 namespace {
@@ -48,7 +55,7 @@ Geometry GeometryOf(Lowering& to, const Tensor& x, const Window& window, bool ce
   for (size_t i = 0; i < spatial && ceil_mode; ++i) {
     const auto size = to.AsConstant(x.size(static_cast<int64_t>(i) - static_cast<int64_t>(spatial)));
     if (!size) return {BothSides(window.padding), true};
-    const Dim count = PooledSize(to, to.Of(*size), to.Of(Extent(window, i)), window.stride[i], window.padding[i], true);
+    const Dim count = PooledSize(to, to.Of(*size), to.Of(Extent(window, i)), to.Of(window.stride[i]), to.Of(window.padding[i]), true);
     const int64_t covered = (*to.AsConstant(count) - 1) * window.stride[i] + Extent(window, i);
     geometry.pads[spatial + i] = std::max<int64_t>(covered - *size - window.padding[i], 0);
     // onnxruntime refuses as much, which only dilated windows need.
@@ -70,16 +77,7 @@ bool HasPadding(const Window& window) {
   return std::ranges::any_of(window.padding, [](int64_t padding) { return padding != 0; });
 }
 
-Scalar LeastOf(DType dtype) {
-  if (IsFloating(dtype)) return Scalar(-std::numeric_limits<double>::infinity());
-  const int bits = static_cast<int>(ByteSize(dtype)) * 8;
-  return Scalar(IsSigned(dtype) ? std::numeric_limits<int64_t>::min() >> (64 - bits) : int64_t{0});
-}
-
 // --- over whole axes ----------------------------------------------------------------
-
-constexpr Restriction kRunTimeKernel{"a window or step whose size is known at run time only, unless the window is a whole axis without padding", "",
-                                     "the windows of ONNX are attributes"};
 
 // A pool whose windows are constants, over what is left where windows are axes of dynamic sizes.
 struct Reduced {
@@ -90,24 +88,17 @@ struct Reduced {
 
 // `reduce` takes the axes that are windows; nothing where a window is neither a constant nor such an axis.
 template <class Reduce>
-std::optional<Reduced> ReduceWholeAxes(Lowering& to, Tensor x, int64_t spatial, const Dims& kernel, const Dims& stride, const Ints& padding,
-                                       const Ints& dilation, Reduce reduce) {
-  const auto constants = [&](const Dims& dims) -> std::optional<Ints> {
-    Ints values;
-    for (const Dim dim : dims) {
-      const auto constant = to.AsConstant(dim);
-      if (!constant) return std::nullopt;
-      values.push_back(*constant);
-    }
-    return values;
-  };
-  const auto sizes = constants(kernel), steps = constants(stride);
-  if (sizes && steps) return Reduced{x, WindowOf(spatial, *sizes, *steps, padding, dilation), false};
+std::optional<Reduced> ReduceWholeAxes(Lowering& to, Tensor x, int64_t spatial, const Dims& kernel, const Dims& stride, const Dims& given_padding,
+                                       const Dims& given_dilation, Reduce reduce) {
+  const auto sizes = to.AsConstants(kernel), steps = to.AsConstants(stride), padding = to.AsConstants(given_padding),
+             dilation = to.AsConstants(given_dilation);
+  if (!padding || !dilation) return std::nullopt;
+  if (sizes && steps) return Reduced{x, WindowOf(spatial, *sizes, *steps, *padding, *dilation), false};
   const auto count = static_cast<size_t>(spatial);
   const auto fits = [count](const Dims& dims) { return dims.size() == 1 || dims.size() == count; };
   if (!x.ranked() || x.rank() < spatial || !fits(kernel) || !(stride.empty() || fits(stride))) return std::nullopt;
   const auto of = [](const Dims& dims, size_t i) { return dims.size() == 1 ? dims[0] : dims[i]; };
-  const Ints pads = PerAxis(padding, spatial), gaps = StepsPerAxis(dilation, spatial);
+  const Ints pads = PerAxis(*padding, spatial), gaps = StepsPerAxis(*dilation, spatial);
   Ints axes, rest_kernel, rest_stride, rest_dilation;
   for (size_t i = 0; i < count; ++i) {
     const int64_t axis = x.rank() - spatial + static_cast<int64_t>(i);
@@ -144,7 +135,7 @@ Surrounded Surround(Lowering& to, Tensor x, const Window& window, bool ceil_mode
   Dims begins(static_cast<size_t>(x.rank()), to.Of(0)), ends = begins, counts, sizes;
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     const Dim size = x.size(static_cast<int64_t>(2 + i));
-    counts.push_back(PooledSize(to, size, to.Of(Extent(window, i)), window.stride[i], window.padding[i], ceil_mode));
+    counts.push_back(PooledSize(to, size, to.Of(Extent(window, i)), to.Of(window.stride[i]), to.Of(window.padding[i]), ceil_mode));
     const Dim covered = to.Plus(to.Times(to.Minus(counts[i], to.Of(1)), to.Of(window.stride[i])),
                                 to.Of(Extent(window, i)));
     sizes.push_back(covered);
@@ -164,7 +155,7 @@ Tensor ElementsOf(Lowering& to, const Surrounded& surrounded, const Window& wind
   sizes.insert(sizes.end(), surrounded.counts.begin(), surrounded.counts.end());
   sizes.push_back(to.Of(elements));
   return to.ReshapeTo(
-      WindowsOf(to, surrounded.tensor, {DimsOf(to, window.kernel), window.stride, window.dilation}, surrounded.counts), sizes);
+      WindowsOf(to, surrounded.tensor, {DimsOf(to, window.kernel), DimsOf(to, window.stride), DimsOf(to, window.dilation)}, surrounded.counts), sizes);
 }
 
 // The positions of the elements are windows of their own.
@@ -256,10 +247,10 @@ std::tuple<Tensor, Tensor> MaxPoolOf(Lowering& to, Tensor self, const Window& wi
 }
 
 template <int64_t kSpatial>
-Tensor MaxPoolNd(Lowering& to, Tensor self, Dims kernel_size, Dims stride, Ints padding, Ints dilation, bool ceil_mode) {
+Tensor MaxPoolNd(Lowering& to, Tensor self, Dims kernel_size, Dims stride, Dims padding, Dims dilation, bool ceil_mode) {
   const auto reduced = ReduceWholeAxes(to, self, kSpatial, kernel_size, stride, padding, dilation,
                                        [&](Tensor x, Tensor axes) { return to.ReduceMax(x, axes); });
-  if (!reduced) return to.Unsupported(kRunTimeKernel);
+  if (!reduced) return MaxPoolByAxes(to, self, OpenWindowOf(to, kSpatial, kernel_size, stride, padding, dilation, ceil_mode));
   if (reduced->changed && IsPoint(reduced->window)) return reduced->tensor;
   return std::get<0>(MaxPoolOf(to, reduced->tensor, reduced->window, ceil_mode, false));
 }
@@ -278,7 +269,7 @@ Tensor PadForWindows(Lowering& to, Tensor x, const Window& window, bool ceil_mod
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     const auto axis = static_cast<size_t>(x.rank()) - window.kernel.size() + i;
     const Dim size = x.size(static_cast<int64_t>(axis));
-    const Dim count = PooledSize(to, size, to.Of(window.kernel[i]), window.stride[i], window.padding[i], ceil_mode);
+    const Dim count = PooledSize(to, size, to.Of(window.kernel[i]), to.Of(window.stride[i]), to.Of(window.padding[i]), ceil_mode);
     const Dim covered = to.Plus(to.Times(to.Minus(count, to.Of(1)), to.Of(window.stride[i])), to.Of(window.kernel[i]));
     begins[axis] = to.Of(window.padding[i]);
     ends[axis] = ceil_mode ? to.Minus(covered, to.Plus(size, to.Of(window.padding[i]))) : to.Of(window.padding[i]);
@@ -336,49 +327,50 @@ Tensor AveragePoolOf(Lowering& to, Tensor self, const Window& window, bool ceil_
     const int64_t axis = static_cast<int64_t>(i) - static_cast<int64_t>(spatial);
     if (geometry.pads[spatial + i] <= window.padding[i]) continue;
     const int64_t size = *to.AsConstant(self.size(axis));
-    const Dim count = PooledSize(to, to.Of(size), to.Of(window.kernel[i]), window.stride[i], window.padding[i], true);
+    const Dim count = PooledSize(to, to.Of(size), to.Of(window.kernel[i]), to.Of(window.stride[i]), to.Of(window.padding[i]), true);
     y = to.Div(y, WindowCounts(to, *to.AsConstant(count), size, window, i, y.dtype()));
   }
   return batched.Undo(y);
 }
 
-Tensor AveragePool(Lowering& to, Tensor self, int64_t spatial, const Dims& kernel_size, const Dims& stride, const Ints& padding,
+Tensor AveragePool(Lowering& to, Tensor self, int64_t spatial, const Dims& kernel_size, const Dims& stride, const Dims& padding,
                    bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor) {
-  const auto reduced = ReduceWholeAxes(to, self, spatial, kernel_size, stride, padding, {1},
+  const auto reduced = ReduceWholeAxes(to, self, spatial, kernel_size, stride, padding, {to.Of(1)},
                                        [&](Tensor x, Tensor axes) { return to.ReduceMean(x, axes); });
-  if (!reduced || (divisor && reduced->changed)) return to.Unsupported(kRunTimeKernel);
+  if (!reduced || (divisor && reduced->changed))
+    return AveragePoolByAxes(to, self, OpenWindowOf(to, spatial, kernel_size, stride, padding, {to.Of(1)}, ceil_mode), count_include_pad, divisor);
   if (reduced->changed && IsPoint(reduced->window)) return reduced->tensor;
   return AveragePoolOf(to, reduced->tensor, reduced->window, ceil_mode, count_include_pad, divisor);
 }
 
-Tensor AvgPool1d(Lowering& to, Tensor self, Dims kernel_size, Dims stride, Ints padding, bool ceil_mode,
+Tensor AvgPool1d(Lowering& to, Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode,
                  bool count_include_pad) {
   return AveragePool(to, self, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, std::nullopt);
 }
 
 template <int64_t kSpatial>
-Tensor AvgPoolNd(Lowering& to, Tensor self, Dims kernel_size, Dims stride, Ints padding, bool ceil_mode,
+Tensor AvgPoolNd(Lowering& to, Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode,
                  bool count_include_pad, std::optional<int64_t> divisor_override) {
   return AveragePool(to, self, kSpatial, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
 }
 
 constexpr OpRow kRows[] = {
     Op<AvgPool1d>("aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool "
-                  "ceil_mode=False, bool count_include_pad=True) -> Tensor", &kRunTimeKernel),
+                  "ceil_mode=False, bool count_include_pad=True) -> Tensor"),
     Op<AvgPoolNd<2>>("aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool "
-                     "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", &kRunTimeKernel),
+                     "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
     Op<AvgPoolNd<3>>("aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool "
-                     "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", &kRunTimeKernel),
+                     "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
     Op<MaxPoolNd<1>>("aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] "
-                     "dilation=[1], bool ceil_mode=False) -> Tensor", &kRunTimeKernel),
+                     "dilation=[1], bool ceil_mode=False) -> Tensor"),
     Op<MaxPoolNdWithIndices<1>>("aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], "
                                 "int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)"),
     Op<MaxPoolNd<2>>("aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
-                     "dilation=1, bool ceil_mode=False) -> Tensor", &kRunTimeKernel),
+                     "dilation=1, bool ceil_mode=False) -> Tensor"),
     Op<MaxPoolNdWithIndices<2>>("aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], "
                                 "int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"),
     Op<MaxPoolNd<3>>("aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
-                     "dilation=1, bool ceil_mode=False) -> Tensor", &kRunTimeKernel),
+                     "dilation=1, bool ceil_mode=False) -> Tensor"),
     Op<MaxPoolNdWithIndices<3>>("aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], "
                                 "int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"),
 };

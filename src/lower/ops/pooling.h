@@ -1,4 +1,4 @@
-// Sizes of pools, as PyTorch counts windows.
+// Windows of pools, as PyTorch counts them, and what the largest of an empty one is.
 #pragma once
 
 #include "lower/lowering.h"
@@ -6,6 +6,9 @@
 namespace flambeau::lower {
 
 // The number of windows along an axis; `window` counts the gaps of a dilation.
-Dim PooledSize(Lowering& to, Dim size, Dim window, int64_t stride, int64_t padding, bool ceil_mode);
+Dim PooledSize(Lowering& to, Dim size, Dim window, Dim stride, Dim padding, bool ceil_mode);
+
+// What is less than any other number of the dtype, or equal.
+Scalar LeastOf(DType dtype);
 
 }  // namespace flambeau::lower

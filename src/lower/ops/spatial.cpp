@@ -6,15 +6,31 @@
 
 namespace flambeau::lower {
 
-Ints PerAxis(const Ints& values, int64_t count) {
-  if (values.size() == 1) return Ints(static_cast<size_t>(count), values[0]);
+namespace {
+
+template <class List>
+List SpreadOver(const List& values, int64_t count) {
+  if (values.size() == 1) return List(static_cast<size_t>(count), values[0]);
   if (values.size() != static_cast<size_t>(count)) throw onnx::BadOperand(fmt::format("takes one number, or one for each of {} dimensions", count));
   return values;
 }
 
+constexpr const char* kTooSmallAStep = "takes kernels, strides and dilations of at least 1";
+
+}  // namespace
+
+Ints PerAxis(const Ints& values, int64_t count) { return SpreadOver(values, count); }
+Dims PerAxis(const Dims& values, int64_t count) { return SpreadOver(values, count); }
+
 Ints StepsPerAxis(const Ints& values, int64_t count) {
   Ints steps = PerAxis(values, count);
-  if (std::ranges::any_of(steps, [](int64_t step) { return step < 1; })) throw onnx::BadOperand("takes kernels, strides and dilations of at least 1");
+  if (std::ranges::any_of(steps, [](int64_t step) { return step < 1; })) throw onnx::BadOperand(kTooSmallAStep);
+  return steps;
+}
+
+Dims StepsPerAxis(Lowering& to, const Dims& values, int64_t count) {
+  Dims steps = PerAxis(values, count);
+  if (std::ranges::any_of(steps, [&](Dim step) { return to.AsConstant(step).value_or(1) < 1; })) throw onnx::BadOperand(kTooSmallAStep);
   return steps;
 }
 

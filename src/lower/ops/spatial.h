@@ -8,8 +8,10 @@ namespace flambeau::lower {
 
 // `values` for each of `count` axes: one value stands for all of them.
 Ints PerAxis(const Ints& values, int64_t count);
+Dims PerAxis(const Dims& values, int64_t count);
 // The same of kernels, strides and dilations, which are at least 1.
 Ints StepsPerAxis(const Ints& values, int64_t count);
+Dims StepsPerAxis(Lowering& to, const Dims& values, int64_t count);
 // ONNX's pads: those at the begins of all axes, then those at the ends.
 Ints BothSides(const Ints& padding);
 

@@ -17,20 +17,22 @@ Dims SpatialSizes(const Tensor& tensor) {
 }
 
 // x[…, size, …] to x[…, (size - 1)·step + 1, …] with zeros between.
-Tensor Spread(Lowering& to, Tensor x, int64_t axis, int64_t step) {
-  if (step == 1) return x;
+Tensor Spread(Lowering& to, Tensor x, int64_t axis, Dim step) {
+  if (to.AsConstant(step) == 1) return x;
   const Dim size = x.size(axis);
-  Ints pads(2 * static_cast<size_t>(x.rank() + 1), 0);
-  pads[static_cast<size_t>(2 * x.rank() + 1 - (x.rank() - 1 - axis))] = step - 1;
-  const Tensor padded = to.Pad(to.UnsqueezeAt(x, {axis + 1}), to.ConstantInts(pads), to.NumberOf(0, x.dtype()));
+  Dims pads(2 * static_cast<size_t>(x.rank() + 1), to.Of(0));
+  pads[static_cast<size_t>(2 * x.rank() + 1 - (x.rank() - 1 - axis))] = to.Minus(step, to.Of(1));
+  const Tensor padded = to.Pad(to.UnsqueezeAt(x, {axis + 1}), to.Shape1(pads), to.NumberOf(0, x.dtype()));
   Dims sizes = x.sizes();
-  sizes[static_cast<size_t>(axis)] = to.Times(size, to.Of(step));
-  return SliceRange(to, to.ReshapeTo(padded, sizes), axis, to.Of(0), to.Of(1 - step), to.Of(1));
+  sizes[static_cast<size_t>(axis)] = to.Times(size, step);
+  const Dim left_out = to.Minus(to.Of(1), step);  // from the end; of a step of 1 there would be nothing
+  const Dim end = to.AsConstant(step) ? left_out : to.Plus(sizes[static_cast<size_t>(axis)], left_out);
+  return SliceRange(to, to.ReshapeTo(padded, sizes), axis, to.Of(0), end, to.Of(1));
 }
 
 // extent of a dilated kernel: dilation · (kernel - 1) + 1
-Dim Extent(Lowering& to, Dim kernel, int64_t dilation) {
-  return to.Plus(to.Times(to.Minus(kernel, to.Of(1)), to.Of(dilation)), to.Of(1));
+Dim Extent(Lowering& to, Dim kernel, Dim dilation) {
+  return to.Plus(to.Times(to.Minus(kernel, to.Of(1)), dilation), to.Of(1));
 }
 
 }  // namespace
@@ -54,8 +56,8 @@ Tensor PadSpatial(Lowering& to, Tensor x, const Dims& pads) {
 Tensor WindowsOf(Lowering& to, Tensor x, const WindowShape& shape, const Dims& counts) {
   const size_t spatial = counts.size();
   for (size_t i = 0; i < spatial; ++i) {
-    const Tensor begin = to.Mul(Iota(to, counts[i]), to.ConstantInt(shape.stride[i]));
-    const Tensor within = to.Mul(Iota(to, shape.kernel[i]), to.ConstantInt(shape.dilation[i]));
+    const Tensor begin = to.Mul(Iota(to, counts[i]), to.Number(shape.stride[i]));
+    const Tensor within = to.Mul(Iota(to, shape.kernel[i]), to.Number(shape.dilation[i]));
     x = to.Gather(x, to.Add(to.UnsqueezeAt(begin, {1}), within), {.axis = static_cast<int64_t>(2 + 2 * i)});
   }
   Ints order{0, 1};
@@ -71,7 +73,7 @@ Tensor ConvolveWindows(Lowering& to, Tensor input, Tensor weight, const Tensor& 
   Dims counts;
   Dim elements = weight.size(1);
   for (size_t i = 0; i < spatial; ++i) {
-    counts.push_back(PooledSize(to, x.size(static_cast<int64_t>(2 + i)), Extent(to, kernel[i], how.dilation[i]), how.stride[i], 0, false));
+    counts.push_back(PooledSize(to, x.size(static_cast<int64_t>(2 + i)), Extent(to, kernel[i], how.dilation[i]), how.stride[i], to.Of(0), false));
     elements = to.Times(elements, kernel[i]);
   }
   // (batch, groups, channels of one, windows…, elements…) to (batch, groups, windows, channels · elements).
@@ -91,8 +93,8 @@ Tensor ConvolveWindows(Lowering& to, Tensor input, Tensor weight, const Tensor& 
   return to.Add(product, to.UnsqueezeAt(bias, trailing));
 }
 
-Tensor ConvolveWindowsTransposed(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const Ints& stride,
-                                  const Ints& padding, const Ints& output_padding, const Ints& dilation,
+Tensor ConvolveWindowsTransposed(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const Dims& stride,
+                                  const Dims& padding, const Dims& output_padding, const Dims& dilation,
                                   int64_t groups) {
   const Dims kernel = SpatialSizes(weight);
   const size_t spatial = kernel.size();
@@ -100,8 +102,8 @@ Tensor ConvolveWindowsTransposed(Lowering& to, Tensor input, Tensor weight, cons
   Dims pads(2 * spatial);
   for (size_t i = 0; i < spatial; ++i) {
     x = Spread(to, x, static_cast<int64_t>(2 + i), stride[i]);
-    pads[i] = to.Minus(Extent(to, kernel[i], dilation[i]), to.Of(padding[i] + 1));
-    pads[spatial + i] = to.Plus(pads[i], to.Of(output_padding[i]));
+    pads[i] = to.Minus(Extent(to, kernel[i], dilation[i]), to.Plus(padding[i], to.Of(1)));
+    pads[spatial + i] = to.Plus(pads[i], output_padding[i]);
   }
   // (in, out / groups, kernel…) to (out, in / groups, kernel…), turned around.
   const Dim in_group{to.exprs().FloorDiv(weight.size(0).expr, to.exprs().Constant(groups))};
@@ -115,7 +117,7 @@ Tensor ConvolveWindowsTransposed(Lowering& to, Tensor input, Tensor weight, cons
   Tensor turned = to.ReshapeTo(to.Permute(to.ReshapeTo(weight, grouped), order), sizes);
   for (size_t i = 0; i < spatial; ++i)
     turned = SliceRange(to, turned, static_cast<int64_t>(2 + i), to.Of(-1), to.Of(INT64_MIN), to.Of(-1));
-  return ConvolveWindows(to, x, turned, bias, {Ints(spatial, 1), pads, dilation, groups});
+  return ConvolveWindows(to, x, turned, bias, {Dims(spatial, to.Of(1)), pads, dilation, groups});
 }
 
 }  // namespace flambeau::lower

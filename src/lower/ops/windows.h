@@ -1,6 +1,6 @@
 // Pools and convolutions of integers, which ONNX has of floats only, and of what
 // onnxruntime has no kernel for: the elements of the windows are brought together
-// and reduced.
+// and reduced. So are windows whose steps are known to a run only.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,7 @@
 namespace flambeau::lower {
 
 struct WindowShape {
-  Dims kernel;
-  Ints stride, dilation;
+  Dims kernel, stride, dilation;
 };
 
 // (batch, channels, spatial…), padded already, to (batch, channels, windows…, elements…) with an axis for each
@@ -25,15 +24,13 @@ bool NeedsWindows(const Lowering& to, const Tensor& input, std::string_view op);
 Tensor PadSpatial(Lowering& to, Tensor x, const Dims& pads);
 
 struct WindowConvolution {
-  Ints stride;
-  Dims pads;
-  Ints dilation;
+  Dims stride, pads, dilation;
   int64_t groups;
 };
 Tensor ConvolveWindows(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const WindowConvolution& how);
 // As a convolution of the input with zeros between its elements.
-Tensor ConvolveWindowsTransposed(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const Ints& stride,
-                                  const Ints& padding, const Ints& output_padding, const Ints& dilation,
+Tensor ConvolveWindowsTransposed(Lowering& to, Tensor input, Tensor weight, const Tensor& bias, const Dims& stride,
+                                  const Dims& padding, const Dims& output_padding, const Dims& dilation,
                                   int64_t groups);
 
 }  // namespace flambeau::lower
