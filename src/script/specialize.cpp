@@ -21,35 +21,25 @@ class Inputs {
  public:
   Inputs(Evaluator& evaluator, Program::Impl& program, Sink& sink) : evaluator_(evaluator), program_(program), sink_(sink) {}
 
-  // What a parameter of this type gets: of a number, the one in a tensor.
+  // What a parameter of this type gets, or an element of one: of a number, the one in a tensor.
   Result<Val> Make(const ScriptInput& input, const std::string& name, const torchscript::Type* type) {
-    FLAMBEAU_TRY(Val value, Make(input, name));
-    if (type != nullptr && type->kind == torchscript::TypeKind::kOptional && !type->elements.empty()) type = type->elements[0].get();
-    if (type == nullptr || !IsNumber(*type) || !value.Is<TensorVal>()) return value;
-    return evaluator_.emit().Call1("aten::item", {std::move(value)});
-  }
-
- private:
-  static bool IsNumber(const torchscript::Type& type) {
-    using enum torchscript::TypeKind;
-    auto is_one = [](torchscript::TypeKind kind) { return kind == kInt || kind == kFloat || kind == kBool || kind == kNumber; };
-    if (type.kind != kUnion) return is_one(type.kind);
-    return !type.elements.empty() && std::ranges::all_of(type.elements, [&](const auto& each) { return is_one(each->kind) || each->kind == kNone; });
-  }
-
-  Result<Val> Make(const ScriptInput& input, const std::string& name) {
     const std::string own = input.name.empty() ? name : input.name;
+    if (type != nullptr && type->kind == torchscript::TypeKind::kOptional && !type->elements.empty()) type = type->elements[0].get();
     switch (input.kind) {
       case ScriptInput::Kind::kConstant: {
         FLAMBEAU_TRY(const torchscript::Constant constant, ImportConstant(input.constant, sink_));
         return evaluator_.Import(constant, own);
       }
-      case ScriptInput::Kind::kTensor: return MakeTensor(input, own);
+      case ScriptInput::Kind::kTensor: {
+        FLAMBEAU_TRY(Val value, MakeTensor(input, own));
+        if (type == nullptr || !IsNumber(*type)) return value;
+        return evaluator_.emit().Call1("aten::item", {std::move(value)});
+      }
       default: break;
     }
     Vals elements;
     for (size_t i = 0; i < input.elements.size(); ++i) {
-      FLAMBEAU_TRY(Val element, Make(input.elements[i], fmt::format("{}.{}", own, i)));
+      FLAMBEAU_TRY(Val element, Make(input.elements[i], fmt::format("{}.{}", own, i), TypeOfElement(type, i)));
       elements.push_back(std::move(element));
     }
     if (input.kind == ScriptInput::Kind::kTuple) return Evaluator::Tuple(std::move(elements));
@@ -60,6 +50,22 @@ class Inputs {
       cell.entries.emplace_back(evaluator_.Import(key, own), std::move(elements[i]));
     }
     return Val(DictVal{evaluator_.heap().Add(std::move(cell))});
+  }
+
+ private:
+  // Null where the type does not say.
+  static const torchscript::Type* TypeOfElement(const torchscript::Type* type, size_t i) {
+    using enum torchscript::TypeKind;
+    if (type == nullptr || (type->kind != kTuple && type->kind != kList)) return nullptr;
+    const size_t place = type->kind == kTuple ? i : 0;
+    return place < type->elements.size() ? type->elements[place].get() : nullptr;
+  }
+
+  static bool IsNumber(const torchscript::Type& type) {
+    using enum torchscript::TypeKind;
+    auto is_one = [](torchscript::TypeKind kind) { return kind == kInt || kind == kFloat || kind == kBool || kind == kNumber; };
+    if (type.kind != kUnion) return is_one(type.kind);
+    return !type.elements.empty() && std::ranges::all_of(type.elements, [&](const auto& each) { return is_one(each->kind) || each->kind == kNone; });
   }
 
   Result<Val> MakeTensor(const ScriptInput& input, const std::string& name) {
