@@ -147,6 +147,26 @@ def test_numbers_in_tuples_are_inputs():
     assert types == [getattr(onnx.TensorProto, name) for name in ("FLOAT", "INT64", "FLOAT", "DOUBLE", "BOOL")]
 
 
+class Moved(NamedTuple):
+    a: Tensor
+    steps: int
+    factor: float
+
+
+class InNamedTuples(nn.Module):
+    def forward(self, moved: Moved, pair: Optional[Tuple[int, int]] = None):
+        x = moved.a * moved.factor + moved.steps // 2
+        if pair is not None:
+            x = x[pair[0] : pair[1] + 1]
+        return x
+
+
+def test_numbers_in_tuples_with_names_and_optional_ones_are_inputs():
+    given = [(Moved(x(5), steps, factor), pair) for steps, factor, pair in ((3, 0.5, (1, 2)), (6, 2.5, (0, 3)))]
+    proto = run(InNamedTuples(), given[0], how="script", others=given[1:])
+    assert len(proto.graph.input) == 5
+
+
 class Repeated(nn.Module):
     def forward(self, x, turns: int, doubled: bool):
         for i in range(turns):

@@ -145,11 +145,14 @@ def script_numbers_as_tensors(
     formal = _formal_arguments(model, takes_packed(args))
 
     def as_tensor(type_: Any, value: Any) -> Any:
-        if isinstance(value, tuple) and isinstance(type_, torch._C.TupleType) and not hasattr(value, "_fields"):
-            return tuple(map(as_tensor, type_.elements(), value))
+        if isinstance(type_, torch._C.OptionalType):
+            type_ = type_.getElementType()
+        if isinstance(value, tuple) and isinstance(type_, torch._C.TupleType):
+            elements = map(as_tensor, type_.elements(), value)
+            return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
         if type(value) not in _NUMBERS:
             return value
-        return torch.tensor(value, dtype=torch.float64 if str(type_) in ("float", "Optional[float]") else _NUMBERS[type(value)])
+        return torch.tensor(value, dtype=torch.float64 if str(type_) == "float" else _NUMBERS[type(value)])
 
     types: list[Any] = [argument.type for argument in formal]
     by_name = {argument.name: argument.type for argument in formal}
