@@ -108,6 +108,11 @@ def _clamped(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result:
     return _never_negative(fact, args, kwargs, result) if known else _NOTHING
 
 
+def _filled(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
+    value = kwargs.get("value", args[2] if len(args) > 2 else None)
+    return _as_before(fact, args, kwargs, result) if type(value) in (int, float) and value >= 0 else _NOTHING
+
+
 def _scaled(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
     factor = args[1] if len(args) == 2 else None
     return _as_before(fact, args, kwargs, result) if type(factor) in (int, float) and factor > 0 else _NOTHING
@@ -186,6 +191,7 @@ _RULES: dict[Callable[..., Any], _Rule] = {
     **dict.fromkeys((*_functions("relu", "relu_", "abs", "exp", "square", "sigmoid", "softmax"), F.relu, F.softplus, F.softmax), _never_negative),
     **dict.fromkeys(_functions("round", "round_", "ceil", "ceil_", "floor", "floor_", "trunc"), _as_before),
     **dict.fromkeys(_functions("clamp", "clamp_", "clamp_min", "clamp_min_", "clip", "clip_"), _clamped),
+    **dict.fromkeys(_functions("masked_fill", "masked_fill_"), _filled),
     **dict.fromkeys(_functions("mul", "__mul__", "__rmul__", "div", "__truediv__"), _scaled),
     **dict.fromkeys((*_functions("bincount", "count_nonzero"), F.one_hot), _counted),
     **dict.fromkeys(_functions("zeros", "ones", "new_zeros", "new_ones", "zeros_like", "ones_like"), _made),
