@@ -269,3 +269,15 @@ def test_margin_losses_of_one_sample_have_the_rank_that_eager_gives(loss, tmp_pa
     program = flambeau.convert(tmp_path / "model.pt2", tmp_path / "model.onnx")
     for got, want in zip(program(*args), Loss()(*args), strict=True):
         torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_program_captured_within_autocast(dtype, tmp_path):
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.LayerNorm(8), torch.nn.Linear(8, 3), torch.nn.Softmax(-1))
+    x = torch.randn(2, 4)
+    with torch.autocast("cpu", dtype=dtype):
+        expected = model(x)
+        torch.export.save(torch.export.export(model, (x,)), tmp_path / "model.pt2")
+    program = flambeau.convert(tmp_path / "model.pt2", tmp_path / "model.onnx")
+    (got,) = program(x)
+    torch.testing.assert_close(got, expected, rtol=2e-2, atol=2e-2)

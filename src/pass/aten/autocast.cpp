@@ -49,6 +49,27 @@ DType NaturalDtype(const Graph& graph, NodeId node) {
 
 }  // namespace
 
+AutocastRegions Autocast::Surrounding() const {
+  DType lower = DType::kNone;
+  int votes = 0;  // for CUDA, less those for the CPU, where the two differ
+  graph_.ForEachNode(graph_.main(), [&](NodeId node) {
+    const CastRow row = RowOf(graph_.op(node));
+    if (graph_[node].result_count == 0 || !graph_.type(graph_.result(node)).is_tensor()) return;
+    const DType made = graph_.type(graph_.result(node)).dtype, natural = NaturalDtype(graph_, node);
+    const bool lowered = natural == DType::kFloat32 && (made == DType::kBfloat16 || made == DType::kFloat16);
+    const bool raised = made == DType::kFloat32 && (natural == DType::kBfloat16 || natural == DType::kFloat16);
+    const auto raises = [](Cast cast) { return cast == Cast::kFloat32 || cast == Cast::kFloat32Result; };
+    const auto explains = [&](Cast cast) { return (lowered && cast == Cast::kLower) || (raised && raises(cast)); };
+    if (lowered && (explains(row.cpu) || explains(row.cuda))) lower = made;
+    if (lowered || raised) votes += explains(row.cuda) - explains(row.cpu);
+    // A cast to float32 that was not made.
+    if (made == natural && (made == DType::kBfloat16 || made == DType::kFloat16)) votes += raises(row.cpu) - raises(row.cuda);
+  });
+  if (lower == DType::kNone) return {};
+  // bfloat16 is what the CPU's autocast makes by itself, and float16 CUDA's.
+  return {{votes != 0 ? votes > 0 : lower == DType::kFloat16, lower}};
+}
+
 Status Autocast::Apply(NodeId node, const AutocastRegions& regions) {
   if (regions.empty()) return {};
   const AutocastRegion& region = regions.back();

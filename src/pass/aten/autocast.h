@@ -23,6 +23,9 @@ class Autocast {
  public:
   Autocast(Graph& graph, Sink& sink) : graph_(graph), sink_(sink) {}
 
+  // The region in which the whole program was captured, of which it says nothing itself: an operator has a result that
+  // autocast alone makes. Nothing where none has.
+  AutocastRegions Surrounding() const;
   // Casts the arguments of a node as its innermost region would, and compares
   // the dtypes that follow with the recorded ones.
   Status Apply(NodeId node, const AutocastRegions& regions);

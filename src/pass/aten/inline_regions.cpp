@@ -57,7 +57,7 @@ class Inliner {
 };
 
 Status Inliner::Run() {
-  pending_.push_back({graph_.main(), {}});
+  pending_.push_back({graph_.main(), autocast_.Surrounding()});
   bool ok = true;
   while (!pending_.empty()) {
     const Pending next = std::move(pending_.back());
