@@ -70,10 +70,16 @@ class Recurrent(nn.Module):
         return self.layer(x)
 
 
+def grids(engine):
+    """How a model is quantized for the engine: oneDNN's sums of products of whole bytes overflow on CPUs without instructions for them."""
+    wide = engine != "onednn" or torch.cpu._is_vnni_supported()
+    return quantization.get_default_qconfig(engine if wide else "fbgemm")
+
+
 def quantized(model, x, engine):
     torch.backends.quantized.engine = engine
     model = model.eval()
-    model.qconfig = quantization.get_default_qconfig(engine)
+    model.qconfig = grids(engine)
     for module in model.modules():
         if isinstance(module, nn.ConvTranspose2d):
             module.qconfig = quantization.QConfig(quantization.default_observer, quantization.default_weight_observer)
