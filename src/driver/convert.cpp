@@ -34,6 +34,7 @@
 namespace flambeau {
 namespace {
 
+constexpr int kOpsetOfLoneInitializers = 9;
 constexpr int kOldestOpset = 7;
 
 class Conversion {
@@ -276,7 +277,8 @@ class Conversion {
     model.producer_name = "flambeau";
     model.producer_version = Version();
     model.graph_name = program_.name;
-    model.initializers_are_inputs = options_.keep_initializers_as_inputs;
+    // Without their bytes weights are inputs alone: what is left are constants, which only IR versions before 4 list.
+    model.initializers_are_inputs = options_.keep_initializers_as_inputs && (options_.export_params || options_.opset < kOpsetOfLoneInitializers);
     AttachMetadata(program_, std::move(captured), std::move(lowered.additions), options_, model);
     model.ir_version = onnx::LeastIrVersion(model);
     FLAMBEAU_CHECK_OK(onnx::CheckModel(model, sink_));

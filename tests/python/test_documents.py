@@ -238,9 +238,14 @@ def test_arguments_by_name_and_dicts():
     agree(program, TakesDict(), (x, {"y": y}))
 
 
-def test_weights_left_out():
+def test_weights_left_out(tmp_path):
     program = export(torch.nn.Linear(3, 4), (torch.randn(2, 3),), export_params=False, **TRACE)
     assert [value.name for value in program.model_proto.graph.input] == ["input", "weight", "bias"]
+    # A constant, such as sizes, is no weight.
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Unflatten(1, (2, 2)))
+    export(model, (torch.randn(2, 3),), tmp_path / "open.onnx", export_params=False, opset_version=18, **TRACE)
+    graph = onnx.load(tmp_path / "open.onnx").graph
+    assert [value.name for value in graph.input] == ["input", "0.weight", "0.bias"] and graph.initializer
     kept = export(torch.nn.Linear(3, 4), (torch.randn(2, 3),), keep_initializers_as_inputs=True, **TRACE).model_proto
     assert len(kept.graph.input) == 3 and len(kept.graph.initializer) == 2
 
