@@ -159,7 +159,8 @@ Result<Vals> To(Evaluator& evaluator, const Node& node, Arguments arguments) {
   return Vals{std::move(copied)};
 }
 
-Result<Vals> Here(Evaluator&, const Node&, Arguments arguments) { return Vals{arguments[0]}; }
+// A model knows neither devices nor gradients.
+Result<Vals> Itself(Evaluator&, const Node&, Arguments arguments) { return Vals{arguments[0]}; }
 
 // All pairs of elements are close to each other.
 Result<Vals> AllClose(Evaluator& evaluator, const Node&, Arguments arguments) {
@@ -418,8 +419,8 @@ constexpr BuiltinRow kRows[] = {
     {"aten::as_tensor", &MakeTensor},
     {"aten::broadcast_shapes", &BroadcastShapes},
     {"aten::copy_", &CopyInPlace},
-    {"aten::cpu", &Here},
-    {"aten::cuda", &Here},
+    {"aten::cpu", &Itself},
+    {"aten::cuda", &Itself},
     {"aten::device", &DeviceOf},
     {"aten::dim", &Rank},
     {"aten::element_size", &ElementSize},
@@ -428,6 +429,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::is_floating_point", &DtypeIs<IsFloating>},
     {"aten::is_signed", &DtypeIs<IsSigned>},
     {"aten::numel", &ElementCount},
+    {"aten::requires_grad_", &Itself},
     {"aten::size", &Size},
     {"aten::split_with_sizes", &SplitTensor},
     {"aten::tensor", &MakeTensor},

@@ -36,6 +36,15 @@ class WritesInPlace(nn.Module):
         return x, z
 
 
+@case(x(2, 3))
+class WithoutGradients(nn.Module):
+    def forward(self, x):
+        x.requires_grad_(False)
+        y = (x * 2).requires_grad_(False)
+        y[0] = 1.0
+        return y.detach_() + x
+
+
 @case(x(3, 4), how=("script",), others=[(-x(3, 4).abs(),), (x(3, 4).abs(),)])
 class WritesUnderIf(nn.Module):
     def forward(self, x):
