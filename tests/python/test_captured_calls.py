@@ -143,6 +143,8 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: F.avg_pool3d(x[None], (1, 2, x.size(2)), ceil_mode=True) + F.max_pool3d(x[None], (1, 2, x.size(2)), (1, 2, 1)),
         lambda x: F.max_pool2d(x[None], (3, x.size(2)), padding=(1, 0)) + F.avg_pool2d(x[None], (3, x.size(2)), padding=(1, 0)),
         lambda x: x.unfold(2, x.shape[2] // 2, 2).sum(-1) + x.unfold(-1, 3, x.shape[2] // 4).sum(),
+        lambda x: F.avg_pool1d(x, x.shape[2] // 3, 2, 1) + F.avg_pool1d(x, x.shape[2] // 3, 2, 1, count_include_pad=False),
+        lambda x: F.max_pool1d(-1 - x.abs(), 3, x.shape[2] // 3, 1) * F.avg_pool2d(x, (1, 3), (1, x.shape[2] // 3), (0, 1)),
         lambda x: F.avg_pool1d(x, 2, padding=x.shape[2] % 2) + F.avg_pool1d(x, 2, None, [x.shape[2] % 2], count_include_pad=False),
         lambda x: F.avg_pool2d(x, (1, 4), padding=(0, x.shape[2] % 2), divisor_override=3) - F.max_pool2d(x, (1, 4), padding=(0, x.shape[2] % 2)),
         lambda x: F.avg_pool2d(x[None], (1, x.shape[2] // 4), padding=(0, x.shape[2] % 2)),

@@ -88,6 +88,13 @@ def _padded(input: torch.Tensor, padding: Any, dims: int, value: float) -> torch
     return F.pad(input, [size for each in reversed(_of_each(padding, dims)) for size in (each, each)], value=value)
 
 
+def _padded_before(dims: int, padding: Any, kernel_size: Any, stride: Any) -> bool:
+    """Whether the padding is put around the input first: it is dynamic, or the window or step along it is."""
+    steps = kernel_size if stride in (None, (), []) else stride
+    windows = zip(_of_each(kernel_size, dims), _of_each(steps, dims), strict=True)
+    return _dynamic(padding) or any(pad and _dynamic(window) for pad, window in zip(_of_each(padding, dims), windows, strict=True))
+
+
 def _average(function: _Call, dims: int) -> _Call:
     def static(input: torch.Tensor, kernel: Sequence[int], steps: Sequence[int], paddings: Sequence[int], _: Any, rest: dict[str, Any]) -> Any:
         return function(input, kernel, steps, paddings, **rest)
@@ -102,7 +109,7 @@ def _average(function: _Call, dims: int) -> _Call:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Any:
-        if _dynamic(padding) and not ceil_mode:
+        if _padded_before(dims, padding, kernel_size, stride) and not ceil_mode:
             divisor = {} if divisor_override is None else {"divisor_override": divisor_override}  # the pool of one dimension has none
             sums = call(_padded(input, padding, dims, 0), kernel_size, stride, **divisor)
             if count_include_pad or divisor:
@@ -134,7 +141,7 @@ def _maximum(function: _Call, dims: int) -> _Call:
     ) -> Any:
         if return_indices:
             return NotImplemented
-        if _dynamic(padding) and not ceil_mode:
+        if _padded_before(dims, padding, kernel_size, stride) and not ceil_mode:
             least = -math.inf if input.is_floating_point() else torch.iinfo(input.dtype).min
             return call(_padded(input, padding, dims, least), kernel_size, stride, 0, dilation)
         if not _dynamic(kernel_size, stride):
