@@ -70,6 +70,9 @@ FileKind DescribeBytes(const File& file) {
 }
 
 FileKind DescribeArchive(const ZipArchive& archive) {
+  if (archive.Find(std::string(archive.root()) + ".data/extern_modules") != nullptr)
+    return {"the file is one of torch.package, which holds Python code and pickled objects",
+            "load it in Python with torch.package.PackageImporter, and save torch.export.export(model, inputs) with torch.export.save"};
   if (archive.Find(std::string(archive.root()) + "data.pkl") == nullptr)
     return {"the file is a zip archive, but not one of PyTorch's", std::string(kExport)};
   const std::string what = "the file holds pickled objects, as torch.save writes them, and no program";

@@ -34,6 +34,8 @@ TEST(ReadTest, SaysWhatAFileIsInstead) {
   EXPECT_EQ(Fault(std::string(257, 'x') + "ustar"), "unknown-format: the file is a tar archive, as torch.save wrote them before 0.1.10");
   EXPECT_EQ(Fault(std::string("\x40\0\0\0\0\0\0\0{\"w\"", 12)), "unknown-format: the file looks like safetensors");
   EXPECT_EQ(Fault(Pack({Stored("a/b", "c")})), "unknown-format: the file is a zip archive, but not one of PyTorch's");
+  EXPECT_EQ(Fault(Pack({Stored("m/m/net.pkl", "x"), Stored("m/.data/extern_modules", "torch")})),
+            "unknown-format: the file is one of torch.package, which holds Python code and pickled objects");
   EXPECT_EQ(Fault(Pack({Stored("m/data.pkl", "x"), Stored("m/version", "3")})),
             "unknown-format: the file holds pickled objects, as torch.save writes them, and no program");
   EXPECT_EQ(Fault(Pack({Stored("m/data.pkl", "\x80\2}(U\5epochK\1U\5modelNu.")})),
