@@ -299,7 +299,7 @@ class _Tries:
             places = remainders if only_remainders else special
             general, places = self._with_answers(attempt, loops, places, known_too, only_remainders)
             left = special_places(general.exported, general.decided)
-            if stuck and general.exported is None and "data-dependent" in str(general.error):  # of a line further on
+            if general.exported is None and all("data-dependent" in str(each.error) for each in (captured, general)):  # of a line further on
                 captured = dataclasses.replace(captured, error=general.error)
             if general.exported is not None and (left.isdisjoint(places) if only_remainders else not left):
                 return dataclasses.replace(general, how=general.how + _CONSTANTS * known_too + ", for the general case")
