@@ -67,6 +67,7 @@ CASES = [
     data_dependent(torch.nonzero, torch.tensor(3.0)),
     data_dependent(torch.nonzero, ints(3, 4, low=0, high=2), dtypes=[torch.int8, torch.int32, torch.bool, torch.float16, torch.float64]),
     data_dependent(torch.argwhere, bools(2, 3)),
+    *(data_dependent(torch.argwhere, floats(*sizes), opsets=(7, 9, 20), name=f"argwhere of {sizes}") for sizes in ((5, 0), (0, 2, 0), (0, 3))),
     data_dependent(lambda t: torch.nonzero(t, as_tuple=True), ints(3, 4, low=0, high=2), name="nonzero as tuple"),
     data_dependent(lambda t: torch.where(t > 0), x, name="where of one"),
     *(data_dependent(torch.nonzero_static, ints(6, low=0, high=2), size=n, fill_value=-1) for n in (0, 2, 9)),

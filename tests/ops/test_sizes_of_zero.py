@@ -163,6 +163,15 @@ def test_adaptive_pools_of_a_batch_of_nothing(sizes: tuple[int, ...]) -> None:
             torch.testing.assert_close(got, want)
 
 
+@pytest.mark.parametrize("opset", [7, 9])
+def test_places_in_nothing(opset: int) -> None:
+    script = torch.jit.trace(Function(torch.nonzero), torch.ones(3, 4), check_trace=False)
+    axes = {"x": {0: "n", 1: "m"}}
+    program = flambeau.export(script, (torch.ones(3, 4),), dynamo=False, opset_version=opset, input_names=["x"], dynamic_axes=axes, verbose=False)
+    for sizes in ((3, 4), (5, 0), (0, 3)):
+        torch.testing.assert_close(program(torch.ones(sizes))[0], torch.ones(sizes).nonzero())
+
+
 @pytest.mark.parametrize("opset", [9, 20])
 def test_products_over_nothing_of_batches_that_meet_when_the_model_runs(opset: int) -> None:
     script = torch.jit.trace(Function(torch.matmul), (torch.zeros(2, 3, 0), torch.zeros(2, 0, 4)))

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "onnx/infer/sizes.h"
 #include "onnx/legalize/rule.h"
 
 namespace flambeau::onnx {
@@ -153,7 +154,10 @@ Results NonZeroByCounting(Builder& to, const Request& request) {
   for (int64_t d = x.rank(); d-- > 0;) {
     Tensor coordinate = rest;
     if (d > 0) {
-      const Tensor size = SizeNumber(to, x, d), quotient = to.Div(rest, size);
+      Tensor size = SizeNumber(to, x, d);
+      // onnxruntime stops at a division by 0, also of nothing.
+      if (MayBeZero(to.exprs(), x.size(d).expr)) size = to.Max(Tensors{size, to.ConstantInt(1)});
+      const Tensor quotient = to.Div(rest, size);
       coordinate = to.Sub(rest, to.Mul(quotient, size));
       rest = quotient;
     }
