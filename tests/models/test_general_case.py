@@ -229,17 +229,3 @@ def test_that_a_slice_holds_something_is_taken_for_granted_with_a_warning():
     with pytest.warns(flambeau.errors.ConversionWarning, match=r"there is something where .*patches.shape\[1\] > 1"):
         program = convert(Cropped(), runs[0])
     compare(program, Cropped(), *runs)
-
-
-class Undecided(torch.nn.Module):
-    def forward(self, x, durations):
-        if torch.relu(durations).long().sum() == 0:
-            return x
-        if durations.std() > 1:
-            return x + 1
-        return x - 1
-
-
-def test_the_error_names_the_line_that_no_general_answer_gets_past():
-    with pytest.raises(flambeau.errors.CaptureError, match=r"durations\.std\(\) > 1"):
-        convert(Undecided(), (torch.randn(2, 3), torch.tensor([1.0, 2.0, 0.0])))

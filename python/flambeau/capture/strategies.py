@@ -123,7 +123,7 @@ def _export(
         if not strict and _CONFLICTS in str(error) and (kept := with_dynamic_conversions()) is not None:
             return kept, _DYNAMIC_CONVERSIONS
         if strict or "Could not extract specialized integer" not in str(error):
-            if not strict and shapes and not _is_about_shapes(error) and "data-dependent" not in str(error):
+            if not strict and shapes and not _is_about_shapes(error) and not any(word in str(error) for word in (_CONFLICTS, "data-dependent")):
                 with contextlib.suppress(Exception):  # what is refused may be another size than the example's, which is 1
                     return once(oblivious=False), _CONSTANT_ONES
             raise
@@ -289,7 +289,8 @@ class _Tries:
             elif "data-dependent" in str(known.error):  # of this line or of one further on
                 captured = dataclasses.replace(captured, error=known.error)
         loops: set[Place] = set()
-        captured = self._with_loops(attempt, captured, loops, None, constants)
+        kept = self._with_loops(attempt, captured, loops, None, constants)
+        captured = dataclasses.replace(kept, how=kept.how + _CONSTANTS) if constants and kept is not captured else kept
         special = special_places(captured.exported, captured.decided)
         if not special and not (stuck and captured.exported is None):
             return captured
@@ -299,8 +300,6 @@ class _Tries:
             places = remainders if only_remainders else special
             general, places = self._with_answers(attempt, loops, places, known_too, only_remainders)
             left = special_places(general.exported, general.decided)
-            if general.exported is None and all("data-dependent" in str(each.error) for each in (captured, general)):  # of a line further on
-                captured = dataclasses.replace(captured, error=general.error)
             if general.exported is not None and (left.isdisjoint(places) if only_remainders else not left):
                 return dataclasses.replace(general, how=general.how + _CONSTANTS * known_too + ", for the general case")
         return captured
