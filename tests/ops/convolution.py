@@ -89,7 +89,7 @@ CASES = [
     case(F.conv_transpose1d, floats(4, 4), floats(4, 2, 3), stride=2, output_padding=3, dilation=4, dynamic=False),
     case(F.conv_transpose2d, floats(4, 9, 8), floats(4, 3, 2, 3), stride=(2, 3), groups=2),
     # Without instructions for bfloat16, PyTorch adds up in it.
-    case(F.conv_transpose2d, image, floats(4, 6, 3, 3), dtypes=HALVES, tolerance=(5e-2, 5e-1)),
+    case(F.conv_transpose2d, image, floats(4, 6, 3, 3), dtypes=HALVES, tolerance=(5e-2, 4e-1), dynamic={0: [0, 2, 3]}),
     case(F.conv_transpose3d, volume, floats(4, 6, 3, 2, 3), floats(6), stride=2, output_padding=1),
     case(F.conv_transpose3d, floats(4, 5, 6, 7), floats(4, 3, 2, 3, 2), groups=2),
     case(transposed, image, floats(4, 3, 3, 3)),
