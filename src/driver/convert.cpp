@@ -210,8 +210,8 @@ class Conversion {
   std::vector<bool> ReadValues() const {
     struct Like {
       std::string_view op;
-      uint32_t operand;  // of which only the dtype counts
-      bool sizes;        // and the sizes
+      uint32_t operand;  // whose elements do not count
+      bool sizes;        // whether its sizes do, where only a run knows them; else its dtype alone
     };
     static constexpr Like kLikes[] = {
         {"aten::empty_like", 0, true}, {"aten::fill.Scalar", 0, true}, {"aten::fill.Tensor", 0, true}, {"aten::full_like", 0, true},

@@ -86,17 +86,18 @@ def test_parts_of_rows_of_several_dimensions(model):
     np.testing.assert_allclose(got, model(x).numpy(), rtol=1e-4, atol=1e-5)
 
 
+class Whole(torch.nn.Module):
+    def __init__(self, weight):
+        super().__init__()
+        self.weight = weight
+
+    def forward(self, x):
+        return x.sum(), self.weight
+
+
 def test_a_weight_that_is_used_whole_is_refused(model):
-    class Whole(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.weight = model[0].weight
-
-        def forward(self, x):
-            return x.sum(), self.weight
-
     with pytest.raises(flambeau.errors.OnnxExporterError, match="weight"):
-        flambeau.export(Whole(), (torch.randn(3),))
+        flambeau.export(Whole(model[0].weight), (torch.randn(3),))
 
 
 class Named(torch.Tensor):
@@ -127,15 +128,7 @@ def test_an_archive_has_the_parts(model, tmp_path):
 
 
 def test_an_archive_of_a_weight_that_is_used_whole_is_refused(model, tmp_path):
-    class Whole(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.weight = model[0].weight
-
-        def forward(self, x):
-            return x.sum(), self.weight
-
     archive = tmp_path / "model.pt2"
-    torch.export.save(torch.export.export(Whole(), (torch.randn(3),)), archive)
+    torch.export.save(torch.export.export(Whole(model[0].weight), (torch.randn(3),)), archive)
     with pytest.raises(flambeau.errors.OnnxExporterError, match="'weight' wraps other tensors"):
         flambeau.convert(archive, tmp_path / "model.onnx")

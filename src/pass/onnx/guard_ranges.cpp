@@ -1,6 +1,6 @@
 // Elements that a Range picks: onnxruntime 1.31 makes a Slice of the Gather, whose ends it counts from the back where they are
 // negative. So `x[arange(n - 1, -1, -1)]`, the flip, would give nothing.
-#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -21,7 +21,7 @@ ValueId Negated(Editor& to, NodeId position, ValueId number) {
   const auto known = to.KnownInts(number);
   if (!known) return to.Insert(position, "Neg", {number});
   const DType dtype = to.type(number).dtype;
-  const int64_t negated = -known->front();
+  const auto negated = static_cast<int64_t>(-static_cast<uint64_t>(known->front()));  // of the least number itself, as Neg has it
   std::vector<std::byte> bytes(ByteSize(dtype));
   std::memcpy(bytes.data(), &negated, bytes.size());  // of an int32 its lower half
   return to.AddConstant({.source = MakeBufferSource(std::move(bytes)), .dtype = dtype, .sizes = {}});
