@@ -398,6 +398,49 @@ def test_whether_there_is_something_is_not_warned_of():
         torch.testing.assert_close(program(x)[0], Padded()(x))
 
 
+class Windows(torch.nn.Module):
+    """Of 4 by 4 places, in pictures that are padded to hold whole ones."""
+
+    def forward(self, x):
+        batch, height, width = x.shape
+        down, right = (4 - height % 4) % 4, (4 - width % 4) % 4
+        x = torch.nn.functional.pad(x, (0, right, 0, down))
+        high, wide = height + down, width + right
+        x = x.view(batch, high // 4, 4, wide // 4, 4).transpose(2, 3).reshape(batch, -1, 16)
+        x = x.view(batch, -1, high // 4, wide // 4, 4, 4).squeeze(1).transpose(2, 3).reshape(batch, high, wide)
+        return x[:, :height, :width].contiguous()
+
+
+def test_padding_to_whole_windows_is_not_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = flambeau.export(Windows(), (torch.randn(2, 10, 13),), dynamic_shapes=({1: "height", 2: "width"},))
+    for height, width in ((8, 12), (17, 9), (4, 4), (26, 29)):
+        x = torch.randn(2, height, width)
+        torch.testing.assert_close(program(x)[0], Windows()(x))
+
+
+def test_how_distances_are_computed_is_not_warned_of():
+    model = torch.nn.Module()
+    model.forward = torch.cdist
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = flambeau.export(model, (torch.randn(2, 4, 3), torch.randn(2, 5, 3)), dynamic_shapes=({1: "n"}, {1: "m"}))
+    for rows in (3, 30):
+        args = torch.randn(2, rows, 3), torch.randn(2, 7, 3)
+        torch.testing.assert_close(program(*args)[0], torch.cdist(*args), rtol=1e-3, atol=1e-3)
+
+
+class FirstRows(torch.nn.Module):
+    def forward(self, x):
+        return x[:3].view(3, 2, 2)
+
+
+def test_at_least_so_many_rows_are_warned_of_as_that():
+    with pytest.warns(flambeau.errors.ConversionWarning, match="right only where n ≥ 3: "):
+        flambeau.export(FirstRows(), (torch.ones(5, 4),), dynamic_shapes=({0: "n"},))
+
+
 def test_a_size_that_becomes_a_number_is_reported_with_its_line():
     with pytest.warns(flambeau.errors.ConversionWarning, match=rf"(?s)fixes it at 3.*test_dynamic_shapes.py:{line_of('a number')}"):
         flambeau.export(Text(), (torch.ones(3, 4),), dynamic_shapes=({0: "n"},))

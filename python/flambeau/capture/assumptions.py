@@ -13,7 +13,7 @@ from typing import Any
 import sympy
 import torch
 from torch.export import ExportedProgram
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_expr
 from torch.utils import _pytree
 from torch.utils._sympy.functions import Max, Min, Mod, PythonMod
 from torch.utils._sympy.numbers import int_oo
@@ -153,6 +153,16 @@ def _tells_one(condition: Any, exported: ExportedProgram) -> bool:
     return any(number + (size - asked) in (0, 1) or equal(number * size, asked) for size in sizes)
 
 
+def _compares_sizes(condition: Any, env: ShapeEnv | None, decisions: Sequence[Decision]) -> bool:
+    """Whether PyTorch itself found two sizes to differ, as where it looks at strides, and the model asked no such thing."""
+    asked = [
+        each
+        for each in decisions
+        if each.env is env and isinstance(each.condition, sympy.Ne) and canonicalize_bool_expr(each.condition) == condition
+    ]
+    return bool(asked) and not any(each.by_model or any(side.is_number for side in each.condition.args) for each in asked)
+
+
 def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether no dynamic size was made a number, and the program is right for these arguments."""
     sizes = sizes_of(exported, args, kwargs)
@@ -238,6 +248,24 @@ def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterat
             yield condition, decision.line
 
 
+def _as_bound(condition: Any) -> Any:
+    """An equation of a minimum or maximum with one of its sides, as what that is: ``min(3, rows) = 3`` is ``rows ≥ 3``."""
+    for extreme, side in (condition.args, condition.args[::-1]) if isinstance(condition, sympy.Eq) else ():
+        if isinstance(extreme, (Min, Max)) and len(extreme.args) == 2 and side in extreme.args:
+            (other,) = set(extreme.args) - {side}
+            return sympy.Ge(other, side) if isinstance(extreme, Min) else sympy.Le(other, side)
+    return condition
+
+
+def _not_decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[Any]:
+    """Conditions that the program needs beside those that Python decided."""
+    env = environment(exported)
+    for condition in (*(each.expr for each in _deferred(exported)), *_narrowed(exported), *_asserted(exported)):
+        forms = [form for form in (condition, simplified(condition)) if form.args]
+        if _decides(condition, env) and not _compares_sizes(condition, env, decisions) and not any(_tells_one(form, exported) for form in forms):
+            yield condition
+
+
 def assumptions(
     exported: ExportedProgram, names: Sequence[tuple[int, int, str]], decisions: Sequence[Decision] = ()
 ) -> dict[str, str]:
@@ -263,11 +291,9 @@ def assumptions(
         size = tensors[position].shape[dim] if position < len(tensors) and dim < tensors[position].ndim else None
         if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
             called.setdefault(size.node.expr, sympy.Symbol(name, integer=True, nonnegative=True))
-    deferred = (*(each.expr for each in _deferred(exported)), *_narrowed(exported), *_asserted(exported))
     found: dict[str, str] = {}
-    env = environment(exported)
-    for condition, line in (*_decided(exported, decisions), *((each, "") for each in deferred if _decides(each, env) and not _tells_one(each, exported))):
-        condition = simplified(condition)
+    for condition, line in (*_decided(exported, decisions), *((each, "") for each in _not_decided(exported, decisions))):
+        condition = _as_bound(simplified(condition))
         sign = _SIGNS.get(type(condition))
         named = [side.xreplace(called) for side in condition.args]
         # It always holds; or a size has become a number since, or dimensions of one name are one size.

@@ -69,8 +69,24 @@ def equal(one: sympy.Expr, other: sympy.Expr) -> bool:
     return one.free_symbols == other.free_symbols and holds(sympy.Le(one, other)) and holds(sympy.Ge(one, other))
 
 
+def _with_multiples(expression: Any) -> tuple[Any, dict[sympy.Symbol, Any]]:
+    """The expression where what is a multiple of a number for every size, as a size that was padded to one, is so many times a symbol's value."""
+    quotients: dict[sympy.Symbol, Any] = {}
+    multiples: dict[Any, Any] = {}
+    for quotient in expression.atoms(FloorDiv):
+        whole, divisor = quotient.args
+        if whole.is_Add and divisor.is_Integer and divisor > 1 and len(whole.free_symbols) == 1 and holds(sympy.Le(PythonMod(whole, divisor), 0)):
+            symbol = sympy.Dummy("quotient", integer=True, nonnegative=True)
+            quotients[symbol], multiples[whole] = quotient, divisor * symbol
+    return (expression.xreplace(multiples), quotients) if multiples else (expression, {})
+
+
 def simplified(expression: Any) -> Any:
-    """The expression without minima and maxima of which is known, for sizes from 2 on, which side they are."""
+    """The expression without what needs no telling.
+
+    That is the minima and maxima of which is known, for sizes from 2 on, which side they are, and quotients of what is divisible.
+    """
+    expression, quotients = _with_multiples(expression)
     found: dict[Any, Any] = {}
     for node in sympy.postorder_traversal(expression):
         parts = [found[part] for part in node.args]
@@ -82,4 +98,4 @@ def simplified(expression: Any) -> Any:
             elif holds(sympy.Le(other, one), 2):
                 new = other if isinstance(new, Min) else one
         found[node] = new
-    return found[expression]
+    return found[expression].xreplace(quotients)

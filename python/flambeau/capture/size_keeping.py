@@ -102,6 +102,14 @@ def _kron(input: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return (input.reshape(between) * other.reshape(beside)).reshape([a * b for a, b in zip(left, right)])
 
 
+@keeping(torch.cdist)
+def _cdist(x1: torch.Tensor, x2: torch.Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
+    """Between two ways to the same distances, torch chooses by the sizes."""
+    if compute_mode != "use_mm_for_euclid_dist_if_necessary":
+        return NotImplemented
+    return torch.cdist(x1, x2, p, "donot_use_mm_for_euclid_dist")
+
+
 @keeping(torch.vander)
 def _vander(x: torch.Tensor, N: Any = None, increasing: bool = False) -> torch.Tensor:
     columns = x.shape[0] if N is None else N
@@ -229,6 +237,7 @@ SIZE_KEEPING: dict[Callable[..., Any], Callable[..., Any]] = {
     F.one_hot: _one_hot,
     **{function: _take_along_dim for function in (torch.take_along_dim, torch.Tensor.take_along_dim)},
     **{function: _kron for function in (torch.kron, torch.Tensor.kron)},
+    torch.cdist: _cdist,
     torch.vander: _vander,
     torch.logspace: _logspace,
     torch.gradient: _gradient,
