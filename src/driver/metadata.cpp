@@ -10,6 +10,8 @@
 namespace flambeau {
 namespace {
 
+constexpr const char* kStackTrace = "pkg.torch.onnx.stack_trace";
+
 std::string_view KindName(InputKind kind) {
   switch (kind) {
     case InputKind::kUser: return "USER_INPUT";
@@ -87,9 +89,12 @@ void AttachMetadata(const Program::Impl& program, std::shared_ptr<const Graph> c
     if (level < Metadata::kDebug) return;
     std::string traces =
         Lines(*context, origin, [&](const Origin& each) { return std::string(context->Text(each.stack_trace)); });
-    if (!traces.empty()) properties.emplace_back("pkg.torch.onnx.stack_trace", std::move(traces));
+    if (!traces.empty()) properties.emplace_back(kStackTrace, std::move(traces));
   };
-  if (program.metadata.empty()) return;  // TorchScript has no signature
+  if (program.metadata.empty()) {  // TorchScript has no signature
+    if (level >= Metadata::kDebug) model.documentation = kStackTrace;  // where torch's exporter of TorchScript has it
+    return;
+  }
   auto kinds = std::make_shared<std::unordered_map<std::string, const InputSpec*>>();
   for (const InputSpec& input : program.inputs) {
     kinds->emplace(std::string(context->Text(input.name)), &input);

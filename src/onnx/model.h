@@ -38,6 +38,8 @@ struct ModelData {
   // fill; equal answers both times. May be empty functions.
   std::function<void(NodeId, Properties&)> node_metadata;
   std::function<void(ValueId, Properties&)> value_metadata;
+  // The key of the nodes' metadata that is also their doc_string; empty for none.
+  std::string documentation;
   // Initializers are listed as inputs of the graph, too.
   bool initializers_are_inputs = false;
 

@@ -28,7 +28,7 @@ inline constexpr uint32_t kEntryKey = 1, kEntryValue = 2;
 inline constexpr uint32_t kGraphNode = 1, kGraphName = 2, kGraphInitializer = 5, kGraphSparseInitializer = 15,
                           kGraphInput = 11, kGraphOutput = 12, kGraphValueInfo = 13, kGraphMetadata = 16;
 inline constexpr uint32_t kNodeInput = 1, kNodeOutput = 2, kNodeName = 3, kNodeOpType = 4, kNodeAttribute = 5,
-                          kNodeDomain = 7, kNodeMetadata = 9;
+                          kNodeDocString = 6, kNodeDomain = 7, kNodeMetadata = 9;
 inline constexpr uint32_t kAttributeName = 1, kAttributeFloat = 2, kAttributeInt = 3, kAttributeString = 4,
                           kAttributeTensor = 5, kAttributeGraph = 6, kAttributeFloats = 7, kAttributeInts = 8,
                           kAttributeStrings = 9, kAttributeTypeProto = 14, kAttributeType = 20;

@@ -96,6 +96,8 @@ class Walk {
     if (!domain.empty()) out_.Bytes(field::kNodeDomain, domain);
     if (inner_metadata_ && model_.node_metadata) {
       model_.node_metadata(id, properties_);
+      for (const auto& [key, value] : properties_)
+        if (key == model_.documentation) out_.Bytes(field::kNodeDocString, value);
       Metadata(field::kNodeMetadata, properties_);
       properties_.clear();
     }

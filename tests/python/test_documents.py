@@ -48,6 +48,7 @@ def test_alexnet(tmp_path, capsys):
     proto = onnx.load(path)
     onnx.checker.check_model(proto)
     assert "actual_input_1" in onnx.helper.printable_graph(proto.graph)
+    assert all("linear.py" in node.doc_string for node in proto.graph.node if node.op_type == "Gemm")
     session = onnxruntime.InferenceSession(path)
     (result,) = session.run(None, {"actual_input_1": image.numpy()})
     torch.testing.assert_close(torch.tensor(result), model.eval()(image), rtol=1e-4, atol=1e-5)
