@@ -220,6 +220,7 @@ class Conversion {
         {"aten::zeros_like", 0, true}};
     const Graph& graph = program_.graph;
     std::vector<bool> read(graph.value_capacity()), reached(graph.node_capacity());
+    for (const InputSpec& input : program_.inputs) read[input.value.index] = input.seems_read;
     std::vector<NodeId> pending;
     const auto reach = [&](NodeId node) {
       if (!reached[node.index]) pending.push_back(node);

@@ -36,9 +36,10 @@ const Type* RankedType(Evaluator& evaluator, const Val& value) {
   return type;
 }
 
-Result<Vals> Size(Evaluator& evaluator, const Node&, Arguments arguments) {
+Result<Vals> Size(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
+  evaluator.NoteSizeRead(node, *arguments[0].As<TensorVal>());
   if (arguments.size() > 1) {
     FLAMBEAU_TRY(Val size, evaluator.emit().Call1("aten::sym_size.int", {arguments[0], arguments[1]}));
     return Vals{std::move(size)};
@@ -382,6 +383,7 @@ Result<Vals> Upsample(Evaluator& evaluator, const Node& node, Arguments argument
 
 // Also of a number, which only TorchScript knows.
 Result<Vals> CopyInPlace(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  if (const auto* tensor = arguments.empty() ? nullptr : arguments[0].As<TensorVal>()) evaluator.NoteWritten(*tensor);
   if (arguments.size() < 2 || !arguments[1].IsNumber()) return evaluator.CallOperator(node, arguments);
   FLAMBEAU_TRY(const Val number, evaluator.emit().NumberTensor(arguments[1], DType::kFloat64));
   return evaluator.emit().Call("aten::copy_", {arguments[0], number});

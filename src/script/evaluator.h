@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@ class Evaluator {
 
   // The Ifs and Loops after which less is known than on each path alone, in the order of the walk up to the first error.
   const std::vector<const Node*>& lossy() const { return lossy_; }
+  // Says in the finished program which inputs were noted.
+  void MarkKeptInputs();
   // What may be otherwise than it was taken: squeezes to leave a size that is open, and Ifs after which a number or the
   // length of a list is not known, where each path has a constant.
   const std::vector<const Node*>& guessed() const { return guessed_; }
@@ -58,6 +61,9 @@ class Evaluator {
   Failure TooLong();
   // Says what the program was captured with for a dynamic size.
   void SetCaptured(Expr symbol, int64_t size) { captured_.emplace(symbol, size); }
+  // The node, one of the source or of a library, reads a size of the tensor; or copies something to it.
+  void NoteSizeRead(const Node& node, TensorVal tensor);
+  void NoteWritten(TensorVal tensor);
   Failure Unsupported(std::string message, std::string hint = {});
   Failure UsesUndefined(const Undefined& value);
   // The path at hand ends in an exception: an error, unless another path can be taken.
@@ -187,6 +193,8 @@ class Evaluator {
   std::unordered_map<const TensorData*, ValueId> tensors_;
   std::unordered_map<const void*, std::vector<ModuleFrame>> frames_;
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
+  std::optional<std::unordered_set<const torchscript::Value*>> live_;
+  std::vector<ValueId> seem_read_;
   std::unordered_map<Expr, int64_t> captured_;  // dynamic sizes of inputs, as the program was captured with them
   torchscript::Graph added_;  // nodes that stand for one of the source
   Library& library_;

@@ -288,6 +288,7 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
   FLAMBEAU_CHECK_OK(outputs.AddAttributes(graph));
   program->graph.SetOutputs(program->graph.main(), outputs.values());
   AddStateOutputs(*program, evaluator.emit().storages(), sink);
+  evaluator.MarkKeptInputs();
   evaluator.emit().Finish();
   const Graph& finished = program->graph;
   std::erase_if(program->inputs, [&](const InputSpec& input) {

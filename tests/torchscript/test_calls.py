@@ -251,6 +251,59 @@ def test_sizes_of_run_time_keep_an_input(how):
     run(LikeOne(), (x(2, 3), x(2, 3)), how=how, input_names=names, dynamic_axes={"a": {0: "n"}, "b": {0: "n"}}, others=[(x(4, 3), x(4, 3))])
 
 
+class Divided(nn.Module):
+    def forward(self, x, y):
+        return y / x.relu().size(-1)
+
+
+class Unpacked(nn.Module):
+    def forward(self, x, y):
+        rows, columns = x.shape
+        return y.reshape(-1, columns)
+
+
+class Asserted(nn.Module):
+    def forward(self, x, y):
+        assert x.size(1) == y.size(1)
+        return y + 1
+
+
+class Carried(nn.Module):
+    def forward(self, x, y):
+        for _ in range(2):
+            x = x + 1
+            y = y + x.size(1)
+        return y
+
+
+@HOW
+@pytest.mark.parametrize(("model", "kept"), [(Divided(), [0, 1]), (Unpacked(), [0, 1]), (Carried(), [0, 1]), (Asserted(), [1])])
+def test_a_number_that_is_a_size_keeps_an_input_where_others_are_dynamic(model, kept, how):
+    options = {"how": how, "input_names": ["a", "b"]}
+    run(model, (x(2, 3), x(2, 3)), kept=[1], **options)
+    run(model, (x(2, 3), x(2, 3)), kept=[1], dynamic_axes={"b": {0: "n"}}, others=[(x(2, 3), x(5, 3))], **options)
+    run(model, (x(2, 3), x(2, 3)), kept=kept, dynamic_axes={"a": {0: "n"}, "b": {0: "m"}}, others=[(x(4, 3), x(5, 3))], **options)
+
+
+class Overwritten(nn.Module):
+    def forward(self, x, y):
+        x[...] = y
+        return x + 1
+
+
+class MadeLike(nn.Module):
+    def forward(self, x, y):
+        made = torch.zeros_like(x)
+        made[0] = y[1]
+        return made
+
+
+@HOW
+def test_what_something_is_copied_to_is_an_input(how):
+    run(Overwritten(), (x(2, 3), x(2, 3) + 1), how=how, kept=[0, 1])
+    run(MadeLike(), (x(2, 3), x(2, 3) + 1), how=how, kept=[1])
+
+
 def test_a_program_takes_all_arguments_and_feeds_what_is_used():
     program = flambeau.export(SizesOnly(), (x(3, 4), x(2)), dynamo=False, verbose=False)
     (actual,) = program(x(3, 4), x(2))

@@ -82,6 +82,8 @@ class Storages {
   };
   Difference Since(const Storages& before) const;
   StorageId StorageOf(ValueId tensor) { return views_[ViewOf(tensor)].storage; }
+  // What the storage was first the memory of.
+  ValueId Tensor(StorageId storage) const { return storages_[storage].tensor; }
   uint32_t count() const { return storages_.size(); }
   ViewId Root(StorageId storage) const { return storages_[storage].root; }
   // A value that came out of a nested graph may share memory with this storage.

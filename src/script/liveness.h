@@ -1,0 +1,14 @@
+// What a TorchScript program needs of what it computes.
+#pragma once
+
+#include <unordered_set>
+
+#include "reader/torchscript/graph.h"
+
+namespace flambeau::script {
+
+// The values on which depend what the program returns and what it writes, but
+// not what alone decides whether it raises. A loop needs all that it carries.
+std::unordered_set<const torchscript::Value*> LiveValues(const torchscript::Graph& source);
+
+}  // namespace flambeau::script
