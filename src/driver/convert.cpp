@@ -212,9 +212,10 @@ class Conversion {
       std::string_view op;
       uint32_t operand;  // whose elements do not count
       bool sizes;        // whether its sizes do, where only a run knows them; else its dtype alone
+      uint32_t most = 2;  // operands with which it is so
     };
     static constexpr Like kLikes[] = {
-        {"aten::empty_like", 0, true}, {"aten::fill.Scalar", 0, true}, {"aten::fill.Tensor", 0, true}, {"aten::full_like", 0, true},
+        {"aten::empty_like", 0, true}, {"aten::fill.Scalar", 0, true}, {"aten::fill.Tensor", 0, true}, {"aten::full_like", 0, true, 1},
         {"aten::new_empty", 0, false}, {"aten::new_full", 0, false},   {"aten::new_ones", 0, false},   {"aten::new_zeros", 0, false},
         {"aten::ones_like", 0, true},  {"aten::to.other", 1, false},   {"aten::type_as", 1, false},    {"aten::zero", 0, true},
         {"aten::zeros_like", 0, true}};
@@ -239,7 +240,7 @@ class Conversion {
       for (uint32_t i = 0; i < count; ++i) {
         const ValueId operand = graph.operand(node, i);
         const auto like = std::ranges::lower_bound(kLikes, graph.op(node), {}, &Like::op);
-        const bool is_like = like != std::end(kLikes) && like->op == graph.op(node) && like->operand == i;
+        const bool is_like = like != std::end(kLikes) && like->op == graph.op(node) && like->operand == i && count <= like->most;
         if (!operand || (is_like && !(like->sizes && HasSizeOfRunTime(graph.type(operand))))) continue;
         read[operand.index] = true;
         if (graph[operand].kind == ValueKind::kResult) reach(graph[operand].node);

@@ -251,6 +251,15 @@ def test_sizes_of_run_time_keep_an_input(how):
     run(LikeOne(), (x(2, 3), x(2, 3)), how=how, input_names=names, dynamic_axes={"a": {0: "n"}, "b": {0: "n"}}, others=[(x(4, 3), x(4, 3))])
 
 
+class FilledLike(nn.Module):
+    def forward(self, x, y):
+        return torch.full_like(x, y.sum().item()), torch.full_like(x, 2.0)
+
+
+def test_what_is_filled_with_a_number_of_run_time_is_an_input():
+    run(FilledLike(), (x(2, 3), x(2, 3)), how="script", kept=[0, 1])
+
+
 class Divided(nn.Module):
     def forward(self, x, y):
         return y / x.relu().size(-1)
