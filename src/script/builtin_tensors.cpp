@@ -80,6 +80,47 @@ Result<Vals> BroadcastShapes(Evaluator& evaluator, const Node&, Arguments argume
   return Vals{evaluator.List(std::move(sizes))};
 }
 
+Result<Vals> Stride(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const Type* type = RankedType(evaluator, arguments[0]);
+  if (type == nullptr) return kFailure;
+  Vals strides;
+  for (int64_t dim = 0, rank = static_cast<int64_t>(type->rank()); dim < rank && arguments.size() < 2; ++dim) {
+    FLAMBEAU_TRY(Val stride, evaluator.emit().Call1("aten::sym_stride.int", {arguments[0], dim}));
+    strides.push_back(std::move(stride));
+  }
+  if (arguments.size() < 2) return Vals{evaluator.List(std::move(strides))};
+  FLAMBEAU_TRY(Val stride, evaluator.emit().Call1("aten::sym_stride.int", {arguments[0], arguments[1]}));
+  return Vals{std::move(stride)};
+}
+
+Result<Vals> ByteCount(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const Type* type = RankedType(evaluator, arguments[0]);
+  if (type == nullptr) return kFailure;
+  const auto size = static_cast<int64_t>(ByteSize(type->dtype));
+  FLAMBEAU_TRY(const Val count, evaluator.emit().Call1("aten::sym_numel", {arguments[0]}));
+  FLAMBEAU_TRY(Val bytes, evaluator.emit().Call1("_operator::mul", {count, size}));
+  return Vals{std::move(bytes)};
+}
+
+// Ranks that differ decide it; else all sizes have to agree, which a run may have to tell.
+Result<Vals> IsSameSize(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const Type *type = RankedType(evaluator, arguments[0]), *other = RankedType(evaluator, arguments[1]);
+  if (type == nullptr || other == nullptr) return kFailure;
+  if (type->rank() != other->rank()) return Vals{false};
+  Val same = true;
+  Emitter& emit = evaluator.emit();
+  for (int64_t dim = 0, rank = static_cast<int64_t>(type->rank()); dim < rank; ++dim) {
+    FLAMBEAU_TRY(const Val size, emit.Call1("aten::sym_size.int", {arguments[0], dim}));
+    FLAMBEAU_TRY(const Val of_other, emit.Call1("aten::sym_size.int", {arguments[1], dim}));
+    FLAMBEAU_TRY(const Val equal, emit.Call1("_operator::eq", {size, of_other}));
+    FLAMBEAU_TRY(same, emit.Call1("_operator::and_", {same, equal}));
+  }
+  return Vals{std::move(same)};
+}
+
+// On the CPU.
+Result<Vals> DeviceNumber(Evaluator&, const Node&, Arguments) { return Vals{int64_t{-1}}; }
+
 Result<Vals> ElementCount(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (RankedType(evaluator, arguments[0]) == nullptr) return kFailure;
   FLAMBEAU_TRY(Val count, evaluator.emit().Call1("aten::sym_numel", {arguments[0]}));
@@ -426,14 +467,17 @@ constexpr BuiltinRow kRows[] = {
     {"aten::device", &DeviceOf},
     {"aten::dim", &Rank},
     {"aten::element_size", &ElementSize},
+    {"aten::get_device", &DeviceNumber},
     {"aten::is_complex", &DtypeIs<IsComplex>},
     {"aten::is_contiguous", &IsContiguous},
     {"aten::is_floating_point", &DtypeIs<IsFloating>},
+    {"aten::is_same_size", &IsSameSize},
     {"aten::is_signed", &DtypeIs<IsSigned>},
     {"aten::numel", &ElementCount},
     {"aten::requires_grad_", &Itself},
     {"aten::size", &Size},
     {"aten::split_with_sizes", &SplitTensor},
+    {"aten::stride", &Stride},
     {"aten::tensor", &MakeTensor},
     {"aten::to", &To},
     {"aten::unsafe_split_with_sizes", &SplitTensor},
@@ -450,7 +494,9 @@ constexpr BuiltinRow kRows[] = {
     {"prim::data", &Data},
     {"prim::device", &DeviceOf},
     {"prim::dtype", &DtypeOf},
+    {"prim::itemsize", &ElementSize},
     {"prim::layout", &Strided},
+    {"prim::nbytes", &ByteCount},
     {"prim::shape", &Size},
     {"prim::tolist", &ToList},
 };

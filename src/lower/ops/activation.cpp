@@ -84,15 +84,16 @@ Tensor Prelu(Lowering& to, Tensor self, Tensor weight) {
 // What torch's decompositions make of prelu: they shaped the weight to broadcast.
 Tensor PreluKernel(Lowering& to, Tensor self, Tensor weight) { return to.PRelu(self, weight); }
 
-Tensor Rrelu(Lowering& to, Tensor self, Const<Scalar> lower, Const<Scalar> upper, bool training, Unused) {
-  const double low = lower.value.AsDouble(), high = upper.value.AsDouble();
-  if (!training) return to.LeakyRelu(self, {.alpha = (low + high) / 2});
-  const Tensor drawn = to.Mul(RandomUniform(to, self.sizes(), self.dtype()), to.NumberOf(high - low, self.dtype()));
-  return to.PRelu(self, to.Add(drawn, to.NumberOf(low, self.dtype())));
+Tensor Rrelu(Lowering& to, Tensor self, Scalar lower, Scalar upper, bool training, Unused) {
+  if (!training && lower.is_constant() && upper.is_constant())
+    return to.LeakyRelu(self, {.alpha = (lower.AsDouble() + upper.AsDouble()) / 2});
+  const Tensor low = to.NumberOf(lower, self.dtype()), width = to.Sub(to.NumberOf(upper, self.dtype()), low);
+  const Tensor place = training ? RandomUniform(to, self.sizes(), self.dtype()) : to.NumberOf(0.5, self.dtype());
+  return to.PRelu(self, to.ExpandTo(to.Add(to.Mul(place, width), low), self.sizes()));
 }
 
 // The slopes are a result, too: 1 where nothing is multiplied.
-std::tuple<Tensor, Tensor> RreluWithNoise(Lowering& to, Tensor self, Tensor noise, Const<Scalar> lower, Const<Scalar> upper,
+std::tuple<Tensor, Tensor> RreluWithNoise(Lowering& to, Tensor self, Tensor noise, Scalar lower, Scalar upper,
                                           bool training, Unused unused) {
   if (!training) return {Rrelu(to, self, lower, upper, false, unused), noise};
   const Tensor ones = to.ExpandTo(to.NumberOf(1.0, self.dtype()), self.sizes());
@@ -148,44 +149,53 @@ Tensor LogSoftmaxToFloat(Lowering& to, Tensor self, int64_t dim, bool half_to_fl
   return LogSoftmax(to, self, dim, half_to_float ? std::optional(DType::kFloat32) : std::nullopt);
 }
 
+// Of what the mask's sizes say is dropped together, a share of `p`; and what was kept.
+std::tuple<Tensor, Tensor> Dropped(Lowering& to, Tensor input, const Scalar& p, const Dims& mask_sizes) {
+  // Not ONNX's Dropout: of a constant tensor, onnxruntime draws it once, while it loads.
+  const Tensor zero = to.NumberOf(0.0, DType::kFloat32), one = to.NumberOf(1.0, DType::kFloat32);
+  const Tensor share = to.Sub(one, to.NumberOf(p, DType::kFloat32));
+  const Tensor kept = to.Less(RandomUniform(to, mask_sizes, DType::kFloat32), share);
+  const Tensor factor = to.CastTo(to.Where(to.Greater(share, zero), to.Div(one, share), zero), input.dtype());
+  return {to.Mul(input, to.Mul(to.CastTo(kept, input.dtype()), factor)), kept};
+}
+
 // Exactly zeros everywhere where all is dropped.
-std::tuple<Tensor, Tensor> NativeDropout(Lowering& to, Tensor input, double p, std::optional<bool> train) {
-  if (!train.value_or(true) || p == 0) return {input, to.Full(input.sizes(), true, DType::kBool)};
-  if (p == 1) return {to.Full(input.sizes(), 0.0, input.dtype()), to.Full(input.sizes(), false, DType::kBool)};
+std::tuple<Tensor, Tensor> NativeDropout(Lowering& to, Tensor input, Scalar p, std::optional<bool> train) {
+  if (!train.value_or(true) || p.Is(0)) return {input, to.Full(input.sizes(), true, DType::kBool)};
+  if (p.Is(1)) return {to.Full(input.sizes(), 0.0, input.dtype()), to.Full(input.sizes(), false, DType::kBool)};
+  if (!p.is_constant()) return Dropped(to, input, p, input.sizes());  // may be 1, which ONNX's Dropout does not take
   const auto [output, mask] =
       to.Dropout(input, to.NumberOf(p, DType::kFloat32), to.NumberOf(true, DType::kBool), {}, 2);
   return {output, mask};
 }
 
 // Whole channels: the mask has the sizes of the two leading axes.
-Tensor FeatureDropout(Lowering& to, Tensor input, double p, bool train) {
-  if (!train || p == 0) return input;
+Tensor FeatureDropout(Lowering& to, Tensor input, Scalar p, bool train) {
+  if (!train || p.Is(0)) return input;
   Dims sizes = input.sizes();
   for (size_t i = 2; i < sizes.size(); ++i) sizes[i] = to.Of(1);
-  // Not ONNX's Dropout: of a constant tensor, onnxruntime draws it once, while it loads.
-  const Tensor kept = to.Less(RandomUniform(to, sizes, DType::kFloat32), to.NumberOf(1 - p, DType::kFloat32));
-  const Tensor factor = to.NumberOf(p < 1 ? 1 / (1 - p) : 0.0, input.dtype());
-  return to.Mul(input, to.Mul(to.CastTo(kept, input.dtype()), factor));
+  return std::get<0>(Dropped(to, input, p, sizes));
 }
 
 // What is dropped becomes the value to which selu saturates; an affine map keeps mean and variance.
-Tensor SaturatingDropout(Lowering& to, Tensor input, double p, bool train, const Dims& mask_sizes) {
-  if (!train || p == 0) return input;
-  if (p == 1) return to.Mul(input, to.NumberOf(0.0, input.dtype()));
+Tensor SaturatingDropout(Lowering& to, Tensor input, const Scalar& p, bool train, const Dims& mask_sizes) {
+  if (!train || p.Is(0)) return input;
   constexpr double kAlpha = 1.7580993408473766;  // selu's alpha · scale
-  const double a = 1 / std::sqrt((kAlpha * kAlpha * p + 1) * (1 - p));
-  const Tensor uniform = RandomUniform(to, mask_sizes, DType::kFloat32);
-  const Tensor kept = to.CastTo(to.Less(uniform, to.NumberOf(1 - p, DType::kFloat32)), input.dtype());
-  auto number = [&](double value) { return to.NumberOf(value, input.dtype()); };
-  const Tensor shift = to.Add(to.Mul(to.Sub(kept, number(1)), number(kAlpha * a)), number(kAlpha * a * p));
-  return to.Add(to.Mul(input, to.Mul(kept, number(a))), shift);
+  auto number = [&](const Scalar& value) { return to.NumberOf(value, DType::kFloat32); };
+  const Tensor one = number(1), dropped = number(p), share = to.Sub(one, dropped);
+  const Tensor spread = to.Mul(to.Add(to.Mul(dropped, number(kAlpha * kAlpha)), one), share);
+  // Of nothing that is kept, zeros.
+  const Tensor a = to.Where(to.Greater(share, number(0)), to.Reciprocal(to.Sqrt(spread)), number(0));
+  const Tensor kept = to.CastTo(to.Less(RandomUniform(to, mask_sizes, DType::kFloat32), share), DType::kFloat32);
+  const Tensor shift = to.Mul(to.Sub(kept, share), to.Mul(a, number(kAlpha)));
+  return to.Add(to.Mul(input, to.CastTo(to.Mul(kept, a), input.dtype())), to.CastTo(shift, input.dtype()));
 }
 
-Tensor AlphaDropout(Lowering& to, Tensor input, double p, bool train) {
+Tensor AlphaDropout(Lowering& to, Tensor input, Scalar p, bool train) {
   return SaturatingDropout(to, input, p, train, input.sizes());
 }
 
-Tensor FeatureAlphaDropout(Lowering& to, Tensor input, double p, bool train) {
+Tensor FeatureAlphaDropout(Lowering& to, Tensor input, Scalar p, bool train) {
   Dims sizes = input.sizes();
   for (size_t i = 2; i < sizes.size(); ++i) sizes[i] = to.Of(1);
   return SaturatingDropout(to, input, p, train, sizes);
@@ -211,8 +221,8 @@ Tensor LogSoftmax(Lowering& to, Tensor self, int64_t dim, std::optional<DType> d
 // log(sigmoid(x)) = -softplus(-x), which does not overflow.
 Tensor LogSigmoid(Lowering& to, Tensor self) { return to.Neg(to.Softplus(to.Neg(self))); }
 
-Tensor Dropout(Lowering& to, Tensor input, double p, bool train) {
-  if (!train || p == 0) return input;
+Tensor Dropout(Lowering& to, Tensor input, Scalar p, bool train) {
+  if (!train || p.Is(0)) return input;
   return std::get<0>(NativeDropout(to, input, p, train));
 }
 

@@ -86,11 +86,11 @@ Tensor MaskedFill(Lowering& to, Tensor self, Tensor mask, Tensor value) {
   return to.Where(mask, to.CastTo(value, self.dtype()), self);
 }
 
-Tensor Isclose(Lowering& to, Tensor self, Tensor other, double rtol, double atol, bool equal_nan) {
+Tensor Isclose(Lowering& to, Tensor self, Tensor other, Scalar rtol, Scalar atol, bool equal_nan) {
   const auto [dtype, a, b] = Promoted(to, self, other);
   Tensor close = to.Equal(a, b);
   if (equal_nan && IsFloating(dtype)) close = to.Or(close, to.And(to.IsNaN(a), to.IsNaN(b)));
-  if (rtol == 0 && atol == 0) return close;
+  if (rtol.Is(0) && atol.Is(0)) return close;
   const DType computed = IsFloating(dtype) ? dtype : to.default_dtype();
   const Tensor allowed =
       to.Add(to.NumberOf(atol, computed), to.Abs(to.Mul(to.CastTo(b, computed), to.NumberOf(rtol, computed))));

@@ -165,7 +165,7 @@ Tensor LogspaceOf(Lowering& to, Start start, End end, Dim steps, double base, st
 }
 
 Tensor EyeM(Lowering& to, Dim n, Dim m, std::optional<DType> dtype, Unused, Unused, Unused) {
-  return to.CastTo(DiagonalMask(to, n, m, 0), dtype.value_or(to.default_dtype()));
+  return to.CastTo(DiagonalMask(to, n, m, to.Of(0)), dtype.value_or(to.default_dtype()));
 }
 Tensor Eye(Lowering& to, Dim n, std::optional<DType> dtype, Unused, Unused, Unused) {
   return EyeM(to, n, n, dtype, {}, {}, {});

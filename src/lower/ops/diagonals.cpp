@@ -59,30 +59,38 @@ Tensor LinalgDiagonal(Lowering& to, Tensor self, Dim offset, int64_t dim1, int64
 }
 
 // `values` along the diagonal of matrices, elsewhere `background`.
-Tensor OnDiagonal(Lowering& to, Tensor values, Dim rows, Dim columns, int64_t offset, Tensor background) {
-  // Row i of an upper diagonal holds element i, column j of a lower one element j.
+Tensor OnDiagonal(Lowering& to, Tensor values, Dim rows, Dim columns, Dim offset, Tensor background) {
   const int64_t last = values.rank() - 1;
-  const Dim missing = to.Minus(offset >= 0 ? rows : columns, values.size(last));
-  const Tensor aligned = to.UnsqueezeAt(PadEnd(to, values, last, missing), {offset >= 0 ? last + 1 : last});
+  Tensor aligned;
+  if (const auto known = to.AsConstant(offset)) {
+    // Row i of an upper diagonal holds element i, column j of a lower one element j.
+    const Dim missing = to.Minus(*known >= 0 ? rows : columns, values.size(last));
+    aligned = to.UnsqueezeAt(PadEnd(to, values, last, missing), {*known >= 0 ? last + 1 : last});
+  } else {
+    const Tensor element = to.Min({to.UnsqueezeAt(Iota(to, rows), {1}), Iota(to, columns)});
+    const Tensor within = to.Min({element, to.Number(values.size(last))});
+    aligned = to.Gather(PadEnd(to, values, last, to.Of(1)), within, {.axis = last});
+  }
   return to.Where(DiagonalMask(to, rows, columns, offset), aligned, background);
 }
 
-Tensor DiagEmbed(Lowering& to, Tensor self, int64_t offset, int64_t dim1, int64_t dim2) {
-  const Dim size = to.Plus(self.size(-1), to.Of(std::abs(offset)));
+Tensor DiagEmbed(Lowering& to, Tensor self, Dim offset, int64_t dim1, int64_t dim2) {
+  const Dim other_way = to.Minus(to.Of(0), offset), apart{to.exprs().Max(offset.expr, other_way.expr)};
+  const Dim size = to.Plus(self.size(-1), apart);
   const Tensor matrices = OnDiagonal(to, self, size, size, offset, to.ConstantOf(int64_t{0}, self.dtype()));
   return MoveDims(to, matrices, {-2, -1}, {dim1, dim2});
 }
-Tensor Diag(Lowering& to, Tensor self, int64_t diagonal) {
-  return self.rank() == 1 ? DiagEmbed(to, self, diagonal, -2, -1) : Diagonal(to, self, to.Of(diagonal), 0, 1);
+Tensor Diag(Lowering& to, Tensor self, Dim diagonal) {
+  return self.rank() == 1 ? DiagEmbed(to, self, diagonal, -2, -1) : Diagonal(to, self, diagonal, 0, 1);
 }
-Tensor DiagFlat(Lowering& to, Tensor self, int64_t offset) {
+Tensor DiagFlat(Lowering& to, Tensor self, Dim offset) {
   return DiagEmbed(to, Flat(to, AtLeast1d(to, self)), offset, -2, -1);
 }
 
-Tensor DiagonalScatter(Lowering& to, Tensor self, Tensor src, int64_t offset, int64_t dim1, int64_t dim2) {
+Tensor DiagonalScatter(Lowering& to, Tensor self, Tensor src, Dim offset, int64_t dim1, int64_t dim2) {
   const Tensor matrices = MoveDims(to, self, {dim1, dim2}, {-2, -1});
   const Dim rows = matrices.size(-2), columns = matrices.size(-1);
-  if (to.AsConstant(DiagonalLength(to, rows, columns, to.Of(offset))) == 0) return self;
+  if (to.AsConstant(DiagonalLength(to, rows, columns, offset)) == 0) return self;
   const Tensor written = OnDiagonal(to, to.CastTo(src, self.dtype()), rows, columns, offset, matrices);
   return Sized(to, MoveDims(to, written, {-2, -1}, {dim1, dim2}), self.sizes());
 }

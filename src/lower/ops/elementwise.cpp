@@ -22,11 +22,16 @@ Tensor Truncated(Lowering& to, Tensor x) {
 
 Tensor Frac(Lowering& to, Tensor self) { return to.Mod(self, to.NumberOf(1.0, self.dtype()), {.fmod = 1}); }
 
-Tensor RoundDecimals(Lowering& to, Tensor self, int64_t decimals) {
+Tensor RoundDecimals(Lowering& to, Tensor self, Dim decimals) {
   if (!self.is_floating()) return self;
-  if (decimals == 0) return to.Round(self);
-  const Tensor scale = to.NumberOf(std::pow(10.0, std::abs(static_cast<double>(decimals))), self.dtype());
-  return decimals > 0 ? to.Div(to.Round(to.Mul(self, scale)), scale) : to.Mul(to.Round(to.Div(self, scale)), scale);
+  const auto known = to.AsConstant(decimals);
+  if (known == 0) return to.Round(self);
+  const Tensor ten = to.NumberOf(10.0, self.dtype()), digits = to.NumberOf(decimals, self.dtype());
+  const Tensor scale = known ? to.NumberOf(std::pow(10.0, std::abs(static_cast<double>(*known))), self.dtype()) : to.Pow(ten, to.Abs(digits));
+  auto after_point = [&] { return to.Div(to.Round(to.Mul(self, scale)), scale); };
+  auto before_point = [&] { return to.Mul(to.Round(to.Div(self, scale)), scale); };
+  if (known) return *known > 0 ? after_point() : before_point();
+  return to.Where(to.Less(digits, to.NumberOf(0.0, self.dtype())), before_point(), after_point());
 }
 
 // --- powers, exponentials, logarithms ----------------------------------------------
@@ -54,13 +59,14 @@ Tensor LogToBase(Lowering& to, Tensor self) {
   return to.Div(to.Log(x), to.NumberOf(std::log(static_cast<double>(kBase)), x.dtype()));
 }
 
-Tensor Logit(Lowering& to, Tensor self, std::optional<double> eps) {
+Tensor Logit(Lowering& to, Tensor self, std::optional<Scalar> eps) {
   Tensor x = to.ToFloat(self);
   const Tensor one = to.NumberOf(1.0, x.dtype());
   if (eps) {
-    const Tensor least = to.NumberOf(*eps, x.dtype()), most = to.NumberOf(1 - *eps, x.dtype());
+    const Tensor least = to.NumberOf(*eps, x.dtype()), most = to.Sub(one, least);
     // Of crossed bounds PyTorch asks for the lower one first, and Clip for the upper one.
-    x = *eps <= 0.5 ? to.Clip(x, least, most) : to.Where(to.Less(x, least), least, to.Min({x, most}));
+    const bool in_order = eps->is_constant() && eps->AsDouble() <= 0.5;
+    x = in_order ? to.Clip(x, least, most) : to.Where(to.Less(x, least), least, to.Min({x, most}));
   }
   return to.Log(to.Div(x, to.Sub(one, x)));
 }
@@ -134,12 +140,12 @@ Tensor Isreal(Lowering& to, Tensor self) {
   return to.Equal(imaginary, to.NumberOf(0.0, imaginary.dtype()));
 }
 
-Tensor NanToNum(Lowering& to, Tensor self, std::optional<double> nan, std::optional<double> posinf,
-                std::optional<double> neginf) {
+Tensor NanToNum(Lowering& to, Tensor self, std::optional<Scalar> nan, std::optional<Scalar> posinf,
+                std::optional<Scalar> neginf) {
   if (!self.is_floating()) return self;
-  auto number = [&](double value) { return to.NumberOf(value, self.dtype()); };
+  auto number = [&](const Scalar& value) { return to.NumberOf(value, self.dtype()); };
   const double largest = LargestFinite(self.dtype());
-  Tensor x = to.Where(to.IsNaN(self), number(nan.value_or(0)), self);
+  Tensor x = to.Where(to.IsNaN(self), number(nan.value_or(0.0)), self);
   x = to.Where(to.IsInf(self, {.detect_negative = 0}), number(posinf.value_or(largest)), x);
   return to.Where(to.IsInf(self, {.detect_positive = 0}), number(neginf.value_or(-largest)), x);
 }

@@ -148,9 +148,9 @@ Dim DiagonalLength(Lowering& to, Dim rows, Dim columns, Dim offset) {
   return {exprs.RangeOf(length).min >= 0 ? length : exprs.Max(length, zero)};
 }
 
-Tensor DiagonalMask(Lowering& to, Dim rows, Dim columns, int64_t offset) {
+Tensor DiagonalMask(Lowering& to, Dim rows, Dim columns, Dim offset) {
   Tensor row = Iota(to, rows);
-  if (offset != 0) row = to.Add(row, to.ConstantInt(offset));
+  if (to.AsConstant(offset) != 0) row = to.Add(row, to.Number(offset));
   return to.Equal(to.UnsqueezeAt(row, {1}), Iota(to, columns));
 }
 

@@ -40,7 +40,7 @@ Ints Inverse(const Ints& permutation);
 // Length of a diagonal of a matrix.
 Dim DiagonalLength(Lowering& to, Dim rows, Dim columns, Dim offset);
 // rows × columns of bool: column = row + offset.
-Tensor DiagonalMask(Lowering& to, Dim rows, Dim columns, int64_t offset);
+Tensor DiagonalMask(Lowering& to, Dim rows, Dim columns, Dim offset);
 // Zeros after the last element of an axis.
 Tensor PadEnd(Lowering& to, Tensor tensor, int64_t axis, Dim count);
 

@@ -208,7 +208,7 @@ Tensor TrapezoidDx(Lowering& to, Tensor y, Scalar dx, int64_t dim) {
   const Tensor sum = Sum(to, y, Ints{axis}, false, std::nullopt);
   return Half(to, scaled(to.Sub(to.Add(sum, sum), to.CastTo(ends, DType::kInt64))));
 }
-Tensor TrapzDx(Lowering& to, Tensor y, double dx, int64_t dim) { return TrapezoidDx<Summed>(to, y, dx, dim); }
+Tensor TrapzDx(Lowering& to, Tensor y, Scalar dx, int64_t dim) { return TrapezoidDx<Summed>(to, y, dx, dim); }
 
 constexpr OpRow kRows[] = {
     Op<BinEdges>("aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, "

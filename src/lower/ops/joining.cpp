@@ -231,7 +231,7 @@ TensorList Unbind(Lowering& to, Tensor self, int64_t dim) {
 }
 
 // Side by side, each made as long as the longest.
-Tensor PadSequence(Lowering& to, TensorList sequences, bool batch_first, double padding_value, std::string_view padding_side) {
+Tensor PadSequence(Lowering& to, TensorList sequences, bool batch_first, Scalar padding_value, std::string_view padding_side) {
   if (IsSequence(sequences)) return to.Unsupported(kPaddedRunTimeList);
   Dim longest = sequences.front().size(0);
   for (const Tensor& sequence : sequences) longest = {to.exprs().Max(longest.expr, sequence.size(0).expr)};

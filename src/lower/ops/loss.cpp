@@ -21,7 +21,7 @@ Tensor Reduced(Lowering& to, Tensor loss, int64_t reduction) {
 
 namespace {
 
-Tensor Number(Lowering& to, const Tensor& like, double value) { return to.NumberOf(value, like.dtype()); }
+Tensor Number(Lowering& to, const Tensor& like, const Scalar& value) { return to.NumberOf(value, like.dtype()); }
 
 Tensor Difference(Lowering& to, Tensor self, Tensor target) {
   const auto [dtype, a, b] = Promoted(to, self, target);
@@ -40,19 +40,21 @@ Tensor L1Loss(Lowering& to, Tensor self, Tensor target, int64_t reduction) {
 }
 
 // Squares near zero, straight lines beyond.
-Tensor SmoothL1Loss(Lowering& to, Tensor self, Tensor target, int64_t reduction, double beta) {
+Tensor SmoothL1Loss(Lowering& to, Tensor self, Tensor target, int64_t reduction, Scalar beta) {
   const Tensor z = to.Abs(Difference(to, self, target));
-  if (beta == 0) return Reduced(to, z, reduction);
-  const Tensor square = to.Mul(to.Mul(z, z), Number(to, z, 0.5 / beta));
-  const Tensor line = to.Sub(z, Number(to, z, 0.5 * beta));
-  return Reduced(to, to.Where(to.Less(z, Number(to, z, beta)), square, line), reduction);
+  if (beta.Is(0)) return Reduced(to, z, reduction);
+  const Tensor end = Number(to, z, beta), half = Number(to, z, 0.5);
+  const Tensor square = to.Mul(to.Mul(z, z), to.Div(half, end));
+  const Tensor line = to.Sub(z, to.Mul(half, end));
+  return Reduced(to, to.Where(to.Less(z, end), square, line), reduction);
 }
 
-Tensor HuberLoss(Lowering& to, Tensor self, Tensor target, int64_t reduction, double delta) {
+Tensor HuberLoss(Lowering& to, Tensor self, Tensor target, int64_t reduction, Scalar delta) {
   const Tensor z = to.Abs(Difference(to, self, target));
-  const Tensor square = to.Mul(to.Mul(z, z), Number(to, z, 0.5));
-  const Tensor line = to.Mul(to.Sub(z, Number(to, z, 0.5 * delta)), Number(to, z, delta));
-  return Reduced(to, to.Where(to.LessOrEqual(z, Number(to, z, delta)), square, line), reduction);
+  const Tensor end = Number(to, z, delta), half = Number(to, z, 0.5);
+  const Tensor square = to.Mul(to.Mul(z, z), half);
+  const Tensor line = to.Mul(to.Sub(z, to.Mul(half, end)), end);
+  return Reduced(to, to.Where(to.LessOrEqual(z, end), square, line), reduction);
 }
 
 // --- probabilities ----------------------------------------------------------------
@@ -94,7 +96,7 @@ Tensor KlDiv(Lowering& to, Tensor self, Tensor target, int64_t reduction, bool l
   return Reduced(to, to.Sub(XLogX(to, target), to.Mul(target, self)), reduction);
 }
 
-Tensor PoissonNllLoss(Lowering& to, Tensor input, Tensor target, bool log_input, bool full, double eps,
+Tensor PoissonNllLoss(Lowering& to, Tensor input, Tensor target, bool log_input, bool full, Scalar eps,
                       int64_t reduction) {
   const auto [dtype, x, t] = PromotedToFloat(to, input, target);
   const Tensor rate = log_input ? to.Exp(x) : x;
@@ -117,7 +119,7 @@ struct NllTerms {
 };
 
 // Classes are on axis 1, or the only one. `ignored` targets have weight 0.
-NllTerms NllOf(Lowering& to, Tensor scores, Tensor target, std::optional<Tensor> weight, int64_t ignore_index) {
+NllTerms NllOf(Lowering& to, Tensor scores, Tensor target, std::optional<Tensor> weight, Dim ignore_index) {
   const int64_t axis = scores.rank() == 1 ? 0 : 1;
   const Tensor ignored = to.Equal(target, to.NumberOf(ignore_index, target.dtype()));
   const Tensor known = to.Where(ignored, to.NumberOf(0, target.dtype()), target);
@@ -134,14 +136,14 @@ NllTerms NllOf(Lowering& to, Tensor scores, Tensor target, std::optional<Tensor>
 Tensor Total(Lowering& to, Tensor x) { return Sum(to, x, std::nullopt, false, std::nullopt); }
 
 Tensor NllLoss(Lowering& to, Tensor self, Tensor target, std::optional<Tensor> weight, int64_t reduction,
-               Const<Dim> ignore_index) {
+               Dim ignore_index) {
   const auto [loss, counted] = NllOf(to, self, target, weight, ignore_index);
   if (reduction == kNoReduction) return loss;
   return reduction == kSumReduction ? Total(to, loss) : to.Div(Total(to, loss), Total(to, counted));
 }
 
 std::tuple<Tensor, Tensor> NllLossForward(Lowering& to, Tensor self, Tensor target, std::optional<Tensor> weight,
-                                          int64_t reduction, Const<Dim> ignore_index) {
+                                          int64_t reduction, Dim ignore_index) {
   const auto [loss, counted] = NllOf(to, self, target, weight, ignore_index);
   if (reduction == kNoReduction) return {loss, Number(to, self, 0)};
   const Tensor total = Total(to, loss), weights = Total(to, counted);
@@ -157,12 +159,12 @@ Tensor AlongClasses(Lowering& to, Tensor weight, const Tensor& scores) {
 
 // Targets are the classes' probabilities.
 Tensor SoftCrossEntropy(Lowering& to, Tensor log_scores, Tensor target, std::optional<Tensor> weight, int64_t reduction,
-                        double smoothing) {
+                        const Scalar& smoothing) {
   const int64_t axis = log_scores.rank() == 1 ? 0 : 1;
   const Dim classes = log_scores.size(axis);
-  if (smoothing > 0) {
-    const Tensor share = to.Div(Number(to, target, smoothing), to.CastTo(to.Number(classes), target.dtype()));
-    target = to.Add(to.Mul(target, Number(to, target, 1 - smoothing)), share);
+  if (!smoothing.Is(0)) {
+    const Tensor spread = Number(to, target, smoothing), share = to.Div(spread, Number(to, target, classes));
+    target = to.Add(to.Mul(target, to.Sub(Number(to, target, 1), spread)), share);
   }
   Tensor product = Mul(to, log_scores, target);
   if (weight) product = Mul(to, product, AlongClasses(to, *weight, log_scores));
@@ -176,7 +178,7 @@ Tensor SoftCrossEntropy(Lowering& to, Tensor log_scores, Tensor target, std::opt
 }
 
 Tensor CrossEntropyLoss(Lowering& to, Tensor self, Tensor target, std::optional<Tensor> weight, int64_t reduction,
-                        Const<Dim> ignore_index, double label_smoothing) {
+                        Dim ignore_index, Scalar label_smoothing) {
   const int64_t axis = self.rank() == 1 ? 0 : 1;
   const Tensor log_scores = LogSoftmax(to, self, axis, std::nullopt);
   if (target.is_floating()) return SoftCrossEntropy(to, log_scores, target, weight, reduction, label_smoothing);
@@ -185,14 +187,14 @@ Tensor CrossEntropyLoss(Lowering& to, Tensor self, Tensor target, std::optional<
     if (reduction == kNoReduction) return x;
     return reduction == kSumReduction ? Total(to, x) : to.Div(Total(to, x), Total(to, counted));
   };
-  if (label_smoothing == 0) return reduced(loss);
+  if (label_smoothing.Is(0)) return reduced(loss);
   // A part of each target is spread evenly over the classes.
   const Tensor weighted = weight ? to.Mul(log_scores, AlongClasses(to, *weight, log_scores)) : log_scores;
-  const Tensor ignored = to.Equal(target, to.NumberOf(ignore_index.value, target.dtype()));
+  const Tensor ignored = to.Equal(target, to.NumberOf(ignore_index, target.dtype()));
   const Tensor spread =
       to.Where(ignored, Number(to, self, 0), to.Neg(Sum(to, weighted, Ints{axis}, false, std::nullopt)));
-  const Tensor share = to.Div(Number(to, self, label_smoothing), to.CastTo(to.Number(self.size(axis)), self.dtype()));
-  return to.Add(to.Mul(reduced(loss), Number(to, self, 1 - label_smoothing)), to.Mul(reduced(spread), share));
+  const Tensor part = Number(to, self, label_smoothing), share = to.Div(part, Number(to, self, self.size(axis)));
+  return to.Add(to.Mul(reduced(loss), to.Sub(Number(to, self, 1), part)), to.Mul(reduced(spread), share));
 }
 
 // --- margins --------------------------------------------------------------------------
@@ -202,7 +204,7 @@ Tensor SoftMarginLoss(Lowering& to, Tensor self, Tensor target, int64_t reductio
   return Reduced(to, to.Softplus(to.Neg(to.Mul(to.CastTo(self, dtype), to.CastTo(target, dtype)))), reduction);
 }
 
-Tensor HingeEmbeddingLoss(Lowering& to, Tensor self, Tensor target, double margin, int64_t reduction) {
+Tensor HingeEmbeddingLoss(Lowering& to, Tensor self, Tensor target, Scalar margin, int64_t reduction) {
   if (target.is_bool()) target = to.CastTo(target, DType::kInt32);  // false is no -1
   const Tensor zero = Number(to, self, 0);
   const Tensor apart = to.Relu(to.Sub(Number(to, self, margin), self));
@@ -212,13 +214,13 @@ Tensor HingeEmbeddingLoss(Lowering& to, Tensor self, Tensor target, double margi
   return Reduced(to, to.Add(to.Where(is_one, zero, apart), to.Where(is_minus_one, zero, self)), reduction);
 }
 
-Tensor MarginRankingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor target, double margin, int64_t reduction) {
+Tensor MarginRankingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor target, Scalar margin, int64_t reduction) {
   const Tensor ranked = to.ToFloat(Mul(to, to.Neg(target), Difference(to, input1, input2)));
-  return Reduced(to, to.Relu(margin == 0 ? ranked : to.Add(ranked, Number(to, ranked, margin))), reduction);
+  return Reduced(to, to.Relu(margin.Is(0) ? ranked : to.Add(ranked, Number(to, ranked, margin))), reduction);
 }
 
 // Each norm is at least eps on its own.
-Tensor CosineSimilarity(Lowering& to, Tensor x1, Tensor x2, int64_t dim, double eps) {
+Tensor CosineSimilarity(Lowering& to, Tensor x1, Tensor x2, int64_t dim, Scalar eps) {
   auto [dtype, a, b] = PromotedToFloat(to, x1, x2);
   const int64_t rank = std::max(a.rank(), b.rank()), axis = rank > 0 && dim >= 0 ? dim - rank : dim;
   // The norms are of what is broadcast, too.
@@ -232,7 +234,7 @@ Tensor CosineSimilarity(Lowering& to, Tensor x1, Tensor x2, int64_t dim, double 
   return to.Div(sum(to.Mul(a, b)), to.Mul(norm(a), norm(b)));
 }
 
-Tensor CosineEmbeddingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor target, double margin,
+Tensor CosineEmbeddingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor target, Scalar margin,
                            int64_t reduction) {
   auto sum = [&](Tensor product) { return to.ToFloat(Sum(to, product, Ints{-1}, false, std::nullopt)); };
   auto square = [&](Tensor x) {
@@ -248,13 +250,13 @@ Tensor CosineEmbeddingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor ta
   return Reduced(to, to.Add(near, far), reduction);
 }
 
-Tensor PairwiseDistance(Lowering& to, Tensor x1, Tensor x2, double p, double eps, bool keepdim) {
+Tensor PairwiseDistance(Lowering& to, Tensor x1, Tensor x2, Scalar p, Scalar eps, bool keepdim) {
   const Tensor difference = to.ToFloat(Difference(to, x1, x2));
-  return VectorNorm(to, to.Add(difference, Number(to, difference, eps)), Scalar(p), Ints{-1}, keepdim, std::nullopt);
+  return VectorNorm(to, to.Add(difference, Number(to, difference, eps)), p, Ints{-1}, keepdim, std::nullopt);
 }
 
-Tensor TripletMarginLoss(Lowering& to, Tensor anchor, Tensor positive, Tensor negative, double margin, double p,
-                         double eps, bool swap, int64_t reduction) {
+Tensor TripletMarginLoss(Lowering& to, Tensor anchor, Tensor positive, Tensor negative, Scalar margin, Scalar p,
+                         Scalar eps, bool swap, int64_t reduction) {
   auto distance = [&](Tensor a, Tensor b) { return PairwiseDistance(to, a, b, p, eps, false); };
   const DType dtype = to.PromotedDtype({anchor, positive, negative});
   anchor = to.CastTo(anchor, dtype), positive = to.CastTo(positive, dtype), negative = to.CastTo(negative, dtype);

@@ -18,11 +18,11 @@ Tensor PerClass(Lowering& to, Tensor total, const Tensor& scores) {
 }
 
 // Σ over i ≠ y of w[y] · max(0, margin - x[y] + x[i])^p, over the number of classes.
-Tensor MultiMarginLoss(Lowering& to, Tensor self, Tensor target, Const<Scalar> p, Const<Scalar> margin,
+Tensor MultiMarginLoss(Lowering& to, Tensor self, Tensor target, Const<Scalar> p, Scalar margin,
                        std::optional<Tensor> weight, int64_t reduction) {
   const Tensor x = AsRows(to, self), y = to.ReshapeTo(target, Ints{-1, 1});
   const Tensor own = to.GatherElements(x, y, {.axis = 1});
-  Tensor apart = to.Relu(to.Add(to.Sub(to.NumberOf(margin.value, x.dtype()), own), x));
+  Tensor apart = to.Relu(to.Add(to.Sub(to.NumberOf(margin, x.dtype()), own), x));
   if (p.value.Is(2)) apart = to.Mul(apart, apart);
   if (weight) apart = to.Mul(apart, to.Gather(*weight, y));
   const Tensor is_own = to.Equal(Iota(to, x.size(1)), y);

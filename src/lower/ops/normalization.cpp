@@ -18,7 +18,7 @@ struct Statistics {
   Tensor centered, mean, variance, rstd;  // in the dtype of statistics; axes are kept as 1
 };
 
-Statistics StatisticsOf(Lowering& to, Tensor input, const Ints& axes, double eps) {
+Statistics StatisticsOf(Lowering& to, Tensor input, const Ints& axes, const Scalar& eps) {
   const Tensor x = to.CastTo(input, AccumulationDtype(input.dtype()));
   const Tensor mean = to.ReduceMean(x, to.ConstantInts(axes));
   const Tensor centered = to.Sub(x, mean);
@@ -74,14 +74,20 @@ OptionalTensor Channels(Lowering& to, OptionalTensor tensor, int64_t rank) {
 // --- batches ----------------------------------------------------------------------
 
 Tensor BatchNormOfRunning(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, Tensor mean,
-                          Tensor variance, double eps) {
+                          Tensor variance, Scalar eps) {
   const Dim channels[] = {input.size(1)};
   // ONNX allows weights and statistics of their own dtypes, runtimes rarely
   // do: wider ones make the whole operator wider.
   const DType dtype = to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor()), mean, variance});
+  if (!eps.is_constant()) {
+    auto over_channels = [&](Tensor x) { return OverChannels(to, to.CastTo(x, dtype), input.rank()); };
+    const Tensor deviation = to.Sqrt(to.Add(over_channels(variance), to.NumberOf(eps, dtype)));
+    const Tensor y = to.Div(to.Sub(to.CastTo(input, dtype), over_channels(mean)), deviation);
+    return to.CastTo(Affine(to, y, Channels(to, weight, input.rank()), Channels(to, bias, input.rank())), input.dtype());
+  }
   const Tensor y = to.BatchNormalization(to.CastTo(input, dtype), OrFull(to, weight, channels, 1, dtype),
                                          OrFull(to, bias, channels, 0, dtype), to.CastTo(mean, dtype),
-                                         to.CastTo(variance, dtype), {.epsilon = eps})[0];
+                                         to.CastTo(variance, dtype), {.epsilon = eps.AsDouble()})[0];
   return to.CastTo(y, input.dtype());
 }
 
@@ -90,7 +96,7 @@ struct BatchNormed {
   Dim count;
 };
 
-BatchNormed BatchNormOfBatch(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, double eps) {
+BatchNormed BatchNormOfBatch(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, Scalar eps) {
   const Ints axes = AllBut(input.rank(), 1);
   const Statistics found = StatisticsOf(to, input, axes, eps);
   const Tensor y = Affine(to, to.Mul(found.centered, found.rstd), Channels(to, weight, input.rank()),
@@ -112,7 +118,7 @@ void RequireChannels(Lowering& to, const Tensor& input, OptionalTensor running) 
 // (output, mean, 1/deviation, new running mean, new running variance)
 Five BatchNormWithUpdate(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
                          OptionalTensor running_mean, OptionalTensor running_var, bool training, double momentum,
-                         double eps) {
+                         Scalar eps) {
   if (!to.RequireRank(input, "input")) return {};
   // Without channels PyTorch takes empty tensors only, and leaves them.
   if (input.rank() < 2) return {input, input, input, running_mean.value_or(input), running_var.value_or(input)};
@@ -138,7 +144,7 @@ Five BatchNormWithUpdate(Lowering& to, Tensor input, OptionalTensor weight, Opti
 
 Three NativeBatchNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
                       OptionalTensor running_mean, OptionalTensor running_var, bool training, double momentum,
-                      double eps) {
+                      Scalar eps) {
   const auto [y, mean, rstd, m, v] =
       BatchNormWithUpdate(to, input, weight, bias, running_mean, running_var, training, momentum, eps);
   return {y, mean, rstd};
@@ -146,7 +152,7 @@ Three NativeBatchNorm(Lowering& to, Tensor input, OptionalTensor weight, Optiona
 
 Five NativeBatchNormLegitFunctional(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
                                     Tensor running_mean, Tensor running_var, bool training, double momentum,
-                                    double eps) {
+                                    Scalar eps) {
   return BatchNormWithUpdate(to, input, weight, bias, running_mean, running_var, training, momentum, eps);
 }
 
@@ -154,49 +160,53 @@ using Six = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
 
 // The fourth is memory that only a backward pass on a GPU reads.
 Six BatchNormWithUpdateFunctional(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
-                                  Tensor running_mean, Tensor running_var, double momentum, double eps) {
+                                  Tensor running_mean, Tensor running_var, double momentum, Scalar eps) {
   const auto [y, mean, rstd, new_mean, new_var] =
       BatchNormWithUpdate(to, input, weight, bias, running_mean, running_var, true, momentum, eps);
   return {y, mean, rstd, to.Full(Dims{to.Of(0)}, int64_t{0}, DType::kUint8), new_mean, new_var};
 }
 
 Three NativeBatchNormLegit(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, Tensor running_mean,
-                           Tensor running_var, bool training, double momentum, double eps) {
+                           Tensor running_var, bool training, double momentum, Scalar eps) {
   return NativeBatchNorm(to, input, weight, bias, running_mean, running_var, training, momentum, eps);
 }
 
 Three NativeBatchNormLegitNoTraining(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
-                                     Tensor running_mean, Tensor running_var, double momentum, double eps) {
+                                     Tensor running_mean, Tensor running_var, double momentum, Scalar eps) {
   return NativeBatchNorm(to, input, weight, bias, running_mean, running_var, false, momentum, eps);
 }
 
 Three NativeBatchNormLegitNoStats(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, bool,
-                                  double momentum, double eps) {
+                                  double momentum, Scalar eps) {
   return NativeBatchNorm(to, input, weight, bias, std::nullopt, std::nullopt, true, momentum, eps);
 }
 
 Tensor BatchNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, OptionalTensor running_mean,
-                 OptionalTensor running_var, bool training, double momentum, double eps, Unused) {
+                 OptionalTensor running_var, bool training, double momentum, Scalar eps, Unused) {
   return std::get<0>(NativeBatchNorm(to, input, weight, bias, running_mean, running_var, training, momentum, eps));
 }
 
 // --- layers -----------------------------------------------------------------------
 
 Tensor LayerNorm(Lowering& to, Tensor input, Dims normalized_shape, OptionalTensor weight, OptionalTensor bias,
-                 double eps, Unused) {
+                 Scalar eps, Unused) {
   if (normalized_shape.empty()) return input;
   // A wider weight makes the operator wider: ONNX has one dtype for both.
   const DType dtype = to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor())});
+  if (!eps.is_constant()) {
+    const Statistics found = StatisticsOf(to, to.CastTo(input, dtype), Trailing(input.rank(), normalized_shape.size()), eps);
+    return to.CastTo(Affine(to, to.Mul(found.centered, found.rstd), weight, bias), input.dtype());
+  }
   const Tensor y = to.LayerNormalization(to.CastTo(input, dtype), OrFull(to, weight, normalized_shape, 1, dtype),
                                          bias ? to.CastTo(*bias, dtype) : Tensor(),
                                          {.axis = -static_cast<int64_t>(normalized_shape.size()),
-                                          .epsilon = eps,
+                                          .epsilon = eps.AsDouble(),
                                           .stash_type = Info(AccumulationDtype(dtype)).onnx_code})[0];
   return to.CastTo(y, input.dtype());
 }
 
 Three NativeLayerNorm(Lowering& to, Tensor input, Dims normalized_shape, OptionalTensor weight, OptionalTensor bias,
-                      double eps) {
+                      Scalar eps) {
   const Statistics found = StatisticsOf(to, input, Trailing(input.rank(), normalized_shape.size()), eps);
   // Mixed dtypes keep the statistics of the wider one.
   const DType dtype = weight ? to.PromotedDtype({input, *weight}) : input.dtype();
@@ -210,7 +220,7 @@ double DefaultEps(DType dtype) {
 }
 
 // (output, 1/root mean square) over the last `axes`. The squares of complex numbers are complex.
-std::tuple<Tensor, Tensor> ByRootMeanSquare(Lowering& to, Tensor input, size_t axes, OptionalTensor weight, std::optional<double> eps) {
+std::tuple<Tensor, Tensor> ByRootMeanSquare(Lowering& to, Tensor input, size_t axes, OptionalTensor weight, std::optional<Scalar> eps) {
   const Tensor x = to.CastTo(input, AccumulationDtype(input.dtype()));
   const Tensor mean = to.ReduceMean(to.Mul(x, x), to.ConstantInts(Trailing(x.rank(), axes)));
   const Tensor rstd =
@@ -219,52 +229,68 @@ std::tuple<Tensor, Tensor> ByRootMeanSquare(Lowering& to, Tensor input, size_t a
 }
 
 std::tuple<Tensor, Tensor> FusedRmsNorm(Lowering& to, Tensor input, Ints normalized_shape, OptionalTensor weight,
-                                        std::optional<double> eps) {
+                                        std::optional<Scalar> eps) {
   return ByRootMeanSquare(to, input, normalized_shape.size(), weight, eps);
 }
 
-Tensor RmsNorm(Lowering& to, Tensor input, Dims normalized_shape, OptionalTensor weight, std::optional<double> eps) {
-  if (input.is_complex()) return std::get<0>(ByRootMeanSquare(to, input, normalized_shape.size(), weight, eps));
+Tensor RmsNorm(Lowering& to, Tensor input, Dims normalized_shape, OptionalTensor weight, std::optional<Scalar> eps) {
+  if (input.is_complex() || (eps && !eps->is_constant())) return std::get<0>(ByRootMeanSquare(to, input, normalized_shape.size(), weight, eps));
   const DType dtype = weight ? to.PromotedDtype({input, *weight}) : input.dtype();
   const Tensor y = to.RMSNormalization(to.CastTo(input, dtype), OrFull(to, weight, normalized_shape, 1, dtype),
                                        {.axis = -static_cast<int64_t>(normalized_shape.size()),
-                                        .epsilon = eps.value_or(DefaultEps(input.dtype())),
+                                        .epsilon = eps ? eps->AsDouble() : DefaultEps(input.dtype()),
                                         .stash_type = Info(AccumulationDtype(dtype)).onnx_code});
   return to.CastTo(y, input.dtype());
 }
 
 // --- groups and instances ---------------------------------------------------------
 
-Tensor GroupNorm(Lowering& to, Tensor input, int64_t num_groups, OptionalTensor weight, OptionalTensor bias, double eps,
+// (batch, groups, all of a group)
+Tensor InGroups(Lowering& to, Tensor input, Dim groups) {
+  const Dim batch = input.size(0);
+  return to.ReshapeTo(input, Dims{batch, groups, {to.exprs().FloorDiv(to.Numel(input).expr, to.Times(batch, groups).expr)}});
+}
+
+Tensor GroupNorm(Lowering& to, Tensor input, Dim num_groups, OptionalTensor weight, OptionalTensor bias, Scalar eps,
                  Unused) {
   if (!to.RequireRank(input, "input")) return to.Poison(input.type());
+  const auto groups = to.AsConstant(num_groups);
+  if (!groups || !eps.is_constant()) {
+    const Statistics found = StatisticsOf(to, InGroups(to, input, num_groups), {2}, eps);
+    const Tensor y = to.ReshapeTo(to.Mul(found.centered, found.rstd), input.sizes());
+    return to.CastTo(Affine(to, y, Channels(to, weight, input.rank()), Channels(to, bias, input.rank())), input.dtype());
+  }
   const Dim channels[] = {input.size(1)};
   const DType dtype = to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor())});
   const Tensor y = to.GroupNormalization(
       to.CastTo(input, dtype), OrFull(to, weight, channels, 1, dtype), OrFull(to, bias, channels, 0, dtype),
-      {.num_groups = num_groups, .epsilon = eps, .stash_type = Info(AccumulationDtype(dtype)).onnx_code});
+      {.num_groups = *groups, .epsilon = eps.AsDouble(), .stash_type = Info(AccumulationDtype(dtype)).onnx_code});
   return to.CastTo(y, input.dtype());
 }
 
 // N, C and HxW repeat the input's sizes.
-Three NativeGroupNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, Dim n, Dim, Dim,
-                      int64_t group, double eps) {
-  const Tensor grouped = to.ReshapeTo(
-      input, Dims{n, to.Of(group), {to.exprs().FloorDiv(to.Numel(input).expr, to.Times(n, to.Of(group)).expr)}});
-  const Statistics found = StatisticsOf(to, grouped, {2}, eps);
+Three NativeGroupNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, Dim, Dim, Dim,
+                      Dim group, Scalar eps) {
+  const Statistics found = StatisticsOf(to, InGroups(to, input, group), {2}, eps);
   auto saved = [&](Tensor tensor) { return to.CastTo(to.SqueezeAt(tensor, {2}), input.dtype()); };
   return {GroupNorm(to, input, group, weight, bias, eps, {}), saved(found.mean), saved(found.rstd)};
 }
 
 Tensor InstanceNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, OptionalTensor running_mean,
-                    OptionalTensor running_var, bool use_input_stats, double, double eps, Unused) {
+                    OptionalTensor running_var, bool use_input_stats, double, Scalar eps, Unused) {
   if (!to.RequireRank(input, "input")) return to.Poison(input.type());
   if (!use_input_stats && running_mean && running_var)
     return BatchNormOfRunning(to, input, weight, bias, *running_mean, *running_var, eps);
   const Dim channels[] = {input.size(1)};
   const DType dtype = AccumulationDtype(to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor())}));
+  if (!eps.is_constant()) {
+    Ints axes = Trailing(input.rank(), static_cast<size_t>(input.rank() - 2));
+    const Statistics found = StatisticsOf(to, to.CastTo(input, dtype), axes, eps);
+    const Tensor y = to.Mul(found.centered, found.rstd);
+    return to.CastTo(Affine(to, y, Channels(to, weight, input.rank()), Channels(to, bias, input.rank())), input.dtype());
+  }
   const Tensor y = to.InstanceNormalization(to.CastTo(input, dtype), OrFull(to, weight, channels, 1, dtype),
-                                            OrFull(to, bias, channels, 0, dtype), {.epsilon = eps});
+                                            OrFull(to, bias, channels, 0, dtype), {.epsilon = eps.AsDouble()});
   return to.CastTo(y, input.dtype());
 }
 

@@ -83,7 +83,7 @@ Tensor CircularPad(Lowering& to, Tensor self, Dims pad) {
 
 enum PadMode : int64_t { kConstant, kReflect, kReplicate, kCircular };
 
-Tensor PadEnum(Lowering& to, Tensor self, Dims pad, int64_t mode, std::optional<double> value) {
+Tensor PadEnum(Lowering& to, Tensor self, Dims pad, int64_t mode, std::optional<Scalar> value) {
   switch (mode) {
     case kReflect: return ReflectionPad(to, self, std::move(pad));
     case kReplicate: return ReplicationPad(to, self, std::move(pad));
@@ -94,7 +94,7 @@ Tensor PadEnum(Lowering& to, Tensor self, Dims pad, int64_t mode, std::optional<
 
 }  // namespace
 
-Tensor Pad(Lowering& to, Tensor self, Dims pad, std::string_view mode, std::optional<double> value) {
+Tensor Pad(Lowering& to, Tensor self, Dims pad, std::string_view mode, std::optional<Scalar> value) {
   const int64_t which = mode == "reflect"     ? kReflect
                         : mode == "replicate" ? kReplicate
                         : mode == "circular"  ? kCircular

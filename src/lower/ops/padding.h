@@ -9,6 +9,6 @@
 namespace flambeau::lower {
 
 // torch.nn.functional.pad: pads come in pairs from the last dimension forwards.
-Tensor Pad(Lowering& to, Tensor self, Dims pad, std::string_view mode, std::optional<double> value);
+Tensor Pad(Lowering& to, Tensor self, Dims pad, std::string_view mode, std::optional<Scalar> value);
 
 }  // namespace flambeau::lower

@@ -129,11 +129,11 @@ namespace {
 
 // --- quantized_decomposed -----------------------------------------------------------
 
-Grid OfNumbers(Lowering& to, double scale, int64_t zero_point, int64_t low, int64_t high) {
-  return {to.NumberOf(scale, DType::kFloat32), to.ConstantInt(zero_point), std::nullopt, low, high};
+Grid OfNumbers(Lowering& to, const Scalar& scale, Dim zero_point, int64_t low, int64_t high) {
+  return {to.NumberOf(scale, DType::kFloat32), to.Number(zero_point), std::nullopt, low, high};
 }
 
-Tensor QuantizePerTensor(Lowering& to, Tensor input, double scale, int64_t zero_point, int64_t quant_min,
+Tensor QuantizePerTensor(Lowering& to, Tensor input, Scalar scale, Dim zero_point, int64_t quant_min,
                          int64_t quant_max, DType dtype) {
   return Quantize(to, input, OfNumbers(to, scale, zero_point, quant_min, quant_max), dtype);
 }
@@ -145,7 +145,7 @@ Tensor QuantizePerChannel(Lowering& to, Tensor input, Tensor scales, Tensor zero
                           int64_t quant_min, int64_t quant_max, DType dtype) {
   return Quantize(to, input, {scales, zero_points, axis, quant_min, quant_max}, dtype);
 }
-Tensor DequantizePerTensor(Lowering& to, Tensor input, double scale, int64_t zero_point, int64_t quant_min,
+Tensor DequantizePerTensor(Lowering& to, Tensor input, Scalar scale, Dim zero_point, int64_t quant_min,
                            int64_t quant_max, DType, std::optional<DType> out_dtype) {
   return Dequantize(to, input, OfNumbers(to, scale, zero_point, quant_min, quant_max),
                     out_dtype.value_or(DType::kFloat32));
@@ -280,7 +280,7 @@ Tensor ThereAndBack(Lowering& to, Tensor x, const Grid& grid) {
   return Dequantize(to, Quantize(to, x, grid, TypeOf(grid)), grid, x.dtype());
 }
 
-Tensor FakeQuantize(Lowering& to, Tensor self, double scale, int64_t zero_point, int64_t quant_min,
+Tensor FakeQuantize(Lowering& to, Tensor self, Scalar scale, Dim zero_point, int64_t quant_min,
                     int64_t quant_max) {
   return ThereAndBack(to, self, OfNumbers(to, scale, zero_point, quant_min, quant_max));
 }

@@ -56,9 +56,9 @@ namespace {
 using Device = Unused;
 
 // What integers a dtype of random numbers holds exactly, and Python's ints.
-Tensor Shifted(Lowering& to, Tensor x, double scale, double offset) {
-  if (scale != 1) x = to.Mul(x, to.NumberOf(scale, x.dtype()));
-  return offset == 0 ? x : to.Add(x, to.NumberOf(offset, x.dtype()));
+Tensor Shifted(Lowering& to, Tensor x, const Scalar& scale, const Scalar& offset) {
+  x = to.Scale(x, scale);
+  return offset.Is(0) ? x : to.Add(x, to.NumberOf(offset, x.dtype()));
 }
 
 // The first `count` integers as float64, which float32 would miss some of.
@@ -114,36 +114,37 @@ Tensor Randperm(Lowering& to, Dim n, std::optional<DType> dtype, Unused, Unused,
 
 // --- filled in place, which functionalisation made a result ---------------------------
 
-Tensor Uniform(Lowering& to, Tensor self, double from, double end, Unused) {
+Tensor Uniform(Lowering& to, Tensor self, Scalar from, Scalar end, Unused) {
+  const Tensor width = to.Sub(to.NumberOf(end, DType::kFloat32), to.NumberOf(from, DType::kFloat32));
   return OfParts(to, self.dtype(), [&](DType part) {
-    return to.CastTo(Shifted(to, RandomUniform(to, self.sizes(), DType::kFloat32), end - from, from), part);
+    return to.CastTo(Shifted(to, to.Mul(RandomUniform(to, self.sizes(), DType::kFloat32), width), 1, from), part);
   });
 }
 
 // PyTorch adds the mean to both parts.
-Tensor NormalOf(Lowering& to, const Dims& sizes, DType dtype, double mean, double std) {
+Tensor NormalOf(Lowering& to, const Dims& sizes, DType dtype, Scalar mean, Scalar std) {
   return OfParts(to, dtype, [&](DType part) {
-    return to.CastTo(Shifted(to, RandomNormal(to, sizes, DType::kFloat32), PartDeviation(dtype, std), mean), part);
+    return to.CastTo(Shifted(to, to.Scale(RandomNormal(to, sizes, DType::kFloat32), PartDeviation(dtype, 1)), std, mean), part);
   });
 }
-Tensor Normal(Lowering& to, Tensor self, double mean, double std, Unused) {
+Tensor Normal(Lowering& to, Tensor self, Scalar mean, Scalar std, Unused) {
   return NormalOf(to, self.sizes(), self.dtype(), mean, std);
 }
 
 // -log(1 - u) / lambda: 1 - u is never 0.
-Tensor Exponential(Lowering& to, Tensor self, double lambd, Unused) {
+Tensor Exponential(Lowering& to, Tensor self, Scalar lambd, Unused) {
   const Tensor u = RandomUniform(to, self.sizes(), DType::kFloat32);
   const Tensor log = to.Log(to.Sub(to.NumberOf(1.0, u.dtype()), u));
-  return to.CastTo(to.Mul(log, to.NumberOf(-1 / lambd, u.dtype())), self.dtype());
+  return to.CastTo(to.Neg(to.Div(log, to.NumberOf(lambd, u.dtype()))), self.dtype());
 }
 
-Tensor Cauchy(Lowering& to, Tensor self, double median, double sigma, Unused) {
+Tensor Cauchy(Lowering& to, Tensor self, Scalar median, Scalar sigma, Unused) {
   const Tensor u = RandomUniform(to, self.sizes(), DType::kFloat32);
   const Tensor angle = Shifted(to, u, M_PI, -M_PI / 2);
   return to.CastTo(Shifted(to, to.Tan(angle), sigma, median), self.dtype());
 }
 
-Tensor LogNormal(Lowering& to, Tensor self, double mean, double std, Unused) {
+Tensor LogNormal(Lowering& to, Tensor self, Scalar mean, Scalar std, Unused) {
   return to.CastTo(to.Exp(Shifted(to, RandomNormal(to, self.sizes(), DType::kFloat32), std, mean)), self.dtype());
 }
 
@@ -182,13 +183,13 @@ Tensor NormalOfTensors(Lowering& to, Tensor mean, Tensor std, Unused) {
   const Tensor spread = to.CastTo(std, mean.dtype());
   return to.Add(mean, to.Mul(spread, RandomNormal(to, to.Add(mean, spread).sizes(), mean.dtype())));
 }
-Tensor NormalOfMean(Lowering& to, Tensor mean, double std, Unused) {
+Tensor NormalOfMean(Lowering& to, Tensor mean, Scalar std, Unused) {
   return to.Add(mean, Shifted(to, RandomNormal(to, mean.sizes(), mean.dtype()), std, 0));
 }
-Tensor NormalOfStd(Lowering& to, double mean, Tensor std, Unused) {
+Tensor NormalOfStd(Lowering& to, Scalar mean, Tensor std, Unused) {
   return Shifted(to, to.Mul(std, RandomNormal(to, std.sizes(), std.dtype())), 1, mean);
 }
-Tensor NormalOfNumbers(Lowering& to, double mean, double std, Dims size, Unused, std::optional<DType> dtype, Unused,
+Tensor NormalOfNumbers(Lowering& to, Scalar mean, Scalar std, Dims size, Unused, std::optional<DType> dtype, Unused,
                        Unused, Unused) {
   return NormalOf(to, size, dtype.value_or(to.default_dtype()), mean, std);
 }
@@ -200,7 +201,7 @@ Tensor Below(Lowering& to, Tensor probability, const Dims& sizes, DType dtype) {
 }
 
 Tensor Bernoulli(Lowering& to, Tensor self, Unused) { return Below(to, self, self.sizes(), self.dtype()); }
-Tensor BernoulliP(Lowering& to, Tensor self, double p, Unused) {
+Tensor BernoulliP(Lowering& to, Tensor self, Scalar p, Unused) {
   return Below(to, to.NumberOf(p, DType::kFloat32), self.sizes(), self.dtype());
 }
 Tensor BernoulliTensor(Lowering& to, Tensor self, Tensor p, Unused) { return Below(to, p, self.sizes(), self.dtype()); }

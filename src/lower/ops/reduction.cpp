@@ -281,10 +281,10 @@ Tensor CountNonzero(Lowering& to, Tensor self, std::optional<int64_t> dim) {
 
 // --- variances ----------------------------------------------------------------------
 
-using Correction = std::optional<Const<Scalar>>;
+using Correction = std::optional<Scalar>;
 using Pair = std::tuple<Tensor, Tensor>;
 
-Correction OfBias(bool unbiased) { return Const<Scalar>{Scalar(unbiased ? 1 : 0)}; }
+Correction OfBias(bool unbiased) { return Scalar(unbiased ? 1 : 0); }
 
 Tensor VarCorrection(Lowering& to, Tensor self, std::optional<Ints> dim, Correction correction, bool keepdim) {
   return std::get<0>(VarMean(to, self, dim, correction, keepdim));
@@ -371,14 +371,15 @@ std::tuple<Tensor, Tensor> VarMean(Lowering& to, Tensor self, std::optional<Ints
   const DType dtype = deviation.dtype();
   const Tensor squares = Reduce<"ReduceSumSquare">(to, deviation, axes, keepdim);
   const Tensor result_mean = keepdim || axes.empty() ? mean : to.SqueezeAt(mean, axes);
-  const double minus = correction ? correction->value.AsDouble() : 1;
+  const Scalar minus = correction.value_or(1);
   const Dim count = ReducedCount(to, self, axes);
   Tensor divisor;
-  if (const auto known = to.AsConstant(count)) {
-    divisor = to.NumberOf(std::max(static_cast<double>(*known) - minus, 0.0), dtype);
+  if (const auto known = to.AsConstant(count); known && minus.is_constant()) {
+    divisor = to.NumberOf(std::max(static_cast<double>(*known) - minus.AsDouble(), 0.0), dtype);
   } else {
-    const Tensor corrected = to.Sub(to.CastTo(to.Number(count), dtype), to.NumberOf(minus, dtype));
-    divisor = minus > 0 ? to.Relu(corrected) : corrected;
+    const Tensor corrected = to.Sub(to.NumberOf(count, dtype), to.NumberOf(minus, dtype));
+    const bool may_be_negative = !minus.is_constant() || minus.AsDouble() > 0;
+    divisor = may_be_negative ? to.Relu(corrected) : corrected;
   }
   return {to.Div(squares, divisor), result_mean};
 }

@@ -27,6 +27,6 @@ Tensor VectorNorm(Lowering& to, Tensor self, Scalar ord, std::optional<Ints> dim
                   std::optional<DType> dtype);
 // (variance, mean)
 std::tuple<Tensor, Tensor> VarMean(Lowering& to, Tensor self, std::optional<Ints> dim,
-                                   std::optional<Const<Scalar>> correction, bool keepdim);
+                                   std::optional<Scalar> correction, bool keepdim);
 
 }  // namespace flambeau::lower

@@ -169,7 +169,7 @@ Tensor Quantile(Lowering& to, Tensor self, Tensor q, std::optional<int64_t> dim,
 }
 
 template <bool kIgnoreNan>
-Tensor QuantileScalar(Lowering& to, Tensor self, double q, std::optional<int64_t> dim, bool keepdim,
+Tensor QuantileScalar(Lowering& to, Tensor self, Scalar q, std::optional<int64_t> dim, bool keepdim,
                       std::string_view interpolation) {
   return Quantile<kIgnoreNan>(to, self, to.NumberOf(q, self.dtype()), dim, keepdim, interpolation);
 }
@@ -200,7 +200,7 @@ Tensor Diff(Lowering& to, Tensor self, int64_t n, int64_t dim, std::optional<Ten
 // --- covariances ------------------------------------------------------------------------
 
 // Of variables in rows, as a matrix.
-Tensor CovMatrix(Lowering& to, Tensor self, int64_t correction, std::optional<Tensor> fweights,
+Tensor CovMatrix(Lowering& to, Tensor self, Dim correction, std::optional<Tensor> fweights,
                  std::optional<Tensor> aweights) {
   std::vector<Tensor> all = {self};
   for (const std::optional<Tensor>& weights : {fweights, aweights})
@@ -216,7 +216,7 @@ Tensor CovMatrix(Lowering& to, Tensor self, int64_t correction, std::optional<Te
   if (weight) {
     const Tensor total = Sum(to, weight, std::nullopt, false, std::nullopt);
     mean = to.Div(to.ReduceSum(to.Mul(x, weight), samples), total);
-    if (aweights && correction != 0) {
+    if (aweights && to.AsConstant(correction) != 0) {
       const Tensor spread = Sum(to, to.Mul(weight, to.CastTo(*aweights, dtype)), std::nullopt, false, std::nullopt);
       divisor = to.Sub(total, to.Div(to.Mul(corrected, spread), total));
     } else {
@@ -236,13 +236,13 @@ Tensor AsNumberIfOne(Lowering& to, Tensor matrix) {
   return to.AsConstant(matrix.size(0)) == 1 ? to.SqueezeAt(matrix, {0, 1}) : matrix;
 }
 
-Tensor Cov(Lowering& to, Tensor self, int64_t correction, std::optional<Tensor> fweights,
+Tensor Cov(Lowering& to, Tensor self, Dim correction, std::optional<Tensor> fweights,
            std::optional<Tensor> aweights) {
   return AsNumberIfOne(to, CovMatrix(to, self, correction, fweights, aweights));
 }
 
 Tensor Corrcoef(Lowering& to, Tensor self) {
-  const Tensor covariance = CovMatrix(to, self, 1, std::nullopt, std::nullopt);
+  const Tensor covariance = CovMatrix(to, self, to.Of(1), std::nullopt, std::nullopt);
   const Tensor diagonal = to.CastTo(to.EyeLike(covariance, {.dtype = Info(DType::kInt32).onnx_code}), DType::kBool);
   const Tensor zero = to.NumberOf(0.0, covariance.dtype());
   const Tensor deviation = to.Sqrt(to.ReduceSum(to.Where(diagonal, covariance, zero), to.ConstantInts({1})));

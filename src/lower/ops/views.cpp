@@ -155,10 +155,10 @@ TensorList Each(Lowering& to, TensorList tensors) {
   return tensors;
 }
 
-Tensor PixelShuffle(Lowering& to, Tensor self, int64_t upscale_factor) {
+Tensor PixelShuffle(Lowering& to, Tensor self, Dim factor) {
   const int64_t rank = self.rank();
-  if (rank == 4 && self.is_floating()) return to.DepthToSpace(self, {.blocksize = upscale_factor, .mode = "CRD"});
-  const Dim factor = to.Of(upscale_factor);
+  const auto known = to.AsConstant(factor);
+  if (known && rank == 4 && self.is_floating()) return to.DepthToSpace(self, {.blocksize = *known, .mode = "CRD"});
   const Dim channels{to.exprs().FloorDiv(self.size(-3).expr, to.Times(factor, factor).expr)};
   Dims split = self.sizes(), merged = split;
   split.resize(static_cast<size_t>(rank - 3));
@@ -170,8 +170,7 @@ Tensor PixelShuffle(Lowering& to, Tensor self, int64_t upscale_factor) {
   return to.ReshapeTo(blocks, merged);
 }
 
-Tensor PixelUnshuffle(Lowering& to, Tensor self, int64_t downscale_factor) {
-  const Dim factor = to.Of(downscale_factor);
+Tensor PixelUnshuffle(Lowering& to, Tensor self, Dim factor) {
   const Dim height{to.exprs().FloorDiv(self.size(-2).expr, factor.expr)};
   const Dim width{to.exprs().FloorDiv(self.size(-1).expr, factor.expr)};
   Dims split = self.sizes(), merged = split;

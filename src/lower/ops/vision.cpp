@@ -11,19 +11,22 @@
 namespace flambeau::lower {
 namespace {
 
+// A tensor of this number.
+Tensor OfOne(Lowering& to, const Scalar& number) { return to.UnsqueezeAt(to.NumberOf(number, DType::kFloat32), {0}); }
+
 // Kept boxes by falling score; which corner comes first is all the same to the overlap.
-Tensor Nms(Lowering& to, Tensor dets, Tensor scores, double iou_threshold) {
+Tensor Nms(Lowering& to, Tensor dets, Tensor scores, Scalar iou_threshold) {
   auto float32 = [&](Tensor tensor) { return to.CastTo(tensor, DType::kFloat32); };
   const Tensor selected =
       to.NonMaxSuppression(to.UnsqueezeAt(float32(dets), {0}), to.UnsqueezeAt(float32(scores), {0, 1}),
                            to.ConstantInts({std::numeric_limits<int32_t>::max()}),
-                           to.ConstantFloats(Floats{iou_threshold}, DType::kFloat32, Ints{1}));
+                           OfOne(to, iou_threshold));
   return to.GatherIndex(selected, 1, to.Of(2));
 }
 
 // torchvision's batched_nms: no box suppresses one of another class. Boxes of up to 4000 numbers are moved apart, a
 // class from the next, as eager mode does it, rounding and all; of more, each class is taken by itself.
-Tensor BatchedNms(Lowering& to, Tensor boxes, Tensor scores, Tensor idxs, double iou_threshold) {
+Tensor BatchedNms(Lowering& to, Tensor boxes, Tensor scores, Tensor idxs, Scalar iou_threshold) {
   boxes = to.CastTo(boxes, DType::kFloat32), scores = to.CastTo(scores, DType::kFloat32);
   const Dim count = boxes.size(0);
   auto most = [&](const Tensor& of, const Scalar& at_least) {
@@ -45,8 +48,8 @@ Tensor BatchedNms(Lowering& to, Tensor boxes, Tensor scores, Tensor idxs, double
   const Tensor selected =
       to.NonMaxSuppression(to.UnsqueezeAt(apart, {0}), to.UnsqueezeAt(by_label, {0}),
                            to.ConstantInts({std::numeric_limits<int32_t>::max()}),
-                           to.ConstantFloats(Floats{iou_threshold}, DType::kFloat32, Ints{1}),
-                           to.ConstantFloats(Floats{std::numeric_limits<float>::lowest()}, DType::kFloat32, Ints{1}));
+                           OfOne(to, iou_threshold),
+                           OfOne(to, std::numeric_limits<float>::lowest()));
   const Tensor kept = to.GatherIndex(selected, 1, to.Of(2));
   const Tensor all = to.Number1(kept.size(0));
   auto [ordered, unused] = to.TopK(kept, all, {.axis = 0, .largest = 0});  // of equal scores the first box comes first

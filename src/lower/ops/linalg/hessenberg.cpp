@@ -26,7 +26,7 @@ Permuted Permute(Lowering& to, Tensor a) {
   const int64_t axis = a.rank() - 2;
   const Tensor indices = Iota(to, n), size = to.Number(n), zero = to.ConstantInt(0), one = to.ConstantInt(1);
   const Tensor identity = IdentityMatrices(to, BatchSizes(a), n, n, a.dtype());
-  const Tensor beside = to.Not(DiagonalMask(to, n, n, 0));
+  const Tensor beside = to.Not(DiagonalMask(to, n, n, to.Of(0)));
   Dims batch = BatchSizes(a);
   batch.push_back(to.Of(1));
   const Tensor low0 = to.ExpandTo(zero, batch), high0 = to.ExpandTo(to.Sub(size, one), batch);

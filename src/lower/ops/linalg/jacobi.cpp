@@ -116,7 +116,7 @@ Tensor Symmetric(Lowering& to, Tensor a, bool upper) {
   const Tensor half = upper ? Adjoint(to, UpperTriangle(to, a)) : LowerTriangle(to, a);
   const Tensor whole = to.Add(half, Adjoint(to, LowerTriangle(to, half, false)));
   if (!a.is_complex()) return whole;
-  return to.Where(DiagonalMask(to, a.size(-1), a.size(-1), 0), to.CastTo(RealPart(to, whole), whole.dtype()), whole);
+  return to.Where(DiagonalMask(to, a.size(-1), a.size(-1), to.Of(0)), to.CastTo(RealPart(to, whole), whole.dtype()), whole);
 }
 
 }  // namespace

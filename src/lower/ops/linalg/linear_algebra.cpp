@@ -320,18 +320,18 @@ Tensor Cross(Lowering& to, Tensor self, Tensor other, std::optional<int64_t> dim
 
 // --- distances ----------------------------------------------------------------------
 
-Tensor DistanceNorm(Lowering& to, Tensor differences, double p) {
-  return VectorNorm(to, differences, Scalar(p), Ints{-1}, false, std::nullopt);
+Tensor DistanceNorm(Lowering& to, Tensor differences, const Scalar& p) {
+  return VectorNorm(to, differences, p, Ints{-1}, false, std::nullopt);
 }
 
-Tensor Cdist(Lowering& to, Tensor x1, Tensor x2, double p, std::optional<int64_t>) {
+Tensor Cdist(Lowering& to, Tensor x1, Tensor x2, Scalar p, std::optional<int64_t>) {
   return DistanceNorm(to, to.Sub(to.UnsqueezeAt(x1, {-2}), to.UnsqueezeAt(x2, {-3})), p);
 }
 
 Tensor EuclideanDist(Lowering& to, Tensor x1, Tensor x2) { return Cdist(to, x1, x2, 2, std::nullopt); }
 
 // Of each pair of rows i < j.
-Tensor Pdist(Lowering& to, Tensor self, double p) {
+Tensor Pdist(Lowering& to, Tensor self, Scalar p) {
   auto range = [&] { return to.Range(to.ConstantInt(0), to.Number(self.size(0)), to.ConstantInt(1)); };
   const Tensor pairs = to.NonZero(to.Less(to.UnsqueezeAt(range(), {1}), range()));
   auto rows = [&](int64_t end) { return to.Gather(self, to.GatherIndex(pairs, 0, to.Of(end))); };

@@ -94,7 +94,7 @@ Tensor DiagonalOf(Lowering& to, Tensor matrix) {
 }
 
 Tensor IdentityMatrix(Lowering& to, Dim rows, Dim columns, DType dtype) {
-  return to.CastTo(DiagonalMask(to, rows, columns, 0), dtype);
+  return to.CastTo(DiagonalMask(to, rows, columns, to.Of(0)), dtype);
 }
 
 Tensor IdentityMatrices(Lowering& to, const Dims& batch, Dim rows, Dim columns, DType dtype) {

@@ -1,0 +1,98 @@
+"""Arguments of operators that are numbers of Python, which only a run knows."""
+
+import torch
+import torch.nn.functional as F
+from cases import Cases, x
+
+case = Cases()
+N = {"others": [(x(2, 4), x(2, 4, seed=9), torch.tensor(n)) for n in (1, 3)] + [(x(3, 6), x(3, 6, seed=9), torch.tensor(2))]}
+GIVEN = (x(2, 4), x(2, 4, seed=9), torch.tensor(2))
+AXES = {"x": [0, 1], "y": [0, 1], "n": []}
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def losses(self, x, y, n):
+    part = float(n) / 10
+    labels = torch.ones(x.size(0)).long()
+    regressions = F.huber_loss(x, y, delta=part), F.smooth_l1_loss(x, y, beta=part)
+    pairs = F.margin_ranking_loss(x, y, torch.sign(y), margin=part), F.cosine_embedding_loss(x, y, torch.ones(x.size(0)), margin=part)
+    apart = F.triplet_margin_loss(x, y, x * y, margin=part, p=float(n), eps=part / 100), F.multi_margin_loss(x, labels, margin=part)
+    classes = F.cross_entropy(x, labels, label_smoothing=part), F.cross_entropy(x, y.softmax(1), label_smoothing=part)
+    others = F.hinge_embedding_loss(x, torch.sign(y), margin=part), F.poisson_nll_loss(x.abs(), y.abs(), eps=part, log_input=False)
+    return regressions, pairs, apart, classes, others
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def ignored_classes(self, x, y, n):
+    labels = torch.arange(x.size(0)) + 1
+    ignored = int(n)
+    return F.nll_loss(x, labels, ignore_index=ignored), F.cross_entropy(x, labels, ignore_index=ignored, label_smoothing=0.1)
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def distances(self, x, y, n):
+    p = float(n)
+    return torch.cdist(x, y, p=p), F.pairwise_distance(x, y, p=p), F.pdist(x, p), F.cosine_similarity(x, y, eps=p), torch.isclose(x, y, p / 10, p / 4)
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def normalizations(self, x, y, n):
+    eps = float(n) / 10
+    y = y.abs() + 1
+    images = x[:, :, None]
+    over_batch = F.batch_norm(x, x[0], y[0], y[0], x[0], False, 0.1, eps), F.batch_norm(images, None, None, y[0], None, True, 0.1, eps)
+    in_groups = F.group_norm(x, 2, y[0], x[0], eps), F.group_norm(torch.cat([x, y, x], 1), int(n)), F.instance_norm(x[None], eps=eps)
+    return over_batch, in_groups, F.layer_norm(x, [x.size(1)], y[0], x[0], eps), F.rms_norm(x, [x.size(1)], y[0], eps), F.normalize(x, eps=eps)
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def statistics(self, x, y, n):
+    n_ = int(n)
+    spread = torch.var(x, 1, correction=n_ - 1), x.std(correction=x.size(0)), torch.var_mean(x, [0, 1], correction=n_), torch.cov(x, correction=n_ - 1)
+    return spread, torch.quantile(x, n_ / 10, dim=1), torch.nanquantile(x, n_ / 4), torch.trapz(x, dx=n_ / 2)
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def elements(self, x, y, n):
+    number = float(n)
+    infinite = torch.where(x > 0.5, x / 0, x * 0 / 0)
+    rounded = torch.round(x * 1000, decimals=int(n)), torch.round(x * 1000, decimals=-int(n))
+    padded = F.pad(x, [1, int(n)], value=number), torch.nn.utils.rnn.pad_sequence([x[0], x[0, :2]], padding_value=number)
+    return torch.nan_to_num(infinite, number, number, -number), torch.logit(x.sigmoid(), number / 9), rounded, padded, F.rrelu(x, number / 10, number / 5)
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def diagonals(self, x, y, n):
+    offset = int(n) - 2
+    on = torch.diag(x[0], offset), torch.diag_embed(x, offset, 0, 1), torch.diagflat(x, -offset)
+    return on, torch.diagonal_scatter(torch.cat([x, y]), x[0, :1] * 0 + x[0].new_ones(1), 1 - x.size(0) * 2 + offset * 0)
+
+
+@case.forward(x(1, 16, 6, 12), torch.tensor(2), others=[(x(1, 18, 6, 12), torch.tensor(3)), (x(1, 2, 6, 12), torch.tensor(1))], dynamic_axes={"x": [1], "n": []})
+def blocks(self, x, n):
+    factor = int(n)
+    return F.pixel_shuffle(x, factor), F.pixel_unshuffle(x, factor)
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def grids(self, x, y, n):
+    scale, zero_point = float(n) / 50, int(n)
+    return torch.fake_quantize_per_tensor_affine(x, scale, zero_point, 0, 255), torch.quantize_per_tensor(x, scale, zero_point, torch.quint8).dequantize()
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def draws_that_decide_nothing(self, x, y, n):
+    number = float(n)
+    dropped = F.dropout(x, number * 0, True), F.dropout(x, number / 4, False), F.alpha_dropout(x, number / 4, False), F.dropout1d(x[None], number * 0, True)
+    same = torch.ones_like(x).normal_(number, 0.0), torch.ones_like(x).uniform_(number, number), torch.ones_like(x).bernoulli_(number * 0 + 1)
+    return dropped, same, torch.normal(number, 0.0, [2, 3]), F.dropout(x, number * 0 + 1, True), F.alpha_dropout(x * 0, number * 0, True)
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def asked_of_tensors(self, x, y, n):
+    made = x.new_zeros(3, x.size(1), 2)
+    sizes = x.itemsize, x.nbytes, made.stride(), made.stride(0), made.stride(-1), x.get_device()
+    return sizes, x.is_same_size(y), x.is_same_size(y[:-1]), x.is_same_size(made), made.double().nbytes
+
+
+test_program = case.test()
