@@ -229,3 +229,30 @@ def test_that_a_slice_holds_something_is_taken_for_granted_with_a_warning():
     with pytest.warns(flambeau.errors.ConversionWarning, match=r"there is something where .*patches.shape\[1\] > 1"):
         program = convert(Cropped(), runs[0])
     compare(program, Cropped(), *runs)
+
+
+class Positions(torch.nn.Module):
+    """From a table, which is made anew where it is too short; of the frames that tokens last for, or of the rows that are kept."""
+
+    def __init__(self, limit=1000):
+        super().__init__()
+        self.limit, self.table = limit, torch.arange(limit).float().sin().unsqueeze(-1)
+
+    def forward(self, x, durations=None):
+        frames = x[x[:, 0] > 0] if durations is None else torch.zeros(durations.clamp(min=0).sum().item(), x.shape[1])
+        if self.table.shape[0] < 2 * frames.shape[0] - 1:
+            return frames * 0
+        return frames + self.table[: frames.shape[0]]
+
+
+@pytest.mark.parametrize("runs", [[(torch.randn(n, 3).abs(),) for n in (6, 1, 40)], [(torch.ones(1, 3), torch.arange(n)) for n in (4, 9)]])
+def test_that_a_table_has_room_is_taken_for_granted_with_a_warning(runs):
+    dims = ({0: "rows"}, {0: "tokens"})[: len(runs[0])]
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"is as small as in the example, .*if self\.table\.shape\[0\] < 2 \* frames"):
+        program = convert(Positions(), runs[0], dims if len(runs[0]) == 1 else (None, dims[1]))
+    compare(program, Positions(), *runs)
+
+
+def test_a_table_that_is_too_short_for_the_example_is_not_taken_to_have_room():
+    with pytest.raises(flambeau.errors.CaptureError, match=r"self\.table\.shape\[0\]"):
+        convert(Positions(300), (torch.randn(400, 3).abs(),))

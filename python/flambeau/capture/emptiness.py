@@ -19,18 +19,21 @@ from .decisions import passing_answer
 __all__ = ["taken_as_filled", "where_filled"]
 
 
-def where_filled(condition: Any, env: ShapeEnv, sizes: Set[Any], least: int = 1) -> Any:
-    """What a condition is where each of these sizes is at least so much; None if that does not decide it."""
+def where_filled(condition: Any, env: ShapeEnv, sizes: Set[Any], least: int = 1, most: Any = int_oo) -> Any:
+    """What a condition is where each of these sizes is at least so much, and at most so much; None if that does not decide it."""
     if not sizes or not isinstance(condition, sympy.logic.boolalg.Boolean):
         return None
     ranges = {symbol: env.var_to_range[symbol] for symbol in condition.free_symbols if symbol in env.var_to_range}
     for size in sizes:
-        ranges[size] &= ValueRanges(least, int_oo)
+        ranges[size] &= ValueRanges(least, most)
     answer = bound_sympy(condition, ranges)
     return answer.lower if answer.is_singleton() else None
 
 
 _SIZES = "_flambeau_sizes"
+
+_SMALL = 256
+"""As large as sizes are taken to be that data decides, where the model asks whether a table has room for them."""
 
 
 def _noting_sizes(slice: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
@@ -51,11 +54,23 @@ def _sizes(condition: Any, env: ShapeEnv) -> Set[Any]:
     return condition.free_symbols & (env.size_like | vars(env).get(_SIZES, set()))
 
 
+def _never_negative(condition: Any, env: ShapeEnv) -> Set[Any]:
+    """The symbols of a condition that may be sizes of tensors that were made of numbers."""
+    ranges = env.var_to_range
+    return {symbol for symbol in condition.free_symbols if symbol in ranges and ranges[symbol].lower >= 0}
+
+
 @contextlib.contextmanager
-def taken_as_filled(line_of: Callable[[traceback.StackSummary], str]) -> Iterator[dict[str, int]]:
+def taken_as_filled(line_of: Callable[[traceback.StackSummary], str], small: bool = False) -> Iterator[dict[str, int]]:
     """While it is open, such a question does not stop the capture, nor does one that an ``if`` asks in order to raise.
 
-    Gives the lines that asked whether there is anything, and how much was taken to be there: 2 where they asked for more than one.
+    Gives the lines that asked whether there is anything, and how much was taken to be there: 2 where they asked for more than one;
+    and 0 where they asked for much more.
+
+    Args:
+        line_of: The line of the model in a stack.
+        small: Whether sizes that data decides are taken to be no larger than most examples'. Whoever asks for that has to compare
+            what is captured with the model.
 
     The code for tensors that hold something mostly serves the empty ones as well, and that for rows a single one: that
     there is a question is about speed, or about functions that PyTorch refuses for them.
@@ -76,6 +91,10 @@ def taken_as_filled(line_of: Callable[[traceback.StackSummary], str]) -> Iterato
                     line = line_of(traceback.extract_stack())
                     asked[line] = max(least, asked.get(line, 0))
                     return answer
+            answer = where_filled(condition, self, _never_negative(condition, self), 2, _SMALL) if small else None
+            if answer is not None:
+                asked.setdefault(line_of(traceback.extract_stack()), 0)
+                return answer
             raise
 
     slices = op_implementations_dict[torch.ops.aten.slice.Tensor]

@@ -105,6 +105,12 @@ def innermost_line(frames: traceback.StackSummary) -> str:
 
 def warn_of_emptiness(lines: Mapping[str, int]) -> None:
     for line, least in lines.items():
+        if least == 0:
+            warn(
+                "the captured program takes it that a size which data decides is as small as in the example, where the model asks for that"
+                f"{f' ({line})' if line else ''}: for a larger one, it computes the same as for this"
+            )
+            continue
         something, none = ("something", "none") if least == 1 else ("more than one of something", "none or one")
         warn(
             f"the captured program takes it that there is {something} where the model asks whether there is"

@@ -346,7 +346,7 @@ class _Tries:
                 levels_left(),
                 recorded_gradients() as gradients,
                 self._surroundings(),
-                taken_as_filled(innermost_line) as asked,
+                taken_as_filled(innermost_line, small=special is not None) as asked,
                 general_answers(special, asked) as presence,
                 KnownConstants(self.model) if constants else contextlib.nullcontext() as known,
                 recorded_decisions(decided),
