@@ -50,6 +50,11 @@ def functions_of_integers(self, n):
     )  # fmt: skip
 
 
+@case.forward(torch.tensor(5.5), others=[(torch.tensor(n),) for n in (1.25, 8.75, 3.0)], how=("trace", "script"))
+def ranges_of_integers_to_floats(self, n):
+    return torch.arange(n), torch.arange(n, dtype=torch.int64), torch.arange(0.5, n, dtype=torch.int32), torch.arange(1, n, 1.5, dtype=torch.int16)
+
+
 @as_torchscript(x(3, 2), dynamic_axes={"x": {0: "n"}}, others=[(x(5, 2),)])
 def sizes_as_numbers(self, x):
     n = x.size(0)

@@ -73,6 +73,16 @@ Tensor StoredRange(Lowering& to, double start, double step, int64_t count, DType
   return to.ConstantFloats(values, dtype, {&count, 1});
 }
 
+// Integers counted by fractions: as many as the fractions say, of both numbers truncated.
+Tensor TruncatedRange(Lowering& to, Scalar start, Scalar end, Scalar step, DType dtype) {
+  auto exact = [&](Scalar number) { return to.NumberOf(number, DType::kFloat64); };
+  auto truncated = [&](Scalar number) { return to.NumberOf(number, DType::kInt64); };
+  const Tensor count = to.Ceil(to.Div(to.Sub(exact(end), exact(start)), exact(step)));
+  const Tensor zero = to.ConstantOf(0.0, DType::kFloat64), one = to.ConstantOf(1.0, DType::kFloat64);
+  const Tensor positions = to.CastTo(to.Range(zero, count, one), DType::kInt64);
+  return to.CastTo(to.Add(to.Mul(positions, truncated(step)), truncated(start)), dtype);
+}
+
 Tensor ArangeStep(Lowering& to, Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, Unused, Unused,
                   Unused) {
   const bool floating = start.is_floating() || end.is_floating() || step.is_floating();
@@ -87,8 +97,9 @@ Tensor ArangeStep(Lowering& to, Scalar start, Scalar end, Scalar step, std::opti
     if (count <= static_cast<double>(kMaxStoredElements))
       return StoredRange(to, first, delta, static_cast<int64_t>(std::max(count, 0.0)), result);
   }
+  if (floating && !IsFloating(result) && result != DType::kInt64) return TruncatedRange(to, start, end, step, result);
   // In the widest dtype, so that rounding is that of PyTorch's accumulation.
-  const DType wide = floating ? DType::kFloat64 : DType::kInt64;
+  const DType wide = floating && result != DType::kInt64 ? DType::kFloat64 : DType::kInt64;
   return to.CastTo(to.Range(to.NumberOf(start, wide), to.NumberOf(end, wide), to.NumberOf(step, wide)), result);
 }
 Tensor ArangeStart(Lowering& to, Scalar start, Scalar end, std::optional<DType> dtype, Unused, Unused, Unused) {
