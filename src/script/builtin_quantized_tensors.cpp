@@ -143,6 +143,12 @@ Result<Vals> Dtype(Evaluator& evaluator, const Quantized& quantized) {
 }
 Result<Vals> True(Evaluator&, const Node&, Arguments) { return Vals{true}; }
 
+// What the node does to operands of which none is quantized.
+Result<Vals> Call(Evaluator& evaluator, const Node& node, const Vals& operands) {
+  const Builtin builtin = FindBuiltin(node.kind);
+  return builtin != nullptr ? builtin(evaluator, node, operands) : evaluator.CallOperator(node, operands);
+}
+
 // The answer is that of the integers.
 Result<Vals> AskIntegers(Evaluator& evaluator, const Node& node, Arguments arguments) {
   Vals operands;
@@ -150,21 +156,31 @@ Result<Vals> AskIntegers(Evaluator& evaluator, const Node& node, Arguments argum
     const Quantized* quantized = QuantizedOf(argument);
     operands.push_back(quantized != nullptr ? Val(quantized->data) : argument);
   }
-  const Builtin builtin = FindBuiltin(node.kind);
-  return builtin != nullptr ? builtin(evaluator, node, operands) : evaluator.CallOperator(node, operands);
+  return Call(evaluator, node, operands);
 }
 
 // --- operators on the integers --------------------------------------------------------------
 
 // Results of the integers' dtype are on the operand's grid; indices are what they are.
-Val OnGrid(Evaluator& evaluator, const Val& result, const Quantized& like) {
+Result<Val> OnGrid(Evaluator& evaluator, const Val& result, const Quantized& like) {
   if (const auto* tensor = result.As<TensorVal>())
     return evaluator.TypeOf(*tensor).dtype == evaluator.TypeOf(like.data).dtype ? MakeQuantized(*tensor, GridOf(like)) : result;
   const auto* list = result.As<ListVal>();
-  if (list == nullptr || evaluator.heap()[list->cell].sequence) return result;
+  if (list == nullptr) return result;
+  // Its elements are tensors of ONNX, which know of no grid.
+  if (evaluator.heap()[list->cell].sequence)
+    return evaluator.Unsupported("gives a list of quantized tensors whose length is known at run time only", "dequantize the operand before");
   Vals elements;
-  for (const Val& element : Vals(evaluator.heap()[list->cell].elements)) elements.push_back(OnGrid(evaluator, element, like));
+  for (const Val& element : Vals(evaluator.heap()[list->cell].elements)) {
+    FLAMBEAU_TRY(Val on_grid, OnGrid(evaluator, element, like));
+    elements.push_back(std::move(on_grid));
+  }
   return evaluator.List(std::move(elements));
+}
+// The one result of an operator.
+Result<Vals> OneOnGrid(Evaluator& evaluator, const Val& result, const Quantized& like) {
+  FLAMBEAU_TRY(Val on_grid, OnGrid(evaluator, result, like));
+  return Vals{std::move(on_grid)};
 }
 
 // Moves elements, or chooses among them: the integers are moved the same way, and
@@ -197,9 +213,10 @@ Result<Vals> OnIntegers(Evaluator& evaluator, const Node& node, Arguments argume
   if (first->axis && std::ranges::find(kKeepAxes, node.kind) == std::end(kKeepAxes))
     return evaluator.Unsupported("moves a tensor that is quantized by channel", "dequantize it before");
   const Quantized like = *first;
-  const Builtin builtin = FindBuiltin(node.kind);
-  FLAMBEAU_TRY(Vals results, builtin != nullptr ? builtin(evaluator, node, operands) : evaluator.CallOperator(node, operands));
-  for (Val& result : results) result = OnGrid(evaluator, result, like);
+  FLAMBEAU_TRY(Vals results, Call(evaluator, node, operands));
+  for (Val& result : results) {
+    FLAMBEAU_TRY(result, OnGrid(evaluator, result, like));
+  }
   return results;
 }
 
@@ -211,7 +228,7 @@ Result<Vals> MaxPool(Evaluator& evaluator, const Node&, Arguments arguments) {
   Vals operands(arguments.begin(), arguments.end());
   operands[0] = quantized->data;
   FLAMBEAU_TRY(const Val pooled, evaluator.emit().Call1(fmt::format("aten::max_pool{}d", dims), operands));
-  return Vals{OnGrid(evaluator, pooled, *quantized)};
+  return OneOnGrid(evaluator, pooled, *quantized);
 }
 
 // Places, sizes and strides are not asked for: torch's own .to() of another device or dtype keeps the grid.
@@ -233,7 +250,7 @@ Result<Vals> ReluOfIntegers(Evaluator& evaluator, const Node& node, Arguments ar
     FLAMBEAU_TRY(const Val zero, emit.Call1("aten::to.dtype", {like.zero_point, integers}));
     FLAMBEAU_TRY(result, emit.Call1(kInPlace ? "aten::clamp_min_.Tensor" : "aten::clamp_min.Tensor", {like.data, zero}));
   }
-  return Vals{OnGrid(evaluator, result, like)};
+  return OneOnGrid(evaluator, result, like);
 }
 
 // (to, from, non_blocking): floats are quantized on the way
@@ -248,7 +265,7 @@ Result<Vals> Copy(Evaluator& evaluator, const Node&, Arguments arguments) {
   }
   if (!SameGrid(*to, *from)) return evaluator.Unsupported("copies between quantized tensors of different scales or zero points");
   FLAMBEAU_TRY(const Val written, evaluator.emit().Call1("aten::copy_", {to->data, from->data}));
-  return Vals{OnGrid(evaluator, written, *to)};
+  return OneOnGrid(evaluator, written, *to);
 }
 
 // --- operators on the numbers ---------------------------------------------------------------
@@ -278,7 +295,7 @@ Result<Vals> OnNumbers(Evaluator& evaluator, const Node& node, Arguments argumen
   for (Val& operand : operands) {
     FLAMBEAU_TRY(operand, Dequantize(evaluator, operand));
   }
-  FLAMBEAU_TRY(const Vals results, evaluator.CallOperator(node, operands));
+  FLAMBEAU_TRY(const Vals results, Call(evaluator, node, operands));
   FLAMBEAU_TRY(Val quantized, Quantize(evaluator, results[0], std::move(grid), integers));
   return Vals{std::move(quantized)};
 }
@@ -335,11 +352,12 @@ constexpr KindsRow kOnQuantized[] = {
      "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d avg_pool1d avg_pool2d avg_pool3d clamp clamp_max clamp_min elu "
      "celu hardsigmoid hardswish hardtanh leaky_relu mean relu6 sigmoid softmax tanh threshold upsample_bilinear2d "
      "upsample_nearest1d upsample_nearest2d upsample_nearest3d pad constant_pad_nd reflection_pad1d reflection_pad2d "
-     "replication_pad2d masked_fill prelu"},
+     "replication_pad2d masked_fill prelu __interpolate"},
     {&OnNumbersInPlace, "clamp_ hardtanh_ leaky_relu_ relu6_ hardsigmoid_ hardswish_ elu_ clamp_min_ clamp_max_"},
     {&ToNumbers, "eq ne lt le gt ge argmax argmin equal"},
 };
 constexpr BuiltinRow kAsked[] = {
+    {"prim::ConstantChunk", &OnIntegers},
     {"prim::device", &AskIntegers},  {"prim::dtype", &Ask<Dtype>},         {"prim::is_quantized", &True},
     {"prim::is_cuda", &AskIntegers}, {"prim::layout", &AskIntegers},  {"prim::shape", &AskIntegers},
     {"quantized::max_pool1d", &MaxPool}, {"quantized::max_pool2d", &MaxPool},

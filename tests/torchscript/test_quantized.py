@@ -296,3 +296,29 @@ def test_quantized_tensors_out_of_branches():
         expected = model(each)
         for ours, theirs in zip(session.run(None, {session.get_inputs()[0].name: each.numpy()}), expected):
             torch.testing.assert_close(torch.as_tensor(ours), torch.as_tensor(theirs), check_dtype=False)
+
+
+class Halves(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = nn.Upsample(scale_factor=2)
+
+    def forward(self, x):
+        x = torch.quantize_per_tensor(x, 0.05, 10, torch.quint8)
+        first, second = x.chunk(2, 1)
+        return first.dequantize(), self.up(second).dequantize()
+
+
+@pytest.mark.parametrize("capture", [torch.jit.script, lambda model: torch.jit.trace(model, random(2, 4, 3, 3))])
+def test_chunks_and_resizing(capture):
+    x = random(2, 4, 3, 3)
+    program = flambeau.export(capture(Halves()), (x,), verbose=False, input_names=["x"], dynamic_axes={"x": [0]})
+    for batch in (x, random(3, 4, 3, 3)):
+        for ours, theirs in zip(run(program, batch), Halves()(batch), strict=True):
+            torch.testing.assert_close(torch.as_tensor(ours), theirs)
+
+
+def test_chunks_of_a_dynamic_axis_are_refused():
+    x = random(2, 4, 3, 3)
+    with pytest.raises(torch.onnx.OnnxExporterError, match="a list of quantized tensors whose length is known at run time only"):
+        flambeau.export(torch.jit.trace(Halves(), x), (x,), verbose=False, input_names=["x"], dynamic_axes={"x": [1]})
