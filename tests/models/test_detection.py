@@ -35,6 +35,19 @@ def test_boxes_of_classes_are_kept_apart():
     compare(program, model, *(boxes_of(count) for count in (20, 1000, 1001, 1, 0)))
 
 
+class KeptBy(torch.nn.Module):
+    def forward(self, boxes, scores, threshold: float):
+        return torch.ops.torchvision.nms(boxes, scores, threshold)
+
+
+def test_nms_by_a_threshold_of_run_time():
+    (boxes, scores, _), names = boxes_of(20), ["boxes", "scores", "threshold"]
+    program = flambeau.export(torch.jit.script(KeptBy()), (boxes, scores, torch.tensor(0.5)), verbose=False, input_names=names, dynamic_axes={"boxes": [0], "scores": [0]})
+    for count, threshold in ((20, 0.5), (20, 0.1), (30, 0.9), (0, 0.5)):
+        boxes, scores, _ = boxes_of(count)
+        torch.testing.assert_close(program(boxes, scores, torch.tensor(threshold))[0], KeptBy()(boxes, scores, threshold))
+
+
 def test_masks_are_pasted():
     model = Call(lambda masks, boxes: roi_heads.paste_masks_in_image(masks, boxes, (48, 64)))
     program = convert(model, (torch.rand(5, 1, 28, 28), BOXES), (({0: "boxes"},) * 2,))
