@@ -68,6 +68,31 @@ def test_a_loop_over_pieces_is_kept(model):
     compare(program, model(), *RUNS)
 
 
+class Windowed(nn.Module):
+    """Bounds of windows in a list that is extended by as many numbers as each image has windows, as vision towers with local attention do."""
+
+    def forward(self, x, grid):
+        bounds, order, first = [0], [], 0
+        for count, height, width in grid.tolist():
+            places = torch.arange(count * height * width).reshape(count, height, width)
+            padded = F.pad(places, (0, 2 - width % 2), value=-1).reshape(count, height, -1, 2)
+            sizes = (padded != -1).sum([1, 3]).flatten()
+            order.append(padded.transpose(1, 2)[padded.transpose(1, 2) != -1] + first)
+            bounds.extend((sizes.cumsum(0) + bounds[-1]).tolist())
+            first += count * height * width
+        frames = [0]
+        frames += lengths(grid).tolist()
+        ends = torch.unique_consecutive(torch.tensor(bounds, dtype=torch.int32))
+        pieces = x[torch.cat(order)].split((ends[1:] - ends[:-1]).tolist())
+        return torch.cat([piece.softmax(0) for piece in pieces]), ends, torch.tensor(frames)
+
+
+def test_a_list_is_extended_by_as_many_numbers_as_data_says():
+    runs = [(torch.randn(sum(t * h * w for t, h, w in grid), 4), torch.tensor(grid)) for grid in ([[1, 2, 2], [2, 2, 3]], [[1, 3, 5], [2, 1, 4]])]
+    program = convert(Windowed().eval(), runs[0], ({0: "patches"}, None))
+    compare(program, Windowed(), *runs)
+
+
 class Mixed(nn.Module):
     """The pieces are not put together as they were cut."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import __future__
 import ast
 import copy
+import itertools
 import types
 from collections.abc import Iterator, Set
 
@@ -161,8 +162,9 @@ class _Rewriter(ast.NodeTransformer):
         self.lines = lines
         self.changed = False
         self.functions: list[ast.AST] = []
+        self.kept = 0  # loops around the node that are to be kept
 
-    def _asked(self, iterated: ast.expr) -> bool:
+    def _asked(self, iterated: ast.expr | ast.stmt) -> bool:
         return any(iterated.lineno <= line <= (iterated.end_lineno or line) for line in self.lines)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
@@ -198,10 +200,36 @@ class _Rewriter(ast.NodeTransformer):
         self.changed = True
         return ast.copy_location(ast.Call(_runtime("listed"), [_Symbolic().visit(generator.iter), function, spread], []), node)
 
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        """``offsets.extend(tensor.tolist())``."""
+        self.generic_visit(node)
+        call = node.value
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "extend":
+            return node
+        return self._extended(node, call.func.value, call.args[0]) if len(call.args) == 1 and not call.keywords else node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        """``offsets += tensor.tolist()``."""
+        self.generic_visit(node)
+        return self._extended(node, node.target, node.value) if isinstance(node.op, ast.Add) else node
+
+    def _extended(self, node: ast.stmt, extended: ast.expr, items: ast.expr) -> ast.stmt:
+        """A new list of the runtime's, in the place of one that has no other name."""
+        if not isinstance(extended, ast.Name) or isinstance(items, ast.Starred) or self.kept or not self.functions:
+            return node
+        if not self._asked(node) or extended.id not in _own_lists(self.functions[-1]):
+            return node
+        self.changed = True
+        call = ast.Call(_runtime("extended"), [ast.Name(extended.id, ast.Load()), items], [])
+        return ast.copy_location(ast.Assign([ast.Name(extended.id, ast.Store())], call), node)
+
     def visit_For(self, node: ast.For) -> ast.stmt | list[ast.stmt]:
         leaves = _leaves(node.body)
+        asked = self._asked(node.iter)
+        self.kept += asked
         self.generic_visit(node)
-        if leaves or not self._asked(node.iter) or node.orelse or not self.functions:
+        self.kept -= asked
+        if leaves or not asked or node.orelse or not self.functions:
             return node
         written = _written([ast.Assign([node.target], ast.Name(_EACH, ast.Load())), *node.body])
         if written is None:
@@ -266,6 +294,28 @@ def _locals(function: ast.AST) -> set[str]:
     return {each.arg for each in parameters if each is not None} | {
         node.id for node in _within(function.body) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
     }
+
+
+def _assignments(statement: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Targets, and what each gets as far as that is plain to see: one of ``a, b = [], 0`` gets its own item."""
+    value = getattr(statement, "value", None)
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or value is None:
+        return
+    for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
+        several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
+        yield from zip(target.elts, value.elts) if several else [(target, value)]  # type: ignore[attr-defined]
+
+
+def _own_lists(function: ast.AST) -> set[str]:
+    """Local names of lists that the function makes, which have no other name that is plain to see."""
+    made: set[str] = set()
+    renamed: set[str] = set()
+    for target, value in itertools.chain.from_iterable(map(_assignments, _within(function.body))):  # type: ignore[attr-defined]
+        if isinstance(value, ast.List) and isinstance(target, ast.Name):
+            made.add(target.id)
+        elif isinstance(value, ast.Name):
+            renamed.add(value.id)
+    return made - renamed
 
 
 def _leaves(body: list[ast.stmt]) -> bool:

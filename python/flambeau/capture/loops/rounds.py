@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -139,6 +139,43 @@ class Whole(Filled):
     __getitem__ = reverse = Filled._unknown  # type: ignore[assignment]
 
 
+class FilledNumbers(Filled):
+    """A list of integers, some of them those in a tensor."""
+
+    def __init__(self, before: Sequence[Any], tensor: torch.Tensor) -> None:
+        super().__init__(before, [tensor])
+
+    def joined(self, axis: int, stacked: bool) -> torch.Tensor:
+        if not stacked or axis:
+            raise Unkept("numbers are put together as if they were tensors")
+        (tensor,) = self.rounds
+        parts = [_as_tensor(list.__iter__(self), tensor), tensor, _as_tensor(self.after, tensor)]
+        return torch.cat([part for part in parts if part is not None])
+
+    def extended(self, numbers: torch.Tensor) -> FilledNumbers:
+        return FilledNumbers([], torch.cat([self.joined(0, True), numbers]))
+
+    def as_rounds(self) -> _Rounds:
+        numbers = Numbers(self.joined(0, True))
+        return _Rounds(numbers.count, numbers.at)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return FilledNumbers([], self.joined(0, True)[index])
+        found = super().__getitem__(index)
+        return found.item() if isinstance(found, torch.Tensor) else found
+
+
+def _as_tensor(numbers: Iterable[Any], like: torch.Tensor) -> torch.Tensor | None:
+    """Python's integers; None for no numbers."""
+    listed = list(numbers)
+    if not all(isinstance(each, (int, torch.SymInt)) and not isinstance(each, bool) for each in listed):
+        raise Unkept("a list holds the numbers of a tensor beside what are no integers")
+    if not listed:
+        return None
+    return torch.stack([torch.scalar_tensor(each, dtype=like.dtype, device=like.device) for each in listed])
+
+
 def pad_sequence(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
     """The function, which takes such lists, too."""
 
@@ -161,6 +198,8 @@ class LoopsAsScans(TorchFunctionMode):
         leaves = _pytree.tree_leaves((args, kwargs), is_leaf=lambda each: isinstance(each, Filled))
         if not any(isinstance(leaf, (Filled, Lost)) for leaf in leaves):
             return func(*args, **kwargs)
+        if func in (torch.tensor, torch.as_tensor) and isinstance(args[0] if args else None, FilledNumbers):
+            return func(args[0].joined(0, True), *args[1:], **kwargs)
         tensors = args[0] if args else kwargs.pop("tensors", None)
         axis = args[1] if len(args) > 1 else kwargs.pop("dim", 0)
         if func not in _JOINS or not isinstance(tensors, Filled) or kwargs:
@@ -238,6 +277,19 @@ class Runtime:
             return builtins.reversed(items)
         rounds = self._rounds(items)
         return _Rounds(rounds.count, lambda i: rounds.at(rounds.count - 1 - i))
+
+    def extended(self, filled: Any, items: Any) -> Any:
+        """The list after ``filled.extend(items)`` or ``filled += items``."""
+        if not isinstance(filled, list):  # the name is given to something else, too
+            filled += items
+            return filled
+        if not isinstance(items, Numbers):
+            filled.extend(items)
+            return filled
+        if items.tensor.dtype is torch.bool or (isinstance(filled, Filled) and not isinstance(filled, FilledNumbers)):
+            raise Unkept("a list holds the numbers of a tensor beside what are no integers")
+        numbers = items.tensor.long()  # what Python's numbers become again
+        return filled.extended(numbers) if isinstance(filled, FilledNumbers) else FilledNumbers(filled, numbers)
 
     def collected(self, kind: type, items: Any) -> Any:
         """``list(items)``, or a tuple."""
