@@ -217,6 +217,7 @@ Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, Arguments argu
 
 Result<Vals> Is(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Val &a = arguments[0], &b = arguments[1];
+  if (b.Is<Nothing>()) evaluator.NoteAsked(node, a);
   const auto* optional = b.Is<Nothing>() ? a.As<OptionalVal>() : a.Is<Nothing>() ? b.As<OptionalVal>() : nullptr;
   if (optional != nullptr) return Not(evaluator, node, Vals{NumberVal{optional->present}});
   if (a.Is<Nothing>() || b.Is<Nothing>()) return Vals{a.Is<Nothing>() && b.Is<Nothing>()};

@@ -208,6 +208,7 @@ Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
     if (!taken) {
       BindOutputs(node, kFailure);
     } else if (*taken != nullptr) {
+      NoteLeftPath(node, **taken);
       if (const auto given = given_.find(&node); given != given_.end())
         for (const auto& [value, val] : given->second) Bind(value, val);
       frames.push_back({*taken, 0, &node});

@@ -64,6 +64,9 @@ class Evaluator {
   // The node, one of the source or of a library, reads a size of the tensor; or copies something to it.
   void NoteSizeRead(const Node& node, TensorVal tensor);
   void NoteWritten(TensorVal tensor);
+  // The node asks of the value whether it is None; of an If the other path than this one is left out.
+  void NoteAsked(const Node& node, const Val& val);
+  void NoteLeftPath(const Node& branch, const torchscript::Block& taken);
   Failure Unsupported(std::string message, std::string hint = {});
   Failure UsesUndefined(const Undefined& value);
   // The path at hand ends in an exception: an error, unless another path can be taken.
@@ -116,6 +119,10 @@ class Evaluator {
   const Val& ValueOf(const torchscript::Value* value);
   void Bind(const torchscript::Value* value, Val val) { values_[value] = std::move(val); }
 
+  // kept_inputs.cpp
+  bool IsLive(const torchscript::Value* value);
+  bool IsUndecided(const torchscript::Value* value);
+  void NoteRead(const Val& val);
   // module_state.cpp
   void ImportObjects();
   std::string PathOf(torchscript::ObjectId object, std::string_view attribute) const;
@@ -193,7 +200,7 @@ class Evaluator {
   std::unordered_map<const TensorData*, ValueId> tensors_;
   std::unordered_map<const void*, std::vector<ModuleFrame>> frames_;
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
-  std::optional<std::unordered_set<const torchscript::Value*>> live_;
+  std::optional<std::unordered_set<const torchscript::Value*>> live_, undecided_;
   std::vector<ValueId> seem_read_;
   std::unordered_map<Expr, int64_t> captured_;  // dynamic sizes of inputs, as the program was captured with them
   torchscript::Graph added_;  // nodes that stand for one of the source

@@ -1,6 +1,7 @@
 // Inputs of which a model computes nothing, but which torch's exporter of TorchScript keeps, and so its users count on.
 // Of a tensor with a dynamic size it reads all sizes when the model runs, those that are numbers here, too; and what
-// is copied to a tensor it puts into that, all of it or not.
+// is copied to a tensor it puts into that, all of it or not. From the first opset on that has optional values it asks
+// of an optional input when the model runs whether it is None, and keeps both paths.
 #include <algorithm>
 
 #include "script/evaluator.h"
@@ -8,12 +9,121 @@
 
 namespace flambeau::script {
 
+using torchscript::Block;
+using torchscript::Node;
+using torchscript::TypeKind;
+
+namespace {
+
+constexpr int kFirstOpsetOfOptionals = 15;
+
+using Values = std::unordered_set<const torchscript::Value*>;
+
+bool AsksForNone(const Node& node) { return node.kind == "aten::__is__" || node.kind == "aten::__isnot__"; }
+
+// What is known of a tensor without it.
+bool IsOfTypes(const Node& node) {
+  static constexpr std::string_view kKinds[] = {"aten::dim", "aten::is_floating_point", "aten::size", "prim::device", "prim::dtype"};
+  return std::ranges::find(kKinds, node.kind) != std::end(kKinds);
+}
+
+// The nodes of a block and of those in it, in order.
+template <typename Visit>
+void ForEachNode(const Block& outer, Visit visit) {
+  std::vector<const Node*> pending;
+  const auto enter = [&](const Block& block) { pending.insert(pending.end(), block.nodes.rbegin(), block.nodes.rend()); };
+  enter(outer);
+  while (!pending.empty()) {
+    const Node& node = *pending.back();
+    pending.pop_back();
+    visit(node);
+    for (auto block = node.blocks.rbegin(); block != node.blocks.rend(); ++block) enter(**block);
+  }
+}
+
+// The flags that torch's exporter does not decide: whether an optional input is None, and what follows from that.
+Values FindUndecided(const torchscript::Graph& source) {
+  Values parts(source.main->inputs.begin(), source.main->inputs.end()), undecided;  // parts of inputs
+  const auto any_in = [](const Node& node, const Values& values) {
+    return std::ranges::any_of(node.inputs, [&](const torchscript::Value* input) { return values.contains(input); });
+  };
+  ForEachNode(*source.main, [&](const Node& node) {
+    if ((node.kind == "prim::TupleUnpack" || node.kind == "prim::TupleIndex") && any_in(node, parts))
+      parts.insert(node.outputs.begin(), node.outputs.end());
+    const bool asks = AsksForNone(node) && std::ranges::any_of(node.inputs, [&](const torchscript::Value* input) {
+      return parts.contains(input) && input->type != nullptr && input->type->kind == TypeKind::kOptional;
+    });
+    const bool follows = node.kind == "aten::__not__" || node.kind == "prim::If";
+    if (asks || (follows && any_in(node, undecided))) undecided.insert(node.outputs.begin(), node.outputs.end());
+  });
+  return undecided;
+}
+
+}  // namespace
+
+bool Evaluator::IsLive(const torchscript::Value* value) {
+  if (!live_) live_ = LiveValues(source_);
+  return live_->contains(value);
+}
+
+bool Evaluator::IsUndecided(const torchscript::Value* value) {
+  if (opset_ < kFirstOpsetOfOptionals) return false;
+  if (!undecided_) undecided_ = FindUndecided(source_);
+  return undecided_->contains(value);
+}
+
+void Evaluator::NoteRead(const Val& val) {
+  Vals pending{val};
+  while (!pending.empty()) {
+    const Val each = std::move(pending.back());
+    pending.pop_back();
+    if (const auto* tensor = each.As<TensorVal>()) seem_read_.push_back(tensor->id);
+    if (const auto* number = each.As<NumberVal>()) seem_read_.push_back(number->id);
+    if (const auto* tuple = each.As<TupleVal>()) pending.insert(pending.end(), tuple->elements->begin(), tuple->elements->end());
+    if (const auto* list = each.As<ListVal>()) {
+      const Cell& cell = heap_[list->cell];
+      if (cell.sequence) seem_read_.push_back(*cell.sequence);
+      pending.insert(pending.end(), cell.elements.begin(), cell.elements.end());
+    }
+  }
+}
+
+void Evaluator::NoteAsked(const Node& node, const Val& val) {
+  if (!node.outputs.empty() && IsUndecided(node.outputs[0]) && IsLive(node.outputs[0])) NoteRead(val);
+}
+
+void Evaluator::NoteLeftPath(const Node& branch, const Block& taken) {
+  if (branch.inputs.empty() || !IsUndecided(branch.inputs[0]) || !IsLive(branch.inputs[0])) return;
+  Values inside;
+  const auto read = [&](const torchscript::Value* value) {
+    if (!inside.contains(value)) NoteRead(ValueOf(value));
+  };
+  const auto read_outputs = [&](const Node& node, const Block& block) {
+    for (size_t i = 0; i < std::min(node.outputs.size(), block.outputs.size()); ++i)
+      if (IsLive(node.outputs[i])) read(block.outputs[i]);
+  };
+  const Block& left = *branch.blocks[branch.blocks[0] == &taken ? 1 : 0];
+  ForEachNode(left, [&](const Node& node) {
+    inside.insert(node.outputs.begin(), node.outputs.end());
+    for (const Block* block : node.blocks) inside.insert(block->inputs.begin(), block->inputs.end());
+  });
+  ForEachNode(left, [&](const Node& node) {
+    const bool is_live = std::ranges::any_of(node.outputs, [&](const torchscript::Value* output) { return IsLive(output); });
+    const auto* tensor = node.inputs.empty() || inside.contains(node.inputs[0]) ? nullptr : ValueOf(node.inputs[0]).As<TensorVal>();
+    if (!is_live && !node.outputs.empty()) return;
+    if (node.kind == "aten::size" && tensor != nullptr) return NoteSizeRead(node, *tensor);
+    if (IsOfTypes(node) || (AsksForNone(node) && is_live && !IsUndecided(node.outputs[0]))) return;
+    std::ranges::for_each(node.inputs, read);
+    for (const Block* block : node.blocks) read_outputs(node, *block);
+  });
+  read_outputs(branch, left);
+}
+
 void Evaluator::NoteSizeRead(const Node& node, TensorVal tensor) {
   const ExprPool& exprs = context().exprs();
   const Type& type = TypeOf(tensor);
   if (std::ranges::all_of(type.sizes, [&](Expr size) { return exprs.AsConstant(size).has_value(); })) return;
-  if (!live_) live_ = LiveValues(source_);
-  if (std::ranges::any_of(node.outputs, [&](const torchscript::Value* output) { return live_->contains(output); }))
+  if (std::ranges::any_of(node.outputs, [&](const torchscript::Value* output) { return IsLive(output); }))
     seem_read_.push_back(tensor.id);
 }
 

@@ -313,6 +313,39 @@ def test_what_something_is_copied_to_is_an_input(how):
     run(MadeLike(), (x(2, 3), x(2, 3) + 1), how=how, kept=[1])
 
 
+class FirstOfOptionals(nn.Module):
+    def forward(self, x, y: Optional[Tensor], z: Optional[Tensor]):
+        if y is not None:
+            return x + y
+        if z is not None:
+            return x + z
+        return x
+
+
+class OneOfOptionals(nn.Module):
+    def forward(self, x, pair: Tuple[Optional[Tensor], Tensor], z: Optional[Tensor]):
+        y, other = pair
+        if y is not None and z is not None:
+            return y + other.size(0)
+        return z if y is None else x
+
+
+class GivenOptional(nn.Module):
+    def forward(self, x, y: Optional[Tensor], z):
+        if y is None:
+            y = z
+        unused = x if y is None else z
+        return y
+
+
+@pytest.mark.parametrize(("opset", "asked"), [(14, False), (15, True), (18, True)])
+def test_from_opset_15_on_what_follows_on_an_optional_input_is_read_at_run_time(opset, asked):
+    options = {"how": "script", "opset_version": opset}
+    run(FirstOfOptionals(), (x(2, 3), x(2, 3), x(2, 3)), kept=[0, 1, 2] if asked else [0, 1], **options)
+    run(OneOfOptionals(), (x(2, 3), (x(2, 3), x(4)), x(2, 3)), kept=[0, 1, 3] if asked else [1], **options)
+    run(GivenOptional(), (x(2, 3), x(2, 3), x(2, 3)), kept=[1, 2] if asked else [1], **options)
+
+
 def test_a_program_takes_all_arguments_and_feeds_what_is_used():
     program = flambeau.export(SizesOnly(), (x(3, 4), x(2)), dynamo=False, verbose=False)
     (actual,) = program(x(3, 4), x(2))
