@@ -41,6 +41,14 @@ void ForEachNode(const Block& outer, Visit visit) {
   }
 }
 
+// Through a loop's rounds, each of which may refine the type.
+void CarryParts(const Node& node, Values& parts) {
+  if (node.kind != "prim::Loop" || node.blocks.size() != 1) return;
+  const auto& inside = node.blocks[0]->inputs;
+  for (size_t i = 0; i < node.outputs.size() && i + 2 < node.inputs.size() && i + 1 < inside.size(); ++i)
+    if (parts.contains(node.inputs[i + 2])) parts.insert({inside[i + 1], node.outputs[i]});
+}
+
 // The flags that torch's exporter does not decide: whether an optional input is None, and what follows from that.
 Values FindUndecided(const torchscript::Graph& source) {
   Values parts(source.main->inputs.begin(), source.main->inputs.end()), undecided;  // parts of inputs
@@ -50,6 +58,7 @@ Values FindUndecided(const torchscript::Graph& source) {
   ForEachNode(*source.main, [&](const Node& node) {
     if ((node.kind == "prim::TupleUnpack" || node.kind == "prim::TupleIndex") && any_in(node, parts))
       parts.insert(node.outputs.begin(), node.outputs.end());
+    CarryParts(node, parts);
     const bool asks = AsksForNone(node) && std::ranges::any_of(node.inputs, [&](const torchscript::Value* input) {
       return parts.contains(input) && input->type != nullptr && input->type->kind == TypeKind::kOptional;
     });
@@ -108,9 +117,9 @@ void Evaluator::NoteLeftPath(const Node& branch, const Block& taken) {
     for (const Block* block : node.blocks) inside.insert(block->inputs.begin(), block->inputs.end());
   });
   ForEachNode(left, [&](const Node& node) {
-    const bool is_live = std::ranges::any_of(node.outputs, [&](const torchscript::Value* output) { return IsLive(output); });
+    const bool is_live = HasEffect(node) || std::ranges::any_of(node.outputs, [&](const torchscript::Value* output) { return IsLive(output); });
     const auto* tensor = node.inputs.empty() || inside.contains(node.inputs[0]) ? nullptr : ValueOf(node.inputs[0]).As<TensorVal>();
-    if (!is_live && !node.outputs.empty()) return;
+    if (!is_live && node.blocks.empty()) return;
     if (node.kind == "aten::size" && tensor != nullptr) return NoteSizeRead(node, *tensor);
     if (IsOfTypes(node) || (AsksForNone(node) && is_live && !IsUndecided(node.outputs[0]))) return;
     std::ranges::for_each(node.inputs, read);

@@ -8,7 +8,6 @@
 #include "script/evaluator.h"
 
 namespace flambeau::script {
-namespace {
 
 using torchscript::Block;
 using torchscript::Node;
@@ -20,6 +19,8 @@ bool HasEffect(const Node& node) {
   const aten::Schema* schema = aten::FindSchema(OperatorName(node));
   return schema != nullptr && schema->has_writes();
 }
+
+namespace {
 
 // From the end to the start, each node before those whose values it takes.
 class Walk {

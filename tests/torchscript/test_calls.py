@@ -338,11 +338,24 @@ class GivenOptional(nn.Module):
         return y
 
 
+class OptionalInRounds(nn.Module):
+    def forward(self, x, y: Optional[Tensor], z):
+        parts, filled = [x], torch.zeros_like(x)
+        for _ in range(2):
+            if y is not None:
+                x = x + y
+                parts.append(x)
+            else:
+                filled.copy_(z)
+        return torch.cat(parts), filled
+
+
 @pytest.mark.parametrize(("opset", "asked"), [(14, False), (15, True), (18, True)])
 def test_from_opset_15_on_what_follows_on_an_optional_input_is_read_at_run_time(opset, asked):
     options = {"how": "script", "opset_version": opset}
     run(FirstOfOptionals(), (x(2, 3), x(2, 3), x(2, 3)), kept=[0, 1, 2] if asked else [0, 1], **options)
     run(OneOfOptionals(), (x(2, 3), (x(2, 3), x(4)), x(2, 3)), kept=[0, 1, 3] if asked else [1], **options)
+    run(OptionalInRounds(), (x(2, 3), x(2, 3), x(2, 3)), kept=[0, 1, 2] if asked else [0, 1], **options)
     run(GivenOptional(), (x(2, 3), x(2, 3), x(2, 3)), kept=[1, 2] if asked else [1], **options)
 
 
