@@ -1,8 +1,6 @@
 // Activation functions, softmax and dropout.
 #include "lower/ops/activation.h"
 
-#include <cmath>
-
 #include "lower/ops/elementwise.h"
 #include "lower/op.h"
 #include "lower/ops/random.h"

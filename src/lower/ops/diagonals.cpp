@@ -1,6 +1,4 @@
 // Triangles and diagonals of matrices.
-#include <algorithm>
-
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/reduction.h"

@@ -67,8 +67,12 @@ Tensor OrFull(Lowering& to, OptionalTensor tensor, std::span<const Dim> sizes, d
   return to.Full(sizes, value, dtype);
 }
 
-OptionalTensor Channels(Lowering& to, OptionalTensor tensor, int64_t rank) {
-  return tensor ? OptionalTensor(OverChannels(to, *tensor, rank)) : std::nullopt;
+// y · weight + bias, each of them optional and of one element a channel.
+Tensor AffineOverChannels(Lowering& to, Tensor y, OptionalTensor weight, OptionalTensor bias) {
+  auto over_channels = [&](OptionalTensor tensor) {
+    return tensor ? OptionalTensor(OverChannels(to, *tensor, y.rank())) : std::nullopt;
+  };
+  return Affine(to, y, over_channels(weight), over_channels(bias));
 }
 
 // --- batches ----------------------------------------------------------------------
@@ -83,7 +87,7 @@ Tensor BatchNormOfRunning(Lowering& to, Tensor input, OptionalTensor weight, Opt
     auto over_channels = [&](Tensor x) { return OverChannels(to, to.CastTo(x, dtype), input.rank()); };
     const Tensor deviation = to.Sqrt(to.Add(over_channels(variance), to.NumberOf(eps, dtype)));
     const Tensor y = to.Div(to.Sub(to.CastTo(input, dtype), over_channels(mean)), deviation);
-    return to.CastTo(Affine(to, y, Channels(to, weight, input.rank()), Channels(to, bias, input.rank())), input.dtype());
+    return to.CastTo(AffineOverChannels(to, y, weight, bias), input.dtype());
   }
   const Tensor y = to.BatchNormalization(to.CastTo(input, dtype), OrFull(to, weight, channels, 1, dtype),
                                          OrFull(to, bias, channels, 0, dtype), to.CastTo(mean, dtype),
@@ -99,8 +103,7 @@ struct BatchNormed {
 BatchNormed BatchNormOfBatch(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, Scalar eps) {
   const Ints axes = AllBut(input.rank(), 1);
   const Statistics found = StatisticsOf(to, input, axes, eps);
-  const Tensor y = Affine(to, to.Mul(found.centered, found.rstd), Channels(to, weight, input.rank()),
-                          Channels(to, bias, input.rank()));
+  const Tensor y = AffineOverChannels(to, to.Mul(found.centered, found.rstd), weight, bias);
   return {to.CastTo(y, input.dtype()), to.SqueezeAt(found.mean, axes), to.SqueezeAt(found.rstd, axes),
           to.SqueezeAt(found.variance, axes), ReducedCount(to, input, axes)};
 }
@@ -258,7 +261,7 @@ Tensor GroupNorm(Lowering& to, Tensor input, Dim num_groups, OptionalTensor weig
   if (!groups || !eps.is_constant()) {
     const Statistics found = StatisticsOf(to, InGroups(to, input, num_groups), {2}, eps);
     const Tensor y = to.ReshapeTo(to.Mul(found.centered, found.rstd), input.sizes());
-    return to.CastTo(Affine(to, y, Channels(to, weight, input.rank()), Channels(to, bias, input.rank())), input.dtype());
+    return to.CastTo(AffineOverChannels(to, y, weight, bias), input.dtype());
   }
   const Dim channels[] = {input.size(1)};
   const DType dtype = to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor())});
@@ -284,10 +287,10 @@ Tensor InstanceNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalT
   const Dim channels[] = {input.size(1)};
   const DType dtype = AccumulationDtype(to.PromotedDtype({input, weight.value_or(Tensor()), bias.value_or(Tensor())}));
   if (!eps.is_constant()) {
-    Ints axes = Trailing(input.rank(), static_cast<size_t>(input.rank() - 2));
+    const Ints axes = Trailing(input.rank(), static_cast<size_t>(input.rank() - 2));
     const Statistics found = StatisticsOf(to, to.CastTo(input, dtype), axes, eps);
     const Tensor y = to.Mul(found.centered, found.rstd);
-    return to.CastTo(Affine(to, y, Channels(to, weight, input.rank()), Channels(to, bias, input.rank())), input.dtype());
+    return to.CastTo(AffineOverChannels(to, y, weight, bias), input.dtype());
   }
   const Tensor y = to.InstanceNormalization(to.CastTo(input, dtype), OrFull(to, weight, channels, 1, dtype),
                                             OrFull(to, bias, channels, 0, dtype), {.epsilon = eps.AsDouble()});
