@@ -321,6 +321,7 @@ Result<Vals> SetItem(Evaluator& evaluator, const Node& node, Arguments arguments
     cell.entries[at].second = arguments[2];
     return Vals{};
   }
+  if (IsElementAt(evaluator, arguments[0], arguments[1], arguments[2])) return Vals{arguments[0]};  // l[i] += 1
   return Write(evaluator, arguments, "aten::_set_item.t", 1, 2, [&](Vals& elements) -> Status {
     const auto index = arguments[1].AsInt();
     const auto at = index ? Place(*index, elements.size()) : std::nullopt;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "onnx/complex.h"
 #include "script/emitter.h"
@@ -100,6 +101,16 @@ ValueId Emitter::Materialise(const Val& number) {
   return graph_.result(node);
 }
 
+bool Emitter::AreDistinct(const Vals& tensors) {
+  std::unordered_set<uint32_t> memory;
+  return std::ranges::all_of(tensors, [&](const Val& element) {
+    const auto* tensor = element.As<TensorVal>();
+    if (tensor == nullptr) return false;
+    const std::vector<StorageId> own = storages().MayShare(tensor->id);
+    return std::ranges::all_of(own, [&](StorageId storage) { return memory.insert(storage.index).second; });
+  });
+}
+
 Result<ValueId> Emitter::Sequence(const Cell& list, const Type& type) {
   if (list.sequence) return Read(*list.sequence);
   std::vector<ValueId> operands;
@@ -130,6 +141,7 @@ Result<ValueId> Emitter::Sequence(const Cell& list, const Type& type) {
   inference_.Introduce(graph_.result(node));
   open_.back().settled = node;
   const ValueId made = Register(graph_.result(node));
+  if (AreDistinct(tensors)) storages().SetDistinct(made);
   for (const Val& element : tensors) storages().SetMaybe(made, element.As<TensorVal>()->id);
   return made;
 }

@@ -230,9 +230,34 @@ void Emitter::SetStrides(NodeId node, const Schema* schema, Type& type) const {
   type.strides = ContiguousStrides(type.sizes, exprs);
 }
 
-// A sequence holds the values that its tensors had when they came to it.
+// Whether no two elements of the list that the operator makes share memory.
+bool Emitter::KeepsElementsApart(NodeId node, std::span<const ValueId> captured) {
+  if (CutsApart(graph_, node)) return !storages().Overlaps(storages().ViewOf(captured[0]));
+  static constexpr std::string_view kOps[] = {"aten::Delete.t", "aten::_set_item.t", "aten::add.t",
+                                              "aten::append.t", "aten::insert.t",    "aten::slice.t"};
+  if (std::ranges::find(kOps, graph_.op(node)) == std::end(kOps)) return false;
+  std::vector<ValueId> joined;
+  for (const ValueId operand : captured) {
+    if (!operand) continue;
+    const bool list = graph_.type(operand).kind == TypeKind::kSequence;
+    if (!list && !graph_.type(operand).is_tensor()) continue;
+    if (list && !storages().IsDistinct(operand)) return false;
+    if (std::ranges::any_of(joined, [&](ValueId other) { return !storages().AreApart(other, operand); })) return false;
+    joined.push_back(operand);
+  }
+  return true;
+}
+
+// A sequence holds the values that its tensors had when they came to it; one that a tensor was cut into is a view of it.
 void Emitter::LinkSequences(NodeId node, const Schema& schema, std::span<const ValueId> captured) {
   auto is_sequence = [&](ValueId value) { return graph_.type(value).kind == TypeKind::kSequence; };
+  auto view = [&] { storages().SetView(graph_.result(node), storages().ViewOf(captured[0]), {StepOfSequence(graph_, node)}, origin_); };
+  if (graph_.op(node) == "aten::__getitem__.t" && storages().OwnsElements(captured[0])) return view();
+  if (graph_[node].result_count == 1 && is_sequence(graph_.result(node))) {
+    const bool distinct = KeepsElementsApart(node, captured);
+    if (CutsApart(graph_, node)) view();
+    if (distinct) storages().SetDistinct(graph_.result(node));
+  }
   for (uint32_t i = 0; i < graph_[node].result_count; ++i) {
     const ValueId result = graph_.result(node, i);
     const bool aliases = !schema.returns.empty() && (schema.returns[0].wildcard || !schema.returns[0].alias.empty());

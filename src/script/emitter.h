@@ -47,6 +47,8 @@ class Emitter {
   ValueId Materialise(const Val& number);
   // A list of tensors or numbers as a value of that type, kSequence.
   Result<ValueId> Sequence(const Cell& list, const Type& type);
+  // Whether they are tensors, and no two of them share memory.
+  bool AreDistinct(const Vals& tensors);
   // A value that a program gives out, and that is None unless `present`: as a value of kind kOptional or kOptionalSequence.
   ValueId Optional(ValueId present, ValueId value);
   // The value of an element that is known to be a tensor or a number.
@@ -119,6 +121,7 @@ class Emitter {
   void SetStrides(NodeId node, const aten::Schema* schema, Type& type) const;
   Vals Group(const aten::Schema& schema, Vals flat);
   Val ResultOf(ValueId value);
+  bool KeepsElementsApart(NodeId node, std::span<const ValueId> captured);
   void LinkSequences(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured);
   Status RememberPieces(const aten::Schema& schema, std::span<const Val> arguments, const Val& list);
   ValueId Register(ValueId value);

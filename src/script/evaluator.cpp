@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "reader/torchscript/reader.h"
+#include "script/sequences.h"
 
 namespace flambeau::script {
 
@@ -199,6 +200,7 @@ Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
     }
     if (node.kind != "prim::If") {
       BindOutputs(node, Evaluate(node));
+      if (!opened_lists_.empty()) TakeInWrittenElements(*this);
       continue;
     }
     ContextScope scope(sink_, At(node));

@@ -82,6 +82,8 @@ class Evaluator {
 
   // For writing to a list or dict: what may be the same one is lost.
   Cell& Edit(uint32_t cell);
+  std::unordered_map<uint32_t, TakenElement>& taken() { return taken_; }  // by the number of the tensor
+  std::vector<OpenedList>& opened_lists() { return opened_lists_; }
   Val List(Vals elements) { return ListVal{heap_.Add({.elements = std::move(elements)})}; }
   static Val Tuple(Vals elements) { return TupleVal{std::make_shared<const Vals>(std::move(elements))}; }
   // A constant where the value is known: also of a tensor of one known element.
@@ -214,6 +216,8 @@ class Evaluator {
   // What a round that is walked by itself is given: a path may be walked again, after the other rounds had their own.
   std::unordered_map<const Node*, Bindings> given_;
   std::unordered_set<const Node*> tried_;  // of these: calls along an axis that need not be the one
+  std::unordered_map<uint32_t, TakenElement> taken_;
+  std::vector<OpenedList> opened_lists_;  // the last ones
   const Apart& apart_;
   bool assumes_rounds_ = false;
   std::vector<const Node*> lossy_;

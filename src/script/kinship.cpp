@@ -44,6 +44,11 @@ std::vector<ValueId> ValuesOf(const Val& part, const Heap& heap) {
   return values;
 }
 
+// Whether elements of the list, or of what becomes a list of run-time length, may share memory.
+bool IsMingled(const Cell& list, Emitter& emit) {
+  return list.sequence ? !emit.storages().IsDistinct(*list.sequence) : !emit.AreDistinct(list.elements);
+}
+
 // All pairs of each group that has two.
 template <class Groups, class F>
 void ForPairs(const Groups& groups, F f) {
@@ -55,11 +60,12 @@ void ForPairs(const Groups& groups, F f) {
 }  // namespace
 
 size_t Kinship::size() const {
-  return storages_.size() + parts_.size() + shared_parts_.size() + shared_cells_.size() + doubtful_.size();
+  return storages_.size() + parts_.size() + mingled_parts_.size() + shared_parts_.size() + shared_cells_.size() + doubtful_.size();
 }
 
-bool Kinship::Learn(std::span<const Part> parts, Storages& storages, const Heap& heap, Outside outside) {
+bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap, Outside outside) {
   const size_t before = size();
+  Storages& storages = emit.storages();
   std::map<uint32_t, std::vector<size_t>> of_storage, of_cell;
   for (size_t i = 0; i < parts.size(); ++i) {
     std::set<uint32_t> shared;
@@ -70,6 +76,7 @@ bool Kinship::Learn(std::span<const Part> parts, Storages& storages, const Heap&
       if (storage < outside.storages) storages_.emplace(i, storage);
     }
     const auto cell = CellOf(parts[i].value);
+    if (cell && IsMingled(heap[*cell], emit)) mingled_parts_.insert(i);
     if (!cell || parts[i].contents) continue;
     of_cell[*cell].push_back(i);
     if (heap[*cell].shared) shared_parts_.insert(i);
@@ -92,6 +99,10 @@ void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap)
   for (const auto& [part, other] : parts_)
     for (const ValueId a : MadeOf(parts[part].value, heap))
       for (const ValueId b : MadeOf(parts[other].value, heap)) storages.SetMaybe(a, b);
+  for (size_t part = 0; part < parts.size(); ++part) {
+    const auto* list = parts[part].value.As<ListVal>();
+    if (list != nullptr && heap[list->cell].sequence && !mingled_parts_.contains(part)) storages.SetDistinct(*heap[list->cell].sequence);
+  }
   for (const size_t part : shared_parts_)
     if (const auto cell = CellOf(parts[part].value)) heap.Edit(*cell).shared = true;
   for (const uint32_t cell : shared_cells_)

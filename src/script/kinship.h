@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "pass/aten/storages.h"
+#include "script/emitter.h"
 #include "script/value.h"
 
 namespace flambeau::script {
@@ -28,11 +28,11 @@ class Kinship {
   };
 
   // Takes in what the parts are at the end of a path. Whether that was news.
-  bool Learn(std::span<const Part> parts, Storages& storages, const Heap& heap, Outside outside);
+  bool Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap, Outside outside);
   // The parts as they are where the paths have met.
   void Apply(std::span<const Part> parts, Storages& storages, Heap& heap) const;
 
-  bool empty() const { return size() == 0; }
+  bool empty() const { return size() == mingled_parts_.size(); }
 
  private:
   size_t size() const;
@@ -40,6 +40,7 @@ class Kinship {
   std::set<std::pair<size_t, uint32_t>> storages_;  // a part and a storage
   std::set<std::pair<size_t, size_t>> parts_;       // two parts
   std::set<size_t> shared_parts_;                   // lists and dicts that may be another
+  std::set<size_t> mingled_parts_;                  // lists of which elements may share memory
   std::set<uint32_t> shared_cells_;
   std::set<uint32_t> doubtful_;  // storages that may have been written unseen
 };

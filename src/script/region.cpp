@@ -206,7 +206,7 @@ Result<bool> Evaluator::Region::Learn(std::span<const Val> of, const Snapshot& b
     FLAMBEAU_TRY(const Val value, evaluator.GetAttribute(cell, name));
     AppendParts(skeleton, value, false, parts);
   }
-  return kinship.Learn(parts, evaluator.emitter_.storages(), evaluator.heap_,
+  return kinship.Learn(parts, evaluator.emitter_, evaluator.heap_,
                        {before.storages.count(), before.heap.size()});
 }
 

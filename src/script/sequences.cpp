@@ -67,9 +67,26 @@ const Pieces* PiecesOf(Evaluator& evaluator, const Val& list) {
   return cell.pieces && cell.sequence == cell.pieces->sequence ? cell.pieces.get() : nullptr;
 }
 
-}  // namespace
+// The list as a sequence. One of known length is noted, as it becomes the sequence if an element of that is written.
+Result<Val> Opened(Evaluator& evaluator, const Val& list) {
+  constexpr size_t kMaxOpened = 32;  // each is looked at after each node
+  const auto* value = list.As<ListVal>();
+  if (value == nullptr || evaluator.heap()[value->cell].sequence) return AsSequence(evaluator, list);
+  std::vector<OpenedList>& all = evaluator.opened_lists();
+  Storages& storages = evaluator.emit().storages();
+  std::shared_ptr<const Cell> contents = evaluator.heap().Contents(value->cell);
+  for (const OpenedList& known : all)
+    if (known.contents == contents && storages.Knows(known.sequence) && !storages.MaybeWritten(known.sequence))
+      return Val(ListVal{evaluator.heap().Add({.sequence = known.sequence})});
+  FLAMBEAU_TRY(const Val opened, AsSequence(evaluator, list));
+  const ValueId sequence = *evaluator.heap()[opened.As<ListVal>()->cell].sequence;
+  if (OfNumbers(evaluator, opened) || !storages.OwnsElements(sequence)) return opened;
+  if (all.size() == kMaxOpened) all.erase(all.begin());
+  all.push_back({value->cell, std::move(contents), sequence});
+  return opened;
+}
 
-Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index) {
+Result<Val> Take(Evaluator& evaluator, const Val& list, const Val& index) {
   if (const Pieces* pieces = PiecesOf(evaluator, list)) {
     Emitter& emit = evaluator.emit();
     if (pieces->size.Is<Nothing>()) {
@@ -86,10 +103,48 @@ Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index) {
     FLAMBEAU_TRY(const Val end, emit.Call1("_operator::add", {start, pieces->size}));
     return emit.Call1("aten::slice.Tensor", {pieces->tensor, pieces->dim, start, end, int64_t{1}});
   }
-  FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator, list));
-  FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::__getitem__.t", {sequence, index}));
-  if (!OfNumbers(evaluator, sequence)) return element;
+  FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::__getitem__.t", {list, index}));
+  if (!OfNumbers(evaluator, list)) return element;
   return evaluator.emit().Call1("aten::item", {element});
+}
+
+// The list as the program names it now; invalid if its length is known.
+ValueId SequenceOf(Evaluator& evaluator, const Val& list) {
+  const auto* value = list.As<ListVal>();
+  return value != nullptr ? evaluator.heap()[value->cell].sequence.value_or(ValueId{}) : ValueId{};
+}
+
+}  // namespace
+
+Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index) {
+  FLAMBEAU_TRY(const Val sequence, Opened(evaluator, list));
+  FLAMBEAU_TRY(Val element, Take(evaluator, sequence, index));
+  if (const auto* tensor = element.As<TensorVal>()) evaluator.taken()[tensor->id.index] = {SequenceOf(evaluator, sequence), index};
+  return element;
+}
+
+void TakeInWrittenElements(Evaluator& evaluator) {
+  Storages& storages = evaluator.emit().storages();
+  std::vector<OpenedList>& all = evaluator.opened_lists();
+  for (size_t i = all.size(); i-- > 0;) {
+    const OpenedList list = all[i];
+    const bool known = list.cell < evaluator.heap().size() && evaluator.heap().Contents(list.cell) == list.contents;
+    if (!known || !storages.Knows(list.sequence) || !storages.IsWritten(list.sequence)) continue;
+    Cell& cell = evaluator.Edit(list.cell);
+    cell.elements.clear();
+    cell.sequence = list.sequence;
+    all.erase(all.begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
+bool IsElementAt(Evaluator& evaluator, const Val& list, const Val& index, const Val& element) {
+  const auto* tensor = element.As<TensorVal>();
+  const auto taken = tensor != nullptr ? evaluator.taken().find(tensor->id.index) : evaluator.taken().end();
+  if (taken == evaluator.taken().end() || taken->second.sequence != SequenceOf(evaluator, list)) return false;
+  const Val& place = taken->second.place;
+  const auto *number = index.As<NumberVal>(), *other = place.As<NumberVal>();
+  if (number != nullptr && other != nullptr) return number->id == other->id;
+  return index.AsInt() && index.AsInt() == place.AsInt();
 }
 
 Result<Val> LengthOfSequence(Evaluator& evaluator, const Val& list) {

@@ -14,6 +14,10 @@ Val SequenceLike(Evaluator& evaluator, const Val& made, bool of_numbers);
 bool OfNumbers(Evaluator& evaluator, const Val& sequence);
 Result<Val> LengthOfSequence(Evaluator& evaluator, const Val& list);
 Result<Val> ElementAt(Evaluator& evaluator, const Val& list, const Val& index);
+// Lists of known length become sequences if an element was written that had been taken at a place that only a run knows.
+void TakeInWrittenElements(Evaluator& evaluator);
+// Whether the tensor was taken out of the list, as it is now, at that place.
+bool IsElementAt(Evaluator& evaluator, const Val& list, const Val& index, const Val& element);
 // Of a list, at a place that is known at run time only, or in a list of unknown length.
 Result<Val> ElementAtPlace(Evaluator& evaluator, const Val& list, const Val& place);
 // As many elements as a sequence is unpacked into.

@@ -108,6 +108,12 @@ struct Pieces {
   int64_t dim = 0;
 };
 
+// Where a tensor was taken out of a list of run-time length.
+struct TakenElement {
+  ValueId sequence;  // what the list was
+  Val place;
+};
+
 // The contents of a mutable value.
 struct Cell {
   Vals elements;                               // of a list
@@ -132,6 +138,8 @@ class Heap {
     return static_cast<uint32_t>(cells_.size() - 1);
   }
   const Cell& operator[](uint32_t cell) const { return *cells_[cell]; }
+  // As it is now, whatever will be written.
+  std::shared_ptr<const Cell> Contents(uint32_t cell) const { return cells_[cell]; }
   // For writing: a copy, if a snapshot has the cell too.
   Cell& Edit(uint32_t cell) {
     if (cells_[cell].use_count() > 1) cells_[cell] = std::make_shared<Cell>(*cells_[cell]);
@@ -142,6 +150,14 @@ class Heap {
 
  private:
   std::vector<std::shared_ptr<Cell>> cells_;
+};
+
+// A list of known length of which an element was taken at a place that only a run knows. If that is written, the list
+// becomes the sequence, as the element is a view of it.
+struct OpenedList {
+  uint32_t cell;
+  std::shared_ptr<const Cell> contents;
+  ValueId sequence;
 };
 
 // What an optional is where it is not None; of others, the value itself.

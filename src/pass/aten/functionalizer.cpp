@@ -124,6 +124,7 @@ void Functionalizer::VisitViews(NodeId node, const Schema* schema, std::span<con
 // Why the elements of a storage cannot be counted as they lie in memory, as numbers of that dtype; empty if they can.
 std::string_view Functionalizer::LacksOfMemory(ViewId root, DType dtype) const {
   const Type& type = graph_.context()[storages_.type(root)];
+  if (!type.is_tensor()) return "as_strided on an element of a list of run-time length, which may be a part of another tensor";
   if (!aten::DenseOrder(type, graph_.context().exprs())) return "as_strided on memory of which the layout is not known, or has gaps";
   const bool halves = IsComplex(type.dtype) && IsFloating(dtype) && ByteSize(type.dtype) == 2 * ByteSize(dtype);
   return type.dtype == dtype || halves ? "" : "as_strided on memory that holds numbers of another dtype";

@@ -103,6 +103,16 @@ void Storages::LinkStorages(StorageId a, StorageId b) {
   }
 }
 
+bool Storages::AreApart(ValueId tensor, ValueId other) {
+  const std::vector<StorageId> a = MayShare(tensor), b = MayShare(other);
+  return std::ranges::none_of(a, [&](StorageId each) { return std::ranges::binary_search(b, each.index, {}, &StorageId::index); });
+}
+
+bool Storages::OwnsElements(ValueId sequence) {
+  const ViewId view = ViewOf(sequence);
+  return views_[view].distinct && view == Root(view);
+}
+
 bool Storages::MaybeStale(const Storage& storage) const {
   if (storage.doubtful) return true;
   if (storage.alone_until && writes_ != *storage.alone_until) return true;

@@ -45,6 +45,14 @@ class Storages {
   void Detach(ValueId tensor, ValueId value);
   // The two may share storage, nobody knows.
   void SetMaybe(ValueId tensor, ValueId other);
+  // Whether nothing says that the two may.
+  bool AreApart(ValueId tensor, ValueId other);
+
+  // No two tensors that the sequence holds share memory.
+  void SetDistinct(ValueId sequence) { views_[ViewOf(sequence)].distinct = true; }
+  bool IsDistinct(ValueId sequence) { return views_[ViewOf(sequence)].distinct; }
+  // Whether in addition the sequence is memory of its own, that its elements are views of.
+  bool OwnsElements(ValueId sequence);
 
   // The value now. Nodes are inserted before `reader`.
   ValueId Read(ValueId tensor, NodeId reader);
@@ -69,6 +77,8 @@ class Storages {
   // The value that an input or constant has in the end, if it was written.
   // Nodes are inserted before `end`.
   std::optional<ValueId> Final(ValueId tensor, NodeId end);
+  // Whether its storage was written since it came to be.
+  bool IsWritten(ValueId tensor) { return storages_[StorageOf(tensor)].generation > 0; }
   // Whether a write may have gone to it unseen.
   bool MaybeWritten(ValueId tensor) const;
   // Whether the tensor, which a node made, may lie in memory of another: nobody knows where.
@@ -107,7 +117,8 @@ class Storages {
     uint32_t generation;
     OriginId origin;
     uint32_t depth = 0;
-    ViewId overlap = {};  // the view on the way to the storage, nearest to it, whose elements overlap
+    ViewId overlap = {};    // the view on the way to the storage, nearest to it, whose elements overlap
+    bool distinct = false;  // a sequence, no two tensors of which share memory
   };
   struct Link {
     StorageId storage;

@@ -20,6 +20,7 @@ enum class Inverse : uint8_t {
   kViewDtype,
   kReal,
   kImaginary,
+  kElement,  // into the sequence, at its place
 };
 
 struct ViewRow {
@@ -69,6 +70,7 @@ constexpr std::pair<std::string_view, ViewRow> kViews[] = {
     {"aten::broadcast_to", {Inverse::kReshape}},
     {"aten::real", {Inverse::kReal}},
     {"aten::imag", {Inverse::kImaginary}},
+    {"aten::__getitem__", {Inverse::kElement}},
 };
 
 std::string_view Base(std::string_view op) { return op.substr(0, op.find('.')); }
@@ -271,6 +273,19 @@ std::vector<ViewStep> StepsOf(Graph& graph, NodeId node, uint32_t result, uint32
   return {{Call::Of(graph, node), slot->index, false, type}};
 }
 
+ViewStep StepOfSequence(const Graph& graph, NodeId node) {
+  const auto* slot = std::get_if<Operand>(&graph[node].attributes[0].value);
+  return {Call::Of(graph, node), slot->index, false, graph[graph.result(node)].type};
+}
+
+bool CutsApart(const Graph& graph, NodeId node) {
+  // tensor_split may go back and forth between its positions.
+  static constexpr std::string_view kOps[] = {
+      "aten::unbind",       "aten::split",        "aten::split_with_sizes",       "aten::chunk",
+      "aten::unsafe_split", "aten::unsafe_chunk", "aten::unsafe_split_with_sizes"};
+  return std::ranges::find(kOps, Base(graph.op(node))) != std::end(kOps);
+}
+
 ValueId Replay(Graph& graph, const ViewStep& step, ValueId tensor, NodeId before, OriginId origin) {
   if (step.identity) return tensor;
   Call call = step.call;
@@ -282,7 +297,7 @@ bool InverseReadsTensor(const Graph& graph, const ViewStep& step) {
   if (step.identity) return false;
   const ViewRow row = RowOf(graph, step);
   if (row.inverse == Inverse::kScatter) return row.scatter.ends_with("_scatter");
-  return row.inverse == Inverse::kReal || row.inverse == Inverse::kImaginary;
+  return row.inverse == Inverse::kReal || row.inverse == Inverse::kImaginary || row.inverse == Inverse::kElement;
 }
 
 ValueId PutBack(Graph& graph, std::span<const ViewStep* const> steps, Viewed viewed, ValueId tensor, ValueId view,
@@ -418,6 +433,9 @@ ValueId Invert(Graph& graph, const ViewStep& step, Viewed viewed, ValueId tensor
           CallMaker(context, "aten::complex").Set("real", real ? view : other).Set("imag", real ? other : view).Make(),
           viewed.type);
     }
+    case Inverse::kElement:
+      return insert(CallMaker(context, "aten::_set_item.t").Set("l", tensor).Take("idx", step.call, "idx").Set("el", view).Make(),
+                    viewed.type);
   }
   return view;
 }

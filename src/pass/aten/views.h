@@ -24,6 +24,11 @@ struct ViewStep {
 // only exist at run time become nodes before `node`.
 std::vector<ViewStep> StepsOf(Graph& graph, NodeId node, uint32_t result, uint32_t argument);
 
+// The same of a sequence that the node cuts the tensor into, and of a tensor that it takes out of a sequence.
+ViewStep StepOfSequence(const Graph& graph, NodeId node);
+// Whether the node cuts its argument into pieces, none of which has elements of another.
+bool CutsApart(const Graph& graph, NodeId node);
+
 // The view of another value of the tensor.
 ValueId Replay(Graph& graph, const ViewStep& step, ValueId tensor, NodeId before, OriginId origin);
 
