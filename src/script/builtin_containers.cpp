@@ -482,6 +482,12 @@ Result<Vals> RangeLength(Evaluator& evaluator, const Node&, Arguments arguments)
 Result<Vals> DeriveIndex(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(Val offset, evaluator.emit().Call1("_operator::mul", {arguments[0], arguments[2]}));
   FLAMBEAU_TRY(Val index, evaluator.emit().Call1("_operator::add", {arguments[1], offset}));
+  // Negative ones might be positions that others are too.
+  const auto *trip = arguments[0].As<NumberVal>(), *number = index.As<NumberVal>();
+  if (trip != nullptr && number != nullptr && arguments[1].AsInt().value_or(-1) >= 0 && arguments[2].AsInt().value_or(0) > 0) {
+    Storages& storages = evaluator.emit().storages();
+    if (const auto round = storages.RoundOf(trip->id)) storages.AddRoundNumber(number->id, *round, UINT32_MAX);
+  }
   return Vals{std::move(index)};
 }
 

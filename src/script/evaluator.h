@@ -155,7 +155,7 @@ class Evaluator {
   Result<Vals> EmitLoop(const Node& node, std::span<const Val> arguments);
   bool HasRound(std::span<const Val> arguments) const;
   Result<bool> WalkRound(const Node& node, Region& region, const Snapshot& before);
-  Status EnterRound(const Node& node, const Region& region);
+  Result<ValueId> EnterRound(const Node& node, const Region& region);
   Result<Vals> CallLoop(std::span<const Val> arguments, BlockId body, const Region& region);
   // peel.cpp
   bool IsPeeled(const Node& node) const;

@@ -60,21 +60,33 @@ void ForPairs(const Groups& groups, F f) {
 }  // namespace
 
 size_t Kinship::size() const {
-  return storages_.size() + parts_.size() + mingled_parts_.size() + shared_parts_.size() + shared_cells_.size() + doubtful_.size();
+  return 2 * storages_.size() + pieces_.size() + parts_.size() + mingled_parts_.size() + shared_parts_.size() + shared_cells_.size() + doubtful_.size();
 }
 
-bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap, Outside outside) {
+// The part shares the storage, or a piece of it that no other round looks at.
+void Kinship::LearnShared(size_t part, StorageId storage, const std::optional<RoundPart>& piece, ValueId round) {
+  const std::pair key(part, storage.index);
+  if (piece && !storages_.contains(key)) {
+    RoundPart known = *piece;
+    if (known.round == round) known.round = {};
+    if (pieces_.try_emplace(key, known).first->second == known) return;
+  }
+  pieces_.erase(key);
+  storages_.insert(key);
+}
+
+bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap, Outside outside, ValueId round) {
   const size_t before = size();
   Storages& storages = emit.storages();
   std::map<uint32_t, std::vector<size_t>> of_storage, of_cell;
   for (size_t i = 0; i < parts.size(); ++i) {
     std::set<uint32_t> shared;
     for (const ValueId value : ValuesOf(parts[i].value, heap))
-      for (const StorageId storage : storages.MayShare(value)) shared.insert(storage.index);
-    for (const uint32_t storage : shared) {
-      of_storage[storage].push_back(i);
-      if (storage < outside.storages) storages_.emplace(i, storage);
-    }
+      for (const StorageId storage : storages.MayShare(value)) {
+        shared.insert(storage.index);
+        if (storage.index < outside.storages) LearnShared(i, storage, storages.PartOf(value, storage), round);
+      }
+    for (const uint32_t storage : shared) of_storage[storage].push_back(i);
     const auto cell = CellOf(parts[i].value);
     if (cell && IsMingled(heap[*cell], emit)) mingled_parts_.insert(i);
     if (!cell || parts[i].contents) continue;
@@ -93,9 +105,16 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
   return size() != before;
 }
 
-void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap) const {
+void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap, ValueId round) const {
   for (const auto& [part, storage] : storages_)
     for (const ValueId value : MadeOf(parts[part].value, heap)) storages.SetMaybe(value, StorageId{storage});
+  for (const auto& [key, piece] : pieces_)
+    for (const ValueId value : MadeOf(parts[key.first].value, heap)) {
+      const StorageId storage{key.second};
+      if (piece.round) storages.SetMaybe(value, storage, piece);
+      else if (!round) storages.SetMaybe(value, storage);
+      else storages.SetMaybeBefore(value, storage, {round, piece.how, piece.dim, piece.cut});
+    }
   for (const auto& [part, other] : parts_)
     for (const ValueId a : MadeOf(parts[part].value, heap))
       for (const ValueId b : MadeOf(parts[other].value, heap)) storages.SetMaybe(a, b);

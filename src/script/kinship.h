@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
@@ -27,17 +28,21 @@ class Kinship {
     uint32_t cells;
   };
 
-  // Takes in what the parts are at the end of a path. Whether that was news.
-  bool Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap, Outside outside);
-  // The parts as they are where the paths have met.
-  void Apply(std::span<const Part> parts, Storages& storages, Heap& heap) const;
+  // Takes in what the parts are at the end of a path; of a loop's body, in that round. Whether that was news.
+  bool Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap, Outside outside, ValueId round);
+  // The parts as they are where the paths have met; or where that round of a loop begins.
+  void Apply(std::span<const Part> parts, Storages& storages, Heap& heap, ValueId round) const;
 
   bool empty() const { return size() == mingled_parts_.size(); }
 
  private:
   size_t size() const;
 
+  void LearnShared(size_t part, StorageId storage, const std::optional<RoundPart>& piece, ValueId round);
+
   std::set<std::pair<size_t, uint32_t>> storages_;  // a part and a storage
+  // Those that share what only one round looks at, without the round if that is the loop's own.
+  std::map<std::pair<size_t, uint32_t>, RoundPart> pieces_;
   std::set<std::pair<size_t, size_t>> parts_;       // two parts
   std::set<size_t> shared_parts_;                   // lists and dicts that may be another
   std::set<size_t> mingled_parts_;                  // lists of which elements may share memory

@@ -75,7 +75,10 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
   const std::span<const Val> initial = arguments.subspan(2);
   // What turns out to be the same in each round is not carried.
   Region region{*this};
-  for (const Val& value : initial) region.values.push_back(Skeleton::Of(value, emitter_, heap_, heap_.size()));
+  for (const Val& value : initial) {
+    if (value.Is<int64_t>() && *value.AsInt() >= 0) region.counters.insert(region.values.size());
+    region.values.push_back(Skeleton::Of(value, emitter_, heap_, heap_.size()));
+  }
   BlockId body;
   for (int round = 0;; ++round) {
     if (round == kMaxRounds)
@@ -113,15 +116,20 @@ bool Evaluator::HasRound(std::span<const Val> arguments) const {
 // The body in the block at hand, for what the region says that it carries. Whether that was all: then the block has its outputs.
 Result<bool> Evaluator::WalkRound(const Node& node, Region& region, const Snapshot& before) {
   const Block& block = *node.blocks[0];
-  FLAMBEAU_CHECK_OK(EnterRound(node, region));
+  FLAMBEAU_TRY(const ValueId round, EnterRound(node, region));
   const Snapshot entered = Save();
   FLAMBEAU_TRY(const Vals outputs, EvaluateBlock(block));
   if (sink_.HasErrors()) return kFailure;
   const std::span<const Val> results = std::span(outputs).subspan(1);
-  FLAMBEAU_TRY(const bool changed, region.TakeIn(results, entered, before));
+  FLAMBEAU_TRY(bool changed, region.TakeIn(results, entered, before));
+  Vals carried;
+  for (size_t i = 1; i < block.inputs.size(); ++i) carried.push_back(ValueOf(block.inputs[i]));
+  if (!changed) changed = !region.KeepCounters(carried, results);
   if (changed) region.kinship = {};  // of other parts
   if (changed && region.types_lossy()) Lose(node);
-  FLAMBEAU_TRY(const bool news, region.Learn(results, before));
+  // What is written at a place that was a constant as yet says little.
+  if (changed && std::ranges::any_of(region.counters, [&](size_t i) { return carried[i].AsInt() != results[i].AsInt(); })) return false;
+  FLAMBEAU_TRY(const bool news, region.Learn(results, before, round));
   if (changed || news) return false;
   emitter_.SetOrigin(OriginOf(node));
   std::vector<ValueId> leaves;
@@ -132,20 +140,25 @@ Result<bool> Evaluator::WalkRound(const Node& node, Region& region, const Snapsh
   return true;
 }
 
-// The inputs of the block at hand: the number of the round, and what is carried.
-Status Evaluator::EnterRound(const Node& node, const Region& region) {
+// The inputs of the block at hand: the number of the round, which is given back, and what is carried.
+Result<ValueId> Evaluator::EnterRound(const Node& node, const Region& region) {
   const Block& block = *node.blocks[0];
   Type iteration = Type::OfInt(emitter_.FreshSize());
-  Val index = NumberVal{emitter_.AddBlockInput(std::move(iteration))};
+  const ValueId round = emitter_.AddBlockInput(std::move(iteration));
+  emitter_.storages().AddRoundNumber(round, round, 0);
+  Val index = NumberVal{round};
   if (const auto rest = rests_.find(&node); rest != rests_.end()) {
     FLAMBEAU_TRY(index, emitter_.Call1("_operator::add", {index, int64_t{rest->second.rounds}}));
+    if (const auto* number = index.As<NumberVal>()) emitter_.storages().AddRoundNumber(number->id, round, 1);
   }
   Bind(block.inputs[0], std::move(index));
   std::vector<ValueId> inputs;
   for (Type& type : region.Types()) inputs.push_back(emitter_.AddBlockInput(std::move(type)));
-  FLAMBEAU_TRY(const Vals carried, region.Build(inputs));
+  FLAMBEAU_TRY(const Vals carried, region.Build(inputs, round));
   for (size_t i = 0; i < carried.size(); ++i) Bind(block.inputs[i + 1], carried[i]);
-  return {};
+  for (const size_t i : region.counters)
+    if (const auto* number = carried[i].As<NumberVal>()) emitter_.storages().AddRoundNumber(number->id, round, static_cast<uint32_t>(2 + i));
+  return round;
 }
 
 Result<Vals> Evaluator::CallLoop(std::span<const Val> arguments, BlockId body, const Region& region) {

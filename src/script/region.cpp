@@ -135,6 +135,33 @@ Result<bool> Evaluator::Region::TakeInStorages(const Snapshot& entered, const Sn
   return changed;
 }
 
+namespace {
+
+// Whether the number is the other one and a positive constant.
+bool IsMore(const Graph& graph, const Val& number, const Val& than) {
+  const auto *sum = number.As<NumberVal>(), *base = than.As<NumberVal>();
+  if (sum == nullptr || base == nullptr || graph[sum->id].kind != ValueKind::kResult) return false;
+  const NodeId node = graph[sum->id].node;
+  if (graph.op(node) != "_operator::add") return false;
+  const Attribute *a = graph.FindAttribute(node, "a"), *b = graph.FindAttribute(node, "b");
+  const auto* operand = a != nullptr ? std::get_if<Operand>(a) : nullptr;
+  const auto* step = b != nullptr ? std::get_if<int64_t>(b) : nullptr;
+  return operand != nullptr && graph.operand(node, operand->index) == base->id && step != nullptr && *step > 0;
+}
+
+}  // namespace
+
+bool Evaluator::Region::KeepCounters(std::span<const Val> entered, std::span<const Val> results) {
+  bool kept = true;
+  std::erase_if(counters, [&](size_t i) {
+    const auto* number = entered[i].As<NumberVal>();
+    if (number == nullptr || IsMore(evaluator.emitter_.graph(), results[i], entered[i])) return false;
+    kept = kept && !evaluator.emitter_.storages().IsPosition(number->id);
+    return true;
+  });
+  return kept;
+}
+
 bool Evaluator::Region::TakeInCell(uint32_t cell, const Snapshot& before) {
   Emitter& emit = evaluator.emitter_;
   const Heap& heap = evaluator.heap_;
@@ -198,7 +225,7 @@ Status Evaluator::Region::AppendLeaves(std::span<const Val> of, std::vector<Valu
   return {};
 }
 
-Result<bool> Evaluator::Region::Learn(std::span<const Val> of, const Snapshot& before) {
+Result<bool> Evaluator::Region::Learn(std::span<const Val> of, const Snapshot& before, ValueId round) {
   std::vector<Kinship::Part> parts;
   for (size_t i = 0; i < values.size(); ++i) AppendParts(values[i], of[i], false, parts);
   for (const auto& [cell, skeleton] : cells) AppendParts(skeleton, Reference(evaluator.heap_, cell), true, parts);
@@ -207,10 +234,10 @@ Result<bool> Evaluator::Region::Learn(std::span<const Val> of, const Snapshot& b
     AppendParts(skeleton, value, false, parts);
   }
   return kinship.Learn(parts, evaluator.emitter_, evaluator.heap_,
-                       {before.storages.count(), before.heap.size()});
+                       {before.storages.count(), before.heap.size()}, round);
 }
 
-Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves) const {
+Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves, ValueId round) const {
   Heap& heap = evaluator.heap_;
   std::vector<Kinship::Part> parts;
   size_t next = 0;
@@ -238,7 +265,7 @@ Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves) const {
     AppendParts(skeleton, built, false, parts);
     FLAMBEAU_CHECK_OK(evaluator.SetAttribute(cell, name, std::move(built)));
   }
-  kinship.Apply(parts, evaluator.emitter_.storages(), heap);
+  kinship.Apply(parts, evaluator.emitter_.storages(), heap, round);
   return results;
 }
 

@@ -1,6 +1,7 @@
 // What comes out of a nested graph: of the paths of an If, of the rounds of a Loop.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,12 +31,16 @@ struct Evaluator::Region {
   std::vector<std::pair<uint32_t, Skeleton>> cells;                     // lists and dicts
   std::vector<std::tuple<uint32_t, std::string, Skeleton>> attributes;  // of objects
   Kinship kinship;
+  std::set<size_t> counters;  // of a loop's values: integers that grow from 0 or more by a constant in each round
 
   // What the paths of an If have in common, and what not.
   Status Join(std::span<const Path> paths, const Snapshot& before);
   // Takes in the state of now, at the end of a loop's round that began in `entered`, and what the round makes of the
   // values. Whether that changed anything.
   Result<bool> TakeIn(std::span<const Val> results, const Snapshot& entered, const Snapshot& before);
+
+  // Leaves as counters those of which the round made more by a constant. Whether nothing was said of parts by the others.
+  bool KeepCounters(std::span<const Val> entered, std::span<const Val> results);
 
   // Whether less is known of what comes out than on each path alone.
   bool lossy() const { return !kinship.empty() || types_lossy(); }
@@ -46,9 +51,9 @@ struct Evaluator::Region {
   // What is to be given out in the state of now, in which `of` are the values.
   Status AppendLeaves(std::span<const Val> of, std::vector<ValueId>& leaves) const;
   // Takes in what the state of now says of memory. Whether that was news.
-  Result<bool> Learn(std::span<const Val> of, const Snapshot& before);
+  Result<bool> Learn(std::span<const Val> of, const Snapshot& before, ValueId round = {});
   // The values made of the leaves; the state of now becomes what they say.
-  Result<Vals> Build(std::span<const ValueId> leaves) const;
+  Result<Vals> Build(std::span<const ValueId> leaves, ValueId round = {}) const;
 
  private:
   // Whether the cell is an object's: of those, each attribute is by itself.

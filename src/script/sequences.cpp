@@ -101,7 +101,11 @@ Result<Val> Take(Evaluator& evaluator, const Val& list, const Val& index) {
     }
     FLAMBEAU_TRY(const Val start, emit.Call1("_operator::mul", {pieces->size, place}));
     FLAMBEAU_TRY(const Val end, emit.Call1("_operator::add", {start, pieces->size}));
-    return emit.Call1("aten::slice.Tensor", {pieces->tensor, pieces->dim, start, end, int64_t{1}});
+    FLAMBEAU_TRY(Val piece, emit.Call1("aten::slice.Tensor", {pieces->tensor, pieces->dim, start, end, int64_t{1}}));
+    const auto* tensor = piece.As<TensorVal>();
+    const auto* number = index.As<NumberVal>();
+    if (tensor != nullptr && number != nullptr) emit.storages().SetPiece(tensor->id, number->id, pieces->dim, pieces->sequence.index + 1);
+    return piece;
   }
   FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::__getitem__.t", {list, index}));
   if (!OfNumbers(evaluator, list)) return element;

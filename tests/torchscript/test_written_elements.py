@@ -131,6 +131,59 @@ def until_data_says_so(self, a):
     return torch.stack(parts), i
 
 
+@rows
+def rows_by_the_round(self, a):
+    y = a.clone()
+    done: List[Tensor] = []
+    for i in range(1, y.size(0)):
+        y[i] += y[i - 1]
+        done.append(y[i])
+    return torch.stack(done), y
+
+
+@rows
+def rows_by_a_counter(self, a):
+    y = a.clone()
+    done: List[Tensor] = []
+    i = 0
+    while i < y.size(0):
+        y[i, 1:] = y[i, 1:] * 2
+        done.insert(0, y[i])
+        i += 1
+    return torch.stack(done), y
+
+
+@rows
+def columns_of_the_input(self, a):
+    done: List[Tensor] = []
+    for i, t in enumerate(a.unbind(1)):
+        t.mul_(2)
+        a[:, i] += 1
+        done.append(a[:, i])
+    return torch.stack(done)
+
+
+@rows
+def rows_on_one_path(self, a):
+    y = a.clone()
+    done = [torch.zeros(3)]
+    for i in range(y.size(0)):
+        if bool(y[i, 0] > 0):
+            y[i] = y[i] * 2
+            done.append(y[i])
+        else:
+            y[i] = 0.0
+    return torch.stack(done), y
+
+
+@case.forward(x(4, 3), others=[(x(6, 3),)], dynamic_axes={"a": {0: "rows"}}, opset_version=17)
+def pieces_by_the_round(self, a):
+    done: List[Tensor] = []
+    for piece in a.chunk(a.size(0)):
+        done.append(piece.relu_())
+    return torch.cat(done)
+
+
 test_program = case.test()
 
 
@@ -177,6 +230,73 @@ def after_it_moved_in_the_list(self, a):
     parts.insert(0, torch.ones(3))
     first += 1
     return torch.stack(parts)
+
+
+@refused
+def rows_before_they_are_written(self, a):
+    y = a.clone()
+    done: List[Tensor] = []
+    for i in range(y.size(0)):
+        done.append(y[i])
+        y[i] = y[i] * 2
+    return torch.stack(done)
+
+
+@refused
+def rows_that_the_next_round_writes(self, a):
+    y = a.clone()
+    done: List[Tensor] = []
+    for i in range(1, y.size(0)):
+        y[i - 1] += y[i]
+        done.append(y[i])
+    return torch.stack(done)
+
+
+@refused
+def rows_and_columns(self, a):
+    y = a @ a.t()
+    done: List[Tensor] = []
+    for i in range(y.size(0)):
+        y[:, i] = y[:, i] + 1
+        done.append(y[i])
+    return torch.stack(done)
+
+
+@refused
+def rows_written_from_both_ends(self, a):
+    y = a.clone()
+    done: List[Tensor] = []
+    for i in range(-2, y.size(0) - 2):
+        y[i] = y[i] * 2
+        done.append(y[i])
+    return torch.stack(done)
+
+
+@refused
+def rows_by_a_number_that_goes_back(self, a):
+    y = a.clone()
+    done: List[Tensor] = []
+    i = 0
+    k = 0
+    while k < y.size(0):
+        y[i] = y[i] * 2
+        done.append(y[i])
+        i += 1
+        k += 1
+        if i > 2:
+            i = 0
+    return torch.stack(done)
+
+
+@refused
+def rows_of_all_rounds_are_written_after(self, a):
+    y = a.clone()
+    done: List[Tensor] = []
+    for i in range(y.size(0)):
+        y[i] = y[i] * 2
+        done.append(y[i])
+    y += 1
+    return torch.stack(done)
 
 
 @pytest.mark.parametrize("make", REFUSED, ids=lambda make: make.__name__)

@@ -16,6 +16,7 @@ bool Storages::Knows(ValueId tensor) const { return handle_of_.Contains(tensor) 
 ViewId Storages::AddStorage(ValueId tensor, ValueId value) {
   const StorageId storage = storages_.Add({.root = {}, .tensor = tensor, .newest = {}, .written_by = {}});
   const ViewId root = views_.Add({{}, storage, {}, graph_[value].type, value, 0, {}});
+  views_[root].whole = true;
   storages_[storage].root = storages_[storage].newest = root;
   return root;
 }
@@ -46,8 +47,10 @@ ViewId Storages::AddView(ViewId base, std::vector<ViewStep> steps, ValueId value
     const uint32_t generation = storages_[storage].generation, depth = views_[base].depth + 1;
     const bool overlaps = MayOverlap(graph_, steps[i], views_[base].type);
     const ViewId above = views_[base].overlap;
+    const bool whole = views_[base].whole && IsWhole(graph_, steps[i]);
+    const auto part = views_[base].whole ? PartOfStep(steps[i], views_[base].type) : views_[base].part;
     base = views_.Add({base, storage, std::move(steps[i]), type, last ? value : ValueId{},
-                       last ? generation : UINT32_MAX, origin, depth, above});
+                       last ? generation : UINT32_MAX, origin, depth, above, false, whole, part});
     if (overlaps && !above) views_[base].overlap = base;
   }
   return base;
@@ -68,18 +71,31 @@ void Storages::Detach(ValueId tensor, ValueId value) {
   handles_[HandleOf(tensor)].view = AddStorage({}, value);
 }
 
-// A link to itself would make a storage stale by its own writes.
-void Storages::AddLink(StorageId to, StorageId other) {
-  const uint32_t generation = storages_[other].generation;
-  std::vector<Link>& links = storages_[to].links;
-  const auto known = [&](const Link& link) { return link.storage == other && link.generation == generation; };
-  if (to != other && std::ranges::none_of(links, known)) links.push_back({other, generation});
+// --- storages that may be the same --------------------------------------------------------
+
+// Writes to the part that the link is of.
+uint32_t Storages::PartWrites(const Link& link) const {
+  if (!link.before) return 0;
+  const auto& writes = storages_[link.storage].part_writes;
+  const auto found = std::ranges::find(writes, *link.part, &std::pair<RoundPart, uint32_t>::first);
+  return found == writes.end() ? 0 : found->second;
 }
 
-void Storages::AddLinks(StorageId to, StorageId from) {
+bool Storages::IsStale(const Link& link) const {
+  return storages_[link.storage].generation - PartWrites(link) != link.generation;
+}
+
+// A link to itself would make a storage stale by its own writes.
+void Storages::AddLink(StorageId to, Link link) {
+  link.generation = storages_[link.storage].generation - PartWrites(link);
+  std::vector<Link>& links = storages_[to].links;
+  if (to != link.storage && std::ranges::find(links, link) == links.end()) links.push_back(std::move(link));
+}
+
+void Storages::AddLinks(StorageId to, StorageId from, const std::optional<RoundPart>& part) {
   Storage& storage = storages_[to];
-  AddLink(to, from);
-  for (const Link& link : storages_[from].links) AddLink(to, link.storage);
+  AddLink(to, {from, 0, part});
+  for (const Link& link : std::vector<Link>(storages_[from].links)) AddLink(to, link);
   if (storage.links.size() <= kMaxLinks && !storages_[from].alone_until) return;
   storage.links.clear();
   storage.links.shrink_to_fit();
@@ -88,15 +104,21 @@ void Storages::AddLinks(StorageId to, StorageId from) {
 
 void Storages::SetMaybe(ValueId tensor, ValueId other) {
   const StorageId a = StorageOf(tensor), b = StorageOf(other);
-  LinkStorages(a, b);
+  LinkStorages(a, b, views_[ViewOf(other)].part);
 }
 
-void Storages::LinkStorages(StorageId a, StorageId b) {
+void Storages::SetMaybeBefore(ValueId tensor, StorageId other, const RoundPart& part) {
+  const StorageId own = StorageOf(tensor);
+  AddLink(own, {other, 0, part, true});
+  AddLink(other, {own, 0, {}});
+}
+
+void Storages::LinkStorages(StorageId a, StorageId b, const std::optional<RoundPart>& part) {
   if (a == b) return;
   const std::vector<Link> before = storages_[b].links;
-  AddLinks(a, b);
+  AddLinks(a, b, part);
   for (const Link& link : before) AddLinks(link.storage, a);
-  AddLink(b, a);
+  AddLink(b, {a, 0, {}});
   if (storages_[b].links.size() > kMaxLinks) {
     storages_[b].links.clear();
     storages_[b].alone_until = writes_;
@@ -116,9 +138,7 @@ bool Storages::OwnsElements(ValueId sequence) {
 bool Storages::MaybeStale(const Storage& storage) const {
   if (storage.doubtful) return true;
   if (storage.alone_until && writes_ != *storage.alone_until) return true;
-  for (const Link& link : storage.links)
-    if (storages_[link.storage].generation != link.generation) return true;
-  return false;
+  return std::ranges::any_of(storage.links, [&](const Link& link) { return IsStale(link); });
 }
 
 std::vector<StorageId> Storages::MayShare(ValueId tensor) {
@@ -130,6 +150,51 @@ std::vector<StorageId> Storages::MayShare(ValueId tensor) {
   std::ranges::sort(shared, {}, &StorageId::index);
   shared.erase(std::ranges::unique(shared).begin(), shared.end());
   return shared;
+}
+
+// --- parts of storages, by the rounds of loops ----------------------------------------------
+
+void Storages::AddRoundNumber(ValueId number, ValueId round, uint32_t how) {
+  const auto taken = [&](const RoundNumber& known) { return known.round == round && known.how == how; };
+  if (std::ranges::none_of(round_numbers_, taken)) round_numbers_.push_back({number, round, how});
+}
+
+std::optional<ValueId> Storages::RoundOf(ValueId number) const {
+  const auto found = std::ranges::find(round_numbers_, number, &RoundNumber::number);
+  return found == round_numbers_.end() ? std::nullopt : std::optional(found->round);
+}
+
+// A position along a dimension of the whole storage.
+std::optional<RoundPart> Storages::PartOfStep(const ViewStep& step, TypeId viewed) {
+  if (round_numbers_.empty()) return std::nullopt;
+  const auto position = OpenPositionOf(graph_, step, viewed);
+  return position ? PartOfNumber(position->number, position->dim, 0) : std::nullopt;
+}
+
+std::optional<RoundPart> Storages::PartOfNumber(ValueId number, int64_t dim, uint32_t cut) {
+  const auto found = std::ranges::find(round_numbers_, number, &RoundNumber::number);
+  if (found == round_numbers_.end()) return std::nullopt;
+  positions_.insert(number.index);
+  return RoundPart{found->round, found->how, dim, cut};
+}
+
+void Storages::SetPiece(ValueId tensor, ValueId number, int64_t dim, uint32_t cut) {
+  View& view = views_[ViewOf(tensor)];
+  if (!view.part && view.parent && views_[view.parent].whole) view.part = PartOfNumber(number, dim, cut);
+}
+
+std::optional<RoundPart> Storages::PartOf(ValueId tensor, StorageId storage) {
+  const ViewId view = ViewOf(tensor);
+  if (views_[view].storage == storage) return views_[view].part;
+  const Storage& own = storages_[views_[view].storage];
+  std::optional<RoundPart> part;
+  if (own.alone_until) return part;
+  for (const Link& link : own.links) {
+    if (link.storage != storage) continue;
+    if (!link.part || (part && *part != *link.part)) return std::nullopt;
+    part = link.part;
+  }
+  return part;
 }
 
 bool Storages::MayBePart(ValueId tensor) {
@@ -226,6 +291,11 @@ void Storages::Write(ViewId view, ValueId value, NodeId writer) {
   }
   views_[view].value = value;
   views_[view].generation = ++storage.generation;
+  if (const auto& part = views_[view].part) {
+    const auto found = std::ranges::find(storage.part_writes, *part, &std::pair<RoundPart, uint32_t>::first);
+    if (found != storage.part_writes.end()) ++found->second;
+    else storage.part_writes.emplace_back(*part, 1);
+  }
   storage.newest = view;
   storage.written_by = origin;
   ++writes_;
@@ -271,6 +341,7 @@ Storages& Storages::operator=(const Storages& other) {
   roots_ = other.roots_;
   views_ = other.views_;
   storages_ = other.storages_;
+  round_numbers_ = other.round_numbers_;
   writes_ = other.writes_;
   return *this;
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,15 @@ namespace flambeau {
 
 using ViewId = Id<struct ViewTag>;
 using StorageId = Id<struct StorageTag>;
+
+// Which part of a storage a round of a loop looks at: another one than each round before it.
+struct RoundPart {
+  ValueId round;     // the number of the round
+  uint32_t how = 0;  // which of the numbers that grow with it
+  int64_t dim = 0;   // of the storage, where that number is a position
+  uint32_t cut = 0;  // into single elements, or else into pieces as somebody cut it
+  friend auto operator<=>(const RoundPart&, const RoundPart&) = default;
+};
 
 class Storages {
  public:
@@ -45,6 +55,8 @@ class Storages {
   void Detach(ValueId tensor, ValueId value);
   // The two may share storage, nobody knows.
   void SetMaybe(ValueId tensor, ValueId other);
+  // What was put there in rounds before this one: writes to this round's part do not reach it.
+  void SetMaybeBefore(ValueId tensor, StorageId other, const RoundPart& part);
   // Whether nothing says that the two may.
   bool AreApart(ValueId tensor, ValueId other);
 
@@ -53,6 +65,16 @@ class Storages {
   bool IsDistinct(ValueId sequence) { return views_[ViewOf(sequence)].distinct; }
   // Whether in addition the sequence is memory of its own, that its elements are views of.
   bool OwnsElements(ValueId sequence);
+
+  // A number of 0 or more that no other round of the loop has: `how` tells apart those of one round, alike in each.
+  void AddRoundNumber(ValueId number, ValueId round, uint32_t how);
+  std::optional<ValueId> RoundOf(ValueId number) const;
+  // Whether something is said of parts at that number.
+  bool IsPosition(ValueId number) const { return positions_.contains(number.index); }
+  // The tensor is the piece number `number` of those that a whole storage was cut into along a dimension.
+  void SetPiece(ValueId tensor, ValueId number, int64_t dim, uint32_t cut);
+  // Of the storage, what the tensor may share; nullopt if that is more than one round's part.
+  std::optional<RoundPart> PartOf(ValueId tensor, StorageId storage);
 
   // The value now. Nodes are inserted before `reader`.
   ValueId Read(ValueId tensor, NodeId reader);
@@ -96,8 +118,8 @@ class Storages {
   ValueId Tensor(StorageId storage) const { return storages_[storage].tensor; }
   uint32_t count() const { return storages_.size(); }
   ViewId Root(StorageId storage) const { return storages_[storage].root; }
-  // A value that came out of a nested graph may share memory with this storage.
-  void SetMaybe(ValueId tensor, StorageId other) { LinkStorages(StorageOf(tensor), other); }
+  // A value that came out of a nested graph may share memory with this storage, or that part of it.
+  void SetMaybe(ValueId tensor, StorageId other, const std::optional<RoundPart>& part = {}) { LinkStorages(StorageOf(tensor), other, part); }
   // The tensor's storage, and those that may be the same memory.
   std::vector<StorageId> MayShare(ValueId tensor);
   // Whether a write may have gone to the storage unseen; that one has.
@@ -119,10 +141,15 @@ class Storages {
     uint32_t depth = 0;
     ViewId overlap = {};    // the view on the way to the storage, nearest to it, whose elements overlap
     bool distinct = false;  // a sequence, no two tensors of which share memory
+    bool whole = false;     // has the elements of its storage where that has them
+    std::optional<RoundPart> part;
   };
   struct Link {
     StorageId storage;
-    uint32_t generation;
+    uint32_t generation;  // if put there before: not counting writes to the part
+    std::optional<RoundPart> part;
+    bool before = false;
+    friend bool operator==(const Link&, const Link&) = default;
   };
   struct Storage {
     ViewId root;
@@ -133,6 +160,7 @@ class Storages {
     ViewId newest;
     OriginId written_by;
     std::vector<Link> links;              // storages that may be this one, as they were then
+    std::vector<std::pair<RoundPart, uint32_t>> part_writes;  // of the generations
     std::optional<uint64_t> alone_until;  // too many to list: any write counts after that many
     bool doubtful = false;                // a write may have gone to it unseen
   };
@@ -146,9 +174,13 @@ class Storages {
   // `view` is a part, or is.
   void PutBackTo(ViewId view, NodeId reader);
   bool MaybeStale(const Storage& storage) const;
-  void AddLink(StorageId to, StorageId other);
-  void AddLinks(StorageId to, StorageId from);
-  void LinkStorages(StorageId a, StorageId b);
+  bool IsStale(const Link& link) const;
+  uint32_t PartWrites(const Link& link) const;
+  std::optional<RoundPart> PartOfNumber(ValueId number, int64_t dim, uint32_t cut);
+  std::optional<RoundPart> PartOfStep(const ViewStep& step, TypeId viewed);
+  void AddLink(StorageId to, Link link);
+  void AddLinks(StorageId to, StorageId from, const std::optional<RoundPart>& part = {});
+  void LinkStorages(StorageId a, StorageId b, const std::optional<RoundPart>& part = {});
 
   Graph& graph_;
   Sink& sink_;
@@ -161,6 +193,12 @@ class Storages {
   SharedStore<ValueId, ViewId> roots_;  // of storages that began with that value
   SharedStore<ViewId, View> views_;
   SharedStore<StorageId, Storage> storages_;
+  struct RoundNumber {
+    ValueId number, round;
+    uint32_t how;
+  };
+  std::vector<RoundNumber> round_numbers_;  // of the loops around the program's place
+  std::unordered_set<uint32_t> positions_;  // on all paths
   uint64_t writes_ = 0;
 };
 

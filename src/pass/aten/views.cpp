@@ -467,6 +467,12 @@ struct StepArguments {
     }
     return absent;
   }
+  std::optional<ValueId> Operand(std::string_view name) const {
+    for (const NamedAttribute& attribute : call.attributes)
+      if (const auto* operand = std::get_if<flambeau::Operand>(&attribute.value); operand != nullptr && context.Text(attribute.name) == name)
+        return call.operands[operand->index];
+    return std::nullopt;
+  }
 };
 
 }  // namespace
@@ -500,6 +506,22 @@ std::optional<Expr> OffsetOf(const Graph& graph, const ViewStep& step, TypeId vi
       inverse == Inverse::kMoveDims)
     return exprs.Constant(0);
   return std::nullopt;
+}
+
+bool IsWhole(const Graph& graph, const ViewStep& step) {
+  if (step.identity) return true;
+  if (Base(graph.context().Text(step.call.op)) != "aten::slice") return false;
+  const StepArguments arguments{graph.context(), step.call};
+  return arguments.Int("start", 0) == 0 && arguments.Int("end", INT64_MAX) == INT64_MAX && arguments.Int("step", 1) == 1;
+}
+
+std::optional<OpenPosition> OpenPositionOf(const Graph& graph, const ViewStep& step, TypeId viewed) {
+  if (step.identity || Base(graph.context().Text(step.call.op)) != "aten::select") return std::nullopt;
+  const StepArguments arguments{graph.context(), step.call};
+  const auto dim = arguments.Int("dim", 0);
+  const auto index = arguments.Operand("index");
+  if (!dim || !index) return std::nullopt;
+  return OpenPosition{*index, *dim < 0 ? *dim + static_cast<int64_t>(graph.context()[viewed].rank()) : *dim};
 }
 
 }  // namespace flambeau

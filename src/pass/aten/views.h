@@ -32,6 +32,15 @@ bool CutsApart(const Graph& graph, NodeId node);
 // The view of another value of the tensor.
 ValueId Replay(Graph& graph, const ViewStep& step, ValueId tensor, NodeId before, OriginId origin);
 
+// Whether the view has all elements of the tensor where that has them.
+bool IsWhole(const Graph& graph, const ViewStep& step);
+// One position along a dimension, if only a run knows which.
+struct OpenPosition {
+  ValueId number;
+  int64_t dim;
+};
+std::optional<OpenPosition> OpenPositionOf(const Graph& graph, const ViewStep& step, TypeId viewed);
+
 // What the inverse of a step needs of the viewed tensor.
 struct Viewed {
   TypeId type;
