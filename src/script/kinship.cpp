@@ -84,7 +84,10 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
     for (const ValueId value : ValuesOf(parts[i].value, heap))
       for (const StorageId storage : storages.MayShare(value)) {
         shared.insert(storage.index);
-        if (storage.index < outside.storages) LearnShared(i, storage, storages.PartOf(value, storage), round);
+        if (storage.index >= outside.storages) continue;
+        auto piece = storages.PartOf(value, storage);
+        if (piece && piece->of.index >= outside.views) piece.reset();  // has no name there
+        LearnShared(i, storage, piece, round);
       }
     for (const uint32_t storage : shared) of_storage[storage].push_back(i);
     const auto cell = CellOf(parts[i].value);
@@ -113,7 +116,7 @@ void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap,
       const StorageId storage{key.second};
       if (piece.round) storages.SetMaybe(value, storage, piece);
       else if (!round) storages.SetMaybe(value, storage);
-      else storages.SetMaybeBefore(value, storage, {round, piece.how, piece.dim, piece.cut});
+      else storages.SetMaybeBefore(value, storage, {round, piece.how, piece.of, piece.dim, piece.cut});
     }
   for (const auto& [part, other] : parts_)
     for (const ValueId a : MadeOf(parts[part].value, heap))

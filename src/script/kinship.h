@@ -25,6 +25,7 @@ class Kinship {
   // What was there before the paths parted: so many first ones.
   struct Outside {
     uint32_t storages;
+    uint32_t views;
     uint32_t cells;
   };
 

@@ -234,7 +234,7 @@ Result<bool> Evaluator::Region::Learn(std::span<const Val> of, const Snapshot& b
     AppendParts(skeleton, value, false, parts);
   }
   return kinship.Learn(parts, evaluator.emitter_, evaluator.heap_,
-                       {before.storages.count(), before.heap.size()}, round);
+                       {before.storages.count(), before.storages.view_count(), before.heap.size()}, round);
 }
 
 Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves, ValueId round) const {

@@ -154,6 +154,17 @@ def rows_by_a_counter(self, a):
 
 
 @rows
+def rows_of_a_part(self, a):
+    y = a.clone()
+    rest = y[1:, 1:]
+    done: List[Tensor] = []
+    for i in range(rest.size(0)):
+        rest[i] = rest[i] * 2
+        done.append(rest[i])
+    return torch.stack(done), y
+
+
+@rows
 def columns_of_the_input(self, a):
     done: List[Tensor] = []
     for i, t in enumerate(a.unbind(1)):
@@ -258,6 +269,27 @@ def rows_and_columns(self, a):
     done: List[Tensor] = []
     for i in range(y.size(0)):
         y[:, i] = y[:, i] + 1
+        done.append(y[i])
+    return torch.stack(done)
+
+
+@refused
+def rows_of_parts_that_overlap(self, a):
+    y = a.clone()
+    rest = y[1:]
+    done: List[Tensor] = []
+    for i in range(rest.size(0)):
+        rest[i] = rest[i] * 2
+        done.append(y[i])
+    return torch.stack(done)
+
+
+@refused
+def rows_of_an_expanded_tensor(self, a):
+    y = a[:1].clone().expand(a.size(0), 3)
+    done: List[Tensor] = []
+    for i in range(a.size(0)):
+        y[i] += 1
         done.append(y[i])
     return torch.stack(done)
 

@@ -16,7 +16,7 @@ bool Storages::Knows(ValueId tensor) const { return handle_of_.Contains(tensor) 
 ViewId Storages::AddStorage(ValueId tensor, ValueId value) {
   const StorageId storage = storages_.Add({.root = {}, .tensor = tensor, .newest = {}, .written_by = {}});
   const ViewId root = views_.Add({{}, storage, {}, graph_[value].type, value, 0, {}});
-  views_[root].whole = true;
+  views_[root].alike = root;
   storages_[storage].root = storages_[storage].newest = root;
   return root;
 }
@@ -47,10 +47,11 @@ ViewId Storages::AddView(ViewId base, std::vector<ViewStep> steps, ValueId value
     const uint32_t generation = storages_[storage].generation, depth = views_[base].depth + 1;
     const bool overlaps = MayOverlap(graph_, steps[i], views_[base].type);
     const ViewId above = views_[base].overlap;
-    const bool whole = views_[base].whole && IsWhole(graph_, steps[i]);
-    const auto part = views_[base].whole ? PartOfStep(steps[i], views_[base].type) : views_[base].part;
+    const ViewId alike = IsWhole(graph_, steps[i]) ? views_[base].alike : ViewId{};
+    const auto part = PartOfStep(base, steps[i]);
     base = views_.Add({base, storage, std::move(steps[i]), type, last ? value : ValueId{},
-                       last ? generation : UINT32_MAX, origin, depth, above, false, whole, part});
+                       last ? generation : UINT32_MAX, origin, depth, above, false, alike, part});
+    if (!alike) views_[base].alike = base;
     if (overlaps && !above) views_[base].overlap = base;
   }
   return base;
@@ -164,23 +165,24 @@ std::optional<ValueId> Storages::RoundOf(ValueId number) const {
   return found == round_numbers_.end() ? std::nullopt : std::optional(found->round);
 }
 
-// A position along a dimension of the whole storage.
-std::optional<RoundPart> Storages::PartOfStep(const ViewStep& step, TypeId viewed) {
-  if (round_numbers_.empty()) return std::nullopt;
-  const auto position = OpenPositionOf(graph_, step, viewed);
-  return position ? PartOfNumber(position->number, position->dim, 0) : std::nullopt;
+// A part of what is such a part, too, or a position along a dimension.
+std::optional<RoundPart> Storages::PartOfStep(ViewId viewed, const ViewStep& step) {
+  if (views_[viewed].part || round_numbers_.empty()) return views_[viewed].part;
+  const auto position = OpenPositionOf(graph_, step, views_[viewed].type);
+  return position ? PartOfNumber(viewed, position->number, position->dim, 0) : std::nullopt;
 }
 
-std::optional<RoundPart> Storages::PartOfNumber(ValueId number, int64_t dim, uint32_t cut) {
+std::optional<RoundPart> Storages::PartOfNumber(ViewId view, ValueId number, int64_t dim, uint32_t cut) {
+  if (views_[view].overlap) return std::nullopt;
   const auto found = std::ranges::find(round_numbers_, number, &RoundNumber::number);
   if (found == round_numbers_.end()) return std::nullopt;
   positions_.insert(number.index);
-  return RoundPart{found->round, found->how, dim, cut};
+  return RoundPart{found->round, found->how, views_[view].alike, dim, cut};
 }
 
 void Storages::SetPiece(ValueId tensor, ValueId number, int64_t dim, uint32_t cut) {
   View& view = views_[ViewOf(tensor)];
-  if (!view.part && view.parent && views_[view.parent].whole) view.part = PartOfNumber(number, dim, cut);
+  if (!view.part && view.parent) view.part = PartOfNumber(view.parent, number, dim, cut);
 }
 
 std::optional<RoundPart> Storages::PartOf(ValueId tensor, StorageId storage) {

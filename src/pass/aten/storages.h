@@ -23,11 +23,12 @@ namespace flambeau {
 using ViewId = Id<struct ViewTag>;
 using StorageId = Id<struct StorageTag>;
 
-// Which part of a storage a round of a loop looks at: another one than each round before it.
+// Which part of a view a round of a loop looks at: another one than each round before it.
 struct RoundPart {
   ValueId round;     // the number of the round
   uint32_t how = 0;  // which of the numbers that grow with it
-  int64_t dim = 0;   // of the storage, where that number is a position
+  ViewId of;         // no two elements of it are one
+  int64_t dim = 0;   // where that number is a position
   uint32_t cut = 0;  // into single elements, or else into pieces as somebody cut it
   friend auto operator<=>(const RoundPart&, const RoundPart&) = default;
 };
@@ -71,7 +72,7 @@ class Storages {
   std::optional<ValueId> RoundOf(ValueId number) const;
   // Whether something is said of parts at that number.
   bool IsPosition(ValueId number) const { return positions_.contains(number.index); }
-  // The tensor is the piece number `number` of those that a whole storage was cut into along a dimension.
+  // The tensor is the piece number `number` of those that a tensor was cut into along a dimension.
   void SetPiece(ValueId tensor, ValueId number, int64_t dim, uint32_t cut);
   // Of the storage, what the tensor may share; nullopt if that is more than one round's part.
   std::optional<RoundPart> PartOf(ValueId tensor, StorageId storage);
@@ -117,6 +118,7 @@ class Storages {
   // What the storage was first the memory of.
   ValueId Tensor(StorageId storage) const { return storages_[storage].tensor; }
   uint32_t count() const { return storages_.size(); }
+  uint32_t view_count() const { return views_.size(); }
   ViewId Root(StorageId storage) const { return storages_[storage].root; }
   // A value that came out of a nested graph may share memory with this storage, or that part of it.
   void SetMaybe(ValueId tensor, StorageId other, const std::optional<RoundPart>& part = {}) { LinkStorages(StorageOf(tensor), other, part); }
@@ -141,7 +143,7 @@ class Storages {
     uint32_t depth = 0;
     ViewId overlap = {};    // the view on the way to the storage, nearest to it, whose elements overlap
     bool distinct = false;  // a sequence, no two tensors of which share memory
-    bool whole = false;     // has the elements of its storage where that has them
+    ViewId alike = {};      // of those that have the same elements where it has them, the one nearest to the storage
     std::optional<RoundPart> part;
   };
   struct Link {
@@ -160,7 +162,7 @@ class Storages {
     ViewId newest;
     OriginId written_by;
     std::vector<Link> links;              // storages that may be this one, as they were then
-    std::vector<std::pair<RoundPart, uint32_t>> part_writes;  // of the generations
+    std::vector<std::pair<RoundPart, uint32_t>> part_writes;  // how many generations were of a part alone
     std::optional<uint64_t> alone_until;  // too many to list: any write counts after that many
     bool doubtful = false;                // a write may have gone to it unseen
   };
@@ -176,8 +178,8 @@ class Storages {
   bool MaybeStale(const Storage& storage) const;
   bool IsStale(const Link& link) const;
   uint32_t PartWrites(const Link& link) const;
-  std::optional<RoundPart> PartOfNumber(ValueId number, int64_t dim, uint32_t cut);
-  std::optional<RoundPart> PartOfStep(const ViewStep& step, TypeId viewed);
+  std::optional<RoundPart> PartOfNumber(ViewId view, ValueId number, int64_t dim, uint32_t cut);
+  std::optional<RoundPart> PartOfStep(ViewId viewed, const ViewStep& step);
   void AddLink(StorageId to, Link link);
   void AddLinks(StorageId to, StorageId from, const std::optional<RoundPart>& part = {});
   void LinkStorages(StorageId a, StorageId b, const std::optional<RoundPart>& part = {});
