@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
 
 #include "onnx/complex.h"
 #include "script/emitter.h"
@@ -102,13 +101,13 @@ ValueId Emitter::Materialise(const Val& number) {
 }
 
 bool Emitter::AreDistinct(const Vals& tensors) {
-  std::unordered_set<uint32_t> memory;
-  return std::ranges::all_of(tensors, [&](const Val& element) {
+  std::vector<ValueId> ids;
+  for (const Val& element : tensors) {
     const auto* tensor = element.As<TensorVal>();
     if (tensor == nullptr) return false;
-    const std::vector<StorageId> own = storages().MayShare(tensor->id);
-    return std::ranges::all_of(own, [&](StorageId storage) { return memory.insert(storage.index).second; });
-  });
+    ids.push_back(tensor->id);
+  }
+  return storages().AreApart(ids);
 }
 
 Result<ValueId> Emitter::Sequence(const Cell& list, const Type& type) {

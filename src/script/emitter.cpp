@@ -242,10 +242,9 @@ bool Emitter::KeepsElementsApart(NodeId node, std::span<const ValueId> captured)
     const bool list = graph_.type(operand).kind == TypeKind::kSequence;
     if (!list && !graph_.type(operand).is_tensor()) continue;
     if (list && !storages().IsDistinct(operand)) return false;
-    if (std::ranges::any_of(joined, [&](ValueId other) { return !storages().AreApart(other, operand); })) return false;
     joined.push_back(operand);
   }
-  return true;
+  return storages().AreApart(joined);
 }
 
 // A sequence holds the values that its tensors had when they came to it; one that a tensor was cut into is a view of it.

@@ -126,9 +126,12 @@ void Storages::LinkStorages(StorageId a, StorageId b, const std::optional<RoundP
   }
 }
 
-bool Storages::AreApart(ValueId tensor, ValueId other) {
-  const std::vector<StorageId> a = MayShare(tensor), b = MayShare(other);
-  return std::ranges::none_of(a, [&](StorageId each) { return std::ranges::binary_search(b, each.index, {}, &StorageId::index); });
+bool Storages::AreApart(std::span<const ValueId> tensors) {
+  std::unordered_set<uint32_t> memory;
+  return std::ranges::all_of(tensors, [&](ValueId tensor) {
+    const std::vector<StorageId> own = MayShare(tensor);
+    return std::ranges::all_of(own, [&](StorageId storage) { return memory.insert(storage.index).second; });
+  });
 }
 
 bool Storages::OwnsElements(ValueId sequence) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -58,8 +59,8 @@ class Storages {
   void SetMaybe(ValueId tensor, ValueId other);
   // What was put there in rounds before this one: writes to this round's part do not reach it.
   void SetMaybeBefore(ValueId tensor, StorageId other, const RoundPart& part);
-  // Whether nothing says that the two may.
-  bool AreApart(ValueId tensor, ValueId other);
+  // Whether nothing says that two of them may.
+  bool AreApart(std::span<const ValueId> tensors);
 
   // No two tensors that the sequence holds share memory.
   void SetDistinct(ValueId sequence) { views_[ViewOf(sequence)].distinct = true; }
