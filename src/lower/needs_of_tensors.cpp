@@ -46,7 +46,11 @@ Lack OfDtype(const Asked& asked, const Type& type) {
   return Unless(type.dtype == kDtype, asked, type);
 }
 Lack NoBool(const Asked& asked, const Type& type) { return Unless(type.dtype != DType::kBool, asked, type); }
-Lack Integer(const Asked& asked, const Type& type) { return Unless(IsInteger(type.dtype), asked, type); }
+Lack Integer(const Asked& asked, const Type& type) {
+  const Type* other = asked.arguments.TensorType(asked.need.other);  // none for a number
+  const bool promoted = !asked.need.other.empty() && type.dtype == DType::kBool && (other == nullptr || IsInteger(other->dtype));
+  return Unless(IsInteger(type.dtype) || promoted, asked, type);
+}
 Lack Floating(const Asked& asked, const Type& type) {
   return Unless(IsFloating(type.dtype) || IsComplex(type.dtype), asked, type);
 }

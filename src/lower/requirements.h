@@ -17,7 +17,7 @@ enum class Need : uint8_t {
   kRank,       // a tensor of `least` to `most` dimensions
   kFloating,   // of floating point, or complex
   kNoBool,     // of numbers
-  kInteger,    // of integers
+  kInteger,    // of integers, or of bools of which `other` makes integers
   kBools,      // of bools
   kIndex,      // of int32 or int64
   kLong,       // of int64

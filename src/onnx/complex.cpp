@@ -268,6 +268,19 @@ Results Shape(const Call& call) {
   return {call.to.SliceAxis(shape, 0, bound("start", 0), bound("end", call.rank))};
 }
 
+// Of a sequence, whose elements have another rank.
+Results AlongAxisOfElements(const Call& call) {
+  const int64_t axis = call.Int("axis", 0);
+  return OverPairs(call, With(call.attributes, "axis", axis < 0 ? axis - 1 : axis), Operands(call));
+}
+
+Results AsItIs(const Call& call) { return OverPairs(call, call.attributes, Operands(call)); }
+
+Results SequenceLength(const Call& call) {
+  const Tensor pairs = Pairs(call.to, call.operand(0));
+  return {call.to.SequenceLength(pairs)};
+}
+
 Results Size(const Call& call) { return {call.to.Size(PartsOf(call.to, call.operand(0)).re)}; }
 
 struct RuleOf {
@@ -279,6 +292,7 @@ constexpr RuleOf kRules[] = {
     {"Add", Linear},
     {"Compress", PartByPart},
     {"Concat", AlongAxis},
+    {"ConcatFromSequence", AlongAxisOfElements},
     {"Conv", Convolve},
     {"ConvTranspose", Convolve},
     {"CumSum", PartByPart},
@@ -301,10 +315,16 @@ constexpr RuleOf kRules[] = {
     {"ReverseSequence", PartByPart},
     {"ScatterElements", Scatter},
     {"ScatterND", Scatter},
+    {"SequenceAt", AsItIs},
+    {"SequenceConstruct", AsItIs},
+    {"SequenceErase", AsItIs},
+    {"SequenceInsert", AsItIs},
+    {"SequenceLength", SequenceLength},
     {"Shape", Shape},
     {"Size", Size},
     {"Slice", Slice},
     {"Split", AlongAxis},
+    {"SplitToSequence", AlongAxis},
     {"Squeeze", Squeeze},
     {"Sub", Linear},
     {"Tile", WithNumber<1>},

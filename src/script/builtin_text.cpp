@@ -144,13 +144,6 @@ Result<Vals> Borders(Evaluator& evaluator, const Node& node, Arguments arguments
   return Vals{kStart ? part.starts_with(texts[1]) : part.ends_with(texts[1])};
 }
 
-template <int (*kTest)(int)>
-Result<Vals> AllLetters(Evaluator& evaluator, const Node&, Arguments arguments) {
-  const auto texts = Texts(arguments);
-  if (texts.empty()) return NoText(evaluator);
-  return Vals{!texts[0].empty() && std::ranges::all_of(texts[0], [](unsigned char c) { return kTest(c) != 0; })};
-}
-
 Result<Vals> Ord(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto texts = Texts(arguments);
   if (texts.empty() || texts[0].size() != 1) return NoText(evaluator);
@@ -196,10 +189,6 @@ constexpr BuiltinRow kRows[] = {
     {"aten::chr", &Chr},
     {"aten::endswith", &Borders<false>},
     {"aten::find", &Find<false>},
-    {"aten::isalnum", &AllLetters<&std::isalnum>},
-    {"aten::isalpha", &AllLetters<&std::isalpha>},
-    {"aten::isdigit", &AllLetters<&std::isdigit>},
-    {"aten::isspace", &AllLetters<&std::isspace>},
     {"aten::join", &Join},
     {"aten::lower", &Letters<&std::tolower>},
     {"aten::lstrip", &Strip<true, false>},

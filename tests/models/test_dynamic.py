@@ -139,12 +139,30 @@ def test_no_rows_are_as_right_as_some():
         lambda x: x[: int(x.shape[0] * 0.7)],
         lambda x: torch.nn.functional.interpolate(x[None, None], size=[int(x.shape[0] * (8 / min(x.shape[0], 4))), 4]),
         lambda x: x / len(x[x > 0]),
+        lambda x: x + ((x.shape[1] == 4) ^ (x.shape[0] < 2)) + (True ^ (x.shape[0] < 5)),
     ],
 )
 def test_sizes_stay_dynamic_through_python_functions(function):
     model = model_of(function)
     program = convert(model, (X,), ({0: "batch"},))
     compare(program, model, (X,), (LONGER,))
+
+
+class Heard(torch.nn.Module):
+    """A spectrum of frames whose distance follows the signal's length, and a signal as long as its input, or a part of that."""
+
+    def forward(self, x):
+        window = torch.hann_window(16)
+        spectra = torch.stft(x, 16, 4, window=window, return_complex=True)
+        whole = torch.istft(spectra, 16, 4, window=window, length=x.shape[1])
+        part = spectra.istft(16, 4, window=window, length=int(round(x.shape[1] / 1.5)))
+        apart, one = (torch.stft(each, 16, x.shape[1] // 10, window=window, return_complex=True).abs() for each in (x, x[0]))
+        return whole, part, apart, one
+
+
+def test_signals_stay_dynamic():
+    x, longer = torch.randn(2, 40), torch.randn(3, 63)
+    compare(convert(Heard(), (x,), ({0: "batch", 1: "time"},)), Heard(), (x,), (longer,))
 
 
 class Biased(torch.nn.Module):

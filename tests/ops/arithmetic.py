@@ -222,6 +222,7 @@ CASES = [
     *(case(op, ints(4, 5, low=-60, high=60), ints(5, low=-60, high=60)) for op in (torch.gcd, torch.lcm)),
     *(case(op, ints(3, 4, dtype=torch.int32), ints(4, dtype=torch.int64)) for op in (torch.gcd, torch.lcm)),
     *(case(op, ints(3, 4, low=0, high=9, dtype=torch.uint8), ints(4, low=0, high=9, dtype=torch.uint8)) for op in (torch.gcd, torch.lcm)),
+    *(case(op, bools(3, 4), ints(4, low=-9, high=9)) for op in (torch.gcd, torch.lcm, lambda a, b: torch.gcd(b, a))),
     case(torch.gcd, torch.tensor([0, 0, 7, -12]), torch.tensor([0, 5, 0, 18])),
     *(case(torch.frexp, numbers.to(dtype)) for dtype in (torch.float32, torch.float64) for numbers in (special(10), EXTREMES)),
     *(case(torch.hash_tensor, x) for x in (special(10), special(10, dtype=torch.float64), EXTREMES.to(torch.float64), ints(3, 4), ints(4, dtype=torch.int8), bools(5), floats(), floats(5).half())),

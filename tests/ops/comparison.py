@@ -60,6 +60,7 @@ CASES = [
             case(op, 37, ints(3, low=0, high=5)),
             case(op, ints(4, low=0, high=30, dtype=torch.uint8), ints(4, low=0, high=3, dtype=torch.uint8)),
             case(op, i, 1, dtypes=[torch.int8, torch.int32]),
+            case(op, bools(3), ints(2, 3, low=0, high=5)), case(op, ints(3), bools(3)), case(op, bools(3), 2),
             case(op, i, -1), case(op, i, 64),  # all bits go
             case(op, torch.tensor([5, -5, -5, 7, -7]), torch.tensor([-3, -1, 63, 64, 62])),
         ]

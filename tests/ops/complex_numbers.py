@@ -110,6 +110,8 @@ CASES = [
     case(torch.angle, ints(3, 4)),
     case(torch.isfinite, torch.complex(torch.tensor([1.0, float("inf"), 0.0]), torch.tensor([float("nan"), 0.0, 2.0]))),
     # parts
+    *(case(torch.nan_to_num, torch.complex(torch.tensor([1.0, float("inf"), float("nan")]), torch.tensor([float("nan"), 0.0, -float("inf")])), **numbers)
+      for numbers in ({}, {"nan": 1.0, "posinf": 2.0, "neginf": 3.0})),
     case(torch.real, a), case(torch.imag, a), case(torch.real, floats(3)), case(torch.view_as_real, a), case(torch.view_as_complex, floats(3, 4, 2), dynamic={0: [0, 1]}),
     case(lambda x: torch.view_as_real(x).transpose(0, 1), a, name="view_as_real transposed"),
     case(aten.view_as_real_copy.default, a),

@@ -89,4 +89,16 @@ def split_by_sizes_that_were_collected(self, x, n: int):
     return pieces[-1], torch.cat(pieces, 1), len(pieces), total
 
 
+ROWS_OF_LENGTHS = {"dynamic_axes": {"x": {0: "n"}, "lengths": {0: "n"}}, "others": [(x(4, 4), torch.tensor([1, 0, 2, 1]))]}
+
+
+@case.forward(x(3, 4), torch.tensor([4, 1, 2]), **ROWS_OF_LENGTHS)
+def padded_to_the_longest(self, x, lengths):
+    lists: List[int] = lengths.tolist()
+    rows = [x[i, : lists[i]] for i in range(len(lists))]
+    whole = [row.long() for row in rows]
+    left = torch.nn.utils.rnn.pad_sequence(whole, batch_first=True, padding_value=2.0, padding_side="left")
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.nn.utils.rnn.pad_sequence(rows, padding_value=-1.5), left
+
+
 test_program = case.test()

@@ -20,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 from .indexing import write_at
 from .loops.pieces import split
 from .size_keeping import SIZE_KEEPING
+from .spectrograms import SPECTROGRAMS
 from .windows import WINDOWED
 
 __all__ = ["CapturableCalls", "sized_draws", "unchecked_distributions", "unmoved_modules"]
@@ -341,6 +342,7 @@ def _numpy(tensor: torch.Tensor, **options: Any) -> Any:
 _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     **SIZE_KEEPING,
     **WINDOWED,
+    **SPECTROGRAMS,
     torch.Tensor.__format__: _format,
     torch.Tensor.numpy: _numpy,
     **{function: split(function) for function in (torch.split, torch.Tensor.split)},

@@ -150,6 +150,12 @@ def _hash(size: torch.SymInt) -> int:
 _OWN_HASH = torch.SymInt.__hash__
 
 
+def _differ(a: torch.SymBool, b: bool | torch.SymBool) -> bool | torch.SymBool:
+    if isinstance(b, bool):
+        return torch.sym_not(a) if b else a
+    return (a | b) & torch.sym_not(a & b)
+
+
 def _methods() -> Iterator[tuple[type, str, Any]]:
     for symbol in _SYMBOLS:
         yield symbol, "__divmod__", lambda a, b: (a // b, a % b)
@@ -160,6 +166,8 @@ def _methods() -> Iterator[tuple[type, str, Any]]:
     yield torch.SymInt, "__round__", _round
     yield torch.SymInt, "__xor__", lambda a, b: (a | b) - (a & b)
     yield torch.SymInt, "__rxor__", lambda a, b: (b | a) - (b & a)
+    for name in ("__xor__", "__rxor__"):
+        yield torch.SymBool, name, _differ
     yield torch.SymInt, "__invert__", lambda a: -a - 1
     yield torch.SymInt, "bit_length", lambda a: _frexp(a)[1]
     yield torch.SymInt, "numerator", property(lambda a: a)

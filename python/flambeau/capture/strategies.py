@@ -32,8 +32,9 @@ from .gradients import export_below_autograd, levels_left, recorded_gradients, r
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
 from .other_sizes import where_not, with_more_rows
-from .recurrent_layers import opaque_layers, restore
+from .recurrent_layers import opaque_layers
 from .sizes import causal_by_size, computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
+from .stand_ins import restore
 from .surroundings import autocast_within, exporting, mode, named_keywords, silence, unexplained_recompilations
 from .tensor_data import seen_data
 from .transformers import every_mask

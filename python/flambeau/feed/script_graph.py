@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -12,6 +12,7 @@ import torch
 from .. import _engine
 from ..errors import CaptureError
 from .exported_program import DTYPES
+from .foreign_objects import Place
 from .weights import has_no_bytes
 
 __all__ = ["GraphImport", "PythonFunctions", "attribute_kind", "full_paths", "import_graph", "module_steps", "recorded_type"]
@@ -85,6 +86,10 @@ def _elements(type_: Any) -> list[Any]:
     if kind == "UnionType":
         return type_.containedTypes()
     return []
+
+
+def _holds_objects(type_: Any) -> bool:
+    return type_.kind() == "ClassType" or any(_holds_objects(each) for each in _elements(type_))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -178,7 +183,7 @@ class GraphImport:
                     self.order.setdefault(name[:end], len(self.order))
 
     @functools.cached_property
-    def attributes(self) -> Mapping[str, set[str]]:
+    def attributes(self) -> Mapping[str, Mapping[str, Any]]:
         return _attributes_by_class(self.graph)
 
     def type(self, type_: Any) -> int:
@@ -203,17 +208,65 @@ class GraphImport:
             self.kept.append(state)
             self.builder.add_attribute(handle, "__state__", self.constant(state, path), _engine.InputKind.CONSTANT, True)
             return handle
+        self.add_attributes(handle, class_name, path, value.hasattr, functools.partial(self.attribute, value))
+        return handle
+
+    def attribute(self, owner: Any, name: str, path: str) -> Any:
+        type_ = self.attributes[owner._type().qualified_name()][name]
+        try:
+            value = owner.getattr(name)
+        except RuntimeError:
+            if type_ is None:
+                raise
+            return self.foreign(Place(owner).attribute(name, type_), type_, path)
+        return self.constant(value, path)
+
+    def foreign(self, place: Place, type_: Any, path: str) -> Any:
+        """What may be, or hold, objects of classes that Python lacks."""
+        kind, inner = type_.kind(), _elements(type_)
+        if not _holds_objects(type_):
+            return self.constant(place.value(), path)
+        if kind == "ClassType":
+            handle = self.builder.add_object(type_.qualified_name(), path)
+            for name, its_type in self.attributes.get(type_.qualified_name(), {}).items():
+                if its_type is not None:
+                    value = self.foreign(place.attribute(name, its_type), its_type, f"{path}.{name}")
+                    self.builder.add_attribute(handle, name, value, _engine.InputKind.CONSTANT, True)
+            return handle
+        if kind == "OptionalType":
+            return None if place.is_none() else self.foreign(place.present(inner[0]), inner[0], path)
+        if kind == "ListType":
+            return [self.foreign(place.entry(i, inner[0]), inner[0], f"{path}.{i}") for i in range(place.length())]
+        if kind == "DictType":
+            return {key: self.foreign(place.entry(key, inner[1]), inner[1], f"{path}.{key}") for key in place.keys(inner[0])}
+        if kind == "TupleType":
+            return tuple(self.foreign(place.field(i, each), each, f"{path}.{i}") for i, each in enumerate(inner))
+        raise CaptureError(f"'{path}' is of the type {type_}, whose objects are of classes that only the archive defines")
+
+    def instance(self, value: Any, class_name: str, path: str) -> _engine.ScriptObject:
+        """An object of a class that was scripted, of which torch makes one of the class in Python each time that one asks for it."""
+        self.kept.append(value)
+        handle = self.objects[id(value)] = self.builder.add_object(class_name, path)
+        self.add_attributes(handle, class_name, path, functools.partial(hasattr, value), lambda name, path: self.constant(getattr(value, name), path))
+        return handle
+
+    def add_attributes(
+        self, handle: _engine.ScriptObject, class_name: str, path: str, has: Callable[[str], bool], get: Callable[[str, str], Any]
+    ) -> None:
+        """
+        Args:
+            get: What the engine gets for an attribute, by the attribute's name and path.
+        """
         attributes = []
         for name in self.attributes.get(class_name, ()):
             inner = f"{path}.{name}" if path else name
             if path == "" and self.bound and name == "model":
                 inner = ""
-            if value.hasattr(name):
+            if has(name):
                 attributes.append((self.order.get(inner, len(self.order)), name, inner))
         for _, name, inner in sorted(attributes):
             role, persistent = self.roles.get(inner, (_engine.InputKind.CONSTANT, False))
-            self.builder.add_attribute(handle, name, self.constant(value.getattr(name), inner), role, persistent)
-        return handle
+            self.builder.add_attribute(handle, name, get(name, inner), role, persistent)
 
     def quantized(self, tensor: torch.Tensor, path: str) -> _engine.ScriptObject:
         """A quantized tensor, in the form in which torch pickles it."""
@@ -249,6 +302,8 @@ class GraphImport:
             value = value._c
         if isinstance(value, (torch._C.ScriptModule, torch._C.ScriptObject)):
             return self.object(value, name)
+        if (scripted := torch.jit._state._get_script_class(type(value))) is not None:
+            return self.instance(value, scripted.qualified_name(), name)
         if hasattr(value, "name") and hasattr(value, "value"):
             return _engine.ScriptEnum(type(value).__qualname__, value.name, self.constant(value.value, name))
         return None
@@ -383,9 +438,9 @@ def _overload(node: Any) -> str:
     return name.partition(".")[2] if name.startswith(node.kind()) else ""
 
 
-def _attributes_by_class(graph: Any) -> dict[str, set[str]]:
-    """Class → names of the attributes that the graph reads or writes."""
-    names: dict[str, set[str]] = {}
+def _attributes_by_class(graph: Any) -> dict[str, dict[str, Any]]:
+    """Class → the attributes that the graph reads or writes, with the types of those that it reads."""
+    attributes: dict[str, dict[str, Any]] = {}
     pending = [graph]
     while pending:
         block = pending.pop()
@@ -393,9 +448,11 @@ def _attributes_by_class(graph: Any) -> dict[str, set[str]]:
             if node.kind() in ("prim::GetAttr", "prim::SetAttr", "prim::hasattr"):
                 type_ = next(iter(node.inputs())).type()
                 if type_.kind() == "ClassType":
-                    names.setdefault(type_.qualified_name(), set()).add(node.s("name"))
+                    read = node.output().type() if node.kind() == "prim::GetAttr" else None
+                    types = attributes.setdefault(type_.qualified_name(), {})
+                    types[node.s("name")] = types.get(node.s("name")) or read
             pending.extend(_blocks(node))
-    return names
+    return attributes
 
 
 def import_graph(

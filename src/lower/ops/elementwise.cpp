@@ -142,6 +142,10 @@ Tensor Isreal(Lowering& to, Tensor self) {
 
 Tensor NanToNum(Lowering& to, Tensor self, std::optional<Scalar> nan, std::optional<Scalar> posinf,
                 std::optional<Scalar> neginf) {
+  if (self.is_complex()) {
+    const onnx::Parts parts = onnx::PartsOf(to, self);
+    return onnx::ComplexOf(to, {NanToNum(to, parts.re, nan, posinf, neginf), NanToNum(to, parts.im, nan, posinf, neginf)});
+  }
   if (!self.is_floating()) return self;
   auto number = [&](const Scalar& value) { return to.NumberOf(value, self.dtype()); };
   const double largest = LargestFinite(self.dtype());

@@ -4,6 +4,7 @@
 #include "lower/ops/loops.h"
 #include "lower/ops/steps.h"
 #include "lower/ops/views.h"
+#include "onnx/complex.h"
 #include "onnx/emission.h"
 
 namespace flambeau::lower {
@@ -12,9 +13,6 @@ namespace {
 constexpr Restriction kRunTimeSections{"tensor_split into a number of pieces that is known at run time only",
                                        "torch.tensor_split(x, torch.argmax(x))",
                                        "the number of a model's values does not depend on its inputs"};
-
-constexpr Restriction kPaddedRunTimeList{"pad_sequence of a list whose length is known at run time only",
-                                         "rows = []; for i in range(n): rows.append(x[:i])"};
 
 // A list whose length is known at run time only.
 bool IsSequence(const TensorList& tensors) {
@@ -114,6 +112,7 @@ int64_t PieceCount(Lowering& to, Tensor self, Dim size, int64_t axis) {
 
 // A runtime without a kernel for the dtype splits a wider one; a sequence is then cast back element by element.
 Tensor SplitIntoSequence(Lowering& to, Tensor self, Tensor split, const onnx::SplitToSequenceAttributes& attributes) {
+  if (self.is_complex()) return onnx::OfPairs(to, SplitIntoSequence(to, onnx::Pairs(to, self), split, attributes));
   const DType dtype = self.dtype();
   const std::optional<DType> wider = onnx::WiderForRuntime(to, "SplitToSequence", "T", dtype);
   if (!wider) return to.SplitToSequence(self, split, attributes);
@@ -232,7 +231,6 @@ TensorList Unbind(Lowering& to, Tensor self, int64_t dim) {
 
 // Side by side, each made as long as the longest.
 Tensor PadSequence(Lowering& to, TensorList sequences, bool batch_first, Scalar padding_value, std::string_view padding_side) {
-  if (IsSequence(sequences)) return to.Unsupported(kPaddedRunTimeList);
   Dim longest = sequences.front().size(0);
   for (const Tensor& sequence : sequences) longest = {to.exprs().Max(longest.expr, sequence.size(0).expr)};
   for (Tensor& sequence : sequences) {
@@ -260,8 +258,7 @@ constexpr OpRow kRows[] = {
     Op<SplitInt<1>>("aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"),
     Op<HStack>("aten::hstack(Tensor[] tensors) -> Tensor"),
     Op<PadSequence>("aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str "
-                    "padding_side=\"right\") -> Tensor",
-                    &kPaddedRunTimeList),
+                    "padding_side=\"right\") -> Tensor"),
     Op<VStack>("aten::row_stack(Tensor[] tensors) -> Tensor"),
     Op<SplitWithSizes>("aten::split(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]"),
     Op<SplitTensor>("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]"),

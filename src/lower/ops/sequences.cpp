@@ -7,6 +7,7 @@
 
 #include "lower/op.h"
 #include "lower/ops/loops.h"
+#include "onnx/complex.h"
 
 namespace flambeau::lower {
 namespace {
@@ -30,12 +31,18 @@ std::optional<Tensor> PositionOf(Lowering& to, NodeId node, size_t argument) {
   return dim ? std::optional(to.Number(*dim)) : std::nullopt;
 }
 
+// A list of no tensors of that dtype.
+Tensor NoTensors(Lowering& to, DType dtype) {
+  if (IsComplex(dtype)) return onnx::OfPairs(to, NoTensors(to, onnx::PartDtype(dtype)));
+  return to.SequenceEmpty({.dtype = Info(dtype).onnx_code});
+}
+
 // prim::ListConstruct(elements, dtype)
 Lowered Construct(Lowering& to, NodeId node) {
   const auto elements = ArgumentView(to, node, 0).AsTensorList();
   const auto dtype = ArgumentView(to, node, 1).AsDtype();
   if (!elements || !dtype) return std::nullopt;
-  if (elements->empty()) return std::vector<Tensor>{to.SequenceEmpty({.dtype = Info(*dtype).onnx_code})};
+  if (elements->empty()) return std::vector<Tensor>{NoTensors(to, *dtype)};
   return std::vector<Tensor>{to.SequenceConstruct(*elements)};
 }
 
@@ -105,7 +112,8 @@ Tensor Collect(Lowering& to, Tensor start, Tensor count, Tensor list, const std:
 }
 
 Tensor Empty(Lowering& to, const Tensor& like) {
-  return to.Refined(to.SequenceEmpty({.dtype = Info(like.dtype()).onnx_code}), like.type());
+  if (like.is_complex()) return onnx::OfPairs(to, Empty(to, onnx::Pairs(to, like)));
+  return to.Refined(NoTensors(to, like.dtype()), like.type());
 }
 
 Lowered Join(Lowering& to, NodeId node) {

@@ -13,11 +13,11 @@ namespace {
 // How frames lie on a signal.
 struct Frames {
   int64_t length;  // n_fft
-  int64_t hop;
+  Dim hop;
   int64_t window;  // the length of the window, in the middle of each frame
 
-  Frames(int64_t n_fft, std::optional<int64_t> hop_length, std::optional<int64_t> win_length)
-      : length(n_fft), hop(hop_length.value_or(n_fft / 4)), window(win_length.value_or(n_fft)) {}
+  Frames(Lowering& to, int64_t n_fft, std::optional<Dim> hop_length, std::optional<int64_t> win_length)
+      : length(n_fft), hop(hop_length.value_or(to.Of(n_fft / 4))), window(win_length.value_or(n_fft)) {}
 };
 
 constexpr Restriction kAlignToWindow = {
@@ -34,12 +34,12 @@ Tensor FullWindow(Lowering& to, const Frames& frames, std::optional<Tensor> wind
   return Pad(to, full, {to.Of(left), to.Of(frames.length - frames.window - left)}, "constant", std::nullopt);
 }
 
-Tensor Stft(Lowering& to, Tensor self, int64_t n_fft, std::optional<int64_t> hop_length,
+Tensor Stft(Lowering& to, Tensor self, int64_t n_fft, std::optional<Dim> hop_length,
             std::optional<int64_t> win_length, std::optional<Tensor> window, bool normalized,
             std::optional<bool> onesided, std::optional<bool> return_complex, std::optional<bool> align_to_window) {
   if (align_to_window.value_or(false)) return to.Unsupported(kAlignToWindow);
-  const Frames frames(n_fft, hop_length, win_length);
-  Tensor cut = Unfold(to, self, -1, to.Of(frames.length), to.Of(frames.hop));
+  const Frames frames(to, n_fft, hop_length, win_length);
+  Tensor cut = Unfold(to, self, -1, to.Of(frames.length), frames.hop);
   const DType part = RealDtype(self);
   if (const Tensor weights = FullWindow(to, frames, window, part)) cut = to.Mul(cut, weights);
   const Normalization norm = normalized ? Normalization::kByRoot : Normalization::kNone;
@@ -49,7 +49,7 @@ Tensor Stft(Lowering& to, Tensor self, int64_t n_fft, std::optional<int64_t> hop
   return return_complex.value_or(false) ? result : onnx::Pairs(to, result);
 }
 
-Tensor StftCenter(Lowering& to, Tensor self, int64_t n_fft, std::optional<int64_t> hop_length,
+Tensor StftCenter(Lowering& to, Tensor self, int64_t n_fft, std::optional<Dim> hop_length,
                   std::optional<int64_t> win_length, std::optional<Tensor> window, bool center,
                   std::string_view pad_mode, bool normalized, std::optional<bool> onesided,
                   std::optional<bool> return_complex, std::optional<bool> align_to_window) {
@@ -60,7 +60,7 @@ Tensor StftCenter(Lowering& to, Tensor self, int64_t n_fft, std::optional<int64_
 // The sums of frames [count, length, …] where they overlap: [count·hop + rest, …].
 Tensor OverlapAdd(Lowering& to, const Frames& frames, Tensor cut, Dim total) {
   const Dim count = cut.size(0), length = to.Of(frames.length);
-  const Tensor positions = StridedPositions(to, {count, length}, {to.Of(frames.hop), to.Of(1)}, to.Of(0));
+  const Tensor positions = StridedPositions(to, {count, length}, {frames.hop, to.Of(1)}, to.Of(0));
   Dims sizes = cut.sizes();
   sizes.erase(sizes.begin());
   sizes[0] = total;
@@ -68,11 +68,11 @@ Tensor OverlapAdd(Lowering& to, const Frames& frames, Tensor cut, Dim total) {
   return Sized(to, to.ScatterND(silence, to.UnsqueezeAt(positions, {2}), cut, {.reduction = "add"}), sizes);
 }
 
-Tensor Istft(Lowering& to, Tensor self, int64_t n_fft, std::optional<int64_t> hop_length,
+Tensor Istft(Lowering& to, Tensor self, int64_t n_fft, std::optional<Dim> hop_length,
              std::optional<int64_t> win_length, std::optional<Tensor> window, bool center, bool normalized,
-             std::optional<bool> onesided, std::optional<int64_t> length, bool return_complex) {
+             std::optional<bool> onesided, std::optional<Dim> length, bool return_complex) {
   if (!self.is_complex() || (self.rank() != 2 && self.rank() != 3)) throw onnx::BadOperand("takes a complex spectrum of two or three dimensions");
-  const Frames frames(n_fft, hop_length, win_length);
+  const Frames frames(to, n_fft, hop_length, win_length);
   const Tensor spectra = TransposeInt(to, self, -2, -1);  // [batch?, frames, frequencies]
   const Normalization norm = normalized ? Normalization::kByRoot : Normalization::kByCount;
   const bool real = onesided.value_or(!return_complex);
@@ -90,12 +90,12 @@ Tensor Istft(Lowering& to, Tensor self, int64_t n_fft, std::optional<int64_t> ho
   // Frames and their elements lead, the batch follows.
   if (cut.rank() == 3) cut = to.Permute(cut, {1, 2, 0});
   const Dim count = cut.size(0);
-  const Dim total = to.Plus(to.Times(to.Minus(count, to.Of(1)), to.Of(frames.hop)), to.Of(n_fft));
+  const Dim total = to.Plus(to.Times(to.Minus(count, to.Of(1)), frames.hop), to.Of(n_fft));
   const Tensor squares = to.ExpandTo(to.Mul(weights, weights), Dims{count, to.Of(n_fft)});
   Tensor envelope = OverlapAdd(to, frames, squares, total), sum = OverlapAdd(to, frames, cut, total);
 
   const Dim start = to.Of(center ? n_fft / 2 : 0);
-  const Dim end = length ? to.Plus(start, to.Of(*length)) : center ? to.Minus(total, to.Of(n_fft / 2)) : total;
+  const Dim end = length ? to.Plus(start, *length) : center ? to.Minus(total, to.Of(n_fft / 2)) : total;
   auto kept = [&](const Tensor& tensor) { return to.SliceAxis(tensor, 0, start, end); };
   sum = kept(sum);
   envelope = kept(envelope);

@@ -1,0 +1,61 @@
+"""Transforms of signals that are as long, or cut into frames as far apart, as dynamic sizes say, in a capture: torch makes numbers of those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from .size_keeping import keeping
+from .stand_ins import stand_in
+
+__all__ = ["SPECTROGRAMS"]
+
+
+@keeping(torch.stft)
+def _stft(
+    input: torch.Tensor,
+    n_fft: int,
+    hop_length: Any = None,
+    win_length: int | None = None,
+    window: torch.Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Any:
+    if not isinstance(hop_length, torch.SymInt):
+        return NotImplemented
+    if center:
+        rows = input if input.dim() == 2 else input.unsqueeze(0)
+        padded = F.pad(rows, [n_fft // 2, n_fft // 2], pad_mode)
+        input = padded if input.dim() == 2 else padded.squeeze(0)
+    return stand_in("stft")(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
+
+
+@keeping(torch.istft)
+def _istft(
+    input: torch.Tensor,
+    n_fft: int,
+    hop_length: Any = None,
+    win_length: int | None = None,
+    window: torch.Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: Any = None,
+    return_complex: bool = False,
+) -> Any:
+    if not any(isinstance(each, torch.SymInt) for each in (hop_length, length)):
+        return NotImplemented
+    return stand_in("istft")(input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex)
+
+
+SPECTROGRAMS: dict[Callable[..., Any], Callable[..., Any]] = {
+    **{function: _stft for function in (torch.stft, torch.Tensor.stft)},
+    **{function: _istft for function in (torch.istft, torch.Tensor.istft)},
+}

@@ -1,0 +1,67 @@
+"""Methods of text: what TorchScript makes of them, which the model's numbers are chosen by."""
+
+from typing import List
+
+import pytest
+import torch
+from checking import script
+from torch import nn
+
+import flambeau
+
+
+class Cases(nn.Module):
+    def forward(self, x):
+        letters = "hELLO w0rld x-y"
+        return x, [letters.title(), letters.capitalize(), letters.swapcase(), letters.upper(), letters.lower(), "".title()]
+
+
+class Widths(nn.Module):
+    def forward(self, x):
+        centred = ["ab".center(5), "abc".center(6), "abc".center(8, "*"), "abc".center(2)]
+        return x, centred + ["ab".ljust(4, "-"), "ab".rjust(4), "-7".zfill(4), "7".zfill(1), "".rjust(2, "0")]
+
+
+class Parts(nn.Module):
+    def forward(self, x):
+        a, b, c = "a-b-c".partition("-")
+        d, e, f = "a-b-c".rpartition("-")
+        g, h, i = "abc".partition("-")
+        j, k, m = "abc".rpartition("-")
+        return x, [a, b, c, d, e, f, g, h, i, j, k, m]
+
+
+class Kinds(nn.Module):
+    def forward(self, x):
+        kinds: List[str] = []
+        for text in ["abc1", "1", "AB1", "", "12", "aB", " ", "a b"]:
+            kinds.append(str(text.islower()) + str(text.isupper()) + str(text.isnumeric()) + str(text.isdecimal()))
+            kinds.append(str(text.isdigit()) + str(text.isalpha()) + str(text.isalnum()) + str(text.isspace()))
+        return x, kinds
+
+
+class Asked(nn.Module):
+    """Adds 2^i where text i is the one that is wanted."""
+
+    def __init__(self, inner: nn.Module, wanted: List[str]):
+        super().__init__()
+        self.inner = inner
+        self.wanted = wanted
+
+    def forward(self, x):
+        x, texts = self.inner(x)
+        total = 0
+        for i in range(len(texts)):
+            if texts[i] == self.wanted[i]:
+                total += 1 << i
+        return x + total
+
+
+@pytest.mark.parametrize("make", [Cases, Widths, Parts, Kinds])
+def test_text_is_what_torchscript_makes_of_it(make):
+    x = torch.zeros(2, dtype=torch.int64)
+    _, wanted = torch.jit.script(make())(x)
+    model = script(Asked(make(), wanted))
+    assert model(x)[0] == 2 ** len(wanted) - 1
+    (result,) = flambeau.export(model, (x,), verbose=False)(x)
+    assert torch.equal(torch.as_tensor(result), model(x))
