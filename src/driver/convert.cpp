@@ -173,6 +173,8 @@ class Conversion {
       if (guarded == Changed::kYes) Record("guard-products", "onnxruntime takes products of what may turn out to be nothing", graph);
       FLAMBEAU_TRY(const Changed counted, GuardRanges(graph, context));
       if (counted == Changed::kYes) Record("guard-ranges", "onnxruntime takes places that count down for ends of a slice", graph);
+      FLAMBEAU_TRY(const Changed resized, GuardResizes(graph, context));
+      if (resized == Changed::kYes) Record("guard-resizes", "onnxruntime moves a Transpose behind a Resize, which it then cannot compute", graph);
     }
     if (!options_.seed) return {};
     context.seed = options_.seed;

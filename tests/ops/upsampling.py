@@ -11,10 +11,19 @@ SIZES = [dict(size=(12, 16)), dict(size=(7, 5)), dict(scale_factor=2), dict(scal
 BYTES = ints(2, 3, 6, 8, low=0, high=256, dtype=torch.uint8)
 DOUBLE = dict(dtypes=[torch.float64], tolerance=(1e-12, 1e-13))
 
+
+
+def channels_last(x, **options):
+    """Between two transpositions, which runtimes move together."""
+    return F.interpolate(x.permute(0, 3, 1, 2) * 1.5, **options).permute(0, 2, 3, 1) + 1
+
+
 CASES = [
     *[case(F.interpolate, image, mode=mode, **size) for mode in MODES for size in SIZES],
     *[case(F.interpolate, image, mode=mode, align_corners=True, **size) for mode in MODES[2:] for size in SIZES],
     *[case(F.interpolate, image, mode=mode, antialias=True, **size) for mode in MODES[2:] for size in SIZES[:2]],
+    *[case(channels_last, floats(2, 6, 8, channels), mode=mode, **size) for mode in MODES for size in SIZES[1:3] for channels in (1, 3)],
+    *[case(channels_last, floats(2, 6, 8, 3), mode=mode, antialias=True, size=(7, 5)) for mode in MODES[2:]],
     *[case(F.interpolate, line, mode=mode, size=11) for mode in ("nearest", "nearest-exact", "linear")],
     *[case(F.interpolate, line, mode=mode, scale_factor=2.5) for mode in ("nearest", "nearest-exact", "linear")],
     *[case(F.interpolate, volume, mode=mode, size=(8, 3, 7)) for mode in ("nearest", "nearest-exact", "trilinear")],

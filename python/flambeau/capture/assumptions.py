@@ -21,7 +21,7 @@ from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from .decisions import Decision, answered_equations, asked_as_number
 from .flex_attention import dense_flex_attention
-from .proofs import INEQUALITIES, equal, holds, simplified
+from .proofs import INEQUALITIES, at, equal, holds, simplified
 from .surroundings import mode, state_kept
 
 __all__ = ["assumptions", "computes_alike", "environment", "frozen", "holds_for", "inputs", "sizes_of"]
@@ -172,7 +172,7 @@ def holds_for(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str
     if any(symbol in ranges and not ranges[symbol].lower <= size <= ranges[symbol].upper for symbol, size in sizes.items()):
         return False
     conditions = [deferred.expr for deferred in _deferred(exported)]
-    return not any(_is_specialised(condition) or condition.subs(sizes) == sympy.false for condition in conditions)
+    return not any(_is_specialised(condition) or at(condition, sizes) == sympy.false for condition in conditions)
 
 
 def frozen(exported: ExportedProgram) -> list[sympy.Eq]:

@@ -10,6 +10,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from .assumptions import frozen, inputs, sizes_of
+from .proofs import at
 
 __all__ = ["where_not", "with_more_rows"]
 
@@ -47,7 +48,7 @@ def with_more_rows(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dic
     if not ones or sizes is None or not symbols <= sizes.keys():
         return None
     times = 2
-    while any(condition.subs({symbol: sizes[symbol] * times for symbol in symbols}) != sympy.false for condition in ones):
+    while any(at(condition, {symbol: sizes[symbol] * times for symbol in symbols}) != sympy.false for condition in ones):
         times *= 2
         if times > _MOST_TIMES:
             return None
@@ -61,5 +62,5 @@ def where_not(exported: ExportedProgram, condition: Any, args: tuple[Any, ...], 
         return None
     (symbol,) = condition.free_symbols
     others = (*range(sizes[symbol], _MOST_SIZES), *range(2, sizes[symbol]))
-    size = next((size for size in others if condition.subs(symbol, size) == sympy.false), None)
+    size = next((size for size in others if at(condition, {symbol: size}) == sympy.false), None)
     return None if size is None else _with_sizes(exported, args, kwargs, {**sizes, symbol: size})

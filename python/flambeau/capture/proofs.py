@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import sympy
 from torch.utils._sympy.functions import CleanDiv, FloorDiv, Max, Min, Mod, PythonMod
 
-__all__ = ["INEQUALITIES", "equal", "holds", "simplified"]
+__all__ = ["INEQUALITIES", "at", "equal", "holds", "simplified"]
 
 INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 
@@ -51,6 +52,14 @@ def _steps(expression: sympy.Expr) -> _Steps | None:
     return found[expression]
 
 
+def at(condition: Any, sizes: Mapping[sympy.Symbol, int]) -> Any:
+    """What a condition is for these sizes; itself where it is about what torch does not define there, as a remainder of a negative number."""
+    try:
+        return condition.subs(sizes)
+    except AssertionError:
+        return condition
+
+
 def holds(condition: Any, least: int = 0) -> bool:
     """Whether an inequality is proven for all sizes from this one on: it is so for a period, and the sides do not near each other after it."""
     if condition == sympy.true:
@@ -61,7 +70,7 @@ def holds(condition: Any, least: int = 0) -> bool:
     steps = _steps(condition.gts - condition.lts)
     if steps is None or steps.increase < 0:
         return False
-    return all(condition.subs(symbol, size) == sympy.true for size in range(least, least + steps.period))
+    return all(at(condition, {symbol: size}) == sympy.true for size in range(least, least + steps.period))
 
 
 def equal(one: sympy.Expr, other: sympy.Expr) -> bool:

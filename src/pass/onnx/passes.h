@@ -33,6 +33,9 @@ Result<Changed> GuardProducts(Graph& graph, PassContext& context);
 // So are elements at places that a Range counts.
 Result<Changed> GuardRanges(Graph& graph, PassContext& context);
 
+// And images that are resized behind a Transpose.
+Result<Changed> GuardResizes(Graph& graph, PassContext& context);
+
 // With PassContext::seed, each node that draws numbers gets a seed of its own
 // that follows from it. Nothing may copy nodes afterwards: the driver runs it
 // last, optimised or not.
