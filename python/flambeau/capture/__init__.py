@@ -3,7 +3,8 @@
 ``strategies`` tries the ways to capture, ``dynamic_shapes`` reads the user's words about
 dynamic dimensions, ``wrappers`` finds the module inside of DataParallel and the like, and ``tracing`` runs torch's tracer. While ``torch.export`` runs, others
 stand in the place of what it cannot see through or would make static: of sizes (``sizes``),
-recurrent layers (``recurrent_layers``), detectors (``vision``), graph networks (``graphs``), calls
+operators that nothing looks into (``stand_ins``), such as those of recurrent layers (``recurrent_layers``) and
+signals (``spectrograms``), detectors (``vision``), graph networks (``graphs``), calls
 that look at data (``data_dependent``, ``emptiness``) and objects that hold tensors (``containers``).
 Loops over a dynamic dimension are captured once more, as scans (``loops``), and so are
 questions that save work, with the answer of the general case (``general``).
