@@ -46,6 +46,8 @@ Result<Vals> Changed(Evaluator& evaluator, const Node&, Arguments arguments) {
   for (size_t i = 0; i < text->size(); ++i) changed += kChange(i == 0 ? '\0' : (*text)[i - 1], (*text)[i]);
   return Vals{std::move(changed)};
 }
+char Lower(char, char letter) { return As(kLower, letter); }
+char Upper(char, char letter) { return As(kUpper, letter); }
 char Capital(char before, char letter) { return As(before == '\0' ? kUpper : kLower, letter); }
 char Title(char before, char letter) { return As(IsOf(&std::isalpha, before) ? kLower : kUpper, letter); }
 char Swapped(char, char letter) { return As(IsOf(&std::isupper, letter) ? kLower : kUpper, letter); }
@@ -100,11 +102,13 @@ constexpr BuiltinRow kRows[] = {
     {"aten::isspace", &AllOfKind<&std::isspace>},
     {"aten::isupper", &AllOfCase<&std::isupper>},
     {"aten::ljust", &Filled<&Nothing>},
+    {"aten::lower", &Changed<&Lower>},
     {"aten::partition", &Partition<false>},
     {"aten::rjust", &Filled<&All>},
     {"aten::rpartition", &Partition<true>},
     {"aten::swapcase", &Changed<&Swapped>},
     {"aten::title", &Changed<&Title>},
+    {"aten::upper", &Changed<&Upper>},
     {"aten::zfill", &ZeroFilled},
 };
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "script/builtins.h"
 
@@ -27,14 +26,6 @@ std::vector<std::string> Texts(Arguments arguments) {
 
 Failure NoText(Evaluator& evaluator) {
   return evaluator.Unsupported("works on text that is known at run time only");
-}
-
-template <int (*kChange)(int)>
-Result<Vals> Letters(Evaluator& evaluator, const Node&, Arguments arguments) {
-  auto texts = Texts(arguments);
-  if (texts.empty()) return NoText(evaluator);
-  std::ranges::transform(texts[0], texts[0].begin(), [](unsigned char c) { return static_cast<char>(kChange(c)); });
-  return Vals{texts[0]};
 }
 
 template <bool kLeft, bool kRight>
@@ -190,7 +181,6 @@ constexpr BuiltinRow kRows[] = {
     {"aten::endswith", &Borders<false>},
     {"aten::find", &Find<false>},
     {"aten::join", &Join},
-    {"aten::lower", &Letters<&std::tolower>},
     {"aten::lstrip", &Strip<true, false>},
     {"aten::ord", &Ord},
     {"aten::percentFormat", &PercentFormat},
@@ -200,7 +190,6 @@ constexpr BuiltinRow kRows[] = {
     {"aten::split", &Split},
     {"aten::startswith", &Borders<true>},
     {"aten::strip", &Strip<true, true>},
-    {"aten::upper", &Letters<&std::toupper>},
 };
 
 }  // namespace

@@ -76,10 +76,9 @@ namespace {
 // Whether the node wants to know what is in a text that is known at run time only.
 bool ReadsRunTimeText(const torchscript::Node& node, std::span<const Val> arguments) {
   static constexpr std::string_view kReaders[] = {
-      "aten::Float",  "aten::Int",    "aten::__contains__", "aten::__getitem__", "aten::count",      "aten::endswith", "aten::find",
-      "aten::index",  "aten::len",    "aten::list",         "aten::lower",       "aten::lstrip",     "aten::ord",      "aten::replace",
-      "aten::rfind",  "aten::rstrip", "aten::slice",        "aten::split",       "aten::startswith", "aten::strip",    "aten::upper",
-      "prim::StringIndex"};
+      "aten::Float",  "aten::Int",    "aten::__contains__", "aten::__getitem__", "aten::count",   "aten::endswith", "aten::find",
+      "aten::index",  "aten::len",    "aten::list",         "aten::lstrip",      "aten::ord",     "aten::replace",  "aten::rfind",
+      "aten::rstrip", "aten::slice",  "aten::split",        "aten::startswith",  "aten::strip",   "prim::StringIndex"};
   return std::ranges::any_of(arguments.first(std::min<size_t>(arguments.size(), 2)), [](const Val& each) {
            const auto* text = each.As<std::string>();
            return text != nullptr && text->find(kRunTimeText) != std::string::npos;

@@ -12,7 +12,6 @@ BYTES = ints(2, 3, 6, 8, low=0, high=256, dtype=torch.uint8)
 DOUBLE = dict(dtypes=[torch.float64], tolerance=(1e-12, 1e-13))
 
 
-
 def channels_last(x, **options):
     """Between two transpositions, which runtimes move together."""
     return F.interpolate(x.permute(0, 3, 1, 2) * 1.5, **options).permute(0, 2, 3, 1) + 1

@@ -5,8 +5,10 @@ import warnings
 from pathlib import Path
 
 import pytest
+import sympy
 import torch
 from torch.export import Dim
+from torch.utils._sympy.functions import Mod, PythonMod
 
 import flambeau
 from flambeau.capture import capture
@@ -18,6 +20,7 @@ from flambeau.capture.dynamic_shapes import (
     program_arguments,
     replace_names,
 )
+from flambeau.capture.proofs import holds
 from flambeau.errors import CaptureError
 
 
@@ -590,3 +593,10 @@ def test_conditions_of_an_archive_are_told(tmp_path):
     for convert in (flambeau.export, lambda path: flambeau.convert(path, tmp_path / "halves.onnx")):
         with pytest.warns(flambeau.errors.ConversionWarning, match="right only where .*size"):
             convert(tmp_path / "halves.pt2")
+
+
+def test_what_torch_does_not_define_is_not_proven():
+    """Its remainders are of no negative numbers."""
+    size = sympy.Symbol("size", integer=True, positive=True)
+    assert not holds(sympy.Le(Mod(size - 8, 7), 6))
+    assert holds(sympy.Le(PythonMod(size - 8, 7), 6))

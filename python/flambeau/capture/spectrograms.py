@@ -23,36 +23,24 @@ def _stft(
     window: torch.Tensor | None = None,
     center: bool = True,
     pad_mode: str = "reflect",
-    normalized: bool = False,
-    onesided: bool | None = None,
-    return_complex: bool | None = None,
-    align_to_window: bool | None = None,
+    *args: Any,
+    **kwargs: Any,
 ) -> Any:
+    """torch pads in Python; the operator takes the frames as they lie on the signal then."""
     if not isinstance(hop_length, torch.SymInt):
         return NotImplemented
     if center:
         rows = input if input.dim() == 2 else input.unsqueeze(0)
         padded = F.pad(rows, [n_fft // 2, n_fft // 2], pad_mode)
         input = padded if input.dim() == 2 else padded.squeeze(0)
-    return stand_in("stft")(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
+    return stand_in("stft")(input, n_fft, hop_length, win_length, window, *args, **kwargs)
 
 
 @keeping(torch.istft)
-def _istft(
-    input: torch.Tensor,
-    n_fft: int,
-    hop_length: Any = None,
-    win_length: int | None = None,
-    window: torch.Tensor | None = None,
-    center: bool = True,
-    normalized: bool = False,
-    onesided: bool | None = None,
-    length: Any = None,
-    return_complex: bool = False,
-) -> Any:
-    if not any(isinstance(each, torch.SymInt) for each in (hop_length, length)):
+def _istft(*args: Any, **kwargs: Any) -> Any:
+    if not any(isinstance(each, torch.SymInt) for each in (*args, *kwargs.values())):
         return NotImplemented
-    return stand_in("istft")(input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex)
+    return stand_in("istft")(*args, **kwargs)
 
 
 SPECTROGRAMS: dict[Callable[..., Any], Callable[..., Any]] = {

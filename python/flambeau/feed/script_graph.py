@@ -162,6 +162,7 @@ class GraphImport:
         self.types: dict[str, int] = {}
         self.values: dict[int, int] = {}  # by torch._C.Value.unique()
         self.objects: dict[int, _engine.ScriptObject] = {}
+        self.instances: dict[str, str] = {}  # the first path of an object, by scripted class
         self.kept: list[Any] = []  # what the keys above are ids of
         self.following: Iterator[Any] = iter(())  # the nodes of the block at hand that are not imported yet
         self.bound = bound  # `module` is a _Bound, of which nobody wants to hear
@@ -227,7 +228,7 @@ class GraphImport:
         if not _holds_objects(type_):
             return self.constant(place.value(), path)
         if kind == "ClassType":
-            handle = self.builder.add_object(type_.qualified_name(), path)
+            handle = self.add_instance(type_.qualified_name(), path)
             for name, its_type in self.attributes.get(type_.qualified_name(), {}).items():
                 if its_type is not None:
                     value = self.foreign(place.attribute(name, its_type), its_type, f"{path}.{name}")
@@ -246,9 +247,22 @@ class GraphImport:
     def instance(self, value: Any, class_name: str, path: str) -> _engine.ScriptObject:
         """An object of a class that was scripted, of which torch makes one of the class in Python each time that one asks for it."""
         self.kept.append(value)
-        handle = self.objects[id(value)] = self.builder.add_object(class_name, path)
+        handle = self.objects[id(value)] = self.add_instance(class_name, path)
         self.add_attributes(handle, class_name, path, functools.partial(hasattr, value), lambda name, path: self.constant(getattr(value, name), path))
         return handle
+
+    def add_instance(self, class_name: str, path: str) -> _engine.ScriptObject:
+        """
+        Raises:
+            CaptureError: The program writes to one of two objects, which may be the same.
+        """
+        first = self.instances.setdefault(class_name, path)
+        if first != path and any(name == class_name and node.kind() == "prim::SetAttr" for name, node in _attribute_nodes(self.graph)):
+            raise CaptureError(
+                f"the program writes to an object of {class_name}, and torch does not show whether '{first}' and '{path}' are one; "
+                "an archive does: torch.jit.save, then flambeau convert"
+            )
+        return self.builder.add_object(class_name, path)
 
     def add_attributes(
         self, handle: _engine.ScriptObject, class_name: str, path: str, has: Callable[[str], bool], get: Callable[[str, str], Any]
@@ -438,9 +452,8 @@ def _overload(node: Any) -> str:
     return name.partition(".")[2] if name.startswith(node.kind()) else ""
 
 
-def _attributes_by_class(graph: Any) -> dict[str, dict[str, Any]]:
-    """Class → the attributes that the graph reads or writes, with the types of those that it reads."""
-    attributes: dict[str, dict[str, Any]] = {}
+def _attribute_nodes(graph: Any) -> Iterator[tuple[str, Any]]:
+    """(class, node) of what reads, asks for or writes attributes."""
     pending = [graph]
     while pending:
         block = pending.pop()
@@ -448,10 +461,17 @@ def _attributes_by_class(graph: Any) -> dict[str, dict[str, Any]]:
             if node.kind() in ("prim::GetAttr", "prim::SetAttr", "prim::hasattr"):
                 type_ = next(iter(node.inputs())).type()
                 if type_.kind() == "ClassType":
-                    read = node.output().type() if node.kind() == "prim::GetAttr" else None
-                    types = attributes.setdefault(type_.qualified_name(), {})
-                    types[node.s("name")] = types.get(node.s("name")) or read
+                    yield type_.qualified_name(), node
             pending.extend(_blocks(node))
+
+
+def _attributes_by_class(graph: Any) -> dict[str, dict[str, Any]]:
+    """Class → the attributes that the graph reads or writes, with the types of those that it reads."""
+    attributes: dict[str, dict[str, Any]] = {}
+    for class_name, node in _attribute_nodes(graph):
+        read = node.output().type() if node.kind() == "prim::GetAttr" else None
+        types = attributes.setdefault(class_name, {})
+        types[node.s("name")] = types.get(node.s("name")) or read
     return attributes
 
 
