@@ -95,4 +95,10 @@ def asked_of_tensors(self, x, y, n):
     return sizes, x.is_same_size(y), x.is_same_size(y[:-1]), x.is_same_size(made), made.double().nbytes
 
 
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def lengths_of_labels(self, x, y, n):
+    steps = torch.stack([x, y, x - y, x * y]).log_softmax(-1)
+    return torch.ctc_loss(steps[:, :2], torch.tensor([[1, 2, 3], [3, 1, 2]]), [4, int(n) + 1], [int(n), 1], 0, 0)
+
+
 test_program = case.test()

@@ -96,10 +96,10 @@ Tensor CtcLoss(Lowering& to, Tensor log_probs, Tensor targets, Tensor input_leng
   return Reduced(to, batched || reduction != kNoReduction ? loss : to.SqueezeAt(loss, {0}), reduction);
 }
 
-Tensor CtcLossOfInts(Lowering& to, Tensor log_probs, Tensor targets, Ints input_lengths, Ints target_lengths,
+Tensor CtcLossOfInts(Lowering& to, Tensor log_probs, Tensor targets, Dims input_lengths, Dims target_lengths,
                      int64_t blank, int64_t reduction, bool zero_infinity) {
-  return CtcLoss(to, log_probs, targets, to.ConstantInts(input_lengths), to.ConstantInts(target_lengths), blank,
-                 reduction, zero_infinity);
+  return CtcLoss(to, log_probs, targets, to.Shape1(input_lengths), to.Shape1(target_lengths), blank, reduction,
+                 zero_infinity);
 }
 
 constexpr OpRow kRows[] = {

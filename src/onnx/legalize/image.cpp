@@ -133,16 +133,33 @@ Results PoolWithMorePads(Builder& to, const Request& request) {
   return EmitAsIs(to, request.op, request.operands, attributes, request.results);
 }
 
-// Patches of known sizes, one a column of Col2Im's input.
-struct Patches {
-  Ints image, block, dilations, strides, pads;
-  int64_t channels;
+// Where the patches lie that are the columns of Col2Im's input.
+struct PatchWindows {
+  Ints block, dilations, strides, pads;
   size_t axes() const { return block.size(); }
-  int64_t padded(size_t i) const { return image[i] + pads[i] + pads[axes() + i]; }
-  // How far the first place of a patch moves along an axis.
-  int64_t room(size_t i) const { return padded(i) - dilations[i] * (block[i] - 1) - 1; }
-  int64_t count(size_t i) const { return room(i) / strides[i] + 1; }
   int64_t places() const { return std::accumulate(block.begin(), block.end(), int64_t{1}, std::multiplies<>()); }
+  bool valid() const {
+    const auto positive = [](const Ints& values) { return std::ranges::all_of(values, [](int64_t value) { return value > 0; }); };
+    return positive(block) && positive(strides);
+  }
+  // What an image has to be larger than by steps for more than one patch.
+  int64_t Covered(size_t i) const { return dilations[i] * (block[i] - 1) + 1 - pads[i] - pads[axes() + i]; }
+};
+
+PatchWindows PatchWindowsOf(const Request& request, const Ints& block) {
+  PatchWindows windows{block, request.IntList("dilations"), request.IntList("strides"), request.IntList("pads")};
+  if (windows.dilations.empty()) windows.dilations.assign(windows.axes(), 1);
+  if (windows.strides.empty()) windows.strides.assign(windows.axes(), 1);
+  if (windows.pads.empty()) windows.pads.assign(2 * windows.axes(), 0);
+  return windows;
+}
+
+// The same in an image of known size.
+struct Patches : PatchWindows {
+  Ints image;
+  int64_t channels = 0;
+  int64_t padded(size_t i) const { return image[i] + pads[i] + pads[axes() + i]; }
+  int64_t count(size_t i) const { return (image[i] - Covered(i)) / strides[i] + 1; }
 };
 
 std::optional<Patches> PatchesOf(Builder& to, const Request& request) {
@@ -150,12 +167,8 @@ std::optional<Patches> PatchesOf(Builder& to, const Request& request) {
   const auto image = KnownInts(to, request.operands[1]), block = KnownInts(to, request.operands[2]);
   const auto columns = x.ranked() && x.rank() == 3 ? to.AsConstant(x.size(1)) : std::nullopt;
   if (!image || !block || !columns || !x.is_floating()) return std::nullopt;
-  Patches patches{*image, *block, request.IntList("dilations"), request.IntList("strides"), request.IntList("pads"), 0};
-  if (patches.dilations.empty()) patches.dilations.assign(patches.axes(), 1);
-  if (patches.strides.empty()) patches.strides.assign(patches.axes(), 1);
-  if (patches.pads.empty()) patches.pads.assign(2 * patches.axes(), 0);
-  const auto positive = [](const Ints& values) { return std::ranges::all_of(values, [](int64_t value) { return value > 0; }); };
-  if (!positive(patches.block) || !positive(patches.strides)) return std::nullopt;
+  Patches patches{PatchWindowsOf(request, *block), *image};
+  if (!patches.valid()) return std::nullopt;
   patches.channels = *columns / patches.places();
   return patches;
 }
@@ -195,31 +208,46 @@ Results Col2ImByScattering(Builder& to, const Request& request) {
   return {{to.Slice(to.ReshapeTo(sums, padded), to.ConstantInts(begins), to.ConstantInts(ends), to.ConstantInts(axes))}};
 }
 
-// Of older opsets, a transposed convolution puts them
-// back, with kernels that have a single one.
+// A transposed convolution puts them back, with kernels that have a single one.
+Results Col2ImByConvolution(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0];
+  const auto block = KnownInts(to, request.operands[2]);
+  if (!block || !x.ranked() || x.rank() != 3 || !x.is_floating()) return std::nullopt;
+  const PatchWindows windows = PatchWindowsOf(request, *block);
+  if (!windows.valid()) return std::nullopt;
+  const size_t axes = windows.axes();
+  const int64_t places = windows.places();
+  const auto known_image = KnownInts(to, request.operands[1]);
+  ExprPool& exprs = to.exprs();
+  const Dim channels{exprs.FloorDiv(x.size(1).expr, to.Of(places).expr)};
+  Dims patches = {{exprs.Mul(x.size(0).expr, channels.expr)}, to.Of(places)}, result = {x.size(0), channels};
+  Ints kernel = {places, 1}, output_padding;
+  for (size_t i = 0; i < axes; ++i) {
+    const Dim image = known_image ? to.Of((*known_image)[i]) : to.DimOf(to.GatherIndex(request.operands[1], 0, to.Of(static_cast<int64_t>(i))));
+    const Dim room{exprs.Sub(image.expr, exprs.Constant(windows.Covered(i)))};
+    patches.push_back({exprs.Add(exprs.FloorDiv(room.expr, exprs.Constant(windows.strides[i])), exprs.Constant(1))});
+    // What the last patch leaves uncovered; as much as it may, where only a run knows the image.
+    output_padding.push_back(known_image ? *to.AsConstant(room) % windows.strides[i] : windows.strides[i] - 1);
+    kernel.push_back((*block)[i]);
+    result.push_back(image);
+  }
+  Floats ones(static_cast<size_t>(places * places), 0.0);
+  for (int64_t i = 0; i < places; ++i) ones[static_cast<size_t>(i * places + i)] = 1;
+  Tensor y = to.ConvTranspose(to.ReshapeTo(x, patches), to.ConstantFloats(ones, x.dtype(), kernel),
+                              {.dilations = windows.dilations, .kernel_shape = *block, .output_padding = output_padding,
+                               .pads = windows.pads, .strides = windows.strides});
+  for (size_t i = 0; i < axes && !known_image; ++i)
+    if (windows.strides[i] > 1) y = to.SliceAxis(y, static_cast<int64_t>(i) + 2, to.Of(0), result[i + 2]);
+  return {{to.ReshapeTo(y, result)}};
+}
+
 Results LegalizeCol2Im(Builder& to, const Request& request) {
   if (LacksKernelOfDouble(to, request)) {
     if (Results sums = Col2ImByScattering(to, request)) return sums;
   }
   if (to.opset() >= 18) return std::nullopt;
-  const Tensor x = request.operands[0];
-  const auto known = PatchesOf(to, request);
-  if (!known) return Refuse(to, request, "does not exist");
-  const size_t axes = known->axes();
-  const int64_t places = known->places();
-  Ints patches = {-1, places}, result = {-1, known->channels}, kernel = {places, 1}, output_padding;
-  for (size_t i = 0; i < axes; ++i) {
-    patches.push_back(known->count(i));
-    output_padding.push_back(known->room(i) % known->strides[i]);
-    kernel.push_back(known->block[i]);
-    result.push_back(known->image[i]);
-  }
-  Floats ones(static_cast<size_t>(places * places), 0.0);
-  for (int64_t i = 0; i < places; ++i) ones[static_cast<size_t>(i * places + i)] = 1;
-  const Tensor y = to.ConvTranspose(to.ReshapeTo(x, patches), to.ConstantFloats(ones, x.dtype(), kernel),
-                                    {.dilations = known->dilations, .kernel_shape = known->block, .output_padding = output_padding,
-                                     .pads = known->pads, .strides = known->strides});
-  return {{to.ReshapeTo(y, result)}};
+  if (Results sums = Col2ImByConvolution(to, request)) return sums;
+  return Refuse(to, request, "does not exist");
 }
 
 constexpr LegalizeRule kRules[] = {
