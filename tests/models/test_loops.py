@@ -128,6 +128,25 @@ class Listed(Cells):
         return torch.cat(list(self.linear(x)) if len({*"a"}) else [], 0)
 
 
+class Mapped(Cells):
+    def forward(self, x):
+        return torch.stack(list(map(lambda row, last: self.linear(row) * last, x, x.flip(0))), len({*"a"}))
+
+
+class Repeated(Cells):
+    """Lists of one item, or of a few, as long as a dimension is."""
+
+    def forward(self, x):
+        batch, time = x.shape[:2]
+        rows = [x[0, 0]] * batch
+        rows.append(self.scale)
+        pairs = torch.cat(time * [x[0, :1], self.scale[None]]).sum(0) * len({*"a"})
+        lengths = torch.tensor([time, 2] * batch)
+        grown = [row + each[0] for row, each in zip([self.scale] * batch, x)]
+        numbers = x.new_tensor([0.1] * time), torch.tensor([0.1, 2.0] * time), torch.tensor([True, False] * batch)
+        return torch.stack(rows), pairs, lengths, torch.stack(grown, 1), numbers
+
+
 class Chunks(Cells):
     """The number of rounds is computed, of a size that nothing has which the rounds take."""
 
@@ -142,7 +161,7 @@ class Chunks(Cells):
         return result.flatten(1, 2)[:, :time]
 
 
-@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Advantages, Window, Path, Comprehension, Listed, Chunks], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Advantages, Window, Path, Comprehension, Listed, Mapped, Repeated, Chunks], ids=lambda model: model.__name__)
 def test_loops_stay_loops(model):
     model = model().eval()
     with warnings.catch_warnings():

@@ -25,7 +25,7 @@ import torch
 from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_expr
 
-from .source import statements
+from .source import repeated_list, statements
 
 __all__ = ["Decision", "Place", "answered_equations", "asked_as_number", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
@@ -104,12 +104,12 @@ def _repeats(code: types.CodeType, line: int) -> bool:
     tree, before = statements(code)
     line -= before
     for node in ast.walk(tree) if tree is not None else ():
-        over: ast.expr | None = None
+        over: ast.AST | None = None
         if isinstance(node, ast.While):
             over = node.test
         elif isinstance(node, (ast.For, ast.comprehension)):
             over = node.iter
-        elif isinstance(node, ast.Call) and _called(node) in _PARTED:
+        elif (isinstance(node, ast.Call) and _called(node) in _PARTED) or repeated_list(node) is not None:
             over = node
         if over is not None and over.lineno <= line <= (over.end_lineno or line):
             return True

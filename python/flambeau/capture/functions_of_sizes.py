@@ -175,6 +175,7 @@ def _methods() -> Iterator[tuple[type, str, Any]]:
     for symbol in _SYMBOLS:
         yield symbol, "real", property(lambda a: a)
         yield symbol, "imag", property(lambda a: 0)
+    yield torch.Tensor, "nbytes", property(lambda self: self.numel() * self.element_size())
     yield torch.SymFloat, "is_integer", lambda self: self == torch.sym_float(math.trunc(self))
 
 
@@ -187,6 +188,14 @@ def _prod(numbers: Any, *args: Any, **options: Any) -> Any:
 _NUMPYS_PROD = numpy.prod
 
 
+def _numel(sizes: torch.Size) -> Any:
+    """The number of elements; torch's own makes numbers of sizes."""
+    return math.prod(sizes) if any(isinstance(each, torch.SymInt) for each in sizes) else _OWN_NUMEL(sizes)
+
+
+_OWN_NUMEL = torch.Size.numel
+
+
 @contextlib.contextmanager
 def functions_of_sizes() -> Iterator[None]:
     """While it is open, functions of :mod:`math` and NumPy, and ``divmod``, keep sizes dynamic."""
@@ -195,4 +204,5 @@ def functions_of_sizes() -> Iterator[None]:
             replacements.set(math, name, _accepting(name))
         for symbol, name, method in _methods():
             replacements.set(symbol, name, method)
+        replacements.set_of_builtin(torch.Size, "numel", _numel)
         yield

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import gc
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -17,6 +19,17 @@ class Replacements(contextlib.ExitStack):
         had, before = name in vars(owner), vars(owner).get(name)
         self.callback(setattr, owner, name, before) if had else self.callback(delattr, owner, name)
         setattr(owner, name, value)
+
+    def set_of_builtin(self, owner: type, name: str, value: Any) -> None:
+        """Of a type that is written in C, whose attributes Python does not let anybody set."""
+        (attributes,) = gc.get_referents(vars(owner))
+
+        def put(value: Any) -> None:
+            attributes[name] = value
+            ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))  # forgets where it found the name
+
+        self.callback(put, attributes[name])
+        put(value)
 
 
 @contextlib.contextmanager

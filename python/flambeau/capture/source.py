@@ -8,7 +8,7 @@ import linecache
 import textwrap
 import types
 
-__all__ = ["statements"]
+__all__ = ["repeated_list", "statements"]
 
 
 def statements(code: types.CodeType) -> tuple[ast.Module | None, int]:
@@ -19,3 +19,13 @@ def statements(code: types.CodeType) -> tuple[ast.Module | None, int]:
         return ast.parse(textwrap.dedent("".join(block))), before
     except (SyntaxError, ValueError):
         return None, before
+
+
+def repeated_list(node: ast.AST) -> tuple[ast.List, ast.expr] | None:
+    """The list and the number of ``[row] * count``, in either order."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return None
+    for items, count in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(items, ast.List):
+            return items, count
+    return None

@@ -9,7 +9,7 @@ import itertools
 import types
 from collections.abc import Iterator, Set
 
-from ..source import statements
+from ..source import repeated_list, statements
 
 __all__ = ["RUNTIME", "codes_within", "rewritten"]
 
@@ -17,7 +17,7 @@ RUNTIME = "__flambeau_loops__"
 """The name by which rewritten functions call :class:`.rounds.Runtime`."""
 
 _ROUND, _EACH, _ITEMS = "__flambeau_round__", "__flambeau_each__", "__flambeau_items__"
-_ITERATORS = ("range", "enumerate", "zip", "reversed", "len")
+_ITERATORS = ("range", "enumerate", "zip", "map", "reversed", "len")
 _CUTS = ("split", "unbind")
 """Functions, and methods, of a tensor's parts."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -182,6 +182,15 @@ class _Rewriter(ast.NodeTransformer):
             node.args = [node.func, _Symbolic().visit(node.args[0])]
             node.func = ast.copy_location(_runtime("collected"), node)
         return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """``[row] * count``."""
+        self.generic_visit(node)
+        repeated = repeated_list(node)
+        if repeated is None or not self._asked(node):
+            return node
+        self.changed = True
+        return ast.copy_location(ast.Call(_runtime("repeated"), list(repeated), []), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         """``[f(row) for row in rows]``: the runtime's list of what a function gives."""

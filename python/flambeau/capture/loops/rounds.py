@@ -139,8 +139,12 @@ class Whole(Filled):
     __getitem__ = reverse = Filled._unknown  # type: ignore[assignment]
 
 
+_NUMBERS = {bool: torch.bool, float: torch.float64}
+"""Of Python's numbers that are no integers, what holds them."""
+
+
 class FilledNumbers(Filled):
-    """A list of integers, some of them those in a tensor."""
+    """A list of numbers, some of them those in a tensor."""
 
     def __init__(self, before: Sequence[Any], tensor: torch.Tensor) -> None:
         super().__init__(before, [tensor])
@@ -151,6 +155,11 @@ class FilledNumbers(Filled):
         (tensor,) = self.rounds
         parts = [_as_tensor(list.__iter__(self), tensor), tensor, _as_tensor(self.after, tensor)]
         return torch.cat([part for part in parts if part is not None])
+
+    def as_tensor(self, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
+        """What ``torch.tensor`` makes of them."""
+        numbers = self.joined(0, True)
+        return torch.tensor(numbers, dtype=dtype or (torch.get_default_dtype() if numbers.is_floating_point() else None), **options)
 
     def extended(self, numbers: torch.Tensor) -> FilledNumbers:
         return FilledNumbers([], torch.cat([self.joined(0, True), numbers]))
@@ -199,7 +208,9 @@ class LoopsAsScans(TorchFunctionMode):
         if not any(isinstance(leaf, (Filled, Lost)) for leaf in leaves):
             return func(*args, **kwargs)
         if func in (torch.tensor, torch.as_tensor) and isinstance(args[0] if args else None, FilledNumbers):
-            return func(args[0].joined(0, True), *args[1:], **kwargs)
+            return args[0].as_tensor(**kwargs)
+        if func is torch.Tensor.new_tensor and len(args) == 2 and isinstance(args[1], FilledNumbers):
+            return args[1].as_tensor(**{"dtype": args[0].dtype, "device": args[0].device, **kwargs})
         tensors = args[0] if args else kwargs.pop("tensors", None)
         axis = args[1] if len(args) > 1 else kwargs.pop("dim", 0)
         if func not in _JOINS or not isinstance(tensors, Filled) or kwargs:
@@ -261,9 +272,9 @@ class Runtime:
         return _Rounds(rounds.count, lambda i: (i + start, rounds.at(i)))
 
     def zip(self, *all: Any, **kwargs: Any) -> Any:
-        if not builtins.any(map(self.dynamic, all)):
+        if not builtins.any(builtins.map(self.dynamic, all)):
             return builtins.zip(*all, **kwargs)
-        if not builtins.all(map(self.dynamic, all)):
+        if not builtins.all(builtins.map(self.dynamic, all)):
             raise Unkept("a loop over what is dynamic beside what is not")
         rounds = [self._rounds(items) for items in all]
         counts = [each.count for each in rounds]
@@ -271,6 +282,12 @@ class Runtime:
             if not fixed(counts[0], count):
                 raise Unkept("a loop over two dynamic dimensions")
         return _Rounds(counts[0], lambda i: tuple(each.at(i) for each in rounds))
+
+    def map(self, function: Callable[..., Any], *all: Any) -> Any:
+        if not builtins.any(builtins.map(self.dynamic, all)):
+            return builtins.map(function, *all)
+        rounds = self.zip(*all)
+        return _Rounds(rounds.count, lambda i: function(*rounds.at(i)))
 
     def reversed(self, items: Any) -> Any:
         if not self.dynamic(items):
@@ -290,6 +307,18 @@ class Runtime:
             raise Unkept("a list holds the numbers of a tensor beside what are no integers")
         numbers = items.tensor.long()  # what Python's numbers become again
         return filled.extended(numbers) if isinstance(filled, FilledNumbers) else FilledNumbers(filled, numbers)
+
+    def repeated(self, items: list[Any], count: Any) -> Any:
+        """``items * count``."""
+        if not _is_dynamic(count) or not items:
+            return items * count
+        count = torch.sym_max(count, 0)
+        if all(isinstance(each, torch.Tensor) for each in items):
+            return Filled([], [each.expand(count, *each.shape) for each in items])
+        kind = _NUMBERS.get(type(items[0]))
+        alike = kind is not None and all(type(each) is type(items[0]) for each in items)
+        numbers = torch.tensor(items, dtype=kind) if alike else _as_tensor(items, torch.empty(0, dtype=torch.int64))
+        return FilledNumbers([], numbers.repeat(count))
 
     def collected(self, kind: type, items: Any) -> Any:
         """``list(items)``, or a tuple."""
