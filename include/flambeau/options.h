@@ -50,6 +50,9 @@ struct Options {
   Target target = Target::kOnnxRuntime;
   /// In graph order; fewer than there are is fine. Inputs, then parameters.
   std::vector<std::string> input_names;
+  /// Of a module's parameters and buffers, those that the model has none of included, in the order in which
+  /// input_names goes on after the inputs; empty: those that the program reads, in its order.
+  std::vector<std::string> weight_names;
   std::vector<std::string> output_names;
   /// ("x.0", "batch"): dimension 0 of input x, or else of output x; ("s77", "batch"): that symbol.
   std::vector<std::pair<std::string, std::string>> dim_names;

@@ -239,6 +239,7 @@ def of_script(
     attempts.append(Attempt("torchscript", time.perf_counter() - start))
     if not isinstance(model, SCRIPTS):
         options.input_names = list(tensor_names(wishes.input_names, model_arguments(model, *given)))
+        options.weight_names = list(model.state_dict(keep_vars=True))
     options.keep_unused_inputs = not wishes.torchscript
     options.dim_names = [(f"{name}.{axis}", word) for name, axes in output_axes.items() for axis, word in axes.items()]
     bound, packed = not isinstance(model, SCRIPTS), takes_packed(args)

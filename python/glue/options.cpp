@@ -29,6 +29,7 @@ void BindOptions(nb::module_& module) {
       .def_rw("metadata", &Options::metadata)
       .def_rw("target", &Options::target)
       .def_rw("input_names", &Options::input_names)
+      .def_rw("weight_names", &Options::weight_names)
       .def_rw("output_names", &Options::output_names)
       .def_rw("inputs", &Options::inputs)
       .def_rw("model", &Options::model)

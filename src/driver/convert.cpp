@@ -69,7 +69,7 @@ class Conversion {
     Record("lowered", "each ATen call becomes ONNX nodes", graph);
     FLAMBEAU_CHECK_OK(Step("passes"));
     FLAMBEAU_CHECK_OK(RunOnnxPasses(graph));
-    const onnx::InterfaceNames names{options_.input_names, options_.output_names, Weights(graph), OutputNames(lowered.additions)};
+    const onnx::InterfaceNames names{options_.input_names, options_.output_names, Weights(graph, lowered.inputs), OutputNames(lowered.additions)};
     FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, names, sink_, options_.opset));
     DeclareOutputRanks(graph, sink_);
     NameOutputDimensions(graph, options_.dim_names);
@@ -190,16 +190,30 @@ class Conversion {
     return names;
   }
 
-  // The program's weights that are left, in its order.
-  std::vector<ValueId> Weights(const Graph& graph) const {
-    std::unordered_map<uint32_t, ValueId> by_name;
-    for (ValueId id : onnx::Initializers(graph)) by_name.emplace(graph[id].name.index, id);
+  // The weights in the order in which they can be named, inputs or not; invalid where none is left. `of_program`: the
+  // values that are the graph's inputs.
+  std::vector<ValueId> Weights(const Graph& graph, std::span<const ValueId> of_program) const {
+    std::unordered_map<std::string_view, ValueId> by_name;
+    for (ValueId id : onnx::Initializers(graph)) by_name.emplace(graph.context().Text(graph[id].name), id);
+    std::unordered_map<uint32_t, ValueId> inputs;
+    for (size_t i = 0; i < of_program.size(); ++i) inputs.emplace(of_program[i].index, graph[graph.main()].inputs[i]);
+    for (const InputSpec& input : program_.inputs)
+      if (const auto found = inputs.find(input.value.index); found != inputs.end() && IsWeight(input))
+        by_name.emplace(program_.context->Text(input.target), found->second);
     std::vector<ValueId> weights;
-    for (const InputSpec& input : program_.inputs) {
-      if (input.kind != InputKind::kParameter && input.kind != InputKind::kBuffer) continue;
-      if (const auto found = by_name.find(input.target.index); found != by_name.end()) weights.push_back(found->second);
-    }
+    const auto add = [&](std::string_view name) {
+      const auto found = by_name.find(name);
+      weights.push_back(found == by_name.end() ? ValueId{} : found->second);
+    };
+    for (const std::string& name : options_.weight_names) add(name);
+    if (!options_.weight_names.empty()) return weights;
+    for (const InputSpec& input : program_.inputs)
+      if (IsWeight(input)) add(program_.context->Text(input.target));
     return weights;
+  }
+
+  static bool IsWeight(const InputSpec& input) {
+    return input.kind == InputKind::kParameter || input.kind == InputKind::kBuffer;
   }
 
   bool HasSizeOfRunTime(const Type& type) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <unordered_map>
+#include <unordered_set>
 
 namespace flambeau::onnx {
 namespace {
@@ -122,6 +123,9 @@ class Namer {
   Status TakeWishes() {
     const BlockId main = graph_.main();
     std::vector<ValueId> inputs = graph_[main].inputs;
+    std::unordered_set<uint32_t> weights;
+    for (ValueId weight : wishes_.weights) weights.insert(weight.index);
+    std::erase_if(inputs, [&](ValueId input) { return weights.contains(input.index); });
     inputs.insert(inputs.end(), wishes_.weights.begin(), wishes_.weights.end());
     FLAMBEAU_CHECK_OK(TakeWishes("input_names", wishes_.inputs, inputs));
     return TakeWishes("output_names", wishes_.outputs, graph_.outputs(main));

@@ -1,5 +1,6 @@
 """Python loops over a dynamic dimension that TorchScript does not take: they stay loops, as scans."""
 
+import itertools
 import warnings
 
 import pytest
@@ -147,6 +148,20 @@ class Repeated(Cells):
         return torch.stack(rows), pairs, lengths, torch.stack(grown, 1), numbers
 
 
+class Pairs(Cells):
+    """One loop over the pairs of two, in all the ways of saying it; a sum of what a generator makes."""
+
+    def forward(self, x):
+        batch, time = x.shape[:2]
+        products = [x[i, j] * self.scale for i, j in itertools.product(range(batch), range(time))]
+        pairs = torch.stack([x[i, j] * k for i in range(batch) for j in range(time) for k in range(2)])
+        beside = torch.stack([x[0, j, k] for k in range(3) for j in range(time)])
+        more = []
+        for i, j in itertools.product(range(2), range(time)):
+            more.append(x[0, j] + i)
+        return torch.stack(products), torch.stack(more), pairs, beside, sum(row * 2 for row in x.unbind(1)), torch.stack([*x.unbind(1)])
+
+
 class Chunks(Cells):
     """The number of rounds is computed, of a size that nothing has which the rounds take."""
 
@@ -161,7 +176,7 @@ class Chunks(Cells):
         return result.flatten(1, 2)[:, :time]
 
 
-@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Advantages, Window, Path, Comprehension, Listed, Mapped, Repeated, Chunks], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Advantages, Window, Path, Comprehension, Listed, Mapped, Repeated, Pairs, Chunks], ids=lambda model: model.__name__)
 def test_loops_stay_loops(model):
     model = model().eval()
     with warnings.catch_warnings():

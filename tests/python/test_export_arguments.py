@@ -477,6 +477,31 @@ def test_names_of_all_arguments_or_of_the_inputs(names, dynamo):
     torch.testing.assert_close(program(3, X, None, X)[0], X * 4)
 
 
+class WithIdleWeights(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.idle, self.second = (torch.nn.Parameter(torch.full((4,), value)) for value in (1.0, 2.0, 3.0))
+        self.register_buffer("passing", torch.full((4,), 4.0), persistent=False)
+        self.norm = torch.nn.BatchNorm1d(4)
+
+    def forward(self, x):
+        return self.norm(x * self.first + self.second + self.passing)
+
+
+@pytest.mark.parametrize("export_params", [True, False])
+@pytest.mark.parametrize("by", [flambeau.onnx, torch.onnx], ids=["flambeau", "torch"])
+def test_names_of_weights_follow_the_state_dict(by, export_params):
+    """Those of weights that the model does not need, or that are folded, are left out."""
+    model, written = WithIdleWeights().eval(), io.BytesIO()
+    names = ["x", "A", "idle", "B", *(f"norm_{i}" for i in range(5))]
+    by.export(model, (X,), written, dynamo=False, opset_version=17, input_names=names, export_params=export_params)
+    graph = onnx.load_from_string(written.getvalue()).graph
+    found = [value.name for value in (graph.initializer if export_params else graph.input)]
+    assert [name for name in found if len(name) == 1 and name != "x"] == ["A", "B"]
+    values = {each.name: onnx.numpy_helper.to_array(each).flat[0] for each in graph.initializer}
+    assert not export_params or (values["A"], values["B"]) == (1, 3)
+
+
 class Noisy(torch.nn.Module):
     def __init__(self):
         super().__init__()

@@ -25,7 +25,7 @@ import torch
 from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_expr
 
-from .source import repeated_list, statements
+from .source import called, repeated_list, statements
 
 __all__ = ["Decision", "Place", "answered_equations", "asked_as_number", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
@@ -74,14 +74,8 @@ def _raises(statements: list[ast.stmt]) -> bool:
     return bool(statements) and isinstance(statements[-1], ast.Raise)
 
 
-_PARTED = ("list", "tuple", "split", "chunk", "unbind", "tolist")
-"""Functions that make as many items as a size says."""
-
-
-def _called(call: ast.Call) -> str:
-    """The name of the function or method."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return str(name)
+_PARTED = ("list", "tuple", "split", "chunk", "unbind", "tolist", "product")
+"""Functions that make as many items as sizes say."""
 
 
 @functools.lru_cache(maxsize=1024)
@@ -94,7 +88,7 @@ def _checks(code: types.CodeType, line: int) -> bool:
             if node.test.lineno <= line <= (node.test.end_lineno or line):
                 return _raises(node.body) or _raises(node.orelse)
         elif isinstance(node, (ast.Assert, ast.Call)) and node.lineno <= line <= (node.end_lineno or line):
-            if isinstance(node, ast.Assert) or _called(node).startswith(_CHECKS):
+            if isinstance(node, ast.Assert) or called(node).startswith(_CHECKS):
                 return True
     return False
 
@@ -109,7 +103,7 @@ def _repeats(code: types.CodeType, line: int) -> bool:
             over = node.test
         elif isinstance(node, (ast.For, ast.comprehension)):
             over = node.iter
-        elif (isinstance(node, ast.Call) and _called(node) in _PARTED) or repeated_list(node) is not None:
+        elif (isinstance(node, ast.Call) and called(node) in _PARTED) or isinstance(node, ast.Starred) or repeated_list(node) is not None:
             over = node
         if over is not None and over.lineno <= line <= (over.end_lineno or line):
             return True
@@ -125,6 +119,17 @@ def _asking(between: tuple[str, ...] = _SYMBOLS) -> tuple[types.FrameType | None
     while frame is not None and frame.f_code.co_filename.startswith((_TORCH, _HERE, "<")):
         frame = None if frame.f_code.co_filename == _CAPTURE else frame.f_back
     return asked, frame
+
+
+_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+
+
+def _place_of(frame: types.FrameType, line: int | None = None) -> Place:
+    """Where the frame is, in the function itself if it runs a comprehension's own code."""
+    line = frame.f_lineno if line is None else line
+    while frame.f_code.co_name in _COMPREHENSIONS and frame.f_back is not None and frame.f_code in frame.f_back.f_code.co_consts:
+        frame = frame.f_back
+    return frame.f_code, line
 
 
 _Place = tuple[int, int]  # line and column
@@ -193,7 +198,7 @@ def passing_answer() -> bool | None:
 def asking_place() -> Place | None:
     """Where code of the model asks; None if other code does."""
     asked, frame = _asking()
-    return (frame.f_code, frame.f_lineno) if frame is not None and asked is frame else None
+    return _place_of(frame) if frame is not None and asked is frame else None
 
 
 def unrolled_loops(decisions: Sequence[Decision]) -> list[str]:
@@ -205,7 +210,7 @@ def loops_of(decisions: Sequence[Decision], error: BaseException | None) -> set[
     """Where the loops are whose number of rounds was decided, or could not be."""
     found = {each.place for each in decisions if each.repeats}
     while error is not None:
-        frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+        frames = [_place_of(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)]
         models = [each for each in frames if not each[0].co_filename.startswith((_TORCH, _HERE, "<"))]
         found.update(each for each in models[-1:] if _repeats(*each))
         error = error.__cause__ or error.__context__
@@ -247,10 +252,10 @@ def recorded_decisions(found: list[Decision]) -> Iterator[None]:
         if isinstance(condition, sympy.Eq):
             vars(self).setdefault(_EQUATIONS, []).append(condition)
         if frame is None:
-            place = asked.f_code, asked.f_lineno
+            place = _place_of(asked)
             found.append(Decision(self, condition, _traced_line(), by_model=False, place=place, repeats=False))
             return
-        place = frame.f_code, frame.f_lineno
+        place = _place_of(frame)
         line = _described(frame.f_code.co_filename, frame.f_lineno)
         found.append(Decision(self, condition, line, by_model=asked is frame, place=place, repeats=_repeats(*place)))
 

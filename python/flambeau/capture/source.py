@@ -8,7 +8,7 @@ import linecache
 import textwrap
 import types
 
-__all__ = ["repeated_list", "statements"]
+__all__ = ["called", "repeated_list", "statements"]
 
 
 def statements(code: types.CodeType) -> tuple[ast.Module | None, int]:
@@ -19,6 +19,12 @@ def statements(code: types.CodeType) -> tuple[ast.Module | None, int]:
         return ast.parse(textwrap.dedent("".join(block))), before
     except (SyntaxError, ValueError):
         return None, before
+
+
+def called(call: ast.Call) -> str:
+    """The name of the function or method."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return str(name)
 
 
 def repeated_list(node: ast.AST) -> tuple[ast.List, ast.expr] | None:

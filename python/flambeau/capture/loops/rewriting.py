@@ -9,7 +9,7 @@ import itertools
 import types
 from collections.abc import Iterator, Set
 
-from ..source import repeated_list, statements
+from ..source import called, repeated_list, statements
 
 __all__ = ["RUNTIME", "codes_within", "rewritten"]
 
@@ -146,11 +146,38 @@ class _Symbolic(ast.NodeTransformer):
             method = node.func.attr
             node.args.insert(0, node.func.value)
             node.func = _runtime(method)
+        elif called(node) == "product":
+            node.args.insert(0, node.func)
+            node.func = _runtime("product")
         return node
 
 
 def _runtime(name: str) -> ast.expr:
     return ast.Attribute(ast.Name(RUNTIME, ast.Load()), name, ast.Load())
+
+
+def _read(expression: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+
+
+def _target_names(generator: ast.comprehension) -> list[str] | None:
+    """The names that an item gets; None for other targets, and if it may be left out."""
+    target = generator.target
+    names = [target] if isinstance(target, ast.Name) else list(getattr(target, "elts", []))
+    if generator.ifs or generator.is_async or not names or not all(isinstance(name, ast.Name) for name in names):
+        return None
+    return [name.id for name in names if isinstance(name, ast.Name)]
+
+
+def _independent(generators: list[ast.comprehension]) -> list[str] | None:
+    """The names of the items, if each generator gives one name and takes none of the others'."""
+    names: list[str] = []
+    for generator in generators:
+        own = _target_names(generator)
+        if own is None or not isinstance(generator.target, ast.Name) or _read(generator.iter) & {*names}:
+            return None
+        names += own
+    return names
 
 
 def _names(names: list[str], context: ast.expr_context) -> ast.expr:
@@ -174,7 +201,12 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """``list(rows)``: the runtime's list of the rows."""
+        """``list(rows)``: the runtime's list of the rows. What takes the items that a generator makes gets a list of them."""
+        if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp) and self._asked(node.args[0]):
+            generator = node.args[0]
+            node.args[0] = ast.copy_location(ast.ListComp(generator.elt, generator.generators), generator)
+            if isinstance(node.func, ast.Name) and node.func.id == "sum" and not node.keywords:
+                node.func = ast.copy_location(_runtime("sum"), node)
         self.generic_visit(node)
         taken = isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple") and len(node.args) == 1 and not node.keywords
         if taken and not isinstance(node.args[0], ast.Starred) and self._asked(node):
@@ -182,6 +214,15 @@ class _Rewriter(ast.NodeTransformer):
             node.args = [node.func, _Symbolic().visit(node.args[0])]
             node.func = ast.copy_location(_runtime("collected"), node)
         return node
+
+    def visit_List(self, node: ast.List) -> ast.expr:
+        """``[*rows]``."""
+        self.generic_visit(node)
+        (item, *more) = node.elts or [None]
+        if more or not isinstance(item, ast.Starred) or not isinstance(node.ctx, ast.Load) or not self._asked(node):
+            return node
+        self.changed = True
+        return ast.copy_location(ast.Call(_runtime("collected"), [ast.Name("list", ast.Load()), _Symbolic().visit(item.value)], []), node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """``[row] * count``."""
@@ -195,19 +236,20 @@ class _Rewriter(ast.NodeTransformer):
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         """``[f(row) for row in rows]``: the runtime's list of what a function gives."""
         self.generic_visit(node)
-        (generator, *more) = node.generators
         walrus = any(isinstance(each, ast.NamedExpr) for each in ast.walk(node))
-        if more or generator.ifs or generator.is_async or walrus or not self._asked(generator.iter):
+        if walrus or not any(self._asked(generator.iter) for generator in node.generators):
             return node
-        target = generator.target
-        names = [target] if isinstance(target, ast.Name) else list(getattr(target, "elts", []))
-        if not names or not all(isinstance(name, ast.Name) for name in names):
+        (generator, *more) = node.generators
+        names = _independent(node.generators) if more else _target_names(generator)
+        if names is None:
             return node
-        parameters = [ast.arg(name.id) for name in names if isinstance(name, ast.Name)]
-        function = ast.Lambda(ast.arguments([], parameters, None, [], [], None, []), node.elt)
-        spread = ast.Constant(not isinstance(target, ast.Name))
+        iterables = [_Symbolic().visit(each.iter) for each in node.generators]
+        if more:  # all tuples of items are one loop
+            iterables = [ast.Call(_runtime("product"), [_runtime("tuples"), *iterables], [])]
+        spread = ast.Constant(bool(more) or not isinstance(generator.target, ast.Name))
+        function = ast.Lambda(ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, []), node.elt)
         self.changed = True
-        return ast.copy_location(ast.Call(_runtime("listed"), [_Symbolic().visit(generator.iter), function, spread], []), node)
+        return ast.copy_location(ast.Call(_runtime("listed"), [*iterables, function, spread], []), node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
         """``offsets.extend(tensor.tolist())``."""

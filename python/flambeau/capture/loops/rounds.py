@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -263,6 +265,8 @@ class Runtime:
             return _Rounds(items.shape[0], lambda i: item_at(items, i))
         if isinstance(items, (Numbers, Pieces)):
             return _Rounds(items.count, items.at)
+        if isinstance(items, builtins.range):
+            return _Rounds(builtins.len(items), lambda i: items.start + i * items.step)
         return items.as_rounds() if isinstance(items, Filled) else items
 
     def enumerate(self, items: Any, start: Any = 0) -> Any:
@@ -282,6 +286,28 @@ class Runtime:
             if not fixed(counts[0], count):
                 raise Unkept("a loop over two dynamic dimensions")
         return _Rounds(counts[0], lambda i: tuple(each.at(i) for each in rounds))
+
+    tuples = staticmethod(itertools.product)
+
+    def product(self, function: Callable[..., Any], *all: Any, **kwargs: Any) -> Any:
+        """What the function gives, which may be ``itertools.product``."""
+        if function is not itertools.product or kwargs or not builtins.any(builtins.map(self.dynamic, all)):
+            return function(*all, **kwargs)
+        if not builtins.all(self.dynamic(items) or isinstance(items, builtins.range) for items in all):
+            raise Unkept("a loop over what is dynamic beside what is not")
+        factors = [self._rounds(items) for items in all]
+
+        def at(i: Any) -> tuple[Any, ...]:
+            items = []
+            for rounds in builtins.reversed(factors):
+                place = i % rounds.count
+                torch._check(place >= 0)
+                torch._check(place < rounds.count)
+                items.append(rounds.at(place))
+                i = i // rounds.count
+            return (*builtins.reversed(items),)
+
+        return _Rounds(math.prod(rounds.count for rounds in factors), at)
 
     def map(self, function: Callable[..., Any], *all: Any) -> Any:
         if not builtins.any(builtins.map(self.dynamic, all)):
@@ -327,6 +353,13 @@ class Runtime:
         if isinstance(items, torch.Tensor):
             return Filled([], [items])
         return items if isinstance(items, Filled) else self.listed(items, lambda each: each, False)
+
+    def sum(self, items: Any) -> Any:
+        """``sum`` of a list."""
+        if not isinstance(items, Filled):
+            return builtins.sum(items)
+        rows = torch.stack(items)
+        return rows.sum(0, dtype=torch.int64 if rows.dtype is torch.bool else rows.dtype)
 
     def listed(self, items: Any, function: Callable[..., Any], spread: bool) -> list[Any]:
         """``[function(item) for item in items]``."""
