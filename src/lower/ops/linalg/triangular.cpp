@@ -1,6 +1,7 @@
 // Triangular systems, and the factorization of Cholesky that makes them.
 #include "lower/ops/linalg/triangular.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "lower/op.h"
@@ -11,16 +12,38 @@
 
 namespace flambeau::lower {
 
+namespace {
+
+Dims WithMatrix(Dims batch, const Tensor& matrix) {
+  batch.insert(batch.end(), {matrix.size(-2), matrix.size(-1)});
+  return batch;
+}
+
+}  // namespace
+
 std::pair<Tensor, Tensor> WithCommonBatch(Lowering& to, Tensor a, Tensor b) {
   const Dims batch_a = BatchSizes(a), batch_b = BatchSizes(b);
   if (batch_a == batch_b) return {a, b};
   const Dims batch = BroadcastDims(to, batch_a, batch_b);
-  auto expand = [&](Tensor matrix) {
-    Dims sizes = batch;
-    sizes.insert(sizes.end(), {matrix.size(-2), matrix.size(-1)});
-    return to.ExpandTo(matrix, sizes);
-  };
-  return {expand(a), expand(b)};
+  const auto unknown = [&](Dim size) { return to.exprs().HasAnonymous(size.expr) && !to.HasSource(size.expr); };
+  if (std::ranges::any_of(batch, unknown)) {
+    // Which of two sizes wins is known at run time only.
+    const auto shape_of = [&](const Dims& own) {
+      Dims sizes(batch.size() - own.size(), to.Of(1));
+      sizes.insert(sizes.end(), own.begin(), own.end());
+      return to.Shape1(sizes);
+    };
+    const Tensor of_a = shape_of(batch_a), of_b = shape_of(batch_b);
+    const Tensor common = to.Where(to.Equal(of_a, to.ConstantInts({1})), of_b, of_a);
+    const auto with_common = [&](const Tensor& matrix) {
+      const Tensor expanded = to.Expand(matrix, to.Concat({common, to.Shape1(Dims{matrix.size(-2), matrix.size(-1)})}, {.axis = 0}));
+      return Sized(to, expanded, WithMatrix(batch, matrix));
+    };
+    const std::pair<Tensor, Tensor> both = {with_common(a), with_common(b)};
+    to.BindSizes(both.first);
+    return both;
+  }
+  return {to.ExpandTo(a, WithMatrix(batch, a)), to.ExpandTo(b, WithMatrix(batch, b))};
 }
 
 // Row by row: what is found of X is taken out of the rows that follow.
