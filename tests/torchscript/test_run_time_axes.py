@@ -116,6 +116,13 @@ def joined_with_nothing(self, x, n: int):
     return torch.cat([torch.empty(0), x, x * 2], axis)
 
 
+@case.forward(x(2, 3, 3), x(2, 3, 3, seed=5), how=("trace", "script"), others=[(x(4, 3, 3), x(4, 3, 3, seed=5))], dynamic_axes={"x": [0], "y": [0]}, input_names=["x", "y"])
+def batches_of_which_one_may_be_single(self, x, y):
+    whole = x @ x.mT + 3 * torch.eye(3)
+    triangles = torch.linalg.solve_triangular(whole[:1], y, upper=False), torch.linalg.solve_triangular(whole, y[:1], upper=True, left=False)
+    return triangles, torch.linalg.solve(whole[:1], y), torch.cholesky_solve(y, torch.linalg.cholesky(whole[:1]))
+
+
 test_run_time_axes = case.test()
 
 
