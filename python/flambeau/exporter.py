@@ -101,7 +101,7 @@ def export(
     operator_export_type: OperatorExportTypes = OperatorExportTypes.ONNX,
     do_constant_folding: bool = True,
     custom_opsets: Mapping[str, int] | None = None,
-    export_modules_as_functions: bool | Collection[type[torch.nn.Module]] = False,
+    export_modules_as_functions: bool | type[torch.nn.Module] | Collection[type[torch.nn.Module]] = False,
     autograd_inlining: bool = True,
     capture: str | None = None,
     capture_strategies: Sequence[str] | None = None,
@@ -174,7 +174,7 @@ def export(
             have no translation; ONNX_FALLTHROUGH makes these nodes of a domain that is
             named after their namespace.
         export_modules_as_functions: True makes every call of a module inside the model a
-            call of a local function, a set of classes those of these. Modules of one class
+            call of a local function, a class or a set of them those of these. Modules of one class
             and structure share a function; what differs between them is an attribute.
         autograd_inlining: Whether an autograd function without ``symbolic`` is what its
             ``forward`` does; False leaves it untranslated.
@@ -448,7 +448,7 @@ def _as_inputs(asked: bool | None, export_type: OperatorExportTypes, opset: int 
     return export_type != OperatorExportTypes.ONNX if asked is None else asked
 
 
-def _add_functions(program: ONNXProgram, model: Any, modules: bool | Collection[type[torch.nn.Module]]) -> None:
+def _add_functions(program: ONNXProgram, model: Any, modules: bool | type[torch.nn.Module] | Collection[type[torch.nn.Module]]) -> None:
     """What symbolic functions asked to be local functions of the model, and modules that are to be some."""
     if GLOBALS.local_functions:
         from .onnx._write import with_local_functions

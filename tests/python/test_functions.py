@@ -59,7 +59,7 @@ def test_repeated_blocks_share_a_function(dynamo, tmp_path):
 
 @CAPTURES
 def test_attributes_are_inferred_and_annotated(dynamo):
-    proto = exported(Net(), dynamo=dynamo, export_modules_as_functions={Block})
+    proto = exported(Net(), dynamo=dynamo, export_modules_as_functions=Block)
     (block,) = proto.functions
     assert [name for name in block.attribute if name.startswith("inferred::")] == ["inferred::epsilon"]
     assert set(block.attribute) >= {"width", "name"}

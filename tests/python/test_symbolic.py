@@ -75,6 +75,7 @@ def check(function, args=(X,), **options):
 @pytest.mark.parametrize("by", [fonnx, torch.onnx], ids=["flambeau", "torch"])
 def test_custom_operators_become_what_the_function_says(dynamo, by):
     def symbolic(g, x, a):
+        assert g.original_node.kind() == "flambeau_symbolic::scaled" and next(g.original_node.inputs()).type().sizes() == [2, 3]
         return g.op("mine::Foo", x, alpha_f=a.node().t("value").item(), mode_s="m", axes_i=[1, 2])
 
     with registered("flambeau_symbolic::scaled", symbolic, by=by):

@@ -37,7 +37,8 @@ def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]
         operands.append(operand)
     args = [_argument(g, given, operands) for _, given in call.arguments]
     if original is None:
-        g.original_node = _node_of(call, g, operands)
+        holder = torch._C.Graph()  # has the node as long as the function runs
+        g.original_node = _node_of(call, g, operands, holder)
     results = run(g, args)
     if results is None:
         raise OnnxExporterError(f"the symbolic function of {call.op} returned None, it cannot translate this call")
@@ -76,9 +77,8 @@ def _sizes(value: _engine.OperatorCallValue) -> list[int | str | None] | None:
     return [int(size) if size.isdecimal() else None if size == "?" else size for size in value.sizes]
 
 
-def _node_of(call: _engine.OperatorCall, g: GraphContext, operands: Sequence[Any]) -> Any:
+def _node_of(call: _engine.OperatorCall, g: GraphContext, operands: Sequence[Any], graph: Any) -> Any:
     """The call as a node of a graph of its own."""
-    graph = torch._C.Graph()
     inputs = []
     for operand in operands:
         inputs.append(graph.addInput())

@@ -60,7 +60,7 @@ class _Function:
 
 
 def with_functions(
-    model: onnx.ModelProto, module: torch.nn.Module, selected: bool | Collection[type[torch.nn.Module]]
+    model: onnx.ModelProto, module: torch.nn.Module, selected: bool | type[torch.nn.Module] | Collection[type[torch.nn.Module]]
 ) -> onnx.ModelProto:
     """The model with functions for the calls of all modules, or of those of some classes.
 
@@ -71,7 +71,7 @@ def with_functions(
     opset = next(each.version for each in model.opset_import if not each.domain)
     if opset < 15:
         raise UnsupportedOptionError(f"export_modules_as_functions needs opset 15 or newer, not {opset}: older models have no functions")
-    return _Splitter(model, module, None if selected is True else set(selected), opset).run()
+    return _Splitter(model, module, None if selected is True else {selected} if isinstance(selected, type) else set(selected), opset).run()
 
 
 class _Splitter:
