@@ -34,6 +34,7 @@ CASES = [
     case(fft.fft, floats(3, 8, dtype=torch.float64)),
     case(fft.irfft, c.to(torch.complex128)),
     case(lambda: (fft.fftfreq(5, 0.5), fft.rfftfreq(6), fft.fftfreq(4)), name="frequencies"),
+    case(lambda: (fft.fftfreq(5001, 0.3), fft.rfftfreq(9000)), name="many-frequencies"),
     *[case(torch.ops.aten._fft_c2c.default, d, [1, 2], norm, forward) for norm in (0, 1, 2) for forward in (True, False)],
     *[case(torch.ops.aten._fft_r2c.default, y, [0, 2], norm, half) for norm in (0, 1) for half in (True, False)],
     *[case(torch.ops.aten._fft_c2r.default, d, [0, 2], norm, size, dynamic={0: [0, 1]}) for norm in (0, 2) for size in (10, 11)],

@@ -101,4 +101,9 @@ def lengths_of_labels(self, x, y, n):
     return torch.ctc_loss(steps[:, :2], torch.tensor([[1, 2, 3], [3, 1, 2]]), [4, int(n) + 1], [int(n), 1], 0, 0)
 
 
+@case.forward(*GIVEN, dynamic_axes=AXES, how=("trace", "script"), **N)
+def frequencies(self, x, y, n):
+    return torch.fft.fftfreq(x.size(1)) + torch.fft.fftfreq(y.size(1), 0.3), torch.fft.rfftfreq(x.size(1) + 1, d=2.0, dtype=torch.float64) * n
+
+
 test_program = case.test()

@@ -240,15 +240,22 @@ Tensor Shift(Lowering& to, Tensor self, std::optional<Ints> dim) {
 
 // k / (n·d), for k = 0, 1, … and, of both sides, the negative ones behind them.
 template <bool kOnesided>
-Tensor Frequencies(Lowering& to, int64_t n, double d, std::optional<DType> dtype, Unused, Unused, Unused) {
-  constexpr int64_t kMost = 1 << 24;
-  if (n < 0) throw onnx::BadOperand("asks for a negative number of frequencies");
-  if (n > kMost) throw TooMuch("asks for more frequencies than a model may hold as a constant");
-  std::vector<double> values;
-  const int64_t count = kOnesided ? n / 2 + 1 : n;
-  for (int64_t i = 0; i < count; ++i)
-    values.push_back(static_cast<double>(!kOnesided && i >= (n + 1) / 2 ? i - n : i) / (static_cast<double>(n) * d));
-  return to.ConstantFloats(values, dtype.value_or(to.default_dtype()), {&count, 1});
+Tensor Frequencies(Lowering& to, Dim n, double d, std::optional<DType> dtype, Unused, Unused, Unused) {
+  constexpr int64_t kMostStored = 1 << 12;
+  const DType made = dtype.value_or(to.default_dtype());
+  if (const auto known = to.AsConstant(n); known && *known <= kMostStored) {
+    if (*known < 0) throw onnx::BadOperand("asks for a negative number of frequencies");
+    std::vector<double> values;
+    const int64_t count = kOnesided ? *known / 2 + 1 : *known;
+    for (int64_t i = 0; i < count; ++i)
+      values.push_back(static_cast<double>(!kOnesided && i >= (*known + 1) / 2 ? i - *known : i) / (static_cast<double>(*known) * d));
+    return to.ConstantFloats(values, made, {&count, 1});
+  }
+  const Dim half{to.exprs().FloorDiv(n.expr, to.Of(2).expr)};
+  Tensor k = Iota(to, kOnesided ? to.Plus(half, to.Of(1)) : n);
+  if (!kOnesided) k = to.Where(to.Less(k, to.Number(to.Minus(n, half))), k, to.Sub(k, to.Number(n)));
+  const Tensor length = to.Mul(to.CastTo(to.Number(n), DType::kFloat64), to.ConstantOf(d, DType::kFloat64));
+  return to.CastTo(to.Div(to.CastTo(k, DType::kFloat64), length), made);
 }
 
 #define FLAMBEAU_FFT(name, transform)                                                                              \
