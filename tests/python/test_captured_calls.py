@@ -137,6 +137,7 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: x / numpy.sqrt(x.shape[2]) * numpy.log(x.shape[2]),
         lambda x: x[..., : divmod(x.shape[2], 5)[0]] * divmod(40, x.shape[2])[1],
         lambda x: x.reshape(numpy.prod(x.shape[:2]), int(numpy.prod(x.shape[2:]))) * numpy.prod(x.size()) + numpy.prod((2, 3)) * numpy.prod([2.5], axis=0),
+        lambda x: torch.as_tensor([x.sum(), 2.0]) + torch.asarray((x[0, 0, 0], x.shape[2])) + torch.as_tensor(x, dtype=torch.float64).mean(),
         lambda x: x.reshape(x.shape[:2].numel(), -1) * x.size().numel() + x.nbytes,
         lambda x: F.avg_pool1d(x, x.shape[2]) + F.max_pool1d(x, x.size(2)) + F.max_pool1d(x, x.shape[2] // 2, x.shape[2]),
         lambda x: F.avg_pool2d(x, x.shape[1:]) + F.max_pool2d(x, (1, x.size(2)), padding=(0, 0)),

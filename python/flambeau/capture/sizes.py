@@ -94,11 +94,12 @@ def dynamic_conversions() -> contextlib.AbstractContextManager[None]:
 
 
 def _keeping_sizes(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """Of dynamic sizes as torch.tensor makes it; these functions make numbers of them."""
+    """Of dynamic sizes, and of lists of tensors, as torch.tensor makes it; these functions make numbers of them."""
 
     @functools.wraps(function)
     def call(data: Any, *args: Any, **options: Any) -> torch.Tensor:
-        symbolic = any(isinstance(leaf, (torch.SymInt, torch.SymFloat, torch.SymBool)) for leaf in _pytree.tree_leaves(data))
+        unknown = (torch.SymInt, torch.SymFloat, torch.SymBool, *((torch.Tensor,) if isinstance(data, (list, tuple)) else ()))
+        symbolic = any(isinstance(leaf, unknown) for leaf in _pytree.tree_leaves(data))
         return (torch.tensor if symbolic and not args else function)(data, *args, **options)
 
     return call
