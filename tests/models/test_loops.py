@@ -162,6 +162,20 @@ class Pairs(Cells):
         return torch.stack(products), torch.stack(more), pairs, beside, sum(row * 2 for row in x.unbind(1)), torch.stack([*x.unbind(1)])
 
 
+class Within(Cells):
+    """The loop is in a function of the function."""
+
+    def forward(self, x):
+        def smoothed(rows):
+            state, states = rows[:, 0] * self.scale, []
+            for i in range(rows.shape[1]):
+                state = 0.1 * rows[:, i] + 0.9 * state
+                states.append(state)
+            return torch.stack(states, -1)
+
+        return smoothed(x) + smoothed(x.flip(1))
+
+
 class Chunks(Cells):
     """The number of rounds is computed, of a size that nothing has which the rounds take."""
 
@@ -176,7 +190,7 @@ class Chunks(Cells):
         return result.flatten(1, 2)[:, :time]
 
 
-@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Advantages, Window, Path, Comprehension, Listed, Mapped, Repeated, Pairs, Chunks], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Advantages, Window, Path, Comprehension, Listed, Mapped, Repeated, Pairs, Within, Chunks], ids=lambda model: model.__name__)
 def test_loops_stay_loops(model):
     model = model().eval()
     with warnings.catch_warnings():

@@ -137,6 +137,9 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: x / numpy.sqrt(x.shape[2]) * numpy.log(x.shape[2]),
         lambda x: x[..., : divmod(x.shape[2], 5)[0]] * divmod(40, x.shape[2])[1],
         lambda x: x.reshape(numpy.prod(x.shape[:2]), int(numpy.prod(x.shape[2:]))) * numpy.prod(x.size()) + numpy.prod((2, 3)) * numpy.prod([2.5], axis=0),
+        lambda x: x[..., [0, x.shape[2] - 1]] + x[:, :, x.shape[2] // 2 :].sum(),
+        lambda x: x[..., : int(torch.as_tensor(x.shape[2] / 3))] + int(torch.as_tensor(x.shape[2] * 2)),
+        lambda x: torch.einsum("bcl,lm,mn->bcn", x, x.new_ones(x.shape[2], 5), x.new_ones(5, 6)),
         lambda x: torch.as_tensor([x.sum(), 2.0]) + torch.asarray((x[0, 0, 0], x.shape[2])) + torch.as_tensor(x, dtype=torch.float64).mean(),
         lambda x: x.reshape(x.shape[:2].numel(), -1) * x.size().numel() + x.nbytes,
         lambda x: F.avg_pool1d(x, x.shape[2]) + F.max_pool1d(x, x.size(2)) + F.max_pool1d(x, x.shape[2] // 2, x.shape[2]),
@@ -192,6 +195,31 @@ def test_sizes_that_sympy_cannot_compare():
     program = flambeau.export(model, (torch.ones(1, 2, 64),), dynamic_shapes={"args": ({2: "n"},)})
     longer = torch.arange(192.0).sin().reshape(1, 2, 96)
     torch.testing.assert_close(program(longer)[0], model(longer))
+
+
+def written_at_sizes(x):
+    n = x.shape[2]
+    y = x.clone()
+    y[..., n - 1] = 0.5
+    y[:, :, n // 2] += 1
+    y[..., -n] = x[:, :, 1]
+    y[0, :, [1, n - 2]] = 3
+    return y
+
+
+def diagonals(x):
+    square, tall = x[0].mT @ x[0], torch.stack([x[0, 0], x[0, 1]], 1)
+    return square.fill_diagonal_(-2.0), tall.clone().fill_diagonal_(5.0), tall.fill_diagonal_(5.0, wrap=True), x[0].clone().fill_diagonal_(1)
+
+
+@pytest.mark.parametrize("function", [written_at_sizes, diagonals])
+def test_writes_where_sizes_say(function):
+    model = model_of(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = flambeau.export(model, SIGNAL[:1], dynamic_shapes={"args": ({2: "n"},)})
+    for x in SIGNAL:
+        torch.testing.assert_close(list(program(x)), [*model(x)] if isinstance(model(x), tuple) else [model(x)])
 
 
 def scaled(x):

@@ -7,7 +7,6 @@ before they compute, and some have results whose sizes torch gets wrong.
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -17,12 +16,12 @@ import numpy
 import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
-from torch.utils import _pytree
 
-from .indexing import write_at
+from .indexing import read_at, write_at
 from .loops.pieces import split
 from .size_keeping import SIZE_KEEPING
 from .spectrograms import SPECTROGRAMS
+from .tensors_of_lists import tensor_of
 from .windows import WINDOWED
 
 __all__ = ["CapturableCalls", "sized_draws", "unchecked_distributions", "unmoved_modules"]
@@ -341,33 +340,16 @@ def _numpy(tensor: torch.Tensor, **options: Any) -> Any:
     return array.reshape(tuple(tensor.shape))
 
 
-def _dtype_of(element: Any) -> torch.dtype:
-    """What a list of such elements becomes."""
-    if isinstance(element, torch.Tensor):
-        return element.dtype
-    if isinstance(element, (bool, torch.SymBool)):
-        return torch.bool
-    if isinstance(element, complex):
-        return torch.get_default_dtype().to_complex()
-    return torch.get_default_dtype() if isinstance(element, (float, torch.SymFloat)) else torch.int64
-
-
-def _tensor(data: Any, **options: Any) -> torch.Tensor:
-    """Of lists with tensors of one element in them, which torch asks for their numbers."""
-    elements = _pytree.tree_leaves(data) if isinstance(data, (list, tuple)) else []
-    sizes: list[int] = []
-    first = data
-    while isinstance(first, (list, tuple)) and first:
-        sizes.append(len(first))
-        first = first[0]
-    tensors = [each for each in elements if isinstance(each, torch.Tensor)]
-    numbers = (int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool, torch.Tensor)
-    even = math.prod(sizes) == len(elements) and all(isinstance(each, numbers) for each in elements)
-    if not tensors or any(each.ndim for each in tensors) or not even or options.keys() - {"dtype", "device"}:
-        return torch.tensor(data, **options)
-    dtype = options.get("dtype") or functools.reduce(torch.promote_types, map(_dtype_of, elements))
-    place = {"dtype": dtype, "device": options.get("device")}
-    return torch.stack([each.to(**place) if isinstance(each, torch.Tensor) else torch.scalar_tensor(each, **place) for each in elements]).reshape(sizes)
+def _fill_diagonal(input: torch.Tensor, fill_value: Any, wrap: bool = False) -> torch.Tensor:
+    """torch's compares the sizes."""
+    if input.ndim != 2:
+        return input.fill_diagonal_(fill_value, wrap)
+    if not wrap:
+        input.diagonal().fill_(fill_value)
+        return input
+    height, width = input.shape
+    rows = torch.arange(height, device=input.device)[:, None]
+    return input.masked_fill_(rows % (width + 1) == torch.arange(width, device=input.device), fill_value)
 
 
 _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
@@ -376,7 +358,7 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     **SPECTROGRAMS,
     torch.Tensor.__format__: _format,
     torch.Tensor.numpy: _numpy,
-    torch.tensor: _tensor,
+    torch.tensor: tensor_of,
     **{function: split(function) for function in (torch.split, torch.Tensor.split)},
     torch.equal: _equal,
     torch.Tensor.equal: _equal,
@@ -385,7 +367,9 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.allclose: _allclose,
     torch.Tensor.allclose: _allclose,
     torch.combinations: _combinations,
+    torch.Tensor.__getitem__: read_at,
     torch.Tensor.__setitem__: write_at,
+    torch.Tensor.fill_diagonal_: _fill_diagonal,
     torch.linspace: _linspace,
     **{function: _without_generator(function) for function in (torch.rand, torch.randn, torch.randint, torch.randperm)},
     torch.where: _where,

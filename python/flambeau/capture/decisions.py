@@ -121,15 +121,14 @@ def _asking(between: tuple[str, ...] = _SYMBOLS) -> tuple[types.FrameType | None
     return asked, frame
 
 
-_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
-
-
 def _place_of(frame: types.FrameType, line: int | None = None) -> Place:
-    """Where the frame is, in the function itself if it runs a comprehension's own code."""
-    line = frame.f_lineno if line is None else line
-    while frame.f_code.co_name in _COMPREHENSIONS and frame.f_back is not None and frame.f_code in frame.f_back.f_code.co_consts:
-        frame = frame.f_back
-    return frame.f_code, line
+    """Where the frame is, in the outermost function that runs and whose source has the code in it: a comprehension's own, too."""
+    code, line = frame.f_code, frame.f_lineno if line is None else line
+    while (outer := frame.f_back) is not None and "<locals>" in code.co_qualname:
+        frame = outer
+        if code in frame.f_code.co_consts:
+            code = frame.f_code
+    return code, line
 
 
 _Place = tuple[int, int]  # line and column

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.utils import _pytree
 
-__all__ = ["at_places", "with_numbers", "write_at"]
+from .tensors_of_lists import tensor_of
+
+__all__ = ["at_places", "read_at", "with_numbers", "write_at"]
 
 
 def _is_place(index: Any) -> bool:
@@ -21,9 +24,13 @@ def _is_basic(item: Any) -> bool:
 def write_at(input: torch.Tensor, index: Any, value: Any) -> None:
     """``input[:, place] = value``: the view of what is indexed by numbers and slices, written where tensors say.
 
-    torch would make a number of each tensor that is one.
+    torch would make a number of each tensor that is one, and of each size.
     """
     index = with_numbers(index)
+    view = at_places(input, index)
+    if view is not None:
+        view.copy_(value) if isinstance(value, torch.Tensor) else view.fill_(value)
+        return
     items = list(index) if isinstance(index, tuple) else [index]
     if not all(_is_basic(item) or _is_place(item) for item in items) or not any(map(_is_place, items)):
         input[index] = value
@@ -42,6 +49,11 @@ def write_at(input: torch.Tensor, index: Any, value: Any) -> None:
     while new.ndim > view.ndim - sum(each is not None for each in where) and new.shape[0] == 1:
         new = new[0]
     torch.ops.aten.index_put_(view, where, new)
+
+
+def read_at(input: torch.Tensor, index: Any) -> torch.Tensor:
+    """``input[:, [0, size - 1]]``: torch would make a number of the size."""
+    return input[with_numbers(index)]
 
 
 def at_places(tensor: torch.Tensor, index: Any) -> torch.Tensor | None:
@@ -66,7 +78,9 @@ def at_places(tensor: torch.Tensor, index: Any) -> torch.Tensor | None:
 
 
 def with_numbers(index: Any) -> Any:
-    """The index with numbers for the tensors that bound its slices."""
+    """The index with numbers for the tensors that bound its slices, and tensors for lists that have sizes in them."""
     if isinstance(index, slice) and any(map(_is_place, (index.start, index.stop, index.step))):
         return slice(*(each.item() if _is_place(each) else each for each in (index.start, index.stop, index.step)))
+    if isinstance(index, list) and any(isinstance(each, torch.SymInt) for each in _pytree.tree_leaves(index)):
+        return tensor_of(index)
     return tuple(map(with_numbers, index)) if isinstance(index, tuple) else index

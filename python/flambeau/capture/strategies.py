@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 import logging
+import re
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -52,6 +53,8 @@ _MOST_ROUNDS = 5
 _TWO_FOR_ONE = ", with 2 for sizes of 1"
 _MORE_ROWS = ", with more rows than the example has"
 _OTHER_EXAMPLES = (_TWO_FOR_ONE, _MORE_ROWS)
+_WANTS_NUMBER = re.compile(r"Could not extract specialized integer|data-dependent expression zuf\d+ \(unhinted")
+"""What torch says of ``int`` and ``float`` of a tensor."""
 _CONFLICTS = "conflicts between user-specified ranges"
 _CONSTANTS = ", with its constants known"
 _DYNAMIC_CONVERSIONS = ", with int and float of sizes dynamic"
@@ -89,6 +92,7 @@ def _export(
             contextlib.nullcontext() if strict else unmoved_modules(),
             contextlib.nullcontext() if strict else uncounted_numbers(),
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
+            torch.backends.opt_einsum.flags(enabled=False),  # its orders are of the example's sizes
         ):
             return export(model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True)
 
@@ -123,7 +127,7 @@ def _export(
             return once(oblivious=False), _CONSTANT_ONES
         if not strict and _CONFLICTS in str(error) and (kept := with_dynamic_conversions()) is not None:
             return kept, _DYNAMIC_CONVERSIONS
-        if strict or "Could not extract specialized integer" not in str(error):
+        if strict or not _WANTS_NUMBER.search(str(error)):
             if not strict and shapes and not _is_about_shapes(error) and not any(word in str(error) for word in (_CONFLICTS, "data-dependent")):
                 with contextlib.suppress(Exception):  # what is refused may be another size than the example's, which is 1
                     return once(oblivious=False), _CONSTANT_ONES
