@@ -167,6 +167,11 @@ Tensor BucketizeScalar(Lowering& to, Scalar self, Tensor boundaries, bool out_in
   return Search(to, boundaries, to.NumberOf(self, boundaries.dtype()), right, out_int32, true);
 }
 
+// Where each row's numbers begin among all, of the rows' numbers in order: (rows + 1).
+Tensor RowBegins(Lowering& to, Tensor self, Dim size, bool out_int32) {
+  const Tensor rows = to.CastTo(Iota(to, to.Plus(size, to.Of(1))), self.dtype());
+  return Search(to, self, rows, false, out_int32, true);
+}
 Tensor IsIn(Lowering& to, Tensor elements, Tensor test_elements, Unused, bool invert) {
   if (to.AsConstant(to.Numel(test_elements)) == 0) return to.Full(elements.sizes(), invert, DType::kBool);
   const DType dtype = to.PromotedDtype({elements, test_elements});
@@ -226,6 +231,7 @@ Tensor Histc(Lowering& to, Tensor self, int64_t bins, Scalar min, Scalar max) {
 }
 
 constexpr OpRow kRows[] = {
+    Op<RowBegins>("aten::_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor"),
     Op<Unique>("aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)"),
     Op<Unique2>("aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
                 "(Tensor, Tensor, Tensor)"),
