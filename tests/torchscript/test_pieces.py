@@ -101,4 +101,18 @@ def padded_to_the_longest(self, x, lengths):
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.nn.utils.rnn.pad_sequence(rows, padding_value=-1.5), left
 
 
+@case.forward(x(4, 3), torch.tensor(1), others=[(x(6, 3), torch.tensor(n)) for n in (-9, -6, -1, 0, 6, 100)], dynamic_axes={"x": {0: "n"}}, input_names=["x", "place"])
+def inserted_beyond_the_ends(self, x, place: int):
+    rows, numbers = [x[i] for i in range(x.size(0))], [i for i in range(x.size(0))]
+    rows.insert(100, x[0] * 2)
+    rows.insert(-100, x[1] * 3)
+    rows.insert(place, x[2] * 5)
+    numbers.insert(100, 50)
+    numbers.insert(place, 70)
+    few = [x[0], x[1]]
+    few.insert(place, x[3])
+    few.insert(-40, x[1])
+    return torch.stack(rows), torch.tensor(numbers), torch.stack(few)
+
+
 test_program = case.test()

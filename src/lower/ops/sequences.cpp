@@ -58,7 +58,11 @@ Lowered Insert(Lowering& to, NodeId node) {
   const auto position = PositionOf(to, node, 1);
   const auto element = ArgumentView(to, node, 2).AsTensor();
   if (!list || !position || !element) return std::nullopt;
-  return std::vector<Tensor>{to.SequenceInsert(*list, *element, *position)};
+  if (to.AsConstant(to.DimOf(*position)) == 0) return std::vector<Tensor>{to.SequenceInsert(*list, *element, *position)};
+  // As in Python, what is beyond an end is that end.
+  const Tensor length = to.SequenceLength(*list);
+  const Tensor place = to.Max({to.Min({*position, length}), to.Neg(length)});
+  return std::vector<Tensor>{to.SequenceInsert(*list, *element, place)};
 }
 
 Lowered Replace(Lowering& to, NodeId node) {
