@@ -204,6 +204,7 @@ def written_at_sizes(x):
     y[:, :, n // 2] += 1
     y[..., -n] = x[:, :, 1]
     y[0, :, [1, n - 2]] = 3
+    y[:, 0, n - 3] = x[None, None, None, 0, 1, 2]
     return y
 
 

@@ -25,7 +25,7 @@ import torch
 from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_expr
 
-from .source import called, repeated_list, statements
+from .source import called, repeated_list, spread_rows, statements
 
 __all__ = ["Decision", "Place", "answered_equations", "asked_as_number", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
@@ -103,7 +103,7 @@ def _repeats(code: types.CodeType, line: int) -> bool:
             over = node.test
         elif isinstance(node, (ast.For, ast.comprehension)):
             over = node.iter
-        elif (isinstance(node, ast.Call) and called(node) in _PARTED) or isinstance(node, ast.Starred) or repeated_list(node) is not None:
+        elif (isinstance(node, ast.Call) and called(node) in _PARTED) or spread_rows(node) is not None or repeated_list(node) is not None:
             over = node
         if over is not None and over.lineno <= line <= (over.end_lineno or line):
             return True

@@ -29,7 +29,7 @@ def write_at(input: torch.Tensor, index: Any, value: Any) -> None:
     index = with_numbers(index)
     view = at_places(input, index)
     if view is not None:
-        view.copy_(value) if isinstance(value, torch.Tensor) else view.fill_(value)
+        view.copy_(_fitting(value, view.ndim)) if isinstance(value, torch.Tensor) else view.fill_(value)
         return
     items = list(index) if isinstance(index, tuple) else [index]
     if not all(_is_basic(item) or _is_place(item) for item in items) or not any(map(_is_place, items)):
@@ -46,9 +46,14 @@ def write_at(input: torch.Tensor, index: Any, value: Any) -> None:
             where.append(item)
     view = input[tuple(slice(None) if _is_place(item) else item for item in items)]
     new = value.to(view.dtype) if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=view.dtype, device=view.device)
-    while new.ndim > view.ndim - sum(each is not None for each in where) and new.shape[0] == 1:
-        new = new[0]
-    torch.ops.aten.index_put_(view, where, new)
+    torch.ops.aten.index_put_(view, where, _fitting(new, view.ndim - sum(each is not None for each in where)))
+
+
+def _fitting(value: torch.Tensor, rank: int) -> torch.Tensor:
+    """What is written may have more dimensions in front, of size 1."""
+    while value.ndim > rank and value.shape[0] == 1:
+        value = value[0]
+    return value
 
 
 def read_at(input: torch.Tensor, index: Any) -> torch.Tensor:

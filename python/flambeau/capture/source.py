@@ -8,7 +8,7 @@ import linecache
 import textwrap
 import types
 
-__all__ = ["called", "repeated_list", "statements"]
+__all__ = ["called", "repeated_list", "spread_rows", "statements"]
 
 
 def statements(code: types.CodeType) -> tuple[ast.Module | None, int]:
@@ -35,3 +35,9 @@ def repeated_list(node: ast.AST) -> tuple[ast.List, ast.expr] | None:
         if isinstance(items, ast.List):
             return items, count
     return None
+
+
+def spread_rows(node: ast.AST) -> ast.expr | None:
+    """The rows of ``[*rows]``."""
+    single = isinstance(node, ast.List) and isinstance(node.ctx, ast.Load) and len(node.elts) == 1
+    return node.elts[0].value if single and isinstance(node.elts[0], ast.Starred) else None  # type: ignore[attr-defined]

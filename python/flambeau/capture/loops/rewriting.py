@@ -9,7 +9,7 @@ import itertools
 import types
 from collections.abc import Iterator, Set
 
-from ..source import called, repeated_list, statements
+from ..source import called, repeated_list, spread_rows, statements
 
 __all__ = ["RUNTIME", "codes_within", "rewritten"]
 
@@ -202,8 +202,9 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """``list(rows)``: the runtime's list of the rows. What takes the items that a generator makes gets a list of them."""
-        if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp) and self._asked(node.args[0]):
-            generator = node.args[0]
+        alone = len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp) and called(node) not in ("next", "iter")
+        if alone and self._asked(node.args[0]):
+            generator: ast.GeneratorExp = node.args[0]  # type: ignore[assignment]
             node.args[0] = ast.copy_location(ast.ListComp(generator.elt, generator.generators), generator)
             if isinstance(node.func, ast.Name) and node.func.id == "sum" and not node.keywords:
                 node.func = ast.copy_location(_runtime("sum"), node)
@@ -218,11 +219,11 @@ class _Rewriter(ast.NodeTransformer):
     def visit_List(self, node: ast.List) -> ast.expr:
         """``[*rows]``."""
         self.generic_visit(node)
-        (item, *more) = node.elts or [None]
-        if more or not isinstance(item, ast.Starred) or not isinstance(node.ctx, ast.Load) or not self._asked(node):
+        rows = spread_rows(node)
+        if rows is None or not self._asked(node):
             return node
         self.changed = True
-        return ast.copy_location(ast.Call(_runtime("collected"), [ast.Name("list", ast.Load()), _Symbolic().visit(item.value)], []), node)
+        return ast.copy_location(ast.Call(_runtime("collected"), [ast.Name("list", ast.Load()), _Symbolic().visit(rows)], []), node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """``[row] * count``."""
