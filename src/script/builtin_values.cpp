@@ -28,6 +28,7 @@ std::optional<bool> KnownEqualBounded(const Val& a, const Val& b, const Heap& he
     };
     return number(a, i) == number(b, j);
   }
+  if (a.Is<Undefined>() || b.Is<Undefined>()) return std::nullopt;
   if (a.storage.index() != b.storage.index()) return false;
   if (const auto* text = a.As<std::string>()) {
     const std::string& other = *b.As<std::string>();
@@ -215,6 +216,15 @@ Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, Arguments argu
 
 // --- identity and equality ----------------------------------------------------------------
 
+// A member of an enum beside one that only a run knows, which is a number.
+Vals AsNumbers(Evaluator& evaluator, Arguments arguments) {
+  Vals numbers(arguments.begin(), arguments.end());
+  const bool open = std::ranges::any_of(numbers, [](const Val& value) { return value.Is<NumberVal>(); });
+  for (Val& value : numbers)
+    if (const auto* member = value.As<EnumVal>(); member != nullptr && open) value = evaluator.emit().NumberOf(*member);
+  return numbers;
+}
+
 Result<Vals> Is(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Val &a = arguments[0], &b = arguments[1];
   if (b.Is<Nothing>()) evaluator.NoteAsked(node, a);
@@ -225,6 +235,11 @@ Result<Vals> Is(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (x != nullptr && y != nullptr) return Vals{x->cell == y->cell};
   const auto *s = a.As<TensorVal>(), *t = b.As<TensorVal>();
   if (s != nullptr && t != nullptr) return Vals{s->id == t->id};
+  const Vals numbers = AsNumbers(evaluator, arguments);
+  if (numbers[0].IsNumber() && numbers[1].IsNumber()) {
+    FLAMBEAU_TRY(const Val equal, evaluator.emit().Call1("_operator::eq", {numbers[0], numbers[1]}));
+    return Vals{equal};
+  }
   const auto equal = KnownEqual(a, b, evaluator.heap());
   if (!equal) return evaluator.Unsupported("asks whether two values are one that are known at run time only");
   return Vals{*equal};
@@ -238,7 +253,8 @@ Result<Vals> IsNot(Evaluator& evaluator, const Node& node, Arguments arguments) 
 bool IsOperand(const Val& value) { return value.Is<TensorVal>() || value.IsNumber(); }
 
 template <bool kEqual>
-Result<Vals> Compare(Evaluator& evaluator, const Node& node, Arguments arguments) {
+Result<Vals> Compare(Evaluator& evaluator, const Node& node, Arguments given) {
+  const Vals arguments = AsNumbers(evaluator, given);
   if (IsOperand(arguments[0]) && IsOperand(arguments[1])) return evaluator.CallOperator(node, arguments);
   if (const auto equal = KnownEqual(arguments[0], arguments[1], evaluator.heap())) return Vals{*equal == kEqual};
   const auto *a = arguments[0].As<ListVal>(), *b = arguments[1].As<ListVal>();
@@ -325,11 +341,13 @@ Result<Vals> DeviceType(Evaluator& evaluator, const Node&, Arguments arguments) 
 
 Result<Vals> EnumValue(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* value = arguments[0].As<EnumVal>();
+  if (arguments[0].Is<NumberVal>()) return evaluator.Unsupported("asks for the value of an enum of which only a run knows the member");
   if (value == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "asks for the value of something that is no enum");
   return Vals{evaluator.Import(*value->constant->value, "")};
 }
 Result<Vals> EnumName(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* value = arguments[0].As<EnumVal>();
+  if (arguments[0].Is<NumberVal>()) return evaluator.Unsupported("asks for the name of an enum of which only a run knows the member");
   if (value == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "asks for the name of something that is no enum");
   return Vals{value->constant->member};
 }

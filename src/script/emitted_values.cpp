@@ -76,7 +76,12 @@ Val Emitter::ConstantTensor(const Vals& numbers, int64_t dtype) {
 
 // --- values that operators take ------------------------------------------------------------
 
+int64_t Emitter::NumberOf(const EnumVal& member) {
+  return context().Intern(fmt::format("{}.{}", member.constant->class_name, member.constant->member)).index;
+}
+
 ValueId Emitter::Materialise(const Val& number) {
+  if (const auto* member = number.As<EnumVal>()) return Materialise(Val(NumberOf(*member)));
   Type type;
   Attribute constant;
   if (const auto* b = number.As<bool>()) {

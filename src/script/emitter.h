@@ -43,8 +43,10 @@ class Emitter {
   ValueId Read(ViewId view);
   // The storage gets a new value, as a whole.
   void Write(StorageId storage, ValueId value);
-  // A value of the program for a constant number.
+  // A value of the program for a constant number, or for a member of an enum.
   ValueId Materialise(const Val& number);
+  // What stands for the member where only a run knows which one it is: no two have one number.
+  int64_t NumberOf(const EnumVal& member);
   // A list of tensors or numbers as a value of that type, kSequence.
   Result<ValueId> Sequence(const Cell& list, const Type& type);
   // Whether they are tensors, and no two of them share memory.

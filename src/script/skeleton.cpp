@@ -47,6 +47,12 @@ std::optional<Type> NumberType(const Val& value, Emitter& emit) {
   return std::nullopt;
 }
 
+// Of what paths give out: which member of an enum it is says a number, too.
+std::optional<Type> PathNumberType(const Val& value, Emitter& emit) {
+  if (const auto* member = value.As<EnumVal>()) return Type::OfInt(emit.context().exprs().Constant(emit.NumberOf(*member)));
+  return NumberType(value, emit);
+}
+
 Type CurrentType(TensorVal tensor, Emitter& emit) {
   Storages& storages = emit.storages();
   return storages.Knows(tensor.id) ? emit.context()[storages.type(storages.ViewOf(tensor.id))] : emit.TypeOf(tensor.id);
@@ -135,7 +141,7 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
   if (const auto* tensor = value.As<TensorVal>()) {
     skeleton.type_ = CurrentType(*tensor, emit);
     if (!known) skeleton.kind_ = Kind::kTensor;
-  } else if (const auto type = NumberType(value, emit)) {
+  } else if (const auto type = PathNumberType(value, emit)) {
     skeleton.type_ = *type;
     if (!known && value.Is<NumberVal>()) skeleton.kind_ = Kind::kNumber;
   } else if (const auto* list = value.As<ListVal>(); list != nullptr && heap[list->cell].sequence) {
@@ -273,7 +279,7 @@ bool Skeleton::UnifyAbsent(const Undefined& undefined, Emitter& emit, const Heap
 bool Skeleton::Release(const Val& value) {
   if (fixed_.Is<TensorVal>()) {
     kind_ = Kind::kTensor;
-  } else if (fixed_.IsNumber()) {
+  } else if (fixed_.IsNumber() || fixed_.Is<EnumVal>()) {
     kind_ = Kind::kNumber;
     chooses_ = fixed_.IsConstantNumber() && value.IsConstantNumber();
   } else if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>()) {
@@ -323,7 +329,7 @@ bool Skeleton::UnifyKind(const Val& value, Emitter& emit, const Heap& heap) {
       if (list == nullptr) return Conflict("they make it of different kinds");
       return has_rows_ ? UnifyRows(heap[list->cell], emit, heap) : UnifyTable(heap[list->cell], emit);
     case Kind::kNumber: {
-      const auto type = NumberType(value, emit);
+      const auto type = PathNumberType(value, emit);
       return type ? UnifyType(*type, emit) : Conflict("they make it of different kinds");
     }
     case Kind::kList:

@@ -1,6 +1,7 @@
 """Conditions that are known at run time only."""
 
 import contextlib
+import enum
 import inspect
 from typing import Dict, Optional, Tuple, Union
 
@@ -452,6 +453,57 @@ class Empty(nn.Module):
 def test_an_empty_branch_before_opset_11():
     check(Empty(), SIGNS[0], opset_version=10, others=SIGNS)
     check(Empty(), SIGNS[0], opset_version=11, others=SIGNS)
+
+
+class Light(enum.Enum):
+    RED = "stop"
+    GREEN = "go"
+    AMBER = "wait"
+
+
+class Switched(nn.Module):
+    light: Light
+
+    def __init__(self):
+        super().__init__()
+        self.light = Light.RED
+
+    def forward(self, x):
+        chosen = Light.RED if x.sum() > 0 else Light.AMBER
+        if x.size(0) > 5:
+            self.light = Light.GREEN
+        turns = 0
+        light = Light.RED
+        for _ in range(x.size(0)):
+            if light == Light.RED:
+                light = Light.GREEN
+            elif light is Light.GREEN:
+                light = Light.AMBER
+            else:
+                light = Light.RED
+            turns += int(light != Light.AMBER)
+        pair = (chosen, x) if x.size(0) > 2 else (light, x + 1)
+        return x * 2 if chosen == Light.RED else x - 1, self.light == Light.GREEN, turns, chosen == light, pair[0] == Light.RED, pair[1]
+
+
+def test_members_of_enums_that_differ_between_paths(tmp_path):
+    others = [(x(6, 2),), (-x(6, 2).abs(),), (x(1, 2),)]
+    check(Switched(), (x(3, 2).abs(),), others=others, dynamic_axes={"x": [0]}, input_names=["x"])
+    torch.jit.script(Switched()).save(tmp_path / "model.pt")
+    program = flambeau.export(tmp_path / "model.pt", (x(3, 2).abs(),), dynamic_shapes={"x": {0: "n"}})
+    for (given,) in others:
+        for expected, found in zip(Switched()(given), program(given)):
+            torch.testing.assert_close(torch.as_tensor(found), torch.as_tensor(expected))
+
+
+def test_the_value_of_a_member_that_only_a_run_knows_is_refused():
+    class Valued(nn.Module):
+        def forward(self, x):
+            light = Light.RED if x.sum() > 0 else Light.GREEN
+            return x if light.value == "stop" else -x
+
+    with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="asks for the value of an enum of which only a run knows the member"):
+        flambeau.export(torch.jit.script(Valued()), (x(2, 3),))
 
 
 test_program = case.test()

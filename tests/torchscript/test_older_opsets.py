@@ -20,4 +20,10 @@ def patches_of_images_of_any_size(self, x):
     return F.fold(F.unfold(x, 3, padding=1) * 2, size, 3, padding=1) / ones, F.fold(apart, size, [3, 2], [1, 2], [1, 0], [2, 3])
 
 
+@case.forward(torch.arange(7), how=("trace", "script"), others=[(torch.zeros(5).long(),), (torch.zeros(0).long(),)], dynamic_axes={"x": [0]}, opset_version=17)
+def bits_of_nothing(self, x):
+    some = x[x > 3]
+    return some & 1, some | 3, some ^ x[x > 3], ~some & 2, some.int() & 1, some.to(torch.uint8) ^ 3
+
+
 test_program = case.test()

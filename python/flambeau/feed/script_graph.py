@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -305,6 +306,8 @@ class GraphImport:
             return _engine.ScriptDevice(str(value))
         if isinstance(value, torch.dtype):
             return DTYPES[value]
+        if isinstance(value, enum.Enum):
+            return _engine.ScriptEnum(type(value).__qualname__, value.name, self.constant(value.value, name))
         if isinstance(value, list):
             return [self.constant(element, f"{name}.{i}") for i, element in enumerate(value)]
         if isinstance(value, tuple):
@@ -318,8 +321,6 @@ class GraphImport:
             return self.object(value, name)
         if (scripted := torch.jit._state._get_script_class(type(value))) is not None:
             return self.instance(value, scripted.qualified_name(), name)
-        if hasattr(value, "name") and hasattr(value, "value"):
-            return _engine.ScriptEnum(type(value).__qualname__, value.name, self.constant(value.value, name))
         return None
 
     def input(self, value: Any, name: str = "") -> None:

@@ -68,7 +68,7 @@ Tensor StandardGamma(Lowering& to, Tensor self, Unused) {
 
 Tensor SampleDirichlet(Lowering& to, Tensor self, Unused) {
   const Tensor gamma = DrawnGamma(to, self);
-  const Tensor sum = self.rank() == 0 ? gamma : to.ReduceSum(gamma, to.ConstantInts({-1}), {.keepdims = 1});
+  const Tensor sum = self.rank() == 0 ? gamma : to.ReduceSum(gamma, to.ConstantInts({gamma.rank() - 1}), {.keepdims = 1});
   const Range range = RangeOf(self.dtype());
   const Tensor within = to.Min({to.Max({to.Div(gamma, sum), Number(to, range.smallest)}), Number(to, range.below_one)});
   return to.CastTo(within, self.dtype());

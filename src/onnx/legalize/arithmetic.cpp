@@ -248,7 +248,9 @@ Results BitwiseByBits(Builder& to, const Request& request) {
   if (request.op == "BitwiseXor") result = to.Sub(to.Add(a, b), to.Mul(product, two));
   // Half of 64 bits at a time: runtimes sum in float64.
   const Tensor weights = to.ConstantInts(Ints(powers.begin(), powers.begin() + std::min<int64_t>(bits, 32)));
-  auto joined = [&](const Tensor& half) { return to.ReduceSum(to.Mul(half, weights), below, {.keepdims = 0}); };
+  // onnxruntime leaves an axis be that counts from the end, where there are no elements.
+  const Tensor last = result.ranked() ? to.ConstantInts({result.rank() - 1}) : below;
+  auto joined = [&](const Tensor& half) { return to.ReduceSum(to.Mul(half, weights), last, {.keepdims = 0}); };
   if (bits < 64) return {{to.CastTo(joined(result), dtype)}};
   auto half = [&](int64_t from) { return to.SliceAxis(result, -1, to.Of(from), to.Of(from + 32)); };
   return {{to.Add(joined(half(0)), to.Mul(joined(half(32)), to.ConstantInt(int64_t{1} << 32)))}};
