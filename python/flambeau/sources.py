@@ -16,7 +16,7 @@ from . import _engine, conversion
 from .archived import ArchivedProgram
 from .artifacts import Artifacts
 from .calls import FORWARD, CapturedCall, captured_call, forward_of
-from .capture import Attempt, capture, mode
+from .capture import Attempt, capture, mode, warn_of_guards
 from .capture.containers import register_containers, warn_of_windows
 from .capture.decisions import Decision
 from .capture.decomposition import without_composites, without_newer_operators, without_vmap
@@ -179,6 +179,8 @@ def of_export(
             attempts=artifacts.attempts,
             decisions=decisions,
         )
+    else:
+        warn_of_guards(exported)
     symbols = output_dimension_names(exported, wishes.output_names, output_axes)
     if dump:
         artifacts.dump(exported)
