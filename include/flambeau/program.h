@@ -142,6 +142,9 @@ class ProgramBuilder {
   void SetName(std::string_view name);  ///< of the graph
   /// What the capture knows of a symbol; nullopt means unbounded.
   void SetRange(std::string_view symbol, std::optional<int64_t> min, std::optional<int64_t> max);
+  /// A condition on sizes under which the program was captured, as torch writes it in
+  /// `ExportedProgram._guards_code`. Finish warns of those that only some sizes meet.
+  void AddGuard(std::string_view guard);
   /// The user's name for dimension `dim` of the input at `position` among the
   /// user's tensor inputs. `frozen_by`: the source line at which the capture made
   /// it a constant, where it did.

@@ -16,7 +16,7 @@ from . import _engine, conversion
 from .archived import ArchivedProgram
 from .artifacts import Artifacts
 from .calls import FORWARD, CapturedCall, captured_call, forward_of
-from .capture import Attempt, capture, mode, warn_of_guards
+from .capture import Attempt, capture, mode
 from .capture.containers import register_containers, warn_of_windows
 from .capture.decisions import Decision
 from .capture.decomposition import without_composites, without_newer_operators, without_vmap
@@ -179,8 +179,6 @@ def of_export(
             attempts=artifacts.attempts,
             decisions=decisions,
         )
-    else:
-        warn_of_guards(exported)
     symbols = output_dimension_names(exported, wishes.output_names, output_axes)
     if dump:
         artifacts.dump(exported)
@@ -189,12 +187,15 @@ def of_export(
         exported.graph_module.meta[FORWARD] = forward_of(model)
     options.dim_names = list(symbols.items())
     options.input_names = _of_graph_inputs(wishes.input_names, exported)
+    guards = () if live else getattr(model, "_guards_code", ())  # of a module, its decisions say as much, and where
+    said: list[_engine.Diagnostic] = []
     return Source(
-        lambda export_params: build_program(exported, dimension_names=names, export_params=export_params),
+        lambda export_params: build_program(exported, dimension_names=names, export_params=export_params, guards=guards, diagnostics=said),
         exported,
         shapes,
         names,
         decisions,
+        said,
     )
 
 

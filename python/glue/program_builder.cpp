@@ -260,6 +260,7 @@ void BindProgramBuilder(nb::module_& module) {
             self.engine().SetRange(symbol, min, max);
           },
           nb::arg("symbol"), nb::arg("min").none(), nb::arg("max").none())
+      .def("add_guard", [](PythonBuilder& self, std::string_view guard) { self.engine().AddGuard(guard); })
       .def(
           "name_dimension",
           [](PythonBuilder& self, size_t position, size_t dim, std::string_view name, std::string_view frozen_by) {

@@ -8,6 +8,7 @@
 #include "aten/builder_access.h"
 #include "aten/canonical.h"
 #include "aten/default_dtype.h"
+#include "aten/guards.h"
 #include "aten/program.h"
 #include "aten/schema.h"
 #include "diag/sink.h"
@@ -188,6 +189,10 @@ void ProgramBuilder::SetRange(std::string_view symbol, std::optional<int64_t> mi
   const Expr expr = impl_->ParseSize(symbol);
   if (exprs.kind(expr) == ExprKind::kSymbol)
     exprs.SetRange(expr, {min.value_or(INT64_MIN), max.value_or(INT64_MAX)});
+}
+
+void ProgramBuilder::AddGuard(std::string_view guard) {
+  aten::WarnOfGuard(guard, fmt::format("'{}'", guard), {}, impl_->sink);
 }
 
 void ProgramBuilder::NameDimension(size_t position, size_t dim, std::string_view name, std::string_view frozen_by) {

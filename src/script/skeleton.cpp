@@ -277,9 +277,11 @@ bool Skeleton::UnifyAbsent(const Undefined& undefined, Emitter& emit, const Heap
 
 // What all paths had alike is to be given out from here on.
 bool Skeleton::Release(const Val& value) {
+  const bool enum_and_number =
+      (fixed_.Is<EnumVal>() && value.IsConstantNumber()) || (fixed_.IsConstantNumber() && value.Is<EnumVal>());
   if (fixed_.Is<TensorVal>()) {
     kind_ = Kind::kTensor;
-  } else if (fixed_.IsNumber() || fixed_.Is<EnumVal>()) {
+  } else if ((fixed_.IsNumber() || fixed_.Is<EnumVal>()) && !enum_and_number) {
     kind_ = Kind::kNumber;
     chooses_ = fixed_.IsConstantNumber() && value.IsConstantNumber();
   } else if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>()) {

@@ -3,11 +3,14 @@
 import typing
 
 import pytest
+import sympy
 import torch
+from torch.utils._sympy.functions import Mod, PythonMod
 
 import flambeau
 from flambeau.archive_verification import verify_archive
 from flambeau.archived import ArchivedProgram
+from flambeau.capture.proofs import holds
 from flambeau.errors import VerificationError
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -371,3 +374,10 @@ def test_texts_among_results_are_no_outputs(options):
     program = flambeau.export(Texts(), (X,), verify=True, **options)
     assert len(program.outputs) == 2 and flambeau.verify(program, (X,), reference=Texts())
     flambeau.onnx.verification.verify(Texts(), (X,))
+
+
+def test_what_torch_does_not_define_is_not_proven():
+    """Its remainders are of no negative numbers."""
+    size = sympy.Symbol("size", integer=True, positive=True)
+    assert not holds(sympy.Le(Mod(size - 8, 7), 6))
+    assert holds(sympy.Le(PythonMod(size - 8, 7), 6))

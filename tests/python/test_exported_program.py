@@ -1,15 +1,12 @@
 """What a walk over a captured program tells the engine."""
 
-import warnings
-
 import pytest
 import torch
 
-import flambeau
 from flambeau import _engine
 from flambeau.capture import capture
 from flambeau.options import make_options
-from flambeau.errors import CaptureError, ConversionWarning
+from flambeau.errors import CaptureError
 from flambeau.feed import weights
 from flambeau.feed.exported_program import DTYPES, build_program
 
@@ -154,18 +151,3 @@ def test_exception_of_a_callback_is_raised():
 
     with pytest.raises(ZeroDivisionError):
         _engine.convert(program, make_options(), progress)
-
-
-class Parted(torch.nn.Module):
-    def forward(self, x):
-        return torch.tensor_split(x, 3, 0)
-
-
-def test_what_its_guards_fix_is_warned_of():
-    shapes = ({0: torch.export.Dim.AUTO},)
-    exported = torch.export.export(Parted(), (torch.randn(3, 4),), dynamic_shapes=shapes).run_decompositions()
-    with pytest.warns(ConversionWarning, match=r"right only where \(x.size\(\)\[0\] // 3\) == 1: torch.export took that from its example"):
-        flambeau.export(exported)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConversionWarning)
-        flambeau.export(torch.export.export(Small(), (torch.randn(3, 4),), dynamic_shapes=shapes).run_decompositions())

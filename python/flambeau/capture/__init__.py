@@ -12,7 +12,7 @@ What a capture took for granted is kept (``decisions``, ``assumptions``) and tol
 """
 
 from .attempt import Attempt
-from .failures import failure_without_export, user_line, warn_of_assumptions, warn_of_guards
+from .failures import failure_without_export, user_line, warn_of_assumptions
 from .strategies import DEFAULT_STRATEGIES, STRATEGIES, capture
 from .surroundings import alone, exporting, mode
 from .wrappers import unwrapped
@@ -29,5 +29,4 @@ __all__ = [
     "unwrapped",
     "user_line",
     "warn_of_assumptions",
-    "warn_of_guards",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import reprlib
 import traceback
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from .attempt import Attempt
 from .decisions import Decision
 from .surroundings import mode
 
-__all__ = ["failure", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_guards", "warn_of_presence"]
+__all__ = ["failure", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_presence"]
 
 _MOST_ELEMENTS = 8
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
@@ -125,21 +124,6 @@ def warn_of_presence(lines: Sequence[str]) -> None:
             "the captured program takes it that some elements are set and some are not, that no count is 0 and that each index occurs, where the"
             " model asks for that"
             f"{f' ({line})' if line else ''}: for the other cases, it computes the same as for this"
-        )
-
-
-_FIXES = re.compile(r"(?P<computed>.*L\[.*\]\.size\(\).*(//|%).*) == (?P<number>-?\d+)")
-
-
-def warn_of_guards(exported: ExportedProgram) -> None:
-    """Warn of what a program that somebody else captured fixes that is computed from sizes: its guards say so, and no model checks them."""
-    for guard in dict.fromkeys(getattr(exported, "_guards_code", None) or ()):
-        fixes = _FIXES.fullmatch(guard)
-        if fixes is None or ("%" in fixes["computed"] and fixes["number"] == "0"):  # what is no multiple PyTorch refuses itself
-            continue
-        warn(
-            f"the exported program is right only where {guard.replace('L[', '').replace(chr(39), '').replace('].size()', '.size()')}:"
-            " torch.export took that from its example; another example, or the module itself in place of the program, may leave it open"
         )
 
 

@@ -349,7 +349,12 @@ def _bound(value: sympy.Basic) -> int | None:
 
 
 def build_program(
-    exported: ExportedProgram, *, dimension_names: Iterable[DimensionName] = (), export_params: bool = True
+    exported: ExportedProgram,
+    *,
+    dimension_names: Iterable[DimensionName] = (),
+    export_params: bool = True,
+    guards: Iterable[str] = (),
+    diagnostics: list[_engine.Diagnostic] | None = None,
 ) -> _engine.Program:
     """Hand a captured program to the engine. Weights are passed by pointer.
 
@@ -358,6 +363,8 @@ def build_program(
             converted model is saved.
         dimension_names: The user's names of dimensions.
         export_params: False allows fake and meta tensors as weights.
+        guards: What torch took for granted of sizes, if nobody told the user yet.
+        diagnostics: Becomes what the engine warns of.
 
     Raises:
         CaptureError: The program holds something that no archive could hold, or a
@@ -370,6 +377,8 @@ def build_program(
     builder.set_metadata(_PREFIX + "graph_signature", str(exported.graph_signature))
     builder.set_metadata(_PREFIX + "range_constraints", str(exported.range_constraints))
     walk.ranges()
+    for guard in dict.fromkeys(guards):
+        builder.add_guard(guard)
     nodes = list(exported.graph.nodes)
     inputs = _user_tensors(exported)
     for position, dim, name in dimension_names:
@@ -381,7 +390,9 @@ def build_program(
             walk.outputs(node)
         else:
             walk.node(node)
-    program, diagnostics = builder.finish()
+    program, said = builder.finish()
     if program is None:
-        raise error_of(diagnostics)
+        raise error_of(said)
+    if diagnostics is not None:
+        diagnostics[:] = said
     return program

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <unordered_set>
 
 #include "aten/builder_access.h"
+#include "aten/guards.h"
 #include "container/json.h"
 #include "container/quote.h"
 #include "reader/pt2/graph_reader.h"
@@ -172,33 +174,13 @@ Result<std::string> ReadRanges(const JsonReader& program, ProgramBuilder* builde
   return text + "}";
 }
 
-// Whether a guard says that what is computed from sizes is a number, such as "L['x'].size()[0] // 2 == 3": the program
-// holds for these sizes alone. PyTorch itself asks for multiples, and a size that is a number is one in the graph, too.
-bool PinsSizes(std::string_view guard) {
-  const size_t equals = guard.find(" == ");
-  if (equals == guard.npos || guard.find_first_of("<>!=", equals + 4) != guard.npos) return false;
-  std::string left;  // without the keys of inputs
-  bool quoted = false;
-  for (const char c : guard.substr(0, equals)) {
-    if (c == '\'') quoted = !quoted;
-    if (!quoted) left += c;
-  }
-  const std::string_view right = guard.substr(equals + 4);
-  const bool number = !right.empty() && right.find_first_not_of("0123456789.-") == right.npos;
-  const bool multiple = left.find('%') != left.npos && right == "0";
-  return number && !multiple && left.find(".size()") != left.npos && left.find_first_of("+-*/%") != left.npos;
-}
-
-// The captured program's guards are no nodes; a model that is right for some sizes only must not pass for one of all.
 Status ReadGuards(const JsonReader& program) {
   FLAMBEAU_TRY(const std::optional<JsonReader> guards, program.OptionalArray("guards_code"));
   if (!guards) return {};
+  std::unordered_set<std::string_view> seen;  // decompositions ask again
   for (const JsonReader json : guards->elements()) {
     FLAMBEAU_TRY(const std::string_view guard, json.AsString());
-    if (PinsSizes(guard))
-      json.sink().Warning(DiagnosticKind::kFrozenDimension,
-                          fmt::format("the captured program is right only where {}", Quote(guard)), json.Where(),
-                          "the model makes a size a number: flambeau.export of the module itself may keep it dynamic");
+    if (seen.insert(guard).second) aten::WarnOfGuard(guard, Quote(guard), json.Where(), json.sink());
   }
   return {};
 }
