@@ -19,7 +19,7 @@ from .calls import FORWARD, CapturedCall, captured_call, forward_of
 from .capture import Attempt, capture, mode
 from .capture.containers import register_containers, warn_of_windows
 from .capture.decisions import Decision
-from .capture.decomposition import without_composites, without_newer_operators, without_vmap
+from .capture.decomposition import without_composites, without_newer_operators
 from .capture.dynamic_shapes import (
     all_names,
     by_argument,
@@ -34,6 +34,7 @@ from .capture.dynamic_shapes import (
 )
 from .capture.gradient_operators import without_gradients
 from .capture.tracing import trace
+from .capture.vmaps import without_vmap
 from .errors import CaptureError, UnsupportedOptionError, warn
 from .feed.exported_program import DimensionName, build_program
 from .feed.script_inputs import (

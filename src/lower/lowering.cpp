@@ -186,6 +186,7 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
   } else {
     std::string hint;
     for (std::string_view nearest : NearestOps(name)) hint += (hint.empty() ? "supported: " : ", ") + std::string(nearest);
+    if (name.starts_with("torch::_functorch.")) hint = "what torch.func transforms is spelled out by program.run_decompositions({}): save what that returns";
     Report(DiagnosticKind::kUnsupportedOperator, NoTranslation(name), std::move(hint));
   }
   current_ = outer;

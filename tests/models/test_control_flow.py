@@ -138,6 +138,10 @@ def over_rows(x):
     return torch.vmap(lambda row, all: (row @ all.T).softmax(0), in_dims=(0, None))(x, x)
 
 
+def over_rows_to_columns(x):
+    return torch.vmap(lambda row: (row * 2, row.cumsum(0)), out_dims=(1, -1))(x)
+
+
 def mapped(x):
     return map_over(lambda row, y: row.softmax(0) + y, x, x.mean(0))
 
@@ -169,6 +173,7 @@ CASES = [
     associative,
     associative_by_the_operator,
     over_rows,
+    over_rows_to_columns,
     mapped,
     map_of_many,
 ]
@@ -239,3 +244,12 @@ def test_an_earlier_scan_asks_a_later_one_nothing():
         warnings.simplefilter("error", flambeau.errors.ConversionWarning)
         for function in (cumulative_from_the_end, associative_rows):
             convert(model_of(function), (positive,), ({0: "rows"},))
+
+
+def test_an_archive_of_a_vmap_says_how_to_write_it_out(tmp_path):
+    exported = torch.export.export(model_of(over_rows), (positive,))
+    torch.export.save(exported, tmp_path / "rows.pt2")
+    with pytest.raises(flambeau.errors.UnsupportedOperatorError, match=r"hint: .*program\.run_decompositions\(\{\}\)"):
+        flambeau.export(tmp_path / "rows.pt2")
+    torch.export.save(exported.run_decompositions({}), tmp_path / "batches.pt2")
+    compare(flambeau.export(tmp_path / "batches.pt2"), model_of(over_rows), (positive,), (negative,))

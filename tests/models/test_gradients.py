@@ -182,6 +182,7 @@ FUNCTIONS = {
     "grad": torch.func.grad(energy),
     "grad_and_value": torch.func.grad_and_value(energy),
     "vjp": lambda x: torch.func.vjp(torch.tanh, x)[1](x)[0],
+    "vjp of ones": lambda x: torch.func.vjp(lambda x: x.sin() * x, x)[1](torch.ones_like(x))[0],
     "jvp": lambda x: torch.func.jvp(energy, (x,), (torch.ones_like(x),))[1],
     "jvp of composites": lambda x: torch.func.jvp(lambda x: F.linear(x.square(), torch.ones(3, 4)).softmax(-1), (x,), (x.cos(),)),
     "jacrev": torch.func.jacrev(lambda x: x.tanh() * x.sum()),
@@ -205,6 +206,28 @@ def test_functions_of_torch_func(name):
     assert torch._C._functorch.peek_interpreter_stack() is None
 
 
+@pytest.mark.parametrize("name", ["grad", "vjp", "vjp of ones", "gradients_of_rows", "jvp"])
+def test_functions_of_torch_func_over_a_dynamic_size(name):
+    class Model(nn.Module):
+        def forward(self, x):
+            return FUNCTIONS[name](x)
+
+    def x(rows):
+        return torch.rand(rows, 2) if name == "gradients_of_rows" else torch.rand(rows)
+
+    compare(quiet(Model(), (x(4),), ({0: "n"},)), Model(), (x(4),), (x(7),))
+
+
 def test_a_trace_says_what_has_gradients():
     with pytest.raises(flambeau.errors.CaptureError, match="torch.export has them"):
         flambeau.export(Forces(), atoms(4, 6), capture="trace")
+
+
+def test_a_program_of_what_nobody_recorded_is_refused():
+    class Model(nn.Module):
+        def forward(self, x):
+            return FUNCTIONS["vjp of ones"](x)
+
+    exported = torch.export.export(Model(), (torch.rand(4),), dynamic_shapes=({0: torch.export.Dim("n")},))
+    with pytest.raises(flambeau.errors.CaptureError, match="is left of a derivative by torch.func.*pass the module"):
+        flambeau.export(exported)

@@ -8,28 +8,10 @@ import torch
 from torch.export import ExportedProgram
 
 from .. import _engine
-from .flex_attention import FlexAttentionHOP, dense_flex_attention
 
-__all__ = ["operators", "without_composites", "without_newer_operators", "without_vmap"]
+__all__ = ["operators", "without_composites", "without_newer_operators"]
 
 _OF_TORCH = frozenset({"aten", "onnx", "prim", "prims"})
-
-
-def without_vmap(exported: ExportedProgram) -> ExportedProgram:
-    """The program over whole batches; the program itself if it has no ``torch.vmap``, and no flex attention, which is one.
-
-    torch.export records the calls that enter and leave a vmap, and between them
-    operators on tensors that seem to lack a dimension. Tracing the program again
-    runs the calls.
-    """
-
-    def is_batched(target: object) -> bool:
-        return getattr(target, "__module__", "") == "torch._functorch.predispatch" or isinstance(target, FlexAttentionHOP)
-
-    if not any(map(is_batched, operators(exported))):
-        return exported
-    with dense_flex_attention():
-        return exported.run_decompositions({})
 
 
 def operators(exported: ExportedProgram) -> Iterator[object]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch._functorch import eager_transforms
+from torch._subclasses import FakeTensor
 from torch.export import ExportedProgram
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree
@@ -21,7 +22,7 @@ from torch.utils import _pytree
 from .decomposition import operators
 from .recurrent_layers import differentiable_layers
 
-__all__ = ["export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation"]
+__all__ = ["export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation", "refuse_unrecorded"]
 
 _TRANSFORMS = "torch._functorch.predispatch"
 _DIFFERENTIATING = (
@@ -42,6 +43,15 @@ def refuse_differentiation(exported: ExportedProgram) -> None:
     for target in operators(exported):
         if getattr(target, "__module__", "") == _TRANSFORMS and getattr(target, "__name__", "") in ("_grad_increment_nesting", "_jvp_increment_nesting"):
             raise Differentiated("torch.export recorded what torch.func differentiates, and not the derivative")
+
+
+def refuse_unrecorded(exported: ExportedProgram) -> None:
+    """Raises:
+    Differentiated: What nobody recorded became a constant of the program, which has no bytes.
+    """
+    for name, constant in exported.constants.items():
+        if name.startswith("lifted_tensor_") and (isinstance(constant, FakeTensor) or torch._C._functorch.is_functorch_wrapped_tensor(constant)):
+            raise Differentiated("torch.export did not record what computes a tensor that is used further on")
 
 
 @contextlib.contextmanager

@@ -22,14 +22,13 @@ from .constants import KNOWN, KnownConstants
 from .containers import known_results
 from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
-from .decomposition import without_vmap
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names, two_for_one
 from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness, warn_of_presence
 from .flex_attention import dense_flex_attention
 from .functions_of_sizes import functions_of_sizes
 from .general import examples_of_special_cases, general_answers, general_conditions, special_answers, special_places
-from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation
+from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
 from .other_sizes import where_not, with_more_rows
@@ -40,6 +39,7 @@ from .surroundings import autocast_within, exporting, mode, named_keywords, sile
 from .tensor_data import seen_data
 from .transformers import every_mask
 from .vision import capturable_detectors
+from .vmaps import batches_in_front, without_vmap
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "capture"]
 
@@ -87,6 +87,7 @@ def _export(
             contextlib.nullcontext() if strict else CapturableCalls(),
             contextlib.nullcontext() if strict else dynamic_tensors(),
             contextlib.nullcontext() if strict else seen_data(),
+            contextlib.nullcontext() if strict else batches_in_front(),
             contextlib.nullcontext() if strict else functions_of_sizes(),
             contextlib.nullcontext() if strict else causal_by_size(),
             contextlib.nullcontext() if strict else unmoved_modules(),
@@ -362,6 +363,7 @@ class _Tries:
             ):
                 exported, how = attempt(two_is_one)
                 refuse_differentiation(exported)
+                refuse_unrecorded(exported)
                 exported = without_vmap(exported)
             restore(exported)
             if known is not None and not known.hold(exported):

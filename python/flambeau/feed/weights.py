@@ -33,6 +33,8 @@ def _refusal(tensor: torch.Tensor) -> str | None:
     name = type(tensor).__qualname__
     if name == "DTensor":
         return "is a DTensor; replace it with its full_tensor()"
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return "is left of a derivative by torch.func, which torch.export did not record; pass the module instead of the program"
     if is_traceable_wrapper_subclass(tensor):
         return f"is a {name}, which wraps other tensors; replace it with a plain tensor"
     if tensor.layout is not torch.strided:
