@@ -162,6 +162,25 @@ class Pairs(Cells):
         return torch.stack(products), torch.stack(more), pairs, beside, sum(row * 2 for row in x.unbind(1)), torch.stack([*x.unbind(1)])
 
 
+class Placed(Cells):
+    """Lists that are as long before as after, and written place by place; the greatest of what a generator makes."""
+
+    def forward(self, x):
+        count = x.shape[1]
+        forward, backward = [None] * count, [None] * count
+        for i in range(count):
+            forward[i] = self.linear(x[:, i])
+        for i in reversed(range(count)):
+            backward[count - 1 - i] = forward[i] * self.scale
+        sums = [x[:, 0]] * count
+        for i in range(1, count):
+            sums[i] = sums[i - 1] * 0.5 + x[:, i]
+        first = [x.new_zeros(3)] * x.shape[0]
+        first[0] = x[0, 0]
+        greatest = max(row.sum() for row in x.unbind(1)) - min(row.sum() for row in x)
+        return torch.stack(forward, 1), torch.stack(backward), torch.stack(sums[::-1]), torch.stack(first), sums[-1], greatest
+
+
 class Within(Cells):
     """The loop is in a function of the function."""
 
@@ -190,7 +209,7 @@ class Chunks(Cells):
         return result.flatten(1, 2)[:, :time]
 
 
-@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Advantages, Window, Path, Comprehension, Listed, Mapped, Repeated, Pairs, Within, Chunks], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Advantages, Window, Path, Comprehension, Listed, Mapped, Repeated, Pairs, Placed, Within, Chunks], ids=lambda model: model.__name__)
 def test_loops_stay_loops(model):
     model = model().eval()
     with warnings.catch_warnings():

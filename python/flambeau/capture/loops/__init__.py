@@ -1,9 +1,9 @@
 """Python loops over a dynamic dimension stay loops in a capture: torch.export would unroll them.
 
 ``rewriting`` makes of such a loop, in the function's source, a function of one round;
-``rounds`` are the iterables whose number of rounds is a symbol, and the lists that such a
-loop fills; ``pieces`` are those of a tensor that data cuts; ``scanning`` runs the rounds as
-torch's ``scan``. ``associative`` does so with the rows of ``associative_scan``.
+``runtime`` is what the source calls then. ``rounds`` are the iterables whose number of rounds
+is a symbol, and the lists that such a loop fills, ``places`` those that are as long before;
+``pieces`` are those of a tensor that data cuts; ``scanning`` runs the rounds as torch's ``scan``. ``associative`` does so with the rows of ``associative_scan``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from ..replaced_functions import replaced_functions
 from .associative import sequential_scans
 from .pieces import loops_are_kept, uncounted_numbers
 from .rewriting import RUNTIME, codes_within, rewritten
-from .rounds import LoopsAsScans, Runtime, pad_sequence
+from .rounds import LoopsAsScans, pad_sequence
+from .runtime import Runtime
 from .scanning import Unkept
 
 __all__ = ["Unkept", "kept_loops", "sequential_scans", "uncounted_numbers"]

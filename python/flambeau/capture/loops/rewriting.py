@@ -14,12 +14,13 @@ from ..source import called, repeated_list, spread_rows, statements
 __all__ = ["RUNTIME", "codes_within", "rewritten"]
 
 RUNTIME = "__flambeau_loops__"
-"""The name by which rewritten functions call :class:`.rounds.Runtime`."""
+"""The name by which rewritten functions call :class:`.runtime.Runtime`."""
 
 _ROUND, _EACH, _ITEMS = "__flambeau_round__", "__flambeau_each__", "__flambeau_items__"
 _ITERATORS = ("range", "enumerate", "zip", "map", "reversed", "len")
 _CUTS = ("split", "unbind")
 """Functions, and methods, of a tensor's parts."""
+_REDUCTIONS = ("sum", "max", "min")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _LEAVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom)
 _FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -206,8 +207,8 @@ class _Rewriter(ast.NodeTransformer):
         if alone and self._asked(node.args[0]):
             generator: ast.GeneratorExp = node.args[0]  # type: ignore[assignment]
             node.args[0] = ast.copy_location(ast.ListComp(generator.elt, generator.generators), generator)
-            if isinstance(node.func, ast.Name) and node.func.id == "sum" and not node.keywords:
-                node.func = ast.copy_location(_runtime("sum"), node)
+            if isinstance(node.func, ast.Name) and node.func.id in _REDUCTIONS and not node.keywords:
+                node.func = ast.copy_location(_runtime(node.func.id), node)
         self.generic_visit(node)
         taken = isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple") and len(node.args) == 1 and not node.keywords
         if taken and not isinstance(node.args[0], ast.Starred) and self._asked(node):

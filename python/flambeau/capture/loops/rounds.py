@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import itertools
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,18 +10,17 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
-from ..presence import rows_are_known
 from .pieces import Numbers, Pieces
-from .scanning import Lost, Unkept, as_scan, fixed, item_at
+from .scanning import Lost, Unkept, item_at
 
-__all__ = ["Filled", "LoopsAsScans", "Runtime", "pad_sequence"]
+__all__ = ["Filled", "FilledNumbers", "LoopsAsScans", "Rounds", "Whole", "as_tensor", "is_dynamic", "pad_sequence"]
 
 
-def _is_dynamic(size: Any) -> bool:
+def is_dynamic(size: Any) -> bool:
     return isinstance(size, torch.SymInt) and not isinstance(size.node.maybe_as_int(), int)
 
 
-class _Rounds:
+class Rounds:
     """What a loop goes over: how many items, and the item of a round."""
 
     def __init__(self, count: Any, at: Callable[[Any], Any]) -> None:
@@ -67,9 +64,9 @@ class Filled(list):
         """All items, stacked."""
         return self.rounds[0] if self._only_rounds() else self.joined(0, True)
 
-    def as_rounds(self) -> _Rounds:
+    def as_rounds(self) -> Rounds:
         items = self._items()
-        return _Rounds(items.shape[0], lambda i: item_at(items, i))
+        return Rounds(items.shape[0], lambda i: item_at(items, i))
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, int) and index < 0 and -index <= len(self.after):
@@ -132,17 +129,13 @@ class Whole(Filled):
         result = torch.cat([tensor, padding])[rows]
         return result if batch_first else result.transpose(0, 1)
 
-    def as_rounds(self) -> _Rounds:
+    def as_rounds(self) -> Rounds:
         if self.lengths is None or self.after or list.__len__(self):
             return self._unknown()  # type: ignore[no-any-return]
         pieces = Pieces(self.rounds[0], self.lengths, self.axis)
-        return _Rounds(pieces.count, pieces.at)
+        return Rounds(pieces.count, pieces.at)
 
     __getitem__ = reverse = Filled._unknown  # type: ignore[assignment]
-
-
-_NUMBERS = {bool: torch.bool, float: torch.float64}
-"""Of Python's numbers that are no integers, what holds them."""
 
 
 class FilledNumbers(Filled):
@@ -155,7 +148,7 @@ class FilledNumbers(Filled):
         if not stacked or axis:
             raise Unkept("numbers are put together as if they were tensors")
         (tensor,) = self.rounds
-        parts = [_as_tensor(list.__iter__(self), tensor), tensor, _as_tensor(self.after, tensor)]
+        parts = [as_tensor(list.__iter__(self), tensor), tensor, as_tensor(self.after, tensor)]
         return torch.cat([part for part in parts if part is not None])
 
     def as_tensor(self, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
@@ -166,9 +159,9 @@ class FilledNumbers(Filled):
     def extended(self, numbers: torch.Tensor) -> FilledNumbers:
         return FilledNumbers([], torch.cat([self.joined(0, True), numbers]))
 
-    def as_rounds(self) -> _Rounds:
+    def as_rounds(self) -> Rounds:
         numbers = Numbers(self.joined(0, True))
-        return _Rounds(numbers.count, numbers.at)
+        return Rounds(numbers.count, numbers.at)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -177,7 +170,7 @@ class FilledNumbers(Filled):
         return found.item() if isinstance(found, torch.Tensor) else found
 
 
-def _as_tensor(numbers: Iterable[Any], like: torch.Tensor) -> torch.Tensor | None:
+def as_tensor(numbers: Iterable[Any], like: torch.Tensor) -> torch.Tensor | None:
     """Python's integers; None for no numbers."""
     listed = list(numbers)
     if not all(isinstance(each, (int, torch.SymInt)) and not isinstance(each, bool) for each in listed):
@@ -218,176 +211,3 @@ class LoopsAsScans(TorchFunctionMode):
         if func not in _JOINS or not isinstance(tensors, Filled) or kwargs:
             raise Unkept(f"{getattr(func, '__name__', func)} of a list that a dynamic loop filled")
         return tensors.joined(axis, _JOINS[func])
-
-
-class Runtime:
-    """What rewritten functions call."""
-
-    @property
-    def unset(self) -> Lost:
-        """The value of a name that has none yet."""
-        return Lost()
-
-    def dynamic(self, items: Any) -> bool:
-        if isinstance(items, torch.Tensor) and items.ndim:
-            return _is_dynamic(items.shape[0]) and not rows_are_known(items)
-        return isinstance(items, (_Rounds, Filled, Numbers, Pieces))
-
-    def len(self, of: Any) -> Any:
-        return of.shape[0] if isinstance(of, torch.Tensor) and of.ndim else builtins.len(of)
-
-    def range(self, *limits: Any) -> Any:
-        start, stop, step = (0, *limits, 1) if len(limits) == 1 else (*limits, 1)[:3]
-        if not any(_is_dynamic(limit) for limit in (start, stop)) or not isinstance(step, int) or not step:
-            return builtins.range(*limits)
-        count = (stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step
-        return _Rounds(torch.sym_max(count, 0) if (start, step) != (0, 1) else count, lambda i: start + i * step)
-
-    def unbind(self, of: Any, *args: Any, **kwargs: Any) -> Any:
-        tensor, *rest = args if of is torch else (of, *args)
-        dim = rest[0] if rest else kwargs.get("dim", 0)
-        if not isinstance(tensor, torch.Tensor) or not _is_dynamic(tensor.shape[dim]):
-            return of.unbind(*args, **kwargs)
-        return _Rounds(tensor.shape[dim], lambda i: torch.select(tensor, dim, i))
-
-    def split(self, of: Any, *args: Any, **kwargs: Any) -> Any:
-        """Pieces of one length, or of those that a list has."""
-        tensor, *rest = args if of is torch else (of, *args)
-        length, dim, *more = *rest, *(kwargs[name] for name in ("split_size_or_sections", "split_size", "dim") if name in kwargs), 0
-        if not isinstance(tensor, torch.Tensor) or type(length) is not int or length < 1 or not _is_dynamic(tensor.shape[dim]):
-            return of.split(*args, **kwargs)
-        before = (slice(None),) * (dim % tensor.ndim)
-        count = (tensor.shape[dim] + length - 1) // length
-        return _Rounds(count, lambda i: tensor[(*before, slice(i * length, i * length + length))])
-
-    def _rounds(self, items: Any) -> Any:
-        if isinstance(items, torch.Tensor) and items.ndim:
-            return _Rounds(items.shape[0], lambda i: item_at(items, i))
-        if isinstance(items, (Numbers, Pieces)):
-            return _Rounds(items.count, items.at)
-        if isinstance(items, builtins.range):
-            return _Rounds(builtins.len(items), lambda i: items.start + i * items.step)
-        return items.as_rounds() if isinstance(items, Filled) else items
-
-    def enumerate(self, items: Any, start: Any = 0) -> Any:
-        if not self.dynamic(items):
-            return builtins.enumerate(items, start)
-        rounds = self._rounds(items)
-        return _Rounds(rounds.count, lambda i: (i + start, rounds.at(i)))
-
-    def zip(self, *all: Any, **kwargs: Any) -> Any:
-        if not builtins.any(builtins.map(self.dynamic, all)):
-            return builtins.zip(*all, **kwargs)
-        if not builtins.all(builtins.map(self.dynamic, all)):
-            raise Unkept("a loop over what is dynamic beside what is not")
-        rounds = [self._rounds(items) for items in all]
-        counts = [each.count for each in rounds]
-        for count in counts[1:]:
-            if not fixed(counts[0], count):
-                raise Unkept("a loop over two dynamic dimensions")
-        return _Rounds(counts[0], lambda i: tuple(each.at(i) for each in rounds))
-
-    tuples = staticmethod(itertools.product)
-
-    def product(self, function: Callable[..., Any], *all: Any, **kwargs: Any) -> Any:
-        """What the function gives, which may be ``itertools.product``."""
-        if function is not itertools.product or kwargs or not builtins.any(builtins.map(self.dynamic, all)):
-            return function(*all, **kwargs)
-        if not builtins.all(self.dynamic(items) or isinstance(items, builtins.range) for items in all):
-            raise Unkept("a loop over what is dynamic beside what is not")
-        factors = [self._rounds(items) for items in all]
-
-        def at(i: Any) -> tuple[Any, ...]:
-            items = []
-            for rounds in builtins.reversed(factors):
-                place = i % rounds.count
-                torch._check(place >= 0)
-                torch._check(place < rounds.count)
-                items.append(rounds.at(place))
-                i = i // rounds.count
-            return (*builtins.reversed(items),)
-
-        return _Rounds(math.prod(rounds.count for rounds in factors), at)
-
-    def map(self, function: Callable[..., Any], *all: Any) -> Any:
-        if not builtins.any(builtins.map(self.dynamic, all)):
-            return builtins.map(function, *all)
-        rounds = self.zip(*all)
-        return _Rounds(rounds.count, lambda i: function(*rounds.at(i)))
-
-    def reversed(self, items: Any) -> Any:
-        if not self.dynamic(items):
-            return builtins.reversed(items)
-        rounds = self._rounds(items)
-        return _Rounds(rounds.count, lambda i: rounds.at(rounds.count - 1 - i))
-
-    def extended(self, filled: Any, items: Any) -> Any:
-        """The list after ``filled.extend(items)`` or ``filled += items``."""
-        if not isinstance(filled, list):  # the name is given to something else, too
-            filled += items
-            return filled
-        if not isinstance(items, Numbers):
-            filled.extend(items)
-            return filled
-        if items.tensor.dtype is torch.bool or (isinstance(filled, Filled) and not isinstance(filled, FilledNumbers)):
-            raise Unkept("a list holds the numbers of a tensor beside what are no integers")
-        numbers = items.tensor.long()  # what Python's numbers become again
-        return filled.extended(numbers) if isinstance(filled, FilledNumbers) else FilledNumbers(filled, numbers)
-
-    def repeated(self, items: list[Any], count: Any) -> Any:
-        """``items * count``."""
-        if not _is_dynamic(count) or not items:
-            return items * count
-        count = torch.sym_max(count, 0)
-        if all(isinstance(each, torch.Tensor) for each in items):
-            return Filled([], [each.expand(count, *each.shape) for each in items])
-        kind = _NUMBERS.get(type(items[0]))
-        alike = kind is not None and all(type(each) is type(items[0]) for each in items)
-        numbers = torch.tensor(items, dtype=kind) if alike else _as_tensor(items, torch.empty(0, dtype=torch.int64))
-        return FilledNumbers([], numbers.repeat(count))
-
-    def collected(self, kind: type, items: Any) -> Any:
-        """``list(items)``, or a tuple."""
-        if kind not in (list, tuple) or not self.dynamic(items):
-            return kind(items)
-        if isinstance(items, torch.Tensor):
-            return Filled([], [items])
-        return items if isinstance(items, Filled) else self.listed(items, lambda each: each, False)
-
-    def sum(self, items: Any) -> Any:
-        """``sum`` of a list."""
-        if not isinstance(items, Filled):
-            return builtins.sum(items)
-        rows = torch.stack(items)
-        return rows.sum(0, dtype=torch.int64 if rows.dtype is torch.bool else rows.dtype)
-
-    def listed(self, items: Any, function: Callable[..., Any], spread: bool) -> list[Any]:
-        """``[function(item) for item in items]``."""
-        call = (lambda each: function(*each)) if spread else function
-        if not self.dynamic(items):
-            return [call(each) for each in items]
-
-        def round(each: Any, filled: list[Any]) -> tuple[list[Any]]:
-            filled.append(call(each))
-            return (filled,)
-
-        return self.run(items, round, ["the list"], [[]], ["the list"], [])[0]
-
-    def run(
-        self, items: Any, round: Callable[..., tuple[Any, ...]], names: list[str], before: list[Any], written: list[str], anew: list[str]
-    ) -> tuple[Any, ...]:
-        """The values of the names after all rounds."""
-        rounds = self._rounds(items)
-        after, appended = as_scan(rounds.count, rounds.at, round, names, before, frozenset(written), frozenset(anew))
-        for i, added in appended.items():
-            if added.axis is not None:
-                after[i] = Whole(after[i], added.items[0], added.axis, added.lengths)
-                continue
-            if not added.front:
-                after[i] = Filled(after[i], added.items)
-                continue
-            filled = Filled([], added.items)
-            filled.reverse()
-            filled.extend(after[i])
-            after[i] = filled
-        return tuple(after)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import sympy
 import torch
 from torch._higher_order_ops.scan import scan_op
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.fx.experimental.sym_node import SymNode
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
@@ -378,7 +379,8 @@ class _Loop:
                 items = [item for i in sorted(plan.gathered) for item in results[i]]
                 return [each.clone(memory_format=torch.contiguous_format) for each in (*handed, *items)]
 
-        outputs = list(scan_op(combine, init, [torch.arange(self.count)], (*tensors, *missing, *start)))
+        lifted = [tensor if isinstance(tensor, FakeTensor) else tensor.clone() for tensor in tensors]  # a global may be as it is
+        outputs = list(scan_op(combine, init, [torch.arange(self.count)], (*lifted, *missing, *start)))
         owners = dict(self._owners(structure))
         for i, value in zip(carried, outputs):
             if i in plan.counted:
@@ -500,7 +502,7 @@ def _number(value: Any) -> torch.Tensor:
 
 
 @contextlib.contextmanager
-def _there_may_be_none(count: torch.SymInt) -> Iterator[None]:
+def _there_may_be_no_more(count: torch.SymInt) -> Iterator[None]:
     """What a round tells of the least number of rounds, such as that there is one, holds while it is open."""
     env, symbols = count.node.shape_env, count.node.expr.free_symbols
     before = {symbol: env.var_to_range[symbol] for symbol in symbols if symbol in env.var_to_range}
@@ -535,8 +537,10 @@ def as_scan(
         loop = _Loop(count, at, round, names, written, forgettable)
         for apart in (0, 1) if count.node.hint is not None else (0,):  # else there may be no round
             try:
-                with _there_may_be_none(count) if not apart else contextlib.nullcontext():
-                    return loop.run(_after_first(round, at, before) if apart else before, apart)
+                values = _after_first(round, at, before) if apart else before
+                torch._check(count >= apart)
+                with _there_may_be_no_more(count):
+                    return loop.run(values, apart)
             except Exception as error:  # whatever the round does not do with these values
                 _LOG.debug("no loop%s", " after a first round apart" * apart, exc_info=error)
                 failed = error

@@ -1,0 +1,213 @@
+"""What rewritten functions call in the place of Python's own: loops, and what makes their iterables and lists."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..presence import rows_are_known
+from .pieces import Numbers, Pieces
+from .places import Places
+from .rounds import Filled, FilledNumbers, Rounds, Whole, as_tensor, is_dynamic
+from .scanning import Lost, Unkept, as_scan, fixed, item_at
+
+__all__ = ["Runtime"]
+
+_NUMBERS = {bool: torch.bool, float: torch.float64}
+"""Of Python's numbers that are no integers, what holds them."""
+
+
+class Runtime:
+    """What rewritten functions call."""
+
+    @property
+    def unset(self) -> Lost:
+        """The value of a name that has none yet."""
+        return Lost()
+
+    def dynamic(self, items: Any) -> bool:
+        if isinstance(items, torch.Tensor) and items.ndim:
+            return is_dynamic(items.shape[0]) and not rows_are_known(items)
+        return isinstance(items, (Rounds, Filled, Numbers, Pieces))
+
+    def len(self, of: Any) -> Any:
+        return of.shape[0] if isinstance(of, torch.Tensor) and of.ndim else builtins.len(of)
+
+    def range(self, *limits: Any) -> Any:
+        start, stop, step = (0, *limits, 1) if len(limits) == 1 else (*limits, 1)[:3]
+        if not any(is_dynamic(limit) for limit in (start, stop)) or not isinstance(step, int) or not step:
+            return builtins.range(*limits)
+        count = (stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step
+        return Rounds(torch.sym_max(count, 0) if (start, step) != (0, 1) else count, lambda i: start + i * step)
+
+    def unbind(self, of: Any, *args: Any, **kwargs: Any) -> Any:
+        tensor, *rest = args if of is torch else (of, *args)
+        dim = rest[0] if rest else kwargs.get("dim", 0)
+        if not isinstance(tensor, torch.Tensor) or not is_dynamic(tensor.shape[dim]):
+            return of.unbind(*args, **kwargs)
+        return Rounds(tensor.shape[dim], lambda i: torch.select(tensor, dim, i))
+
+    def split(self, of: Any, *args: Any, **kwargs: Any) -> Any:
+        """Pieces of one length, or of those that a list has."""
+        tensor, *rest = args if of is torch else (of, *args)
+        length, dim, *more = *rest, *(kwargs[name] for name in ("split_size_or_sections", "split_size", "dim") if name in kwargs), 0
+        if not isinstance(tensor, torch.Tensor) or type(length) is not int or length < 1 or not is_dynamic(tensor.shape[dim]):
+            return of.split(*args, **kwargs)
+        before = (slice(None),) * (dim % tensor.ndim)
+        count = (tensor.shape[dim] + length - 1) // length
+        return Rounds(count, lambda i: tensor[(*before, slice(i * length, i * length + length))])
+
+    def _rounds(self, items: Any) -> Any:
+        if isinstance(items, torch.Tensor) and items.ndim:
+            return Rounds(items.shape[0], lambda i: item_at(items, i))
+        if isinstance(items, (Numbers, Pieces)):
+            return Rounds(items.count, items.at)
+        if isinstance(items, builtins.range):
+            return Rounds(builtins.len(items), lambda i: items.start + i * items.step)
+        return items.as_rounds() if isinstance(items, Filled) else items
+
+    def enumerate(self, items: Any, start: Any = 0) -> Any:
+        if not self.dynamic(items):
+            return builtins.enumerate(items, start)
+        rounds = self._rounds(items)
+        return Rounds(rounds.count, lambda i: (i + start, rounds.at(i)))
+
+    def zip(self, *all: Any, **kwargs: Any) -> Any:
+        if not builtins.any(builtins.map(self.dynamic, all)):
+            return builtins.zip(*all, **kwargs)
+        if not builtins.all(builtins.map(self.dynamic, all)):
+            raise Unkept("a loop over what is dynamic beside what is not")
+        rounds = [self._rounds(items) for items in all]
+        counts = [each.count for each in rounds]
+        for count in counts[1:]:
+            if not fixed(counts[0], count):
+                raise Unkept("a loop over two dynamic dimensions")
+        return Rounds(counts[0], lambda i: tuple(each.at(i) for each in rounds))
+
+    tuples = staticmethod(itertools.product)
+
+    def product(self, function: Callable[..., Any], *all: Any, **kwargs: Any) -> Any:
+        """What the function gives, which may be ``itertools.product``."""
+        if function is not itertools.product or kwargs or not builtins.any(builtins.map(self.dynamic, all)):
+            return function(*all, **kwargs)
+        if not builtins.all(self.dynamic(items) or isinstance(items, builtins.range) for items in all):
+            raise Unkept("a loop over what is dynamic beside what is not")
+        factors = [self._rounds(items) for items in all]
+
+        def at(i: Any) -> tuple[Any, ...]:
+            items = []
+            for rounds in builtins.reversed(factors):
+                place = i % rounds.count
+                torch._check(place >= 0)
+                torch._check(place < rounds.count)
+                items.append(rounds.at(place))
+                i = i // rounds.count
+            return (*builtins.reversed(items),)
+
+        return Rounds(math.prod(rounds.count for rounds in factors), at)
+
+    def map(self, function: Callable[..., Any], *all: Any) -> Any:
+        if not builtins.any(builtins.map(self.dynamic, all)):
+            return builtins.map(function, *all)
+        rounds = self.zip(*all)
+        return Rounds(rounds.count, lambda i: function(*rounds.at(i)))
+
+    def reversed(self, items: Any) -> Any:
+        if not self.dynamic(items):
+            return builtins.reversed(items)
+        rounds = self._rounds(items)
+        return Rounds(rounds.count, lambda i: rounds.at(rounds.count - 1 - i))
+
+    def extended(self, filled: Any, items: Any) -> Any:
+        """The list after ``filled.extend(items)`` or ``filled += items``."""
+        if not isinstance(filled, list):  # the name is given to something else, too
+            filled += items
+            return filled
+        if not isinstance(items, Numbers):
+            filled.extend(items)
+            return filled
+        if items.tensor.dtype is torch.bool or (isinstance(filled, Filled) and not isinstance(filled, FilledNumbers)):
+            raise Unkept("a list holds the numbers of a tensor beside what are no integers")
+        numbers = items.tensor.long()  # what Python's numbers become again
+        return filled.extended(numbers) if isinstance(filled, FilledNumbers) else FilledNumbers(filled, numbers)
+
+    def repeated(self, items: list[Any], count: Any) -> Any:
+        """``items * count``."""
+        if not is_dynamic(count) or not items:
+            return items * count
+        count = torch.sym_max(count, 0)
+        if len(items) == 1 and (items[0] is None or isinstance(items[0], torch.Tensor)):
+            return Places(count, items[0])
+        if all(isinstance(each, torch.Tensor) for each in items):
+            return Filled([], [each.expand(count, *each.shape) for each in items])
+        kind = _NUMBERS.get(type(items[0]))
+        alike = kind is not None and all(type(each) is type(items[0]) for each in items)
+        numbers = torch.tensor(items, dtype=kind) if alike else as_tensor(items, torch.empty(0, dtype=torch.int64))
+        return FilledNumbers([], numbers.repeat(count))
+
+    def collected(self, kind: type, items: Any) -> Any:
+        """``list(items)``, or a tuple."""
+        if kind not in (list, tuple) or not self.dynamic(items):
+            return kind(items)
+        if isinstance(items, torch.Tensor):
+            return Filled([], [items])
+        return items if isinstance(items, Filled) else self.listed(items, lambda each: each, False)
+
+    def sum(self, items: Any) -> Any:
+        """``sum`` of a list."""
+        if not isinstance(items, Filled):
+            return builtins.sum(items)
+        rows = torch.stack(items)
+        return rows.sum(0, dtype=torch.int64 if rows.dtype is torch.bool else rows.dtype)
+
+    def max(self, items: Any) -> Any:
+        """``max`` of a list."""
+        return self._greatest(items, builtins.max, torch.amax)
+
+    def min(self, items: Any) -> Any:
+        """``min`` of a list."""
+        return self._greatest(items, builtins.min, torch.amin)
+
+    def _greatest(self, items: Any, of_items: Callable[[Any], Any], of_rows: Callable[..., torch.Tensor]) -> Any:
+        if not isinstance(items, Filled):
+            return of_items(items)
+        rows = torch.stack(items)
+        if rows.ndim != 1 or isinstance(items, FilledNumbers):
+            raise Unkept("items of a list that a dynamic loop filled are compared, and are no numbers in tensors")
+        return of_rows(rows, 0)
+
+    def listed(self, items: Any, function: Callable[..., Any], spread: bool) -> list[Any]:
+        """``[function(item) for item in items]``."""
+        call = (lambda each: function(*each)) if spread else function
+        if not self.dynamic(items):
+            return [call(each) for each in items]
+
+        def round(each: Any, filled: list[Any]) -> tuple[list[Any]]:
+            filled.append(call(each))
+            return (filled,)
+
+        return self.run(items, round, ["the list"], [[]], ["the list"], [])[0]
+
+    def run(
+        self, items: Any, round: Callable[..., tuple[Any, ...]], names: list[str], before: list[Any], written: list[str], anew: list[str]
+    ) -> tuple[Any, ...]:
+        """The values of the names after all rounds."""
+        rounds = self._rounds(items)
+        after, appended = as_scan(rounds.count, rounds.at, round, names, before, frozenset(written), frozenset(anew))
+        for i, added in appended.items():
+            if added.axis is not None:
+                after[i] = Whole(after[i], added.items[0], added.axis, added.lengths)
+                continue
+            if not added.front:
+                after[i] = Filled(after[i], added.items)
+                continue
+            filled = Filled([], added.items)
+            filled.reverse()
+            filled.extend(after[i])
+            after[i] = filled
+        return tuple(after)
