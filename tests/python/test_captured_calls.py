@@ -8,6 +8,7 @@ import numpy
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.nn.attention.bias import causal_lower_right, causal_upper_left
 
 import flambeau
 
@@ -115,6 +116,8 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: F.scaled_dot_product_attention(x.mT, x.mT, x.mT, x[:, 0] > 0, is_causal=x.shape[2] > 20, scale=0.5),
         lambda x: attended(x.mT[None].contiguous(), (x.mT @ x > -3)[None], x.shape[2] > 14),
         lambda x: attended(x.mT[None].contiguous(), (x.mT @ x)[None], x.shape[2] > 14),
+        lambda x: F.scaled_dot_product_attention(x.mT[None], x.mT[None], x.mT[None], causal_upper_left(x.shape[2], x.shape[2])),
+        lambda x: F.scaled_dot_product_attention(x.mT[None, :, 3:], x.mT[None], x.mT[None], causal_lower_right(x.shape[2] - 3, x.shape[2])),
         lambda x: F.pad(x, (1, 2), value=x.shape[2] / 3),
         lambda x: torch.quantile(x, 1 / x.shape[2], dim=1),
         lambda x: F.interpolate(x, scale_factor=x.shape[2] // 6),

@@ -18,6 +18,7 @@ from torch.export import Dim, ExportedProgram
 from .assumptions import computes_alike, frozen, holds_for
 from .attempt import Attempt
 from .averaging_norms import averaging_norms
+from .causal_biases import dense_biases
 from .constants import KNOWN, KnownConstants
 from .containers import known_results
 from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
@@ -403,6 +404,7 @@ class _Tries:
             opaque_layers(),
             averaging_norms(),
             dense_flex_attention(),
+            dense_biases(),
             every_mask(),
             capturable_detectors(),
             sequential_scans(),
