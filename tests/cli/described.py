@@ -32,8 +32,8 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 from chains import StoredZip  # noqa: E402
 
-DTYPES = {"uint8": 1, "int8": 2, "int32": 4, "int64": 5, "float16": 6, "float32": 7, "float64": 8, "complex64": 10, "bool": 12, "bfloat16": 13}
-WIDTHS = {1: 1, 2: 1, 4: 4, 5: 8, 6: 2, 7: 4, 8: 8, 10: 8, 12: 1, 13: 2}
+DTYPES = {"uint8": 1, "int8": 2, "int32": 4, "int64": 5, "float16": 6, "float32": 7, "float64": 8, "complex64": 10, "bool": 12, "bfloat16": 13, "float8_e4m3fn": 29}
+WIDTHS = {1: 1, 2: 1, 4: 4, 5: 8, 6: 2, 7: 4, 8: 8, 10: 8, 12: 1, 13: 2, 29: 1}
 
 
 def size_of(text: str) -> dict[str, object]:

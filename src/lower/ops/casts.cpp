@@ -4,9 +4,6 @@
 namespace flambeau::lower {
 namespace {
 
-constexpr Restriction kViewOfOtherWidth{"a view as a dtype of another width", "torch.ones(2, 4).view(torch.int64)",
-                                        "ONNX reinterprets elements one by one"};
-
 Tensor ToDtype(Lowering& to, Tensor self, DType dtype, Unused, Unused, Unused) { return to.CastTo(self, dtype); }
 Tensor ToDevice(Lowering& to, Tensor self, Unused, DType dtype, Unused, Unused, Unused) {
   return to.CastTo(self, dtype);
@@ -25,14 +22,6 @@ Tensor TypeAs(Lowering& to, Tensor self, Tensor other) { return to.CastTo(self, 
 template <DType kDtype>
 Tensor CastOf(Lowering& to, Tensor self, Unused) {
   return to.CastTo(self, kDtype);
-}
-
-Tensor ViewDtype(Lowering& to, Tensor self, DType dtype) {
-  if (dtype == self.dtype()) return self;
-  if (ByteSize(dtype) != ByteSize(self.dtype())) return to.Unsupported(kViewOfOtherWidth);
-  // Between integers of one width, wrapping around is the same as the bits.
-  if (IsInteger(dtype) && IsInteger(self.dtype())) return to.CastTo(self, dtype);
-  return to.BitCast(self, {.to = Info(dtype).onnx_code});
 }
 
 constexpr OpRow kRows[] = {
@@ -57,8 +46,6 @@ constexpr OpRow kRows[] = {
     Op<ToOther>("aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
                 "MemoryFormat? memory_format=None) -> Tensor(a)"),
     Op<TypeAs>("aten::type_as(Tensor self, Tensor other) -> Tensor"),
-    Op<ViewDtype>("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", &kViewOfOtherWidth),
-    Op<ViewDtype>("aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", &kViewOfOtherWidth),
 };
 
 }  // namespace

@@ -84,28 +84,70 @@ Tensor Nextafter(Lowering& to, Tensor self, Tensor other) {
   return to.CastTo(to.Where(to.Or(to.IsNaN(x), to.IsNaN(goal)), to.Add(x, goal), next), dtype);
 }
 
+// A sign, a biased exponent, and a fraction; the first of its numbers that is no subnormal is 2^smallest_power.
+struct Layout {
+  DType integer;  // of as many bits
+  int fraction_bits, smallest_power;
+
+  int bits() const { return static_cast<int>(8 * ByteSize(integer)); }
+  int64_t one() const { return int64_t{1} << fraction_bits; }  // above the fraction
+  int64_t largest_exponent() const { return (int64_t{1} << (bits() - 1 - fraction_bits)) - 1; }  // of infinity and NaN
+  // The sign alone, as an int64.
+  int64_t sign() const { return std::numeric_limits<int64_t>::min() >> (64 - bits()); }
+};
+
+std::optional<Layout> LayoutOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16: return Layout{DType::kInt16, 10, -14};
+    case DType::kBfloat16: return Layout{DType::kInt16, 7, -126};
+    case DType::kFloat32: return Layout{DType::kInt32, 23, -126};
+    case DType::kFloat64: return Layout{DType::kInt64, 52, -1022};
+    default: return std::nullopt;
+  }
+}
+
 }  // namespace
 
-Tensor BitsOf(Lowering& to, Tensor x) {
-  if (to.Has("BitCast")) return to.BitCast(x, {.to = Info(DType::kUint64).onnx_code});
-  constexpr double kSmallestExponent = -1022, kFractionSize = 0x1p52;
-  const Tensor ordinary = IsOrdinary(to, x), zero = Double(to, 0);
+bool HasBits(DType dtype) { return LayoutOf(dtype).has_value(); }
+
+Tensor BitsOf(Lowering& to, Tensor floats) {
+  const Layout layout = *LayoutOf(floats.dtype());
+  if (to.Has("BitCast")) return to.CastTo(to.BitCast(floats, {.to = Info(layout.integer).onnx_code}), DType::kInt64);
+  const Tensor x = to.CastTo(floats, DType::kFloat64), ordinary = IsOrdinary(to, x), zero = Double(to, 0);
   const auto [mantissa, exponent] = PartsOf(to, to.Where(ordinary, to.Abs(x), Double(to, 1)));
   // 1 <= size < 2 times 2^power; what is smaller than the smallest power has a fraction alone.
   const Tensor size = to.Mul(mantissa, Double(to, 2)), power = to.Sub(exponent, Double(to, 1));
-  const Tensor is_normal = to.GreaterOrEqual(power, Double(to, kSmallestExponent));
-  const Tensor fraction = to.Where(is_normal, to.Mul(to.Sub(size, Double(to, 1)), Double(to, kFractionSize)),
-                                   TimesPowerOfTwo(to, to.Abs(x), Double(to, 1074)));
-  const Tensor biased = to.Where(is_normal, to.Sub(power, Double(to, kSmallestExponent - 1)), zero);
+  const Tensor is_normal = to.GreaterOrEqual(power, Double(to, layout.smallest_power));
+  const Tensor fraction = to.Where(is_normal, to.Mul(to.Sub(size, Double(to, 1)), Double(to, static_cast<double>(layout.one()))),
+                                   TimesPowerOfTwo(to, to.Abs(x), Double(to, layout.fraction_bits - layout.smallest_power)));
+  const Tensor biased = to.Where(is_normal, to.Sub(power, Double(to, layout.smallest_power - 1)), zero);
   auto integer = [&](const Tensor& value) { return to.CastTo(value, DType::kInt64); };
-  Tensor bits = to.Add(to.Mul(integer(biased), to.ConstantInt(int64_t{1} << 52)), integer(to.Where(ordinary, fraction, zero)));
+  Tensor bits = to.Add(to.Mul(integer(biased), to.ConstantInt(layout.one())), integer(to.Where(ordinary, fraction, zero)));
   bits = to.Where(ordinary, bits, to.ConstantInt(0));
-  bits = to.Where(to.IsInf(x), to.ConstantInt(int64_t{0x7ff} << 52), bits);
-  bits = to.Where(to.IsNaN(x), to.ConstantInt(int64_t{0xfff} << 51), bits);
+  const int64_t infinity = layout.largest_exponent() * layout.one();
+  bits = to.Where(to.IsInf(x), to.ConstantInt(infinity), bits);
+  bits = to.Where(to.IsNaN(x), to.ConstantInt(infinity + layout.one() / 2), bits);
   // 1/-0 is negative too.
   const Tensor is_negative = to.Less(to.Where(to.Equal(x, zero), to.Reciprocal(x), x), zero);
-  const Tensor sign = to.Where(is_negative, to.ConstantInt(std::numeric_limits<int64_t>::min()), to.ConstantInt(0));
-  return to.CastTo(to.Add(bits, sign), DType::kUint64);
+  return to.Add(bits, to.Where(is_negative, to.ConstantInt(layout.sign()), to.ConstantInt(0)));
+}
+
+Tensor FromBits(Lowering& to, Tensor bits, DType dtype) {
+  const Layout layout = *LayoutOf(dtype);
+  if (to.Has("BitCast")) return to.BitCast(to.CastTo(bits, layout.integer), {.to = Info(dtype).onnx_code});
+  const Tensor zero = to.ConstantInt(0), is_negative = to.Less(bits, zero);
+  const Tensor size = to.Sub(bits, to.Where(is_negative, to.ConstantInt(layout.sign()), zero));
+  const Tensor biased = to.Div(size, to.ConstantInt(layout.one()));
+  const Tensor fraction = to.Sub(size, to.Mul(biased, to.ConstantInt(layout.one())));
+  const Tensor is_normal = to.Greater(biased, zero);
+  auto real = [&](const Tensor& value) { return to.CastTo(value, DType::kFloat64); };
+  const Tensor digits = real(to.Where(is_normal, to.Add(fraction, to.ConstantInt(layout.one())), fraction));
+  const Tensor power = to.Add(to.Where(is_normal, biased, to.ConstantInt(1)), to.ConstantInt(layout.smallest_power - 1 - layout.fraction_bits));
+  Tensor x = TimesPowerOfTwo(to, digits, real(power));
+  const Tensor special = to.Where(to.Greater(fraction, zero), Double(to, std::numeric_limits<double>::quiet_NaN()),
+                                  Double(to, std::numeric_limits<double>::infinity()));
+  x = to.Where(to.Equal(biased, to.ConstantInt(layout.largest_exponent())), special, x);
+  return to.CastTo(to.Mul(x, real(to.Where(is_negative, to.ConstantInt(-1), to.ConstantInt(1)))), dtype);
 }
 
 namespace {

@@ -29,8 +29,9 @@ Tensor XorOver(Lowering& to, Tensor bits, const Ints& axes, bool keepdim) {
 }
 
 Tensor HashTensor(Lowering& to, Tensor self, Ints dim, bool keepdim, int64_t) {
-  const Tensor bits = self.is_floating() ? BitsOf(to, to.CastTo(self, DType::kFloat64))
-                                         : to.CastTo(self.dtype() == DType::kUint64 ? self : to.CastTo(self, DType::kInt64), DType::kUint64);
+  Tensor bits = self;
+  if (self.is_floating()) bits = BitsOf(to, to.CastTo(self, DType::kFloat64));
+  if (bits.dtype() != DType::kUint64) bits = to.CastTo(to.CastTo(bits, DType::kInt64), DType::kUint64);
   return XorOver(to, bits, ReducedAxes(to, self, dim), keepdim);
 }
 
