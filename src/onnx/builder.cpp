@@ -89,6 +89,7 @@ std::vector<Tensor> Builder::EmitCustom(std::string_view op, std::span<const Ten
   if (HasOlderForm(op, opset_))
     if (auto legal = Legalize(*this, op, inputs, attributes, pairs)) values = std::move(*legal);
   if (values.empty()) {
+    RequireDtypes(*this, op, inputs, pairs);
     std::vector<ValueId> ids;
     for (const Tensor& input : inputs) ids.push_back(input ? input.id() : ValueId{});
     std::vector<TypeId> types;

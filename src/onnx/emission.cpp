@@ -273,6 +273,22 @@ std::optional<std::vector<Tensor>> EmitThroughCasts(Builder& to, const OperatorV
 
 }  // namespace
 
+void RequireDtypes(Builder& to, std::string_view op, std::span<const Tensor> operands, std::span<const Type> results) {
+  const OperatorVersion* version = FindOperator(op, to.opset());
+  if (version == nullptr) return;
+  auto require = [&](const FormalParameter* formal, const Type& type, std::string_view verb) {
+    if (formal == nullptr || !type.is_tensor()) return true;
+    const TypeConstraint& constraint = version->type_of(*formal);
+    if (constraint.tensors.contains(type.dtype)) return true;
+    ReportDtype(to, op, constraint.name, type.dtype, verb);
+    return false;
+  };
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i] && !require(version->input(static_cast<int>(i)), operands[i].type(), "take")) return;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!require(version->output(static_cast<int>(i)), results[i], "give")) return;
+}
+
 std::optional<DType> WiderForRuntime(const Builder& to, std::string_view op, std::string_view type_parameter, DType dtype) {
   if (!to.widens_for_runtime() || dtype == DType::kFloat16) return std::nullopt;
   const DTypeSet kernels = RuntimeKernels(op, to.opset()).Dtypes(type_parameter);

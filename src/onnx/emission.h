@@ -19,6 +19,9 @@ std::vector<Tensor> EmitNewestForm(Builder& to, std::string_view op, std::span<c
 std::vector<Tensor> EmitAsIs(Builder& to, std::string_view op, std::span<const Tensor> operands,
                              const AttributeList& attributes, size_t results);
 
+// Reports a dtype that the target opset's version of the operator does not take or give, where nothing is cast around it.
+void RequireDtypes(Builder& to, std::string_view op, std::span<const Tensor> operands, std::span<const Type> results);
+
 // The dtype, wider without loss, in which the runtime computes an operator of which it has no kernel for `dtype`.
 std::optional<DType> WiderForRuntime(const Builder& to, std::string_view op, std::string_view type_parameter, DType dtype);
 

@@ -25,7 +25,6 @@ std::span<const BuiltinRow> TensorBuiltins();     // builtin_tensors.cpp: what P
 // torch.split of a tensor.
 Result<Vals> SplitTensor(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 std::span<const BuiltinRow> DtypeBuiltins();      // builtin_dtypes.cpp: what dtypes promote to
-std::span<const BuiltinRow> LayerBuiltins();      // builtin_layers.cpp: layers without a pure counterpart
 std::span<const BuiltinRow> TextBuiltins();       // builtin_text.cpp
 std::span<const BuiltinRow> LetterBuiltins();     // builtin_letters.cpp: what text is made of
 // Stands in a text for what is known at run time only: messages may hold it, nothing can be decided by it.

@@ -13,6 +13,12 @@ ROOM = {"tolerance": (3e-2, 3e-2)}
 SPACE = {"dynamic": {0: [0, 2, 3]}}
 
 
+def followed(x, mean, var, *options):
+    """An instance norm in training, and the statistics that it writes."""
+    mean, var = mean.clone(), var.clone()
+    return aten.instance_norm(x, None, None, mean, var, *options, False), mean, var
+
+
 def normed(layer: nn.Module, norm: nn.Module) -> nn.Module:
     """A layer and its normalisation, where some channels hardly vary, as pruned ones do: epsilon decides them."""
     norm.running_mean.copy_(torch.tensor([0.5, -0.25, 0.0, 1.0]))
@@ -55,6 +61,7 @@ CASES = [
     case(F.instance_norm, floats(3, 4, 5)),
     case(F.instance_norm, x, mean, var, w, b, use_input_stats=False),
     case(F.instance_norm, x, dtypes=HALVES, **ROOM),
+    *(case(followed, t, mean, var, use, 0.3, 1e-3, **SPACE) for t in (x, floats(3, 4, 5, 2)) for use in (True, False)),
     case(F.instance_norm, x, None, None, w, b, dtypes=[torch.float64], tolerance=(1e-12, 1e-13)),
     case(F.instance_norm, floats(3, 4, 5), dtypes=[torch.float64], tolerance=(1e-12, 1e-13)),
     case(F.rms_norm, x, [6], floats(6)),

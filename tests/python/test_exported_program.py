@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import flambeau
 from flambeau import _engine
 from flambeau.capture import capture
 from flambeau.options import make_options
@@ -151,3 +152,12 @@ def test_exception_of_a_callback_is_raised():
 
     with pytest.raises(ZeroDivisionError):
         _engine.convert(program, make_options(), progress)
+
+
+def test_instance_norms_in_training(tmp_path):
+    model = torch.nn.Sequential(torch.nn.InstanceNorm1d(3, track_running_stats=True)).train()
+    x = torch.randn(2, 3, 6)
+    exported = torch.export.export(model, (x,))
+    torch.export.save(exported, tmp_path / "model.pt2")
+    for source in (exported, tmp_path / "model.pt2"):
+        torch.testing.assert_close(flambeau.export(source)(x)[0], torch.nn.functional.instance_norm(x))

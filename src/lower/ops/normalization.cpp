@@ -118,6 +118,16 @@ void RequireChannels(Lowering& to, const Tensor& input, OptionalTensor running) 
     throw onnx::BadOperand(fmt::format("has running statistics of {} numbers for {} channels", *numbers, *channels));
 }
 
+Tensor Follow(Lowering& to, Tensor running, Tensor now, double momentum) {
+  return to.Add(to.Scale(to.CastTo(now, running.dtype()), momentum), to.Scale(running, 1 - momentum));
+}
+
+// n / (n - 1) times the variance of n elements.
+Tensor Unbiased(Lowering& to, Tensor variance, Dim count) {
+  const Tensor sum = to.Mul(variance, to.NumberOf(count, variance.dtype()));
+  return to.Div(sum, to.NumberOf(to.Minus(count, to.Of(1)), variance.dtype()));
+}
+
 // (output, mean, 1/deviation, new running mean, new running variance)
 Five BatchNormWithUpdate(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
                          OptionalTensor running_mean, OptionalTensor running_var, bool training, double momentum,
@@ -133,16 +143,9 @@ Five BatchNormWithUpdate(Lowering& to, Tensor input, OptionalTensor weight, Opti
   RequireChannels(to, input, running_mean);
   RequireChannels(to, input, running_var);
   const BatchNormed batch = BatchNormOfBatch(to, input, weight, bias, eps);
-  auto update = [&](OptionalTensor running, Tensor now) -> Tensor {
-    if (!running) return {};
-    return to.Add(to.Scale(to.CastTo(now, running->dtype()), momentum), to.Scale(*running, 1 - momentum));
-  };
-  // The running variance is the unbiased one: n / (n - 1) times the batch's.
-  const DType dtype = batch.variance.dtype();
-  const Tensor unbiased = to.Div(to.Mul(batch.variance, to.NumberOf(batch.count, dtype)),
-                                 to.NumberOf(to.Minus(batch.count, to.Of(1)), dtype));
+  auto update = [&](OptionalTensor running, Tensor now) { return running ? Follow(to, *running, now, momentum) : Tensor(); };
   return {batch.output, to.CastTo(batch.mean, input.dtype()), to.CastTo(batch.rstd, input.dtype()),
-          update(running_mean, batch.mean), update(running_var, unbiased)};
+          update(running_mean, batch.mean), update(running_var, Unbiased(to, batch.variance, batch.count))};
 }
 
 Three NativeBatchNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias,
@@ -297,6 +300,21 @@ Tensor InstanceNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalT
   return to.CastTo(y, input.dtype());
 }
 
+// (output, new running mean, new running variance): those of the instances, averaged over the batch.
+Three InstanceNormWithUpdate(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, OptionalTensor running_mean,
+                             OptionalTensor running_var, bool use_input_stats, double momentum, Scalar eps, Unused unused) {
+  if (!to.RequireRank(input, "input")) return {};
+  const Tensor y = InstanceNorm(to, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, unused);
+  if (!use_input_stats) return {y, running_mean.value_or(Tensor()), running_var.value_or(Tensor())};
+  const Ints spatial = Trailing(input.rank(), static_cast<size_t>(input.rank() - 2)), all = AllBut(input.rank(), 1);
+  const Statistics found = StatisticsOf(to, input, spatial, eps);
+  auto update = [&](OptionalTensor running, Tensor now) {
+    if (!running) return Tensor();
+    return Follow(to, *running, to.ReduceMean(now, to.ConstantInts(all), {.keepdims = 0}), momentum);
+  };
+  return {y, update(running_mean, found.mean), update(running_var, Unbiased(to, found.variance, ReducedCount(to, input, spatial)))};
+}
+
 // --- weights ----------------------------------------------------------------------
 
 // The p-norm over all axes but one; dim = -1 means over all.
@@ -366,6 +384,8 @@ constexpr OpRow kRows[] = {
     Op<Renorm>("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor"),
     Op<RmsNorm>(
         "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor"),
+    Op<InstanceNormWithUpdate>("flambeau::instance_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+                               "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor)"),
 };
 
 }  // namespace
