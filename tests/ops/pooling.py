@@ -88,6 +88,10 @@ CASES = [
     case(F.adaptive_max_pool2d, floats(3, 10, 11), (3, 4), dynamic=False),
     *[case(F.adaptive_max_pool3d, volume, o, return_indices=True, dynamic={0: [0, 2, 3, 4]}) for o in (1, (4, 3, 5))],
     case(F.max_pool2d, floats(2, 3, 11, 9), 3, 3, 1, 3, ceil_mode=True),
+    # A window of the known size would start in the padding.
+    case(F.max_pool2d, floats(2, 3, 6, 7), 2, 2, 1, ceil_mode=True, dynamic={0: [2]}),
+    case(F.avg_pool2d, floats(2, 3, 6, 7), 2, 2, 1, ceil_mode=True, dynamic={0: [2]}),
+    case(F.avg_pool2d, floats(2, 3, 6, 7), 2, 2, 1, ceil_mode=True, count_include_pad=False, dynamic={0: [2]}),
     *[case(F.avg_pool2d, image, 3, 2, 1, ceil_mode=ceil, count_include_pad=counted, dtypes=[torch.float64]) for ceil in (False, True) for counted in (False, True)],
     case(F.adaptive_avg_pool2d, floats(2, 3, 8, 12), 4, dtypes=[torch.float64]),
     case(F.adaptive_avg_pool2d, floats(0, 3, 8, 8), (5, 7), dynamic={0: [2, 3]}),

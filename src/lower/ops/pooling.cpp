@@ -41,7 +41,8 @@ Window WindowOf(int64_t spatial, const Ints& kernel, const Ints& stride, const I
 
 // The attributes that make ONNX's pool see PyTorch's windows. Where sizes are
 // known, ceil_mode becomes padding at the ends: versions of ONNX disagree on
-// whether a window may start in the padding.
+// whether a window may start in the padding. Beside a size that is not known,
+// ceil_mode stays, and padding in which no window of a known size ends goes.
 struct Geometry {
   Ints pads;
   bool ceil_mode;
@@ -51,17 +52,22 @@ int64_t Extent(const Window& window, size_t i) { return window.dilation[i] * (wi
 
 Geometry GeometryOf(Lowering& to, const Tensor& x, const Window& window, bool ceil_mode) {
   const size_t spatial = window.kernel.size();
-  Geometry geometry{BothSides(window.padding), false};
-  for (size_t i = 0; i < spatial && ceil_mode; ++i) {
+  Geometry known{BothSides(window.padding), false}, open{known.pads, true};
+  if (!ceil_mode) return known;
+  bool all_known = true;
+  for (size_t i = 0; i < spatial; ++i) {
     const auto size = to.AsConstant(x.size(static_cast<int64_t>(i) - static_cast<int64_t>(spatial)));
-    if (!size) return {BothSides(window.padding), true};
+    all_known = all_known && size;
+    if (!size) continue;
     const Dim count = PooledSize(to, to.Of(*size), to.Of(Extent(window, i)), to.Of(window.stride[i]), to.Of(window.padding[i]), true);
     const int64_t covered = (*to.AsConstant(count) - 1) * window.stride[i] + Extent(window, i);
-    geometry.pads[spatial + i] = std::max<int64_t>(covered - *size - window.padding[i], 0);
+    int64_t& end = known.pads[spatial + i];
+    end = std::max<int64_t>(covered - *size - window.padding[i], 0);
+    open.pads[spatial + i] = std::min(end, window.padding[i]);
     // onnxruntime refuses as much, which only dilated windows need.
-    if (geometry.pads[spatial + i] >= window.kernel[i]) return {BothSides(window.padding), true};
+    all_known = all_known && end < window.kernel[i];
   }
-  return geometry;
+  return all_known ? known : open;
 }
 
 // onnxruntime merges a Pad of zeros into the pool behind it: then a maximum has no zeros, and pads may be larger than the
@@ -298,7 +304,7 @@ Tensor AveragePoolOf(Lowering& to, Tensor self, const Window& window, bool ceil_
     return batched.Undo(
         AveragePoolOfWindows(to, batched.tensor(), window, ceil_mode, count_include_pad, divisor));
   const Geometry geometry = GeometryOf(to, self, window, ceil_mode);
-  const bool extended = geometry.pads != BothSides(window.padding);
+  const bool extended = !std::ranges::equal(geometry.pads, BothSides(window.padding), std::ranges::less_equal());
   const bool follows_pad = FollowsPad(to, batched.tensor()) && !geometry.ceil_mode;
   const bool padded = HasPadding(window);
   if (!divisor && !(count_include_pad && (extended || (follows_pad && padded)))) {
