@@ -105,6 +105,58 @@ ValueId Emitter::Materialise(const Val& number) {
   return graph_.result(node);
 }
 
+namespace {
+
+std::string_view OperatorOf(ExprKind kind) {
+  switch (kind) {
+    case ExprKind::kAdd: return "_operator::add";
+    case ExprKind::kMul: return "_operator::mul";
+    case ExprKind::kFloorDiv: return "_operator::floordiv";
+    case ExprKind::kMod: return "_operator::mod";
+    case ExprKind::kMax: return "torch::sym_max";
+    case ExprKind::kMin: return "torch::sym_min";
+    default: return {};
+  }
+}
+
+}  // namespace
+
+// The depth of expressions is bounded.
+Result<std::optional<Val>> Emitter::ValueOfSize(Expr size) {
+  const ExprPool& exprs = context().exprs();
+  if (const auto constant = exprs.AsConstant(size)) return std::optional<Val>(*constant);
+  if (exprs.kind(size) == ExprKind::kSymbol) {
+    for (const ValueId input : graph_[graph_.main()].inputs) {
+      const Type& type = graph_.type(input);
+      const auto found = type.is_tensor() ? std::ranges::find(type.sizes, size) : type.sizes.end();
+      if (found == type.sizes.end()) continue;
+      FLAMBEAU_TRY(Val number, Call1("aten::sym_size.int", {TensorVal{input}, static_cast<int64_t>(found - type.sizes.begin())}));
+      return std::optional(std::move(number));
+    }
+    return std::optional<Val>();
+  }
+  const std::string_view op = OperatorOf(exprs.kind(size));
+  if (op.empty()) return std::optional<Val>();
+  std::optional<Val> result;
+  // A copy: calls make further expressions.
+  const std::vector<Expr> operands(exprs.operands(size).begin(), exprs.operands(size).end());
+  for (const Expr operand : operands) {
+    FLAMBEAU_TRY(const std::optional<Val> value, ValueOfSize(operand));
+    if (!value) return std::optional<Val>();
+    if (!result) {
+      result = value;
+      continue;
+    }
+    FLAMBEAU_TRY(result, Call1(op, {*result, *value}));
+  }
+  return result;
+}
+
+Result<Val> Emitter::SizeOrElse(Expr size, int64_t otherwise) {
+  FLAMBEAU_TRY(const std::optional<Val> value, ValueOfSize(size));
+  return value.value_or(Val(otherwise));
+}
+
 bool Emitter::AreDistinct(const Vals& tensors) {
   std::vector<ValueId> ids;
   for (const Val& element : tensors) {

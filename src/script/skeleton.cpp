@@ -301,11 +301,13 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
     (void)Unify(Val(), emit, heap);
     return true;
   }
-  if (kind_ == Kind::kOptional) return !value.Is<Nothing>() && children_[0].Unify(Present(value), emit, heap);
+  if (kind_ == Kind::kOptional) return children_[0].Unify(value.Is<Nothing>() ? Val() : Present(value), emit, heap);
   if (kind_ == Kind::kFixed && SameConstant(fixed_, value)) return false;
   if (const auto cell = CellOf(value); cell && heap[*cell].lost) return Conflict("nobody knows what it holds");
   if (kind_ == Kind::kFixed && fixed_.Is<Nothing>()) {
-    MakeOptional(Of(Present(value), emit, heap));
+    Skeleton present = Of(Present(value), emit, heap);
+    (void)present.Unify(Val(), emit, heap);
+    MakeOptional(std::move(present));
     return true;
   }
   if (value.Is<Nothing>() || value.Is<OptionalVal>()) {

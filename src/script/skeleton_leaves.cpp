@@ -23,9 +23,12 @@ Status Skeleton::AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) 
     return {};
   }
   if (kind_ == Kind::kTensor && type_.is_tensor()) {
+    // Of the declared sizes: onnxruntime gives results memory that it had for others of the same.
     Vals sizes;
-    for (const Expr size : type_.sizes)
-      sizes.push_back(int64_t{emit.context().exprs().AsConstant(size).value_or(0)});
+    for (const Expr size : type_.sizes) {
+      FLAMBEAU_TRY(Val number, emit.SizeOrElse(size, 0));
+      sizes.push_back(std::move(number));
+    }
     const Val shape = ListVal{emit.heap().Add({.elements = std::move(sizes)})};
     FLAMBEAU_TRY(const Val zeros, emit.Call1("aten::zeros", {shape, int64_t{Info(type_.dtype).torch_code}}));
     leaves.push_back(zeros.As<TensorVal>()->id);
