@@ -117,7 +117,8 @@ Result<const std::pair<Val, Val>*> EntryOf(Evaluator& evaluator, const Cell& cel
 Result<Vals> Copy(Evaluator& evaluator, const Node& node, Arguments arguments) {
   auto copy = [&](uint32_t cell) {
     Cell copied = evaluator.heap()[cell];
-    copied.shared = copied.is_row = false;
+    copied.Unshare();
+    copied.is_row = false;
     return evaluator.heap().Add(std::move(copied));
   };
   if (const auto* list = arguments[0].As<ListVal>()) return Vals{ListVal{copy(list->cell)}};

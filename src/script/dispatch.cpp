@@ -60,10 +60,7 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
                        "squeezes in place, and whether the size is 1 is known at run time only", {},
                        "assign what squeeze() gives, or leave the dimension static");
   }
-  if (node.kind == "prim::fork" && node.blocks.size() == 1) {  // a model has one thread: the future is there at once
-    FLAMBEAU_CHECK_OK(EvaluateBlock(*node.blocks[0]));
-    return Outputs(*node.blocks[0]);
-  }
+  if (node.kind == "prim::fork" && node.blocks.size() == 1) return EvaluateBlock(*node.blocks[0]);  // a model has one thread
   const size_t reported = sink_.diagnostics().size();
   auto results = Dispatch(node, arguments);
   if (!results) return tried_.contains(&node) ? RaiseIfPyTorchDoes(node, reported) : kFailure;

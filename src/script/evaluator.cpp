@@ -64,7 +64,7 @@ Cell& Evaluator::Edit(uint32_t cell) {
       if (heap_[other].has_rows && !heap_[other].lost) heap_.Edit(other).lost = true;
   if (heap_[cell].shared)
     for (uint32_t other = 0; other < heap_.size(); ++other)
-      if (other != cell && heap_[other].shared && !heap_[other].lost) heap_.Edit(other).lost = true;
+      if (other != cell && heap_[other].shared && !heap_[other].lost && MayBeSame(heap_, cell, other)) heap_.Edit(other).lost = true;
   return heap_.Edit(cell);
 }
 
@@ -110,9 +110,9 @@ Result<Vals> Evaluator::CallLibrary(std::string_view code, std::string_view func
   if (body.inputs.size() != arguments.size())
     return sink_.Error(DiagnosticKind::kInternalError, fmt::format("{} takes {} arguments", function, body.inputs.size()));
   for (size_t i = 0; i < arguments.size(); ++i) Bind(body.inputs[i], arguments[i]);
-  FLAMBEAU_CHECK_OK(EvaluateBlock(body));
+  FLAMBEAU_TRY(Vals outputs, EvaluateBlock(body));
   if (sink_.HasErrors()) return kFailure;
-  return Outputs(body);
+  return outputs;
 }
 
 const Val& Evaluator::ValueOf(const torchscript::Value* value) {

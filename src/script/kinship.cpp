@@ -60,7 +60,8 @@ void ForPairs(const Groups& groups, F f) {
 }  // namespace
 
 size_t Kinship::size() const {
-  return 2 * storages_.size() + pieces_.size() + parts_.size() + mingled_parts_.size() + shared_parts_.size() + shared_cells_.size() + doubtful_.size();
+  return 2 * storages_.size() + pieces_.size() + parts_.size() + mingled_parts_.size() + shared_parts_.size() + cells_.size() + same_parts_.size() +
+         shared_cells_.size() + doubtful_.size();
 }
 
 // The part shares the storage, or a piece of it that no other round looks at.
@@ -79,6 +80,7 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
   const size_t before = size();
   Storages& storages = emit.storages();
   std::map<uint32_t, std::vector<size_t>> of_storage, of_cell;
+  std::vector<std::pair<size_t, uint32_t>> shared_cells;  // of parts
   for (size_t i = 0; i < parts.size(); ++i) {
     std::set<uint32_t> shared;
     for (const ValueId value : ValuesOf(parts[i].value, heap))
@@ -94,13 +96,26 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
     if (cell && IsMingled(heap[*cell], emit)) mingled_parts_.insert(i);
     if (!cell || parts[i].contents) continue;
     of_cell[*cell].push_back(i);
-    if (heap[*cell].shared) shared_parts_.insert(i);
+    if (heap[*cell].shared) {
+      shared_parts_.insert(i);
+      shared_cells.emplace_back(i, *cell);
+    }
+    for (const uint32_t kin : heap[*cell].kin)
+      if (kin < outside.cells) cells_.emplace(i, kin);
     if (*cell >= outside.cells) continue;
     shared_parts_.insert(i);
     shared_cells_.insert(*cell);
+    cells_.emplace(i, *cell);
   }
   ForPairs(of_storage, [&](size_t a, size_t b) { parts_.emplace(a, b); });
-  ForPairs(of_cell, [&](size_t a, size_t b) { shared_parts_.insert({a, b}); });
+  const auto learn_same = [&](size_t a, size_t b) {
+    shared_parts_.insert({a, b});
+    same_parts_.emplace(a, b);
+  };
+  ForPairs(of_cell, learn_same);
+  for (size_t i = 0; i < shared_cells.size(); ++i)
+    for (size_t k = i + 1; k < shared_cells.size(); ++k)
+      if (MayBeSame(heap, shared_cells[i].second, shared_cells[k].second)) learn_same(shared_cells[i].first, shared_cells[k].first);
   for (uint32_t cell = 0; cell < outside.cells; ++cell)
     if (heap[cell].shared) shared_cells_.insert(cell);
   for (uint32_t storage = 0; storage < outside.storages; ++storage)
@@ -127,6 +142,12 @@ void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap,
   }
   for (const size_t part : shared_parts_)
     if (const auto cell = CellOf(parts[part].value)) heap.Edit(*cell).shared = true;
+  for (const auto& [part, kin] : cells_)
+    if (const auto cell = CellOf(parts[part].value)) heap.Edit(*cell).kin.push_back(kin);
+  for (const auto& [part, other] : same_parts_) {
+    const auto cell = CellOf(parts[part].value), kin = CellOf(parts[other].value);
+    if (cell && kin) heap.Edit(*cell).kin.push_back(*kin);
+  }
   for (const uint32_t cell : shared_cells_)
     if (!heap[cell].shared) heap.Edit(cell).shared = true;
   for (const uint32_t storage : doubtful_) storages.SetDoubtful(StorageId{storage});

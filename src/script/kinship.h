@@ -46,6 +46,8 @@ class Kinship {
   std::map<std::pair<size_t, uint32_t>, RoundPart> pieces_;
   std::set<std::pair<size_t, size_t>> parts_;       // two parts
   std::set<size_t> shared_parts_;                   // lists and dicts that may be another
+  std::set<std::pair<size_t, uint32_t>> cells_;     // such a part, and a cell that it may be
+  std::set<std::pair<size_t, size_t>> same_parts_;  // two such parts that may be one
   std::set<size_t> mingled_parts_;                  // lists of which elements may share memory
   std::set<uint32_t> shared_cells_;
   std::set<uint32_t> doubtful_;  // storages that may have been written unseen

@@ -256,9 +256,11 @@ Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves, ValueId r
       continue;
     }
     AppendParts(skeleton, built, true, parts);
-    const bool is_row = heap[cell].is_row;
-    heap.Edit(cell) = Cell(heap[list != nullptr ? list->cell : dict->cell]);
-    heap.Edit(cell).is_row = is_row;
+    const Cell was = heap[cell];
+    Cell& now = heap.Edit(cell);
+    now = Cell(heap[list != nullptr ? list->cell : dict->cell]);
+    now.is_row = was.is_row;
+    now.kin = was.kin;
   }
   for (const auto& [cell, name, skeleton] : attributes) {
     Val built = skeleton.Build(leaves, next, heap);

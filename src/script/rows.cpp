@@ -355,7 +355,7 @@ Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val>
     }
     if (node.kind == "aten::list" || node.kind == "aten::copy") {
       Cell copy = evaluator.heap()[list->cell];
-      copy.shared = false;
+      copy.Unshare();
       return Vals{ListVal{evaluator.heap().Add(std::move(copy))}};
     }
   }

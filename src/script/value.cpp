@@ -1,5 +1,7 @@
 #include "script/value.h"
 
+#include <algorithm>
+
 namespace flambeau::script {
 namespace {
 
@@ -21,6 +23,12 @@ const Vals* ElementsOf(const Val& value, const Heap& heap) {
   if (const auto* list = value.As<ListVal>()) return &heap[list->cell].elements;
   if (const auto* tuple = value.As<TupleVal>()) return tuple->elements.get();
   return nullptr;
+}
+
+bool MayBeSame(const Heap& heap, uint32_t a, uint32_t b) {
+  const std::vector<uint32_t>&one = heap[a].kin, &other = heap[b].kin;
+  const auto has = [](const std::vector<uint32_t>& kin, uint32_t cell) { return std::ranges::find(kin, cell) != kin.end(); };
+  return a == b || has(one, b) || has(other, a) || std::ranges::any_of(one, [&](uint32_t cell) { return has(other, cell); });
 }
 
 bool IsBounded(const Val& value, const Heap& heap) {

@@ -126,8 +126,15 @@ struct Cell {
   std::vector<std::pair<Val, Val>> entries;    // of a dict, in insertion order
   std::vector<std::pair<std::string, Val>> attributes;  // of an object, as far as they were read or written
   torchscript::ObjectId object;                // what the archive has of an object; invalid for one made by the program
-  bool shared = false;  // may be another cell that is shared too, nobody knows
-  bool lost = false;    // nobody knows what it holds now: must not be read
+  bool shared = false;         // it may be another cell that is shared too, nobody knows
+  std::vector<uint32_t> kin;   // which it may be; they need not say so
+  bool lost = false;           // nobody knows what it holds now: must not be read
+
+  // Of a copy, which nobody else has.
+  void Unshare() {
+    shared = false;
+    kin.clear();
+  }
 };
 
 // All mutable values. A copy is a snapshot; cells are shared until written.
@@ -151,6 +158,9 @@ class Heap {
  private:
   std::vector<std::shared_ptr<Cell>> cells_;
 };
+
+// Whether the two may be one, as far as nobody knows.
+bool MayBeSame(const Heap& heap, uint32_t a, uint32_t b);
 
 // A list of known length of which an element was taken at a place that only a run knows. If that is written, the list
 // becomes the sequence, as the element is a view of it.

@@ -58,3 +58,17 @@ class Written(torch.nn.Module):
 def test_the_greater_list_that_is_written_is_one_of_two():
     with pytest.raises(flambeau.errors.OnnxExporterError, match="unknown-aliasing"):
         check(Written(), (x(5, 3),), dynamic_axes={"x": {0: "n"}})
+
+
+class WrittenBesideAConstant(torch.nn.Module):
+    def forward(self, x):
+        made = [i for i in range(x.size(0))]
+        constant = [0, 1, 2]
+        last = max(made, constant)
+        last.append(9)
+        return len(last) + len(constant), x * 2
+
+
+def test_the_greater_list_that_is_written_may_be_the_constant():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="unknown-aliasing"):
+        check(WrittenBesideAConstant(), (x(5, 3),), dynamic_axes={"x": {0: "n"}})

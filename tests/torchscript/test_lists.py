@@ -523,4 +523,17 @@ def test_fields_of_tuples_are_given_out_as_sequences():
     torch.testing.assert_close(torch.stack([torch.as_tensor(each) for each in tensors]), torch.stack([x(2, 3) + i for i in range(3)]))
 
 
+@case.forward(x(3, 4), others=[(x(5, 4),)], dynamic_axes={"x": {0: "n"}})
+def two_windows_that_are_made_anew(self, x):
+    rows, numbers, doubled = [x[0] * 1], [1, 2], [x[0], x[1]]
+    for row in x:
+        rows.append(row)
+        rows = rows[1:]
+        numbers.append(3)
+        numbers = [n + 1 for n in numbers[1:]]
+        doubled.append(row * 2)
+        doubled = doubled[1:]
+    return torch.stack(rows), numbers, torch.stack(doubled)
+
+
 test_program = case.test()
