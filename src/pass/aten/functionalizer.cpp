@@ -26,6 +26,15 @@ std::optional<std::string_view> SetFrom(std::string_view op) {
 
 bool IsResize(std::string_view base) { return base == "aten::resize_" || base == "aten::resize_as_"; }
 
+// Whether no element of a tensor is read: then it does not matter what was written.
+bool LooksAtSizes(std::string_view op) {
+  static constexpr std::string_view kOps[] = {"aten::dim",          "aten::empty_like", "aten::full_like",    "aten::len.t",
+                                              "aten::new_empty",    "aten::new_full",   "aten::new_ones",     "aten::new_zeros",
+                                              "aten::numel",        "aten::ones_like",  "aten::size",         "aten::size.int",
+                                              "aten::sym_numel",    "aten::sym_size",   "aten::sym_size.int", "aten::zeros_like"};
+  return std::ranges::binary_search(kOps, op);
+}
+
 // Whether no dimension is known to differ.
 bool MayBeSame(const ExprPool& exprs, const std::vector<Expr>& a, const std::vector<Expr>& b) {
   return std::ranges::equal(a, b, [&](Expr left, Expr right) {
@@ -69,8 +78,11 @@ Status Functionalizer::Visit(NodeId node) { return Apply(node, Resolve(node)); }
 std::vector<ValueId> Functionalizer::Resolve(NodeId node) {
   std::vector<ValueId> captured = graph_.operands(node);
   const bool whole = graph_.op(node) == "aten::as_strided";  // sees the memory behind a view
+  const bool sizes = LooksAtSizes(graph_.op(node));
   for (uint32_t i = 0; i < captured.size(); ++i) {
-    const ValueId now = whole && i == 0 ? MemoryBehind(captured[i], node) : storages_.Read(captured[i], node);
+    const ValueId now = whole && i == 0         ? MemoryBehind(captured[i], node)
+                        : sizes && captured[i] ? storages_.ReadSizes(captured[i], node)
+                                                : storages_.Read(captured[i], node);
     if (now != captured[i]) graph_.SetOperand(node, i, now);
   }
   return captured;

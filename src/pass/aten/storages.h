@@ -80,6 +80,8 @@ class Storages {
 
   // The value now. Nodes are inserted before `reader`.
   ValueId Read(ValueId tensor, NodeId reader);
+  // The same for who looks at its sizes alone, which no write changes: nothing is reported.
+  ValueId ReadSizes(ValueId tensor, NodeId reader) { return Knows(tensor) ? Read(ViewOf(tensor), reader) : tensor; }
   ValueId Read(ViewId view, NodeId reader);
   // `value` becomes the value of the view. Nodes are inserted before `writer`.
   void Write(ViewId view, ValueId value, NodeId writer);
