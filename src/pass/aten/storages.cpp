@@ -229,8 +229,9 @@ ValueId Storages::Read(ValueId tensor, NodeId reader) {
     sink_.Error(DiagnosticKind::kUnknownAliasing,
                 fmt::format("reads {}, which may share its memory with a tensor that was written since; "
                             "the capture does not say whether it does",
-                            !name.empty() || !made ? fmt::format("'{}'", name)
-                                                   : fmt::format("the result of {}", graph_.op(made))),
+                            !name.empty() ? fmt::format("'{}'", name)
+                            : made        ? fmt::format("the result of {}", graph_.op(made))
+                                          : "what a round of a loop was given"),
                 std::move(location), "clone one of the two tensors before the write");
   }
   return Read(view, reader);
