@@ -175,10 +175,11 @@ class Placed(Cells):
         sums = [x[:, 0]] * count
         for i in range(1, count):
             sums[i] = sums[i - 1] * 0.5 + x[:, i]
-        first = [x.new_zeros(3)] * x.shape[0]
+        first = [x.new_ones(3)] * x.shape[0]
+        before, copy = first[0], list(first)
         first[0] = x[0, 0]
         greatest = max(row.sum() for row in x.unbind(1)) - min(row.sum() for row in x)
-        return torch.stack(forward, 1), torch.stack(backward), torch.stack(sums[::-1]), torch.stack(first), sums[-1], greatest
+        return torch.stack(forward, 1), torch.stack(backward), torch.stack(sums[::-1]), torch.stack(first) + before + torch.stack(copy), sums[-1], greatest
 
 
 class Within(Cells):

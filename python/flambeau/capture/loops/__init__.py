@@ -3,7 +3,8 @@
 ``rewriting`` makes of such a loop, in the function's source, a function of one round;
 ``runtime`` is what the source calls then. ``rounds`` are the iterables whose number of rounds
 is a symbol, and the lists that such a loop fills, ``places`` those that are as long before;
-``pieces`` are those of a tensor that data cuts; ``scanning`` runs the rounds as torch's ``scan``. ``associative`` does so with the rows of ``associative_scan``.
+``pieces`` are those of a tensor that data cuts; ``scanning`` runs the rounds as torch's
+``scan``. ``associative`` does so with the rows of ``associative_scan``.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Places(Filled):
         super().__init__([], [])
         self._count = _Count(count)
         if item is not None:
-            self.rounds = [item.expand(count, *item.shape).clone()]
+            self.rounds = [item.expand(count, *item.shape).contiguous()]
 
     def __setitem__(self, index: Any, item: Any) -> None:
         if not isinstance(item, torch.Tensor) or isinstance(index, slice):
@@ -37,7 +37,15 @@ class Places(Filled):
         (rows,) = self.rounds
         if rows.dtype != item.dtype or rows.shape[1:] != item.shape or self.after:
             raise Unkept("the places of a list hold tensors of several types")
+        rows = rows.clone()  # what was read before stays what it was
         rows[index] = item
+        self.rounds = [rows]
+
+    def copied(self) -> Places:
+        """As ``list`` makes it."""
+        if self.after:
+            raise Unkept("a list of a dynamic number of places grows")
+        return Places.of(self.rounds, self._count)
 
     def joined(self, axis: int, stacked: bool) -> torch.Tensor:
         self._refuse_unwritten()

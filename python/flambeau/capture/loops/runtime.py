@@ -156,6 +156,8 @@ class Runtime:
             return kind(items)
         if isinstance(items, torch.Tensor):
             return Filled([], [items])
+        if isinstance(items, Places):
+            return items.copied()
         return items if isinstance(items, Filled) else self.listed(items, lambda each: each, False)
 
     def sum(self, items: Any) -> Any:
