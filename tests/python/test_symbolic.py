@@ -378,6 +378,15 @@ class Doubled(torch.autograd.Function):
         return x
 
 
+class WritesItsOwn(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        own = x.clone()
+        own.mul_(2)
+        own.view(own.shape[0], -1)[:, 0].add_(1)
+        return own
+
+
 class Counted(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -399,6 +408,8 @@ def written_and_read(x, y):
         lambda x: Counted.apply(x.clone()) + x * 2 + x,
         lambda x: written_and_read(x, x + 1),
         lambda x: written_and_read(Counted.apply(x.clone()), x),
+        lambda x: WritesItsOwn.apply(WritesItsOwn.apply(x) + 1) + x,
+        lambda x: Doubled.apply(WritesItsOwn.apply(x), x) * 2,
     ],
 )
 def test_what_they_write_in_place_is_written_once(model):

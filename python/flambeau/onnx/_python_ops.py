@@ -164,29 +164,33 @@ class Translations:
 def _pass_over(walk: Any, call: Any, graph: Any, outer: dict[int, Any]) -> None:
     """Drop what the trace records of an autograd function once more, after its call: writes would count twice.
 
-    It is there but for what nothing depends on.
+    It is there but for what nothing depends on, as what the function writes into tensors of its own.
     """
     same = {inner.unique(): given.unique() for inner, given in zip(graph.inputs(), call.inputs(), strict=True)}
-    again = next(walk.following, None)
+    following: list[Any] = []  # up to the next call of a function, which has copies of its own
+    while (node := next(walk.following, None)) is not None:
+        following.append(node)
+        if node.kind() == "prim::PythonOp":
+            break
+    at = 0
     for inner in graph.nodes():
-        if again is not None and _is_copy(inner, again, same):
-            for mine, theirs in zip(inner.outputs(), again.outputs(), strict=True):
+        if at < len(following) and _is_copy(inner, following[at], same):
+            for mine, theirs in zip(inner.outputs(), following[at].outputs(), strict=True):
                 same[mine.unique()] = theirs.unique()
                 outer[theirs.unique()] = walk.values[mine.unique()]
-            again = next(walk.following, None)
-        elif inner.kind().endswith("_"):
+            at += 1
+        elif inner.kind().endswith("_") and any(_is_at(inner, each) for each in following[at:]):
             raise CaptureError(f"{call.pyname()} writes in place, and the trace does not say where its own nodes end; write to a clone")
-    if again is not None:
-        walk.following = itertools.chain([again], walk.following)
+    walk.following = itertools.chain(following[at:], walk.following)
+
+
+def _is_at(inner: Any, other: Any) -> bool:
+    return inner.kind() == other.kind() and inner.sourceRange() == other.sourceRange()
 
 
 def _is_copy(inner: Any, again: Any, same: dict[int, int]) -> bool:
     operands = [same.get(value.unique()) for value in inner.inputs()]
-    return (
-        inner.kind() == again.kind()
-        and inner.sourceRange() == again.sourceRange()
-        and operands == [value.unique() for value in again.inputs()]
-    )
+    return _is_at(inner, again) and operands == [value.unique() for value in again.inputs()]
 
 
 def _place(location: _engine.Location, *notes: str) -> _Place:
