@@ -62,7 +62,32 @@ class Masked(nn.Module):
         return F.scaled_dot_product_attention(x[None], x[None], x[None], attn_mask=allowed)[0]
 
 
-@pytest.mark.parametrize("model", [Attended, Appended, Pooled, Numbered, Masked], ids=lambda model: model.__name__)
+class Beside(nn.Module):
+    """Lists of what is not there, and of numbers, beside the pieces; pieces by their places."""
+
+    def forward(self, x, grid):
+        outputs, weights, counts, chosen = [], [], [], []
+        pieces = x.split(lengths(grid).tolist())
+        for piece in pieces:
+            outputs.append(piece.softmax(0))
+            weights.append(None)
+            counts.append(piece.shape[0] * 2)
+        for i in range(len(pieces)):
+            chosen.append(pieces[i].cumsum(0))
+        longest, total = max(lengths(grid).tolist()), sum(lengths(grid).tolist())
+        return torch.cat(outputs), torch.tensor(counts), torch.cat(chosen) * longest + total
+
+
+class PaddedAtOnce(nn.Module):
+    def forward(self, x, grid):
+        pieces = x.split(lengths(grid).tolist())
+        doubled = []
+        for piece in pieces:
+            doubled.append(piece * 2)
+        return pad_sequence(pieces, batch_first=True), pad_sequence(doubled, padding_value=-1.0)
+
+
+@pytest.mark.parametrize("model", [Attended, Appended, Pooled, Numbered, Masked, Beside, PaddedAtOnce], ids=lambda model: model.__name__)
 def test_a_loop_over_pieces_is_kept(model):
     program = convert(model().eval(), RUNS[0], SHAPES)
     compare(program, model(), *RUNS)

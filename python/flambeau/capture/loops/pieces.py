@@ -24,6 +24,8 @@ class Cut(NamedTuple):
     length: torch.SymInt
     total: Any
     """The size of all pieces."""
+    lengths: torch.Tensor
+    """Those of all pieces."""
 
     def places(self, device: torch.device) -> torch.Tensor:
         """Where the piece lies: integers, one for each of its rows."""
@@ -76,7 +78,7 @@ class Pieces:
         return len(_TO_LIST(self.lengths))
 
     def __getitem__(self, index: Any) -> Any:
-        return list(self)[index]
+        return self.at(index) if isinstance(index, torch.SymInt) else list(self)[index]
 
 
 class _Cuts:
@@ -94,7 +96,7 @@ class _Cuts:
             for known in (start >= 0, length >= 0, start + length <= total):
                 torch._check(known)
             torch._check_is_size(length)
-            cut = of_lengths[index.node.expr] = self.by_length[length.node.expr] = Cut(start, length, total)
+            cut = of_lengths[index.node.expr] = self.by_length[length.node.expr] = Cut(start, length, total, pieces.lengths)
         return cut
 
 

@@ -209,6 +209,9 @@ class _Rewriter(ast.NodeTransformer):
             node.args[0] = ast.copy_location(ast.ListComp(generator.elt, generator.generators), generator)
             if isinstance(node.func, ast.Name) and node.func.id in _REDUCTIONS and not node.keywords:
                 node.func = ast.copy_location(_runtime(node.func.id), node)
+        elif isinstance(node.func, ast.Name) and node.func.id in _REDUCTIONS and len(node.args) == 1 and not node.keywords and self._asked(node):
+            self.changed = True
+            node.func = ast.copy_location(_runtime(node.func.id), node)
         self.generic_visit(node)
         taken = isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple") and len(node.args) == 1 and not node.keywords
         if taken and not isinstance(node.args[0], ast.Starred) and self._asked(node):

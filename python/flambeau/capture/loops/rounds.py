@@ -184,6 +184,8 @@ def pad_sequence(function: Callable[..., torch.Tensor]) -> Callable[..., torch.T
     """The function, which takes such lists, too."""
 
     def call(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> torch.Tensor:
+        if isinstance(sequences, Pieces):
+            sequences = Whole([], sequences.tensor, sequences.dim, sequences.lengths)
         if isinstance(sequences, Whole) and padding_side == "right":
             return sequences.padded(batch_first, padding_value)
         return function(sequences, batch_first, padding_value, padding_side)

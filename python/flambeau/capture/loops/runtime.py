@@ -36,6 +36,8 @@ class Runtime:
         return isinstance(items, (Rounds, Filled, Numbers, Pieces))
 
     def len(self, of: Any) -> Any:
+        if isinstance(of, (Numbers, Pieces)):
+            return of.count
         return of.shape[0] if isinstance(of, torch.Tensor) and of.ndim else builtins.len(of)
 
     def range(self, *limits: Any) -> Any:
@@ -162,6 +164,8 @@ class Runtime:
 
     def sum(self, items: Any) -> Any:
         """``sum`` of a list."""
+        if isinstance(items, Numbers):
+            return items.tensor.sum().item()
         if not isinstance(items, Filled):
             return builtins.sum(items)
         rows = torch.stack(items)
@@ -176,6 +180,8 @@ class Runtime:
         return self._greatest(items, builtins.min, torch.amin)
 
     def _greatest(self, items: Any, of_items: Callable[[Any], Any], of_rows: Callable[..., torch.Tensor]) -> Any:
+        if isinstance(items, Numbers):
+            return of_rows(items.tensor, 0).item()
         if not isinstance(items, Filled):
             return of_items(items)
         rows = torch.stack(items)
@@ -204,6 +210,9 @@ class Runtime:
         for i, added in appended.items():
             if added.axis is not None:
                 after[i] = Whole(after[i], added.items[0], added.axis, added.lengths)
+                continue
+            if added.numbers:
+                after[i] = FilledNumbers(after[i], added.items[0])
                 continue
             if not added.front:
                 after[i] = Filled(after[i], added.items)

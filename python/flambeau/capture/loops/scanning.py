@@ -78,7 +78,9 @@ class Appended(NamedTuple):
     axis: int | None = None
     """Of pieces of several lengths, one a round, the axis along which they are the only item in `items`."""
     lengths: torch.Tensor | None = None
-    """Those of the pieces, where only the rounds say them."""
+    """Those of the pieces, where they differ."""
+    numbers: bool = False
+    """Whether each item was an integer."""
 
 
 def fixed(first: Any, second: Any) -> bool:
@@ -186,6 +188,8 @@ class _Piece(NamedTuple):
     """How the pieces follow each other, where all but the last are of one length."""
     measured: bool = False
     """Whether a round alone says how long its piece is."""
+    lengths: torch.Tensor | None = None
+    """Those of all pieces, where they are known before."""
 
 
 @dataclasses.dataclass
@@ -199,6 +203,10 @@ class _Plan:
     outer: _Outer = dataclasses.field(default_factory=_Outer)
     appended: dict[int, int] = dataclasses.field(default_factory=dict)
     """How many items a round appends."""
+    numbers: set[int] = dataclasses.field(default_factory=set)
+    """Which lists get an integer each round."""
+    nothing: set[int] = dataclasses.field(default_factory=set)
+    """Which lists the rounds fill with None: nobody knows their length afterwards."""
     front: set[int] = dataclasses.field(default_factory=set)
     """Which lists the rounds fill at their fronts."""
     lost: set[int] = dataclasses.field(default_factory=set)
@@ -305,6 +313,15 @@ class _Loop:
             plan.gathered |= grown
             return True
         for i in plan.gathered:
+            if isinstance(results[i], list) and results[i] and all(item is None for item in results[i]):
+                plan.nothing.add(i)
+                continue
+            if isinstance(results[i], list) and [isinstance(item, (int, torch.SymInt)) and not isinstance(item, bool) for item in results[i]] == [True]:
+                plan.numbers.add(i)
+                plan.appended[i] = 1
+                if getattr(results[i], "front", False):
+                    raise Unkept("numbers come to the front of a list")
+                continue
             if not isinstance(results[i], list) or not all(isinstance(item, torch.Tensor) for item in results[i]):
                 raise Unkept(f"{self.names[i]} is no list of tensors")
             plan.appended[i] = len(results[i])
@@ -376,7 +393,8 @@ class _Loop:
                 handed = [_number(after[i]) if i in plan.counted else after[i] for i in carried] or list(carries)
                 if first:
                     handed = [torch.where(rest, new, old) for new, old in zip(handed, carries)]
-                items = [item for i in sorted(plan.gathered) for item in results[i]]
+                gathered = [(item, i in plan.numbers) for i in sorted(plan.gathered - plan.nothing) for item in results[i]]
+                items = [_number(item) if is_number else item for item, is_number in gathered]
                 return [each.clone(memory_format=torch.contiguous_format) for each in (*handed, *items)]
 
         lifted = [tensor if isinstance(tensor, FakeTensor) else tensor.clone() for tensor in tensors]  # a global may be as it is
@@ -394,9 +412,11 @@ class _Loop:
         after = _pytree.tree_unflatten(leaves, structure)
         stacked = [output[first:] for output in outputs[len(init) :]]
         appended = {}
-        for i in sorted(plan.gathered):
+        for i in plan.nothing:
+            after[i] = Lost()
+        for i in sorted(plan.gathered - plan.nothing):
             items, stacked = stacked[: plan.appended[i]], stacked[plan.appended[i] :]
-            appended[i] = Appended(items, i in plan.front)
+            appended[i] = Appended(items, i in plan.front, numbers=i in plan.numbers)
             after[i] = values[i]
         return after, {i: each for i, each in appended.items() if each.items}
 
@@ -438,9 +458,9 @@ class _Loop:
         before = [[] if i in plan.gathered else value for i, value in enumerate(values)]
         after, appended = _Loop(self.count, at, round, names, self.written, self.anew).run([*before, *whole], first)
         for i in plan.gathered:
-            after[i] = values[i]
+            after[i] = Lost() if i in plan.nothing else values[i]
         for i, tensor in zip(placed, after[len(values) :]):
-            appended[i] = Appended([tensor], False, placed[i].axis, lengths.get(i))
+            appended[i] = Appended([tensor], False, placed[i].axis, lengths.get(i, placed[i].lengths))
         for i in pieces.keys() - placed.keys():
             axis, stride = pieces[i].axis, pieces[i].stride
             (stacked,) = appended[i].items
@@ -487,7 +507,7 @@ def _piece(items: Sequence[torch.Tensor], index: torch.SymInt, count: torch.SymI
         raise Unkept("a round appends tensors of several sizes of its own")
     rest = {"dtype": item.dtype, "device": item.device}
     if (cut := cut_of(item.shape[axis])) is not None:
-        return _Piece(axis, [cut.total if at == axis else size for at, size in enumerate(item.shape)], **rest)
+        return _Piece(axis, [cut.total if at == axis else size for at, size in enumerate(item.shape)], **rest, lengths=cut.lengths)
     if (stride := stride_of(item.shape[axis], index, count)) is not None:
         return _Piece(axis, [], stride=stride, **rest)
     return _Piece(axis, [None if at == axis else size for at, size in enumerate(item.shape)], **rest, measured=True)
