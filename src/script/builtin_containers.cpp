@@ -257,7 +257,11 @@ Result<Vals> Extend(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(const Val joined, Joined(evaluator, arguments[0], arguments[1]));
   return Replace(evaluator, arguments[0], joined);
 }
-Result<Vals> Insert(Evaluator& evaluator, const Node&, Arguments arguments) {
+Result<Vals> Insert(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  // Into nothing any place is the end.
+  const Cell* list = ListOf(evaluator, arguments[0]);
+  if (list != nullptr && !list->sequence && list->columns.empty() && list->elements.empty() && arguments[1].IsNumber())
+    return Append(evaluator, node, Vals{arguments[0], arguments[2]});
   return Write(evaluator, arguments, "aten::insert.t", 1, 2, [&](Vals& elements) -> Status {
     const auto index = arguments[1].AsInt();
     if (!index) return evaluator.Unsupported("inserts at a place that is known at run time only");

@@ -348,7 +348,7 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
     const bool hopeless = std::ranges::any_of(of_last, [](const Diagnostic& diagnostic) {
       return diagnostic.kind == DiagnosticKind::kUnsupportedOperator;
     });
-    if (is_vague && attempt == 0) {
+    if (is_vague && !vague) {
       vague = *std::move(program);
       of_vague = of_last;
     }

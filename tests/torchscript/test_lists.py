@@ -536,4 +536,14 @@ def two_windows_that_are_made_anew(self, x):
     return torch.stack(rows), numbers, torch.stack(doubled)
 
 
+@case.forward(x(3, 4), others=[(x(5, 4),), (x(1, 4),)], dynamic_axes={"x": {0: "n"}})
+def inserted_into_nothing_at_run_time(self, x):
+    rows: List[torch.Tensor] = []
+    pairs: List[Tuple[int, torch.Tensor]] = []
+    for i in range(x.size(0)):
+        rows.insert(i // 2, x[i])
+        pairs.insert(i // 2, (i, x[i]))
+    return torch.stack(rows), torch.stack([row * i for i, row in pairs]), rows[-1]
+
+
 test_program = case.test()
