@@ -111,18 +111,20 @@ def together(rows: List[Tensor]):
     return torch.stack(rows)
 
 
-@counted
+@case.forward(
+    x(5, 4), COUNT, others=[(x(5, 4), torch.tensor(0)), (x(6, 4), torch.tensor(4)), (x(4, 4), torch.tensor(2))], dynamic_axes={"x": {0: "n"}}
+)
 def of_lists_beside_a_text(self, x, count: Tensor):
-    """One path after the other is walked by itself, to no output whose rank is known."""
+    """One path after the other is walked by itself, to an output of which no rank is known."""
     rows: Optional[List[Tensor]] = None
     some: List[Tensor] = []
     text = "none"
     if int(count) > 0:
         rows = list(x.unbind(0))
         for i in range(int(count)):
-            if i == 1:
+            if i == 3:
                 some = []
-            some.append(x[0] * i)
+            some.append(x[i])
     else:
         text = "some"
     return x[0] * 0 if rows is None else together(rows), together(some), text == "none"
