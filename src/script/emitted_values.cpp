@@ -152,11 +152,6 @@ Result<std::optional<Val>> Emitter::ValueOfSize(Expr size) {
   return result;
 }
 
-Result<Val> Emitter::SizeOrElse(Expr size, int64_t otherwise) {
-  FLAMBEAU_TRY(const std::optional<Val> value, ValueOfSize(size));
-  return value.value_or(Val(otherwise));
-}
-
 bool Emitter::AreDistinct(const Vals& tensors) {
   std::vector<ValueId> ids;
   for (const Val& element : tensors) {

@@ -45,8 +45,8 @@ class Emitter {
   void Write(StorageId storage, ValueId value);
   // A value of the program for a constant number, or for a member of an enum.
   ValueId Materialise(const Val& number);
-  // The number that the size is, computed of the sizes of the program's inputs; `otherwise` where they do not tell.
-  Result<Val> SizeOrElse(Expr size, int64_t otherwise);
+  // The number that the size is, computed of the sizes of the program's inputs; nullopt where they do not tell.
+  Result<std::optional<Val>> ValueOfSize(Expr size);
   // What stands for the member where only a run knows which one it is: no two have one number.
   int64_t NumberOf(const EnumVal& member);
   // A list of tensors or numbers as a value of that type, kSequence.
@@ -130,7 +130,6 @@ class Emitter {
   Status RememberPieces(const aten::Schema& schema, std::span<const Val> arguments, const Val& list);
   ValueId Register(ValueId value);
   Val ConstantTensor(const Vals& numbers, int64_t dtype);
-  Result<std::optional<Val>> ValueOfSize(Expr size);
 
   Program::Impl& program_;
   Graph& graph_;

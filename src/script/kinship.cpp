@@ -80,7 +80,7 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
   const size_t before = size();
   Storages& storages = emit.storages();
   std::map<uint32_t, std::vector<size_t>> of_storage, of_cell;
-  std::vector<std::pair<size_t, uint32_t>> shared_cells;  // of parts
+  std::vector<std::pair<size_t, uint32_t>> of_shared;  // of parts
   for (size_t i = 0; i < parts.size(); ++i) {
     std::set<uint32_t> shared;
     for (const ValueId value : ValuesOf(parts[i].value, heap))
@@ -98,7 +98,7 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
     of_cell[*cell].push_back(i);
     if (heap[*cell].shared) {
       shared_parts_.insert(i);
-      shared_cells.emplace_back(i, *cell);
+      of_shared.emplace_back(i, *cell);
     }
     for (const uint32_t kin : heap[*cell].kin)
       if (kin < outside.cells) cells_.emplace(i, kin);
@@ -113,9 +113,9 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
     same_parts_.emplace(a, b);
   };
   ForPairs(of_cell, learn_same);
-  for (size_t i = 0; i < shared_cells.size(); ++i)
-    for (size_t k = i + 1; k < shared_cells.size(); ++k)
-      if (MayBeSame(heap, shared_cells[i].second, shared_cells[k].second)) learn_same(shared_cells[i].first, shared_cells[k].first);
+  for (size_t i = 0; i < of_shared.size(); ++i)
+    for (size_t k = i + 1; k < of_shared.size(); ++k)
+      if (MayBeSame(heap, of_shared[i].second, of_shared[k].second)) learn_same(of_shared[i].first, of_shared[k].first);
   for (uint32_t cell = 0; cell < outside.cells; ++cell)
     if (heap[cell].shared) shared_cells_.insert(cell);
   for (uint32_t storage = 0; storage < outside.storages; ++storage)

@@ -26,8 +26,8 @@ Status Skeleton::AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) 
     // Of the declared sizes: onnxruntime gives results memory that it had for others of the same.
     Vals sizes;
     for (const Expr size : type_.sizes) {
-      FLAMBEAU_TRY(Val number, emit.SizeOrElse(size, 0));
-      sizes.push_back(std::move(number));
+      FLAMBEAU_TRY(const std::optional<Val> number, emit.ValueOfSize(size));
+      sizes.push_back(number.value_or(Val(int64_t{0})));
     }
     const Val shape = ListVal{emit.heap().Add({.elements = std::move(sizes)})};
     FLAMBEAU_TRY(const Val zeros, emit.Call1("aten::zeros", {shape, int64_t{Info(type_.dtype).torch_code}}));

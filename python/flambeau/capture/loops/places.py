@@ -8,7 +8,7 @@ import torch
 from torch.utils import _pytree
 
 from .rounds import Filled
-from .scanning import Unkept
+from .scanning import Unkept, item_at, same_type
 
 __all__ = ["Places"]
 
@@ -35,7 +35,7 @@ class Places(Filled):
         if not self.rounds:
             self.rounds = [item.new_zeros((self._count.size, *item.shape))]
         (rows,) = self.rounds
-        if rows.dtype != item.dtype or rows.shape[1:] != item.shape or self.after:
+        if not same_type(item_at(rows, 0), item) or self.after:
             raise Unkept("the places of a list hold tensors of several types")
         rows = rows.clone()  # what was read before stays what it was
         rows[index] = item

@@ -30,7 +30,7 @@ from ..indexing import at_places, with_numbers
 from .pieces import cut_of
 from .strides import Stride, stride_of
 
-__all__ = ["Appended", "Lost", "Unkept", "as_scan", "fixed", "item_at"]
+__all__ = ["Appended", "Lost", "Unkept", "as_scan", "fixed", "item_at", "same_type"]
 
 _LOG = logging.getLogger("flambeau.capture")
 
@@ -93,7 +93,7 @@ def fixed(first: Any, second: Any) -> bool:
     return type(first) is type(second) and isinstance(first, (int, float, str, bool, torch.dtype, torch.device)) and first == second
 
 
-def _same_type(first: torch.Tensor, second: torch.Tensor) -> bool:
+def same_type(first: torch.Tensor, second: torch.Tensor) -> bool:
     return (
         first.dtype == second.dtype
         and first.ndim == second.ndim
@@ -235,7 +235,7 @@ def _alike(value: Any, result: Any) -> bool:
     """Whether what a round makes of a value may stand in its place, as far as types tell."""
     (before, one), (after, other) = _pytree.tree_flatten(value), _pytree.tree_flatten(result)
     return one == other and all(
-        _same_type(a, b) if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) else not isinstance(a, torch.Tensor) and not isinstance(b, torch.Tensor)
+        same_type(a, b) if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) else not isinstance(a, torch.Tensor) and not isinstance(b, torch.Tensor)
         for a, b in zip(before, after)
     )
 
@@ -338,7 +338,7 @@ class _Loop:
         changed = False
         for i, (before, now) in enumerate(zip(leaves, after)):
             if isinstance(before, torch.Tensor) and isinstance(now, torch.Tensor):
-                if not _same_type(before, now):
+                if not same_type(before, now):
                     raise Unkept("a tensor that a round hands on has another type than what it takes")
             elif isinstance(before, torch.Tensor) or isinstance(now, torch.Tensor):
                 raise Unkept("a round makes a tensor of what was none, or none of one")
