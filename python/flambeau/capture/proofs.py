@@ -90,12 +90,8 @@ def _with_multiples(expression: Any) -> tuple[Any, dict[sympy.Symbol, Any]]:
     return (expression.xreplace(multiples), quotients) if multiples else (expression, {})
 
 
-def simplified(expression: Any) -> Any:
-    """The expression without what needs no telling.
-
-    That is the minima and maxima of which is known, for sizes from 2 on, which side they are, and quotients of what is divisible.
-    """
-    expression, quotients = _with_multiples(expression)
+def _without_extremes(expression: Any) -> Any:
+    """The expression without the minima and maxima of which is known, for sizes from 2 on, which side they are."""
     found: dict[Any, Any] = {}
     for node in sympy.postorder_traversal(expression):
         parts = [found[part] for part in node.args]
@@ -107,4 +103,11 @@ def simplified(expression: Any) -> Any:
             elif holds(sympy.Le(other, one), 2):
                 new = other if isinstance(new, Min) else one
         found[node] = new
-    return found[expression].xreplace(quotients)
+    return found[expression]
+
+
+def simplified(expression: Any) -> Any:
+    """The expression without what needs no telling: minima and maxima that are known to be one of their sides, and quotients of what is divisible."""
+    # A size beside its own multiple, ``min(s, 16 * ((s + pad) // 16))``, is compared before the multiple is a symbol of its own.
+    expression, quotients = _with_multiples(_without_extremes(expression))
+    return _without_extremes(expression).xreplace(quotients)
