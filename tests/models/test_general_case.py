@@ -36,6 +36,24 @@ class StretchedUnlessSame(Positions):
         return x + table
 
 
+class Relative(torch.nn.Module):
+    """As in ViTDet: a table of distances, whose length Python makes a number of."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches, self.table = torch.nn.Conv2d(3, 5, 2, 2), torch.nn.Parameter(torch.randn(3, 5))
+
+    def forward(self, x):
+        x = self.patches(x)
+        rows, longest = x.shape[2], x.shape[2]
+        distances = int(2 * max(rows, longest) - 1)
+        table = self.table
+        if table.shape[0] != distances:
+            table = interpolate(table.T[None], size=distances, mode="linear")[0].T
+        places = torch.arange(rows)[:, None] * max(longest / rows, 1.0) - torch.arange(longest)[None] + rows - 1
+        return torch.einsum("bchw,hkc->bhwk", x, table[places.long()])
+
+
 class Cached(torch.nn.Module):
     """What an earlier call with the same length left is used again."""
 
@@ -49,13 +67,54 @@ class Cached(torch.nn.Module):
         return x * self.phases
 
 
-@pytest.mark.parametrize("model", [Stretched, StretchedUnlessSame], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [Stretched, StretchedUnlessSame, Relative], ids=lambda model: model.__name__)
 def test_tables_for_one_size_are_stretched_for_others(model):
     model = model().eval()
     with warnings.catch_warnings():
         warnings.simplefilter("error", flambeau.errors.ConversionWarning)
         program = convert(model, (NATIVE,), SHAPES)
     compare(program, model, (NATIVE,), (OTHER,))
+
+
+class StretchedIfEither(Positions):
+    """The sizes of a table are names, attributes and constants; the second is not asked for where the first differs."""
+
+    height, factor = 4, 2
+
+    def __init__(self, special=0.0):
+        super().__init__()
+        self.special = special
+
+    def forward(self, x):
+        height, columns = x.shape[2], x.shape[3]
+        if self.height != height or columns * self.factor != self.table.shape[-1] * 2:
+            return x + interpolate(self.table, size=(height, columns), mode="bicubic")
+        return x + self.table + self.special
+
+
+@pytest.mark.parametrize("special", [0.0, 1.0])
+def test_where_two_sizes_make_the_special_case_both_are_tried_together(special):
+    model = StretchedIfEither(special).eval()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", flambeau.errors.ConversionWarning)
+        program = convert(model, (OTHER,), SHAPES)
+    compare(program, model, (OTHER,), (torch.randn(3, 3, 4, 5),))
+    found = [str(each.message) for each in warned if each.category is flambeau.errors.ConversionWarning]
+    assert len(found) == bool(special) and all("height ≠ 4" in text and "if self.height != height" in text for text in found)
+
+
+class StretchedIfAsked(Positions):
+    """What else the test asks is computed by a call, of which nothing is known where it is not made."""
+
+    def forward(self, x):
+        if x.shape[2] != 4 or max(x.shape[3], 3) != 4:
+            return x + interpolate(self.table, size=x.shape[2:], mode="bicubic")
+        return x + self.table
+
+
+def test_what_stands_behind_a_question_and_is_not_known_is_warned_of():
+    with pytest.warns(flambeau.errors.ConversionWarning, match="right only where height ≠ 4"):
+        convert(StretchedIfAsked(), (OTHER,), SHAPES)
 
 
 class Windows(torch.nn.Module):
@@ -231,7 +290,7 @@ def test_that_a_slice_holds_something_is_taken_for_granted_with_a_warning():
     compare(program, Cropped(), *runs)
 
 
-class Positions(torch.nn.Module):
+class FramesOfTable(torch.nn.Module):
     """From a table, which is made anew where it is too short; of the frames that tokens last for, or of the rows that are kept."""
 
     def __init__(self, limit=1000):
@@ -249,10 +308,10 @@ class Positions(torch.nn.Module):
 def test_that_a_table_has_room_is_taken_for_granted_with_a_warning(runs):
     dims = ({0: "rows"}, {0: "tokens"})[: len(runs[0])]
     with pytest.warns(flambeau.errors.ConversionWarning, match=r"is as small as in the example, .*if self\.table\.shape\[0\] < 2 \* frames"):
-        program = convert(Positions(), runs[0], dims if len(runs[0]) == 1 else (None, dims[1]))
-    compare(program, Positions(), *runs)
+        program = convert(FramesOfTable(), runs[0], dims if len(runs[0]) == 1 else (None, dims[1]))
+    compare(program, FramesOfTable(), *runs)
 
 
 def test_a_table_that_is_too_short_for_the_example_is_not_taken_to_have_room():
     with pytest.raises(flambeau.errors.CaptureError, match=r"self\.table\.shape\[0\]"):
-        convert(Positions(300), (torch.randn(400, 3).abs(),))
+        convert(FramesOfTable(300), (torch.randn(400, 3).abs(),))

@@ -238,7 +238,7 @@ def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterat
     for decision in decisions:
         condition = decision.condition
         symbols = condition.free_symbols
-        if decision.env is not env or not symbols or not symbols <= ranges.keys() or _is_specialised(condition):
+        if decision.needless or decision.env is not env or not symbols or not symbols <= ranges.keys() or _is_specialised(condition):
             continue
         if not decision.by_model and (len(symbols) > 1 or not isinstance(condition, INEQUALITIES) or _excludes_one(condition)):
             continue
@@ -260,9 +260,10 @@ def _as_bound(condition: Any) -> Any:
 def _not_decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[Any]:
     """Conditions that the program needs beside those that Python decided."""
     env = environment(exported)
+    needless = {canonicalize_bool_expr(each.condition) for each in decisions if each.needless and each.env is env}
     for condition in (*(each.expr for each in _deferred(exported)), *_narrowed(exported), *_asserted(exported)):
         forms = [form for form in (condition, simplified(condition)) if form.args]
-        if _decides(condition, env) and not _compares_sizes(condition, env, decisions) and not any(_tells_one(form, exported) for form in forms):
+        if condition not in needless and _decides(condition, env) and not _compares_sizes(condition, env, decisions) and not any(_tells_one(form, exported) for form in forms):
             yield condition
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
-import dis
 import functools
 import linecache
 import os
@@ -25,6 +24,7 @@ import torch
 from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_expr
 
+from .questions import asked_beside, passing, raises
 from .source import called, repeated_list, spread_rows, statements
 
 __all__ = ["Decision", "Place", "answered_equations", "asked_as_number", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
@@ -55,6 +55,10 @@ class Decision:
     place: Place
     repeats: bool
     """Whether the line says how often a loop goes around."""
+    beside: tuple[Any, ...] | None
+    """Conditions that the test would ask next, had it not been answered; None if they are not known."""
+    needless: bool = False
+    """Whether the program was seen to do for the other answer, too."""
 
 
 def _described(filename: str, number: int) -> str:
@@ -70,10 +74,6 @@ def _traced_line() -> str:
     return ""
 
 
-def _raises(statements: list[ast.stmt]) -> bool:
-    return bool(statements) and isinstance(statements[-1], ast.Raise)
-
-
 _PARTED = ("list", "tuple", "split", "chunk", "unbind", "tolist", "product")
 """Functions that make as many items as sizes say."""
 
@@ -86,7 +86,7 @@ def _checks(code: types.CodeType, line: int) -> bool:
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.If):
             if node.test.lineno <= line <= (node.test.end_lineno or line):
-                return _raises(node.body) or _raises(node.orelse)
+                return raises(node.body) or raises(node.orelse)
         elif isinstance(node, (ast.Assert, ast.Call)) and node.lineno <= line <= (node.end_lineno or line):
             if isinstance(node, ast.Assert) or called(node).startswith(_CHECKS):
                 return True
@@ -131,67 +131,10 @@ def _place_of(frame: types.FrameType, line: int | None = None) -> Place:
     return code, line
 
 
-_Place = tuple[int, int]  # line and column
-
-
-def _asked_place(frame: types.FrameType) -> _Place | None:
-    """Where in the file the operand ends whose truth the frame asks for; None if the interpreter does not know."""
-    before = None
-    for at in dis.get_instructions(frame.f_code):
-        if at.offset == frame.f_lasti:
-            break
-        before = at
-    else:
-        return None
-    # A jump has the place of its whole statement; what it looks at was made just before.
-    made = at if at.opname.startswith("CALL") else before
-    positions = made.positions if made is not None else None
-    if positions is None or positions.end_lineno is None or positions.end_col_offset is None:
-        return None
-    return positions.end_lineno, positions.end_col_offset
-
-
-def _same_sign(test: ast.expr, place: _Place | None) -> bool | None:
-    """Whether the test is the likelier true if its operand at this place is; None if that is not known.
-
-    `not` turns it; `and` and `or` keep it. Without a place all operands must agree.
-    """
-    signs: set[bool | None] = set()
-    pending = [(test, True)]
-    while pending:
-        node, sign = pending.pop()
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            pending.append((node.operand, not sign))
-        elif isinstance(node, ast.BoolOp):
-            pending += [(value, sign) for value in node.values]
-        elif place is None or (node.lineno, node.col_offset) < place <= (node.end_lineno or 0, node.end_col_offset or 0):
-            turns = any(isinstance(each, (ast.Not, ast.IfExp, ast.NotIn, ast.IsNot)) for each in ast.walk(node))
-            signs.add(None if turns else sign)
-    return signs.pop() if len(signs) == 1 else None
-
-
-def _passing(frame: types.FrameType) -> bool | None:
-    tree, before = statements(frame.f_code)
-    line = frame.f_lineno - before
-    for node in ast.walk(tree) if tree is not None else ():
-        if not isinstance(node, (ast.If, ast.Assert)) or not node.test.lineno <= line <= (node.test.end_lineno or line):
-            continue
-        passes = isinstance(node, ast.Assert) or _raises(node.orelse)
-        if isinstance(node, ast.If) and passes == _raises(node.body):
-            return None
-        place = _asked_place(frame)
-        if place is not None:
-            first = linecache.getline(frame.f_code.co_filename, frame.f_code.co_firstlineno)
-            place = place[0] - before, place[1] - (len(first) - len(first.lstrip()))
-        sign = _same_sign(node.test, place)
-        return None if sign is None else sign == passes
-    return None
-
-
 def passing_answer() -> bool | None:
     """The answer to the question being asked by which an ``if`` or ``assert`` of the model does not raise; None if none asks."""
     asked, frame = _asking((*_SYMBOLS, *_HANDLERS))
-    return _passing(frame) if frame is not None and asked is frame else None
+    return passing(frame) if frame is not None and asked is frame else None
 
 
 def asking_place() -> Place | None:
@@ -252,11 +195,13 @@ def recorded_decisions(found: list[Decision]) -> Iterator[None]:
             vars(self).setdefault(_EQUATIONS, []).append(condition)
         if frame is None:
             place = _place_of(asked)
-            found.append(Decision(self, condition, _traced_line(), by_model=False, place=place, repeats=False))
+            found.append(Decision(self, condition, _traced_line(), by_model=False, place=place, repeats=False, beside=()))
             return
         place = _place_of(frame)
         line = _described(frame.f_code.co_filename, frame.f_lineno)
-        found.append(Decision(self, condition, line, by_model=asked is frame, place=place, repeats=_repeats(*place)))
+        by_model = asked is frame
+        beside = asked_beside(frame) if by_model else ()
+        found.append(Decision(self, condition, line, by_model=by_model, place=place, repeats=_repeats(*place), beside=beside))
 
     ShapeEnv._log_guard, ShapeEnv._evaluate_expr = logged, evaluated
     try:

@@ -23,7 +23,7 @@ from .decisions import Decision, Place, asking_place
 from .presence import Presence
 from .proofs import INEQUALITIES, holds
 
-__all__ = ["examples_of_special_cases", "general_answers", "general_conditions", "special_answers", "special_places"]
+__all__ = ["examples_of_special_cases", "general_answers", "general_decisions", "special_answers", "special_places", "special_sizes"]
 
 
 def _in_general(condition: Any, env: ShapeEnv) -> Any:
@@ -61,10 +61,10 @@ def special_places(exported: ExportedProgram | None, decisions: Sequence[Decisio
     }
 
 
-def general_conditions(exported: ExportedProgram, decisions: Sequence[Decision]) -> set[Any]:
+def general_decisions(exported: ExportedProgram, decisions: Sequence[Decision]) -> list[Decision]:
     """What the model asked of one size and got the general answer to, which another size may not give."""
-    return {
-        each.condition
+    return [
+        each
         for each in decisions
         if each.by_model
         and not each.repeats
@@ -72,7 +72,26 @@ def general_conditions(exported: ExportedProgram, decisions: Sequence[Decision])
         and _in_general(each.condition, each.env) is sympy.true
         and not holds(each.condition, 2)
         and each.env is environment(exported)
-    }
+    ]
+
+
+def special_sizes(decision: Decision) -> list[list[Any]] | None:
+    """What has to be otherwise, together, to see every other way of the model; None if that is not known.
+
+    What stands behind the question in ``if rows != 14 or columns != 14`` is otherwise as well: only then the ways part.
+    """
+    if decision.beside is None:
+        return None
+    beside = [canonical for each in decision.beside if each.free_symbols and (canonical := _general_form(each, decision.env)) is not None]
+    if len(beside) != sum(bool(each.free_symbols) for each in decision.beside):
+        return None
+    return [[decision.condition], [decision.condition, *beside]] if beside else [[decision.condition]]
+
+
+def _general_form(condition: Any, env: ShapeEnv) -> Any:
+    """The condition or its opposite, as it holds in general; None where no answer is the general one."""
+    answer = _in_general(condition, env)
+    return None if answer is None else condition if answer is sympy.true else sympy.Not(condition)
 
 
 _Example = tuple[tuple[Any, ...], dict[str, Any]]

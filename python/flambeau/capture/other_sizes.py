@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import sympy
@@ -12,7 +13,7 @@ from torch.utils import _pytree
 from .assumptions import frozen, inputs, sizes_of
 from .proofs import at
 
-__all__ = ["where_not", "with_more_rows"]
+__all__ = ["where_none", "with_more_rows"]
 
 _MOST_TIMES = 256
 _MOST_SIZES = 1024
@@ -55,12 +56,18 @@ def with_more_rows(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dic
     return _with_sizes(exported, args, kwargs, {symbol: size * times if symbol in symbols else size for symbol, size in sizes.items()})
 
 
-def where_not(exported: ExportedProgram, condition: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Example | None:
-    """The arguments with other rows, so that a condition on one size does not hold; None if no such size is found."""
+def where_none(exported: ExportedProgram, conditions: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Example | None:
+    """The arguments with other rows, so that conditions on one size each do not hold; None if no such sizes are found."""
     sizes = sizes_of(exported, args, kwargs)
-    if sizes is None or len(condition.free_symbols) != 1 or not condition.free_symbols <= sizes.keys():
+    for condition in conditions:
+        if sizes is None or len(condition.free_symbols) != 1 or not condition.free_symbols <= sizes.keys():
+            return None
+        (symbol,) = condition.free_symbols
+        others = (*range(sizes[symbol], _MOST_SIZES), *range(2, sizes[symbol]))
+        size = next((size for size in others if at(condition, {symbol: size}) == sympy.false), None)
+        if size is None:
+            return None
+        sizes = {**sizes, symbol: size}
+    if sizes is None or not all(at(condition, sizes) == sympy.false for condition in conditions):  # two conditions on one size
         return None
-    (symbol,) = condition.free_symbols
-    others = (*range(sizes[symbol], _MOST_SIZES), *range(2, sizes[symbol]))
-    size = next((size for size in others if at(condition, {symbol: size}) == sympy.false), None)
-    return None if size is None else _with_sizes(exported, args, kwargs, {**sizes, symbol: size})
+    return _with_sizes(exported, args, kwargs, sizes)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import sympy
-from torch.utils._sympy.functions import CleanDiv, FloorDiv, Max, Min, Mod, PythonMod
+from torch.utils._sympy.functions import CleanDiv, FloorDiv, IntTrueDiv, Max, Min, Mod, PythonMod
 
 __all__ = ["INEQUALITIES", "at", "equal", "holds", "simplified"]
 
@@ -90,8 +90,8 @@ def _with_multiples(expression: Any) -> tuple[Any, dict[sympy.Symbol, Any]]:
     return (expression.xreplace(multiples), quotients) if multiples else (expression, {})
 
 
-def _without_extremes(expression: Any) -> Any:
-    """The expression without the minima and maxima of which is known, for sizes from 2 on, which side they are."""
+def _reduced(expression: Any) -> Any:
+    """The expression without the minima and maxima of which is known, for sizes from 2 on, which side they are, and without ``n / n``."""
     found: dict[Any, Any] = {}
     for node in sympy.postorder_traversal(expression):
         parts = [found[part] for part in node.args]
@@ -102,6 +102,8 @@ def _without_extremes(expression: Any) -> Any:
                 new = one if isinstance(new, Min) else other
             elif holds(sympy.Le(other, one), 2):
                 new = other if isinstance(new, Min) else one
+        elif isinstance(new, IntTrueDiv) and new.args[0] == new.args[1]:
+            new = sympy.Float(1)
         found[node] = new
     return found[expression]
 
@@ -109,5 +111,5 @@ def _without_extremes(expression: Any) -> Any:
 def simplified(expression: Any) -> Any:
     """The expression without what needs no telling: minima and maxima that are known to be one of their sides, and quotients of what is divisible."""
     # A size beside its own multiple, ``min(s, 16 * ((s + pad) // 16))``, is compared before the multiple is a symbol of its own.
-    expression, quotients = _with_multiples(_without_extremes(expression))
-    return _without_extremes(expression).xreplace(quotients)
+    expression, quotients = _with_multiples(_reduced(expression))
+    return _reduced(expression).xreplace(quotients)

@@ -28,11 +28,11 @@ from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness, warn_of_presence
 from .flex_attention import dense_flex_attention
 from .functions_of_sizes import functions_of_sizes
-from .general import examples_of_special_cases, general_answers, general_conditions, special_answers, special_places
+from .general import examples_of_special_cases, general_answers, general_decisions, special_answers, special_places, special_sizes
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
-from .other_sizes import where_not, with_more_rows
+from .other_sizes import where_none, with_more_rows
 from .recurrent_layers import opaque_layers
 from .sizes import causal_by_size, computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
 from .stand_ins import restore
@@ -264,7 +264,7 @@ def capture(
             warn_of_emptiness(captured.asked)
             warn_of_presence(captured.presence)
             if decisions is not None:
-                decisions += tries.left(captured.exported, captured.decided)
+                decisions += tries.judged(captured.exported, captured.decided)
             return captured.exported
     raise failure(model, args, kwargs, training, attempts)
 
@@ -298,7 +298,9 @@ class _Tries:
         loops: set[Place] = set()
         kept = self._with_loops(attempt, captured, loops, None, constants)
         captured = dataclasses.replace(kept, how=kept.how + _CONSTANTS) if constants and kept is not captured else kept
-        special = special_places(captured.exported, captured.decided)
+        # What was asked on a way that was given up counts where the other one made a number of a size.
+        kept_all = captured.exported is None or not frozen(captured.exported)
+        special = special_places(captured.exported if kept_all else None, captured.decided)
         if not special and not (stuck and captured.exported is None):
             return captured
         remainders = special_places(captured.exported, captured.decided, remainders=True)
@@ -381,15 +383,22 @@ class _Tries:
         found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
         return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, presence, found, bool(gradients))
 
-    def left(self, exported: ExportedProgram, decided: Sequence[Decision]) -> list[Decision]:
-        """The decisions but for those for the general case of which the example shows, at another size, that the special one needs no other."""
-        needless = set()
-        for condition in general_conditions(exported, decided):
-            with contextlib.suppress(Exception):  # the model may not take such a size
-                other = where_not(exported, condition, self.args, self.kwargs)
-                if other is not None and computes_alike(exported, self.model, *other, self.training):
-                    needless.add(condition)
-        return [decision for decision in decided if decision.condition not in needless]
+    def judged(self, exported: ExportedProgram, decided: Sequence[Decision]) -> list[Decision]:
+        """The decisions; needless are those for the general case of which the example shows, at another size, that the special one needs no other."""
+        needless = {each for each in set(general_decisions(exported, decided)) if self._does_for_both(exported, each)}
+        return [dataclasses.replace(each, needless=True) if each in needless else each for each in decided]
+
+    def _does_for_both(self, exported: ExportedProgram, decision: Decision) -> bool:
+        """Whether the example shows, at other sizes, that the program does for both answers."""
+        others = special_sizes(decision)
+        for conditions in others or ():
+            other = where_none(exported, conditions, self.args, self.kwargs)
+            try:
+                if other is None or not computes_alike(exported, self.model, *other, self.training):
+                    return False
+            except Exception:  # the model may not take such sizes
+                return False
+        return others is not None
 
     @contextlib.contextmanager
     def _surroundings(self) -> Iterator[None]:
