@@ -61,8 +61,18 @@ _CONSTANTS = ", with its constants known"
 _DYNAMIC_CONVERSIONS = ", with int and float of sizes dynamic"
 _CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
 
-_Capture = Callable[[bool], tuple[ExportedProgram, str]]
-"""Is told whether a capture of a larger example will do, with 2 for sizes of 1."""
+
+@dataclasses.dataclass(frozen=True)
+class _Remedies:
+    """What may be tried where a capture fails, or makes a number of a size."""
+
+    two_is_one: bool
+    """Whether a capture of a larger example will do, with 2 for sizes of 1."""
+    pointless: Callable[[], bool]
+    """Whether nothing of it helps: loops were unrolled, which have to be kept first."""
+
+
+_Capture = Callable[[_Remedies], tuple[ExportedProgram, str]]
 
 
 def _export(
@@ -71,7 +81,7 @@ def _export(
     kwargs: dict[str, Any],
     shapes: Any,
     strict: bool,
-    two_is_one: bool,
+    remedies: _Remedies,
     export: Callable[..., ExportedProgram] = torch.export.export,
 ) -> tuple[ExportedProgram, str]:
     """The captured program, and in words what helped.
@@ -98,7 +108,7 @@ def _export(
         ):
             return export(model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True)
 
-    larger = None if strict or not shapes or not two_is_one else two_for_one(model, args, kwargs, shapes)
+    larger = None if strict or not shapes or not remedies.two_is_one else two_for_one(model, args, kwargs, shapes)
 
     def with_example(other: tuple[tuple[Any, ...], dict[str, Any]]) -> ExportedProgram | None:
         with contextlib.suppress(Exception):
@@ -121,6 +131,8 @@ def _export(
     try:
         exported = once(oblivious=True)
     except Exception as error:
+        if remedies.pointless():
+            raise
         if "pecializ" in str(error) and (general := with_two_for_one()) is not None:
             return general, _TWO_FOR_ONE
         if not strict and "inconsistencies were found" in str(error):  # a size that is 1 was taken for another
@@ -142,9 +154,11 @@ def _export(
                 raise later from None
         raise
     if shapes and not strict and frozen(exported):
+        if remedies.pointless():
+            return exported, ""
         if (general := with_two_for_one()) is not None:
             return general, _TWO_FOR_ONE
-        if two_is_one and (more := with_more_rows(exported, args, kwargs)) is not None and (general := with_example(more)) is not None:
+        if remedies.two_is_one and (more := with_more_rows(exported, args, kwargs)) is not None and (general := with_example(more)) is not None:
             return general, _MORE_ROWS
         if (kept := with_dynamic_conversions()) is not None:
             return kept, _DYNAMIC_CONVERSIONS
@@ -181,22 +195,22 @@ def _attempts(
         strict = strategy == "strict"
         if strategy in ("non-strict", "strict"):
             if not strict or not failed:
-                yield strategy, lambda two_is_one, strict=strict: _export(model, args, kwargs, asked, strict, two_is_one)
+                yield strategy, lambda remedies, strict=strict: _export(model, args, kwargs, asked, strict, remedies)
                 error = failed[-1].error
                 if not strict and error is not None and failed[-1].gradients:
-                    yield f"{strategy}, below autograd", lambda two_is_one: _export(model, args, kwargs, lenient, False, two_is_one, export_below_autograd)
+                    yield f"{strategy}, below autograd", lambda remedies: _export(model, args, kwargs, lenient, False, remedies, export_below_autograd)
                 if asked != lenient and _is_about_shapes(error):
-                    yield f"{strategy}, leaving named dimensions to torch", lambda two_is_one: _export(model, args, kwargs, lenient, strict, two_is_one)
+                    yield f"{strategy}, leaving named dimensions to torch", lambda remedies: _export(model, args, kwargs, lenient, strict, remedies)
                 elif (refined := _refined(asked, error)) is not None:
-                    yield f"{strategy}, with torch's suggested fixes", lambda two_is_one: _export(model, args, kwargs, refined, strict, two_is_one)
+                    yield f"{strategy}, with torch's suggested fixes", lambda remedies: _export(model, args, kwargs, refined, strict, remedies)
             else:
-                yield strategy, lambda two_is_one: _export(model, args, kwargs, lenient, True, two_is_one)
+                yield strategy, lambda remedies: _export(model, args, kwargs, lenient, True, remedies)
         else:
             yield strategy, lambda _: (torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient), "")
     # A strict capture may still keep such a dimension, which this one fixes; so it comes last.
     conflicts = any(_CONFLICTS in str(attempt.error) for attempt in failed)
     if conflicts and asked != lenient and "non-strict" in strategies:
-        yield "non-strict, leaving named dimensions to torch", lambda two_is_one: _export(model, args, kwargs, lenient, False, two_is_one)
+        yield "non-strict, leaving named dimensions to torch", lambda remedies: _export(model, args, kwargs, lenient, False, remedies)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -287,7 +301,7 @@ class _Tries:
             return self._general(attempt)
 
     def _general(self, attempt: _Capture) -> _Captured:
-        captured = self.once(attempt)
+        captured = self.once(attempt, loops_first=True)
         constants, stuck = False, "data-dependent" in str(captured.error)
         if stuck:
             known = self.once(attempt, constants=True)
@@ -297,6 +311,8 @@ class _Tries:
                 captured = dataclasses.replace(captured, error=known.error)
         loops: set[Place] = set()
         kept = self._with_loops(attempt, captured, loops, None, constants)
+        if kept is captured and captured.loops and not constants and (captured.exported is None or frozen(captured.exported)):
+            kept = captured = self.once(attempt)
         captured = dataclasses.replace(kept, how=kept.how + _CONSTANTS) if constants and kept is not captured else kept
         # What was asked on a way that was given up counts where the other one made a number of a size.
         kept_all = captured.exported is None or not frozen(captured.exported)
@@ -332,6 +348,7 @@ class _Tries:
         special: Set[Place] | None = None,
         *,
         two_is_one: bool = True,
+        loops_first: bool = False,
         constants: bool = False,
     ) -> _Captured:
         """What one try gives.
@@ -341,6 +358,7 @@ class _Tries:
             loops: Of the model's source: they are kept.
             special: Questions that get the answer of the general case.
             two_is_one: Whether a capture with 2 for sizes of 1 will do.
+            loops_first: Whether loops that are unrolled are left to a further try, without other help for this one.
             constants: Whether weights are taken for what they hold.
         """
         start = time.perf_counter()
@@ -364,7 +382,7 @@ class _Tries:
                 kept_loops(loops) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
-                exported, how = attempt(two_is_one)
+                exported, how = attempt(_Remedies(two_is_one, lambda: loops_first and bool(unrolled_loops(decided))))
                 refuse_differentiation(exported)
                 refuse_unrecorded(exported)
                 exported = without_vmap(exported)
