@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 import sympy
 from torch.utils._sympy.functions import CleanDiv, FloorDiv, IntTrueDiv, Max, Min, Mod, PythonMod
 
-__all__ = ["INEQUALITIES", "at", "equal", "holds", "simplified"]
+__all__ = ["INEQUALITIES", "at", "divided", "equal", "holds", "simplified"]
 
 INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 
@@ -106,6 +107,13 @@ def _reduced(expression: Any) -> Any:
             new = sympy.Float(1)
         found[node] = new
     return found[expression]
+
+
+@functools.lru_cache(maxsize=4096)
+def divided(quotient: Any) -> Any:
+    """The quotient where parts of it are multiples of a number: ``padded * batch // padded`` is ``batch`` however the padding is told."""
+    replaced, quotients = _with_multiples(quotient)
+    return replaced.xreplace(quotients) if quotients else quotient
 
 
 def simplified(expression: Any) -> Any:

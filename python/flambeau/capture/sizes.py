@@ -11,13 +11,23 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import DimConstraints, statically_known_false, statically_known_true
 from torch.utils import _pytree
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
+from .proofs import divided
 from .replaced_functions import Replacements
 
-__all__ = ["causal_by_size", "computable_sizes", "dynamic_conversions", "dynamic_lengths", "dynamic_tensors", "unsolved_equations"]
+__all__ = [
+    "causal_by_size",
+    "computable_sizes",
+    "divided_sizes",
+    "dynamic_conversions",
+    "dynamic_lengths",
+    "dynamic_tensors",
+    "unsolved_equations",
+]
 
 _NOT_OF_MODELS = {"torch", "functorch", "sympy", "mpmath", "numpy", "flambeau", *sys.stdlib_module_names} - {"__main__"}
 
@@ -168,6 +178,26 @@ def computable_sizes() -> Iterator[None]:
     finally:
         if inherited:
             del PythonReferenceAnalysis.int_truediv
+
+
+@contextlib.contextmanager
+def divided_sizes() -> Iterator[None]:
+    """While it is open, windows that are put together again are as many images as were cut.
+
+    torch keeps the quotient of products otherwise, in which each further layer puts its own.
+    """
+    divide = SymNode._int_floordiv  # type: ignore[attr-defined]
+
+    def quotient(self: SymNode, other: SymNode) -> SymNode:
+        result: SymNode = divide(self, other)
+        simple = divided(result.expr)
+        return result if simple == result.expr else SymNode(simple, result.shape_env, int, result.hint, fx_node=result.fx_node)
+
+    SymNode._int_floordiv = quotient  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        SymNode._int_floordiv = divide  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager

@@ -34,7 +34,15 @@ from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
 from .other_sizes import where_none, with_more_rows
 from .recurrent_layers import opaque_layers
-from .sizes import causal_by_size, computable_sizes, dynamic_conversions, dynamic_lengths, dynamic_tensors, unsolved_equations
+from .sizes import (
+    causal_by_size,
+    computable_sizes,
+    divided_sizes,
+    dynamic_conversions,
+    dynamic_lengths,
+    dynamic_tensors,
+    unsolved_equations,
+)
 from .stand_ins import restore
 from .surroundings import autocast_within, exporting, mode, named_keywords, silence, unexplained_recompilations
 from .tensor_data import seen_data
@@ -437,6 +445,7 @@ class _Tries:
             sequential_scans(),
             one_way_of_products(),
             computable_sizes(),
+            divided_sizes(),
             unsolved_equations(),
             dynamic_lengths(),
         ):
