@@ -175,6 +175,8 @@ class Conversion {
       if (counted == Changed::kYes) Record("guard-ranges", "onnxruntime takes places that count down for ends of a slice", graph);
       FLAMBEAU_TRY(const Changed resized, GuardResizes(graph, context));
       if (resized == Changed::kYes) Record("guard-resizes", "onnxruntime moves a Transpose behind a Resize, which it then cannot compute", graph);
+      FLAMBEAU_TRY(const Changed hidden, HideSizes(graph, context));
+      if (hidden == Changed::kYes) Record("hide-sizes", "onnxruntime takes results of one declared size for interchangeable", graph);
     }
     if (!options_.seed) return {};
     context.seed = options_.seed;

@@ -122,7 +122,9 @@ std::vector<Type> Evaluator::RecordedResults(const Node& node) {
 // Of an int, TorchScript makes a float in some places where Python does not: 2 ** n, round(n).
 Result<Vals> Evaluator::CallOnNumbers(const Node& node, std::span<const Val> arguments) {
   const aten::Schema* declared = aten::FindSchema(OperatorName(node));
-  const bool floats = declared != nullptr && declared->returns.size() == 1 && declared->returns[0].type.base == aten::BaseType::kFloat;
+  // Of a Scalar the schema leaves it open; round makes a float of each.
+  const bool floats = node.kind == "aten::round" || (declared != nullptr && declared->returns.size() == 1 &&
+                                                     declared->returns[0].type.base == aten::BaseType::kFloat);
   auto as_float = [&](Val value) -> Result<Val> {
     const auto* number = value.As<NumberVal>();
     const bool integer = value.Is<int64_t>() || (number != nullptr && emitter_.TypeOf(number->id).kind == TypeKind::kInt);

@@ -332,3 +332,16 @@ def test_floats_keep_their_digits_in_lists_of_run_time_length(opset):
         assert [value.item() for value in actual[len(exact)]] == made
         for ours, theirs in zip(actual[len(exact) + 1 :], tensors, strict=True):
             torch.testing.assert_close(ours, theirs, rtol=1e-15 if theirs.dtype == torch.float64 else 1e-6, atol=0)
+
+
+def test_rounding_makes_floats_in_torchscript():
+    """Of whatever number, unlike in Python."""
+
+    @torch.jit.script
+    def rounded(n: Tensor, x: Tensor):
+        whole, fraction = n.sum().item(), x.sum().item()
+        return round(whole), n * round(whole), n * round(fraction), n * round(n[0].item() + 2)
+
+    args = torch.tensor([3, 4]), torch.tensor([1.5, 2.25])
+    for actual, expected in zip(flambeau.export(rounded, args)(*args), rounded(*args), strict=True):
+        torch.testing.assert_close(actual, torch.as_tensor(expected, dtype=torch.float64 if isinstance(expected, float) else None))

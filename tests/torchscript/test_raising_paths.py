@@ -246,3 +246,26 @@ def test_what_cannot_be_converted_is_reported_once():
     with pytest.raises(flambeau.errors.OnnxExporterError) as raised:
         flambeau.export(script(Fails()), (x(3, 3), torch.tensor(1)), verbose=False)
     assert [each.message for each in raised.value.diagnostics] == ["resize_ where a size is not constant"]
+
+
+def test_what_a_path_leaves_open_may_have_other_sizes():
+    """Which of the two lists of rows goes on is decided twice; onnxruntime takes memory for the same where sizes are declared the same."""
+
+    class Kept(nn.Module):
+        def forward(self, x):
+            rows = torch.cat([x[x.sum(1) > 1], x])
+            j = 0
+            while True:
+                j += 1
+                if j > 2:
+                    break
+                if bool(x.sum() > j):
+                    continue
+                if x.size(0) > 100:
+                    rows = rows.flip(0)
+            return rows
+
+    program = flambeau.export(script(Kept()), (torch.ones(4, 3),), dynamic_shapes=({0: "n"},))
+    for n, value in ((4, 1.0), (4, -1.0), (3, 0.0), (2, 0.25), (1, 0.5), (120, 0.0), (120, 1 / 240)):
+        rows = torch.full((n, 3), value)
+        torch.testing.assert_close(program(rows)[0], Kept()(rows))

@@ -36,6 +36,9 @@ Result<Changed> GuardRanges(Graph& graph, PassContext& context);
 // And images that are resized behind a Transpose.
 Result<Changed> GuardResizes(Graph& graph, PassContext& context);
 
+// Sizes are not declared of results that have others on some paths.
+Result<Changed> HideSizes(Graph& graph, PassContext& context);
+
 // With PassContext::seed, each node that draws numbers gets a seed of its own
 // that follows from it. Nothing may copy nodes afterwards: the driver runs it
 // last, optimised or not.
