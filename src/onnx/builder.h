@@ -80,7 +80,7 @@ class Builder {
   // Says that the symbol's value is that tensor's size, or the 0-d number.
   void BindSize(Expr symbol, const Tensor& tensor, int64_t axis);
   void BindNumber(Expr symbol, const Tensor& number);
-  bool HasSource(Expr symbol) const { return sources_.contains(symbol); }
+  bool HasSource(Expr symbol) const { return sources_.contains(symbol) || roots_.contains(symbol); }
   // What the integer in a tensor of one element is: an expression, or a symbol that is bound to it.
   Dim DimOf(const Tensor& number);
   // Binds the symbols that are sizes of the tensor and have no source yet.
@@ -142,6 +142,7 @@ class Builder {
   struct Source {
     Tensor tensor;
     int64_t axis;  // -1: the tensor is the number
+    int64_t factor = 1, offset = 0;  // the size is so many times the symbol, and so much more
   };
   struct OpenBlock {
     BlockId block;
@@ -154,6 +155,7 @@ class Builder {
   void SetOutputs(BlockId body, std::span<const Tensor> outputs);
   std::vector<Tensor> FillBlock(BlockId block, const std::function<std::vector<Tensor>()>& fill);
   Tensor ComputeNumber(Expr expr);
+  void BindRoot(Expr size, const Tensor& tensor, int64_t axis);
   Tensor* FindMemo(std::unordered_map<Expr, Tensor> OpenBlock::*memo, Expr expr);
 
   Graph* graph_;
@@ -164,6 +166,7 @@ class Builder {
   bool poisoned_ = false;
   std::vector<OpenBlock> blocks_;
   std::unordered_map<Expr, Source> sources_;
+  std::unordered_map<Expr, Source> roots_;  // symbols that are the size of nothing, by a size that follows from them
   std::unordered_multimap<size_t, ValueId> constants_;
   std::unordered_map<DataId, Tensor> weights_;
 };

@@ -38,8 +38,31 @@ Dim Builder::DimOf(const Tensor& number) {
 
 void Builder::BindSizes(const Tensor& tensor) {
   if (!tensor.type().is_tensor() || !tensor.ranked()) return;
-  for (int64_t axis = 0; axis < tensor.rank(); ++axis)
-    if (const Expr size = tensor.size(axis).expr; exprs().kind(size) == ExprKind::kSymbol) BindSize(size, tensor, axis);
+  for (int64_t axis = 0; axis < tensor.rank(); ++axis) {
+    const Expr size = tensor.size(axis).expr;
+    if (exprs().kind(size) == ExprKind::kSymbol) BindSize(size, tensor, axis);
+    else if (blocks_.size() == 1) BindRoot(size, tensor, axis);
+  }
+}
+
+// 8*h and h + 1 say what h is, which may be no size itself: a user's dimension derived from another one.
+void Builder::BindRoot(Expr size, const Tensor& tensor, int64_t axis) {
+  Source source{tensor, axis};
+  // The other operand, where one of two is a constant.
+  const auto without_constant = [&](ExprKind kind, int64_t& constant) {
+    const auto operands = exprs().operands(size);
+    if (exprs().kind(size) != kind || operands.size() != 2) return;
+    for (const size_t i : {0, 1}) {
+      const auto value = AsConstant({operands[i]});
+      if (!value) continue;
+      constant = *value;
+      size = operands[1 - i];
+      return;
+    }
+  };
+  without_constant(ExprKind::kAdd, source.offset);
+  without_constant(ExprKind::kMul, source.factor);
+  if (exprs().kind(size) == ExprKind::kSymbol && source.factor > 0 && !HasSource(size)) roots_.emplace(size, source);
 }
 
 void Builder::BindAnonymousSizes(const Tensor& tensor) {
@@ -85,17 +108,19 @@ Tensor Builder::ComputeNumber(Expr expr) {
   switch (exprs().kind(expr)) {
     case ExprKind::kConstant: return ConstantInts({*exprs().AsConstant(expr)});
     case ExprKind::kSymbol: {
-      const auto it = sources_.find(expr);
-      if (it == sources_.end()) {
+      const auto found = sources_.find(expr), root = roots_.find(expr);
+      if (found == sources_.end() && root == roots_.end()) {
         // After an error, sizes of what was not made are missing; that error is the one to read.
         if (!sink().HasErrors())
           Report(DiagnosticKind::kInternalError,
                  "a size is needed as a number, but nothing that was converted so far has it: " + exprs().Text(expr));
         return Poison(Type::OfTensor(DType::kInt64, {exprs().Constant(1)}));
       }
-      const Source source = it->second;
+      const Source source = found != sources_.end() ? found->second : root->second;
       if (source.axis < 0) return UnsqueezeAt(CastTo(source.tensor, DType::kInt64), {0});
-      return Shape(source.tensor, {.end = source.axis + 1, .start = source.axis});
+      Tensor size = Shape(source.tensor, {.end = source.axis + 1, .start = source.axis});
+      if (source.offset != 0) size = Sub(size, ConstantInts({source.offset}));
+      return source.factor == 1 ? size : Div(size, ConstantInts({source.factor}));
     }
     case ExprKind::kAdd: return fold([&](Tensor a, Tensor b) { return Add(a, b); });
     case ExprKind::kMul: return fold([&](Tensor a, Tensor b) { return Mul(a, b); });
