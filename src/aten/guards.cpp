@@ -8,21 +8,36 @@
 namespace flambeau::aten {
 namespace {
 
-// Whether a guard says that what is computed from sizes is a number, such as "L['x'].size()[0] // 2 == 3": the program
-// holds for these sizes alone. PyTorch itself asks for multiples, and a size that is a number is one in the graph, too.
-bool PinsSizes(std::string_view guard) {
-  const size_t equals = guard.find(" == ");
-  if (equals == guard.npos || guard.find_first_of("<>!=", equals + 4) != guard.npos) return false;
-  std::string left;  // without the keys of inputs
+std::string_view Bare(std::string_view number) {
+  if (number.starts_with('(') && number.ends_with(')')) number = number.substr(1, number.size() - 2);
+  return number;
+}
+
+// The guard without the keys of inputs, which are any text, and without ".size()".
+std::string WithoutKeys(std::string_view guard) {
+  std::string text;
   bool quoted = false;
-  for (const char c : guard.substr(0, equals)) {
+  for (const char c : guard) {
     if (c == '\'') quoted = !quoted;
-    if (!quoted) left += c;
+    else if (!quoted) text += c;
   }
-  const std::string_view right = guard.substr(equals + 4);
+  for (size_t at; (at = text.find(".size()")) != text.npos;) text.erase(at, 7);
+  return text;
+}
+
+// Whether a guard says that what is computed from sizes and integers is a number, such as "L['x'].size()[0] // 2 == 3": the
+// program holds for these alone. PyTorch itself asks for multiples ("% 8 == 0"; it says "% 8 <= 0" where it chose a way by
+// the remainder), and a size that is a number is one in the graph, too.
+bool PinsSizes(std::string_view guard) {
+  const std::string text = WithoutKeys(guard);
+  const bool equation = text.find(" == ") != text.npos;
+  const size_t sign = text.find(equation ? " == " : " <= ");
+  if (sign == text.npos || text.find_first_of("<>!=", sign + 4) != text.npos) return false;
+  const std::string_view left = std::string_view(text).substr(0, sign), right = Bare(std::string_view(text).substr(sign + 4));
   const bool number = !right.empty() && right.find_first_not_of("0123456789.-") == right.npos;
-  const bool multiple = left.find('%') != left.npos && right == "0";
-  return number && !multiple && left.find(".size()") != left.npos && left.find_first_of("+-*/%") != left.npos;
+  const bool remainder = left.find('%') != left.npos && right == "0";
+  const bool computed = left.find("L[") != left.npos && left.find_first_of("+-*/%(") != left.npos;
+  return number && computed && remainder != equation;
 }
 
 }  // namespace
