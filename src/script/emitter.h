@@ -83,6 +83,8 @@ class Emitter {
   ValueId AddInput(InputKind kind, std::string_view name, Type type, std::string_view target = {});
   // A weight.
   ValueId AddTensor(const TensorData& data, InputKind kind, std::string_view target, bool persistent);
+  // Of those that were added: which ones overlap in memory.
+  void LinkTensors() { LinkSharedMemory(program_, storages()); }
 
   bool IsParameter(ValueId tensor) const;
 

@@ -25,6 +25,7 @@ void Evaluator::ImportObjects() {
         Val value = Import(attribute.value, PathOf(ObjectId{i}, attribute.name));
         heap_.Edit(i).attributes.emplace_back(attribute.name, std::move(value));
       }
+  emitter_.LinkTensors();
   for (uint32_t i = 0; i < source_.objects.size(); ++i)
     if (source_.objects[i].class_name.starts_with(kPackedClasses) && source_.objects[i].Find(torchscript::kOpaqueState) != nullptr)
       (void)RestorePacked(*this, i, source_.objects[i].class_name, heap_[i].attributes.front().second);

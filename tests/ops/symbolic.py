@@ -56,4 +56,10 @@ CASES = [
     case(lambda t, n: t * n.item(), x, torch.tensor(2.5), name="item of a float", dynamic=False),
     case(lambda t, n: torch.full((2,), n.item()), x, torch.tensor(2.5), name="full of an item", dynamic=False),
     case(lambda n: n.item() + 1, ints(1), name="item as output", dynamic=False),
+    case(
+        lambda n: torch.stack([torch.full((), n.item() % by, dtype=torch.float64) for by in (0.1, -0.1, 0.25, 3.0)]),
+        torch.tensor(1.0, dtype=torch.float64),
+        name="remainder of an item",
+        dynamic=False,
+    ),
 ]

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "lower/op.h"
+#include "lower/ops/arithmetic.h"
 #include "lower/ops/geometry.h"
 #include "support/numeric.h"
 
@@ -87,15 +88,15 @@ Scalar Mul(Lowering& to, Scalar a, Scalar b) {
       [&](Tensor x, Tensor y) { return to.Mul(x, y); });
 }
 
-double FloorMod(double a, double b) { return a - std::floor(a / b) * b; }
-// Python's: the sign of the divisor. ONNX's Mod has that of integers only.
-Tensor ModOf(Lowering& to, Tensor x, Tensor y) {
-  return x.is_floating() ? to.Sub(x, to.Mul(to.Floor(to.Div(x, y)), y)) : to.Mod(x, y);
+// Python's: the sign of the divisor. The quotient would be rounded: 1 / 0.1 is 10, and 1 % 0.1 nearly 0.1.
+double FloorMod(double a, double b) {
+  const double rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 Scalar Mod(Lowering& to, Scalar a, Scalar b) {
   return Compute(
       to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Mod(x, y); }, FloorMod,
-      [&](Tensor x, Tensor y) { return ModOf(to, x, y); });
+      [&](Tensor x, Tensor y) { return Remainder(to, x, y); });
 }
 Scalar FloorDiv(Lowering& to, Scalar a, Scalar b) {
   return Compute(

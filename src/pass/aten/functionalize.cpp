@@ -62,6 +62,7 @@ Result<Changed> Functionalize(Program::Impl& program, PassContext& context) {
   bool ok = true;
   for (const BlockId block : program.graph.AllBlocks()) {
     if (!NeedsWork(program.graph, block)) continue;
+    if (changed == Changed::kNo) LinkSharedMemory(program, functionalizer.storages());
     changed = Changed::kYes;
     ok = RunBlock(program.graph, block, functionalizer, context.sink) && ok;
   }

@@ -74,6 +74,9 @@ class Functionalizer {
   std::vector<NodeId> replaced_;
 };
 
+// Says which weights overlap in memory.
+void LinkSharedMemory(const Program::Impl& program, Storages& storages);
+
 // What the program leaves in its inputs and buffers becomes further outputs.
 void AddStateOutputs(Program::Impl& program, Storages& storages, Sink& sink);
 

@@ -62,6 +62,12 @@ void Storages::SetView(ValueId tensor, ViewId base, std::vector<ViewStep> steps,
   HandleOf(tensor) = handles_.Add({view, tensor});
 }
 
+void Storages::SetInputView(ValueId tensor, ViewId base, std::vector<ViewStep> steps) {
+  SetView(tensor, base, std::move(steps), {});
+  if (!roots_.Contains(tensor)) roots_.Grow(graph_.value_capacity());
+  roots_[tensor] = ViewOf(tensor);
+}
+
 void Storages::Rebind(ValueId tensor, ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin) {
   ViewOf(tensor);
   handles_[HandleOf(tensor)].view = AddView(base, std::move(steps), value, origin);

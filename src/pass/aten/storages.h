@@ -50,6 +50,8 @@ class Storages {
   void SetSame(ValueId tensor, ValueId other);
   // `tensor`, defined by a node that is kept, is a view of `base`.
   void SetView(ValueId tensor, ViewId base, std::vector<ViewStep> steps, OriginId origin);
+  // `tensor`, an input or constant, is a part of `base`, another one.
+  void SetInputView(ValueId tensor, ViewId base, std::vector<ViewStep> steps);
   // All names of `tensor` become a view, of which `value` is the value; without
   // steps they become `base` itself.
   void Rebind(ValueId tensor, ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin);
@@ -195,7 +197,7 @@ class Storages {
   };
   SharedStore<ValueId, HandleId> handle_of_;
   SharedStore<HandleId, Handle> handles_;
-  SharedStore<ValueId, ViewId> roots_;  // of storages that began with that value
+  SharedStore<ValueId, ViewId> roots_;  // of storages that began with that value; of inputs and constants, what they are
   SharedStore<ViewId, View> views_;
   SharedStore<StorageId, Storage> storages_;
   struct RoundNumber {
