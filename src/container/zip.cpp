@@ -117,7 +117,9 @@ Result<uint64_t> ZipArchive::FindData(const ZipEntry& entry, Sink& sink) const {
 }
 
 Result<uint64_t> ZipArchive::DataOffset(const ZipEntry& entry, Sink& sink) const {
-  if (!entry.IsStored()) return Bad(&entry, "the entry is compressed; its data cannot be used in place", sink);
+  if (!entry.IsStored())
+    return sink.Error(DiagnosticKind::kBadArchive, "the entry is compressed; its data cannot be used in place", Where(&entry),
+                      "pack the archive again without compression, as with zip -0, or save it with PyTorch");
   return FindData(entry, sink);
 }
 

@@ -140,18 +140,30 @@ Status ExprParser::ReadNumber() {
 Status ExprParser::ReadName() {
   const size_t start = at_;
   while (at_ < text_.size() && IsNamePart(text_[at_])) ++at_;
-  const std::string_view name = text_.substr(start, at_ - start);
+  std::string name(text_.substr(start, at_ - start));
   SkipSpace();
+  if (!reader_ && name == "Function" && TakeFunctionName(&name)) SkipSpace();
   if (at_ == text_.size() || text_[at_] != '(') return ReadSymbol(name, start);
   if (!reader_ && (name == "Symbol" || name == "Integer" || name == "Rational" || name == "Float"))
     return ReadConstructor(name, start);
   const ExprFunction* function = FindExprFunction(name);
   if (!function)
-    return Error(start, "the function `" + std::string(name) + "` is not known",
+    return Error(start, "the function `" + name + "` is not known",
                  "report it with the version of PyTorch that wrote it");
   pending_.push_back({Op::kCall, start, values_.size(), function});
   ++at_;
   return {};
+}
+
+// ('name') behind Function, as sympy prints functions that it made of text: Function('BitwiseFn_bitwise_and')(s77, 3).
+bool ExprParser::TakeFunctionName(std::string* name) {
+  if (!text_.substr(at_).starts_with("('")) return false;
+  std::string_view rest = text_.substr(at_ + 1);
+  const auto quoted = TakeQuoted(&rest);
+  if (!quoted || !rest.starts_with(')')) return false;
+  *name = *quoted;
+  at_ = text_.size() - rest.size() + 1;
+  return true;
 }
 
 Status ExprParser::ReadSymbol(std::string_view name, size_t start) {

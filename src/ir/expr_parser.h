@@ -80,6 +80,7 @@ class ExprParser {
   Status ReadConstructor(std::string_view name, size_t start);  // Symbol('s', …), Integer(2), …
   Result<Quotient> MakeConstructor(std::string_view name, std::span<const std::string> arguments,
                                    std::span<const std::string> keywords, size_t start);
+  bool TakeFunctionName(std::string* name);
   Status ReadSymbol(std::string_view name, size_t start);
   bool TakeBinary(Op* op);
   Status Reduce(int precedence);

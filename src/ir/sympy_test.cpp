@@ -203,6 +203,7 @@ constexpr Row kRows[] = {
     {"4*s77", 28, 40},
     {"BitwiseFn_bitwise_and(Symbol('s77', integer=True, positive=True), Integer(3))", 3, 2},
     {"BitwiseFn_bitwise_and(s77, 3)", 3, 2},
+    {"Function('BitwiseFn_bitwise_and')(Symbol('s77', integer=True, positive=True), Integer(3))", 3, 2},
     {"Mul(Integer(-1), Symbol('u0', integer=True))", -3, 2},
     {"-u0", -3, 2},
     {"Abs(Symbol('u0', integer=True))", 3, 2},
