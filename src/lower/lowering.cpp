@@ -186,6 +186,8 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
   } else {
     std::string hint;
     for (std::string_view nearest : NearestOps(name)) hint += (hint.empty() ? "supported: " : ", ") + std::string(nearest);
+    if (name.starts_with("aten::") && name.find("_backward") != name.npos)
+      hint = "program.run_decompositions() writes most gradients out, as flambeau.export of a program in memory does: save what that returns";
     if (name.starts_with("torch::_functorch.")) hint = "what torch.func transforms is spelled out by program.run_decompositions({}): save what that returns";
     Report(DiagnosticKind::kUnsupportedOperator, NoTranslation(name), std::move(hint));
   }

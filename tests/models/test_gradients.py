@@ -231,3 +231,39 @@ def test_a_program_of_what_nobody_recorded_is_refused():
     exported = torch.export.export(Model(), (torch.rand(4),), dynamic_shapes=({0: torch.export.Dim("n")},))
     with pytest.raises(flambeau.errors.CaptureError, match="is left of a derivative by torch.func.*pass the module"):
         flambeau.export(exported)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda y: y.gather(1, torch.zeros(3, 1, dtype=torch.long)) * y,
+        lambda y: y.sort(0)[0] * torch.arange(3)[:, None],
+        lambda y: nn.functional.embedding(torch.tensor([0, 1, 0]), y) ** 2,
+        nn.functional.gelu,
+    ],
+    ids=["gather", "sort", "embedding", "gelu"],
+)
+def test_gradients_in_a_program_are_written_out(function):
+    """Those of operators that are made of others, and of others again."""
+
+    class Gradient(nn.Module):
+        def forward(self, x):
+            with torch.enable_grad():
+                y = x.detach().clone().requires_grad_(True)
+                return torch.autograd.grad(function(y).sum(), y, create_graph=True)[0]
+
+    x = torch.randn(3, 4)
+    program = flambeau.export(torch.export.export(Gradient(), (x,)))
+    torch.testing.assert_close(program(x)[0], Gradient()(x).detach(), rtol=1e-4, atol=1e-5)
+
+
+def test_an_archive_of_gradients_says_what_writes_them_out(tmp_path):
+    class Gradient(nn.Module):
+        def forward(self, x):
+            with torch.enable_grad():
+                y = x.detach().clone().requires_grad_(True)
+                return torch.autograd.grad(nn.functional.gelu(y).sum(), y, create_graph=True)[0]
+
+    torch.export.save(torch.export.export(Gradient(), (torch.randn(3),)), tmp_path / "model.pt2")
+    with pytest.raises(flambeau.errors.UnsupportedOperatorError, match=r"run_decompositions\(\)"):
+        flambeau.export(tmp_path / "model.pt2")

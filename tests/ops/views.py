@@ -79,6 +79,8 @@ CASES = [
     case(lambda a, b: a.to(b), ints(3), floats(3, dtype=torch.float16), name="to other"),
     case(lambda t: t.to("cpu", torch.int32), x, name="to device and dtype"),
     case(aten._to_copy, x, dtype=torch.float64),
+    case(torch.ops.prims.convert_element_type, x, torch.float64),
+    case(torch.ops.prims.convert_element_type, x, torch.int64),
     case(lambda t: t.view(torch.uint8), ints(3, dtype=torch.int8), name="int8 as uint8", strided=False),
     *(case(torch.diagonal, t, *a) for t in (x, floats(4, 2)) for a in ((), (1,), (-1,), (5,))),
     case(torch.diagonal, cube, 1, 0, 2),

@@ -23,22 +23,30 @@ def without_gradients(exported: ExportedProgram, kept: Collection[str]) -> Expor
     Args:
         kept: Operators that something else is made of: "aten::tanh_backward", any suffix; "aten::*".
     """
-    used = {each for each in operators(exported) if isinstance(each, torch._ops.OpOverload) and "backward" in each._opname}
-    if not used:
-        return exported
-    from torch._decomp import decomposition_table
+    tried: set[Any] = set()
+    while used := {each for each in operators(exported) if isinstance(each, torch._ops.OpOverload) and "backward" in each._opname} - tried:
+        tried |= used
+        table = _decompositions(used, kept)
+        if not table:
+            break
+        with torch.fx.experimental._config.patch(backed_size_oblivious=True):  # a reshape asks for sizes of 1
+            exported = exported.run_decompositions(table)  # one may be made of others
+    return exported
 
+
+def _decompositions(used: Collection[torch._ops.OpOverload], kept: Collection[str]) -> dict[Any, Callable[..., Any]]:
+    from torch._decomp import decomposition_table
+    from torch._export.utils import _get_decomp_for_cia
+
+    composite = torch._C.DispatchKey.CompositeImplicitAutograd
+    of_others = {each: _get_decomp_for_cia(each) for each in used if each.has_kernel_for_dispatch_key(composite)}
     known = {name.partition(".")[0] for name in kept} | {each.schema.partition("(")[0] for each in _engine.supported_operators()}
-    decompositions = {**decomposition_table, **_OURS}
-    table = {
+    decompositions = {**of_others, **decomposition_table, **_OURS}
+    return {
         each: decompositions[each]
         for each in used
         if each in decompositions and not {each._schema.name, f"{each.namespace}::*"} & known
     }
-    if not table:
-        return exported
-    with torch.fx.experimental._config.patch(backed_size_oblivious=True):  # a reshape asks for sizes of 1
-        return exported.run_decompositions(table)
 
 
 def _convolution_backward(

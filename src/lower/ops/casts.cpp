@@ -17,6 +17,8 @@ Tensor ToCopy(Lowering& to, Tensor self, std::optional<DType> dtype, Unused, Unu
 Tensor ToOther(Lowering& to, Tensor self, Tensor other, Unused, Unused, Unused) {
   return to.CastTo(self, other.dtype());
 }
+// What decompositions for compilers leave where types are promoted.
+Tensor ConvertElementType(Lowering& to, Tensor a, DType dtype) { return to.CastTo(a, dtype); }
 Tensor TypeAs(Lowering& to, Tensor self, Tensor other) { return to.CastTo(self, other.dtype()); }
 
 template <DType kDtype>
@@ -46,6 +48,7 @@ constexpr OpRow kRows[] = {
     Op<ToOther>("aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
                 "MemoryFormat? memory_format=None) -> Tensor(a)"),
     Op<TypeAs>("aten::type_as(Tensor self, Tensor other) -> Tensor"),
+    Op<ConvertElementType>("prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor"),
 };
 
 }  // namespace
