@@ -54,6 +54,43 @@ class Relative(torch.nn.Module):
         return torch.einsum("bchw,hkc->bhwk", x, table[places.long()])
 
 
+class Counting(torch.nn.Module):
+    """What it has seen so far is a buffer; of an example without padding the general case is captured."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(1))
+
+    def forward(self, x):
+        missing = (4 - x.shape[0] % 4) % 4
+        if missing > 0:
+            x = pad(x, (0, missing))
+        self.seen.mul_(0.9).add_(x.sum() * 0.1)
+        return self.seen + x.mean()
+
+
+class Hidden(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("state", torch.zeros(4))
+
+    def forward(self, x):
+        state = self.state
+        for row in x:
+            state = state * 0.5 + row
+        self.state.copy_(state)
+        return state
+
+
+@pytest.mark.parametrize(("model", "sizes"), [(Counting, [(8,), (6,)]), (Hidden, [(3, 4), (5, 4)])], ids=["general", "loop"])
+def test_runs_of_what_was_captured_leave_no_trace(model, sizes):
+    module = model()
+    program = convert(module, (torch.ones(sizes[0]),), ({0: "rows"},))
+    assert all(not buffer.any() for buffer in module.buffers())
+    for each in sizes:
+        torch.testing.assert_close(program(torch.ones(each))[0], model()(torch.ones(each)))
+
+
 class Cached(torch.nn.Module):
     """What an earlier call with the same length left is used again."""
 
