@@ -54,6 +54,47 @@ class Relative(torch.nn.Module):
         return torch.einsum("bchw,hkc->bhwk", x, table[places.long()])
 
 
+class Merged(torch.nn.Module):
+    """As between the stages of Swin: one row more, where their number is odd."""
+
+    def forward(self, x):
+        rows, columns = x.shape[2:]
+        if rows % 2 == 1 or columns % 2 == 1:
+            x = pad(x, (0, columns % 2, 0, rows % 2))
+        return x[..., 0::2, 0::2] + x[..., 1::2, 1::2]
+
+
+class Patched(torch.nn.Module):
+    """As before the first stage: up to a multiple, but no whole one."""
+
+    def forward(self, x):
+        rows, columns = x.shape[2:]
+        if columns % 4 != 0:
+            x = pad(x, (0, 4 - columns % 4))
+        if rows % 4 != 0:
+            x = pad(x, (0, 0, 0, 4 - rows % 4))
+        return x.unflatten(2, (-1, 4)).sum(3)
+
+
+class Whole(torch.nn.Module):
+    """Of the rows a whole 4 is added where nothing is left."""
+
+    def forward(self, x):
+        rows, columns = x.shape[2:]
+        if columns % 4 != 0:
+            x = pad(x, (0, 4 - columns % 4))
+        return pad(x, (0, 0, 0, 4 - rows % 4)).unflatten(2, (-1, 4)).sum(3)
+
+
+@pytest.mark.parametrize("sizes", [(8, 8), (9, 9), (8, 9), (9, 8)])
+@pytest.mark.parametrize("model", [Merged, Patched, Whole], ids=lambda model: model.__name__)
+def test_what_is_padded_to_a_multiple(model, sizes):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = convert(model(), (torch.randn(2, 3, *sizes),), SHAPES)
+    compare(program, model(), *((torch.randn(1, 3, *each),) for each in ((8, 12), (7, 11), (8, 7), (5, 12))))
+
+
 class Counting(torch.nn.Module):
     """What it has seen so far is a buffer; of an example without padding the general case is captured."""
 
@@ -175,11 +216,11 @@ class Windows(torch.nn.Module):
 
 
 class Patches(Windows):
-    """What is padded to a multiple of 2 would get 2 more where nothing is missing: these two ways are not alike."""
+    """What is filled to a multiple of 2 would get 2 more where nothing is missing: these two ways are not alike."""
 
     def forward(self, x):
         if x.shape[3] % 2 != 0:
-            x = pad(x, (0, 2 - x.shape[3] % 2))
+            x = torch.cat([x, x.new_zeros(*x.shape[:3], 2 - x.shape[3] % 2)], -1)
         return super().forward(x)
 
 

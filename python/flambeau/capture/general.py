@@ -17,13 +17,25 @@ from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
+from torch.utils._sympy.functions import Mod, PythonMod
 
 from .assumptions import environment
 from .decisions import Decision, Place, asking_place
 from .presence import Presence
 from .proofs import INEQUALITIES, holds
 
-__all__ = ["examples_of_special_cases", "general_answers", "general_decisions", "special_answers", "special_places", "special_sizes"]
+__all__ = ["examples_of_special_cases", "general_answers", "general_decisions", "is_remainder", "special_answers", "special_places", "special_sizes"]
+
+
+def _asks_for_odd(condition: Any) -> bool:
+    """Whether it is ``n % 2 == 1`` or ``n % 2 != 1``: whether one is left of pairs."""
+    odd = [side for side in condition.args if isinstance(side, (Mod, PythonMod)) and side.args[1] == 2]
+    return isinstance(condition, (sympy.Eq, sympy.Ne)) and len(odd) == 1 and sympy.S.One in condition.args
+
+
+def is_remainder(condition: Any) -> bool:
+    """Whether it says that something is left: ``n % 4 != 0``."""
+    return isinstance(condition, sympy.Ne) and sympy.S.Zero in condition.args and condition.has(Mod, PythonMod)
 
 
 def _in_general(condition: Any, env: ShapeEnv) -> Any:
@@ -31,6 +43,8 @@ def _in_general(condition: Any, env: ShapeEnv) -> Any:
 
     Whether what is never negative is above 0 is such a question, too.
     """
+    if _asks_for_odd(condition):
+        return sympy.true if isinstance(condition, sympy.Eq) else sympy.false
     if isinstance(condition, (sympy.Eq, sympy.Ne)):
         return sympy.false if isinstance(condition, sympy.Eq) else sympy.true
     if not isinstance(condition, INEQUALITIES):
@@ -55,7 +69,7 @@ def special_places(exported: ExportedProgram | None, decisions: Sequence[Decisio
         for each in decisions
         if each.by_model
         and not each.repeats
-        and (isinstance(each.condition, INEQUALITIES) or not remainders)
+        and (isinstance(each.condition, INEQUALITIES) or _asks_for_odd(each.condition) or not remainders)
         and _in_general(each.condition, each.env) is sympy.false
         and (exported is None or each.env is environment(exported))
     }
@@ -117,15 +131,35 @@ def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             yield with_others({at: torch.zeros_like(tensor)})
 
 
-class _Cut(TorchFunctionMode):
-    """``x[:, :-left]``, of which torch makes a slice: where something is left in general it leaves the size less that, and all where nothing is."""
+class _WhatIsLeft(TorchFunctionMode):
+    """Cuts and paddings by what is left, which is something in general, as they are where nothing is.
+
+    ``x[:, :-left]``, of which torch makes a slice, leaves the size less that, and all where nothing is left;
+    ``pad(x, (0, 4 - n % 4))`` adds a whole 4 there, and nothing if the model asked whether ``n % 4`` is 0.
+    """
+
+    def __init__(self, asked: Set[Any]):
+        super().__init__()
+        self._asked = asked
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         if func in (torch.ops.aten.slice, torch.ops.aten.slice.Tensor) and len(args) > 3:
             tensor, dim, start, stop, *step = args
             if isinstance(stop, torch.SymInt) and _is_never_above_0(stop):
                 args = (tensor, dim, start, tensor.shape[dim] + stop, *step)
+        elif func in _PADS and len(args) > 1 and isinstance(args[1], (tuple, list)):
+            args = (args[0], type(args[1])(map(self._less_than_all, args[1])), *args[2:])
         return func(*args, **(kwargs or {}))
+
+    def _less_than_all(self, amount: Any) -> Any:
+        """``4 - n % 4``, but 0 where that is 4; other amounts as they are."""
+        for remainder in self._asked if isinstance(amount, torch.SymInt) else ():
+            if amount.node.expr == remainder.args[1] - remainder:
+                return amount % int(remainder.args[1])
+        return amount
+
+
+_PADS = (torch.nn.functional.pad, torch.constant_pad_nd, torch.ops.aten.pad, torch.ops.aten.pad.default)
 
 
 def _is_never_above_0(number: torch.SymInt) -> bool:
@@ -151,12 +185,14 @@ def general_answers(places: Set[Place] | None, filled: dict[str, int]) -> Iterat
         yield asked
         return
     evaluate = ShapeEnv._evaluate_expr
+    remainders: set[Any] = set()
     presence = Presence(asked, filled=filled)
 
     def answered(self: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(condition, (sympy.Eq, sympy.Ne, *INEQUALITIES)) and condition.free_symbols and asking_place() in places:
             answer = _in_general(condition, self)
             if answer is not None:
+                remainders.update(each for each in condition.atoms(Mod, PythonMod) if each.args[1].is_Integer)
                 return answer
         if (answer := presence.answer(condition, self)) is not None:
             return answer
@@ -164,7 +200,7 @@ def general_answers(places: Set[Place] | None, filled: dict[str, int]) -> Iterat
 
     ShapeEnv._evaluate_expr = answered
     try:
-        with presence, _Cut():
+        with presence, _WhatIsLeft(remainders):
             yield asked
     finally:
         ShapeEnv._evaluate_expr = evaluate

@@ -28,7 +28,15 @@ from .emptiness import taken_as_filled
 from .failures import failure, innermost_line, warn_of_emptiness, warn_of_presence
 from .flex_attention import dense_flex_attention
 from .functions_of_sizes import functions_of_sizes
-from .general import examples_of_special_cases, general_answers, general_decisions, special_answers, special_places, special_sizes
+from .general import (
+    examples_of_special_cases,
+    general_answers,
+    general_decisions,
+    is_remainder,
+    special_answers,
+    special_places,
+    special_sizes,
+)
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
@@ -67,6 +75,7 @@ _WANTS_NUMBER = re.compile(r"Could not extract specialized integer|data-dependen
 _CONFLICTS = "conflicts between user-specified ranges"
 _CONSTANTS = ", with its constants known"
 _DYNAMIC_CONVERSIONS = ", with int and float of sizes dynamic"
+_GENERAL = ", for the general case"
 _CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
 
 
@@ -326,7 +335,7 @@ class _Tries:
         kept_all = captured.exported is None or not frozen(captured.exported)
         special = special_places(captured.exported if kept_all else None, captured.decided)
         if not special and not (stuck and captured.exported is None):
-            return captured
+            return self._with_remainders(attempt, captured, loops, None, constants)
         remainders = special_places(captured.exported, captured.decided, remainders=True)
         choices = [False, True] if remainders and remainders != special else [False]
         for known_too, only_remainders in itertools.product((False, True) if stuck else (False,), choices):
@@ -334,8 +343,25 @@ class _Tries:
             general, places = self._with_answers(attempt, loops, places, known_too, only_remainders)
             left = special_places(general.exported, general.decided)
             if general.exported is not None and (left.isdisjoint(places) if only_remainders else not left):
-                return dataclasses.replace(general, how=general.how + _CONSTANTS * known_too + ", for the general case")
+                general = dataclasses.replace(general, how=general.how + _CONSTANTS * known_too + _GENERAL)
+                return self._with_remainders(attempt, general, loops, places, known_too)
         return captured
+
+    def _with_remainders(
+        self, attempt: _Capture, captured: _Captured, loops: Set[Place], places: Set[Place] | None, constants: bool
+    ) -> _Captured:
+        """What is captured with a whole left out where nothing is left (``if n % 4 != 0: pad by 4 - n % 4``), if that does for such sizes."""
+
+        if captured.exported is None:
+            return captured
+        asked = [each for each in set(general_decisions(captured.exported, captured.decided)) if is_remainder(each.condition)]
+        differ = [each for each in asked if not self._does_for_both(captured.exported, each)]
+        if not differ:
+            return captured
+        found = {each.place for each in differ}
+        general = self.once(attempt, loops, found | (places or set()), constants=constants)
+        alike = general.exported is not None and all(self._does_for_both(general.exported, each) for each in differ)
+        return dataclasses.replace(general, how=captured.how.removesuffix(_GENERAL) + _GENERAL) if alike else captured
 
     def _with_answers(
         self, attempt: _Capture, loops: set[Place], places: Set[Place], constants: bool, remainders: bool
