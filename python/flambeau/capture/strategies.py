@@ -25,6 +25,7 @@ from .data_dependent import CapturableCalls, sized_draws, unchecked_distribution
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names, two_for_one
 from .emptiness import taken_as_filled
+from .fake_quantization import sized_fake_quantization
 from .failures import failure, innermost_line, warn_of_emptiness, warn_of_presence
 from .flex_attention import dense_flex_attention
 from .functions_of_sizes import functions_of_sizes
@@ -472,6 +473,7 @@ class _Tries:
             one_way_of_products(),
             computable_sizes(),
             divided_sizes(),
+            sized_fake_quantization(),
             unsolved_equations(),
             dynamic_lengths(),
         ):
