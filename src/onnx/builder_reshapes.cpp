@@ -12,6 +12,11 @@ namespace {
 constexpr int kFirstOpsetOfAnyFlatten = 9;  // of other dtypes than floats
 constexpr int kFirstOpsetOfZeros = 14;      // since when a 0 need not copy
 
+// Complex numbers, which lie in a further axis, have none.
+bool HasFlatten(Builder& to, const Tensor& tensor) {
+  return !IsComplex(tensor.dtype()) && (to.opset() >= kFirstOpsetOfAnyFlatten || tensor.is_floating());
+}
+
 // The axis at which the tensor is cut where two sizes are the products of those before and after it.
 std::optional<int64_t> FlattenedAt(Builder& to, const Tensor& tensor, std::span<const Dim> sizes) {
   if (!tensor.ranked() || sizes.size() != 2) return std::nullopt;
@@ -73,7 +78,7 @@ std::optional<Tensor> ReshapeByCopiedZeros(Builder& to, const Tensor& tensor, st
   const std::span<const Expr> all = tensor.type().sizes;
   const Alignment direct = Align(to.exprs(), all, sizes);
   if (direct.of_all || !of_all) return aligned(tensor, direct);
-  if (to.opset() < kFirstOpsetOfAnyFlatten && !tensor.is_floating()) return std::nullopt;
+  if (!HasFlatten(to, tensor)) return std::nullopt;
   for (size_t axis = 1; axis < all.size(); ++axis) {
     const Expr cut[] = {Product(to.exprs(), all.first(axis)), Product(to.exprs(), all.subspan(axis))};
     if (const Alignment flat = Align(to.exprs(), cut, sizes); flat.of_all)
@@ -104,7 +109,7 @@ Tensor ReshapeBySizes(Builder& to, const Tensor& tensor, std::span<const Dim> si
   }
   const bool has_zero = std::ranges::any_of(sizes, [&](Dim size) { return to.AsConstant(size) == 0; });
   if (computed.empty() && !has_zero) return to.Reshape(tensor, to.Shape1(shape));
-  if (zeros.size() > 1 && to.opset() >= kFirstOpsetOfAnyFlatten)
+  if (zeros.size() > 1 && to.opset() >= kFirstOpsetOfAnyFlatten && HasFlatten(to, tensor))
     if (const auto axis = FlattenedAt(to, tensor, sizes)) return to.Flatten(tensor, {.axis = *axis});
   const bool computable = std::ranges::all_of(computed, [&](size_t i) { return IsComputable(to, sizes[i]); });
   bool says_zeros = has_zero || (computable && to.opset() >= kFirstOpsetOfZeros);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <string>
 
@@ -234,10 +235,29 @@ Results Convolve(const Call& call) {
                               call.to.Add(emit(x.re, w.im, bias.im), emit(x.im, w.re, {}))})};
 }
 
-// More than two operands would need products of all combinations.
+// The products of all combinations of parts: each imaginary one turns what it is in by i.
+Results Multilinear(const Call& call) {
+  constexpr size_t kMostComplex = 5;
+  std::vector<Tensor> operands = Operands(call);
+  std::vector<std::pair<size_t, Parts>> parts;
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i].is_complex()) parts.emplace_back(i, PartsOf(call.to, operands[i]));
+  if (parts.size() > kMostComplex) return {};
+  Tensor sums[2];  // of the real and of the imaginary products
+  for (uint32_t chosen = 0; chosen < uint32_t{1} << parts.size(); ++chosen) {
+    for (size_t k = 0; k < parts.size(); ++k) operands[parts[k].first] = chosen >> k & 1 ? parts[k].second.im : parts[k].second.re;
+    const Tensor product = call.to.Emit(call.op, operands, call.attributes, 1).front();
+    const int turns = std::popcount(chosen);
+    Tensor& sum = sums[turns % 2];
+    const bool minus = turns % 4 > 1;
+    sum = sum ? (minus ? call.to.Sub(sum, product) : call.to.Add(sum, product)) : minus ? call.to.Neg(product) : product;
+  }
+  return {ComplexOf(call.to, {sums[0], sums[1]})};
+}
+
 Results Einsum(const Call& call) {
   if (call.operands.size() == 1) return PartByPart(call);
-  return call.operands.size() == 2 ? Bilinear(call) : Results();
+  return call.operands.size() == 2 ? Bilinear(call) : Multilinear(call);
 }
 
 Results Equal(const Call& call) {

@@ -129,6 +129,7 @@ CASES = [
             "slice": lambda x: x[..., 1:], "steps": lambda x: x[:, ::2], "flip": lambda x: x.flip(-1), "roll": lambda x: x.roll(1, -1),
             "repeat": lambda x: x.repeat(2, 1, 2), "tile": lambda x: x.tile(2), "cat": lambda x: torch.cat([x, x * 2], -1), "stack": lambda x: torch.stack([x, x], -1),
             "split": lambda x: x.split(2, -1)[0], "chunk": lambda x: x.chunk(2, -1), "flatten": lambda x: x.flatten(),
+            "flatten to pairs": lambda x: x.flatten(1), "reshape to pairs": lambda x: x.reshape(x.shape[0], -1),
             "movedim": lambda x: x.movedim(-1, 0), "diagonal": lambda x: x.diagonal(), "tril": torch.tril, "triu": lambda x: x.triu(1), "diag_embed": torch.diag_embed,
             "unfold": lambda x: x.unfold(-1, 2, 1), "clone": torch.clone, "zeros_like": torch.zeros_like, "ones_like": torch.ones_like,
             "full_like": lambda x: torch.full_like(x, 2 - 1j), "new_zeros": lambda x: x.new_zeros(2, 3), "rot90": torch.rot90, "numel": lambda x: x * x.shape[0],
@@ -136,6 +137,8 @@ CASES = [
         }.items()
     ],
     case(lambda x: x + torch.full((2, 1, 1), 1 + 2j), a, name="full"),
+    case(lambda x: torch.einsum("ab,cb,bd->acd", x.real, x, x.T.conj()), z(3, 4), name="einsum of three, one real"),
+    case(lambda x: torch.einsum("ab,cb,bd,ae->de", x, x.conj(), x.T, x + 1), z(3, 4), name="einsum of four"),
     case(lambda x: x + torch.zeros(1, dtype=torch.complex64), floats(3, 4), name="zeros"),
     case(lambda x: torch.cat([x, x.to(torch.complex64)]), a, name="cat of casts"),
     case(lambda x, y: torch.cat([x, y], -1), a, floats(3, 4), name="cat with reals"),
