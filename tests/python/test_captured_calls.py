@@ -112,6 +112,7 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: torch.blackman_window(x.shape[2]) + torch.bartlett_window(x.shape[2]),
         lambda x: torch.kaiser_window(x.shape[2]) + torch.kaiser_window(x.shape[2], False, beta=8.0, dtype=torch.float32),
         lambda x: torch.linspace(0, x.shape[2] - 1, x.shape[2]) + torch.linspace(0.5, x.shape[2] - 0.5, x.shape[2]),
+        lambda x: torch.complex(x, -x).mean((0, -1), keepdim=True).imag + torch.complex(x, x).mean().real + x.mean(1, dtype=torch.complex64).real,
         lambda x: torch.cat([torch.fft.fftfreq(x.shape[2]), torch.fft.rfftfreq(x.shape[2], d=1 / x.shape[2])]),
         lambda x: F.scaled_dot_product_attention(x, x, x, scale=1 / math.sqrt(x.shape[2])),
         lambda x: F.scaled_dot_product_attention(x.mT, x.mT, x.mT, is_causal=x.shape[2] > 14),

@@ -110,6 +110,21 @@ def _cdist(x1: torch.Tensor, x2: torch.Tensor, p: float = 2.0, compute_mode: str
     return torch.cdist(x1, x2, p, "donot_use_mm_for_euclid_dist")
 
 
+def _mean(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Of complex numbers: torch divides by how many there are, as a complex number."""
+
+    @keeping(function)
+    def mean(input: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
+        if not (input if dtype is None else torch.empty((), dtype=dtype)).is_complex():
+            return NotImplemented
+        input = input if dtype is None else input.to(dtype)
+        axes = range(input.dim()) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
+        total = input.sum(tuple(axes), keepdim) if input.dim() else input
+        return total / math.prod(input.shape[axis] for axis in axes)
+
+    return mean
+
+
 @keeping(torch.vander)
 def _vander(x: torch.Tensor, N: Any = None, increasing: bool = False) -> torch.Tensor:
     columns = x.shape[0] if N is None else N
@@ -238,6 +253,7 @@ SIZE_KEEPING: dict[Callable[..., Any], Callable[..., Any]] = {
     **{function: _take_along_dim for function in (torch.take_along_dim, torch.Tensor.take_along_dim)},
     **{function: _kron for function in (torch.kron, torch.Tensor.kron)},
     torch.cdist: _cdist,
+    **{function: _mean(function) for function in (torch.mean, torch.Tensor.mean)},
     torch.vander: _vander,
     torch.logspace: _logspace,
     torch.gradient: _gradient,
