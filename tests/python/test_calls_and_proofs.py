@@ -5,12 +5,12 @@ import typing
 import pytest
 import sympy
 import torch
-from torch.utils._sympy.functions import Mod, PythonMod
+from torch.utils._sympy.functions import FloorDiv, Min, Mod, PythonMod
 
 import flambeau
 from flambeau.archive_verification import verify_archive
 from flambeau.archived import ArchivedProgram
-from flambeau.capture.proofs import holds
+from flambeau.capture.proofs import divided, holds, simplified
 from flambeau.errors import VerificationError
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -381,3 +381,14 @@ def test_what_torch_does_not_define_is_not_proven():
     size = sympy.Symbol("size", integer=True, positive=True)
     assert not holds(sympy.Le(Mod(size - 8, 7), 6))
     assert holds(sympy.Le(PythonMod(size - 8, 7), 6))
+
+
+def test_what_is_known_of_sizes_is_simplified():
+    size, batch = (sympy.Symbol(name, integer=True, positive=True) for name in ("size", "batch"))
+    padded = size + Mod(16 - Mod(size, 16), 16)
+    assert simplified(Min(size, 16 * FloorDiv(padded, 16))) == size
+    assert simplified(FloorDiv(64 * Min(size, 16 * FloorDiv(padded, 16)), size)) == 64
+    assert simplified(FloorDiv(3 * size - 1, size)) == 2 and simplified(FloorDiv(3 * size + 1, size)) == 3
+    for unknown in (FloorDiv(3 * size - 3, size), FloorDiv(3 * size + 2, size), FloorDiv(3 * size - 1, batch), FloorDiv(size**2 - 1, size)):
+        assert simplified(unknown) == unknown
+    assert divided(FloorDiv(16 * batch * FloorDiv(padded, 16), padded)) == batch

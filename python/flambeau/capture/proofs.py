@@ -91,8 +91,19 @@ def _with_multiples(expression: Any) -> tuple[Any, dict[sympy.Symbol, Any]]:
     return (expression.xreplace(multiples), quotients) if multiples else (expression, {})
 
 
+def _times(whole: Any, size: Any) -> Any:
+    """How often a size from 2 on is in about so many times itself, as in ``(3 * n - 1) // n``, the parts of which ``chunk`` makes two; None of others."""
+    if not size.is_Symbol or not whole.is_Add:
+        return None
+    factor = whole.coeff(size)
+    rest = whole - factor * size
+    if not factor.is_Integer or not rest.is_Integer or not -2 <= rest < 2:
+        return None
+    return factor if rest >= 0 else factor - 1
+
+
 def _reduced(expression: Any) -> Any:
-    """The expression without the minima and maxima of which is known, for sizes from 2 on, which side they are, and without ``n / n``."""
+    """The expression without the minima and maxima of which is known, for sizes from 2 on, which side they are, and without ``n / n`` and its like."""
     found: dict[Any, Any] = {}
     for node in sympy.postorder_traversal(expression):
         parts = [found[part] for part in node.args]
@@ -105,6 +116,8 @@ def _reduced(expression: Any) -> Any:
                 new = other if isinstance(new, Min) else one
         elif isinstance(new, IntTrueDiv) and new.args[0] == new.args[1]:
             new = sympy.Float(1)
+        elif isinstance(new, FloorDiv):
+            new = _times(*new.args) or new
         found[node] = new
     return found[expression]
 
