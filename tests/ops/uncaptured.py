@@ -2,6 +2,7 @@
 
 import torch
 import torch.nn.functional as F
+from flambeau.capture import run_time_factors
 from harness import bools, floats, ints
 from literal import literal
 
@@ -28,6 +29,7 @@ MKLDNN = (cell(4, 4, 3), floats(1, 2, 3), floats(1, 2, 3))
 
 # What a script that interpolates by numbers of a tensor becomes.
 scripts = torch.library.Library("flambeau", "FRAGMENT")
+run_time_factors.library()
 scripts.define("resize_by_factors(Tensor input, Tensor scale_factors, str mode, bool align_corners) -> Tensor")
 
 
@@ -38,6 +40,8 @@ def resize_by_factors(input, scale_factors, mode, align_corners):
 
 
 CASES = [
+    *[literal(torch.ops.flambeau.interpolate_by_factors.default, floats(1, 2, 4, 6), [8, 9], torch.tensor([2.0, 1.5]), mode, False)
+      for mode in ("nearest", "nearest_exact", "bilinear", "bicubic")],
     *[literal(torch.ops.flambeau.resize_by_factors.default, floats(1, 2, 4, 6), torch.tensor([2.0, 1.5]), mode, aligned)
       for mode, aligned in (("nearest", False), ("nearest_exact", False), ("bilinear", False), ("bilinear", True), ("bicubic", False))],
     *[literal(torch.ops.flambeau.resize_by_factors.default, floats(1, 2, *sizes), torch.tensor([0.5] * len(sizes)), mode, False)

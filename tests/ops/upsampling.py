@@ -23,6 +23,9 @@ CASES = [
     *[case(F.interpolate, image, mode=mode, antialias=True, **size) for mode in MODES[2:] for size in SIZES[:2]],
     *[case(channels_last, floats(2, 6, 8, channels), mode=mode, **size) for mode in MODES for size in SIZES[1:3] for channels in (1, 3)],
     *[case(channels_last, floats(2, 6, 8, 3), mode=mode, antialias=True, size=(7, 5)) for mode in MODES[2:]],
+    # PyTorch has a kernel for small images, in which a size that stays or doubles does so whatever the factor.
+    *[case(F.interpolate, floats(1, 2, *sizes), mode=mode, scale_factor=factors, dynamic=False)
+      for mode in MODES for sizes, factors in (((4, 4), (2.025, 1.025)), ((40, 20), (2.005, 1.7)), ((60, 80), (1.005, 2.003)), ((40, 40), (2.005, 1.7)))],
     *[case(F.interpolate, line, mode=mode, size=11) for mode in ("nearest", "nearest-exact", "linear")],
     *[case(F.interpolate, line, mode=mode, scale_factor=2.5) for mode in ("nearest", "nearest-exact", "linear")],
     *[case(F.interpolate, volume, mode=mode, size=(8, 3, 7)) for mode in ("nearest", "nearest-exact", "trilinear")],

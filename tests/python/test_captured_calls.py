@@ -304,3 +304,30 @@ def test_tables_by_sizes_are_those_of_each_size():
         for x in (*SIGNAL, torch.ones(1, 4, 5)):
             torch.testing.assert_close(program(x)[0], model(x))
     assert all(isinstance(size, int) for sizes in model.tables for size in sizes)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [dict(mode="nearest"), dict(mode="nearest-exact"), dict(mode="bilinear"), dict(mode="bicubic", align_corners=True), dict(mode="bicubic"), dict(mode="area"), dict(mode="bilinear", recompute_scale_factor=True)],
+    ids=str,
+)
+def test_images_are_resized_by_factors_that_follow_from_sizes(options):
+    """Of tables of positions, with a little more to be safe when it is rounded."""
+
+    class Stretched(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.nn.Parameter(torch.randn(1, 2, 4, 4))
+
+        def forward(self, x):
+            rows, columns = x.shape[2] // 4, x.shape[3] // 4
+            table = torch.nn.functional.interpolate(self.table, scale_factor=((rows + 0.1) / 4, (columns + 0.1) / 4), **options)
+            return table + x[:, :, :rows, :columns]
+
+    model = Stretched()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = flambeau.export(model, (torch.randn(1, 2, 12, 20),), dynamic_shapes=({2: "height", 3: "width"},))
+    for sizes in ((12, 20), (28, 12), (9, 40)):
+        x = torch.randn(1, 2, *sizes)
+        torch.testing.assert_close(program(x)[0], model(x).detach(), rtol=1e-4, atol=1e-5)

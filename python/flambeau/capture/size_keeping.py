@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch.utils import _pytree
 
+from .run_time_factors import MODES, resized_by
+
 __all__ = ["SIZE_KEEPING", "keeping"]
 
 
@@ -64,6 +66,13 @@ def _adaptive_avg_pool1d(input: torch.Tensor, output_size: Any) -> torch.Tensor:
 def _interpolate(input: torch.Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", **options: Any) -> torch.Tensor:
     if isinstance(scale_factor, torch.SymInt):  # torch takes numbers alone
         return F.interpolate(input, [extent * scale_factor for extent in input.shape[2:]], None, mode, **options)
+    factors = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * (input.dim() - 2)
+    if any(isinstance(factor, torch.SymFloat) for factor in factors):
+        aligned, recomputed, antialias = (options.get(name) for name in ("align_corners", "recompute_scale_factor", "antialias"))
+        if recomputed or mode == "area":
+            return F.interpolate(input, [math.floor(extent * factor) for extent, factor in zip(input.shape[2:], factors)], None, mode, aligned, None, bool(antialias))
+        resizable = mode in MODES and not antialias and input.dtype != torch.float64  # which runtimes resize by known factors alone
+        return resized_by(input, factors, mode, aligned) if resizable else NotImplemented
     if mode != "area" or input.dim() != 3:
         return NotImplemented
     size, scale = ((each,) if isinstance(each, (int, float, torch.SymInt, torch.SymFloat)) else each for each in (size, scale_factor))

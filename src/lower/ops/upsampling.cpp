@@ -50,11 +50,24 @@ double RuntimeFactor(double factor, int64_t in, int64_t out) {
   return factor;
 }
 
+bool IsNearest(const onnx::ResizeAttributes& attributes) { return attributes.mode == "nearest" && attributes.nearest_mode == "floor"; }
+
+// Whether PyTorch takes a kernel for small images, in which sizes that stay or double do so whatever the factor.
+bool IsSmallNearest(Lowering& to, const Tensor& x, const Floats& factors, const onnx::ResizeAttributes& attributes) {
+  constexpr int64_t kSmall = 128;  // rows and columns
+  if (!IsNearest(attributes) || factors.size() != 2) return false;
+  int64_t total = 0;
+  for (const int64_t i : {0, 1}) {
+    const auto size = to.AsConstant(x.size(x.rank() - 2 + i));
+    if (!size) return false;
+    total += static_cast<int64_t>(std::floor(static_cast<double>(*size) * factors[static_cast<size_t>(i)]));
+  }
+  return total <= kSmall;
+}
+
 // Whether PyTorch copies along an axis of which the size stays, whatever the factor.
-bool CopiesAxes(const onnx::ResizeAttributes& attributes, int64_t spatial) {
-  const bool nearest = attributes.mode == "nearest" && attributes.nearest_mode == "floor";
-  return attributes.mode == "linear" || attributes.antialias != 0 || (nearest && spatial == 2) ||
-         attributes.coordinate_transformation_mode == "align_corners";
+bool CopiesAxes(const onnx::ResizeAttributes& attributes) {
+  return attributes.mode == "linear" || attributes.antialias != 0 || attributes.coordinate_transformation_mode == "align_corners";
 }
 
 // onnxruntime copies where no size changes, whatever the factors. Some
@@ -78,17 +91,22 @@ Tensor ResizeBy(Lowering& to, Tensor x, const OptionalDims& output_size, const F
                 onnx::ResizeAttributes attributes) {
   const auto spatial = static_cast<int64_t>(factors.empty() ? output_size->size() : factors.size());
   if (!Agree(to, x, output_size, factors)) return to.Unsupported(kScalesDisagree);
+  const bool small = IsSmallNearest(to, x, factors, attributes);
   bool exact = true, changes = false;
   Dims sizes, known = x.sizes();
   Floats scales;
   for (int64_t i = 0; i < spatial; ++i) {
     const int64_t axis = x.rank() - spatial + i;
-    const double factor = factors.empty() ? 0 : factors[static_cast<size_t>(i)];
+    double factor = factors.empty() ? 0 : factors[static_cast<size_t>(i)];
     Dim& result = known[static_cast<size_t>(axis)];
     const auto size = factors.empty() ? std::nullopt : to.AsConstant(result);
-    const double product = size ? static_cast<double>(*size) * factor : 0;
+    double product = size ? static_cast<double>(*size) * factor : 0;
     const auto out = static_cast<int64_t>(std::floor(product));
-    if (size && out == *size && CopiesAxes(attributes, spatial)) continue;
+    if (size && out == *size && (small || CopiesAxes(attributes))) continue;
+    if (size && out == 2 * *size && small) {
+      factor = 2;
+      product = static_cast<double>(out);
+    }
     attributes.axes.push_back(axis);
     exact = exact && size && std::floor(product) == product;
     changes = changes || out != size;
@@ -258,6 +276,11 @@ Tensor ResizeByFactors(Lowering& to, Tensor input, Tensor scale_factors, std::st
   return to.Resize(input, {}, to.CastTo(scale_factors, DType::kFloat32), {}, attributes);
 }
 
+// The sizes are what the factors give.
+Tensor InterpolateByFactors(Lowering& to, Tensor input, Dims, Tensor scale_factors, std::string_view mode, bool align_corners) {
+  return ResizeByFactors(to, input, scale_factors, mode, align_corners);
+}
+
 // The factors if any is given; one that is not is what the sizes say.
 Floats Given(Lowering& to, const Tensor& x, const Dims& output_size, std::initializer_list<std::optional<double>> factors) {
   if (std::ranges::none_of(factors, [](const auto& factor) { return factor.has_value(); })) return {};
@@ -421,6 +444,8 @@ constexpr OpRow kRows[] = {
     Op<InterpolateVec<Linear>>("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool "
                                "align_corners, float[]? scale_factors) -> Tensor",
                                &kNoSize),
+    Op<InterpolateByFactors>("flambeau::interpolate_by_factors(Tensor input, SymInt[] size, Tensor scale_factors, str mode, "
+                             "bool align_corners) -> Tensor"),
     Op<ResizeByFactors>(
         "flambeau::resize_by_factors(Tensor input, Tensor scale_factors, str mode, bool align_corners) -> Tensor"),
 };
