@@ -47,6 +47,18 @@ class Layers(Cells):
         return torch.cat(outputs[::-1] if len({*"ab"}) == 1 else outputs, -1), states
 
 
+class LastOfList(Cells):
+    """The state is what a list ends with, and no name has it."""
+
+    def forward(self, x):
+        states, sums, outputs = [torch.zeros_like(x[:, 0])], [x[:, 0]], list([*()])
+        for row in x.unbind(1):
+            states.append(torch.tanh(self.linear(states[-1]) + row))
+            sums.append(sums[-1] * self.scale + states[-1])
+            outputs.append(states[-1] - sums[-1])
+        return torch.stack(states[1:], 1), torch.stack(sums), outputs[-1], states[-1]
+
+
 class Written(Cells):
     """A tensor written in place, through itself a round before; a count of rounds."""
 
@@ -210,7 +222,7 @@ class Chunks(Cells):
         return result.flatten(1, 2)[:, :time]
 
 
-@pytest.mark.parametrize("model", [Recurrent, Layers, Written, Backwards, Advantages, Window, Path, Comprehension, Listed, Mapped, Repeated, Pairs, Placed, Within, Chunks], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [Recurrent, Layers, LastOfList, Written, Backwards, Advantages, Window, Path, Comprehension, Listed, Mapped, Repeated, Pairs, Placed, Within, Chunks], ids=lambda model: model.__name__)
 def test_loops_stay_loops(model):
     model = model().eval()
     with warnings.catch_warnings():

@@ -10,6 +10,7 @@ import types
 from collections.abc import Iterator, Set
 
 from ..source import called, repeated_list, spread_rows, statements
+from .last_items import LastItems
 
 __all__ = ["RUNTIME", "codes_within", "rewritten"]
 
@@ -293,10 +294,11 @@ class _Rewriter(ast.NodeTransformer):
         plain = copy.deepcopy(ast.For(node.target, ast.Name(_ITEMS, ast.Load()), node.body, [], None))
         assigned, changed = written
         local = _locals(self.functions[-1])
-        carried = sorted((assigned & self._read_elsewhere(node, assigned)) | (changed & local))
+        last = LastItems(node.body, changed & local)
+        carried = sorted((assigned & self._read_elsewhere(node, assigned)) | (changed & local) | last.names.keys())
         result = _names(carried, ast.Load())
         target = ast.Assign([node.target], ast.Name(_EACH, ast.Load()))
-        body = [_Continues(result).visit(statement) for statement in node.body]
+        body = [_Continues(result).visit(statement) for statement in last.body]
         parameters = [ast.arg(_EACH), *map(ast.arg, carried)]
         arguments = ast.arguments([], parameters, None, [], [], None, [])
         function = ast.FunctionDef(_ROUND, arguments, [target, *body, ast.Return(result)], [], None, **_no_type_parameters())
@@ -309,7 +311,7 @@ class _Rewriter(ast.NodeTransformer):
         dynamic = ast.Call(_runtime("dynamic"), [ast.Name(_ITEMS, ast.Load())], [])
         self.changed = True
         iterated = ast.Assign([ast.Name(_ITEMS, ast.Store())], _Symbolic().visit(node.iter))
-        return [ast.copy_location(each, node) for each in (iterated, ast.If(dynamic, [function, ran], [plain]))]
+        return [ast.copy_location(each, node) for each in (*last.before(_runtime), iterated, ast.If(dynamic, [function, ran], [plain]))]
 
     def _read_elsewhere(self, loop: ast.For, names: Set[str]) -> set[str]:
         """Names that code around the loop reads, or a round before it assigns them."""

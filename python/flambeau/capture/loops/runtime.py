@@ -125,6 +125,10 @@ class Runtime:
         rounds = self._rounds(items)
         return Rounds(rounds.count, lambda i: rounds.at(rounds.count - 1 - i))
 
+    def last(self, items: Any) -> Any:
+        """``items[-1]``; of nothing, what is no value."""
+        return items[-1] if isinstance(items, Filled) or (isinstance(items, list) and items) else Lost()
+
     def extended(self, filled: Any, items: Any) -> Any:
         """The list after ``filled.extend(items)`` or ``filled += items``."""
         if not isinstance(filled, list):  # the name is given to something else, too
