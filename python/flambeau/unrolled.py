@@ -10,6 +10,7 @@ from torch.utils import _pytree
 
 from . import _engine
 from .capture import Attempt, mode
+from .capture.assumptions import runs_alike
 from .errors import OnnxExporterError
 from .onnx._python_ops import Translations
 from .sources import TRAINING, Source, Wishes, of_script
@@ -25,6 +26,17 @@ def _script(model: torch.nn.Module, training: bool | None) -> torch.jit.ScriptMo
             return torch.jit.script(model)
         except Exception:  # of a compiler that knows a part of Python
             return None
+
+
+def _does_alike(
+    script: torch.jit.ScriptModule, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
+) -> bool:
+    """Whether the script gives for the example what the module does: TorchScript takes some Python for what it is not."""
+    try:
+        with mode(script, training):
+            return runs_alike(script, model, args, kwargs, training)
+    except Exception:  # whatever its interpreter or the model raises
+        return False
 
 
 def with_loops(
@@ -43,7 +55,7 @@ def with_loops(
     if not isinstance(model, torch.nn.Module) or not tensors or not unrolled:
         return source
     script = _script(model, TRAINING[wishes.training])
-    if script is None:
+    if script is None or not _does_alike(script, model, args, kwargs, TRAINING[wishes.training]):
         return source
     before = options.keep_unused_inputs, options.dim_names
     tried: list[Attempt] = []

@@ -330,3 +330,19 @@ def test_functions_are_as_they_were():
     before = Recurrent.forward.__code__
     convert(Recurrent().eval(), (EXAMPLE,), SHAPES)
     assert Recurrent.forward.__code__ is before
+
+
+def test_a_script_that_does_not_do_what_the_module_does_is_not_taken():
+    """TorchScript takes the sum for an integer, as which it begins, and fails."""
+
+    class Sum(torch.nn.Module):
+        def forward(self, x):
+            total = 0
+            for i in range(x.shape[1]):
+                total = total + x[:, i]
+            return total
+
+    with pytest.warns(flambeau.errors.ConversionWarning, match="fixes it at 1"):
+        program = convert(Sum(), (SHORT[:, :1],), SHAPES)
+    assert program.capture_strategy != "torchscript"
+    compare(program, Sum(), (SHORT[:, :1],))

@@ -24,7 +24,7 @@ from .flex_attention import dense_flex_attention
 from .proofs import INEQUALITIES, at, equal, holds, simplified
 from .surroundings import mode, state_kept
 
-__all__ = ["assumptions", "computes_alike", "environment", "frozen", "holds_for", "inputs", "sizes_of"]
+__all__ = ["assumptions", "computes_alike", "environment", "frozen", "holds_for", "inputs", "runs_alike", "sizes_of"]
 
 _Sizes = dict[sympy.Symbol, int]
 
@@ -199,27 +199,33 @@ def _unchecked(exported: ExportedProgram) -> torch.nn.Module:
     return module
 
 
-def computes_alike(
-    exported: ExportedProgram, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
+def _results(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+    arguments = copy.deepcopy((args, kwargs))
+    with torch.no_grad(), torch.random.fork_rng():
+        torch.manual_seed(0)
+        leaves = _pytree.tree_leaves(run(*arguments[0], **arguments[1]))
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+def runs_alike(
+    program: torch.nn.Module, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
 ) -> bool:
-    """Whether the program gives what the model does for these arguments."""
-
-    def results(run: Callable[..., Any]) -> list[torch.Tensor]:
-        arguments = copy.deepcopy((args, kwargs))
-        with torch.no_grad(), torch.random.fork_rng():
-            torch.manual_seed(0)
-            leaves = _pytree.tree_leaves(run(*arguments[0], **arguments[1]))
-        return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-
+    """Whether another module gives what the model does for these arguments; the buffers of both stay as they are."""
     with mode(model, training), state_kept(model), torch.compiler.set_stance("force_eager"), dense_flex_attention():
-        expected = results(model)
-    program = _unchecked(exported)
-    with state_kept(program):  # whose buffers are the model's own
-        actual = results(program)
+        expected = _results(model, args, kwargs)
+    with state_kept(program):  # whose buffers may be the model's own
+        actual = _results(program, args, kwargs)
     return len(actual) == len(expected) and all(
         one.shape == other.shape and one.dtype == other.dtype and torch.allclose(one, other, 1e-3, 1e-4, equal_nan=True)
         for one, other in zip(actual, expected)
     )
+
+
+def computes_alike(
+    exported: ExportedProgram, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
+) -> bool:
+    """Whether the program gives what the model does for these arguments."""
+    return runs_alike(_unchecked(exported), model, args, kwargs, training)
 
 
 _SIGNS = {sympy.Eq: "=", sympy.Ne: "≠", sympy.Lt: "<", sympy.Le: "≤", sympy.Gt: ">", sympy.Ge: "≥"}
