@@ -87,6 +87,16 @@ class Backwards(Cells):
         return torch.stack(outputs[::-1], 1), outputs[-1]
 
 
+class FromTheEnd(Cells):
+    """The first number is a size less 2."""
+
+    def forward(self, x):
+        (result,) = [torch.zeros_like(x)]
+        for i in range(x.shape[1] - 2, -1, -1):
+            result[:, i] = torch.tanh(x[:, i + 1] + result[:, i + 1])
+        return result
+
+
 class Advantages(Cells):
     """Items go to the front of a list, from the end but one."""
 
@@ -222,7 +232,7 @@ class Chunks(Cells):
         return result.flatten(1, 2)[:, :time]
 
 
-@pytest.mark.parametrize("model", [Recurrent, Layers, LastOfList, Written, Backwards, Advantages, Window, Path, Comprehension, Listed, Mapped, Repeated, Pairs, Placed, Within, Chunks], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [Recurrent, Layers, LastOfList, Written, Backwards, FromTheEnd, Advantages, Window, Path, Comprehension, Listed, Mapped, Repeated, Pairs, Placed, Within, Chunks], ids=lambda model: model.__name__)
 def test_loops_stay_loops(model):
     model = model().eval()
     with warnings.catch_warnings():

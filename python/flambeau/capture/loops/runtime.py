@@ -45,7 +45,8 @@ class Runtime:
         if not any(is_dynamic(limit) for limit in (start, stop)) or not isinstance(step, int) or not step:
             return builtins.range(*limits)
         count = (stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step
-        return Rounds(torch.sym_max(count, 0) if (start, step) != (0, 1) else count, lambda i: start + i * step)
+        whole = not is_dynamic(start) and (start, step) == (0, 1)
+        return Rounds(count if whole else torch.sym_max(count, 0), lambda i: start + i * step)
 
     def unbind(self, of: Any, *args: Any, **kwargs: Any) -> Any:
         tensor, *rest = args if of is torch else (of, *args)
