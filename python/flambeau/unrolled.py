@@ -10,7 +10,7 @@ from torch.utils import _pytree
 
 from . import _engine
 from .capture import Attempt, mode
-from .capture.assumptions import runs_alike
+from .capture.results import are_alike, results_of, results_of_model
 from .errors import OnnxExporterError
 from .onnx._python_ops import Translations
 from .sources import TRAINING, Source, Wishes, of_script
@@ -28,15 +28,22 @@ def _script(model: torch.nn.Module, training: bool | None) -> torch.jit.ScriptMo
             return None
 
 
-def _does_alike(
+def _expected(
     script: torch.jit.ScriptModule, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
-) -> bool:
-    """Whether the script gives for the example what the module does: TorchScript takes some Python for what it is not."""
+) -> list[Any] | None:
+    """What the module gives for the example; None if the script does not: TorchScript takes some Python for what it is not."""
     try:
+        expected = results_of_model(model, args, kwargs, training)
         with mode(script, training):
-            return runs_alike(script, model, args, kwargs, training)
+            return expected if are_alike(results_of(script, args, kwargs), expected) else None
     except Exception:  # whatever its interpreter or the model raises
-        return False
+        return None
+
+
+def _has_dtypes(converted: _engine.Model, expected: list[Any]) -> bool:
+    """Whether numbers that the script computes with come out as the tensors that the module makes of them."""
+    dtypes = [str(each.dtype).removeprefix("torch.") if isinstance(each, torch.Tensor) else "" for each in expected]
+    return all(dtype in ("", output.dtype) or dtype.startswith("complex") for dtype, output in zip(dtypes, converted.outputs))
 
 
 def with_loops(
@@ -55,7 +62,8 @@ def with_loops(
     if not isinstance(model, torch.nn.Module) or not tensors or not unrolled:
         return source
     script = _script(model, TRAINING[wishes.training])
-    if script is None or not _does_alike(script, model, args, kwargs, TRAINING[wishes.training]):
+    expected = None if script is None else _expected(script, model, args, kwargs, TRAINING[wishes.training])
+    if expected is None:
         return source
     before = options.keep_unused_inputs, options.dim_names
     tried: list[Attempt] = []
@@ -64,7 +72,7 @@ def with_loops(
         converted, _, _ = _engine.convert_with_report(scripted.build(True), options, None)
     except (OnnxExporterError, TypeError, ValueError):
         converted = None
-    if converted is None:
+    if converted is None or not _has_dtypes(converted, expected):
         options.keep_unused_inputs, options.dim_names = before
         return source
     attempts += tried

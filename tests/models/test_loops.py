@@ -356,3 +356,23 @@ def test_a_script_that_does_not_do_what_the_module_does_is_not_taken():
         program = convert(Sum(), (SHORT[:, :1],), SHAPES)
     assert program.capture_strategy != "torchscript"
     compare(program, Sum(), (SHORT[:, :1],))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_numbers_of_a_script_that_are_tensors_of_the_module_have_their_dtype(dtype):
+    class Mean(torch.nn.Module):
+        def forward(self, x):
+            i, mean = 0, 0.0
+            while i < x.shape[0]:
+                mean = mean * 0.5 + x[i]
+                i += 1
+            return mean
+
+    x = torch.ones(3, dtype=dtype)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", flambeau.errors.ConversionWarning)
+        program = convert(Mean(), (x,), ({0: "rows"},))
+    compare(program, Mean(), (x,))
+    assert program(x)[0].dtype is dtype
+    kept = program.capture_strategy == "torchscript"
+    assert kept == (dtype is torch.float32) and kept != any("fixes it at 3" in str(each.message) for each in warned)

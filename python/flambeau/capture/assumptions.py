@@ -6,8 +6,7 @@ program is right only where they hold.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sympy
@@ -20,11 +19,9 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from .decisions import Decision, answered_equations, asked_as_number
-from .flex_attention import dense_flex_attention
 from .proofs import INEQUALITIES, at, equal, holds, simplified
-from .surroundings import mode, state_kept
 
-__all__ = ["assumptions", "computes_alike", "environment", "frozen", "holds_for", "inputs", "runs_alike", "sizes_of"]
+__all__ = ["assumptions", "environment", "frozen", "holds_for", "inputs", "sizes_of"]
 
 _Sizes = dict[sympy.Symbol, int]
 
@@ -179,53 +176,6 @@ def frozen(exported: ExportedProgram) -> list[sympy.Eq]:
     """What the model computed from sizes and made a number of."""
     conditions, env = [*(deferred.expr for deferred in _deferred(exported)), *_narrowed(exported)], environment(exported)
     return [condition for condition in conditions if isinstance(condition, sympy.Eq) and _decides(condition, env) and simplified(condition) != sympy.true]
-
-
-_RESHAPES = (torch.ops.aten.view.default, torch.ops.aten.reshape.default)
-
-
-def _unchecked(exported: ExportedProgram) -> torch.nn.Module:
-    """The program as a module that does not check what it takes for granted, as the ONNX model does not."""
-    module = exported.module(check_guards=False)
-    for graph in [each for each in module.modules() if isinstance(each, torch.fx.GraphModule)]:
-        for node in list(graph.graph.nodes):
-            if node.target is torch.ops.aten._assert_scalar.default:
-                graph.graph.erase_node(node)
-            elif node.target in _RESHAPES and -1 in node.args[1] and isinstance(node.meta.get("val"), torch.Tensor):
-                # Of a tensor that turns out to hold nothing, PyTorch cannot tell the size that is left open.
-                found = zip(node.args[1], node.meta["val"].shape)
-                node.args = node.args[0], [own if size == -1 and type(own) is int else size for size, own in found]
-        graph.recompile()
-    return module
-
-
-def _results(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    arguments = copy.deepcopy((args, kwargs))
-    with torch.no_grad(), torch.random.fork_rng():
-        torch.manual_seed(0)
-        leaves = _pytree.tree_leaves(run(*arguments[0], **arguments[1]))
-    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-
-
-def runs_alike(
-    program: torch.nn.Module, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
-) -> bool:
-    """Whether another module gives what the model does for these arguments; the buffers of both stay as they are."""
-    with mode(model, training), state_kept(model), torch.compiler.set_stance("force_eager"), dense_flex_attention():
-        expected = _results(model, args, kwargs)
-    with state_kept(program):  # whose buffers may be the model's own
-        actual = _results(program, args, kwargs)
-    return len(actual) == len(expected) and all(
-        one.shape == other.shape and one.dtype == other.dtype and torch.allclose(one, other, 1e-3, 1e-4, equal_nan=True)
-        for one, other in zip(actual, expected)
-    )
-
-
-def computes_alike(
-    exported: ExportedProgram, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
-) -> bool:
-    """Whether the program gives what the model does for these arguments."""
-    return runs_alike(_unchecked(exported), model, args, kwargs, training)
 
 
 _SIGNS = {sympy.Eq: "=", sympy.Ne: "≠", sympy.Lt: "<", sympy.Le: "≤", sympy.Gt: ">", sympy.Ge: "≥"}

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.export import Dim, ExportedProgram
 
-from .assumptions import computes_alike, frozen, holds_for
+from .assumptions import frozen, holds_for
 from .attempt import Attempt
 from .averaging_norms import averaging_norms
 from .causal_biases import dense_biases
@@ -43,6 +43,7 @@ from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
 from .other_sizes import where_none, with_more_rows
 from .recurrent_layers import opaque_layers
+from .results import computes_alike
 from .sizes import (
     causal_by_size,
     computable_sizes,

@@ -1,0 +1,68 @@
+"""What modules and captured programs give, side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.utils import _pytree
+
+from .flex_attention import dense_flex_attention
+from .surroundings import mode, state_kept
+
+__all__ = ["are_alike", "computes_alike", "results_of", "results_of_model"]
+
+_RESHAPES = (torch.ops.aten.view.default, torch.ops.aten.reshape.default)
+
+
+def _unchecked(exported: ExportedProgram) -> torch.nn.Module:
+    """The program as a module that does not check what it takes for granted, as the ONNX model does not."""
+    module = exported.module(check_guards=False)
+    for graph in [each for each in module.modules() if isinstance(each, torch.fx.GraphModule)]:
+        for node in list(graph.graph.nodes):
+            if node.target is torch.ops.aten._assert_scalar.default:
+                graph.graph.erase_node(node)
+            elif node.target in _RESHAPES and -1 in node.args[1] and isinstance(node.meta.get("val"), torch.Tensor):
+                # Of a tensor that turns out to hold nothing, PyTorch cannot tell the size that is left open.
+                found = zip(node.args[1], node.meta["val"].shape)
+                node.args = node.args[0], [own if size == -1 and type(own) is int else size for size, own in found]
+        graph.recompile()
+    return module
+
+
+def results_of(module: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The tensors and numbers that a module gives; its buffers stay as they are."""
+    arguments = copy.deepcopy((args, kwargs))
+    with torch.no_grad(), torch.random.fork_rng(), state_kept(module) if isinstance(module, torch.nn.Module) else contextlib.nullcontext():
+        torch.manual_seed(0)
+        leaves = _pytree.tree_leaves(module(*arguments[0], **arguments[1]))
+    return [leaf for leaf in leaves if isinstance(leaf, (torch.Tensor, int, float))]
+
+
+def results_of_model(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None) -> list[Any]:
+    """Those of the model as it is captured."""
+    with mode(model, training), torch.compiler.set_stance("force_eager"), dense_flex_attention():
+        return results_of(model, args, kwargs)
+
+
+def are_alike(actual: Sequence[Any], expected: Sequence[Any]) -> bool:
+    """Whether a program's results are those of the model; numbers of a program count as tensors of the model's dtypes."""
+
+    def tensor(value: Any, like: Any) -> torch.Tensor:
+        return value if isinstance(value, torch.Tensor) else torch.as_tensor(value, dtype=like.dtype if isinstance(like, torch.Tensor) else None)
+
+    pairs = [(tensor(one, other), tensor(other, None)) for one, other in zip(actual, expected)]
+    return len(actual) == len(expected) and all(
+        one.shape == other.shape and one.dtype == other.dtype and torch.allclose(one, other, 1e-3, 1e-4, equal_nan=True) for one, other in pairs
+    )
+
+
+def computes_alike(
+    exported: ExportedProgram, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
+) -> bool:
+    """Whether the program gives what the model does for these arguments."""
+    return are_alike(results_of(_unchecked(exported), args, kwargs), results_of_model(model, args, kwargs, training))
