@@ -353,7 +353,6 @@ class _Tries:
         self, attempt: _Capture, captured: _Captured, loops: Set[Place], places: Set[Place] | None, constants: bool
     ) -> _Captured:
         """What is captured with a whole left out where nothing is left (``if n % 4 != 0: pad by 4 - n % 4``), if that does for such sizes."""
-
         if captured.exported is None:
             return captured
         asked = [each for each in set(general_decisions(captured.exported, captured.decided)) if is_remainder(each.condition)]
