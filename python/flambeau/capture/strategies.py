@@ -74,6 +74,7 @@ _MORE_ROWS = ", with more rows than the example has"
 _OTHER_EXAMPLES = (_TWO_FOR_ONE, _MORE_ROWS)
 _WANTS_NUMBER = re.compile(r"Could not extract specialized integer|data-dependent expression zuf\d+ \(unhinted")
 """What torch says of ``int`` and ``float`` of a tensor."""
+_ANOTHER_SIZE = ("inconsistencies were found", "not a subset of src_bound")
 _CONFLICTS = "conflicts between user-specified ranges"
 _CONSTANTS = ", with its constants known"
 _DYNAMIC_CONVERSIONS = ", with int and float of sizes dynamic"
@@ -140,11 +141,13 @@ def _export(
     def with_two_for_one() -> ExportedProgram | None:
         return None if larger is None else with_example(larger)
 
-    def with_dynamic_conversions() -> ExportedProgram | None:
+    def with_dynamic_conversions() -> tuple[ExportedProgram, str] | None:
         with contextlib.suppress(Exception), dynamic_conversions():
+            if (general := with_two_for_one()) is not None:
+                return general, _TWO_FOR_ONE
             exported = once(oblivious=True)
             if holds_for(exported, args, kwargs) and not frozen(exported):
-                return exported
+                return exported, _DYNAMIC_CONVERSIONS
         return None
 
     try:
@@ -154,12 +157,12 @@ def _export(
             raise
         if "pecializ" in str(error) and (general := with_two_for_one()) is not None:
             return general, _TWO_FOR_ONE
-        if not strict and "inconsistencies were found" in str(error):  # a size that is 1 was taken for another
+        if not strict and any(words in str(error) for words in _ANOTHER_SIZE):  # a size that is 1 was taken for another
             if (general := with_two_for_one()) is not None:
                 return general, _TWO_FOR_ONE
             return once(oblivious=False), _CONSTANT_ONES
         if not strict and _CONFLICTS in str(error) and (kept := with_dynamic_conversions()) is not None:
-            return kept, _DYNAMIC_CONVERSIONS
+            return kept
         if strict or not _WANTS_NUMBER.search(str(error)):
             if not strict and shapes and not _is_about_shapes(error) and not any(word in str(error) for word in (_CONFLICTS, "data-dependent")):
                 with contextlib.suppress(Exception):  # what is refused may be another size than the example's, which is 1
@@ -167,6 +170,8 @@ def _export(
             raise
         try:
             with dynamic_conversions():
+                if (general := with_two_for_one()) is not None:
+                    return general, _TWO_FOR_ONE
                 return once(oblivious=True), ", with int and float of tensors dynamic"
         except Exception as later:
             if "data-dependent" in str(later):  # it came further, and says what is in the way there
@@ -180,7 +185,7 @@ def _export(
         if remedies.two_is_one and (more := with_more_rows(exported, args, kwargs)) is not None and (general := with_example(more)) is not None:
             return general, _MORE_ROWS
         if (kept := with_dynamic_conversions()) is not None:
-            return kept, _DYNAMIC_CONVERSIONS
+            return kept
     if not shapes or holds_for(exported, args, kwargs):
         special = larger is not None and not holds_for(exported, *larger)
         general = with_two_for_one() if special else None

@@ -1,0 +1,65 @@
+"""Examples in which a dynamic size is 1 or 0, where the model makes integers of sizes or counts with them: no other size follows from that."""
+
+import math
+import warnings
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import flambeau
+
+from .checking import compare, convert
+
+
+class Step(nn.Module):
+    """Of a decoder: what came before may be nothing, and there may be one token."""
+
+    def forward(self, x, past):
+        keys = torch.cat([past, x], 1)
+        mask = torch.ones(x.shape[1], keys.shape[1], dtype=torch.bool).tril(keys.shape[1] - x.shape[1])
+        return (x @ keys.mT).masked_fill(~mask, -1e9).softmax(-1) @ keys, keys
+
+
+class Sparse(nn.Module):
+    """As many queries as a logarithm says get values of their own."""
+
+    def forward(self, queries, places):
+        result, count = queries.clone(), int(math.log(queries.shape[1] + 2))
+        result[torch.arange(queries.shape[0])[:, None], places[:, :count]] = queries[:, :count] * 2
+        return result
+
+
+class Capacity(nn.Module):
+    """What an expert takes follows from the number of tokens."""
+
+    def forward(self, x):
+        tokens = x.shape[0] * x.shape[1]
+        capacity = max(int(math.ceil(1.25 * tokens * 2 / 3)), 1)
+        chosen = F.one_hot(x.reshape(tokens, 4).topk(2)[1], 4).permute(1, 0, 2).reshape(2 * tokens, 4)
+        return ((chosen.cumsum(0) - 1) * chosen).sum(-1).view(2, tokens).t() < capacity
+
+
+def tensors(*sizes):
+    return tuple(torch.randn(each) for each in sizes)
+
+
+def places(batch, time):
+    return torch.randn(batch, time, 3), torch.arange(2).repeat(batch, 1)
+
+
+CASES = {
+    "first_step": (Step(), ({0: "batch", 1: "time"}, {0: "batch", 1: "past"}), [tensors((b, t, 4), (b, p, 4)) for b, t, p in ((2, 1, 0), (1, 1, 0), (2, 2, 3), (1, 1, 5), (3, 4, 0))]),
+    "sparse": (Sparse(), ({0: "batch", 1: "time"}, {0: "batch"}), [places(*sizes) for sizes in ((1, 3), (3, 4), (2, 6))]),
+    "capacity": (Capacity(), ({0: "batch", 1: "time"},), [tensors(sizes) for sizes in ((1, 1, 4), (2, 5, 4), (3, 1, 4))]),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_an_example_of_one_does_for_others(case):
+    model, shapes, runs = case
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = convert(model, runs[0], shapes)
+    compare(program, model, *runs)
