@@ -143,11 +143,11 @@ def _export(
 
     def with_dynamic_conversions() -> tuple[ExportedProgram, str] | None:
         with contextlib.suppress(Exception), dynamic_conversions():
-            if (general := with_two_for_one()) is not None:
-                return general, _TWO_FOR_ONE
             exported = once(oblivious=True)
             if holds_for(exported, args, kwargs) and not frozen(exported):
                 return exported, _DYNAMIC_CONVERSIONS
+            if (general := with_two_for_one()) is not None:
+                return general, _TWO_FOR_ONE
         return None
 
     try:
