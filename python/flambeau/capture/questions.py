@@ -18,6 +18,7 @@ __all__ = ["asked_beside", "passing", "raises"]
 
 
 def raises(statements: list[ast.stmt]) -> bool:
+    """Whether a branch ends by raising."""
     return bool(statements) and isinstance(statements[-1], ast.Raise)
 
 
@@ -74,6 +75,7 @@ def _same_sign(test: ast.expr, place: _Place | None) -> bool | None:
 
 
 def passing(frame: types.FrameType) -> bool | None:
+    """The answer by which the ``if`` or ``assert`` that the frame is at does not raise; None if there is none, or it is not known."""
     tree, before = statements(frame.f_code)
     line = frame.f_lineno - before
     for node in ast.walk(tree) if tree is not None else ():

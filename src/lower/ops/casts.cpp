@@ -17,7 +17,7 @@ Tensor ToCopy(Lowering& to, Tensor self, std::optional<DType> dtype, Unused, Unu
 Tensor ToOther(Lowering& to, Tensor self, Tensor other, Unused, Unused, Unused) {
   return to.CastTo(self, other.dtype());
 }
-// What decompositions for compilers leave where types are promoted.
+// What decompositions for compilers and quantizers leave where types are promoted.
 Tensor ConvertElementType(Lowering& to, Tensor a, DType dtype) { return to.CastTo(a, dtype); }
 Tensor TypeAs(Lowering& to, Tensor self, Tensor other) { return to.CastTo(self, other.dtype()); }
 
@@ -49,6 +49,7 @@ constexpr OpRow kRows[] = {
                 "MemoryFormat? memory_format=None) -> Tensor(a)"),
     Op<TypeAs>("aten::type_as(Tensor self, Tensor other) -> Tensor"),
     Op<ConvertElementType>("prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor"),
+    Op<ConvertElementType>("quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor"),
 };
 
 }  // namespace

@@ -272,8 +272,6 @@ Parameters ChooseAsymmetricRowParameters(Lowering& to, Tensor input, DType) {
   return InTheirTypes(to, scale, to.Round(to.Clip(zero_point, bottom, top)));
 }
 
-Tensor ConvertElementType(Lowering& to, Tensor input, DType dtype) { return to.CastTo(input, dtype); }
-
 // --- fake quantization ----------------------------------------------------------------
 
 Tensor ThereAndBack(Lowering& to, Tensor x, const Grid& grid) {
@@ -430,7 +428,6 @@ constexpr OpRow kRows[] = {
                                       "ScalarType dtype) -> (Tensor, Tensor)"),
     Op<ChooseSymmetricParameters>("quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, "
                                   "int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)"),
-    Op<ConvertElementType>("quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor"),
     Op<DequantizePerChannel>(
         "quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int "
         "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor"),
