@@ -58,7 +58,7 @@ from .surroundings import autocast_within, exporting, mode, named_keywords, sile
 from .tensor_data import seen_data
 from .transformers import every_mask
 from .vision import capturable_detectors
-from .vmaps import batches_in_front, without_vmap
+from .vmaps import called_one_by_one, recordable_vmaps, without_vmap
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "capture"]
 
@@ -79,6 +79,7 @@ _CONFLICTS = "conflicts between user-specified ranges"
 _CONSTANTS = ", with its constants known"
 _DYNAMIC_CONVERSIONS = ", with int and float of sizes dynamic"
 _GENERAL = ", for the general case"
+_ONE_BY_ONE = ", with the functions of torch.vmap called for each example"
 _CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
 
 
@@ -112,13 +113,16 @@ def _export(
     and else with 0 and 1 for constants.
     """
 
+    vmaps: list[str] = []
+
     def once(oblivious: bool, args: tuple[Any, ...] = args, kwargs: dict[str, Any] = kwargs) -> ExportedProgram:
+        nonlocal vmaps
         with (
             contextlib.nullcontext() if strict else known_results(model),
             contextlib.nullcontext() if strict else CapturableCalls(),
             contextlib.nullcontext() if strict else dynamic_tensors(),
             contextlib.nullcontext() if strict else seen_data(),
-            contextlib.nullcontext() if strict else batches_in_front(),
+            contextlib.nullcontext([]) if strict else recordable_vmaps() as vmaps,
             contextlib.nullcontext() if strict else functions_of_sizes(),
             contextlib.nullcontext() if strict else causal_by_size(),
             contextlib.nullcontext() if strict else unmoved_modules(),
@@ -150,11 +154,19 @@ def _export(
                 return general, _TWO_FOR_ONE
         return None
 
+    def with_single_calls() -> ExportedProgram | None:
+        with contextlib.suppress(Exception), called_one_by_one():
+            exported = once(oblivious=True)
+            return None if frozen(exported) or not holds_for(exported, args, kwargs) else exported
+        return None
+
     try:
         exported = once(oblivious=True)
     except Exception as error:
         if remedies.pointless():
             raise
+        if shapes and vmaps and (general := with_single_calls()) is not None:
+            return general, _ONE_BY_ONE
         if "pecializ" in str(error) and (general := with_two_for_one()) is not None:
             return general, _TWO_FOR_ONE
         if not strict and any(words in str(error) for words in _ANOTHER_SIZE):  # a size that is 1 was taken for another
@@ -180,6 +192,8 @@ def _export(
     if shapes and not strict and frozen(exported):
         if remedies.pointless():
             return exported, ""
+        if vmaps and (general := with_single_calls()) is not None:
+            return general, _ONE_BY_ONE
         if (general := with_two_for_one()) is not None:
             return general, _TWO_FOR_ONE
         if remedies.two_is_one and (more := with_more_rows(exported, args, kwargs)) is not None and (general := with_example(more)) is not None:
