@@ -97,4 +97,9 @@ CASES = [
     case(by_rows, x, dynamic={0: [0]}),
     case(decomposed.fake_quant_per_channel.default, x, scales, zero_points.abs().int(), 1, 0, 255, dynamic=False),
     case(decomposed.convert_element_type.no_fuse, x, torch.float16, dynamic=False),
+    *(
+        case(aten._weight_int8pack_mm, floats(5, 32).to(dtype), ints(16, 32, low=-128, high=128, dtype=torch.int8),
+             floats(16, low=0.01, high=0.1).to(dtype), tolerance=tolerance, dynamic={0: [0]})
+        for dtype, tolerance in ((torch.float32, (1e-4, 1e-4)), (torch.float16, (1e-2, 1e-1)))
+    ),
 ]

@@ -161,6 +161,13 @@ Tensor DequantizePerChannel(Lowering& to, Tensor input, Tensor scales, std::opti
                     out_dtype.value_or(DType::kFloat32));
 }
 
+// x times the transposed weight, whose rows have a scale each.
+Tensor WeightInt8Mm(Lowering& to, Tensor self, Tensor mat2, Tensor scales) {
+  const Limits limits = LimitsOf(DType::kInt8);
+  const Tensor weight = Dequantize(to, mat2, {scales, Tensor(), 0, limits.low, limits.high}, DType::kFloat32);
+  return to.CastTo(to.MatMul(AsFloat(to, self), to.Transpose(weight, {.perm = {1, 0}})), self.dtype());
+}
+
 // The bounds are tensors too.
 Tensor QuantizeWithin(Lowering& to, Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max,
                       DType dtype) {
@@ -408,6 +415,7 @@ constexpr OpRow kRows[] = {
                         "running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int "
                         "quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor "
                         "mask, Tensor running_min_out, Tensor running_max_out, Tensor scale_out, Tensor zero_point_out)"),
+    Op<WeightInt8Mm>("aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor"),
     Op<FakeQuantizePerChannel>("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, "
                                "int axis, int quant_min, int quant_max) -> Tensor"),
     Op<FakeQuantize>("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, "
