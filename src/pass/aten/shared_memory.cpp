@@ -13,8 +13,6 @@ struct Place {
   const TensorData* data;
   const void* space;  // whose addresses they are: of a file, of a source, or of memory (null)
   uint64_t begin, end;
-
-  bool Covers(const Place& other) const { return begin <= other.begin && other.end <= end; }
 };
 
 std::optional<Place> PlaceOf(const Graph& graph, ValueId tensor) {
@@ -59,22 +57,25 @@ void SetPart(const Graph& graph, const Place& part, const Place& whole, Storages
   storages.SetInputView(part.tensor, storages.ViewOf(whole.tensor), {{std::move(call), 0, false, graph[part.tensor].type}});
 }
 
-// Of weights that overlap, one after the other.
+// Of weights of which each overlaps one before it; the first begins first.
 void Link(const Graph& graph, std::span<const Place> places, Storages& storages) {
+  const auto end = std::ranges::max_element(places, {}, &Place::end)->end;
   const auto whole = std::ranges::find_if(places, [&](const Place& place) {
-    return place.data->contiguous() && std::ranges::all_of(places, [&](const Place& other) { return place.Covers(other); });
+    return place.data->contiguous() && place.begin == places.front().begin && place.end == end;
   });
-  for (size_t i = 0; i < places.size(); ++i) {
-    const Place& part = places[i];
-    if (whole != places.end()) {
-      const auto width = static_cast<uint64_t>(ByteSize(whole->data->dtype));
-      if (&part == &*whole) continue;
-      if (part.data->dtype == whole->data->dtype && (part.begin - whole->begin) % width == 0) SetPart(graph, part, *whole, storages);
-      else storages.SetMaybe(part.tensor, whole->tensor);
-      continue;
+  if (whole == places.end()) {
+    const Place* furthest = &places.front();
+    for (const Place& part : places.subspan(1)) {
+      storages.SetMaybe(part.tensor, furthest->tensor);
+      if (part.end > furthest->end) furthest = &part;
     }
-    for (size_t before = 0; before < i; ++before)
-      if (part.begin < places[before].end) storages.SetMaybe(part.tensor, places[before].tensor);
+    return;
+  }
+  const auto width = static_cast<uint64_t>(ByteSize(whole->data->dtype));
+  for (const Place& part : places) {
+    if (&part == &*whole) continue;
+    if (part.data->dtype == whole->data->dtype && (part.begin - whole->begin) % width == 0) SetPart(graph, part, *whole, storages);
+    else storages.SetMaybe(part.tensor, whole->tensor);
   }
 }
 
