@@ -363,7 +363,7 @@ def test_numbers_of_a_script_that_are_tensors_of_the_module_have_their_dtype(dty
     class Mean(torch.nn.Module):
         def forward(self, x):
             i, mean = 0, 0.0
-            while i < x.shape[0]:
+            while 0 <= i < x.shape[0]:
                 mean = mean * 0.5 + x[i]
                 i += 1
             return mean

@@ -1,6 +1,8 @@
 """Python loops over a dynamic dimension stay loops in a capture: torch.export would unroll them.
 
-``rewriting`` makes of such a loop, in the function's source, a function of one round;
+``rewriting`` makes of such a loop, in the function's source, a function of one round
+(``counted`` of one that counts by hand, ``attributes`` of one that changes attributes, ``last_items``
+of one that reads what a list ends with; ``names`` are what they ask of statements);
 ``runtime`` is what the source calls then. ``rounds`` are the iterables whose number of rounds
 is a symbol, and the lists that such a loop fills, ``places`` those that are as long before;
 ``pieces`` are those of a tensor that data cuts; ``scanning`` runs the rounds as torch's

@@ -5,25 +5,24 @@ from __future__ import annotations
 import __future__
 import ast
 import copy
-import itertools
 import types
 from collections.abc import Iterator, Set
 
 from ..source import called, repeated_list, spread_rows, statements
+from .attributes import Attributes
+from .counted import as_ranges
 from .last_items import LastItems
+from .names import assigned_first, leaves, locals_of, names_in, own_lists, written
 
 __all__ = ["RUNTIME", "codes_within", "rewritten"]
 
 RUNTIME = "__flambeau_loops__"
 """The name by which rewritten functions call :class:`.runtime.Runtime`."""
 
-_ROUND, _EACH, _ITEMS = "__flambeau_round__", "__flambeau_each__", "__flambeau_items__"
 _ITERATORS = ("range", "enumerate", "zip", "map", "reversed", "len")
 _CUTS = ("split", "unbind")
 """Functions, and methods, of a tensor's parts."""
 _REDUCTIONS = ("sum", "max", "min")
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_LEAVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom)
 _FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
@@ -35,7 +34,9 @@ def rewritten(code: types.CodeType, lines: Set[int]) -> types.CodeType | None:
     if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
         return None
     function = tree.body[0]
-    rewriter = _Rewriter({line - before for line in lines})
+    own = {line - before for line in lines}
+    as_ranges(function, own, _runtime)
+    rewriter = _Rewriter(own)
     rewriter.visit(function)
     if not rewriter.changed:
         return None
@@ -78,50 +79,6 @@ def codes_within(code: types.CodeType) -> Iterator[types.CodeType]:
         pending += [constant for constant in each.co_consts if isinstance(constant, types.CodeType)]
 
 
-def _within(nodes: list[ast.stmt]) -> Iterator[ast.AST]:
-    """The nodes of these statements, without what scopes of their own hold; in no order."""
-    pending: list[ast.AST] = list(nodes)
-    while pending:
-        node = pending.pop()
-        yield node
-        if not isinstance(node, _SCOPES):
-            pending += ast.iter_child_nodes(node)
-
-
-def _root(node: ast.expr) -> str | None:
-    """``out`` of ``out.states[i].T``."""
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)) or (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else None
-
-
-_CHANGES = ("append", "extend", "insert", "pop", "remove", "reverse", "clear", "update", "setdefault", "add")
-"""Methods that change a list, a dict or a set."""
-
-
-def _written(body: list[ast.stmt]) -> tuple[set[str], set[str]] | None:
-    """The names that a round assigns, and those whose tensors and lists it changes; None if it changes others."""
-    assigned, changed = set(), set()
-    for node in _within(body):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            assigned.add(node.id)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            return None
-        elif isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
-            if isinstance(node, ast.Attribute) or (root := _root(node)) is None:
-                return None
-            changed.add(root)
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            changed.add(node.target.id)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            method = node.func.attr
-            if method in _CHANGES or (method.endswith("_") and not method.endswith("__")):
-                root = _root(node.func.value)
-                if root is not None:
-                    changed.add(root)
-    return assigned, changed
-
-
 class _Continues(ast.NodeTransformer):
     """``continue`` ends the round."""
 
@@ -158,10 +115,6 @@ def _runtime(name: str) -> ast.expr:
     return ast.Attribute(ast.Name(RUNTIME, ast.Load()), name, ast.Load())
 
 
-def _read(expression: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
-
-
 def _target_names(generator: ast.comprehension) -> list[str] | None:
     """The names that an item gets; None for other targets, and if it may be left out."""
     target = generator.target
@@ -176,7 +129,7 @@ def _independent(generators: list[ast.comprehension]) -> list[str] | None:
     names: list[str] = []
     for generator in generators:
         own = _target_names(generator)
-        if own is None or not isinstance(generator.target, ast.Name) or _read(generator.iter) & {*names}:
+        if own is None or not isinstance(generator.target, ast.Name) or names_in(generator.iter) & {*names}:
             return None
         names += own
     return names
@@ -192,6 +145,7 @@ class _Rewriter(ast.NodeTransformer):
         self.changed = False
         self.functions: list[ast.AST] = []
         self.kept = 0  # loops around the node that are to be kept
+        self.loops = 0
 
     def _asked(self, iterated: ast.expr | ast.stmt) -> bool:
         return any(iterated.lineno <= line <= (iterated.end_lineno or line) for line in self.lines)
@@ -203,7 +157,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """``list(rows)``: the runtime's list of the rows. What takes the items that a generator makes gets a list of them."""
+        """``list(rows)``, ``x.unbind()``: the runtime's list of the rows. What takes the items that a generator makes gets a list of them."""
         alone = len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp) and called(node) not in ("next", "iter")
         if alone and self._asked(node.args[0]):
             generator: ast.GeneratorExp = node.args[0]  # type: ignore[assignment]
@@ -214,6 +168,11 @@ class _Rewriter(ast.NodeTransformer):
             self.changed = True
             node.func = ast.copy_location(_runtime(node.func.id), node)
         self.generic_visit(node)
+        if called(node) == "unbind" and isinstance(node.func, ast.Attribute) and self._asked(node):
+            self.changed = True
+            node.args.insert(0, node.func.value)
+            node.func = ast.copy_location(_runtime("unbind"), node)
+            return node
         taken = isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple") and len(node.args) == 1 and not node.keywords
         if taken and not isinstance(node.args[0], ast.Starred) and self._asked(node):
             self.changed = True
@@ -274,44 +233,54 @@ class _Rewriter(ast.NodeTransformer):
         """A new list of the runtime's, in the place of one that has no other name."""
         if not isinstance(extended, ast.Name) or isinstance(items, ast.Starred) or self.kept or not self.functions:
             return node
-        if not self._asked(node) or extended.id not in _own_lists(self.functions[-1]):
+        if not self._asked(node) or extended.id not in own_lists(self.functions[-1]):
             return node
         self.changed = True
         call = ast.Call(_runtime("extended"), [ast.Name(extended.id, ast.Load()), items], [])
         return ast.copy_location(ast.Assign([ast.Name(extended.id, ast.Store())], call), node)
 
     def visit_For(self, node: ast.For) -> ast.stmt | list[ast.stmt]:
-        leaves = _leaves(node.body)
+        left = leaves(node.body)
         asked = self._asked(node.iter)
+        anew = assigned_first([ast.Assign([node.target], node.iter), *node.body])
         self.kept += asked
         self.generic_visit(node)
         self.kept -= asked
-        if leaves or not asked or node.orelse or not self.functions:
+        if left or not asked or node.orelse or not self.functions:
             return node
-        written = _written([ast.Assign([node.target], ast.Name(_EACH, ast.Load())), *node.body])
-        if written is None:
+        round, each, items = self._names_of_loop()
+        plain = copy.deepcopy(ast.For(node.target, ast.Name(items, ast.Load()), node.body, [], None))
+        attributes = Attributes(node.body)
+        names = written([ast.Assign([node.target], ast.Name(each, ast.Load())), *attributes.body])
+        if names is None:
             return node
-        plain = copy.deepcopy(ast.For(node.target, ast.Name(_ITEMS, ast.Load()), node.body, [], None))
-        assigned, changed = written
-        local = _locals(self.functions[-1])
-        last = LastItems(node.body, changed & local)
-        carried = sorted((assigned & self._read_elsewhere(node, assigned)) | (changed & local) | last.names.keys())
+        assigned, changed = names
+        own = {*attributes.names.values()}
+        local = locals_of(self.functions[-1]) | own
+        last = LastItems(attributes.body, changed & local)
+        carried = sorted((assigned & self._read_elsewhere(node, assigned - anew)) | (changed & local) | last.names.keys() | own)
         result = _names(carried, ast.Load())
-        target = ast.Assign([node.target], ast.Name(_EACH, ast.Load()))
+        target = ast.Assign([node.target], ast.Name(each, ast.Load()))
         body = [_Continues(result).visit(statement) for statement in last.body]
-        parameters = [ast.arg(_EACH), *map(ast.arg, carried)]
+        parameters = [ast.arg(each), *map(ast.arg, carried)]
         arguments = ast.arguments([], parameters, None, [], [], None, [])
-        function = ast.FunctionDef(_ROUND, arguments, [target, *body, ast.Return(result)], [], None, **_no_type_parameters())
+        function = ast.FunctionDef(round, arguments, [target, *body, ast.Return(result)], [], None, **_no_type_parameters())
         before = ast.List([_value(name) for name in carried], ast.Load())
-        names = ast.List([ast.Constant(name) for name in carried], ast.Load())
+        given = ast.List([ast.Constant(name) for name in carried], ast.Load())
         writes = ast.List([ast.Constant(name) for name in sorted(changed)], ast.Load())
-        anew = ast.List([ast.Constant(name) for name in sorted(_assigned_first([target, *node.body]))], ast.Load())
-        run = ast.Call(_runtime("run"), [ast.Name(_ITEMS, ast.Load()), ast.Name(_ROUND, ast.Load()), names, before, writes, anew], [])
+        fresh = ast.List([ast.Constant(name) for name in sorted(anew)], ast.Load())
+        run = ast.Call(_runtime("run"), [ast.Name(items, ast.Load()), ast.Name(round, ast.Load()), given, before, writes, fresh], [])
         ran: ast.stmt = ast.Assign([_names(carried, ast.Store())], run) if carried else ast.Expr(run)
-        dynamic = ast.Call(_runtime("dynamic"), [ast.Name(_ITEMS, ast.Load())], [])
+        dynamic = ast.Call(_runtime("dynamic"), [ast.Name(items, ast.Load())], [])
         self.changed = True
-        iterated = ast.Assign([ast.Name(_ITEMS, ast.Store())], _Symbolic().visit(node.iter))
-        return [ast.copy_location(each, node) for each in (*last.before(_runtime), iterated, ast.If(dynamic, [function, ran], [plain]))]
+        iterated = ast.Assign([ast.Name(items, ast.Store())], _Symbolic().visit(node.iter))
+        kept = [*attributes.before(_runtime), *last.before(_runtime), function, ran, *attributes.after()]
+        return [ast.copy_location(statement, node) for statement in (iterated, ast.If(dynamic, kept, [plain]))]
+
+    def _names_of_loop(self) -> tuple[str, str, str]:
+        """Names of a loop's own, which a loop around it has no part in: its function of a round, an item, and the items."""
+        self.loops += 1
+        return f"__flambeau_round_{self.loops}__", f"__flambeau_each_{self.loops}__", f"__flambeau_items_{self.loops}__"
 
     def _read_elsewhere(self, loop: ast.For, names: Set[str]) -> set[str]:
         """Names that code around the loop reads, or a round before it assigns them."""
@@ -322,73 +291,7 @@ class _Rewriter(ast.NodeTransformer):
             if id(node) not in own and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
         }
         given = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
-        return read | (set(names) - given - _assigned_first(loop.body))
-
-
-def _assigned_first(body: list[ast.stmt]) -> set[str]:
-    """Names that each round assigns before it reads them, as far as that is plain to see."""
-    first: set[str] = set()
-    read: set[str] = set()
-    pending = list(reversed(body))
-    while pending:
-        statement = pending.pop()
-        if isinstance(statement, ast.With):
-            pending += [*reversed(statement.body), *(ast.Expr(item.context_expr) for item in statement.items)]
-            continue
-        loads = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        targets = statement.targets if isinstance(statement, ast.Assign) else []
-        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            loads.add(statement.target.id)
-        read |= loads - first
-        for target in targets:
-            stored = {node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-            first |= stored - read
-    return first
-
-
-def _locals(function: ast.AST) -> set[str]:
-    arguments = function.args  # type: ignore[attr-defined]
-    parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
-    return {each.arg for each in parameters if each is not None} | {
-        node.id for node in _within(function.body) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
-    }
-
-
-def _assignments(statement: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Targets, and what each gets as far as that is plain to see: one of ``a, b = [], 0`` gets its own item."""
-    value = getattr(statement, "value", None)
-    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or value is None:
-        return
-    for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
-        several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
-        yield from zip(target.elts, value.elts) if several else [(target, value)]  # type: ignore[attr-defined]
-
-
-def _own_lists(function: ast.AST) -> set[str]:
-    """Local names of lists that the function makes, which have no other name that is plain to see."""
-    made: set[str] = set()
-    renamed: set[str] = set()
-    for target, value in itertools.chain.from_iterable(map(_assignments, _within(function.body))):  # type: ignore[attr-defined]
-        if isinstance(value, ast.List) and isinstance(target, ast.Name):
-            made.add(target.id)
-        elif isinstance(value, ast.Name):
-            renamed.add(value.id)
-    return made - renamed
-
-
-def _leaves(body: list[ast.stmt]) -> bool:
-    """Whether a round may leave the loop, or needs the function's own frame."""
-    for node in _within(body):
-        if isinstance(node, _LEAVING) or (isinstance(node, ast.Name) and node.id in ("super", "locals")):
-            return True
-    pending: list[ast.AST] = list(body)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Break):
-            return True
-        if not isinstance(node, (*_SCOPES, ast.For, ast.While)):
-            pending += ast.iter_child_nodes(node)
-    return False
+        return read | (set(names) - given - assigned_first(loop.body))
 
 
 def _value(name: str) -> ast.expr:

@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
 from .pieces import Numbers, Pieces
-from .scanning import Lost, Unkept, item_at
+from .scanning import Lost, Nested, Unkept, item_at
 
 __all__ = ["Filled", "FilledNumbers", "LoopsAsScans", "Rounds", "Whole", "as_tensor", "is_dynamic", "pad_sequence"]
 
@@ -30,7 +30,7 @@ class Rounds:
         return (self.at(i) for i in builtins.range(self.count))
 
 
-class Filled(list):
+class Filled(Nested):
     """A list with what each round of a dynamic number appended: items before, and the rounds' items, stacked by their place in a round."""
 
     def __init__(self, before: Sequence[Any], rounds: Sequence[torch.Tensor]) -> None:
@@ -63,6 +63,9 @@ class Filled(list):
     def _items(self) -> torch.Tensor:
         """All items, stacked."""
         return self.rounds[0] if self._only_rounds() else self.joined(0, True)
+
+    def stacked(self) -> torch.Tensor:
+        return self._items() if type(self) is Filled else super().stacked()
 
     def as_rounds(self) -> Rounds:
         items = self._items()

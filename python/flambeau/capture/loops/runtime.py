@@ -14,7 +14,7 @@ from ..presence import rows_are_known
 from .pieces import Numbers, Pieces
 from .places import Places
 from .rounds import Filled, FilledNumbers, Rounds, Whole, as_tensor, is_dynamic
-from .scanning import Lost, Unkept, as_scan, fixed, item_at
+from .scanning import Gathering, Lost, Unkept, as_scan, fixed, item_at
 
 __all__ = ["Runtime"]
 
@@ -48,12 +48,22 @@ class Runtime:
         whole = not is_dynamic(start) and (start, step) == (0, 1)
         return Rounds(count if whole else torch.sym_max(count, 0), lambda i: start + i * step)
 
+    def counted(self, start: Any, stop: Any, step: int) -> Any:
+        """What ``i`` is after ``while i < stop: i += step``."""
+        rounds = self.range(start, stop, step)
+        return start + step * (rounds.count if isinstance(rounds, Rounds) else builtins.len(rounds))
+
+    def attribute(self, of: Any, name: str) -> Any:
+        """The attribute; one that is not there yet has no value."""
+        return getattr(of, name, Lost())
+
     def unbind(self, of: Any, *args: Any, **kwargs: Any) -> Any:
+        """``of.unbind(dim)``, or ``torch.unbind(tensor, dim)``."""
         tensor, *rest = args if of is torch else (of, *args)
         dim = rest[0] if rest else kwargs.get("dim", 0)
         if not isinstance(tensor, torch.Tensor) or not is_dynamic(tensor.shape[dim]):
             return of.unbind(*args, **kwargs)
-        return Rounds(tensor.shape[dim], lambda i: torch.select(tensor, dim, i))
+        return Filled([], [tensor.movedim(dim, 0)])
 
     def split(self, of: Any, *args: Any, **kwargs: Any) -> Any:
         """Pieces of one length, or of those that a list has."""
@@ -211,6 +221,7 @@ class Runtime:
     ) -> tuple[Any, ...]:
         """The values of the names after all rounds."""
         rounds = self._rounds(items)
+        before = [list(value) if isinstance(value, Gathering) and not value.front else value for value in before]
         after, appended = as_scan(rounds.count, rounds.at, round, names, before, frozenset(written), frozenset(anew))
         for i, added in appended.items():
             if added.axis is not None:

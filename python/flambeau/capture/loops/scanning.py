@@ -69,6 +69,14 @@ class Gathering(list):
         super().append(item)
 
 
+class Nested(list):
+    """A list that a loop within a round filled."""
+
+    def stacked(self) -> torch.Tensor:
+        """All items."""
+        raise Unkept("a loop within another fills a list with other things than tensors of one shape")
+
+
 class Appended(NamedTuple):
     """What the rounds added to a list: the items of a round, stacked over the rounds."""
 
@@ -165,13 +173,15 @@ _IN_PLACE = {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "floord
 
 
 @contextlib.contextmanager
-def _under(modes: Sequence[TorchFunctionMode]) -> Iterator[None]:
-    """These modes are active again: while an operator runs, they are not."""
+def _under(modes: Sequence[TorchFunctionMode], given: Sequence[Any]) -> Iterator[None]:
+    """These modes are active again: while an operator runs, they are not. What it gives a round is new to loops around this one."""
     active = {id(mode) for mode in _get_current_function_mode_stack()}
     with contextlib.ExitStack() as stack:
         for mode in modes:
             if id(mode) not in active:
                 stack.enter_context(mode)
+            if isinstance(mode, _Outer):
+                mode.own(given)
         stack.enter_context(_ByPlaces())
         yield
 
@@ -209,6 +219,8 @@ class _Plan:
     """Which lists the rounds fill with None: nobody knows their length afterwards."""
     front: set[int] = dataclasses.field(default_factory=set)
     """Which lists the rounds fill at their fronts."""
+    nested: set[int] = dataclasses.field(default_factory=set)
+    """Which lists the rounds of a loop within fill."""
     lost: set[int] = dataclasses.field(default_factory=set)
     """Which leaves are no longer known after a round."""
     pieces: dict[int, _Piece] = dataclasses.field(default_factory=dict)
@@ -255,7 +267,12 @@ class _Loop:
         return index
 
     def round(self, plan: _Plan, index: Any, given: Sequence[Any]) -> list[Any]:
-        return _remembered(self._round(self.at(index), *given), plan)
+        results = list(self._round(self.at(index), *given))
+        for i in plan.gathered:
+            if isinstance(results[i], Nested):
+                results[i] = [results[i].stacked()]
+                plan.nested.add(i)
+        return _remembered(results, plan)
 
     def _size(self, symbol: sympy.Symbol) -> torch.SymInt:
         """The symbol as a number: the scan has to be given it, for its rounds to compute others of it."""
@@ -328,9 +345,11 @@ class _Loop:
             if getattr(results[i], "front", False):
                 plan.front.add(i)
             if (piece := _piece(results[i], index, self.count, known)) is not None:
+                if i in plan.nested:
+                    raise Unkept("a loop within another fills a list with another number of items each round")
                 plan.pieces[i] = piece
         for name, value in zip(self.names, values):
-            if name in self.written and not isinstance(value, (torch.Tensor, list, tuple, int, float, Lost, torch.SymInt, type(None))):
+            if name in self.written and not isinstance(value, (torch.Tensor, list, tuple, dict, int, float, Lost, torch.SymInt, type(None))):
                 raise Unkept(f"a round changes {name}")
         after, new = _state(results, plan.gathered)
         if new != structure:
@@ -376,7 +395,7 @@ class _Loop:
         def combine(*args: Any) -> list[torch.Tensor]:
             carries, place, lifted = args[: len(init)], args[len(init)], args[len(init) + 1 :]
             inner = {id(outer): within for outer, within in zip(tensors, lifted)}
-            with _under(self.modes), _Inner(inner):
+            with _under(self.modes, args), _Inner(inner):
                 rest = place >= lifted[-1] if first else None
                 if first:  # onnxruntime's Scan does not go over nothing: the first round is there, and counts for nothing
                     place = torch.minimum(place.clamp(min=first), _number(self.count - 1))
@@ -398,7 +417,9 @@ class _Loop:
                 return [each.clone(memory_format=torch.contiguous_format) for each in (*handed, *items)]
 
         lifted = [tensor if isinstance(tensor, FakeTensor) else tensor.clone() for tensor in tensors]  # a global may be as it is
-        outputs = list(scan_op(combine, init, [torch.arange(self.count)], (*lifted, *missing, *start)))
+        tried = any(isinstance(mode, _Outer) for mode in self.modes)
+        with torch._C._AutoDispatchBelowAutograd() if tried else contextlib.nullcontext():  # nobody asks a trial for gradients
+            outputs = list(scan_op(combine, init, [torch.arange(self.count)], (*lifted, *missing, *start)))
         owners = dict(self._owners(structure))
         for i, value in zip(carried, outputs):
             if i in plan.counted:
@@ -416,6 +437,8 @@ class _Loop:
             after[i] = Lost()
         for i in sorted(plan.gathered - plan.nothing):
             items, stacked = stacked[: plan.appended[i]], stacked[plan.appended[i] :]
+            if i in plan.nested:
+                items = [each.flatten(0, 1) for each in items]
             appended[i] = Appended(items, i in plan.front, numbers=i in plan.numbers)
             after[i] = values[i]
         return after, {i: each for i, each in appended.items() if each.items}
