@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -15,30 +16,54 @@ from ..feed.exported_program import DTYPES
 __all__ = ["call_builtin"]
 
 
+_NUMBERS: dict[str, Callable[[Any], Any]] = {"IntType": int, "FloatType": float, "BoolType": bool}
+_CONVERSIONS = {"IntType": "aten::Int", "FloatType": "aten::Float", "BoolType": "aten::Bool"}
+"""What makes numbers of a tensor, by the types that schemas have."""
+
+
+_LEFT_OUT = object()
+
+
 class _Call:
     """One operator of PyTorch's between values of a symbolic function's graph."""
 
     def __init__(self, g: Any, name: str) -> None:
         self.g = g
         self.name = name
+        self.restart()
+
+    def restart(self) -> None:
         self.graph = torch._C.Graph()
         self.operands: list[Any] = []  # of g, for the inputs
         self._inputs: dict[int, Any] = {}
 
-    def argument(self, given: Any) -> Any:
-        """The argument as a value of the small graph."""
+    def argument(self, given: Any, formal: Any) -> Any:
+        """The argument as a value of the small graph, as the schema has it: numbers come as tensors from a symbolic function."""
+        if isinstance(formal, torch._C.OptionalType):
+            formal = formal.getElementType()
         if not isinstance(given, torch._C.Value):
-            return self.graph.insertConstant(list(given) if isinstance(given, (list, tuple)) else given)
+            return self._constant(list(given) if isinstance(given, (list, tuple)) else given, formal)
         node = given.node()
         if node.mustBeNone():
             return self.graph.insertConstant(None)
         if node.kind() == "prim::ListConstruct":
-            elements = [self.argument(element) for element in node.inputs()]
+            element = formal.getElementType() if isinstance(formal, torch._C.ListType) else torch._C.TensorType.get()
+            elements = [self.argument(each, element) for each in node.inputs()]
             made = self.graph.insertNode(self.graph.create("prim::ListConstruct", elements, 1))
-            made.output().setType(torch._C.ListType(elements[0].type()) if elements else given.type())
+            made.output().setType(torch._C.ListType(element))
             return made.output()
         if node.kind() in ("onnx::Constant", "prim::Constant"):
-            return self.graph.insertConstant(self._constant(given))
+            from ._values import _constant_of
+
+            return self._constant(_constant_of(given), formal)
+        value = self._input(given)
+        if formal.kind() not in _CONVERSIONS:
+            return value
+        number = self.graph.insertNode(self.graph.create(_CONVERSIONS[formal.kind()], [value], 1)).output()
+        number.setType(formal)
+        return number
+
+    def _input(self, given: Any) -> Any:
         if given.unique() not in self._inputs:
             value = self.graph.addInput()
             value.setType(torch._C.TensorType.get())
@@ -46,12 +71,28 @@ class _Call:
             self.operands.append(given)
         return self._inputs[given.unique()]
 
-    def _constant(self, value: Any) -> Any:
-        from ._values import _constant_of
-
-        constant = _constant_of(value)
-        # Numbers come as 0-d tensors: the schema says which is meant.
-        return constant.item() if isinstance(constant, torch.Tensor) and constant.shape == () else constant
+    def _constant(self, constant: Any, formal: Any) -> Any:
+        """Raises:
+        ValueError: It is none of what the schema has there.
+        """
+        if isinstance(constant, torch.Tensor) and formal.kind() != "TensorType":
+            constant = constant.tolist()
+        if formal.kind() == "ListType":
+            if isinstance(constant, (int, float)):
+                constant = [constant]
+            if constant == []:
+                made = self.graph.insertNode(self.graph.create("prim::ListConstruct", [], 1))
+                made.output().setType(formal)
+                return made.output()
+        elif isinstance(constant, list):
+            if len(constant) != 1:
+                raise ValueError(f"a list for {formal}")
+            (constant,) = constant
+        if formal.kind() in _NUMBERS and constant is not None:
+            constant = _NUMBERS[formal.kind()](constant)
+        if formal.kind() == "DeviceObjType" and isinstance(constant, str):
+            constant = torch.device(constant)
+        return self.graph.insertConstant(constant)
 
     def describe(self, value: Any) -> _engine.ScriptInput:
         proto = self.g.sizes.to_onnx(value.type())
@@ -83,10 +124,10 @@ def call_builtin(g: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """
     from ..feed.script_graph import import_graph
 
+    if name == "size" and len(args) + len(kwargs) == 1:
+        return g.op("Shape", *args, *kwargs.values())
     call = _Call(g, f"aten::{name}")
-    values = [call.argument(arg) for arg in args]
-    named = {key: call.argument(arg) for key, arg in kwargs.items()}
-    for output in _insert(call, values, named):
+    for output in _insert(call, args, kwargs):
         call.graph.registerOutput(output)
     builder = import_graph(call.graph)
     options = make_options(opset_version=g.opset, metadata="release")
@@ -99,28 +140,34 @@ def call_builtin(g: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     return _append(g, model, call.operands)
 
 
-def _insert(call: _Call, values: Sequence[Any], named: dict[str, Any]) -> Any:
+def _insert(call: _Call, given: Sequence[Any], named: dict[str, Any]) -> Any:
     """The results of the operator, in the first overload that takes these arguments."""
     for schema in torch._C._jit_get_schemas_for_operator(call.name):
         formal = [argument.name for argument in schema.arguments]
-        if len(values) > len(formal) or any(key not in formal[len(values) :] for key in named):
+        if len(given) > len(formal) or any(key not in formal[len(given) :] for key in named):
             continue
-        order: list[Any] = list(values)
-        for argument in schema.arguments[len(values) :]:
-            if argument.name in named:
-                order.append(named[argument.name])
-            elif argument.has_default_value():
-                order.append(call.graph.insertConstant(argument.default_value))
-        if len(order) != len(formal):
-            continue
-        node = call.graph.insertNode(call.graph.create(call.name, order, len(schema.returns)))
-        for output, returned in zip(node.outputs(), schema.returns):
-            output.setType(returned.type)
-        matched = node.schema()
-        if matched.startswith(call.name) and matched[len(call.name) :].partition("(")[0] == f".{schema.overload_name}".rstrip("."):
-            return list(node.outputs())
-        node.destroy()
-    raise OnnxExporterError(f"PyTorch has no {call.name} that takes these {len(values) + len(named)} arguments")
+        try:
+            order = []
+            for argument, each in itertools.zip_longest(schema.arguments, given, fillvalue=_LEFT_OUT):
+                each = named.get(argument.name, _LEFT_OUT) if each is _LEFT_OUT else each
+                absent = each is None or (isinstance(each, torch._C.Value) and each.node().mustBeNone())
+                if each is _LEFT_OUT or (absent and not isinstance(argument.type, torch._C.OptionalType)):
+                    if argument.has_default_value():
+                        order.append(call.graph.insertConstant(argument.default_value))
+                else:
+                    order.append(call.argument(each, argument.type))
+        except (TypeError, ValueError):  # a constant is of another type
+            order = []
+        if len(order) == len(formal):
+            node = call.graph.insertNode(call.graph.create(call.name, order, len(schema.returns)))
+            for output, returned in zip(node.outputs(), schema.returns):
+                output.setType(returned.type)
+            matched = node.schema()
+            if matched.startswith(call.name) and matched[len(call.name) :].partition("(")[0] == f".{schema.overload_name}".rstrip("."):
+                return list(node.outputs())
+            node.destroy()
+        call.restart()
+    raise OnnxExporterError(f"PyTorch has no {call.name} that takes these {len(given) + len(named)} arguments")
 
 
 def _append(g: Any, model: Any, operands: Sequence[Any]) -> Any:

@@ -99,13 +99,21 @@ def _argument(g: GraphContext, given: Any, operands: Sequence[Any]) -> Any:
     if isinstance(given, _engine.DtypeCode):
         return constant_value(g, torch.tensor(given.code))
     if isinstance(given, (bool, int, float, complex)):
-        return constant_value(g, torch.tensor(given))
+        return constant_value(g, _tensor_of(given))
     if isinstance(given, str):
         return _text(g, given)
+    if given and all(type(element) is type(given[0]) and isinstance(element, (bool, int, float)) for element in given):
+        return constant_value(g, _tensor_of(list(given)))
     elements = [_argument(g, element, operands) for element in given]
     node = g.graph.insertNode(g.graph.create("prim::ListConstruct", elements, 1))
     node.output().setType(torch._C.ListType(_element_type(given)))
     return node.output()
+
+
+def _tensor_of(given: Any) -> torch.Tensor:
+    """Numbers as torch's exporter has them: floats are double."""
+    first = given[0] if isinstance(given, list) else given
+    return torch.tensor(given, dtype=torch.float64 if isinstance(first, float) else None)
 
 
 def _element_type(given: Sequence[Any]) -> Any:

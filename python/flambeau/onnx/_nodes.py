@@ -62,7 +62,7 @@ def _size_helper(g: Any, self: Any, dim: Any) -> Any:
     """The size of a dimension, as a 0-d tensor."""
     shape = g.op("Shape", self)
     index = _maybe_get_const(dim, "i")
-    return g.op("Gather", shape, index if _is_value(index) else torch.tensor(index), axis_i=0)
+    return g.op("Gather", shape, index if _is_value(index) else torch.as_tensor(index), axis_i=0)
 
 
 def _numel_helper(g: Any, self: Any) -> Any:

@@ -29,6 +29,7 @@ class _OpsetModule(types.ModuleType):
         def symbolic(g: Any, *args: Any, **kwargs: Any) -> Any:
             from ._builtins import call_builtin
 
+            kwargs.pop("_outputs", None)  # how many tensors a list holds: torch says it to functions that need to know
             if kwargs and theirs is not None:
                 args, kwargs = _as_the_schema_has_them(theirs, g, args, kwargs)
             return call_builtin(g, name, *args, **kwargs)
@@ -37,7 +38,6 @@ class _OpsetModule(types.ModuleType):
         symbolic.__doc__ = f"Append what Flambeau makes of aten::{name}, at the opset of the model."
         setattr(self, name, symbolic)
         return symbolic
-
 
     def _of_torch(self, name: str) -> Any:
         """What torch's module of the same name has: its helpers build nodes in the same way."""

@@ -33,6 +33,7 @@ class GraphContext:
         original_node: The call that is translated.
         new_nodes: The nodes that were appended, in order.
         sizes: The names of run-time sizes.
+        known: What values are known to be, shapes that are computed, by their numbers.
         functions: ONNX Script functions that nodes call, by (domain, name).
         inlined: Models whose nodes stand for a node of the graph, by that node's index.
         params_dict, env, values_in_env: Empty; they have a meaning in torch's exporter only.
@@ -47,6 +48,7 @@ class GraphContext:
     values_in_env: set[Any] = dataclasses.field(default_factory=set)
     new_nodes: list[Any] = dataclasses.field(default_factory=list)
     sizes: Sizes = dataclasses.field(default_factory=Sizes)
+    known: dict[int, torch.Tensor] = dataclasses.field(default_factory=dict)
     functions: dict[tuple[str, str], Any] = dataclasses.field(default_factory=dict)
     inlined: list[Any] = dataclasses.field(default_factory=list)
 
@@ -68,6 +70,10 @@ class GraphContext:
         """
         kind = opname if "::" in opname else f"onnx::{opname}"
         inputs = [self._value(argument) for argument in raw_args]
+        if kind.startswith("onnx::") and len(inputs) > 1:
+            from ._scalar_types import unified
+
+            inputs = unified(self, kind.removeprefix("onnx::"), inputs)
         node = _append(self, kind, inputs, outputs)
         for key, value in sorted(kwargs.items()):
             if value is not None and key not in _NO_ATTRIBUTES_OF_ONNX:
