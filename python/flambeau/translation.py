@@ -11,6 +11,7 @@ import torch
 
 from . import _engine
 from .feed.exported_program import canonical_name, dtype_of_code
+from .operand_types import alike, as_recorded, element_type
 
 __all__ = ["Translators"]
 
@@ -64,7 +65,7 @@ def _takes(function: Callable, call: _engine.OperatorCall) -> bool:
         return True
     for parameter, (_, given) in zip(inspect.signature(plain).parameters, call.arguments):
         allowed = _dtypes_of(hints.get(parameter))
-        if isinstance(given, _engine.Operand) and allowed and _dtype(call.operands[given.index]) not in allowed:
+        if isinstance(given, _engine.Operand) and allowed and element_type(call.operands[given.index].dtype) not in allowed:
             return False
     return True
 
@@ -83,12 +84,6 @@ def _dtypes_of(hint: Any) -> set[int]:
     return found
 
 
-def _dtype(value: _engine.OperatorCallValue) -> Any:
-    import onnx_ir as ir
-
-    return ir.DataType[_ONNX_WORDS.get(value.dtype, value.dtype.upper())]
-
-
 def _model_of(target: Callable, function: Callable, call: _engine.OperatorCall) -> bytes:
     """Run the function on symbols, and serialize what it recorded."""
     import onnx_ir as ir
@@ -99,10 +94,10 @@ def _model_of(target: Callable, function: Callable, call: _engine.OperatorCall) 
 
     recorder = Recorder(call.opset)
     inputs = [
-        recorder.input(value.name, _dtype(value), _shape(value))
+        recorder.input(value.name, element_type(value.dtype), _shape(value))
         for value in call.operands
     ]
-    args, kwargs = _arguments(target, function, call, inputs)
+    args, kwargs = _arguments(target, function, call, alike(recorder, target, call, inputs))
     with evaluator.default_as(recorder):
         results = function(*args, **kwargs)
     if not isinstance(results, (list, tuple)):
@@ -111,6 +106,7 @@ def _model_of(target: Callable, function: Callable, call: _engine.OperatorCall) 
     for i, output in enumerate(outputs):
         if output is None:
             raise TypeError(f"result {i} of the function is None")
+    outputs = as_recorded(recorder, call, outputs)
     _drop_unused_outputs(recorder.nodes, outputs)
     # What was written for another opset means the same at the target's, or is refused.
     imports = {**recorder.imports, "": call.opset}
@@ -153,17 +149,6 @@ def _check_form(node: Any, version: int, opset: int) -> None:
     )
     if not fits:
         raise TypeError(f"it uses {node.op_type} of opset {version}, which opset {opset} has in another form")
-
-
-# torch's words of element types that ONNX writes in another way.
-_ONNX_WORDS = {
-    "float32": "FLOAT",
-    "float64": "DOUBLE",
-    "float8_e4m3fn": "FLOAT8E4M3FN",
-    "float8_e4m3fnuz": "FLOAT8E4M3FNUZ",
-    "float8_e5m2": "FLOAT8E5M2",
-    "float8_e5m2fnuz": "FLOAT8E5M2FNUZ",
-}
 
 
 def _shape(value: _engine.OperatorCallValue) -> list[int | str | None] | None:
@@ -224,10 +209,7 @@ def _value(given: Any, inputs: Sequence[Any]) -> Any:
     if isinstance(given, _engine.Operand):
         return inputs[given.index]
     if isinstance(given, _engine.DtypeCode):
-        import onnx_ir as ir
-
-        word = str(dtype_of_code(given.code)).removeprefix("torch.")
-        return int(ir.DataType[_ONNX_WORDS.get(word, word.upper())])
+        return int(element_type(str(dtype_of_code(given.code)).removeprefix("torch.")))
     if isinstance(given, list):
         return [_value(element, inputs) for element in given]
     return given

@@ -254,6 +254,13 @@ Tensor Lowering::Mistyped(NodeId node, Tensor tensor) {
   return tensor;
 }
 
+void Lowering::ReportDifference(NodeId node, std::string difference) {
+  if (custom_ && custom_->FindTranslator(aten::WithoutFunctionalized(aten_->op(node))))
+    Report(DiagnosticKind::kUnsupportedForm, std::move(difference), "it is yours: its results have to be of the operator's types and shapes");
+  else
+    Report(DiagnosticKind::kInternalError, std::move(difference), "please report this operator");
+}
+
 // Compares a result with what the capture recorded, and takes over sizes that
 // the capture knows better. A difference would be a wrong model: it is an error.
 Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
@@ -266,8 +273,8 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
     if (!poisoned() && IsOfWrite(*aten_, node))
       Report(DiagnosticKind::kBadProgram, fmt::format("writes {} to a tensor of {}", Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name));
     else if (!poisoned())
-      Report(DiagnosticKind::kInternalError, fmt::format("the translation gives {} where the program has {}",
-             Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name), "please report this operator");
+      ReportDifference(node, fmt::format("the translation gives {} where the program has {}",
+                       Info(tensor.dtype()).torch_name, Info(recorded.dtype).torch_name));
     return tensor;
   }
   if (!recorded.ranked) return tensor;
@@ -280,8 +287,7 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
     if (!poisoned() && IsOfWrite(*aten_, node))
       Report(DiagnosticKind::kBadProgram, fmt::format("writes a tensor of rank {} to one of rank {}", tensor.rank(), recorded.rank()));
     else if (!poisoned())
-      Report(DiagnosticKind::kInternalError, fmt::format("the translation gives rank {} where the program has rank {}",
-             tensor.rank(), recorded.rank()), "please report this operator");
+      ReportDifference(node, fmt::format("the translation gives rank {} where the program has rank {}", tensor.rank(), recorded.rank()));
     return tensor;
   }
   if (tensor.ranked() && tensor.type().sizes == recorded.sizes) return tensor;
@@ -295,8 +301,7 @@ Tensor Lowering::Reconcile(NodeId node, uint32_t result, Tensor tensor) {
     const auto ours = exprs().AsConstant(refined.sizes[i]), theirs = exprs().AsConstant(recorded.sizes[i]);
     if (ours && theirs && *ours != *theirs && IsMistyped(aten_->op(node))) return Mistyped(node, tensor);
     if (ours && theirs && *ours != *theirs && !poisoned())
-      Report(DiagnosticKind::kInternalError, fmt::format("the translation gives size {} in dimension {} where the program has {}",
-             *ours, i, *theirs), "please report this operator");
+      ReportDifference(node, fmt::format("the translation gives size {} in dimension {} where the program has {}", *ours, i, *theirs));
     if (ours || refined.sizes[i] == recorded.sizes[i] || exprs().HasAnonymous(recorded.sizes[i])) continue;
     refined.sizes[i] = recorded.sizes[i];
     changed = true;

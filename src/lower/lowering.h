@@ -135,6 +135,7 @@ class Lowering : public onnx::Builder {
   void BindRecorded(Expr symbol, const Tensor& number);
   Tensor& Slot(ValueId aten_value);
   Tensor Reconcile(NodeId node, uint32_t result, Tensor tensor);
+  void ReportDifference(NodeId node, std::string difference);
   bool FollowsMistyped(NodeId node) const;
   Tensor Mistyped(NodeId node, Tensor tensor);
 

@@ -279,3 +279,39 @@ def test_of_several_functions_the_first_that_takes_the_types():
         operators(torch.ones(2), [of_integers, of_integers])
     with pytest.raises(TypeError, match="maps functions to functions"):
         operators(torch.ones(2), [])
+
+
+MIXED = {
+    "mul": (lambda x, k: x * k, {torch.ops.aten.mul.Tensor: lambda a, b: op.Mul(a, b)}),
+    "add": (lambda x, k: k + x, {torch.ops.aten.add.Tensor: lambda a, b, alpha=1: op.Add(a, b)}),
+    "div": (lambda x, k: k / (k + 1), {torch.ops.aten.div.Tensor: lambda a, b: op.Div(a, b)}),
+    "number": (lambda x, k: k * 0.5, {torch.ops.aten.mul.Tensor: lambda a, b: op.Mul(a, b)}),
+    "where": (lambda x, k: torch.where(x > 0.5, x, k), {torch.ops.aten.where.self: lambda c, a, b: op.Where(c, a, b)}),
+    "list": (lambda x, k: x.split(1, 1)[2] + k, {torch.ops.aten.split.Tensor: lambda t, size, dim=0: op.SplitToSequence(t, size, axis=dim)}),
+    "cast": (
+        lambda x, k: (x * k).argmax(1),
+        {torch.ops.aten.argmax.default: lambda t, dim=None, keepdim=False: op.Cast(op.ArgMax(t, axis=dim, keepdims=0), to=6)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_functions_get_operands_of_pytorchs_type_and_give_what_the_program_has(name):
+    function, table = MIXED[name]
+
+    class Net(torch.nn.Module):
+        def forward(self, x, k):
+            return function(x, k)
+
+    args = torch.rand(2, 3), torch.arange(1, 4)
+    program = flambeau.export(Net(), args, custom_translation_table=table)
+    torch.testing.assert_close(program(*args)[0], Net()(*args))
+
+
+def test_a_result_of_another_type_is_said_to_be_the_functions():
+    table = {torch.ops.aten.relu.default: lambda x: op.Cast(op.Relu(x), to=7)}
+    program = flambeau.export(torch.nn.ReLU(), (torch.rand(3),), custom_translation_table=table)
+    assert program(torch.ones(3))[0].dtype is torch.float32
+    table = {torch.ops.aten.relu.default: lambda x: op.Shape(x)}
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"gives int64 where the program has float32[\s\S]*it is yours"):
+        flambeau.export(torch.nn.ReLU(), (torch.rand(3),), custom_translation_table=table)
