@@ -33,6 +33,10 @@ class Evaluator {
             int opset, const Apart& apart, Library& library);
   // Loops over the sizes of inputs that are peeled are taken to have a round.
   void AssumeRounds() { assumes_rounds_ = true; }
+  // Squeezes take sizes that data decides to be other than 1.
+  void AskNoData() { asks_data_ = false; }
+  // Whether a squeeze asked for one.
+  bool asked_data() const { return asked_data_; }
 
   // `inputs`: one for each input of the main block, `self` too.
   Result<Vals> Run(std::span<const Val> inputs);
@@ -183,8 +187,9 @@ class Evaluator {
   Result<Val> TheOnly(const Val& tensor, int64_t axis);
   bool WasOne(Expr size) const;
   bool IsOneAtMost(Expr size);
-  std::optional<int64_t> AxisThatMayGo(const Node& node, std::span<const Val> arguments);
-  Result<const Node*> SqueezeBranch(const Node& node, const Val& tensor, int64_t axis);
+  std::vector<int64_t> AxesThatMayGo(const Node& node, std::span<const Val> arguments);
+  Result<const Node*> SqueezeBranch(const Node& node, const Val& tensor, std::span<const int64_t> axes);
+  Result<Val> WithoutKnownOnes(const Node& node, const Val& tensor, std::span<const int64_t> open, Vals& left);
   Result<std::optional<Vals>> SqueezeAtRunTime(const Node& node, std::span<const Val> arguments);
   bool SqueezesOpenAxis(std::span<const Val> arguments);
 
@@ -222,6 +227,7 @@ class Evaluator {
   bool assumes_rounds_ = false;
   std::vector<const Node*> lossy_;
   std::vector<const Node*> guessed_;
+  bool asks_data_ = true, asked_data_ = false;
   bool assumes_sizes_ = false;  // by a squeeze: what raises after it may be due to that
   // What ends the path at hand.
   struct Raised {

@@ -62,8 +62,8 @@ const Node* Evaluator::Parted(const Node& node) {
   Vals arguments;
   for (const Value* input : node.inputs) arguments.push_back(emitter_.Settled(ValueOf(input)));
   if (node.kind == "aten::squeeze") {
-    const auto axis = AxisThatMayGo(node, arguments);
-    const auto branch = axis ? SqueezeBranch(node, arguments[0], *axis) : Result<const Node*>(nullptr);
+    const auto axes = AxesThatMayGo(node, arguments);
+    const auto branch = axes.empty() ? Result<const Node*>(nullptr) : SqueezeBranch(node, arguments[0], axes);
     return branch ? *branch : nullptr;
   }
   const auto branch = BranchOnAxis(node, arguments);

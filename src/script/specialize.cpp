@@ -245,18 +245,26 @@ class Outputs {
 // What a walk can do otherwise when it is done again, as the evaluator has them.
 struct Doubts {
   std::vector<const torchscript::Node*> lossy, guessed;
+  bool asked_data = false;
+};
+
+// What a walk takes for granted.
+struct Assumptions {
+  bool rounds = false;  // that loops over the sizes of inputs have one
+  bool data = false;    // that sizes which data decides are not 1 where they are squeezed
 };
 
 // One walk over the program. Ifs in `apart` keep their paths apart.
 Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
-                        Sink& sink, const Evaluator::Apart& apart, Library& library, bool assumes_rounds, Doubts& doubts) {
+                        Sink& sink, const Evaluator::Apart& apart, Library& library, Assumptions assumptions, Doubts& doubts) {
   auto program = std::make_unique<Program::Impl>();
   program->name = graph.name;
   program->torch_version = graph.torch_version;
   program->default_dtype = graph.default_dtype;
   const lower::CustomOperators custom(options.translations, options.custom_opsets);
   Evaluator evaluator(graph, *program, sink, custom, options.opset, apart, library);
-  if (assumes_rounds) evaluator.AssumeRounds();
+  if (assumptions.rounds) evaluator.AssumeRounds();
+  if (assumptions.data) evaluator.AskNoData();
   const bool method = static_cast<bool>(graph.self);
   const std::vector<torchscript::Value*>& formal = graph.main->inputs;
   if (inputs.size() + method != formal.size())
@@ -278,7 +286,7 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
     values.push_back(std::move(value));
   }
   auto results = evaluator.Run(values);
-  doubts = {evaluator.lossy(), evaluator.guessed()};
+  doubts = {evaluator.lossy(), evaluator.guessed(), evaluator.asked_data()};
   if (!results || sink.HasErrors()) return kFailure;
 
   Outputs outputs(evaluator, *program);
@@ -321,22 +329,22 @@ bool OutputsHaveRanks(const Program::Impl& program) {
   });
 }
 
-}  // namespace
-
 // Where the walk fails after paths met and something was lost there (a dtype, a
 // rank, whose memory it is), what follows is walked on each path by itself. So
 // it is where an output has no rank; that may turn out to be all that can be said.
 // Where nothing was lost, it may be that a squeeze does change the rank.
 Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
-                           Sink& sink) {
+                           Sink& sink, bool assumes_data) {
   Library library;  // of all attempts: what one tells of nodes, the next is told
+  bool asked_data = false;
   Evaluator::Apart apart;
   std::optional<Program> vague;
   std::vector<Diagnostic> of_vague, of_last;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     Sink trial;
     Doubts doubts;
-    auto program = Attempt(graph, inputs, options, trial, apart, library, false, doubts);
+    auto program = Attempt(graph, inputs, options, trial, apart, library, {.data = assumes_data}, doubts);
+    asked_data |= doubts.asked_data;
     of_last = trial.Take();
     const torchscript::Node* next = LastIn(doubts.lossy, apart);
     const bool is_vague = program && next != nullptr && !OutputsHaveRanks(program->impl());
@@ -365,12 +373,25 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
   if (!apart.empty()) {
     Sink trial;
     Doubts doubts;
-    auto program = Attempt(graph, inputs, options, trial, apart, library, true, doubts);
+    auto program = Attempt(graph, inputs, options, trial, apart, library, {.rounds = true, .data = assumes_data}, doubts);
+    if (program) AddAll(trial.Take(), sink);
+    if (program) return program;
+  }
+  if (asked_data && !assumes_data) {  // its paths may not go on alike
+    Sink trial;
+    auto program = Specialize(graph, inputs, options, trial, true);
     if (program) AddAll(trial.Take(), sink);
     if (program) return program;
   }
   AddAll(std::move(of_last), sink);
   return kFailure;
+}
+
+}  // namespace
+
+Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
+                           Sink& sink) {
+  return Specialize(graph, inputs, options, sink, false);
 }
 
 }  // namespace flambeau::script

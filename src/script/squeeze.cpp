@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ranges>
 
+#include <fmt/format.h>
+
 #include "script/evaluator.h"
 
 namespace flambeau::script {
@@ -12,6 +14,14 @@ using torchscript::Node;
 using torchscript::Value;
 
 namespace {
+
+constexpr size_t kMostOpenAxes = 3;  // of a squeeze: each doubles the paths
+
+bool IsDecidedByData(const ExprPool& exprs, Expr size) {
+  bool by_data = false;
+  exprs.ForEachSymbol(size, [&](Expr symbol) { by_data |= exprs.symbol_kind(symbol) == SymbolKind::kUnbacked; });
+  return by_data;
+}
 
 // Calls f for each value that a node uses, also in its blocks.
 template <class F>
@@ -85,44 +95,116 @@ bool Evaluator::IsOneAtMost(Expr size) {
   return !exprs.AsConstant(size) && (emitter_.facts().IsOneAtMost(size) || exprs.RangeOf(size).max <= 1);
 }
 
-// The axis of which it is decided when the model runs whether it goes; nullopt where its size is known, or is none that
-// the capture had as 1, or that an If around asked for, and more than the model's caller gets the result: there it is
-// not 1.
-std::optional<int64_t> Evaluator::AxisThatMayGo(const Node& node, std::span<const Val> arguments) {
-  const auto* tensor = arguments.size() == 2 ? arguments[0].As<TensorVal>() : nullptr;
-  if (tensor == nullptr || arguments[1].Is<ListVal>() || !TypeOf(*tensor).ranked) return std::nullopt;
+// The axes of which it is decided when the model runs whether they go, from the last to the first; none where sizes are
+// known, or are none that the capture had as 1, that an If around asked for, or that data decides, and more than the
+// model's caller gets the result: there they are not 1.
+std::vector<int64_t> Evaluator::AxesThatMayGo(const Node& node, std::span<const Val> arguments) {
+  const auto* tensor = arguments.empty() ? nullptr : arguments[0].As<TensorVal>();
+  if (tensor == nullptr || !TypeOf(*tensor).ranked) return {};
   const std::vector<Expr>& sizes = TypeOf(*tensor).sizes;
   const auto axes = SqueezedAxes(arguments, static_cast<int64_t>(sizes.size()));
-  if (!axes) return std::nullopt;
-  const Expr size = sizes[static_cast<size_t>(axes->front())];
-  const bool open = program_.context->exprs().RangeOf(size).max > 1 && !program_.context->exprs().AsConstant(size);
-  if (IsOneAtMost(size)) return std::nullopt;
-  const bool asked = WasOne(size) || returned_.contains(node.outputs[0]) || apart_.contains(SourceOf(node)) ||
-                     emitter_.facts().MayBeOne(size);
-  if (open && !asked) guessed_.push_back(SourceOf(node));
-  return open && asked ? std::optional(axes->front()) : std::nullopt;
+  if (!axes) return {};
+  const ExprPool& exprs = program_.context->exprs();
+  std::vector<int64_t> may_go;
+  for (int64_t axis : std::views::reverse(*axes)) {
+    const Expr size = sizes[static_cast<size_t>(axis)];
+    const ExprPool::Range range = exprs.RangeOf(size);
+    if (exprs.AsConstant(size) || IsOneAtMost(size) || range.max <= 1 || range.min > 1) continue;
+    const bool by_data = IsDecidedByData(exprs, size);
+    const bool was_one = axes->size() == 1 && WasOne(size);  // of several, all that the capture had as 1 go
+    if (was_one || returned_.contains(node.outputs[0]) || apart_.contains(SourceOf(node)) || emitter_.facts().MayBeOne(size)) {
+      may_go.push_back(axis);
+    } else if (by_data && asks_data_) {
+      asked_data_ = true;
+      may_go.push_back(axis);
+    } else {
+      guessed_.push_back(SourceOf(node));
+      if (by_data)
+        sink_.Warning(DiagnosticKind::kFrozenDimension,
+                      fmt::format("takes for granted that the size of dimension {}, which data decides, is not 1", axis));
+    }
+  }
+  if (may_go.size() <= kMostOpenAxes) return may_go;
+  sink_.Warning(DiagnosticKind::kFrozenDimension,
+                fmt::format("takes for granted that no size that it squeezes is 1, as {} of them are known at run time only", may_go.size()));
+  return {};
 }
 
-// if is_one: y = x.select(dim, 0), else y = x.
-Result<const Node*> Evaluator::SqueezeBranch(const Node& node, const Val& tensor, int64_t axis) {
-  FLAMBEAU_TRY(const Val size, emitter_.Call1("aten::sym_size.int", {tensor, axis}));
-  FLAMBEAU_TRY(Val is_one, emitter_.Call1("_operator::eq", {size, int64_t{1}}));
+// if is_one: y = x.select(dim, 0), else y = x; and so on in both, for the axes before it.
+Result<const Node*> Evaluator::SqueezeBranch(const Node& node, const Val& tensor, std::span<const int64_t> axes) {
+  struct Pending {
+    Node* branch;
+    Value* tensor;
+    size_t next;  // of the axes
+  };
   Block* around = added_.AddBlock();
-  Value* test = added_.AppendConstant(around, {false}, nullptr, "");
-  Bind(test, std::move(is_one));
-  Node* branch = added_.Append(around, "prim::If", "", {test});
-  branch->scopes = node.scopes;
-  branch->source = node.source;
-  branch->blocks = {added_.AddBlock(), added_.AddBlock()};
-  branch->outputs = node.outputs;
-  rests_[branch] = {SourceOf(node), 0};
-  Value* first = added_.AppendConstant(branch->blocks[0], {int64_t{0}}, nullptr, "");
-  Node* select = added_.Append(branch->blocks[0], "aten::select", "int", {node.inputs[0], node.inputs[1], first});
-  select->scopes = node.scopes;
-  select->source = node.source;
-  branch->blocks[0]->outputs = {added_.AddOutput(select, node.outputs[0]->type, node.outputs[0]->name)};
-  branch->blocks[1]->outputs = {node.inputs[0]};
-  return branch;
+  Vals known;  // axes that are left after those that are asked about
+  FLAMBEAU_TRY(const Val whole, WithoutKnownOnes(node, tensor, axes, known));
+  Value* start = added_.AppendConstant(around, {false}, nullptr, "");
+  Bind(start, whole);
+  std::vector<Value*> tests;
+  for (const Val& axis : known) {
+    FLAMBEAU_TRY(const Val size, emitter_.Call1("aten::sym_size.int", {whole, axis}));
+    FLAMBEAU_TRY(Val is_one, emitter_.Call1("_operator::eq", {size, int64_t{1}}));
+    tests.push_back(added_.AppendConstant(around, {false}, nullptr, ""));
+    Bind(tests.back(), std::move(is_one));
+  }
+  const auto branch_at = [&](Block* block, size_t i) {
+    Node* branch = added_.Append(block, "prim::If", "", {tests[i]});
+    branch->scopes = node.scopes;
+    branch->source = node.source;
+    branch->blocks = {added_.AddBlock(), added_.AddBlock()};
+    rests_[branch] = {SourceOf(node), 0};
+    return branch;
+  };
+  Node* outermost = branch_at(around, 0);
+  outermost->outputs = node.outputs;
+  std::vector<Pending> pending{{outermost, start, 0}};
+  while (!pending.empty()) {
+    const auto [branch, from, i] = pending.back();
+    pending.pop_back();
+    Value* axis = added_.AppendConstant(branch->blocks[0], {*known[i].AsInt()}, nullptr, "");
+    Value* first = added_.AppendConstant(branch->blocks[0], {int64_t{0}}, nullptr, "");
+    Node* select = added_.Append(branch->blocks[0], "aten::select", "int", {from, axis, first});
+    select->scopes = node.scopes;
+    select->source = node.source;
+    Value* const results[] = {added_.AddOutput(select, node.outputs[0]->type, node.outputs[0]->name), from};
+    for (size_t way = 0; way < std::size(results); ++way) {
+      if (i + 1 == tests.size()) {
+        branch->blocks[way]->outputs = {results[way]};
+        continue;
+      }
+      Node* inner = branch_at(branch->blocks[way], i + 1);
+      branch->blocks[way]->outputs = {added_.AddOutput(inner, node.outputs[0]->type, node.outputs[0]->name)};
+      pending.push_back({inner, results[way], i + 1});
+    }
+  }
+  return outermost;
+}
+
+// The tensor without the squeezed axes that are 1 as far as is known, all but `open`, which become `left`.
+Result<Val> Evaluator::WithoutKnownOnes(const Node& node, const Val& tensor, std::span<const int64_t> open, Vals& left) {
+  const std::vector<Expr> sizes = TypeOf(*tensor.As<TensorVal>()).sizes;
+  Vals arguments;
+  for (const Value* input : node.inputs) arguments.push_back(emitter_.Settled(ValueOf(input)));
+  const ExprPool& exprs = program_.context->exprs();
+  left.assign(open.begin(), open.end());
+  Val rest = tensor;
+  const auto axes = SqueezedAxes(arguments, static_cast<int64_t>(sizes.size()));
+  for (int64_t axis : std::views::reverse(*axes)) {
+    const Expr size = sizes[static_cast<size_t>(axis)];
+    if (std::ranges::find(open, axis) != open.end()) continue;
+    if (exprs.AsConstant(size) == 1) {
+      FLAMBEAU_TRY(rest, emitter_.Call1("aten::squeeze.dim", {rest, axis}));
+    } else if (WasOne(size) || IsOneAtMost(size)) {
+      FLAMBEAU_TRY(rest, TheOnly(rest, axis));
+    } else {
+      continue;
+    }
+    for (Val& after : left)
+      if (*after.AsInt() > axis) after = *after.AsInt() - 1;
+  }
+  return rest;
 }
 
 // Whether one of the axes has a size that the capture, or an If around, takes for 1.
@@ -141,8 +223,8 @@ bool Evaluator::SqueezesOpenAxis(std::span<const Val> arguments) {
 Result<std::optional<Vals>> Evaluator::SqueezeAtRunTime(const Node& node, std::span<const Val> arguments) {
   const auto* tensor = arguments.empty() ? nullptr : arguments[0].As<TensorVal>();
   if (tensor == nullptr || !TypeOf(*tensor).ranked) return std::optional<Vals>();
-  if (const auto axis = AxisThatMayGo(node, arguments)) {
-    FLAMBEAU_TRY(const Node* branch, SqueezeBranch(node, arguments[0], *axis));
+  if (const auto open = AxesThatMayGo(node, arguments); !open.empty()) {
+    FLAMBEAU_TRY(const Node* branch, SqueezeBranch(node, arguments[0], open));
     Val is_one = ValueOf(branch->inputs[0]);
     if (returned_.contains(node.outputs[0])) {
       FLAMBEAU_TRY(Vals results, If(*branch, is_one));

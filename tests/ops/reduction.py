@@ -86,6 +86,7 @@ CASES = [
             case(op, i, dim=1),
             case(op, p, dim=(0, 2), keepdim=True),
             case(op, p, dim=-1),
+            case(op, p, dim=()),
             case(op, floats(0, 3)),
             case(op, floats(0, 3), dim=0),
             case(op, torch.tensor(True)),

@@ -16,6 +16,7 @@ CASES = [
     case(torch.repeat_interleave, x, 2),
     case(torch.repeat_interleave, x, 3, 1),
     case(torch.repeat_interleave, x, 2, -2, dtypes=ANY),
+    case(torch.repeat_interleave, x, 0, 1, again=False),
     case(torch.repeat_interleave, scalar, 2),
     case(lambda t, r: torch.repeat_interleave(t, r, dim=0), x, torch.tensor([2, 3]), name="repeat_interleave by tensor", dynamic=False),
     case(lambda t, r: torch.repeat_interleave(t, r, dim=1), x, torch.tensor([2, 0, 1]), name="repeat_interleave with 0", dynamic=False),

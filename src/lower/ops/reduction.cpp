@@ -253,8 +253,9 @@ std::tuple<Tensor, Tensor> Aminmax(Lowering& to, Tensor self, std::optional<int6
 // As sums and products of 0 and 1, which are right for empty tensors too.
 template <Text kOp>
 Tensor OfTruth(Lowering& to, Tensor self, const std::optional<Ints>& dims, bool keepdim) {
-  const Tensor truth = to.CastTo(to.CastTo(self, DType::kBool), DType::kInt32);
-  const Tensor result = to.CastTo(Reduce<kOp>(to, truth, dims, keepdim), DType::kBool);
+  const Tensor truth = to.CastTo(self, DType::kBool);
+  const bool keeps = dims && dims->empty();  // unlike sums, which are then over all dimensions
+  const Tensor result = keeps ? truth : to.CastTo(Reduce<kOp>(to, to.CastTo(truth, DType::kInt32), dims, keepdim), DType::kBool);
   return self.dtype() == DType::kUint8 ? to.CastTo(result, DType::kUint8) : result;
 }
 

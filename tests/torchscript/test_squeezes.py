@@ -1,0 +1,79 @@
+"""Squeezes of sizes that data, or several dimensions of an input, decide: the rank is what PyTorch gives."""
+
+import warnings
+
+import pytest
+import torch
+
+import flambeau
+
+MANY, ONE, NONE = torch.tensor([1.0, -1, 2, -3]), torch.tensor([-1.0, -1, 2, -3]), -torch.ones(4)
+
+
+def given_out(x):
+    return (x > 0).nonzero().squeeze()
+
+
+def masked(x):
+    return x[x > 0].squeeze() * 2
+
+
+def chosen(x):
+    return x.index_select(0, (x > 0).nonzero().squeeze())
+
+
+def places(x):
+    return torch.where(x > 0)[0].squeeze() + 1
+
+
+def one_dimension(x):
+    return (x > 0).nonzero().squeeze(1).squeeze(0)
+
+
+def counted(x):
+    found = (x > 0).nonzero().squeeze()
+    return found, x.sum() + found.numel()
+
+
+@pytest.mark.parametrize("how", [torch.jit.script, lambda function: torch.jit.trace(function, (MANY,))], ids=["script", "trace"])
+@pytest.mark.parametrize("function", [given_out, masked, chosen, places, one_dimension, counted], ids=lambda f: f.__name__)
+def test_data_decides_the_size(how, function):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = flambeau.export(how(function), (MANY,))
+    for x in (MANY, ONE, NONE):
+        for ours, theirs in zip(program(x), torch.utils._pytree.tree_leaves(function(x)), strict=True):
+            torch.testing.assert_close(torch.as_tensor(ours), torch.as_tensor(theirs))
+
+
+def rows_and_columns(x):
+    return x.squeeze()
+
+
+def of_a_linear(x):
+    return (x @ torch.ones(3, 1)).squeeze()
+
+
+def of_three(x):
+    return x.unsqueeze(0).squeeze((1, 2, -1))
+
+
+@pytest.mark.parametrize("function", [rows_and_columns, of_a_linear, of_three], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("example", [torch.rand(4, 2, 3), torch.rand(1, 2, 3), torch.rand(1, 1, 3)], ids=lambda x: str(tuple(x.shape)))
+def test_several_dimensions_of_an_input_may_go(function, example):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = flambeau.export(torch.jit.script(function), (example,), dynamic_shapes=({0: "batch", 1: "rows"},))
+    for sizes in ((4, 2, 3), (1, 2, 3), (4, 1, 3), (1, 1, 3)):
+        x = torch.rand(sizes)
+        torch.testing.assert_close(program(x)[0], function(x))
+
+
+def test_what_is_taken_for_granted_is_warned_of():
+    @torch.jit.script
+    def many(x):
+        a, b, c, d = (x > 0).nonzero().unbind(1)
+        return x[a][:, b][:, :, c][:, :, :, d].squeeze()
+
+    with pytest.warns(flambeau.errors.ConversionWarning, match="no size that it squeezes is 1, as 4 of them"):
+        flambeau.export(many, (torch.rand(2, 2, 2, 2),))
