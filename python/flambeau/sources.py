@@ -42,6 +42,7 @@ from .feed.script_inputs import (
     Script,
     describe_inputs,
     has_numbers,
+    mark_numbers,
     module_of,
     numbers_as_tensors,
     example_arguments,
@@ -234,6 +235,8 @@ def of_script(
             kwargs = in_signature_order(model, kwargs)
             given = numbers_as_tensors(args, kwargs)
         script, inputs, output_axes = _script(model, *given, wishes)
+        if wishes.torchscript and isinstance(model, SCRIPTS):
+            mark_numbers(inputs, model, args, kwargs)
     except CaptureError:
         if not wishes.torchscript or isinstance(model, SCRIPTS) or not has_numbers(args, kwargs):
             raise

@@ -158,6 +158,7 @@ void BindScript(nb::module_& module) {
             return ScriptInput{.kind = ScriptInput::Kind::kConstant, .constant = ReadConstant(value)};
           },
           nb::arg("value").none())
+      .def_rw("number", &ScriptInput::number)
       .def_static("container", &ContainerInput, nb::arg("kind"), nb::arg("elements"), nb::arg("keys"));
 
   nb::class_<PythonScript>(module, "ScriptBuilder", "Builds a TorchScript program node by node, in execution order.")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 namespace flambeau::aten {
@@ -33,6 +34,19 @@ bool MayBeOne(Expr size, const ExprPool& exprs) { return !exprs.AsConstant(size)
 
 enum class Ones : bool { kPossible, kExcluded };  // among sizes that are known at run time only
 
+// The same for sizes as tensors mostly have them: all different, and none of them small.
+Decision SameMostly(Expr a, Expr b, ExprPool& exprs) {
+  std::unordered_map<Expr, int64_t> sizes;
+  int64_t next = 101;
+  for (const Expr side : {a, b})
+    exprs.ForEachSymbol(side, [&](Expr symbol) {
+      if (sizes.emplace(symbol, next).second) next += 12;
+    });
+  const auto one = exprs.Evaluate(a, sizes), other = exprs.Evaluate(b, sizes);
+  if (!one || !other) return Decision::kUnknown;
+  return *one == *other ? Decision::kYes : Decision::kNo;
+}
+
 // Whether the strides are those of a dense tensor whose dimensions lie in
 // memory in `order`, outermost first. Strides of dimensions of size 1 are free.
 Decision IsDenseIn(const Type& type, std::span<const int64_t> order, ExprPool& exprs, Ones ones = Ones::kPossible) {
@@ -43,7 +57,8 @@ Decision IsDenseIn(const Type& type, std::span<const int64_t> order, ExprPool& e
     const auto dim = static_cast<size_t>(order[i]);
     if (exprs.IsConstant(type.sizes[dim], 0)) return Decision::kYes;
     if (exprs.IsConstant(type.sizes[dim], 1)) continue;
-    const Decision same = type.strides[dim] == product ? Decision::kYes : Same(type.strides[dim], expected, exprs);
+    Decision same = type.strides[dim] == product ? Decision::kYes : Same(type.strides[dim], expected, exprs);
+    if (same == Decision::kUnknown && ones == Ones::kExcluded) same = SameMostly(type.strides[dim], expected, exprs);
     if (same == Decision::kNo && (ones == Ones::kExcluded || !MayBeOne(type.sizes[dim], exprs))) return Decision::kNo;
     if (same != Decision::kYes) decision = Decision::kUnknown;
     expected = exprs.Mul(expected, exprs.Max(exprs.Constant(1), type.sizes[dim]));

@@ -104,14 +104,16 @@ Vals Evaluator::AxesToTry(const Node& node, std::span<const Val> arguments, cons
   return axes;
 }
 
-// A call that is wrong for what is known of its operands raises in PyTorch, too: along this axis the model has no path.
+// A call that is wrong for what is known of its operands raises in PyTorch, too: the model has no path there.
 Failure Evaluator::RaiseIfPyTorchDoes(const Node& node, size_t reported) {
   const auto news = std::span(sink_.diagnostics()).subspan(reported);
   const auto is_of_program = [](const Diagnostic& each) { return each.kind == DiagnosticKind::kBadProgram; };
   if (news.empty() || !std::ranges::all_of(news, is_of_program)) return kFailure;
   std::string message = news.front().message;
   sink_.Truncate(reported);
-  return Raise(node, std::move(message));
+  const Failure failure = Raise(node, std::move(message));
+  if (raised_) raised_->by_call = !tried_.contains(&node);
+  return failure;
 }
 
 // if n == 0: y = op(x, 0), else if n == 1: y = op(x, 1), ... Looking n up among several axes raises where it is none.

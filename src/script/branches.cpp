@@ -45,6 +45,15 @@ Failure Evaluator::Raise(const Node& node, std::string message) {
   return sink_.Error(DiagnosticKind::kBadProgram, std::move(message));
 }
 
+// The model goes on without the path; what was reported on it does not count.
+void Evaluator::LeaveOutWhatRaised(size_t reported) {
+  const Raised raised = *std::exchange(raised_, std::nullopt);
+  sink_.Truncate(reported);
+  if (!raised.by_call) return;
+  ContextScope scope(sink_, At(*raised.node));
+  sink_.Warning(DiagnosticKind::kBadProgram, "leaves out the path that this is on, where PyTorch raises: " + raised.message);
+}
+
 Failure Evaluator::RaiseAgain() {
   const Raised raised = *std::exchange(raised_, std::nullopt);
   return Raise(*raised.node, raised.message);
@@ -97,10 +106,9 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
     Restore(before);
     for (const auto& [value, val] : bound) Bind(value, val);
     if (raised_ && !sink_.HasErrors()) {  // what failed before may be why it raises
-      raised_.reset();
       raising = i;
       emitter_.DiscardBlocksFrom(first);
-      sink_.Truncate(reported);
+      LeaveOutWhatRaised(reported);
       lossy_.resize(lossy);
       return TakeFrom(node, 1 - i, *predicate, rest);
     }

@@ -63,7 +63,7 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
   if (node.kind == "prim::fork" && node.blocks.size() == 1) return EvaluateBlock(*node.blocks[0]);  // a model has one thread
   const size_t reported = sink_.diagnostics().size();
   auto results = Dispatch(node, arguments);
-  if (!results) return tried_.contains(&node) ? RaiseIfPyTorchDoes(node, reported) : kFailure;
+  if (!results) return tried_.contains(&node) || emitter_.IsNested() ? RaiseIfPyTorchDoes(node, reported) : kFailure;
   if (std::ranges::any_of(*results, [&](const Val& each) { return IsTooLong(each); })) return TooLong();
   return results;
 }

@@ -181,6 +181,7 @@ class Evaluator {
   Result<Vals> WithLengthOfRank(std::span<const Val> arguments);
   Vals AxesToTry(const Node& node, std::span<const Val> arguments, const OpenAxis& open, int64_t count) const;
   Failure RaiseIfPyTorchDoes(const Node& node, size_t reported);
+  void LeaveOutWhatRaised(size_t reported);
   // squeeze.cpp
   void FindReturned();
   std::optional<std::vector<int64_t>> SqueezedAxes(std::span<const Val> arguments, int64_t rank) const;
@@ -233,6 +234,7 @@ class Evaluator {
   struct Raised {
     const Node* node;
     std::string message;
+    bool by_call = false;  // of an operator, as far as is known of its operands
   };
   std::optional<Raised> raised_;
   std::unordered_map<const Node*, size_t> raising_;  // the path of an If that raised when it was walked last

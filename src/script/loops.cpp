@@ -90,10 +90,9 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
     const auto settled = WalkRound(node, region, before);
     emitter_.LeaveBlock(body);
     if (!settled && raised_ && !sink_.HasErrors() && !HasRound(arguments)) {  // then it has none
-      raised_.reset();
       Restore(before);
       emitter_.DiscardBlocksFrom(body);
-      sink_.Truncate(reported);
+      LeaveOutWhatRaised(reported);
       lossy_.resize(lossy);
       return Vals(initial.begin(), initial.end());
     }

@@ -32,7 +32,7 @@ class Inputs {
       }
       case ScriptInput::Kind::kTensor: {
         FLAMBEAU_TRY(Val value, MakeTensor(input, own));
-        if (type == nullptr || !IsNumber(*type)) return value;
+        if (type == nullptr || !(IsNumber(*type) || (input.number && MayBeNumber(*type)))) return value;
         return evaluator_.emit().Call1("aten::item", {std::move(value)});
       }
       default: break;
@@ -61,11 +61,18 @@ class Inputs {
     return place < type->elements.size() ? type->elements[place].get() : nullptr;
   }
 
+  static bool IsOneNumber(torchscript::TypeKind kind) {
+    using enum torchscript::TypeKind;
+    return kind == kInt || kind == kFloat || kind == kBool || kind == kNumber;
+  }
   static bool IsNumber(const torchscript::Type& type) {
     using enum torchscript::TypeKind;
-    auto is_one = [](torchscript::TypeKind kind) { return kind == kInt || kind == kFloat || kind == kBool || kind == kNumber; };
-    if (type.kind != kUnion) return is_one(type.kind);
-    return !type.elements.empty() && std::ranges::all_of(type.elements, [&](const auto& each) { return is_one(each->kind) || each->kind == kNone; });
+    if (type.kind != kUnion) return IsOneNumber(type.kind);
+    return MayBeNumber(type) && std::ranges::none_of(type.elements, [](const auto& each) { return each->kind == kTensor || each->kind == kOptional; });
+  }
+  static bool MayBeNumber(const torchscript::Type& type) {
+    using enum torchscript::TypeKind;
+    return type.kind == kAny || (type.kind == kUnion && std::ranges::any_of(type.elements, [](const auto& each) { return IsOneNumber(each->kind); }));
   }
 
   Result<Val> MakeTensor(const ScriptInput& input, const std::string& name) {

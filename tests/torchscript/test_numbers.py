@@ -1,7 +1,7 @@
 """Python's numbers, text and flags that are known at run time only."""
 
 import math
-from typing import Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import flambeau
 import onnx
@@ -345,3 +345,49 @@ def test_rounding_makes_floats_in_torchscript():
     args = torch.tensor([3, 4]), torch.tensor([1.5, 2.25])
     for actual, expected in zip(flambeau.export(rounded, args)(*args), rounded(*args), strict=True):
         torch.testing.assert_close(actual, torch.as_tensor(expected, dtype=torch.float64 if isinstance(expected, float) else None))
+
+
+class IntOrList(nn.Module):
+    def forward(self, x, y: Union[int, List[int]]):
+        if isinstance(y, int):
+            return x * y
+        return x - 1
+
+
+class TensorOrInt(nn.Module):
+    def forward(self, x, y: Optional[Union[Tensor, int]]):
+        if y is None:
+            return x
+        if isinstance(y, int):
+            return x * y
+        return x - 1
+
+
+class Whatever(nn.Module):
+    def forward(self, x, y: Any):
+        if isinstance(y, int):
+            return x * y
+        if isinstance(y, Tensor):
+            return x - y
+        return x - 1
+
+
+@pytest.mark.parametrize(
+    "model, given, other",
+    [
+        (IntOrList(), 3, 5),
+        (IntOrList(), [3], None),
+        (TensorOrInt(), 3, 5),
+        (TensorOrInt(), torch.tensor(3), torch.tensor(5)),
+        (TensorOrInt(), None, None),
+        (Whatever(), 3, 5),
+        (Whatever(), 3.0, 5.0),
+        (Whatever(), torch.tensor(3), torch.tensor(5)),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_isinstance_tells_a_number_from_a_tensor(model, given, other):
+    scripted = torch.jit.script(model)
+    program = flambeau.onnx.export(scripted, (x(2, 3), given), None, dynamo=False)
+    for y in (given, given if other is None else other):
+        torch.testing.assert_close(program(x(2, 3), y)[0], scripted(x(2, 3), y))

@@ -269,3 +269,43 @@ def test_what_a_path_leaves_open_may_have_other_sizes():
     for n, value in ((4, 1.0), (4, -1.0), (3, 0.0), (2, 0.25), (1, 0.5), (120, 0.0), (120, 1 / 240)):
         rows = torch.full((n, 3), value)
         torch.testing.assert_close(program(rows)[0], Kept()(rows))
+
+
+def second_row(x, n: int):
+    total = x.sum(0, keepdim=True)
+    if n > 5:
+        return total[1]
+    return total[0]
+
+
+def other_view(x, n: int):
+    if n > 5:
+        return x.view(4, -1)
+    return x.view(3, -1)
+
+
+def other_sizes(x, n: int):
+    if n > 5:
+        x = x + torch.ones(2, 4)
+    elif n > 3:
+        x = x @ torch.ones(2, 3)
+    return x.sum(0)
+
+
+@pytest.mark.parametrize("function", [second_row, other_view, other_sizes], ids=lambda f: f.__name__)
+def test_a_path_on_which_a_call_raises_is_left_out_with_a_warning(function):
+    scripted = torch.jit.script(function)
+    with pytest.warns(flambeau.errors.ConversionWarning, match="leaves out the path that this is on, where PyTorch raises"):
+        program = flambeau.onnx.export(scripted, (x(3, 5), 1), None, dynamo=False)
+    torch.testing.assert_close(program(x(3, 5), 2)[0], scripted(x(3, 5), 2))
+
+
+def test_a_call_that_raises_on_all_paths_is_an_error():
+    @torch.jit.script
+    def wrong(x, n: int):
+        if n > 5:
+            return x.view(4, -1)
+        return x.view(7, -1)
+
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="bad-program"):
+        flambeau.onnx.export(wrong, (x(3, 5), 1), None, dynamo=False)

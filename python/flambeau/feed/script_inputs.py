@@ -24,6 +24,7 @@ __all__ = [
     "example_arguments",
     "has_numbers",
     "holds_packed_weights",
+    "mark_numbers",
     "method_of",
     "module_of",
     "numbers_as_tensors",
@@ -158,6 +159,15 @@ def script_numbers_as_tensors(
     by_name = {argument.name: argument.type for argument in formal}
     given = [as_tensor(type_, value) for type_, value in zip([*types, *[None] * len(args)], args)]
     return tuple(given), {name: as_tensor(by_name.get(name), value) for name, value in kwargs.items()}
+
+
+def mark_numbers(
+    inputs: Sequence[_engine.ScriptInput], model: Script, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """Say of the inputs which are numbers: a program may take tensors in their place."""
+    given = script_arguments(model, args, kwargs)
+    for described, name in zip(inputs, script_parameters(model, takes_packed(args))):
+        described.number = type(given.get(name)) in _NUMBERS
 
 
 def tensor_input(tensor: torch.Tensor, dims: Dims, name: str = "") -> _engine.ScriptInput:
