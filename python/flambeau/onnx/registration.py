@@ -94,26 +94,31 @@ def _torchs() -> Any | None:
     return of_torch
 
 
-def _registered_with_torch() -> dict[str, dict[int, Callable[..., Any]]]:
-    """What users registered with torch.onnx.register_custom_op_symbolic; torch's own functions are not ours.
+def _registered_with_torch() -> _Functions:
+    """What users registered with torch, as custom functions or by its decorator among torch's own, which are not ours.
 
     Nor are those that come with torchvision: its operators have translations here, at every opset.
     """
     of_torch = _torchs()
     if of_torch is None:
         return {}
-    registered = {}
+    registered: _Functions = {}
     for name in of_torch.all_functions():
-        overrides = of_torch.get_function_group(name)._functions._overrides
-        if of_users := {opset: f for opset, f in overrides.items() if not f.__module__.startswith("torchvision.")}:
+        functions = of_torch.get_function_group(name)._functions
+        added = {opset: each for opset, each in functions._base.items() if not each.__module__.startswith("torch.onnx.")}
+        found = {**added, **functions._overrides}
+        if of_users := {opset: each for opset, each in found.items() if not each.__module__.startswith("torchvision.")}:
             registered[name] = of_users
     return registered
 
 
 def _unregister_with_torch(name: str, opset: int) -> bool:
-    if opset not in _registered_with_torch().get(name, {}):
+    """Whether there was a custom one; others stay, with torch too."""
+    of_torch = _torchs()
+    group = None if of_torch is None else of_torch.get_function_group(name)
+    if group is None or not group._functions.overridden(opset):
         return False
-    _torchs().unregister(name, opset)
+    of_torch.unregister(name, opset)
     return True
 
 
