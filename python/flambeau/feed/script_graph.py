@@ -139,6 +139,9 @@ class PythonFunctions(Protocol):
     open_types: bool
     """Whether PyTorch's own operators are translated in ways that may leave the types of results open."""
 
+    def unpacks(self, lists: dict[tuple[str, str], int | None]) -> None:
+        """Take note of how many elements lists are unpacked into at once, by operator and node; filled while nodes are imported."""
+
     def leaves_open(self, node: Any) -> bool:
         """Whether the types of an operator's results may become known from an example only."""
 
@@ -167,6 +170,10 @@ class GraphImport:
         self.kept: list[Any] = []  # what the keys above are ids of
         self.following: Iterator[Any] = iter(())  # the nodes of the block at hand that are not imported yet
         self.bound = bound  # `module` is a _Bound, of which nobody wants to hear
+        # The number of elements, by the operator that makes a list and its node; None where inlined graphs have nodes of one name.
+        self.unpacked: dict[tuple[str, str], int | None] = {}
+        if functions is not None:
+            functions.unpacks(self.unpacked)
         self.roles: dict[str, tuple[_engine.InputKind, bool]] = {}
         self.order: dict[str, int] = {}  # of attributes, by their paths
         if bound:
@@ -342,6 +349,9 @@ class GraphImport:
         if node.kind() == "prim::PythonOp" and self.functions is not None and self.functions.add(self, node):
             return
         outputs = _outputs(node)
+        if node.kind() == "prim::ListUnpack" and len((unpacked := node.inputsAt(0)).uses()) == 1:
+            key = unpacked.node().kind(), unpacked.debugName()
+            self.unpacked[key] = len(outputs) if self.unpacked.get(key, len(outputs)) == len(outputs) else None
         handles = self.builder.add_node(
             node.kind(),
             _overload(node),

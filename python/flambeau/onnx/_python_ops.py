@@ -78,6 +78,9 @@ class Translations:
 
         return chosen
 
+    def unpacks(self, lists: dict[tuple[str, str], int | None]) -> None:
+        self.symbolic.unpacked = lists
+
     def leaves_open(self, node: Any) -> bool:
         space = node.kind().partition("::")[0]
         if space in ("prim", "quantized"):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+import torch
 
 from .. import _engine
 from .registration import registry
@@ -20,10 +23,13 @@ class SymbolicFunctions:
 
     Attributes:
         errors: What the functions raised, in order; the engine reports the texts.
+        unpacked: Of a TorchScript program, how many elements a list is unpacked into at once, by
+            operator and node. Other programs record the elements as results.
     """
 
     def __init__(self, opset: int) -> None:
         self.errors: list[Exception] = []
+        self.unpacked: dict[tuple[str, str], int | None] | None = None
         self.opset = opset
         self._registered = dict(registry.at(opset))
         self._named: dict[str, Callable[[_engine.OperatorCall], Translation]] = {}
@@ -50,7 +56,16 @@ class SymbolicFunctions:
     def _call_registered(self, name: str, call: _engine.OperatorCall) -> Translation:
         # The driver may try newer opsets, to say which one would do.
         function = self._registered[name] if call.opset == self.opset else registry.find(name, call.opset)
-        return _translate(call, lambda g, args: function(g, *args))
+        attributes = self._attributes(function, call)
+        return _translate(call, lambda g, args: function(g, *args, **attributes))
+
+    def _attributes(self, function: Callable[..., Any], call: _engine.OperatorCall) -> dict[str, Any]:
+        """What torch's exporter notes at a node beside its arguments: of a list that is unpacked, the number of elements."""
+        if self.unpacked is not None:
+            count = self.unpacked.get((call.op.partition(".")[0], call.node))
+        else:
+            count = len(call.results) if _gives_list(call.op) else None
+        return {} if count is None or not _takes_outputs(function) else {"_outputs": count}
 
     def _guarded(self, translate: Callable[[_engine.OperatorCall], Translation]) -> Callable[[_engine.OperatorCall], Translation]:
         def guarded(call: _engine.OperatorCall) -> Translation:
@@ -61,6 +76,23 @@ class SymbolicFunctions:
                 return f"{type(error).__name__}: {error}"
 
         return guarded
+
+
+def _takes_outputs(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # of a function that does not say
+        return False
+    return "_outputs" in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+
+
+def _gives_list(op: str) -> bool:
+    name, _, overload = op.partition(".")
+    try:
+        (result,) = torch._C._get_schema(name, overload).returns
+    except (RuntimeError, ValueError):  # an operator that only its program knows, or with other than one result
+        return False
+    return isinstance(result.type, torch._C.ListType)
 
 
 def _translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]], Any], original: Any = None) -> Translation:

@@ -1,0 +1,96 @@
+"""What symbolic functions give for operators of several results."""
+
+import contextlib
+
+import pytest
+import torch
+
+import flambeau
+from flambeau import onnx as fonnx
+from flambeau.onnx import symbolic_helper
+
+X = torch.tensor([[0.5, -1.0, 2.0, 3.0], [1.5, 0.0, -0.25, 4.0]])
+CAPTURES = pytest.mark.parametrize("dynamo", [True, False], ids=["export", "trace"])
+
+
+class Call(torch.nn.Module):
+    """A module of one function."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+@contextlib.contextmanager
+def registered(name, function, opset=9):
+    fonnx.register_custom_op_symbolic(name, function, opset)
+    try:
+        yield
+    finally:
+        fonnx.unregister_custom_op_symbolic(name, opset)
+
+
+def check(function, args=(X,), **options):
+    """The operators of the exported model, whose numbers are PyTorch's."""
+    model = function if isinstance(function, (torch.nn.Module, torch.jit.ScriptFunction)) else Call(function)
+    program = flambeau.export(model, args, **options)
+    expected = torch.utils._pytree.tree_leaves(model(*args))
+    for ours, theirs in zip(program(*args), expected, strict=True):
+        torch.testing.assert_close(ours, theirs)
+    return [node.op_type for node in program.model_proto.graph.node]
+
+
+# --- lists that are unpacked ----------------------------------------------------------------
+
+
+def split(given):
+    @symbolic_helper.parse_args("v", "i", "i", "i")
+    def symbolic(g, x, size, dim, _outputs=None):
+        given.append(_outputs)
+        count = x.type().sizes()[dim] // size
+        return list(g.op("Split", x, axis_i=dim, split_i=[size] * count, outputs=count))
+
+    return symbolic
+
+
+def unpacked(x: torch.Tensor) -> torch.Tensor:
+    a, b = x.split(2, 1)
+    return a * b
+
+
+def kept(x: torch.Tensor) -> torch.Tensor:
+    parts = x.split(2, 1)
+    return torch.cat(parts) + len(parts)
+
+
+@CAPTURES
+def test_they_get_the_number_of_elements(dynamo):
+    given = []
+    with registered("aten::split", split(given)):
+        assert check(unpacked, opset_version=11, dynamo=dynamo) == ["Split", "Mul"]
+    assert given and set(given) == {2}
+
+
+def test_they_get_it_in_scripts_where_the_list_is_unpacked():
+    given = []
+    with registered("aten::split", split(given)):
+        assert check(torch.jit.script(unpacked), opset_version=11) == ["Split", "Mul"]
+        assert set(given) == {2}
+        given.clear()
+        check(torch.jit.script(kept), opset_version=11)
+        assert set(given) == {None}
+
+
+@CAPTURES
+def test_who_does_not_take_it_does_not_get_it(dynamo):
+    with registered("aten::unbind", lambda g, x, dim: [g.op("Gather", x, torch.tensor(i), axis_i=0) for i in range(2)]):
+        assert check(lambda x: x.unbind()[0] + x.unbind()[1], dynamo=dynamo).count("Gather") == 2
+
+
+@CAPTURES
+def test_torchs_functions_work_as_registered(dynamo):
+    with registered("aten::split", torch.onnx.symbolic_opset9.split):
+        assert check(lambda x: x.split(1, 1)[3] * 2, opset_version=11, dynamo=dynamo)[-1] == "Mul"
