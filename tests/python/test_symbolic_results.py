@@ -94,3 +94,53 @@ def test_who_does_not_take_it_does_not_get_it(dynamo):
 def test_torchs_functions_work_as_registered(dynamo):
     with registered("aten::split", torch.onnx.symbolic_opset9.split):
         assert check(lambda x: x.split(1, 1)[3] * 2, opset_version=11, dynamo=dynamo)[-1] == "Mul"
+
+
+# --- results that ONNX does not have ----------------------------------------------------------
+
+
+def only(index):
+    def symbolic(g, x, dim, keepdim):
+        if index:
+            return None, g.op("ArgMax", x, axis_i=1, keepdims_i=0)
+        return g.op("ReduceMax", x, torch.tensor([1]), keepdims_i=0), None
+
+    return symbolic
+
+
+def script(function):
+    return torch.jit.script(function)
+
+
+def largest(x: torch.Tensor) -> torch.Tensor:
+    return x.max(1)[0] + 1
+
+
+def place_of_largest(x: torch.Tensor) -> torch.Tensor:
+    return x.max(1)[1] + 1
+
+
+FORMS = [(Call, {"dynamo": True}), (Call, {"dynamo": False}), (script, {})]
+
+
+@pytest.mark.parametrize("index", [0, 1])
+@pytest.mark.parametrize(("form", "options"), FORMS, ids=["export", "trace", "script"])
+def test_what_nobody_reads_may_be_missing(index, form, options):
+    wanted, other = (largest, place_of_largest)[:: -1 if index else 1]
+    with registered("aten::max", only(index), 18):
+        assert check(form(wanted), optimize=False, **options)[0] == ("ReduceMax", "ArgMax")[index]
+        with pytest.raises(flambeau.errors.UnsupportedOperatorError, match=f"result {1 - index} is not produced|must be a tensor"):
+            flambeau.export(form(other), (X,), **options)
+
+
+def test_it_may_be_missing_of_autograd_functions():
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x + 1, x.sum(1)
+
+        @staticmethod
+        def symbolic(g, x):
+            return g.op("Add", x, torch.tensor(1.0)), None
+
+    assert check(lambda x: Function.apply(x)[0], dynamo=False) == ["Add"]

@@ -10,6 +10,7 @@ import torch
 from .. import _engine
 from ..errors import OnnxExporterError
 from ._fakes import fake_results
+from ._schemas import result_types
 from ._write import model_of
 from .jit_utils import GraphContext, constant_value, none_value
 
@@ -58,8 +59,13 @@ def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]
         # A result of a custom node is of the type that is known of the operator.
         if i < len(types) and (call.results or flat[i].type().dtype() is None) and _is_open(flat[i]):
             flat[i].setType(g.sizes.tensor_type(*types[i]))
+    places = list(present)
+    if present and present[-1] != len(flat) - 1 and not any(isinstance(each, torch._C.ListType) for each in result_types(call.op) or ()):
+        # The engine has as many results as places say: one that nobody reads comes after the absent ones, unless a list would take it.
+        present.append(present[-1])
+        places.append(len(flat))
     model = model_of(g, operands, [flat[i] for i in present]).SerializeToString()
-    return model if len(present) == len(flat) else (model, present)
+    return model if places == list(range(len(flat))) else (model, places)
 
 
 def _is_open(value: Any) -> bool:

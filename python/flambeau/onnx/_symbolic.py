@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .. import _engine
+from ._schemas import result_types
 from .registration import registry
 
 if TYPE_CHECKING:
@@ -87,12 +88,8 @@ def _takes_outputs(function: Callable[..., Any]) -> bool:
 
 
 def _gives_list(op: str) -> bool:
-    name, _, overload = op.partition(".")
-    try:
-        (result,) = torch._C._get_schema(name, overload).returns
-    except (RuntimeError, ValueError):  # an operator that only its program knows, or with other than one result
-        return False
-    return isinstance(result.type, torch._C.ListType)
+    types = result_types(op) or []
+    return len(types) == 1 and isinstance(types[0], torch._C.ListType)
 
 
 def _translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]], Any], original: Any = None) -> Translation:
