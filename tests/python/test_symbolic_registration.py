@@ -31,6 +31,15 @@ def operators(function, args=(X,), **options):
 
 
 @contextlib.contextmanager
+def registered(name, function):
+    fonnx.register_custom_op_symbolic(name, function, 9)
+    try:
+        yield
+    finally:
+        fonnx.unregister_custom_op_symbolic(name, 9)
+
+
+@contextlib.contextmanager
 def torchs_registry():
     """What is registered with torch while it is open is gone afterwards."""
     groups = registration.registry._registry
@@ -73,3 +82,31 @@ def test_torchs_custom_functions_come_before_those_of_its_decorator():
         assert operators(torch.relu) == ["Abs"]
         with pytest.warns(UserWarning, match="no symbolic function is registered for 'aten::relu' at opset 18"):
             fonnx.unregister_custom_op_symbolic("aten::relu", 18)
+
+
+# --- names ----------------------------------------------------------------------------------
+
+B = torch.tensor([True, False])
+I = torch.tensor([1, 2])
+
+
+@CAPTURES
+@pytest.mark.parametrize(
+    ("name", "function", "x"),
+    [
+        ("__and_", lambda x: x & x, B),
+        ("__or_", lambda x: x | x, B),
+        ("__xor_", lambda x: x ^ x, B),
+        ("__lshift_", lambda x: x << x, I),
+        ("__rshift_", lambda x: x >> 1, I),
+    ],
+)
+def test_names_that_torch_looks_up(dynamo, name, function, x):
+    def node(op):
+        return lambda g, x, y: g.op(f"mine::{op}", x, y).setType(x.type())
+
+    with registered(f"aten::{name}", node("Found")):
+        assert operators(function, (x,), dynamo=dynamo) == ["Found"]
+        with registered(f"aten::{name}_", node("Named")):
+            assert operators(function, (x,), dynamo=dynamo) == ["Named"]
+    assert "Found" not in operators(function, (x,), dynamo=dynamo)

@@ -39,11 +39,14 @@ class SymbolicFunctions:
         return self._registered.get(name)
 
     def translators(self) -> dict[str, Callable[[_engine.OperatorCall], Translation]]:
-        table = {
-            f"{name}.*": self._guarded(lambda call, name=name: self._call_registered(name, call))
-            for name in self._registered
-            if name != "prim::PythonOp"
-        }
+        table: dict[str, Callable[[_engine.OperatorCall], Translation]] = {}
+        for name in self._registered:
+            translator = self._guarded(lambda call, name=name: self._call_registered(name, call))
+            if name != "prim::PythonOp":
+                table[f"{name}.*"] = translator
+            if name.endswith("_"):
+                # torch drops a final "_" before it looks for a function, so x | y, aten::__or__, is known as aten::__or_.
+                table.setdefault(f"{name}_.*", translator)
         return {**table, **self._named}
 
     def add(self, name: str, run: Callable[[GraphContext, list[Any]], Any], original: Any) -> None:
