@@ -68,7 +68,8 @@ class GraphContext:
         Returns:
             Its output, or a tuple of them.
         """
-        kind = opname if "::" in opname else f"onnx::{opname}"
+        domain, _, name = opname.rpartition("::")
+        kind = f"onnx::{name}" if domain in ("", "ai.onnx") else opname  # two ways to write ONNX's own domain
         inputs = [self._value(argument) for argument in raw_args]
         if kind.startswith("onnx::") and len(inputs) > 1:
             from ._scalar_types import unified
