@@ -25,3 +25,21 @@ def test_onnxs_domain_may_be_said():
     (node,) = program.model_proto.graph.node
     assert (node.domain, node.op_type) == ("", "Relu")
     torch.testing.assert_close(program(X)[0], X.relu())
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_types_are_complete_where_sizes_are_static(dynamic):
+    seen = []
+
+    def symbolic(g, x):
+        made = g.op("Relu", x)
+        for value in (x, made, g.op("Shape", x)):
+            seen.append((value.isCompleteTensor(), value.type().strides(), str(value.type().device())))
+        open_ = g.op("mine::Foo", made)
+        seen.append((open_.isCompleteTensor(), open_.type().strides(), None))
+        return made
+
+    options = {"input_names": ["x"], "dynamic_axes": {"x": [0]}} if dynamic else {}
+    flambeau.export(Call(symbolic), (X,), dynamo=False, **options)
+    of_x = (not dynamic, None if dynamic else [3, 1], "cpu")
+    assert seen[:4] == [of_x, of_x, (True, [1], "cpu"), (False, None, None)]

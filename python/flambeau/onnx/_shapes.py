@@ -12,6 +12,8 @@ from ._types import dtype_of_onnx, onnx_of_dtype
 
 __all__ = ["Sizes", "tensor_proto"]
 
+_CPU = torch.device("cpu")  # torch's exporter says so, too, of what ONNX infers
+
 
 def tensor_proto(tensor: torch.Tensor, name: str = "") -> TensorProto:
     """A tensor as ONNX has it, of any dtype."""
@@ -30,13 +32,15 @@ class Sizes:
         self._names: dict[int, str] = {}  # by the symbol, a negative number
 
     def tensor_type(self, dtype: torch.dtype | None, sizes: Sequence[int | str | None] | None) -> Any:
-        """A type for ``Value.setType``."""
-        type_ = torch._C.TensorType.get()
+        """A type for ``Value.setType``: complete, in TorchScript's sense, where all is known that ONNX's types can say."""
+        type_ = torch._C.TensorType.get().with_device(_CPU)
         if dtype is not None:
             type_ = type_.with_dtype(dtype)
         if sizes is None:
             return type_
         type_ = type_.with_sizes([size if isinstance(size, int) else None for size in sizes])
+        if type_.sizes() is not None:  # each of them is known, so they have strides
+            return type_.contiguous()
         for symbol, size in zip(type_.symbolic_sizes(), sizes):
             if isinstance(size, str):
                 self._names[symbol] = size
