@@ -26,12 +26,14 @@ from .errors import (
     OnnxExporterError,
     UnsupportedOptionError,
     error_of,
+    warn,
     warn_of,
 )
 from .feed.script_inputs import SCRIPTS, holds_packed_weights, script_parameters
 from .feed.weights import lacks_bytes
 from .mismatch import prove
 from .misuse import in_todays_words, refuse_unknown_names, refuse_wrong_types, warn_of_training_mode
+from .names import distinguish
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._globals import GLOBALS, exporting
 from .onnx._python_ops import Translations
@@ -326,7 +328,15 @@ class _Export:
                         self.model, self.args, self.kwargs, self.wishes, self.options, self.translations, self.artifacts.attempts
                     )
         self.artifacts.exported = source.exported
+        if self.wishes.torchscript:
+            self._distinguish_names()
         return source
+
+    def _distinguish_names(self) -> None:
+        renamed = distinguish(self.options)
+        if renamed and self.wishes.verbose is not False:
+            said = ", ".join(f"'{name}' is '{new}' where it stands first" for name, new in renamed)
+            warn(f"input_names and output_names have names twice: {said}; give names that differ")
 
     def converted(self, source: Source) -> ONNXProgram:
         """The program of the engine's model.

@@ -287,7 +287,7 @@ def _script(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: W
     output_axes: dict[str, dict[int, str]] = {}
     if shapes is None and wishes.dynamic_axes is not None:
         known = wishes.known_axes(arguments, input_names) if wishes.torchscript else wishes.dynamic_axes
-        shapes, output_axes = from_dynamic_axes(known, arguments, input_names, wishes.output_names)
+        shapes, output_axes = from_dynamic_axes(known, arguments, input_names, wishes.output_names, wishes.input_names)
     shapes = by_argument(shapes, arguments, input_names)
     dims: dict[int, dict[int, str]] = {}
     for position, dim, name in dimension_names(arguments, shapes, None if scripted else model, unnamed=True):

@@ -417,19 +417,21 @@ def from_dynamic_axes(
     arguments: Arguments,
     input_names: Sequence[str],
     output_names: Sequence[str],
+    named: Sequence[str] = (),
 ) -> tuple[dict[str, Any], dict[str, dict[int, str]]]:
     """``dynamic_axes`` as ``dynamic_shapes``, and what it says of outputs.
 
     A key is one of ``input_names`` (see :func:`all_names`; the n-th names the n-th tensor among
     the flattened arguments), the name of an argument that is a tensor, or one of
-    ``output_names``.
+    ``output_names``; one of `named`, too, is both an input's and an output's.
 
     Raises:
         ValueError: A key names nothing, or an entry has another form.
     """
     by_position = list(input_names)
     outputs = {name: _named_axes(name, axes) for name, axes in dynamic_axes.items() if name in output_names and axes is not None}
-    unused = {name: axes for name, axes in dynamic_axes.items() if name not in outputs and axes is not None}
+    unused = {name: axes for name, axes in dynamic_axes.items() if axes is not None and (name not in outputs or name in named)}
+    used: set[str] = set()
     position = -1
 
     def shape_of(argument: str, value: Any, top: bool) -> Any:
@@ -438,10 +440,12 @@ def from_dynamic_axes(
             return None
         position += 1
         name = by_position[position] if position < len(by_position) else None
-        key = name if name in unused else argument if top and argument in unused else None
+        open_ = {key for key in unused if key not in used or list(named).count(key) > 1}
+        key = name if name in open_ else argument if top and argument in open_ else None
         if key is None:
             return None
-        axes = _named_axes(key, unused.pop(key))
+        used.add(key)
+        axes = _named_axes(key, unused[key])
         for axis in axes:
             if not -value.ndim <= axis < value.ndim:
                 warn(f"dynamic_axes names axis {axis} of {key!r}, which has {value.ndim}; it is ignored")
@@ -451,8 +455,8 @@ def from_dynamic_axes(
     for argument, value in arguments.items():
         top = isinstance(value, torch.Tensor)
         shapes[argument] = _by_leaf(value, iter([shape_of(argument, leaf, top) for leaf in _pytree.tree_leaves(value)]))
-    if unused:
-        raise ValueError(f"dynamic_axes names {', '.join(map(repr, unused))}, which is no input or output")
+    if missing := [key for key in unused if key not in used and key not in outputs]:
+        raise ValueError(f"dynamic_axes names {', '.join(map(repr, missing))}, which is no input or output")
     return shapes, outputs
 
 
