@@ -416,13 +416,19 @@ def test_what_they_write_in_place_is_written_once(model):
     check(model, dynamo=False)
 
 
-def test_inlining_can_be_declined():
+@pytest.mark.parametrize("export_type", [OperatorExportTypes.ONNX, OperatorExportTypes.ONNX_ATEN_FALLBACK])
+def test_inlining_can_be_declined(export_type):
+    options = {"dynamo": False, "operator_export_type": export_type}
     with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="LogExp"):
-        exported(LogExp.apply, dynamo=False, autograd_inlining=False)
-    for export_type in (OperatorExportTypes.ONNX_FALLTHROUGH, OperatorExportTypes.ONNX_ATEN_FALLBACK):
-        operators, program = exported(lambda x: LogExp.apply(x) + 1, dynamo=False, operator_export_type=export_type)
-        assert operators == ["org.pytorch.prim::PythonOp", "Add"]
-        assert program.model_proto.graph.node[0].attribute[0].s == b"LogExp"
+        exported(LogExp.apply, autograd_inlining=False, **options)
+    check(lambda x: LogExp.apply(x.abs() + 1), **options)
+
+
+def test_they_fall_through():
+    options = {"dynamo": False, "operator_export_type": OperatorExportTypes.ONNX_FALLTHROUGH}
+    operators, program = exported(lambda x: LogExp.apply(x) + 1, **options)
+    assert operators == ["org.pytorch.prim::PythonOp", "Add"]
+    assert program.model_proto.graph.node[0].attribute[0].s == b"LogExp"
 
 
 def test_python_ops_by_a_registered_function():

@@ -48,7 +48,7 @@ class Translations:
         self._places: set[_Place] = set()  # of the calls that fall back, …
         self._everywhere: set[str] = set()  # … and the operators of which all do
         self._export_type = export_type
-        self._inline = inline and export_type in (OperatorExportTypes.ONNX, OperatorExportTypes.ONNX_ATEN)
+        self._inline = inline and export_type != OperatorExportTypes.ONNX_FALLTHROUGH
         self._count = 0
 
     def translators(self) -> dict[str, Callable[[_engine.OperatorCall], Translation]]:
@@ -102,7 +102,7 @@ class Translations:
         elif self._inline and node.hasAttribute("Subgraph"):
             self._inline_graph(walk, node)
             return True
-        elif self._export_type in (OperatorExportTypes.ONNX_FALLTHROUGH, OperatorExportTypes.ONNX_ATEN_FALLBACK):
+        elif self._export_type == OperatorExportTypes.ONNX_FALLTHROUGH:
             run = _as_python_op(node)
         else:
             return False
