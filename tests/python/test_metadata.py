@@ -198,3 +198,23 @@ def test_levels(models):
     assert not of(models["release"].graph) and not any(of(value) for value in models["release"].graph.value_info)
     for model in models.values():
         onnx.checker.check_model(model, full_check=True)
+
+
+@pytest.mark.parametrize("model", [torch.nn.ReLU(), torch.nn.Sequential(torch.nn.Conv1d(2, 2, 1), torch.nn.GELU())], ids=["one", "two"])
+def test_stacks_of_traces_begin_with_the_model(model):
+    nodes = flambeau.export(model, (torch.ones(2, 3),), dynamo=False, metadata="debug").model_proto.graph.node
+    stacks = [of(node)["pkg.torch.onnx.stack_trace"] for node in nodes]
+    assert all("in forward" in stack and "flambeau" not in stack and "test_metadata.py" not in stack for stack in stacks)
+
+
+def test_errors_of_torchs_modules_name_torchs_lines():
+    def refuse(g, x):
+        raise ValueError("no")
+
+    flambeau.onnx.register_custom_op_symbolic("aten::relu", refuse, 9)
+    try:
+        with pytest.raises(ValueError, match="no") as caught:
+            flambeau.export(torch.nn.ReLU(), (torch.ones(2),), dynamo=False)
+    finally:
+        flambeau.onnx.unregister_custom_op_symbolic("aten::relu", 9)
+    assert "in the model, functional.py:" in caught.value.__notes__[0]

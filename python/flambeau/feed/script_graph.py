@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -48,6 +49,9 @@ _OWN_NAMESPACES = frozenset({"aten", "prim", "quantized"})
 
 # The most frequent of those that could have some.
 _WITHOUT_BLOCKS = frozenset({"prim::Constant", "prim::GetAttr", "prim::ListConstruct"})
+
+# The frame that calls the model, as torch writes it.
+_TRACER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "capture", "tracing.py") + "("
 
 _FRAME = re.compile(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)$")
 _HIERARCHY = re.compile(r"(?P<path>[\w.]+)\((?P<type>[\w.]+)\)")
@@ -101,7 +105,11 @@ def _frame(line: str) -> str | None:
 
 
 def _stack_trace(source: str) -> str:
-    """Torch's text of a source range, as Python writes tracebacks: the innermost frame last."""
+    """Torch's text of a source range, as Python writes tracebacks: the innermost frame last.
+
+    Of a trace it is the model's part of the stack: what is around is how Flambeau was called.
+    """
+    source = "" if source.startswith(_TRACER) else source.partition(f"\n{_TRACER}")[0]
     frames = [_frame(line) for line in source.splitlines()]
     if not frames or None in frames:
         return source  # a scripted function's, which is in this form
