@@ -11,6 +11,7 @@ import torch
 
 from . import _engine
 from .feed.exported_program import canonical_name, dtype_of_code
+from .forms import is_written_alike
 from .operand_types import alike, as_recorded, element_type
 
 __all__ = ["Translators"]
@@ -129,26 +130,8 @@ def _model_of(target: Callable, function: Callable, call: _engine.OperatorCall) 
 
 def _check_form(node: Any, version: int, opset: int) -> None:
     """Raise TypeError if the node's operator is written in another way at the opset."""
-    import onnx
-
-    if node.domain or version == opset:
-        return
-
-    given, target = (onnx.defs.get_schema(node.op_type, at, "") for at in (version, opset))
-    inputs = [value.name for value in given.inputs][: len(node.inputs)]
-    fits = (
-        inputs == [value.name for value in target.inputs][: len(inputs)]
-        and len(node.outputs) <= target.max_output
-        and all(name in target.attributes for name in node.attributes)
-        and all(
-            given.attributes[name].default_value == target.attributes[name].default_value
-            for name in given.attributes
-            if name in target.attributes
-        )
-        and not any(attribute.required for name, attribute in target.attributes.items() if name not in node.attributes)
-    )
-    if not fits:
-        raise TypeError(f"it uses {node.op_type} of opset {version}, which opset {opset} has in another form")
+    if not is_written_alike(node, version, opset):
+        raise TypeError(f"it uses {node.op_type} of opset {version}, which opset {opset} does not have in that form")
 
 
 def _shape(value: _engine.OperatorCallValue) -> list[int | str | None] | None:

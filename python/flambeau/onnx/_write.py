@@ -11,6 +11,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, helper
 
 from ..errors import OnnxExporterError
 from ..feed.script_graph import attribute_kind
+from ..forms import is_written_alike
 from ._globals import GLOBALS
 from ._shapes import tensor_proto
 from .jit_utils import GraphContext, parse_node_kind
@@ -252,15 +253,35 @@ def _has_type(value: Any) -> bool:
 
 
 def _function_protos(context: GraphContext) -> dict[tuple[str, str], onnx.FunctionProto]:
-    """The functions that are called, and what these call."""
+    """The functions that are called, and what these call, for the opset of the model.
+
+    Raises:
+        OnnxExporterError: One is written for an opset that has an operator in another form.
+    """
     import onnx_ir as ir
 
     protos: dict[tuple[str, str], onnx.FunctionProto] = {}
     for function in context.functions.values():
         for body in (function.function_ir, *(each.function_ir for each in function.function_ir.get_called_functions().values())):
+            _require_opset(body, context.opset)
             proto = ir.to_proto(body)
+            for each in proto.opset_import:
+                if not each.domain:
+                    each.version = context.opset
             protos.setdefault((proto.domain, proto.name), proto)
     return protos
+
+
+def _require_opset(body: Any, opset: int) -> None:
+    import onnx_ir as ir
+
+    version = body.opset_imports.get("", opset)
+    for node in ir.traversal.RecursiveGraphIterator(body.graph):
+        if not is_written_alike(node, version, opset):
+            raise OnnxExporterError(
+                f"the ONNX Script function {body.domain}::{body.name} uses {node.op_type} of opset {version}, which the model's, {opset}, "
+                f"does not have in that form: export with opset_version={version}, or write the function for opset {opset}"
+            )
 
 
 def _inlined(model: onnx.ModelProto, functions: Mapping[tuple[str, str], onnx.FunctionProto]) -> onnx.ModelProto:
