@@ -29,6 +29,7 @@ from .errors import (
     warn,
     warn_of,
 )
+from .feed.places import calls_around
 from .feed.script_inputs import SCRIPTS, holds_packed_weights, script_parameters
 from .feed.weights import lacks_bytes
 from .mismatch import prove
@@ -263,7 +264,7 @@ def export(
     job = _Export(model, args, kwargs, options, translators, translations, wishes, artifacts, progress, export_params)
     source = job.captured(dump=dump_exported_program)
     program = job.converted(source)
-    _add_functions(program, job.model, export_modules_as_functions)
+    _add_functions(program, job.model, export_modules_as_functions, job.module_calls(source))
     try:
         if verify:
             job.prove(program, source, modules=report)
@@ -352,6 +353,10 @@ class _Export:
             raise
         made = Conversion(model, diagnostics, self.options, source.build, self.artifacts.attempts, self.archive, call=source.call)
         return ONNXProgram.of_conversion(made, source.exported)
+
+    def module_calls(self, source: Source) -> Mapping[str, Mapping[str, str]]:
+        """The calls of modules around each captured node, by its name: path → which one."""
+        return self.translations.calls if source.exported is None else calls_around(source.exported.graph)
 
     def prove(self, program: ONNXProgram, source: Source, *, modules: bool) -> None:
         """Compare with the module itself, and the captured program.
@@ -458,7 +463,12 @@ def _as_inputs(asked: bool | None, export_type: OperatorExportTypes, opset: int 
     return export_type != OperatorExportTypes.ONNX if asked is None else asked
 
 
-def _add_functions(program: ONNXProgram, model: Any, modules: bool | type[torch.nn.Module] | Collection[type[torch.nn.Module]]) -> None:
+def _add_functions(
+    program: ONNXProgram,
+    model: Any,
+    modules: bool | type[torch.nn.Module] | Collection[type[torch.nn.Module]],
+    calls: Mapping[str, Mapping[str, str]],
+) -> None:
     """What symbolic functions asked to be local functions of the model, and modules that are to be some."""
     if GLOBALS.local_functions:
         from .onnx._write import with_local_functions
@@ -467,7 +477,7 @@ def _add_functions(program: ONNXProgram, model: Any, modules: bool | type[torch.
     if modules:
         from .onnx._functions import with_functions
 
-        program.replace_proto(with_functions(program.model_proto, model, modules))
+        program.replace_proto(with_functions(program.model_proto, model, modules, calls))
 
 
 def _with_cause(error: OnnxExporterError, by_table: list[Exception], symbolic: list[Exception]) -> Exception:

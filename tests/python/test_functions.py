@@ -107,6 +107,63 @@ def test_a_module_that_is_called_twice(dynamo):
     assert [node.op_type for node in proto.graph.node] == ["Linear", "Relu", "Add", "Linear"]
 
 
+class Signed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.sign()
+
+    @staticmethod
+    def symbolic(g, x):
+        return g.op("Sign", x)
+
+
+class Part(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(6, 6)
+
+    def forward(self, x):
+        return self.linear(x).relu()
+
+
+class SignedPart(Part):
+    def forward(self, x):
+        return Signed.apply(super().forward(Signed.apply(x)))
+
+
+class InARow(torch.nn.Module):
+    """Calls of a shared module that follow each other."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.shared, self.other = kind(), kind()
+
+    def forward(self, x):
+        return self.other(self.shared(self.shared(x))), self.shared(x + 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (Part, {"dynamo": True}),
+        (Part, {"dynamo": True, "capture_strategies": ["strict"]}),
+        (Part, {"dynamo": False}),
+        (SignedPart, {"dynamo": False}),
+    ],
+    ids=["export", "strict", "trace", "trace-autograd"],
+)
+def test_each_call_of_a_module_is_one_of_its_function(kind, options):
+    proto = exported(InARow(kind), export_modules_as_functions={kind}, **options)
+    (function,) = proto.functions
+    assert [node.op_type for node in function.node].count("Gemm") == 1
+    assert sorted(node.op_type for node in proto.graph.node) == sorted([kind.__name__] * 4 + ["Add"])
+    calls = [node for node in proto.graph.node if node.op_type == kind.__name__]
+    assert sorted(node.name for node in calls) == ["other", "shared", "shared_1", "shared_2"]
+    # Functions in functions, too.
+    proto = exported(InARow(kind), export_modules_as_functions=True, **options)
+    assert {each.name for each in proto.functions} == {kind.__name__, "Linear"}
+
+
 def test_dynamic_sizes():
     program = export(Net(), (X,), export_modules_as_functions=True, dynamic_shapes={"x": {0: "n"}})
     assert program(torch.randn(5, 6))[0].shape == (5, 6)

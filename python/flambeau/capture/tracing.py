@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -133,11 +134,28 @@ def _holds_script(model: torch.nn.Module) -> bool:
     return holds_packed_weights(model) or any(isinstance(module, torch.jit.ScriptModule) for module in model.modules())
 
 
+class _Scopes(dict[torch.nn.Module, int]):
+    """Where torch's tracer asks how a module's scope is called, once for each call: its number, and which call it is."""
+
+    def __init__(self, numbers: Mapping[torch.nn.Module, int]) -> None:
+        super().__init__(numbers)
+        self._calls = collections.Counter[int]()
+
+    def __getitem__(self, module: torch.nn.Module) -> str:  # type: ignore[override]
+        number = super().__getitem__(module)
+        call = self._calls[number]
+        self._calls[number] += 1
+        return f"{number}.{call}"
+
+    def get(self, module: torch.nn.Module, default: Any = None) -> Any:
+        return self[module] if module in self else default
+
+
 def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace:
     """Run a function of a module under torch's tracer."""
     modules = dict(model.named_modules())
     state = list(_state(modules))
-    scopes = {module: str(i) for i, module in enumerate(modules.values())}
+    scopes = _Scopes({module: i for i, module in enumerate(modules.values())})
     before, torch.jit._trace._trace_module_map = torch.jit._trace._trace_module_map, scopes
     try:
         graph, _ = torch._C._create_graph_by_tracing(

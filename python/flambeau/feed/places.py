@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["modules_of", "trace_of"]
+__all__ = ["calls_around", "modules_of", "trace_of"]
 
 _FRAME = 'File "'
 _NO_MODULES = "_empty_nn_module_stack_from_metadata_hook"
@@ -24,6 +24,11 @@ def modules_of(node: torch.fx.Node, *around: torch.fx.Node) -> dict[str, tuple[s
     if modules and _NO_MODULES not in modules:
         return modules
     return modules_of(*around) if around else None
+
+
+def calls_around(graph: torch.fx.Graph) -> dict[str, dict[str, str]]:
+    """The calls of modules around each node, by its name: path → which one, as torch.export tells calls apart."""
+    return {node.name: {path: call for call, (path, _) in (modules_of(node) or {}).items()} for node in graph.nodes}
 
 
 def trace_of(node: torch.fx.Node, *around: torch.fx.Node) -> str:

@@ -147,8 +147,8 @@ class PythonFunctions(Protocol):
     open_types: bool
     """Whether PyTorch's own operators are translated in ways that may leave the types of results open."""
 
-    def unpacks(self, lists: dict[tuple[str, str], int | None]) -> None:
-        """Take note of how many elements lists are unpacked into at once, by operator and node; filled while nodes are imported."""
+    def begin(self, walk: GraphImport) -> None:
+        """Take note of the walk, before it imports nodes."""
 
     def leaves_open(self, node: Any) -> bool:
         """Whether the types of an operator's results may become known from an example only."""
@@ -180,8 +180,10 @@ class GraphImport:
         self.bound = bound  # `module` is a _Bound, of which nobody wants to hear
         # The number of elements, by the operator that makes a list and its node; None where inlined graphs have nodes of one name.
         self.unpacked: dict[tuple[str, str], int | None] = {}
+        # The calls of modules around a node, by its name: path → which one. Only a trace tells them apart.
+        self.calls: dict[str, Mapping[str, str]] = {}
         if functions is not None:
-            functions.unpacks(self.unpacked)
+            functions.begin(self)
         self.roles: dict[str, tuple[_engine.InputKind, bool]] = {}
         self.order: dict[str, int] = {}  # of attributes, by their paths
         if bound:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -29,7 +29,7 @@ class Trace:
     """The module's tensors, by their paths."""
 
     modules: Sequence[tuple[str, str]]
-    """(path, class) of each module; a node's scope, as "0/3/7", counts in it."""
+    """(path, class) of each module; a node's scope, as "0.0/3.0/7.1", counts in it: the module, and which call of it."""
 
 
 class _TraceImport(GraphImport):
@@ -39,6 +39,7 @@ class _TraceImport(GraphImport):
         super().__init__(graph, trace.model, bound=False, functions=functions)
         self.trace = trace
         self.frames: dict[str, list[tuple[str, str]]] = {}  # by scope
+        self.steps: dict[str, Mapping[str, str]] = {}  # likewise: path → step, which is the call
         self.scope = ""  # the last one
 
     def state(self, values: Sequence[Any]) -> None:
@@ -59,8 +60,12 @@ class _TraceImport(GraphImport):
         # The nodes of a function that was inlined have none; they follow its constant, which has that of the call.
         self.scope = scope = node.scopeName() or self.scope
         if scope not in self.frames:
-            inner = [self.trace.modules[int(number)] for number in scope.split("/")[1:]]
+            steps = scope.split("/")[1:]
+            inner = [self.trace.modules[int(step.partition(".")[0])] for step in steps]
             self.frames[scope] = [("", ""), *inner] if inner else []
+            self.steps[scope] = {path: step for (path, _), step in zip(inner, steps)}
+        if node.outputsSize():
+            self.calls[node.outputsAt(0).debugName()] = self.steps[scope]
         return self.frames[scope]
 
 

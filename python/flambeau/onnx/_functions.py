@@ -11,7 +11,7 @@ import ast
 import dataclasses
 import math
 import typing
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import onnx
@@ -25,6 +25,7 @@ __all__ = ["with_functions"]
 _LARGEST_CONSTANT = 64  # elements; what is larger is a weight
 _NESTED = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 _PREFIX = "inferred::"
+_Step = tuple[str, str]  # a module's path, and which call of it
 
 
 @dataclasses.dataclass
@@ -60,22 +61,34 @@ class _Function:
 
 
 def with_functions(
-    model: onnx.ModelProto, module: torch.nn.Module, selected: bool | type[torch.nn.Module] | Collection[type[torch.nn.Module]]
+    model: onnx.ModelProto,
+    module: torch.nn.Module,
+    selected: bool | type[torch.nn.Module] | Collection[type[torch.nn.Module]],
+    calls: Mapping[str, Mapping[str, str]],
 ) -> onnx.ModelProto:
     """The model with functions for the calls of all modules, or of those of some classes.
 
     Args:
         model: Says of each node in which modules it was made.
         module: The module itself, from which the model was made.
+        calls: The calls of modules around each captured node, by its name: path → which one.
     """
     opset = next(each.version for each in model.opset_import if not each.domain)
     if opset < 15:
         raise UnsupportedOptionError(f"export_modules_as_functions needs opset 15 or newer, not {opset}: older models have no functions")
-    return _Splitter(model, module, None if selected is True else {selected} if isinstance(selected, type) else set(selected), opset).run()
+    classes = None if selected is True else {selected} if isinstance(selected, type) else set(selected)
+    return _Splitter(model, module, classes, opset, calls).run()
 
 
 class _Splitter:
-    def __init__(self, model: onnx.ModelProto, module: torch.nn.Module, selected: set[type] | None, opset: int) -> None:
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        module: torch.nn.Module,
+        selected: set[type] | None,
+        opset: int,
+        calls: Mapping[str, Mapping[str, str]],
+    ) -> None:
         self.model = model
         self.graph = model.graph
         self.module = module
@@ -92,6 +105,7 @@ class _Splitter:
         self.constants = {
             each.name: each for each in self.graph.initializer if each.name not in weights and math.prod(each.dims) <= _LARGEST_CONSTANT
         }
+        self.chains = self._chains(calls)
         self.functions: dict[bytes, _Function] = {}
         self.by_name: dict[tuple[str, str], _Function] = {}
         self.calls = [node.name for node in self.nodes]
@@ -123,11 +137,20 @@ class _Splitter:
 
     # --- which nodes belong together ------------------------------------------------------
 
-    def _chain(self, node: int) -> list[str]:
-        """The paths of the modules around a node that become functions, outermost first."""
-        notes = {each.key: each.value for each in self.nodes[node].metadata_props}
-        paths = ast.literal_eval(notes.get("pkg.torch.onnx.name_scopes", "[]"))[1:-1]
-        return [path for path in paths if path and self._is_selected(path)]
+    def _chains(self, calls: Mapping[str, Mapping[str, str]]) -> list[list[_Step]]:
+        """The modules around each node that become functions, outermost first."""
+        scopes: list[list[str]] = []
+        for node in self.nodes:
+            notes = {each.key: each.value for each in node.metadata_props}
+            scopes.append(ast.literal_eval(notes.get("pkg.torch.onnx.name_scopes", "[]")))
+        known = [calls.get(each[-1], {}) if each else {} for each in scopes]
+        # A node of which nothing is known belongs to the call that came last, or to the first.
+        last = {path: call for of_node in reversed(known) for path, call in of_node.items()}
+        chains = []
+        for each, of_node in zip(scopes, known):
+            last |= of_node
+            chains.append([(path, last.get(path, "")) for path in each[1:-1] if path and self._is_selected(path)])
+        return chains
 
     def _is_selected(self, path: str) -> bool:
         try:
@@ -137,19 +160,17 @@ class _Splitter:
         return self.selected is None or found in self.selected
 
     def _grouped(self, nodes: Sequence[int], depth: int) -> list[int | _Group]:
-        chains = {node: self._chain(node) for node in nodes}
+        def step_of(node: int) -> _Step | None:
+            return self.chains[node][depth] if len(self.chains[node]) > depth else None
 
-        def path_of(node: int) -> str | None:
-            return chains[node][depth] if len(chains[node]) > depth else None
-
-        paths = list(dict.fromkeys(path for node in nodes if (path := path_of(node)) is not None))
+        steps = list(dict.fromkeys(step for node in nodes if (step := step_of(node)) is not None))
         members: list[int | _Group] = list(nodes)
-        for path in paths:
-            group = [node for node in nodes if path_of(node) == path]
-            # A module that is called twice, with others between, is a group a call.
+        for step in steps:
+            group = [node for node in nodes if step_of(node) == step]
+            # Where calls of a module are not told apart, what is between them does.
             parts = [group] if self._is_convex(group, nodes) else _runs(group, nodes)
             for part in parts:
-                inside, made = set(part), _Group(path, self._grouped(part, depth + 1))
+                inside, made = set(part), _Group(step[0], self._grouped(part, depth + 1))
                 members = [member for member in members if not (isinstance(member, int) and member in inside)]
                 members.append(made)
         return self._in_order(members)

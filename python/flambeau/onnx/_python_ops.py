@@ -30,6 +30,7 @@ class Translations:
 
     Attributes:
         open_types: Whether PyTorch's own operators may become nodes of unknown types.
+        calls: Of a trace, the calls of modules around each node, by its name: path → which one.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Translations:
     ) -> None:
         self.symbolic = SymbolicFunctions(opset)
         self.open_types = export_type != OperatorExportTypes.ONNX or bool(self.symbolic.translators())
+        self.calls: Mapping[str, Mapping[str, str]] = {}
         self._table = dict(table)
         self._by_type = dict(translators_of(export_type))
         self._fallback: dict[str, Any] = {}
@@ -78,8 +80,9 @@ class Translations:
 
         return chosen
 
-    def unpacks(self, lists: dict[tuple[str, str], int | None]) -> None:
-        self.symbolic.unpacked = lists
+    def begin(self, walk: Any) -> None:
+        self.symbolic.unpacked = walk.unpacked
+        self.calls = walk.calls
 
     def leaves_open(self, node: Any) -> bool:
         space = node.kind().partition("::")[0]
@@ -127,9 +130,10 @@ class Translations:
         tensors, scalars = list(node.inputs()), list(node.scalar_args())
         kinds = node.cconv()
         word = re.sub(r"\W", "_", node.pyname())
-        name = f"{_SPACE}::{word}_{self._count}"
-        self._count += 1
+        word, self._count = f"{word}_{self._count}", self._count + 1
+        name = f"{_SPACE}::{word}"
         results = _results_of(node)
+        names = [word, *(f"{word}_{i}" for i in range(1, len(results)))]
         formal = ", ".join(f"Tensor? input_{i}" for i in range(len(tensors)))
         walk.builder.declare_operator(f"{name}({formal}) -> ({', '.join(['Tensor'] * len(results))})")
 
@@ -143,11 +147,12 @@ class Translations:
             name,
             "",
             [walk.values[value.unique()] for value in tensors],
-            [(f"{node.pyname()}_{i}", walk.type(type_)) for i, type_ in enumerate(results)],
+            [(result, walk.type(type_)) for result, type_ in zip(names, results, strict=True)],
             {} if None in types else {"recorded": types},
             walk.modules(node),
             walk.stack_trace(node),
         )
+        walk.calls[word] = walk.calls.get(node.outputsAt(0).debugName(), {})
         self._bind(walk, node, handles)
 
     def _bind(self, walk: Any, node: Any, results: list[Any]) -> None:
