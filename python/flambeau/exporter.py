@@ -416,6 +416,8 @@ class _Export:
         """The engine's model. Operators that turn out to have no translation fall back as ``operator_export_type`` says."""
         artifacts, translations = self.artifacts, self.translations
         causes = self.translators.errors, translations.symbolic.errors
+        if source.exported is not None:
+            translations.forget()
         while True:
             try:
                 built = artifacts.timed("hand over to the engine", lambda: source.build(self.export_params))

@@ -90,6 +90,55 @@ def test_who_does_not_take_it_does_not_get_it(dynamo):
         assert check(lambda x: x.unbind()[0] + x.unbind()[1], dynamo=dynamo).count("Gather") == 2
 
 
+parts = torch.library.custom_op(
+    "flambeau_results::parts", lambda x: [x[0] * 1, x[1] * 1], mutates_args=(), schema="(Tensor x) -> Tensor[]"
+)
+parts.register_fake(lambda x: [torch.empty_like(x[0]), torch.empty_like(x[1])])
+
+
+@CAPTURES
+def test_functions_of_any_arguments(dynamo):
+    given = []
+
+    def of_own(g, x, **kwargs):
+        given.append(kwargs)
+        return [g.op("Gather", x, torch.tensor(i), axis_i=0) for i in range(2)]
+
+    with registered("flambeau_results::parts", of_own):
+        assert check(lambda x: parts(x)[0] + parts(x)[1], dynamo=dynamo).count("Gather") == 2
+    assert given and not any(given)
+    with registered("aten::unbind", lambda g, *args, **kwargs: given.append(kwargs) or of_own(g, args[0])):
+        check(lambda x: x.unbind()[0] + x.unbind()[1], dynamo=dynamo)
+    assert {"_outputs": 2} in given
+
+
+class Unrolled(torch.nn.Module):
+    """Of whose loop a script is tried."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        a, b = x.split(2, 1)
+        rows = []
+        for i in range(x.shape[0]):
+            if i % 2 == 0:
+                rows.append(a[i] + b[i] * i)
+        return torch.stack(rows)
+
+
+def test_the_export_that_a_script_could_not_replace_has_the_number_too():
+    given = []
+
+    def refuses_at_first(g, x, size, dim, _outputs=None):
+        given.append(_outputs)
+        if len(given) == 1:
+            raise ValueError("not yet")
+        return list(g.op("Split", x, torch.tensor([2, 2]), axis_i=1, outputs=2))
+
+    with registered("aten::split", refuses_at_first):
+        program = flambeau.export(Unrolled(), (X,), dynamic_shapes=({0: "n"},), verbose=False)
+    torch.testing.assert_close(program(X)[0], Unrolled()(X))
+    assert len(given) > 1 and set(given) == {2}
+
+
 @CAPTURES
 def test_torchs_functions_work_as_registered(dynamo):
     with registered("aten::split", torch.onnx.symbolic_opset9.split):

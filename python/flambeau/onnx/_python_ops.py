@@ -80,6 +80,10 @@ class Translations:
 
         return chosen
 
+    def forget(self) -> None:
+        """Before the program of torch.export is converted: a script in its place may have been tried."""
+        self.symbolic.unpacked = None
+
     def begin(self, walk: Any) -> None:
         self.symbolic.unpacked = walk.unpacked
         self.calls = walk.calls

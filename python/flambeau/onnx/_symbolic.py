@@ -69,7 +69,9 @@ class SymbolicFunctions:
             count = self.unpacked.get((call.op.partition(".")[0], call.node))
         else:
             count = len(call.results) if _gives_list(call.op) else None
-        return {} if count is None or not _takes_outputs(function) else {"_outputs": count}
+        # A function of any arguments may hand them on to a node: it gets none that torch would not give it.
+        takes = count is not None and _takes_outputs(function, any_name=call.op.startswith("aten::"))
+        return {"_outputs": count} if takes else {}
 
     def _guarded(self, translate: Callable[[_engine.OperatorCall], Translation]) -> Callable[[_engine.OperatorCall], Translation]:
         def guarded(call: _engine.OperatorCall) -> Translation:
@@ -82,12 +84,12 @@ class SymbolicFunctions:
         return guarded
 
 
-def _takes_outputs(function: Callable[..., Any]) -> bool:
+def _takes_outputs(function: Callable[..., Any], *, any_name: bool) -> bool:
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):  # of a function that does not say
         return False
-    return "_outputs" in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    return "_outputs" in parameters or (any_name and any(each.kind is each.VAR_KEYWORD for each in parameters.values()))
 
 
 def _gives_list(op: str) -> bool:
