@@ -118,7 +118,10 @@ class Splicer {
     const onnx::OperatorVersion* given = onnx::FindOperator(op, opset_);
     const onnx::OperatorVersion* target = onnx::FindOperator(op, to_.opset());
     if (target != nullptr && (given == nullptr || SameForm(*given, *target))) return true;
-    if (target == nullptr) {
+    if (target == nullptr && onnx::FindOperator(op, onnx::NewestOpset()) == nullptr) {
+      to_.Report(DiagnosticKind::kUnsupportedForm, fmt::format("the translation uses {}, which is no operator of ONNX", op),
+                 fmt::format("name its domain, as in mine::{}", op));
+    } else if (target == nullptr) {
       to_.Report(DiagnosticKind::kUnsupportedOpset, fmt::format("the translation uses ONNX's {}, which opset {} does not have", op, to_.opset()));
     } else {
       to_.Report(DiagnosticKind::kUnsupportedOpset,
