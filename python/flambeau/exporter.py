@@ -108,7 +108,7 @@ def export(
     autograd_inlining: bool = True,
     capture: str | None = None,
     capture_strategies: Sequence[str] | None = None,
-    metadata: str = "default",
+    metadata: str | None = None,
     target: str = "ort",
     user_metadata: Mapping[str, str] | None = None,
     state_outputs: bool = False,
@@ -185,7 +185,9 @@ def export(
             "draft"; by default the first two. "torchscript" among them traces the
             module where all others fail.
         metadata: What the model says about its origin: "release" (nothing),
-            "namespace", "default", "debug" (stack traces too).
+            "namespace", "default", "debug" (stack traces too). None means "default", and
+            below opset 18 "release": metadata needs IR version 10, which the runtimes
+            that such models are for may not read.
         target: What runs the model: "ort" casts around kernels that onnxruntime
             lacks, "strict" has no such casts.
         user_metadata: Key-value pairs for the model's ``metadata_props``.
@@ -229,7 +231,7 @@ def export(
     options = make_options(
         opset_version=opset_version,
         external_data=external_data,
-        metadata=_metadata(metadata, verbose, export_modules_as_functions),
+        metadata=_metadata(metadata, verbose, export_modules_as_functions, opset_version),
         target=target,
         input_names=input_names,
         output_names=output_names,
@@ -518,10 +520,16 @@ def _save(
     )
 
 
-def _metadata(asked: str, verbose: bool | None, functions: Any) -> str:
+_FIRST_WITH_METADATA = 18
+"""The lowest opset for which torch.onnx writes metadata."""
+
+
+def _metadata(asked: str | None, verbose: bool | None, functions: Any, opset: int | None) -> str:
     """What else needs metadata: the printed graph has lines of the source, functions are found by modules."""
-    if verbose and asked == "default":
+    if verbose and asked in (None, "default"):
         return "debug"
+    if asked is None:
+        asked = "release" if opset is not None and opset < _FIRST_WITH_METADATA else "default"
     return "default" if functions and asked in ("release", "namespace") else asked
 
 

@@ -110,8 +110,12 @@ uint64_t Seed(const std::string& text) {
   return seed;
 }
 
-int RunConvert(ConvertArguments& arguments) {
+// Metadata needs IR version 10, which runtimes that older opsets are for may not read.
+constexpr int kFirstOpsetWithMetadata = 18;
+
+int RunConvert(ConvertArguments& arguments, bool asks_for_metadata) {
   Options& options = arguments.options;
+  if (!asks_for_metadata && options.opset < kFirstOpsetWithMetadata) options.metadata = Metadata::kRelease;
   options.input_names = SplitList(arguments.input_names);
   options.output_names = SplitList(arguments.output_names);
   options.dim_names = SplitPairs(arguments.dim_names, "--dim-names");
@@ -149,7 +153,7 @@ Run AddConvert(CLI::App& app) {
                       "what runs the model: ort (casts around kernels that onnxruntime lacks) or strict (anything that follows ONNX: no such casts)")
       ->check(CLI::IsMember(Names(kTarget)))->option_text("RUNTIME");
   command->add_option_function<std::string>("--metadata", Choose(options.metadata, kMetadata),
-                      "what the model tells of its origin: release (nothing), namespace, default, debug (stack traces, too)")
+                      "what the model tells of its origin: release (nothing), namespace, default, debug (stack traces, too); below opset 18 release, if not asked for more")
       ->check(CLI::IsMember(Names(kMetadata)))->option_text("LEVEL");
   command->add_flag_callback("--release", [arguments] { arguments->options.metadata = Metadata::kRelease; }, "the same as --metadata release");
   command->add_flag_callback("--debug", [arguments] { arguments->options.metadata = Metadata::kDebug; }, "the same as --metadata debug");
@@ -168,7 +172,7 @@ Run AddConvert(CLI::App& app) {
   command->add_option("--seed", arguments->seed, "random numbers are the same whenever the model is loaded; each draw in it gets a seed of its own, made from N (0 to 2^64 - 1)")->option_text("N");
   command->add_flag("-v,--verbose", arguments->verbose, "say what was written");
   command->add_flag("-q,--quiet", arguments->quiet, "no warnings, no progress bar");
-  return [arguments] { return RunConvert(*arguments); };
+  return [arguments, command] { return RunConvert(*arguments, command->count("--metadata") + command->count("--release") + command->count("--debug") > 0); };
 }
 
 }  // namespace flambeau::cli

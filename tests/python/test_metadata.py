@@ -218,3 +218,12 @@ def test_errors_of_torchs_modules_name_torchs_lines():
     finally:
         flambeau.onnx.unregister_custom_op_symbolic("aten::relu", 9)
     assert "in the model, functional.py:" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("opset, least", [(11, 6), (13, 7), (17, 8), (18, 10)])
+def test_models_for_older_runtimes_say_nothing_that_these_cannot_read(opset, least):
+    model = torch.nn.Linear(2, 2)
+    program = flambeau.export(model, (torch.ones(1, 2),), opset_version=opset)
+    assert program.model_proto.ir_version == least
+    asked = flambeau.export(model, (torch.ones(1, 2),), opset_version=opset, metadata="default")
+    assert asked.model_proto.ir_version == 10

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch._C import _functorch as functorch
 from torch._functorch import predispatch, vmap
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
@@ -27,10 +26,9 @@ _CHECK = torch.ops.aten._assert_tensor_metadata.default
 
 
 def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    """``torch.nn.functional.linear``; inside of a vmap torch makes numbers of sizes where it folds three dimensions and adds a bias."""
-    if bias is None or functorch.peek_interpreter_stack() is None:
-        return torch._C._nn.linear(input, weight, bias)
-    return torch._C._nn.linear(input, weight) + bias
+    """``torch.nn.functional.linear`` inside of a vmap: torch makes numbers of sizes where it folds three dimensions and adds a bias."""
+    product = torch._C._nn.linear(input, weight)
+    return product if bias is None else product + bias
 
 
 @contextlib.contextmanager
@@ -45,7 +43,9 @@ def recordable_vmaps() -> Iterator[list[str]]:
 
     def noted(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         called.append(getattr(function, "__name__", type(function).__name__))
-        return mapped(function, *args, **kwargs)
+        with Replacements() as within:
+            within.set(torch.nn.functional, "linear", _linear)
+            return mapped(function, *args, **kwargs)
 
     def removed(tensor: torch.Tensor, level: int, size: int, to: int) -> torch.Tensor:
         result = predispatch._remove_batch_dim(tensor, level, size, 0)
@@ -55,7 +55,6 @@ def recordable_vmaps() -> Iterator[list[str]]:
         replacements.set(vmap, "_flat_vmap", noted)
         replacements.set(vmap, "_remove_batch_dim", removed)
         replacements.set(vmap, "_get_chunked_inputs", lambda args, *_: [args])  # a chunk is as much as memory has room for
-        replacements.set(torch.nn.functional, "linear", _linear)
         yield called
 
 

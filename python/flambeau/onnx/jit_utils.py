@@ -147,9 +147,11 @@ def _set_attribute(node: Any, key: str, value: Any) -> None:
 
 def _constant_of(value: Any, kind: str) -> Any:
     """What an argument of the operator is known to be: symbolic functions may put it into an attribute as it comes."""
-    from ._values import _is_packed_list, _parse_arg
+    from ._values import _is_packed_list, _maybe_get_const, _parse_arg
 
-    return _parse_arg(value, f"{kind}s" if _is_packed_list(value) else kind)
+    constant = _maybe_get_const(value, "t")
+    several = _is_packed_list(value) or (isinstance(constant, torch.Tensor) and constant.ndim > 0)
+    return _parse_arg(value, f"{kind}s" if several and kind in ("i", "f") else kind)
 
 
 def add_op_with_blocks(
