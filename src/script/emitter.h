@@ -99,6 +99,9 @@ class Emitter {
   Context& context() { return graph_.context(); }
   Heap& heap() { return heap_; }
   Sink& sink() { return sink_; }
+  // Where paths meet, torch.zeros(0) is taken for a tensor without rows, as others are that may be in its place.
+  void TakeNothingForRows() { nothing_is_rows_ = true; }
+  bool nothing_is_rows() const { return nothing_is_rows_; }
   BlockId block() const { return open_.back().block; }
   void SetOrigin(OriginId origin) { origin_ = origin; }
   // Nodes emitted so far, dead ones too.
@@ -137,6 +140,7 @@ class Emitter {
   Graph& graph_;
   Heap& heap_;
   Sink& sink_;
+  bool nothing_is_rows_ = false;
   Graph scratch_;
   Functionalizer functionalizer_;
   lower::Inference inference_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "aten/strides.h"
 #include "script/columns.h"
@@ -193,6 +194,12 @@ void Skeleton::MakeOptional(Skeleton value) {
   lossy_ = true;
 }
 
+bool TakesForRowsOf(const Type& nothing, const Type& rows, const ExprPool& exprs) {
+  if (!nothing.is_tensor() || !nothing.ranked || nothing.rank() != 1 || exprs.AsConstant(nothing.sizes[0]) != 0) return false;
+  return rows.is_tensor() && rows.ranked && rows.rank() > 1 &&
+         std::ranges::all_of(rows.sizes | std::views::drop(1), [&](Expr size) { return exprs.AsConstant(size).has_value(); });
+}
+
 // Sizes that differ become sizes of their own.
 bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
   ExprPool& exprs = emit.context().exprs();
@@ -213,6 +220,19 @@ bool Skeleton::UnifyType(const Type& other, Emitter& emit) {
     return false;
   }
   if (!type_.ranked) return false;
+  if (emit.nothing_is_rows() && TakesForRowsOf(other, type_, exprs)) {
+    if (std::ranges::find(fresh_, type_.sizes[0]) != fresh_.end()) return false;
+    type_.sizes[0] = emit.FreshSize();
+    fresh_.push_back(type_.sizes[0]);
+    return true;
+  }
+  if (emit.nothing_is_rows() && TakesForRowsOf(type_, other, exprs)) {
+    type_ = other;
+    type_.sizes[0] = emit.FreshSize();
+    fresh_.assign(1, type_.sizes[0]);
+    SetContiguous(type_, true, exprs);
+    return true;
+  }
   if (!other.ranked || other.rank() != type_.rank()) {
     type_.ranked = false;
     type_.sizes.clear();

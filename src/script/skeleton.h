@@ -15,6 +15,9 @@
 
 namespace flambeau::script {
 
+// Whether torch.cat would leave out the one where it joins rows to it, as to torch.zeros(0): that is none of them.
+bool TakesForRowsOf(const Type& nothing, const Type& rows, const ExprPool& exprs);
+
 class Skeleton {
  public:
   // Of the value on the first path. With `known`, a tensor or number that all
@@ -66,6 +69,7 @@ class Skeleton {
   bool ToRows(const Cell& list, Emitter& emit, const Heap& heap);
   bool UnifyRows(const Cell& list, Emitter& emit, const Heap& heap);
   Kind KindOfFixed() const;
+  Result<ValueId> AsRows(ValueId tensor, Emitter& emit) const;
   Status AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) const;
 
   Kind kind_ = Kind::kUndefined;

@@ -1,4 +1,9 @@
 // What paths give out of a value, and what stands for it behind them.
+#include <ranges>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "script/columns.h"
 #include "script/quantized.h"
 #include "script/rows.h"
@@ -44,6 +49,21 @@ Status Skeleton::AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) 
   return {};
 }
 
+// The tensor, or no rows in the place of torch.zeros(0).
+Result<ValueId> Skeleton::AsRows(ValueId tensor, Emitter& emit) const {
+  const ValueId id = emit.Read(tensor);
+  const ExprPool& exprs = emit.context().exprs();
+  if (!emit.nothing_is_rows() || !TakesForRowsOf(emit.TypeOf(id), type_, exprs)) return id;
+  Ints sizes{0};
+  for (const Expr size : type_.sizes | std::views::drop(1)) sizes.push_back(*exprs.AsConstant(size));
+  emit.sink().Warning(DiagnosticKind::kFrozenDimension,
+                      fmt::format("takes a tensor of size 0 for one of no rows, as others that may be in its place have: "
+                                  "where nothing is joined to it, its shape is ({}), not (0)", fmt::join(sizes, ", ")));
+  Vals numbers(sizes.begin(), sizes.end());
+  FLAMBEAU_TRY(const Val rows, emit.Call1("aten::view", {TensorVal{id}, ListVal{emit.heap().Add({.elements = std::move(numbers)})}}));
+  return emit.Read(rows.As<TensorVal>()->id);
+}
+
 Status Skeleton::AppendLeaves(const Val& unsettled, Emitter& emit, const Heap& heap, std::vector<ValueId>& leaves) const {
   const Val value = emit.Settled(unsettled);
   switch (kind_) {
@@ -54,7 +74,8 @@ Status Skeleton::AppendLeaves(const Val& unsettled, Emitter& emit, const Heap& h
     case Kind::kNumber: {
       if (value.Is<Undefined>()) return AppendPlaceholder(emit, leaves);
       if (const auto* tensor = value.As<TensorVal>()) {
-        leaves.push_back(emit.Read(tensor->id));
+        FLAMBEAU_TRY(const ValueId id, AsRows(tensor->id, emit));
+        leaves.push_back(id);
       } else if (const auto* number = value.As<NumberVal>()) {
         leaves.push_back(number->id);
       } else if (const auto* list = value.As<ListVal>()) {

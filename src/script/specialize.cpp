@@ -257,8 +257,9 @@ struct Doubts {
 
 // What a walk takes for granted.
 struct Assumptions {
-  bool rounds = false;  // that loops over the sizes of inputs have one
-  bool data = false;    // that sizes which data decides are not 1 where they are squeezed
+  bool rounds = false;   // that loops over the sizes of inputs have one
+  bool data = false;     // that sizes which data decides are not 1 where they are squeezed
+  bool nothing = false;  // that torch.zeros(0) stands for no rows
 };
 
 // One walk over the program. Ifs in `apart` keep their paths apart.
@@ -272,6 +273,7 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
   Evaluator evaluator(graph, *program, sink, custom, options.opset, apart, library);
   if (assumptions.rounds) evaluator.AssumeRounds();
   if (assumptions.data) evaluator.AskNoData();
+  if (assumptions.nothing) evaluator.emit().TakeNothingForRows();
   const bool method = static_cast<bool>(graph.self);
   const std::vector<torchscript::Value*>& formal = graph.main->inputs;
   if (inputs.size() + method != formal.size())
@@ -341,7 +343,7 @@ bool OutputsHaveRanks(const Program::Impl& program) {
 // it is where an output has no rank; that may turn out to be all that can be said.
 // Where nothing was lost, it may be that a squeeze does change the rank.
 Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
-                           Sink& sink, bool assumes_data) {
+                           Sink& sink, Assumptions assumptions) {
   Library library;  // of all attempts: what one tells of nodes, the next is told
   bool asked_data = false;
   Evaluator::Apart apart;
@@ -350,7 +352,7 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     Sink trial;
     Doubts doubts;
-    auto program = Attempt(graph, inputs, options, trial, apart, library, {.data = assumes_data}, doubts);
+    auto program = Attempt(graph, inputs, options, trial, apart, library, assumptions, doubts);
     asked_data |= doubts.asked_data;
     of_last = trial.Take();
     const torchscript::Node* next = LastIn(doubts.lossy, apart);
@@ -380,13 +382,21 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
   if (!apart.empty()) {
     Sink trial;
     Doubts doubts;
-    auto program = Attempt(graph, inputs, options, trial, apart, library, {.rounds = true, .data = assumes_data}, doubts);
+    Assumptions with_rounds = assumptions;
+    with_rounds.rounds = true;
+    auto program = Attempt(graph, inputs, options, trial, apart, library, with_rounds, doubts);
     if (program) AddAll(trial.Take(), sink);
     if (program) return program;
   }
-  if (asked_data && !assumes_data) {  // its paths may not go on alike
+  const bool needs_rank = std::ranges::any_of(of_last, [](const Diagnostic& diagnostic) {
+    return diagnostic.kind == DiagnosticKind::kMissingInformation;
+  });
+  std::optional<Assumptions> more;
+  if (asked_data && !assumptions.data) more = {.data = true, .nothing = assumptions.nothing};  // its paths may not go on alike
+  else if (needs_rank && !assumptions.nothing) more = {.nothing = true};
+  if (more) {
     Sink trial;
-    auto program = Specialize(graph, inputs, options, trial, true);
+    auto program = Specialize(graph, inputs, options, trial, *more);
     if (program) AddAll(trial.Take(), sink);
     if (program) return program;
   }
@@ -398,7 +408,7 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
 
 Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
                            Sink& sink) {
-  return Specialize(graph, inputs, options, sink, false);
+  return Specialize(graph, inputs, options, sink, Assumptions());
 }
 
 }  // namespace flambeau::script
