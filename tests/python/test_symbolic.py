@@ -1,12 +1,12 @@
 """Symbolic functions: registered for operators, static ones of autograd functions, and what they are written with."""
 
-import contextlib
 
 import onnx
 import onnxscript
 import pytest
 import torch
 from onnxscript.onnx_opset import opset15 as op15
+from registering import CAPTURES, Call, registered
 
 import flambeau
 from flambeau import onnx as fonnx
@@ -14,7 +14,6 @@ from flambeau.onnx import OperatorExportTypes, symbolic_helper
 from flambeau.onnx.symbolic_helper import parse_args
 
 X = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.0, -0.25]])
-CAPTURES = pytest.mark.parametrize("dynamo", [True, False], ids=["export", "trace"])
 
 
 def library_op(name, schema, function):
@@ -29,26 +28,6 @@ every = library_op(
     "(Tensor x, float a, bool flag, int[] dims, str mode, int n, Tensor? t, float[] fs, ScalarType d) -> Tensor",
     lambda x, a, *_: x * a,
 )
-
-
-class Call(torch.nn.Module):
-    """A module of one function."""
-
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args):
-        return self.function(*args)
-
-
-@contextlib.contextmanager
-def registered(name, function, opset=9, by=fonnx):
-    by.register_custom_op_symbolic(name, function, opset)
-    try:
-        yield
-    finally:
-        by.unregister_custom_op_symbolic(name, opset)
 
 
 def exported(function, args=(X,), **options):

@@ -6,37 +6,17 @@ import functools
 import pytest
 import torch
 from torch.onnx._internal.torchscript_exporter import registration
+from registering import CAPTURES, Call, registered
 
 import flambeau
 from flambeau import onnx as fonnx
 
 X = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.0, -0.25]])
-CAPTURES = pytest.mark.parametrize("dynamo", [True, False], ids=["export", "trace"])
-
-
-class Call(torch.nn.Module):
-    """A module of one function."""
-
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args):
-        return self.function(*args)
 
 
 def operators(function, args=(X,), **options):
     """Of the exported model."""
     return [node.op_type for node in flambeau.export(Call(function), args, **options).model_proto.graph.node]
-
-
-@contextlib.contextmanager
-def registered(name, function):
-    fonnx.register_custom_op_symbolic(name, function, 9)
-    try:
-        yield
-    finally:
-        fonnx.unregister_custom_op_symbolic(name, 9)
 
 
 @contextlib.contextmanager

@@ -1,36 +1,13 @@
 """What symbolic functions give for operators of several results."""
 
-import contextlib
-
 import pytest
 import torch
+from registering import CAPTURES, Call, registered
 
 import flambeau
-from flambeau import onnx as fonnx
 from flambeau.onnx import symbolic_helper
 
 X = torch.tensor([[0.5, -1.0, 2.0, 3.0], [1.5, 0.0, -0.25, 4.0]])
-CAPTURES = pytest.mark.parametrize("dynamo", [True, False], ids=["export", "trace"])
-
-
-class Call(torch.nn.Module):
-    """A module of one function."""
-
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args):
-        return self.function(*args)
-
-
-@contextlib.contextmanager
-def registered(name, function, opset=9):
-    fonnx.register_custom_op_symbolic(name, function, opset)
-    try:
-        yield
-    finally:
-        fonnx.unregister_custom_op_symbolic(name, opset)
 
 
 def check(function, args=(X,), **options):
