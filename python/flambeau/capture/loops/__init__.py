@@ -6,7 +6,8 @@ of one that reads what a list ends with; ``names`` are what they ask of statemen
 ``runtime`` is what the source calls then. ``rounds`` are the iterables whose number of rounds
 is a symbol, and the lists that such a loop fills, ``places`` those that are as long before;
 ``pieces`` are those of a tensor that data cuts; ``scanning`` runs the rounds as torch's
-``scan``. ``associative`` does so with the rows of ``associative_scan``.
+``scan``, with ``modes`` between the rounds and torch. ``associative`` does so with the rows of
+``associative_scan``.
 """
 
 from __future__ import annotations

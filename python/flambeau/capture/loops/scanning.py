@@ -20,13 +20,13 @@ from torch._higher_order_ops.scan import scan_op
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.fx.experimental.sym_node import SymNode
-from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
+from torch.overrides import _get_current_function_mode_stack
 from torch.utils import _pytree
 from torch.utils._sympy.interp import sympy_interp
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from ..indexing import at_places, with_numbers
+from .modes import ByPlaces, Inner, Outer, Unkept, under
 from .pieces import cut_of
 from .strides import Stride, stride_of
 
@@ -36,10 +36,6 @@ _LOG = logging.getLogger("flambeau.capture")
 
 _Round = Callable[..., tuple[Any, ...]]
 _At = Callable[[Any], Any]
-
-
-class Unkept(Exception):
-    """The loop cannot be a scan."""
 
 
 class Lost:
@@ -113,79 +109,6 @@ def item_at(tensor: torch.Tensor, index: Any) -> torch.Tensor:
     return torch.select(tensor, 0, index)
 
 
-class _ByPlaces(TorchFunctionMode):
-    """While it is active, tensors are indexed by symbols."""
-
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        if func in (torch.Tensor.__getitem__, torch.Tensor.__setitem__):
-            args = (args[0], with_numbers(args[1]), *args[2:])
-            if (found := at_places(*args[:2])) is not None and func is torch.Tensor.__getitem__:
-                return found
-            if found is not None:
-                return found.copy_(args[2]) if isinstance(args[2], torch.Tensor) else found.fill_(args[2])
-        return func(*args, **(kwargs or {}))
-
-
-class _Outer(TorchFunctionMode):
-    """While it is active, it notes the tensors and sizes that a round takes from outside."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made: dict[int, torch.Tensor] = {}
-        self.tensors: dict[int, torch.Tensor] = {}
-        self.sizes: dict[Any, torch.SymInt] = {}
-
-    def own(self, values: Any) -> None:
-        self.made.update((id(leaf), leaf) for leaf in _pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor))
-
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        for leaf in _pytree.tree_leaves((args, kwargs)):
-            if isinstance(leaf, torch.Tensor) and id(leaf) not in self.made:
-                self.tensors[id(leaf)] = leaf
-            elif isinstance(leaf, torch.SymInt):
-                self.sizes[leaf.node.expr] = leaf
-        _refuse_writes(func, args, self.tensors)
-        result = func(*args, **(kwargs or {}))
-        self.own(result)
-        return result
-
-
-class _Inner(TorchFunctionMode):
-    """While it is active, these tensors stand for those from outside."""
-
-    def __init__(self, tensors: dict[int, torch.Tensor]) -> None:
-        super().__init__()
-        self.tensors = tensors
-
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        args, kwargs = _pytree.tree_map(lambda leaf: self.tensors.get(id(leaf), leaf), (args, kwargs or {}))
-        return func(*args, **kwargs)
-
-
-def _refuse_writes(func: Any, args: tuple[Any, ...], outer: dict[int, torch.Tensor]) -> None:
-    name = getattr(func, "__name__", "")
-    writes = name in ("__setitem__", "__set__") or (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE
-    if writes and args and id(args[0]) in outer:
-        raise Unkept("a round writes into a tensor that is not the loop's own")
-
-
-_IN_PLACE = {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift", "pow")}
-
-
-@contextlib.contextmanager
-def _under(modes: Sequence[TorchFunctionMode], given: Sequence[Any]) -> Iterator[None]:
-    """These modes are active again: while an operator runs, they are not. What it gives a round is new to loops around this one."""
-    active = {id(mode) for mode in _get_current_function_mode_stack()}
-    with contextlib.ExitStack() as stack:
-        for mode in modes:
-            if id(mode) not in active:
-                stack.enter_context(mode)
-            if isinstance(mode, _Outer):
-                mode.own(given)
-        stack.enter_context(_ByPlaces())
-        yield
-
-
 class _Piece(NamedTuple):
     """One item a round, of a length that another round's need not have."""
 
@@ -210,7 +133,7 @@ class _Plan:
     """Which are lists that the rounds fill."""
     counted: set[int]
     """Which leaves are integers that the rounds change."""
-    outer: _Outer = dataclasses.field(default_factory=_Outer)
+    outer: Outer = dataclasses.field(default_factory=Outer)
     appended: dict[int, int] = dataclasses.field(default_factory=dict)
     """How many items a round appends."""
     numbers: set[int] = dataclasses.field(default_factory=set)
@@ -300,7 +223,7 @@ class _Loop:
         """Whether the plan changed, and is to be tried again."""
         env = self.count.node.shape_env
         known = set(env.var_to_range)
-        with disable_proxy_modes_tracing(), env.ignore_fresh_unbacked_symbols(), _ByPlaces():
+        with disable_proxy_modes_tracing(), env.ignore_fresh_unbacked_symbols(), ByPlaces():
             given = _copied(values, plan.gathered)
             leaves, structure = _state(given, plan.gathered)
             for i in plan.counted:
@@ -395,7 +318,7 @@ class _Loop:
         def combine(*args: Any) -> list[torch.Tensor]:
             carries, place, lifted = args[: len(init)], args[len(init)], args[len(init) + 1 :]
             inner = {id(outer): within for outer, within in zip(tensors, lifted)}
-            with _under(self.modes, args), _Inner(inner):
+            with under(self.modes, args), Inner(inner):
                 rest = place >= lifted[-1] if first else None
                 if first:  # onnxruntime's Scan does not go over nothing: the first round is there, and counts for nothing
                     place = torch.minimum(place.clamp(min=first), _number(self.count - 1))
@@ -417,7 +340,7 @@ class _Loop:
                 return [each.clone(memory_format=torch.contiguous_format) for each in (*handed, *items)]
 
         lifted = [tensor if isinstance(tensor, FakeTensor) else tensor.clone() for tensor in tensors]  # a global may be as it is
-        tried = any(isinstance(mode, _Outer) for mode in self.modes)
+        tried = any(isinstance(mode, Outer) for mode in self.modes)
         with torch._C._AutoDispatchBelowAutograd() if tried else contextlib.nullcontext():  # nobody asks a trial for gradients
             outputs = list(scan_op(combine, init, [torch.arange(self.count)], (*lifted, *missing, *start)))
         owners = dict(self._owners(structure))
