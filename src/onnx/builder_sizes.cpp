@@ -188,8 +188,8 @@ Tensor Builder::CastTo(Tensor tensor, DType dtype) {
 Tensor Builder::ExpandTo(Tensor tensor, std::span<const Dim> sizes) {
   if (tensor.ranked() && tensor.sizes() == Dims(sizes.begin(), sizes.end())) return tensor;
   // onnxruntime drops an Expand that it can tell to enlarge nothing.
-  const auto added = static_cast<int64_t>(sizes.size()) - (tensor.ranked() ? tensor.rank() : static_cast<int64_t>(sizes.size()));
-  for (int64_t axis = 0; tensor.ranked() && axis < tensor.rank(); ++axis)
+  const auto added = static_cast<int64_t>(sizes.size()) - (tensor.ranked() ? tensor.rank() : 0);
+  for (int64_t axis = 0; tensor.ranked() && added >= 0 && axis < tensor.rank(); ++axis)
     if (AsConstant(sizes[static_cast<size_t>(axis + added)]) == 0 && AsConstant(tensor.size(axis)) == 1)
       tensor = SliceAxis(tensor, axis, Of(0), Of(0));
   if (tensor.ranked() && tensor.sizes() == Dims(sizes.begin(), sizes.end())) return tensor;
