@@ -45,3 +45,18 @@ def test_nothing_is_as_it_is_where_no_rank_is_needed():
     program = flambeau.export(nothing_or_all, (SOME,), dynamic_shapes=({0: "rows"},))
     for x in (SOME, NONE):
         torch.testing.assert_close(program(x)[0], nothing_or_all(x))
+
+
+def test_a_list_of_rows_and_of_nothing_is_refused():
+    """onnxruntime ends the process where it joins tensors of different ranks."""
+
+    @torch.jit.script
+    def listed(x):
+        kept = [torch.zeros(0)]
+        for i in range(x.size(0)):
+            if bool(x[i].sum() > 0):
+                kept.append(x[i : i + 1])
+        return torch.cat(kept)
+
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="joins a list whose tensors have different ranks"):
+        flambeau.export(listed, (SOME,), dynamic_shapes=({0: "rows"},))

@@ -20,7 +20,11 @@ bool IsSequence(const TensorList& tensors) {
 }
 
 Tensor Cat(Lowering& to, TensorList tensors, int64_t dim) {
-  if (IsSequence(tensors)) return to.ConcatFromSequence(tensors.front(), {.axis = dim});
+  if (IsSequence(tensors)) {
+    if (!tensors.front().ranked())
+      to.Report(DiagnosticKind::kMissingInformation, "joins a list whose tensors have different ranks on the paths through the program");
+    return to.ConcatFromSequence(tensors.front(), {.axis = dim});
+  }
   const DType dtype = to.PromotedDtype(tensors);
   // A tensor of no elements and one dimension fits with everything.
   std::vector<Tensor> parts;
