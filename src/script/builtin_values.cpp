@@ -134,6 +134,7 @@ Result<Vals> GetAttr(Evaluator& evaluator, const Node& node, Arguments arguments
   if (object == nullptr || name == nullptr)
     return evaluator.sink().Error(DiagnosticKind::kBadProgram, "reads an attribute of something that is no object");
   FLAMBEAU_TRY(Val value, evaluator.GetAttribute(object->cell, *name));
+  if (value.IsNumber() || value.Is<ListVal>()) evaluator.NoteUse(object->cell, *name, true);
   return Vals{std::move(value)};
 }
 
@@ -142,6 +143,7 @@ Result<Vals> SetAttr(Evaluator& evaluator, const Node& node, Arguments arguments
   const std::string* name = NameOf(node);
   if (object == nullptr || name == nullptr || arguments.size() != 2)
     return evaluator.sink().Error(DiagnosticKind::kBadProgram, "writes an attribute of something that is no object");
+  evaluator.NoteUse(object->cell, *name, false);
   FLAMBEAU_CHECK_OK(evaluator.SetAttribute(object->cell, *name, arguments[1]));
   return Vals{};
 }

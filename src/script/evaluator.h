@@ -82,6 +82,13 @@ class Evaluator {
   Failure UnsupportedWherePathsMet(std::string message, std::string hint = {});
   Val Import(const torchscript::Constant& constant, std::string_view path);
   Result<Val> GetAttribute(uint32_t cell, std::string_view name);
+  // That the program reads an attribute, or writes it.
+  void NoteUse(uint32_t cell, const std::string& name, bool reads) { reads_first_.try_emplace({cell, name}, reads); }
+  // Whether it reads what the attribute was before the run.
+  bool ReadsFirst(uint32_t cell, const std::string& name) const {
+    const auto found = reads_first_.find({cell, name});
+    return found != reads_first_.end() && found->second;
+  }
   Status SetAttribute(uint32_t cell, std::string_view name, Val value);
 
   // For writing to a list or dict: what may be the same one is lost.
@@ -228,6 +235,7 @@ class Evaluator {
   bool assumes_rounds_ = false;
   std::vector<const Node*> lossy_;
   std::vector<const Node*> guessed_;
+  std::map<std::pair<uint32_t, std::string>, bool> reads_first_;  // of attributes that are numbers or lists
   bool asks_data_ = true, asked_data_ = false;
   bool assumes_sizes_ = false;  // by a squeeze: what raises after it may be due to that
   // What ends the path at hand.

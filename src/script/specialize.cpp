@@ -127,25 +127,49 @@ class Outputs {
   }
 
   // What the program leaves in the attributes of its modules.
-  Status AddAttributes(const torchscript::Graph& graph) {
+  Status AddAttributes(const torchscript::Graph& graph, Sink& sink) {
+    std::string lost;
     for (uint32_t i = 0; i < graph.objects.size(); ++i) {
       const auto attributes = evaluator_.heap()[i].attributes;
       for (const auto& [name, value] : attributes) {
         const torchscript::ObjectAttribute* before = graph.objects[i].Find(name);
         const auto* tensor = value.As<TensorVal>();
-        if (before == nullptr || tensor == nullptr || !std::holds_alternative<TensorData>(before->value.value)) continue;
         const std::string& owner = graph.objects[i].path;
+        if (before != nullptr && evaluator_.ReadsFirst(i, name) && IsChanged(value, before->value))
+          lost += fmt::format("{}'{}{}{}'", lost.empty() ? "" : ", ", owner, owner.empty() ? "" : ".", name);
+        if (before == nullptr || tensor == nullptr || !std::holds_alternative<TensorData>(before->value.value)) continue;
         const Symbol target = evaluator_.context().Intern(owner.empty() ? name : owner + "." + name);
         values_.push_back(evaluator_.emit().Read(tensor->id));
         program_.outputs.push_back({OutputKind::kBufferMutation, target, target});
       }
     }
+    if (!lost.empty())
+      sink.Warning(DiagnosticKind::kIgnoredMutation, fmt::format("the model writes {}, and each run begins with what was there before", lost), {},
+                   "keep it in a buffer, and ask for state outputs to get it");
     return {};
   }
 
   const std::vector<ValueId>& values() const { return values_; }
 
  private:
+  // Of a number or list that an object had; a flag is mostly one that a warning has been given.
+  bool IsChanged(const Val& value, const torchscript::Constant& before) const {
+    if (const auto* number = value.As<NumberVal>()) return evaluator_.emit().TypeOf(number->id).kind != TypeKind::kBool;
+    if (const auto* list = value.As<ListVal>()) {
+      const auto* elements = std::get_if<torchscript::ListConstant>(&before.value);
+      const Cell& cell = evaluator_.heap()[list->cell];
+      return elements != nullptr && (cell.sequence || cell.elements.size() != elements->elements.size());
+    }
+    return std::visit([&]<class T>(const T& was) {
+      if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
+        const T* now = value.As<T>();
+        return now != nullptr && *now != was && was == was;
+      } else {
+        return false;
+      }
+    }, before.value);
+  }
+
   Failure Lost() {
     return evaluator_.UnsupportedWherePathsMet("an output of the program is a list or dict of which paths through it made different things");
   }
@@ -302,7 +326,7 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
   for (size_t i = 0; i < results->size(); ++i)
     FLAMBEAU_CHECK_OK(outputs.Add((*results)[i], SourceName(graph.main->outputs[i]->name)));
   outputs.NameTheNameless();
-  FLAMBEAU_CHECK_OK(outputs.AddAttributes(graph));
+  FLAMBEAU_CHECK_OK(outputs.AddAttributes(graph, sink));
   program->graph.SetOutputs(program->graph.main(), outputs.values());
   AddStateOutputs(*program, evaluator.emit().storages(), sink);
   evaluator.MarkKeptInputs();

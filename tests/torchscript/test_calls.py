@@ -525,3 +525,25 @@ def test_norms_in_training(layer, how):
     model = copy.deepcopy(layer).train()
     run(model, (x(*sizes),), how=how, training=TrainingMode.TRAINING)
     run(model.eval(), (x(*sizes),), how=how, training=TrainingMode.PRESERVE)
+
+
+class Counting(nn.Module):
+    seen: List[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.count, self.length, self.warned, self.seen = 0, 0, False, []
+
+    def forward(self, x):
+        self.count += 1
+        self.length = x.size(1)
+        if not self.warned:
+            self.warned = True
+        self.seen.append(x)
+        return x * self.count * self.length
+
+
+def test_a_script_that_counts_its_runs_is_warned_of():
+    """Not of a number that each run writes before it reads it, nor of a flag that a warning was given."""
+    with pytest.warns(flambeau.errors.ConversionWarning, match="the model writes 'count', 'seen', and each run begins with what was there before"):
+        flambeau.export(torch.jit.script(Counting()), (x(2, 3),))
