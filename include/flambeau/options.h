@@ -46,7 +46,9 @@ struct Options {
 
   int opset = kDefaultOpset;
   ExternalData external_data = ExternalData::kAuto;
-  Metadata metadata = Metadata::kDefault;
+  /// Nothing asked for: kDefault, and kRelease below opset 18, as metadata needs IR version 10, which the runtimes that such
+  /// models are for may not read.
+  std::optional<Metadata> metadata;
   Target target = Target::kOnnxRuntime;
   /// In graph order; fewer than there are is fine. Inputs, then parameters.
   std::vector<std::string> input_names;

@@ -87,7 +87,7 @@ class Options:
     def __init__(self) -> None: ...
     opset: int
     external_data: ExternalData
-    metadata: Metadata
+    metadata: Metadata | None
     target: Target
     input_names: list[str]
     weight_names: list[str]

@@ -231,7 +231,7 @@ def export(
     options = make_options(
         opset_version=opset_version,
         external_data=external_data,
-        metadata=_metadata(metadata, verbose, export_modules_as_functions, opset_version),
+        metadata=_metadata(metadata, verbose, export_modules_as_functions),
         target=target,
         input_names=input_names,
         output_names=output_names,
@@ -520,17 +520,11 @@ def _save(
     )
 
 
-_FIRST_WITH_METADATA = 18
-"""The lowest opset for which torch.onnx writes metadata."""
-
-
-def _metadata(asked: str | None, verbose: bool | None, functions: Any, opset: int | None) -> str:
+def _metadata(asked: str | None, verbose: bool | None, functions: Any) -> str | None:
     """What else needs metadata: the printed graph has lines of the source, functions are found by modules."""
     if verbose and asked in (None, "default"):
         return "debug"
-    if asked is None:
-        asked = "release" if opset is not None and opset < _FIRST_WITH_METADATA else "default"
-    return "default" if functions and asked in ("release", "namespace") else asked
+    return "default" if functions and asked != "debug" else asked
 
 
 def example_call(

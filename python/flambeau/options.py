@@ -50,7 +50,7 @@ def make_options(
     *,
     opset_version: int | None = None,
     external_data: bool | str | None = None,
-    metadata: str = "default",
+    metadata: str | None = None,
     target: str = "ort",
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
@@ -78,7 +78,7 @@ def make_options(
         "default": _engine.Metadata.DEFAULT,
         "debug": _engine.Metadata.DEBUG,
     }
-    if metadata not in levels:
+    if metadata is not None and metadata not in levels:
         raise ValueError(f"metadata is {metadata!r}; it must be one of {', '.join(levels)}")
     targets = {"ort": _engine.Target.ORT, "strict": _engine.Target.STRICT}
     if target not in targets:
@@ -86,7 +86,7 @@ def make_options(
     options = _engine.Options()
     options.opset = _engine.DEFAULT_OPSET if opset_version is None else opset_version
     options.external_data = external_data_mode(external_data)
-    options.metadata = levels[metadata]
+    options.metadata = None if metadata is None else levels[metadata]
     options.target = targets[target]
     options.input_names = list(input_names or ())
     options.output_names = list(output_names or ())

@@ -45,8 +45,8 @@ std::vector<std::string> Names(const Choices<T>& choices) {
 }
 
 // Sets `target`, which outlives the parse, to what the chosen name stands for.
-template <class T>
-std::function<void(const std::string&)> Choose(T& target, const Choices<T>& choices) {
+template <class T, class Chosen>
+std::function<void(const std::string&)> Choose(Chosen& target, const Choices<T>& choices) {
   return [&](const std::string& chosen) {
     for (const auto& [name, value] : choices)
       if (name == chosen) target = value;
@@ -110,12 +110,8 @@ uint64_t Seed(const std::string& text) {
   return seed;
 }
 
-// Metadata needs IR version 10, which runtimes that older opsets are for may not read.
-constexpr int kFirstOpsetWithMetadata = 18;
-
-int RunConvert(ConvertArguments& arguments, bool asks_for_metadata) {
+int RunConvert(ConvertArguments& arguments) {
   Options& options = arguments.options;
-  if (!asks_for_metadata && options.opset < kFirstOpsetWithMetadata) options.metadata = Metadata::kRelease;
   options.input_names = SplitList(arguments.input_names);
   options.output_names = SplitList(arguments.output_names);
   options.dim_names = SplitPairs(arguments.dim_names, "--dim-names");
@@ -172,7 +168,7 @@ Run AddConvert(CLI::App& app) {
   command->add_option("--seed", arguments->seed, "random numbers are the same whenever the model is loaded; each draw in it gets a seed of its own, made from N (0 to 2^64 - 1)")->option_text("N");
   command->add_flag("-v,--verbose", arguments->verbose, "say what was written");
   command->add_flag("-q,--quiet", arguments->quiet, "no warnings, no progress bar");
-  return [arguments, command] { return RunConvert(*arguments, command->count("--metadata") + command->count("--release") + command->count("--debug") > 0); };
+  return [arguments] { return RunConvert(*arguments); };
 }
 
 }  // namespace flambeau::cli

@@ -54,7 +54,7 @@ class Conversion {
                          fmt::format("choose an opset from {} to {}", kOldestOpset, onnx::NewestOpset()));
     Watch("aten", program_.graph);
     // Texts of the captured nodes are made from the graph as it was.
-    auto captured = options_.metadata >= Metadata::kDefault ? std::make_shared<const Graph>(program_.graph) : nullptr;
+    auto captured = MetadataLevel(options_) >= Metadata::kDefault ? std::make_shared<const Graph>(program_.graph) : nullptr;
     FLAMBEAU_CHECK_OK(NameDimensions(program_, options_.dim_names, options_.input_names, options_.output_names, sink_));
     if (recorder) recorder->Begin(program_);
     FLAMBEAU_CHECK_OK(Step("passes"));

@@ -48,12 +48,18 @@ std::string Lines(const Context& context, const Origin& origin, auto&& text) {
   return lines;
 }
 
+constexpr int kFirstOpsetWithMetadata = 18;  // the lowest for which torch.onnx writes it
+
 }  // namespace
+
+Metadata MetadataLevel(const Options& options) {
+  return options.metadata.value_or(options.opset < kFirstOpsetWithMetadata ? Metadata::kRelease : Metadata::kDefault);
+}
 
 void AttachMetadata(const Program::Impl& program, std::shared_ptr<const Graph> captured, lower::Additions additions,
                     const Options& options, onnx::ModelData& model) {
   model.metadata = options.user_metadata;
-  const Metadata level = options.metadata;
+  const Metadata level = MetadataLevel(options);
   const Context* context = program.context.get();
   const Graph* graph = &model.graph;
   if (level >= Metadata::kDefault) model.graph_metadata = program.metadata;

@@ -8,6 +8,9 @@
 
 namespace flambeau {
 
+// How much is said, where the options leave it open, too.
+Metadata MetadataLevel(const Options& options);
+
 // Fills the model's, graph's, nodes' and values' metadata as the options ask.
 // `captured` is the ATen graph as it was read: node texts are made from it.
 // The program must outlive the model.

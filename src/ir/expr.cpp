@@ -457,6 +457,12 @@ bool ExprPool::HasAnonymous(Expr e) const {
   return found;
 }
 
+bool ExprPool::HasUnbacked(Expr e) const {
+  bool found = false;
+  ForEachSymbol(e, [&](Expr s) { found |= symbol_kind(s) == SymbolKind::kUnbacked; });
+  return found;
+}
+
 std::optional<int64_t> ExprPool::Evaluate(Expr e, const std::unordered_map<Expr, int64_t>& values) const {
   const Item& item = items_[e];
   if (item.kind == ExprKind::kConstant) return item.constant;

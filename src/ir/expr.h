@@ -106,6 +106,8 @@ class ExprPool {
     }
   }
   bool HasAnonymous(Expr e) const;
+  // Whether a value that is known at run time only is part of it.
+  bool HasUnbacked(Expr e) const;
 
   // As dim_param text: "2*batch + 1", "floor(height/2)", "Max(a, b)". Operands
   // are in the order of their text, so equal expressions of two pools read the

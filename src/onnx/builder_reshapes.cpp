@@ -87,12 +87,6 @@ std::optional<Tensor> ReshapeByCopiedZeros(Builder& to, const Tensor& tensor, st
   return std::nullopt;
 }
 
-bool IsDecidedByData(const ExprPool& exprs, Expr size) {
-  bool by_data = false;
-  exprs.ForEachSymbol(size, [&](Expr symbol) { by_data |= exprs.symbol_kind(symbol) == SymbolKind::kUnbacked; });
-  return by_data;
-}
-
 // Sizes of the same axis are copied (0), and one may be left to the operator (-1): where the product of the others is not
 // 0. Where several may be 0, each is given as it is.
 Tensor ReshapeBySizes(Builder& to, const Tensor& tensor, std::span<const Dim> sizes) {
@@ -116,7 +110,7 @@ Tensor ReshapeBySizes(Builder& to, const Tensor& tensor, std::span<const Dim> si
   if (computable && !says_zeros && zeros.size() > 1 && tensor.ranked()) {
     if (auto copied = ReshapeByCopiedZeros(to, tensor, sizes, true)) return *copied;
     // At the price of a copy of the tensor.
-    says_zeros = std::ranges::any_of(zeros, [&](size_t i) { return IsDecidedByData(to.exprs(), sizes[i].expr); });
+    says_zeros = std::ranges::any_of(zeros, [&](size_t i) { return to.exprs().HasUnbacked(sizes[i].expr); });
     // An empty batch is likelier than an image without columns.
     if (!says_zeros && zeros[0] == 0 && tensor.rank() > 0 && IsZeroOnlyWith(to.exprs(), sizes[0].expr, tensor.size(0).expr))
       return *ReshapeByCopiedZeros(to, tensor, sizes, false);

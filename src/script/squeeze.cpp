@@ -17,12 +17,6 @@ namespace {
 
 constexpr size_t kMostOpenAxes = 3;  // of a squeeze: each doubles the paths
 
-bool IsDecidedByData(const ExprPool& exprs, Expr size) {
-  bool by_data = false;
-  exprs.ForEachSymbol(size, [&](Expr symbol) { by_data |= exprs.symbol_kind(symbol) == SymbolKind::kUnbacked; });
-  return by_data;
-}
-
 // Calls f for each value that a node uses, also in its blocks.
 template <class F>
 void ForEachOperand(const Node& node, F f) {
@@ -110,7 +104,7 @@ std::vector<int64_t> Evaluator::AxesThatMayGo(const Node& node, std::span<const 
     const Expr size = sizes[static_cast<size_t>(axis)];
     const ExprPool::Range range = exprs.RangeOf(size);
     if (exprs.AsConstant(size) || IsOneAtMost(size) || range.max <= 1 || range.min > 1) continue;
-    const bool by_data = IsDecidedByData(exprs, size);
+    const bool by_data = exprs.HasUnbacked(size);
     const bool was_one = axes->size() == 1 && WasOne(size);  // of several, all that the capture had as 1 go
     if (was_one || returned_.contains(node.outputs[0]) || apart_.contains(SourceOf(node)) || emitter_.facts().MayBeOne(size)) {
       may_go.push_back(axis);

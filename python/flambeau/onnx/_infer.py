@@ -14,7 +14,7 @@ from onnx import NodeProto, TensorProto, helper
 
 from ._globals import GLOBALS
 from ._shapes import tensor_proto
-from .jit_utils import GraphContext
+from .jit_utils import GraphContext, constant_tensor
 
 __all__ = ["infer_types"]
 
@@ -67,10 +67,8 @@ def infer_types(g: GraphContext, node: Any) -> None:
 
 def _known(g: GraphContext, value: Any) -> torch.Tensor | None:
     """What a value is known to be: a constant, or computed of shapes that are known."""
-    made_by = value.node()
-    if made_by.kind() == "onnx::Constant" and made_by.hasAttribute("value") and made_by.kindOf("value") == "t":
-        return made_by.t("value")
-    return g.known.get(value.unique())
+    constant = constant_tensor(value)
+    return g.known.get(value.unique()) if constant is None else constant
 
 
 def _compute(g: GraphContext, node: Any, op: str, proto: NodeProto, constants: Mapping[str, TensorProto]) -> None:

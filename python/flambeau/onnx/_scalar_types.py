@@ -10,12 +10,13 @@ import torch
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
 
 from ._types import JitScalarType
+from .jit_utils import constant_tensor
 
 __all__ = ["unified"]
 
 _PROMOTED = frozenset({
-    "Add", "And", "Concat", "Div", "Equal", "Gemm", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "MatMul", "Max", "Mean", "Min", "Mod",
-    "Mul", "Or", "Pow", "Sub", "Sum", "Where", "Xor",
+    "Add", "Concat", "Div", "Equal", "Gemm", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "MatMul", "Max", "Mean", "Min", "Mod",
+    "Mul", "Pow", "Sub", "Sum", "Where",
 })  # fmt: skip
 """Operators whose operands are made alike as PyTorch's would be. Of others, constants take the type of what is computed."""
 
@@ -36,7 +37,7 @@ def unified(g: Any, op: str, inputs: Sequence[Any]) -> list[Any]:
         typed = {i: dtype for i in places if (dtype := _dtype(inputs[i])) is not None}
         if len(set(typed.values())) < 2:
             continue
-        computed = {dtype for i, dtype in typed.items() if _constant(inputs[i]) is None}
+        computed = {dtype for i, dtype in typed.items() if constant_tensor(inputs[i]) is None}
         if op not in _PROMOTED and len(computed) != 1:
             continue
         common = _common(inputs[i] for i in typed) if op in _PROMOTED else computed.pop()
@@ -58,13 +59,6 @@ def _alike(schema: Any, count: int) -> list[list[int]]:
     return list(by_type.values())
 
 
-def _constant(value: Any) -> torch.Tensor | None:
-    node = value.node()
-    if node.kind() == "onnx::Constant" and node.hasAttribute("value") and node.kindOf("value") == "t":
-        return node.t("value")
-    return None
-
-
 def _dtype(value: Any) -> torch.dtype | None:
     return value.type().dtype() if isinstance(value.type(), torch._C.TensorType) else None
 
@@ -73,7 +67,7 @@ def _common(values: Iterable[Any]) -> torch.dtype:
     """PyTorch's common type; numbers are of type 0-d, and a float that is one is of the default dtype where it decides."""
     stand_ins = []
     for value in values:
-        constant = _constant(value)
+        constant = constant_tensor(value)
         if constant is not None and constant.ndim == 0:
             stand_ins.append(constant.item())
         else:
@@ -83,7 +77,7 @@ def _common(values: Iterable[Any]) -> torch.dtype:
 
 
 def _cast(g: Any, value: Any, dtype: torch.dtype) -> Any:
-    constant = _constant(value)
+    constant = constant_tensor(value)
     if constant is not None:
         return g.op("Constant", value_t=constant.to(dtype))
     return g.op("Cast", value, to_i=int(JitScalarType.from_dtype(dtype).onnx_type()))

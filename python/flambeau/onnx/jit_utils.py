@@ -16,7 +16,7 @@ import torch
 from ..errors import OnnxExporterError
 from ._shapes import Sizes
 
-__all__ = ["GraphContext", "add_op_with_blocks", "get_device_from_value", "is_aten", "is_onnx", "is_prim", "parse_node_kind"]
+__all__ = ["GraphContext", "add_op_with_blocks", "constant_tensor", "get_device_from_value", "is_aten", "is_onnx", "is_prim", "parse_node_kind"]
 
 _ATTRIBUTE = re.compile(r"(?P<name>.+)_(?P<kind>[ifstgz]|ty)$")
 _NO_ATTRIBUTES_OF_ONNX = frozenset({"inplace", "aten"})
@@ -131,6 +131,13 @@ def constant_value(g: GraphContext, tensor: torch.Tensor) -> Any:
     node.t_("value", tensor)
     node.output().inferTypeFrom(tensor)
     return node.output()
+
+
+def constant_tensor(value: Any) -> torch.Tensor | None:
+    """What a value is if it is a constant tensor, in the graph that is made."""
+    node = value.node()
+    is_one = node.kind() == "onnx::Constant" and node.hasAttribute("value") and node.kindOf("value") == "t"
+    return node.t("value") if is_one else None
 
 
 def _set_attribute(node: Any, key: str, value: Any) -> None:

@@ -16,9 +16,7 @@ namespace flambeau {
 namespace {
 
 bool MayTurnOutZero(const ExprPool& exprs, Expr size) {
-  bool by_data = false;
-  exprs.ForEachSymbol(size, [&](Expr symbol) { by_data |= exprs.symbol_kind(symbol) == SymbolKind::kUnbacked; });
-  return by_data && onnx::MayBeZero(exprs, size);
+  return exprs.HasUnbacked(size) && onnx::MayBeZero(exprs, size);
 }
 
 bool MayTurnOutEmpty(const Editor& to, ValueId value) {
