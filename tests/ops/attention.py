@@ -68,6 +68,7 @@ CASES = [
     case(attend, q, narrow_k, narrow_v, floats(2, 4, 5, 7), enable_gqa=True),
     case(attend, q, narrow_k, narrow_v, is_causal=True, enable_gqa=True),
     case(aten._scaled_dot_product_attention_math.default, q, k, v),
+    case(aten._scaled_dot_product_attention_math.default, q, narrow_k, narrow_v, enable_gqa=True),
     case(aten._scaled_dot_product_flash_attention_for_cpu.default, q, k, floats(2, 4, 7, 8), dynamic={0: [0], 1: [0], 2: [0]}, strided=False),
     case(aten._scaled_dot_product_flash_attention_for_cpu.default, q, k, floats(2, 4, 7, 8), is_causal=True, dynamic=False, strided=False),
     case(SelfAttention(), floats(2, 5, 8)),

@@ -4,6 +4,7 @@
 
 #include "lower/op.h"
 #include "lower/ops/activation.h"
+#include "lower/ops/attention.h"
 #include "lower/ops/linalg/matrices.h"
 
 namespace flambeau::lower {
@@ -20,18 +21,22 @@ Tensor Scaled(Lowering& to, Tensor query, std::optional<double> scale) {
   return to.Div(query, to.Sqrt(to.NumberOf(width, query.dtype())));
 }
 
-// Whether query i sees key j: j <= i. A constant where it is small.
-Tensor CausalMask(Lowering& to, Dim queries, Dim keys) {
+// Whether query i sees key j: j <= i, counted from the first or from the last. A constant where it is small.
+Tensor CausalMask(Lowering& to, Dim queries, Dim keys, Causal causal) {
   const auto rows = to.AsConstant(queries), columns = to.AsConstant(keys);
+  const bool from_end = causal == Causal::kLowerRight && queries != keys;
   constexpr int64_t kInline = 1 << 14;
   if (rows && columns && *rows * *columns <= kInline) {
+    const int64_t more = from_end ? *columns - *rows : 0;
     std::vector<std::byte> bytes(static_cast<size_t>(*rows * *columns));
     for (int64_t i = 0; i < *rows; ++i)
-      for (int64_t j = 0; j < *columns; ++j) bytes[static_cast<size_t>(i * *columns + j)] = std::byte{j <= i};
+      for (int64_t j = 0; j < *columns; ++j) bytes[static_cast<size_t>(i * *columns + j)] = std::byte{j <= i + more};
     return to.Constant(DType::kBool, Ints{*rows, *columns}, bytes);
   }
   auto range = [&](Dim size) { return to.Range(to.ConstantInt(0), to.Number(size), to.ConstantInt(1)); };
-  return to.LessOrEqual(range(keys), to.UnsqueezeAt(range(queries), {1}));
+  Tensor last = to.UnsqueezeAt(range(queries), {1});
+  if (from_end) last = to.Add(last, to.Number(to.Minus(keys, queries)));
+  return to.LessOrEqual(range(keys), last);
 }
 
 // Attention over groups of query heads that share a key and value head: the
@@ -70,14 +75,12 @@ class HeadGroups {
   bool grouped_ = false;
 };
 
-struct Attended {
-  Tensor output, weights, scores;
-};
+}  // namespace
 
-// softmax(q·kᵀ/√E + mask) · v. A query that sees no key gives zeros, as
+// A query that sees no key gives zeros, as
 // PyTorch's safe softmax does, where a plain softmax gives NaN. Scores of bfloat16 stay in float32, as in PyTorch's
 // kernels: their 8 bits would move the weights of large scores by as much as the weights are.
-Attended Attend(Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTensor mask, double dropout, bool causal,
+Attended Attend(Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTensor mask, double dropout, Causal causal,
                 std::optional<double> scale, bool grouped) {
   const DType given = query.dtype();
   if (given == DType::kBfloat16)
@@ -86,11 +89,15 @@ Attended Attend(Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTe
   const DType dtype = query.dtype();
   auto number = [&](double number) { return to.NumberOf(number, dtype); };
   Tensor scores = to.MatMul(Scaled(to, heads.Query(query), scale), Transposed(to, heads.Shared(key)));
+  const auto safe_softmax = [&] {
+    return to.Where(to.Equal(scores, number(-INFINITY)), number(0), to.Softmax(scores, {.axis = -1}));
+  };
   Tensor weights;
-  if (causal) {
-    // Every query sees the first key.
-    scores = to.Where(CausalMask(to, query.size(-2), key.size(-2)), scores, number(-INFINITY));
-    weights = to.Softmax(scores, {.axis = -1});
+  if (causal != Causal::kNone) {
+    if (mask) scores = to.Add(scores, to.CastTo(heads.Mask(*mask), dtype));
+    scores = to.Where(CausalMask(to, query.size(-2), key.size(-2), causal), scores, number(-INFINITY));
+    const bool all_see_the_first = !mask && (causal == Causal::kUpperLeft || query.size(-2) == key.size(-2));
+    weights = all_see_the_first ? to.Softmax(scores, {.axis = -1}) : safe_softmax();
   } else if (mask && mask->is_bool()) {
     const Tensor seen = heads.Mask(*mask);
     const double lowest = dtype == DType::kFloat16 ? -65504 : std::numeric_limits<float>::lowest();
@@ -98,14 +105,21 @@ Attended Attend(Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTe
     weights = to.Where(seen, to.Softmax(scores, {.axis = -1}), number(0));
   } else if (mask) {
     scores = to.Add(scores, to.CastTo(heads.Mask(*mask), dtype));
-    weights = to.Where(to.Equal(scores, number(-INFINITY)), number(0), to.Softmax(scores, {.axis = -1}));
+    weights = safe_softmax();
   } else {
     weights = to.Softmax(scores, {.axis = -1});
   }
   weights = Dropout(to, weights, dropout, dropout > 0);
   const Tensor output = heads.Merge(to.MatMul(weights, heads.Shared(value)));
-  return {to.CastTo(output, given), to.CastTo(weights, given), scores};
+  return {to.CastTo(output, given), to.CastTo(heads.Merge(weights), given), heads.Merge(scores)};
 }
+
+Tensor LogSumExp(Lowering& to, const Tensor& scores) {
+  const DType dtype = scores.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  return to.ReduceLogSumExp(to.CastTo(scores, dtype), to.ConstantInts({scores.rank() - 1}), {.keepdims = 0});
+}
+
+namespace {
 
 Tensor ScaledDotProductAttention(Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTensor attn_mask,
                                  double dropout_p, bool is_causal, std::optional<double> scale, bool enable_gqa) {
@@ -117,16 +131,14 @@ Tensor ScaledDotProductAttention(Lowering& to, Tensor query, Tensor key, Tensor 
     sizes.back() = value.size(-1);
     return to.Full(sizes, 0.0, query.dtype());
   }
-  return Attend(to, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa).output;
+  return Attend(to, query, key, value, attn_mask, dropout_p, UpperLeft(is_causal), scale, enable_gqa).output;
 }
 
 // (output, log of the sum of exponents of the scores)
 std::tuple<Tensor, Tensor> FlashAttentionForCpu(Lowering& to, Tensor query, Tensor key, Tensor value, double dropout_p,
                                                 bool is_causal, OptionalTensor attn_mask, std::optional<double> scale) {
-  const Attended attended = Attend(to, query, key, value, attn_mask, dropout_p, is_causal, scale, false);
-  const DType dtype = query.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  const Tensor sums = to.ReduceLogSumExp(to.CastTo(attended.scores, dtype), to.ConstantInts({attended.scores.rank() - 1}), {.keepdims = 0});
-  return {attended.output, sums};
+  const Attended attended = Attend(to, query, key, value, attn_mask, dropout_p, UpperLeft(is_causal), scale, false);
+  return {attended.output, LogSumExp(to, attended.scores)};
 }
 
 // A row of -inf alone gives zeros.
@@ -145,7 +157,7 @@ std::tuple<Tensor, Tensor> ScaledDotProductAttentionMath(Lowering& to, Tensor qu
                                                          OptionalTensor dropout_mask, std::optional<double> scale,
                                                          bool enable_gqa) {
   if (dropout_mask) return to.Unsupported(kDropoutMask);
-  const Attended attended = Attend(to, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa);
+  const Attended attended = Attend(to, query, key, value, attn_mask, dropout_p, UpperLeft(is_causal), scale, enable_gqa);
   return {attended.output, attended.weights};
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "lower/op.h"
+#include "lower/ops/convolution.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/spatial.h"
 #include "lower/ops/windows.h"
@@ -230,6 +231,8 @@ Tensor ConvTransposeNd(Lowering& to, Tensor input, Tensor weight, OptionalTensor
   return batched.Undo(to.Add(y, to.UnsqueezeAt(*bias, trailing)));
 }
 
+}  // namespace
+
 Tensor Convolution(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Dims stride,
                    Dims padding, Dims dilation, bool transposed, Dims output_padding, Dim groups) {
   if (!to.RequireRank(weight, "weight")) return to.Poison(Type::Unranked(input.dtype()));
@@ -239,6 +242,8 @@ Tensor Convolution(Lowering& to, Tensor input, Tensor weight, OptionalTensor bia
   const auto transpose = spatial == 1 ? &ConvTransposeNd<1> : spatial == 2 ? &ConvTransposeNd<2> : &ConvTransposeNd<3>;
   return transpose(to, input, weight, bias, stride, padding, output_padding, groups, dilation);
 }
+
+namespace {
 
 Tensor ConvolutionWithFlags(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, Dims stride,
                             Dims padding, Dims dilation, bool transposed, Dims output_padding, Dim groups,

@@ -187,6 +187,32 @@ Three NativeBatchNormLegitNoStats(Lowering& to, Tensor input, OptionalTensor wei
   return NativeBatchNorm(to, input, weight, bias, std::nullopt, std::nullopt, true, momentum, eps);
 }
 
+constexpr Restriction kStatisticsOfLibrary = {
+    "training=True of cuDNN's and MIOpen's operators", "torch.ops.aten.cudnn_batch_norm(x, w, b, mean, var, True, 0.1, 1e-5)",
+    "they write the running statistics without saying so: export on the CPU, or without run_decompositions()"};
+
+using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+Three MiopenBatchNorm(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, OptionalTensor running_mean,
+                      OptionalTensor running_var, bool training, double momentum, Scalar eps) {
+  if (training) return to.Unsupported(kStatisticsOfLibrary);
+  return NativeBatchNorm(to, input, weight, bias, running_mean, running_var, false, momentum, eps);
+}
+
+Four CudnnBatchNorm(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, OptionalTensor running_mean,
+                    OptionalTensor running_var, bool training, double momentum, Scalar eps) {
+  const auto [y, mean, rstd] = MiopenBatchNorm(to, input, weight, bias, running_mean, running_var, training, momentum, eps);
+  return {y, mean, rstd, to.Full(Dims{to.Of(0)}, int64_t{0}, DType::kUint8)};
+}
+
+// With statistics that are there.
+Tensor BatchNormElements(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, Tensor mean, Tensor invstd, double) {
+  const DType dtype = to.PromotedDtype({input, mean, invstd});
+  const auto over_channels = [&](Tensor x) { return OverChannels(to, to.CastTo(x, dtype), input.rank()); };
+  const Tensor y = to.Mul(to.Sub(to.CastTo(input, dtype), over_channels(mean)), over_channels(invstd));
+  return to.CastTo(AffineOverChannels(to, y, weight, bias), input.dtype());
+}
+
 Tensor BatchNorm(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, OptionalTensor running_mean,
                  OptionalTensor running_var, bool training, double momentum, Scalar eps, Unused) {
   return std::get<0>(NativeBatchNorm(to, input, weight, bias, running_mean, running_var, training, momentum, eps));
@@ -368,12 +394,20 @@ constexpr OpRow kRows[] = {
     Op<WeightNormInterface>("aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)"),
     Op<BatchNorm>("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
                   "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor"),
+    Op<BatchNormElements>("aten::batch_norm_elemt(Tensor input, Tensor? weight, Tensor? bias, Tensor mean, Tensor invstd, float "
+                          "eps) -> Tensor"),
+    Op<CudnnBatchNorm>("aten::cudnn_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? "
+                       "running_var, bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor, Tensor)",
+                       &kStatisticsOfLibrary),
     Op<GroupNorm>("aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
                   "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor"),
     Op<InstanceNorm>("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
                      "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor"),
     Op<LayerNorm>("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, "
                   "float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor"),
+    Op<MiopenBatchNorm>("aten::miopen_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? "
+                        "running_var, bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor)",
+                        &kStatisticsOfLibrary),
     Op<NativeBatchNorm>("aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
                         "Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"),
     Op<NativeGroupNorm>("aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "

@@ -285,6 +285,13 @@ Tensor ThereAndBack(Lowering& to, Tensor x, const Grid& grid) {
   return Dequantize(to, Quantize(to, x, grid, TypeOf(grid)), grid, x.dtype());
 }
 
+// Which elements are not cut.
+Tensor OnGrid(Lowering& to, Tensor x, const Grid& grid) {
+  const Tensor place = Unbounded(to, x, grid);
+  const auto end = [&](int64_t value) { return to.NumberOf(static_cast<double>(value), place.dtype()); };
+  return to.Not(to.Or(to.Less(place, end(grid.low)), to.Greater(place, end(grid.high))));
+}
+
 Tensor FakeQuantize(Lowering& to, Tensor self, Scalar scale, Dim zero_point, int64_t quant_min,
                     int64_t quant_max) {
   return ThereAndBack(to, self, OfNumbers(to, scale, zero_point, quant_min, quant_max));
@@ -399,11 +406,27 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> ObserveWithMask(
     Tensor zero_point, double averaging_const, int64_t quant_min, int64_t quant_max, int64_t ch_axis, bool per_row, bool symmetric) {
   const Observed seen = Observe(to, self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const,
                                 quant_min, quant_max, ch_axis, per_row, symmetric);
-  const Tensor place = Unbounded(to, self, seen.grid);
-  const auto end = [&](int64_t value) { return to.NumberOf(static_cast<double>(value), place.dtype()); };
-  const Tensor outside = to.Or(to.Less(place, end(quant_min)), to.Greater(place, end(quant_max)));
   const Tensor off = to.Equal(to.CastTo(to.ReshapeTo(fake_quant_on, Ints{}), DType::kInt64), to.ConstantInt(0));
-  return {seen.output, to.Or(to.Not(outside), off), seen.low, seen.high, seen.scale, seen.zero_point};
+  return {seen.output, to.Or(OnGrid(to, self, seen.grid), off), seen.low, seen.high, seen.scale, seen.zero_point};
+}
+
+using WithMask = std::tuple<Tensor, Tensor>;
+
+WithMask FakeQuantizeWithMask(Lowering& to, Tensor self, Scalar scale, Dim zero_point, int64_t quant_min, int64_t quant_max) {
+  const Grid grid = OfNumbers(to, scale, zero_point, quant_min, quant_max);
+  return {ThereAndBack(to, self, grid), OnGrid(to, self, grid)};
+}
+WithMask FakeQuantizePerChannelWithMask(Lowering& to, Tensor self, Tensor scale, Tensor zero_point, int64_t axis,
+                                        int64_t quant_min, int64_t quant_max) {
+  const Grid grid{scale, zero_point, axis, quant_min, quant_max};
+  return {ThereAndBack(to, self, grid), OnGrid(to, self, grid)};
+}
+// Where it is not enabled, the elements stay.
+WithMask FakeQuantizeOfTensorsWithMask(Lowering& to, Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled,
+                                       int64_t quant_min, int64_t quant_max) {
+  const Grid grid{scale, zero_point, std::nullopt, quant_min, quant_max};
+  const Tensor off = to.Equal(to.CastTo(to.ReshapeTo(fake_quant_enabled, Ints{}), DType::kInt64), to.ConstantInt(0));
+  return {to.Where(off, self, ThereAndBack(to, self, grid)), to.Or(OnGrid(to, self, grid), off)};
 }
 
 constexpr OpRow kRows[] = {
@@ -411,6 +434,9 @@ constexpr OpRow kRows[] = {
                                      "zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> Tensor"),
     Op<FakeQuantizeLearnt>("aten::_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, "
                            "int quant_min, int quant_max, float grad_factor=1.) -> Tensor"),
+    Op<FakeQuantizeOfTensorsWithMask>("aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, "
+                                      "Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor "
+                                      "output, Tensor mask)"),
     Op<ObserveWithMask>("aten::_fused_moving_avg_obs_fq_helper_functional(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor "
                         "running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int "
                         "quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor "
@@ -418,10 +444,14 @@ constexpr OpRow kRows[] = {
     Op<WeightInt8Mm>("aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor"),
     Op<FakeQuantizePerChannel>("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, "
                                "int axis, int quant_min, int quant_max) -> Tensor"),
+    Op<FakeQuantizePerChannelWithMask>("aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor "
+                                       "zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)"),
     Op<FakeQuantize>("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, "
                      "int quant_max) -> Tensor"),
     Op<FakeQuantizeOfTensors>("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor "
                               "zero_point, int quant_min, int quant_max) -> Tensor"),
+    Op<FakeQuantizeWithMask>("aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int "
+                             "quant_min, int quant_max) -> (Tensor output, Tensor mask)"),
     Op<ObserveAndFakeQuantize>("flambeau::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor "
                                "running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int "
                                "quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> "

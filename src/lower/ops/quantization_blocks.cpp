@@ -307,7 +307,81 @@ Tensor DequantizeAffineFloat8(Lowering& to, Tensor tensor, Tensor scale, DType o
   return to.CastTo(scaled, output_dtype);
 }
 
+// --- products of floats of a byte -------------------------------------------------------
+
+constexpr Restriction kScales = {
+    "scales of other than the whole, of rows, or of blocks of 128",
+    "torch._scaled_mm(a, b, torch.ones(512, dtype=torch.float8_e8m0fnu), torch.ones(512, dtype=torch.float8_e8m0fnu), out_dtype=torch.bfloat16)",
+    "each kernel has an order of its own for them"};
+constexpr Restriction kScaledResult = {"a result of one byte with a scale of its own",
+                                       "torch._scaled_mm(a, b, one, one, scale_result=one, out_dtype=torch.float8_e4m3fn)",
+                                       "PyTorch's kernels differ in what they do with it"};
+
+bool IsOneNumber(Lowering& to, const Tensor& tensor) {
+  return tensor.ranked() && std::ranges::all_of(tensor.sizes(), [&](Dim size) { return to.AsConstant(size) == 1; });
+}
+
+// A matrix as float32, and the factor of its part in the product, which keeps the axis `own`. Both casts and products,
+// not DequantizeLinear: onnxruntime makes a product of integers of two of these, even where they are floats.
+struct Scaled {
+  Tensor matrix, factor;  // no factor: the matrix has it
+};
+
+std::optional<Scaled> ScaledMatrix(Lowering& to, Tensor matrix, Tensor scale, int64_t own) {
+  constexpr int64_t kBlock = 128;
+  if (scale.dtype() != DType::kFloat32) return std::nullopt;
+  const Tensor floats = to.CastTo(matrix, DType::kFloat32);
+  if (IsOneNumber(to, scale)) return Scaled{floats, to.ReshapeTo(scale, Dims{})};
+  if (scale.rank() != 2) return std::nullopt;
+  if (scale.size(own) == matrix.size(own) && to.AsConstant(scale.size(1 - own)) == 1) return Scaled{floats, scale};
+  for (int64_t axis = 0; axis < 2; ++axis) {
+    if (scale.size(axis) == matrix.size(axis)) continue;
+    const auto size = to.AsConstant(matrix.size(axis)), count = to.AsConstant(scale.size(axis));
+    if (!size || !count || *size != *count * kBlock) return std::nullopt;
+  }
+  return Scaled{DequantizeAffineFloat8(to, matrix, scale, DType::kFloat32), Tensor()};
+}
+
+Tensor ScaledMm(Lowering& to, Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, std::optional<Tensor> bias,
+                std::optional<Tensor> scale_result, std::optional<DType> out_dtype, bool) {
+  const auto a = ScaledMatrix(to, self, scale_a, 0), b = ScaledMatrix(to, mat2, scale_b, 1);
+  if (!a || !b) return to.Unsupported(kScales);
+  Tensor product = to.MatMul(a->matrix, b->matrix);
+  for (const Tensor& factor : {a->factor, b->factor})
+    if (factor) product = to.Mul(product, factor);
+  if (bias) product = to.Add(product, to.CastTo(*bias, DType::kFloat32));
+  const DType dtype = out_dtype.value_or(self.dtype());
+  if (ByteSize(dtype) > 1) return to.CastTo(product, dtype);
+  if (scale_result) return to.Unsupported(kScaledResult);
+  const Tensor largest = to.NumberOf(LargestFinite(dtype), DType::kFloat32);
+  return to.CastTo(to.Clip(product, to.Neg(largest), largest), dtype);
+}
+
+constexpr Restriction kRecipe = {"recipes other than TensorWise and RowWise",
+                                 "F.scaled_mm(a, b, scale, F.ScalingType.BlockWise1x128, scale, F.ScalingType.BlockWise1x128)",
+                                 "each kernel has an order of its own for the scales"};
+
+Tensor ScaledMmByRecipe(Lowering& to, Tensor self, Tensor mat2, TensorList scale_a, Ints recipe_a, Ints swizzle_a,
+                        TensorList scale_b, Ints recipe_b, Ints swizzle_b, std::optional<Tensor> bias,
+                        std::optional<DType> out_dtype, Ints contraction_dim, bool use_fast_accum) {
+  constexpr int64_t kRowWise = 1;
+  const auto is_plain = [](const TensorList& scale, const Ints& recipe, const Ints& swizzle) {
+    return scale.size() == 1 && recipe.size() == 1 && recipe[0] <= kRowWise &&
+           std::ranges::all_of(swizzle, [](int64_t each) { return each == 0; });
+  };
+  if (!is_plain(scale_a, recipe_a, swizzle_a) || !is_plain(scale_b, recipe_b, swizzle_b) || !contraction_dim.empty())
+    return to.Unsupported(kRecipe);
+  return ScaledMm(to, self, mat2, scale_a[0], scale_b[0], bias, {}, out_dtype, use_fast_accum);
+}
+
 constexpr OpRow kRows[] = {
+    Op<ScaledMm>("aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? "
+                 "scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor",
+                 &kScales, &kScaledResult),
+    Op<ScaledMmByRecipe>("aten::_scaled_mm_v2(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] "
+                         "scale_b, int[] recipe_b, int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, int[] contraction_dim=[], "
+                         "bool use_fast_accum=False) -> Tensor",
+                         &kRecipe),
     Op<ChooseQparamsAffine>("torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, "
                             "Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, ScalarType? "
                             "zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)"),

@@ -16,33 +16,62 @@ using OptionalTensor = std::optional<Tensor>;
 
 // --- cells ------------------------------------------------------------------------
 
-std::tuple<Tensor, Tensor> LstmStep(Lowering& to, Tensor gates, Tensor cell, Tensor w_hh) {
-  const Dim hidden{to.exprs().FloorDiv(w_hh.size(0).expr, to.exprs().Constant(4))};
+Tensor Biased(Lowering& to, Tensor gates, OptionalTensor bias) { return bias ? to.Add(gates, *bias) : gates; }
+
+struct LstmGates {
+  Tensor input, forget, candidate, output;
+};
+
+LstmGates GatesOf(Lowering& to, Tensor gates) {
+  const Dim hidden{to.exprs().FloorDiv(gates.size(-1).expr, to.exprs().Constant(4))};
   const auto parts = to.SplitSizes(gates, gates.rank() - 1, Dims(4, hidden));
-  const Tensor kept = to.Mul(to.Sigmoid(parts[1]), cell), added = to.Mul(to.Sigmoid(parts[0]), to.Tanh(parts[2]));
-  const Tensor next = to.Add(kept, added);
-  return {to.Mul(to.Sigmoid(parts[3]), to.Tanh(next)), next};
+  return {to.Sigmoid(parts[0]), to.Sigmoid(parts[1]), to.Tanh(parts[2]), to.Sigmoid(parts[3])};
+}
+
+std::tuple<Tensor, Tensor> LstmStep(Lowering& to, const LstmGates& gates, Tensor cell) {
+  const Tensor next = to.Add(to.Mul(gates.forget, cell), to.Mul(gates.input, gates.candidate));
+  return {to.Mul(gates.output, to.Tanh(next)), next};
 }
 
 std::tuple<Tensor, Tensor> LstmCell(Lowering& to, Tensor input, TensorList hx, Tensor w_ih, Tensor w_hh,
                                     OptionalTensor b_ih, OptionalTensor b_hh) {
   if (hx.size() != 2) throw onnx::BadOperand("takes a hidden state and a cell state");
-  return LstmStep(to, to.Add(Linear(to, input, w_ih, b_ih), Linear(to, hx[0], w_hh, b_hh)), hx[1], w_hh);
+  return LstmStep(to, GatesOf(to, to.Add(Linear(to, input, w_ih, b_ih), Linear(to, hx[0], w_hh, b_hh))), hx[1]);
 }
 
-// `gates` are the input's parts.
-Tensor GruStep(Lowering& to, Tensor gates, Tensor hx, Tensor w_hh, OptionalTensor b_hh) {
-  const Dim hidden{to.exprs().FloorDiv(w_hh.size(0).expr, to.exprs().Constant(3))};
-  const auto x = to.SplitSizes(gates, gates.rank() - 1, Dims(3, hidden));
-  const auto h = to.SplitSizes(Linear(to, hx, w_hh, b_hh), hx.rank() - 1, Dims(3, hidden));
+struct GruGates {
+  Tensor reset, update, candidate, of_state;  // the last: the state's part of the candidate
+};
+
+GruGates GatesOf(Lowering& to, Tensor of_input, Tensor of_state) {
+  const Dim hidden{to.exprs().FloorDiv(of_state.size(-1).expr, to.exprs().Constant(3))};
+  const auto x = to.SplitSizes(of_input, of_input.rank() - 1, Dims(3, hidden));
+  const auto h = to.SplitSizes(of_state, of_state.rank() - 1, Dims(3, hidden));
   const Tensor reset = to.Sigmoid(to.Add(x[0], h[0])), update = to.Sigmoid(to.Add(x[1], h[1]));
-  const Tensor candidate = to.Tanh(to.Add(x[2], to.Mul(reset, h[2])));
-  return to.Add(candidate, to.Mul(update, to.Sub(hx, candidate)));
+  return {reset, update, to.Tanh(to.Add(x[2], to.Mul(reset, h[2]))), h[2]};
+}
+
+Tensor GruStep(Lowering& to, const GruGates& gates, Tensor hx) {
+  return to.Add(gates.candidate, to.Mul(gates.update, to.Sub(hx, gates.candidate)));
 }
 
 Tensor GruCell(Lowering& to, Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, OptionalTensor b_ih,
                OptionalTensor b_hh) {
-  return GruStep(to, Linear(to, input, w_ih, b_ih), hx, w_hh, b_hh);
+  return GruStep(to, GatesOf(to, Linear(to, input, w_ih, b_ih), Linear(to, hx, w_hh, b_hh)), hx);
+}
+
+// What a GPU computes of a cell whose products are there. The last result is for a backward pass.
+std::tuple<Tensor, Tensor, Tensor> FusedLstmCell(Lowering& to, Tensor input_gates, Tensor hidden_gates, Tensor cx,
+                                                 OptionalTensor input_bias, OptionalTensor hidden_bias) {
+  const LstmGates gates = GatesOf(to, to.Add(Biased(to, input_gates, input_bias), Biased(to, hidden_gates, hidden_bias)));
+  const auto [next, cell] = LstmStep(to, gates, cx);
+  return {next, cell, to.Concat({gates.input, gates.forget, gates.candidate, gates.output}, {.axis = 1})};
+}
+
+std::tuple<Tensor, Tensor> FusedGruCell(Lowering& to, Tensor input_gates, Tensor hidden_gates, Tensor hx,
+                                        OptionalTensor input_bias, OptionalTensor hidden_bias) {
+  const GruGates gates = GatesOf(to, Biased(to, input_gates, input_bias), Biased(to, hidden_gates, hidden_bias));
+  return {GruStep(to, gates, hx), to.Concat({gates.reset, gates.update, gates.candidate, hx, gates.of_state}, {.axis = 1})};
 }
 
 template <bool kRelu>
@@ -164,11 +193,12 @@ LayerResult FusedLayer(Lowering& to, const Network& network, Tensor x, const std
 
 // One step: the next hidden state and, of an LSTM, cell.
 std::vector<Tensor> Step(Lowering& to, Kind kind, const DirectionWeights& weights, Tensor gates, Tensor h, Tensor c) {
-  if (kind == Kind::kGru) return {GruStep(to, gates, h, weights.w_hh, weights.b_hh)};
-  const Tensor sum = to.Add(gates, Linear(to, h, weights.w_hh, weights.b_hh));
+  const Tensor of_state = Linear(to, h, weights.w_hh, weights.b_hh);
+  if (kind == Kind::kGru) return {GruStep(to, GatesOf(to, gates, of_state), h)};
+  const Tensor sum = to.Add(gates, of_state);
   if (kind == Kind::kTanh) return {to.Tanh(sum)};
   if (kind == Kind::kRelu) return {to.Relu(sum)};
-  const auto [next, cell] = LstmStep(to, sum, c, weights.w_hh);
+  const auto [next, cell] = LstmStep(to, GatesOf(to, sum), c);
   return {weights.w_hr ? Linear(to, next, *weights.w_hr, std::nullopt) : next, cell};
 }
 
@@ -322,7 +352,43 @@ std::tuple<Tensor, Tensor> RecurrentData(Lowering& to, Tensor data, Tensor batch
   return {result.output, result.h};
 }
 
+// What cuDNN and MIOpen make of a whole network; the last two results are memory of theirs.
+using OfLibrary = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>;
+
+OfLibrary LibraryLayers(Lowering& to, Tensor input, TensorList weight, int64_t weight_stride0, Tensor hx, OptionalTensor cx,
+                        int64_t mode, int64_t num_layers, bool batch_first, double dropout, bool train, bool bidirectional,
+                        Dims batch_sizes) {
+  constexpr Kind kModes[] = {Kind::kRelu, Kind::kTanh, Kind::kLstm, Kind::kGru};
+  if (mode < 0 || mode >= std::ssize(kModes)) throw onnx::BadOperand("takes a mode of 0, 1, 2 or 3");
+  const Network network{kModes[mode], weight_stride0 >= 4, num_layers, train ? dropout : 0, bidirectional};
+  const Tensor c = cx.value_or(Tensor());
+  const LayerResult result = batch_sizes.empty() ? RunLayers(to, network, input, hx, c, weight, batch_first)
+                                                 : RunPacked(to, network, input, to.Shape1(batch_sizes), hx, c, weight);
+  const auto none = [&](DType dtype) { return to.Full(Dims{to.Of(0)}, int64_t{0}, dtype); };
+  return {result.output, result.h, cx ? result.c : none(input.dtype()), none(DType::kUint8), none(input.dtype())};
+}
+
+OfLibrary CudnnLayers(Lowering& to, Tensor input, TensorList weight, int64_t weight_stride0, OptionalTensor, Tensor hx,
+                      OptionalTensor cx, int64_t mode, Dim, Dim, int64_t num_layers, bool batch_first, double dropout,
+                      bool train, bool bidirectional, Dims batch_sizes, OptionalTensor) {
+  return LibraryLayers(to, input, weight, weight_stride0, hx, cx, mode, num_layers, batch_first, dropout, train, bidirectional, batch_sizes);
+}
+
+OfLibrary MiopenLayers(Lowering& to, Tensor input, TensorList weight, int64_t weight_stride0, Tensor hx, OptionalTensor cx,
+                       int64_t mode, int64_t, int64_t num_layers, bool batch_first, double dropout, bool train,
+                       bool bidirectional, Dims batch_sizes, OptionalTensor) {
+  return LibraryLayers(to, input, weight, weight_stride0, hx, cx, mode, num_layers, batch_first, dropout, train, bidirectional, batch_sizes);
+}
+
 constexpr OpRow kRows[] = {
+    Op<CudnnLayers>(
+        "aten::_cudnn_rnn(Tensor input, Tensor[] weight, int weight_stride0, Tensor? weight_buf, Tensor hx, Tensor? cx, int "
+        "mode, SymInt hidden_size, SymInt proj_size, int num_layers, bool batch_first, float dropout, bool train, bool "
+        "bidirectional, SymInt[] batch_sizes, Tensor? dropout_state) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"),
+    Op<FusedGruCell>("aten::_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias=None, "
+                     "Tensor? hidden_bias=None) -> (Tensor, Tensor)"),
+    Op<FusedLstmCell>("aten::_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? "
+                      "input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor)"),
     Op<RecurrentData<Kind::kGru>>(
         "aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
         "float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
@@ -345,6 +411,10 @@ constexpr OpRow kRows[] = {
              &kStates),
     Op<LstmCell>("aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
                  "b_hh=None) -> (Tensor, Tensor)"),
+    Op<MiopenLayers>(
+        "aten::miopen_rnn(Tensor input, Tensor[] weight, int weight_stride0, Tensor hx, Tensor? cx, int mode, int "
+        "hidden_size, int num_layers, bool batch_first, float dropout, bool train, bool bidirectional, int[] batch_sizes, "
+        "Tensor? dropout_state) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"),
     Op<MkldnnLayer>(
         "aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, "
         "Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool "

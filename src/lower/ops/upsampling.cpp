@@ -337,6 +337,8 @@ Tensor GridSampler(Lowering& to, Tensor input, Tensor grid, int64_t interpolatio
                         .padding_mode = std::string(kPaddings[std::clamp<int64_t>(padding_mode, 0, 2)])});
 }
 
+Tensor CudnnGridSampler(Lowering& to, Tensor self, Tensor grid) { return GridSampler(to, self, grid, 0, 0, true); }
+
 // -1 … 1 in `count` steps: the middles of pixels, or their corners.
 Tensor PixelCoordinates(Lowering& to, Dim count, bool align_corners, DType dtype) {
   const Tensor range = to.Range(to.ConstantInt(0), to.Number(count), to.ConstantInt(1));
@@ -373,6 +375,10 @@ Tensor AffineGridGenerator(Lowering& to, Tensor theta, Dims size, bool align_cor
   return to.ReshapeTo(to.MatMul(base, to.Transpose(theta, {.perm = {0, 2, 1}})), grid);
 }
 
+Tensor CudnnAffineGridGenerator(Lowering& to, Tensor theta, int64_t n, int64_t c, int64_t h, int64_t w) {
+  return AffineGridGenerator(to, theta, {to.Of(n), to.Of(c), to.Of(h), to.Of(w)}, true);
+}
+
 constexpr OpRow kRows[] = {
     Op<Interpolate2<CubicAntialiased>>("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool "
                                        "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
@@ -400,6 +406,8 @@ constexpr OpRow kRows[] = {
         "aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
         &kNoSize),
     Op<AffineGridGenerator>("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor"),
+    Op<CudnnAffineGridGenerator>("aten::cudnn_affine_grid_generator(Tensor theta, int N, int C, int H, int W) -> Tensor grid"),
+    Op<CudnnGridSampler>("aten::cudnn_grid_sampler(Tensor self, Tensor grid) -> Tensor output"),
     Op<GridSampler>("aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
                     "align_corners) -> Tensor"),
     Op<GridSampler>("aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "

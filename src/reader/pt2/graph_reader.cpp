@@ -109,9 +109,10 @@ Result<ValueInfo> DescribeConstant(ValueInfo::Kind kind, const JsonReader& json)
 
 }  // namespace
 
-GraphReader::GraphReader(ProgramBuilder& builder, const TensorTable& tensors, Sink& sink)
+GraphReader::GraphReader(ProgramBuilder& builder, const TensorTable& tensors, bool says_version, Sink& sink)
     : builder_(builder),
       tensors_(tensors),
+      says_version_(says_version),
       sink_(sink),
       where_(BuilderAccess::SinkOf(builder), [this](Diagnostic& diagnostic) {
         if (!current_) return;
@@ -208,7 +209,7 @@ Status GraphReader::ReadNode(const JsonReader& node) {
 
   if (source.name.empty() && !results.empty()) source.name = results.front().first;
   current_ = node;
-  Modernize(call);
+  Modernize(call, says_version_);
   if (LaunchesUnnamedKernel(call))
     return node.Error(DiagnosticKind::kMissingInformation, "the archive does not say which Triton kernel is launched",
                       "torch.export.save names the kernels of functional programs: save exported.run_decompositions({}) on a machine "

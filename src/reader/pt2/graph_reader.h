@@ -20,7 +20,8 @@ namespace flambeau::pt2 {
 
 class GraphReader {
  public:
-  GraphReader(ProgramBuilder& builder, const TensorTable& tensors, Sink& sink);
+  // `says_version`: the archive says which PyTorch wrote it, as 2.5 and newer do.
+  GraphReader(ProgramBuilder& builder, const TensorTable& tensors, bool says_version, Sink& sink);
   GraphReader(const GraphReader&) = delete;
   GraphReader& operator=(const GraphReader&) = delete;
 
@@ -104,6 +105,7 @@ class GraphReader {
 
   ProgramBuilder& builder_;
   const TensorTable& tensors_;
+  const bool says_version_;
   Sink& sink_;
   std::vector<Scope> scopes_;          // innermost last
   std::unordered_map<std::string_view, Wrapper> wrappers_;  // by the name of the value

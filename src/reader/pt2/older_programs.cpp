@@ -40,9 +40,9 @@ void DropAxisOfStates(Call& call) {
 
 }  // namespace
 
-void Modernize(Call& call) {
+void Modernize(Call& call, bool says_version) {
   RenameHigherOrder(call);
-  UseAttentionOfCpu(call);
+  if (!says_version) UseAttentionOfCpu(call);
   DropAxisOfStates(call);
 }
 

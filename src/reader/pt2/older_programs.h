@@ -16,7 +16,7 @@ struct Call {
   std::vector<std::pair<std::string_view, ValueInfo>> results;
 };
 
-// Does nothing to the calls of today.
-void Modernize(Call& call);
+// Does nothing to the calls of today. `says_version`: the archive says which PyTorch wrote it, 2.5 or newer.
+void Modernize(Call& call, bool says_version);
 
 }  // namespace flambeau::pt2

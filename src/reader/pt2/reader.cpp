@@ -221,7 +221,7 @@ Status Read(const ZipArchive& archive, std::string_view model, ProgramBuilder* b
   FLAMBEAU_CHECK_OK(ReadExtra(archive, builder, sink));
   BuilderAccess::UseFile(*builder, archive.file());
   FLAMBEAU_TRY(const JsonReader graph_module, program.Object("graph_module"));
-  GraphReader reader(*builder, tensors, sink);
+  GraphReader reader(*builder, tensors, torch_version.has_value(), sink);
   FLAMBEAU_TRY(const std::string ranges, ReadRanges(program, builder));  // before the sizes that are made of the symbols
   FLAMBEAU_CHECK_OK(reader.Read(graph_module));
   builder->SetMetadata("pkg.torch.export.ExportedProgram.range_constraints", ranges);
