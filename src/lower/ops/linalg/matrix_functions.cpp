@@ -282,6 +282,29 @@ Tensor PinvBelowNumber(Lowering& to, Tensor a, double rcond, bool hermitian) {
 }
 Tensor Pinverse(Lowering& to, Tensor self, double rcond) { return PinvBelowNumber(to, self, rcond, false); }
 
+// columns · diag(values) · rows
+Tensor Recomposed(Lowering& to, const Tensor& columns, const Tensor& values, const Tensor& rows) {
+  return to.MatMul(to.Mul(columns, to.CastTo(AsRow(to, values), columns.dtype())), rows);
+}
+
+// Of a Hermitian positive definite matrix, of which the lower triangle is read.
+Tensor SquareRoot(Lowering& to, Tensor self) {
+  if (IsEmpty(to, self)) return self;
+  const Eigen eigen = SymmetricEigen(to, self, false);
+  return Recomposed(to, eigen.vectors, to.Sqrt(eigen.values), Adjoint(to, eigen.vectors));
+}
+
+// A = U·H, of at least as many rows as columns.
+std::tuple<Tensor, Tensor> Polar(Lowering& to, Tensor a) {
+  if (IsEmpty(to, a)) {
+    Dims square = a.sizes();
+    square[square.size() - 2] = square.back();
+    return {a, to.Full(square, 0.0, a.dtype())};
+  }
+  const Singular singular = SingularDecomposition(to, a, false);
+  return {to.MatMul(singular.u, singular.vt), Recomposed(to, Adjoint(to, singular.vt), singular.values, singular.vt)};
+}
+
 constexpr OpRow kRows[] = {
     Op<FrobeniusNorm>("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor"),
     Op<Condition>("aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor"),
@@ -302,12 +325,14 @@ constexpr OpRow kRows[] = {
                    "ScalarType? dtype=None) -> Tensor"),
     Op<LinalgNormStr>("aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, "
                       "ScalarType? dtype=None) -> Tensor"),
+    Op<SquareRoot>("aten::linalg_matrix_sqrth(Tensor self) -> Tensor"),
     Op<PinvBelowNumber>("aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor"),
     Op<PinvFloats>("aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool "
                    "hermitian=False) -> Tensor"),
     Op<PinvTensors>("aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool "
                     "hermitian=False) -> Tensor"),
     Op<PinvBelow>("aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor"),
+    Op<Polar>("aten::linalg_polar(Tensor A) -> (Tensor U, Tensor H)"),
     Op<LinalgVander>("aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor"),
     Op<MatrixExp>("aten::matrix_exp(Tensor self) -> Tensor"),
     Op<MatrixPower>("aten::matrix_power(Tensor self, int n) -> Tensor"),
