@@ -74,6 +74,8 @@ class ScriptBuilder {
   void SetTorchVersion(std::string_view version);
   /// As ProgramBuilder::SetDefaultDtype.
   void SetDefaultDtype(ScalarTypeCode dtype);
+  /// What the program is told that asks for the device of a tensor: "cpu", if not set, or "cuda:0".
+  void SetDevice(std::string_view device);
   /// `kind`: "Tensor", "int", "List", "Optional", "Tuple", "Class", … in torch's words.
   ScriptType AddType(std::string_view kind, std::span<const ScriptType> elements, std::string_view name = {});
 

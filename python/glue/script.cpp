@@ -165,6 +165,7 @@ void BindScript(nb::module_& module) {
       .def(nb::init<>())
       .def("set_torch_version", [](PythonScript& self, std::string_view text) { self.builder.SetTorchVersion(text); })
       .def("set_default_dtype", [](PythonScript& self, int dtype) { self.builder.SetDefaultDtype(dtype); })
+      .def("set_device", [](PythonScript& self, std::string_view device) { self.builder.SetDevice(device); })
       .def(
           "add_type",
           [](PythonScript& self, std::string_view kind, const std::vector<uint32_t>& elements, std::string_view name) {

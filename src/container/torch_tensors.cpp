@@ -313,6 +313,7 @@ Status TensorReader::ReadStorage(PickleValue storage, StoredTensor* tensor, bool
   tensor->dtype = *untyped ? DType::kUint8 : row->dtype;
   tensor->packed_bits = *untyped ? 0 : row->packed_bits;
   tensor->storage_key = *id[2].AsString();
+  if (const auto device = id[3].AsString()) tensor->device = *device;
   auto found = storages_.find(tensor->storage_key);
   if (found == storages_.end()) {
     FLAMBEAU_TRY(const ZipEntry* entry, archive_->Require(folder_ + tensor->storage_key, *sink_));

@@ -28,6 +28,7 @@ struct StoredTensor {
   // How the storage differs from the tensor: numbers of `packed_bits` bits, the first in the lowest bits of a byte, that
   // stand for bytes; and numbers of `swapped_width` bytes whose order is not this machine's. 0 where it does not.
   int packed_bits = 0, swapped_width = 0;
+  std::string device = "cpu";  // where it was when it was saved
   bool requires_grad = false;
   bool is_parameter = false;
 };

@@ -222,11 +222,13 @@ void Lowering::Record(NodeId node, std::vector<Tensor> results) {
 namespace {
 
 // Operators for which torch.export records a wrong type. Of unique_consecutive the rank, for a dimension that counts from
-// the end, by PyTorch up to 2.13; or the size of an inverse that was not asked for. Of normal the dtype to which both are
-// promoted, where eager takes the mean's. Of margin losses of one sample a dimension that eager does not make.
+// the end, by PyTorch up to 2.13; or the size of an inverse that was not asked for. Of unique_dim the dtype of the inverse, by
+// PyTorch up to 2.11, and of LSTMs the states' rank, from 2.4 on. Of normal the dtype to which both are promoted, where eager
+// takes the mean's. Of margin losses of one sample a dimension that eager does not make.
 bool IsMistyped(std::string_view op) {
-  constexpr std::string_view kMistyped[] = {"aten::multi_margin_loss", "aten::multilabel_margin_loss", "aten::multilabel_margin_loss_forward",
-                                            "aten::normal.Tensor_Tensor", "aten::unique_consecutive"};
+  constexpr std::string_view kMistyped[] = {"aten::lstm.data", "aten::lstm.input", "aten::multi_margin_loss",
+                                            "aten::multilabel_margin_loss", "aten::multilabel_margin_loss_forward",
+                                            "aten::normal.Tensor_Tensor", "aten::unique_consecutive", "aten::unique_dim"};
   return std::ranges::find(kMistyped, op) != std::end(kMistyped);
 }
 

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <sstream>
 
+#include "aten/library_schemas.h"
 #include "aten/schema.h"
 
 namespace flambeau::lower {
@@ -14,11 +16,13 @@ namespace {
 // The names of the arguments of all overloads of an operator.
 std::map<std::string, std::set<std::string_view>> ArgumentsByOperator() {
   std::map<std::string, std::set<std::string_view>> all;
-  for (const std::string_view text : aten::TorchSchemaTexts()) {
+  auto add = [&all](std::string_view text) {
     const auto schema = aten::ParseSchema(text);
-    if (!schema || !schema->base.starts_with("aten::")) continue;
+    if (!schema || !schema->base.starts_with("aten::")) return;
     for (const auto& argument : schema->arguments) all[std::string(schema->base.substr(6))].insert(argument.name);
-  }
+  };
+  std::ranges::for_each(aten::TorchSchemaTexts(), add);
+  std::ranges::for_each(aten::LibrarySchemaTexts(), add);
   return all;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <numeric>
 
@@ -118,8 +119,20 @@ Result<Vals> IsSameSize(Evaluator& evaluator, const Node&, Arguments arguments) 
   return Vals{std::move(same)};
 }
 
-// On the CPU.
-Result<Vals> DeviceNumber(Evaluator&, const Node&, Arguments) { return Vals{int64_t{-1}}; }
+// -1: it has none.
+Result<Vals> DeviceNumber(Evaluator& evaluator, const Node&, Arguments) {
+  const std::string& device = evaluator.device();
+  const size_t colon = device.find(':');
+  int64_t number = device == "cpu" ? -1 : 0;
+  if (colon != device.npos) std::from_chars(device.data() + colon + 1, device.data() + device.size(), number);
+  return Vals{number};
+}
+
+// prim::is_cuda, …
+Result<Vals> IsOnDevice(Evaluator& evaluator, const Node& node, Arguments) {
+  const std::string_view asked = std::string_view(node.kind).substr(std::string_view("prim::is_").size());
+  return Vals{std::string_view(evaluator.device()).substr(0, evaluator.device().find(':')) == asked};
+}
 
 Result<Vals> ElementCount(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (RankedType(evaluator, arguments[0]) == nullptr) return kFailure;
@@ -140,9 +153,9 @@ Result<Vals> DtypeIs(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{kTest(type->dtype)};
 }
 
-Result<Vals> DeviceOf(Evaluator&, const Node&, Arguments arguments) {
+Result<Vals> DeviceOf(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (const auto* text = arguments[0].As<std::string>()) return Vals{DeviceVal{*text}};
-  return Vals{DeviceVal{"cpu"}};
+  return Vals{DeviceVal{evaluator.device()}};
 }
 
 Result<Vals> Strided(Evaluator&, const Node&, Arguments) { return Vals{int64_t{0}}; }
@@ -519,6 +532,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::is_signed", &DtypeIs<IsSigned>},
     {"aten::numel", &ElementCount},
     {"aten::pad_sequence", &PadSequence},
+    {"aten::pin_memory", &Itself},
     {"aten::requires_grad_", &Itself},
     {"aten::row_stack", &JoinTensors},
     {"aten::size", &Size},
@@ -542,6 +556,11 @@ constexpr BuiltinRow kRows[] = {
     {"prim::data", &Data},
     {"prim::device", &DeviceOf},
     {"prim::dtype", &DtypeOf},
+    {"prim::is_cpu", &IsOnDevice},
+    {"prim::is_cuda", &IsOnDevice},
+    {"prim::is_mps", &IsOnDevice},
+    {"prim::is_xla", &IsOnDevice},
+    {"prim::is_xpu", &IsOnDevice},
     {"prim::itemsize", &ElementSize},
     {"prim::layout", &Strided},
     {"prim::nbytes", &ByteCount},

@@ -76,6 +76,8 @@ class Evaluator {
   // The path at hand ends in an exception: an error, unless another path can be taken.
   Failure Raise(const Node& node, std::string message);
   int opset() const { return opset_; }
+  // That of the program's tensors: "cpu", "cuda:0".
+  const std::string& device() const { return source_.device; }
   // The cell of an object with what torch keeps beside the program: "grad_enabled".
   uint32_t modes() const { return static_cast<uint32_t>(source_.objects.size()); }
   // Names the last If after which less is known than on its paths.

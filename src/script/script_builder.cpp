@@ -118,6 +118,7 @@ void ScriptBuilder::SetDefaultDtype(ScalarTypeCode dtype) {
   impl_->graph.default_dtype = DTypeFromTorchCode(dtype).value_or(DType::kFloat32);
 }
 
+void ScriptBuilder::SetDevice(std::string_view device) { impl_->graph.device = device; }
 ScriptType ScriptBuilder::AddType(std::string_view kind, std::span<const ScriptType> elements, std::string_view name) {
   using torchscript::TypeKind;
   static const std::unordered_map<std::string_view, TypeKind> kKinds = {

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.utils import _pytree
 
 from .. import _engine
 from ..errors import error_of
@@ -119,6 +120,13 @@ def _added(graph: Any, call: Any, kind: str, operands: Sequence[Any], type_: Any
     return node.output()
 
 
+def _device(examples: Any, model: Script | Trace) -> str:
+    """That of the arguments, or else of the weights; where some are on the CPU, that of the others."""
+    given = [leaf for leaf in _pytree.tree_leaves(examples) if isinstance(leaf, torch.Tensor)]
+    weights = [] if given or not isinstance(model, torch.nn.Module) else [*model.parameters(), *model.buffers()]
+    return next((str(tensor.device) for tensor in [*given, *weights] if tensor.device.type not in ("cpu", "meta")), "cpu")
+
+
 def build_script_program(
     model: Script | Trace,
     inputs: Sequence[_engine.ScriptInput],
@@ -156,6 +164,7 @@ def build_script_program(
         if functions is not None and examples is not None:
             infer_types(graph, functions.leaves_open, module, examples)
         builder = import_graph(graph, module, names=names, bound=bound, functions=functions)
+    builder.set_device(_device(examples, model))
     options = options or _engine.Options()
     if functions is not None:
         options.set_translations(functions.translators())

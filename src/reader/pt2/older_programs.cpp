@@ -26,24 +26,11 @@ void UseAttentionOfCpu(Call& call) {
   if (call.results.size() > kShared) call.results.resize(kShared);
 }
 
-// PyTorch 2.4 recorded the states with the axis of one layer's direction, which they do not have.
-void DropAxisOfStates(Call& call) {
-  if (!call.target.starts_with("torch.ops.aten.lstm.")) return;
-  constexpr size_t kOutputs = 1, kRankOfStates = 3;
-  for (size_t i = kOutputs; i < call.results.size(); ++i) {
-    ValueInfo& info = call.results[i].second;
-    if (info.sizes.size() != kRankOfStates + 1 || info.sizes[1] != SymbolicInt(int64_t{1})) continue;
-    info.sizes.erase(info.sizes.begin() + 1);
-    info.strides.clear();
-  }
-}
-
 }  // namespace
 
 void Modernize(Call& call, bool says_version) {
   RenameHigherOrder(call);
   if (!says_version) UseAttentionOfCpu(call);
-  DropAxisOfStates(call);
 }
 
 }  // namespace flambeau::pt2

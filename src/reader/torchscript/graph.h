@@ -192,6 +192,7 @@ struct Graph {
   std::string name = "main_graph";
   std::string torch_version;
   DType default_dtype = DType::kFloat32;  // torch's at the capture
+  std::string device = "cpu";             // that of the tensors, which the program may ask for
   std::vector<std::string> methods;  // of the module; this is the graph of one of them
   Block* main = nullptr;
   std::vector<std::optional<Constant>> defaults;  // of the inputs of `main`, where its signature has them

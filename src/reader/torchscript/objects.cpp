@@ -189,6 +189,7 @@ Result<Constant> ObjectReader::ReadCall(Source& source, PickleValue call, const 
 }
 
 Constant ObjectReader::InFile(StoredTensor stored) {
+  if (device_ == "cpu") device_ = stored.device;
   const Encoding encoding = {stored.packed_bits, stored.swapped_width};
   std::shared_ptr<const DataSource>& storage = storages_[{stored.storage_begin, encoding}];
   if (!storage)

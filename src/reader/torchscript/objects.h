@@ -25,6 +25,8 @@ class ObjectReader {
   Result<ObjectId> ReadModule();
   // Objects of which only their __setstate__ knows what their state means, inner ones first.
   const std::vector<ObjectId>& unrestored() const { return unrestored_; }
+  // Where the tensors were that were read: on the CPU, or on the first other device.
+  const std::string& device() const { return device_; }
   // constants.pkl, or nothing where there is none.
   Result<std::vector<Constant>> ReadConstants();
   // traced_inputs.pkl: dtypes and sizes of what the method was traced with, as
@@ -51,6 +53,7 @@ class ObjectReader {
   Library& library_;
   std::vector<Object>* objects_;
   std::vector<ObjectId> unrestored_;
+  std::string device_ = "cpu";
   // By where they begin in the file, and how they are read.
   std::map<std::pair<uint64_t, Encoding>, std::shared_ptr<const DataSource>> storages_;
 };

@@ -149,6 +149,7 @@ Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::stri
   FLAMBEAU_TRY(Graph graph, InlineEntry(*entry, root, std::move(objects), reader.unrestored(), program));
   RecordTraced(graph, traced);
   graph.methods = std::move(methods);
+  graph.device = reader.device();
   return graph;
 }
 

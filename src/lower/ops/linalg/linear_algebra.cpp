@@ -366,6 +366,7 @@ Tensor GroupedMm(Lowering& to, Tensor self, Tensor mat2, std::optional<Tensor> o
                  std::optional<DType> out_dtype) {
   if (offs.has_value() != (self.rank() == 2)) return to.Unsupported(kGroupedForm);
   Tensor product = offs ? GroupedMmFallback(to, self, mat2, *offs) : to.MatMul(self, mat2);
+  if (!product) return product;  // which was reported
   if (bias) product = to.Add(product, *bias);
   return to.CastTo(product, out_dtype.value_or(self.dtype()));
 }
