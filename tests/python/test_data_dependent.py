@@ -290,3 +290,16 @@ def test_squeeze_of_a_size_of_which_the_program_knows_less():
 
     program = flambeau.export(Runs(), (torch.randn(4),))
     torch.testing.assert_close(program(torch.randn(4))[0], torch.full((1,), 3.0))
+
+
+@pytest.mark.parametrize("dynamic_shapes", [None, (({0: "n"}, {0: "m"}),)])
+def test_masks_whose_sizes_data_decides(dynamic_shapes):
+    """Of images packed into one sequence: each attends to itself."""
+
+    def attend(one, two):
+        x = torch.cat([one, two])
+        image = torch.repeat_interleave(torch.arange(2), torch.tensor([one.shape[0], two.shape[0]]))
+        return F.scaled_dot_product_attention(x[None], x[None], x[None], attn_mask=image[:, None] == image)
+
+    others = [] if dynamic_shapes is None else [(torch.randn(2, 8), torch.randn(7, 8))]
+    compare(attend, torch.randn(5, 8), torch.randn(3, 8), others=others, dynamic_shapes=dynamic_shapes)

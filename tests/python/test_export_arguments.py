@@ -392,6 +392,11 @@ class Scaled(torch.nn.Module):
         return self.fc(x) if pair is None else self.fc(x) + pair["a"]
 
 
+class Jagged(torch.nn.Module):
+    def forward(self, x):
+        return torch.nested.nested_tensor([x, x[1:]], layout=torch.jagged).to_padded_tensor(0.0)
+
+
 class Branch(torch.nn.Module):
     def forward(self, x):
         return x if x.sum() > 0 else -x
@@ -419,6 +424,8 @@ class Branch(torch.nn.Module):
         (Scaled(), (X.long(),), {}, CaptureError, "Scaled does not run on these arguments .*return self.fc.*same dtype"),
         (Scaled(), (X[:, :3],), {}, CaptureError, r"(?s)Scaled does not run on these arguments .*cannot be multiplied.*given: float32\[\d, 3\]\n.*hint: .*model\("),
         (Branch(), (X,), {}, CaptureError, r"(?s)cannot capture Branch \(at .*if x.sum\(\) > 0.*hint: .*torch.cond.*torch.where"),
+        (Jagged(), (X,), {}, CaptureError, r"(?s)torch.export cannot capture Jagged \(at .*torch.nested.*hint: .*pad_sequence"),
+        (Jagged(), (X,), {"capture": "trace"}, CaptureError, r"(?s)torch.jit.trace cannot capture Jagged \(at .*torch.nested.*hint: .*pad_sequence"),
         (Scaled(), (X,), {"dynamic_shapes": {"x": {0: Dim("b", min=50)}}}, ValueError, "dimension 0 of 'x' is at least 50, and the example has"),
         (Scaled(), (torch.randn(7, X.shape[1]),), {"dynamic_shapes": {"x": {0: Dim("b", max=6)}}}, ValueError, "is at most 6, and the example has 7: give"),
         (Scaled(), (X,), {"dynamic_shapes": ({0: "b"}, None)}, ValueError, "has 2 entries; the arguments are 1: x"),

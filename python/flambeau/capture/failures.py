@@ -19,9 +19,10 @@ from .attempt import Attempt
 from .decisions import Decision
 from .surroundings import mode
 
-__all__ = ["failure", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_presence"]
+__all__ = ["failure", "failure_of_trace", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_presence"]
 
 _MOST_ELEMENTS = 8
+_NESTED = os.path.dirname(torch.nested.__file__) + os.sep
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _NOT_THE_USERS = ("<", os.path.dirname(torch.__file__) + os.sep, _PACKAGE + os.sep)
 
@@ -42,6 +43,16 @@ def failure(
     )
     failure.__cause__ = first
     return failure
+
+
+def failure_of_trace(model: torch.nn.Module, error: Exception, gradients: bool) -> CaptureError:
+    """Why a module could not be traced."""
+    hint = _PAD if _makes_nested(error) else ""
+    if gradients:
+        hint = 'a trace has no gradients that the model computes; torch.export has them: export with capture="export"'
+    where = user_line(error)
+    at, advice = f" (at {where})" if where else "", f"\n  hint: {hint}" if hint else ""
+    return CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}{at}: {error}{advice}")
 
 
 def failure_without_export(
@@ -77,12 +88,21 @@ def _described(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     return ", ".join([*map(described, args), *(f"{name}={described(value)}" for name, value in kwargs.items())]) or "none"
 
 
+_PAD = "ONNX has no tensor of rows of several lengths (torch.nested): pad them (torch.nn.utils.rnn.pad_sequence) and pass a mask"
+
+
+def _makes_nested(error: BaseException) -> bool:
+    return any(frame.filename.startswith(_NESTED) for frame in traceback.extract_tb(error.__traceback__))
+
+
 def _hint(error: Exception | None, gradients: bool) -> str:
     if "Unsupported input type" in str(error):
         return "arguments are tensors, numbers and text, and lists, tuples and dicts of these; arrays become tensors by torch.as_tensor"
     trace = 'capture="trace" records one run instead, with the branches that the example takes'
     if gradients:
         return "gradients by torch.autograd.grad and torch.func can be captured; those that backward() leaves in .grad cannot"
+    if error is not None and _makes_nested(error):
+        return _PAD
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, GuardOnDataDependentSymNode) or "data-dependent" in str(cause).lower():

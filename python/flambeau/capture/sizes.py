@@ -12,7 +12,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch.fx.experimental.sym_node import SymNode
-from torch.fx.experimental.symbolic_shapes import DimConstraints, statically_known_false, statically_known_true
+from torch.fx.experimental.symbolic_shapes import DimConstraints, has_free_unbacked_symbols, statically_known_false, statically_known_true
 from torch.utils import _pytree
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
@@ -20,7 +20,7 @@ from .proofs import divided
 from .replaced_functions import Replacements
 
 __all__ = [
-    "causal_by_size",
+    "attention_by_size",
     "computable_sizes",
     "divided_sizes",
     "dynamic_conversions",
@@ -131,8 +131,8 @@ def dynamic_tensors() -> Iterator[None]:
         yield
 
 
-def _causal_or_not(attend: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """Attention whose ``is_causal`` sizes decide (``q.shape[2] > 1``): torch's operator wants to know which."""
+def _attention(attend: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Attention whose ``is_causal`` sizes decide (``q.shape[2] > 1``), or the sizes of whose mask data decides: torch's operator wants to know them."""
 
     @functools.wraps(attend)
     def call(
@@ -151,16 +151,18 @@ def _causal_or_not(attend: Callable[..., torch.Tensor]) -> Callable[..., torch.T
                 else:
                     attn_mask = attn_mask.masked_fill(~allowed, float("-inf"))
                 is_causal = False
+        if attn_mask is not None and has_free_unbacked_symbols(attn_mask):
+            attn_mask = attn_mask.expand(*attn_mask.shape[:-2], query.shape[-2], key.shape[-2])
         return attend(query, key, value, attn_mask, dropout_p, is_causal, **options)
 
     return call
 
 
 @contextlib.contextmanager
-def causal_by_size() -> Iterator[None]:
-    """While it is open, sizes may decide whether attention is causal."""
+def attention_by_size() -> Iterator[None]:
+    """While it is open, sizes may decide whether attention is causal, and data the sizes of its mask."""
     attend = F.scaled_dot_product_attention
-    F.scaled_dot_product_attention = _causal_or_not(attend)
+    F.scaled_dot_product_attention = _attention(attend)
     try:
         yield
     finally:

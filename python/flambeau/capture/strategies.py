@@ -45,7 +45,7 @@ from .other_sizes import where_none, with_more_rows
 from .recurrent_layers import opaque_layers
 from .results import computes_alike
 from .sizes import (
-    causal_by_size,
+    attention_by_size,
     computable_sizes,
     divided_sizes,
     dynamic_conversions,
@@ -124,7 +124,7 @@ def _export(
             contextlib.nullcontext() if strict else seen_data(),
             contextlib.nullcontext([]) if strict else recordable_vmaps() as vmaps,
             contextlib.nullcontext() if strict else functions_of_sizes(),
-            contextlib.nullcontext() if strict else causal_by_size(),
+            contextlib.nullcontext() if strict else attention_by_size(),
             contextlib.nullcontext() if strict else unmoved_modules(),
             contextlib.nullcontext() if strict else uncounted_numbers(),
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),

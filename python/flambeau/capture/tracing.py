@@ -12,10 +12,10 @@ import torch
 from torch.nn.parameter import is_lazy
 from torch.utils import _pytree
 
-from ..errors import CaptureError
 from ..feed.script_inputs import holds_packed_weights
 from ..feed.trace import Trace
 from .containers import register_containers
+from .failures import failure_of_trace
 from .gradients import recorded_gradients
 from .surroundings import casting_anew, exporting, mode, state_kept
 from .tensor_data import seen_data
@@ -85,8 +85,7 @@ def trace(
             with uncompiled():
                 return _traced(bound, model, examples), tensors, names
     except Exception as error:
-        hint = "\n  hint: a trace has no gradients that the model computes; torch.export has them: export with capture=\"export\""
-        raise CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}: {error}{hint * bool(gradients)}") from error
+        raise failure_of_trace(model, error, bool(gradients)) from error
 
 
 @contextlib.contextmanager
