@@ -94,6 +94,22 @@ class Steps(torch.nn.Module):
         return x
 
 
+class StepsOfAGrid(torch.nn.Module):
+    """A solver that writes into the times that it makes."""
+
+    def forward(self, x):
+        times = torch.tensor([0.0, 0.3, 1.0])
+        grid = torch.arange(0, torch.ceil((times[-1] - times[0]) / 0.125 + 1).item(), dtype=times.dtype) * 0.125
+        grid[-1:].copy_(times[-1:])
+        grid[1] += 0.01
+        seen = 1
+        for begin, end in zip(grid[:-1], grid[1:]):
+            x = x + (end - begin) * torch.tanh(x)
+            while seen < len(times) and end >= times[seen]:
+                x, seen = x * 2, seen + 1
+        return x
+
+
 class CountsByAssignment(Counts):
     def forward(self, x):
         if self.calls > 3:
@@ -122,7 +138,7 @@ class DropsByRate(Drops):
         return x
 
 
-@pytest.mark.parametrize("model", [Flags(), DataInitialized(), Steps(), Gated()], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", [Flags(), DataInitialized(), Steps(), StepsOfAGrid(), Gated()], ids=lambda model: type(model).__name__)
 def test_what_is_in_a_constant_decides(model):
     if isinstance(model, DataInitialized):
         model(torch.randn(8, 4))

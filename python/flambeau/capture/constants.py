@@ -64,8 +64,25 @@ def _weights(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     return itertools.chain(model.named_buffers(), model.named_parameters())
 
 
+def _really(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """A call on values, outside the capture.
+
+    Raises:
+        ValueError: It draws random numbers, which other runs do not repeat.
+    """
+    with unset_fake_temporarily(), disable_proxy_modes_tracing(), torch.random.fork_rng(devices=()):
+        before = torch.get_rng_state()
+        value = func(*args, **kwargs)
+        if kwargs.get("generator") is not None or not torch.equal(torch.get_rng_state(), before):
+            raise ValueError(f"{func} draws random numbers")
+    return value
+
+
 class KnownConstants(TorchFunctionMode):
-    """While it is open, small weights of the model that were not written have their values, and so has what is computed from them alone, or from nothing."""
+    """While it is open, small weights of the model that were not written have their values, and so has what is computed from them alone, or from nothing.
+
+    What is computed may be written as well, with known values.
+    """
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
@@ -73,15 +90,19 @@ class KnownConstants(TorchFunctionMode):
         self.asked: set[str] = set()  # by their names, those that decided something
         self.captured: dict[str, torch.Tensor] = {}  # what the capture has in their places
         self.values = {name: weight.detach().clone() for name, weight in _weights(model) if weight.numel() <= _MOST_ELEMENTS}
-        self.computed = WeakIdKeyDictionary()  # tensors of the capture -> (value, names of the weights behind it)
+        # Tensors of the capture -> (value, names of the weights behind it, the version that has this value)
+        self.computed = WeakIdKeyDictionary()
         self.sized = WeakIdKeyDictionary()  # those that sizes went into -> the numbers in them
         self.follows_sizes = False
 
     def known(self, tensor: torch.Tensor) -> tuple[torch.Tensor, set[str]] | None:
-        if tensor._version != 0 or not _is_small(tensor):  # a version above 0 was written
+        if not _is_small(tensor):
             return None
         if (found := self.computed.get(tensor)) is not None:
-            return found
+            value, names, version = found
+            return (value, names) if tensor._version == version else None
+        if tensor._version != 0:  # it was written
+            return None
         name = next((name for name, weight in _weights(self.model) if weight is tensor), None)
         if name not in self.values:
             return None
@@ -137,6 +158,14 @@ class KnownConstants(TorchFunctionMode):
         }
         return not self.asked & assigned and all(self.captured[name]._version == 0 for name in self.asked)
 
+    def _wrote(self, written: torch.Tensor, version: int, behind: set[str]) -> None:
+        """What was computed and shares its memory has the new values, too."""
+        memory = self.computed[written][0].untyped_storage().data_ptr()
+        for tensor, (value, names, of_value) in list(self.computed.items()):
+            shares = tensor.untyped_storage()._cdata == written.untyped_storage()._cdata
+            if shares and of_value == version and value.untyped_storage().data_ptr() == memory:
+                self.computed[tensor] = value, names | behind, tensor._version
+
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         leaves = _pytree.tree_leaves((args, kwargs))
@@ -163,27 +192,22 @@ class KnownConstants(TorchFunctionMode):
         if of_sizes or any(each is None for each in found):
             return func(*args, **kwargs)
         behind = set().union(*(names for _, names in found))  # type: ignore[misc]
+        values = _pytree.tree_map_only(torch.Tensor, lambda tensor: self.known(tensor)[0], (args, kwargs))
         if func in _ASKS:
             self.asked |= behind
-            return self.really(func, args, kwargs)
+            return _really(func, *values)
+        versions = [tensor._version for tensor in tensors]
         result = func(*args, **kwargs)
-        results = [leaf for leaf in _pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
-        if all(leaf._version == 0 and _is_small(leaf) for leaf in results):
+        if any(tensor._version != version for tensor, version in zip(tensors, versions)):
             with contextlib.suppress(Exception):
-                for leaf, value in zip(results, _pytree.tree_leaves(self.really(func, args, kwargs)), strict=True):
-                    self.computed[leaf] = value, behind
+                _really(func, *values)
+                for tensor, version in zip(tensors, versions):
+                    if tensor in self.computed and tensor._version != version:
+                        self._wrote(tensor, version, behind)
+            return result
+        results = [leaf for leaf in _pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+        if all(map(_is_small, results)):
+            with contextlib.suppress(Exception):
+                for leaf, value in zip(results, _pytree.tree_leaves(_really(func, *values)), strict=True):
+                    self.computed[leaf] = value, behind, leaf._version
         return result
-
-    def really(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """The call on the values.
-
-        Raises:
-            ValueError: It draws random numbers, which other runs do not repeat.
-        """
-        args, kwargs = _pytree.tree_map_only(torch.Tensor, lambda tensor: self.known(tensor)[0], (args, kwargs))
-        with unset_fake_temporarily(), disable_proxy_modes_tracing(), torch.random.fork_rng(devices=()):
-            before = torch.get_rng_state()
-            value = func(*args, **kwargs)
-            if kwargs.get("generator") is not None or not torch.equal(torch.get_rng_state(), before):
-                raise ValueError(f"{func} draws random numbers")
-        return value
