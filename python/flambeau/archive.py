@@ -13,7 +13,7 @@ from torch.utils import _pytree
 
 from . import errors
 from .capture.dynamic_shapes import dimension_names, program_arguments
-from .state import kept_buffers
+from .state import kept_state
 
 __all__ = ["save"]
 
@@ -66,7 +66,7 @@ def _expected_outputs(exported: ExportedProgram) -> list[dict[str, Any]] | None:
         lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, exported.example_inputs
     )
     module = exported.module()
-    with torch.no_grad(), kept_buffers(module):
+    with torch.no_grad(), kept_state(module):
         outputs = _pytree.tree_leaves(module(*args, **kwargs))
         return [_encode(torch.as_tensor(output)) for output in outputs if output is not None]
 

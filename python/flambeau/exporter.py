@@ -43,7 +43,7 @@ from .options import make_options
 from .program import ONNXProgram
 from .progress import shown_progress, shown_waiting
 from .sources import TRAINING, Source, Wishes, of_archive, of_export, of_script
-from .state import kept_buffers
+from .state import kept_state
 from .translation import Translators
 from .unrolled import with_loops
 from .verification import archived_reference
@@ -499,7 +499,7 @@ def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not isinstance(model, torch.nn.Module):
             return model(*args, **kwargs)
-        with mode(model, TRAINING[training]), kept_buffers(model):
+        with mode(model, TRAINING[training]), kept_state(model):
             return _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, model(*args, **kwargs))
 
     return call

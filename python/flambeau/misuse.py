@@ -16,7 +16,7 @@ from torch.utils import _pytree
 
 from .errors import warn
 from .onnx._enums import OperatorExportTypes, TrainingMode
-from .state import kept_buffers
+from .state import kept_state
 
 __all__ = ["failure_of_the_model", "in_todays_words", "refuse_unknown_names", "refuse_wrong_types", "warn_of_training_mode", "without_boilerplate"]
 
@@ -130,7 +130,7 @@ def failure_of_the_model(model: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return None
     args, kwargs = _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, (args, kwargs))
     try:
-        with torch.no_grad(), torch.random.fork_rng(devices=[]), kept_buffers(model):
+        with torch.no_grad(), torch.random.fork_rng(devices=[]), kept_state(model):
             model(*args, **kwargs)
     except Exception as error:
         return error

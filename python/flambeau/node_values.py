@@ -18,7 +18,7 @@ from .feed.places import modules_of, trace_of
 from .file_nodes import calls_of, values_of_calls
 from .program import ONNXProgram
 from .session import as_captured
-from .state import kept_buffers
+from .state import kept_state
 from .verification import captured, compare_tensors, copies, examples
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def compare_values(
     run_args, run_kwargs = copies(*as_captured(args, kwargs, exported))
     module = exported.module()
     recorded = _Recorded(module)
-    with torch.no_grad(), kept_buffers(module):
+    with torch.no_grad(), kept_state(module):
         recorded.run(*_pytree.tree_leaves((run_args, run_kwargs)))
         yield from _Walk(Bodies(model, folder)).graph(recorded, model.graph, compute, inputs)
 

@@ -10,7 +10,7 @@ import torch
 
 from .errors import OnnxExporterError
 from .feed.script_inputs import method_of, module_of
-from .state import kept_buffers
+from .state import kept_state
 
 __all__ = ["infer_types", "inlined", "recorded_within", "results_within", "without_module"]
 
@@ -148,7 +148,7 @@ def infer_types(graph: Any, wanted: Callable[[Any], bool], module: torch.nn.Modu
         return
     copy = graph.copy()
     given = args if module is None else [module, *args]
-    with contextlib.suppress(RuntimeError, TypeError), kept_buffers(module) if module is not None else contextlib.nullcontext():
+    with contextlib.suppress(RuntimeError, TypeError), kept_state(module) if module is not None else contextlib.nullcontext():
         results = results_within(copy, values_of(copy), "empty_like", given)
         for value, result in zip(values, results, strict=True):
             value.inferTypeFrom(result)

@@ -1,29 +1,59 @@
-"""Running a module without a trace of it."""
+"""Running or capturing a module without a trace of it."""
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import copy
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
-__all__ = ["kept_buffers"]
+__all__ = ["kept_attributes", "kept_state"]
+
+_CONTAINERS = (collections.OrderedDict, collections.defaultdict, collections.deque, dict, list, set)
+
+
+def _is_as(value: Any, before: Any) -> bool:
+    """Whether a container has the same elements, not only equal ones."""
+    return len(value) == len(before) and (
+        all(key in value and value[key] is each for key, each in before.items())
+        if isinstance(before, dict)
+        else all(one is other for one, other in zip(value, before))
+    )
 
 
 @contextlib.contextmanager
-def kept_buffers(model: torch.nn.Module) -> Iterator[None]:
-    """Whatever forward writes to buffers, or puts in their place: afterwards they are what they were."""
-    before = [
-        (module, name, tensor, tensor.detach().clone())
-        for module in model.modules()
-        for name, tensor in module.named_buffers(recurse=False)
-    ]
+def kept_attributes(model: torch.nn.Module) -> Iterator[None]:
+    """Whatever forward assigns to the attributes of its modules, or puts into the lists and dicts there: a table of which a
+    capture knows no numbers, or a size of the example's.
+    """
+    attributes = [vars(module) for module in model.modules()]
+    containers = {
+        id(value): value for place in attributes for value in (place, *place.values()) if type(value) in _CONTAINERS
+    }
+    before = [(value, copy.copy(value)) for value in containers.values()]
     try:
         yield
     finally:
+        for value, elements in before:
+            if not _is_as(value, elements):
+                value.clear()
+                (value.extend if isinstance(value, (list, collections.deque)) else value.update)(elements)
+
+
+@contextlib.contextmanager
+def kept_state(model: torch.nn.Module) -> Iterator[None]:
+    """As :func:`kept_attributes`; and whatever forward writes to buffers, and tensors in attributes, is undone."""
+    tensors = [*model.buffers(), *(value for module in model.modules() for value in vars(module).values() if isinstance(value, torch.Tensor))]
+    before = [(tensor, tensor.detach().clone()) for tensor in tensors]
+    try:
+        with kept_attributes(model):
+            yield
+    finally:
         with torch.no_grad():
-            for module, name, tensor, values in before:
-                if not isinstance(module, torch.jit.ScriptModule):  # these hold the buffers that they have
-                    module._buffers[name] = tensor
-                if tensor.shape == values.shape and not tensor.is_inference():
+            for tensor, values in before:
+                # An expanded tensor takes no writes, nor does one of inference mode.
+                if tensor.shape == values.shape and 0 not in tensor.stride() and not tensor.is_inference():
                     tensor.copy_(values)

@@ -21,7 +21,7 @@ from .errors import VerificationError
 from .other_sizes import Arguments, inputs_of_other_sizes, second_inputs
 from .program import ONNXProgram
 from .session import as_captured
-from .state import kept_buffers
+from .state import kept_state
 
 __all__ = [
     "archived_reference",
@@ -198,7 +198,7 @@ def _in_model_order(results: Any, outputs: Iterable[Any]) -> tuple[list[Any], se
 def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What PyTorch gives, once: a module is afterwards as it was. Raises whatever the program raises."""
     run_args, run_kwargs = copies(args, kwargs)
-    kept = kept_buffers(reference) if isinstance(reference, torch.nn.Module) else contextlib.nullcontext()
+    kept = kept_state(reference) if isinstance(reference, torch.nn.Module) else contextlib.nullcontext()
     with torch.no_grad(), every_mask(), kept:
         results = reference(*run_args, **run_kwargs)
         return _pytree.tree_map(_copy, results)

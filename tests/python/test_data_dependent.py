@@ -303,3 +303,15 @@ def test_masks_whose_sizes_data_decides(dynamic_shapes):
 
     others = [] if dynamic_shapes is None else [(torch.randn(2, 8), torch.randn(7, 8))]
     compare(attend, torch.randn(5, 8), torch.randn(3, 8), others=others, dynamic_shapes=dynamic_shapes)
+
+
+def test_slices_of_which_sizes_decide_where_they_count_from():
+    """torch takes their sizes for what data decides; here the size of what is joined is asked for then."""
+
+    def rolled(x):
+        back = x.shape[1] - 2
+        x = torch.cat((x[:, -back:], x[:, :-back]), dim=1)
+        return x.reshape(-1, x.shape[1] // 2, 2) if x.shape[1] % 2 == 0 else x
+
+    with pytest.warns(UserWarning, match=r"right only where 2 - n < 0: .*test_data_dependent.py:\d+: x = torch.cat"), pytest.warns(UserWarning, match="Mod"):
+        compare(rolled, torch.randn(2, 6), others=[(torch.randn(3, 10),), (torch.randn(1, 4),)], dynamic_shapes=(({0: "b", 1: "n"},),))

@@ -392,6 +392,11 @@ class Scaled(torch.nn.Module):
         return self.fc(x) if pair is None else self.fc(x) + pair["a"]
 
 
+class Unequal(torch.nn.Module):
+    def forward(self, x):
+        return x.sum(1) + torch.arange(x.shape[1])
+
+
 class Jagged(torch.nn.Module):
     def forward(self, x):
         return torch.nested.nested_tensor([x, x[1:]], layout=torch.jagged).to_padded_tensor(0.0)
@@ -426,6 +431,7 @@ class Branch(torch.nn.Module):
         (Branch(), (X,), {}, CaptureError, r"(?s)cannot capture Branch \(at .*if x.sum\(\) > 0.*hint: .*torch.cond.*torch.where"),
         (Jagged(), (X,), {}, CaptureError, r"(?s)torch.export cannot capture Jagged \(at .*torch.nested.*hint: .*pad_sequence"),
         (Jagged(), (X,), {"capture": "trace"}, CaptureError, r"(?s)torch.jit.trace cannot capture Jagged \(at .*torch.nested.*hint: .*pad_sequence"),
+        (Unequal(), (X[:3, :2],), {"dynamic_shapes": ({0: "b", 1: "n"},)}, CaptureError, r"(?s)Unequal does not run on these arguments .*must match.*given: float32\[3, 2\]"),
         (Scaled(), (X,), {"dynamic_shapes": {"x": {0: Dim("b", min=50)}}}, ValueError, "dimension 0 of 'x' is at least 50, and the example has"),
         (Scaled(), (torch.randn(7, X.shape[1]),), {"dynamic_shapes": {"x": {0: Dim("b", max=6)}}}, ValueError, "is at most 6, and the example has 7: give"),
         (Scaled(), (X,), {"dynamic_shapes": ({0: "b"}, None)}, ValueError, "has 2 entries; the arguments are 1: x"),

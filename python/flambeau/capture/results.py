@@ -11,8 +11,9 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
 
+from ..state import kept_state
 from .flex_attention import dense_flex_attention
-from .surroundings import mode, state_kept
+from .surroundings import mode
 
 __all__ = ["are_alike", "computes_alike", "results_of", "results_of_model"]
 
@@ -37,7 +38,7 @@ def _unchecked(exported: ExportedProgram) -> torch.nn.Module:
 def results_of(module: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The tensors and numbers that a module gives; its buffers stay as they are."""
     arguments = copy.deepcopy((args, kwargs))
-    with torch.no_grad(), torch.random.fork_rng(), state_kept(module) if isinstance(module, torch.nn.Module) else contextlib.nullcontext():
+    with torch.no_grad(), torch.random.fork_rng(), kept_state(module) if isinstance(module, torch.nn.Module) else contextlib.nullcontext():
         torch.manual_seed(0)
         leaves = _pytree.tree_leaves(module(*arguments[0], **arguments[1]))
     return [leaf for leaf in leaves if isinstance(leaf, (torch.Tensor, int, float))]

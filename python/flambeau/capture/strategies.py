@@ -15,7 +15,8 @@ from typing import Any
 import torch
 from torch.export import Dim, ExportedProgram
 
-from .assumptions import frozen, holds_for
+from ..state import kept_attributes
+from .assumptions import frozen, holds_for, sizes_of
 from .attempt import Attempt
 from .averaging_norms import averaging_norms
 from .causal_biases import dense_biases
@@ -26,7 +27,7 @@ from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_l
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names, two_for_one
 from .emptiness import taken_as_filled
 from .fake_quantization import sized_fake_quantization
-from .failures import failure, innermost_line, warn_of_emptiness, warn_of_presence
+from .failures import failure, failure_without_export, innermost_line, warn_of_emptiness, warn_of_presence
 from .flex_attention import dense_flex_attention
 from .functions_of_sizes import functions_of_sizes
 from .general import (
@@ -53,6 +54,7 @@ from .sizes import (
     dynamic_tensors,
     unsolved_equations,
 )
+from .slices import decided_slices, undecided_slices
 from .stand_ins import restore
 from .surroundings import autocast_within, exporting, mode, named_keywords, silence, unexplained_recompilations
 from .tensor_data import seen_data
@@ -80,6 +82,7 @@ _CONSTANTS = ", with its constants known"
 _DYNAMIC_CONVERSIONS = ", with int and float of sizes dynamic"
 _GENERAL = ", for the general case"
 _ONE_BY_ONE = ", with the functions of torch.vmap called for each example"
+_DECIDED_SLICES = ", with the ends of slices from where they are in the example"
 _CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
 
 
@@ -114,9 +117,10 @@ def _export(
     """
 
     vmaps: list[str] = []
+    undecided: list[Any] = []
 
     def once(oblivious: bool, args: tuple[Any, ...] = args, kwargs: dict[str, Any] = kwargs) -> ExportedProgram:
-        nonlocal vmaps
+        nonlocal vmaps, undecided
         with (
             contextlib.nullcontext() if strict else known_results(model),
             contextlib.nullcontext() if strict else CapturableCalls(),
@@ -127,6 +131,7 @@ def _export(
             contextlib.nullcontext() if strict else attention_by_size(),
             contextlib.nullcontext() if strict else unmoved_modules(),
             contextlib.nullcontext() if strict else uncounted_numbers(),
+            contextlib.nullcontext([]) if strict else undecided_slices() as undecided,
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
             torch.backends.opt_einsum.flags(enabled=False),  # its orders are of the example's sizes
         ):
@@ -154,6 +159,11 @@ def _export(
                 return general, _TWO_FOR_ONE
         return None
 
+    def with_decided_slices() -> ExportedProgram | None:
+        with contextlib.suppress(Exception), decided_slices():
+            return once(oblivious=True)
+        return None
+
     def with_single_calls() -> ExportedProgram | None:
         with contextlib.suppress(Exception), called_one_by_one():
             exported = once(oblivious=True)
@@ -167,6 +177,8 @@ def _export(
             raise
         if shapes and vmaps and (general := with_single_calls()) is not None:
             return general, _ONE_BY_ONE
+        if undecided and "data-dependent" in str(error) and (decided := with_decided_slices()) is not None:
+            return decided, _DECIDED_SLICES
         if "pecializ" in str(error) and (general := with_two_for_one()) is not None:
             return general, _TWO_FOR_ONE
         if not strict and any(words in str(error) for words in _ANOTHER_SIZE):  # a size that is 1 was taken for another
@@ -299,7 +311,7 @@ def capture(
         decisions: Gets what the capture took for granted of sizes.
 
     Raises:
-        CaptureError: torch cannot capture the model; its error is the cause.
+        CaptureError: torch cannot capture the model, or the model does not run; its error is the cause.
         ValueError: A strategy has no such name.
     """
     strategies = DEFAULT_STRATEGIES if strategies is None else tuple(strategies)
@@ -313,6 +325,10 @@ def capture(
         unrolled = unrolled_loops(captured.decided)
         attempts.append(Attempt(strategy + captured.how, captured.seconds, captured.error, unrolled, captured.gradients))
         if captured.exported is not None:
+            # Sizes that differ in the example are one where torch put off the check that they agree.
+            differ = sizes_of(captured.exported, args, kwargs) is None
+            if differ and (own := failure_without_export(model, args, kwargs, training)) is not None:
+                raise own
             warn_of_emptiness(captured.asked)
             warn_of_presence(captured.presence)
             if decisions is not None:
@@ -476,6 +492,7 @@ class _Tries:
     def _surroundings(self) -> Iterator[None]:
         """What stands in the place of what torch.export cannot see through, whatever is tried."""
         with (
+            kept_attributes(self.model),
             mode(self.model, self.training),
             named_keywords(self.model, self.kwargs) if self.dynamic_shapes else contextlib.nullcontext(),
             autocast_within(self.model),

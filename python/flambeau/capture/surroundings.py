@@ -17,7 +17,7 @@ import torch
 from .containers import caches_as_they_are
 from .replaced_functions import replaced_functions
 
-__all__ = ["alone", "autocast_within", "casting_anew", "exporting", "mode", "named_keywords", "silence", "state_kept", "unexplained_recompilations"]
+__all__ = ["alone", "autocast_within", "casting_anew", "exporting", "mode", "named_keywords", "silence", "unexplained_recompilations"]
 
 
 _ONE_AT_A_TIME = threading.RLock()
@@ -160,19 +160,3 @@ def casting_anew() -> Iterator[None]:
         yield
     finally:
         torch.set_autocast_cache_enabled(before)
-
-
-@contextlib.contextmanager
-def state_kept(model: torch.nn.Module) -> Iterator[None]:
-    """While it is open, the model runs. It may count in its buffers, or replace them: it gets back what it had."""
-    places = [place for module in model.modules() for place in (module._buffers, vars(module))]
-    tensors = [(place, name, value) for place in places for name, value in place.items() if isinstance(value, torch.Tensor)]
-    before = [(place, name, tensor, tensor.detach().clone()) for place, name, tensor in tensors]
-    try:
-        yield
-    finally:
-        with torch.no_grad():
-            for place, name, tensor, values in before:
-                place[name] = tensor
-                if 0 not in tensor.stride():  # an expanded tensor takes no writes
-                    tensor.copy_(values)

@@ -14,10 +14,11 @@ from torch.utils import _pytree
 
 from ..feed.script_inputs import holds_packed_weights
 from ..feed.trace import Trace
+from ..state import kept_state
 from .containers import register_containers
 from .failures import failure_of_trace
 from .gradients import recorded_gradients
-from .surroundings import casting_anew, exporting, mode, state_kept
+from .surroundings import casting_anew, exporting, mode
 from .tensor_data import seen_data
 from .transformers import every_mask
 from .wrappers import uncheckpointed, uncompiled
@@ -91,7 +92,7 @@ def trace(
 @contextlib.contextmanager
 def _surroundings(model: torch.nn.Module) -> Iterator[None]:
     """What stands in the place of what the tracer cannot see through."""
-    with exporting(), state_kept(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
+    with exporting(), kept_state(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
         yield
 
 
