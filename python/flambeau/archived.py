@@ -52,9 +52,12 @@ class ArchivedProgram:
         try:
             if self.model_name is None and not self._holds_other_names():
                 return torch.export.load(self.path)
-            from torch.export.pt2_archive._package import load_pt2
+            from .torch_names import found, missing
 
-            programs = load_pt2(self.path).exported_programs
+            load = found("torch.export.pt2_archive._package.load_pt2")
+            if load is None:
+                raise OnnxExporterError(f"model_name chooses among several models, and {missing('torch.export.pt2_archive._package.load_pt2')}")
+            programs = load(self.path).exported_programs
         except Exception as error:
             raise OnnxExporterError(f"torch cannot load {self.path}: {error}") from error
         name = next(iter(programs)) if self.model_name is None and len(programs) == 1 else self.model_name

@@ -11,6 +11,7 @@ import torch
 from torch.utils import _pytree
 
 from .capture import alone
+from .pytrees import children
 
 __all__ = ["FORWARD", "CapturedCall", "apart", "captured_call", "forward_of", "in_captured_order", "named_arguments"]
 
@@ -108,13 +109,13 @@ def in_captured_order(value: Any, spec: Any) -> Any:
     """The same arguments with the entries of dicts in the order of the captured ones, where these have the same keys."""
     if spec.is_leaf():
         return value
-    children = [spec.child(i) for i in range(spec.num_children)]
+    inside = children(spec)
     if type(value) is spec.type and isinstance(value, dict) and isinstance(spec.context, list):
         if value.keys() != set(spec.context):
             return value
-        return type(value)((key, in_captured_order(value[key], child)) for key, child in zip(spec.context, children))
-    if type(value) in (list, tuple) and len(value) == len(children):
-        return type(value)(map(in_captured_order, value, children))
+        return type(value)((key, in_captured_order(value[key], child)) for key, child in zip(spec.context, inside))
+    if type(value) in (list, tuple) and len(value) == len(inside):
+        return type(value)(map(in_captured_order, value, inside))
     return value
 
 
@@ -151,7 +152,7 @@ def _is_nested_like(spec: Any, captured: Any) -> bool:
         return False
     if isinstance(spec.type, type) and issubclass(spec.type, dict) and spec.context != captured.context:
         return False
-    return all(_is_nested_like(spec.child(i), captured.child(i)) for i in range(spec.num_children))
+    return all(map(_is_nested_like, children(spec), children(captured)))
 
 
 def _input_leaves(name: str, argument: _Argument, value: Any) -> list[Any]:

@@ -36,6 +36,7 @@ from .mismatch import prove
 from .misuse import in_todays_words, refuse_unknown_names, refuse_wrong_types, warn_of_training_mode
 from .names import distinguish
 from .onnx._enums import OperatorExportTypes, TrainingMode
+from .onnx._exportable import Interface
 from .onnx._globals import GLOBALS, exporting
 from .onnx._python_ops import Translations
 from .onnx._readable import readable
@@ -44,6 +45,7 @@ from .program import ONNXProgram
 from .progress import shown_progress, shown_waiting
 from .sources import TRAINING, Source, Wishes, of_archive, of_export, of_script
 from .state import kept_state
+from .torch_names import found
 from .translation import Translators
 from .unrolled import with_loops
 from .verification import archived_reference
@@ -51,6 +53,9 @@ from .verification import archived_reference
 __all__ = ["example_call", "export"]
 
 errors.adopt_torch_errors()
+
+_SHAPES = (torch.export.ShapesCollection, *filter(None, [found("torch.export.AdditionalInputs")]))
+"""What finds dynamic shapes."""
 
 _FIRST_WITH_PLAIN_INITIALIZERS = 9  # opset
 
@@ -220,7 +225,7 @@ def export(
     if verify:
         errors.imported("onnxruntime", "verify=True")
     external_data = None if external_data is True and not dynamo else external_data
-    if isinstance(model, torch.onnx.ExportableModule) and not args and not kwargs:
+    if isinstance(model, Interface) and not args and not kwargs:
         args, kwargs = model.example_arguments()
         input_names = model.input_names() if input_names is None else input_names
         output_names = model.output_names() if output_names is None else output_names
@@ -321,7 +326,7 @@ class _Export:
             source = of_archive(self.archive, self.wishes, self.options)
         else:
             shapes = self.wishes.dynamic_shapes
-            if isinstance(shapes, (torch.export.ShapesCollection, torch.export.AdditionalInputs)):
+            if isinstance(shapes, _SHAPES):
                 self.wishes = dataclasses.replace(self.wishes, dynamic_shapes=shapes.dynamic_shapes(self.model, self.args, self.kwargs))
             self._warn_of_mode()
             with shown_waiting(self.progress, "capture"), alone():

@@ -72,6 +72,7 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
     from torch.utils import _pytree
 
     from .capture.containers import register_containers
+    from .pytrees import is_leaf
 
     register_containers(args, kwargs, given=True)
     in_spec = exported.call_spec.in_spec
@@ -81,7 +82,7 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
     if spec != in_spec:
         # The inputs themselves, in order, are fine too.
         inputs = sum(not isinstance(spec.arg, ConstantArgument) for spec in specs)
-        if not kwargs and len(args) == inputs and all(_pytree.tree_is_leaf(value) for value in args):
+        if not kwargs and len(args) == inputs and all(is_leaf(value) for value in args):
             return list(args)
         given, captured = _structure(spec), _structure(in_spec)
         if given == captured:
@@ -107,8 +108,11 @@ def _by_position_and_name(
     args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.export.ExportedProgram
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     in_spec = exported.call_spec.in_spec
-    positional, order = in_spec.child(0).num_children, in_spec.child(1).context
     from .calls import FORWARD
+    from .pytrees import children
+
+    of_args, of_kwargs = children(in_spec)
+    positional, order = of_args.num_children, of_kwargs.context
 
     forward = exported.graph_module.meta.get(FORWARD)
     if forward is not None:
@@ -145,9 +149,11 @@ def _by_signature(
 
 def _nesting(spec: Any) -> str:
     """One argument as one would write it: "{'mask': *}"."""
+    from .pytrees import children
+
     if spec.is_leaf():
         return "*"
-    inside = [_nesting(spec.child(i)) for i in range(spec.num_children)]
+    inside = list(map(_nesting, children(spec)))
     if spec.type is tuple:
         return f"({', '.join(inside)}{',' if len(inside) == 1 else ''})"
     if spec.type is list:
@@ -159,9 +165,11 @@ def _nesting(spec: Any) -> str:
 
 def _structure(spec: Any) -> str:
     """How arguments are nested, as one would write them: "(*, {'mask': *}, scale=*)"."""
-    args, kwargs = spec.child(0), spec.child(1)
-    positional = [_nesting(args.child(i)) for i in range(args.num_children)]
-    named = [f"{name}={_nesting(kwargs.child(i))}" for i, name in enumerate(kwargs.context)]
+    from .pytrees import children
+
+    args, kwargs = children(spec)
+    positional = list(map(_nesting, children(args)))
+    named = [f"{name}={_nesting(each)}" for name, each in zip(kwargs.context, children(kwargs), strict=True)]
     return f"({', '.join([*positional, *named])})"
 
 

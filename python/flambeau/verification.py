@@ -20,6 +20,7 @@ from .comparison import compare, not_computed
 from .errors import VerificationError
 from .other_sizes import Arguments, inputs_of_other_sizes, second_inputs
 from .program import ONNXProgram
+from .pytrees import is_leaf
 from .session import as_captured
 from .state import kept_state
 
@@ -174,7 +175,7 @@ def _in_model_order(results: Any, outputs: Iterable[Any]) -> tuple[list[Any], se
     spans: set[tuple[int, int]] = set()
 
     def is_given_by_field(value: Any) -> bool:
-        if not isinstance(value, list) or not all(isinstance(row, tuple) and all(map(_pytree.tree_is_leaf, row)) for row in value):
+        if not isinstance(value, list) or not all(isinstance(row, tuple) and all(map(is_leaf, row)) for row in value):
             return False
         starts = range(len(ordered), len(ordered) + sum(map(len, value)), max(len(value), 1))
         return len({len(row) for row in value}) == 1 and all(lengths.get(start) == len(value) for start in starts)
@@ -182,11 +183,11 @@ def _in_model_order(results: Any, outputs: Iterable[Any]) -> tuple[list[Any], se
     def add(value: Any) -> None:
         if is_given_by_field(value):
             value = list(zip(*value))
-        if not _pytree.tree_is_leaf(value):
+        if not is_leaf(value):
             start, children = len(ordered), _pytree.tree_leaves(value, lambda part: part is not value)
             for child in children:
                 add(child)
-            if all(map(_pytree.tree_is_leaf, children)):
+            if all(map(is_leaf, children)):
                 spans.add((start, len(ordered) - start))
         elif value is not None and not isinstance(value, str):
             ordered.append(value)

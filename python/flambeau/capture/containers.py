@@ -18,6 +18,7 @@ import torch
 from torch.utils import _pytree
 
 from ..errors import CaptureError, warn
+from ..pytrees import is_leaf
 
 __all__ = ["caches_as_they_are", "known_results", "register_containers", "warn_of_windows"]
 
@@ -43,7 +44,7 @@ def _inside(value: Any) -> Mapping[Any, Any]:
 
 
 def _children(value: Any) -> Iterable[Any]:
-    if _pytree.tree_is_leaf(value):
+    if is_leaf(value):
         return _inside(value).values()
     return _pytree.SUPPORTED_NODES[_pytree._get_node_type(value)].flatten_fn(value)[0]
 
@@ -183,7 +184,7 @@ def _register(value: Any) -> None:
         with contextlib.suppress(ImportError, AttributeError, RuntimeError):
             _BY_THEIR_LIBRARY[name](value)
             _build_as_they_are(cls)
-    if _pytree.tree_is_leaf(value):
+    if is_leaf(value):
         _pytree.register_pytree_node(
             cls,
             _flatten,
@@ -213,9 +214,9 @@ def register_containers(*values: Any, given: bool = False) -> None:
         theirs = _is_of_library(value)
         if given and theirs:
             _refuse_slid(value)
-        if _pytree.tree_is_leaf(value) and _holds_tensors(value):
+        if is_leaf(value) and _holds_tensors(value):
             _register(value)
-        if not _pytree.tree_is_leaf(value):
+        if not is_leaf(value):
             pending += _children(value)
 
 
@@ -230,7 +231,7 @@ def warn_of_windows(*values: Any) -> None:
                 f"{which} a window of the tokens, and the model takes those that it holds for all that were seen: "
                 "masks and positions are right only until the window is full"
             )
-        elif not isinstance(value, torch.Tensor) and not _pytree.tree_is_leaf(value):
+        elif not isinstance(value, torch.Tensor) and not is_leaf(value):
             pending += _children(value)
 
 

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
+from ..torch_names import by_name
 from .indexing import read_at, write_at
 from .loops.pieces import split
 from .size_keeping import SIZE_KEEPING
@@ -384,7 +385,7 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     F.gaussian_nll_loss: _gaussian_nll_loss,
     F.instance_norm: _instance_norm,
     **{function: _contiguous(function) for function in (F.rrelu, torch.rrelu, F.logsigmoid)},
-    F.linear_cross_entropy: _linear_cross_entropy,
+    **by_name({"torch.nn.functional.linear_cross_entropy": _linear_cross_entropy}),
     **{loss: _margin_loss(loss) for loss in (F.multi_margin_loss, F.multilabel_margin_loss)},
     torch.linalg.lstsq: _lstsq,
     torch.geqrf: _by_stand_in("geqrf"),

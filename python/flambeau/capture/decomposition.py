@@ -8,6 +8,7 @@ import torch
 from torch.export import ExportedProgram
 
 from .. import _engine
+from ..torch_names import found
 
 __all__ = ["operators", "without_composites", "without_newer_operators"]
 
@@ -56,7 +57,7 @@ def without_newer_operators(exported: ExportedProgram, opset: int) -> ExportedPr
 
     torch.onnx.ops keeps, for each, the PyTorch code that computes the same.
     """
-    from torch.onnx.ops._impl import ONNX_ATEN_DECOMP_TABLE
+    table = found("torch.onnx.ops._impl.ONNX_ATEN_DECOMP_TABLE") or {}
 
     def is_newer(target: object) -> bool:
         if not isinstance(target, torch._ops.OpOverload) or target.namespace != "onnx":
@@ -66,4 +67,4 @@ def without_newer_operators(exported: ExportedProgram, opset: int) -> ExportedPr
     used = set(filter(is_newer, operators(exported)))
     if not used:
         return exported
-    return exported.run_decompositions({op: ONNX_ATEN_DECOMP_TABLE[op] for op in used if op in ONNX_ATEN_DECOMP_TABLE})
+    return exported.run_decompositions({op: table[op] for op in used if op in table})

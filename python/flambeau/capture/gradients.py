@@ -21,6 +21,7 @@ from torch.utils import _pytree
 
 from .decomposition import operators
 from .recurrent_layers import differentiable_layers
+from .torch_export import below_autograd
 
 __all__ = ["export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation", "refuse_unrecorded"]
 
@@ -102,13 +103,11 @@ def _is_dual() -> bool:
     return False
 
 
-def export_below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, strict: bool, **options: Any) -> ExportedProgram:
+def export_below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, strict: bool, dynamic_shapes: Any) -> ExportedProgram:
     """As ``torch.export.export``, below autograd."""
-    from torch.export._trace import _export
-
     # Of fused attention's gradient there is no decomposition.
     with _detached_results(model), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
-        return _export(model, args, kwargs, strict=strict, pre_dispatch=False, **options)
+        return below_autograd(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
 
 
 @contextlib.contextmanager

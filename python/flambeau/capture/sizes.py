@@ -12,7 +12,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch.fx.experimental.sym_node import SymNode
-from torch.fx.experimental.symbolic_shapes import DimConstraints, has_free_unbacked_symbols, statically_known_false, statically_known_true
+from torch.fx.experimental.symbolic_shapes import DimConstraints, has_free_unbacked_symbols, statically_known_true
 from torch.utils import _pytree
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
@@ -139,7 +139,7 @@ def _attention(attend: Callable[..., torch.Tensor]) -> Callable[..., torch.Tenso
         query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: Any = False, **options: Any
     ) -> torch.Tensor:
         if isinstance(is_causal, torch.SymBool):
-            if statically_known_true(is_causal) or statically_known_false(is_causal):
+            if statically_known_true(is_causal) or statically_known_true(torch.sym_not(is_causal)):
                 is_causal = statically_known_true(is_causal)
             else:
                 rows, columns = (torch.arange(each.shape[-2], device=query.device) for each in (query, key))

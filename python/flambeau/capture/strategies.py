@@ -58,6 +58,7 @@ from .slices import decided_slices, undecided_slices
 from .stand_ins import restore
 from .surroundings import autocast_within, exporting, mode, named_keywords, silence, unexplained_recompilations
 from .tensor_data import seen_data
+from .torch_export import above_autograd, draft
 from .transformers import every_mask
 from .vision import capturable_detectors
 from .vmaps import called_one_by_one, recordable_vmaps, without_vmap
@@ -106,7 +107,7 @@ def _export(
     shapes: Any,
     strict: bool,
     remedies: _Remedies,
-    export: Callable[..., ExportedProgram] = torch.export.export,
+    export: Callable[..., ExportedProgram] = above_autograd,
 ) -> tuple[ExportedProgram, str]:
     """The captured program, and in words what helped.
 
@@ -135,7 +136,7 @@ def _export(
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
             torch.backends.opt_einsum.flags(enabled=False),  # its orders are of the example's sizes
         ):
-            return export(model, args, kwargs, dynamic_shapes=shapes, strict=strict, prefer_deferred_runtime_asserts_over_guards=True)
+            return export(model, args, kwargs, dynamic_shapes=shapes, strict=strict)
 
     larger = None if strict or not shapes or not remedies.two_is_one else two_for_one(model, args, kwargs, shapes)
 
@@ -256,7 +257,7 @@ def _attempts(
             else:
                 yield strategy, lambda remedies: _export(model, args, kwargs, lenient, True, remedies)
         else:
-            yield strategy, lambda _: (torch.export.draft_export(model, args, kwargs=kwargs, dynamic_shapes=lenient), "")
+            yield strategy, lambda _: (draft(model, args, kwargs, dynamic_shapes=lenient), "")
     # A strict capture may still keep such a dimension, which this one fixes; so it comes last.
     conflicts = any(_CONFLICTS in str(attempt.error) for attempt in failed)
     if conflicts and asked != lenient and "non-strict" in strategies:

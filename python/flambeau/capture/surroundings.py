@@ -14,8 +14,9 @@ from typing import Any
 
 import torch
 
+from ..torch_names import found
 from .containers import caches_as_they_are
-from .replaced_functions import replaced_functions
+from .replaced_functions import Replacements, replaced_functions
 
 __all__ = ["alone", "autocast_within", "casting_anew", "exporting", "mode", "named_keywords", "silence", "unexplained_recompilations"]
 
@@ -89,14 +90,11 @@ def unexplained_recompilations() -> contextlib.AbstractContextManager[None]:
 @contextlib.contextmanager
 def exporting() -> Iterator[None]:
     """While it is open, ``torch.onnx.is_in_onnx_export()`` is true."""
-    from torch.onnx._internal.exporter import _flags
-
-    before = _flags._is_onnx_exporting
-    _flags._is_onnx_exporting = True
-    try:
+    flags = found("torch.onnx._internal.exporter._flags")
+    with Replacements() as replacements:
+        if flags is not None:  # else torch has but one flag, for its TorchScript exporter
+            replacements.set(flags, "_is_onnx_exporting", True)
         yield
-    finally:
-        _flags._is_onnx_exporting = before
 
 
 @contextlib.contextmanager

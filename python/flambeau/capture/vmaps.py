@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch._functorch import predispatch, vmap
+from torch._functorch import vmap
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
+from ..torch_names import found
 from .decomposition import operators
 from .flex_attention import FlexAttentionHOP, dense_flex_attention
 from .loops.scanning import as_scan
@@ -39,6 +40,7 @@ def recordable_vmaps() -> Iterator[list[str]]:
     Gives the functions that were called by one.
     """
     called: list[str] = []
+    remove: Any = found("torch._functorch.predispatch._remove_batch_dim")
     mapped = vmap._flat_vmap
 
     def noted(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -48,7 +50,7 @@ def recordable_vmaps() -> Iterator[list[str]]:
             return mapped(function, *args, **kwargs)
 
     def removed(tensor: torch.Tensor, level: int, size: int, to: int) -> torch.Tensor:
-        result = predispatch._remove_batch_dim(tensor, level, size, 0)
+        result = remove(tensor, level, size, 0)
         return result.movedim(0, to) if to else result
 
     with Replacements() as replacements:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import _engine
+from ..torch_names import found
 from ._enums import OperatorExportTypes, TrainingMode
 
 __all__ = ["GLOBALS", "exporting"]
@@ -30,11 +31,7 @@ GLOBALS = Globals()
 
 
 def _torchs() -> Any | None:
-    try:
-        from torch.onnx._internal.torchscript_exporter import _globals
-    except ImportError:  # a torch without its TorchScript exporter
-        return None
-    return _globals.GLOBALS
+    return found("torch.onnx._internal.torchscript_exporter._globals.GLOBALS")
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..errors import OnnxExporterError, warn
+from ..torch_names import found
 
 __all__ = ["SymbolicRegistry", "custom_onnx_symbolic", "onnx_symbolic", "registry", "verify_name"]
 
@@ -87,11 +88,7 @@ class SymbolicRegistry:
 
 
 def _torchs() -> Any | None:
-    try:
-        from torch.onnx._internal.torchscript_exporter.registration import registry as of_torch
-    except ImportError:  # a torch without its TorchScript exporter
-        return None
-    return of_torch
+    return found("torch.onnx._internal.torchscript_exporter.registration.registry")
 
 
 def _registered_with_torch() -> _Functions:

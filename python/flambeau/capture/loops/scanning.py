@@ -26,6 +26,7 @@ from torch.utils._sympy.interp import sympy_interp
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 from torch.utils._sympy.value_ranges import ValueRanges
 
+from ...pytrees import children
 from .modes import ByPlaces, Inner, Outer, Unkept, under
 from .pieces import cut_of
 from .strides import Stride, stride_of
@@ -433,7 +434,7 @@ class _Loop:
     def _owners(self, structure: Any) -> Iterator[tuple[int, str]]:
         """The names to whose values the leaves belong."""
         i = 0
-        for name, child in zip(self.names, structure.children()):
+        for name, child in zip(self.names, children(structure)):
             for _ in range(child.num_leaves):
                 yield i, name
                 i += 1
