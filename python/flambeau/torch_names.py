@@ -24,6 +24,7 @@ NEWER: Mapping[str, _Newer] = {
     "torch._functorch.predispatch._remove_batch_dim": _Newer("2.9", ["torch._C._functorch._remove_batch_dim"]),
     "torch.export.AdditionalInputs": _Newer("2.8"),
     "torch.export.draft_export": _Newer("2.8", ["torch.export._draft_export.draft_export"]),
+    "torch.export.graph_signature.OutputKind.PARAMETER_MUTATION": _Newer("2.9"),
     "torch.export.pt2_archive._package.load_pt2": _Newer("2.8"),
     "torch.nn.functional.linear_cross_entropy": _Newer("2.13"),
     "torch.onnx.ExportableModule": _Newer("2.11"),

@@ -97,11 +97,11 @@ def taken_as_filled(line_of: Callable[[traceback.StackSummary], str], small: boo
                 return answer
             raise
 
-    slices = op_implementations_dict[torch.ops.aten.slice.Tensor]
-    op_implementations_dict[torch.ops.aten.slice.Tensor] = _noting_sizes(slices)
+    slices = {op: infer for op, infer in op_implementations_dict.items() if op is torch.ops.aten.slice.Tensor}  # older releases have none
+    op_implementations_dict.update({op: _noting_sizes(infer) for op, infer in slices.items()})
     ShapeEnv._evaluate_expr = answered
     try:
         yield asked
     finally:
         ShapeEnv._evaluate_expr = evaluate
-        op_implementations_dict[torch.ops.aten.slice.Tensor] = slices
+        op_implementations_dict.update(slices)

@@ -23,6 +23,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from .. import _engine
 from ..errors import CaptureError, error_of
+from ..torch_names import by_name
 from .places import modules_of, trace_of
 from .triton_kernels import Launch, is_launch, launches_of
 from .weights import add_weight
@@ -76,11 +77,7 @@ _OUTPUT_KINDS = {
     OutputKind.GRADIENT_TO_USER_INPUT: _engine.OutputKind.GRADIENT,
     OutputKind.USER_INPUT_MUTATION: _engine.OutputKind.USER_INPUT_MUTATION,
     OutputKind.TOKEN: _engine.OutputKind.TOKEN,
-    **(
-        {OutputKind.PARAMETER_MUTATION: _engine.OutputKind.PARAMETER_MUTATION}
-        if hasattr(OutputKind, "PARAMETER_MUTATION")
-        else {}
-    ),
+    **by_name({"torch.export.graph_signature.OutputKind.PARAMETER_MUTATION": _engine.OutputKind.PARAMETER_MUTATION}),
 }
 
 
