@@ -10,7 +10,7 @@ export FLAMBEAU_BUILD_DIR := $(CURDIR)/$(BUILD)
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 JOBS ?= 2
 
-.PHONY: demo test test-all integrations check unit sanitize fuzz env setup build bench models coverage docs site clean
+.PHONY: demo test test-all integrations releases check unit sanitize fuzz env setup build bench models coverage docs site clean
 demo: build
 	$(PY) examples/demo.py
 
@@ -30,6 +30,15 @@ $(INTEGRATIONS)/.stamp: tools/beside.sh $(wildcard tests/integrations/requiremen
 integrations: build $(INTEGRATIONS)/.stamp
 	FLAMBEAU_INTEGRATIONS=1 $(INTEGRATIONS)/bin/python -m pytest -q -W ignore tests/integrations --ignore tests/integrations/test_transformers.py
 	$(PY) -m pytest -q tests/integrations/test_transformers.py
+
+# The package with other releases of torch, an environment each: the first that it supports, the last, and some between.
+RELEASES := 2.7.1 2.9.1 2.11.0 2.14.1
+ON_RELEASES := tests/python tests/onnx tests/torchscript
+build/torch-%/.stamp: tools/with_torch.sh tests/requirements.txt | $(VENV)/.stamp
+	tools/with_torch.sh $(VENV) $* build/torch-$*
+
+releases: build $(RELEASES:%=build/torch-%/.stamp)
+	for release in $(RELEASES); do build/torch-$$release/bin/python -m pytest -q -W ignore $(ON_RELEASES) || exit 1; done
 
 # One operator, or whatever pytest's -k selects: every case, mode and opset. `make check K=addcmul`
 check: build

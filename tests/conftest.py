@@ -1,6 +1,7 @@
-"""Keeps what shares a capture or a build in one process (`-n 2 --dist loadgroup`), and the long matrix for `make test-all`."""
+"""Keeps what shares a capture or a build in one process (`-n 2 --dist loadgroup`), the long matrix for `make test-all`, and what an older torch lacks."""
 
 import os
+import pkgutil
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # processes run side by side
 
@@ -20,3 +21,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.name))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for name in (name for marker in item.iter_markers("needs") for name in marker.args):
+        try:
+            pkgutil.resolve_name(name)
+        except (ImportError, AttributeError):
+            pytest.skip(f"this torch has no {name}")

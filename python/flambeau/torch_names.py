@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
+import contextlib
+import pkgutil
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ NEWER: Mapping[str, _Newer] = {
     "torch.export.pt2_archive._package.load_pt2": _Newer("2.8"),
     "torch.nn.functional.linear_cross_entropy": _Newer("2.13"),
     "torch.onnx.ExportableModule": _Newer("2.11"),
+    "torch.onnx.InputObserver": _Newer("2.11"),
     "torch.onnx._internal.exporter._flags": _Newer("2.8"),
     f"{_TORCHSCRIPT}._globals.GLOBALS": _Newer("2.9", ["torch.onnx._globals.GLOBALS"]),
     f"{_TORCHSCRIPT}.registration.registry": _Newer("2.9", ["torch.onnx._internal.registration.registry"]),
@@ -59,13 +61,6 @@ def by_name(table: Mapping[str, Any]) -> dict[Any, Any]:
 
 
 def _at(place: str) -> Any | None:
-    value: Any = torch
-    for end, part in enumerate(place.split(".")[1:], 2):
-        if hasattr(value, part):
-            value = getattr(value, part)
-            continue
-        try:
-            value = importlib.import_module(".".join(place.split(".")[:end]))
-        except ImportError:
-            return None
-    return value
+    with contextlib.suppress(ImportError, AttributeError):
+        return pkgutil.resolve_name(place)
+    return None

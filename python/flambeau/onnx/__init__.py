@@ -18,7 +18,6 @@ from ._opsets import OPSETS
 _PLACES = {
     "CheckerError": ".errors",
     "ExportableModule": "._exportable",
-    "InputObserver": "torch.onnx",
     "JitScalarType": "._types",
     "ONNXProgram": "..program",
     "OnnxExporterError": ".errors",
@@ -41,14 +40,21 @@ _PLACES = {
     "unconvertible_ops": ".utils",
     "unregister_custom_op_symbolic": ".utils",
 }
+_OF_TORCH = {"InputObserver": "torch.onnx.InputObserver"}  # where it has them
 _MODULES = ("errors", "jit_utils", "operators", "ops", "registration", "symbolic_helper", "testing", "utils", "verification", *OPSETS)
-
-__all__ = sorted([*_PLACES, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
-    if name in OPSETS:
-        value: Any = OPSETS[name]
+    if name == "__all__":
+        found = import_module("..torch_names", __name__).found
+        value: Any = sorted([*_PLACES, *_MODULES, *(each for each, theirs in _OF_TORCH.items() if found(theirs) is not None)])
+    elif name in _OF_TORCH:
+        names = import_module("..torch_names", __name__)
+        value = names.found(_OF_TORCH[name])
+        if value is None:
+            raise AttributeError(f"module 'flambeau.onnx' has no attribute {name!r}: {names.missing(_OF_TORCH[name])}")
+    elif name in OPSETS:
+        value = OPSETS[name]
     elif name in _MODULES:
         value = import_module(f".{name}", __name__)
     elif name in _PLACES:
@@ -60,4 +66,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__getattr__("__all__")})
