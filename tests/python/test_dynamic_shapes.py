@@ -532,6 +532,7 @@ def test_keys_that_are_left_out_are_static():
     assert [value.sizes for value in program.inputs] == [["2", "3"], ["2", "3"], ["n", "3"], ["2", "3"], ["2", "3"]]
 
 
+@pytest.mark.needs("torch.export.AdditionalInputs")
 def test_collections_of_shapes():
     args, kwargs = sums()
     one = torch.export.ShapesCollection()

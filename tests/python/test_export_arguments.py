@@ -222,6 +222,7 @@ def test_is_in_onnx_export():
     assert not torch.onnx.is_in_onnx_export()
 
 
+@pytest.mark.needs("torch.onnx.ExportableModule")
 def test_exportable_module():
     class Model(torch.onnx.ExportableModule):
         def forward(self, x):
@@ -282,6 +283,7 @@ def test_progress_interrupts():
         flambeau.export(Two(), ARGS, progress=progress)
 
 
+@pytest.mark.needs("torch.onnx.InputObserver")
 def test_input_observer():
     """What torch's observer infers from calls is what an export takes."""
     model = torch.nn.Linear(4, 2)

@@ -2,14 +2,17 @@
 
 import contextlib
 import functools
+import inspect
 
 import pytest
 import torch
-from torch.onnx._internal.torchscript_exporter import registration
 from registering import CAPTURES, Call, registered
 
 import flambeau
 from flambeau import onnx as fonnx
+from flambeau import torch_names
+
+registration = inspect.getmodule(type(torch_names.found("torch.onnx._internal.torchscript_exporter.registration.registry")))
 
 X = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.0, -0.25]])
 

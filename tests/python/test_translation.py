@@ -171,6 +171,7 @@ def test_custom_opset():
     assert [dim.dim_param or dim.dim_value for dim in proto.graph.output[0].type.tensor_type.shape.dim] == ["n", 3]
 
 
+@pytest.mark.needs("torch.onnx.ops.symbolic")
 def test_symbolic():
     class Model(torch.nn.Module):
         def forward(self, x):
@@ -195,6 +196,7 @@ def test_symbolic():
     assert "Split" in [node.op_type for node in proto.graph.node]
 
 
+@pytest.mark.needs("torch.onnx.ops.rotary_embedding")
 @pytest.mark.parametrize("opset", [20, 23])
 def test_rotary_embedding(opset):
     class Model(torch.nn.Module):
@@ -208,6 +210,7 @@ def test_rotary_embedding(opset):
     torch.testing.assert_close(program(*args)[0], model(*args), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.needs("torch.onnx.ops.attention")
 @pytest.mark.parametrize("opset", [20, 23])
 def test_attention(opset):
     class Model(torch.nn.Module):

@@ -330,6 +330,7 @@ def test_command_verifies_a_method(tmp_path, capsys):
     assert command.main([*said, "--method", "scaled"]) == 0
 
 
+@pytest.mark.needs("torch.export.pt2_archive._package.package_pt2")
 def test_command_verifies_one_of_several_models(tmp_path, capsys):
     from torch.export.pt2_archive._package import package_pt2
 
