@@ -8,7 +8,10 @@ import pytest
 
 from flambeau import torch_names
 
+_NEWEST = pytest.mark.needs(*torch_names.NEWER)
 
+
+@_NEWEST
 def test_every_module_and_capture_without_newer_names():
     script = Path(__file__).with_name("on_older_torch.py")
     result = subprocess.run([sys.executable, "-W", "ignore", script], capture_output=True, text=True, timeout=300)
@@ -23,7 +26,7 @@ def test_a_name_is_found_where_it_was(monkeypatch):
     assert torch_names.missing("torch.nn.functional.new").startswith("torch.nn.functional.new is new in torch 99.2, and this is torch")
 
 
-@pytest.mark.needs("torch.nn.functional.linear_cross_entropy")  # of the newest releases
+@_NEWEST
 @pytest.mark.parametrize("name", torch_names.NEWER)
 def test_names_are_those_of_the_newest_release(name):
     """A typing error would go unseen otherwise."""

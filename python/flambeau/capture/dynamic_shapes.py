@@ -18,6 +18,7 @@ from torch.utils import _pytree
 
 from ..errors import warn
 from ..feed.exported_program import DimensionName
+from .torch_export import DIM
 
 __all__ = [
     "all_names",
@@ -130,7 +131,7 @@ def _name(dim: Any) -> str | None:
     """The user's name of a dimension. A derived one (``2*batch``) is named by its root."""
     if isinstance(dim, str):
         return dim
-    if isinstance(dim, Dim) and dim.__name__.isidentifier():
+    if isinstance(dim, DIM) and dim.__name__.isidentifier():
         return dim.__name__
     return None
 
@@ -167,7 +168,7 @@ def _tensors(arguments: Arguments, dynamic_shapes: Any, order: Sequence[str]) ->
 
 def _is_dynamic(dim: Any) -> bool:
     """Whether a dimension without a name of its own is dynamic: a hint, or derived from another."""
-    return isinstance(dim, Dim) or dim in (Dim.AUTO, Dim.DYNAMIC)
+    return isinstance(dim, DIM) or dim in (Dim.AUTO, Dim.DYNAMIC)
 
 
 def two_for_one(
@@ -312,7 +313,7 @@ def _checked(spec: Any, value: Any, name: str) -> Any:
 
 def _bounds_without(example: Any, size: Any) -> str | None:
     """The bounds of a ``Dim``, in words, where the example's size is beyond them. That 0 and 1 are special is no bound of the user's."""
-    if not isinstance(size, Dim) or hasattr(size, "root") or not isinstance(example, int) or example < 2:
+    if not isinstance(size, DIM) or hasattr(size, "root") or not isinstance(example, int) or example < 2:
         return None
     least, most = getattr(size, "min", 0), getattr(size, "max", example)
     if least <= example <= most:
@@ -344,7 +345,7 @@ def _checked_dims(spec: Any, tensor: torch.Tensor, name: str) -> Any:
                 f"dynamic_shapes says that dimension {dim} of '{name}' is {bounds}, and the example has {tensor.shape[dim]}: "
                 "give an example of such a size, or other bounds"
             )
-        if not (size is None or isinstance(size, (int, str, Dim, type(Dim.AUTO)))):
+        if not (size is None or isinstance(size, (int, str, DIM, type(Dim.AUTO)))):
             raise ValueError(f"dynamic_shapes has {size!r} for dimension {dim} of '{name}'; it must be a name, a torch.export.Dim, an int or None")
     if isinstance(spec, Mapping):
         return {dim % tensor.ndim: size for dim, size in spec.items()}

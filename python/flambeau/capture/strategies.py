@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import torch
+import torch.backends.opt_einsum
 from torch.export import Dim, ExportedProgram
 
 from ..state import kept_attributes

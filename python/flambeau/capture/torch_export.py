@@ -6,12 +6,15 @@ import inspect
 from typing import Any
 
 import torch
-from torch.export import ExportedProgram
+from torch.export import Dim, ExportedProgram
 from torch.export._trace import _export
 
 from ..torch_names import found
 
-__all__ = ["above_autograd", "below_autograd", "draft"]
+__all__ = ["DIM", "above_autograd", "below_autograd", "draft"]
+
+DIM: type = type(Dim("any"))
+"""Of what ``Dim`` gives: before torch 2.8 it is a function, and gives types."""
 
 _DEFERRED = ("prefer_deferred_runtime_asserts_over_guards", "allow_complex_guards_as_runtime_asserts")
 """The argument that has conditions on sizes become checks of the program where they would make a dimension static: its name, and the former one."""
