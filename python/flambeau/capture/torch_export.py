@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.export import Dim, ExportedProgram
-from torch.export._trace import _export
+from torch.export import Dim, ExportedProgram, _trace
 
 from ..torch_names import found
+from .replaced_functions import Replacements
 
 __all__ = ["DIM", "above_autograd", "below_autograd", "draft"]
 
@@ -17,24 +19,33 @@ DIM: type = type(Dim("any"))
 """Of what ``Dim`` gives: before torch 2.8 it is a function, and gives types."""
 
 _DEFERRED = ("prefer_deferred_runtime_asserts_over_guards", "allow_complex_guards_as_runtime_asserts")
-"""The argument that has conditions on sizes become checks of the program where they would make a dimension static: its name, and the former one."""
+"""The argument that makes checks of conditions on sizes that would make a dimension static: its name, and that before torch 2.9."""
 
 
-def _deferred(function: Any) -> dict[str, bool]:
+def _deferred(function: Callable[..., Any]) -> dict[str, bool]:
     return {name: True for name in _DEFERRED if name in inspect.signature(function).parameters}
+
+
+def _deferring() -> contextlib.AbstractContextManager[Any]:
+    """While it is open, conditions are deferred by a ``torch.export.export`` that has no argument for it."""
+    replacements = Replacements()
+    make = _trace.make_fake_inputs
+    replacements.set(_trace, "make_fake_inputs", lambda *args, **options: make(*args, **{**options, **_deferred(make)}))
+    return replacements
 
 
 def above_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any, strict: bool) -> ExportedProgram:
     """As ``torch.export.export``."""
-    if deferred := _deferred(torch.export.export):
+    deferred = _deferred(torch.export.export)
+    with contextlib.nullcontext() if deferred else _deferring():
         return torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, **deferred)
-    # What it calls has the argument in every release.
-    return _export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, pre_dispatch=True, **_deferred(_export))
 
 
 def below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any, strict: bool) -> ExportedProgram:
     """The same with the operators that autograd calls."""
-    return _export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, pre_dispatch=False, **_deferred(_export))
+    return _trace._export(
+        model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, pre_dispatch=False, **_deferred(_trace._export)
+    )
 
 
 def draft(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any) -> ExportedProgram:
