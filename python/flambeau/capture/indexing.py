@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils import _pytree
 
 from .tensors_of_lists import tensor_of
@@ -31,10 +32,20 @@ def write_at(input: torch.Tensor, index: Any, value: Any) -> None:
     if view is not None:
         view.copy_(_fitting(value, view.ndim)) if isinstance(value, torch.Tensor) else view.fill_(value)
         return
-    items = list(index) if isinstance(index, tuple) else [index]
-    if not all(_is_basic(item) or _is_place(item) for item in items) or not any(map(_is_place, items)):
+    parts = _at_tensors(input, index)
+    if parts is None:
         input[index] = value
         return
+    view, where = parts
+    new = value.to(view.dtype) if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=view.dtype, device=view.device)
+    torch.ops.aten.index_put_(view, where, _fitting(new, view.ndim - sum(each is not None for each in where)))
+
+
+def _at_tensors(input: torch.Tensor, index: Any) -> tuple[torch.Tensor, list[torch.Tensor | None]] | None:
+    """What numbers and slices leave, and the tensors that index the dimensions of that; None where none does, or something else as well."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    if not all(_is_basic(item) or _is_place(item) for item in items) or not any(map(_is_place, items)):
+        return None
     taken = sum(item is not None and item is not Ellipsis for item in items)
     where: list[torch.Tensor | None] = []  # a dimension of the view each
     for item in items:
@@ -44,9 +55,7 @@ def write_at(input: torch.Tensor, index: Any, value: Any) -> None:
             where.append(None)
         elif _is_place(item):
             where.append(item)
-    view = input[tuple(slice(None) if _is_place(item) else item for item in items)]
-    new = value.to(view.dtype) if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=view.dtype, device=view.device)
-    torch.ops.aten.index_put_(view, where, _fitting(new, view.ndim - sum(each is not None for each in where)))
+    return input[tuple(slice(None) if _is_place(item) else item for item in items)], where
 
 
 def _fitting(value: torch.Tensor, rank: int) -> torch.Tensor:
@@ -58,7 +67,14 @@ def _fitting(value: torch.Tensor, rank: int) -> torch.Tensor:
 
 def read_at(input: torch.Tensor, index: Any) -> torch.Tensor:
     """``input[:, [0, size - 1]]``: torch would make a number of the size."""
-    return input[with_numbers(index)]
+    index = with_numbers(index)
+    try:
+        return input[index]
+    except GuardOnDataDependentSymNode:  # older releases of torch make a number of each tensor that is one
+        parts = _at_tensors(input, index)
+        if parts is None:
+            raise
+    return torch.ops.aten.index.Tensor(*parts)  # type: ignore[no-any-return]
 
 
 def at_places(tensor: torch.Tensor, index: Any) -> torch.Tensor | None:
