@@ -38,11 +38,13 @@ def _torchs() -> Any | None:
 def exporting(**values: Any) -> Iterator[None]:
     """The values hold while it is open, here and in torch."""
     places = [place for place in (GLOBALS, _torchs()) if place is not None]
-    before = [(place, name, getattr(place, name)) for place in places for name in values if hasattr(place, name)]
+    # Older releases of torch refuse opsets that they do not write: what is behind a property takes any.
+    fields = [(place, name, field) for place in places for name in values for field in (f"_{name}", name) if field in vars(place)]
+    before = [(place, name, field, getattr(place, field)) for place, name, field in fields]
     try:
-        for place, name, _ in before:
-            setattr(place, name, values[name])
+        for place, name, field, _ in before:
+            setattr(place, field, values[name])
         yield
     finally:
-        for place, name, value in before:
-            setattr(place, name, value)
+        for place, _, field, value in before:
+            setattr(place, field, value)
