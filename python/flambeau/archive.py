@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import zipfile
 from typing import Any
 
 import torch
@@ -46,7 +47,13 @@ def save(exported_program: ExportedProgram, path: str | os.PathLike, *, dynamic_
         "dimension_names": [{"input": position, "dim": dim, "name": name} for position, dim, name in names],
         "expected_outputs": _expected_outputs(exported_program),
     }
-    torch.export.save(exported_program, path, extra_files={_ENTRY: json.dumps(extra)})
+    text = json.dumps(extra)
+    torch.export.save(exported_program, path, extra_files={_ENTRY: text})
+    with zipfile.ZipFile(path) as archive:
+        elsewhere = f"extra_files/{_ENTRY}" in archive.namelist()  # before torch 2.8
+    if elsewhere:
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr(f"extra/{_ENTRY}", text)
 
 
 def _operator_schemas(exported: ExportedProgram) -> list[str]:
