@@ -13,10 +13,16 @@ import pytest  # noqa: E402
 # Minutes: PyTorch's own samples through the aliasing table, and a build against its headers.
 ONLY_IN_TEST_ALL = {"test_aliasing_table.py", "test_cpp_operators.py"}
 
+# "from 2.9 TEST" and "before 2.14 TEST", an id with or without what is in brackets: the releases of torch on which it can pass.
+RELEASES = [row.split(" ", 2) for row in Path(__file__).with_name("torch_releases.txt").read_text().splitlines()]
+TORCH = importlib.metadata.version("torch") if importlib.util.find_spec("torch") else "0.0"
 
-# By test id, with or without what is in brackets: the first release of torch on which it passes.
-SINCE = {name: since for since, name in (row.split(" ", 1) for row in (Path(__file__).with_name("since_torch.txt")).read_text().splitlines())}
-TORCH = tuple(map(int, importlib.metadata.version("torch").split(".")[:2])) if importlib.util.find_spec("torch") else ()
+
+def of_release(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")[:2]))
+
+
+OTHERS = {test: f"passes {word} torch {release}" for word, release, test in RELEASES if (of_release(TORCH) < of_release(release)) != (word == "before")}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -27,9 +33,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in later]
         config.hook.pytest_deselected(items=later)
     for item in items:
-        since = SINCE.get(item.nodeid) or SINCE.get(item.nodeid.partition("[")[0])
-        if since and tuple(map(int, since.split("."))) > TORCH:
-            item.add_marker(pytest.mark.skip(reason=f"passes from torch {since} on"))
+        reason = OTHERS.get(item.nodeid) or OTHERS.get(item.nodeid.partition("[")[0])
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.name))
 
