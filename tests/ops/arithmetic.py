@@ -1,5 +1,5 @@
 import torch
-from harness import bools, case, floats, ints, special
+from harness import bools, case, floats, ints, known, special
 
 aten = torch.ops.aten
 HALVES = [torch.float16, torch.bfloat16]
@@ -225,8 +225,10 @@ CASES = [
     *(case(op, bools(3, 4), ints(4, low=-9, high=9)) for op in (torch.gcd, torch.lcm, lambda a, b: torch.gcd(b, a))),
     case(torch.gcd, torch.tensor([0, 0, 7, -12]), torch.tensor([0, 5, 0, 18])),
     *(case(torch.frexp, numbers.to(dtype)) for dtype in (torch.float32, torch.float64) for numbers in (special(10), EXTREMES)),
-    *(case(torch.hash_tensor, x) for x in (special(10), special(10, dtype=torch.float64), EXTREMES.to(torch.float64), ints(3, 4), ints(4, dtype=torch.int8), bools(5), floats(), floats(5).half())),
-    case(torch.hash_tensor, floats(2, 3, 4), 1), case(torch.hash_tensor, floats(2, 3, 4), (0, -1), keepdim=True),
+    *(case(hashed, x) for hashed in known("torch.hash_tensor") for x in (special(10), special(10, dtype=torch.float64), EXTREMES.to(torch.float64), ints(3, 4), ints(4, dtype=torch.int8), bools(5), floats(), floats(5).half())),
+    *[
+        [case(hashed, floats(2, 3, 4), 1), case(hashed, floats(2, 3, 4), (0, -1), keepdim=True)] for hashed in known("torch.hash_tensor")
+    ],
     case(torch.frexp, floats(3, 4), dtypes=[torch.float16]),
     *(
         case(torch.nextafter, a.to(dtype), b.to(dtype), tolerance=(0, 0))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 import torch
-from harness import bools, case, floats
+from harness import bools, case, floats, known
 from literal import literal
 from torch.nn import functional as F
 
@@ -337,7 +337,8 @@ CASES = [
     case(scaled_mm, ROWS, COLUMNS, ONE, ONE, name="_scaled_mm to one byte", **EIGHT_BITS),
     case(scaled_mm, ROWS, COLUMNS, ONE, ONE, out_dtype=torch.bfloat16, name="_scaled_mm to bfloat16", **EIGHT_BITS),
     *[case(by_recipe, ROWS, COLUMNS, *scales, recipe, name=f"scaled_mm by {recipe.name}", **EIGHT_BITS)
-      for *scales, recipe in ((ONE, OTHER, F.ScalingType.TensorWise), (floats(32, 1).abs(), floats(1, 64).abs(), F.ScalingType.RowWise))],
+      for types in known("torch.nn.functional.ScalingType")
+      for *scales, recipe in ((ONE, OTHER, types.TensorWise), (floats(32, 1).abs(), floats(1, 64).abs(), types.RowWise))],
     literal(aten.fake_quantize_per_tensor_affine_cachemask.default, floats(3, 4) * 4, 0.1, 3, 0, 63),
     literal(aten.fake_quantize_per_channel_affine_cachemask.default, floats(3, 4) * 4, floats(3).abs() + 0.1, torch.tensor([0, 1, -2], dtype=torch.int32), 0, -8, 7),
     *[literal(aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default, floats(3, 4) * 4, torch.tensor(0.1), torch.tensor(3, dtype=torch.int32),

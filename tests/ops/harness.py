@@ -32,6 +32,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import itertools
+import pkgutil
 import re
 import sys
 import zlib
@@ -93,6 +94,14 @@ class Case:
             [next(pending) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves], spec
         )
         return [leaf for leaf in pytree.tree_leaves(self.fn(*args, **kwargs)) if leaf is not None]
+
+
+def known(name: str) -> list[Any]:
+    """What torch has under that name, alone; nothing where it is of a release that has not."""
+    try:
+        return [pkgutil.resolve_name(name)]
+    except AttributeError:
+        return []
 
 
 def case(

@@ -1,5 +1,5 @@
 import torch
-from harness import case, floats
+from harness import case, floats, known
 from torch import nn
 from torch.nn import functional as F
 
@@ -74,7 +74,7 @@ CASES = [
         for dtype in (torch.float16, torch.bfloat16)
         for weight in (None, floats(6))
     ),
-    case(aten._fused_rms_norm.default, x, [6], floats(6), 1e-5),
+    *(case(fused, x, [6], floats(6), 1e-5) for fused in known("torch.ops.aten._fused_rms_norm.default")),
     case(F.local_response_norm, x, 3),
     case(F.local_response_norm, x, 2, 1e-2, 0.5, 2.0),
     case(torch._weight_norm, x, floats(3, 1, 1, 1), 0),
