@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_impls import op_implementations_dict
-from torch.fx.experimental.symbolic_shapes import statically_known_false, statically_known_true
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 __all__ = ["decided_slices", "undecided_slices"]
 
@@ -18,7 +18,7 @@ _SLICE = torch.ops.aten.slice.Tensor
 def _is_undecided(end: Any) -> bool:
     if not isinstance(end, torch.SymInt) or end.node.hint is None:
         return False
-    return not statically_known_true(end >= 0) and not statically_known_false(end >= 0)
+    return not statically_known_true(end >= 0) and not statically_known_true(end < 0)
 
 
 @contextlib.contextmanager
