@@ -315,3 +315,18 @@ def test_slices_of_which_sizes_decide_where_they_count_from():
 
     with pytest.warns(UserWarning, match=r"right only where 2 - n < 0: .*test_data_dependent.py:\d+: x = torch.cat"), pytest.warns(UserWarning, match="Mod"):
         compare(rolled, torch.randn(2, 6), others=[(torch.randn(3, 10),), (torch.randn(1, 4),)], dynamic_shapes=(({0: "b", 1: "n"},),))
+
+
+def test_cells_that_only_a_gpu_computes_are_of_dynamic_sizes():
+    class Cell(torch.nn.Module):
+        def forward(self, gates, hidden_gates, state):
+            return torch.ops.aten._thnn_fused_gru_cell(gates, hidden_gates, state)[0]
+
+    def inputs(rows):
+        return torch.randn(rows, 12), torch.randn(rows, 12), torch.randn(rows, 4)
+
+    program = flambeau.export(Cell(), inputs(2), dynamic_shapes=({0: "rows"},) * 3)
+    gates, hidden_gates, state = inputs(5)
+    (r, z, n), (hr, hz, hn) = gates.chunk(3, 1), hidden_gates.chunk(3, 1)
+    update = torch.sigmoid(z + hz)
+    torch.testing.assert_close(program(gates, hidden_gates, state)[0], (1 - update) * torch.tanh(n + torch.sigmoid(r + hr) * hn) + update * state)

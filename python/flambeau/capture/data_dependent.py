@@ -25,7 +25,7 @@ from .spectrograms import SPECTROGRAMS
 from .tensors_of_lists import tensor_of
 from .windows import WINDOWED
 
-__all__ = ["CapturableCalls", "sized_draws", "unchecked_distributions", "unmoved_modules"]
+__all__ = ["CapturableCalls", "sized_kernels", "unchecked_distributions", "unmoved_modules"]
 
 
 @contextlib.contextmanager
@@ -64,13 +64,24 @@ def _as_first(first: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     return torch.empty_like(first)
 
 
+def _cell(input_gates: torch.Tensor, hidden_gates: torch.Tensor, hx: torch.Tensor, *biases: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.empty_like(hx), hx.new_empty(hx.shape[0], 5 * hx.shape[1])  # the second is for the gradient
+
+
+_KERNELS_ALONE = {
+    "aten::_sample_dirichlet": _as_first,
+    "aten::_thnn_fused_gru_cell": _cell,
+    "aten::binomial": _as_first,
+}
+
+
 @contextlib.contextmanager
-def sized_draws() -> Iterator[None]:
-    """While it is open, torch knows what random draws make of symbolic sizes, of which it has kernels alone."""
+def sized_kernels() -> Iterator[None]:
+    """While it is open, torch knows what operators make of symbolic sizes, of which it has kernels alone."""
     with torch.library._scoped_library("aten", "FRAGMENT") as library:
-        for name in ("aten::_sample_dirichlet", "aten::binomial"):
+        for name, infer in _KERNELS_ALONE.items():
             if not torch._C._dispatch_has_kernel_for_dispatch_key(name, "Meta"):
-                torch.library.register_fake(name, _as_first, lib=library)
+                torch.library.register_fake(name, infer, lib=library)
         yield
 
 

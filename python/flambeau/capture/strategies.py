@@ -23,7 +23,7 @@ from .averaging_norms import averaging_norms
 from .causal_biases import dense_biases
 from .constants import KNOWN, KnownConstants
 from .containers import known_results
-from .data_dependent import CapturableCalls, sized_draws, unchecked_distributions, unmoved_modules
+from .data_dependent import CapturableCalls, sized_kernels, unchecked_distributions, unmoved_modules
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names, two_for_one
 from .emptiness import taken_as_filled
@@ -449,7 +449,7 @@ class _Tries:
                 general_answers(special, asked) as presence,
                 KnownConstants(self.model) if constants else contextlib.nullcontext() as known,
                 recorded_decisions(decided),
-                sized_draws(),
+                sized_kernels(),
                 unchecked_distributions(),
                 kept_loops(loops) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
