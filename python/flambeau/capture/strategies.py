@@ -109,6 +109,8 @@ def _export(
     strict: bool,
     remedies: _Remedies,
     export: Callable[..., ExportedProgram] = above_autograd,
+    *,
+    decided: bool = False,
 ) -> tuple[ExportedProgram, str]:
     """The captured program, and in words what helped.
 
@@ -116,6 +118,9 @@ def _export(
     it). It does so even where the model makes it a number, or broadcasts it: then
     the capture is done again with 2 for 1, unless that is known to be wrong for 1;
     and else with 0 and 1 for constants.
+
+    Args:
+        decided: Whether slices count from where they do in the example.
     """
 
     vmaps: list[str] = []
@@ -161,11 +166,6 @@ def _export(
                 return general, _TWO_FOR_ONE
         return None
 
-    def with_decided_slices() -> ExportedProgram | None:
-        with contextlib.suppress(Exception), decided_slices():
-            return once(oblivious=True)
-        return None
-
     def with_single_calls() -> ExportedProgram | None:
         with contextlib.suppress(Exception), called_one_by_one():
             exported = once(oblivious=True)
@@ -179,8 +179,10 @@ def _export(
             raise
         if shapes and vmaps and (general := with_single_calls()) is not None:
             return general, _ONE_BY_ONE
-        if undecided and "data-dependent" in str(error) and (decided := with_decided_slices()) is not None:
-            return decided, _DECIDED_SLICES
+        if undecided and not decided and "data-dependent" in str(error):
+            with contextlib.suppress(Exception), decided_slices():
+                exported, how = _export(model, args, kwargs, shapes, strict, remedies, export, decided=True)
+                return exported, _DECIDED_SLICES + how
         if "pecializ" in str(error) and (general := with_two_for_one()) is not None:
             return general, _TWO_FOR_ONE
         if not strict and any(words in str(error) for words in _ANOTHER_SIZE):  # a size that is 1 was taken for another
@@ -463,12 +465,12 @@ class _Tries:
                 raise Unkept("a weight that decides what the model does is written")
             if known is not None:
                 exported.graph_module.meta[KNOWN] = sorted(known.asked)
-            if loops or special is not None or how in _OTHER_EXAMPLES or (known is not None and known.follows_sizes):
+            if loops or special is not None or how.endswith(_OTHER_EXAMPLES) or (known is not None and known.follows_sizes):
                 self._refuse_what_differs(exported, presence)
         except Exception as error:
             exported, failed = None, error
             _LOG.debug("not captured", exc_info=error)
-        if failed is not None and how in _OTHER_EXAMPLES:
+        if failed is not None and how.endswith(_OTHER_EXAMPLES):
             return self.once(attempt, loops, special, two_is_one=False, constants=constants)
         found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
         return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, presence, found, bool(gradients))
