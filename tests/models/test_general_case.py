@@ -312,6 +312,48 @@ def test_a_special_case_of_which_there_is_no_example_is_refused():
         convert(Full(), (NATIVE,))
 
 
+class Spline(torch.nn.Module):
+    """As in flows: what is inside of an interval is transformed, if anything is."""
+
+    def forward(self, x):
+        inside = (x >= -3) & (x <= 3)
+        out = torch.zeros_like(x)
+        out[~inside] = x[~inside]
+        if torch.any(inside):
+            out[inside] = torch.sinh(x[inside]) * 2
+        return out
+
+
+class Positive(torch.nn.Module):
+    def forward(self, x):
+        out = x.clone()
+        if (x > 0).any():
+            out[x > 0] = x[x > 0] * 2
+        return out
+
+
+class Cleaned(torch.nn.Module):
+    def forward(self, x):
+        x = x / x.sum()
+        return torch.nan_to_num(x, 0.5) if torch.isnan(x).any() or not torch.isfinite(x).all() else x
+
+
+class Halved(torch.nn.Module):
+    """Asks for the dtype last."""
+
+    def forward(self, x):
+        mean = x.sum() / 3
+        return x.float().mean() if torch.isnan(mean) and x.dtype == torch.float16 else mean
+
+
+@pytest.mark.parametrize("model", [Spline(), Positive(), Cleaned(), Halved()], ids=lambda model: type(model).__name__)
+def test_what_the_data_passes_is_as_in_examples_that_are_made(model):
+    x = torch.tensor([[-4.0, -1.0, 2.0, 5.0], [1.0, 2.0, -2.0, 7.0]])
+    program = convert(model, (x,), dynamic_shapes=({0: "rows"},))
+    for other in (-x.abs() - 4, x.abs() + 4, x / 9, torch.zeros(3, 4)):
+        torch.testing.assert_close(program(other)[0], model(other), equal_nan=True)
+
+
 def test_a_mask_that_decides_what_is_computed_is_refused():
     class Decides(torch.nn.Module):
         def forward(self, x):

@@ -110,6 +110,30 @@ class StepsOfAGrid(torch.nn.Module):
         return x
 
 
+class Kinds(torch.nn.Module):
+    """Which columns are continuous, in a plain attribute, which was written before."""
+
+    def __init__(self):
+        super().__init__()
+        self.continuous = torch.ones(4, dtype=torch.bool)
+        self.continuous[1] = False
+
+    def forward(self, x):
+        return torch.stack([x[:, i] if kept else x[:, i] * 2 for i, kept in enumerate(self.continuous)], 1)
+
+
+class CountsInAnAttribute(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = torch.tensor(0)
+
+    def forward(self, x):
+        if self.calls > 3:
+            x = x + 1
+        self.calls = self.calls + 1
+        return x
+
+
 class CountsByAssignment(Counts):
     def forward(self, x):
         if self.calls > 3:
@@ -138,7 +162,7 @@ class DropsByRate(Drops):
         return x
 
 
-@pytest.mark.parametrize("model", [Flags(), DataInitialized(), Steps(), StepsOfAGrid(), Gated()], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", [Flags(), DataInitialized(), Steps(), StepsOfAGrid(), Gated(), Kinds()], ids=lambda model: type(model).__name__)
 def test_what_is_in_a_constant_decides(model):
     if isinstance(model, DataInitialized):
         model(torch.randn(8, 4))
@@ -149,7 +173,7 @@ def test_what_is_in_a_constant_decides(model):
         torch.testing.assert_close(program(x)[0], model(x))
 
 
-@pytest.mark.parametrize("model", [Counts(), CountsByAssignment(), Learns(), Drops(), DropsByRate()], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", [Counts(), CountsByAssignment(), CountsInAnAttribute(), Learns(), Drops(), DropsByRate()], ids=lambda model: type(model).__name__)
 def test_what_is_written_or_drawn_does_not(model):
     with pytest.raises(CaptureError, match=r"test_known_constants.py:\d+: if (self.calls|torch\.)"):
         flambeau.export(model, (torch.randn(3, 4),))

@@ -68,7 +68,25 @@ class Unpooled(nn.Module):
         return F.max_unpool1d(pooled, places, 2)
 
 
+class Lengths(nn.Module):
+    """Sizes are tensors under the tracer, and numbers, which nothing changes, to the model."""
+
+    def doubled(self, n):
+        n *= 2
+        return n
+
+    def forward(self, x):
+        rows = before = x.shape[0]
+        rows += 3
+        half = rows
+        half //= 2
+        total = given = x.sum()
+        total += 1
+        return x + (self.doubled(before) - before + rows + half), total + given
+
+
 CASES = [
+    Lengths,
     Unpooled,
     Counter,
     Memory,

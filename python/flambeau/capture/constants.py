@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 from torch.utils.weak import WeakIdKeyDictionary
 
+from .replaced_functions import Replacements
 from .scalars import CASTS, DTYPES, RULES, Number, constant, converted
 
 __all__ = ["KNOWN", "KnownConstants"]
@@ -52,6 +54,9 @@ _FACTORIES = (
 _MOST_ELEMENTS = 64
 """Of a tensor that is followed: flags, counters, short tables."""
 
+_ATTRIBUTES = ""
+"""Stands for the attributes among the names of weights."""
+
 _OF_SIZES = {F.pad, torch._C._nn.pad, torch.reshape, *(getattr(torch.Tensor, name) for name in ("expand", "repeat", "reshape", "view"))}
 """They take sizes in a list (``x.view((n, -1))``) or one by one (``x.view(n, -1)``), and torch makes numbers of the tensors among these."""
 
@@ -62,6 +67,30 @@ def _is_small(tensor: torch.Tensor) -> bool:
 
 def _weights(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     return itertools.chain(model.named_buffers(), model.named_parameters())
+
+
+@dataclasses.dataclass(frozen=True)
+class _Attribute:
+    """A tensor that is neither parameter nor buffer; a capture has it as it is."""
+
+    place: dict[str, Any]
+    name: str
+    tensor: torch.Tensor
+    value: torch.Tensor
+    version: int
+
+    def is_as_before(self) -> bool:
+        return self.place.get(self.name) is self.tensor and self.tensor._version == self.version
+
+
+def _attributes(model: torch.nn.Module) -> dict[int, _Attribute]:
+    """By the tensors' identities."""
+    found = [(vars(module), name, value) for module in model.modules() for name, value in vars(module).items() if type(value) is torch.Tensor]
+    return {
+        id(tensor): _Attribute(place, name, tensor, tensor.detach().clone(), tensor._version)
+        for place, name, tensor in found
+        if not tensor.is_inference() and _is_small(tensor)
+    }
 
 
 def _really(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -79,7 +108,8 @@ def _really(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 class KnownConstants(TorchFunctionMode):
-    """While it is open, small weights of the model that were not written have their values, and so has what is computed from them alone, or from nothing.
+    """While it is open, small weights and attributes of the model that were not written have their values, and so has what is
+    computed from them alone, or from nothing.
 
     What is computed may be written as well, with known values.
     """
@@ -89,6 +119,9 @@ class KnownConstants(TorchFunctionMode):
         self.model = model
         self.asked: set[str] = set()  # by their names, those that decided something
         self.captured: dict[str, torch.Tensor] = {}  # what the capture has in their places
+        self.attributes = _attributes(model)
+        self.kept = True  # the attributes are
+        self._watched = Replacements()
         self.values = {name: weight.detach().clone() for name, weight in _weights(model) if weight.numel() <= _MOST_ELEMENTS}
         # Tensors of the capture -> (value, names of the weights behind it, the version that has this value)
         self.computed = WeakIdKeyDictionary()
@@ -101,6 +134,8 @@ class KnownConstants(TorchFunctionMode):
         if (found := self.computed.get(tensor)) is not None:
             value, names, version = found
             return (value, names) if tensor._version == version else None
+        if (attribute := self.attributes.get(id(tensor))) is not None:
+            return (attribute.value, {_ATTRIBUTES}) if attribute.is_as_before() else None
         if tensor._version != 0:  # it was written
             return None
         name = next((name for name, weight in _weights(self.model) if weight is tensor), None)
@@ -108,6 +143,22 @@ class KnownConstants(TorchFunctionMode):
             return None
         self.captured[name] = tensor
         return self.values[name], {name}
+
+    def __enter__(self) -> KnownConstants:
+        assign = torch.nn.Module.__setattr__
+
+        def noting(module: torch.nn.Module, name: str, value: Any) -> None:
+            if id(vars(module).get(name)) in self.attributes:
+                self.kept = False
+            assign(module, name, value)
+
+        self._watched.set(torch.nn.Module, "__setattr__", noting)  # torch undoes what is assigned
+        return super().__enter__()  # type: ignore[no-any-return]
+
+    def __exit__(self, *args: Any) -> None:
+        super().__exit__(*args)
+        self._watched.close()
+        self.kept &= all(attribute.is_as_before() for attribute in self.attributes.values())
 
     def number(self, value: Any) -> Number | None:
         """The number that a tensor of no dimensions is known to hold, or a number itself; None for all else."""
@@ -146,6 +197,10 @@ class KnownConstants(TorchFunctionMode):
                     self.asked |= found.names
                     leaf.item_memo = found.value
 
+    def decisive(self) -> list[str]:
+        """The weights that decided something, by their names."""
+        return sorted(self.asked - {_ATTRIBUTES})
+
     def hold(self, exported: ExportedProgram) -> bool:
         """Whether what they decided holds for the next call: none of them was written, or is another tensor then."""
         signature = exported.graph_signature
@@ -156,7 +211,8 @@ class KnownConstants(TorchFunctionMode):
             for node in exported.graph.find_nodes(op="call_function", target=target)
             if (name := weights.get(node.args[0].name)) is not None
         }
-        return not self.asked & assigned and all(self.captured[name]._version == 0 for name in self.asked)
+        kept = self.kept or _ATTRIBUTES not in self.asked
+        return kept and assigned.isdisjoint(self.decisive()) and all(self.captured[name]._version == 0 for name in self.decisive())
 
     def _wrote(self, written: torch.Tensor, version: int, behind: set[str]) -> None:
         """What was computed and shares its memory has the new values, too."""
@@ -172,7 +228,7 @@ class KnownConstants(TorchFunctionMode):
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         of_sizes = any(isinstance(leaf, _SYMBOLIC) for leaf in leaves)
         made = func in _FACTORIES and not of_sizes
-        if not (tensors or made) or not all(isinstance(tensor, FakeTensor) for tensor in tensors):
+        if not (tensors or made) or not all(isinstance(tensor, FakeTensor) or id(tensor) in self.attributes for tensor in tensors):
             return func(*args, **kwargs)
         if func is torch.Tensor.__bool__ and (known := self.sized.get(args[0])) is not None and args[0]._version == 0:
             self.asked |= known.names

@@ -108,13 +108,16 @@ def _general_form(condition: Any, env: ShapeEnv) -> Any:
     return None if answer is None else condition if answer is sympy.true else sympy.Not(condition)
 
 
+_FAR = 1000
+
 _Example = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[_Example]:
     """The example, and others with its sizes that hold less of what a model looks for.
 
-    Of which more is alike, for tokens that are alike go to the same experts: all rows, then all numbers. Then each mask is empty in turn.
+    Of which more is alike, for tokens that are alike go to the same experts: all rows, then all numbers. Then each mask is empty in turn;
+    and numbers are on one side of what the model compares them with.
     """
     yield args, kwargs
     leaves, structure = _pytree.tree_flatten((args, kwargs))
@@ -129,6 +132,9 @@ def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     for at, tensor in tensors.items():
         if not tensor.is_floating_point() and not tensor.is_complex():
             yield with_others({at: torch.zeros_like(tensor)})
+    numbers = {at: tensor for at, tensor in tensors.items() if tensor.is_floating_point()}
+    for moved in (lambda tensor: -tensor.abs(), torch.abs, torch.zeros_like, lambda tensor: _FAR * (tensor.abs() + 1)):
+        yield with_others({at: moved(tensor) for at, tensor in numbers.items()})
 
 
 class _WhatIsLeft(TorchFunctionMode):

@@ -1,7 +1,8 @@
 """What is there in general, where a model asks tensors for it to save work: whether a mask hides anything, how many tokens an
 expert gets, which experts get some.
 
-In general some elements of a mask are set and some are not, no count is 0, and each of a known number of indices occurs.
+In general some elements of a mask are set and some are not, some numbers are not finite, no count is 0, and each of a known number of
+indices occurs.
 What is captured so does nothing where there is nothing to do: a loop over the experts that are hit goes over all of them.
 """
 
@@ -59,6 +60,13 @@ _Rule = Callable[..., _Fact]
 def _reduced(answer: bool) -> _Rule:
     def rule(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> _Fact:
         return _Fact(answer) if len(args) == 1 and not kwargs else _NOTHING
+
+    return rule
+
+
+def _answered(answer: bool) -> _Rule:
+    def rule(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> _Fact:
+        return _Fact(answer)
 
     return rule
 
@@ -181,6 +189,9 @@ def _distinct(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result
 _RULES: dict[Callable[..., Any], _Rule] = {
     **dict.fromkeys(_functions("any"), _reduced(True)),
     **dict.fromkeys(_functions("all"), _reduced(False)),
+    **dict.fromkeys(_functions("isnan", "isinf", "isposinf", "isneginf"), _answered(True)),
+    torch.isfinite: _answered(False),
+    torch.Tensor.isfinite: _answered(False),
     **dict.fromkeys(_functions("logical_not", "bitwise_not", "__invert__"), _negated),
     **dict.fromkeys(_functions("contiguous", "clone", "permute", "transpose", "movedim", "unsqueeze", "expand", "repeat", "t"), _same),
     **dict.fromkeys((torch.Tensor.T.__get__, torch.Tensor.mT.__get__), _same),

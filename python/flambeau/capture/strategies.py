@@ -464,7 +464,7 @@ class _Tries:
             if known is not None and not known.hold(exported):
                 raise Unkept("a weight that decides what the model does is written")
             if known is not None:
-                exported.graph_module.meta[KNOWN] = sorted(known.asked)
+                exported.graph_module.meta[KNOWN] = known.decisive()
             if loops or special is not None or how.endswith(_OTHER_EXAMPLES) or (known is not None and known.follows_sizes):
                 self._refuse_what_differs(exported, presence)
         except Exception as error:

@@ -20,6 +20,7 @@ from .failures import failure_of_trace
 from .gradients import recorded_gradients
 from .surroundings import casting_anew, exporting, mode
 from .tensor_data import seen_data
+from .traced_sizes import numbers_stay_as_they_are
 from .transformers import every_mask
 from .wrappers import uncheckpointed, uncompiled
 
@@ -92,7 +93,7 @@ def trace(
 @contextlib.contextmanager
 def _surroundings(model: torch.nn.Module) -> Iterator[None]:
     """What stands in the place of what the tracer cannot see through."""
-    with exporting(), kept_state(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
+    with exporting(), kept_state(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed(), numbers_stay_as_they_are():
         yield
 
 
