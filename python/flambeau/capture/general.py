@@ -108,7 +108,8 @@ def _general_form(condition: Any, env: ShapeEnv) -> Any:
     return None if answer is None else condition if answer is sympy.true else sympy.Not(condition)
 
 
-_FAR = 1000
+_SIDES = (lambda tensor: -tensor.abs(), torch.abs, torch.zeros_like, lambda tensor: 1000 * (tensor.abs() + 1))
+"""Of 0 on which all numbers are, and far from it."""
 
 _Example = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -133,7 +134,7 @@ def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         if not tensor.is_floating_point() and not tensor.is_complex():
             yield with_others({at: torch.zeros_like(tensor)})
     numbers = {at: tensor for at, tensor in tensors.items() if tensor.is_floating_point()}
-    for moved in (lambda tensor: -tensor.abs(), torch.abs, torch.zeros_like, lambda tensor: _FAR * (tensor.abs() + 1)):
+    for moved in _SIDES if numbers else ():
         yield with_others({at: moved(tensor) for at, tensor in numbers.items()})
 
 
