@@ -1,5 +1,6 @@
 """Releases of torch before this one: ``make releases`` has them; here this one goes without the names that they lack."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -31,3 +32,13 @@ def test_a_name_is_found_where_it_was(monkeypatch):
 def test_names_are_those_of_the_newest_release(name):
     """A typing error would go unseen otherwise."""
     assert torch_names._at(name) is not None
+
+
+def test_tests_that_are_left_out_are_there():
+    """A test of another name would run again on the release that cannot pass it."""
+    root = Path(__file__).parents[2]
+    for row in (root / "tests/torch_releases.txt").read_text().splitlines():
+        word, release, test = row.split(" ", 2)
+        file, name = test.partition("[")[0].split("::")
+        assert word in ("from", "before") and release.replace(".", "").isdigit(), row
+        assert re.search(rf"^(def {name}\(|{name} = )", (root / file).read_text(), re.MULTILINE), row

@@ -9,12 +9,12 @@ from typing import Any
 
 import sympy
 import torch
-from torch._subclasses.fake_impls import op_implementations_dict
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from .decisions import passing_answer
+from .slices import slices_by
 
 __all__ = ["taken_as_filled", "where_filled"]
 
@@ -36,17 +36,13 @@ _SMALL = 256
 """As large as sizes are taken to be that data decides, where the model asks whether a table has room for them."""
 
 
-def _noting_sizes(slice: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+def _noting_sizes(infer: Callable[..., torch.Tensor], *args: Any, **kwargs: Any) -> torch.Tensor:
     """torch's slice of fakes, of which it says of a size that data decides only that it is not negative, as it may of other numbers."""
-
-    def noting(*args: Any, **kwargs: Any) -> torch.Tensor:
-        result = slice(*args, **kwargs)
-        for size in result.shape:
-            if isinstance(size, torch.SymInt) and size.node.hint is None and size.node.expr.is_Symbol:
-                vars(size.node.shape_env).setdefault(_SIZES, set()).add(size.node.expr)
-        return result
-
-    return noting
+    result = infer(*args, **kwargs)
+    for size in result.shape:
+        if isinstance(size, torch.SymInt) and size.node.hint is None and size.node.expr.is_Symbol:
+            vars(size.node.shape_env).setdefault(_SIZES, set()).add(size.node.expr)
+    return result
 
 
 def _sizes(condition: Any, env: ShapeEnv) -> Set[Any]:
@@ -97,11 +93,9 @@ def taken_as_filled(line_of: Callable[[traceback.StackSummary], str], small: boo
                 return answer
             raise
 
-    slices = {op: infer for op, infer in op_implementations_dict.items() if op is torch.ops.aten.slice.Tensor}  # older releases have none
-    op_implementations_dict.update({op: _noting_sizes(infer) for op, infer in slices.items()})
     ShapeEnv._evaluate_expr = answered
     try:
-        yield asked
+        with slices_by(_noting_sizes):
+            yield asked
     finally:
         ShapeEnv._evaluate_expr = evaluate
-        op_implementations_dict.update(slices)

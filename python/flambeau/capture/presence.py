@@ -64,7 +64,7 @@ def _reduced(answer: bool) -> _Rule:
     return rule
 
 
-def _answered(answer: bool) -> _Rule:
+def _known(answer: bool) -> _Rule:
     def rule(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> _Fact:
         return _Fact(answer)
 
@@ -189,9 +189,8 @@ def _distinct(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result
 _RULES: dict[Callable[..., Any], _Rule] = {
     **dict.fromkeys(_functions("any"), _reduced(True)),
     **dict.fromkeys(_functions("all"), _reduced(False)),
-    **dict.fromkeys(_functions("isnan", "isinf", "isposinf", "isneginf"), _answered(True)),
-    torch.isfinite: _answered(False),
-    torch.Tensor.isfinite: _answered(False),
+    **dict.fromkeys(_functions("isnan", "isinf", "isposinf", "isneginf"), _known(True)),
+    **dict.fromkeys(_functions("isfinite"), _known(False)),
     **dict.fromkeys(_functions("logical_not", "bitwise_not", "__invert__"), _negated),
     **dict.fromkeys(_functions("contiguous", "clone", "permute", "transpose", "movedim", "unsqueeze", "expand", "repeat", "t"), _same),
     **dict.fromkeys((torch.Tensor.T.__get__, torch.Tensor.mT.__get__), _same),

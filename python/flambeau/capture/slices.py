@@ -1,4 +1,7 @@
-"""Slices of which sizes decide whether an end counts from the back (``x[:, -n:]``): torch takes theirs for sizes that data decides."""
+"""What torch says of slices in a capture.
+
+Where sizes decide whether an end counts from the back (``x[:, -n:]``), it takes theirs for sizes that data decides.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import torch
 from torch._subclasses.fake_impls import op_implementations_dict
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-__all__ = ["decided_slices", "undecided_slices"]
+__all__ = ["decided_slices", "slices_by", "undecided_slices"]
 
 _SLICE = torch.ops.aten.slice.Tensor
 
@@ -22,7 +25,7 @@ def _is_undecided(end: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _slices_by(infer: Any) -> Iterator[None]:
+def slices_by(infer: Any) -> Iterator[None]:
     """While it is open, this says what slices are like, and is told how torch does."""
     before = op_implementations_dict.get(_SLICE)
     if before is None:  # a release of torch that asks the example
@@ -44,7 +47,7 @@ def undecided_slices() -> Iterator[list[Any]]:
         found.extend(filter(_is_undecided, (start, end)))
         return infer(mode, func, self, dim, start, end, step)
 
-    with _slices_by(noting):
+    with slices_by(noting):
         yield found
 
 
@@ -56,5 +59,5 @@ def decided_slices() -> Iterator[None]:
         ends = (each + self.shape[dim] if _is_undecided(each) and each < 0 else each for each in (start, end))
         return infer(mode, func, self, dim, *ends, step)
 
-    with _slices_by(deciding):
+    with slices_by(deciding):
         yield

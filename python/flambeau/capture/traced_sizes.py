@@ -18,24 +18,25 @@ _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
 }
 _SIZE = "prim::NumToTensor"
 _ARITHMETIC = {f"aten::{name}" for name in ("add", "ceil", "div", "floor", "floor_divide", "mul", "neg", "pow", "remainder", "rsub", "sub")}
-_MOST_STEPS = 64
 
 
 def _is_made_of_sizes(tensor: torch.Tensor) -> bool:
     if tensor.ndim or torch._C._get_tracing_state() is None:
         return False
-    pending, seen_size = [torch._C._get_value_trace(tensor)], False
-    for _ in range(_MOST_STEPS):
-        if not pending:
-            return seen_size
-        node = pending.pop().node()
+    pending, seen, found = [torch._C._get_value_trace(tensor)], set[str](), False
+    while pending:
+        value = pending.pop()
+        if value.debugName() in seen:
+            continue
+        seen.add(value.debugName())
+        node = value.node()
         if node.kind() == _SIZE:
-            seen_size = True
+            found = True
         elif node.kind() in _ARITHMETIC:
             pending += node.inputs()
         elif node.kind() != "prim::Constant":
             return False
-    return False
+    return found
 
 
 @contextlib.contextmanager
