@@ -116,6 +116,8 @@ class Lowering : public onnx::Builder {
   // The ATen node at hand, and how many results the program recorded of it.
   NodeId node() const { return current_; }
   int64_t recorded_results() const { return (*aten_)[current_].result_count; }
+  // Whether anything of the program reads that result of it.
+  bool IsRead(uint32_t result) const { return result < recorded_results() && aten_->HasUses((*aten_)[current_].result(result)); }
   // The tensor for a value of the ATen graph that has been lowered.
   Tensor ValueOf(ValueId aten_value);
   void SetValue(ValueId aten_value, Tensor tensor);

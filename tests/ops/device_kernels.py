@@ -5,10 +5,8 @@ Here they get kernels for the CPU, of what their documentation and PyTorch's own
 
 from __future__ import annotations
 
-import math
-
 import torch
-from harness import bools, case, floats, ints, known
+from harness import case, floats, ints, known
 from literal import literal
 from torch.nn import functional as F
 
@@ -19,85 +17,6 @@ kernels = torch.library.Library("aten", "IMPL")
 def kernel(function):
     kernels.impl(function.__name__, function, "CPU")
     return function
-
-
-# --- attention: (batch, heads, places, width) ------------------------------------------------------------------------
-
-
-def attend(query, key, value, bias, causal, scale):
-    """(output, log of the sums of exponents); `causal` is none, "first" or "last": which ends of queries and keys meet."""
-    group = query.shape[1] // key.shape[1]
-    key, value = (each.repeat_interleave(group, 1) for each in (key, value))
-    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
-    if bias is not None:
-        scores = scores + bias
-    if causal:
-        queries, keys = scores.shape[-2:]
-        shift = keys - queries if causal == "last" else 0
-        scores = scores.masked_fill(torch.ones(queries, keys, dtype=torch.bool).triu(1 + shift), -math.inf)
-    return torch.softmax(scores, -1).nan_to_num(0.0) @ value, scores.logsumexp(-1)
-
-
-def states(query, key):
-    none = torch.zeros((), dtype=torch.int64)
-    return none, none.clone(), query.shape[2], key.shape[2], none.clone(), none.clone(), torch.zeros(0)
-
-
-def in_blocks(sums, compute):
-    return F.pad(sums, (0, -sums.shape[-1] % 32)) if compute else sums[..., :0]
-
-
-@kernel
-def _scaled_dot_product_flash_attention(query, key, value, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None):
-    output, sums = attend(query, key, value, None, is_causal and "last", scale)
-    return output, sums, *states(query, key)
-
-
-@kernel
-def _scaled_dot_product_cudnn_attention(
-    query, key, value, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None
-):
-    output, sums = attend(query, key, value, attn_bias, is_causal and "first", scale)
-    return output, sums.unsqueeze(-1), *states(query, key)
-
-
-@kernel
-def _scaled_dot_product_fused_attention_overrideable(
-    query, key, value, attn_bias=None, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None
-):
-    return *attend(query, key, value, attn_bias, is_causal and "first", scale), *states(query, key)
-
-
-@kernel
-def _scaled_dot_product_efficient_attention(
-    query, key, value, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False, *, scale=None
-):
-    output, sums = attend(query, key, value, attn_bias, is_causal and "first", scale)
-    none = torch.zeros((), dtype=torch.int64)
-    return output, in_blocks(sums, compute_log_sumexp), none, none.clone()
-
-
-def places_first(query, key, value, *rest):
-    output, sums = attend(query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), *rest)
-    return output.transpose(1, 2), sums
-
-
-@kernel
-def _flash_attention_forward(
-    query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, return_debug_mask, *, scale=None, **others
-):
-    none = torch.zeros(2, dtype=torch.int64)
-    return *places_first(query, key, value, None, is_causal and "last", scale), none, none[0].clone(), torch.zeros(0)
-
-
-@kernel
-def _efficient_attention_forward(
-    query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, custom_mask_type,
-    compute_log_sumexp=False, *, scale=None, **others
-):
-    output, sums = places_first(query, key, value, bias, (None, "first", "last")[custom_mask_type], scale)
-    none = torch.zeros((), dtype=torch.int64)
-    return output, in_blocks(sums, compute_log_sumexp), none, none.clone(), query.shape[1], key.shape[1]
 
 
 # --- recurrent networks ----------------------------------------------------------------------------------------------
@@ -192,7 +111,12 @@ def depthwise(x, weight, kernel_size, bias, stride, padding, dilation):
     return convolve(x, weight, bias, stride, padding, dilation, weight.shape[0])
 
 
+def nnpack(x, weight, bias, padding, stride):
+    return convolve(x, weight, bias, stride, padding, [1, 1], 1)
+
+
 for name, function in {
+    "_nnpack_spatial_convolution": nnpack,
     "cudnn_convolution_relu": with_relu,
     "cudnn_convolution_add_relu": with_add_and_relu,
     "miopen_convolution": miopen,
@@ -225,6 +149,11 @@ kernels.impl("miopen_batch_norm", normalized, "CPU")
 
 
 @kernel
+def convolution_overrideable(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    return aten.convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+
+
+@kernel
 def cudnn_grid_sampler(x, grid):
     return F.grid_sample(x, grid, "bilinear", "zeros", True)
 
@@ -234,12 +163,23 @@ def cudnn_affine_grid_generator(theta, n, c, h, w):
     return F.affine_grid(theta, [n, c, h, w], True)
 
 
-Q, K, V = floats(2, 4, 5, 8), floats(2, 4, 7, 8), floats(2, 4, 7, 8)
-FEW = floats(2, 2, 7, 8), floats(2, 2, 7, 8)
-BIAS = torch.where(bools(2, 1, 5, 7), floats(2, 1, 5, 7), -torch.inf)
-BIAS[0, 0, 1] = -torch.inf  # a query that sees nothing
-HEADS_LAST = floats(2, 5, 4, 8), floats(2, 7, 4, 8), floats(2, 7, 4, 8)
-NO_SEQUENCES = (None, None, 5, 7)
+@kernel
+def _fused_dropout(x, keep, generator=None):
+    mask = torch.rand_like(x) < keep
+    return x * mask / keep, mask.to(torch.uint8)
+
+
+@kernel
+def _masked_scale(x, mask, scale):
+    return x * mask.to(x.dtype) * scale
+
+
+def dropped_at_random(x):
+    """What was kept is doubled, and the mask says what that is: 2x, whatever was drawn."""
+    output, mask = aten._fused_dropout(x, 0.5)
+    return torch.where(mask == 1, output, 2 * x), mask
+
+
 IMAGE, WEIGHT, THREE, BIAS3 = floats(2, 3, 8, 8), floats(4, 3, 3, 3), floats(3, 1, 3, 3), floats(3)
 SPATIAL = [2, 1], [1, 2], [1, 1], 1
 PAIRS = [0, 0], [1, 1], [1, 1], 1
@@ -293,22 +233,14 @@ class ScaledByBlocks(torch.nn.Module):
 
 EIGHT_BITS = {"dynamic": False, "again": False, "since": 19, "strided": False, "tolerance": (1e-2, 1e-1)}
 CASES = [
-    *[literal(aten._scaled_dot_product_flash_attention.default, Q, *rest) for rest in ((K, V), FEW, (K, V, 0.0, True), (*FEW, 0.0, True))],
-    literal(aten._scaled_dot_product_flash_attention.default, K, Q, Q, 0.0, True, scale=0.3),
-    *[literal(op.default, Q, *rest)
-      for op in (aten._scaled_dot_product_cudnn_attention, aten._scaled_dot_product_efficient_attention)
-      for rest in ((K, V, None, False), (*FEW, None, True), (K, V, BIAS, True), (K, V, None, True, 0.0, True), (K, V, BIAS, True, 0.0, True))],
-    *[literal(aten._scaled_dot_product_fused_attention_overrideable.default, Q, *rest) for rest in ((K, V), (*FEW, BIAS), (K, V, None, 0.0, True))],
-    literal(aten._flash_attention_forward.default, *HEADS_LAST, *NO_SEQUENCES, 0.0, False, False),
-    literal(aten._flash_attention_forward.default, *HEADS_LAST, *NO_SEQUENCES, 0.0, True, False, scale=0.2, window_size_left=-1),
-    *[literal(aten._efficient_attention_forward.default, *HEADS_LAST, BIAS if kind == 0 else None, None, None, None, None, 0.0, kind, kind == 1)
-      for kind in (0, 1, 2)],
     *[literal(aten._thnn_fused_lstm_cell.default, floats(3, 8), floats(3, 8), floats(3, 2), *rest) for rest in ((), (floats(8), floats(8)))],
     *[literal(aten._thnn_fused_gru_cell.default, floats(3, 6), floats(3, 6), floats(3, 2), *rest) for rest in ((), (floats(6), floats(6)))],
     *[cudnn(gates, mode, **how)
       for gates, mode in ((1, 0), (1, 1), (4, 2), (3, 3))
       for how in ({}, {"layers": 2, "biases": False}, {"directions": 2, "batch_first": True}, {"batch_sizes": (2, 2, 1), "input": floats(5, 4)})],
     literal(aten.miopen_rnn.default, SEQUENCE, weights(4, 4, 3), 4, floats(1, 2, 3), floats(1, 2, 3), 2, 3, 1, False, 0.0, False, False, [], None),
+    literal(aten._nnpack_spatial_convolution.default, IMAGE, WEIGHT, floats(4), [1, 0], [2, 1]),
+    literal(aten.convolution_overrideable.default, IMAGE, floats(3, 2, 3, 3), floats(2), [2, 1], [1, 1], [1, 1], True, [1, 0], 1),
     literal(aten.cudnn_convolution.default, IMAGE, WEIGHT, *SPATIAL, *FLAGS),
     literal(aten.cudnn_convolution_transpose.default, IMAGE, floats(3, 2, 3, 3), [1, 1], [1, 0], [2, 2], [1, 1], 1, *FLAGS),
     *[literal(op.default, IMAGE, WEIGHT, bias, *SPATIAL)
@@ -326,6 +258,8 @@ CASES = [
     literal(aten.slow_conv_dilated3d.default, floats(1, 3, 4, 5, 6), floats(2, 3, 2, 2, 2), [2, 2, 2], None, [1, 1, 1], [0, 1, 1], [2, 1, 2]),
     literal(aten.slow_conv_transpose2d.default, IMAGE, floats(3, 2, 3, 3), [3, 3], floats(2), [2, 2], [1, 1], [1, 0], [1, 1]),
     literal(aten.slow_conv_transpose3d.default, floats(1, 3, 3, 4, 3), floats(3, 2, 2, 2, 2), [2, 2, 2], None, [2, 1, 1]),
+    case(dropped_at_random, floats(40, 60) + 9, dynamic=False, check=lambda want, got: got.dtype == "uint8" or abs(got - want.numpy()).max() < 1e-4),
+    literal(aten._masked_scale.default, floats(2, 3), ints(2, 3, low=0, high=2, dtype=torch.uint8), 1.5),
     literal(aten.cudnn_batch_norm.default, IMAGE, *STATISTICS, False, 0.1, 1e-5),
     literal(aten.miopen_batch_norm.default, IMAGE, *STATISTICS, False, 0.1, 1e-5),
     *[literal(aten.batch_norm_elemt.default, IMAGE, *affine, *STATISTICS[2:], 1e-5) for affine in ((None, None), STATISTICS[:2])],

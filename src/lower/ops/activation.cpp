@@ -167,6 +167,16 @@ std::tuple<Tensor, Tensor> NativeDropout(Lowering& to, Tensor input, Scalar p, s
   return {output, mask};
 }
 
+// `keep` is the chance to stay; the mask holds bytes.
+std::tuple<Tensor, Tensor> FusedDropout(Lowering& to, Tensor self, double keep, Unused) {
+  const auto [output, mask] = NativeDropout(to, self, 1 - keep, true);
+  return {output, to.CastTo(mask, DType::kUint8)};
+}
+
+Tensor MaskedScale(Lowering& to, Tensor self, Tensor mask, double scale) {
+  return to.Mul(to.Mul(self, to.CastTo(mask, self.dtype())), to.NumberOf(scale, self.dtype()));
+}
+
 // Whole channels: the mask has the sizes of the two leading axes.
 Tensor FeatureDropout(Lowering& to, Tensor input, Scalar p, bool train) {
   if (!train || p.Is(0)) return input;
@@ -226,8 +236,15 @@ Tensor Dropout(Lowering& to, Tensor input, Scalar p, bool train) {
 
 namespace {
 
+// The second is what a backward pass on the CPU reads.
+std::tuple<Tensor, Tensor> LogSigmoidForward(Lowering& to, Tensor self) {
+  return {LogSigmoid(to, self), to.Exp(to.Neg(to.Abs(self)))};
+}
+
 constexpr OpRow kRows[] = {
+    Op<FusedDropout>("aten::_fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)"),
     Op<LogSoftmaxToFloat>("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
+    Op<MaskedScale>("aten::_masked_scale(Tensor self, Tensor mask, float scale) -> Tensor"),
     Op<PreluKernel>("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor"),
     Op<SoftmaxToFloat>("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
     Op<AlphaDropout>("aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor"),
@@ -244,6 +261,7 @@ constexpr OpRow kRows[] = {
     Op<Hardtanh>("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor"),
     Op<LeakyRelu>("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"),
     Op<LogSigmoid>("aten::log_sigmoid(Tensor self) -> Tensor"),
+    Op<LogSigmoidForward>("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)"),
     Op<LogSoftmax>("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),
     Op<Mish>("aten::mish(Tensor self) -> Tensor"),
     Op<NativeDropout>("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)"),

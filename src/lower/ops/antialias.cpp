@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "lower/ops/geometry.h"
 
@@ -15,9 +16,22 @@ struct Kernel {
   bool align_corners;  // of no antialias: elements are at their corners
 };
 
+// Elements on either side that a filter reaches, unstretched.
+constexpr double ReachOf(AntialiasFilter filter) {
+  switch (filter) {
+    case AntialiasFilter::kLinear: return 1;
+    case AntialiasFilter::kCubic: return 2;
+    case AntialiasFilter::kLanczos: return 3;
+  }
+  return 0;
+}
+
+double Sinc(double x) { return x == 0 ? 1 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x); }
+
 double WeightAt(const Kernel& kernel, double x) {
   x = std::abs(x);
   if (kernel.filter == AntialiasFilter::kLinear) return x < 1 ? 1 - x : 0;
+  if (kernel.filter == AntialiasFilter::kLanczos) return x < 3 ? Sinc(x) * Sinc(x / 3) : 0;
   const double a = kernel.antialias ? -0.5 : -0.75;
   if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   if (x < 2) return (((x - 5) * x + 8) * x - 4) * a;
@@ -27,7 +41,7 @@ double WeightAt(const Kernel& kernel, double x) {
 // (out, in): row i holds the filter around (i + 1/2)·scale, of sum 1.
 std::vector<double> Weights(int64_t in, int64_t out, double scale, const Kernel& kernel) {
   const double stretch = kernel.antialias ? std::max(scale, 1.0) : 1.0;
-  const double reach = (kernel.filter == AntialiasFilter::kLinear ? 1.0 : 2.0) * stretch;
+  const double reach = ReachOf(kernel.filter) * stretch;
   const double middle = kernel.align_corners && !kernel.antialias ? 0 : 0.5;
   std::vector<double> weights(static_cast<size_t>(in * out));
   for (int64_t i = 0; i < out; ++i) {
@@ -66,7 +80,7 @@ Tensor WeightsOf(Lowering& to, Dim in, Dim out, std::optional<double> factor, bo
   if (align_corners)
     scale = to.Where(to.Greater(wanted, one), to.Div(to.Sub(size, one), to.Max({to.Sub(wanted, one), one})), none);
   const Tensor stretch = to.Max({scale, one});
-  const Tensor reach = to.Mul(stretch, number(filter == AntialiasFilter::kLinear ? 1 : 2));
+  const Tensor reach = to.Mul(stretch, number(ReachOf(filter)));
   const Tensor center = to.UnsqueezeAt(to.Mul(scale, to.Add(among(out), half)), {1}), j = among(in);
   const Tensor begin = to.Floor(to.Add(to.Sub(center, reach), half)), end = to.Floor(to.Add(to.Add(center, reach), half));
   const Tensor x = to.Abs(to.Div(to.Add(to.Sub(j, center), half), stretch));
@@ -79,6 +93,13 @@ Tensor WeightsOf(Lowering& to, Dim in, Dim out, std::optional<double> factor, bo
   if (filter == AntialiasFilter::kCubic)
     weight = to.Where(to.Less(x, one), polynomial({1.5, -2.5, 0, 1}),
                       to.Where(to.Less(x, number(2)), polynomial({-0.5, 2.5, -4, 2}), none));
+  if (filter == AntialiasFilter::kLanczos) {
+    auto sinc = [&](const Tensor& t) {
+      const Tensor angle = to.Mul(t, number(std::numbers::pi));
+      return to.Where(to.Equal(t, none), one, to.Div(to.Sin(angle), angle));
+    };
+    weight = to.Where(to.Less(x, number(3)), to.Mul(sinc(x), sinc(to.Div(x, number(3)))), none);
+  }
   weight = to.Where(to.And(to.GreaterOrEqual(j, begin), to.Less(j, end)), weight, none);
   const Tensor total = to.ReduceSum(weight, to.ConstantInts({1}), {.keepdims = 1});
   return to.Div(weight, to.Where(to.Equal(total, none), one, total));

@@ -9,7 +9,7 @@
 
 namespace flambeau::lower {
 
-enum class AntialiasFilter { kLinear, kCubic };
+enum class AntialiasFilter { kLinear, kCubic, kLanczos };
 
 // Whether the matrix of an axis is small enough for a constant.
 constexpr bool HoldsWeights(int64_t in, int64_t out) { return in > 0 && out > 0 && in <= (int64_t{1} << 22) / out; }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "lower/ops/accumulation.h"
+#include "lower/ops/activation.h"
 #include "lower/ops/complex.h"
 #include "lower/ops/elementwise.h"
 #include "lower/ops/geometry.h"
@@ -354,7 +355,11 @@ Tensor Atan2(Lowering& to, Tensor self, Tensor other) {
   return onnx::Angle(to, y, x);
 }
 
+Tensor AddRelu(Lowering& to, Tensor self, Tensor other, Scalar alpha) { return Relu(to, Add(to, self, other, alpha)); }
+
 constexpr OpRow kRows[] = {
+    Op<AddRelu>("aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"),
+    Op<AddRelu>("aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
     Op<Add>("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"),
     Op<Add>("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
     Op<Addcdiv>("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor"),

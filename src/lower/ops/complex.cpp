@@ -56,6 +56,7 @@ Tensor Angle(Lowering& to, Tensor self) {
 
 constexpr OpRow kRows[] = {
     Op<Conj>("aten::_conj(Tensor(a) self) -> Tensor(a)"),
+    Op<Conj>("aten::_conj_copy(Tensor self) -> Tensor"),
     Op<Conj>("aten::_conj_physical(Tensor self) -> Tensor"),
     Op<Angle>("aten::angle(Tensor self) -> Tensor"),
     Op<Complex>("aten::complex(Tensor real, Tensor imag) -> Tensor"),

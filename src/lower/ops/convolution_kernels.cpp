@@ -53,6 +53,9 @@ Tensor Dilated(Lowering& to, Tensor self, Tensor weight, Dims, OptionalTensor bi
 Tensor Slow(Lowering& to, Tensor self, Tensor weight, Dims kernel_size, OptionalTensor bias, Dims stride, Dims padding) {
   return Dilated(to, self, weight, kernel_size, bias, stride, padding, {to.Of(1)});
 }
+Tensor Nnpack(Lowering& to, Tensor self, Tensor weight, OptionalTensor bias, Dims padding, Dims stride) {
+  return Forward(to, self, weight, bias, stride, padding, {to.Of(1)}, to.Of(1));
+}
 Tensor SlowTransposed(Lowering& to, Tensor self, Tensor weight, Dims, OptionalTensor bias, Dims stride, Dims padding,
                       Dims output_padding, Dims dilation) {
   return Convolution(to, self, weight, bias, stride, padding, dilation, true, output_padding, to.Of(1));
@@ -61,10 +64,14 @@ Tensor SlowTransposed(Lowering& to, Tensor self, Tensor weight, Dims, OptionalTe
 constexpr OpRow kRows[] = {
     Op<Depthwise>("aten::_conv_depthwise2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, "
                   "SymInt[2] padding, SymInt[2] dilation) -> Tensor"),
+    Op<Nnpack>("aten::_nnpack_spatial_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[2] padding, SymInt[2] "
+               "stride=[1, 1]) -> Tensor"),
     Op<Slow>("aten::_slow_conv2d_forward(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, "
              "SymInt[2] padding) -> Tensor"),
     Op<Depthwise>("aten::conv_depthwise3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias, SymInt[3] stride, "
                   "SymInt[3] padding, SymInt[3] dilation) -> Tensor"),
+    Op<Convolution>("aten::convolution_overrideable(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] "
+                    "padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor"),
     Op<Cudnn>("aten::cudnn_convolution(Tensor self, Tensor weight, SymInt[] padding, SymInt[] stride, SymInt[] dilation, SymInt "
               "groups, bool benchmark, bool deterministic, bool allow_tf32) -> Tensor"),
     Op<WithAddAndRelu>("aten::cudnn_convolution_add_relu(Tensor self, Tensor weight, Tensor z, Scalar? alpha, Tensor? bias, "
@@ -85,6 +92,8 @@ constexpr OpRow kRows[] = {
                          "deterministic) -> Tensor"),
     Op<Miopen>("aten::miopen_depthwise_convolution(Tensor self, Tensor weight, Tensor? bias, SymInt[] padding, SymInt[] stride, "
                "SymInt[] dilation, SymInt groups, bool benchmark, bool deterministic) -> Tensor"),
+    Op<Slow>("aten::slow_conv3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, "
+             "1], SymInt[3] padding=[0, 0, 0]) -> Tensor"),
     Op<Slow>("aten::slow_conv3d_forward(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias, SymInt[3] stride, "
              "SymInt[3] padding) -> Tensor"),
     Op<Dilated>("aten::slow_conv_dilated2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] "
@@ -97,6 +106,8 @@ constexpr OpRow kRows[] = {
     Op<SlowTransposed>("aten::slow_conv_transpose3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, "
                        "SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt[3] "
                        "dilation=[1, 1, 1]) -> Tensor"),
+    Op<Slow>("aten::thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], "
+             "SymInt[2] padding=[0, 0]) -> Tensor"),
 };
 
 }  // namespace

@@ -38,8 +38,14 @@ Tensor LabelRows(Lowering& to, Tensor targets, Tensor target_lengths) {
   return to.Gather(targets, to.Min({at, to.Number(to.Minus(targets.size(0), to.Of(1)))}));
 }
 
-Tensor CtcLoss(Lowering& to, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths,
-               int64_t blank, int64_t reduction, bool zero_infinity) {
+struct Alignments {
+  Tensor loss;       // -log of what all alignments have together, one a sequence
+  Tensor log_alpha;  // the forward variables of all steps, (batch, steps, states), if they are asked for
+  Tensor lengths;
+};
+
+Alignments Align(Lowering& to, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int64_t blank,
+                 bool keeps_steps) {
   const bool batched = log_probs.rank() == 3;
   const Tensor scores = batched ? log_probs : to.UnsqueezeAt(log_probs, {1});
   const DType dtype = scores.dtype();
@@ -77,20 +83,35 @@ Tensor CtcLoss(Lowering& to, Tensor log_probs, Tensor targets, Tensor input_leng
     const Tensor arrived = LogSumExp(to, {alpha, Shifted(to, alpha, 1), skipped});
     const Tensor next = to.Add(arrived, to.GatherElements(now, symbols, {.axis = 1}));
     const Tensor lasts = to.UnsqueezeAt(to.Less(time, steps), {1});
-    return std::vector<Tensor>{to.Where(lasts, next, alpha)};
+    std::vector<Tensor> results{to.Where(lasts, next, alpha)};
+    if (keeps_steps) results.push_back(to.Identity(results[0]));
+    return results;
   });
   onnx::AttributeList attributes;
   attributes.Add("body", body);
   attributes.Add("num_scan_inputs", int64_t{2});
   const Tensor operands[] = {to.ExpandTo(start, sizes), scores, Iota(to, scores.size(0))};
-  const std::vector<Type> types{alphas};
-  const Tensor alpha = to.EmitCustom("Scan", operands, attributes, types)[0];
+  std::vector<Type> types{alphas};
+  if (keeps_steps) {
+    attributes.Add("scan_output_axes", Ints{1});
+    types.push_back(Type::OfTensor(dtype, {batch.expr, scores.size(0).expr, count.expr}));
+  }
+  const std::vector<Tensor> scanned = to.EmitCustom("Scan", operands, attributes, types);
+  const Tensor alpha = scanned[0];
 
   const Tensor end = to.UnsqueezeAt(to.Mul(lengths, to.ConstantInt(2)), {1});
   const Tensor after = to.GatherElements(alpha, end, {.axis = 1});
   const Tensor at_label = to.GatherElements(alpha, to.Max({to.Sub(end, to.ConstantInt(1)), to.ConstantInt(0)}), {.axis = 1});
   const Tensor has_label = to.Greater(end, to.ConstantInt(0));
-  Tensor loss = to.Neg(to.SqueezeAt(LogSumExp(to, {after, to.Where(has_label, at_label, least)}), {1}));
+  const Tensor loss = to.Neg(to.SqueezeAt(LogSumExp(to, {after, to.Where(has_label, at_label, least)}), {1}));
+  return {loss, keeps_steps ? scanned[1] : Tensor(), lengths};
+}
+
+Tensor CtcLoss(Lowering& to, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int64_t blank,
+               int64_t reduction, bool zero_infinity) {
+  auto [loss, steps, lengths] = Align(to, log_probs, targets, input_lengths, target_lengths, blank, false);
+  const DType dtype = loss.dtype();
+  const bool batched = log_probs.rank() == 3;
   if (zero_infinity) loss = to.Where(to.IsInf(loss), to.NumberOf(0.0, dtype), loss);
   if (reduction == kMeanReduction) loss = to.Div(loss, to.CastTo(to.Max({lengths, to.ConstantInt(1)}), dtype));
   return Reduced(to, batched || reduction != kNoReduction ? loss : to.SqueezeAt(loss, {0}), reduction);
@@ -102,7 +123,25 @@ Tensor CtcLossOfInts(Lowering& to, Tensor log_probs, Tensor targets, Dims input_
                  zero_infinity);
 }
 
+// What ctc_loss is made of below autograd, where `zero_infinity` is about gradients only.
+std::tuple<Tensor, Tensor> CtcLossForward(Lowering& to, Tensor log_probs, Tensor targets, Tensor input_lengths,
+                                          Tensor target_lengths, int64_t blank, Unused) {
+  const bool batched = log_probs.rank() == 3;
+  const Alignments all = Align(to, log_probs, targets, input_lengths, target_lengths, blank, to.IsRead(1));
+  const auto result = [&](const Tensor& x) { return x && !batched ? to.SqueezeAt(x, {0}) : x; };
+  return {result(all.loss), result(all.log_alpha)};
+}
+
+std::tuple<Tensor, Tensor> CtcLossForwardOfInts(Lowering& to, Tensor log_probs, Tensor targets, Dims input_lengths,
+                                                Dims target_lengths, int64_t blank, Unused zero_infinity) {
+  return CtcLossForward(to, log_probs, targets, to.Shape1(input_lengths), to.Shape1(target_lengths), blank, zero_infinity);
+}
+
 constexpr OpRow kRows[] = {
+    Op<CtcLossForwardOfInts>("aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int "
+                             "blank=0, bool zero_infinity=False) -> (Tensor, Tensor)"),
+    Op<CtcLossForward>("aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, "
+                       "int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)"),
     Op<CtcLossOfInts>("aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] "
                       "target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor"),
     Op<CtcLoss>("aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, "

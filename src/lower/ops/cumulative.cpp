@@ -116,6 +116,7 @@ std::tuple<Tensor, Tensor> CumulativeExtremum(Lowering& to, Tensor self, int64_t
 }
 
 constexpr OpRow kRows[] = {
+    Op<Logcumsumexp>("aten::_logcumsumexp(Tensor self, int dim) -> Tensor"),
     Op<CumulativeExtremum<true>>("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)"),
     Op<CumulativeExtremum<false>>("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)"),
     Op<Cumprod>("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor"),

@@ -155,6 +155,8 @@ Tensor NanToNum(Lowering& to, Tensor self, std::optional<Scalar> nan, std::optio
 }
 
 constexpr OpRow kRows[] = {
+    Op<Unary<"Neg">>("aten::_neg_view(Tensor(a) self) -> Tensor(a)"),
+    Op<Unary<"Neg">>("aten::_neg_view_copy(Tensor self) -> Tensor"),
     Op<Abs>("aten::abs(Tensor self) -> Tensor"),
     Op<Abs>("aten::absolute(Tensor self) -> Tensor"),
     Op<UnaryFloat<"Acos">>("aten::acos(Tensor self) -> Tensor"),

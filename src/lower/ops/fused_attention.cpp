@@ -16,6 +16,16 @@ constexpr Restriction kDebugMask = {
     "return_debug_mask=True", "torch.ops.aten._scaled_dot_product_flash_attention(q, q, q, 0.0, False, True)",
     "what the kernel puts into the mask is its own"};
 
+// The logarithms of sums as flash attention has them: +infinity where a query sees no key.
+Tensor FlashSums(Lowering& to, const Tensor& sums) {
+  const auto number = [&](double value) { return to.NumberOf(value, sums.dtype()); };
+  return to.Where(to.Equal(sums, number(-INFINITY)), number(INFINITY), sums);
+}
+Tensor FlashSums(Lowering& to, const Tensor& query, const Tensor& key, const Attended& attended, bool is_causal, int64_t axis) {
+  const Tensor sums = LogSumExp(to, attended.scores);
+  return is_causal && query.size(axis) != key.size(axis) ? FlashSums(to, sums) : sums;
+}
+
 // Of flash attention, a causal query sees the keys that are left of it when both ends meet.
 Causal LowerRight(bool is_causal) { return is_causal ? Causal::kLowerRight : Causal::kNone; }
 
@@ -30,7 +40,7 @@ Nine FlashAttention(Lowering& to, Tensor query, Tensor key, Tensor value, double
                     bool return_debug_mask, std::optional<double> scale) {
   if (return_debug_mask) return to.Unsupported(kDebugMask);
   const Attended attended = Attend(to, query, key, value, {}, dropout_p, LowerRight(is_causal), scale, true);
-  return WithStates(to, query, key, attended.output, LogSumExp(to, attended.scores));
+  return WithStates(to, query, key, attended.output, FlashSums(to, query, key, attended, is_causal, 2));
 }
 
 Nine CudnnAttention(Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTensor attn_bias, bool,
@@ -65,6 +75,74 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> EfficientAttention(Lowering& to, Tens
   return {attended.output, SumsOfBlocks(to, attended, compute_log_sumexp), State(to), State(to)};
 }
 
+// --- which keys are seen ------------------------------------------------------------------
+
+// How many keys before and after its own place a query sees; none: all.
+struct Window {
+  std::optional<Dim> left, right;
+};
+
+// Keys' places in `places`, queries' in `own`: two that broadcast to (queries, keys).
+Tensor WithinWindow(Lowering& to, const Tensor& own, const Tensor& places, const Window& window, Tensor seen) {
+  const auto also = [&](const Tensor& condition) { seen = seen ? to.And(seen, condition) : condition; };
+  if (window.right) also(to.LessOrEqual(places, to.Add(own, to.Number(*window.right))));
+  if (window.left) also(to.GreaterOrEqual(places, to.Sub(own, to.Number(*window.left))));
+  return seen;
+}
+
+// (queries, keys). Counted from the end, the last query's own place is the last key.
+Tensor SeenInWindow(Lowering& to, Dim queries, Dim keys, bool from_end, const Window& window) {
+  Tensor own = Iota(to, queries);
+  if (from_end) own = to.Add(own, to.Number(to.Minus(keys, queries)));
+  return WithinWindow(to, to.UnsqueezeAt(own, {1}), Iota(to, keys), window, {});
+}
+
+// Sequences of keys that lie end to end.
+struct Sequences {
+  Tensor bounds;        // (sequences + 1): where each begins, and the last ends
+  OptionalTensor used;  // (sequences): how many of each are keys, if not all
+};
+
+// Of elements in a row: the sequence of each, and its place there. Those after the last sequence count on.
+struct Placed {
+  Tensor sequence, place, begins, lengths;
+};
+
+Placed PlaceInSequences(Lowering& to, Dim count, const Tensor& given) {
+  const Tensor bounds = to.CastTo(given, DType::kInt64), at = Iota(to, count);
+  const Dim sequences = to.Minus(bounds.size(0), to.Of(1));
+  const Tensor begins = SliceRange(to, bounds, 0, to.Of(0), sequences, to.Of(1));
+  const Tensor ends = SliceRange(to, bounds, 0, to.Of(1), bounds.size(0), to.Of(1));
+  const Tensor after = to.CastTo(to.LessOrEqual(ends, to.UnsqueezeAt(at, {1})), DType::kInt64);
+  const Tensor sequence = to.Min({to.ReduceSum(after, to.ConstantInts({1}), {.keepdims = 0}), to.Number(to.Minus(sequences, to.Of(1)))});
+  return {sequence, to.Sub(at, to.Gather(begins, sequence)), begins, to.Sub(ends, begins)};
+}
+
+// (queries, keys): those of the same sequence, within the window.
+Tensor SeenOfSequences(Lowering& to, Dim queries, Dim keys, const Tensor& bounds_of_queries, const Sequences& of_keys, bool from_end,
+                       const Window& window) {
+  const Placed query = PlaceInSequences(to, queries, bounds_of_queries), key = PlaceInSequences(to, keys, of_keys.bounds);
+  const Tensor lengths = of_keys.used ? to.CastTo(*of_keys.used, DType::kInt64) : key.lengths;
+  Tensor own = query.place;
+  if (from_end) own = to.Add(own, to.Gather(to.Sub(lengths, query.lengths), query.sequence));
+  const Tensor is_key = to.Less(key.place, to.Gather(lengths, key.sequence));
+  const Tensor is_query = to.UnsqueezeAt(to.Less(query.place, to.Gather(query.lengths, query.sequence)), {1});
+  const Tensor same = to.Equal(to.UnsqueezeAt(query.sequence, {1}), key.sequence);
+  return WithinWindow(to, to.UnsqueezeAt(own, {1}), key.place, window, to.And(to.And(same, is_key), is_query));
+}
+
+// Makes keys and values of pages, (pages, places, heads, width), the rows of the table's sequences, end to end.
+Sequences PagesInRow(Lowering& to, const Tensor& block_table, Tensor* key, Tensor* value, OptionalTensor used) {
+  const Dim pages = block_table.size(1), places = key->size(1);
+  const Dim length = to.Times(pages, places);
+  for (Tensor* tensor : {key, value}) {
+    const Tensor rows = to.Gather(*tensor, to.CastTo(Flat(to, block_table), DType::kInt64));
+    *tensor = to.ReshapeTo(rows, Dims{to.Times(block_table.size(0), length), tensor->size(2), tensor->size(3)});
+  }
+  const Tensor bounds = to.Mul(Iota(to, to.Plus(block_table.size(0), to.Of(1))), to.Number(length));
+  return {bounds, used};
+}
+
 // --- (batch, places, heads, width), the kernels' own layout -----------------------------
 
 Tensor HeadsFirst(Lowering& to, const Tensor& tensor) { return to.Permute(tensor, {0, 2, 1, 3}); }
@@ -76,41 +154,111 @@ Attended AttendPlacesFirst(Lowering& to, const Tensor& query, const Tensor& key,
   return result;
 }
 
+// What is left of a window that is open on a side.
+std::optional<Dim> Bounded(Lowering& to, std::optional<Dim> side) {
+  constexpr int64_t kOpen = -1;
+  return side && to.AsConstant(*side) != kOpen ? side : std::nullopt;
+}
+
+Tensor SumsOf(Lowering& to, const Attended& attended, const Tensor& seen) {
+  const Tensor scores = to.Where(seen, attended.scores, to.NumberOf(-INFINITY, attended.scores.dtype()));
+  return FlashSums(to, LogSumExp(to, scores));
+}
+
 constexpr Restriction kFlashForm = {
-    "sequences of several lengths in one, windows of keys, slopes and pages of keys",
-    "torch.ops.aten._flash_attention_forward(q, q, q, torch.tensor([0, 4]), torch.tensor([0, 4]), 4, 4, 0.0, False, False)"};
+    "slopes, and pages or used keys of sequences of one length",
+    "torch.ops.aten._flash_attention_forward(q, q, q, None, None, 4, 4, 0.0, False, False, alibi_slopes=torch.ones(2))"};
 
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> FlashAttentionForward(
     Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTensor cum_seq_q, OptionalTensor cum_seq_k, Dim, Dim,
     double dropout_p, bool is_causal, bool return_debug_mask, std::optional<double> scale, std::optional<Dim> window_size_left,
     std::optional<Dim> window_size_right, OptionalTensor seqused_k, OptionalTensor alibi_slopes, OptionalTensor block_table,
     std::optional<int64_t>) {
-  constexpr int64_t kOpen = -1;
-  const auto is_window = [&](std::optional<Dim> side) { return side && to.AsConstant(*side) != kOpen; };
-  if (cum_seq_q || cum_seq_k || is_window(window_size_left) || is_window(window_size_right) || seqused_k || alibi_slopes || block_table)
-    return to.Unsupported(kFlashForm);
+  if (alibi_slopes || (!cum_seq_q && (seqused_k || block_table))) return to.Unsupported(kFlashForm);
   if (return_debug_mask) return to.Unsupported(kDebugMask);
-  const Attended attended = AttendPlacesFirst(to, query, key, value, {}, dropout_p, LowerRight(is_causal), scale);
-  return {attended.output, LogSumExp(to, attended.scores), State(to, {to.Of(2)}), State(to), Empty(to, query.dtype())};
+  Window window{Bounded(to, window_size_left), Bounded(to, window_size_right)};
+  const auto results = [&](const Tensor& output, const Tensor& sums) {
+    return std::tuple(output, sums, State(to, {to.Of(2)}), State(to), Empty(to, query.dtype()));
+  };
+  if (!cum_seq_q && !window.left && !window.right) {
+    const Attended attended = AttendPlacesFirst(to, query, key, value, {}, dropout_p, LowerRight(is_causal), scale);
+    return results(attended.output, FlashSums(to, query, key, attended, is_causal, 1));
+  }
+  if (is_causal) window.right = to.Of(0);
+  if (!cum_seq_q) {
+    const Tensor seen = SeenInWindow(to, query.size(1), key.size(1), true, window);
+    const Attended attended = AttendPlacesFirst(to, query, key, value, seen, dropout_p, Causal::kNone, scale);
+    return results(attended.output, SumsOf(to, attended, seen));
+  }
+  const Sequences sequences = block_table ? PagesInRow(to, *block_table, &key, &value, seqused_k) : Sequences{*cum_seq_k, seqused_k};
+  const Tensor seen = SeenOfSequences(to, query.size(0), key.size(0), *cum_seq_q, sequences, true, window);
+  const auto heads_first = [&](const Tensor& x) { return to.Permute(x, {1, 0, 2}); };
+  const Attended attended =
+      Attend(to, heads_first(query), heads_first(key), heads_first(value), seen, dropout_p, Causal::kNone, scale, true);
+  return results(heads_first(attended.output), SumsOf(to, attended, seen));
+}
+
+std::tuple<Tensor, Tensor, Tensor> VarlenAttention(Lowering& to, Tensor query, Tensor key, Tensor value, Tensor cu_seq_q,
+                                                   OptionalTensor cu_seq_k, Dim max_q, Dim max_k, bool is_causal,
+                                                   std::optional<double> scale, std::optional<Dims> window_size, Unused,
+                                                   OptionalTensor seqused_k, OptionalTensor block_table, std::optional<Dim>) {
+  if (!cu_seq_k && !block_table) throw onnx::BadOperand("takes cu_seq_k, or a block_table");
+  const auto side = [&](size_t i) { return window_size ? std::optional(window_size->at(i)) : std::nullopt; };
+  const auto [output, sums, state, unused, mask] =
+      FlashAttentionForward(to, query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, 0.0, is_causal, false, scale, side(0), side(1),
+                            seqused_k, {}, block_table, {});
+  return {output, sums, to.Full(Dims{to.Of(2)}, int64_t{0}, DType::kUint64)};
+}
+
+constexpr Restriction kCudnnForm = {
+    "sequences of several lengths in one",
+    "torch.ops.aten._cudnn_attention_forward(q, q, q, None, torch.tensor([0, 4]), torch.tensor([0, 4]), 4, 4, False)"};
+
+Nine CudnnAttentionForward(Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTensor attn_bias, OptionalTensor cum_seq_q,
+                           OptionalTensor cum_seq_k, Dim, Dim, bool compute_log_sumexp, double dropout_p, bool is_causal,
+                           bool return_debug_mask, std::optional<double> scale) {
+  if (cum_seq_q || cum_seq_k) return to.Unsupported(kCudnnForm);
+  return CudnnAttention(to, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale);
 }
 
 constexpr Restriction kEfficientForm = {
-    "sequences of several lengths in one, and windows of keys",
-    "torch.ops.aten._efficient_attention_forward(q, q, q, None, None, None, None, None, 0.0, 0, window_size=2)"};
+    "biases of sequences of several lengths in one, and used keys of sequences of one length",
+    "torch.ops.aten._efficient_attention_forward(q, q, q, None, None, None, None, None, 0.0, 0, seqlen_k=torch.tensor([2]))"};
 
 std::tuple<Tensor, Tensor, Tensor, Tensor, Dim, Dim> EfficientAttentionForward(
     Lowering& to, Tensor query, Tensor key, Tensor value, OptionalTensor bias, OptionalTensor cu_seqlens_q,
     OptionalTensor cu_seqlens_k, std::optional<Dim>, std::optional<Dim>, double dropout_p, int64_t custom_mask_type,
     bool compute_log_sumexp, std::optional<double> scale, OptionalTensor seqlen_k, std::optional<int64_t> window_size) {
   constexpr Causal kMaskTypes[] = {Causal::kNone, Causal::kUpperLeft, Causal::kLowerRight};
-  if (cu_seqlens_q || cu_seqlens_k || seqlen_k || window_size.value_or(0) > 0) return to.Unsupported(kEfficientForm);
+  if (cu_seqlens_q ? bias.has_value() : seqlen_k.has_value()) return to.Unsupported(kEfficientForm);
   if (custom_mask_type < 0 || custom_mask_type >= std::ssize(kMaskTypes))
     throw onnx::BadOperand("takes a custom_mask_type of 0, 1 or 2");
+  const bool has_window = window_size.value_or(0) > 0;
+  if (has_window && custom_mask_type == 0) throw onnx::BadOperand("takes a window_size with a custom_mask_type only");
+  if (cu_seqlens_q || has_window) {
+    Window window;
+    if (custom_mask_type != 0) window.right = to.Of(0);
+    if (has_window) window.left = to.Of(*window_size - 1);
+    const bool from_end = kMaskTypes[custom_mask_type] == Causal::kLowerRight;
+    const Dim queries = query.size(1), keys = key.size(1);
+    Tensor seen = cu_seqlens_q ? SeenOfSequences(to, queries, keys, *cu_seqlens_q, {*cu_seqlens_k, seqlen_k}, from_end, window)
+                               : SeenInWindow(to, queries, keys, from_end, window);
+    if (bias) seen = to.Where(seen, *bias, to.NumberOf(-INFINITY, bias->dtype()));
+    const Attended attended = AttendPlacesFirst(to, query, key, value, seen, dropout_p, Causal::kNone, scale);
+    const Tensor sums = cu_seqlens_q ? Tensor() : SumsOfBlocks(to, attended, compute_log_sumexp);
+    return {attended.output, sums, State(to), State(to), queries, keys};
+  }
   const Attended attended = AttendPlacesFirst(to, query, key, value, bias, dropout_p, kMaskTypes[custom_mask_type], scale);
   return {attended.output, SumsOfBlocks(to, attended, compute_log_sumexp), State(to), State(to), query.size(1), key.size(1)};
 }
 
 constexpr OpRow kRows[] = {
+    Op<CudnnAttentionForward>(
+        "aten::_cudnn_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, Tensor? cum_seq_q, Tensor? "
+        "cum_seq_k, SymInt max_q, SymInt max_k, bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, bool "
+        "return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, "
+        "SymInt max_q, SymInt max_k, Tensor philox_seed, Tensor philox_offset, Tensor debug_attn_mask)",
+        &kCudnnForm, &kDebugMask),
     Op<EfficientAttentionForward>(
         "aten::_efficient_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? cu_seqlens_q, "
         "Tensor? cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k, float dropout_p, int custom_mask_type, bool "
@@ -145,6 +293,10 @@ constexpr OpRow kRows[] = {
         "(Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor "
         "philox_seed, Tensor philox_offset, Tensor debug_attn_mask)",
         &kDebugMask),
+    Op<VarlenAttention>(
+        "torch_attn::_varlen_attn(Tensor query, Tensor key, Tensor value, Tensor cu_seq_q, Tensor? cu_seq_k, SymInt max_q, SymInt "
+        "max_k, bool is_causal=False, float? scale=None, SymInt[]? window_size=None, bool enable_gqa=False, Tensor? "
+        "seqused_k=None, Tensor? block_table=None, SymInt? num_splits=None) -> (Tensor, Tensor, Tensor)"),
 };
 
 }  // namespace

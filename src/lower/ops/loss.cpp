@@ -9,6 +9,7 @@
 #include "lower/ops/arithmetic.h"
 #include "lower/ops/elementwise.h"
 #include "lower/ops/geometry.h"
+#include "lower/ops/linalg/linear_algebra.h"
 #include "lower/ops/reduction.h"
 
 namespace flambeau::lower {
@@ -20,6 +21,8 @@ Tensor Reduced(Lowering& to, Tensor loss, int64_t reduction) {
 }
 
 namespace {
+
+using OptionalTensor = std::optional<Tensor>;
 
 Tensor Number(Lowering& to, const Tensor& like, const Scalar& value) { return to.NumberOf(value, like.dtype()); }
 
@@ -197,6 +200,29 @@ Tensor CrossEntropyLoss(Lowering& to, Tensor self, Tensor target, std::optional<
   return to.Add(to.Mul(reduced(loss), to.Sub(Number(to, self, 1), part)), to.Mul(reduced(spread), share));
 }
 
+// The loss of a linear layer's results, as PyTorch computes it in chunks; its gradients, the other results, have no form.
+Tensor LinearCrossEntropy(Lowering& to, const Tensor& input, const Tensor& linear_weight, const Tensor& target,
+                          const OptionalTensor& linear_bias, const OptionalTensor& weight, int64_t reduction, Dim ignore_index,
+                          Scalar label_smoothing) {
+  const DType dtype = to.PromotedDtype({input, linear_weight});
+  const auto cast = [&](const OptionalTensor& x) { return x ? OptionalTensor(to.CastTo(*x, dtype)) : std::nullopt; };
+  const Tensor scores = Linear(to, to.CastTo(input, dtype), to.CastTo(linear_weight, dtype), cast(linear_bias));
+  return to.CastTo(CrossEntropyLoss(to, scores, target, cast(weight), reduction, ignore_index, label_smoothing), input.dtype());
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> ReducedLinearCrossEntropy(
+    Lowering& to, Tensor input, Tensor linear_weight, Tensor target, OptionalTensor linear_bias, OptionalTensor weight,
+    std::string_view reduction, Dim ignore_index, Scalar label_smoothing, Dim, std::string_view, DType, Unused, Unused, Unused,
+    Unused) {
+  const int64_t kind = reduction == "mean" ? kMeanReduction : kSumReduction;
+  return {LinearCrossEntropy(to, input, linear_weight, target, linear_bias, weight, kind, ignore_index, label_smoothing), {}, {}, {}};
+}
+
+Tensor LinearCrossEntropies(Lowering& to, Tensor input, Tensor linear_weight, Tensor target, OptionalTensor linear_bias,
+                            OptionalTensor weight, Dim ignore_index, Dim, std::string_view, DType) {
+  return LinearCrossEntropy(to, input, linear_weight, target, linear_bias, weight, kNoReduction, ignore_index, Scalar(int64_t{0}));
+}
+
 // --- margins --------------------------------------------------------------------------
 
 Tensor SoftMarginLoss(Lowering& to, Tensor self, Tensor target, int64_t reduction) {
@@ -302,6 +328,15 @@ constexpr OpRow kRows[] = {
     Op<SoftMarginLoss>("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"),
     Op<TripletMarginLoss>("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., "
                           "float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor"),
+    Op<ReducedLinearCrossEntropy>(
+        "torch_nn::_linear_cross_entropy_batch_chunked(Tensor input, Tensor linear_weight, Tensor target, Tensor? linear_bias, "
+        "Tensor? weight, str reduction, SymInt ignore_index, float label_smoothing, SymInt batch_chunk_size, str acc_policy, "
+        "ScalarType acc_dtype, bool allow_retain_graph, bool compute_input_grad, bool compute_linear_weight_grad, bool "
+        "compute_linear_bias_grad) -> (Tensor, Tensor, Tensor, Tensor)"),
+    Op<LinearCrossEntropies>(
+        "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction(Tensor input, Tensor linear_weight, Tensor target, Tensor? "
+        "linear_bias, Tensor? weight, SymInt ignore_index, SymInt batch_chunk_size, str acc_policy, ScalarType acc_dtype) -> "
+        "Tensor"),
 };
 
 }  // namespace

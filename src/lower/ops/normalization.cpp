@@ -187,11 +187,17 @@ Three NativeBatchNormLegitNoStats(Lowering& to, Tensor input, OptionalTensor wei
   return NativeBatchNorm(to, input, weight, bias, std::nullopt, std::nullopt, true, momentum, eps);
 }
 
+using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+Four BatchNormNoUpdate(Lowering& to, Tensor input, OptionalTensor weight, OptionalTensor bias, OptionalTensor running_mean,
+                       OptionalTensor running_var, double momentum, Scalar eps) {
+  const auto [y, mean, rstd] = NativeBatchNorm(to, input, weight, bias, running_mean, running_var, false, momentum, eps);
+  return {y, mean, rstd, to.Full(Dims{to.Of(0)}, int64_t{0}, DType::kUint8)};
+}
+
 constexpr Restriction kStatisticsOfLibrary = {
     "training=True of cuDNN's and MIOpen's operators", "torch.ops.aten.cudnn_batch_norm(x, w, b, mean, var, True, 0.1, 1e-5)",
     "they write the running statistics without saying so: export on the CPU, or without run_decompositions()"};
-
-using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 Three MiopenBatchNorm(Lowering& to, Tensor input, Tensor weight, OptionalTensor bias, OptionalTensor running_mean,
                       OptionalTensor running_var, bool training, double momentum, Scalar eps) {
@@ -374,6 +380,9 @@ Tensor Renorm(Lowering& to, Tensor self, Scalar p, int64_t dim, Scalar maxnorm) 
 constexpr OpRow kRows[] = {
     Op<FusedRmsNorm>(
         "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)"),
+    Op<BatchNormNoUpdate>(
+        "aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+        "float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)"),
     Op<BatchNormWithUpdateFunctional>(
         "aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
         "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, "

@@ -248,6 +248,11 @@ std::tuple<Tensor, Tensor> Aminmax(Lowering& to, Tensor self, std::optional<int6
   return {Extremum<"ReduceMin">(to, self, One(dim), keepdim), Extremum<"ReduceMax">(to, self, One(dim), keepdim)};
 }
 
+std::tuple<Tensor, Tensor> AminmaxOfAll(Lowering& to, Tensor self) { return Aminmax(to, self, std::nullopt, false); }
+std::tuple<Tensor, Tensor> AminmaxDim(Lowering& to, Tensor self, int64_t dim, bool keepdim) {
+  return Aminmax(to, self, dim, keepdim);
+}
+
 // --- of bools ---------------------------------------------------------------------
 
 // As sums and products of 0 and 1, which are right for empty tensors too.
@@ -397,6 +402,12 @@ Tensor NormOfAnyOrder(Lowering& to, Tensor x, Tensor order, const std::optional<
   return to.Where(is(0), norm(0), to.Where(is(kInfinity), norm(kInfinity), to.Where(is(-kInfinity), norm(-kInfinity), usual)));
 }
 
+// Σ |x|^ord
+Tensor PowerSum(Lowering& to, Tensor self, Scalar ord, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
+  Tensor x = to.Abs(to.CastTo(self, dtype.value_or(self.dtype())));
+  return Reduce<"ReduceSum">(to, to.Pow(x, to.NumberOf(ord, x.dtype())), dim, keepdim);
+}
+
 }  // namespace
 
 Tensor VectorNorm(Lowering& to, Tensor self, Scalar ord, std::optional<Ints> dim, bool keepdim,
@@ -420,6 +431,8 @@ Tensor VectorNorm(Lowering& to, Tensor self, Scalar ord, std::optional<Ints> dim
 namespace {
 
 constexpr OpRow kRows[] = {
+    Op<AminmaxOfAll>("aten::_aminmax(Tensor self) -> (Tensor, Tensor)"),
+    Op<AminmaxDim>("aten::_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)"),
     Op<All>("aten::_is_all_true(Tensor self) -> Tensor"),
     Op<Quantifier<"ReduceSum">>("aten::_is_any_true(Tensor self) -> Tensor"),
     Op<All>("aten::all(Tensor self) -> Tensor"),
@@ -436,6 +449,8 @@ constexpr OpRow kRows[] = {
     Op<CountNonzero>("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor"),
     Op<CountNonzeroDims>("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"),
     Op<Dist>("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor"),
+    Op<PowerSum>("aten::linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
+                 "dtype=None) -> Tensor"),
     Op<VectorNorm>("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
                    "ScalarType? dtype=None) -> Tensor"),
     Op<Logsumexp>("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor"),

@@ -12,6 +12,9 @@ namespace {
 using OptionalDims = std::optional<Dims>;
 using OptionalFloats = std::optional<Floats>;
 
+// A mode of PyTorch's that Resize does not have.
+constexpr std::string_view kLanczos = "lanczos";
+
 constexpr Restriction kScalesDisagree = {
     "scale factors that disagree with the output's size",
     "torch.ops.aten.upsample_bilinear2d(torch.ones(1, 1, 4, 4), [9, 9], False, 2.0, 2.0)",
@@ -152,13 +155,17 @@ Dims SizesOf(Lowering& to, const Tensor& x, const OptionalDims& output_size, con
   return sizes;
 }
 
+AntialiasFilter FilterOf(const onnx::ResizeAttributes& attributes) {
+  if (attributes.mode == kLanczos) return AntialiasFilter::kLanczos;
+  return attributes.mode == "cubic" ? AntialiasFilter::kCubic : AntialiasFilter::kLinear;
+}
+
 Tensor InterpolateFloats(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
                          const onnx::ResizeAttributes& attributes) {
   const bool aligned = attributes.coordinate_transformation_mode == "align_corners";
-  if (attributes.antialias == 0 || (!aligned && Agree(to, x, output_size, factors)))
-    return ResizeBy(to, x, output_size, factors, attributes);
-  const AntialiasFilter filter = attributes.mode == "cubic" ? AntialiasFilter::kCubic : AntialiasFilter::kLinear;
-  return AntialiasByMatrices(to, x, SizesOf(to, x, output_size, factors), factors, aligned, filter);
+  const bool has_operator = attributes.antialias == 0 || (attributes.mode != kLanczos && !aligned && Agree(to, x, output_size, factors));
+  if (has_operator) return ResizeBy(to, x, output_size, factors, attributes);
+  return AntialiasByMatrices(to, x, SizesOf(to, x, output_size, factors), factors, aligned, FilterOf(attributes));
 }
 
 bool AreSmall(Lowering& to, const Tensor& x, const Ints& sizes) {
@@ -177,9 +184,8 @@ Tensor Interpolate(Lowering& to, Tensor x, const OptionalDims& output_size, cons
   if (x.is_floating()) return InterpolateFloats(to, x, output_size, factors, attributes);
   const auto sizes = KnownSizes(to, x, output_size, factors);
   if (sizes && sizes->size() == 2 && AreSmall(to, x, *sizes)) {
-    const AntialiasFilter filter = attributes.mode == "cubic" ? AntialiasFilter::kCubic : AntialiasFilter::kLinear;
     return BytesByMatrices(to, x, *sizes, factors, attributes.coordinate_transformation_mode == "align_corners",
-                           attributes.antialias != 0, filter);
+                           attributes.antialias != 0, FilterOf(attributes));
   }
   const Tensor y = InterpolateFloats(to, to.CastTo(x, DType::kFloat32), output_size, factors, attributes);
   return to.CastTo(to.Clip(to.Round(y), to.NumberOf(0.0, DType::kFloat32), to.NumberOf(255.0, DType::kFloat32)),
@@ -219,6 +225,10 @@ onnx::ResizeAttributes CubicAntialiased(bool align_corners) {
           .cubic_coeff_a = -0.5,
           .exclude_outside = 1,
           .mode = "cubic"};
+}
+
+onnx::ResizeAttributes LanczosAntialiased(bool align_corners) {
+  return {.antialias = 1, .coordinate_transformation_mode = Coordinates(align_corners), .mode = std::string(kLanczos)};
 }
 
 // Element i of an axis is element floor(i / factor) of the input, of the middle of a pixel if that is exact.
@@ -380,6 +390,8 @@ Tensor CudnnAffineGridGenerator(Lowering& to, Tensor theta, int64_t n, int64_t c
 }
 
 constexpr OpRow kRows[] = {
+    Op<GridSampler>("aten::_grid_sampler_2d_cpu_fallback(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
+                    "bool align_corners) -> Tensor"),
     Op<Interpolate2<CubicAntialiased>>("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool "
                                        "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
     Op<InterpolateVec<CubicAntialiased>>("aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
@@ -390,6 +402,11 @@ constexpr OpRow kRows[] = {
     Op<InterpolateVec<LinearAntialiased>>("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
                                           "align_corners, float[]? scale_factors) -> Tensor",
                                           &kNoSize),
+    Op<Interpolate2<LanczosAntialiased>>("aten::_upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool "
+                                         "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    Op<InterpolateVec<LanczosAntialiased>>("aten::_upsample_lanczos2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
+                                           "align_corners, float[]? scale_factors) -> Tensor",
+                                           &kNoSize),
     Op<Nearest1<NearestExact>>(
         "aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"),
     Op<NearestVec<NearestExact>>(

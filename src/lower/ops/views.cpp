@@ -193,6 +193,7 @@ Tensor ChannelShuffle(Lowering& to, Tensor self, Dim groups) {
 
 constexpr OpRow kRows[] = {
     Op<ReshapeAlias>("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)"),
+    Op<ReshapeAlias>("aten::_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor"),
     Op<View>("aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor"),
     Op<View>("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor"),
     Op<Adjoint>("aten::adjoint(Tensor(a) self) -> Tensor(a)"),
