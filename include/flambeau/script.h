@@ -55,7 +55,7 @@ struct ScriptInput {
   ScalarTypeCode dtype = 6;                              ///< of a tensor
   std::vector<std::variant<int64_t, std::string>> sizes;  ///< "batch": a dynamic dimension
   std::vector<int64_t> captured;                         ///< the sizes that it was captured with; empty: not known
-  bool number = false;                                   ///< of no dimension: whether the program is given a number, where it may be either
+  bool number = false;                                   ///< of no dimension: whether the program is given a number, where it may be either; of a trace: stands for one
   ScriptConstant constant;                               ///< None, a number, text
   std::vector<ScriptInput> elements;                     ///< of a container
   std::vector<ScriptConstant> keys;                      ///< of a dict, one an element

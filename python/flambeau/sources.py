@@ -43,6 +43,7 @@ from .feed.script_inputs import (
     describe_inputs,
     has_numbers,
     mark_numbers,
+    mark_stand_ins,
     module_of,
     numbers_as_tensors,
     example_arguments,
@@ -104,7 +105,8 @@ class Wishes:
 
     def known_axes(self, arguments: Mapping[str, Any], input_names: Sequence[str]) -> dict[str, Any]:
         """``dynamic_axes`` without what is neither input nor output, which is warned of."""
-        known = {*self.input_names, *input_names, *self.output_names, *arguments}
+        of_tensors = (name for name, value in arguments.items() if isinstance(value, torch.Tensor))
+        known = {*self.input_names, *input_names, *self.output_names, *of_tensors}
         axes = dict(self.dynamic_axes or {})
         for name in [name for name in axes if name not in known]:
             warn(f"dynamic_axes names {name!r}, which is no input or output; it is ignored")
@@ -237,6 +239,8 @@ def of_script(
         script, inputs, output_axes = _script(model, *given, wishes)
         if wishes.torchscript and isinstance(model, SCRIPTS):
             mark_numbers(inputs, model, args, kwargs)
+        elif wishes.torchscript:
+            mark_stand_ins(inputs, model_arguments(model, args, kwargs))
     except CaptureError:
         if not wishes.torchscript or isinstance(model, SCRIPTS) or not has_numbers(args, kwargs):
             raise

@@ -41,6 +41,8 @@ const Type* NumberType(Lowering& to, const Scalar& scalar) {
 // A graph that was edited after its capture may have nodes without a recorded value.
 constexpr std::string_view kButNone = "a tensor or a number; the capture recorded None";
 
+bool IsNumber(TypeKind kind) { return kind == TypeKind::kBool || kind == TypeKind::kInt || kind == TypeKind::kFloat; }
+
 // A value that holds a Python number, as that number.
 std::optional<Scalar> NumberIn(const Tensor& tensor) {
   if (tensor.is_number()) return tensor.number();
@@ -56,8 +58,12 @@ Tensor AsResult(Lowering& to, Dim dim) { return AsResult(to, Scalar(dim)); }
 
 std::optional<Tensor> ArgumentView::AsTensor() const {
   if (const auto* operand = std::get_if<Operand>(&attribute())) {
-    const Tensor value = to_.ValueOf(to_.aten().operand(node_, operand->index));
-    return value ? std::optional(value) : Mismatch(kButNone);
+    const ValueId given = to_.aten().operand(node_, operand->index);
+    const Tensor value = to_.ValueOf(given);
+    if (!value) return Mismatch(kButNone);
+    // A number that comes out of an If or a Loop is a value of ONNX's, and promotes as a number still.
+    const bool is_made = !value.is_number() && IsNumber(to_.aten().type(given).kind);
+    return is_made ? internal::AsResult(to_, Scalar::OfValue(value.id(), &value.type())) : value;
   }
   if (IsNone()) return Mismatch("a tensor");
   const auto scalar = AsScalar();

@@ -186,10 +186,13 @@ Result<Vals> Data(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{std::move(detached)};
 }
 
-// A number as a 0-d tensor of its own dtype.
-Result<Vals> NumberToTensor(Evaluator& evaluator, const Node&, Arguments arguments) {
+// A number as a 0-d tensor of its own dtype. A trace makes one of each size; scripts only of numbers where an operator
+// takes tensors alone.
+Result<Vals> NumberToTensor(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (arguments[0].Is<TensorVal>()) return Vals{arguments[0]};
   FLAMBEAU_TRY(Val tensor, evaluator.emit().NumberTensor(arguments[0]));
+  const Node* made_by = node.inputs[0]->node;
+  if (made_by != nullptr && (made_by->kind == "aten::size" || made_by->kind == "aten::numel")) evaluator.NoteStandIn(tensor);
   return Vals{std::move(tensor)};
 }
 
@@ -443,6 +446,12 @@ Result<Vals> CopyInPlace(Evaluator& evaluator, const Node& node, Arguments argum
   return evaluator.emit().Call("aten::copy_", {arguments[0], number});
 }
 
+// torch's exporter adds what is known at run time only to zeros like the tensor.
+Result<Vals> Fill(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  if (arguments.size() > 1 && (arguments[1].Is<TensorVal>() || arguments[1].Is<NumberVal>())) evaluator.NoteRead(arguments[0]);
+  return evaluator.CallOperator(node, arguments);
+}
+
 // What torch.nn.init writes with, which gradients do not see.
 template <const char* kOp>
 Result<Vals> Initialize(Evaluator& evaluator, const Node&, Arguments arguments) {
@@ -523,6 +532,9 @@ constexpr BuiltinRow kRows[] = {
     {"aten::dim", &Rank},
     {"aten::dstack", &JoinTensors},
     {"aten::element_size", &ElementSize},
+    {"aten::fill", &Fill},
+    {"aten::fill_", &Fill},
+    {"aten::full_like", &Fill},
     {"aten::get_device", &DeviceNumber},
     {"aten::hstack", &JoinTensors},
     {"aten::is_complex", &DtypeIs<IsComplex>},

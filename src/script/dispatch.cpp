@@ -159,6 +159,11 @@ Result<Vals> Evaluator::CallOnNumbers(const Node& node, std::span<const Val> arg
 }
 
 Result<Vals> Evaluator::CallOperator(const Node& node, std::span<const Val> arguments) {
+  const bool stand_ins = std::ranges::any_of(arguments, [&](const Val& each) { return StandsForNumber(each); });
+  return stand_ins ? CallOnStandIns(node, arguments) : CallOnValues(node, arguments);
+}
+
+Result<Vals> Evaluator::CallOnValues(const Node& node, std::span<const Val> arguments) {
   Vals settled;
   for (const Val& argument : arguments) {
     const auto known = argument.Is<NumberVal>() ? KnownBool(argument) : std::nullopt;

@@ -68,6 +68,8 @@ class Evaluator {
   // The node, one of the source or of a library, reads a size of the tensor; or copies something to it.
   void NoteSizeRead(const Node& node, TensorVal tensor);
   void NoteWritten(TensorVal tensor);
+  // Reads what only decides sizes, as torch's exporter has it.
+  void NoteRead(const Val& val);
   // The node asks of the value whether it is None; of an If the other path than this one is left out.
   void NoteAsked(const Node& node, const Val& val);
   void NoteLeftPath(const Node& branch, const torchscript::Block& taken);
@@ -101,6 +103,8 @@ class Evaluator {
   static Val Tuple(Vals elements) { return TupleVal{std::make_shared<const Vals>(std::move(elements))}; }
   // A constant where the value is known: also of a tensor of one known element.
   std::optional<bool> KnownBool(const Val& value) const;
+  // That a 0-d tensor stands for one of Python's numbers.
+  void NoteStandIn(const Val& val);
   // The type of a tensor as it is now.
   const Type& TypeOf(TensorVal tensor);
 
@@ -137,7 +141,6 @@ class Evaluator {
   // kept_inputs.cpp
   bool IsLive(const torchscript::Value* value);
   bool IsUndecided(const torchscript::Value* value);
-  void NoteRead(const Val& val);
   // module_state.cpp
   void ImportObjects();
   std::string PathOf(torchscript::ObjectId object, std::string_view attribute) const;
@@ -149,6 +152,10 @@ class Evaluator {
   bool HasTranslation(const Node& node) const;
   std::vector<Type> RecordedResults(const Node& node);
   Result<Vals> CallOnNumbers(const Node& node, std::span<const Val> arguments);
+  Result<Vals> CallOnValues(const Node& node, std::span<const Val> arguments);
+  // number_stand_ins.cpp
+  bool StandsForNumber(const Val& val) const;
+  Result<Vals> CallOnStandIns(const Node& node, std::span<const Val> arguments);
   // branches.cpp
   // Of a node that was added here: its paths meet at once.
   Result<Vals> If(const Node& node, Val condition);
@@ -219,6 +226,7 @@ class Evaluator {
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
   std::optional<std::unordered_set<const torchscript::Value*>> live_, undecided_;
   std::vector<ValueId> seem_read_;
+  std::unordered_set<ValueId> number_stand_ins_;
   std::unordered_map<Expr, int64_t> captured_;  // dynamic sizes of inputs, as the program was captured with them
   torchscript::Graph added_;  // nodes that stand for one of the source
   Library& library_;

@@ -32,7 +32,10 @@ class Inputs {
       }
       case ScriptInput::Kind::kTensor: {
         FLAMBEAU_TRY(Val value, MakeTensor(input, own));
-        if (type == nullptr || !(IsNumber(*type) || (input.number && MayBeNumber(*type)))) return value;
+        if (type == nullptr || !(IsNumber(*type) || (input.number && MayBeNumber(*type)))) {
+          if (input.number) evaluator_.NoteStandIn(value);
+          return value;
+        }
         return evaluator_.emit().Call1("aten::item", {std::move(value)});
       }
       default: break;

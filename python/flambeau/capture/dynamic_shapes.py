@@ -442,7 +442,7 @@ def from_dynamic_axes(
         position += 1
         name = by_position[position] if position < len(by_position) else None
         open_ = {key for key in unused if key not in used or list(named).count(key) > 1}
-        key = name if name in open_ else argument if top and argument in open_ else None
+        key = name if name in open_ else argument if top and argument in open_ and argument not in by_position else None
         if key is None:
             return None
         used.add(key)

@@ -25,6 +25,7 @@ __all__ = [
     "has_numbers",
     "holds_packed_weights",
     "mark_numbers",
+    "mark_stand_ins",
     "method_of",
     "module_of",
     "numbers_as_tensors",
@@ -168,6 +169,17 @@ def mark_numbers(
     given = script_arguments(model, args, kwargs)
     for described, name in zip(inputs, script_parameters(model, takes_packed(args))):
         described.number = type(given.get(name)) in _NUMBERS
+
+
+def mark_stand_ins(inputs: Sequence[_engine.ScriptInput], arguments: Mapping[str, Any]) -> None:
+    """Say of the inputs of a trace which stand for numbers, as which PyTorch promotes them.
+
+    Args:
+        arguments: What the trace was given :func:`numbers_as_tensors` of, by the names of ``forward``.
+    """
+    leaves = [leaf for leaf in _pytree.tree_leaves(list(arguments.values())) if isinstance(leaf, torch.Tensor) or type(leaf) in _NUMBERS]
+    for described, leaf in zip(inputs, leaves, strict=True):
+        described.number = type(leaf) in _NUMBERS
 
 
 def tensor_input(tensor: torch.Tensor, dims: Dims, name: str = "") -> _engine.ScriptInput:

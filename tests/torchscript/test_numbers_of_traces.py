@@ -1,0 +1,85 @@
+"""Tensors that torch's tracer makes of numbers, sizes and arguments, promote as the numbers that PyTorch computes with."""
+
+import onnxruntime
+import pytest
+import torch
+
+import flambeau
+from flambeau.onnx.operators import shape_as_tensor
+
+
+class Parameter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gain = torch.nn.Parameter(torch.tensor(1.5, dtype=torch.float16))
+
+    def forward(self, x):
+        return self.gain * (1.0 / x.size(0)), self.gain + x.numel(), -(x.size(0) // 2) * self.gain
+
+
+class Calls(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def halves(x):
+    h = x.half()[0, 0]
+    n = x.size(0)
+    return h.mean() * (n**0.5), torch.where(h > 0, h, n / 2), 2 * n - h, h % n, h**n, n // h.abs().add(1), x.half() * (n / 3)
+
+
+def counts(x):
+    lengths = x.abs().to(torch.int32)
+    return lengths.max() - x.size(0), lengths.sum(dtype=torch.uint8) * x.size(1), lengths.max() / x.size(0), x.size(0) + x.size(1) * torch.tensor(2, dtype=torch.int8)
+
+
+def tensors_of_sizes(x):
+    """These are no numbers to PyTorch either."""
+    return torch.tensor(x.size(0)) * torch.tensor(2, dtype=torch.int32), shape_as_tensor(x)[0] + torch.tensor(1, dtype=torch.int8)
+
+
+@pytest.mark.parametrize("model", [Parameter(), *map(Calls, (halves, counts, tensors_of_sizes))], ids=["parameter", "halves", "counts", "tensors"])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_sizes_promote_as_numbers(model, dynamic):
+    axes = {"x": {0: "n"}} if dynamic else None
+    program = flambeau.export(model, (torch.randn(2, 4),), input_names=["x"], dynamic_axes=axes, capture="trace", verbose=False)
+    for n in (2, 5) if dynamic else (2,):
+        x = torch.randn(n, 4)
+        torch.testing.assert_close(tuple(program(x)), tuple(model(x)), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("function", "number"),
+    [
+        (lambda x, z: x.mean() * z, 2.5),
+        (lambda x, z: torch.stack([x[0, 0], x[0, 1] * z]), 2.5),
+        (lambda x, z: x.half().mean() - (z + 1) / 2, 2.5),
+        (lambda x, z: x.to(torch.int32).max() * z, 2),
+        (lambda x, z: x.to(torch.int8)[0, 0] + z * z, 3),
+        (lambda x, z: x * z, 2.5),
+    ],
+)
+def test_arguments_promote_as_numbers(tmp_path, function, number):
+    x = torch.randn(2, 4)
+    flambeau.onnx.export(Calls(function), (x, number), tmp_path / "m.onnx", dynamo=False)
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    kinds = {"tensor(float)": torch.float32, "tensor(double)": torch.float64, "tensor(int64)": torch.int64}
+    assert kinds[session.get_inputs()[1].type] == (torch.float64 if isinstance(number, float) else torch.int64)
+    for each in (number, number + 1):
+        given = {value.name: torch.as_tensor(given, dtype=kinds[value.type]).numpy() for value, given in zip(session.get_inputs(), (x, each))}
+        torch.testing.assert_close(torch.from_numpy(session.run(None, given)[0]), function(x, each))
+
+
+def filled(x, z):
+    return x.clone().fill_(z)
+
+
+@pytest.mark.parametrize("make", [lambda: Calls(filled), lambda: torch.jit.script(filled)], ids=["trace", "script"])
+def test_what_is_filled_at_run_time_stays_an_input(tmp_path, make):
+    flambeau.onnx.export(make(), (torch.randn(4, 4), torch.tensor(2.5)), tmp_path / "m.onnx", dynamo=False, input_names=["x", "z"])
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    assert [value.name for value in session.get_inputs()] == ["x", "z"]
