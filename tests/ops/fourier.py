@@ -43,6 +43,12 @@ CASES = [
       for options in ({}, {"hop_length": 5}, {"center": False}, {"normalized": True}, {"onesided": False}, {"pad_mode": "constant"})],
     case(torch.stft, signal, 16, 4, 12, window, return_complex=True, dynamic={0: [0, 1]}),
     case(torch.stft, signal, 16, 4, 12, None, return_complex=True),
+    # windows of another dtype than the signal
+    case(torch.stft, floats(40), 16, 4, 16, floats(16).double(), return_complex=True, dynamic=False),
+    case(torch.stft, floats(40).double(), 16, 4, 16, floats(16), return_complex=True, dynamic=False),
+    case(torch.stft, floats(40), 16, 4, 16, ints(16), return_complex=True, dynamic=False),
+    case(torch.istft, spectrum(6), 16, 4, 16, floats(16, low=0.5, high=1).double(), dynamic=False),
+    case(torch.istft, spectrum(6).to(torch.complex128), 16, 4, 16, floats(16, low=0.5, high=1), dynamic=False),
     case(torch.stft, floats(50), 16, 4, return_complex=False),
     case(torch.stft, torch.complex(floats(40), floats(40)), 16, return_complex=True),
     *[case(torch.ops.aten.stft.center, signal, 16, 4, None, None, center, "reflect", False, None, True, dynamic={0: [0]}) for center in (True, False)],

@@ -39,6 +39,7 @@ CASES = [
     *[case(F.interpolate, floats(2, 3, 4, 5, 6), mode=mode, scale_factor=1.1, dynamic={0: [0]}) for mode in ("nearest", "nearest-exact", "trilinear")],
     # one whose product with the size is whole in float32, but less in float64
     *[case(F.interpolate, floats(2, 1, 1000), mode=mode, scale_factor=1.001, dynamic={0: [0]}) for mode in ("nearest", "linear")],
+    *[case(F.interpolate, image, mode=mode, antialias=True, **size, **DOUBLE) for mode in MODES[2:] for size in SIZES[1:3]],
     # with a window of six elements, for which ONNX has no operator
     *[case(F.interpolate, image, mode="lanczos", antialias=True, **size) for size in SIZES],
     *[case(F.interpolate, image, mode="lanczos", antialias=True, dynamic=False, **size, **DOUBLE) for size in SIZES[:3]],

@@ -101,7 +101,10 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: F.adaptive_avg_pool1d(x, x.shape[2] // 2),
         lambda x: F.one_hot(x[0].argmin(1), x.shape[2]),
         lambda x: torch.take_along_dim(x, x.argsort(-1)[:, :1], -1) + x.take_along_dim(x.argsort())[0],
-        lambda x: torch.kron(x[0], x[:, 0]),
+        lambda x: torch.kron(x[0], x[:, 0]) + torch.kron(x[0], x2=x[:, 0]),
+        # by NumPy's names
+        lambda x: x.mean(1, keepdims=True) + torch.mean(x=x, axis=1) + torch.take_along_dim(x, x.argsort(-1)[:, :1], axis=-1),
+        lambda x: F.avg_pool1d(x, max(1, round(min(x.shape[-2:]) / 2))) + round(x.shape[2] / 5) + round(x.shape[2] / 7, 2),
         lambda x: torch.vander(x[0, 0], 3) + torch.vander(x[0, 0], 3, increasing=True),
         lambda x: torch.vander(x[0, 0]),
         lambda x: torch.logspace(-1, 2, x.shape[2]) + torch.logspace(0, 1, x.shape[2], base=2),

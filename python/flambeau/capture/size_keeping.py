@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -25,13 +26,24 @@ def _is_dynamic(*values: Any) -> bool:
     return any(isinstance(size, (torch.SymInt, torch.SymFloat)) for size in sizes)
 
 
+_OF_NUMPY = {"a": "input", "axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
+"""NumPy's names of arguments, which torch takes as well."""
+
+
 def keeping(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The decorated function where a size is dynamic, and it does not give up; else the original."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        names = inspect.signature(function).parameters
+
+        def kept(args: Any, kwargs: Mapping[str, Any]) -> Any:
+            if "out" in kwargs or not _is_dynamic(args, kwargs):
+                return NotImplemented
+            return function(*args, **{name if name in names else _OF_NUMPY.get(name, name): value for name, value in kwargs.items()})
+
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            result = function(*args, **kwargs) if "out" not in kwargs and _is_dynamic(args, kwargs) else NotImplemented
+            result = kept(args, kwargs)
             return original(*args, **kwargs) if result is NotImplemented else result
 
         return call

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -34,6 +36,24 @@ def _deferring() -> contextlib.AbstractContextManager[Any]:
     return replacements
 
 
+def _round(self: torch.fx.Proxy, ndigits: Any = None) -> torch.fx.Proxy:
+    return self.tracer.create_proxy("call_function", builtins.round, (self,) if ndigits is None else (self, ndigits), {})
+
+
+def _writing_rounds(export: Callable[..., ExportedProgram]) -> Callable[..., ExportedProgram]:
+    """``torch.export`` writes what becomes of sizes with Python's operators, of which its proxies lack ``round()``."""
+
+    @functools.wraps(export)
+    def call(*args: Any, **options: Any) -> ExportedProgram:
+        with Replacements() as replacements:
+            if not hasattr(torch.fx.Proxy, "__round__"):
+                replacements.set(torch.fx.Proxy, "__round__", _round)
+            return export(*args, **options)
+
+    return call
+
+
+@_writing_rounds
 def above_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any, strict: bool) -> ExportedProgram:
     """As ``torch.export.export``."""
     deferred = _deferred(torch.export.export)
@@ -41,6 +61,7 @@ def above_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
         return torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, **deferred)
 
 
+@_writing_rounds
 def below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any, strict: bool) -> ExportedProgram:
     """The same with the operators that autograd calls."""
     return _trace._export(

@@ -1,5 +1,6 @@
 // stft and istft: transforms of windows that a signal is cut into.
 #include "lower/op.h"
+#include "lower/ops/arithmetic.h"
 #include "lower/ops/complex.h"
 #include "lower/ops/fourier.h"
 #include "lower/ops/geometry.h"
@@ -23,13 +24,12 @@ struct Frames {
 constexpr Restriction kAlignToWindow = {
     "align_to_window", "torch.stft(x, 16, center=False, align_to_window=True, return_complex=True)"};
 
-// The window filled up with zeros to the frames' length; absent if it is all ones.
+// The window filled up with zeros to the frames' length, in its own dtype; absent if it is all ones, which are of `dtype`.
 Tensor FullWindow(Lowering& to, const Frames& frames, std::optional<Tensor> window, DType dtype) {
   if (!window && frames.window == frames.length) return {};
   const int64_t one = 1;
   const double unit[] = {1.0};
-  Tensor full = window ? *window : to.ExpandTo(to.ConstantFloats(unit, dtype, {&one, 1}), Dims{to.Of(frames.window)});
-  if (!full.is_complex()) full = to.CastTo(full, dtype);
+  const Tensor full = window ? *window : to.ExpandTo(to.ConstantFloats(unit, dtype, {&one, 1}), Dims{to.Of(frames.window)});
   const int64_t left = (frames.length - frames.window) / 2;
   return Pad(to, full, {to.Of(left), to.Of(frames.length - frames.window - left)}, "constant", std::nullopt);
 }
@@ -41,7 +41,7 @@ Tensor Stft(Lowering& to, Tensor self, int64_t n_fft, std::optional<Dim> hop_len
   const Frames frames(to, n_fft, hop_length, win_length);
   Tensor cut = Unfold(to, self, -1, to.Of(frames.length), frames.hop);
   const DType part = RealDtype(self);
-  if (const Tensor weights = FullWindow(to, frames, window, part)) cut = to.Mul(cut, weights);
+  if (const Tensor weights = FullWindow(to, frames, window, part)) cut = Mul(to, cut, weights);
   const Normalization norm = normalized ? Normalization::kByRoot : Normalization::kNone;
   const Tensor spectra = cut.is_complex() ? FourierC2c(to, cut, {-1}, norm, true)
                                           : FourierR2c(to, cut, {-1}, norm, onesided.value_or(true));
@@ -86,7 +86,7 @@ Tensor Istft(Lowering& to, Tensor self, int64_t n_fft, std::optional<Dim> hop_le
   const DType part = onnx::PartDtype(self.dtype());
   Tensor weights = FullWindow(to, frames, window, part);
   if (!weights) weights = to.Full(Dims{to.Of(n_fft)}, 1.0, part);
-  cut = to.Mul(cut, weights.is_complex() || !cut.is_complex() ? weights : to.CastTo(weights, cut.dtype()));
+  cut = Mul(to, cut, weights);
   // Frames and their elements lead, the batch follows.
   if (cut.rank() == 3) cut = to.Permute(cut, {1, 2, 0});
   const Dim count = cut.size(0);
@@ -100,7 +100,7 @@ Tensor Istft(Lowering& to, Tensor self, int64_t n_fft, std::optional<Dim> hop_le
   sum = kept(sum);
   envelope = kept(envelope);
   if (sum.rank() == 2) envelope = to.UnsqueezeAt(envelope, {1});
-  Tensor signal = to.Div(sum, sum.is_complex() ? to.CastTo(envelope, sum.dtype()) : envelope);
+  Tensor signal = Div(to, sum, envelope);
   if (signal.rank() == 2) signal = to.Transpose(signal, {.perm = {1, 0}});
   // What the frames do not reach is silence.
   const Dim beyond = to.Minus(end, total);

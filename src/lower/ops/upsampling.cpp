@@ -163,7 +163,9 @@ AntialiasFilter FilterOf(const onnx::ResizeAttributes& attributes) {
 Tensor InterpolateFloats(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
                          const onnx::ResizeAttributes& attributes) {
   const bool aligned = attributes.coordinate_transformation_mode == "align_corners";
-  const bool has_operator = attributes.antialias == 0 || (attributes.mode != kLanczos && !aligned && Agree(to, x, output_size, factors));
+  // No runtime has a kernel for antialiased float64.
+  const bool has_operator = attributes.antialias == 0 || (attributes.mode != kLanczos && !aligned && x.dtype() != DType::kFloat64 &&
+                                                          Agree(to, x, output_size, factors));
   if (has_operator) return ResizeBy(to, x, output_size, factors, attributes);
   return AntialiasByMatrices(to, x, SizesOf(to, x, output_size, factors), factors, aligned, FilterOf(attributes));
 }
