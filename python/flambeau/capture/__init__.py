@@ -5,7 +5,7 @@ dynamic dimensions, ``wrappers`` finds the module inside of DataParallel and the
 stand in the place of what it cannot see through or would make static: of sizes (``sizes``),
 operators that nothing looks into (``stand_ins``), such as those of recurrent layers (``recurrent_layers``) and
 signals (``spectrograms``), detectors (``vision``), graph networks (``graphs``), calls
-that look at data (``data_dependent``, ``emptiness``) and objects that hold tensors (``containers``).
+that look at data (``data_dependent``, ``emptiness``) or at what was made of sizes (``progressions``), and objects that hold tensors (``containers``).
 Loops over a dynamic dimension are captured once more, as scans (``loops``), and so are
 questions that save work, with the answer of the general case (``general``).
 What a capture took for granted is kept (``decisions``, ``assumptions``) and told (``failures``).

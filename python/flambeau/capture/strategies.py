@@ -44,6 +44,7 @@ from .gradients import export_below_autograd, levels_left, recorded_gradients, r
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
 from .other_sizes import where_none, with_more_rows
+from .progressions import Progressions
 from .recurrent_layers import opaque_layers
 from .results import computes_alike
 from .sizes import (
@@ -131,6 +132,7 @@ def _export(
         with (
             contextlib.nullcontext() if strict else known_results(model),
             contextlib.nullcontext() if strict else CapturableCalls(),
+            contextlib.nullcontext() if strict else Progressions(),
             contextlib.nullcontext() if strict else dynamic_tensors(),
             contextlib.nullcontext() if strict else seen_data(),
             contextlib.nullcontext([]) if strict else recordable_vmaps() as vmaps,
