@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
 from ..torch_names import by_name
+from .equality import EQUALITIES
 from .indexing import read_at, write_at
 from .loops.pieces import split
 from .size_keeping import SIZE_KEEPING
@@ -90,16 +91,6 @@ class CapturableCalls(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         return _REPLACEMENTS.get(func, func)(*args, **(kwargs or {}))
-
-
-def _equal(input: torch.Tensor, other: torch.Tensor) -> Any:
-    return input.shape == other.shape and (input == other).all().item()
-
-
-def _allclose(
-    input: torch.Tensor, other: torch.Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> Any:
-    return torch.isclose(input, other, rtol, atol, equal_nan).all().item()
 
 
 def _combinations(input: torch.Tensor, r: int = 2, with_replacement: bool = False) -> torch.Tensor:
@@ -365,6 +356,7 @@ def _fill_diagonal(input: torch.Tensor, fill_value: Any, wrap: bool = False) -> 
 
 
 _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
+    **EQUALITIES,
     **SIZE_KEEPING,
     **WINDOWED,
     **SPECTROGRAMS,
@@ -372,12 +364,8 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.Tensor.numpy: _numpy,
     torch.tensor: tensor_of,
     **{function: split(function) for function in (torch.split, torch.Tensor.split)},
-    torch.equal: _equal,
-    torch.Tensor.equal: _equal,
     torch.div: _div,
     **{function: _reshaping(function) for function in (torch.Tensor.view, torch.Tensor.reshape, torch.reshape, torch.Tensor.expand)},
-    torch.allclose: _allclose,
-    torch.Tensor.allclose: _allclose,
     torch.combinations: _combinations,
     torch.Tensor.__getitem__: read_at,
     torch.Tensor.__setitem__: write_at,

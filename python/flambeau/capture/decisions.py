@@ -24,6 +24,7 @@ import torch
 from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_expr
 
+from .equality import have_one_shape
 from .questions import asked_beside, passing, raises
 from .source import called, repeated_list, spread_rows, statements
 
@@ -121,6 +122,14 @@ def _asking(between: tuple[str, ...] = _SYMBOLS) -> tuple[types.FrameType | None
     return asked, frame
 
 
+def _differ_for_the_model(condition: Any, model: types.FrameType) -> bool:
+    """Whether tensors that the model compares were found to have other sizes, by what stands in the place of the function that it calls."""
+    frame: types.FrameType | None = sys._getframe(2) if isinstance(condition, sympy.Ne) else None
+    while frame is not None and frame is not model and frame.f_code is not have_one_shape.__code__:
+        frame = frame.f_back
+    return frame is not None and frame is not model
+
+
 def _place_of(frame: types.FrameType, line: int | None = None) -> Place:
     """Where the frame is, in the outermost function that runs and whose source has the code in it: a comprehension's own, too."""
     code, line = frame.f_code, frame.f_lineno if line is None else line
@@ -199,7 +208,7 @@ def recorded_decisions(found: list[Decision]) -> Iterator[None]:
             return
         place = _place_of(frame)
         line = _described(frame.f_code.co_filename, frame.f_lineno)
-        by_model = asked is frame
+        by_model = asked is frame or _differ_for_the_model(condition, frame)
         beside = asked_beside(frame) if by_model else ()
         found.append(Decision(self, condition, line, by_model=by_model, place=place, repeats=_repeats(*place), beside=beside))
 

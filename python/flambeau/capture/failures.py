@@ -19,7 +19,7 @@ from .attempt import Attempt
 from .decisions import Decision
 from .surroundings import mode
 
-__all__ = ["failure", "failure_of_trace", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_presence"]
+__all__ = ["failure", "failure_of_trace", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_numbers", "warn_of_presence"]
 
 _MOST_ELEMENTS = 8
 _NESTED = os.path.dirname(torch.nested.__file__) + os.sep
@@ -135,6 +135,14 @@ def warn_of_emptiness(lines: Mapping[str, int]) -> None:
         warn(
             f"the captured program takes it that there is {something} where the model asks whether there is"
             f"{f' ({line})' if line else ''}: for {none}, it computes the same as for some"
+        )
+
+
+def warn_of_numbers(lines: Sequence[str]) -> None:
+    for line in lines:
+        warn(
+            "the captured program takes it that there is no NaN in what the model compares with itself"
+            f"{f' ({line})' if line else ''}: for NaN, it computes the same as for numbers"
         )
 
 

@@ -117,7 +117,8 @@ _Example = tuple[tuple[Any, ...], dict[str, Any]]
 def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[_Example]:
     """The example, and others with its sizes that hold less of what a model looks for.
 
-    Of which more is alike, for tokens that are alike go to the same experts: all rows, then all numbers. Then each mask is empty in turn;
+    Of which more is alike: tensors, which a model may compare, and then all rows, and all numbers, for tokens that are alike go to the same
+    experts. Then each mask is empty in turn;
     and numbers are on one side of what the model compares them with.
     """
     yield args, kwargs
@@ -127,6 +128,10 @@ def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     def with_others(others: dict[int, torch.Tensor]) -> _Example:
         return _pytree.tree_unflatten([others.get(at, leaf) for at, leaf in enumerate(leaves)], structure)  # type: ignore[no-any-return]
 
+    likes: dict[Any, torch.Tensor] = {}
+    equal = {at: likes.setdefault((tensor.shape, tensor.dtype), tensor) for at, tensor in tensors.items()}
+    if len(likes) < len(tensors):
+        yield with_others(equal)
     for kept in (1, 0):
         alike = {at: tensor for at, tensor in tensors.items() if tensor.ndim > kept}
         yield with_others({at: tensor[(slice(0, 1),) * (tensor.ndim - kept)].expand(tensor.shape).clone() for at, tensor in alike.items()})

@@ -1,8 +1,8 @@
 """What is there in general, where a model asks tensors for it to save work: whether a mask hides anything, how many tokens an
 expert gets, which experts get some.
 
-In general some elements of a mask are set and some are not, some numbers are not finite, no count is 0, and each of a known number of
-indices occurs.
+In general some elements of a mask are set and some are not, some numbers are not finite, tensors differ, no count is 0, and each of a known
+number of indices occurs.
 What is captured so does nothing where there is nothing to do: a loop over the experts that are hit goes over all of them.
 """
 
@@ -225,6 +225,7 @@ _MOST_ROUNDS = 1024
 _COUNTS = _functions("bincount")
 _TRUTHS = {torch.Tensor.__bool__, *_functions("is_nonzero")}
 _READS = {*_TRUTHS, *_functions("item"), torch.Tensor.__int__, torch.Tensor.__index__}
+_EQUALITIES = _functions("equal", "allclose")
 _LISTS = torch.Tensor.tolist
 _ARRAYS = (torch.Tensor.numpy, torch.Tensor.__array__)
 _ROWS = _functions("unbind")
@@ -285,6 +286,8 @@ class Presence(TorchFunctionMode):
         if fact.counts and args[0].dtype is not torch.bool and (func in _READS or func is _LISTS or func in _ARRAYS):
             return self._read(func, args, kwargs)
         result = func(*args, **kwargs)
+        if self.runs and func in _EQUALITIES and result:
+            self.note(innermost_line(traceback.extract_stack()))
         if func in _COUNTS and not self.runs and fact.below is not None:
             size = kwargs.get("minlength", args[2] if len(args) > 2 else 0)
             if fact.below <= size:

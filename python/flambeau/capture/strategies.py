@@ -27,8 +27,9 @@ from .data_dependent import CapturableCalls, sized_kernels, unchecked_distributi
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names, two_for_one
 from .emptiness import taken_as_filled
+from .equality import taken_as_numbers
 from .fake_quantization import sized_fake_quantization
-from .failures import failure, failure_without_export, innermost_line, warn_of_emptiness, warn_of_presence
+from .failures import failure, failure_without_export, innermost_line, warn_of_emptiness, warn_of_numbers, warn_of_presence
 from .flex_attention import dense_flex_attention
 from .functions_of_sizes import functions_of_sizes
 from .general import (
@@ -280,6 +281,8 @@ class _Captured:
     decided: list[Decision]
     asked: Mapping[str, int]
     """The lines that asked whether there is anything, and how much was taken to be there."""
+    equal: list[str]
+    """The lines that asked whether what was computed alike is equal."""
     presence: list[str]
     """The lines that asked what is there."""
     loops: set[Place]
@@ -336,6 +339,7 @@ def capture(
             if differ and (own := failure_without_export(model, args, kwargs, training)) is not None:
                 raise own
             warn_of_emptiness(captured.asked)
+            warn_of_numbers(captured.equal)
             warn_of_presence(captured.presence)
             if decisions is not None:
                 decisions += tries.judged(captured.exported, captured.decided)
@@ -440,6 +444,7 @@ class _Tries:
         start = time.perf_counter()
         decided: list[Decision] = []
         asked: dict[str, int] = {}
+        equal: list[str] = []
         presence: list[str] = []
         gradients: list[str] = []
         replaced: Mapping[types.CodeType, types.CodeType] = {}
@@ -450,6 +455,7 @@ class _Tries:
                 recorded_gradients() as gradients,
                 self._surroundings(),
                 taken_as_filled(innermost_line, small=special is not None) as asked,
+                taken_as_numbers(innermost_line) as equal,
                 general_answers(special, asked) as presence,
                 KnownConstants(self.model) if constants else contextlib.nullcontext() as known,
                 recorded_decisions(decided),
@@ -475,7 +481,7 @@ class _Tries:
         if failed is not None and how.endswith(_OTHER_EXAMPLES):
             return self.once(attempt, loops, special, two_is_one=False, constants=constants)
         found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
-        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, presence, found, bool(gradients))
+        return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, equal, presence, found, bool(gradients))
 
     def judged(self, exported: ExportedProgram, decided: Sequence[Decision]) -> list[Decision]:
         """The decisions; needless are those for the general case of which the example shows, at another size, that the special one needs no other."""
