@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy
 import torch
 
-from .replaced_functions import Replacements, replaced_functions
+from .numpys_functions import numpys_functions
+from .replaced_functions import Replacements
 
 __all__ = ["functions_of_sizes"]
 
@@ -117,10 +117,6 @@ _OF_SIZES: dict[str, _Call] = {
     },
 }
 _OF_SIZES = {name: function for name, function in _OF_SIZES.items() if hasattr(math, name)}  # cbrt and exp2 are of Python 3.11, sumprod of 3.12
-_OF_NUMPY = ("sqrt", "log", "log2", "log10", "exp", "sin", "cos", "tan", "tanh")
-"""NumPy asks an object that it does not know for methods of these names."""
-
-
 def _accepting(name: str) -> _Call:
     own = getattr(math, name)
 
@@ -160,8 +156,6 @@ def _methods() -> Iterator[tuple[type, str, Any]]:
     for symbol in _SYMBOLS:
         yield symbol, "__divmod__", lambda a, b: (a // b, a % b)
         yield symbol, "__rdivmod__", lambda a, b: (b // a, b % a)
-        for name in _OF_NUMPY:
-            yield symbol, name, lambda self, function=_OF_SIZES[name]: function(self)
     yield torch.SymInt, "__hash__", _hash
     yield torch.SymInt, "__round__", _round
     yield torch.SymInt, "__xor__", lambda a, b: (a | b) - (a & b)
@@ -179,15 +173,6 @@ def _methods() -> Iterator[tuple[type, str, Any]]:
     yield torch.SymFloat, "is_integer", lambda self: self == torch.sym_float(math.trunc(self))
 
 
-def _prod(numbers: Any, *args: Any, **options: Any) -> Any:
-    """NumPy's, which makes an array of the numbers first."""
-    sizes = isinstance(numbers, (list, tuple)) and any(isinstance(each, _SYMBOLS) for each in numbers)
-    return math.prod(numbers) if sizes and not args and not options else _NUMPYS_PROD(numbers, *args, **options)
-
-
-_NUMPYS_PROD = numpy.prod
-
-
 def _numel(sizes: torch.Size) -> Any:
     """The number of elements; torch's own makes numbers of sizes."""
     return math.prod(sizes) if any(isinstance(each, torch.SymInt) for each in sizes) else _OWN_NUMEL(sizes)
@@ -199,7 +184,7 @@ _OWN_NUMEL = torch.Size.numel
 @contextlib.contextmanager
 def functions_of_sizes() -> Iterator[None]:
     """While it is open, functions of :mod:`math` and NumPy, and ``divmod``, keep sizes dynamic."""
-    with Replacements() as replacements, replaced_functions({("numpy", "prod"): _prod}):
+    with Replacements() as replacements, numpys_functions(_OF_SIZES):
         for name in _OF_SIZES:
             replacements.set(math, name, _accepting(name))
         for symbol, name, method in _methods():

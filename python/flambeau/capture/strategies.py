@@ -44,6 +44,7 @@ from .general import (
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
 from .graphs import one_way_of_products
 from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
+from .numpys_functions import fails_in_numpy, numbers_in_arrays
 from .other_sizes import where_none, with_more_rows
 from .progressions import Progressions
 from .recurrent_layers import opaque_layers
@@ -268,6 +269,13 @@ def _attempts(
     conflicts = any(_CONFLICTS in str(attempt.error) for attempt in failed)
     if conflicts and asked != lenient and "non-strict" in strategies:
         yield "non-strict, leaving named dimensions to torch", lambda remedies: _export(model, args, kwargs, lenient, False, remedies)
+    if asked and "non-strict" in strategies and any(fails_in_numpy(attempt.error) for attempt in failed):
+
+        def with_numbers(remedies: _Remedies) -> tuple[ExportedProgram, str]:
+            with numbers_in_arrays():
+                return _export(model, args, kwargs, lenient, False, remedies)
+
+        yield "non-strict, with the example's sizes in NumPy's arrays", with_numbers
 
 
 @dataclasses.dataclass(frozen=True)
