@@ -8,6 +8,7 @@ must be the special one, or for others that are made of it.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
@@ -17,12 +18,13 @@ from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
-from torch.utils._sympy.functions import Mod, PythonMod
+from torch.utils._sympy.functions import CeilToInt, FloorDiv, FloorToInt, Mod, PythonMod
 
 from .assumptions import environment
 from .decisions import Decision, Place, asking_place
 from .presence import Presence
-from .proofs import INEQUALITIES, holds
+from .proofs import INEQUALITIES, at, holds
+from .sizes import number_of
 
 __all__ = ["examples_of_special_cases", "general_answers", "general_decisions", "is_remainder", "special_answers", "special_places", "special_sizes"]
 
@@ -34,8 +36,12 @@ def _asks_for_odd(condition: Any) -> bool:
 
 
 def is_remainder(condition: Any) -> bool:
-    """Whether it says that something is left: ``n % 4 != 0``."""
-    return isinstance(condition, sympy.Ne) and sympy.S.Zero in condition.args and condition.has(Mod, PythonMod)
+    """Whether it says that something is left: ``n % 4 != 0``, or that one size is not what was computed as the other (``-(-n // 4) * 4 != n``)."""
+    return isinstance(condition, sympy.Ne) and condition.has(*(_REMAINDERS if sympy.S.Zero in condition.args else _QUOTIENTS))
+
+
+_REMAINDERS = (Mod, PythonMod, CeilToInt, FloorDiv, FloorToInt)
+_QUOTIENTS = (CeilToInt, FloorDiv, FloorToInt)
 
 
 def _in_general(condition: Any, env: ShapeEnv) -> Any:
@@ -150,18 +156,27 @@ class _WhatIsLeft(TorchFunctionMode):
     ``pad(x, (0, 4 - n % 4))`` adds a whole 4 there, and nothing if the model asked whether ``n % 4`` is 0.
     """
 
-    def __init__(self, asked: Set[Any]):
+    def __init__(self, asked: Set[Any], differences: Set[Any]):
         super().__init__()
-        self._asked = asked
+        self._asked, self._differences = asked, differences
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         if func in (torch.ops.aten.slice, torch.ops.aten.slice.Tensor) and len(args) > 3:
             tensor, dim, start, stop, *step = args
-            if isinstance(stop, torch.SymInt) and _is_never_above_0(stop):
-                args = (tensor, dim, start, tensor.shape[dim] + stop, *step)
+            if isinstance(stop, torch.SymInt):
+                args = (tensor, dim, start, self._end(stop, tensor.shape[dim]), *step)
         elif func in _PADS and len(args) > 1 and isinstance(args[1], (tuple, list)):
             args = (args[0], type(args[1])(map(self._less_than_all, args[1])), *args[2:])
         return func(*args, **(kwargs or {}))
+
+    def _end(self, stop: torch.SymInt, size: Any) -> Any:
+        if _is_never_above_0(stop):
+            return size + stop
+        for difference in self._differences:
+            if _is_0_where(stop.node.expr, difference):
+                left = number_of(difference, stop.node.shape_env)
+                return stop + size * (1 - torch.sym_min(1, torch.sym_max(left, -left)))
+        return stop
 
     def _less_than_all(self, amount: Any) -> Any:
         """``4 - n % 4``, but 0 where that is 4; other amounts as they are."""
@@ -176,6 +191,18 @@ _PADS = (torch.nn.functional.pad, torch.constant_pad_nd, torch.ops.aten.pad, tor
 
 def _is_never_above_0(number: torch.SymInt) -> bool:
     return bool(number.node.shape_env.bound_sympy(number.node.expr).upper <= 0)
+
+
+def _is_0_where(number: Any, difference: Any) -> bool:
+    """Whether a number is 0 where nothing is left, as the first sizes show of which that is so."""
+    if number.free_symbols != difference.free_symbols or len(number.free_symbols) != 1:
+        return False
+    (symbol,) = number.free_symbols
+    found = itertools.islice((size for size in range(2, _MOST_SIZES) if at(difference, {symbol: size}) == 0), 2)
+    return {at(number, {symbol: size}) for size in found} == {0}
+
+
+_MOST_SIZES = 4096
 
 
 @contextlib.contextmanager
@@ -198,12 +225,15 @@ def general_answers(places: Set[Place] | None, filled: dict[str, int]) -> Iterat
         return
     evaluate = ShapeEnv._evaluate_expr
     remainders: set[Any] = set()
+    differences: set[Any] = set()
     presence = Presence(asked, filled=filled)
 
     def answered(self: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(condition, (sympy.Eq, sympy.Ne, *INEQUALITIES)) and condition.free_symbols and asking_place() in places:
             answer = _in_general(condition, self)
             if answer is not None:
+                if isinstance(condition, (sympy.Eq, sympy.Ne)):
+                    differences.add(condition.lhs - condition.rhs)
                 remainders.update(each for each in condition.atoms(Mod, PythonMod) if each.args[1].is_Integer)
                 return answer
         if (answer := presence.answer(condition, self)) is not None:
@@ -212,7 +242,7 @@ def general_answers(places: Set[Place] | None, filled: dict[str, int]) -> Iterat
 
     ShapeEnv._evaluate_expr = answered
     try:
-        with presence, _WhatIsLeft(remainders):
+        with presence, _WhatIsLeft(remainders, differences):
             yield asked
     finally:
         ShapeEnv._evaluate_expr = evaluate

@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import sympy
 import torch
 import torch.nn.functional as F
 from torch.fx.experimental.sym_node import SymNode
-from torch.fx.experimental.symbolic_shapes import DimConstraints, has_free_unbacked_symbols, statically_known_true
+from torch.fx.experimental.symbolic_shapes import DimConstraints, ShapeEnv, has_free_unbacked_symbols, statically_known_true
 from torch.utils import _pytree
+from torch.utils._sympy.interp import sympy_interp
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
 from .proofs import divided
@@ -26,6 +28,8 @@ __all__ = [
     "dynamic_conversions",
     "dynamic_lengths",
     "dynamic_tensors",
+    "number_of",
+    "symbol_number",
     "unsolved_equations",
 ]
 
@@ -167,6 +171,17 @@ def attention_by_size() -> Iterator[None]:
         yield
     finally:
         F.scaled_dot_product_attention = attend
+
+
+def symbol_number(symbol: sympy.Symbol, env: ShapeEnv) -> torch.SymInt:
+    """The symbol as a number."""
+    return torch.SymInt(SymNode(symbol, env, int, None))
+
+
+def number_of(expression: sympy.Expr, env: ShapeEnv) -> Any:
+    """The number that an expression of sizes is."""
+    symbols = {symbol: symbol_number(symbol, env) for symbol in expression.free_symbols}
+    return sympy_interp(PythonReferenceAnalysis, symbols, expression)
 
 
 @contextlib.contextmanager

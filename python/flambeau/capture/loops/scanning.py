@@ -19,14 +19,12 @@ import torch
 from torch._higher_order_ops.scan import scan_op
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
-from torch.fx.experimental.sym_node import SymNode
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils import _pytree
-from torch.utils._sympy.interp import sympy_interp
-from torch.utils._sympy.reference import PythonReferenceAnalysis
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ...pytrees import children
+from ..sizes import number_of, symbol_number
 from .modes import ByPlaces, Inner, Outer, Unkept, under
 from .pieces import cut_of
 from .strides import Stride, stride_of
@@ -200,12 +198,10 @@ class _Loop:
 
     def _size(self, symbol: sympy.Symbol) -> torch.SymInt:
         """The symbol as a number: the scan has to be given it, for its rounds to compute others of it."""
-        return torch.SymInt(SymNode(symbol, self.count.node.shape_env, int, None))
+        return symbol_number(symbol, self.count.node.shape_env)
 
     def _of(self, expression: sympy.Expr) -> Any:
-        """The number that an expression of sizes is."""
-        symbols = {symbol: self._size(symbol) for symbol in expression.free_symbols}
-        return sympy_interp(PythonReferenceAnalysis, symbols, expression)
+        return number_of(expression, self.count.node.shape_env)
 
     def trial(self, values: Sequence[Any], first: int) -> _Plan:
         """What a round does to the values.
