@@ -20,6 +20,7 @@ from torch.utils._sympy.reference import PythonReferenceAnalysis
 
 from .proofs import divided
 from .replaced_functions import Replacements
+from .types_of_sizes import FUNCTIONS
 
 __all__ = [
     "attention_by_size",
@@ -28,6 +29,7 @@ __all__ = [
     "dynamic_conversions",
     "dynamic_lengths",
     "dynamic_tensors",
+    "dynamic_types",
     "number_of",
     "symbol_number",
     "unsolved_equations",
@@ -105,6 +107,11 @@ def dynamic_lengths() -> contextlib.AbstractContextManager[None]:
 def dynamic_conversions() -> contextlib.AbstractContextManager[None]:
     """While it is open, so are ``int`` and ``float`` of sizes and of tensors. Code fails that takes these for dtypes."""
     return _as_globals({"int": _Int, "float": _Float})
+
+
+def dynamic_types() -> contextlib.AbstractContextManager[None]:
+    """While it is open, a size has the type that it has when the model runs."""
+    return _as_globals(FUNCTIONS)
 
 
 def _keeping_sizes(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

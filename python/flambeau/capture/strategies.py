@@ -56,6 +56,7 @@ from .sizes import (
     dynamic_conversions,
     dynamic_lengths,
     dynamic_tensors,
+    dynamic_types,
     unsolved_equations,
 )
 from .slices import decided_slices, undecided_slices
@@ -136,6 +137,7 @@ def _export(
             contextlib.nullcontext() if strict else CapturableCalls(),
             contextlib.nullcontext() if strict else Progressions(),
             contextlib.nullcontext() if strict else dynamic_tensors(),
+            contextlib.nullcontext() if strict else dynamic_types(),
             contextlib.nullcontext() if strict else seen_data(),
             contextlib.nullcontext([]) if strict else recordable_vmaps() as vmaps,
             contextlib.nullcontext() if strict else functions_of_sizes(),

@@ -18,6 +18,7 @@ from ..state import kept_state
 from .containers import register_containers
 from .failures import failure_of_trace
 from .gradients import recorded_gradients
+from .sizes import dynamic_types
 from .surroundings import casting_anew, exporting, mode
 from .tensor_data import seen_data
 from .traced_sizes import numbers_stay_as_they_are
@@ -93,8 +94,9 @@ def trace(
 @contextlib.contextmanager
 def _surroundings(model: torch.nn.Module) -> Iterator[None]:
     """What stands in the place of what the tracer cannot see through."""
-    with exporting(), kept_state(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed(), numbers_stay_as_they_are():
-        yield
+    with exporting(), kept_state(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
+        with numbers_stay_as_they_are(), dynamic_types():
+            yield
 
 
 def _traced(bound: _Bound, model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace | torch.jit.ScriptModule:
