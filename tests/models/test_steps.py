@@ -83,6 +83,53 @@ class Kept(nn.Module):
         return torch.cat(out)
 
 
+class RunningSum(nn.Module):
+    """What the first round hands on is no number as that before it."""
+
+    def forward(self, x):
+        total, out = 0, []
+        for piece in x.split(4):
+            sums = total + piece.cumsum(0)
+            out.append(sums)
+            total = sums[-1:]
+        return torch.cat(out)
+
+
+class Chunks(nn.Module):
+    """As in Performer: at most so many pieces, and sums that each takes from the one before it."""
+
+    def forward(self, x):
+        total, out = 0, []
+        for q, k in zip(*map(lambda tensor: tensor.chunk(5, dim=0), (x, 2 * x))):
+            sums = total + k.cumsum(0)
+            out.append(torch.einsum("nd,ne->nde", q, sums))
+            total = sums[-1:]
+        return torch.cat(out)
+
+
+class ChunksOfColumns(nn.Module):
+    def forward(self, x):
+        return torch.cat([chunk.softmax(1) * (i + 1) for i, chunk in enumerate(torch.chunk(x.T, chunks=3, dim=1))], 1)
+
+
+class SumsOfChunks(nn.Module):
+    def forward(self, x):
+        return torch.stack([chunk.sum(0) for chunk in x.chunk(4)])
+
+
+@pytest.mark.parametrize(
+    ("model", "rows"),
+    [(Chunks, 10), (Chunks, 3), (ChunksOfColumns, 10), (ChunksOfColumns, 3), (SumsOfChunks, 10), (RunningSum, 10)],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_a_loop_over_pieces_is_kept_without_a_warning(model, rows):
+    model = model().eval()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = convert(model, (torch.randn(rows, 3),), SHAPES)
+    compare(program, model, *RUNS, (torch.randn(1, 3),), (torch.randn(2, 3),), (torch.randn(33, 3),))
+
+
 @pytest.mark.parametrize("rows", [10, 3])
 @pytest.mark.parametrize("model", [Sliced, Columns, Bounded, Split, Together, Summed, Kept], ids=lambda model: model.__name__)
 def test_a_loop_over_steps_is_kept(model, rows):

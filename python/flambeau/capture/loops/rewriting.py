@@ -20,7 +20,7 @@ RUNTIME = "__flambeau_loops__"
 """The name by which rewritten functions call :class:`.runtime.Runtime`."""
 
 _ITERATORS = ("range", "enumerate", "zip", "map", "reversed", "len")
-_CUTS = ("split", "unbind")
+_CUTS = ("chunk", "split", "unbind")
 """Functions, and methods, of a tensor's parts."""
 _REDUCTIONS = ("sum", "max", "min")
 _FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)

@@ -22,6 +22,18 @@ _NUMBERS = {bool: torch.bool, float: torch.float64}
 """Of Python's numbers that are no integers, what holds them."""
 
 
+def _parts(tensor: torch.Tensor, length: Any, dim: int) -> Rounds:
+    """Pieces of one length, of which the last may be shorter."""
+    size = tensor.shape[dim]
+
+    def at(i: Any) -> torch.Tensor:
+        rows = torch.sym_min(length, size - i * length)
+        torch._check(rows >= 1)
+        return torch.index_select(tensor, dim, i * length + torch.arange(rows, device=tensor.device))  # a slice would have a size of its own
+
+    return Rounds((size + length - 1) // length, at)
+
+
 class Runtime:
     """What rewritten functions call."""
 
@@ -71,9 +83,15 @@ class Runtime:
         length, dim, *more = *rest, *(kwargs[name] for name in ("split_size_or_sections", "split_size", "dim") if name in kwargs), 0
         if not isinstance(tensor, torch.Tensor) or type(length) is not int or length < 1 or not is_dynamic(tensor.shape[dim]):
             return of.split(*args, **kwargs)
-        before = (slice(None),) * (dim % tensor.ndim)
-        count = (tensor.shape[dim] + length - 1) // length
-        return Rounds(count, lambda i: tensor[(*before, slice(i * length, i * length + length))])
+        return _parts(tensor, length, dim)
+
+    def chunk(self, of: Any, *args: Any, **kwargs: Any) -> Any:
+        """At most so many pieces."""
+        tensor, *rest = args if of is torch else (of, *args)
+        chunks, dim, *more = *rest, *(kwargs[name] for name in ("chunks", "dim") if name in kwargs), 0
+        if not isinstance(tensor, torch.Tensor) or type(chunks) is not int or chunks < 2 or not is_dynamic(tensor.shape[dim]):
+            return of.chunk(*args, **kwargs)
+        return _parts(tensor, torch.sym_max((tensor.shape[dim] + chunks - 1) // chunks, 1), dim)
 
     def _rounds(self, items: Any) -> Any:
         if isinstance(items, torch.Tensor) and items.ndim:

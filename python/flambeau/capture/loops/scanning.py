@@ -264,7 +264,7 @@ class _Loop:
             plan.appended[i] = len(results[i])
             if getattr(results[i], "front", False):
                 plan.front.add(i)
-            if (piece := _piece(results[i], index, self.count, known)) is not None:
+            if (piece := _piece(results[i], index, self.count, known, first)) is not None:
                 if i in plan.nested:
                     raise Unkept("a loop within another fills a list with another number of items each round")
                 plan.pieces[i] = piece
@@ -385,7 +385,7 @@ class _Loop:
             *results, written = (*self._round(item, *given[: len(values)]), list(given[len(values) :]))
             for i, piece in pieces.items():
                 (item,) = results[i]
-                results[i] = Gathering() if piece.stride is None else [piece.stride.filled(item, piece.axis)]
+                results[i] = Gathering() if piece.stride is None else [piece.stride.filled(item, piece.axis, self._of)]
                 if piece.stride is not None:
                     continue
                 length = item.shape[piece.axis]
@@ -436,7 +436,7 @@ class _Loop:
                 i += 1
 
 
-def _piece(items: Sequence[torch.Tensor], index: torch.SymInt, count: torch.SymInt, known: Set[sympy.Symbol]) -> _Piece | None:
+def _piece(items: Sequence[torch.Tensor], index: torch.SymInt, count: torch.SymInt, known: Set[sympy.Symbol], first: int) -> _Piece | None:
     """What the item of a round is a piece of; None if the items of all rounds have one shape.
 
     Raises:
@@ -451,7 +451,7 @@ def _piece(items: Sequence[torch.Tensor], index: torch.SymInt, count: torch.SymI
     rest = {"dtype": item.dtype, "device": item.device}
     if (cut := cut_of(item.shape[axis])) is not None:
         return _Piece(axis, [cut.total if at == axis else size for at, size in enumerate(item.shape)], **rest, lengths=cut.lengths)
-    if (stride := stride_of(item.shape[axis], index, count)) is not None:
+    if (stride := stride_of(item.shape[axis], index, count, first)) is not None:
         return _Piece(axis, [], stride=stride, **rest)
     return _Piece(axis, [None if at == axis else size for at, size in enumerate(item.shape)], **rest, measured=True)
 

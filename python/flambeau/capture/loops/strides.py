@@ -1,4 +1,4 @@
-"""Pieces that follow each other in steps of one length, of which the last may be shorter: ``x[i : i + 16]``."""
+"""Pieces that follow each other in steps of one length, of which the last may be shorter: ``x[i : i + 16]``, ``x.chunk(4)``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import sympy
 import torch
 import torch.nn.functional as F
-from torch.utils._sympy.functions import Max, Min
+from torch.utils._sympy.functions import FloorDiv, Max, Min
 
 from ..proofs import holds
 
@@ -19,12 +19,12 @@ __all__ = ["Stride", "stride_of"]
 class Stride(NamedTuple):
     """How the pieces lie: those before the last are of this length, and this is the size of all of them."""
 
-    length: sympy.Integer
+    length: sympy.Expr
     total: sympy.Expr
 
-    def filled(self, piece: torch.Tensor, axis: int) -> torch.Tensor:
+    def filled(self, piece: torch.Tensor, axis: int, number: Callable[[sympy.Expr], Any]) -> torch.Tensor:
         """The piece at full length."""
-        return F.pad(piece, (*(0, 0) * (piece.ndim - 1 - axis), 0, int(self.length) - piece.shape[axis]))
+        return F.pad(piece, (*(0, 0) * (piece.ndim - 1 - axis), 0, number(self.length) - piece.shape[axis]))
 
     def joined(self, stacked: torch.Tensor, axis: int, number: Callable[[sympy.Expr], Any]) -> torch.Tensor:
         """The pieces of all rounds, put together along the axis of a piece.
@@ -37,16 +37,24 @@ class Stride(NamedTuple):
         return stacked.movedim(0, axis).flatten(axis, axis + 1).narrow(axis, 0, number(self.total))
 
 
-def stride_of(size: torch.SymInt, index: torch.SymInt, count: torch.SymInt) -> Stride | None:
+def stride_of(size: torch.SymInt, index: torch.SymInt, count: torch.SymInt, first: int = 0) -> Stride | None:
     """The stride of pieces of which one has this size; None if they have none.
 
     Args:
         size: As an expression of the round's place.
         index: The round's place, a symbol.
         count: How many rounds.
+        first: The place of the first round; those before it are no part of the total.
     """
     place, rounds = index.node.expr, count.node.expr
     length = size.node.expr
+    if isinstance(length, Min) and len(length.args) == 2:
+        for step, left in (length.args, length.args[::-1]):  # what is left, if that is less than a step
+            limit = sympy.expand(left + place * step)
+            if place not in step.free_symbols | limit.free_symbols:
+                whole = rounds == FloorDiv(limit + step - 1, step)
+                total = limit if whole else Min(limit, step * rounds)
+                return Stride(step, total if first == 0 else Max(0, sympy.expand(total - first * step)))
     if isinstance(length, Max) and sympy.S.Zero in length.args and len(length.args) == 2:
         (length,) = set(length.args) - {sympy.S.Zero}
     terms = sympy.Add.make_args(sympy.expand(length))
@@ -60,7 +68,7 @@ def stride_of(size: torch.SymInt, index: torch.SymInt, count: torch.SymInt) -> S
         # Each piece starts where the one before it stops, so that the sizes add up.
         if limit is None or not step.is_Integer or step <= 0 or sympy.expand(start.subs(place, place + 1) - stop) != 0:
             continue
-        before, after = start.subs(place, 0), sympy.expand(start.subs(place, rounds))
+        before, after = start.subs(place, first), sympy.expand(start.subs(place, rounds))
         end = limit if holds(sympy.Le(limit, after)) else Min(limit, after)
         total = sympy.expand(end - before)
         return Stride(step, total if before == 0 else Max(0, total))
