@@ -2,7 +2,7 @@
 
 ``strategies`` tries the ways to capture, ``dynamic_shapes`` reads the user's words about
 dynamic dimensions, ``wrappers`` finds the module inside of DataParallel and the like, and ``tracing`` runs torch's tracer. While ``torch.export`` runs, others
-stand in the place of what it cannot see through or would make static: of sizes (``sizes``),
+stand in the place of what it cannot see through or would make static: of sizes (``sizes``; ``functions_of_sizes``, ``numpys_functions``, ``types_of_sizes``),
 operators that nothing looks into (``stand_ins``), such as those of recurrent layers (``recurrent_layers``) and
 signals (``spectrograms``), detectors (``vision``), graph networks (``graphs``), calls
 that look at data (``data_dependent``, ``emptiness``) or at what was made of sizes (``progressions``), and objects that hold tensors (``containers``).

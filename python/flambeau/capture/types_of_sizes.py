@@ -1,4 +1,4 @@
-"""Sizes, and numbers in tensors, are Python's numbers to a model that asks for their types while it is captured: ``isinstance(n, int)``."""
+"""The types that a model asks for while it is captured: sizes, and numbers in tensors, are Python's numbers (``isinstance(n, int)``)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from .subclasses import class_of
 from .traced_sizes import number_of_sizes
 
 __all__ = ["FUNCTIONS"]
@@ -14,9 +15,9 @@ _PYTHONS: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.Sy
 
 
 def _kind(value: Any) -> type | None:
-    """The type of Python's that the value has when the model runs; None if it is the one that it has."""
+    """The type that the value has when the model runs; None if it is the one that it has."""
     if isinstance(value, torch.Tensor):
-        return number_of_sizes(value)
+        return class_of(value) or number_of_sizes(value)
     return _PYTHONS.get(type(value))
 
 
