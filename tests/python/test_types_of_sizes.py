@@ -15,6 +15,7 @@ class Kind(type):
 def made(x, n):
     """A type that is made, and asked for, meanwhile."""
     Made = type("Made", (object,), {"scale": 3})
+    assert type(type.__new__(Kind, "Plain", (), {})) is Kind
     return isinstance(Made, type) and issubclass(Kind, type) and type(Kind("Other", (), {})) is Kind and type(Made()) is Made
 
 
@@ -60,4 +61,14 @@ def test_numbers_in_tensors_are_numbers():
 def test_sizes_in_a_trace_are_tensors_as_well():
     model = Asks(lambda x, n: isinstance(n, torch.Tensor) if torch.jit.is_tracing() else True)
     program = flambeau.export(model, (torch.ones(3, 2),), dynamic_shapes=({0: "n"},), capture="trace")
+    torch.testing.assert_close(program(torch.ones(5, 2))[0], torch.full((5, 2), 2.0))
+
+
+@pytest.mark.parametrize("question", ["int", "its type", "one of several"])
+def test_branches_ask_as_they_do(question):
+    class Branches(Asks):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, super().forward, lambda x: x - 1, (x,))
+
+    program = flambeau.export(Branches(QUESTIONS[question]), (torch.ones(3, 2),), dynamic_shapes=({0: "n"},))
     torch.testing.assert_close(program(torch.ones(5, 2))[0], torch.full((5, 2), 2.0))

@@ -16,40 +16,38 @@ _PYTHONS: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.Sy
 
 def _kind(value: Any) -> type | None:
     """The type that the value has when the model runs; None if it is the one that it has."""
+    if torch.compiler.is_dynamo_compiling():  # to it they are Python's
+        return None
     if isinstance(value, torch.Tensor):
         return class_of(value) or number_of_sizes(value)
     return _PYTHONS.get(type(value))
 
 
+def _kinds(kinds: Any) -> Any:
+    """With ``type`` itself for what stands in its place here."""
+    if isinstance(kinds, tuple):
+        return tuple(map(_kinds, kinds))
+    return type if kinds is _type else kinds
+
+
 def _is_instance(value: Any, kinds: Any, /) -> bool:
     """A size that is a tensor to torch's tracer counts as one, too: models look for that where they are traced."""
+    kinds = _kinds(kinds)
     return isinstance(value, kinds) or ((kind := _kind(value)) is not None and issubclass(kind, kinds))
 
 
-class _Kinds(type):
-    """Of what stands for ``type`` itself."""
-
-    def __call__(cls, *args: Any, **options: Any) -> Any:
-        if cls is not _Type:  # a metaclass of the model's own
-            return super().__call__(*args, **options)
-        return (_kind(*args) if len(args) == 1 else None) or type(*args, **options)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, type) if cls is _Type else super().__instancecheck__(instance)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, type) if cls is _Type else super().__subclasscheck__(subclass)
-
-    def __eq__(cls, other: object) -> bool:
-        return cls is other or (cls is _Type and other is type)
-
-    def __hash__(cls) -> int:
-        return hash(type) if cls is _Type else super().__hash__()
+def _is_subclass(kind: Any, kinds: Any, /) -> bool:
+    return issubclass(_kinds(kind), _kinds(kinds))
 
 
-class _Type(type, metaclass=_Kinds):
-    pass
+def _type(*args: Any, **options: Any) -> Any:
+    """No class, for Dynamo would not look into it."""
+    if len(args) != 1:
+        return type(*args, **options)
+    return _kind(args[0]) or type(args[0])
 
 
-FUNCTIONS = {"isinstance": _is_instance, "type": _Type}
+vars(_type).update((name, getattr(type, name)) for name in ("__call__", "__init__", "__new__", "mro"))  # metaclasses call them
+
+FUNCTIONS = {"isinstance": _is_instance, "issubclass": _is_subclass, "type": _type}
 """In the place of Python's own, by their names."""
