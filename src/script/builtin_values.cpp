@@ -135,6 +135,7 @@ Result<Vals> GetAttr(Evaluator& evaluator, const Node& node, Arguments arguments
     return evaluator.sink().Error(DiagnosticKind::kBadProgram, "reads an attribute of something that is no object");
   FLAMBEAU_TRY(Val value, evaluator.GetAttribute(object->cell, *name));
   if (value.IsNumber() || value.Is<ListVal>()) evaluator.NoteUse(object->cell, *name, true);
+  if (const auto* tensor = value.As<TensorVal>()) evaluator.NoteTensorUse(*tensor);
   return Vals{std::move(value)};
 }
 

@@ -47,6 +47,8 @@ class Evaluator {
   const std::vector<const Node*>& lossy() const { return lossy_; }
   // Says in the finished program which inputs were noted.
   void MarkKeptInputs();
+  // Puts the weights in the order in which the program reads them first, as torch's exporter has them.
+  void OrderWeights();
   // What may be otherwise than it was taken: squeezes to leave a size that is open, and Ifs after which a number or the
   // length of a list is not known, where each path has a constant.
   const std::vector<const Node*>& guessed() const { return guessed_; }
@@ -86,6 +88,8 @@ class Evaluator {
   Failure UnsupportedWherePathsMet(std::string message, std::string hint = {});
   Val Import(const torchscript::Constant& constant, std::string_view path);
   Result<Val> GetAttribute(uint32_t cell, std::string_view name);
+  // That it reads an attribute that is a tensor.
+  void NoteTensorUse(TensorVal tensor) { first_reads_.try_emplace(tensor.id, first_reads_.size()); }
   // That the program reads an attribute, or writes it.
   void NoteUse(uint32_t cell, const std::string& name, bool reads) { reads_first_.try_emplace({cell, name}, reads); }
   // Whether it reads what the attribute was before the run.
@@ -222,6 +226,7 @@ class Evaluator {
   Emitter emitter_;
   std::unordered_map<const torchscript::Value*, Val> values_;
   std::unordered_map<const TensorData*, ValueId> tensors_;
+  std::unordered_map<ValueId, size_t> first_reads_;  // of tensors in attributes: how many were read before
   std::unordered_map<const void*, std::vector<ModuleFrame>> frames_;
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
   std::optional<std::unordered_set<const torchscript::Value*>> live_, undecided_;

@@ -38,7 +38,13 @@ Result<Vals> Evaluator::CallOnStandIns(const Node& node, std::span<const Val> ar
   const bool tensors = std::ranges::any_of(arguments, [&](const Val& each) { return each.Is<TensorVal>() && !StandsForNumber(each); });
   if (!tensors) {
     FLAMBEAU_TRY(Vals results, CallOnValues(node, arguments));
-    if (IsArithmetic(node.kind)) std::ranges::for_each(results, [&](const Val& each) { NoteStandIn(each); });
+    // torch.as_tensor(number) is a `to`: of a float, as which dtype the trace does not say.
+    const auto stays = [&](const Val& each) {
+      const auto* tensor = each.As<TensorVal>();
+      return IsArithmetic(node.kind) || (node.kind == "aten::to" && tensor != nullptr && TypeOf(*tensor).dtype == DType::kFloat64);
+    };
+    for (const Val& each : results)
+      if (stays(each)) NoteStandIn(each);
     return results;
   }
   Vals operands(arguments.begin(), arguments.end());

@@ -333,6 +333,7 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
   program->graph.SetOutputs(program->graph.main(), outputs.values());
   AddStateOutputs(*program, evaluator.emit().storages(), sink);
   evaluator.MarkKeptInputs();
+  evaluator.OrderWeights();
   evaluator.emit().Finish();
   const Graph& finished = program->graph;
   std::erase_if(program->inputs, [&](const InputSpec& input) {

@@ -303,6 +303,23 @@ def test_where_the_example_is_not_the_special_case_another_is_made():
     compare(program, Masked(), (NATIVE, none), (NATIVE, some))
 
 
+class Coalesced(torch.nn.Module):
+    """As of graphs: edges that occur several times are one."""
+
+    def forward(self, edges):
+        keys = (edges[0] * 100 + edges[1]).sort()[0]
+        new = torch.cat([torch.ones(1, dtype=torch.bool), keys[1:] > keys[:-1]])
+        return keys if new.all() else keys[new]
+
+
+def test_edges_that_occur_once_are_made():
+    edges, once = torch.tensor([[0, 1, 2, 0], [1, 2, 0, 1]]), torch.tensor([[3, 1, 2, 0, 0], [1, 3, 2, 1, 2]])
+    with pytest.warns(flambeau.errors.ConversionWarning, match="some elements are set and some are not"):
+        program = flambeau.export(Coalesced(), (edges,), dynamic_shapes=({1: "n"},))
+    for each in (edges, once, once[:, [0, 0, 1]]):
+        assert program(each)[0].equal(Coalesced()(each))
+
+
 def test_a_special_case_of_which_there_is_no_example_is_refused():
     class Full(Masked):
         def forward(self, x):

@@ -42,6 +42,7 @@ CASES = [
     of(torch.linspace, 0, 1, 5000),
     case(lambda a, b: torch.linspace(a, b, 5), torch.tensor(1.0), torch.tensor(4.0), name="linspace of tensors"),
     case(lambda a: torch.linspace(a, 4.0, 1), torch.tensor(1.0), name="linspace of one"),
+    case(lambda a, b: (torch.linspace(a, b, 5), torch.logspace(0, a, 3)), torch.tensor(1.0, dtype=torch.float64), torch.tensor(4), name="linspace of others"),
     *(of(torch.logspace, *a) for a in ((0, 2, 5), (-1, 1, 3, 2.0))),
     *(of(torch.eye, *a) for a in ((3,), (2, 4), (4, 2), (0,))),
     *(of(torch.eye, 3, dtype=d) for d in DTYPES),

@@ -390,6 +390,27 @@ def test_parameters_are_named_after_the_inputs(how):
     assert [value.name for value in onnx.load_from_string(stream.getvalue()).graph.input] == names
 
 
+class Crossed(Weights):
+    """Reads its weights in another order than it made them."""
+
+    def __init__(self):
+        super().__init__()
+        self.offset = nn.Parameter(x(4))
+        self.wide = nn.Linear(3, 4)
+
+    def forward(self, x):
+        return self.wide(self.first(x)) + self.offset
+
+
+@pytest.mark.parametrize(("how", "sizes"), [("script", [[3, 3], [3], [4, 3], [4], [4]]), ("trace", [[4], [], [], [3, 3], [3], [4, 3], [4]])])
+def test_parameters_are_named_in_torchs_order(how, sizes):
+    """Of a script that in which it reads them, of a trace that of the state_dict, which counts those that nothing reads."""
+    names = ["in", *(f"w{i}" for i in range(len(sizes)))]
+    proto = run(Crossed(), (x(2, 3),), how=how, input_names=names)
+    weights = {value.name: list(value.dims) for value in proto.graph.initializer}
+    assert weights == {name: size for name, size in zip(names[1:], sizes) if size}
+
+
 class Stateful(nn.Module):
     def __init__(self):
         super().__init__()

@@ -31,6 +31,21 @@ def joined(self, x, n):
     return torch.stack(a), torch.stack([x * 3] + both), len(both)
 
 
+@case.forward(x(2, 3).abs(), dynamic_axes={"x": {0: "n"}}, others=[(-x(3, 3).abs(),), (x(1, 3).abs(),), (-x(1, 3).abs(),)])
+def empty_on_some_paths(self, x):
+    a: List[Tensor] = []
+    b: List[Tensor] = []
+    c: List[Tensor] = []
+    if bool(x.sum() > 0):
+        a.append(x)
+        b = [x, x * 2]
+    if x.size(0) > 1:
+        c.append(x[0])
+    a.append(x - 1)
+    b += [x * 3]
+    return torch.cat(a), torch.cat([x] + b, 1), torch.cat(c + [x[0] * 2]), torch.cat(c + c + [x[0]])
+
+
 @rounds
 def tuples_by_place(self, x, n):
     sizes, parts = (2, x.size(1), 5), (x, x + 1, x * 2)

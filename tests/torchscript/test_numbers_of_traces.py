@@ -61,6 +61,9 @@ def test_sizes_promote_as_numbers(model, dynamic):
         (lambda x, z: x.to(torch.int32).max() * z, 2),
         (lambda x, z: x.to(torch.int8)[0, 0] + z * z, 3),
         (lambda x, z: x * z, 2.5),
+        (lambda x, z: torch.where(x > 0, z, 0.0).sum() + torch.linspace(0, z, 3), 2.5),
+        (lambda x, z: torch.as_tensor(z) - x.max().clamp(max=z), 2.5),
+        (lambda x, z: (x * 0 + 0.1).min() == z, 0.1),
     ],
 )
 def test_arguments_promote_as_numbers(tmp_path, function, number):

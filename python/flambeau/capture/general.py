@@ -124,8 +124,8 @@ def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     """The example, and others with its sizes that hold less of what a model looks for.
 
     Of which more is alike: tensors, which a model may compare, and then all rows, and all numbers, for tokens that are alike go to the same
-    experts. Then each mask is empty in turn;
-    and numbers are on one side of what the model compares them with.
+    experts. Then each mask is empty in turn; of indices, no two columns are alike, as of edges that occur once; and numbers are on one
+    side of what the model compares them with.
     """
     yield args, kwargs
     leaves, structure = _pytree.tree_flatten((args, kwargs))
@@ -144,9 +144,19 @@ def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     for at, tensor in tensors.items():
         if not tensor.is_floating_point() and not tensor.is_complex():
             yield with_others({at: torch.zeros_like(tensor)})
+            yield with_others({at: _columns_that_differ(tensor)})
     numbers = {at: tensor for at, tensor in tensors.items() if tensor.is_floating_point()}
     for moved in _SIDES if numbers else ():
         yield with_others({at: moved(tensor) for at, tensor in numbers.items()})
+
+
+def _columns_that_differ(tensor: torch.Tensor) -> torch.Tensor:
+    """Numbers from 0 to the greatest of the example, each column the digits of its place."""
+    count, base = tensor.shape[-1], int(tensor.max()) + 1
+    places = torch.arange(count)
+    digits = [places // weight % base for weight in itertools.takewhile(lambda weight: weight < count, (base**row for row in itertools.count()))] if base > 1 else []
+    rows = [digits[row] if row < len(digits) else torch.zeros_like(places) for row in range(tensor.numel() // count)]
+    return torch.stack(rows).reshape(tensor.shape).to(tensor)
 
 
 class _WhatIsLeft(TorchFunctionMode):

@@ -121,9 +121,14 @@ Tensor RangeStart(Lowering& to, Scalar start, Scalar end, std::optional<DType> d
   return RangeStep(to, start, end, int64_t{1}, dtype, {}, {}, {});
 }
 
+// Of tensors as of numbers, whatever their dtypes: the default one, or its complex one.
+DType SpacedDtype(Lowering& to, const Tensor& start, const Tensor& end) {
+  return start.is_complex() || end.is_complex() ? onnx::ComplexDtype(to.default_dtype()) : to.default_dtype();
+}
+
 // The first half counts from the start, the second from the end, as PyTorch does.
 Tensor Linspace(Lowering& to, Tensor start, Tensor end, Dim count, std::optional<DType> dtype) {
-  const DType result = dtype.value_or(to.FloatDtype({start, end}));
+  const DType result = dtype.value_or(SpacedDtype(to, start, end));
   // Integers are rounded down from double precision; floats compute as they are.
   const bool complex = IsComplex(result) || start.is_complex() || end.is_complex();
   const DType real = result == DType::kFloat32 ? result : DType::kFloat64, compute = complex ? DType::kComplex128 : real;
@@ -157,7 +162,7 @@ Tensor Linspace(Lowering& to, Tensor start, Tensor end, Dim count, std::optional
 }
 
 Tensor Logspace(Lowering& to, Tensor start, Tensor end, Dim steps, double base, std::optional<DType> dtype) {
-  const DType result = dtype.value_or(to.FloatDtype({start, end}));
+  const DType result = dtype.value_or(SpacedDtype(to, start, end));
   const bool complex = IsComplex(result) || start.is_complex() || end.is_complex();
   const Tensor exponents = Linspace(to, start, end, steps, complex ? DType::kComplex128 : DType::kFloat64);
   return to.CastTo(to.Pow(to.ConstantOf(base, DType::kFloat64), exponents), result);

@@ -42,7 +42,15 @@ Lowered Construct(Lowering& to, NodeId node) {
   const auto elements = ArgumentView(to, node, 0).AsTensorList();
   const auto dtype = ArgumentView(to, node, 1).AsDtype();
   if (!elements || !dtype) return std::nullopt;
-  if (elements->empty()) return std::vector<Tensor>{NoTensors(to, *dtype)};
+  if (elements->empty()) {
+    const Tensor none = NoTensors(to, *dtype);
+    // What other paths put into the list decides of which rank its elements are; of theirs no size is known here.
+    Type type = to.aten().type(to.aten().result(to.node()));
+    if (IsComplex(*dtype) || type.kind != TypeKind::kSequence || !type.ranked) return std::vector<Tensor>{none};
+    for (Expr& size : type.sizes)
+      if (!to.exprs().AsConstant(size)) size = to.exprs().Anonymous();
+    return std::vector<Tensor>{to.Refined(none, to.OnnxType(type))};
+  }
   return std::vector<Tensor>{to.SequenceConstruct(*elements)};
 }
 
