@@ -183,6 +183,8 @@ CASES = [
     case(torch.lerp, a, b, 0.3),
     case(torch.lerp, torch.tensor([1e8, -1e8]), torch.tensor([1.0, 1e-8]), 1.0, name="lerp to the end"),
     case(torch.lerp, torch.tensor([1e8, -1e8, 1e8]), torch.tensor([1.0, 1e-8, 3.0]), torch.tensor([1.0, 1.0, 0.0]), name="lerp to the ends"),
+    *[case(torch.lerp, torch.tensor(1, dtype=one), torch.tensor(4, dtype=one), torch.tensor(0.25, dtype=other), name=f"lerp of {one}, {other}")
+      for one, other in ((torch.int64, torch.float32), (torch.uint8, torch.float64), (torch.float32, torch.float64), (torch.float16, torch.float32))],
     case(torch.lerp, torch.tensor([-1.0, 1.0]), torch.tensor([1.015625, 1.0]), 0.499, dtypes=HALVES, name="lerp rounds once"),
     case(torch.lerp, a, b, positive),
     case(torch.lerp, a, row, scalar),

@@ -255,16 +255,21 @@ Tensor Addcdiv(Lowering& to, Tensor self, Tensor tensor1, Tensor tensor2, Scalar
 // From the nearer end, as PyTorch: at a weight of 1 it is `end` itself, however small that is beside `self`.
 constexpr double kHalfWay = 0.5;
 
-Tensor Lerp(Lowering& to, Tensor self, Tensor end, Tensor weight) {
-  const DType wide = AccumulationDtype(self.dtype());
+Tensor Between(Lowering& to, const Tensor& self, const Tensor& end, const Tensor& weight, DType dtype) {
+  const DType wide = AccumulationDtype(dtype);
   const Tensor from = to.CastTo(self, wide), until = to.CastTo(end, wide), part = to.CastTo(weight, wide);
   const Tensor size = to.Abs(part), near = to.Less(size, to.NumberOf(kHalfWay, size.dtype()));
   const Tensor rest = to.Where(near, part, to.Sub(part, to.NumberOf(1.0, wide)));
-  return to.CastTo(to.Add(to.Where(near, from, until), to.Mul(rest, to.Sub(until, from))), self.dtype());
+  return to.CastTo(to.Add(to.Where(near, from, until), to.Mul(rest, to.Sub(until, from))), dtype);
+}
+
+// Of tensors of no dimension, PyTorch takes several dtypes.
+Tensor Lerp(Lowering& to, Tensor self, Tensor end, Tensor weight) {
+  return Between(to, self, end, weight, to.PromotedDtype({self, end, weight}));
 }
 
 Tensor LerpByNumber(Lowering& to, Tensor self, Tensor end, Scalar weight) {
-  if (!weight.is_constant()) return Lerp(to, self, end, to.NumberOf(weight, AccumulationDtype(self.dtype())));
+  if (!weight.is_constant()) return Between(to, self, end, to.NumberOf(weight, AccumulationDtype(self.dtype())), self.dtype());
   const DType wide = AccumulationDtype(self.dtype());
   const Tensor from = to.CastTo(self, wide), until = to.CastTo(end, wide);
   const bool near = std::abs(weight.AsComplex()) < kHalfWay;
