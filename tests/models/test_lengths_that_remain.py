@@ -4,10 +4,13 @@ import math
 import warnings
 
 import pytest
+import sympy
 import torch
 import torch.nn.functional as F
+from torch.utils._sympy.functions import FloorDiv
 
 import flambeau
+from flambeau.capture.general import _is_0_where
 from .checking import compare, convert
 
 
@@ -67,6 +70,13 @@ def test_both_ways_are_right(model, columns):
         warnings.simplefilter("error", flambeau.errors.ConversionWarning)
         program = exported(module, columns)
     compare(program, module, *((torch.randn(1, 1, each),) for each in (NONE, SOME, 68, 90, 57)))
+
+
+def test_what_is_left_is_nothing_where_its_number_is_0_and_only_there():
+    n = sympy.Symbol("n", integer=True, positive=True)
+    left = FloorDiv(n + 3, 4) * 4 - n
+    assert _is_0_where(-left, left)
+    assert not _is_0_where(left, 84 - n) and not _is_0_where(84 - n, left)
 
 
 @pytest.mark.parametrize("columns", [NONE, SOME])

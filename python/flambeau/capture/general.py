@@ -8,6 +8,7 @@ must be the special one, or for others that are made of it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
@@ -204,15 +205,18 @@ def _is_never_above_0(number: torch.SymInt) -> bool:
 
 
 def _is_0_where(number: Any, difference: Any) -> bool:
-    """Whether a number is 0 where nothing is left, as the first sizes show of which that is so."""
+    """Whether a number is 0 where nothing is left, and only there, as the first sizes show of which that is so."""
     if number.free_symbols != difference.free_symbols or len(number.free_symbols) != 1:
         return False
+    found = _zeros(number)
+    return bool(found) and found == _zeros(difference)
+
+
+@functools.lru_cache(maxsize=64)
+def _zeros(number: Any) -> tuple[int, ...]:
+    """The first few sizes of which an expression of one size is 0."""
     (symbol,) = number.free_symbols
-    found = itertools.islice((size for size in range(2, _MOST_SIZES) if at(difference, {symbol: size}) == 0), 2)
-    return {at(number, {symbol: size}) for size in found} == {0}
-
-
-_MOST_SIZES = 4096
+    return tuple(itertools.islice((size for size in range(2, 4096) if at(number, {symbol: size}) == 0), 4))
 
 
 @contextlib.contextmanager
