@@ -10,10 +10,9 @@ namespace {
 
 // Of numbers, these give numbers; with a tensor, they promote. In order, as the others are.
 constexpr std::string_view kArithmetic[] = {
-    "aten::__and__", "aten::__lshift__", "aten::__or__",       "aten::__rshift__", "aten::__xor__", "aten::abs",
-    "aten::add",     "aten::ceil",       "aten::div",          "aten::floor",      "aten::floor_divide", "aten::fmod",
-    "aten::mul",     "aten::neg",        "aten::pow",          "aten::reciprocal", "aten::remainder", "aten::round",
-    "aten::rsub",    "aten::sub",        "aten::true_divide"};
+    "aten::__and__", "aten::__lshift__", "aten::__or__", "aten::__rshift__", "aten::__xor__",      "aten::abs",  "aten::add",
+    "aten::ceil",    "aten::div",        "aten::floor",  "aten::floor_divide", "aten::fmod",       "aten::mul",  "aten::neg",
+    "aten::pow",     "aten::reciprocal", "aten::remainder", "aten::round",   "aten::rsub",         "aten::sub",  "aten::true_divide"};
 // With a tensor these promote, too.
 constexpr std::string_view kPromoting[] = {"aten::clamp", "aten::clamp_max", "aten::clamp_min", "aten::clip", "aten::eq",
                                            "aten::ge",    "aten::gt",        "aten::le",        "aten::lt",   "aten::ne",

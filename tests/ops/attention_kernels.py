@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import torch
-from harness import bools, case, floats
+from harness import bools, case, floats, known
 from literal import literal
 from torch.nn import functional as F
-from torch.nn.attention.varlen import varlen_attn
 
 aten = torch.ops.aten
 kernels = torch.library.Library("aten", "IMPL")
@@ -147,7 +146,7 @@ def _cudnn_attention_forward(
 
 
 def public(query, key, value, bounds, bounds_of_keys):
-    return varlen_attn(query, key, value, bounds, bounds_of_keys, 4, 6, window_size=(-1, 0))
+    return torch.nn.attention.varlen.varlen_attn(query, key, value, bounds, bounds_of_keys, 4, 6, window_size=(-1, 0))
 
 
 def efficient_of_sequences(query, key, value, kind, used):
@@ -166,6 +165,8 @@ GROUPED = floats(7, 4, 8), floats(12, 2, 8), floats(12, 2, 8)
 USED = torch.tensor([1, 4, 5], dtype=torch.int32)
 PAGES, TABLE = (floats(6, 3, 4, 8), floats(6, 3, 4, 8)), torch.tensor([[5, 0], [1, 2], [3, 4]], dtype=torch.int32)
 SEQUENCES = {"again": False, "strided": False, "dynamic": {0: [0], 1: [0], 2: [0]}}
+VARLEN = [torch.ops.torch_attn._varlen_attn.default for _ in known("torch.nn.attention.varlen")]
+WITH_PAGES = [op for op in VARLEN if "block_table" in str(op._schema)]
 CASES = [
     *[literal(aten._scaled_dot_product_flash_attention.default, Q, *rest) for rest in ((K, V), FEW, (K, V, 0.0, True), (*FEW, 0.0, True))],
     literal(aten._scaled_dot_product_flash_attention.default, K, Q, Q, 0.0, True, scale=0.3),
@@ -179,13 +180,14 @@ CASES = [
       for kind in (0, 1, 2)],
     *[literal(aten._flash_attention_forward.default, *HEADS_LAST, *NO_SEQUENCES, 0.0, causal, False, window_size_left=before, window_size_right=after)
       for causal, before, after in ((False, 2, 1), (False, -1, 0), (True, 1, -1), (False, 0, -1))],
-    literal(aten._cudnn_attention_forward.default, Q, K, V, BIAS, *NO_SEQUENCES, True),
-    literal(aten._cudnn_attention_forward.default, Q, K, V, None, *NO_SEQUENCES, True, 0.0, True),
+    *[literal(op, Q, K, V, bias, *NO_SEQUENCES, True, 0.0, bias is None)
+      for op in known("torch.ops.aten._cudnn_attention_forward.default") for bias in (BIAS, None)],
     *[literal(aten._efficient_attention_forward.default, *HEADS_LAST, None, None, None, None, None, 0.0, kind, True, window_size=3) for kind in (1, 2)],
-    *[literal(torch.ops.torch_attn._varlen_attn.default, *tensors, ENDS, ENDS_OF_KEYS, 4, 6, **how)
+    *[literal(op, *tensors, ENDS, ENDS_OF_KEYS, 4, 6, **how)
+      for op in WITH_PAGES
       for tensors in (IN_A_ROW, GROUPED)
       for how in ({}, {"is_causal": True}, {"window_size": [2, 0], "scale": 0.4}, {"seqused_k": USED, "window_size": [-1, 1]})],
-    literal(torch.ops.torch_attn._varlen_attn.default, IN_A_ROW[0], *PAGES, ENDS, None, 4, 6, True, seqused_k=USED, block_table=TABLE),
+    *[literal(op, IN_A_ROW[0], *PAGES, ENDS, None, 4, 6, True, seqused_k=USED, block_table=TABLE) for op in WITH_PAGES],
     *[case(efficient_of_sequences, *(x[None] for x in IN_A_ROW), kind, used, dynamic=False, again=False) for kind, used in ((0, None), (1, None), (2, USED))],
-    case(public, *IN_A_ROW, ENDS, ENDS_OF_KEYS, **SEQUENCES),
+    *[case(public, *IN_A_ROW, ENDS, ENDS_OF_KEYS, **SEQUENCES) for _ in WITH_PAGES],
 ]

@@ -285,7 +285,8 @@ def capture(cases: Sequence[Case], mode: str) -> Captured:
     def known_size(size: int | torch.SymInt) -> int | sympy.Expr:
         if not isinstance(size, torch.SymInt):
             return size
-        known = size.node.shape_env.backed_var_to_val
+        env = size.node.shape_env
+        known = env.backed_var_to_val if hasattr(env, "backed_var_to_val") else env.var_to_val  # before torch 2.10
         symbols.update((symbol, int(known[symbol])) for symbol in size.node.expr.free_symbols)
         return size.node.expr
 

@@ -1,5 +1,5 @@
 import torch
-from harness import case, floats, ints
+from harness import case, floats, ints, known
 from torch.nn import functional as F
 
 aten = torch.ops.aten
@@ -12,7 +12,7 @@ several = torch.tensor([[3, 0, -1, 1, 2], [4, 3, 2, 1, 0], [-1, 0, 1, 2, 3], [1,
 ROWS = {0: [0], 1: [0]}  # the classes stay as they are
 MODES = ("none", "mean", "sum")
 # In pieces; the operator that computes them says its dtype in its arguments.
-IN_CHUNKS = torch.nn.LinearCrossEntropyOptions(batch_chunk_size=3)
+IN_CHUNKS = [options(batch_chunk_size=3) for options in known("torch.nn.LinearCrossEntropyOptions")]
 LAYER = floats(4, 6), floats(5, 6)
 
 
@@ -60,10 +60,11 @@ CASES = [
     case(F.cross_entropy, scores, torch.tensor([1, -100, 2, 4]), dynamic=ROWS),
     case(F.cross_entropy, scores, scores.softmax(1), dynamic=ROWS),
     case(F.cross_entropy, floats(5), torch.tensor(3), dynamic=False),
-    reductions(F.linear_cross_entropy, *LAYER, classes, dynamic=ROWS),
-    *[reductions(F.linear_cross_entropy, *LAYER, classes, options=IN_CHUNKS, dynamic=False, **how)
+    *[reductions(F.linear_cross_entropy, *LAYER, classes, dynamic=ROWS) for _ in IN_CHUNKS],
+    *[reductions(F.linear_cross_entropy, *LAYER, classes, options=options, dynamic=False, **how)
+      for options in IN_CHUNKS
       for how in ({}, {"linear_bias": floats(5), "weight": weight}, {"ignore_index": 2})],
-    case(F.linear_cross_entropy, *LAYER, classes, options=IN_CHUNKS, label_smoothing=0.2, dynamic=False),
+    *[case(F.linear_cross_entropy, *LAYER, classes, options=options, label_smoothing=0.2, dynamic=False) for options in IN_CHUNKS],
     reductions(F.soft_margin_loss, x, signs[:, None].expand(4, 5)),
     reductions(F.hinge_embedding_loss, x, signs[:, None].expand(4, 5)),
     reductions(F.hinge_embedding_loss, x, y),

@@ -1,5 +1,5 @@
 import torch
-from harness import case, floats, ints
+from harness import case, floats, ints, known
 from torch.nn import functional as F
 
 aten = torch.ops.aten
@@ -41,11 +41,13 @@ CASES = [
     *[case(F.interpolate, floats(2, 1, 1000), mode=mode, scale_factor=1.001, dynamic={0: [0]}) for mode in ("nearest", "linear")],
     *[case(F.interpolate, image, mode=mode, antialias=True, **size, **DOUBLE) for mode in MODES[2:] for size in SIZES[1:3]],
     # with a window of six elements, for which ONNX has no operator
-    *[case(F.interpolate, image, mode="lanczos", antialias=True, **size) for size in SIZES],
-    *[case(F.interpolate, image, mode="lanczos", antialias=True, dynamic=False, **size, **DOUBLE) for size in SIZES[:3]],
-    *[case(F.interpolate, BYTES, mode="lanczos", antialias=True, dynamic={0: [0]}, **size) for size in SIZES[:4]],
-    case(F.interpolate, floats(1, 2, 40, 20), mode="lanczos", antialias=True, size=(7, 33), dynamic={0: [2, 3]}),
-    case(aten._upsample_lanczos2d_aa.default, image, [3, 4], False),
+    *([
+        [case(F.interpolate, image, mode="lanczos", antialias=True, **size) for size in SIZES],
+        [case(F.interpolate, image, mode="lanczos", antialias=True, dynamic=False, **size, **DOUBLE) for size in SIZES[:3]],
+        [case(F.interpolate, BYTES, mode="lanczos", antialias=True, dynamic={0: [0]}, **size) for size in SIZES[:4]],
+        case(F.interpolate, floats(1, 2, 40, 20), mode="lanczos", antialias=True, size=(7, 33), dynamic={0: [2, 3]}),
+        case(op, image, [3, 4], False),
+    ] for op in known("torch.ops.aten._upsample_lanczos2d_aa.default")),
     case(aten.upsample_nearest1d.default, line, [16]),
     case(aten._upsample_nearest_exact1d.default, line, [16], 2.0),
     case(aten.upsample_linear1d.default, line, [16], False),

@@ -161,3 +161,21 @@ def test_instance_norms_in_training(tmp_path):
     torch.export.save(exported, tmp_path / "model.pt2")
     for source in (exported, tmp_path / "model.pt2"):
         torch.testing.assert_close(flambeau.export(source)(x)[0], torch.nn.functional.instance_norm(x))
+
+
+class OfSequences(torch.nn.Module):
+    def forward(self, x, bounds):
+        one = x[None]
+        flash = torch.ops.aten._flash_attention_forward(x, x, x, bounds, bounds, 4, 4, 0.0, False, False)[0]
+        return flash, torch.ops.aten._efficient_attention_forward(one, one, one, None, bounds, bounds, 4, 4, 0.0, 0)[0]
+
+
+def test_attention_without_the_bounds_of_its_keys_is_a_bad_program():
+    program = torch.export.export(OfSequences(), (torch.randn(4, 2, 8), torch.tensor([0, 4], dtype=torch.int32)))
+    for node in program.graph.nodes:
+        if "_attention_forward" in str(node.target):
+            (bounds,) = {each for each in node.args[3:] if isinstance(each, torch.fx.Node)}
+            last = max(i for i, each in enumerate(node.args) if each is bounds)
+            node.args = (*node.args[:last], None, *node.args[last + 1 :])
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"(?s)takes cum_seq_k or a block_table.*takes cu_seqlens_k with"):
+        flambeau.export(program)

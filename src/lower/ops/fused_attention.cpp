@@ -105,7 +105,7 @@ struct Sequences {
 
 // Of elements in a row: the sequence of each, and its place there. Those after the last sequence count on.
 struct Placed {
-  Tensor sequence, place, begins, lengths;
+  Tensor sequence, place, lengths;
 };
 
 Placed PlaceInSequences(Lowering& to, Dim count, const Tensor& given) {
@@ -115,7 +115,7 @@ Placed PlaceInSequences(Lowering& to, Dim count, const Tensor& given) {
   const Tensor ends = SliceRange(to, bounds, 0, to.Of(1), bounds.size(0), to.Of(1));
   const Tensor after = to.CastTo(to.LessOrEqual(ends, to.UnsqueezeAt(at, {1})), DType::kInt64);
   const Tensor sequence = to.Min({to.ReduceSum(after, to.ConstantInts({1}), {.keepdims = 0}), to.Number(to.Minus(sequences, to.Of(1)))});
-  return {sequence, to.Sub(at, to.Gather(begins, sequence)), begins, to.Sub(ends, begins)};
+  return {sequence, to.Sub(at, to.Gather(begins, sequence)), to.Sub(ends, begins)};
 }
 
 // (queries, keys): those of the same sequence, within the window.
@@ -176,6 +176,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> FlashAttentionForward(
     std::optional<int64_t>) {
   if (alibi_slopes || (!cum_seq_q && (seqused_k || block_table))) return to.Unsupported(kFlashForm);
   if (return_debug_mask) return to.Unsupported(kDebugMask);
+  if (cum_seq_q && !cum_seq_k && !block_table) throw onnx::BadOperand("takes cum_seq_k or a block_table with cum_seq_q");
   Window window{Bounded(to, window_size_left), Bounded(to, window_size_right)};
   const auto results = [&](const Tensor& output, const Tensor& sums) {
     return std::tuple(output, sums, State(to, {to.Of(2)}), State(to), Empty(to, query.dtype()));
@@ -202,8 +203,8 @@ std::tuple<Tensor, Tensor, Tensor> VarlenAttention(Lowering& to, Tensor query, T
                                                    OptionalTensor cu_seq_k, Dim max_q, Dim max_k, bool is_causal,
                                                    std::optional<double> scale, std::optional<Dims> window_size, Unused,
                                                    OptionalTensor seqused_k, OptionalTensor block_table, std::optional<Dim>) {
-  if (!cu_seq_k && !block_table) throw onnx::BadOperand("takes cu_seq_k, or a block_table");
-  const auto side = [&](size_t i) { return window_size ? std::optional(window_size->at(i)) : std::nullopt; };
+  if (window_size && window_size->size() != 2) throw onnx::BadOperand("takes a window_size of two sides");
+  const auto side = [&](size_t i) { return window_size ? std::optional((*window_size)[i]) : std::nullopt; };
   const auto [output, sums, state, unused, mask] =
       FlashAttentionForward(to, query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, 0.0, is_causal, false, scale, side(0), side(1),
                             seqused_k, {}, block_table, {});
@@ -233,6 +234,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Dim, Dim> EfficientAttentionForward(
   if (cu_seqlens_q ? bias.has_value() : seqlen_k.has_value()) return to.Unsupported(kEfficientForm);
   if (custom_mask_type < 0 || custom_mask_type >= std::ssize(kMaskTypes))
     throw onnx::BadOperand("takes a custom_mask_type of 0, 1 or 2");
+  if (cu_seqlens_q && !cu_seqlens_k) throw onnx::BadOperand("takes cu_seqlens_k with cu_seqlens_q");
   const bool has_window = window_size.value_or(0) > 0;
   if (has_window && custom_mask_type == 0) throw onnx::BadOperand("takes a window_size with a custom_mask_type only");
   if (cu_seqlens_q || has_window) {
