@@ -116,6 +116,7 @@ std::optional<ProgramSummary> SummarizeFile(const std::string& path, std::vector
 /// One row of the table of operators.
 struct OperatorInfo {
   std::string schema;
+  std::string read_as;  ///< of an operator that is replaced as it is read, the call that says the same: "aten::abs(self)"
   std::vector<std::string> restrictions;
 };
 std::vector<OperatorInfo> SupportedOperators();

@@ -495,7 +495,7 @@ class ONNXProgram:
             values = self._uncaptured_values(args, kwargs, [name for name, _ in inputs])
         if self._conversion is not None and not self._conversion.option("keep_unused_inputs"):
             used = [value.position for value in self._conversion.model.inputs]
-            if used and len(values) > used[-1] and len(values) != len(used):
+            if len(values) != len(used) and len(values) > max(used, default=0):
                 values = [values[position] for position in used]
         if len(values) != len(inputs):
             names = ", ".join(name for name, _ in inputs)

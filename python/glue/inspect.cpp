@@ -31,6 +31,7 @@ void BindInspect(nb::module_& module) {
       .def_ro("undescribed", &ProgramSummary::undescribed);
   nb::class_<OperatorInfo>(module, "OperatorInfo", "One row of the table of supported operators.")
       .def_ro("schema", &OperatorInfo::schema)
+      .def_ro("read_as", &OperatorInfo::read_as)
       .def_ro("restrictions", &OperatorInfo::restrictions);
   module.def(
       "summarize",

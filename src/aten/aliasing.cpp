@@ -82,6 +82,12 @@ Relation From(Decision decision) {
   return Relation::kMaybe;
 }
 
+// Where it is not known, the same where no size is 1 may be.
+Relation From(Decision decision, auto unless_one) {
+  const Relation relation = From(decision);
+  return relation == Relation::kMaybe && unless_one() == Decision::kNo ? Relation::kIfOne : relation;
+}
+
 Relation OfConversion(const Graph& graph, NodeId node, const Type& from, const Type& to) {
   if (from.dtype != to.dtype || IsTrue(graph, node, "copy")) return Relation::kFresh;
   // Types do not say on which device a value lives.
@@ -103,8 +109,13 @@ Relation Decide(const Graph& graph, NodeId node, When when, const Type& from, co
       return copies ? Relation::kFresh : Relation::kAlias;
     }
     case When::kSameDtype: return OfConversion(graph, node, from, to);
-    case When::kContiguous: return From(IsContiguous(from, FormatOf(graph, node, MemoryFormat::kContiguous), exprs));
-    case When::kStrides: return to.ranked ? From(CanView(from, to.sizes, exprs)) : Relation::kMaybe;
+    case When::kContiguous: {
+      const MemoryFormat format = FormatOf(graph, node, MemoryFormat::kContiguous);
+      return From(IsContiguous(from, format, exprs), [&] { return IsContiguousUnlessOne(from, format, exprs); });
+    }
+    case When::kStrides:
+      if (!to.ranked) return Relation::kMaybe;
+      return From(CanView(from, to.sizes, exprs), [&] { return CanViewUnlessOne(from, to.sizes, exprs); });
     case When::kReal: return IsComplex(from.dtype) ? Relation::kMaybe : Relation::kAlias;
     case When::kUnknown: break;
   }

@@ -13,7 +13,8 @@
 
 namespace flambeau::aten {
 
-enum class Relation : uint8_t { kFresh, kAlias, kMaybe };
+// kIfOne: fresh, but where a size that is known at run time only is 1.
+enum class Relation : uint8_t { kFresh, kAlias, kMaybe, kIfOne };
 
 struct ResultAlias {
   Relation relation = Relation::kFresh;

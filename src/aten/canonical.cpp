@@ -141,7 +141,9 @@ std::optional<Attribute> Canonicalizer::Take(const Argument::List& list, const S
       for (const Argument& a : list) ints.push_back(std::get<int64_t>(a.storage()));
       return ints;
     }
-    if (std::all_of(list.begin(), list.end(), IsNumber) && base != BaseType::kInt && base != BaseType::kSymInt) {
+    // Numbers that take part in promotion stay what each of them is.
+    const bool as_they_are = base == BaseType::kScalar && !All<double>(list);
+    if (std::all_of(list.begin(), list.end(), IsNumber) && base != BaseType::kInt && base != BaseType::kSymInt && !as_they_are) {
       Floats floats;
       for (const Argument& a : list) floats.push_back(AsNumber(a));
       return floats;

@@ -8,6 +8,7 @@
 #include "aten/builder_access.h"
 #include "aten/canonical.h"
 #include "aten/default_dtype.h"
+#include "aten/equivalents.h"
 #include "aten/guards.h"
 #include "aten/program.h"
 #include "aten/schema.h"
@@ -26,6 +27,7 @@ struct ProgramBuilder::Impl {
     Symbol op;
     Symbol text;
     const aten::Schema* schema;
+    std::optional<aten::Equivalent> equivalent;  // `op` is its operator then
     bool with_effects;
   };
 
@@ -51,6 +53,13 @@ struct ProgramBuilder::Impl {
     return {static_cast<uint32_t>(values.size() - 1)};
   }
   ValueId ValueOf(const Argument& argument);
+  NodeId AddNode(Symbol op, aten::CanonicalCall call, std::span<const TypeId> types, OriginId origin);
+  ValueHandle KeepResult(ValueId value, std::string_view name) {
+    graph().SetName(value, context().Intern(name));
+    return Keep(value);
+  }
+  std::vector<ValueHandle> AddEquivalents(const Target& target, const aten::CanonicalCall& call,
+                                          std::span<const std::pair<std::string_view, ValueInfo>> results, OriginId origin);
   std::vector<ValueHandle> AddEffect(ProgramBuilder& builder, std::span<const Argument> positional,
                                      std::span<const std::pair<std::string_view, Argument>> named,
                                      std::span<const std::pair<std::string_view, ValueInfo>> results,
@@ -64,7 +73,9 @@ const ProgramBuilder::Impl::Target& ProgramBuilder::Impl::FindTarget(std::string
   const std::string name = aten::CanonicalName(text);
   constexpr std::string_view kOps = "torch.ops.";
   const std::string_view shown = text.starts_with(kOps) ? text.substr(kOps.size()) : text;
-  return targets[std::move(key)] = {context().Intern(name), context().Intern(shown), aten::FindSchema(name),
+  auto equivalent = aten::FindEquivalent(name);
+  const Symbol op = context().Intern(equivalent ? equivalent->schema->name : name);
+  return targets[std::move(key)] = {op, context().Intern(shown), aten::FindSchema(name), std::move(equivalent),
                                     name == "higher_order::with_effects"};
 }
 
@@ -262,6 +273,39 @@ std::vector<ValueHandle> ProgramBuilder::Impl::AddEffect(ProgramBuilder& builder
   return handles;
 }
 
+NodeId ProgramBuilder::Impl::AddNode(Symbol op, aten::CanonicalCall call, std::span<const TypeId> types, OriginId origin) {
+  const NodeId node = graph().Append(block(), op, call.operands, std::move(call.attributes), types, origin);
+  context()[origin].node = node;
+  return node;
+}
+
+// Of calls that the lists' elements have each, results are those of one call each. What writes to lists returns nothing,
+// and what it writes to one tensor is that tensor.
+std::vector<ValueHandle> ProgramBuilder::Impl::AddEquivalents(const Target& target, const aten::CanonicalCall& call,
+                                                              std::span<const std::pair<std::string_view, ValueInfo>> results,
+                                                              OriginId origin) {
+  const std::string_view shown = context().Text(target.text);
+  auto calls = aten::Replace(*target.equivalent, call, shown, context(), sink);
+  std::vector<ValueHandle> handles;
+  const bool each = target.equivalent->each, writes = results.empty();
+  if (calls && each && !writes && results.size() != calls->size())
+    calls = sink.Error(DiagnosticKind::kBadProgram, "has another number of results than of tensors", {.operation = std::string(shown)});
+  if (!calls) return std::vector<ValueHandle>(results.size(), Keep({}));
+  for (aten::CanonicalCall& one : *calls) {
+    if (one.operands.empty() && writes) {
+      sink.Error(DiagnosticKind::kBadProgram, "writes to what is no tensor", {.operation = std::string(shown)});
+      return handles;
+    }
+    const auto own = each && !writes ? results.subspan(handles.size(), 1) : results;
+    std::vector<TypeId> types;
+    if (writes) types.push_back(graph()[one.operands.front()].type);
+    for (const auto& [name, info] : own) types.push_back(TypeOf(info));
+    const NodeId node = AddNode(target.op, std::move(one), types, origin);
+    for (uint32_t i = 0; i < own.size(); ++i) handles.push_back(KeepResult(graph().result(node, i), own[i].first));
+  }
+  return handles;
+}
+
 std::vector<ValueHandle> ProgramBuilder::AddCall(std::string_view target, std::span<const Argument> positional,
                                                  std::span<const std::pair<std::string_view, Argument>> named,
                                                  std::span<const std::pair<std::string_view, ValueInfo>> results,
@@ -277,19 +321,14 @@ std::vector<ValueHandle> ProgramBuilder::AddCall(std::string_view target, std::s
     diagnostic.notes.push_back(fmt::format("in the captured node '{}'", source.name));
   });
   auto call = aten::Canonicalize(found.schema, target, positional, named, impl_->values, impl_->bodies, context, impl_->sink);
+  if (call && found.equivalent) return impl_->AddEquivalents(found, *call, results, origin);
   std::vector<TypeId> types;
   types.reserve(results.size());
   for (const auto& [name, info] : results) types.push_back(impl_->TypeOf(info));
-  if (!call) call = aten::CanonicalCall{};
-  const NodeId node = impl_->graph().Append(impl_->block(), found.op, call->operands, std::move(call->attributes), types, origin);
-  context[origin].node = node;
+  const NodeId node = impl_->AddNode(found.op, call ? std::move(*call) : aten::CanonicalCall{}, types, origin);
   std::vector<ValueHandle> handles;
   handles.reserve(results.size());
-  for (uint32_t i = 0; i < results.size(); ++i) {
-    const ValueId value = impl_->graph().result(node, i);
-    impl_->graph().SetName(value, context.Intern(results[i].first));
-    handles.push_back(impl_->Keep(value));
-  }
+  for (uint32_t i = 0; i < results.size(); ++i) handles.push_back(impl_->KeepResult(impl_->graph().result(node, i), results[i].first));
   return handles;
 }
 

@@ -144,7 +144,11 @@ std::optional<std::vector<Expr>> DenseStrides(const std::vector<Expr>& sizes, Me
 namespace {
 
 // The same for strides that are known, where those of sizes that may be 1 count as well.
-Decision CanViewByStrides(const Type& type, std::span<const Expr> sizes, ExprPool& exprs) {
+Decision CanViewByStrides(const Type& type, std::span<const Expr> sizes, ExprPool& exprs, Ones ones) {
+  const auto same_size = [&](Expr a, Expr b) {
+    const Decision same = Same(a, b, exprs);
+    return same == Decision::kUnknown && ones == Ones::kExcluded ? SameMostly(a, b, exprs) : same;
+  };
   // From the innermost dimension out: runs of dimensions that lie in memory as
   // one must be runs of new dimensions of the same number of elements.
   size_t next = sizes.size();
@@ -155,7 +159,7 @@ Decision CanViewByStrides(const Type& type, std::span<const Expr> sizes, ExprPoo
       --dim;
       if (!exprs.IsConstant(type.sizes[dim], 1)) {
         if (outer_stride) {
-          const Decision same = Same(type.strides[dim], outer_stride, exprs);
+          const Decision same = same_size(type.strides[dim], outer_stride);
           if (same == Decision::kUnknown) return same;
         }
         run = exprs.Mul(run, type.sizes[dim]);
@@ -166,7 +170,7 @@ Decision CanViewByStrides(const Type& type, std::span<const Expr> sizes, ExprPoo
       size_t outer = dim;
       while (outer > 0 && exprs.IsConstant(type.sizes[outer - 1], 1)) --outer;
       if (outer == 0) continue;
-      const Decision joined = Same(type.strides[outer - 1], outer_stride, exprs);
+      const Decision joined = same_size(type.strides[outer - 1], outer_stride);
       if (joined == Decision::kUnknown) return joined;
       if (joined == Decision::kNo) break;
     } while (dim > 0);
@@ -176,20 +180,28 @@ Decision CanViewByStrides(const Type& type, std::span<const Expr> sizes, ExprPoo
       const auto have = exprs.AsConstant(covered), want = exprs.AsConstant(run);
       if (have && want && *have > *want) return Decision::kNo;
     }
-    if (covered != run) return Same(covered, run, exprs) == Decision::kNo ? Decision::kNo : Decision::kUnknown;
+    if (covered != run) return same_size(covered, run) == Decision::kNo ? Decision::kNo : Decision::kUnknown;
   }
   return Decision::kYes;
+}
+
+Decision CanViewIf(const Type& type, std::span<const Expr> sizes, ExprPool& exprs, Ones ones) {
+  const Decision contiguous = IsContiguousIf(type, MemoryFormat::kContiguous, exprs, ones);
+  if (contiguous == Decision::kYes || !HasStrides(type)) return contiguous;
+  if (std::equal(type.sizes.begin(), type.sizes.end(), sizes.begin(), sizes.end())) return Decision::kYes;
+  const Decision decision = CanViewByStrides(type, sizes, exprs, ones);
+  const bool is_open = ones == Ones::kPossible && std::ranges::any_of(type.sizes, [&](Expr size) { return MayBeOne(size, exprs); });
+  return decision == Decision::kNo && is_open ? Decision::kUnknown : decision;
 }
 
 }  // namespace
 
 Decision CanView(const Type& type, std::span<const Expr> sizes, ExprPool& exprs) {
-  const Decision contiguous = IsContiguous(type, MemoryFormat::kContiguous, exprs);
-  if (contiguous == Decision::kYes || !HasStrides(type)) return contiguous;
-  if (std::equal(type.sizes.begin(), type.sizes.end(), sizes.begin(), sizes.end())) return Decision::kYes;
-  const Decision decision = CanViewByStrides(type, sizes, exprs);
-  const bool is_open = std::ranges::any_of(type.sizes, [&](Expr size) { return MayBeOne(size, exprs); });
-  return decision == Decision::kNo && is_open ? Decision::kUnknown : decision;
+  return CanViewIf(type, sizes, exprs, Ones::kPossible);
+}
+
+Decision CanViewUnlessOne(const Type& type, std::span<const Expr> sizes, ExprPool& exprs) {
+  return CanViewIf(type, sizes, exprs, Ones::kExcluded);
 }
 
 std::optional<Ints> DenseOrder(const Type& type, ExprPool& exprs) {

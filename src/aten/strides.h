@@ -26,6 +26,7 @@ Decision Suggests(const Type& type, MemoryFormat format, ExprPool& exprs);
 
 // Whether `type` can be viewed as `sizes`.
 Decision CanView(const Type& type, std::span<const Expr> sizes, ExprPool& exprs);
+Decision CanViewUnlessOne(const Type& type, std::span<const Expr> sizes, ExprPool& exprs);
 
 // The strides of a dense tensor in a memory format; none where it has no such format. kPreserve counts as contiguous.
 std::optional<std::vector<Expr>> DenseStrides(const std::vector<Expr>& sizes, MemoryFormat format, ExprPool& exprs);

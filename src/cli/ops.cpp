@@ -31,11 +31,13 @@ int RunOps(const std::string& format) {
     if (format == "json") {
       std::string restrictions;
       for (const std::string& text : op.restrictions) restrictions += fmt::format("{}\"{}\"", restrictions.empty() ? "" : ", ", Escaped(text, "\"\\"));
-      fmt::print("  {{\"schema\": \"{}\", \"restrictions\": [{}]}}{}\n", Escaped(op.schema, "\"\\"), restrictions, i + 1 < operators.size() ? "," : "");
+      const std::string read_as = op.read_as.empty() ? "" : fmt::format("\"read_as\": \"{}\", ", op.read_as);
+      fmt::print("  {{\"schema\": \"{}\", {}\"restrictions\": [{}]}}{}\n", Escaped(op.schema, "\"\\"), read_as, restrictions, i + 1 < operators.size() ? "," : "");
     } else if (format == "markdown") {
-      fmt::print("| `{}` | {} |\n", Escaped(op.schema, "|"), Escaped(fmt::format("{}", fmt::join(op.restrictions, "; ")), "|"));
+      const std::string read_as = op.read_as.empty() ? "" : fmt::format(", read as `{}`", op.read_as);
+      fmt::print("| `{}`{} | {} |\n", Escaped(op.schema, "|"), read_as, Escaped(fmt::format("{}", fmt::join(op.restrictions, "; ")), "|"));
     } else {
-      fmt::print("{}\n", op.schema);
+      fmt::print("{}{}{}\n", op.schema, op.read_as.empty() ? "" : ", read as ", op.read_as);
       for (const std::string& text : op.restrictions) fmt::print("    not translated: {}\n", text);
     }
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "aten/equivalents.h"
 #include "aten/program.h"
 #include "driver/size_texts.h"
 #include "driver/weight_bytes.h"
@@ -95,11 +96,13 @@ ProgramSummary Summarize(const Program& program) {
 std::vector<OperatorInfo> SupportedOperators() {
   std::vector<OperatorInfo> list;
   for (const lower::OpRow* row : lower::AllOps()) {
-    OperatorInfo info{std::string(row->schema), {}};
+    OperatorInfo info{std::string(row->schema), {}, {}};
     for (const lower::Restriction* restriction : row->restrictions)
       if (restriction != nullptr) info.restrictions.push_back(restriction->Explained());
     list.push_back(std::move(info));
   }
+  for (const auto& [op, call] : aten::EquivalentRows()) list.push_back({std::string(aten::FindSchema(op)->text), std::string(call), {}});
+  std::ranges::sort(list, {}, &OperatorInfo::schema);
   return list;
 }
 

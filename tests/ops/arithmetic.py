@@ -79,6 +79,9 @@ CASES = [
             case(torch.div, ints(6, low=0, dtype=torch.uint8), 3, rounding_mode=mode),
             case(torch.div, i, 2.5, rounding_mode=mode),
             case(torch.div, i, nonzero, rounding_mode=mode, dtypes=[torch.int8, torch.int32]),
+            # 3.6 is no half: it is the quotient that PyTorch rounds.
+            *[case(torch.div, torch.tensor([3.6, 7.2, -3.6, 1.1, -7.2], dtype=dtype), by, rounding_mode=mode, again=False)
+              for dtype in (torch.float16, torch.bfloat16) for by in (3.6, torch.tensor(-3.6))],
             case(aten.div.Scalar_mode, a, 2, rounding_mode=mode),
         ]
         for mode in ("floor", "trunc", None)

@@ -12,6 +12,7 @@ IMPOSSIBLE = torch.tensor([[1, 1, 1, 1], [1, 2, 3, 4]])  # needs seven steps
 IMAGE, WEIGHT, BIAS = floats(2, 3, 8, 8), floats(4, 3, 3, 3), floats(4)
 VOLUME, CUBES = floats(1, 3, 4, 5, 6), floats(2, 3, 2, 3, 2)
 STATISTICS = floats(3), floats(3), floats(3), floats(3).abs()
+OFFSETS = torch.tensor([0, 2, 2, 5, 7])  # of sequences in a row, one of which is empty
 COMPLEX = torch.complex(floats(2, 3), floats(2, 3))
 
 
@@ -33,6 +34,13 @@ CASES = [
     literal(aten._batch_norm_no_update.default, IMAGE, *STATISTICS, 0.1, 1e-5),
     *[literal(op.default, COMPLEX) for op in (aten._conj_copy, aten._neg_view_copy)],
     literal(aten._neg_view.default, A),
+    literal(aten._dim_arange.default, A, -2),
+    literal(aten.hardtanh_backward.default, A, torch.cat([3 * A[:1], A[1:]]), -0.5, 0.5),
+    literal(aten._transform_bias_rescale_qkv.default, floats(2, 3, 24), floats(24), 2),
+    *[literal(aten._jagged_to_padded_dense_forward.default, values, [OFFSETS], [longest], *rest)
+      for values in (floats(7, 4), floats(7)) for longest, rest in ((5, ()), (2, (0.5,)))],
+    *[literal(aten._padded_dense_to_jagged_forward.default, dense, [OFFSETS], total)
+      for dense in (floats(4, 3, 2), floats(4, 5)) for total in (7, None)],
     literal(aten._reshape_alias_copy.default, A, [6, 4], [4, 1]),
     *[literal(aten._grid_sampler_2d_cpu_fallback.default, IMAGE, floats(2, 4, 5, 2, low=-1.2, high=1.2), mode, 1, False) for mode in (0, 1)],
     *[literal(aten.thnn_conv2d.default, IMAGE, WEIGHT, [3, 3], *rest) for rest in ((), (BIAS, [2, 1], [0, 1]))],

@@ -93,6 +93,17 @@ def test_reference(program, model):
     torch.testing.assert_close(program.call_reference(X)[0], model(X), rtol=1e-5, atol=1e-5)
 
 
+def test_arguments_that_the_model_needs_none_of_may_be_given():
+    class Sizes(torch.nn.Module):
+        def forward(self, maps, image):
+            return torch.ones(maps.size(0) + image.size(1))
+
+    x = torch.randn(2, 3)
+    for captured in (torch.jit.script(Sizes()), Sizes()):
+        program = flambeau.export(captured, (x, x), dynamo=False, verbose=False)
+        assert program(x, x)[0].tolist() == program()[0].tolist() == [1] * 5
+
+
 def test_a_trace_takes_the_arguments_of_its_example():
     class Scaled(torch.nn.Module):
         def forward(self, x, factor, negate=False):

@@ -92,9 +92,17 @@ Tensor FloorDivideFloats(Lowering& to, Tensor a, Tensor b, const Tensor& divisor
   return to.Where(to.Equal(b, zero), to.Div(a, b), floored);
 }
 
+// What 16-bit floats are divided by where it is one number: PyTorch rounds the quotient, not the number.
+bool IsNumberBeside(const Tensor& divisor, DType dtype) { return IsHalf(dtype) && divisor.rank() == 0; }
+
 Tensor DivWithMode(Lowering& to, Tensor self, Tensor other, std::optional<std::string_view> rounding_mode) {
   if (!rounding_mode) return Div(to, self, other);
   if (*rounding_mode == "floor") return FloorDivide(to, self, other);
+  const DType result = to.PromotedDtype({self, other});
+  if (IsNumberBeside(other, result)) {
+    const DType wide = AccumulationDtype(result);
+    return to.CastTo(DivWithMode(to, to.CastTo(self, wide), to.CastTo(other, wide), rounding_mode), result);
+  }
   const auto [dtype, a, b] = Promoted(to, self, other);
   // ONNX has no Trunc; its integer division truncates.
   if (!IsFloating(dtype)) return to.Div(a, IntegerDivisor(to, a, b));
@@ -113,6 +121,11 @@ Tensor Fmod(Lowering& to, Tensor self, Tensor other) {
 }  // namespace
 
 Tensor FloorDivide(Lowering& to, Tensor self, Tensor other) {
+  const DType result = to.PromotedDtype({self, other});
+  if (IsNumberBeside(other, result)) {
+    const DType wide = AccumulationDtype(result);
+    return to.CastTo(FloorDivideFloats(to, to.CastTo(self, wide), to.CastTo(other, wide), other), result);
+  }
   const auto [dtype, a, given] = Promoted(to, self, other);
   if (IsFloating(dtype)) return FloorDivideFloats(to, a, given, other);
   const Tensor b = IntegerDivisor(to, a, given);
@@ -349,11 +362,15 @@ Tensor Signbit(Lowering& to, Tensor self) {
   return onnx::HasSign(to, self);
 }
 
+}  // namespace
+
 Tensor Copysign(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, magnitude, sign] = PromotedToFloat(to, self, other);
   const Tensor size = to.Abs(magnitude);
   return to.Where(onnx::HasSign(to, sign), to.Neg(size), size);
 }
+
+namespace {
 
 Tensor Atan2(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, y, x] = PromotedToFloat(to, self, other);

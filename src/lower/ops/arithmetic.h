@@ -15,6 +15,7 @@ Tensor Div(Lowering& to, Tensor self, Tensor other);  // true division
 Tensor FloorDivide(Lowering& to, Tensor self, Tensor other);
 Tensor Remainder(Lowering& to, Tensor self, Tensor other);  // sign of the divisor
 Tensor Pow(Lowering& to, Tensor self, Tensor exponent);
+Tensor Copysign(Lowering& to, Tensor self, Tensor other);
 Tensor Maximum(Lowering& to, Tensor self, Tensor other);
 Tensor Minimum(Lowering& to, Tensor self, Tensor other);
 Tensor LogAddExp(Lowering& to, Tensor a, Tensor b);  // log(exp(a) + exp(b)), of one dtype

@@ -109,6 +109,10 @@ Tensor Arange(Lowering& to, Scalar end, std::optional<DType> dtype, Unused, Unus
   return ArangeStep(to, int64_t{0}, end, int64_t{1}, dtype, {}, {}, {});
 }
 
+Tensor DimArange(Lowering& to, Tensor like, int64_t dim) {
+  return Arange(to, Scalar(like.size(to.Axis(dim, like))), DType::kInt64, {}, {}, {});
+}
+
 // torch.range includes its end.
 Tensor RangeStep(Lowering& to, Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, Unused, Unused, Unused) {
   const Tensor first = to.NumberOf(start, DType::kFloat64), delta = to.NumberOf(step, DType::kFloat64);
@@ -297,6 +301,7 @@ Tensor Kaiser(Lowering& to, int64_t length, std::optional<DType> dtype, Unused, 
 
 constexpr OpRow kRows[] = {
     Op<Filled<0>>("aten::_efficientzerotensor(SymInt[] size, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
+    Op<DimArange>("aten::_dim_arange(Tensor like, int dim) -> Tensor"),
     Op<Arange>("aten::arange(Scalar end, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
     Op<ArangeStart>("aten::arange.start(Scalar start, Scalar end, *, " FLAMBEAU_OPTIONS ") -> Tensor"),
     Op<ArangeStep>("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, " FLAMBEAU_OPTIONS

@@ -75,6 +75,19 @@ Tensor EncoderLayer(Lowering& to, Tensor src, int64_t embed_dim, int64_t num_hea
   return norm(to.Add(x, feed_forward(x)), norm_weight_2, norm_bias_2);
 }
 
+// (queries, keys, values), each of [batch, heads, sequence, width of a head], of projections that lie beside each other.
+std::tuple<Tensor, Tensor, Tensor> TransformBiasRescale(Lowering& to, Tensor qkv, Tensor qkv_bias, int64_t num_heads) {
+  if (qkv.rank() != 3) throw onnx::BadOperand("takes projections of (batch, sequence, width)");
+  const auto width = to.AsConstant(qkv.size(2));
+  if (!width || num_heads < 1) throw onnx::BadOperand("takes heads of a known width");
+  const int64_t each = *width / 3 / num_heads;
+  const std::vector<Tensor> parts = to.SplitSizes(to.Add(qkv, qkv_bias), 2, Dims(3, to.Of(each * num_heads)));
+  auto heads = [&](const Tensor& part) {
+    return to.Permute(to.ReshapeTo(part, Dims{qkv.size(0), qkv.size(1), to.Of(num_heads), to.Of(each)}), {0, 2, 1, 3});
+  };
+  return {to.Scale(heads(parts[0]), 1 / std::sqrt(static_cast<double>(each))), heads(parts[1]), heads(parts[2])};
+}
+
 // Whether a nested tensor can stand for the tensor without its padding. ONNX has none, so that the padding is computed,
 // too, as it is where gradients are asked for.
 Tensor IsLeftAligned(Lowering& to, Tensor, Tensor) { return to.NumberOf(false, DType::kBool); }
@@ -86,6 +99,7 @@ constexpr OpRow kRows[] = {
         "qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, "
         "bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)"),
     Op<IsLeftAligned>("aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool"),
+    Op<TransformBiasRescale>("aten::_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)"),
     Op<EncoderLayer>(
         "aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor "
         "qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor "

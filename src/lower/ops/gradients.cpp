@@ -45,6 +45,13 @@ Tensor MishBackward(Lowering& to, Tensor grad_output, Tensor self) {
   return to.CastTo(to.Mul(to.CastTo(gradient, wide), slope), dtype);
 }
 
+Tensor HardtanhBackward(Lowering& to, Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) {
+  const auto [dtype, gradient, x] = Promoted(to, grad_output, self);
+  const Tensor inside = to.And(to.Less(to.NumberOf(min_val, dtype), x), to.Less(x, to.NumberOf(max_val, dtype)));
+  const Tensor flat = to.Not(inside);
+  return to.Where(to.And(flat, to.Not(to.IsNaN(x))), to.NumberOf(0.0, dtype), gradient);
+}
+
 // Gradients add up where windows chose the same element.
 Tensor MaxPool2dBackward(Lowering& to, Tensor grad_output, Tensor self, Ints, Ints, Ints, Ints, bool, Tensor indices) {
   auto flat = [&](const Tensor& tensor) {
@@ -192,6 +199,7 @@ constexpr OpRow kRows[] = {
                           "edge_order=1) -> Tensor[]"),
     Op<MaxPool2dBackward>("aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, "
                           "int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor"),
+    Op<HardtanhBackward>("aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor"),
     Op<MishBackward>("aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor"),
     Op<NativeDropoutBackward>("aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor"),
     Op<SiluBackward>("aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor"),

@@ -74,8 +74,38 @@ std::tuple<Tensor, Tensor> PadPacked(Lowering& to, Tensor data, Tensor batch_siz
   return {batch_first ? SwapFirst(to, x) : x, packing.lengths};
 }
 
+// Where the rows of each sequence begin and end, as columns.
+struct Extents {
+  Tensor begins, ends;
+};
+Extents ExtentsOf(Lowering& to, const TensorList& offsets) {
+  if (offsets.size() != 1) throw onnx::BadOperand("takes the offsets of one ragged dimension");
+  const Tensor& all = offsets[0];
+  const Dim count = to.Minus(all.size(0), to.Of(1));
+  return {to.UnsqueezeAt(to.SliceAxis(all, 0, to.Of(0), count), {1}), to.UnsqueezeAt(to.SliceAxis(all, 0, to.Of(1), all.size(0)), {1})};
+}
+
+Tensor JaggedToPadded(Lowering& to, Tensor values, TensorList offsets, Dims max_lengths, double padding_value) {
+  const Extents sequences = ExtentsOf(to, offsets);
+  if (max_lengths.size() != 1) throw onnx::BadOperand("takes a length for each ragged dimension");
+  // One row of padding lies behind all others.
+  const Tensor padding = to.Full(WithSize(values.sizes(), 0, to.Of(1)), padding_value, values.dtype());
+  const Tensor rows = to.Add(to.CastTo(sequences.begins, DType::kInt64), Iota(to, max_lengths[0]));
+  const Tensor inside = to.Less(rows, to.CastTo(sequences.ends, DType::kInt64));
+  return to.Gather(to.Concat({values, padding}, {.axis = 0}), to.Where(inside, rows, to.Number(values.size(0))));
+}
+
+// The offsets say how many rows there are in all, too.
+Tensor PaddedToJagged(Lowering& to, Tensor dense, TensorList offsets, std::optional<Dim>) {
+  const Extents sequences = ExtentsOf(to, offsets);
+  return Packed(to, dense, to.Less(Iota(to, dense.size(1)), to.CastTo(to.Sub(sequences.ends, sequences.begins), DType::kInt64)));
+}
+
 constexpr OpRow kRows[] = {
+    Op<JaggedToPadded>("aten::_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float "
+                       "padding_value=0.) -> Tensor"),
     Op<PackPadded>("aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)"),
+    Op<PaddedToJagged>("aten::_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor"),
     Op<PadPacked>("aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar "
                   "padding_value, int total_length) -> (Tensor, Tensor)"),
 };

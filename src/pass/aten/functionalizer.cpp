@@ -120,8 +120,8 @@ void Functionalizer::VisitViews(NodeId node, const Schema* schema, std::span<con
     if (alias.relation == Relation::kFresh) continue;
     const std::vector<ValueId> elements = CapturedElements(node, alias.argument, captured);
     const ValueId tensor = elements.size() > 1 && result < elements.size() ? elements[result] : elements[0];
-    if (alias.relation == Relation::kMaybe) {
-      storages_.SetMaybe(value, tensor);
+    if (alias.relation == Relation::kMaybe || alias.relation == Relation::kIfOne) {
+      storages_.SetMaybe(value, tensor, alias.relation == Relation::kIfOne);
       continue;
     }
     if (alias.itself) {

@@ -99,19 +99,22 @@ void Storages::AddLink(StorageId to, Link link) {
   if (to != link.storage && std::ranges::find(links, link) == links.end()) links.push_back(std::move(link));
 }
 
-void Storages::AddLinks(StorageId to, StorageId from, const std::optional<RoundPart>& part) {
+void Storages::AddLinks(StorageId to, StorageId from, const std::optional<RoundPart>& part, bool if_one) {
   Storage& storage = storages_[to];
-  AddLink(to, {from, 0, part});
-  for (const Link& link : std::vector<Link>(storages_[from].links)) AddLink(to, link);
+  AddLink(to, {from, 0, part, false, if_one});
+  for (Link link : std::vector<Link>(storages_[from].links)) {
+    link.if_one |= if_one;
+    AddLink(to, link);
+  }
   if (storage.links.size() <= kMaxLinks && !storages_[from].alone_until) return;
   storage.links.clear();
   storage.links.shrink_to_fit();
   storage.alone_until = writes_;
 }
 
-void Storages::SetMaybe(ValueId tensor, ValueId other) {
+void Storages::SetMaybe(ValueId tensor, ValueId other, bool if_one) {
   const StorageId a = StorageOf(tensor), b = StorageOf(other);
-  LinkStorages(a, b, views_[ViewOf(other)].part);
+  LinkStorages(a, b, views_[ViewOf(other)].part, if_one);
 }
 
 void Storages::SetMaybeBefore(ValueId tensor, StorageId other, const RoundPart& part) {
@@ -120,12 +123,12 @@ void Storages::SetMaybeBefore(ValueId tensor, StorageId other, const RoundPart& 
   AddLink(other, {own, 0, {}});
 }
 
-void Storages::LinkStorages(StorageId a, StorageId b, const std::optional<RoundPart>& part) {
+void Storages::LinkStorages(StorageId a, StorageId b, const std::optional<RoundPart>& part, bool if_one) {
   if (a == b) return;
   const std::vector<Link> before = storages_[b].links;
-  AddLinks(a, b, part);
-  for (const Link& link : before) AddLinks(link.storage, a);
-  AddLink(b, {a, 0, {}});
+  AddLinks(a, b, part, if_one);
+  for (const Link& link : before) AddLinks(link.storage, a, {}, if_one || link.if_one);
+  AddLink(b, {a, 0, {}, false, if_one});
   if (storages_[b].links.size() > kMaxLinks) {
     storages_[b].links.clear();
     storages_[b].alone_until = writes_;
@@ -148,7 +151,7 @@ bool Storages::OwnsElements(ValueId sequence) {
 bool Storages::MaybeStale(const Storage& storage) const {
   if (storage.doubtful) return true;
   if (storage.alone_until && writes_ != *storage.alone_until) return true;
-  return std::ranges::any_of(storage.links, [&](const Link& link) { return IsStale(link); });
+  return std::ranges::any_of(storage.links, [&](const Link& link) { return !link.if_one && IsStale(link); });
 }
 
 std::vector<StorageId> Storages::MayShare(ValueId tensor) {
@@ -214,7 +217,7 @@ bool Storages::MayBePart(ValueId tensor) {
   // Their results are rows of one tensor.
   const std::string_view op = graph_.op(graph_[storage.tensor].node);
   const bool row = op == "aten::where" || op == "aten::nonzero_numpy";
-  return row || storage.alone_until || !storage.links.empty();
+  return row || storage.alone_until || !std::ranges::all_of(storage.links, &Link::if_one);
 }
 
 ValueId Storages::FirstName(ValueId tensor) {
@@ -222,23 +225,42 @@ ValueId Storages::FirstName(ValueId tensor) {
   return handles_[HandleOf(tensor)].first_name;
 }
 
+// A program's end is no place in its source; where the tensor was made is.
+Location Storages::LocationOfRead(ValueId tensor, NodeId reader) const {
+  Location location = LocationOf(graph_, reader);
+  if (location.source.empty() && graph_[tensor].kind == ValueKind::kResult) location.source = LocationOf(graph_, graph_[tensor].node).source;
+  return location;
+}
+
+std::string Storages::NameOf(ValueId tensor) const {
+  const std::string_view name = graph_.context().Text(graph_[tensor].name);
+  if (!name.empty()) return fmt::format("'{}'", name);
+  if (graph_[tensor].kind == ValueKind::kResult) return fmt::format("the result of {}", graph_.op(graph_[tensor].node));
+  return "what a round of a loop was given";
+}
+
+void Storages::WarnOfOnes(const Storage& storage, ValueId tensor, NodeId reader) {
+  const bool stale = std::ranges::any_of(storage.links, [&](const Link& link) { return link.if_one && IsStale(link); });
+  if (!stale || !warned_of_ones_.insert(storage.root.index).second) return;
+  sink_.Warning(DiagnosticKind::kFrozenDimension,
+                fmt::format("takes for granted that {} shares no memory with a tensor that was written since; it does where "
+                            "sizes that are known at run time only are 1",
+                            NameOf(tensor)),
+                LocationOfRead(tensor, reader));
+}
+
 ValueId Storages::Read(ValueId tensor, NodeId reader) {
   if (!tensor || !Knows(tensor)) return tensor;
   const ViewId view = ViewOf(tensor);
   const Storage& storage = storages_[views_[view].storage];
   if (MaybeStale(storage)) {
-    // A program's end is no place in its source; where the tensor was made is.
-    Location location = LocationOf(graph_, reader);
-    const NodeId made = graph_[tensor].kind == ValueKind::kResult ? graph_[tensor].node : NodeId{};
-    if (location.source.empty()) location.source = LocationOf(graph_, made).source;
-    const std::string_view name = graph_.context().Text(graph_[tensor].name);
     sink_.Error(DiagnosticKind::kUnknownAliasing,
                 fmt::format("reads {}, which may share its memory with a tensor that was written since; "
                             "the capture does not say whether it does",
-                            !name.empty() ? fmt::format("'{}'", name)
-                            : made        ? fmt::format("the result of {}", graph_.op(made))
-                                          : "what a round of a loop was given"),
-                std::move(location), "clone one of the two tensors before the write");
+                            NameOf(tensor)),
+                LocationOfRead(tensor, reader), "clone one of the two tensors before the write");
+  } else {
+    WarnOfOnes(storage, tensor, reader);
   }
   return Read(view, reader);
 }

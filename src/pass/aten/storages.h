@@ -58,7 +58,8 @@ class Storages {
   // All names of `tensor` become a storage of their own.
   void Detach(ValueId tensor, ValueId value);
   // The two may share storage, nobody knows.
-  void SetMaybe(ValueId tensor, ValueId other);
+  // `if_one`: that is so only where a size that is known at run time only is 1, which is warned of if it matters.
+  void SetMaybe(ValueId tensor, ValueId other, bool if_one = false);
   // What was put there in rounds before this one: writes to this round's part do not reach it.
   void SetMaybeBefore(ValueId tensor, StorageId other, const RoundPart& part);
   // Whether nothing says that two of them may.
@@ -156,6 +157,7 @@ class Storages {
     uint32_t generation;  // if put there before: not counting writes to the part
     std::optional<RoundPart> part;
     bool before = false;
+    bool if_one = false;  // where a size that is known at run time only is 1, which is taken not to be
     friend bool operator==(const Link&, const Link&) = default;
   };
   struct Storage {
@@ -181,13 +183,17 @@ class Storages {
   // `view` is a part, or is.
   void PutBackTo(ViewId view, NodeId reader);
   bool MaybeStale(const Storage& storage) const;
+  // Says, once a storage, what is taken for granted where links of sizes of 1 are stale.
+  void WarnOfOnes(const Storage& storage, ValueId tensor, NodeId reader);
+  Location LocationOfRead(ValueId tensor, NodeId reader) const;
+  std::string NameOf(ValueId tensor) const;
   bool IsStale(const Link& link) const;
   uint32_t PartWrites(const Link& link) const;
   std::optional<RoundPart> PartOfNumber(ViewId view, ValueId number, int64_t dim, uint32_t cut);
   std::optional<RoundPart> PartOfStep(ViewId viewed, const ViewStep& step);
   void AddLink(StorageId to, Link link);
-  void AddLinks(StorageId to, StorageId from, const std::optional<RoundPart>& part = {});
-  void LinkStorages(StorageId a, StorageId b, const std::optional<RoundPart>& part = {});
+  void AddLinks(StorageId to, StorageId from, const std::optional<RoundPart>& part, bool if_one);
+  void LinkStorages(StorageId a, StorageId b, const std::optional<RoundPart>& part, bool if_one = false);
 
   Graph& graph_;
   Sink& sink_;
@@ -206,6 +212,7 @@ class Storages {
   };
   std::vector<RoundNumber> round_numbers_;  // of the loops around the program's place
   std::unordered_set<uint32_t> positions_;  // on all paths
+  std::unordered_set<uint32_t> warned_of_ones_;  // roots of storages, on all paths
   uint64_t writes_ = 0;
 };
 
