@@ -1,6 +1,7 @@
 #include "aten/aliasing.h"
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <unordered_map>
 
@@ -9,7 +10,7 @@
 namespace flambeau::aten {
 namespace {
 
-enum class When : uint8_t { kAlways, kNever, kUnless, kSameDtype, kContiguous, kStrides, kReal, kUnknown };
+enum class When : uint8_t { kAlways, kNever, kUnless, kSameDtype, kContiguous, kStrides, kReal, kUnsummed, kUnknown };
 
 struct AliasRow {
   std::string_view op, argument;
@@ -97,6 +98,19 @@ Relation OfConversion(const Graph& graph, NodeId node, const Type& from, const T
   return format == MemoryFormat::kPreserve ? Relation::kAlias : From(Suggests(from, format, graph.context().exprs()));
 }
 
+// Whether an equation, as einsum has them, has letters that its result has not: without "->" those that stand there twice.
+bool SumsLetters(const Graph& graph, NodeId node) {
+  const Attribute* attribute = graph.FindAttribute(node, "equation");
+  const auto* equation = attribute ? std::get_if<std::string>(attribute) : nullptr;
+  if (equation == nullptr) return false;
+  const size_t arrow = equation->find("->");
+  const std::string_view operand = std::string_view(*equation).substr(0, arrow);
+  return std::ranges::any_of(operand, [&](char letter) {
+    if (std::isalpha(static_cast<unsigned char>(letter)) == 0) return false;
+    return arrow == std::string::npos ? std::ranges::count(operand, letter) > 1 : equation->find(letter, arrow) == std::string::npos;
+  });
+}
+
 Relation Decide(const Graph& graph, NodeId node, When when, const Type& from, const Type& to) {
   ExprPool& exprs = graph.context().exprs();
   switch (when) {
@@ -117,6 +131,7 @@ Relation Decide(const Graph& graph, NodeId node, When when, const Type& from, co
       if (!to.ranked) return Relation::kMaybe;
       return From(CanView(from, to.sizes, exprs), [&] { return CanViewUnlessOne(from, to.sizes, exprs); });
     case When::kReal: return IsComplex(from.dtype) ? Relation::kMaybe : Relation::kAlias;
+    case When::kUnsummed: return SumsLetters(graph, node) ? Relation::kFresh : Relation::kMaybe;
     case When::kUnknown: break;
   }
   return Relation::kMaybe;
@@ -180,7 +195,7 @@ ResultAlias AliasOf(const Graph& graph, NodeId node, const Schema& schema, uint3
   if (from == nullptr) return {};
   const uint32_t argument = ArgumentIndex(schema, *from);
   // What einsum and its like do to several tensors makes a new one.
-  if (when == When::kUnknown && ElementCount(graph, node, argument) > 1) return {};
+  if ((when == When::kUnknown || when == When::kUnsummed) && ElementCount(graph, node, argument) > 1) return {};
   const auto operand = TensorOperand(graph, node, argument, from->type.list ? result : 0);
   const Type& to = graph.type(graph.result(node, result));
   if (!operand || !operands[*operand] || !to.is_tensor()) return {};

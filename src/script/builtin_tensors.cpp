@@ -202,24 +202,6 @@ Result<Vals> Item(Evaluator& evaluator, const Node& node, Arguments arguments) {
   return Vals{std::move(number)};
 }
 
-// x.to("cpu"), x.to(torch.float64), x.cpu(): as TorchScript has them, in which any
-// of the arguments may be left out. Every tensor is on one device.
-Result<Vals> To(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const size_t dtype = node.overload == "prim_Device" ? 2 : 1;
-  if (!node.overload.starts_with("prim_")) return evaluator.CallOperator(node, arguments);
-  const bool copy = evaluator.KnownBool(arguments.back()).value_or(false);
-  if (node.overload != "prim_other" && dtype < arguments.size() && arguments[dtype].AsInt()) {
-    FLAMBEAU_TRY(Val cast, evaluator.emit().Call1("aten::to.dtype", {arguments[0], arguments[dtype], false, copy}));
-    return Vals{std::move(cast)};
-  }
-  if (!copy) return Vals{arguments[0]};
-  FLAMBEAU_TRY(Val copied, evaluator.emit().Call1("aten::clone", {arguments[0]}));
-  return Vals{std::move(copied)};
-}
-
-// A model knows neither devices nor gradients.
-Result<Vals> Itself(Evaluator&, const Node&, Arguments arguments) { return Vals{arguments[0]}; }
-
 // All pairs of elements are close to each other.
 Result<Vals> AllClose(Evaluator& evaluator, const Node&, Arguments arguments) {
   FLAMBEAU_TRY(const Val close, evaluator.emit().Call1("aten::isclose", arguments));
@@ -526,8 +508,6 @@ constexpr BuiltinRow kRows[] = {
     {"aten::concat", &JoinTensors},
     {"aten::concatenate", &JoinTensors},
     {"aten::copy_", &CopyInPlace},
-    {"aten::cpu", &Itself},
-    {"aten::cuda", &Itself},
     {"aten::device", &DeviceOf},
     {"aten::dim", &Rank},
     {"aten::dstack", &JoinTensors},
@@ -544,15 +524,12 @@ constexpr BuiltinRow kRows[] = {
     {"aten::is_signed", &DtypeIs<IsSigned>},
     {"aten::numel", &ElementCount},
     {"aten::pad_sequence", &PadSequence},
-    {"aten::pin_memory", &Itself},
-    {"aten::requires_grad_", &Itself},
     {"aten::row_stack", &JoinTensors},
     {"aten::size", &Size},
     {"aten::split_with_sizes", &SplitTensor},
     {"aten::stack", &JoinTensors},
     {"aten::stride", &Stride},
     {"aten::tensor", &MakeTensor},
-    {"aten::to", &To},
     {"aten::unsafe_split_with_sizes", &SplitTensor},
     {"aten::upsample_bicubic2d", &Upsample},
     {"aten::upsample_bilinear2d", &Upsample},

@@ -27,6 +27,7 @@ Result<Vals> SplitTensor(Evaluator& evaluator, const torchscript::Node& node, Ar
 std::span<const BuiltinRow> DtypeBuiltins();      // builtin_dtypes.cpp: what dtypes promote to
 std::span<const BuiltinRow> TextBuiltins();       // builtin_text.cpp
 std::span<const BuiltinRow> LetterBuiltins();     // builtin_letters.cpp: what text is made of
+std::span<const BuiltinRow> PlaceBuiltins();      // builtin_places.cpp: where tensors are in memory
 // Stands in a text for what is known at run time only: messages may hold it, nothing can be decided by it.
 inline constexpr char kRunTimeText = '\x1a';
 // As str() shows the value.

@@ -72,6 +72,10 @@ def is_alias(when, arguments, tensor, result):
                 return False
         case "kReal":
             return None if tensor.is_complex() else True
+        case "kUnsummed":
+            inside, arrow, outside = arguments["equation"].partition("->")
+            summed = set(inside) - set(outside) - set(", .") if arrow else {letter for letter in inside if inside.count(letter) > 1}
+            return False if summed and len(arguments["tensors"]) == 1 else None
         case "kUnknown":
             return None
     raise ValueError(f"{TABLE.name} has a rule that this test does not know: {when}")

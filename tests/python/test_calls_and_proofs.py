@@ -10,7 +10,7 @@ from torch.utils._sympy.functions import FloorDiv, Min, Mod, PythonMod
 import flambeau
 from flambeau.archive_verification import verify_archive
 from flambeau.archived import ArchivedProgram
-from flambeau.capture.proofs import divided, holds, simplified
+from flambeau.capture.proofs import divided, even_quotient, holds, rounded, simplified
 from flambeau.errors import VerificationError
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -392,3 +392,21 @@ def test_what_is_known_of_sizes_is_simplified():
     for unknown in (FloorDiv(3 * size - 3, size), FloorDiv(3 * size + 2, size), FloorDiv(3 * size - 1, batch), FloorDiv(size**2 - 1, size)):
         assert simplified(unknown) == unknown
     assert divided(FloorDiv(16 * batch * FloorDiv(padded, 16), padded)) == batch
+    assert even_quotient(16 * batch * FloorDiv(padded, 16), size * padded) is None
+    assert even_quotient(48 * batch**2 * FloorDiv(padded, 16), batch * padded) == 3 * batch
+
+
+def test_sizes_that_are_padded_are_multiples():
+    size = sympy.Symbol("size", integer=True, positive=True)
+    whole = 3 * size + 2
+    sums = {
+        size + Mod(7 - Mod(size, 7), 7): 7 * FloorDiv(size + 6, 7),
+        whole + PythonMod(-whole, 7) + 5: 7 * FloorDiv(3 * size + 8, 7) + 5,
+        size + PythonMod(3 - size, 4): 4 * FloorDiv(size, 4) + 3,
+        size - Mod(size, 8) - 1: 8 * FloorDiv(size, 8) - 1,
+    }
+    for told, short in sums.items():
+        assert rounded(told) == short
+        assert all(told.subs({size: n}) == short.subs({size: n}) for n in range(1, 60))
+    for other in (size + Mod(7 - Mod(size, 5), 7), size + Mod(7 - Mod(2 * size, 7), 7), 2 * size - Mod(size, 8), size + 1):
+        assert rounded(other) == other

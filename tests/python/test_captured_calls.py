@@ -78,6 +78,74 @@ def test_sizes_stay_dynamic(function):
     torch.testing.assert_close(program(*args)[0], model(*args))
 
 
+class Layers(torch.nn.Module):
+    """As SpeechBrain calls them: with the lengths, where a layer takes any."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(4, 4), torch.nn.ReLU()])
+
+    def forward(self, x):
+        for layer in self.layers:
+            try:
+                x = layer(x, lengths=None)
+            except TypeError:
+                x = layer(x)
+        return x
+
+
+class Segments(torch.nn.Module):
+    """As EnCodec cuts: one segment, where no length is set."""
+
+    def forward(self, x):
+        return self.joined(self.cut(x, x.shape[0]))
+
+    def cut(self, x, stride):
+        segments = []
+        for offset in range(0, x.shape[0], stride):
+            segments.append((x[offset : offset + stride] * 2, None))
+        return segments
+
+    def joined(self, segments):
+        assert len(segments) == 1
+        return segments[0][0]
+
+
+class Strides(torch.nn.Module):
+    """As Asteroid pads: by numbers that NumPy made once."""
+
+    strides = numpy.prod([[2, 2], [1, 2]], axis=0)
+
+    def forward(self, x):
+        step = int(torch.from_numpy(self.strides)[1])
+        return F.pad(x, (0, step - 1)) if step % 2 == 0 else x
+
+
+class Halves(torch.nn.Module):
+    """As LoFTR parts what it has joined: as many rows as data chose, twice."""
+
+    def forward(self, x):
+        kept = torch.nonzero(x[:, 0] > 0)[:, 0]
+        one, other = torch.chunk(torch.cat([x[kept], -x[kept]]), 2, dim=0)
+        return one + 2 * other
+
+
+@pytest.mark.parametrize("model", [Layers(), Segments(), Strides()], ids=lambda model: type(model).__name__)
+def test_calls_of_libraries(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = flambeau.export(model, (torch.randn(6, 4),), dynamic_shapes=({0: "n"},))
+    x = torch.randn(9, 4)
+    torch.testing.assert_close(program(x)[0], model(x))
+
+
+def test_halves_of_what_data_chose_twice():
+    model = Halves()
+    program = flambeau.export(model, (torch.randn(6, 4),), dynamic_shapes=({0: "n"},), verbose=False)
+    for x in (torch.randn(9, 4), torch.ones(1, 4), -torch.ones(3, 4)):
+        torch.testing.assert_close(program(x)[0], model(x))
+
+
 def test_a_size_that_a_constructor_makes_a_number_is_warned_of():
     model = model_of(lambda x: x * torch.FloatTensor([x.shape[0] / 4]))
     with pytest.warns(flambeau.errors.ConversionWarning, match=r"right only where IntTrueDiv\(n, 4\) = 1.5"):

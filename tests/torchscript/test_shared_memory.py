@@ -422,6 +422,37 @@ def memory_of_complex_numbers_by_halves(self, x):
     return strided, part, torch.view_as_real(numbers)
 
 
+class CopyInAnotherFormat(nn.Module):
+    def forward(self, x):
+        y = x.to(memory_format=torch.channels_last)
+        y.mul_(2)
+        return y, x + 1
+
+
+class CopyOfAnotherOrder(nn.Module):
+    def forward(self, x):
+        rows = torch.einsum("bc h w -> bhwc", x).reshape(x.size(0), -1)
+        rows *= 2
+        return rows, x + 1
+
+
+class AnotherOrder(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        view = torch.einsum("bchw->bwch", y)
+        view.add_(1)
+        kept = torch.einsum("bchw->bcw", y)
+        kept.mul_(3)
+        return y, view, kept
+
+
+@pytest.mark.parametrize("how", ["script", "trace"])
+@pytest.mark.parametrize("model", [CopyInAnotherFormat(), CopyOfAnotherOrder(), AnotherOrder()], ids=lambda model: type(model).__name__)
+def test_copies_and_views_by_strides_that_are_known(model, how):
+    program = check(model, (torch.randn(2, 3, 4, 5),), how=how)
+    assert not any("memory" in each.message for each in program.diagnostics)
+
+
 class CopyOfHeads(nn.Module):
     def forward(self, x):
         heads = (x * 2).view(x.size(0), x.size(1), 3, 2).permute(1, 2, 0, 3)

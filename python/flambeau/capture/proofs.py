@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 import sympy
 from torch.utils._sympy.functions import CleanDiv, FloorDiv, IntTrueDiv, Max, Min, Mod, PythonMod
 
-__all__ = ["INEQUALITIES", "at", "divided", "equal", "holds", "simplified"]
+__all__ = ["INEQUALITIES", "at", "divided", "equal", "even_quotient", "holds", "reduced", "rounded", "simplified"]
 
 INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 
 _LONGEST_PERIOD = 1024
+_LEAST = 2
+"""The size from which on torch tells what is so."""
 
 
 class _Steps(NamedTuple):
@@ -53,6 +55,26 @@ def _steps(expression: sympy.Expr) -> _Steps | None:
     return found[expression]
 
 
+def _values(expression: sympy.Expr, sizes: range) -> list[int] | None:
+    """Those of an expression of which ``_steps`` are known, for these sizes; None where one is not defined."""
+    found: dict[Any, list[int]] = {}
+    for node in sympy.postorder_traversal(expression):
+        if node.is_Integer:
+            values = [int(node)] * len(sizes)
+        elif node.is_Symbol:
+            values = list(sizes)
+        elif isinstance(node, (sympy.Add, sympy.Mul)):
+            join = sum if isinstance(node, sympy.Add) else math.prod
+            values = [join(parts) for parts in zip(*(found[part] for part in node.args), strict=True)]
+        else:
+            part, divisor = found[node.args[0]], int(node.args[1])
+            if isinstance(node, Mod) and min(part) < 0:
+                return None
+            values = [value % divisor if isinstance(node, (Mod, PythonMod)) else value // divisor for value in part]
+        found[node] = values
+    return found[expression]
+
+
 def at(condition: Any, sizes: Mapping[sympy.Symbol, int]) -> Any:
     """What a condition is for these sizes; itself where it is about what torch does not define there, as a remainder of a negative number."""
     try:
@@ -68,10 +90,13 @@ def holds(condition: Any, least: int = 0) -> bool:
     if len(condition.free_symbols) != 1 or not isinstance(condition, INEQUALITIES):
         return False
     (symbol,) = condition.free_symbols
-    steps = _steps(condition.gts - condition.lts)
+    difference = condition.gts - condition.lts
+    steps = _steps(difference)
     if steps is None or steps.increase < 0:
         return False
-    return all(at(condition, {symbol: size}) == sympy.true for size in range(least, least + steps.period))
+    values = _values(difference, range(least, least + steps.period))
+    strict = isinstance(condition, (sympy.Lt, sympy.Gt))
+    return values is not None and all(value > 0 if strict else value >= 0 for value in values)
 
 
 def equal(one: sympy.Expr, other: sympy.Expr) -> bool:
@@ -91,46 +116,104 @@ def _with_multiples(expression: Any) -> tuple[Any, dict[sympy.Symbol, Any]]:
     return (expression.xreplace(multiples), quotients) if multiples else (expression, {})
 
 
-def _times(whole: Any, size: Any) -> Any:
-    """How often a size from 2 on is in about so many times itself, as in ``(3 * n - 1) // n``, the parts of which ``chunk`` makes two; None of others."""
+def _times(whole: Any, size: Any, least: int) -> Any:
+    """How often a size, of at least 1 or 2, is in about so many times itself, as in ``(3 * n - 1) // n``, the parts of which ``chunk``
+    makes two; None of others."""
     if not size.is_Symbol or not whole.is_Add:
         return None
     factor = whole.coeff(size)
     rest = whole - factor * size
-    if not factor.is_Integer or not rest.is_Integer or not -2 <= rest < 2:
+    if not factor.is_Integer or not rest.is_Integer or not -least <= rest < least:
         return None
     return factor if rest >= 0 else factor - 1
 
 
-def _reduced(expression: Any) -> Any:
-    """The expression without the minima and maxima of which is known, for sizes from 2 on, which side they are, and without ``n / n`` and its like."""
+@functools.lru_cache(maxsize=4096)
+def reduced(expression: Any, least: int = 0) -> Any:
+    """The expression without the minima and maxima of which is known, for sizes from the least on, which side they are, and without ``n / n`` and its like."""
     found: dict[Any, Any] = {}
     for node in sympy.postorder_traversal(expression):
         parts = [found[part] for part in node.args]
         new = node.func(*parts) if parts else node
         if isinstance(new, (Min, Max)) and len(new.args) == 2:
             one, other = new.args
-            if holds(sympy.Le(one, other), 2):
+            if holds(sympy.Le(one, other), least):
                 new = one if isinstance(new, Min) else other
-            elif holds(sympy.Le(other, one), 2):
+            elif holds(sympy.Le(other, one), least):
                 new = other if isinstance(new, Min) else one
         elif isinstance(new, IntTrueDiv) and new.args[0] == new.args[1]:
             new = sympy.Float(1)
-        elif isinstance(new, FloorDiv):
-            new = _times(*new.args) or new
+        elif isinstance(new, FloorDiv) and least:
+            new = _times(*new.args, least) or new
         found[node] = new
     return found[expression]
 
 
 @functools.lru_cache(maxsize=4096)
 def divided(quotient: Any) -> Any:
-    """The quotient where parts of it are multiples of a number: ``padded * batch // padded`` is ``batch`` however the padding is told."""
+    """The quotient where parts of it are multiples of a number: ``padded * batch // padded`` is ``batch`` however the padding is told;
+    or of so many times what it is divided by."""
     replaced, quotients = _with_multiples(quotient)
-    return replaced.xreplace(quotients) if quotients else quotient
+    if quotients:
+        return replaced.xreplace(quotients)
+    times = _times(*quotient.args, 1) if isinstance(quotient, FloorDiv) else None
+    return quotient if times is None else times
+
+
+@functools.lru_cache(maxsize=4096)
+def even_quotient(whole: Any, divisor: Any) -> Any:
+    """The quotient of products where it comes out even by such multiples; else None. torch simplifies them at length first."""
+    if divisor.is_Integer or not whole.is_Mul:
+        return None
+    replaced, quotients = _with_multiples(sympy.Tuple(whole, divisor))
+    ratio = replaced[0] / replaced[1]
+    even = quotients and sympy.denom(ratio) == 1
+    return ratio.xreplace(quotients) if even else None
+
+
+def _remainder(term: Any) -> tuple[Any, int] | None:
+    """``(x, m)`` of what is the remainder of ``x`` by a number ``m``."""
+    is_one = isinstance(term, (Mod, PythonMod)) and term.args[1].is_Integer and term.args[1] > 1
+    return (term.args[0], int(term.args[1])) if is_one else None
+
+
+def _lacking(term: Any) -> tuple[Any, int, int] | None:
+    """``(x, m, k)`` of what ``x`` lacks to the next number that leaves ``k`` by ``m``: ``(m - x % m) % m``, ``-x % m``; None of what is no remainder."""
+    found = _remainder(term)
+    if found is None:
+        return None
+    inside, modulus = found
+    for part in sympy.Add.make_args(inside):
+        inner, rest = _remainder(-part), inside - part
+        if inner is not None and inner[1] == modulus and rest.is_Integer:
+            return inner[0], modulus, int(rest) % modulus
+    return -inside, modulus, 0
+
+
+@functools.lru_cache(maxsize=4096)
+def rounded(size: Any) -> Any:
+    """A size with what it lacks to a multiple of a number, or without its rest, told with the size in it once.
+
+    ``n + (7 - n % 7) % 7`` is ``7 * ((n + 6) // 7)``: layers that each pad what the last one gave told it twice as often each.
+    """
+    for term in size.args if size.is_Add else ():
+        lacking, rest = _lacking(term), _remainder(-term)
+        if lacking is not None:
+            whole, modulus, left = lacking
+            multiple = modulus * FloorDiv(whole - left + modulus - 1, modulus) + left
+        elif rest is not None:
+            whole, modulus = rest
+            multiple = modulus * FloorDiv(whole, modulus)
+        else:
+            continue
+        more = size - term - whole
+        if more.is_Integer:
+            return multiple + more
+    return size
 
 
 def simplified(expression: Any) -> Any:
     """The expression without what needs no telling: minima and maxima that are known to be one of their sides, and quotients of what is divisible."""
     # A size beside its own multiple, ``min(s, 16 * ((s + pad) // 16))``, is compared before the multiple is a symbol of its own.
-    expression, quotients = _with_multiples(_reduced(expression))
-    return _reduced(expression).xreplace(quotients)
+    expression, quotients = _with_multiples(reduced(expression, _LEAST))
+    return reduced(expression, _LEAST).xreplace(quotients)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy
 import sympy
 import torch
 import torch.nn.functional as F
@@ -18,19 +19,19 @@ from torch.utils import _pytree
 from torch.utils._sympy.interp import sympy_interp
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
-from .proofs import divided
+from .proofs import divided, even_quotient, reduced, rounded
 from .replaced_functions import Replacements
 from .types_of_sizes import FUNCTIONS
 
 __all__ = [
     "attention_by_size",
     "computable_sizes",
-    "divided_sizes",
     "dynamic_conversions",
     "dynamic_lengths",
     "dynamic_tensors",
     "dynamic_types",
     "number_of",
+    "short_sizes",
     "symbol_number",
     "unsolved_equations",
 ]
@@ -126,6 +127,16 @@ def _keeping_sizes(function: Callable[..., torch.Tensor]) -> Callable[..., torch
     return call
 
 
+def _of_array(from_numpy: Callable[[Any], torch.Tensor]) -> Callable[[Any], torch.Tensor]:
+    """The same by the function of which modes are told, so that the values of constant arrays are known."""
+
+    @functools.wraps(from_numpy)
+    def call(array: Any) -> torch.Tensor:
+        return torch.as_tensor(array) if isinstance(array, numpy.ndarray) else from_numpy(array)
+
+    return call
+
+
 def _new_tensor(self: torch.Tensor, data: Any, **options: Any) -> torch.Tensor:
     if isinstance(data, torch.Tensor):
         return torch._C.TensorBase.new_tensor(self, data, **options)
@@ -138,6 +149,7 @@ def dynamic_tensors() -> Iterator[None]:
     with Replacements() as replacements:
         replacements.set(torch, "as_tensor", _keeping_sizes(torch.as_tensor))
         replacements.set(torch, "asarray", _keeping_sizes(torch.asarray))
+        replacements.set(torch, "from_numpy", _of_array(torch.from_numpy))
         replacements.set(torch.Tensor, "new_tensor", _new_tensor)
         yield
 
@@ -205,23 +217,42 @@ def computable_sizes() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def divided_sizes() -> Iterator[None]:
-    """While it is open, windows that are put together again are as many images as were cut.
+def short_sizes() -> Iterator[None]:
+    """While it is open, windows that are put together again are as many images as were cut, and what is padded to a multiple
+    of a number is one.
 
-    torch keeps the quotient of products otherwise, in which each further layer puts its own.
+    torch keeps quotients of products and remainders otherwise, in which each further layer puts its own.
     """
-    divide = SymNode._int_floordiv  # type: ignore[attr-defined]
+    plain = {name: getattr(SymNode, name) for name in ("_add", "_sub", "_int_floordiv", "_sym_min", "_sym_max")}
+
+    def told(result: SymNode, expression: Any) -> SymNode:
+        return result if expression == result.expr else SymNode(expression, result.shape_env, int, result.hint, fx_node=result.fx_node)
 
     def quotient(self: SymNode, other: SymNode) -> SymNode:
-        result: SymNode = divide(self, other)
-        simple = divided(result.expr)
-        return result if simple == result.expr else SymNode(simple, result.shape_env, int, result.hint, fx_node=result.fx_node)
+        even = even_quotient(self.expr, other.expr)
+        if even is not None:
+            hint = self.hint // other.hint if self.has_hint() and other.has_hint() and other.hint else None
+            return SymNode(even, self.shape_env, int, hint)
+        result: SymNode = plain["_int_floordiv"](self, other)
+        return told(result, divided(result.expr))
+
+    def told_as(name: str, shorter: Callable[[Any], Any]) -> None:
+        def call(self: SymNode, other: SymNode) -> SymNode:
+            result: SymNode = plain[name](self, other)
+            return told(result, shorter(result.expr)) if result.pytype is int else result
+
+        setattr(SymNode, name, call)
 
     SymNode._int_floordiv = quotient  # type: ignore[attr-defined]
+    for name in ("_add", "_sub"):
+        told_as(name, rounded)
+    for name in ("_sym_min", "_sym_max"):
+        told_as(name, reduced)
     try:
         yield
     finally:
-        SymNode._int_floordiv = divide  # type: ignore[attr-defined]
+        for name, call in plain.items():
+            setattr(SymNode, name, call)
 
 
 @contextlib.contextmanager

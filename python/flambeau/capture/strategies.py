@@ -52,11 +52,11 @@ from .results import computes_alike
 from .sizes import (
     attention_by_size,
     computable_sizes,
-    divided_sizes,
     dynamic_conversions,
     dynamic_lengths,
     dynamic_tensors,
     dynamic_types,
+    short_sizes,
     unsolved_equations,
 )
 from .slices import decided_slices, undecided_slices
@@ -530,7 +530,7 @@ class _Tries:
             sequential_scans(),
             one_way_of_products(),
             computable_sizes(),
-            divided_sizes(),
+            short_sizes(),
             sized_fake_quantization(),
             unsolved_equations(),
             dynamic_lengths(),

@@ -40,20 +40,36 @@ def _round(self: torch.fx.Proxy, ndigits: Any = None) -> torch.fx.Proxy:
     return self.tracer.create_proxy("call_function", builtins.round, (self,) if ndigits is None else (self, ndigits), {})
 
 
-def _writing_rounds(export: Callable[..., ExportedProgram]) -> Callable[..., ExportedProgram]:
-    """``torch.export`` writes what becomes of sizes with Python's operators, of which its proxies lack ``round()``."""
+def _leaving(call_module: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(call_module)
+    def call(self: torch.fx.Tracer, *args: Any) -> Any:
+        around = len(self.module_stack)
+        try:
+            return call_module(self, *args)
+        except BaseException:
+            while len(self.module_stack) > around:
+                self.module_stack.popitem()
+            raise
+
+    return call
+
+
+def _as_models_need(export: Callable[..., ExportedProgram]) -> Callable[..., ExportedProgram]:
+    """``torch.export`` writes what becomes of sizes with Python's operators, of which its proxies lack ``round()``; and stays
+    within a module whose call raises, which the model may catch."""
 
     @functools.wraps(export)
     def call(*args: Any, **options: Any) -> ExportedProgram:
         with Replacements() as replacements:
             if not hasattr(torch.fx.Proxy, "__round__"):
                 replacements.set(torch.fx.Proxy, "__round__", _round)
+            replacements.set(torch.fx.Tracer, "call_module", _leaving(torch.fx.Tracer.call_module))
             return export(*args, **options)
 
     return call
 
 
-@_writing_rounds
+@_as_models_need
 def above_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any, strict: bool) -> ExportedProgram:
     """As ``torch.export.export``."""
     deferred = _deferred(torch.export.export)
@@ -61,7 +77,7 @@ def above_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
         return torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, **deferred)
 
 
-@_writing_rounds
+@_as_models_need
 def below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any, strict: bool) -> ExportedProgram:
     """The same with the operators that autograd calls."""
     return _trace._export(

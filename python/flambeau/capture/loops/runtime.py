@@ -8,9 +8,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import sympy
 import torch
 
 from ..presence import rows_are_known
+from ..proofs import simplified
 from .pieces import Numbers, Pieces
 from .places import Places
 from .rounds import Filled, FilledNumbers, Rounds, Whole, as_tensor, is_dynamic
@@ -34,6 +36,13 @@ def _parts(tensor: torch.Tensor, length: Any, dim: int) -> Rounds:
     return Rounds((size + length - 1) // length, at)
 
 
+def _known_steps(start: Any, stop: Any, step: torch.SymInt) -> list[Any]:
+    """The numbers of a range whose step is a size, where there is a number of them for every size: all of it, in one step."""
+    count = (stop - start + step - 1) // step
+    number = simplified(count.node.expr) if isinstance(count, torch.SymInt) else count
+    return [start + i * step for i in builtins.range(int(number))] if isinstance(number, (int, sympy.Integer)) else []
+
+
 class Runtime:
     """What rewritten functions call."""
 
@@ -54,6 +63,8 @@ class Runtime:
 
     def range(self, *limits: Any) -> Any:
         start, stop, step = (0, *limits, 1) if len(limits) == 1 else (*limits, 1)[:3]
+        if is_dynamic(step):
+            return _known_steps(start, stop, step) or builtins.range(*limits)
         if not any(is_dynamic(limit) for limit in (start, stop)) or not isinstance(step, int) or not step:
             return builtins.range(*limits)
         count = (stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step
