@@ -31,8 +31,8 @@ int RunOps(const std::string& format) {
     if (format == "json") {
       std::string restrictions;
       for (const std::string& text : op.restrictions) restrictions += fmt::format("{}\"{}\"", restrictions.empty() ? "" : ", ", Escaped(text, "\"\\"));
-      const std::string read_as = op.read_as.empty() ? "" : fmt::format("\"read_as\": \"{}\", ", op.read_as);
-      fmt::print("  {{\"schema\": \"{}\", {}\"restrictions\": [{}]}}{}\n", Escaped(op.schema, "\"\\"), read_as, restrictions, i + 1 < operators.size() ? "," : "");
+      const std::string read_as = op.read_as.empty() ? "null" : fmt::format("\"{}\"", op.read_as);
+      fmt::print("  {{\"schema\": \"{}\", \"read_as\": {}, \"restrictions\": [{}]}}{}\n", Escaped(op.schema, "\"\\"), read_as, restrictions, i + 1 < operators.size() ? "," : "");
     } else if (format == "markdown") {
       const std::string read_as = op.read_as.empty() ? "" : fmt::format(", read as `{}`", op.read_as);
       fmt::print("| `{}`{} | {} |\n", Escaped(op.schema, "|"), read_as, Escaped(fmt::format("{}", fmt::join(op.restrictions, "; ")), "|"));

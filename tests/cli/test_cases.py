@@ -83,4 +83,5 @@ def test_the_table_of_operators(flambeau, format, start):
     assert "aten::add.Tensor(" in out
     if format == "json":
         for row in json.loads(out):
-            assert row.keys() == {"schema", "restrictions"} and row["schema"]
+            assert row.keys() == {"schema", "read_as", "restrictions"} and row["schema"]
+            assert row["read_as"] is None or not row["restrictions"], row
