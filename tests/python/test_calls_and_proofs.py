@@ -1,16 +1,17 @@
 """Arguments by position and by name become the values of a model's inputs: in calls, and in proofs."""
 
+import math
 import typing
 
 import pytest
 import sympy
 import torch
-from torch.utils._sympy.functions import FloorDiv, Min, Mod, PythonMod
+from torch.utils._sympy.functions import CeilToInt, FloorDiv, FloorToInt, IntTrueDiv, Min, Mod, PythonMod
 
 import flambeau
 from flambeau.archive_verification import verify_archive
 from flambeau.archived import ArchivedProgram
-from flambeau.capture.proofs import divided, even_quotient, holds, rounded, simplified
+from flambeau.capture.proofs import as_integers, divided, even_quotient, holds, rounded, simplified
 from flambeau.errors import VerificationError
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -394,6 +395,16 @@ def test_what_is_known_of_sizes_is_simplified():
     assert divided(FloorDiv(16 * batch * FloorDiv(padded, 16), padded)) == batch
     assert even_quotient(16 * batch * FloorDiv(padded, 16), size * padded) is None
     assert even_quotient(48 * batch**2 * FloorDiv(padded, 16), batch * padded) == 3 * batch
+
+
+def test_whole_numbers_of_quotients_are_quotients_of_integers():
+    size = sympy.Symbol("size", integer=True, positive=True)
+    frames = IntTrueDiv(size - 3, 4) + 2.0
+    assert as_integers(CeilToInt(frames)) == FloorDiv(size, 4) + 2 and as_integers(FloorToInt(frames)) == FloorDiv(size - 3, 4) + 2
+    for other in (CeilToInt(IntTrueDiv(size, 4) + 0.5), CeilToInt(IntTrueDiv(3, size)), CeilToInt(2 * IntTrueDiv(size, 3)), size):
+        assert as_integers(other) == other
+    for n in range(3, 40):
+        assert as_integers(CeilToInt(frames)).subs({size: n}) == math.ceil((n - 3) / 4 + 2)
 
 
 def test_sizes_that_are_padded_are_multiples():

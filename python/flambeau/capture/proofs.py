@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import sympy
-from torch.utils._sympy.functions import CleanDiv, FloorDiv, IntTrueDiv, Max, Min, Mod, PythonMod
+from torch.utils._sympy.functions import CeilToInt, CleanDiv, FloorDiv, FloorToInt, IntTrueDiv, Max, Min, Mod, PythonMod
 
-__all__ = ["INEQUALITIES", "at", "divided", "equal", "even_quotient", "holds", "reduced", "rounded", "simplified"]
+__all__ = ["INEQUALITIES", "as_integers", "at", "divided", "equal", "even_quotient", "holds", "reduced", "rounded", "simplified"]
 
 INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 
@@ -210,6 +210,25 @@ def rounded(size: Any) -> Any:
         if more.is_Integer:
             return multiple + more
     return size
+
+
+@functools.lru_cache(maxsize=4096)
+def as_integers(number: Any) -> Any:
+    """What ``math.ceil`` or ``math.floor`` makes of a quotient by a number, and whole numbers beside it, as a quotient of integers."""
+    if not isinstance(number, (CeilToInt, FloorToInt)):
+        return number
+    quotient, more = None, sympy.S.Zero
+    for term in sympy.Add.make_args(number.args[0]):
+        if isinstance(term, IntTrueDiv) and quotient is None and term.args[1].is_Integer and term.args[1] > 0:
+            quotient = term.args
+        elif (term.is_Float or term.is_Integer) and float(term).is_integer():
+            more += int(term)
+        else:
+            return number
+    if quotient is None:
+        return number
+    size, divisor = quotient
+    return FloorDiv(size + divisor - 1 if isinstance(number, CeilToInt) else size, divisor) + more
 
 
 def simplified(expression: Any) -> Any:

@@ -19,7 +19,7 @@ from torch.utils import _pytree
 from torch.utils._sympy.interp import sympy_interp
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
-from .proofs import divided, even_quotient, reduced, rounded
+from .proofs import as_integers, divided, even_quotient, reduced, rounded
 from .replaced_functions import Replacements
 from .types_of_sizes import FUNCTIONS
 
@@ -218,12 +218,12 @@ def computable_sizes() -> Iterator[None]:
 
 @contextlib.contextmanager
 def short_sizes() -> Iterator[None]:
-    """While it is open, windows that are put together again are as many images as were cut, and what is padded to a multiple
-    of a number is one.
+    """While it is open, windows that are put together again are as many images as were cut, what is padded to a multiple of a
+    number is one, and ``math.ceil(n / 4)`` is a quotient of integers.
 
-    torch keeps quotients of products and remainders otherwise, in which each further layer puts its own.
+    torch keeps quotients of products, remainders and floats otherwise, in which each further layer puts its own.
     """
-    plain = {name: getattr(SymNode, name) for name in ("_add", "_sub", "_int_floordiv", "_sym_min", "_sym_max")}
+    plain = {name: getattr(SymNode, name) for name in ("_add", "_sub", "_int_floordiv", "_sym_min", "_sym_max", "_ceil", "_floor")}
 
     def told(result: SymNode, expression: Any) -> SymNode:
         return result if expression == result.expr else SymNode(expression, result.shape_env, int, result.hint, fx_node=result.fx_node)
@@ -237,8 +237,8 @@ def short_sizes() -> Iterator[None]:
         return told(result, divided(result.expr))
 
     def told_as(name: str, shorter: Callable[[Any], Any]) -> None:
-        def call(self: SymNode, other: SymNode) -> SymNode:
-            result: SymNode = plain[name](self, other)
+        def call(self: SymNode, *others: SymNode) -> SymNode:
+            result: SymNode = plain[name](self, *others)
             return told(result, shorter(result.expr)) if result.pytype is int else result
 
         setattr(SymNode, name, call)
@@ -248,6 +248,8 @@ def short_sizes() -> Iterator[None]:
         told_as(name, rounded)
     for name in ("_sym_min", "_sym_max"):
         told_as(name, reduced)
+    for name in ("_ceil", "_floor"):
+        told_as(name, as_integers)
     try:
         yield
     finally:
