@@ -101,6 +101,7 @@ CASES = [
     case(lambda a: prims.uniform([4, 50], low=2.0, high=3.0, dtype=torch.float32, device="cpu", stride=[50, 1]) - 2 + 0 * a.sum(), A,
          dynamic=False, check=lambda want, got: bool((got >= 0).all() and (got < 1).all() and got.std() > 0.2), name="prims::uniform"),
     case(lambda a: prims.reshape(a, [a.shape[0], 12]), A, dynamic={0: [0]}, name="prims::reshape"),
+    case(lambda a: prims.resize(a.clone(), [2, 2]), floats(2, 3), dynamic=False, strided=False, name="prims::resize"),
     prim("rev", A, [0, 2]),
     case(lambda a: a + prims.scalar_tensor(2, dtype=torch.float32, device="cpu"), A, name="prims::scalar_tensor"),
     prim("squeeze", floats(1, 3, 1, 2), [0, 2]),
