@@ -58,8 +58,8 @@ struct ProgramBuilder::Impl {
     graph().SetName(value, context().Intern(name));
     return Keep(value);
   }
-  std::vector<ValueHandle> AddEquivalents(const Target& target, const aten::CanonicalCall& call,
-                                          std::span<const std::pair<std::string_view, ValueInfo>> results, OriginId origin);
+  Result<std::vector<ValueHandle>> AddEquivalents(const Target& target, const aten::CanonicalCall& call,
+                                                  std::span<const std::pair<std::string_view, ValueInfo>> results, OriginId origin);
   std::vector<ValueHandle> AddEffect(ProgramBuilder& builder, std::span<const Argument> positional,
                                      std::span<const std::pair<std::string_view, Argument>> named,
                                      std::span<const std::pair<std::string_view, ValueInfo>> results,
@@ -281,21 +281,19 @@ NodeId ProgramBuilder::Impl::AddNode(Symbol op, aten::CanonicalCall call, std::s
 
 // Of calls that the lists' elements have each, results are those of one call each. What writes to lists returns nothing,
 // and what it writes to one tensor is that tensor.
-std::vector<ValueHandle> ProgramBuilder::Impl::AddEquivalents(const Target& target, const aten::CanonicalCall& call,
-                                                              std::span<const std::pair<std::string_view, ValueInfo>> results,
-                                                              OriginId origin) {
+Result<std::vector<ValueHandle>> ProgramBuilder::Impl::AddEquivalents(const Target& target, const aten::CanonicalCall& call,
+                                                                      std::span<const std::pair<std::string_view, ValueInfo>> results,
+                                                                      OriginId origin) {
   const std::string_view shown = context().Text(target.text);
-  auto calls = aten::Replace(*target.equivalent, call, shown, context(), sink);
-  std::vector<ValueHandle> handles;
+  const auto bad = [&](std::string message) {
+    return sink.Error(DiagnosticKind::kBadProgram, std::move(message), {.operation = std::string(shown)});
+  };
+  FLAMBEAU_TRY(std::vector<aten::CanonicalCall> calls, aten::Replace(*target.equivalent, call, shown, context(), sink));
   const bool each = target.equivalent->each, writes = results.empty();
-  if (calls && each && !writes && results.size() != calls->size())
-    calls = sink.Error(DiagnosticKind::kBadProgram, "has another number of results than of tensors", {.operation = std::string(shown)});
-  if (!calls) return std::vector<ValueHandle>(results.size(), Keep({}));
-  for (aten::CanonicalCall& one : *calls) {
-    if (one.operands.empty() && writes) {
-      sink.Error(DiagnosticKind::kBadProgram, "writes to what is no tensor", {.operation = std::string(shown)});
-      return handles;
-    }
+  if (each && !writes && results.size() != calls.size()) return bad("has another number of results than of tensors");
+  std::vector<ValueHandle> handles;
+  for (aten::CanonicalCall& one : calls) {
+    if (writes && (one.operands.empty() || !one.operands.front())) return bad("writes to what is no tensor");
     const auto own = each && !writes ? results.subspan(handles.size(), 1) : results;
     std::vector<TypeId> types;
     if (writes) types.push_back(graph()[one.operands.front()].type);
@@ -321,7 +319,10 @@ std::vector<ValueHandle> ProgramBuilder::AddCall(std::string_view target, std::s
     diagnostic.notes.push_back(fmt::format("in the captured node '{}'", source.name));
   });
   auto call = aten::Canonicalize(found.schema, target, positional, named, impl_->values, impl_->bodies, context, impl_->sink);
-  if (call && found.equivalent) return impl_->AddEquivalents(found, *call, results, origin);
+  if (call && found.equivalent) {
+    if (auto handles = impl_->AddEquivalents(found, *call, results, origin)) return *std::move(handles);
+    call = kFailure;  // was reported
+  }
   std::vector<TypeId> types;
   types.reserve(results.size());
   for (const auto& [name, info] : results) types.push_back(impl_->TypeOf(info));
