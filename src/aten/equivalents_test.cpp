@@ -66,5 +66,23 @@ TEST_F(ReplacedCalls, OneForEachElement) {
   EXPECT_EQ(Text("aten::_foreach_abs", {OperandList{}}, 0), "");
 }
 
+TEST(Equivalents, ResultsOfABadCallAreValuesForWhatFollows) {
+  ProgramBuilder builder;
+  ValueInfo info;
+  info.dtype = 6;  // float32
+  info.sizes = {int64_t{2}};
+  const Argument x(builder.AddInput(InputKind::kUser, "x", info));
+  const Argument lists[] = {Argument(Argument::List{x}), Argument(Argument::List{x, x})};
+  const std::pair<std::string_view, ValueInfo> result("y", info);
+  const auto handles = builder.AddCall("torch.ops.aten._foreach_mul.List", lists, {}, {&result, 1}, {});
+  ASSERT_EQ(handles.size(), 1u);
+  const Argument written(Argument::List{Argument(handles[0])});
+  builder.AddCall("torch.ops.aten._foreach_abs_.default", {&written, 1}, {}, {}, {});
+  std::vector<Diagnostic> diagnostics;
+  EXPECT_FALSE(builder.Finish(diagnostics));
+  ASSERT_EQ(diagnostics.size(), 1u);
+  EXPECT_EQ(diagnostics[0].message, "the lists that it takes differ in length");
+}
+
 }  // namespace
 }  // namespace flambeau::aten
