@@ -249,7 +249,7 @@ def _to_ort(value: Any, dtype: str) -> onnxruntime.OrtValue:
         value = value.numpy()
     if dtype in _FOREIGN:
         carrier, number = _FOREIGN[dtype]
-        return OrtValue.ortvalue_from_numpy_with_onnx_type(np.ascontiguousarray(value).view(carrier), number)
+        return OrtValue.ortvalue_from_numpy_with_onnx_type(np.asarray(value, order="C").view(carrier), number)
     if not isinstance(value, np.ndarray):
         value = np.asarray(value, dtype=dtype)
     return OrtValue.ortvalue_from_numpy(value)

@@ -385,3 +385,14 @@ def test_arguments_and_results_that_numpy_lacks(dtype):
     expected = torch.view_as_real(x.reshape(-1).resolve_conj()) if dtype.is_complex else x.reshape(-1)
     assert y.dtype == expected.dtype and torch.equal(y.float(), expected.float())
     assert torch.equal(doubled, torch.full((2, 3), 2.0))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float8_e4m3fn], ids=str)
+def test_results_without_dimensions_that_numpy_lacks(dtype):
+    class Doubled(torch.nn.Module):
+        def forward(self, x):
+            return (x.float() * 2).to(dtype)
+
+    x = torch.tensor(1.5).to(dtype)
+    (found,) = flambeau.export(Doubled(), (x,))(x)
+    assert found.dtype is dtype and found.shape == () and found.float() == 3

@@ -19,11 +19,14 @@ from torch.overrides import TorchFunctionMode
 
 from ..torch_names import by_name
 from .equality import EQUALITIES
+from .finite_differences import FINITE_DIFFERENCES
 from .indexing import read_at, write_at
 from .loops.pieces import split
+from .matrix_norms import MATRIX_NORMS
 from .size_keeping import SIZE_KEEPING
 from .spectrograms import SPECTROGRAMS
 from .tensors_of_lists import tensor_of
+from .transforms import TRANSFORMS
 from .windows import WINDOWED
 
 __all__ = ["CapturableCalls", "sized_kernels", "unchecked_distributions", "unmoved_modules"]
@@ -360,6 +363,9 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     **SIZE_KEEPING,
     **WINDOWED,
     **SPECTROGRAMS,
+    **TRANSFORMS,
+    **FINITE_DIFFERENCES,
+    **MATRIX_NORMS,
     torch.Tensor.__format__: _format,
     torch.Tensor.numpy: _numpy,
     torch.tensor: tensor_of,

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges
 
 from .numpys_functions import numpys_functions
 from .replaced_functions import Replacements
@@ -24,6 +26,32 @@ _SYMBOLS = (torch.SymInt, torch.SymFloat)
 def _computed(function: Callable[..., torch.Tensor]) -> _Call:
     """By tensors: torch has nodes for few functions of sizes. The result is a number that only a run knows."""
     return lambda *args: function(*(torch.scalar_tensor(each, dtype=torch.float64) for each in args)).item()
+
+
+def _at_least(least: float, number: Any) -> Any:
+    """The number, of which torch does not know its bound: ``2 ** number`` is an integer if it is not below 0."""
+    most = int_oo if isinstance(number, torch.SymInt) else math.inf
+    number.node.shape_env.var_to_range[number.node.expr] &= ValueRanges(least, most)
+    return number
+
+
+def _lower(number: Any) -> Any:
+    return number.node.shape_env.bound_sympy(number.node.expr).lower
+
+
+def _logarithm(name: str) -> _Call:
+    own, computed = getattr(math, name), _computed(getattr(torch, name))
+
+    def logarithm(x: Any) -> Any:
+        least = max(_lower(x), 1) if isinstance(x, torch.SymInt) else _lower(x)  # Python has no logarithm of 0
+        return _at_least(own(least), computed(x)) if least >= 1 else computed(x)
+
+    return logarithm
+
+
+def _bit_length(n: torch.SymInt) -> Any:
+    least = _lower(n)
+    return _at_least(int(least).bit_length() if least >= 0 else 0, _frexp(n)[1])
 
 
 def _of_integers(function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> _Call:
@@ -65,8 +93,11 @@ def _of_finite(name: str) -> _Call:
     return lambda x: own(0.0) if x.node.has_hint() else _computed(getattr(torch, name))(x)
 
 
+_natural_logarithm = _logarithm("log")
+
+
 def _log(x: Any, base: Any = None) -> Any:
-    logarithm = _computed(torch.log)(x)
+    logarithm = _natural_logarithm(x)
     return logarithm if base is None else logarithm / math.log(base)
 
 
@@ -94,6 +125,7 @@ _OF_SIZES: dict[str, _Call] = {
     "degrees": lambda x: x * (180 / math.pi),
     "radians": lambda x: x * (math.pi / 180),
     "remainder": _computed(lambda x, y: x - y * torch.round(x / y)),
+    "pow": lambda x, y: torch.sym_float(x) ** torch.sym_float(y),
     "ldexp": lambda x, i: x * 2.0**i,
     "modf": _modf,
     "gcd": _of_integers(torch.gcd),
@@ -109,10 +141,11 @@ _OF_SIZES: dict[str, _Call] = {
     "frexp": _frexp,
     "nextafter": _computed(torch.nextafter),
     "ulp": _computed(lambda x: torch.nextafter(x, torch.full_like(x, math.inf)) - x),
+    **{name: _logarithm(name) for name in ("log2", "log10", "log1p")},
     **{name: _of_finite(name) for name in ("isnan", "isinf", "isfinite")},
     **{
         name: _computed(getattr(torch, name))
-        for name in ("log2", "log10", "log1p", "expm1", "exp2", "erf", "erfc", "lgamma", "atan2", "fmod", "copysign")
+        for name in ("expm1", "exp2", "erf", "erfc", "lgamma", "atan2", "fmod", "copysign")
         + tuple(prefix + of + suffix for of in ("sin", "cos", "tan") for prefix in ("", "a") for suffix in ("", "h"))
     },
 }
@@ -163,7 +196,7 @@ def _methods() -> Iterator[tuple[type, str, Any]]:
     for name in ("__xor__", "__rxor__"):
         yield torch.SymBool, name, _differ
     yield torch.SymInt, "__invert__", lambda a: -a - 1
-    yield torch.SymInt, "bit_length", lambda a: _frexp(a)[1]
+    yield torch.SymInt, "bit_length", _bit_length
     yield torch.SymInt, "numerator", property(lambda a: a)
     yield torch.SymInt, "denominator", property(lambda a: 1)
     for symbol in _SYMBOLS:

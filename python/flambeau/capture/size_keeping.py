@@ -203,21 +203,6 @@ def _quantile(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tens
     return call
 
 
-@keeping(torch.gradient)
-def _gradient(input: torch.Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
-    if edge_order != 1 or not isinstance(spacing, (int, float)):
-        return NotImplemented
-    dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
-
-    def along(axis: int) -> torch.Tensor:
-        size = input.shape[axis]
-        part = functools.partial(torch.narrow, input, axis)
-        first, last = part(1, 1) - part(0, 1), part(size - 1, 1) - part(size - 2, 1)
-        return torch.cat([first, (part(2, size - 2) - part(0, size - 2)) / 2, last], axis) / spacing
-
-    return [along(axis) for axis in dims]
-
-
 def _indices_where(keep: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Callable[..., Any]:
     def indices(row: Any, col: Any, offset: int = 0, *, dtype: torch.dtype = torch.int64, **options: Any) -> torch.Tensor:
         device = options.get("device")
@@ -277,7 +262,6 @@ SIZE_KEEPING: dict[Callable[..., Any], Callable[..., Any]] = {
     **{function: _mean(function) for function in (torch.mean, torch.Tensor.mean)},
     torch.vander: _vander,
     torch.logspace: _logspace,
-    torch.gradient: _gradient,
     torch.fft.fftfreq: _fftfreq,
     torch.fft.rfftfreq: _rfftfreq,
     F.scaled_dot_product_attention: _attention,
