@@ -203,6 +203,7 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: torch.fft.hfft(torch.fft.ihfft(x, x.shape[2] - 2), n=15) + torch.fft.hfft2(torch.fft.ihfft2(x, s=(2, 13)), s=(1, 15)),
         lambda x: torch.fft.irfft2(torch.fft.rfft2(x, s=(4, 15)), s=(2, 14)) + torch.fft.irfftn(torch.fft.fftn(x, (15,)), s=[14], dim=[2]),
         lambda x: torch.view_as_real(torch.fft.rfft(x / 99, n=2 ** math.ceil(math.log2(x.shape[2])))) * 2 ** (x.shape[2] - 1).bit_length(),
+        lambda x: F.pad(x, (0, max(14, x.shape[2], x.shape[1]) - x.shape[2])) * max(1.0, x.shape[2] / 14) + min([math.log(x.shape[2]), 2.6, 7]),
         lambda x: F.pad(x, (0, 2 ** math.ceil(math.log(x.shape[2], 2)) - x.shape[2])) + int(math.pow(2, int(math.log2(x.shape[2])))),
         lambda x: torch.linalg.matrix_norm(x, math.inf) + torch.linalg.norm(x, 1, (0, 2), keepdim=True) - torch.linalg.matrix_norm(x, -1, (2, 1)),
         lambda x: torch.linalg.matrix_norm(x, 2) + torch.linalg.norm(x[0], -2, keepdim=True) + torch.linalg.norm(x, -math.inf, (-1, -2), dtype=torch.float64),

@@ -1,8 +1,11 @@
 """Tensors that torch's tracer makes of numbers, sizes and arguments, promote as the numbers that PyTorch computes with."""
 
+import math
+
 import onnxruntime
 import pytest
 import torch
+import torch.nn.functional as F
 
 import flambeau
 from flambeau.onnx.operators import shape_as_tensor
@@ -86,3 +89,32 @@ def test_what_is_filled_at_run_time_stays_an_input(tmp_path, make):
     flambeau.onnx.export(make(), (torch.randn(4, 4), torch.tensor(2.5)), tmp_path / "m.onnx", dynamo=False, input_names=["x", "z"])
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
     assert [value.name for value in session.get_inputs()] == ["x", "z"]
+
+
+FUNCTIONS_OF_SIZES = {
+    "ceil": lambda x: F.pad(x, (0, math.ceil(x.shape[1] / 8) * 8 - x.shape[1])),
+    "floor": lambda x: x[:, : math.floor(x.shape[1] * 0.7)] + math.ceil(x.shape[1]),
+    "trunc": lambda x: x[:, : math.trunc(x.shape[1] / 2)] * math.fabs(x.shape[1]),
+    "logarithms": lambda x: x * (math.log(x.shape[1]) + math.log(x.shape[1], 2) + math.log2(x.shape[1])) / math.sqrt(x.shape[1]),
+    "a power of 2": lambda x: F.pad(x, (0, 2 ** math.ceil(math.log2(x.shape[1])) - x.shape[1])),
+    "bits": lambda x: F.pad(x, (0, (1 << (x.shape[1] - 1).bit_length()) - x.shape[1])),
+    "powers": lambda x: x * math.pow(x.shape[1], 0.5) + math.exp(-x.shape[1]) + math.sin(x.shape[1]),
+    "round": lambda x: F.interpolate(x[None], size=round(x.shape[1] * 0.3)) + round(x.shape[1]) + round(x.shape[1] / 7, 1) + round(20 / x.shape[1]),
+    "max": lambda x: F.pad(x, (0, max(14, x.shape[1]) - x.shape[1])) * max(x.shape) + max(1.0, math.log(x.shape[1]) / math.log(13)),
+    "min": lambda x: x[:, : min(14, x.shape[1], x.shape[0] * 50)] * min([1.0, x.shape[1] / 14]) + max([1, 2], key=abs),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS_OF_SIZES.values(), ids=FUNCTIONS_OF_SIZES)
+def test_functions_of_sizes(function):
+    """torch's tracer makes constants of these."""
+    model = Calls(function)
+    program = flambeau.export(model, (torch.randn(2, 12),), input_names=["x"], dynamic_axes={"x": [0, 1]}, dynamo=False)
+    for x in (torch.randn(2, 12), torch.randn(3, 17)):
+        torch.testing.assert_close(program(x)[0], model(x))
+
+
+@pytest.mark.parametrize("function", [lambda x: x * round(x.mean()), lambda x: x * x.sum().bit_length()])
+def test_tensors_are_no_numbers_to_functions_of_numbers(function):
+    with pytest.raises(flambeau.errors.CaptureError, match="__round__|bit_length"):
+        flambeau.export(Calls(function), (torch.randn(2, 3),), dynamo=False)

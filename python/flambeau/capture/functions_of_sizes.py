@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import itertools
@@ -161,6 +162,18 @@ def _accepting(name: str) -> _Call:
     return call
 
 
+def _extreme(own: _Call, of_two: Callable[[Any, Any], Any]) -> _Call:
+    """``max`` or ``min`` of numbers; torch's own, in a capture, is of two integers."""
+
+    @functools.wraps(own)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        numbers = args if len(args) > 1 else args[0] if args and isinstance(args[0], (list, tuple)) else ()
+        known = not kwargs and all(isinstance(each, (int, float, *_SYMBOLS)) for each in numbers)
+        return functools.reduce(of_two, numbers) if known and any(isinstance(each, _SYMBOLS) for each in numbers) else own(*args, **kwargs)
+
+    return call
+
+
 _UNHASHED = {"torch", "einops"}
 """They do without a cache where a size cannot be hashed."""
 
@@ -216,8 +229,10 @@ _OWN_NUMEL = torch.Size.numel
 
 @contextlib.contextmanager
 def functions_of_sizes() -> Iterator[None]:
-    """While it is open, functions of :mod:`math` and NumPy, and ``divmod``, keep sizes dynamic."""
+    """While it is open, functions of :mod:`math` and NumPy, ``divmod``, ``max`` and ``min`` keep sizes dynamic."""
     with Replacements() as replacements, numpys_functions(_OF_SIZES):
+        replacements.set(builtins, "max", _extreme(builtins.max, torch.sym_max))
+        replacements.set(builtins, "min", _extreme(builtins.min, torch.sym_min))
         for name in _OF_SIZES:
             replacements.set(math, name, _accepting(name))
         for symbol, name, method in _methods():

@@ -1,8 +1,14 @@
-"""Sizes that are tensors to torch's tracer, and numbers to the model: ``n *= 2`` gives a new number, and changes no other that has the same name elsewhere."""
+"""Sizes that are tensors to torch's tracer, and numbers to the model: ``n *= 2`` gives a new number, and changes no other that has the same name elsewhere.
+
+Python's functions of numbers, which would make a constant of a tensor, compute with it.
+"""
 
 from __future__ import annotations
 
+import builtins
 import contextlib
+import functools
+import math
 import operator
 from collections.abc import Callable, Iterator, Set
 from typing import Any
@@ -11,15 +17,19 @@ import torch
 
 from .replaced_functions import Replacements
 
-__all__ = ["number_of_sizes", "numbers_stay_as_they_are"]
+__all__ = ["number_of_sizes", "numbers_stay_numbers"]
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     f"__i{name}__": getattr(operator, name) for name in ("add", "floordiv", "mod", "mul", "pow", "sub", "truediv")
 }
 _SIZE = "prim::NumToTensor"
-_ARITHMETIC = {f"aten::{name}" for name in ("add", "ceil", "div", "floor", "floor_divide", "mul", "neg", "pow", "remainder", "rsub", "sub")}
-
-
+_OF_FLOATS = ("acos", "asin", "atan", "cos", "cosh", "exp", "expm1", "log10", "log1p", "log2", "sin", "sinh", "sqrt", "tan", "tanh")
+"""Functions of :mod:`math` that torch has by the same names."""
+_ARITHMETIC = {
+    f"aten::{name}"
+    for name in ("add", "ceil", "div", "floor", "floor_divide", "frexp", "log", "maximum", "minimum", "mul", "neg", "pow", "reciprocal", "remainder")
+    + ("round", "rsub", "sub", "to", "trunc", *_OF_FLOATS)
+}
 _COMPARISONS = {f"aten::{name}" for name in ("eq", "ge", "gt", "le", "lt", "ne")}
 
 
@@ -49,9 +59,70 @@ def _is_made_of_sizes(tensor: torch.Tensor, computed: Set[str] = _ARITHMETIC) ->
     return found
 
 
+def _as_integer(round: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tensor], torch.Tensor]:
+    return lambda size: round(size).to(torch.int64) if size.is_floating_point() else size
+
+
+def _of_floats(function: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tensor], torch.Tensor]:
+    return lambda size: function(size.to(torch.float64))
+
+
+def _log(size: Any, base: Any = None) -> Any:
+    logarithm = torch.log(torch.as_tensor(size, dtype=torch.float64))
+    return logarithm if base is None else logarithm / _log(base)
+
+
+_OF_SIZES: dict[str, Callable[..., Any]] = {
+    **{name: _as_integer(getattr(torch, name)) for name in ("ceil", "floor", "trunc")},
+    **{name: _of_floats(getattr(torch, name)) for name in _OF_FLOATS},
+    "log": _log,
+    "fabs": lambda size: torch.abs(size.to(torch.float64)),
+    "pow": lambda base, exponent: torch.as_tensor(base, dtype=torch.float64) ** exponent,
+}
+
+
+def _round(size: torch.Tensor, ndigits: int | None = None) -> torch.Tensor:
+    if not _is_made_of_sizes(size):
+        raise TypeError(f"type {type(size).__name__} doesn't define __round__ method")
+    if not size.is_floating_point():
+        return size
+    return torch.round(size).to(torch.int64) if ndigits is None else torch.round(size, decimals=ndigits)
+
+
+def _bit_length(size: torch.Tensor) -> torch.Tensor:
+    if not _is_made_of_sizes(size):
+        raise AttributeError(f"{type(size).__name__!r} object has no attribute 'bit_length'")
+    return torch.frexp(size.to(torch.float64))[1].to(torch.int64)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and _is_made_of_sizes(value)
+
+
+def _accepting(own: Callable[..., Any], of_sizes: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(own)
+    def call(*args: Any) -> Any:
+        return (of_sizes if any(map(_is_size, args)) else own)(*args)
+
+    return call
+
+
+def _extreme(own: Callable[..., Any], of_two: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Callable[..., Any]:
+    """``max`` or ``min``."""
+
+    @functools.wraps(own)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        numbers = args if len(args) > 1 else args[0] if args and isinstance(args[0], (list, tuple)) else ()
+        if kwargs or not any(map(_is_size, numbers)) or not all(isinstance(each, (int, float)) or _is_size(each) for each in numbers):
+            return own(*args, **kwargs)
+        return functools.reduce(of_two, map(torch.as_tensor, numbers))
+
+    return call
+
+
 @contextlib.contextmanager
-def numbers_stay_as_they_are() -> Iterator[None]:
-    """While it is open, sizes and what is computed of them are not written in place."""
+def numbers_stay_numbers() -> Iterator[None]:
+    """While it is open, functions of numbers compute with sizes, and sizes and what is computed of them are not written in place."""
 
     def apart(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[torch.Tensor, Any], Any]:
         write = getattr(torch.Tensor, name)
@@ -64,4 +135,10 @@ def numbers_stay_as_they_are() -> Iterator[None]:
     with Replacements() as replacements:
         for name, compute in _IN_PLACE.items():
             replacements.set(torch.Tensor, name, apart(name, compute))
+        for name, of_sizes in _OF_SIZES.items():
+            replacements.set(math, name, _accepting(getattr(math, name), of_sizes))
+        replacements.set(torch.Tensor, "__round__", _round)
+        replacements.set(torch.Tensor, "bit_length", _bit_length)
+        for name, of_two in (("max", torch.maximum), ("min", torch.minimum)):
+            replacements.set(builtins, name, _extreme(getattr(builtins, name), of_two))
         yield

@@ -21,7 +21,7 @@ from .gradients import recorded_gradients
 from .sizes import dynamic_types
 from .surroundings import casting_anew, exporting, mode
 from .tensor_data import seen_data
-from .traced_sizes import numbers_stay_as_they_are
+from .traced_sizes import numbers_stay_numbers
 from .transformers import every_mask
 from .wrappers import uncheckpointed, uncompiled
 
@@ -95,7 +95,7 @@ def trace(
 def _surroundings(model: torch.nn.Module) -> Iterator[None]:
     """What stands in the place of what the tracer cannot see through."""
     with exporting(), kept_state(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
-        with numbers_stay_as_they_are(), dynamic_types():
+        with numbers_stay_numbers(), dynamic_types():
             yield
 
 
