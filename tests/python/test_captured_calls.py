@@ -194,19 +194,6 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: torch.vander(x[0, 0]),
         lambda x: torch.logspace(-1, 2, x.shape[2]) + torch.logspace(0, 1, x.shape[2], base=2),
         lambda x: torch.stack([*torch.gradient(x, spacing=0.5, dim=-1), *torch.gradient(x, dim=(-1,))]),
-        lambda x: torch.stack(torch.gradient(x, spacing=[0.5, 2.0], dim=[1, 2], edge_order=1) + torch.gradient(x, dim=2, edge_order=2)),
-        lambda x: torch.stack(
-            [*torch.gradient(x, spacing=(x[0, 0].cumsum(0).exp(),), dim=-1), *torch.gradient(x, spacing=[torch.arange(x.shape[2]) ** 2], dim=2, edge_order=2)]
-        ),
-        lambda x: torch.view_as_real(torch.fft.fft(x, 12)) + torch.fft.ifft(x, n=12, norm="ortho").real[..., None],
-        lambda x: torch.view_as_real(torch.fft.rfft(x / 9, n=2 * x.shape[2])) * torch.fft.irfft(torch.fft.rfft(x, n=16), 14).sum(),
-        lambda x: torch.fft.hfft(torch.fft.ihfft(x, x.shape[2] - 2), n=15) + torch.fft.hfft2(torch.fft.ihfft2(x, s=(2, 13)), s=(1, 15)),
-        lambda x: torch.fft.irfft2(torch.fft.rfft2(x, s=(4, 15)), s=(2, 14)) + torch.fft.irfftn(torch.fft.fftn(x, (15,)), s=[14], dim=[2]),
-        lambda x: torch.view_as_real(torch.fft.rfft(x / 99, n=2 ** math.ceil(math.log2(x.shape[2])))) * 2 ** (x.shape[2] - 1).bit_length(),
-        lambda x: F.pad(x, (0, max(14, x.shape[2], x.shape[1]) - x.shape[2])) * max(1.0, x.shape[2] / 14) + min([math.log(x.shape[2]), 2.6, 7]),
-        lambda x: F.pad(x, (0, 2 ** math.ceil(math.log(x.shape[2], 2)) - x.shape[2])) + int(math.pow(2, int(math.log2(x.shape[2])))),
-        lambda x: torch.linalg.matrix_norm(x, math.inf) + torch.linalg.norm(x, 1, (0, 2), keepdim=True) - torch.linalg.matrix_norm(x, -1, (2, 1)),
-        lambda x: torch.linalg.matrix_norm(x, 2) + torch.linalg.norm(x[0], -2, keepdim=True) + torch.linalg.norm(x, -math.inf, (-1, -2), dtype=torch.float64),
         lambda x: torch.cat([torch.tril_indices(x.shape[2], 5, 1), torch.triu_indices(4, x.shape[2])], 1),
         lambda x: torch.hann_window(x.shape[2]) + torch.hann_window(x.shape[2], periodic=False),
         lambda x: torch.hamming_window(x.shape[2]) + torch.hamming_window(x.shape[2], False, 0.5, 0.4),
@@ -263,6 +250,20 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: F.avg_pool2d(x[None], (1, x.shape[2] // 4), padding=(0, x.shape[2] % 2)),
         lambda x: F.max_pool1d(x, 3, 1, x.shape[2] % 2, 2) + F.max_pool2d((9 * x).long(), (1, 3), 1, (0, x.shape[2] % 2), 2),
         lambda x: F.unfold(x[None], (1, 4), padding=(0, x.shape[2] % 2), stride=2),
+        lambda x: F.adaptive_max_pool2d(x, (1, None)) + F.adaptive_max_pool2d(x[None], (None, 1))[0] + F.adaptive_max_pool3d(x[None], (1, 2, None))[0, 0],
+        lambda x: torch.stack(torch.gradient(x, spacing=[0.5, 2.0], dim=[1, 2], edge_order=1) + torch.gradient(x, dim=2, edge_order=2)),
+        lambda x: torch.stack(
+            [*torch.gradient(x, spacing=(x[0, 0].cumsum(0).exp(),), dim=-1), *torch.gradient(x, spacing=[torch.arange(x.shape[2]) ** 2], dim=2, edge_order=2)]
+        ),
+        lambda x: torch.view_as_real(torch.fft.fft(x, 12)) + torch.fft.ifft(x, n=12, norm="ortho").real[..., None],
+        lambda x: torch.view_as_real(torch.fft.rfft(x / 9, n=2 * x.shape[2])) * torch.fft.irfft(torch.fft.rfft(x, n=16), 14).sum(),
+        lambda x: torch.fft.hfft(torch.fft.ihfft(x, x.shape[2] - 2), n=15) + torch.fft.hfft2(torch.fft.ihfft2(x, s=(2, 13)), s=(1, 15)),
+        lambda x: torch.fft.irfft2(torch.fft.rfft2(x, s=(4, 15)), s=(2, 14)) + torch.fft.irfftn(torch.fft.fftn(x, (15,)), s=[14], dim=[2]),
+        lambda x: torch.view_as_real(torch.fft.rfft(x / 99, n=2 ** math.ceil(math.log2(x.shape[2])))) * 2 ** (x.shape[2] - 1).bit_length(),
+        lambda x: F.pad(x, (0, max(14, x.shape[2], x.shape[1]) - x.shape[2])) * max(1.0, x.shape[2] / 14) + min([math.log(x.shape[2]), 2.6, 7]),
+        lambda x: F.pad(x, (0, 2 ** math.ceil(math.log(x.shape[2], 2)) - x.shape[2])) + int(math.pow(2, int(math.log2(x.shape[2])))),
+        lambda x: torch.linalg.matrix_norm(x, math.inf) + torch.linalg.norm(x, 1, (0, 2), keepdim=True) - torch.linalg.matrix_norm(x, -1, (2, 1)),
+        lambda x: torch.linalg.matrix_norm(x, 2) + torch.linalg.norm(x[0], -2, keepdim=True) + torch.linalg.norm(x, -math.inf, (-1, -2), dtype=torch.float64),
     ],
 )
 def test_functions_that_make_numbers_of_sizes(function):
