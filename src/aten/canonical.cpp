@@ -247,7 +247,8 @@ Result<CanonicalCall> Canonicalize(const Schema* schema, std::string_view target
     names.push_back(name);
   }
   std::ranges::sort(names);
-  return bad(fmt::format("argument '{}' is given twice", *std::ranges::adjacent_find(names)));
+  const auto twice = std::ranges::adjacent_find(names);
+  return bad(twice != names.end() ? fmt::format("argument '{}' is given twice", *twice) : "an argument is given by its place and its name");
 }
 
 }  // namespace flambeau::aten

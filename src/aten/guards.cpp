@@ -25,7 +25,9 @@ std::string WithoutKeys(std::string_view guard) {
   return text;
 }
 
-// Whether a guard says that what is computed from sizes and integers is a number, such as "L['x'].size()[0] // 2 == 3": the
+}  // namespace
+
+// That what is computed from sizes and integers is a number, such as "L['x'].size()[0] // 2 == 3": the
 // program holds for these alone. PyTorch itself asks for multiples ("% 8 == 0"; it says "% 8 <= 0" where it chose a way by
 // the remainder), and a size that is a number is one in the graph, too.
 bool PinsSizes(std::string_view guard) {
@@ -40,10 +42,7 @@ bool PinsSizes(std::string_view guard) {
   return number && computed && remainder != equation;
 }
 
-}  // namespace
-
-void WarnOfGuard(std::string_view guard, std::string_view shown, Location where, Sink& sink) {
-  if (!PinsSizes(guard)) return;
+void WarnOfGuard(std::string_view shown, Location where, Sink& sink) {
   sink.Warning(DiagnosticKind::kFrozenDimension, fmt::format("the captured program is right only where {}", shown), std::move(where),
                "the model makes a size a number: flambeau.export of the module itself may keep it dynamic");
 }

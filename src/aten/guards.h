@@ -7,8 +7,11 @@
 
 namespace flambeau::aten {
 
-// A captured program's guards are no nodes; a model that is right for some sizes only must not pass for one of all.
+// Whether the guard says that a program is right for some sizes only.
+bool PinsSizes(std::string_view guard);
+
+// Of one that does. A captured program's guards are no nodes; such a model must not pass for one of all sizes.
 // `shown`: the guard, fit for a terminal.
-void WarnOfGuard(std::string_view guard, std::string_view shown, Location where, Sink& sink);
+void WarnOfGuard(std::string_view shown, Location where, Sink& sink);
 
 }  // namespace flambeau::aten

@@ -203,7 +203,7 @@ void ProgramBuilder::SetRange(std::string_view symbol, std::optional<int64_t> mi
 }
 
 void ProgramBuilder::AddGuard(std::string_view guard) {
-  aten::WarnOfGuard(guard, fmt::format("'{}'", guard), {}, impl_->sink);
+  if (aten::PinsSizes(guard)) aten::WarnOfGuard(fmt::format("'{}'", guard), {}, impl_->sink);
 }
 
 void ProgramBuilder::NameDimension(size_t position, size_t dim, std::string_view name, std::string_view frozen_by) {

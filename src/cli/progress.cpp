@@ -17,7 +17,11 @@ using Clock = std::chrono::steady_clock;
 volatile std::sig_atomic_t stop_requested = 0;
 bool drawn = false;
 
-void RequestStop(int) { stop_requested = 1; }
+// A second signal ends the process: a stage that reports no progress does not see the first.
+void RequestStop(int signal) {
+  stop_requested = 1;
+  std::signal(signal, SIG_DFL);
+}
 
 struct Times {
   Clock::time_point drawn, writing;  // writing: since when

@@ -13,7 +13,6 @@ namespace {
 constexpr std::string_view kUtils = "torch._utils";
 // Pickles hold structure, not weights.
 constexpr uint64_t kLargestPickle = uint64_t{1} << 28;
-constexpr uint32_t kMostDimensions = 64;  // as c10 and numpy have it
 
 // Storage classes are named after c10's scalar types, not after the dtypes.
 constexpr struct StorageRow {

@@ -17,6 +17,9 @@
 
 namespace flambeau {
 
+// Of a tensor, as c10 and numpy have it.
+inline constexpr uint32_t kMostDimensions = 64;
+
 struct StoredTensor {
   std::string name;
   DType dtype = DType::kNone;

@@ -136,8 +136,8 @@ bool TensorData::Read(uint64_t position, std::span<std::byte> out) const {
     extent += static_cast<uint64_t>((high - low) * strides[i]);
     apart |= low != high;
   }
-  int64_t at = -static_cast<int64_t>(begin);
-  for (size_t i = 0; i < sizes.size(); ++i) at += index[i] * strides[i];
+  uint64_t at = -begin;  // and back again where a huge stride of a dimension of one element takes it beyond all numbers
+  for (size_t i = 0; i < sizes.size(); ++i) at += static_cast<uint64_t>(index[i] * strides[i]);
   const auto memory = source->InMemory();
   // Reading element by element from a file is slow; take all that is touched at once.
   std::vector<std::byte> copy;
@@ -150,11 +150,11 @@ bool TensorData::Read(uint64_t position, std::span<std::byte> out) const {
     bytes = copy;
   }
   for (size_t done = 0; done < out.size(); done += width) {
-    std::memcpy(out.data() + done, bytes.data() + static_cast<uint64_t>(at) * width, width);
+    std::memcpy(out.data() + done, bytes.data() + at * width, width);
     for (size_t i = sizes.size(); i-- > 0;) {
-      at += strides[i];
+      at += static_cast<uint64_t>(strides[i]);
       if (++index[i] < sizes[i]) break;
-      at -= strides[i] * sizes[i];
+      at -= static_cast<uint64_t>(strides[i]) * static_cast<uint64_t>(sizes[i]);
       index[i] = 0;
     }
   }

@@ -241,7 +241,7 @@ std::vector<Tensor> Builder::FillBlock(BlockId block, const std::function<std::v
   try {
     outputs = fill();
     for (Tensor& output : outputs) output = Value(output);
-  } catch (const BadOperand&) {
+  } catch (...) {
     close();
     throw;
   }

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
 
 #include "script/builtins.h"
 #include "script/list_order.h"
@@ -98,10 +101,25 @@ Result<size_t> PlaceOf(Evaluator& evaluator, const Cell& cell, const Val& key) {
   return cell.entries.size();
 }
 
+// What tells an integer or a text that is known from all others; none of another key.
+std::optional<std::string> Known(const Val& key) {
+  if (const auto number = key.AsInt(); number && !key.Is<bool>()) return fmt::format("{}", *number);
+  const auto* text = key.As<std::string>();
+  if (text == nullptr || text->find(kRunTimeText) != text->npos) return std::nullopt;
+  return "'" + *text;
+}
+
 Result<Vals> DictConstruct(Evaluator& evaluator, const Node&, Arguments arguments) {
   Cell cell;
+  std::unordered_map<std::string, size_t> places;  // of keys that are known, as a vocabulary's are: there may be many
   for (size_t i = 0; i + 1 < arguments.size(); i += 2) {
-    FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, cell, arguments[i]));
+    const std::optional<std::string> known = Known(arguments[i]);
+    size_t at = cell.entries.size();
+    if (known && places.size() == at) {
+      at = places.try_emplace(*known, at).first->second;
+    } else {
+      FLAMBEAU_TRY(at, PlaceOf(evaluator, cell, arguments[i]));
+    }
     if (at == cell.entries.size()) cell.entries.emplace_back(arguments[i], Val());
     cell.entries[at].second = arguments[i + 1];
   }
@@ -239,6 +257,7 @@ Result<Vals> Append(Evaluator& evaluator, const Node&, Arguments arguments) {
 Result<Val> Joined(Evaluator& evaluator, const Val& a, const Val& b) {
   const Cell *left = ListOf(evaluator, a), *right = ListOf(evaluator, b);
   if (!left->sequence && !right->sequence) {
+    if (left->elements.size() + right->elements.size() > Evaluator::kMaxLength) return evaluator.TooLong();
     Vals elements = left->elements;
     elements.insert(elements.end(), right->elements.begin(), right->elements.end());
     return evaluator.List(std::move(elements));

@@ -13,10 +13,6 @@ using torchscript::Node;
 
 namespace {
 
-Failure Malformed(Evaluator& evaluator) {
-  return evaluator.sink().Error(DiagnosticKind::kBadProgram, "is not called as torch calls it");
-}
-
 // (scale, zero point) at two places of the arguments.
 Grid GridAt(Arguments arguments, size_t place) { return {arguments[place], arguments[place + 1], std::nullopt}; }
 
@@ -160,6 +156,7 @@ std::optional<ScalarOperands> ScalarOperandsOf(Evaluator& evaluator, Arguments a
   return ScalarOperands{tensor->value.get(), *scale, number, *zero_point, is_signed ? -128 : 0, is_signed ? 127 : 255};
 }
 
+constexpr double kLargestShift = 1 << 30;  // a zero point is an int32
 constexpr std::string_view kRunTimeScale = "takes a number, or a scale, that is known at run time only";
 
 // The result's grid is the operand's, moved; where the zero point would leave the range, it is wider.
@@ -168,7 +165,9 @@ Result<Vals> AddScalar(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto operands = ScalarOperandsOf(evaluator, arguments);
   if (!operands) return evaluator.Unsupported(std::string(kRunTimeScale));
   const auto [tensor, scale, number, zero_point, low, high] = *operands;
-  const auto moved = zero_point - static_cast<int64_t>(std::nearbyint(number / scale));
+  const double shift = std::nearbyint(number / scale);
+  if (!(std::abs(shift) <= kLargestShift)) return evaluator.Unsupported("adds a number that is too many steps of the scale");
+  const auto moved = zero_point - static_cast<int64_t>(shift);
   Grid grid = {scale, std::clamp(moved, low, high), std::nullopt};
   const double steps = static_cast<double>(high - low);
   if (moved < low) grid.scale = static_cast<double>(high - moved) / steps * scale;
@@ -345,8 +344,10 @@ Status DropDimension(Evaluator& evaluator, PackedWeights& weights) {
   if (weight == nullptr) return Malformed(evaluator);
   FLAMBEAU_TRY(const Val data, evaluator.emit().Call1("aten::squeeze.dim", {weight->value->data, int64_t{2}}));
   weights.weight = MakeQuantized(*data.As<TensorVal>(), GridOf(*weight->value));
-  for (Vals* numbers : {&weights.stride, &weights.padding, &weights.dilation, &weights.output_padding})
+  for (Vals* numbers : {&weights.stride, &weights.padding, &weights.dilation, &weights.output_padding}) {
+    if (numbers->empty()) return Malformed(evaluator);
     numbers->erase(numbers->begin());
+  }
   return {};
 }
 

@@ -11,10 +11,6 @@ using torchscript::Node;
 
 namespace {
 
-Failure Malformed(Evaluator& evaluator) {
-  return evaluator.sink().Error(DiagnosticKind::kBadProgram, "is not called as torch calls it");
-}
-
 constexpr int kByte = 8;  // bits of a number; of fewer, several share a byte
 
 // integers * scale + bias, a row each.

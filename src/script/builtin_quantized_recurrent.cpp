@@ -91,10 +91,6 @@ def rnn_relu_cell(x: Tensor, h: Tensor, ih: __torch__.torch.classes.quantized.Li
   return torch.relu(torch.add(__torch__.project(x, ih, half, reduce_range), __torch__.project(h, hh, half, reduce_range)))
 )py";
 
-Failure Malformed(Evaluator& evaluator) {
-  return evaluator.sink().Error(DiagnosticKind::kBadProgram, "is not called as torch calls it");
-}
-
 const Vals* ElementsOf(Evaluator& evaluator, const Val& value) {
   if (const auto* tuple = value.As<TupleVal>()) return tuple->elements.get();
   if (const auto* list = value.As<ListVal>()) return &evaluator.heap()[list->cell].elements;

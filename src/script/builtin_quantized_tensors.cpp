@@ -15,10 +15,6 @@ using torchscript::Node;
 
 namespace {
 
-Failure Malformed(Evaluator& evaluator) {
-  return evaluator.sink().Error(DiagnosticKind::kBadProgram, "is not called as torch calls it");
-}
-
 const Quantized* QuantizedOf(const Val& value) {
   const auto* quantized = value.As<QuantizedVal>();
   return quantized != nullptr ? quantized->value.get() : nullptr;

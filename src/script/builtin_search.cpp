@@ -89,7 +89,11 @@ Result<Vals> Remove(Evaluator& evaluator, const Node& node, Arguments arguments)
 Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(evaluator, arguments[0]);
   if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::sort of a tensor
-  auto number = [](const Val& value) { return value.AsInt() ? static_cast<double>(*value.AsInt()) : *value.As<double>(); };
+  auto less = [](const Val& a, const Val& b) {
+    if (a.AsInt() && b.AsInt()) return *a.AsInt() < *b.AsInt();
+    auto number = [](const Val& value) { return value.AsInt() ? static_cast<double>(*value.AsInt()) : *value.As<double>(); };
+    return number(a) < number(b);
+  };
   const std::optional<bool> reverse = arguments.size() > 1 ? evaluator.KnownBool(arguments[1]) : false;
   if (!reverse) return evaluator.Unsupported("sorts in an order that is known at run time only");
   Vals sorted = list->elements;
@@ -106,7 +110,7 @@ Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
   } else {
     std::ranges::stable_sort(sorted, [&](const Val& a, const Val& b) {
       if (text) return *reverse ? *b.As<std::string>() < *a.As<std::string>() : *a.As<std::string>() < *b.As<std::string>();
-      return *reverse ? number(b) < number(a) : number(a) < number(b);
+      return *reverse ? less(b, a) : less(a, b);
     });
     result = evaluator.List(std::move(sorted));
   }

@@ -299,11 +299,14 @@ Result<Vals> Convert(Evaluator& evaluator, const Node& node, Arguments arguments
   const auto* text = arguments[0].As<std::string>();
   if (text == nullptr) return evaluator.CallOperator(node, arguments);
   try {
-    if constexpr (std::is_same_v<T, double>) return Vals{Val(std::stod(*text))};
-    else return Vals{Val(static_cast<int64_t>(std::stoll(*text)))};
-  } catch (const std::exception&) {
-    return evaluator.Unsupported(fmt::format("'{}' is no number", *text));
+    size_t end = 0;
+    Val number;
+    if constexpr (std::is_same_v<T, double>) number = std::stod(*text, &end);
+    else number = static_cast<int64_t>(std::stoll(*text, &end));
+    if (end == text->size()) return Vals{std::move(number)};
+  } catch (const std::exception&) {  // as of any other text
   }
+  return evaluator.Unsupported(fmt::format("'{}' is no number", *text));
 }
 
 Result<Vals> DivMod(Evaluator& evaluator, const Node&, Arguments arguments) {

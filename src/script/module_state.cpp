@@ -28,7 +28,8 @@ void Evaluator::ImportObjects() {
   emitter_.LinkTensors();
   for (uint32_t i = 0; i < source_.objects.size(); ++i)
     if (source_.objects[i].class_name.starts_with(kPackedClasses) && source_.objects[i].Find(torchscript::kOpaqueState) != nullptr)
-      (void)RestorePacked(*this, i, source_.objects[i].class_name, heap_[i].attributes.front().second);
+      if (const Result<Val> state = GetAttribute(i, torchscript::kOpaqueState))
+        (void)RestorePacked(*this, i, source_.objects[i].class_name, *state);
 }
 
 std::string Evaluator::PathOf(ObjectId object, std::string_view attribute) const {

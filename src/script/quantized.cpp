@@ -86,6 +86,10 @@ Result<Val> QuantizeRows(Evaluator& evaluator, const Val& floats, const Grid& of
 
 }  // namespace
 
+Failure Malformed(Evaluator& evaluator) {
+  return evaluator.sink().Error(DiagnosticKind::kBadProgram, "is not called as torch calls it");
+}
+
 std::optional<DType> IntegersOf(int64_t torch_code) {
   for (const QuantizedDtype& row : kDtypes)
     if (row.code == torch_code) return row.integers;
@@ -112,6 +116,7 @@ Val MakeQuantized(TensorVal data, Grid grid) {
 }
 
 Result<Val> Quantize(Evaluator& evaluator, const Val& floats, Grid grid, DType integers) {
+  if (!floats.Is<TensorVal>()) return Malformed(evaluator);
   Emitter& emit = evaluator.emit();
   const Limits limits = LimitsOf(integers);
   Val data;

@@ -12,6 +12,9 @@
 namespace flambeau::script {
 
 // The integers of c10's quantized dtypes: 12 (qint8) -> int8; nullopt for others.
+// Of arguments that no program of torch's has.
+Failure Malformed(Evaluator& evaluator);
+
 std::optional<DType> IntegersOf(int64_t torch_code);
 int64_t QuantizedCode(DType integers);
 // Whether quantized tensors are stored in these.
@@ -51,8 +54,5 @@ Result<PackedWeights> Unpack(Evaluator& evaluator, const Val& object);
 // The state of an object of a class that is written in C++; `state` as its __getstate__ made it.
 Status RestorePacked(Evaluator& evaluator, uint32_t cell, std::string_view class_name, const Val& state);
 inline constexpr std::string_view kPackedClasses = "__torch__.torch.classes.";
-
-
-
 
 }  // namespace flambeau::script

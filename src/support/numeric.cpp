@@ -1,9 +1,12 @@
 #include "support/numeric.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 
 namespace flambeau {
 namespace {
@@ -132,6 +135,17 @@ uint16_t FloatToBfloat16(float value) {
 
 float Bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
+namespace {
+
+// Each of these functions leaves to another what that one knows; complex numbers and text are no single numbers to any.
+void CheckIs(DType dtype, bool known) {
+  if (!known) throw std::logic_error(fmt::format("an element of dtype {} is no real number", Info(dtype).text));
+}
+void CheckIsFloating(DType dtype) { CheckIs(dtype, IsFloating(dtype)); }
+void CheckIsWhole(DType dtype) { CheckIs(dtype, IsInteger(dtype) || dtype == DType::kBool); }
+
+}  // namespace
+
 double LoadDouble(DType dtype, const std::byte* at) {
   switch (dtype) {
     case DType::kFloat64: return Load<double>(at);
@@ -147,7 +161,7 @@ double LoadDouble(DType dtype, const std::byte* at) {
       return code == 0xFF ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, code - 127);
     }
     case DType::kUint64: return static_cast<double>(Load<uint64_t>(at));
-    default: return static_cast<double>(LoadInt(dtype, at));
+    default: CheckIsWhole(dtype); return static_cast<double>(LoadInt(dtype, at));
   }
 }
 
@@ -162,7 +176,7 @@ int64_t LoadInt(DType dtype, const std::byte* at) {
     case DType::kUint32: return Load<uint32_t>(at);
     case DType::kInt64:
     case DType::kUint64: return Load<int64_t>(at);
-    default: return Truncate(LoadDouble(dtype, at));
+    default: CheckIsFloating(dtype); return Truncate(LoadDouble(dtype, at));
   }
 }
 
@@ -177,7 +191,7 @@ void StoreInt(DType dtype, int64_t value, std::byte* at) {
     case DType::kUint32: return Store(static_cast<uint32_t>(value), at);
     case DType::kInt64:
     case DType::kUint64: return Store(value, at);
-    default: return StoreDouble(dtype, static_cast<double>(value), at);
+    default: CheckIsFloating(dtype); return StoreDouble(dtype, static_cast<double>(value), at);
   }
 }
 
@@ -193,7 +207,7 @@ void StoreDouble(DType dtype, double value, std::byte* at) {
     case DType::kFloat8E4M3FNUZ: return Store(EncodeSmall(value, kE4M3FNUZ), at);
     case DType::kBool: return Store<uint8_t>(value != 0 || std::isnan(value), at);
     case DType::kFloat8E8M0: return Store(EncodeE8M0(static_cast<float>(value)), at);
-    default: return StoreInt(dtype, Truncate(value), at);
+    default: CheckIsWhole(dtype); return StoreInt(dtype, Truncate(value), at);
   }
 }
 

@@ -10,6 +10,7 @@ import zipfile
 import pytest
 from described import ROOT, Description, torch_saved
 from large import write_weights
+from running import MEGABYTE, Runner
 
 PROGRAM = """
 weight w: float32[2, 3]
@@ -20,15 +21,11 @@ h: float32[s0, 2] = aten.linear.default(x, w, b) @ fc.Linear model.py:7
 y: float32[s0, 2] = aten.relu.default(h) @ act.ReLU model.py:8
 return y
 """
-MEGABYTE = 1 << 20
 
 
-class Runner:
-    """Converts an archive over an existing target, with little memory and time."""
-
+class ProgramRunner(Runner):
     def __init__(self, flambeau, folder):
-        self.flambeau, self.folder = flambeau, folder
-        self.archive, self.target = folder / "model.pt2", folder / "model.onnx"
+        super().__init__(flambeau, folder, "model.pt2")
 
     def write(self, **changed):
         """The program's archive with other entries (None: without them)."""
@@ -38,37 +35,10 @@ class Runner:
                 if content is not None:
                     archive.writestr(f"model/{name}", content)
 
-    def convert(self, *options, memory=1024 * MEGABYTE, inconsistent=False, exhausting=False):
-        """`inconsistent`: the program contradicts itself, which can't be told from a wrong translation.
-        `exhausting`: an honest archive that is larger than the memory."""
-
-        def limit():
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-
-        self.target.write_text("before")
-        result = subprocess.run([self.flambeau, "convert", self.archive, "-o", self.target, *options], capture_output=True, text=True,
-                                errors="replace", timeout=60, preexec_fn=limit)  # fmt: skip
-        assert result.returncode in (0, 1, 2, 3), f"{result.returncode}: {result.stderr}"
-        if result.returncode != 0:
-            assert "error: " in result.stderr
-            bugs = {"invalid-model"} | (set() if inconsistent else {"internal-error"}) | (set() if exhausting else {"out-of-memory"})
-            assert not any(f"[{kind}]" in result.stderr for kind in bugs), result.stderr
-            assert self.target.read_text() == "before"
-            assert {path.name for path in self.folder.iterdir()} <= {"model.pt2", "model.onnx"}
-        return result
-
-    def refuse(self, kind, *options, **limits):
-        """The error, which is of this kind and names the archive."""
-        result = self.convert(*options, **limits)
-        assert result.returncode == 1, result.stderr
-        assert f"[{kind}]" in result.stderr, result.stderr
-        assert "model.pt2" in result.stderr, f"not located: {result.stderr}"
-        return result.stderr
-
 
 @pytest.fixture
 def runner(flambeau, tmp_path):
-    return Runner(flambeau, tmp_path)
+    return ProgramRunner(flambeau, tmp_path)
 
 
 # --- damage -----------------------------------------------------------------------
@@ -282,6 +252,15 @@ def test_absurd_sizes_of_values(runner, size):
     document["graph_module"]["graph"]["tensor_values"]["x"]["sizes"] = [{"as_int": size}] * 8
     runner.write(**{"models__model.json": json.dumps(document)})
     assert runner.convert(inconsistent=True).returncode != 0
+
+
+def test_thousands_of_names_for_a_value_of_thousands_of_dimensions(runner):
+    program = json.loads(Description(PROGRAM).documents()["models/model.json"])
+    graph = program["graph_module"]["graph"]
+    graph["tensor_values"]["big"] = {**graph["tensor_values"]["y"], "sizes": [{"as_int": 1}] * 30_000, "strides": [{"as_int": 1}] * 30_000}
+    graph["nodes"].append({**graph["nodes"][-1], "outputs": [{"as_tensors": [{"name": "big"}] * 30_000}]})
+    runner.write(**{"models/model.json": json.dumps(program)})
+    assert "64 dimensions" in runner.refuse("bad-json")
 
 
 @pytest.mark.parametrize("version", [{"major": 99, "minor": 1}, {"major": 0, "minor": 0}, {"major": -1, "minor": 0}])

@@ -195,14 +195,21 @@ Tensor Eye(Lowering& to, Dim n, std::optional<DType> dtype, Unused, Unused, Unus
 
 constexpr int64_t kMaxWindow = 1 << 20;  // that is a constant of the model
 
+DType WindowDtype(Lowering& to, std::optional<DType> dtype) {
+  const DType of = dtype.value_or(to.default_dtype());
+  if (!IsFloating(of)) throw onnx::BadOperand("takes a floating dtype");
+  return of;
+}
+
 // value(x) for x = 0, 1, … over a period of `length` or length - 1.
 template <class F>
 Tensor Window(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, F value) {
+  const DType of = WindowDtype(to, dtype);
   if (length > kMaxWindow) return to.Unsupported(kRunTimeWindow);
   const double period = static_cast<double>(periodic ? length : length - 1);
   std::vector<double> values(static_cast<size_t>(std::max<int64_t>(length, 0)));
   for (size_t i = 0; i < values.size(); ++i) values[i] = length == 1 ? 1.0 : value(static_cast<double>(i), period);
-  return to.ConstantFloats(values, dtype.value_or(to.default_dtype()), {&length, 1});
+  return to.ConstantFloats(values, of, {&length, 1});
 }
 
 bool IsStored(Lowering& to, Dim length) {
@@ -216,7 +223,7 @@ Tensor WindowAtRunTime(Lowering& to, Dim length, bool periodic, std::optional<DT
   const Tensor one = to.ConstantOf(1.0, DType::kFloat64), count = to.CastTo(to.Number(length), DType::kFloat64);
   const Tensor period = periodic ? count : to.Max({to.Sub(count, one), one});
   const Tensor values = value(to.Div(to.CastTo(Iota(to, length), DType::kFloat64), period));
-  return to.CastTo(to.Where(to.Equal(count, one), one, values), dtype.value_or(to.default_dtype()));
+  return to.CastTo(to.Where(to.Equal(count, one), one, values), WindowDtype(to, dtype));
 }
 
 // a - b·cos(2πx) + c·cos(4πx)

@@ -1,4 +1,6 @@
 // Other shapes of the same elements.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -52,6 +54,8 @@ Tensor AtLeast3d(Lowering& to, Tensor self) {
 Tensor Unfold(Lowering& to, Tensor self, int64_t dimension, Dim size, Dim step) {
   const Tensor x = AtLeast1d(to, self);
   const int64_t axis = to.Axis(dimension, x);
+  if (const auto wide = to.AsConstant(size), long_ = to.AsConstant(x.size(axis)); wide && long_ && (*wide < 0 || *wide > *long_))
+    throw onnx::BadOperand(fmt::format("takes windows of at most the {} elements of the dimension", *long_));
   if (self.rank() == 0 && to.AsConstant(size) == 0) return to.Full(Dims{to.Of(0)}, int64_t{0}, self.dtype());
   ExprPool& exprs = to.exprs();
   const Expr last = to.Minus(x.size(axis), size).expr;

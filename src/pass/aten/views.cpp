@@ -1,6 +1,7 @@
 #include "pass/aten/views.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <variant>
 
@@ -498,7 +499,7 @@ std::optional<Expr> OffsetOf(const Graph& graph, const ViewStep& step, TypeId vi
   if (base == "aten::slice") return along(arguments.Int("dim", 0), arguments.Int("start", 0));
   if (base == "aten::diagonal" || base == "aten::linalg_diagonal") {
     const auto offset = arguments.Int("offset", 0);
-    if (!offset) return std::nullopt;
+    if (!offset || *offset == std::numeric_limits<int64_t>::min()) return std::nullopt;
     return *offset >= 0 ? along(arguments.Int("dim2", 1), offset) : along(arguments.Int("dim1", 0), -*offset);
   }
   const Inverse inverse = RowOf(graph, step).inverse;

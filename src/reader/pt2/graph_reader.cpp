@@ -48,6 +48,7 @@ Result<std::optional<SymbolicInt>> ReadSymbolic(const JsonReader& json) {
 
 Status ReadSizes(const JsonReader& tensor, std::string_view key, std::vector<SymbolicInt>* sizes) {
   FLAMBEAU_TRY(const JsonReader list, tensor.Array(key));
+  if (list.size() > kMostDimensions) return list.Error(fmt::format("a tensor has no more than {} dimensions", kMostDimensions));
   sizes->reserve(list.size());
   for (const JsonReader element : list.elements()) {
     FLAMBEAU_TRY(const std::optional<SymbolicInt> size, ReadSymbolic(element));
@@ -361,6 +362,7 @@ Result<ValueInfo> GraphReader::DescribeSymbol(ValueInfo::Kind kind, std::string_
 }
 
 Status GraphReader::Define(std::string_view name, ValueHandle value, const JsonReader& where) {
+  if (BuilderAccess::SinkOf(builder_).error_count() >= kMostErrors) return kFailure;
   if (!name.empty() && !scopes_.back().values.try_emplace(name, value).second)
     return where.Error(DiagnosticKind::kBadProgram, fmt::format("{} is defined twice", Quote(name)));
   return {};

@@ -180,7 +180,7 @@ Status ReadGuards(const JsonReader& program) {
   std::unordered_set<std::string_view> seen;  // decompositions ask again
   for (const JsonReader json : guards->elements()) {
     FLAMBEAU_TRY(const std::string_view guard, json.AsString());
-    if (seen.insert(guard).second) aten::WarnOfGuard(guard, Quote(guard), json.Where(), json.sink());
+    if (seen.insert(guard).second && aten::PinsSizes(guard)) aten::WarnOfGuard(Quote(guard), json.Where(), json.sink());
   }
   return {};
 }

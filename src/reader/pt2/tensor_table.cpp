@@ -23,6 +23,7 @@ Result<int64_t> ReadConcreteInt(const JsonReader& json) {
 }
 
 Result<std::vector<int64_t>> ReadConcreteInts(const JsonReader& json) {
+  if (json.size() > kMostDimensions) return json.Error(fmt::format("a tensor has no more than {} dimensions", kMostDimensions));
   std::vector<int64_t> numbers;
   numbers.reserve(json.size());
   for (const JsonReader element : json.elements()) {
@@ -84,14 +85,24 @@ Result<std::optional<TensorTable::Wrapped>> TensorTable::FindWrapped(std::string
   FLAMBEAU_TRY(const std::optional<bool> pickled, payload->meta.OptionalBool("use_pickle"));
   if (!pickled.value_or(false)) return std::optional<Wrapped>();
   FLAMBEAU_TRY(const ZipEntry* entry, EntryOf(*payload));
-  FLAMBEAU_TRY(const ZipArchive nested, archive_.OpenNested(*entry, sink_));
-  FLAMBEAU_TRY(const Pickle pickle, ReadPickleEntry(nested, "data.pkl", sink_));
+  FLAMBEAU_TRY(const Pickled* opened, Open(*entry));
+  const auto& [nested, pickle] = *opened;
   if (!TensorReader::IsWrapper(pickle.root())) return std::optional<Wrapped>();
   FLAMBEAU_TRY(TensorReader reader, TensorReader::Create(nested, std::string(nested.root()) + "data/", sink_));
   FLAMBEAU_TRY(const std::vector<StoredTensor> tensors, reader.ReadWrapped(pickle.root(), std::string(name)));
   Wrapped wrapped;
   for (const StoredTensor& tensor : tensors) wrapped.try_emplace(tensor.name, FromStored(tensor));
   return std::optional(std::move(wrapped));
+}
+
+Result<const TensorTable::Pickled*> TensorTable::Open(const ZipEntry& entry) const {
+  std::unique_ptr<const Pickled>& opened = opened_[&entry];
+  if (!opened) {
+    FLAMBEAU_TRY(ZipArchive archive, archive_.OpenNested(entry, sink_));
+    FLAMBEAU_TRY(Pickle pickle, ReadPickleEntry(archive, "data.pkl", sink_));
+    opened = std::make_unique<const Pickled>(std::move(archive), std::move(pickle));
+  }
+  return opened.get();
 }
 
 Result<const ZipEntry*> TensorTable::EntryOf(const Payload& payload) const {
@@ -161,8 +172,8 @@ void TensorTable::SetStorage(uint64_t begin, uint64_t bytes, int swapped_width, 
 
 Result<TensorSource> TensorTable::ReadPickled(std::string_view name, const JsonReader& payload,
                                               const ZipEntry& entry) const {
-  FLAMBEAU_TRY(const ZipArchive nested, archive_.OpenNested(entry, sink_));
-  FLAMBEAU_TRY(const Pickle pickle, ReadPickleEntry(nested, "data.pkl", sink_));
+  FLAMBEAU_TRY(const Pickled* opened, Open(entry));
+  const auto& [nested, pickle] = *opened;
   if (!TensorReader::IsTensor(pickle.root()))
     return payload.Error(DiagnosticKind::kBadTensor, fmt::format("{} is no plain tensor", Quote(name)),
                          "tensor subclasses are pickled by PyTorch; unwrap them before the export");

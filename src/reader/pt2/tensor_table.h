@@ -6,6 +6,7 @@
 // share the bytes of the file.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,12 @@ class TensorTable {
   Result<TensorSource> ReadPayload(std::string_view name, const Payload& payload) const;
   Result<TensorSource> ReadRaw(const JsonReader& meta, const ZipEntry& entry) const;
   Result<TensorSource> ReadPickled(std::string_view name, const JsonReader& payload, const ZipEntry& entry) const;
+  // An archive in the archive that holds one pickled tensor; many names may lead to it.
+  struct Pickled {
+    ZipArchive archive;
+    Pickle pickle;
+  };
+  Result<const Pickled*> Open(const ZipEntry& entry) const;
   TensorSource FromStored(const StoredTensor& stored) const;
   // Where the tensor's storage begins and how long it is; `swapped_width`: of numbers in the other byte order, else 0.
   void SetStorage(uint64_t begin, uint64_t bytes, int swapped_width, TensorSource* tensor) const;
@@ -55,6 +62,7 @@ class TensorTable {
   Sink& sink_;
   std::vector<JsonDocument> documents_;
   std::unordered_map<std::string, std::variant<Payload, StoredTensor>> tensors_;
+  mutable std::unordered_map<const ZipEntry*, std::unique_ptr<const Pickled>> opened_;
 };
 
 // The scalar type at `json`, in PyTorch's numbering.

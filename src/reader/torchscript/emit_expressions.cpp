@@ -239,6 +239,7 @@ Result<Sugared> Emitter::EmitAttribute(const Expr& expr) {
     case Sugared::Kind::kConstants: {
       const Constant* constant = library_.FindConstant(expr.text);
       if (constant == nullptr) return Error(expr, "the archive has no such constant");
+      FLAMBEAU_CHECK_OK(library_.Charge(*constant));
       return Sugared::Of(AppendConstant(*constant, TypeOf(*constant)));
     }
     case Sugared::Kind::kQualified: return EmitQualified(fmt::format("{}.{}", object.text, expr.text), expr);

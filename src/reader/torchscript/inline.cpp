@@ -121,6 +121,7 @@ class Inliner {
     if (++nodes_ > kMaxNodes)
       return functions_.library().sink().Error(DiagnosticKind::kLimitExceeded, fmt::format("the program has more than {} nodes", kMaxNodes));
     if (node.kind == "prim::CallFunction" || node.kind == "prim::CallMethod") return BeginCall(node);
+    for (const Attribute& attribute : node.attributes) FLAMBEAU_CHECK_OK(functions_.library().Charge(attribute.value));
     Copy(node);
     return {};
   }

@@ -16,6 +16,7 @@ namespace flambeau::torchscript {
 namespace {
 
 // Deeper than any type that PyTorch writes.
+constexpr size_t kMaxCopiedBytes = size_t{256} << 20;
 constexpr int kMaxLiteralDepth = 64;
 
 constexpr std::pair<std::string_view, TypeKind> kWords[] = {
@@ -323,6 +324,32 @@ Result<const Signature*> Library::SignatureOf(const FunctionInfo& function) {
   return &signatures_.emplace(function.name, std::move(signature)).first->second;
 }
 
+namespace {
+
+// About as much memory as it takes. Constants nest no deeper than their readers let them.
+size_t BytesOf(const Constant& constant) {
+  const auto of_all = [](const std::vector<Constant>& all) {
+    size_t bytes = 0;
+    for (const Constant& each : all) bytes += BytesOf(each);
+    return bytes;
+  };
+  size_t bytes = sizeof(Constant);
+  if (const auto* text = std::get_if<std::string>(&constant.value)) bytes += text->size();
+  if (const auto* list = std::get_if<ListConstant>(&constant.value)) bytes += of_all(list->elements);
+  if (const auto* tuple = std::get_if<TupleConstant>(&constant.value)) bytes += of_all(tuple->elements);
+  if (const auto* dict = std::get_if<DictConstant>(&constant.value))
+    for (const DictEntry& entry : dict->entries) bytes += BytesOf(entry.key) + BytesOf(entry.value);
+  return bytes;
+}
+
+}  // namespace
+
+Status Library::Charge(const Constant& constant) {
+  copied_bytes_ += BytesOf(constant);
+  if (copied_bytes_ <= kMaxCopiedBytes) return {};
+  return sink_.Error(DiagnosticKind::kLimitExceeded, fmt::format("the constants that code names take more than {} MB", kMaxCopiedBytes >> 20));
+}
+
 const Constant* Library::FindConstant(std::string_view name) const {
   size_t index = 0;
   const auto [end, error] = std::from_chars(name.data() + std::min<size_t>(1, name.size()), name.data() + name.size(), index);
@@ -362,6 +389,9 @@ Result<Constant> Library::QualifiedLiteral(const Syntax& syntax, ExprId literal,
   FLAMBEAU_TRY(const ClassInfo* info, FindClass(owner));
   const ClassField* field = info != nullptr && info->kind == ClassKind::kEnum ? info->Find(name) : nullptr;
   if (field == nullptr || !field->value) return IsNoLiteral(syntax, literal);
+  const ExprKind kind = (*info->syntax)[field->value].kind;
+  if (kind == ExprKind::kAttribute || kind == ExprKind::kList || kind == ExprKind::kTuple)  // they are numbers and text
+    return IsNoLiteral(*info->syntax, field->value);
   FLAMBEAU_TRY(Constant value, Literal(*info->syntax, field->value, depth + 1));
   return Constant{EnumConstant{owner, name, std::make_shared<const Constant>(std::move(value))}};
 }

@@ -77,6 +77,9 @@ class Library {
   // Null if there is none of that name ("c0").
   const Constant* FindConstant(std::string_view name) const;
 
+  // Before code that names the constant, or calls what does, gets a copy of it: code is short, and constants may be long.
+  Status Charge(const Constant& constant);
+
   // What a literal of the code says: defaults of parameters, members of enums.
   Result<Constant> Literal(const Syntax& syntax, ExprId literal) { return Literal(syntax, literal, 0); }
 
@@ -109,6 +112,7 @@ class Library {
   std::map<std::string, Signature, std::less<>> signatures_;
   std::vector<std::unique_ptr<Syntax>> types_;
   std::vector<Constant> constants_;
+  size_t copied_bytes_ = 0;
 };
 
 // "a.b.c" of nested attributes of names; empty if it is none.

@@ -14,6 +14,7 @@ namespace {
 
 // Deeper than modules nest.
 constexpr int kMaxDepth = 256;
+constexpr size_t kMaxValues = 2'000'000;
 constexpr std::string_view kPickleModule = "torch.jit._pickle";
 
 std::string Join(const std::string& path, std::string_view name) {
@@ -65,7 +66,10 @@ PickleValue Untagged(PickleValue value) {
   return value;
 }
 
-TypePtr TracedType(PickleValue value, int depth) {
+}  // namespace
+
+TypePtr ObjectReader::TracedType(PickleValue value, int depth) {
+  if (++values_ > kMaxValues) return nullptr;
   value = Untagged(value);
   if (const auto shape = DescribeTensor(value)) {
     auto type = std::make_shared<Type>();
@@ -84,8 +88,6 @@ TypePtr TracedType(PickleValue value, int depth) {
   return TupleOf(std::move(elements));
 }
 
-}  // namespace
-
 Result<std::vector<TypePtr>> ObjectReader::ReadTracedTypes(std::string_view method) {
   if (archive_.Find(std::string(archive_.root()) + "traced_inputs.pkl") == nullptr) return std::vector<TypePtr>();
   FLAMBEAU_TRY(const Pickle pickle, ReadPickleEntry(archive_, "traced_inputs.pkl", library_.sink()));
@@ -102,6 +104,8 @@ Result<Constant> ObjectReader::Read(Source& source, PickleValue value, const Typ
   if (depth > kMaxDepth)
     return value.Error(DiagnosticKind::kLimitExceeded, fmt::format("objects are nested more than {} deep", kMaxDepth),
                        library_.sink());
+  if (++values_ > kMaxValues)
+    return value.Error(DiagnosticKind::kLimitExceeded, fmt::format("objects have more than {} values", kMaxValues), library_.sink());
   switch (value.kind()) {
     case PickleKind::kNone: return Constant{};
     case PickleKind::kBool: return Constant{*value.AsBool()};

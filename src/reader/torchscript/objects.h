@@ -45,6 +45,7 @@ class ObjectReader {
   Result<Constant> ReadTensor(Source& source, PickleValue call, const std::string& name);
   Result<Constant> ReadQuantized(Source& source, PickleValue call, const std::string& name, int depth);
   Constant InFile(StoredTensor stored);
+  TypePtr TracedType(PickleValue value, int depth);
   Result<Constant> ReadInstance(Source& source, PickleValue call, const ClassInfo& info, const std::string& name, int depth);
   Result<Constant> ReadOpaque(Source& source, PickleValue call, std::string class_name, const std::string& name, int depth);
   Result<Constant> ReadEnum(PickleValue call, const ClassInfo& info);
@@ -54,6 +55,7 @@ class ObjectReader {
   std::vector<Object>* objects_;
   std::vector<ObjectId> unrestored_;
   std::string device_ = "cpu";
+  size_t values_ = 0;  // that were read: a few bytes of a pickle may name one value ever so often
   // By where they begin in the file, and how they are read.
   std::map<std::pair<uint64_t, Encoding>, std::shared_ptr<const DataSource>> storages_;
 };

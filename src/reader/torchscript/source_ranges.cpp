@@ -1,6 +1,7 @@
 #include "reader/torchscript/source_ranges.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -27,20 +28,22 @@ class TextReader {
     const auto text = (*strings_)[static_cast<uint32_t>(*index)].AsString();
     return text ? std::optional(std::string(*text)) : std::nullopt;
   }
-  std::optional<std::string> Text(PickleValue value) const {
+  std::optional<std::string> Text(PickleValue value) {
     if (value.kind() == PickleKind::kCall && value.args().size() == 1) value = value.args()[0];  // build_intlist(…)
     if (value.kind() != PickleKind::kList) return String(value);
     std::string text;
-    for (uint32_t i = 0; i < value.size() && text.size() < kMaxTextBytes; ++i) {
+    for (uint32_t i = 0; i < value.size() && bytes_ < kMaxTextBytes; ++i) {
       const auto line = String(value[i]);
       if (!line) return std::nullopt;
       text += *line;
+      bytes_ += line->size() + 1;  // an empty line takes its time, too
     }
     return text;
   }
 
  private:
   std::optional<PickleValue> strings_;
+  size_t bytes_ = 0;  // of texts that were read line by line
 };
 
 std::vector<size_t> LineStarts(std::string_view text) {
@@ -51,7 +54,7 @@ std::vector<size_t> LineStarts(std::string_view text) {
 
 // Traced nodes have a stack of "file.py(17): function", innermost first.
 std::string FromTrace(std::string_view stack) {
-  std::string traceback;
+  std::vector<std::string> frames;
   while (!stack.empty()) {
     const size_t newline = stack.find('\n');
     const std::string_view frame = stack.substr(0, newline);
@@ -60,10 +63,10 @@ std::string FromTrace(std::string_view stack) {
     if (open == frame.npos || close == frame.npos) continue;
     std::string_view function = frame.substr(close + 2);
     while (function.starts_with(' ')) function.remove_prefix(1);
-    traceback.insert(0, fmt::format("  File \"{}\", line {}, in {}\n", frame.substr(0, open),
-                                    frame.substr(open + 1, close - open - 1), function));
+    frames.push_back(fmt::format("  File \"{}\", line {}, in {}\n", frame.substr(0, open), frame.substr(open + 1, close - open - 1), function));
   }
-  return traceback;
+  std::ranges::reverse(frames);
+  return fmt::format("{}", fmt::join(frames, ""));
 }
 
 }  // namespace
@@ -75,7 +78,7 @@ void SourceRanges::Add(const std::string& path, const Pickle& ranges) {
     strings = records[1];
     records = records[2];
   }
-  const TextReader reader(strings);
+  TextReader reader(strings);
   File file;
   std::unordered_map<uint64_t, size_t> by_value;     // texts by their place in the pickle, which many ranges share
   std::unordered_map<std::string, size_t> by_words;  // and by all that they say
@@ -116,7 +119,8 @@ Source SourceRanges::Find(const SourceFile& source, uint32_t offset) {
   const size_t begin = std::min<size_t>(range->begin, text.text.size());
   const auto next_line = std::ranges::upper_bound(text.line_starts, begin);
   const auto line = next_line - text.line_starts.begin() - 1;
-  Source& made = file.made[{range->text, static_cast<uint64_t>(line)}];
+  // A text without a file is a stack, whatever its lines are.
+  Source& made = file.made[{range->text, text.filename.empty() ? 0 : static_cast<uint64_t>(line)}];
   if (made) return made;
   if (text.filename.empty()) {
     std::string traceback = FromTrace(text.text);
