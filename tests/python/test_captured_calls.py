@@ -264,6 +264,8 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: F.pad(x, (0, 2 ** math.ceil(math.log(x.shape[2], 2)) - x.shape[2])) + int(math.pow(2, int(math.log2(x.shape[2])))),
         lambda x: torch.linalg.matrix_norm(x, math.inf) + torch.linalg.norm(x, 1, (0, 2), keepdim=True) - torch.linalg.matrix_norm(x, -1, (2, 1)),
         lambda x: torch.linalg.matrix_norm(x, 2) + torch.linalg.norm(x[0], -2, keepdim=True) + torch.linalg.norm(x, -math.inf, (-1, -2), dtype=torch.float64),
+        lambda x: F.adaptive_max_pool1d(x, x.shape[2] // 2) + F.adaptive_max_pool2d(x, (1, x.shape[2] // 2)) - F.adaptive_max_pool2d(x, (None, 1)),
+        lambda x: F.adaptive_max_pool2d(x, (2, 5)) + F.adaptive_max_pool2d(x[None], (None, x.shape[2] - 4)).mean(-1)[0, ..., None],
     ],
 )
 def test_functions_that_make_numbers_of_sizes(function):

@@ -130,7 +130,14 @@ def _computed(how: ast.AST, one: ast.expr, other: ast.expr, frame: types.FrameTy
 
 
 def _condition(operand: ast.expr, frame: types.FrameType) -> Any:
-    if not isinstance(operand, ast.Compare) or len(operand.ops) != 1 or type(operand.ops[0]) not in _OPERATORS:
+    if not isinstance(operand, ast.Compare):  # a number: whether it is not 0
+        number = _value(operand, frame)
+        if isinstance(number, torch.SymInt):
+            return sympy.Ne(number.node.expr, 0)
+        if not isinstance(number, int):
+            raise LookupError(ast.dump(operand))
+        return sympy.true if number else sympy.false
+    if len(operand.ops) != 1 or type(operand.ops[0]) not in _OPERATORS:
         raise LookupError(ast.dump(operand))
     answer = _computed(operand.ops[0], operand.left, operand.comparators[0], frame)
     return answer.node.expr if isinstance(answer, torch.SymBool) else sympy.true if answer else sympy.false

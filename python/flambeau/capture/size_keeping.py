@@ -74,20 +74,28 @@ def _adaptive_avg_pool1d(input: torch.Tensor, output_size: Any) -> torch.Tensor:
     return F.adaptive_avg_pool2d(input.unsqueeze(-2), (1, length)).squeeze(-2)
 
 
+def _largest(input: torch.Tensor, dim: int, count: Any) -> torch.Tensor:
+    """The largest of each of so many windows, which together are the dimension, and overlap where it is no multiple."""
+    size, window = input.shape[dim], torch.arange(count, device=input.device)
+    first, last = window * size // count, ((window + 1) * size + count - 1) // count - 1
+    width = (size + count - 1) // count + 1  # of the widest: others hold their last element again
+    places = torch.minimum(first[:, None] + torch.arange(width, device=input.device), last[:, None])
+    return input.index_select(dim, places.flatten()).unflatten(dim, (count, width)).amax(dim % input.dim() + 1)
+
+
 def _adaptive_max_pool(function: Callable[..., Any], dims: int) -> Callable[..., Any]:
-    """Dimensions that stay as they are (None) are no windows: the largest of the others, one after another."""
+    """The largest along one dimension after another, of which those that stay as they are (None) are left out."""
 
     @keeping(function)
     def pool(input: torch.Tensor, output_size: Any, return_indices: bool = False) -> Any:
         sizes = output_size if isinstance(output_size, (tuple, list)) else [output_size] * dims
-        if return_indices or None not in sizes:
+        if return_indices or not any(size is None or isinstance(size, torch.SymInt) for size in sizes):
             return NotImplemented
         for axis, size in zip(range(-dims, 0), sizes):
-            if size == 1:
+            if isinstance(size, int) and size == 1:
                 input = input.amax(axis, keepdim=True)
             elif size is not None:
-                rows = input.movedim(axis, -1)
-                input = F.adaptive_max_pool1d(rows.flatten(0, -2), size).unflatten(0, rows.shape[:-1]).movedim(-1, axis)
+                input = _largest(input, axis, size)
         return input
 
     return pool
@@ -273,7 +281,7 @@ def _kaiser(place: torch.Tensor, beta: float = 12.0) -> torch.Tensor:
 SIZE_KEEPING: dict[Callable[..., Any], Callable[..., Any]] = {
     **{function: _max_pool1d for function in (F.max_pool1d, torch.max_pool1d)},
     **{function: _adaptive_avg_pool1d for function in (F.adaptive_avg_pool1d, torch.adaptive_avg_pool1d)},
-    **{function: _adaptive_max_pool(function, dims) for dims, function in ((2, F.adaptive_max_pool2d), (3, F.adaptive_max_pool3d))},
+    **{function: _adaptive_max_pool(function, dims) for dims, function in ((1, F.adaptive_max_pool1d), (2, F.adaptive_max_pool2d), (3, F.adaptive_max_pool3d))},
     F.interpolate: _interpolate,
     F.one_hot: _one_hot,
     **{function: _take_along_dim for function in (torch.take_along_dim, torch.Tensor.take_along_dim)},
