@@ -4,7 +4,8 @@
 (``counted`` of one that counts by hand, ``attributes`` of one that changes attributes, ``last_items``
 of one that reads what a list ends with; ``names`` are what they ask of statements);
 ``runtime`` is what the source calls then. ``rounds`` are the iterables whose number of rounds
-is a symbol, and the lists that such a loop fills, ``places`` those that are as long before;
+is a symbol, and the lists that such a loop fills, ``places`` those that are as long before, ``alike`` those whose
+items are all the same; ``rows`` are those of tensors into which rounds write;
 ``pieces`` are those of a tensor that data cuts; ``scanning`` runs the rounds as torch's
 ``scan``, with ``modes`` between the rounds and torch. ``associative`` does so with the rows of
 ``associative_scan``.

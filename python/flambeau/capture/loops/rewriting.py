@@ -164,8 +164,8 @@ class _Rewriter(ast.NodeTransformer):
             node.args[0] = ast.copy_location(ast.ListComp(generator.elt, generator.generators), generator)
             if isinstance(node.func, ast.Name) and node.func.id in _REDUCTIONS and not node.keywords:
                 node.func = ast.copy_location(_runtime(node.func.id), node)
-        elif isinstance(node.func, ast.Name) and node.func.id in _REDUCTIONS and len(node.args) == 1 and not node.keywords and self._asked(node):
-            self.changed = True
+        elif isinstance(node.func, ast.Name) and node.func.id in _REDUCTIONS and len(node.args) == 1 and not node.keywords:
+            self.changed |= self._asked(node)  # of a list that a loop fills elsewhere, too
             node.func = ast.copy_location(_runtime(node.func.id), node)
         self.generic_visit(node)
         if called(node) == "unbind" and isinstance(node.func, ast.Attribute) and self._asked(node):

@@ -21,10 +21,14 @@ def is_dynamic(size: Any) -> bool:
 
 
 class Rounds:
-    """What a loop goes over: how many items, and the item of a round."""
+    """What a loop goes over: how many items, and the item of a round.
 
-    def __init__(self, count: Any, at: Callable[[Any], Any]) -> None:
-        self.count, self.at = count, at
+    Args:
+        rows: In the place of an item the tensor of which it is a row, in that of a tuple a tuple of such, and None of others.
+    """
+
+    def __init__(self, count: Any, at: Callable[[Any], Any], rows: Any = None) -> None:
+        self.count, self.at, self.rows = count, at, rows
 
     def __iter__(self) -> Iterator[Any]:
         return (self.at(i) for i in builtins.range(self.count))

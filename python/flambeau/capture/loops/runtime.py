@@ -10,12 +10,15 @@ from typing import Any
 
 import sympy
 import torch
+from torch.utils import _pytree as pytree
 
 from ..presence import rows_are_known
 from ..proofs import simplified
+from .alike import Alike, alike_items
 from .pieces import Numbers, Pieces
 from .places import Places
 from .rounds import Filled, FilledNumbers, Rounds, Whole, as_tensor, is_dynamic
+from .rows import WrittenRows
 from .scanning import Gathering, Lost, Unkept, as_scan, fixed, item_at
 
 __all__ = ["Runtime"]
@@ -106,7 +109,7 @@ class Runtime:
 
     def _rounds(self, items: Any) -> Any:
         if isinstance(items, torch.Tensor) and items.ndim:
-            return Rounds(items.shape[0], lambda i: item_at(items, i))
+            return Rounds(items.shape[0], lambda i: item_at(items, i), items)
         if isinstance(items, (Numbers, Pieces)):
             return Rounds(items.count, items.at)
         if isinstance(items, builtins.range):
@@ -117,7 +120,7 @@ class Runtime:
         if not self.dynamic(items):
             return builtins.enumerate(items, start)
         rounds = self._rounds(items)
-        return Rounds(rounds.count, lambda i: (i + start, rounds.at(i)))
+        return Rounds(rounds.count, lambda i: (i + start, rounds.at(i)), (None, rounds.rows))
 
     def zip(self, *all: Any, **kwargs: Any) -> Any:
         if not builtins.any(builtins.map(self.dynamic, all)):
@@ -129,7 +132,7 @@ class Runtime:
         for count in counts[1:]:
             if not fixed(counts[0], count):
                 raise Unkept("a loop over two dynamic dimensions")
-        return Rounds(counts[0], lambda i: tuple(each.at(i) for each in rounds))
+        return Rounds(counts[0], lambda i: tuple(each.at(i) for each in rounds), tuple(each.rows for each in rounds))
 
     tuples = staticmethod(itertools.product)
 
@@ -210,6 +213,8 @@ class Runtime:
         """``sum`` of a list."""
         if isinstance(items, Numbers):
             return items.tensor.sum().item()
+        if isinstance(items, Alike):
+            return items.item * items.count
         if not isinstance(items, Filled):
             return builtins.sum(items)
         rows = torch.stack(items)
@@ -226,6 +231,8 @@ class Runtime:
     def _greatest(self, items: Any, of_items: Callable[[Any], Any], of_rows: Callable[..., torch.Tensor]) -> Any:
         if isinstance(items, Numbers):
             return of_rows(items.tensor, 0).item()
+        if isinstance(items, Alike):
+            return items.item
         if not isinstance(items, Filled):
             return of_items(items)
         rows = torch.stack(items)
@@ -243,7 +250,13 @@ class Runtime:
             filled.append(call(each))
             return (filled,)
 
-        return self.run(items, round, ["the list"], [[]], ["the list"], [])[0]
+        try:
+            return self.run(items, round, ["the list"], [[]], ["the list"], [])[0]  # type: ignore[no-any-return]
+        except Unkept:
+            found = alike_items(self._rounds(items), call)
+            if found is None:
+                raise
+            return found
 
     def run(
         self, items: Any, round: Callable[..., tuple[Any, ...]], names: list[str], before: list[Any], written: list[str], anew: list[str]
@@ -251,7 +264,11 @@ class Runtime:
         """The values of the names after all rounds."""
         rounds = self._rounds(items)
         before = [list(value) if isinstance(value, Gathering) and not value.front else value for value in before]
+        rows = WrittenRows(rounds.rows, round) if {*written} & {*anew} and pytree.tree_leaves(rounds.rows) else None
+        round, names, before = (rows, [*names, "the rows"], [*before, []]) if rows else (round, names, before)
         after, appended = as_scan(rounds.count, rounds.at, round, names, before, frozenset(written), frozenset(anew))
+        if rows:
+            rows.put(after.pop(), appended.pop(len(after), None))
         for i, added in appended.items():
             if added.axis is not None:
                 after[i] = Whole(after[i], added.items[0], added.axis, added.lengths)
