@@ -61,7 +61,7 @@ def convert(
     operator_schemas: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> ONNXProgram:
-    """Convert a ``.pt2`` archive to an ONNX file. Needs no torch.
+    """Convert a ``.pt2`` or TorchScript archive to an ONNX file. Needs no torch.
 
     Args:
         src: Path of the archive.

@@ -1,7 +1,7 @@
 // The parts of the extension module, one a topic, and what they share.
 //
 // The glue translates between Python's objects and include/flambeau; it knows
-// neither the engine's IR nor torch's Python code (flambeau/walk.py does).
+// neither the engine's IR nor torch's Python code (python/flambeau/feed/ does).
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/torch_names.h"
+
 namespace flambeau::aten {
 namespace {
 
@@ -47,11 +49,7 @@ class Canonicalizer {
   }
   std::optional<Attribute> Take(DeviceArgument value, const SchemaType*) { return Device{std::string(value.name)}; }
   std::optional<Attribute> Take(MemoryFormatArgument value, const SchemaType*) {
-    if (value.name == "contiguous_format") return MemoryFormat::kContiguous;
-    if (value.name == "preserve_format") return MemoryFormat::kPreserve;
-    if (value.name == "channels_last") return MemoryFormat::kChannelsLast;
-    if (value.name == "channels_last_3d") return MemoryFormat::kChannelsLast3d;
-    return std::nullopt;
+    return MemoryFormatFromTorchName(value.name);
   }
   std::optional<Attribute> Take(ValueHandle value, const SchemaType* type) {
     const auto operand = AddOperand(value);

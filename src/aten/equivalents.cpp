@@ -12,6 +12,7 @@ constexpr EquivalentRow kRows[] = {
 #include "aten/equivalents.def"
 #undef FLAMBEAU_EQUIVALENT
 };
+static_assert(std::ranges::is_sorted(kRows, {}, &EquivalentRow::op));
 
 const EquivalentRow* FindRow(std::string_view op) {
   const auto row = std::ranges::lower_bound(kRows, op, {}, &EquivalentRow::op);

@@ -171,6 +171,7 @@ ResultDtype ResultDtypeOf(const Schema& schema) {
       "special_exp2", "special_expit", "special_expm1", "special_gammaln", "special_i0", "special_i0e",
       "special_i1", "special_i1e", "special_log1p", "special_log_ndtr", "special_logit", "special_ndtr",
       "special_ndtri", "special_psi", "special_sinc", "sqrt", "tan", "tanh", "true_divide", "xlogy"};
+  static_assert(std::ranges::is_sorted(kBools) && std::ranges::is_sorted(kPromoting) && std::ranges::is_sorted(kFloating));
   constexpr std::string_view kNamespace = "aten::";
   if (!base.starts_with(kNamespace)) return ResultDtype::kSame;
   base.remove_prefix(kNamespace.size());

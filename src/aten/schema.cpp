@@ -9,6 +9,7 @@
 
 #include "aten/library_schemas.h"
 #include "aten/torch_schemas.inc"
+#include "support/letters.h"
 
 namespace flambeau::aten {
 namespace {
@@ -26,12 +27,6 @@ constexpr std::string_view kLibrarySchemas[] = {
 #include "aten/library_schemas.def"
 #undef FLAMBEAU_SCHEMA
 };
-
-std::string_view Trim(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
 
 struct NamedBase {
   std::string_view text;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -62,6 +64,12 @@ void PrintModel(const Model& model, const std::string& target) {
   for (const auto& output : model.outputs()) fmt::print(stderr, "  output {}: {}{}\n", output.name, output.dtype, Shape(output.sizes));
 }
 
+void CheckReportFile(const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending != ".html" && ending != ".md" && ending != ".json")
+    throw CLI::ValidationError("--report-file", fmt::format("'{}' ends in none of .html, .md and .json", path));
+}
+
 // By the ending of the file.
 std::string Rendered(const ConversionReport& report, const std::filesystem::path& file) {
   const std::string ending = file.extension().string();
@@ -71,10 +79,11 @@ std::string Rendered(const ConversionReport& report, const std::filesystem::path
 }
 
 bool WriteText(const std::string& path, const std::string& text) {
+  errno = 0;
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
-  if (!file) fmt::print(stderr, "flambeau: cannot write {}\n", path);
+  if (!file) fmt::print(stderr, "error: {} cannot be written: {} [cannot-write]\n", path, errno != 0 ? std::strerror(errno) : "no space is left");
   return static_cast<bool>(file);
 }
 
@@ -115,7 +124,7 @@ int RunConvert(ConvertArguments& arguments) {
   options.input_names = SplitList(arguments.input_names);
   options.output_names = SplitList(arguments.output_names);
   options.dim_names = SplitPairs(arguments.dim_names, "--dim-names");
-  options.user_metadata = SplitPairs(arguments.user_metadata, "--set-metadata");
+  for (const std::string& item : arguments.user_metadata) options.user_metadata.push_back(SplitPair(item, "--set-metadata"));
   options.custom_opsets = Versions(SplitPairs(arguments.custom_opsets, "--custom-opset"));
   options.inputs = Inputs(arguments.inputs);
   if (arguments.seed) options.seed = Seed(*arguments.seed);
@@ -125,6 +134,7 @@ int RunConvert(ConvertArguments& arguments) {
   const bool to_file = arguments.report == "html" || arguments.report == "markdown";
   if (to_file && arguments.report_file.empty())
     arguments.report_file = std::filesystem::path(arguments.target).replace_extension(arguments.report == "html" ? ".report.html" : ".report.md").string();
+  if (!arguments.report_file.empty()) CheckReportFile(arguments.report_file);
   options.report = !arguments.report_file.empty() || !arguments.profile.empty();
   const Outcome outcome = ConvertFile(arguments.source, arguments.target, options);
   ClearProgress();

@@ -152,12 +152,14 @@ int Main(int argc, char** argv) {
                option == std::string_view::npos ? said : said.substr(option));
     return kUsage;
   } catch (const CLI::ParseError& error) {
-    return Flushed(app.exit(error) == 0 ? kSuccess : kUsage);
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return Flushed(app.exit(error));  // --help, --version
+    fmt::print(stderr, "error: {}\nRun with --help for more information.\n", error.what());
+    return kUsage;
   } catch (const std::system_error& error) {  // of a print
     std::fprintf(stderr, "flambeau: standard output cannot be written: %s\n", error.code().message().c_str());
     return kFailed;
   }
-  std::fputs("a command is missing\nRun with --help for more information.\n", stderr);
+  std::fputs("error: a command is missing\nRun with --help for more information.\n", stderr);
   return kUsage;
 }
 

@@ -12,6 +12,7 @@
 #include "diag/sink.h"
 #include "driver/dimension_names.h"
 #include "driver/guard.h"
+#include "driver/kept_inputs.h"
 #include "driver/metadata.h"
 #include "driver/model_impl.h"
 #include "driver/output_ranks.h"
@@ -73,7 +74,7 @@ class Conversion {
     FLAMBEAU_CHECK_OK(onnx::AssignNames(graph, names, sink_, options_.opset));
     DeclareOutputRanks(graph, sink_);
     NameOutputDimensions(graph, options_.dim_names);
-    KeepInputs(graph, lowered.inputs);
+    input_positions = KeepInputs(program_, options_.keep_unused_inputs, lowered.inputs, graph);
     Watch("onnx", graph);
     Record("names", "every node and value gets a name", graph);
     return Finish(std::move(lowered), std::move(captured));
@@ -166,22 +167,12 @@ class Conversion {
     PassContext context{sink_};
     context.opset = options_.opset;
     context.keep_weights = KeepsWeights();
-    const auto pipeline = OnnxPipeline(options_.optimize);
-    if (!RunPasses(pipeline, graph, context, Hooks(pipeline))) return kFailure;
-    if (options_.target == Target::kOnnxRuntime) {
-      FLAMBEAU_TRY(const Changed guarded, GuardProducts(graph, context));
-      if (guarded == Changed::kYes) Record("guard-products", "onnxruntime takes products of what may turn out to be nothing", graph);
-      FLAMBEAU_TRY(const Changed counted, GuardRanges(graph, context));
-      if (counted == Changed::kYes) Record("guard-ranges", "onnxruntime takes places that count down for ends of a slice", graph);
-      FLAMBEAU_TRY(const Changed resized, GuardResizes(graph, context));
-      if (resized == Changed::kYes) Record("guard-resizes", "onnxruntime moves a Transpose behind a Resize, which it then cannot compute", graph);
-      FLAMBEAU_TRY(const Changed hidden, HideSizes(graph, context));
-      if (hidden == Changed::kYes) Record("hide-sizes", "onnxruntime takes results of one declared size for interchangeable", graph);
-    }
-    if (!options_.seed) return {};
     context.seed = options_.seed;
-    FLAMBEAU_CHECK_OK(SeedDraws(graph, context));
-    Record("seed-draws", "each draw of random numbers gets a seed", graph);
+    std::vector<std::span<const OnnxPass>> pipelines = {OnnxPipeline(options_.optimize)};
+    if (options_.target == Target::kOnnxRuntime) pipelines.push_back(OnnxRuntimePipeline());
+    if (options_.seed) pipelines.push_back(SeedPipeline());
+    for (const auto pipeline : pipelines)
+      if (!RunPasses(pipeline, graph, context, Hooks(pipeline))) return kFailure;
     return {};
   }
 
@@ -216,68 +207,6 @@ class Conversion {
 
   static bool IsWeight(const InputSpec& input) {
     return input.kind == InputKind::kParameter || input.kind == InputKind::kBuffer;
-  }
-
-  bool HasSizeOfRunTime(const Type& type) const {
-    const ExprPool& exprs = program_.context->exprs();
-    return !type.ranked || std::ranges::any_of(type.sizes, [&](Expr size) { return !exprs.AsConstant(size); });
-  }
-
-  // Which values an output of the program depends on, or on their sizes, but
-  // for operators that make a tensor like one.
-  std::vector<bool> ReadValues() const {
-    struct Like {
-      std::string_view op;
-      uint32_t operand;  // whose elements do not count
-      bool sizes;        // whether its sizes do, where only a run knows them; else its dtype alone
-      uint32_t most = 2;  // operands with which it is so
-    };
-    static constexpr Like kLikes[] = {
-        {"aten::empty_like", 0, true}, {"aten::fill.Scalar", 0, true}, {"aten::fill.Tensor", 0, true}, {"aten::full_like", 0, true, 1},
-        {"aten::new_empty", 0, false}, {"aten::new_full", 0, false},   {"aten::new_ones", 0, false},   {"aten::new_zeros", 0, false},
-        {"aten::ones_like", 0, true},  {"aten::to.other", 1, false},   {"aten::type_as", 1, false},    {"aten::zero", 0, true},
-        {"aten::zeros_like", 0, true}};
-    const Graph& graph = program_.graph;
-    std::vector<bool> read(graph.value_capacity()), reached(graph.node_capacity());
-    for (const InputSpec& input : program_.inputs) read[input.value.index] = input.seems_read;
-    std::vector<NodeId> pending;
-    const auto reach = [&](NodeId node) {
-      if (!reached[node.index]) pending.push_back(node);
-      reached[node.index] = true;
-    };
-    for (BlockId block : graph.AllBlocks()) {
-      reach(graph[block].terminator);
-      graph.ForEachNode(block, [&](NodeId node) {
-        if (graph[node].result_count == 0) reach(node);
-      });
-    }
-    while (!pending.empty()) {
-      const NodeId node = pending.back();
-      pending.pop_back();
-      const uint32_t count = graph.operand_count(node);
-      for (uint32_t i = 0; i < count; ++i) {
-        const ValueId operand = graph.operand(node, i);
-        const auto like = std::ranges::lower_bound(kLikes, graph.op(node), {}, &Like::op);
-        const bool is_like = like != std::end(kLikes) && like->op == graph.op(node) && like->operand == i && count <= like->most;
-        if (!operand || (is_like && !(like->sizes && HasSizeOfRunTime(graph.type(operand))))) continue;
-        read[operand.index] = true;
-        if (graph[operand].kind == ValueKind::kResult) reach(graph[operand].node);
-      }
-    }
-    return read;
-  }
-
-  // What the optimizer leaves without use stays an input where an operator of
-  // the program reads it.
-  void KeepInputs(Graph& graph, std::span<const ValueId> of_program) {
-    const BlockId main = graph.main();
-    const std::vector<bool> read = options_.keep_unused_inputs ? std::vector<bool>() : ReadValues();
-    std::vector<bool> unread(graph[main].inputs.size());
-    for (size_t i = 0; i < unread.size(); ++i) {
-      unread[i] = !options_.keep_unused_inputs && !graph.HasUses(graph[main].inputs[i]) && !read[of_program[i].index];
-      if (!unread[i]) input_positions.push_back(i);
-    }
-    graph.RemoveInputs(main, unread);
   }
 
   Result<std::unique_ptr<onnx::ModelData>> Finish(lower::LoweredProgram lowered, std::shared_ptr<const Graph> captured) {
@@ -398,7 +327,8 @@ std::vector<std::string> DumpStages() {
   std::vector<std::string> stages = {"torchscript", "aten"};
   for (const AtenPass& pass : AtenPipeline()) stages.emplace_back(pass.name);
   stages.insert(stages.end(), {"functional", "lowered"});
-  for (const OnnxPass& pass : OnnxPipeline(true)) stages.emplace_back(pass.name);
+  for (const auto pipeline : {OnnxPipeline(true), OnnxRuntimePipeline(), SeedPipeline()})
+    for (const OnnxPass& pass : pipeline) stages.emplace_back(pass.name);
   stages.emplace_back("onnx");
   return stages;
 }

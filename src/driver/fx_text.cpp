@@ -10,6 +10,7 @@
 
 #include "aten/schema.h"
 #include "ir/text_lexer.h"
+#include "ir/torch_names.h"
 
 namespace flambeau {
 namespace {
@@ -101,8 +102,7 @@ struct FxText::ArgumentWriter {
   void operator()(DType v) const { Append("torch.{}", Info(v).torch_name); }
   void operator()(Layout) const { text += "torch.strided"; }
   void operator()(MemoryFormat v) const {
-    static constexpr std::string_view kNames[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
-    Append("torch.{}", kNames[static_cast<size_t>(v)]);
+    Append("torch.{}", TorchName(v));
   }
   void operator()(const Device& v) const { text += v.text; }
   void operator()(const Ints& v) const { AppendList(v, *this); }

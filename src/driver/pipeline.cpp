@@ -24,11 +24,24 @@ constexpr OnnxPass kOnnxPipeline[] = {
     {"share-merged-nodes", "and merging equal nodes", &ShareNodes},
 };
 
+constexpr OnnxPass kOnnxRuntimePipeline[] = {
+    {"guard-products", "onnxruntime takes products of what may turn out to be nothing", &GuardProducts},
+    {"guard-ranges", "onnxruntime takes places that count down for ends of a slice", &GuardRanges},
+    {"guard-resizes", "onnxruntime moves a Transpose behind a Resize, which it then cannot compute", &GuardResizes},
+    {"hide-sizes", "onnxruntime takes results of one declared size for interchangeable", &HideSizes},
+};
+
+constexpr OnnxPass kSeedPipeline[] = {
+    {"seed-draws", "each draw of random numbers gets a seed", &SeedDraws},
+};
+
 }  // namespace
 
 std::span<const AtenPass> AtenPipeline() { return kAtenPipeline; }
 std::span<const OnnxPass> OnnxPipeline(bool optimize) {
   return optimize ? std::span<const OnnxPass>(kOnnxPipeline) : std::span(kOnnxPipeline).first(1);
 }
+std::span<const OnnxPass> OnnxRuntimePipeline() { return kOnnxRuntimePipeline; }
+std::span<const OnnxPass> SeedPipeline() { return kSeedPipeline; }
 
 }  // namespace flambeau

@@ -11,5 +11,9 @@ namespace flambeau {
 std::span<const AtenPass> AtenPipeline();
 // On the ONNX graph; `optimize` false leaves what correctness needs.
 std::span<const OnnxPass> OnnxPipeline(bool optimize);
+// After it, where the model is for onnxruntime alone: what keeps that from faults of its own.
+std::span<const OnnxPass> OnnxRuntimePipeline();
+// Last, where draws get a seed.
+std::span<const OnnxPass> SeedPipeline();
 
 }  // namespace flambeau

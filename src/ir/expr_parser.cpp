@@ -139,7 +139,7 @@ Status ExprParser::ReadNumber() {
 
 Status ExprParser::ReadName() {
   const size_t start = at_;
-  while (at_ < text_.size() && IsNamePart(text_[at_])) ++at_;
+  while (at_ < text_.size() && IsNamePartOrDot(text_[at_])) ++at_;
   std::string name(text_.substr(start, at_ - start));
   SkipSpace();
   if (!reader_ && name == "Function" && TakeFunctionName(&name)) SkipSpace();

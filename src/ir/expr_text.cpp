@@ -162,7 +162,7 @@ bool IsUnbackedName(std::string_view name) {
 }
 
 bool IsPlainSymbolName(std::string_view name) {
-  return !name.empty() && IsNameStart(name[0]) && std::all_of(name.begin(), name.end(), IsNamePart);
+  return !name.empty() && IsNameStart(name[0]) && std::all_of(name.begin(), name.end(), IsNamePartOrDot);
 }
 
 Expr ExprReader::Symbol(std::string_view name) {

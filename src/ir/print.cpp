@@ -19,7 +19,7 @@ std::string Plain(std::string_view name) { return IsPlainSymbolName(name) ? std:
 // An operator's name: aten::add.Tensor, com.microsoft::Gelu.
 std::string OpText(std::string_view op) {
   const bool plain = !op.empty() && IsNameStart(op[0]) &&
-                     std::all_of(op.begin(), op.end(), [](char c) { return IsNamePart(c) || c == ':'; });
+                     std::all_of(op.begin(), op.end(), [](char c) { return IsNamePartOrDot(c) || c == ':'; });
   return plain && op != "return" && op != "const" ? std::string(op) : Quoted(op);
 }
 

@@ -8,13 +8,6 @@
 namespace flambeau {
 namespace {
 
-int HexDigit(char c) {
-  if (IsDigit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 template <class T>
 std::string ShortestText(T value) {
   if (std::isnan(value)) return "nan";

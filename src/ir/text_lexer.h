@@ -5,11 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "support/letters.h"
+
 namespace flambeau {
 
-inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-inline bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-inline bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c) || c == '.'; }
+// Of a name with dots: "conv1.weight".
+inline bool IsNamePartOrDot(char c) { return IsNamePart(c) || c == '.'; }
 
 // In double quotes; control characters and bytes that are no ASCII as \xNN.
 std::string Quoted(std::string_view text);

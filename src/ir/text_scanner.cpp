@@ -55,7 +55,7 @@ bool Scanner::TakeAdjacent(std::string_view text) {
 
 bool Scanner::IsAtWord(std::string_view word) const {
   const std::string_view rest = text_.substr(at_);
-  return rest.starts_with(word) && (rest.size() == word.size() || !IsNamePart(rest[word.size()]));
+  return rest.starts_with(word) && (rest.size() == word.size() || !IsNamePartOrDot(rest[word.size()]));
 }
 
 bool Scanner::TakeWord(std::string_view word) {
@@ -67,7 +67,7 @@ bool Scanner::TakeWord(std::string_view word) {
 std::string_view Scanner::TakeName() {
   const size_t start = at_;
   if (IsNameStart(Peek()))
-    while (!AtEnd() && IsNamePart(text_[at_])) ++at_;
+    while (!AtEnd() && IsNamePartOrDot(text_[at_])) ++at_;
   return text_.substr(start, at_ - start);
 }
 
@@ -100,7 +100,7 @@ Result<std::string> Scanner::TakeOp() {
   if (Peek() == '"') return TakeString();
   const size_t start = at_;
   if (IsNameStart(Peek()))
-    while (!AtEnd() && (IsNamePart(text_[at_]) || text_[at_] == ':')) ++at_;
+    while (!AtEnd() && (IsNamePartOrDot(text_[at_]) || text_[at_] == ':')) ++at_;
   if (at_ == start) return Error("an operator is expected");
   return std::string(text_.substr(start, at_ - start));
 }

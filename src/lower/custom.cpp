@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "aten/pure_form.h"
+#include "ir/torch_names.h"
 #include "lower/registry.h"
 #include "lower/splice.h"
 #include "onnx/reader.h"
@@ -51,10 +52,7 @@ class CallArguments {
   Converted Take(const std::string& value) { return Argument(std::string_view(value)); }
   Converted Take(DType value) { return Argument(DtypeArgument{static_cast<ScalarTypeCode>(Info(value).torch_code)}); }
   Converted Take(Layout value) { return Argument(LayoutArgument{value == Layout::kStrided ? "strided" : "sparse"}); }
-  Converted Take(MemoryFormat value) {
-    static constexpr std::string_view kNames[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
-    return Argument(MemoryFormatArgument{kNames[static_cast<size_t>(value)]});
-  }
+  Converted Take(MemoryFormat value) { return Argument(MemoryFormatArgument{TorchName(value)}); }
   Converted Take(const Device& value) { return Argument(DeviceArgument{value.text}); }
   template <class T>
   Converted List(const std::vector<T>& values) {

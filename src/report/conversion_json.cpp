@@ -2,7 +2,7 @@
 #include <string>
 
 #include "flambeau/report.h"
-#include "report/grouped.h"
+#include "report/diagnostics_json.h"
 #include "report/json_writer.h"
 
 namespace flambeau {
@@ -25,35 +25,6 @@ void WriteTensors(JsonWriter& to, std::string_view key, const std::vector<Report
 
 void WriteIndices(JsonWriter& to, std::string_view key, const std::vector<uint32_t>& indices) {
   to.Each(key, indices, [&](uint32_t index) { index == Report::kNone ? to.Null() : to.Value(index); });
-}
-
-void WriteDiagnostics(JsonWriter& to, const std::vector<Diagnostic>& diagnostics) {
-  to.Objects("diagnostics", diagnostics, [&](const Diagnostic& diagnostic) {
-    to.Field("kind", Slug(diagnostic.kind));
-    to.Field("severity", Name(diagnostic.severity));
-    to.Field("message", diagnostic.message);
-    to.Key("location");
-    to.BeginObject();
-    to.Field("file", diagnostic.location.file);
-    to.Field("entry", diagnostic.location.entry);
-    to.Field("module", diagnostic.location.module);
-    to.Field("source", diagnostic.location.source);
-    to.Field("operation", diagnostic.location.operation);
-    to.EndObject();
-    to.Each("notes", diagnostic.notes, [&](const std::string& note) { to.Value(note); });
-    to.Field("hint", diagnostic.hint);
-  });
-  to.Objects("unsupported", GroupMissingOperators(diagnostics), [&](const MissingOperator& group) {
-    to.Field("operator", group.name);
-    to.Field("message", group.message);
-    to.Field("count", group.places.size());
-    to.Objects("places", group.places, [&](const Location* at) {
-      to.Field("module", at->module);
-      to.Field("source", at->source);
-    });
-    to.Field("nearest", group.hint);
-    to.Field("recipe", Recipe(group.name));
-  });
 }
 
 void WriteGraph(JsonWriter& to, const Report& report) {

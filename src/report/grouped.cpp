@@ -24,14 +24,25 @@ std::vector<MissingOperator> GroupMissingOperators(const std::vector<Diagnostic>
   return groups;
 }
 
+namespace {
+
+// What PyTorch itself calls operators by, and functions of Python that captures hold.
+constexpr std::string_view kFunctions[] = {"_operator", "builtins", "higher_order", "math", "prim", "torch"};
+constexpr std::string_view kOperators[] = {"aten", "prims"};
+
+bool NamesFunctions(std::string_view space) { return std::ranges::find(kFunctions, space) != std::end(kFunctions); }
+
+}  // namespace
+
+bool IsOfPyTorch(std::string_view space) { return NamesFunctions(space) || std::ranges::find(kOperators, space) != std::end(kOperators); }
+
 std::string Recipe(std::string_view operation) {
   const size_t colons = operation.find("::");
   if (colons == operation.npos) return {};
   const std::string_view space = operation.substr(0, colons), rest = operation.substr(colons + 2);
   const size_t dot = rest.find('.');
   const std::string_view name = rest.substr(0, dot), overload = dot == rest.npos ? "default" : rest.substr(dot + 1);
-  static constexpr std::string_view kNoOperators[] = {"_operator", "builtins", "higher_order", "math", "prim", "torch"};
-  if (std::ranges::find(kNoOperators, space) != std::end(kNoOperators)) return {};
+  if (NamesFunctions(space)) return {};
   std::string text;
   if (space != "triton")
     text = fmt::format(

@@ -24,4 +24,7 @@ std::vector<MissingOperator> GroupMissingOperators(const std::vector<Diagnostic>
 // Python that translates the operator, or keeps it as one of a custom domain: to be filled in. Empty where neither can be.
 std::string Recipe(std::string_view operation);
 
+// Whether operators and functions of that namespace are PyTorch's own: nobody can give them an opset.
+bool IsOfPyTorch(std::string_view space);
+
 }  // namespace flambeau

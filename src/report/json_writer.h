@@ -37,7 +37,7 @@ class JsonWriter {
   }
   // JSON has no infinity and no NaN: they are texts.
   void Value(double value) {
-    if (std::isfinite(value)) return Raw(fmt::format("{:g}", value));
+    if (std::isfinite(value)) return Raw(fmt::format("{}", value));
     Value(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
   }
   void Null() { Raw("null"); }

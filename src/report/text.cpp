@@ -33,7 +33,6 @@ void Append(std::string* out, const Diagnostic& diagnostic) {
 
 // What a user can do about operators that have no translation; nothing if all have one, which lacks a form.
 std::string Advice(const std::vector<MissingOperator>& groups) {
-  constexpr std::string_view kOfPyTorch[] = {"aten", "prim", "prims", "torch", "_operator", "higher_order"};
   bool any = false;
   std::set<std::string> spaces;
   for (const MissingOperator& group : groups) {
@@ -41,7 +40,7 @@ std::string Advice(const std::vector<MissingOperator>& groups) {
     any = true;
     const size_t colons = group.name.find("::");
     const std::string space(group.name.substr(0, colons));
-    if (colons != group.name.npos && std::ranges::find(kOfPyTorch, space) == std::end(kOfPyTorch)) spaces.insert(space);
+    if (colons != group.name.npos && !IsOfPyTorch(space)) spaces.insert(space);
   }
   if (!any) return {};
   std::string text = "  hint: translate what is missing yourself, by custom_translation_table in Python or Options::translations in C++";

@@ -23,11 +23,6 @@ Failure Bad(Evaluator& evaluator, std::string_view what) {
   return evaluator.sink().Error(DiagnosticKind::kBadProgram, std::string(what));
 }
 
-const Cell* ListOf(Evaluator& evaluator, const Val& value) {
-  const auto* list = value.As<ListVal>();
-  return list != nullptr ? &evaluator.heap()[list->cell] : nullptr;
-}
-
 Result<Vals> AsVals(Result<Val> value) {
   FLAMBEAU_TRY(Val made, std::move(value));
   return Vals{std::move(made)};
@@ -80,7 +75,7 @@ Result<Vals> ListConstruct(Evaluator& evaluator, const Node&, Arguments argument
   return Vals{evaluator.List(Vals(arguments.begin(), arguments.end()))};
 }
 Result<Vals> ListUnpack(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return Bad(evaluator, "unpacks something that is no list");
   if (list->sequence) return FirstElements(evaluator, arguments[0], node.outputs.size());
   if (list->elements.size() != node.outputs.size())
@@ -183,7 +178,7 @@ Result<Vals> GetItem(Evaluator& evaluator, const Node& node, Arguments arguments
     return Vals{std::string(1, (*text)[*at])};
   }
   if (arguments[0].Is<TupleVal>()) return TupleIndex(evaluator, {}, arguments);
-  const Cell* list = ListOf(evaluator, arguments[0]);
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return Bad(evaluator, "takes an element of something that has none");
   if (!list->sequence && (index || list->elements.empty())) {
     const auto at = Place(index.value_or(0), list->elements.size());
@@ -204,7 +199,7 @@ Result<Vals> Length(Evaluator& evaluator, const Node& node, Arguments arguments)
     return Vals{std::move(size)};
   }
   if (const auto* tuple = value.As<TupleVal>()) return Vals{static_cast<int64_t>(tuple->elements->size())};
-  const Cell* list = ListOf(evaluator, value);
+  const Cell* list = ListOf(value, evaluator.heap());
   if (list == nullptr) return Bad(evaluator, "asks for the length of something that has none");
   if (!list->sequence) return Vals{static_cast<int64_t>(list->elements.size())};
   FLAMBEAU_TRY(Val size, LengthOfSequence(evaluator, value));
@@ -213,7 +208,7 @@ Result<Vals> Length(Evaluator& evaluator, const Node& node, Arguments arguments)
 
 // The list becomes what `by` is.
 Result<Vals> Replace(Evaluator& evaluator, const Val& list, const Val& by) {
-  const Cell* now = ListOf(evaluator, by);
+  const Cell* now = ListOf(by, evaluator.heap());
   if (now == nullptr) return Bad(evaluator, "has no list as its result");
   const Cell copy = *now;
   Cell& cell = evaluator.Edit(list.As<ListVal>()->cell);
@@ -255,7 +250,7 @@ Result<Vals> Append(Evaluator& evaluator, const Node&, Arguments arguments) {
 }
 // Both lists as one, the elements of `b` last.
 Result<Val> Joined(Evaluator& evaluator, const Val& a, const Val& b) {
-  const Cell *left = ListOf(evaluator, a), *right = ListOf(evaluator, b);
+  const Cell *left = ListOf(a, evaluator.heap()), *right = ListOf(b, evaluator.heap());
   if (!left->sequence && !right->sequence) {
     if (left->elements.size() + right->elements.size() > Evaluator::kMaxLength) return evaluator.TooLong();
     Vals elements = left->elements;
@@ -271,14 +266,14 @@ Result<Val> Joined(Evaluator& evaluator, const Val& a, const Val& b) {
 }
 
 Result<Vals> Extend(Evaluator& evaluator, const Node&, Arguments arguments) {
-  if (ListOf(evaluator, arguments[0]) == nullptr || ListOf(evaluator, arguments[1]) == nullptr)
+  if (ListOf(arguments[0], evaluator.heap()) == nullptr || ListOf(arguments[1], evaluator.heap()) == nullptr)
     return Bad(evaluator, "extends something that is no list, or by something that is none");
   FLAMBEAU_TRY(const Val joined, Joined(evaluator, arguments[0], arguments[1]));
   return Replace(evaluator, arguments[0], joined);
 }
 Result<Vals> Insert(Evaluator& evaluator, const Node& node, Arguments arguments) {
   // Into nothing any place is the end.
-  const Cell* list = ListOf(evaluator, arguments[0]);
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list != nullptr && !list->sequence && list->columns.empty() && list->elements.empty() && arguments[1].IsNumber())
     return Append(evaluator, node, Vals{arguments[0], arguments[2]});
   return Write(evaluator, arguments, "aten::insert.t", 1, 2, [&](Vals& elements) -> Status {
@@ -305,7 +300,7 @@ Result<Vals> Clear(Evaluator& evaluator, const Node&, Arguments arguments) {
 }
 // Of a list or a text, as Python slices.
 Result<Val> SliceOf(Evaluator& evaluator, const Val& value, const Val& start, const Val& stop, const Val& stride) {
-  const Cell* list = ListOf(evaluator, value);
+  const Cell* list = ListOf(value, evaluator.heap());
   const auto* text = value.As<std::string>();
   const auto size = static_cast<int64_t>(list != nullptr ? list->elements.size() : text->size());
   auto bound = [&](const Val& given, int64_t absent) { return given.Is<Nothing>() ? std::optional(absent) : given.AsInt(); };
@@ -333,7 +328,7 @@ Result<Val> SliceOf(Evaluator& evaluator, const Val& value, const Val& start, co
 }
 
 Result<Vals> Reverse(Evaluator& evaluator, const Node&, Arguments arguments) {
-  if (ListOf(evaluator, arguments[0]) == nullptr) return Bad(evaluator, "reverses something that is no list");
+  if (ListOf(arguments[0], evaluator.heap()) == nullptr) return Bad(evaluator, "reverses something that is no list");
   FLAMBEAU_TRY(const Val reversed, SliceOf(evaluator, arguments[0], Nothing{}, Nothing{}, int64_t{-1}));
   return Replace(evaluator, arguments[0], reversed);
 }
@@ -372,7 +367,7 @@ Result<Vals> Pop(Evaluator& evaluator, const Node& node, Arguments arguments) {
 Result<Vals> Add(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto *a = arguments[0].As<std::string>(), *b = arguments[1].As<std::string>();
   if (a != nullptr && b != nullptr) return Vals{*a + *b};
-  if (ListOf(evaluator, arguments[0]) == nullptr || ListOf(evaluator, arguments[1]) == nullptr)
+  if (ListOf(arguments[0], evaluator.heap()) == nullptr || ListOf(arguments[1], evaluator.heap()) == nullptr)
     return evaluator.CallOperator(node, arguments);
   if (node.kind == "aten::add_") return Extend(evaluator, node, arguments);
   FLAMBEAU_TRY(const Val joined, Joined(evaluator, arguments[0], arguments[1]));
@@ -380,7 +375,7 @@ Result<Vals> Add(Evaluator& evaluator, const Node& node, Arguments arguments) {
 }
 Result<Vals> Multiply(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const bool swapped = arguments[1].Is<ListVal>();
-  const Cell* list = ListOf(evaluator, arguments[swapped ? 1 : 0]);
+  const Cell* list = ListOf(arguments[swapped ? 1 : 0], evaluator.heap());
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   const auto times = arguments[swapped ? 0 : 1].AsInt();
   const auto most = static_cast<int64_t>(Evaluator::kMaxLength / std::max<size_t>(list->elements.size(), 1));
@@ -395,7 +390,7 @@ Result<Vals> Multiply(Evaluator& evaluator, const Node& node, Arguments argument
   return Vals{evaluator.List(std::move(elements))};
 }
 Result<Vals> Slice(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  if (ListOf(evaluator, arguments[0]) == nullptr && !arguments[0].Is<std::string>()) return evaluator.CallOperator(node, arguments);
+  if (ListOf(arguments[0], evaluator.heap()) == nullptr && !arguments[0].Is<std::string>()) return evaluator.CallOperator(node, arguments);
   auto at = [&](size_t i) { return i < arguments.size() ? arguments[i] : Val(Nothing{}); };
   FLAMBEAU_TRY(Val slice, SliceOf(evaluator, arguments[0], at(1), at(2), at(3)));
   return Vals{std::move(slice)};
@@ -416,7 +411,7 @@ bool IsBool(Evaluator& evaluator, const Val& value) {
 
 // prim::min and prim::max: of two numbers, of two lists, of one list.
 Result<Vals> Extremum(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   if (arguments.size() == 1 && list->sequence && list->of_numbers)
     return OfAllNumbers(evaluator, arguments[0], node.kind == "prim::min" ? "aten::min" : "aten::max");
@@ -434,7 +429,7 @@ Result<Vals> Extremum(Evaluator& evaluator, const Node& node, Arguments argument
   return Vals{std::move(best)};
 }
 Result<Vals> Sum(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   if (list->sequence) return OfAllNumbers(evaluator, arguments[0], "aten::sum");
   const Vals elements = list->elements;
@@ -556,7 +551,7 @@ constexpr BuiltinRow kRows[] = {
 }  // namespace
 
 Result<Val> ElementAtPlace(Evaluator& evaluator, const Val& list, const Val& place) {
-  const Cell* cell = ListOf(evaluator, list);
+  const Cell* cell = ListOf(list, evaluator.heap());
   if (cell == nullptr || cell->sequence || !std::ranges::all_of(cell->elements, &Val::IsNumber)) return ElementAt(evaluator, list, place);
   // Numbers come from a tensor of them.
   FLAMBEAU_TRY(Val tensor, evaluator.emit().NumbersTensor(cell->elements, DType::kFloat64));

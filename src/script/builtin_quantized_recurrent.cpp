@@ -91,12 +91,6 @@ def rnn_relu_cell(x: Tensor, h: Tensor, ih: __torch__.torch.classes.quantized.Li
   return torch.relu(torch.add(__torch__.project(x, ih, half, reduce_range), __torch__.project(h, hh, half, reduce_range)))
 )py";
 
-const Vals* ElementsOf(Evaluator& evaluator, const Val& value) {
-  if (const auto* tuple = value.As<TupleVal>()) return tuple->elements.get();
-  if (const auto* list = value.As<ListVal>()) return &evaluator.heap()[list->cell].elements;
-  return nullptr;
-}
-
 // What make_quantized_cell_params_* packs: weights of the input and of the hidden state.
 struct Recurrence {
   Val ih, hh;
@@ -110,8 +104,8 @@ Result<Recurrence> RecurrenceOf(Evaluator& evaluator, const Val& object) {
   const Vals *packed = nullptr, *integers = nullptr;
   for (const auto& [name, attribute] : evaluator.heap()[value->cell].attributes) {
     if (name == "kind" && attribute.Is<std::string>()) kind = *attribute.As<std::string>();
-    if (name == "packed") packed = ElementsOf(evaluator, attribute);
-    if (name == "integers") integers = ElementsOf(evaluator, attribute);
+    if (name == "packed") packed = ElementsOf(attribute, evaluator.heap());
+    if (name == "integers") integers = ElementsOf(attribute, evaluator.heap());
   }
   const bool half = kind == "quantized_fp16";
   if ((!half && kind != "quantized_dynamic") || packed == nullptr || packed->size() != 2)
@@ -190,7 +184,7 @@ Result<Layer> RunLayer(Evaluator& evaluator, const Cells& cells, const Sequence&
   operands.insert(operands.end(), states.begin(), states.end());
   operands.insert(operands.end(), {cell.ih, cell.hh, cell.half, cell.reduce_range});
   FLAMBEAU_TRY(const Vals results, evaluator.CallLibrary(kCode, input.batch_sizes ? cells.over_packed : cells.over_steps, operands));
-  const Vals* parts = results.empty() ? nullptr : ElementsOf(evaluator, results[0]);
+  const Vals* parts = results.empty() ? nullptr : ElementsOf(results[0], evaluator.heap());
   if (parts == nullptr || parts->size() != 1 + states.size()) return Malformed(evaluator);
   Layer layer = {(*parts)[0], Vals(parts->begin() + 1, parts->end())};
   if (!input.batch_sizes) {
@@ -264,7 +258,7 @@ Result<Vals> RunLayers(Evaluator& evaluator, const Cells& cells, LayersCall call
 
 Result<Vals> Lstm(Evaluator& evaluator, const Node&, Arguments arguments) {
   std::optional<LayersCall> call = LayersCallOf(evaluator, arguments);
-  const Vals* states = call ? ElementsOf(evaluator, call->states) : nullptr;
+  const Vals* states = call ? ElementsOf(call->states, evaluator.heap()) : nullptr;
   if (states == nullptr || states->size() != 2) return Malformed(evaluator);
   const Vals initial = *states;
   return RunLayers(evaluator, {"lstm_layer", "lstm_packed"}, *std::move(call), initial);
@@ -279,11 +273,11 @@ Result<Vals> Gru(Evaluator& evaluator, const Node&, Arguments arguments) {
 // (x, state, packed, packed, bias, bias)
 constexpr bool kReduceRange = true;  // as torch has it in single cells
 Result<Vals> LstmCell(Evaluator& evaluator, const Node&, Arguments arguments) {
-  const Vals* states = arguments.size() > 3 ? ElementsOf(evaluator, arguments[1]) : nullptr;
+  const Vals* states = arguments.size() > 3 ? ElementsOf(arguments[1], evaluator.heap()) : nullptr;
   if (states == nullptr || states->size() != 2) return Malformed(evaluator);
   const Val operands[] = {arguments[0], (*states)[0], (*states)[1], arguments[2], arguments[3], false, kReduceRange};
   FLAMBEAU_TRY(const Vals results, evaluator.CallLibrary(kCode, "lstm_cell", operands));
-  const Vals* parts = ElementsOf(evaluator, results[0]);
+  const Vals* parts = ElementsOf(results[0], evaluator.heap());
   return parts != nullptr ? *parts : Vals{};
 }
 Result<Vals> CellOfOneState(Evaluator& evaluator, std::string_view function, Arguments arguments) {

@@ -12,11 +12,6 @@ using torchscript::Node;
 
 namespace {
 
-const Cell* ListOf(Evaluator& evaluator, const Val& value) {
-  const auto* list = value.As<ListVal>();
-  return list != nullptr ? &evaluator.heap()[list->cell] : nullptr;
-}
-
 bool IsAsked(const Cell& list) { return list.sequence || !list.columns.empty(); }
 
 // Which elements equal `value`, as a tensor of bools.
@@ -35,7 +30,7 @@ Result<Vals> ItemOf(Evaluator& evaluator, std::string_view reduction, const Val&
 
 // `in`, of a list; of dicts and text, see builtin_containers.cpp.
 Result<Vals> Contains(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return ContainsKey(evaluator, node, arguments);
   bool unknown = IsAsked(*list);
   for (const Val& element : list->elements) {
@@ -49,7 +44,7 @@ Result<Vals> Contains(Evaluator& evaluator, const Node& node, Arguments argument
 }
 
 Result<Vals> Count(Evaluator& evaluator, const Node&, Arguments arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return evaluator.Unsupported("counts in something that is no list");
   bool unknown = IsAsked(*list);
   int64_t count = 0;
@@ -65,7 +60,7 @@ Result<Vals> Count(Evaluator& evaluator, const Node&, Arguments arguments) {
 
 // Of the first one; that there is none is an exception, which a model does not raise.
 Result<Vals> Index(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::index of a tensor
   bool unknown = IsAsked(*list);
   for (size_t i = 0; i < list->elements.size() && !unknown; ++i) {
@@ -81,13 +76,13 @@ Result<Vals> Index(Evaluator& evaluator, const Node& node, Arguments arguments) 
 
 // The first one that equals the value.
 Result<Vals> Remove(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  if (ListOf(evaluator, arguments[0]) == nullptr) return evaluator.Unsupported("removes from something that is no list");
+  if (ListOf(arguments[0], evaluator.heap()) == nullptr) return evaluator.Unsupported("removes from something that is no list");
   FLAMBEAU_TRY(const Vals place, Index(evaluator, node, arguments));
   return DeleteElement(evaluator, node, Vals{arguments[0], place[0]});
 }
 
 Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::sort of a tensor
   auto less = [](const Val& a, const Val& b) {
     if (a.AsInt() && b.AsInt()) return *a.AsInt() < *b.AsInt();
@@ -115,7 +110,7 @@ Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
     result = evaluator.List(std::move(sorted));
   }
   if (node.kind == "aten::sorted") return Vals{std::move(result)};
-  Cell made = *ListOf(evaluator, result);
+  Cell made = *ListOf(result, evaluator.heap());
   Cell& cell = evaluator.Edit(arguments[0].As<ListVal>()->cell);
   cell.elements = std::move(made.elements);
   cell.sequence = made.sequence;
@@ -124,7 +119,7 @@ Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
 
 template <bool kAny>
 Result<Vals> AnyOrAll(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const Cell* list = ListOf(evaluator, arguments[0]);
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return evaluator.CallOperator(node, arguments);
   bool unknown = IsAsked(*list);
   for (const Val& element : list->elements) {
@@ -146,7 +141,7 @@ constexpr BuiltinRow kRows[] = {
 }  // namespace
 
 Result<Val> NumbersOfList(Evaluator& evaluator, const Val& list) {
-  const Cell cell = *ListOf(evaluator, list);
+  const Cell cell = *ListOf(list, evaluator.heap());
   if (cell.sequence && cell.of_numbers) return NumbersOf(evaluator, list);
   if (!cell.sequence && cell.columns.empty() && std::ranges::all_of(cell.elements, &Val::IsNumber))
     return evaluator.emit().NumbersTensor(cell.elements, DType::kFloat64);

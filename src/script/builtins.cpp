@@ -82,6 +82,7 @@ constexpr TensorFunction kTensorFunctions[] = {
     {"aten::tan", "aten::tan", DType::kFloat64},
     {"aten::tanh", "aten::tanh", DType::kFloat64},
 };
+static_assert(std::ranges::is_sorted(kTensorFunctions, {}, &TensorFunction::kind));
 
 }  // namespace
 

@@ -41,11 +41,6 @@ const Row* FindRow(std::string_view kind) {
   return found != std::end(kRows) ? found : nullptr;
 }
 
-const Cell* ListOf(const Val& value, const Heap& heap) {
-  const auto* list = value.As<ListVal>();
-  return list != nullptr ? &heap[list->cell] : nullptr;
-}
-
 size_t FieldsOf(const Val& value, const Heap& heap) {
   if (const auto* tuple = value.As<TupleVal>()) return tuple->elements->size();
   const Cell* list = ListOf(value, heap);

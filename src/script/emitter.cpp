@@ -7,6 +7,7 @@
 #include "aten/aliasing.h"
 #include "aten/canonical.h"
 #include "aten/strides.h"
+#include "ir/torch_names.h"
 #include "lower/registry.h"
 #include "script/view_strides.h"
 
@@ -79,11 +80,9 @@ namespace {
 std::optional<Argument> EnumArgument(BaseType base, int64_t number) {
   static constexpr std::string_view kLayouts[] = {"strided",    "sparse_coo", "sparse_csr", "mkldnn",
                                                   "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"};
-  static constexpr std::string_view kFormats[] = {"contiguous_format", "preserve_format", "channels_last",
-                                                  "channels_last_3d"};
   const auto at = static_cast<size_t>(number);
   if (base == BaseType::kLayout && at < std::size(kLayouts)) return Argument(LayoutArgument{kLayouts[at]});
-  if (base == BaseType::kMemoryFormat && at < std::size(kFormats)) return Argument(MemoryFormatArgument{kFormats[at]});
+  if (base == BaseType::kMemoryFormat && at < std::size(kMemoryFormatNames)) return Argument(MemoryFormatArgument{kMemoryFormatNames[at]});
   if (base == BaseType::kLayout || base == BaseType::kMemoryFormat) return std::nullopt;
   return Argument(number);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "reader/torchscript/types.h"
+#include "support/letters.h"
 
 namespace flambeau::script {
 namespace {
@@ -20,12 +21,6 @@ std::optional<T> Number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-std::string_view Trim(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
 }
 
 bool IsName(std::string_view text) {

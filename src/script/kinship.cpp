@@ -7,12 +7,6 @@
 namespace flambeau::script {
 namespace {
 
-std::optional<uint32_t> CellOf(const Val& value) {
-  if (const auto* list = value.As<ListVal>()) return list->cell;
-  if (const auto* dict = value.As<DictVal>()) return dict->cell;
-  return std::nullopt;
-}
-
 void AppendTensors(const Val& element, std::vector<ValueId>& values) {
   if (const auto* tensor = element.As<TensorVal>()) values.push_back(tensor->id);
   if (const auto* tuple = element.As<TupleVal>())

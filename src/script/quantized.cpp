@@ -191,12 +191,6 @@ Failure Broken(Evaluator& evaluator, std::string_view class_name) {
                                 fmt::format("the state of a {} is not what torch writes", class_name));
 }
 
-const Vals* ElementsOf(Evaluator& evaluator, const Val& value) {
-  if (const auto* tuple = value.As<TupleVal>()) return tuple->elements.get();
-  if (const auto* list = value.As<ListVal>()) return &evaluator.heap()[list->cell].elements;
-  return nullptr;
-}
-
 // The integers of a list, of a constant tensor or of a list of them.
 std::optional<std::vector<int64_t>> Integers(Evaluator& evaluator, const Val& value) {
   constexpr uint64_t kMost = 1024;
@@ -217,7 +211,7 @@ std::optional<std::vector<int64_t>> Integers(Evaluator& evaluator, const Val& va
     }
     return integers;
   }
-  const Vals* elements = ElementsOf(evaluator, value);
+  const Vals* elements = ElementsOf(value, evaluator.heap());
   if (elements == nullptr) return std::nullopt;
   for (const Val& element : *elements) {
     if (const auto integer = element.AsInt()) {
@@ -263,12 +257,12 @@ Val FirstOf(const Vals* list) { return list == nullptr || list->empty() ? Val(No
 
 std::optional<PackedWeights> ConvolutionFrom(Evaluator& evaluator, const Vals& state) {
   PackedWeights weights;
-  const Vals* tensors = state.size() == 3 ? ElementsOf(evaluator, state[state[0].Is<std::string>() ? 1 : 2]) : nullptr;
+  const Vals* tensors = state.size() == 3 ? ElementsOf(state[state[0].Is<std::string>() ? 1 : 2], evaluator.heap()) : nullptr;
   std::optional<std::vector<int64_t>> geometry;
   if (tensors != nullptr && state[0].Is<std::string>() && tensors->size() == 2) {  // version "2": (tensors, optional tensors)
     geometry = Integers(evaluator, (*tensors)[0]);
     weights.weight = (*tensors)[1];
-    weights.bias = FirstOf(ElementsOf(evaluator, state[2]));
+    weights.bias = FirstOf(ElementsOf(state[2], evaluator.heap()));
   } else if (tensors != nullptr && state[0].Is<int64_t>() && tensors->size() == 3) {  // version 3: (integers, optional tensors)
     geometry = Integers(evaluator, state[1]);
     weights.weight = (*tensors)[1];
@@ -311,7 +305,7 @@ Result<PackedWeights> Unpack(Evaluator& evaluator, const Val& object) {
   bool found = false;
   if (value != nullptr)
     for (const auto& [name, attribute] : evaluator.heap()[value->cell].attributes) {
-      const Vals* numbers = ElementsOf(evaluator, attribute);
+      const Vals* numbers = ElementsOf(attribute, evaluator.heap());
       if (name == "weight") weights.weight = attribute, found = true;
       if (name == "bias") weights.bias = attribute;
       if (name == "groups") weights.groups = attribute.AsInt().value_or(1);
@@ -329,7 +323,7 @@ Result<PackedWeights> Unpack(Evaluator& evaluator, const Val& object) {
 Status RestorePacked(Evaluator& evaluator, uint32_t cell, std::string_view class_name, const Val& state) {
   std::string_view name = class_name;
   if (name.starts_with(kPackedClasses)) name.remove_prefix(kPackedClasses.size());
-  const Vals* fields = ElementsOf(evaluator, state);
+  const Vals* fields = ElementsOf(state, evaluator.heap());
   if (name == "quantized.LinearPackedParamsBase") {
     if (fields == nullptr || fields->size() != 2) return Broken(evaluator, name);
     SetWeights(evaluator, cell, {.weight = (*fields)[0], .bias = (*fields)[1]});
@@ -338,7 +332,7 @@ Status RestorePacked(Evaluator& evaluator, uint32_t cell, std::string_view class
     if (!weights) return Broken(evaluator, name);
     SetWeights(evaluator, cell, *std::move(weights));
   } else if (name == "quantized.EmbeddingPackedParamsBase") {  // (version, [weight], [], [bits])
-    const Vals* tensors = fields != nullptr && fields->size() == 4 ? ElementsOf(evaluator, (*fields)[1]) : nullptr;
+    const Vals* tensors = fields != nullptr && fields->size() == 4 ? ElementsOf((*fields)[1], evaluator.heap()) : nullptr;
     if (tensors == nullptr || tensors->size() != 1) return Broken(evaluator, name);
     SetWeights(evaluator, cell, {.weight = (*tensors)[0], .bias = Nothing{}});
   } else if (name == "rnn.CellParamsBase") {  // (kind, tensors, floats, integers, packed weights)

@@ -90,12 +90,6 @@ void SetContiguous(Type& type, bool contiguous, ExprPool& exprs) {
   type.strides = contiguous ? ContiguousStrides(type.sizes, exprs) : std::vector<Expr>();
 }
 
-std::optional<uint32_t> CellOf(const Val& value) {
-  if (const auto* list = value.As<ListVal>()) return list->cell;
-  if (const auto* dict = value.As<DictVal>()) return dict->cell;
-  return std::nullopt;
-}
-
 std::string Words(const Type& type) {
   switch (type.kind) {
     case TypeKind::kInt: return "an int";

@@ -25,6 +25,17 @@ const Vals* ElementsOf(const Val& value, const Heap& heap) {
   return nullptr;
 }
 
+const Cell* ListOf(const Val& value, const Heap& heap) {
+  const auto* list = value.As<ListVal>();
+  return list != nullptr ? &heap[list->cell] : nullptr;
+}
+
+std::optional<uint32_t> CellOf(const Val& value) {
+  if (const auto* list = value.As<ListVal>()) return list->cell;
+  if (const auto* dict = value.As<DictVal>()) return dict->cell;
+  return std::nullopt;
+}
+
 bool MayBeSame(const Heap& heap, uint32_t a, uint32_t b) {
   const std::vector<uint32_t>&one = heap[a].kin, &other = heap[b].kin;
   const auto has = [](const std::vector<uint32_t>& kin, uint32_t cell) { return std::ranges::find(kin, cell) != kin.end(); };

@@ -174,6 +174,10 @@ struct OpenedList {
 const Val& Present(const Val& value);
 // Of a list whose length is known, or a tuple; null of others.
 const Vals* ElementsOf(const Val& value, const Heap& heap);
+// The list; null of another value.
+const Cell* ListOf(const Val& value, const Heap& heap);
+// Where the elements of the list or the entries of the dict are.
+std::optional<uint32_t> CellOf(const Val& value);
 
 // Whether a recursive walk over what the value holds is short. Lists of Any may
 // nest without end, hold one list many times, or themselves.

@@ -69,7 +69,7 @@ def test_case(path, flambeau, tmp_path, request):
 
 
 def test_every_kind_of_diagnostic_has_a_case():
-    shown = set(re.findall(r"\[([\w-]+)\]|\"kind\": \"([\w-]+)\"", "".join(path.read_text() for path in CASES)))
+    shown = set(re.findall(r"\[([\w-]+)\]|\"kind\": ?\"([\w-]+)\"", "".join(path.read_text() for path in CASES)))
     shown = {name for pair in shown for name in pair if name}
     assert kinds() - shown - UNREACHABLE.keys() == set(), "kinds without a case in tests/cli/cases"
     assert UNREACHABLE.keys() <= kinds(), "reasons for kinds that do not exist"

@@ -246,6 +246,16 @@ def test_axes_that_a_tensor_lacks(runner, call):
     assert runner.convert(inconsistent=True).returncode != 0
 
 
+@pytest.mark.parametrize("call", [
+    "rnn_tanh_cell.default(x, x, w, w)", "binary_cross_entropy.default(x, w)", "_weight_norm.default(x, w)", "_cdist_forward.default(x, w, 2.0, 0)",
+    "_prelu_kernel.default(x, w)", "linalg_vecdot.default(x, w)", "_euclidean_dist.default(w, x)", "unfold.default(x, 0, 4, 1)",
+])  # fmt: skip
+def test_operands_that_do_not_go_together(runner, call):
+    text = f"input x: float32[3, 3]\ninput w: float64[3, 3]\ny: float32[3, 3] = aten.{call}\nreturn y\n"
+    runner.write(**{"models__model.json": Description(text).documents()["models/model.json"]})
+    assert "[bad-program]" in runner.convert().stderr
+
+
 @pytest.mark.parametrize("size", [1 << 62, -5, 1 << 40])
 def test_absurd_sizes_of_values(runner, size):
     document = program()

@@ -42,7 +42,24 @@ def test_of_a_failure(flambeau, tmp_path):
 
 def test_report_that_cannot_be_written(flambeau, tmp_path):
     done = run(flambeau, ARCHIVE, "-o", "model.onnx", "--report-file", "missing/report.html", cwd=tmp_path)
-    assert done.returncode == 1 and "cannot write missing/report.html" in done.stderr
+    assert done.returncode == 1 and "error: missing/report.html cannot be written: No such file or directory" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["report.txt", "report"])
+def test_report_of_no_format(flambeau, tmp_path, name):
+    done = run(flambeau, ARCHIVE, "-o", "model.onnx", "--report-file", name, cwd=tmp_path)
+    assert done.returncode == 2 and f"error: --report-file: '{name}' ends in none of .html, .md and .json" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_metadata_may_hold_commas(flambeau, tmp_path):
+    done = run(flambeau, ARCHIVE, "-o", "model.onnx", "--set-metadata", "note=a,b=c", "--set-metadata", "by=x", "-q", cwd=tmp_path)
+    assert done.returncode == 0 and b"a,b=c" in (tmp_path / "model.onnx").read_bytes()
+
+
+def test_names_of_files_that_are_no_text(flambeau, tmp_path):
+    done = subprocess.run([flambeau, b"convert", b"bad\xff.pt2", b"--report", b"json"], capture_output=True, cwd=tmp_path)
+    assert done.returncode == 1 and json.loads(done.stdout.decode())["diagnostics"][0]["location"]["file"] == "bad\ufffd.pt2"
 
 
 @pytest.mark.parametrize("text", ["mylib", "mylib=x", "mylib=0"])

@@ -362,7 +362,7 @@ def test_what_holds_for_all_sizes_is_not_warned_of(function):
         lambda x: F.max_pool1d(x, 2, padding=x.shape[2] % 2, return_indices=True)[1],
         lambda x: x[..., : (5, 7)[x.shape[2] % 2]],
         lambda x: x.sum(x.shape[2] % 2 + 1),
-        lambda x: F.adaptive_max_pool1d(x, 2 * (x.shape[2] % 2) + 1),
+        lambda x: F.adaptive_max_pool1d(x, 2 * (x.shape[2] % 2) + 1, return_indices=True)[1],
         lambda x: F.local_response_norm(x, x.shape[2] % 2 + 1),
     ],
 )

@@ -114,6 +114,12 @@ def test_functions_of_sizes(function):
         torch.testing.assert_close(program(x)[0], model(x))
 
 
+def test_what_the_tracer_warns_of_is_said_of_the_models_line():
+    with pytest.warns(torch.jit.TracerWarning) as said:
+        flambeau.export(Calls(lambda x: x * max(float(x.mean()), math.exp(x.sum()))), (torch.randn(2, 3),), dynamo=False)
+    assert {each.filename for each in said if each.category is torch.jit.TracerWarning} == {__file__}
+
+
 @pytest.mark.parametrize("function", [lambda x: x * round(x.mean()), lambda x: x * x.sum().bit_length()])
 def test_tensors_are_no_numbers_to_functions_of_numbers(function):
     with pytest.raises(flambeau.errors.CaptureError, match="__round__|bit_length"):

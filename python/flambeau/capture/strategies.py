@@ -10,7 +10,7 @@ import re
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.backends.opt_einsum
@@ -43,9 +43,9 @@ from .general import (
 )
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
 from .graphs import one_way_of_products
+from .larger_examples import where_none, with_more_rows
 from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
 from .numpys_functions import fails_in_numpy, numbers_in_arrays
-from .other_sizes import where_none, with_more_rows
 from .progressions import Progressions
 from .recurrent_layers import opaque_layers
 from .results import computes_alike
@@ -105,6 +105,25 @@ class _Remedies:
 _Capture = Callable[[_Remedies], tuple[ExportedProgram, str]]
 
 
+class _Seen(NamedTuple):
+    """What a capture came upon, and may be done again without."""
+
+    vmaps: list[str]
+    undecided_slices: list[Any]
+
+
+@contextlib.contextmanager
+def _replaced(model: Any) -> Iterator[_Seen]:
+    """While it is open, what torch cannot see through is replaced by what it can. Dynamo reads Python's code itself, and is left alone."""
+    with contextlib.ExitStack() as stack:
+        for context in (known_results(model), CapturableCalls(), Progressions(), dynamic_tensors(), dynamic_types(), seen_data()):
+            stack.enter_context(context)
+        vmaps = stack.enter_context(recordable_vmaps())
+        for context in (functions_of_sizes(), attention_by_size(), unmoved_modules(), uncounted_numbers()):
+            stack.enter_context(context)
+        yield _Seen(vmaps, stack.enter_context(undecided_slices()))
+
+
 def _export(
     model: Any,
     args: tuple[Any, ...],
@@ -133,18 +152,7 @@ def _export(
     def once(oblivious: bool, args: tuple[Any, ...] = args, kwargs: dict[str, Any] = kwargs) -> ExportedProgram:
         nonlocal vmaps, undecided
         with (
-            contextlib.nullcontext() if strict else known_results(model),
-            contextlib.nullcontext() if strict else CapturableCalls(),
-            contextlib.nullcontext() if strict else Progressions(),
-            contextlib.nullcontext() if strict else dynamic_tensors(),
-            contextlib.nullcontext() if strict else dynamic_types(),
-            contextlib.nullcontext() if strict else seen_data(),
-            contextlib.nullcontext([]) if strict else recordable_vmaps() as vmaps,
-            contextlib.nullcontext() if strict else functions_of_sizes(),
-            contextlib.nullcontext() if strict else attention_by_size(),
-            contextlib.nullcontext() if strict else unmoved_modules(),
-            contextlib.nullcontext() if strict else uncounted_numbers(),
-            contextlib.nullcontext([]) if strict else undecided_slices() as undecided,
+            contextlib.nullcontext(_Seen([], [])) if strict else _replaced(model) as (vmaps, undecided),
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
             torch.backends.opt_einsum.flags(enabled=False),  # its orders are of the example's sizes
         ):

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import math
 import operator
+import warnings
 from collections.abc import Callable, Iterator, Set
 from typing import Any
 
@@ -99,10 +100,22 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and _is_made_of_sizes(value)
 
 
+def _as_called(own: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What Python's own function gives. Where torch's tracer warns of it, that is said of the line that called, two frames away."""
+    if all(isinstance(each, (int, float)) for each in args):
+        return own(*args, **kwargs)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        result = own(*args, **kwargs)
+    for each in said:
+        warnings.warn(each.message, each.category, stacklevel=3)
+    return result
+
+
 def _accepting(own: Callable[..., Any], of_sizes: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(own)
     def call(*args: Any) -> Any:
-        return (of_sizes if any(map(_is_size, args)) else own)(*args)
+        return of_sizes(*args) if any(map(_is_size, args)) else _as_called(own, *args)
 
     return call
 
@@ -114,7 +127,7 @@ def _extreme(own: Callable[..., Any], of_two: Callable[[torch.Tensor, torch.Tens
     def call(*args: Any, **kwargs: Any) -> Any:
         numbers = args if len(args) > 1 else args[0] if args and isinstance(args[0], (list, tuple)) else ()
         if kwargs or not any(map(_is_size, numbers)) or not all(isinstance(each, (int, float)) or _is_size(each) for each in numbers):
-            return own(*args, **kwargs)
+            return _as_called(own, *args, **kwargs)
         return functools.reduce(of_two, map(torch.as_tensor, numbers))
 
     return call

@@ -8,6 +8,7 @@
 #include "lower/ops/arithmetic.h"
 #include "lower/ops/elementwise.h"
 #include "lower/ops/loops.h"
+#include "lower/ops/reduction.h"
 
 namespace flambeau::lower {
 namespace {
@@ -58,10 +59,6 @@ std::vector<Tensor> Running(Lowering& to, Tensor x, int64_t axis, const std::vec
   slice.erase(slice.begin() + axis);
   return UnlessNone(
       to, to.Numel(x), [&] { return ScanSlices(to, x, axis, states_of(slice), step); }, [&] { return states_of(x.sizes()); });
-}
-
-DType SumDtype(const Tensor& self, std::optional<DType> dtype) {
-  return dtype.value_or(self.is_floating() || self.is_complex() ? self.dtype() : DType::kInt64);
 }
 
 Tensor Cumsum(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {

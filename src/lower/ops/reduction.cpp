@@ -99,10 +99,6 @@ Tensor Extremum(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool ke
 }
 
 // Sums and products of integers and bools are int64.
-DType SumDtype(const Tensor& self, std::optional<DType> dtype) {
-  return dtype.value_or(self.is_floating() || self.is_complex() ? self.dtype() : DType::kInt64);
-}
-
 std::optional<Ints> One(std::optional<int64_t> dim) { return dim ? std::optional(Ints{*dim}) : std::nullopt; }
 
 Tensor SumAll(Lowering& to, Tensor self, std::optional<DType> dtype) {

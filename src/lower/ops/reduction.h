@@ -21,6 +21,10 @@ Tensor Mean(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, st
 Tensor Amax(Lowering& to, Tensor self, Ints dim, bool keepdim);
 Tensor Amin(Lowering& to, Tensor self, Ints dim, bool keepdim);
 Tensor ProdDim(Lowering& to, Tensor self, int64_t dim, bool keepdim, std::optional<DType> dtype);
+// Of sums and products: integers and bools add up as int64.
+inline DType SumDtype(const Tensor& self, std::optional<DType> dtype) {
+  return dtype.value_or(self.is_floating() || self.is_complex() ? self.dtype() : DType::kInt64);
+}
 // Whether all elements are true.
 Tensor All(Lowering& to, Tensor self);
 Tensor VectorNorm(Lowering& to, Tensor self, Scalar ord, std::optional<Ints> dim, bool keepdim,

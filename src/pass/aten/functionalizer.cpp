@@ -32,6 +32,7 @@ bool LooksAtSizes(std::string_view op) {
                                               "aten::new_empty",    "aten::new_full",   "aten::new_ones",     "aten::new_zeros",
                                               "aten::numel",        "aten::ones_like",  "aten::size",         "aten::size.int",
                                               "aten::sym_numel",    "aten::sym_size",   "aten::sym_size.int", "aten::zeros_like"};
+  static_assert(std::ranges::is_sorted(kOps));
   return std::ranges::binary_search(kOps, op);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "container/quote.h"
+#include "ir/torch_names.h"
 #include "reader/pt2/graph_reader.h"
 
 namespace flambeau::pt2 {
@@ -148,10 +149,10 @@ Result<Argument> GraphReader::UseScalarType(const JsonReader& json) {
 Result<Argument> GraphReader::UseMemoryFormat(const JsonReader& json) {
   FLAMBEAU_TRY(const int64_t code, json.AsInt());
   switch (code) {
-    case 1: return Argument(MemoryFormatArgument{"contiguous_format"});
-    case 2: return Argument(MemoryFormatArgument{"channels_last"});
-    case 3: return Argument(MemoryFormatArgument{"channels_last_3d"});
-    case 4: return Argument(MemoryFormatArgument{"preserve_format"});
+    case 1: return Argument(MemoryFormatArgument{TorchName(MemoryFormat::kContiguous)});
+    case 2: return Argument(MemoryFormatArgument{TorchName(MemoryFormat::kChannelsLast)});
+    case 3: return Argument(MemoryFormatArgument{TorchName(MemoryFormat::kChannelsLast3d)});
+    case 4: return Argument(MemoryFormatArgument{TorchName(MemoryFormat::kPreserve)});
     default: return json.Error(fmt::format("{} is no memory format that this version of Flambeau knows", code));
   }
 }

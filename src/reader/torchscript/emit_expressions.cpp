@@ -220,12 +220,11 @@ Result<Sugared> Emitter::EmitName(const Expr& expr) {
   return Error(expr, "the name is not defined");
 }
 
-Result<Sugared> Emitter::EmitQualified(std::string name, const Expr& expr) {
+Result<Sugared> Emitter::EmitQualified(std::string name) {
   FLAMBEAU_TRY(const ClassInfo* info, library_.FindClass(name));
   if (info != nullptr) return Sugared{.kind = Sugared::Kind::kClass, .class_info = info};
   FLAMBEAU_TRY(const FunctionInfo* function, library_.FindFunction(name));
   if (function != nullptr) return Sugared{.kind = Sugared::Kind::kFunction, .function = function};
-  (void)expr;
   return Sugared::Named(Sugared::Kind::kQualified, std::move(name));
 }
 
@@ -242,7 +241,7 @@ Result<Sugared> Emitter::EmitAttribute(const Expr& expr) {
       FLAMBEAU_CHECK_OK(library_.Charge(*constant));
       return Sugared::Of(AppendConstant(*constant, TypeOf(*constant)));
     }
-    case Sugared::Kind::kQualified: return EmitQualified(fmt::format("{}.{}", object.text, expr.text), expr);
+    case Sugared::Kind::kQualified: return EmitQualified(fmt::format("{}.{}", object.text, expr.text));
     case Sugared::Kind::kClass: {
       const ClassInfo& info = *object.class_info;
       if (expr.text == "__new__") return Sugared{.kind = Sugared::Kind::kNew, .class_info = &info};

@@ -106,7 +106,7 @@ class Emitter {
   Result<Sugared> EmitAttribute(const Expr& expr);
   Result<Sugared> AttributeOf(Value* object, std::string_view name, const Expr& expr);
   Result<TypePtr> TypeOfField(const ClassInfo& info, const ClassField& field);
-  Result<Sugared> EmitQualified(std::string name, const Expr& expr);
+  Result<Sugared> EmitQualified(std::string name);
   Result<Sugared> EmitSubscript(const Expr& expr);
   Result<Sugared> EmitTupleSubscript(Value* tuple, ExprId index);
   Result<Value*> EmitList(const Expr& expr, const TypePtr& hint);

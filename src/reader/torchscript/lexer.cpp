@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "container/quote.h"
+#include "support/letters.h"
 
 namespace flambeau::torchscript {
 namespace {
@@ -16,10 +17,6 @@ constexpr std::string_view kOperators[] = {
     "%=",  "|=",  "&=",  "^=",  "@=",  "+",  "-",  "*",  "/",  "%",  "@",  "&",  "|",  "^",  "~",  "<",  ">",  "(",
     ")",   "[",   "]",   "{",   "}",   ",",  ":",  ".",  ";",  "=",
 };
-
-bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c); }
 
 class Lexer {
  public:
@@ -167,13 +164,6 @@ class Lexer {
   std::vector<Token> tokens_;
 };
 
-std::optional<int> HexDigit(char c) {
-  if (IsDigit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return std::nullopt;
-}
-
 }  // namespace
 
 Failure SourceFile::Error(DiagnosticKind kind, uint32_t offset, std::string message, Sink& sink) const {
@@ -208,8 +198,8 @@ std::string UnquoteLiteral(std::string_view literal) {
       for (int digits = 1; digits < 3 && i + 1 < body.size() && body[i + 1] >= '0' && body[i + 1] <= '7'; ++digits)
         code = code * 8 + (body[++i] - '0');
       text += static_cast<char>(code);
-    } else if (c == 'x' && i + 2 < body.size() && HexDigit(body[i + 1]) && HexDigit(body[i + 2])) {
-      text += static_cast<char>(*HexDigit(body[i + 1]) * 16 + *HexDigit(body[i + 2]));
+    } else if (c == 'x' && i + 2 < body.size() && HexDigit(body[i + 1]) >= 0 && HexDigit(body[i + 2]) >= 0) {
+      text += static_cast<char>(HexDigit(body[i + 1]) * 16 + HexDigit(body[i + 2]));
       i += 2;
     } else if (c != '\n') {
       text += '\\';

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -69,8 +68,13 @@ std::string QualifiedName(const Syntax& syntax, ExprId expr) {
 }
 
 const ClassField* ClassInfo::Find(std::string_view field) const {
-  const auto found = std::ranges::find(fields, field, &ClassField::name);
-  return found == fields.end() ? nullptr : &*found;
+  const auto found = places.find(field);
+  return found == places.end() ? nullptr : &fields[found->second];
+}
+
+void ClassInfo::Add(ClassField field) {
+  places.try_emplace(field.name, fields.size());
+  fields.push_back(std::move(field));
 }
 
 Result<const Library::File*> Library::FileOf(std::string_view module) {
@@ -116,7 +120,7 @@ void AddAssignedFields(ClassInfo* info) {
     if (stmt.kind != StmtKind::kAssign || stmt.targets.size() != 1 || !stmt.value) continue;
     const Expr& target = syntax[stmt.targets[0]];
     if (target.kind != ExprKind::kAttribute || syntax[target.operands[0]].text != "self") continue;
-    if (info->Find(target.text) == nullptr) info->fields.push_back({std::string(target.text), {}, {}, nullptr});
+    if (info->Find(target.text) == nullptr) info->Add({std::string(target.text), {}, {}, nullptr});
   }
 }
 
@@ -153,7 +157,7 @@ Status Library::IndexMember(ClassInfo* info, const Syntax& syntax, const Stmt& s
   if (target.kind == ExprKind::kSubscript) {  // __annotations__["0"] = T
     if (QualifiedName(syntax, target.operands[0]) == "__annotations__" && target.operands.size() == 2 &&
         syntax[target.operands[1]].kind == ExprKind::kString && stmt.value) {
-      info->fields.push_back({std::string(syntax[target.operands[1]].text), stmt.value, {}, nullptr});
+      info->Add({std::string(syntax[target.operands[1]].text), stmt.value, {}, nullptr});
       return {};
     }
     return syntax.source->Error(stmt.begin, "this statement has no meaning in a class", sink_);
@@ -169,7 +173,7 @@ Status Library::IndexMember(ClassInfo* info, const Syntax& syntax, const Stmt& s
   }
   // __forward_hooks__ and such say what callers do, and the callers do it.
   if (target.text.starts_with("__") && target.text.ends_with("__")) return {};
-  info->fields.push_back({std::string(target.text), stmt.annotation, stmt.value, nullptr});
+  info->Add({std::string(target.text), stmt.annotation, stmt.value, nullptr});
   return {};
 }
 

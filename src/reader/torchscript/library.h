@@ -30,12 +30,14 @@ struct ClassInfo {
   ClassKind kind = ClassKind::kClass;
   const Syntax* syntax = nullptr;
   std::vector<ClassField> fields;  // of an enum: its members
+  std::map<std::string, size_t, std::less<>> places;  // of the fields
   std::set<std::string, std::less<>> parameters, buffers;
   std::map<std::string, DefId, std::less<>> methods;
   mutable TypePtr type;  // once it is known
   mutable bool constructor_read = false;
 
   const ClassField* Find(std::string_view field) const;
+  void Add(ClassField field);
 };
 
 // A function or method of the archive.

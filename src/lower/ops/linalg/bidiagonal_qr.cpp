@@ -37,7 +37,6 @@ Precision PrecisionOf(DType dtype) {
 
 Tensor Negative(Lowering& to, Tensor x) { return to.Less(x, Double(to, 0)); }
 Tensor WithSign(Lowering& to, Tensor size, Tensor negative) { return to.Where(negative, to.Neg(size), size); }
-Tensor Hypotenuse(Lowering& to, Tensor x, Tensor y) { return to.Sqrt(to.Add(to.Mul(x, x), to.Mul(y, y))); }
 
 struct Rotation {
   Tensor cosine, sine;

@@ -20,12 +20,6 @@ Tensor LargestOf(Lowering& to, Tensor vector) {
 
 Tensor Outer(Lowering& to, Tensor column, Tensor row) { return to.Mul(AsColumn(to, column), AsRow(to, row)); }
 
-// By this pivots are compared; LAPACK adds the parts of complex numbers.
-Tensor PivotSize(Lowering& to, Tensor x) {
-  if (!x.is_complex()) return to.Abs(x);
-  return to.Add(to.Abs(RealPart(to, x)), to.Abs(ImaginaryPart(to, x)));
-}
-
 // Which of both the other triangle mirrors.
 struct Symmetry {
   Lowering& to;

@@ -21,12 +21,6 @@ struct Factors {
   Tensor pivots;  // int32, from 1: row k was exchanged with row pivots[k]
 };
 
-// By which LAPACK chooses pivots; of complex numbers, the sum of their parts' sizes.
-Tensor PivotSize(Lowering& to, Tensor x) {
-  if (!x.is_complex()) return to.Abs(x);
-  return to.Add(to.Abs(RealPart(to, x)), to.Abs(ImaginaryPart(to, x)));
-}
-
 Factors Factorize(Lowering& to, Tensor a, bool pivot) {
   const Dim m = a.size(-2), side = SmallerSide(to, a);
   const int64_t row_axis = a.rank() - 2;

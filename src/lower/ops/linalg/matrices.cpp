@@ -43,6 +43,13 @@ Tensor Any(Lowering& to, Tensor condition) {
   return to.Greater(count, to.ConstantInt(0));
 }
 
+Tensor PivotSize(Lowering& to, Tensor x) {
+  if (!x.is_complex()) return to.Abs(x);
+  return to.Add(to.Abs(RealPart(to, x)), to.Abs(ImaginaryPart(to, x)));
+}
+
+Tensor Hypotenuse(Lowering& to, Tensor x, Tensor y) { return to.Sqrt(to.Add(to.Mul(x, x), to.Mul(y, y))); }
+
 Tensor AsColumn(Lowering& to, Tensor vector) { return to.UnsqueezeAt(vector, {vector.rank()}); }
 Tensor AsRow(Lowering& to, Tensor vector) { return to.UnsqueezeAt(vector, {vector.rank() - 1}); }
 

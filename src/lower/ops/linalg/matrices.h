@@ -29,6 +29,9 @@ Tensor Exchanged(Lowering& to, Tensor indices, Tensor i, Tensor j);
 Tensor AtLeastOne(Lowering& to, Dim size);
 // Whether it holds for any element.
 Tensor Any(Lowering& to, Tensor condition);
+// By which LAPACK chooses pivots; of complex numbers, the sum of their parts' sizes.
+Tensor PivotSize(Lowering& to, Tensor x);
+Tensor Hypotenuse(Lowering& to, Tensor x, Tensor y);
 // A vector as one column or one row.
 Tensor AsColumn(Lowering& to, Tensor vector);
 Tensor AsRow(Lowering& to, Tensor vector);

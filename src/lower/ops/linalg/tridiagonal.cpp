@@ -20,8 +20,6 @@ namespace {
 constexpr int64_t kLargest = 25;           // SMLSIZ of stedc: what is larger is divided
 constexpr int64_t kSweepsPerValue = 30;    // MAXIT of steqr
 
-Tensor Hypotenuse(Lowering& to, Tensor x, Tensor y) { return to.Sqrt(to.Add(to.Mul(x, x), to.Mul(y, y))); }
-
 Tensor Reversed(Lowering& to, Tensor x, int64_t axis) {
   const Tensor indices = Iota(to, x.size(axis));
   return to.Gather(x, to.Sub(to.Sub(to.Number(x.size(axis)), to.ConstantInt(1)), indices), {.axis = axis});
