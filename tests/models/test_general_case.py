@@ -465,3 +465,34 @@ def test_that_a_table_has_room_is_taken_for_granted_with_a_warning(runs):
 def test_a_table_that_is_too_short_for_the_example_is_not_taken_to_have_room():
     with pytest.raises(flambeau.errors.CaptureError, match=r"self\.table\.shape\[0\]"):
         convert(FramesOfTable(300), (torch.randn(400, 3).abs(),))
+
+
+class Suppressed(torch.nn.Module):
+    """As lists of candidates are thinned in Python: the best is kept, and what is like it is not."""
+
+    def forward(self, places, scores):
+        order = scores.argsort(descending=True)
+        kept = []
+        while order.numel() > 0:
+            kept.append(order[0])
+            order = order[1:][(places[order[0]] - places[order[1:]]).abs() > 0.3]
+        return torch.stack(kept)
+
+
+class CountedRounds(torch.nn.Module):
+    def any_left(self, x):
+        return len(x) != 0
+
+    def forward(self, x):
+        rounds = 0
+        while self.any_left(x):
+            x = x[1:][x[1:] > x[0]]
+            rounds = rounds + 1
+        return x.sum() + rounds
+
+
+@pytest.mark.parametrize(("model", "inputs"), [(Suppressed, 2), (CountedRounds, 1)], ids=["Suppressed", "CountedRounds"])
+def test_a_while_that_goes_on_as_long_as_there_is_something_is_refused(model, inputs):
+    """That there is something has no end."""
+    with pytest.raises(flambeau.errors.CaptureError, match="test_general_case.py"):
+        convert(model(), tuple(torch.rand(6) for _ in range(inputs)), ({0: "n"},) * inputs)

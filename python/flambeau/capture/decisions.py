@@ -28,7 +28,7 @@ from .equality import have_one_shape
 from .questions import asked_beside, passing, raises
 from .source import called, repeated_list, spread_rows, statements
 
-__all__ = ["Decision", "Place", "answered_equations", "asked_as_number", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
+__all__ = ["Decision", "Place", "answered_equations", "asks_to_go_on", "asked_as_number", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -109,6 +109,27 @@ def _repeats(code: types.CodeType, line: int) -> bool:
         if over is not None and over.lineno <= line <= (over.end_lineno or line):
             return True
     return False
+
+
+@functools.lru_cache(maxsize=64)
+def _tests_of_whiles(filename: str) -> frozenset[int]:
+    """The lines of a file with what its ``while`` statements ask."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(filename)))
+    except (SyntaxError, ValueError):
+        return frozenset()
+    tests = (node.test for node in ast.walk(tree) if isinstance(node, ast.While))
+    return frozenset(line for test in tests for line in range(test.lineno, (test.end_lineno or test.lineno) + 1))
+
+
+def asks_to_go_on() -> bool:
+    """Whether what is asked decides on another round of a ``while`` of the model: one answer for all rounds would have no end."""
+    places = [(each.filename, each.lineno) for each in TracingContext.extract_stack()]  # Dynamo's
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != _CAPTURE:
+        places.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    return any(line in _tests_of_whiles(name) for name, line in places if not name.startswith((_TORCH, _HERE, "<")))
 
 
 def _asking(between: tuple[str, ...] = _SYMBOLS) -> tuple[types.FrameType | None, types.FrameType | None]:

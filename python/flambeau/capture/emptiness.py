@@ -13,7 +13,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, S
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
-from .decisions import passing_answer
+from .decisions import asks_to_go_on, passing_answer
 from .slices import slices_by
 
 __all__ = ["taken_as_filled", "where_filled"]
@@ -81,6 +81,8 @@ def taken_as_filled(line_of: Callable[[traceback.StackSummary], str], small: boo
             asks = isinstance(condition, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction))
             if asks and (passes := passing_answer()) is not None:
                 return sympy.true if passes else sympy.false
+            if asks_to_go_on():
+                raise
             for least in (1, 2):
                 answer = where_filled(condition, self, _sizes(condition, self), least)
                 if answer is not None:

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils.weak import WeakIdKeyDictionary
 
-from .decisions import passing_answer
+from .decisions import asks_to_go_on, passing_answer
 from .emptiness import where_filled
 from .failures import innermost_line
 
@@ -270,6 +270,8 @@ class Presence(TorchFunctionMode):
         """What a condition on counts that the model read is in general; None for others."""
         counts = getattr(condition, "free_symbols", set()) & self.counts.keys()
         answer = where_filled(condition, env, counts)
+        if answer is not None and asks_to_go_on():
+            return None
         if answer is not None:
             for count in sorted(counts, key=str):
                 self.note(self.counts[count])
