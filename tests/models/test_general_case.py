@@ -99,8 +99,21 @@ class ToMultiple(torch.nn.Module):
         return x * 2
 
 
+class Beside(torch.nn.Module):
+    """The padding is a tensor, and what comes of it is cut to as much as there was before."""
+
+    def forward(self, x):
+        rows, left = x.shape[2], x.shape[2] % 4
+        if left != 0:
+            x = torch.cat([x, x.new_zeros(*x.shape[:2], 4 - left, x.shape[3])], 2)
+        x = x.unflatten(2, (-1, 4)).cumsum(3).flatten(2, 3)
+        if x.shape[2] > rows:
+            x = x[:, :, :rows]
+        return x
+
+
 @pytest.mark.parametrize("sizes", [(8, 8), (9, 9), (8, 9), (9, 8)])
-@pytest.mark.parametrize("model", [Merged, Patched, Whole, ToMultiple], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [Merged, Patched, Whole, ToMultiple, Beside], ids=lambda model: model.__name__)
 def test_what_is_padded_to_a_multiple(model, sizes):
     with warnings.catch_warnings():
         warnings.simplefilter("error", flambeau.errors.ConversionWarning)
@@ -229,11 +242,11 @@ class Windows(torch.nn.Module):
 
 
 class Patches(Windows):
-    """What is filled to a multiple of 2 would get 2 more where nothing is missing: these two ways are not alike."""
+    """What is filled to a multiple of 2 with columns of its own would get 2 more where nothing is missing: these two ways are not alike."""
 
     def forward(self, x):
         if x.shape[3] % 2 != 0:
-            x = torch.cat([x, x.new_zeros(*x.shape[:3], 2 - x.shape[3] % 2)], -1)
+            x = torch.cat([x, x[..., : 2 - x.shape[3] % 2]], -1)
         return super().forward(x)
 
 

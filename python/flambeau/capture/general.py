@@ -60,9 +60,14 @@ def _in_general(condition: Any, env: ShapeEnv) -> Any:
     if not asked.is_integer:
         return None
     for quantity, answer in ((asked, sympy.true), (1 - asked, sympy.false)):
-        if env.bound_sympy(quantity).lower == 0:
+        if env.bound_sympy(quantity).lower == 0 or (_is_never_below_0(quantity) and not holds(quantity > 0, 2)):
             return answer
     return None
+
+
+def _is_never_below_0(quantity: Any) -> bool:
+    """Whether that is so of what is left of one size, ``8 * ((n + 7) // 8) - n``: bounds tell it of neither part alone."""
+    return bool(quantity.has(*_QUOTIENTS)) and holds(quantity >= 0, 2)
 
 
 def special_places(exported: ExportedProgram | None, decisions: Sequence[Decision], *, remainders: bool = False) -> set[Place]:
@@ -161,7 +166,7 @@ def _columns_that_differ(tensor: torch.Tensor) -> torch.Tensor:
 
 
 class _WhatIsLeft(TorchFunctionMode):
-    """Cuts and paddings by what is left, which is something in general, as they are where nothing is.
+    """Cuts and paddings by what is left, also with ``torch.cat``, which is something in general, as they are where nothing is.
 
     ``x[:, :-left]``, of which torch makes a slice, leaves the size less that, and all where nothing is left;
     ``pad(x, (0, 4 - n % 4))`` adds a whole 4 there, and nothing if the model asked whether ``n % 4`` is 0.
@@ -178,6 +183,8 @@ class _WhatIsLeft(TorchFunctionMode):
                 args = (tensor, dim, start, self._end(stop, tensor.shape[dim]), *step)
         elif func in _PADS and len(args) > 1 and isinstance(args[1], (tuple, list)):
             args = (args[0], type(args[1])(map(self._less_than_all, args[1])), *args[2:])
+        elif func in _FILLED:
+            args = _pytree.tree_map(self._less_than_all, args)
         return func(*args, **(kwargs or {}))
 
     def _end(self, stop: torch.SymInt, size: Any) -> Any:
@@ -197,6 +204,8 @@ class _WhatIsLeft(TorchFunctionMode):
         return amount
 
 
+_FILLED = (torch.zeros, torch.ones, torch.full, torch.Tensor.new_zeros, torch.Tensor.new_ones, torch.Tensor.new_full)
+"""Of which a model makes the padding that it puts beside a tensor."""
 _PADS = (torch.nn.functional.pad, torch.constant_pad_nd, torch.ops.aten.pad, torch.ops.aten.pad.default)
 
 
