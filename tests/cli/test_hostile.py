@@ -35,6 +35,12 @@ class ProgramRunner(Runner):
                 if content is not None:
                     archive.writestr(f"model/{name}", content)
 
+    def write_call(self, call, **inputs):
+        """The archive of one call of inputs of these types, whose result is recorded as being like the first one."""
+        given = "".join(f"input {name}: {type}\n" for name, type in inputs.items())
+        text = f"{given}y: {next(iter(inputs.values()))} = aten.{call}\nreturn y\n"
+        self.write(**{"models/model.json": Description(text).documents()["models/model.json"]})
+
 
 @pytest.fixture
 def runner(flambeau, tmp_path):
@@ -241,8 +247,7 @@ def test_absurd_sizes_and_strides_of_weights(runner, member, value):
     "unbind.int(x, 2)", "sum.dim_IntList(x, [3])", "max_pool2d.default(x, [2, 2])", "as_strided.default(x, [2, 2], [1])",
 ])  # fmt: skip
 def test_axes_that_a_tensor_lacks(runner, call):
-    text = f"input x: float32[2, 3]\ny: float32[2, 3] = aten.{call}\nreturn y\n"
-    runner.write(**{"models__model.json": Description(text).documents()["models/model.json"]})
+    runner.write_call(call, x="float32[2, 3]")
     assert runner.convert(inconsistent=True).returncode != 0
 
 
@@ -251,8 +256,7 @@ def test_axes_that_a_tensor_lacks(runner, call):
     "_prelu_kernel.default(x, w)", "linalg_vecdot.default(x, w)", "_euclidean_dist.default(w, x)", "unfold.default(x, 0, 4, 1)",
 ])  # fmt: skip
 def test_operands_that_do_not_go_together(runner, call):
-    text = f"input x: float32[3, 3]\ninput w: float64[3, 3]\ny: float32[3, 3] = aten.{call}\nreturn y\n"
-    runner.write(**{"models__model.json": Description(text).documents()["models/model.json"]})
+    runner.write_call(call, x="float32[3, 3]", w="float64[3, 3]")
     assert "[bad-program]" in runner.convert().stderr
 
 

@@ -28,7 +28,7 @@ from .equality import have_one_shape
 from .questions import asked_beside, passing, raises
 from .source import called, repeated_list, spread_rows, statements
 
-__all__ = ["Decision", "Place", "answered_equations", "asks_to_go_on", "asked_as_number", "asking_place", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
+__all__ = ["Decision", "Place", "answered_equations", "asked_as_number", "asking_place", "asks_to_go_on", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep

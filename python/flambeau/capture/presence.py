@@ -270,11 +270,10 @@ class Presence(TorchFunctionMode):
         """What a condition on counts that the model read is in general; None for others."""
         counts = getattr(condition, "free_symbols", set()) & self.counts.keys()
         answer = where_filled(condition, env, counts)
-        if answer is not None and asks_to_go_on():
+        if answer is None or asks_to_go_on():
             return None
-        if answer is not None:
-            for count in sorted(counts, key=str):
-                self.note(self.counts[count])
+        for count in sorted(counts, key=str):
+            self.note(self.counts[count])
         return answer
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:

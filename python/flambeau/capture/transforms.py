@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import fft
 
 from .size_keeping import keeping
 
@@ -60,17 +61,13 @@ def _along_several(function: _Call, standard: tuple[int, ...] | None, is_half: b
     return transform
 
 
-def _transforms() -> dict[_Call, _Call]:
-    fft = torch.fft
-    last_two = (-2, -1)
-    return {
-        **{each: _along_one(each) for each in (fft.fft, fft.ifft, fft.rfft, fft.ihfft)},
-        **{each: _along_one(each, is_half=True) for each in (fft.irfft, fft.hfft)},
-        **{each: _along_several(each, last_two) for each in (fft.fft2, fft.ifft2, fft.rfft2, fft.ihfft2)},
-        **{each: _along_several(each, last_two, is_half=True) for each in (fft.irfft2, fft.hfft2)},
-        **{each: _along_several(each, None) for each in (fft.fftn, fft.ifftn, fft.rfftn, fft.ihfftn)},
-        **{each: _along_several(each, None, is_half=True) for each in (fft.irfftn, fft.hfftn)},
-    }
+_LAST_TWO = (-2, -1)
 
-
-TRANSFORMS: dict[_Call, _Call] = _transforms()
+TRANSFORMS: dict[_Call, _Call] = {
+    **{each: _along_one(each) for each in (fft.fft, fft.ifft, fft.rfft, fft.ihfft)},
+    **{each: _along_one(each, is_half=True) for each in (fft.irfft, fft.hfft)},
+    **{each: _along_several(each, _LAST_TWO) for each in (fft.fft2, fft.ifft2, fft.rfft2, fft.ihfft2)},
+    **{each: _along_several(each, _LAST_TWO, is_half=True) for each in (fft.irfft2, fft.hfft2)},
+    **{each: _along_several(each, None) for each in (fft.fftn, fft.ifftn, fft.rfftn, fft.ihfftn)},
+    **{each: _along_several(each, None, is_half=True) for each in (fft.irfftn, fft.hfftn)},
+}
