@@ -6,7 +6,7 @@ import typing
 import pytest
 import sympy
 import torch
-from torch.utils._sympy.functions import CeilToInt, FloorDiv, FloorToInt, IntTrueDiv, Min, Mod, PythonMod
+from torch.utils._sympy.functions import CeilToInt, FloatTrueDiv, FloorDiv, FloorToInt, IntTrueDiv, Min, Mod, PythonMod, ToFloat, TruncToInt
 
 import flambeau
 from flambeau.archive_verification import verify_archive
@@ -397,10 +397,24 @@ def test_what_is_known_of_sizes_is_simplified():
     assert even_quotient(48 * batch**2 * FloorDiv(padded, 16), batch * padded) == 3 * batch
 
 
+def test_quotients_of_quotients_are_one():
+    size, by = (sympy.Symbol(name, integer=True, positive=True) for name in ("size", "by"))
+    halves = FloorDiv(FloorDiv(size, 4) + 1, 2)
+    assert divided(halves) == FloorDiv(size + 4, 8) and divided(FloorDiv(FloorDiv(size - 9, 3) - 5, 2)) == FloorDiv(size - 24, 6)
+    assert all(halves.subs({size: n}) == divided(halves).subs({size: n}) for n in range(1, 60))
+    for other in (FloorDiv(FloorDiv(size, by) + 1, 2), FloorDiv(FloorDiv(size, 4) + by, 2), FloorDiv(3 * FloorDiv(size, 4) + 1, 2)):
+        assert divided(other) == other
+
+
 def test_whole_numbers_of_quotients_are_quotients_of_integers():
     size = sympy.Symbol("size", integer=True, positive=True)
     frames = IntTrueDiv(size - 3, 4) + 2.0
     assert as_integers(CeilToInt(frames)) == FloorDiv(size, 4) + 2 and as_integers(FloorToInt(frames)) == FloorDiv(size - 3, 4) + 2
+    windows = FloatTrueDiv(ToFloat(7 * size**2), IntTrueDiv(14 * size, 2))
+    assert as_integers(TruncToInt(windows)) == as_integers(CeilToInt(windows)) == size
+    inexact = FloatTrueDiv(ToFloat(size), IntTrueDiv(size, 49)), FloatTrueDiv(ToFloat(size**2), 0.1 * size)
+    for other in (TruncToInt(IntTrueDiv(size, 4)), *map(TruncToInt, inexact)):
+        assert as_integers(other) == other
     for other in (CeilToInt(IntTrueDiv(size, 4) + 0.5), CeilToInt(IntTrueDiv(3, size)), CeilToInt(2 * IntTrueDiv(size, 3)), size):
         assert as_integers(other) == other
     for n in range(3, 40):
@@ -415,9 +429,11 @@ def test_sizes_that_are_padded_are_multiples():
         whole + PythonMod(-whole, 7) + 5: 7 * FloorDiv(3 * size + 8, 7) + 5,
         size + PythonMod(3 - size, 4): 4 * FloorDiv(size, 4) + 3,
         size - Mod(size, 8) - 1: 8 * FloorDiv(size, 8) - 1,
+        size + Mod(size, 2): 2 * FloorDiv(size + 1, 2),
+        size + Mod(size + 1, 2): 2 * FloorDiv(size, 2) + 1,
     }
     for told, short in sums.items():
         assert rounded(told) == short
         assert all(told.subs({size: n}) == short.subs({size: n}) for n in range(1, 60))
-    for other in (size + Mod(7 - Mod(size, 5), 7), size + Mod(7 - Mod(2 * size, 7), 7), 2 * size - Mod(size, 8), size + 1):
+    for other in (size + Mod(7 - Mod(size, 5), 7), size + Mod(7 - Mod(2 * size, 7), 7), size + Mod(size, 3), 2 * size - Mod(size, 8), size + 1):
         assert rounded(other) == other

@@ -38,12 +38,17 @@ def _with_sizes(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[s
     return _pytree.tree_unflatten(leaves, structure)  # type: ignore[no-any-return]
 
 
+def _is_of_one(condition: sympy.Eq) -> bool:
+    """Whether it says that a quantity is 0 or 1, or so many times what is 1, as the strides of one row are those of none."""
+    return any(number in (0, 1, size.as_coeff_Mul()[0]) for size, number in (condition.args, condition.args[::-1]))
+
+
 def with_more_rows(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Example | None:
     """The arguments with rows repeated until nothing that the program takes for 0 or 1 is; None if that cannot be.
 
     Where a size that is computed from sizes is 1 for the given ones, torch takes it for a fact.
     """
-    ones = [condition for condition in frozen(exported) if any(side in (0, 1) for side in condition.args)]
+    ones = [condition for condition in frozen(exported) if _is_of_one(condition)]
     sizes = sizes_of(exported, args, kwargs)
     symbols = {symbol for condition in ones for symbol in condition.free_symbols}
     if not ones or sizes is None or not symbols <= sizes.keys():

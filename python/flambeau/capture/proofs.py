@@ -8,7 +8,20 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import sympy
-from torch.utils._sympy.functions import CeilToInt, CleanDiv, FloorDiv, FloorToInt, IntTrueDiv, Max, Min, Mod, PythonMod
+from torch.utils._sympy.functions import (
+    CeilToInt,
+    CleanDiv,
+    FloatTrueDiv,
+    FloorDiv,
+    FloorToInt,
+    IntTrueDiv,
+    Max,
+    Min,
+    Mod,
+    PythonMod,
+    ToFloat,
+    TruncToInt,
+)
 
 __all__ = ["INEQUALITIES", "as_integers", "at", "divided", "equal", "even_quotient", "holds", "reduced", "rounded", "simplified"]
 
@@ -149,15 +162,35 @@ def reduced(expression: Any, least: int = 0) -> Any:
     return found[expression]
 
 
+def _of_quotient(quotient: Any) -> Any:
+    """The quotient of a quotient by numbers, and a number beside it, as one: ``(n // 4 + 1) // 2`` is ``(n + 4) // 8``. Layers that each
+    halve what the last one gave are told within each other otherwise."""
+    whole, divisor = quotient.args
+    inner = [term for term in whole.args if isinstance(term, FloorDiv)] if whole.is_Add and len(whole.args) == 2 else []
+    if len(inner) != 1 or not divisor.is_Integer or divisor < 1:
+        return quotient
+    (size, by), more = inner[0].args, whole - inner[0]
+    return FloorDiv(size + by * more, by * divisor) if by.is_Integer and by > 0 and more.is_Integer else quotient
+
+
 @functools.lru_cache(maxsize=4096)
 def divided(quotient: Any) -> Any:
     """The quotient where parts of it are multiples of a number: ``padded * batch // padded`` is ``batch`` however the padding is told;
-    or of so many times what it is divided by."""
+    or of so many times what it is divided by, or of a quotient."""
     replaced, quotients = _with_multiples(quotient)
     if quotients:
         return replaced.xreplace(quotients)
-    times = _times(*quotient.args, 1) if isinstance(quotient, FloorDiv) else None
-    return quotient if times is None else times
+    if not isinstance(quotient, FloorDiv):
+        return quotient
+    times = _times(*quotient.args, 1)
+    return _of_quotient(quotient) if times is None else times
+
+
+def _even(whole: Any, divisor: Any) -> Any:
+    """The quotient of products, if it comes out even for every size, by such multiples too; else None."""
+    replaced, quotients = _with_multiples(sympy.Tuple(whole, divisor))
+    ratio = replaced[0] / replaced[1]
+    return ratio.xreplace(quotients) if sympy.denom(ratio) == 1 else None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -165,10 +198,19 @@ def even_quotient(whole: Any, divisor: Any) -> Any:
     """The quotient of products where it comes out even by such multiples; else None. torch simplifies them at length first."""
     if divisor.is_Integer or not whole.is_Mul:
         return None
-    replaced, quotients = _with_multiples(sympy.Tuple(whole, divisor))
-    ratio = replaced[0] / replaced[1]
-    even = quotients and sympy.denom(ratio) == 1
-    return ratio.xreplace(quotients) if even else None
+    return _even(whole, divisor) if whole.atoms(FloorDiv) | divisor.atoms(FloorDiv) else None
+
+
+def _whole(number: Any) -> Any:
+    """The integer that floats make, each quotient of which comes out even, as ``windows / (height * width / 7 / 7)`` does; None of others."""
+    if number.is_integer:
+        return number
+    if number.is_Float:
+        return sympy.Integer(int(number)) if float(number).is_integer() else None
+    parts = [_whole(part) for part in number.args] if isinstance(number, (ToFloat, IntTrueDiv, FloatTrueDiv, sympy.Mul)) else [None]
+    if any(part is None for part in parts):
+        return None
+    return _even(*parts) if isinstance(number, (IntTrueDiv, FloatTrueDiv)) else math.prod(parts)
 
 
 def _remainder(term: Any) -> tuple[Any, int] | None:
@@ -200,6 +242,8 @@ def rounded(size: Any) -> Any:
         lacking, rest = _lacking(term), _remainder(-term)
         if lacking is not None:
             whole, modulus, left = lacking
+            if modulus == 2 and not (size - term - whole).is_Integer:  # what is lacking to an even number is what is odd, too
+                whole, left = -whole, -left % 2
             multiple = modulus * FloorDiv(whole - left + modulus - 1, modulus) + left
         elif rest is not None:
             whole, modulus = rest
@@ -214,7 +258,10 @@ def rounded(size: Any) -> Any:
 
 @functools.lru_cache(maxsize=4096)
 def as_integers(number: Any) -> Any:
-    """What ``math.ceil`` or ``math.floor`` makes of a quotient by a number, and whole numbers beside it, as a quotient of integers."""
+    """What ``math.ceil``, ``math.floor`` or ``int`` makes of quotients that come out even, and the first two of one by a number, and
+    whole numbers beside it, without floats."""
+    if isinstance(number, (CeilToInt, FloorToInt, TruncToInt)) and (even := _whole(number.args[0])) is not None:
+        return even
     if not isinstance(number, (CeilToInt, FloorToInt)):
         return number
     quotient, more = None, sympy.S.Zero

@@ -30,6 +30,7 @@ __all__ = [
     "dynamic_lengths",
     "dynamic_tensors",
     "dynamic_types",
+    "noticed_conversions",
     "number_of",
     "short_sizes",
     "symbol_number",
@@ -108,6 +109,26 @@ def dynamic_lengths() -> contextlib.AbstractContextManager[None]:
 def dynamic_conversions() -> contextlib.AbstractContextManager[None]:
     """While it is open, so are ``int`` and ``float`` of sizes and of tensors. Code fails that takes these for dtypes."""
     return _as_globals({"int": _Int, "float": _Float})
+
+
+@contextlib.contextmanager
+def noticed_conversions(found: list[str]) -> Iterator[None]:
+    """While it is open, the list gets the module of each ``int`` and ``float`` that makes a number of a size, in the code of models."""
+
+    def noticed(own: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def call(size: Any) -> Any:
+            asks = sys._getframe(1).f_globals.get("__name__", "")
+            if asks.partition(".")[0] not in _NOT_OF_MODELS:
+                found.append(asks)
+            return own(size)
+
+        return call
+
+    with Replacements() as replacements:
+        for symbol in (torch.SymInt, torch.SymFloat, torch.SymBool):
+            for name in {"__int__", "__float__"} & vars(symbol).keys():
+                replacements.set(symbol, name, noticed(getattr(symbol, name)))
+        yield
 
 
 def dynamic_types() -> contextlib.AbstractContextManager[None]:
@@ -219,11 +240,11 @@ def computable_sizes() -> Iterator[None]:
 @contextlib.contextmanager
 def short_sizes() -> Iterator[None]:
     """While it is open, windows that are put together again are as many images as were cut, what is padded to a multiple of a
-    number is one, and ``math.ceil(n / 4)`` is a quotient of integers.
+    number is one, and ``math.ceil(n / 4)`` is a quotient of integers, as is the quotient of a quotient.
 
     torch keeps quotients of products, remainders and floats otherwise, in which each further layer puts its own.
     """
-    plain = {name: getattr(SymNode, name) for name in ("_add", "_sub", "_int_floordiv", "_sym_min", "_sym_max", "_ceil", "_floor")}
+    plain = {name: getattr(SymNode, name) for name in ("_add", "_sub", "_int_floordiv", "_sym_min", "_sym_max", "_ceil", "_floor", "_trunc")}
 
     def told(result: SymNode, expression: Any) -> SymNode:
         return result if expression == result.expr else SymNode(expression, result.shape_env, int, result.hint, fx_node=result.fx_node)
@@ -248,7 +269,7 @@ def short_sizes() -> Iterator[None]:
         told_as(name, rounded)
     for name in ("_sym_min", "_sym_max"):
         told_as(name, reduced)
-    for name in ("_ceil", "_floor"):
+    for name in ("_ceil", "_floor", "_trunc"):
         told_as(name, as_integers)
     try:
         yield

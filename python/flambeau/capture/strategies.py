@@ -28,6 +28,7 @@ from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_l
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names, two_for_one
 from .emptiness import taken_as_filled
 from .equality import taken_as_numbers
+from .fake_cache import only_short_sizes_remembered
 from .fake_quantization import sized_fake_quantization
 from .failures import failure, failure_without_export, innermost_line, warn_of_emptiness, warn_of_numbers, warn_of_presence
 from .flex_attention import dense_flex_attention
@@ -56,6 +57,7 @@ from .sizes import (
     dynamic_lengths,
     dynamic_tensors,
     dynamic_types,
+    noticed_conversions,
     short_sizes,
     unsolved_equations,
 )
@@ -100,6 +102,8 @@ class _Remedies:
     """Whether a capture of a larger example will do, with 2 for sizes of 1."""
     pointless: Callable[[], bool]
     """Whether nothing of it helps: loops were unrolled, which have to be kept first."""
+    conversions_first: bool
+    """Whether ``int`` and ``float`` of sizes stay dynamic from the start: they had to in a capture before."""
 
 
 _Capture = Callable[[_Remedies], tuple[ExportedProgram, str]]
@@ -113,13 +117,17 @@ class _Seen(NamedTuple):
 
 
 @contextlib.contextmanager
-def _replaced(model: Any) -> Iterator[_Seen]:
-    """While it is open, what torch cannot see through is replaced by what it can. Dynamo reads Python's code itself, and is left alone."""
+def _replaced(model: Any, conversions: list[str]) -> Iterator[_Seen]:
+    """While it is open, what torch cannot see through is replaced by what it can. Dynamo reads Python's code itself, and is left alone.
+
+    Args:
+        conversions: Gets the modules that make numbers of sizes.
+    """
     with contextlib.ExitStack() as stack:
         for context in (known_results(model), CapturableCalls(), Progressions(), dynamic_tensors(), dynamic_types(), seen_data()):
             stack.enter_context(context)
         vmaps = stack.enter_context(recordable_vmaps())
-        for context in (functions_of_sizes(), attention_by_size(), unmoved_modules(), uncounted_numbers()):
+        for context in (noticed_conversions(conversions), functions_of_sizes(), attention_by_size(), unmoved_modules(), uncounted_numbers()):
             stack.enter_context(context)
         yield _Seen(vmaps, stack.enter_context(undecided_slices()))
 
@@ -146,13 +154,12 @@ def _export(
         decided: Whether slices count from where they do in the example.
     """
 
-    vmaps: list[str] = []
-    undecided: list[Any] = []
+    seen, conversions = _Seen([], []), list[str]()
 
     def once(oblivious: bool, args: tuple[Any, ...] = args, kwargs: dict[str, Any] = kwargs) -> ExportedProgram:
-        nonlocal vmaps, undecided
+        nonlocal seen
         with (
-            contextlib.nullcontext(_Seen([], [])) if strict else _replaced(model) as (vmaps, undecided),
+            contextlib.nullcontext(_Seen([], [])) if strict else _replaced(model, conversions) as seen,
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
             torch.backends.opt_einsum.flags(enabled=False),  # its orders are of the example's sizes
         ):
@@ -172,6 +179,8 @@ def _export(
         return None if larger is None else with_example(larger)
 
     def with_dynamic_conversions() -> tuple[ExportedProgram, str] | None:
+        if not conversions and not remedies.conversions_first:
+            return None
         with contextlib.suppress(Exception), dynamic_conversions():
             exported = once(oblivious=True)
             if holds_for(exported, args, kwargs) and not frozen(exported):
@@ -186,14 +195,16 @@ def _export(
             return None if frozen(exported) or not holds_for(exported, args, kwargs) else exported
         return None
 
+    if remedies.conversions_first and not strict and (kept := with_dynamic_conversions()) is not None:
+        return kept
     try:
         exported = once(oblivious=True)
     except Exception as error:
         if remedies.pointless():
             raise
-        if shapes and vmaps and (general := with_single_calls()) is not None:
+        if shapes and seen.vmaps and (general := with_single_calls()) is not None:
             return general, _ONE_BY_ONE
-        if undecided and not decided and "data-dependent" in str(error):
+        if seen.undecided_slices and not decided and "data-dependent" in str(error):
             with contextlib.suppress(Exception), decided_slices():
                 exported, how = _export(model, args, kwargs, shapes, strict, remedies, export, decided=True)
                 return exported, _DECIDED_SLICES + how
@@ -222,7 +233,7 @@ def _export(
     if shapes and not strict and frozen(exported):
         if remedies.pointless():
             return exported, ""
-        if vmaps and (general := with_single_calls()) is not None:
+        if seen.vmaps and (general := with_single_calls()) is not None:
             return general, _ONE_BY_ONE
         if (general := with_two_for_one()) is not None:
             return general, _TWO_FOR_ONE
@@ -375,6 +386,8 @@ class _Tries:
     training: bool | None
     verbose: bool
     dynamic_shapes: Any
+    helped: set[str] = dataclasses.field(default_factory=set)
+    """What helped captures so far."""
 
     def best(self, attempt: _Capture) -> _Captured:
         """What is captured with as little as possible taken from the example: with loops kept, and answers of the general case."""
@@ -482,7 +495,9 @@ class _Tries:
                 kept_loops(loops) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
-                exported, how = attempt(_Remedies(two_is_one, lambda: loops_first and bool(unrolled_loops(decided))))
+                conversions_first = _DYNAMIC_CONVERSIONS in self.helped
+                exported, how = attempt(_Remedies(two_is_one, lambda: loops_first and bool(unrolled_loops(decided)), conversions_first))
+                self.helped.add(how)
                 refuse_differentiation(exported)
                 refuse_unrecorded(exported)
                 exported = without_vmap(exported)
@@ -521,28 +536,31 @@ class _Tries:
     @contextlib.contextmanager
     def _surroundings(self) -> Iterator[None]:
         """What stands in the place of what torch.export cannot see through, whatever is tried."""
-        with (
-            kept_attributes(self.model),
-            mode(self.model, self.training),
-            named_keywords(self.model, self.kwargs) if self.dynamic_shapes else contextlib.nullcontext(),
-            autocast_within(self.model),
-            silence(self.verbose),
-            unexplained_recompilations(),
-            exporting(),
-            opaque_layers(),
-            averaging_norms(),
-            dense_flex_attention(),
-            dense_biases(),
-            every_mask(),
-            capturable_detectors(),
-            sequential_scans(),
-            one_way_of_products(),
-            computable_sizes(),
-            short_sizes(),
-            sized_fake_quantization(),
-            unsolved_equations(),
-            dynamic_lengths(),
-        ):
+        with contextlib.ExitStack() as stack:
+            for context in (
+                kept_attributes(self.model),
+                mode(self.model, self.training),
+                named_keywords(self.model, self.kwargs) if self.dynamic_shapes else contextlib.nullcontext(),
+                autocast_within(self.model),
+                silence(self.verbose),
+                unexplained_recompilations(),
+                exporting(),
+                opaque_layers(),
+                averaging_norms(),
+                dense_flex_attention(),
+                dense_biases(),
+                every_mask(),
+                capturable_detectors(),
+                sequential_scans(),
+                one_way_of_products(),
+                computable_sizes(),
+                short_sizes(),
+                sized_fake_quantization(),
+                unsolved_equations(),
+                dynamic_lengths(),
+                only_short_sizes_remembered(),
+            ):
+                stack.enter_context(context)
             yield
 
     def _refuse_what_differs(self, exported: ExportedProgram, presence: Sequence[str]) -> None:
