@@ -420,27 +420,6 @@ Result<Vals> Upsample(Evaluator& evaluator, const Node& node, Arguments argument
   return evaluator.emit().Call("flambeau::resize_by_factors", {arguments[0], tensor, std::string(mode), aligned});
 }
 
-// Also of a number, which only TorchScript knows.
-Result<Vals> CopyInPlace(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  if (const auto* tensor = arguments.empty() ? nullptr : arguments[0].As<TensorVal>()) evaluator.NoteWritten(*tensor);
-  if (arguments.size() < 2 || !arguments[1].IsNumber()) return evaluator.CallOperator(node, arguments);
-  FLAMBEAU_TRY(const Val number, evaluator.emit().NumberTensor(arguments[1], DType::kFloat64));
-  return evaluator.emit().Call("aten::copy_", {arguments[0], number});
-}
-
-// torch's exporter adds what is known at run time only to zeros like the tensor.
-Result<Vals> Fill(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  if (arguments.size() > 1 && (arguments[1].Is<TensorVal>() || arguments[1].Is<NumberVal>())) evaluator.NoteRead(arguments[0]);
-  return evaluator.CallOperator(node, arguments);
-}
-
-// What torch.nn.init writes with, which gradients do not see.
-template <const char* kOp>
-Result<Vals> Initialize(Evaluator& evaluator, const Node&, Arguments arguments) {
-  return evaluator.emit().Call(kOp, arguments);
-}
-constexpr char kFill[] = "aten::fill_.Scalar", kNormal[] = "aten::normal_", kUniform[] = "aten::uniform_", kZero[] = "aten::zero_";
-
 // Of a list without tensors PyTorch makes none.
 Result<Vals> JoinTensors(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const auto* list = arguments[0].As<ListVal>();
@@ -493,10 +472,6 @@ constexpr BuiltinRow kRows[] = {
     {"aten::ScalarImplicit", &Item},
     {"aten::__interpolate", &Interpolate},
     {"aten::_infer_size", &BroadcastShapes},
-    {"aten::_no_grad_fill_", &Initialize<kFill>},
-    {"aten::_no_grad_normal_", &Initialize<kNormal>},
-    {"aten::_no_grad_uniform_", &Initialize<kUniform>},
-    {"aten::_no_grad_zero_", &Initialize<kZero>},
     {"aten::_upsample_nearest_exact1d", &Upsample},
     {"aten::_upsample_nearest_exact2d", &Upsample},
     {"aten::_upsample_nearest_exact3d", &Upsample},
@@ -507,14 +482,10 @@ constexpr BuiltinRow kRows[] = {
     {"aten::column_stack", &JoinTensors},
     {"aten::concat", &JoinTensors},
     {"aten::concatenate", &JoinTensors},
-    {"aten::copy_", &CopyInPlace},
     {"aten::device", &DeviceOf},
     {"aten::dim", &Rank},
     {"aten::dstack", &JoinTensors},
     {"aten::element_size", &ElementSize},
-    {"aten::fill", &Fill},
-    {"aten::fill_", &Fill},
-    {"aten::full_like", &Fill},
     {"aten::get_device", &DeviceNumber},
     {"aten::hstack", &JoinTensors},
     {"aten::is_complex", &DtypeIs<IsComplex>},

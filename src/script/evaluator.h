@@ -111,6 +111,8 @@ class Evaluator {
   void NoteStandIn(const Val& val);
   // The type of a tensor as it is now.
   const Type& TypeOf(TensorVal tensor);
+  // What a value of the source is, as of where the walk is.
+  const Val& ValueOf(const torchscript::Value* value);
 
  private:
   struct Snapshot {
@@ -139,7 +141,6 @@ class Evaluator {
   std::function<void(Diagnostic&)> At(const Node& node) const;
   OriginId OriginOf(const Node& node);
   Vals Outputs(const torchscript::Block& block);
-  const Val& ValueOf(const torchscript::Value* value);
   void Bind(const torchscript::Value* value, Val val) { values_[value] = std::move(val); }
 
   // kept_inputs.cpp

@@ -124,3 +124,38 @@ def test_what_the_tracer_warns_of_is_said_of_the_models_line():
 def test_tensors_are_no_numbers_to_functions_of_numbers(function):
     with pytest.raises(flambeau.errors.CaptureError, match="__round__|bit_length"):
         flambeau.export(Calls(function), (torch.randn(2, 3),), dynamo=False)
+
+
+LISTS_OF_ONE_SIZE = {
+    "max_pool1d": lambda x: F.max_pool1d(x[None], x.shape[1]),
+    "max_pool2d": lambda x: F.max_pool2d(x[None, None, :2], (2, x.shape[1] // 4), stride=x.shape[0] // 2),
+    "avg_pool1d": lambda x: F.avg_pool1d(x[None], kernel_size=x.shape[1] // 2, ceil_mode=True),
+    "avg_pool2d": lambda x: F.avg_pool2d(x[None, None], x.shape[0]),
+    "lp_pool1d": lambda x: F.lp_pool1d(x[None], 2, x.shape[1]),
+    "roll": lambda x: x.roll(x.shape[1] // 2, 1) + torch.roll(x, x.shape[0] // 2),
+}
+
+
+@pytest.mark.parametrize("function", LISTS_OF_ONE_SIZE.values(), ids=LISTS_OF_ONE_SIZE)
+def test_one_size_for_a_list_of_integers(function):
+    """torch's tracer keeps the sizes in lists only."""
+    model = Calls(function)
+    program = flambeau.export(model, (torch.randn(2, 12),), input_names=["x"], dynamic_axes={"x": [0, 1]}, dynamo=False)
+    for x in (torch.randn(2, 12), torch.randn(4, 17)):
+        torch.testing.assert_close(program(x)[0], model(x))
+
+
+@torch.jit.script_if_tracing
+def scripted_while_traced(x):
+    size = x.shape[1]
+    if size > 4:
+        return F.interpolate(x[None], size=[math.floor(size * 2.3)], mode="linear")[0].roll(1, 1)
+    return F.max_pool1d(x, 2)
+
+
+def test_what_is_compiled_while_a_model_is_traced():
+    """Functions that stand in for torch's are torch's to TorchScript."""
+    model = Calls(lambda x: scripted_while_traced(x))
+    program = flambeau.export(model, (torch.randn(2, 12),), input_names=["x"], dynamic_axes={"x": [1]}, dynamo=False)
+    for x in (torch.randn(2, 12), torch.randn(2, 9), torch.randn(2, 4)):
+        torch.testing.assert_close(program(x)[0], model(x))

@@ -160,3 +160,30 @@ def test_nodes_of_functions_are_those_of_the_module_that_calls_them(scripted):
     model = flambeau.export(module, (torch.randn(2, 4),), capture=None if scripted else "trace", optimize=False).model_proto
     names = [node.name for node in model.graph.node if node.op_type == "Mul"]
     assert names == ["/0/Mul", "/1/1/Mul"], names
+
+
+WRITTEN = {
+    "tensor": lambda x: torch.tensor([0.0, 1.0]),
+    "as_tensor": lambda x: torch.as_tensor([0.0, 1.0]),
+    "asarray": lambda x: torch.asarray([0.0, 1.0]),
+    "from_numpy": lambda x: torch.from_numpy(np.array([0, 1], np.float32)),
+    "new_tensor": lambda x: x.new_tensor([0.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize("make", WRITTEN.values(), ids=WRITTEN)
+def test_constants_hold_what_they_were_made_with(make):
+    """torch's tracer remembers the tensor, which the run writes to."""
+
+    class Sums(nn.Module):
+        def forward(self, x):
+            sums, total = make(x), torch.tensor(0.0)
+            sums[0] = x.sum()
+            sums[1] += 1
+            for i in range(3):
+                total += x.sum() * i
+            return sums, total, make(x)
+
+    program = flambeau.export(Sums(), (torch.ones(2, 3),), dynamo=False)
+    x = torch.randn(2, 3)
+    torch.testing.assert_close(tuple(program(x)), Sums()(x))

@@ -26,6 +26,40 @@ class WritesByIndex(nn.Module):
         return x
 
 
+@case.forward(x(3, 4, 5), x(5), how=("trace", "script"), others=[(x(6, 2, 7), x(7)), (x(2, 3, 4), x(4))], dynamic_axes={"x": [0, 1, 2], "y": [0]})
+def writes_of_fewer_dimensions(self, x, y):
+    """torch's tracer records views and expansions of the value to the example's sizes."""
+    a, b, c, d = x.clone(), x.clone(), x.clone(), x.new_zeros(x.size(1), x.size(2))
+    a[:, 0] = y
+    a[1] = y * 2
+    b[:] = y
+    b[..., 1:] = y[1:]
+    c[1] += y
+    c[:, :, 0] = y.sum()
+    d[1:] = y
+    return a, b, c, d
+
+
+@case.forward(x(3, 4, 5), x(5), how=("trace",), others=[(x(6, 2, 7), x(7)), (x(2, 3, 4), x(4))], dynamic_axes={"x": [0, 1, 2], "y": [0]})
+def writes_of_more_dimensions(self, x, y):
+    """Python's writes leave out those of size 1 in front; TorchScript's do not."""
+    c, d = x.clone(), x.new_zeros(x.size(1), x.size(2))
+    c[0] = y[None, None]
+    c[1:] = x[None, 0]
+    d[0] = y[None]
+    return c, d
+
+
+@case.forward(x(3, 2), x(3, 2), how=("trace", "script"), others=[(x(5, 2), x(5, 2))], dynamic_axes={"x": {0: "n"}, "y": {0: "m"}})
+def out_of_what_was_made_to_size(self, x, y):
+    p, q = torch.zeros(x.size(0), 2), torch.empty(0)
+    column, row = p[:, 0], p.new_zeros(x.size(0) + 1, 2)
+    torch.mul(x, y, out=p)
+    torch.add(x, y, out=row[1:])
+    torch.sub(x, y, out=q)
+    return column, p, row, q
+
+
 @case(x(4, 5))
 class WritesInPlace(nn.Module):
     def forward(self, x):

@@ -9,16 +9,22 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from torch.jit._builtins import _get_builtin_table
+
 __all__ = ["Replacements", "replaced_functions"]
 
 
 class Replacements(contextlib.ExitStack):
-    """Attributes that get their old values back when it is closed."""
+    """Attributes that get their old values back when it is closed. To TorchScript, which may be compiled meanwhile, they are what they were."""
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         had, before = name in vars(owner), vars(owner).get(name)
         self.callback(setattr, owner, name, before) if had else self.callback(delattr, owner, name)
         setattr(owner, name, value)
+        operators = _get_builtin_table()
+        if id(before) in operators and id(value) not in operators:
+            operators[id(value)] = operators[id(before)]
+            self.callback(operators.pop, id(value), None)
 
     def set_of_builtin(self, owner: type, name: str, value: Any) -> None:
         """Of a type that is written in C, whose attributes Python does not let anybody set."""

@@ -18,7 +18,7 @@ import torch
 
 from .replaced_functions import Replacements
 
-__all__ = ["number_of_sizes", "numbers_stay_numbers"]
+__all__ = ["is_size", "number_of_sizes", "numbers_stay_numbers"]
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     f"__i{name}__": getattr(operator, name) for name in ("add", "floordiv", "mod", "mul", "pow", "sub", "truediv")
@@ -96,7 +96,8 @@ def _bit_length(size: torch.Tensor) -> torch.Tensor:
     return torch.frexp(size.to(torch.float64))[1].to(torch.int64)
 
 
-def _is_size(value: Any) -> bool:
+def is_size(value: Any) -> bool:
+    """Whether it is a size, or computed of sizes, as torch's tracer has them."""
     return isinstance(value, torch.Tensor) and _is_made_of_sizes(value)
 
 
@@ -115,7 +116,7 @@ def _as_called(own: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def _accepting(own: Callable[..., Any], of_sizes: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(own)
     def call(*args: Any) -> Any:
-        return of_sizes(*args) if any(map(_is_size, args)) else _as_called(own, *args)
+        return of_sizes(*args) if any(map(is_size, args)) else _as_called(own, *args)
 
     return call
 
@@ -126,7 +127,7 @@ def _extreme(own: Callable[..., Any], of_two: Callable[[torch.Tensor, torch.Tens
     @functools.wraps(own)
     def call(*args: Any, **kwargs: Any) -> Any:
         numbers = args if len(args) > 1 else args[0] if args and isinstance(args[0], (list, tuple)) else ()
-        if kwargs or not any(map(_is_size, numbers)) or not all(isinstance(each, (int, float)) or _is_size(each) for each in numbers):
+        if kwargs or not any(map(is_size, numbers)) or not all(isinstance(each, (int, float)) or is_size(each) for each in numbers):
             return _as_called(own, *args, **kwargs)
         return functools.reduce(of_two, map(torch.as_tensor, numbers))
 

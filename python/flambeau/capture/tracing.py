@@ -21,9 +21,11 @@ from .gradients import recorded_gradients
 from .sizes import dynamic_types
 from .surroundings import casting_anew, exporting, mode
 from .tensor_data import seen_data
+from .traced_lists import sizes_in_lists
 from .traced_sizes import numbers_stay_numbers
 from .transformers import every_mask
 from .wrappers import uncheckpointed, uncompiled
+from .written_constants import constants_as_made
 
 __all__ = ["trace"]
 
@@ -95,7 +97,7 @@ def trace(
 def _surroundings(model: torch.nn.Module) -> Iterator[None]:
     """What stands in the place of what the tracer cannot see through."""
     with exporting(), kept_state(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
-        with numbers_stay_numbers(), dynamic_types():
+        with numbers_stay_numbers(), sizes_in_lists(), dynamic_types():
             yield
 
 
@@ -161,16 +163,18 @@ def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequ
     scopes = _Scopes({module: i for i, module in enumerate(modules.values())})
     before, torch.jit._trace._trace_module_map = torch.jit._trace._trace_module_map, scopes
     try:
-        graph, _ = torch._C._create_graph_by_tracing(
-            function,
-            [*examples, *(tensor for _, tensor in state)],
-            torch.jit._trace._create_interpreter_name_lookup_fn(),
-            strict=False,
-            force_outplace=False,
-        )
+        with constants_as_made() as written:
+            graph, _ = torch._C._create_graph_by_tracing(
+                function,
+                [*examples, *(tensor for _, tensor in state)],
+                torch.jit._trace._create_interpreter_name_lookup_fn(),
+                strict=False,
+                force_outplace=False,
+            )
+            constants = written()
     finally:
         torch.jit._trace._trace_module_map = before
-    return Trace(graph, model, state, [(path, type(module).__name__) for path, module in modules.items()])
+    return Trace(graph, model, state, [(path, type(module).__name__) for path, module in modules.items()], constants)
 
 
 def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.Tensor]]:

@@ -31,6 +31,9 @@ class Trace:
     modules: Sequence[tuple[str, str]]
     """(path, class) of each module; a node's scope, as "0.0/3.0/7.1", counts in it: the module, and which call of it."""
 
+    written: Mapping[int, torch.Tensor]
+    """What constants held before the run wrote to them, by where they are in memory."""
+
 
 class _TraceImport(GraphImport):
     """One walk over a trace, whose graph has the module's tensors as inputs: they become attributes of one object."""
@@ -55,6 +58,9 @@ class _TraceImport(GraphImport):
             read = (value.debugName(), self.type(value.type()))
             (result,) = self.builder.add_node("prim::GetAttr", "", [module], [read], {"name": path}, [], "")
             self.values[value.unique()] = result
+
+    def constant(self, value: Any, name: str) -> Any:
+        return super().constant(self.trace.written.get(value.data_ptr(), value) if isinstance(value, torch.Tensor) else value, name)
 
     def modules(self, node: Any) -> list[tuple[str, str]]:
         # The nodes of a function that was inlined have none; they follow its constant, which has that of the call.

@@ -44,6 +44,12 @@ bool MayBeSame(const ExprPool& exprs, const std::vector<Expr>& a, const std::vec
   });
 }
 
+// Whether the sizes are made of others, as those of `torch.zeros(x.size(0), 2)` and none of `torch.empty(0)` are: meant for what is written.
+bool AreComputed(const ExprPool& exprs, const std::vector<Expr>& sizes) {
+  return std::ranges::any_of(sizes, [&](Expr size) { return !exprs.AsConstant(size); }) &&
+         std::ranges::none_of(sizes, [&](Expr size) { return exprs.AsConstant(size) == 0; });
+}
+
 }  // namespace
 
 bool ChangesMetadata(std::string_view base) {
@@ -294,12 +300,13 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
     }
     const auto elements = CapturedElements(node, static_cast<uint32_t>(target - schema.arguments.begin()), captured);
     const ValueId tensor = elements.size() > 1 ? elements[i] : elements[0];
-    // An out= argument of other sizes is made to fit; its memory is then new. A part of a tensor, whose sizes may be
-    // those, is meant to be written.
+    // An out= argument of other sizes is made to fit; its memory is then new. A part of a tensor, or one made to size, is
+    // meant to be written where its sizes may be those.
     const ViewId view = storages_.ViewOf(tensor);
     const std::vector<Expr>&wanted = graph_.type(result).sizes, &given = graph_.context()[storages_.type(view)].sizes;
-    const bool is_part = view != storages_.Root(view);
-    if (is_part ? !MayBeSame(graph_.context().exprs(), wanted, given) : wanted != given) storages_.Detach(tensor, result);
+    const ExprPool& exprs = graph_.context().exprs();
+    const bool is_meant = view != storages_.Root(view) || AreComputed(exprs, given);
+    if (is_meant ? !MayBeSame(exprs, wanted, given) : wanted != given) storages_.Detach(tensor, result);
     storages_.SetSame(result, tensor);
   }
   const size_t returned = form->schema->returns.size();
