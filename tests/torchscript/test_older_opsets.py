@@ -1,5 +1,7 @@
 """What an old opset has no operator for, and says in other words."""
 
+from typing import List
+
 import torch
 import torch.nn.functional as F
 from cases import Cases, x
@@ -24,6 +26,33 @@ def patches_of_images_of_any_size(self, x):
 def bits_of_nothing(self, x):
     some = x[x > 3]
     return some & 1, some | 3, some ^ x[x > 3], ~some & 2, some.int() & 1, some.to(torch.uint8) ^ 3
+
+
+@case.forward(x(4, 5), how=("script",), others=[(x(7, 3),)], dynamic_axes={"x": [0, 1]}, opset_version=11)
+def pieces_that_are_stacked(self, x):
+    """Before opset 13 lists in loops are tensors: that the elements are of one shape is said by who stacks them."""
+    windows: List[torch.Tensor] = []
+    for i in range(x.size(0) - 2):
+        windows.append(x[i : i + 3].sum(1))
+    padded: List[torch.Tensor] = []
+    for i in range(x.size(0)):
+        kept = i % x.size(1)
+        padded.append(F.pad(x[i, :kept], [0, x.size(1) - kept]))
+    return torch.stack(windows), torch.stack(padded, 1), len(padded)
+
+
+@case(x(5, 2, 3), x(2, 4), how=("script",), others=[(x(2, 6, 3), x(6, 4))], dynamic_axes={"x": [0, 1], "y": [0]}, opset_version=11)
+class StatesOfAnotherName(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = torch.nn.GRUCell(3, 4)
+
+    def forward(self, x, y):
+        states: List[torch.Tensor] = []
+        for i in range(x.size(0)):
+            y = self.cell(x[i], y)
+            states.append(y)
+        return torch.stack(states), y
 
 
 test_program = case.test()

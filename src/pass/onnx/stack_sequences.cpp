@@ -1,5 +1,6 @@
 // Before opset 13 regions take and give tensors only. A list whose elements are
-// all of one shape can be a tensor there: its elements, stacked.
+// all of one shape can be a tensor there: its elements, stacked. That they are is
+// known by their types, or by who reads the list: one that stacks them says so.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,9 +29,10 @@ struct Source {
 
 // Values that are one list at different times, and what is known of its elements.
 struct List {
-  NodeId region;                             // one that takes or gives it
-  std::optional<std::vector<Expr>> element;  // the sizes of an element
-  bool one_shape = true;
+  NodeId region;                    // one that takes or gives it
+  std::optional<std::vector<std::vector<Expr>>> element;  // of each dimension, what its size is called
+  bool one_rank = true;
+  bool is_stacked = false;          // by who reads it
   std::vector<NodeId> beginnings;
   std::map<Expr, Source> sources;            // of sizes that are known before it begins
 };
@@ -114,8 +116,13 @@ class Stacker {
   // --- what is in it ----------------------------------------------------------------
   void LearnElement(ValueId list, const Type& type) {
     List& known = ListOf(list);
-    if (!type.is_tensor() || !type.ranked || (known.element && *known.element != type.sizes)) known.one_shape = false;
-    known.element = type.sizes;
+    if (!type.is_tensor() || !type.ranked || (known.element && known.element->size() != type.rank())) {
+      known.one_rank = false;
+      return;
+    }
+    if (!known.element) known.element.emplace(type.rank());
+    for (size_t i = 0; i < type.rank(); ++i)
+      if (auto& names = (*known.element)[i]; std::ranges::find(names, type.sizes[i]) == names.end()) names.push_back(type.sizes[i]);
   }
 
   void Learn(NodeId node) {
@@ -131,11 +138,13 @@ class Stacker {
       for (const ValueId element : graph_.operands(node)) LearnElement(graph_.result(node), graph_.type(element));
     } else if (op == "SplitToSequence") {
       LearnElement(graph_.result(node), PieceOf(node));
+    } else if (op == "ConcatFromSequence") {
+      if (to_.Int(node, "new_axis", 0) != 0) ListOf(graph_.operand(node, 0)).is_stacked = true;
     } else if (op != "SequenceEmpty" && op != "SequenceErase" && op != "Identity" && op != "If" && op != "Loop") {
       for (const ValueId operand : graph_.operands(node))
-        if (IsSequence(operand) && !ReadsList(op)) ListOf(operand).one_shape = false;
+        if (IsSequence(operand) && !ReadsList(op)) ListOf(operand).one_rank = false;
       for (uint32_t i = 0; i < graph_[node].result_count; ++i)
-        if (IsSequence(graph_.result(node, i))) ListOf(graph_.result(node, i)).one_shape = false;
+        if (IsSequence(graph_.result(node, i))) ListOf(graph_.result(node, i)).one_rank = false;
     }
   }
 
@@ -153,11 +162,17 @@ class Stacker {
     return piece;
   }
 
-  // Each size must be one that is known where the list begins. A symbol that is no size of an input, and of no value of the
-  // main graph before that, may be another number in each round of a loop.
+  // A size that is known where the list begins, of those that are one; nullopt if none is. A symbol that is no size of an
+  // input, and of no value of the main graph before that, may be another number in each round of a loop.
+  std::optional<Expr> KnownSize(const List& list, const std::vector<Expr>& names) const {
+    for (const Expr size : names)
+      if (to_.exprs().AsConstant(size)) return size;
+    const auto found = std::ranges::find_if(names, [&](Expr size) { return list.sources.contains(size); });
+    return found != names.end() ? std::optional(*found) : std::nullopt;
+  }
   bool IsStackable(const List& list) const {
-    return list.one_shape && list.element && std::ranges::all_of(*list.element, [&](Expr size) {
-             return to_.exprs().AsConstant(size) || list.sources.contains(size);
+    return list.one_rank && list.element && std::ranges::all_of(*list.element, [&](const std::vector<Expr>& names) {
+             return list.is_stacked || (names.size() == 1 && KnownSize(list, names));
            });
   }
 
@@ -174,8 +189,9 @@ class Stacker {
         if (!to_.exprs().HasAnonymous(type.sizes[i])) known.try_emplace(type.sizes[i], Source{value, static_cast<int64_t>(i)});
     };
     const auto learn = [&](List& list) {
-      for (const Expr size : list.element.value_or(std::vector<Expr>()))
-        if (const auto source = known.find(size); source != known.end()) list.sources.insert(*source);
+      for (const auto& names : list.element.value_or(std::vector<std::vector<Expr>>()))
+        for (const Expr size : names)
+          if (const auto source = known.find(size); source != known.end()) list.sources.insert(*source);
     };
     for (const ValueId input : graph_[graph_.main()].inputs) add(input);
     std::map<NodeId, std::vector<List*>> begin;
@@ -206,7 +222,7 @@ class Stacker {
       const List* list = Stacked(value);
       if (list == nullptr || !IsSequence(value)) continue;
       std::vector<Expr> sizes{to_.exprs().Anonymous()};
-      sizes.insert(sizes.end(), list->element->begin(), list->element->end());
+      for (const auto& names : *list->element) sizes.push_back(KnownSize(*list, names).value_or(to_.exprs().Anonymous()));
       graph_.SetType(value, to_.context().Intern(Type::OfTensor(graph_.type(value).dtype, std::move(sizes))));
     }
   }
@@ -259,10 +275,14 @@ class Stacker {
   ValueId Empty(NodeId node) {
     const DType dtype = graph_.type(graph_.result(node)).dtype;
     TensorData none{.source = MakeBufferSource({}), .dtype = dtype, .sizes = {0}};
-    for (const Expr size : *list_->element) none.sizes.push_back(to_.exprs().AsConstant(size).value_or(-1));
+    // To nothing, runtimes join rows of any sizes.
+    const Expr unknown = to_.exprs().Constant(0);
+    std::vector<Expr> element;
+    for (const auto& names : *list_->element) element.push_back(KnownSize(*list_, names).value_or(unknown));
+    for (const Expr size : element) none.sizes.push_back(to_.exprs().AsConstant(size).value_or(-1));
     if (std::ranges::find(none.sizes, -1) == none.sizes.end()) return to_.AddConstant(std::move(none));
     ValueId sizes = to_.AddInts(Ints{0});
-    for (const Expr size : *list_->element) sizes = Joined(node, {sizes, SizeOf(node, size)});
+    for (const Expr size : element) sizes = Joined(node, {sizes, SizeOf(node, size)});
     TensorData zero{.dtype = dtype, .sizes = {1}};
     zero.source = MakeBufferSource(std::vector<std::byte>(zero.byte_size()));
     return to_.Insert(node, "Expand", {to_.AddConstant(std::move(zero)), sizes});
