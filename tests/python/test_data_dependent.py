@@ -330,3 +330,40 @@ def test_cells_that_only_a_gpu_computes_are_of_dynamic_sizes():
     (r, z, n), (hr, hz, hn) = gates.chunk(3, 1), hidden_gates.chunk(3, 1)
     update = torch.sigmoid(z + hz)
     torch.testing.assert_close(program(gates, hidden_gates, state)[0], (1 - update) * torch.tanh(n + torch.sigmoid(r + hr) * hn) + update * state)
+
+
+def written(at):
+    def write(x, i, t, m):
+        y = x.clone()
+        y[at(i, t, m)] = 1.0
+        y[at(i, t, m)] += x[0, 0, 0]
+        return y
+
+    return write
+
+
+PLACES = {
+    "beside": lambda i, t, m: (t, i),
+    "before": lambda i, t, m: (i, t),
+    "mask": lambda i, t, m: (m, slice(None), i),
+    "behind": lambda i, t, m: (slice(None), t, i),
+    "between": lambda i, t, m: (t, i, slice(None, 2)),
+    "apart": lambda i, t, m: (i, slice(None), t),
+    "ellipsis": lambda i, t, m: (..., t, i),
+    "new": lambda i, t, m: (t, None, i),
+    "several": lambda i, t, m: (i, t, t),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("at", PLACES.values(), ids=PLACES)
+def test_tensors_that_are_numbers_beside_others_that_index(at, dynamic):
+    x, i, t, m = torch.randn(4, 5, 6), torch.tensor(2), torch.tensor([0, 1]), torch.tensor([True, False, True, True])
+    shapes = {"inputs": ({0: "a", 1: "b", 2: "c"}, None, {0: "k"}, {0: "a"})} if dynamic else None
+    other = (torch.randn(6, 7, 5), torch.tensor(3), torch.tensor([1, 2, 0]), torch.rand(6) > 0.5) if dynamic else (x, torch.tensor(-1), t, ~m)
+    for function in (lambda x, i, t, m: x[at(i, t, m)], written(at)):
+        compare(function, x, i, t, m, others=[other], dynamic_shapes=shapes)
+
+
+def test_as_many_classes_as_the_greatest_says():
+    compare(lambda x: F.one_hot(x) * 2, torch.tensor([[1, 3], [0, 2]]), others=[(torch.tensor([[7, 0], [1, 1]]),)])

@@ -226,6 +226,24 @@ def _lstsq(input: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, 
     return torch.return_types.linalg_lstsq(torch._VF.linalg_lstsq(input, b, rcond, driver=driver))
 
 
+def _one_hot(tensor: torch.Tensor, num_classes: Any = -1) -> torch.Tensor:
+    """As many classes as the greatest says are a size; torch makes a number of it."""
+    if num_classes != -1:
+        return SIZE_KEEPING[F.one_hot](tensor, num_classes)
+    classes = tensor.max().item() + 1
+    torch._check(classes >= 0)
+    return (tensor.unsqueeze(-1) == torch.arange(classes, device=tensor.device)).to(torch.int64)
+
+
+def _random_(input: torch.Tensor, *bounds: Any, **options: Any) -> torch.Tensor:
+    """torch writes an operator's argument that is called ``from`` as Python's word."""
+    low, high = options.pop("from", None), options.pop("to", None)
+    bounds = (*bounds, *(each for each in (low, high) if each is not None))
+    if len(bounds) < 2:
+        return input.random_(*bounds, **options)
+    return input.copy_(torch.randint(*bounds, input.shape, device=input.device))
+
+
 def _by_stand_in(function: str) -> Callable[..., Any]:
     """The function by the stand-in of its operator: torch has no types for what it returns."""
     result = getattr(torch.return_types, function, tuple)
@@ -389,6 +407,8 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     F.ctc_loss: _ctc_loss,
     F.gaussian_nll_loss: _gaussian_nll_loss,
     F.instance_norm: _instance_norm,
+    F.one_hot: _one_hot,
+    torch.Tensor.random_: _random_,
     **{function: _contiguous(function) for function in (F.rrelu, torch.rrelu, F.logsigmoid)},
     **by_name({"torch.nn.functional.linear_cross_entropy": _linear_cross_entropy}),
     **{loss: _margin_loss(loss) for loss in (F.multi_margin_loss, F.multilabel_margin_loss)},

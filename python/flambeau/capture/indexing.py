@@ -28,6 +28,13 @@ def write_at(input: torch.Tensor, index: Any, value: Any) -> None:
     torch would make a number of each tensor that is one, and of each size.
     """
     index = with_numbers(index)
+    split = _places_first(index)
+    if split is not None:
+        places, rest = split
+        view = at_places(input, tuple(each.item() if _is_place(each) else each for each in places))
+        if view is not None:
+            write_at(view, rest, value)
+            return
     view = at_places(input, index)
     if view is not None:
         view.copy_(_fitting(value, view.ndim)) if isinstance(value, torch.Tensor) else view.fill_(value)
@@ -58,6 +65,27 @@ def _at_tensors(input: torch.Tensor, index: Any) -> tuple[torch.Tensor, list[tor
     return input[tuple(slice(None) if _is_place(item) else item for item in items)], where
 
 
+def _places_first(index: Any) -> tuple[Any, Any] | None:
+    """``x[t, :, i]`` as ``x[:, :, i]`` and what is taken of that, ``[t, :]``, where a tensor that is a number stands beside others that
+    index; else None."""
+    places, rest, others = [], [], False
+    for item in index if isinstance(index, tuple) else ():
+        if _is_place(item):
+            places.append(item)
+            continue
+        rest.append(item)
+        if isinstance(item, torch.Tensor):
+            others, taken = True, item.ndim if item.dtype in (torch.bool, torch.uint8) else 1
+            places += [slice(None)] * taken
+            if not taken:  # adds a dimension
+                return None
+        elif not _is_basic(item):
+            return None
+        elif item is not None:
+            places.append(item if item is Ellipsis else slice(None))
+    return (tuple(places), tuple(rest)) if others and any(map(_is_place, places)) else None
+
+
 def _fitting(value: torch.Tensor, rank: int) -> torch.Tensor:
     """What is written may have more dimensions in front, of size 1."""
     while value.ndim > rank and value.shape[0] == 1:
@@ -68,6 +96,10 @@ def _fitting(value: torch.Tensor, rank: int) -> torch.Tensor:
 def read_at(input: torch.Tensor, index: Any) -> torch.Tensor:
     """``input[:, [0, size - 1]]``: torch would make a number of the size."""
     index = with_numbers(index)
+    split = _places_first(index)
+    if split is not None:
+        places, rest = split
+        return read_at(read_at(input, places), rest)
     try:
         return input[index]
     except GuardOnDataDependentSymNode:  # older releases of torch make a number of each tensor that is one
