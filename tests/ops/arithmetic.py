@@ -9,6 +9,7 @@ i, j, nonzero = ints(2, 3, 4), ints(2, 3, 4), torch.tensor([1, -2, 3, -4])
 scalar = torch.tensor(1.5)
 near_one = torch.tensor([1.0078125, 0.9921875])  # whose squares bfloat16 rounds
 
+INFINITIES = torch.tensor([float("inf"), -float("inf"), 2.0, -3.0])
 EXTREMES = torch.tensor([1e-45, -1e-40, 1.1754944e-38, 3.4028235e38, -3.4028235e38, 1.0, 2.0, -0.5, 0.99999994])
 CASES = [
     # add, sub, mul: broadcasting, alpha, every kind of promotion
@@ -158,6 +159,11 @@ CASES = [
         for op in (torch.clamp, torch.clip)
     ),
     case(torch.clamp_min, a, 0),
+    *[
+        case(clamp, INFINITIES.to(dtype), opsets=[9, 11, 18, 20, 26], again=False, name=f"clamp of infinity {i}")
+        for dtype in (torch.float16, torch.float32, torch.float64)
+        for i, clamp in enumerate((lambda x: x.clamp(min=0), lambda x: x.clamp_max(1.0), lambda x: x.relu().clamp_min(1.0), lambda x: x.clamp_min(-1.0).clamp_min(0.5)))
+    ],
     case(torch.clamp, a.double(), -0.5, 0.5, opsets=[9, 11, 13], name="clamp of doubles"),
     case(torch.clamp_max, i, 1.5),
     case(aten.clamp_min.Tensor, a, row),

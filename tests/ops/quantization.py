@@ -45,7 +45,24 @@ def integers(low, high, dtype):
     return ints(3, 4, 5, low=max(low, -99), high=min(high, 99), dtype=dtype)
 
 
+def moved(move, zero_point):
+    return lambda x: move(torch.fake_quantize_per_tensor_affine(x, 0.05, zero_point, -128, 127))
+
+
+MOVES = {
+    "flip": lambda x: x.flip(1) * 2,
+    "slice": lambda x: x[:, 1:] + 1,
+    "transpose": lambda x: x @ x.mT,
+    "pool": lambda x: torch.nn.functional.max_pool1d(x, 2) + 1,
+}
+
 CASES = [
+    # onnxruntime moves a dequantization past what moves elements
+    *[
+        case(moved(move, zero_point), x, opsets=[20, 21, 23, 26], dynamic=False, name=f"{name} of fake int8 around {zero_point}")
+        for name, move in MOVES.items()
+        for zero_point in (0, 3, -5)
+    ],
     *(
         [
             case(decomposed.quantize_per_tensor.default, x, 0.05, 3, low, high, dtype),

@@ -229,8 +229,13 @@ Tensor Clamp(Lowering& to, Tensor self, std::optional<Tensor> min, std::optional
   auto is_number = [&](const std::optional<Tensor>& bound) {
     return !bound || (bound->is_number() && bound->number().is_constant() && !std::isnan(bound->number().AsDouble()));
   };
+  // A bound that ONNX's Clip lacks is the type's greatest number, not infinity.
+  const auto or_none = [&](const Tensor& bound, double infinity) {
+    return bound || !IsFloating(dtype) ? bound : to.NumberOf(infinity, dtype);
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if ((is_number(min) && is_number(max)) || (!IsFloating(dtype) && is_scalar(low) && is_scalar(high)))
-    return to.Clip(x, low, high);
+    return to.Clip(x, or_none(low, -kInfinity), or_none(high, kInfinity));
   const Tensor raised = low ? to.Max({x, low}) : x;
   return high ? to.Min({raised, high}) : raised;
 }

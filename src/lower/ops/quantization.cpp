@@ -2,6 +2,7 @@
 // ONNX has the integer type.
 #include "lower/ops/quantization.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "support/numeric.h"
@@ -281,8 +282,28 @@ Parameters ChooseAsymmetricRowParameters(Lowering& to, Tensor input, DType) {
 
 // --- fake quantization ----------------------------------------------------------------
 
+bool IsZero(Lowering& to, const Tensor& zero_point) {
+  if (zero_point.is_number()) return zero_point.number().Is(0);
+  const auto data = InBytes(to, zero_point);
+  const auto bytes = data ? data->ReadAll(1 << 20) : std::nullopt;
+  return bytes && std::ranges::all_of(*bytes, [](std::byte each) { return each == std::byte{}; });
+}
+
+// The same grid of bytes without sign: from opset 21 on onnxruntime 1.31 writes models that it then refuses around int8 with a zero
+// point (LegalizeRule of DequantizeLinear).
+Grid OfBytes(Lowering& to, const Grid& grid) {
+  constexpr int64_t kShift = 128;
+  if (!to.widens_for_runtime() || to.opset() < 21 || grid.axis || TypeOf(grid) != DType::kInt8 || IsZero(to, grid.zero_point)) return grid;
+  Grid shifted = grid;
+  shifted.zero_point = to.Add(to.CastTo(grid.zero_point, DType::kInt64), to.ConstantInt(kShift));
+  shifted.low += kShift;
+  shifted.high += kShift;
+  return shifted;
+}
+
 Tensor ThereAndBack(Lowering& to, Tensor x, const Grid& grid) {
-  return Dequantize(to, Quantize(to, x, grid, TypeOf(grid)), grid, x.dtype());
+  const Grid same = OfBytes(to, grid);
+  return Dequantize(to, Quantize(to, x, same, TypeOf(same)), same, x.dtype());
 }
 
 // Which elements are not cut.

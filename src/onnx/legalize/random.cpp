@@ -11,7 +11,6 @@ namespace {
 // --- where onnxruntime has no generator ----------------------------------------------
 // From opset 22 on it has one operator that draws: Dropout.
 
-bool RemovesTraining(const Builder& to) { return to.widens_for_runtime() && to.opset() >= 22; }
 bool LacksGenerators(const Builder& to) { return to.widens_for_runtime() && !RuntimeKernels("RandomUniformLike", to.opset()).any(); }
 
 // Two integers of 31 bits, [2]: flags that Dropout keeps as often as not. It seeds a generator anew whenever it runs, by
@@ -88,10 +87,10 @@ Tensor UniformLike(Builder& to, const Request& request) {
   return to.Emit("RandomUniformLike", request.operands.first(1), SeedOf(request), 1).front();
 }
 
-// onnxruntime 1.31 removes a Dropout that trains from opset 22 on, unless its mask is used too.
+// onnxruntime 1.31 removes a Dropout that trains, from opset 22 on any, before only one between two nodes, unless its mask is used too.
 Results DropoutThatStays(Builder& to, const Request& request) {
   const auto training = request.operand(2) ? KnownInts(to, request.operand(2)) : Ints{0};
-  if (!RemovesTraining(to) || (training && training->front() == 0)) return std::nullopt;
+  if (!to.widens_for_runtime() || (training && training->front() == 0)) return std::nullopt;
   Results both = EmitAsIs(to, "Dropout", request.operands, request.attributes, 2);
   both->front() = to.Where(both->back(), both->front(), to.ConstantOf(0.0, request.operands[0].dtype()));
   both->resize(request.results);

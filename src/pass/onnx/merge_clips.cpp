@@ -16,9 +16,10 @@ struct Bound {
 struct Range {
   Bound low, high;
 
+  // Of two that are infinite, the one that is there: to ONNX, without a bound what is greatest is finite.
   Bound Clip(Bound x) const {
-    if (x.number < low.number) x = low;
-    return x.number > high.number ? high : x;
+    if (x.number < low.number || (x.number == low.number && !x.value)) x = low;
+    return x.number > high.number || (x.number == high.number && !x.value) ? high : x;
   }
 };
 
