@@ -41,6 +41,9 @@ const Type* NumberType(Lowering& to, const Scalar& scalar) {
 // A graph that was edited after its capture may have nodes without a recorded value.
 constexpr std::string_view kButNone = "a tensor or a number; the capture recorded None";
 
+constexpr std::string_view kSizeOfMemory = "an integer that may count elements in memory";
+constexpr std::string_view kSizesOfMemory = "integers that may count elements in memory";
+
 bool IsNumber(TypeKind kind) { return kind == TypeKind::kBool || kind == TypeKind::kInt || kind == TypeKind::kFloat; }
 
 // A value that holds a Python number, as that number.
@@ -169,12 +172,12 @@ std::optional<Dims> ArgumentView::AsDims() const {
   const auto* elements = std::get_if<OperandList>(&a);
   if (ints == nullptr && elements == nullptr) return Mismatch("a list of integers");
   for (int64_t i : ints != nullptr ? *ints : Ints()) {
-    if (!IsOfMemory(i)) return Mismatch("a list of integers that sizes may be");
+    if (!IsOfMemory(i)) return Mismatch(kSizesOfMemory);
     dims.push_back(to_.Of(i));
   }
   for (const ListElement& element : elements != nullptr ? *elements : OperandList()) {
     if (const auto* i = std::get_if<int64_t>(&element)) {
-      if (!IsOfMemory(*i)) return Mismatch("a list of integers that sizes may be");
+      if (!IsOfMemory(*i)) return Mismatch(kSizesOfMemory);
       dims.push_back(to_.Of(*i));
       continue;
     }
@@ -194,9 +197,10 @@ std::optional<int64_t> ArgumentView::AsInt() const {
   if (const auto* operand = std::get_if<Operand>(&attribute())) {
     const auto dim = DimOf(to_, to_.ValueOf(to_.aten().operand(node_, operand->index)));
     const auto value = dim ? to_.AsConstant(*dim) : std::nullopt;
-    return value && IsOfMemory(*value) ? value : Mismatch("a constant integer that a size may be");
+    if (!value) return Mismatch("a constant integer; it is computed when the model runs");
+    return IsOfMemory(*value) ? value : Mismatch(kSizeOfMemory);
   }
-  if (const auto* i = std::get_if<int64_t>(&attribute())) return IsOfMemory(*i) ? std::optional(*i) : Mismatch("an integer that a size may be");
+  if (const auto* i = std::get_if<int64_t>(&attribute())) return IsOfMemory(*i) ? std::optional(*i) : Mismatch(kSizeOfMemory);
   if (const auto* b = std::get_if<bool>(&attribute())) return *b;
   return Mismatch("a constant integer");
 }

@@ -10,45 +10,60 @@ using torchscript::Value;
 
 namespace {
 
-// The node that makes the value, if it is one of that kind with a list of numbers known now as its second argument: these.
+// Of a value that a node of that kind makes, with a list of numbers known now as its second argument: these; else null.
 const Vals* NumbersGiven(Evaluator& evaluator, const Value& value, std::string_view kind) {
   const Node* made_by = value.node;
   if (made_by == nullptr || made_by->kind != kind || made_by->inputs.size() < 2) return nullptr;
   const Vals* numbers = ElementsOf(evaluator.ValueOf(made_by->inputs[1]), evaluator.heap());
-  const bool known = numbers != nullptr && std::ranges::all_of(*numbers, [](const Val& each) { return each.AsInt().has_value(); });
+  const bool known = numbers != nullptr && std::ranges::all_of(*numbers, [](const Val& each) { return each.AsInt().value_or(-1) >= 0; });
   return known ? numbers : nullptr;
 }
 
-// What `target[...] = value` writes, as torch's tracer records it: a view of the value without the 1s in front, expanded to what
-// is written if that is not its size, both of the example's sizes. The value itself fits for the others, too; nullopt where nothing says that this is one.
+// Whether a view to these sizes leaves out sizes of 1 in front, and nothing else: by what the example's sizes were, or because
+// there is one size.
+bool LeavesOutOnes(const Evaluator& evaluator, const Type& type, const Vals& sizes) {
+  const size_t in_front = type.rank() - sizes.size();
+  for (size_t i = 0; i < type.rank(); ++i) {
+    const auto size = evaluator.CapturedSize(type.sizes[i]);
+    if (i < in_front ? size != 1 : size != sizes[i - in_front].AsInt() && (size || sizes.size() > 1)) return false;
+  }
+  return true;
+}
+
+// What `target[...] = value` writes, as torch's tracer records it: a view of the value without the 1s in front, expanded to
+// what is written if that is not its size, both of the example's sizes. The value itself fits for the others, too; nullopt
+// where nothing says that this is one.
 Result<std::optional<Val>> Assigned(Evaluator& evaluator, const Node& copy, const Val& target) {
   constexpr std::optional<Val> kNone;
   if (copy.inputs.size() < 2) return kNone;
   const bool expands = NumbersGiven(evaluator, *copy.inputs[1], "aten::expand") != nullptr;
   const Value& viewed = expands ? *copy.inputs[1]->node->inputs[0] : *copy.inputs[1];
   const Vals* sizes = NumbersGiven(evaluator, viewed, "aten::view");
-  const Val* value = sizes != nullptr ? &evaluator.ValueOf(viewed.node->inputs[0]) : nullptr;
-  const auto *from = value != nullptr ? value->As<TensorVal>() : nullptr, *to = target.As<TensorVal>();
-  if (from == nullptr || to == nullptr) return kNone;
+  if (sizes == nullptr) return kNone;
+  const Value& source = *viewed.node->inputs[0];
+  const Val value = evaluator.ValueOf(&source);
+  const auto *from = value.As<TensorVal>(), *to = target.As<TensorVal>();
+  if (from == nullptr || to == nullptr || !evaluator.IsAsViewed(*viewed.node, *from)) return kNone;
   const Type &type = evaluator.TypeOf(*from), &written = evaluator.TypeOf(*to);
-  if (!type.ranked || !written.ranked || type.rank() < sizes->size()) return kNone;
-  const ExprPool& exprs = evaluator.emit().context().exprs();
-  for (size_t i = 0, in_front = type.rank() - sizes->size(); i < sizes->size(); ++i) {
-    const auto size = exprs.AsConstant(type.sizes[in_front + i]);
-    if (size && *size != *(*sizes)[i].AsInt()) return kNone;
-  }
+  if (!type.ranked || !written.ranked || type.rank() < sizes->size() || !LeavesOutOnes(evaluator, type, *sizes)) return kNone;
   const size_t too_many = type.rank() - std::min(type.rank(), written.rank());
-  if (!std::ranges::all_of(type.sizes.begin(), type.sizes.begin() + too_many, [&](Expr size) { return exprs.AsConstant(size) == 1; })) return kNone;
-  Val assigned = *value;
+  const auto is_one = [&](Expr size) { return evaluator.emit().context().exprs().AsConstant(size) == 1; };
+  if (!std::all_of(type.sizes.begin(), type.sizes.begin() + too_many, is_one)) return kNone;
+  Val assigned = value;
   for (size_t i = 0; i < too_many; ++i) {
     FLAMBEAU_TRY(assigned, evaluator.emit().Call1("aten::select.int", {assigned, int64_t{0}, int64_t{0}}));
   }
   return std::optional(std::move(assigned));
 }
 
+Result<Vals> View(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  if (const auto* tensor = arguments[0].As<TensorVal>()) evaluator.NoteViewed(node, *tensor);
+  return evaluator.CallOperator(node, arguments);
+}
+
 // Also of a number, which only TorchScript knows.
 Result<Vals> CopyInPlace(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  if (const auto* tensor = arguments.empty() ? nullptr : arguments[0].As<TensorVal>()) evaluator.NoteWritten(*tensor);
+  if (const auto* tensor = arguments[0].As<TensorVal>()) evaluator.NoteWritten(*tensor);
   FLAMBEAU_TRY(const std::optional<Val> value, Assigned(evaluator, node, arguments[0]));
   if (value) {
     const Val operands[] = {arguments[0], *value};
@@ -81,6 +96,7 @@ constexpr BuiltinRow kRows[] = {
     {"aten::fill", &Fill},
     {"aten::fill_", &Fill},
     {"aten::full_like", &Fill},
+    {"aten::view", &View},
 };
 
 }  // namespace

@@ -67,9 +67,17 @@ class Evaluator {
   Failure TooLong();
   // Says what the program was captured with for a dynamic size.
   void SetCaptured(Expr symbol, int64_t size) { captured_.emplace(symbol, size); }
+  // What the program was captured with for a size; nullopt where that is not known.
+  std::optional<int64_t> CapturedSize(Expr size) const { return program_.context->exprs().Evaluate(size, captured_); }
   // The node, one of the source or of a library, reads a size of the tensor; or copies something to it.
   void NoteSizeRead(const Node& node, TensorVal tensor);
   void NoteWritten(TensorVal tensor);
+  // The node takes a view of the tensor, which may get another shape in place afterwards.
+  void NoteViewed(const Node& node, TensorVal tensor) { viewed_[&node] = emitter_.storages().ViewOf(tensor.id); }
+  bool IsAsViewed(const Node& node, TensorVal tensor) {
+    const auto found = viewed_.find(&node);
+    return found != viewed_.end() && found->second == emitter_.storages().ViewOf(tensor.id);
+  }
   // Reads what only decides sizes, as torch's exporter has it.
   void NoteRead(const Val& val);
   // The node asks of the value whether it is None; of an If the other path than this one is left out.
@@ -245,6 +253,7 @@ class Evaluator {
   // What a round that is walked by itself is given: a path may be walked again, after the other rounds had their own.
   std::unordered_map<const Node*, Bindings> given_;
   std::unordered_set<const Node*> tried_;  // of these: calls along an axis that need not be the one
+  std::unordered_map<const Node*, ViewId> viewed_;
   std::unordered_map<uint32_t, TakenElement> taken_;
   std::vector<OpenedList> opened_lists_;  // the last ones
   const Apart& apart_;

@@ -139,7 +139,7 @@ void Evaluator::NoteSizeRead(const Node& node, TensorVal tensor) {
 void Evaluator::NoteWritten(TensorVal tensor) {
   Storages& storages = emitter_.storages();
   const ValueId whole = storages.Tensor(storages.StorageOf(tensor.id));
-  if (program_.graph[whole].kind == ValueKind::kInput) seem_read_.push_back(whole);
+  if (whole && program_.graph[whole].kind == ValueKind::kInput) seem_read_.push_back(whole);
 }
 
 void Evaluator::MarkKeptInputs() {

@@ -63,3 +63,47 @@ def test_an_example_of_one_does_for_others(case):
         warnings.simplefilter("error", flambeau.errors.ConversionWarning)
         program = convert(model, runs[0], shapes)
     compare(program, model, *runs)
+
+
+class Masked(nn.Module):
+    """One new token, those before, and a mask of both that is made longer where it is too short."""
+
+    def forward(self, x, mask, past):
+        missing = x.shape[1] + past.shape[1] - mask.shape[1]
+        if missing > 0:
+            mask = F.pad(mask, (0, missing), value=True)
+        keys = torch.cat([past, x], 1)
+        return (x @ keys.mT).masked_fill(~mask[:, None], -1e4).softmax(-1) @ keys
+
+
+def step(tokens, before):
+    return torch.randn(2, tokens, 4), torch.ones(2, tokens + before, dtype=torch.bool), torch.randn(2, before, 4)
+
+
+def test_a_size_that_is_two_together_grows_with_them():
+    """The way is captured that the example takes, and what is said of it holds for the example."""
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"right only where .*time.* ≤ 0"):
+        program = convert(Masked(), step(1, 6), ({1: "time"}, {1: "all"}, {1: "past"}))
+    compare(program, Masked(), step(1, 6), step(4, 5), step(3, 1))
+
+
+class Chunks(nn.Module):
+    """A loop over chunks, of which the example has one, hands on a state and writes rows."""
+
+    def forward(self, x):
+        length = x.shape[1]
+        missing = (4 - length % 4) % 4
+        chunks = F.pad(x, (0, 0, 0, missing)).reshape(x.shape[0], -1, 4, x.shape[2])
+        state, out = torch.zeros(x.shape[0], x.shape[2], x.shape[2]), torch.zeros_like(chunks)
+        for i in range((length + missing) // 4):
+            out[:, i] = chunks[:, i] @ state + chunks[:, i]
+            state = state * 0.5 + chunks[:, i].mT @ chunks[:, i]
+        return out.reshape(x.shape[0], length + missing, -1)[:, :length]
+
+
+@pytest.mark.parametrize("length", [3, 4, 7])
+def test_a_loop_of_one_round(length):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = convert(Chunks(), tensors((2, length, 2)), ({0: "batch", 1: "time"},))
+    compare(program, Chunks(), *(tensors(sizes) for sizes in ((2, length, 2), (3, 13, 2), (1, 2, 2))))

@@ -50,6 +50,39 @@ def writes_of_more_dimensions(self, x, y):
     return c, d
 
 
+@case.forward(x(4, 1), x(4, 4), how=("trace", "script"), others=[(x(5, 1), x(5, 5))], dynamic_axes={"x": {0: "n"}, "y": {0: "n", 1: "n"}})
+def views_that_are_written_elsewhere(self, x, y):
+    """What the model itself reshapes is no write of Python's."""
+    a, b, c = y.clone(), y.clone(), y.clone()
+    a.copy_(x.view(-1))
+    b[:] = x.view(1, -1)
+    v = y.view(y.size(0), -1)
+    turned = y.clone()
+    turned.t_()
+    c.copy_(v)
+    return a, b, c, turned
+
+
+@case(x(3, 3), x(3, 3))
+class TurnedAfterItsView(nn.Module):
+    def forward(self, x, y):
+        x, z = x * 1, y.clone()
+        v = x.view(3, 3)
+        x.t_()
+        z.copy_(v)
+        return z, x
+
+
+@case.forward(x(3, 2), x(3, 2), how=("trace", "script"), others=[(x(5, 2), x(5, 2)), (x(5, 2), x(2, 2))], dynamic_axes={"x": {0: "n"}, "y": {0: "m"}})
+def out_that_is_made_to_fit_and_written(self, x, y):
+    p, q = torch.zeros(x.size(0), 2), torch.empty(0)
+    torch.mul(y, 2, out=p)
+    p[0] = 1.0
+    torch.add(y, 2, out=q)
+    q[0] = 1.0
+    return p, q
+
+
 @case.forward(x(3, 2), x(3, 2), how=("trace", "script"), others=[(x(5, 2), x(5, 2))], dynamic_axes={"x": {0: "n"}, "y": {0: "m"}})
 def out_of_what_was_made_to_size(self, x, y):
     p, q = torch.zeros(x.size(0), 2), torch.empty(0)

@@ -226,22 +226,24 @@ def _lstsq(input: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, 
     return torch.return_types.linalg_lstsq(torch._VF.linalg_lstsq(input, b, rcond, driver=driver))
 
 
-def _one_hot(tensor: torch.Tensor, num_classes: Any = -1) -> torch.Tensor:
+def _one_hot(input: torch.Tensor, num_classes: Any = -1) -> torch.Tensor:
     """As many classes as the greatest says are a size; torch makes a number of it."""
     if num_classes != -1:
-        return SIZE_KEEPING[F.one_hot](tensor, num_classes)
-    classes = tensor.max().item() + 1
+        return SIZE_KEEPING[F.one_hot](input, num_classes)
+    classes = input.max().item() + 1
     torch._check(classes >= 0)
-    return (tensor.unsqueeze(-1) == torch.arange(classes, device=tensor.device)).to(torch.int64)
+    return (input.unsqueeze(-1) == torch.arange(classes, device=input.device)).to(torch.int64)
 
 
-def _random_(input: torch.Tensor, *bounds: Any, **options: Any) -> torch.Tensor:
+def _random_(input: torch.Tensor, *bounds: Any, generator: Any = None, **named: Any) -> torch.Tensor:
     """torch writes an operator's argument that is called ``from`` as Python's word."""
-    low, high = options.pop("from", None), options.pop("to", None)
-    bounds = (*bounds, *(each for each in (low, high) if each is not None))
-    if len(bounds) < 2:
-        return input.random_(*bounds, **options)
-    return input.copy_(torch.randint(*bounds, input.shape, device=input.device))
+    if "from" not in named and len(bounds) + len(named) < 2:
+        return input.random_(*bounds, **named)
+    low, high = (*bounds, *named.values()) if "to" not in named else (bounds[0] if bounds else named["from"], named["to"])
+    if high is None:  # all that the dtype holds exactly
+        exact = {torch.float16: 2**11, torch.bfloat16: 2**8, torch.float32: 2**24, torch.float64: 2**53}
+        high = exact[input.dtype] + 1 if input.dtype in exact else torch.iinfo(input.dtype).max
+    return input.copy_(torch.randint(low, high, input.shape, device=input.device))
 
 
 def _by_stand_in(function: str) -> Callable[..., Any]:

@@ -174,18 +174,27 @@ def _is_dynamic(dim: Any) -> bool:
 def two_for_one(
     model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """The arguments with dynamic dimensions of size 1 repeated, by which torch would tell them from others; None if there are none."""
+    """The arguments with dynamic dimensions of size 1 repeated, by which torch would tell them from others; None if there are none.
+
+    One that may be such a size and another together, as a mask is as long as the one
+    new token and those before, becomes larger with it.
+    """
     arguments = model_arguments(model, args, kwargs)
-    repeated = {}
+    found: list[tuple[torch.Tensor, set[int]]] = []
     for _, tensor, axes in _tensors(arguments, dynamic_shapes, list(arguments)):
         axes = dict(enumerate(axes)) if isinstance(axes, (list, tuple)) else axes
-        if not isinstance(axes, Mapping):
-            continue
-        dims = {dim % tensor.ndim for dim, word in axes.items() if _is_dynamic(word) and tensor.ndim}
-        if ones := [dim for dim in dims if tensor.shape[dim] == 1]:
-            repeated[id(tensor)] = tensor.detach().repeat([2 if dim in ones else 1 for dim in range(tensor.ndim)])
-    if not repeated:
+        if isinstance(axes, Mapping) and tensor.ndim:
+            found.append((tensor, {dim % tensor.ndim for dim, word in axes.items() if _is_dynamic(word)}))
+    sizes = {tensor.shape[dim] for tensor, dims in found for dim in dims}
+    if 1 not in sizes:
         return None
+    growing = {1} | {size for size in sizes if size > 2 and size - 1 in sizes}
+    repeated: dict[int, torch.Tensor] = {}
+    for tensor, dims in found:
+        for dim in dims:
+            if (size := tensor.shape[dim]) in growing:
+                places = torch.arange(size + 1, device=tensor.device).clamp(max=size - 1)
+                repeated[id(tensor)] = repeated.get(id(tensor), tensor).detach().index_select(dim, places)
     more_args, more_kwargs = _pytree.tree_map(lambda leaf: repeated.get(id(leaf), leaf), (args, kwargs))
     return more_args, more_kwargs
 

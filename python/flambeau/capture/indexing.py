@@ -70,6 +70,8 @@ def _places_first(index: Any) -> tuple[Any, Any] | None:
     index; else None."""
     places, rest, others = [], [], False
     for item in index if isinstance(index, tuple) else ():
+        if isinstance(item, list) and item and all(type(each) is int for each in item):
+            item = torch.tensor(item)
         if _is_place(item):
             places.append(item)
             continue

@@ -190,7 +190,7 @@ def _even(whole: Any, divisor: Any) -> Any:
     """The quotient of products, if it comes out even for every size, by such multiples too; else None."""
     replaced, quotients = _with_multiples(sympy.Tuple(whole, divisor))
     ratio = replaced[0] / replaced[1]
-    return ratio.xreplace(quotients) if sympy.denom(ratio) == 1 else None
+    return ratio.xreplace(quotients) if ratio.is_integer else None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -244,10 +244,10 @@ def rounded(size: Any) -> Any:
             whole, modulus, left = lacking
             if modulus == 2 and not (size - term - whole).is_Integer:  # what is lacking to an even number is what is odd, too
                 whole, left = -whole, -left % 2
-            multiple = modulus * FloorDiv(whole - left + modulus - 1, modulus) + left
+            multiple = modulus * divided(FloorDiv(whole - left + modulus - 1, modulus)) + left
         elif rest is not None:
             whole, modulus = rest
-            multiple = modulus * FloorDiv(whole, modulus)
+            multiple = modulus * divided(FloorDiv(whole, modulus))
         else:
             continue
         more = size - term - whole
@@ -275,7 +275,7 @@ def as_integers(number: Any) -> Any:
     if quotient is None:
         return number
     size, divisor = quotient
-    return FloorDiv(size + divisor - 1 if isinstance(number, CeilToInt) else size, divisor) + more
+    return divided(FloorDiv(size + divisor - 1 if isinstance(number, CeilToInt) else size, divisor)) + more
 
 
 def simplified(expression: Any) -> Any:

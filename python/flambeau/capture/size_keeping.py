@@ -120,10 +120,10 @@ def _interpolate(input: torch.Tensor, size: Any = None, scale_factor: Any = None
 
 
 @keeping(F.one_hot)
-def _one_hot(tensor: torch.Tensor, num_classes: Any = -1) -> torch.Tensor:
+def _one_hot(input: torch.Tensor, num_classes: Any = -1) -> torch.Tensor:
     if not isinstance(num_classes, torch.SymInt):
         return NotImplemented
-    return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
+    return (input.unsqueeze(-1) == torch.arange(num_classes, device=input.device)).to(torch.int64)
 
 
 @keeping(torch.take_along_dim)

@@ -125,8 +125,9 @@ def noticed_conversions(found: list[str]) -> Iterator[None]:
         return call
 
     with Replacements() as replacements:
-        for symbol in (torch.SymInt, torch.SymFloat, torch.SymBool):
-            for name in {"__int__", "__float__"} & vars(symbol).keys():
+        replacements.set(torch.SymInt, "__float__", noticed(lambda size: float(size.node.int_())))  # torch's has none
+        for symbol, name in ((torch.SymInt, "__int__"), (torch.SymFloat, "__int__"), (torch.SymFloat, "__float__"), (torch.SymBool, "__int__")):
+            if name in vars(symbol):
                 replacements.set(symbol, name, noticed(getattr(symbol, name)))
         yield
 

@@ -46,6 +46,7 @@ def _replacements() -> Iterator[tuple[Any, str, _Call]]:
     for dims in (1, 2, 3):
         for owner, name, names in (
             (torch, f"max_pool{dims}d", _MAX_POOLED),
+            (torch if dims == 1 else torch._C._nn, f"max_pool{dims}d_with_indices", _MAX_POOLED),
             (F, f"avg_pool{dims}d", _AVERAGED),
         ):
             yield owner, name, _listing(getattr(owner, name), names, dims)

@@ -18,7 +18,7 @@ import torch
 
 from .replaced_functions import Replacements
 
-__all__ = ["is_size", "number_of_sizes", "numbers_stay_numbers"]
+__all__ = ["as_called", "is_size", "number_of_sizes", "numbers_stay_numbers"]
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     f"__i{name}__": getattr(operator, name) for name in ("add", "floordiv", "mod", "mul", "pow", "sub", "truediv")
@@ -101,10 +101,8 @@ def is_size(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and _is_made_of_sizes(value)
 
 
-def _as_called(own: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What Python's own function gives. Where torch's tracer warns of it, that is said of the line that called, two frames away."""
-    if all(isinstance(each, (int, float)) for each in args):
-        return own(*args, **kwargs)
+def as_called(own: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What the function gives. Where torch's tracer warns of it, that is said of the line that called, two frames away."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         result = own(*args, **kwargs)
@@ -116,7 +114,9 @@ def _as_called(own: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def _accepting(own: Callable[..., Any], of_sizes: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(own)
     def call(*args: Any) -> Any:
-        return of_sizes(*args) if any(map(is_size, args)) else _as_called(own, *args)
+        if all(isinstance(each, (int, float)) for each in args):
+            return own(*args)
+        return of_sizes(*args) if any(map(is_size, args)) else as_called(own, *args)
 
     return call
 
@@ -128,7 +128,7 @@ def _extreme(own: Callable[..., Any], of_two: Callable[[torch.Tensor, torch.Tens
     def call(*args: Any, **kwargs: Any) -> Any:
         numbers = args if len(args) > 1 else args[0] if args and isinstance(args[0], (list, tuple)) else ()
         if kwargs or not any(map(is_size, numbers)) or not all(isinstance(each, (int, float)) or is_size(each) for each in numbers):
-            return _as_called(own, *args, **kwargs)
+            return as_called(own, *args, **kwargs)
         return functools.reduce(of_two, map(torch.as_tensor, numbers))
 
     return call

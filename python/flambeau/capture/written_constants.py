@@ -9,7 +9,9 @@ from typing import Any
 
 import torch
 
+from ..feed.trace import Place, place_of
 from .replaced_functions import Replacements
+from .traced_sizes import as_called
 
 __all__ = ["constants_as_made"]
 
@@ -17,7 +19,7 @@ _MAKERS = ((torch, "tensor"), (torch, "as_tensor"), (torch, "asarray"), (torch, 
 
 
 @contextlib.contextmanager
-def constants_as_made() -> Iterator[Callable[[], dict[int, torch.Tensor]]]:
+def constants_as_made() -> Iterator[Callable[[], dict[Place, torch.Tensor]]]:
     """While it is open, what such a tensor holds is kept: torch's tracer remembers the tensor, and so what the trace wrote into it.
 
     Yields:
@@ -28,12 +30,13 @@ def constants_as_made() -> Iterator[Callable[[], dict[int, torch.Tensor]]]:
     def keeping(own: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
         @functools.wraps(own)
         def make(*args: Any, **kwargs: Any) -> torch.Tensor:
-            tensor = own(*args, **kwargs)
-            if torch._C._get_tracing_state() is not None and not any(tensor is each for each in args):
-                state = torch._C._get_tracing_state()
+            tensor = as_called(own, *args, **kwargs)
+            state = torch._C._get_tracing_state()
+            if state is not None and not any(tensor is each for each in args):
                 torch._C._set_tracing_state(None)  # no part of the trace
                 try:
-                    made.append((tensor, tensor.detach().clone()))
+                    if tensor.numel():
+                        made.append((tensor, tensor.detach().clone()))
                 finally:
                     torch._C._set_tracing_state(state)
             return tensor
@@ -43,7 +46,7 @@ def constants_as_made() -> Iterator[Callable[[], dict[int, torch.Tensor]]]:
     with Replacements() as replacements:
         for owner, name in _MAKERS:
             replacements.set(owner, name, keeping(getattr(owner, name)))
-        yield lambda: {tensor.data_ptr(): before for tensor, before in made if not _same(tensor, before)}
+        yield lambda: {place_of(tensor): before for tensor, before in made if tensor.shape == before.shape and not _same(tensor, before)}
 
 
 def _same(tensor: torch.Tensor, before: torch.Tensor) -> bool:

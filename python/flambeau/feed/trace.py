@@ -11,7 +11,14 @@ import torch
 from .. import _engine
 from .script_graph import GraphImport, PythonFunctions
 
-__all__ = ["Trace", "import_trace"]
+__all__ = ["Place", "Trace", "import_trace", "place_of"]
+
+Place = tuple[Any, ...]
+
+
+def place_of(tensor: torch.Tensor) -> Place:
+    """Where a constant is in memory, and how it lies there: torch's tracer keeps another tensor object."""
+    return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,8 +38,8 @@ class Trace:
     modules: Sequence[tuple[str, str]]
     """(path, class) of each module; a node's scope, as "0.0/3.0/7.1", counts in it: the module, and which call of it."""
 
-    written: Mapping[int, torch.Tensor]
-    """What constants held before the run wrote to them, by where they are in memory."""
+    written: Mapping[Place, torch.Tensor]
+    """What constants held before the run wrote to them."""
 
 
 class _TraceImport(GraphImport):
@@ -60,7 +67,9 @@ class _TraceImport(GraphImport):
             self.values[value.unique()] = result
 
     def constant(self, value: Any, name: str) -> Any:
-        return super().constant(self.trace.written.get(value.data_ptr(), value) if isinstance(value, torch.Tensor) else value, name)
+        if self.trace.written and isinstance(value, torch.Tensor) and value.layout is torch.strided:
+            value = self.trace.written.get(place_of(value), value)
+        return super().constant(value, name)
 
     def modules(self, node: Any) -> list[tuple[str, str]]:
         # The nodes of a function that was inlined have none; they follow its constant, which has that of the call.

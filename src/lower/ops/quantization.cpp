@@ -289,9 +289,9 @@ bool IsZero(Lowering& to, const Tensor& zero_point) {
   return bytes && std::ranges::all_of(*bytes, [](std::byte each) { return each == std::byte{}; });
 }
 
-// The same grid of bytes without sign: from opset 21 on onnxruntime 1.31 writes models that it then refuses around int8 with a zero
+// The same grid in bytes without sign: from opset 21 on onnxruntime 1.31 writes models that it then refuses around int8 with a zero
 // point (LegalizeRule of DequantizeLinear).
-Grid OfBytes(Lowering& to, const Grid& grid) {
+Grid AsUnsigned(Lowering& to, const Grid& grid) {
   constexpr int64_t kShift = 128;
   if (!to.widens_for_runtime() || to.opset() < 21 || grid.axis || TypeOf(grid) != DType::kInt8 || IsZero(to, grid.zero_point)) return grid;
   Grid shifted = grid;
@@ -302,7 +302,7 @@ Grid OfBytes(Lowering& to, const Grid& grid) {
 }
 
 Tensor ThereAndBack(Lowering& to, Tensor x, const Grid& grid) {
-  const Grid same = OfBytes(to, grid);
+  const Grid same = AsUnsigned(to, grid);
   return Dequantize(to, Quantize(to, x, same, TypeOf(same)), same, x.dtype());
 }
 

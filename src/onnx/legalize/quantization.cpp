@@ -24,8 +24,8 @@ Tensor Spread(Builder& to, const Request& request, const Tensor& values) {
   return to.UnsqueezeAt(floats, after);
 }
 
-// Whether the operator is there as it is. At opset 10 onnxruntime rounds a bias beside it by an operator that came with 11.
-bool IsThere(const Builder& to, std::string_view op, bool has_axis) {
+// Whether the opset has the operator as it is. At opset 10 onnxruntime rounds a bias beside it by an operator that came with 11.
+bool StaysAsItIs(const Builder& to, std::string_view op, bool has_axis) {
   return to.Has(op) && !has_axis && (to.opset() > 10 || !to.widens_for_runtime());
 }
 
@@ -33,7 +33,7 @@ bool IsThere(const Builder& to, std::string_view op, bool has_axis) {
 Results QuantizeByRounding(Builder& to, const Request& request) {
   const auto has_axis = HasAxis(request);
   if (!has_axis || request.Int("block_size", 0) != 0) return Refuse(to, request, "has no blocks, and takes only tensors of known rank");
-  if (IsThere(to, "QuantizeLinear", *has_axis)) return std::nullopt;
+  if (StaysAsItIs(to, "QuantizeLinear", *has_axis)) return std::nullopt;
   const DType dtype = request.types[0].dtype;
   const int bits = static_cast<int>(ByteSize(dtype)) * 8 - (IsSigned(dtype) ? 1 : 0);
   const double most = std::exp2(bits) - 1, least = IsSigned(dtype) ? -std::exp2(bits) : 0;
@@ -57,7 +57,7 @@ Results DequantizeByScaling(Builder& to, const Request& request) {
   if (to.opset() >= 13) return WithoutZero(to, request);
   const auto has_axis = HasAxis(request);
   if (!has_axis || request.Int("block_size", 0) != 0) return Refuse(to, request, "has no blocks, and takes only tensors of known rank");
-  if (IsThere(to, "DequantizeLinear", *has_axis)) return std::nullopt;
+  if (StaysAsItIs(to, "DequantizeLinear", *has_axis)) return std::nullopt;
   Tensor x = to.CastTo(request.operands[0], DType::kFloat32);
   if (request.operand(2)) x = to.Sub(x, Spread(to, request, request.operands[2]));
   return {{to.CastTo(to.Mul(x, Spread(to, request, request.operands[1])), request.types[0].dtype)}};

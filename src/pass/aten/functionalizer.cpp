@@ -300,12 +300,12 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
     }
     const auto elements = CapturedElements(node, static_cast<uint32_t>(target - schema.arguments.begin()), captured);
     const ValueId tensor = elements.size() > 1 ? elements[i] : elements[0];
-    // An out= argument of other sizes is made to fit; its memory is then new. A part of a tensor, or one made to size, is
-    // meant to be written where its sizes may be those.
+    // An out= argument of other sizes is made to fit; its memory is then new. A part of a tensor, or one made to size of which
+    // there are parts, is meant to be written where its sizes may be those.
     const ViewId view = storages_.ViewOf(tensor);
     const std::vector<Expr>&wanted = graph_.type(result).sizes, &given = graph_.context()[storages_.type(view)].sizes;
     const ExprPool& exprs = graph_.context().exprs();
-    const bool is_meant = view != storages_.Root(view) || AreComputed(exprs, given);
+    const bool is_meant = view != storages_.Root(view) || (AreComputed(exprs, given) && storages_.HasViews(view));
     if (is_meant ? !MayBeSame(exprs, wanted, given) : wanted != given) storages_.Detach(tensor, result);
     storages_.SetSame(result, tensor);
   }

@@ -51,6 +51,7 @@ ViewId Storages::AddView(ViewId base, std::vector<ViewStep> steps, ValueId value
     const auto part = PartOfStep(base, steps[i]);
     base = views_.Add({base, storage, std::move(steps[i]), type, last ? value : ValueId{},
                        last ? generation : UINT32_MAX, origin, depth, above, false, alike, part});
+    storages_[storage].has_views = true;
     if (!alike) views_[base].alike = base;
     if (overlaps && !above) views_[base].overlap = base;
   }
@@ -213,7 +214,7 @@ std::optional<RoundPart> Storages::PartOf(ValueId tensor, StorageId storage) {
 
 bool Storages::MayBePart(ValueId tensor) {
   const Storage& storage = storages_[StorageOf(tensor)];
-  if (graph_[storage.tensor].kind != ValueKind::kResult) return false;
+  if (!storage.tensor || graph_[storage.tensor].kind != ValueKind::kResult) return false;
   // Their results are rows of one tensor.
   const std::string_view op = graph_.op(graph_[storage.tensor].node);
   const bool row = op == "aten::where" || op == "aten::nonzero_numpy";

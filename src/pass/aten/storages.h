@@ -89,6 +89,9 @@ class Storages {
   // `value` becomes the value of the view. Nodes are inserted before `writer`.
   void Write(ViewId view, ValueId value, NodeId writer);
 
+  // Whether a view was taken of any part of the storage.
+  bool HasViews(ViewId view) const { return storages_[views_[view].storage].has_views; }
+
   // The view that is the whole storage.
   ViewId Root(ViewId view) const { return storages_[views_[view].storage].root; }
   TypeId type(ViewId view) const { return views_[view].type; }
@@ -121,7 +124,7 @@ class Storages {
   };
   Difference Since(const Storages& before) const;
   StorageId StorageOf(ValueId tensor) { return views_[ViewOf(tensor)].storage; }
-  // What the storage was first the memory of.
+  // What the storage was first the memory of; invalid where an operator made it for out=.
   ValueId Tensor(StorageId storage) const { return storages_[storage].tensor; }
   uint32_t count() const { return storages_.size(); }
   uint32_t view_count() const { return views_.size(); }
@@ -172,6 +175,7 @@ class Storages {
     std::vector<std::pair<RoundPart, uint32_t>> part_writes;  // how many generations were of a part alone
     std::optional<uint64_t> alone_until;  // too many to list: any write counts after that many
     bool doubtful = false;                // a write may have gone to it unseen
+    bool has_views = false;
   };
   static constexpr size_t kMaxLinks = 64;
 

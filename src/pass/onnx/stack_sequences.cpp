@@ -29,12 +29,13 @@ struct Source {
 
 // Values that are one list at different times, and what is known of its elements.
 struct List {
-  NodeId region;                    // one that takes or gives it
+  NodeId region;  // one that takes or gives it
   std::optional<std::vector<std::vector<Expr>>> element;  // of each dimension, what its size is called
   bool one_rank = true;
-  bool is_stacked = false;          // by who reads it
+  bool is_stacked = false;    // by one who reads it
+  bool is_picked = false;     // read otherwise, or given out, for which its elements may differ
   std::vector<NodeId> beginnings;
-  std::map<Expr, Source> sources;            // of sizes that are known before it begins
+  std::map<Expr, Source> sources;  // of sizes that are known before it begins
 };
 
 class Stacker {
@@ -48,6 +49,8 @@ class Stacker {
     const std::vector<BlockId> blocks = graph_.AllBlocks();
     for (const BlockId block : blocks) graph_.ForEachNode(block, [&](NodeId node) { Join(node); });
     for (const BlockId block : blocks) graph_.ForEachNode(block, [&](NodeId node) { Learn(node); });
+    for (const ValueId output : graph_.outputs(graph_.main()))
+      if (IsSequence(output)) ListOf(output).is_picked = true;
     std::erase_if(lists_, [](const auto& each) { return !each.second.region; });
     if (lists_.empty()) return Changed::kNo;
     FindSources();
@@ -138,8 +141,9 @@ class Stacker {
       for (const ValueId element : graph_.operands(node)) LearnElement(graph_.result(node), graph_.type(element));
     } else if (op == "SplitToSequence") {
       LearnElement(graph_.result(node), PieceOf(node));
-    } else if (op == "ConcatFromSequence") {
-      if (to_.Int(node, "new_axis", 0) != 0) ListOf(graph_.operand(node, 0)).is_stacked = true;
+    } else if (op == "ConcatFromSequence" || op == "SequenceAt") {
+      List& list = ListOf(graph_.operand(node, 0));
+      (op == "ConcatFromSequence" && to_.Int(node, "new_axis", 0) != 0 ? list.is_stacked : list.is_picked) = true;
     } else if (op != "SequenceEmpty" && op != "SequenceErase" && op != "Identity" && op != "If" && op != "Loop") {
       for (const ValueId operand : graph_.operands(node))
         if (IsSequence(operand) && !ReadsList(op)) ListOf(operand).one_rank = false;
@@ -172,7 +176,7 @@ class Stacker {
   }
   bool IsStackable(const List& list) const {
     return list.one_rank && list.element && std::ranges::all_of(*list.element, [&](const std::vector<Expr>& names) {
-             return list.is_stacked || (names.size() == 1 && KnownSize(list, names));
+             return (list.is_stacked && !list.is_picked) || (names.size() == 1 && KnownSize(list, names));
            });
   }
 
@@ -275,7 +279,7 @@ class Stacker {
   ValueId Empty(NodeId node) {
     const DType dtype = graph_.type(graph_.result(node)).dtype;
     TensorData none{.source = MakeBufferSource({}), .dtype = dtype, .sizes = {0}};
-    // To nothing, runtimes join rows of any sizes.
+    // To nothing, onnxruntime joins rows of any sizes.
     const Expr unknown = to_.exprs().Constant(0);
     std::vector<Expr> element;
     for (const auto& names : *list_->element) element.push_back(KnownSize(*list_, names).value_or(unknown));
