@@ -71,9 +71,6 @@ CASES = [
     drawn(lambda x: torch.empty_like(x).uniform_(-1, 1), flat, mean=0, std=0.577, name="uniform_"),
     drawn(lambda x: torch.empty_like(x).normal_(1, 2), flat, mean=1, std=2, name="normal_"),
     drawn(lambda x: torch.empty_like(x).random_(10), flat.long(), mean=4.5, std=2.872, name="random_.to"),
-    drawn(lambda x: torch.empty_like(x).random_(5, 15), flat, mean=9.5, std=2.872, name="random_.from"),
-    drawn(lambda x: torch.empty_like(x).random_(**{"from": 5, "to": 15}), flat, mean=9.5, std=2.872, name="random_.from by name"),
-    drawn(lambda x: torch.empty_like(x).random_(7, None) / 2**24, flat, mean=0.5, std=0.289, name="random_.from alone"),
     drawn(lambda x: torch.empty_like(x).random_(), flat.bool(), mean=0.5, std=0.5, name="random_ of bools"),
     *[drawn(lambda x, end=end: torch.empty_like(x).random_() / end, flat.to(dtype), mean=0.5, std=0.289, name=f"random_ of {dtype}")
       for dtype, end in ((torch.uint8, 255), (torch.int8, 127), (torch.int32, 2**31), (torch.int64, 2.0**63), (torch.float16, 2**11), (torch.float32, 2**24))],

@@ -367,3 +367,21 @@ def test_tensors_that_are_numbers_beside_others_that_index(at, dynamic):
 
 def test_as_many_classes_as_the_greatest_says():
     compare(lambda x: F.one_hot(x) * 2, torch.tensor([[1, 3], [0, 2]]), others=[(torch.tensor([[7, 0], [1, 1]]),)])
+
+
+@pytest.mark.parametrize(
+    ("draw", "least", "most"),
+    [
+        (lambda x: x.random_(5, 15), 5, 14),
+        (lambda x: x.random_(5, to=15), 5, 14),
+        (lambda x: x.random_(**{"from": 5, "to": 15}), 5, 14),
+        (lambda x: x.random_(7, None), 7, 2**24),
+        (lambda x: x.random_(**{"from": 7, "to": None}), 7, 2**24),
+        (lambda x: x.random_(15), 0, 14),
+    ],
+)
+def test_random_integers_from_a_number(draw, least, most):
+    """torch writes the name of an argument as Python's word."""
+    (numbers,) = flambeau.export(Call(lambda x: draw(x.clone())), (torch.zeros(40, 50),), verbose=False)(torch.zeros(40, 50))
+    assert least <= numbers.min() <= least + (most - least) / 50 and most - (most - least) / 50 <= numbers.max() <= most
+    torch.testing.assert_close(numbers, numbers.round())
