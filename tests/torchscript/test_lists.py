@@ -375,11 +375,27 @@ class RowsThatGrow(nn.Module):
         return torch.cat(rows)
 
 
-@pytest.mark.parametrize("model", [RowsOfWhatGrows(), RowsThatGrow()], ids=lambda model: type(model).__name__)
+class StackedAtTimes(nn.Module):
+    def forward(self, x, n):
+        rows: List[Tensor] = []
+        for i in range(int(n)):
+            rows.append(x[0, : i + 1])
+        if x.size(0) == 1:
+            return torch.stack(rows)
+        return torch.cat(rows)
+
+
+@pytest.mark.parametrize("model", [RowsThatGrow(), StackedAtTimes()], ids=lambda model: type(model).__name__)
 def test_sizes_that_differ_in_each_round_need_sequences_in_regions(model):
+    axes = {"x": {0: "rows"}}
     with pytest.raises(flambeau.errors.OnnxExporterError, match=r"Loop takes no sequences at opset 12"):
-        check(model, (x(2, 3), torch.tensor(2)), opset_version=12)
-    check(model, (x(2, 3), torch.tensor(2)), opset_version=13, others=[(x(2, 3), torch.tensor(3))])
+        check(model, (x(2, 3), torch.tensor(2)), opset_version=12, dynamic_axes=axes)
+    check(model, (x(2, 3), torch.tensor(2)), opset_version=13, others=[(x(2, 3), torch.tensor(3))], dynamic_axes=axes)
+
+
+@pytest.mark.parametrize("opset", [11, 12, 13])
+def test_rows_that_are_stacked_are_of_one_shape_in_each_round(opset):
+    check(RowsOfWhatGrows(), (x(2, 3), torch.tensor(2)), opset_version=opset, others=[(x(2, 3), torch.tensor(3)), (x(2, 3), torch.tensor(1))])
 
 
 def test_lists_of_several_shapes_need_sequences_in_regions():

@@ -237,9 +237,11 @@ def _one_hot(input: torch.Tensor, num_classes: Any = -1) -> torch.Tensor:
 
 def _random_(input: torch.Tensor, *bounds: Any, generator: Any = None, **named: Any) -> torch.Tensor:
     """torch writes an operator's argument that is called ``from`` as Python's word."""
-    if "from" not in named and len(bounds) + len(named) < 2:
-        return input.random_(*bounds, **named)
-    low, high = (*bounds, *named.values()) if "to" not in named else (bounds[0] if bounds else named["from"], named["to"])
+    names = ("from", "to") if len(bounds) + len(named) == 2 else ("to",)
+    named |= dict(zip(names, bounds, strict=False))
+    if "from" not in named:
+        return input.random_(**named)
+    low, high = named["from"], named["to"]
     if high is None:  # all that the dtype holds exactly
         exact = {torch.float16: 2**11, torch.bfloat16: 2**8, torch.float32: 2**24, torch.float64: 2**53}
         high = exact[input.dtype] + 1 if input.dtype in exact else torch.iinfo(input.dtype).max

@@ -124,8 +124,10 @@ class Stacker {
       return;
     }
     if (!known.element) known.element.emplace(type.rank());
+    constexpr size_t kMostNames = 16;  // of which one is likely to be known
     for (size_t i = 0; i < type.rank(); ++i)
-      if (auto& names = (*known.element)[i]; std::ranges::find(names, type.sizes[i]) == names.end()) names.push_back(type.sizes[i]);
+      if (auto& names = (*known.element)[i]; names.size() < kMostNames && std::ranges::find(names, type.sizes[i]) == names.end())
+        names.push_back(type.sizes[i]);
   }
 
   void Learn(NodeId node) {
