@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -111,6 +112,16 @@ def dynamic_conversions() -> contextlib.AbstractContextManager[None]:
     return _as_globals({"int": _Int, "float": _Float})
 
 
+_CONVERSIONS: dict[tuple[type, str], Callable[[Any], Any]] = {
+    (torch.SymInt, "__int__"): lambda size: size.node.int_(),
+    (torch.SymInt, "__float__"): lambda size: float(size.node.int_()),
+    (torch.SymFloat, "__int__"): lambda number: int(math.trunc(number)),
+    (torch.SymFloat, "__float__"): lambda number: number.node.guard_float("", 0),
+    (torch.SymBool, "__int__"): lambda answer: int(bool(answer)),
+}
+"""What Python does where a release of torch says nothing: it goes another way, on which nobody sees who asked."""
+
+
 @contextlib.contextmanager
 def noticed_conversions(found: list[str]) -> Iterator[None]:
     """While it is open, the list gets the module of each ``int`` and ``float`` that makes a number of a size, in the code of models."""
@@ -125,10 +136,8 @@ def noticed_conversions(found: list[str]) -> Iterator[None]:
         return call
 
     with Replacements() as replacements:
-        replacements.set(torch.SymInt, "__float__", noticed(lambda size: float(size.node.int_())))  # torch's has none
-        for symbol, name in ((torch.SymInt, "__int__"), (torch.SymFloat, "__int__"), (torch.SymFloat, "__float__"), (torch.SymBool, "__int__")):
-            if name in vars(symbol):
-                replacements.set(symbol, name, noticed(getattr(symbol, name)))
+        for (symbol, name), own in _CONVERSIONS.items():
+            replacements.set(symbol, name, noticed(vars(symbol).get(name, own)))
         yield
 
 
