@@ -105,12 +105,22 @@ FUNCTIONS_OF_SIZES = {
 }
 
 
-@pytest.mark.parametrize("function", FUNCTIONS_OF_SIZES.values(), ids=FUNCTIONS_OF_SIZES)
+LISTS_OF_ONE_SIZE = {
+    "max_pool1d": lambda x: F.max_pool1d(x[None], x.shape[1]),
+    "max_pool2d": lambda x: F.max_pool2d(x[None, None, :2], (2, x.shape[1] // 4), stride=x.shape[0] // 2),
+    "avg_pool1d": lambda x: F.avg_pool1d(x[None], kernel_size=x.shape[1] // 2, ceil_mode=True),
+    "avg_pool2d": lambda x: F.avg_pool2d(x[None, None], x.shape[0]),
+    "lp_pool1d": lambda x: F.lp_pool1d(x[None], 2, x.shape[1]),
+    "roll": lambda x: x.roll(x.shape[1] // 2, 1) + torch.roll(x, x.shape[0] // 2),
+}
+
+
+@pytest.mark.parametrize("function", [*FUNCTIONS_OF_SIZES.values(), *LISTS_OF_ONE_SIZE.values()], ids=[*FUNCTIONS_OF_SIZES, *LISTS_OF_ONE_SIZE])
 def test_functions_of_sizes(function):
-    """torch's tracer makes constants of these."""
+    """torch's tracer makes constants of these, and keeps sizes for integers in lists only."""
     model = Calls(function)
     program = flambeau.export(model, (torch.randn(2, 12),), input_names=["x"], dynamic_axes={"x": [0, 1]}, dynamo=False)
-    for x in (torch.randn(2, 12), torch.randn(3, 17)):
+    for x in (torch.randn(2, 12), torch.randn(4, 17)):
         torch.testing.assert_close(program(x)[0], model(x))
 
 
@@ -124,25 +134,6 @@ def test_what_the_tracer_warns_of_is_said_of_the_models_line():
 def test_tensors_are_no_numbers_to_functions_of_numbers(function):
     with pytest.raises(flambeau.errors.CaptureError, match="__round__|bit_length"):
         flambeau.export(Calls(function), (torch.randn(2, 3),), dynamo=False)
-
-
-LISTS_OF_ONE_SIZE = {
-    "max_pool1d": lambda x: F.max_pool1d(x[None], x.shape[1]),
-    "max_pool2d": lambda x: F.max_pool2d(x[None, None, :2], (2, x.shape[1] // 4), stride=x.shape[0] // 2),
-    "avg_pool1d": lambda x: F.avg_pool1d(x[None], kernel_size=x.shape[1] // 2, ceil_mode=True),
-    "avg_pool2d": lambda x: F.avg_pool2d(x[None, None], x.shape[0]),
-    "lp_pool1d": lambda x: F.lp_pool1d(x[None], 2, x.shape[1]),
-    "roll": lambda x: x.roll(x.shape[1] // 2, 1) + torch.roll(x, x.shape[0] // 2),
-}
-
-
-@pytest.mark.parametrize("function", LISTS_OF_ONE_SIZE.values(), ids=LISTS_OF_ONE_SIZE)
-def test_one_size_for_a_list_of_integers(function):
-    """torch's tracer keeps the sizes in lists only."""
-    model = Calls(function)
-    program = flambeau.export(model, (torch.randn(2, 12),), input_names=["x"], dynamic_axes={"x": [0, 1]}, dynamo=False)
-    for x in (torch.randn(2, 12), torch.randn(4, 17)):
-        torch.testing.assert_close(program(x)[0], model(x))
 
 
 @torch.jit.script_if_tracing

@@ -228,11 +228,10 @@ def _lstsq(input: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, 
 
 def _one_hot(input: torch.Tensor, num_classes: Any = -1) -> torch.Tensor:
     """As many classes as the greatest says are a size; torch makes a number of it."""
-    if num_classes != -1:
-        return SIZE_KEEPING[F.one_hot](input, num_classes)
-    classes = input.max().item() + 1
-    torch._check(classes >= 0)
-    return (input.unsqueeze(-1) == torch.arange(classes, device=input.device)).to(torch.int64)
+    if num_classes == -1:
+        num_classes = input.max().item() + 1
+        torch._check(num_classes >= 0)
+    return SIZE_KEEPING[F.one_hot](input, num_classes)
 
 
 def _random_(input: torch.Tensor, *bounds: Any, generator: Any = None, **named: Any) -> torch.Tensor:

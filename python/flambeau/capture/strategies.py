@@ -4,71 +4,40 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import logging
 import re
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.backends.opt_einsum
 from torch.export import Dim, ExportedProgram
 
-from ..state import kept_attributes
 from .assumptions import frozen, holds_for, sizes_of
 from .attempt import Attempt
-from .averaging_norms import averaging_norms
-from .causal_biases import dense_biases
 from .constants import KNOWN, KnownConstants
-from .containers import known_results
-from .data_dependent import CapturableCalls, sized_kernels, unchecked_distributions, unmoved_modules
+from .data_dependent import sized_kernels, unchecked_distributions
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names, two_for_one
 from .emptiness import taken_as_filled
+from .environment import Seen, environment, replacements
 from .equality import taken_as_numbers
-from .fake_cache import only_short_sizes_remembered
-from .fake_quantization import sized_fake_quantization
 from .failures import failure, failure_without_export, innermost_line, warn_of_emptiness, warn_of_numbers, warn_of_presence
-from .flex_attention import dense_flex_attention
-from .functions_of_sizes import functions_of_sizes
-from .general import (
-    examples_of_special_cases,
-    general_answers,
-    general_decisions,
-    is_remainder,
-    special_answers,
-    special_places,
-    special_sizes,
-)
+from .general import examples_of_special_cases, general_answers, general_decisions, is_remainder, special_answers, special_places, special_sizes
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
-from .graphs import one_way_of_products
 from .larger_examples import where_none, with_more_rows
-from .loops import Unkept, kept_loops, sequential_scans, uncounted_numbers
+from .loops import Unkept, kept_loops
 from .numpys_functions import fails_in_numpy, numbers_in_arrays
-from .progressions import Progressions
-from .recurrent_layers import opaque_layers
 from .results import computes_alike
-from .sizes import (
-    attention_by_size,
-    computable_sizes,
-    dynamic_conversions,
-    dynamic_lengths,
-    dynamic_tensors,
-    dynamic_types,
-    noticed_conversions,
-    short_sizes,
-    unsolved_equations,
-)
-from .slices import decided_slices, undecided_slices
+from .sizes import dynamic_conversions
+from .slices import decided_slices
 from .stand_ins import restore
-from .surroundings import autocast_within, exporting, mode, named_keywords, silence, unexplained_recompilations
-from .tensor_data import seen_data
 from .torch_export import above_autograd, draft
-from .transformers import every_mask
-from .vision import capturable_detectors
-from .vmaps import called_one_by_one, recordable_vmaps, without_vmap
+from .vmaps import called_one_by_one, without_vmap
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "capture"]
 
@@ -109,29 +78,6 @@ class _Remedies:
 _Capture = Callable[[_Remedies], tuple[ExportedProgram, str]]
 
 
-class _Seen(NamedTuple):
-    """What a capture came upon, and may be done again without."""
-
-    vmaps: list[str]
-    undecided_slices: list[Any]
-
-
-@contextlib.contextmanager
-def _replaced(model: Any, conversions: list[str]) -> Iterator[_Seen]:
-    """While it is open, what torch cannot see through is replaced by what it can. Dynamo reads Python's code itself, and is left alone.
-
-    Args:
-        conversions: Gets the modules that make numbers of sizes.
-    """
-    with contextlib.ExitStack() as stack:
-        for context in (known_results(model), CapturableCalls(), Progressions(), dynamic_tensors(), dynamic_types(), seen_data()):
-            stack.enter_context(context)
-        vmaps = stack.enter_context(recordable_vmaps())
-        for context in (noticed_conversions(conversions), functions_of_sizes(), attention_by_size(), unmoved_modules(), uncounted_numbers()):
-            stack.enter_context(context)
-        yield _Seen(vmaps, stack.enter_context(undecided_slices()))
-
-
 def _export(
     model: Any,
     args: tuple[Any, ...],
@@ -154,12 +100,12 @@ def _export(
         decided: Whether slices count from where they do in the example.
     """
 
-    seen, conversions = _Seen([], []), list[str]()
+    seen, conversions = Seen([], []), list[str]()
 
     def once(oblivious: bool, args: tuple[Any, ...] = args, kwargs: dict[str, Any] = kwargs) -> ExportedProgram:
         nonlocal seen
         with (
-            contextlib.nullcontext(_Seen([], [])) if strict else _replaced(model, conversions) as seen,
+            contextlib.nullcontext(Seen([], [])) if strict else replacements(model, conversions) as seen,
             torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
             torch.backends.opt_einsum.flags(enabled=False),  # its orders are of the example's sizes
         ):
@@ -178,6 +124,7 @@ def _export(
     def with_two_for_one() -> ExportedProgram | None:
         return None if larger is None else with_example(larger)
 
+    @functools.cache
     def with_dynamic_conversions() -> tuple[ExportedProgram, str] | None:
         if not conversions and not remedies.conversions_first:
             return None
@@ -484,7 +431,7 @@ class _Tries:
             with (
                 levels_left(),
                 recorded_gradients() as gradients,
-                self._surroundings(),
+                environment(self.model, self.kwargs, self.training, self.verbose, bool(self.dynamic_shapes)),
                 taken_as_filled(innermost_line, small=special is not None) as asked,
                 taken_as_numbers(innermost_line) as equal,
                 general_answers(special, asked) as presence,
@@ -532,36 +479,6 @@ class _Tries:
             except Exception:  # the model may not take such sizes
                 return False
         return others is not None
-
-    @contextlib.contextmanager
-    def _surroundings(self) -> Iterator[None]:
-        """What stands in the place of what torch.export cannot see through, whatever is tried."""
-        with contextlib.ExitStack() as stack:
-            for context in (
-                kept_attributes(self.model),
-                mode(self.model, self.training),
-                named_keywords(self.model, self.kwargs) if self.dynamic_shapes else contextlib.nullcontext(),
-                autocast_within(self.model),
-                silence(self.verbose),
-                unexplained_recompilations(),
-                exporting(),
-                opaque_layers(),
-                averaging_norms(),
-                dense_flex_attention(),
-                dense_biases(),
-                every_mask(),
-                capturable_detectors(),
-                sequential_scans(),
-                one_way_of_products(),
-                computable_sizes(),
-                short_sizes(),
-                sized_fake_quantization(),
-                unsolved_equations(),
-                dynamic_lengths(),
-                only_short_sizes_remembered(),
-            ):
-                stack.enter_context(context)
-            yield
 
     def _refuse_what_differs(self, exported: ExportedProgram, presence: Sequence[str]) -> None:
         """Raises:

@@ -283,9 +283,7 @@ Parameters ChooseAsymmetricRowParameters(Lowering& to, Tensor input, DType) {
 // --- fake quantization ----------------------------------------------------------------
 
 bool IsZero(Lowering& to, const Tensor& zero_point) {
-  if (zero_point.is_number()) return zero_point.number().Is(0);
-  const auto data = InBytes(to, zero_point);
-  const auto bytes = data ? data->ReadAll(1 << 20) : std::nullopt;
+  const auto bytes = to.ConstantBytes(zero_point);
   return bytes && std::ranges::all_of(*bytes, [](std::byte each) { return each == std::byte{}; });
 }
 

@@ -1,0 +1,99 @@
+"""What stands in the place of what torch cannot see through, while a module is captured."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+
+from ..state import kept_attributes
+from .averaging_norms import averaging_norms
+from .causal_biases import dense_biases
+from .containers import known_results
+from .data_dependent import CapturableCalls, unmoved_modules
+from .fake_cache import only_short_sizes_remembered
+from .fake_quantization import sized_fake_quantization
+from .flex_attention import dense_flex_attention
+from .functions_of_sizes import functions_of_sizes
+from .graphs import one_way_of_products
+from .loops import sequential_scans, uncounted_numbers
+from .progressions import Progressions
+from .recurrent_layers import opaque_layers
+from .sizes import (
+    attention_by_size,
+    computable_sizes,
+    dynamic_lengths,
+    dynamic_tensors,
+    dynamic_types,
+    noticed_conversions,
+    short_sizes,
+    unsolved_equations,
+)
+from .slices import undecided_slices
+from .surroundings import autocast_within, exporting, mode, named_keywords, silence, unexplained_recompilations
+from .tensor_data import seen_data
+from .transformers import every_mask
+from .vision import capturable_detectors
+from .vmaps import recordable_vmaps
+
+__all__ = ["Seen", "environment", "replacements"]
+
+
+class Seen(NamedTuple):
+    """What a capture came upon, and may be done again without."""
+
+    vmaps: list[str]
+    undecided_slices: list[Any]
+
+
+@contextlib.contextmanager
+def replacements(model: Any, conversions: list[str]) -> Iterator[Seen]:
+    """While it is open, what torch cannot see through is replaced by what it can. Dynamo reads Python's code itself, and is left alone.
+
+    Args:
+        conversions: Gets the modules that make numbers of sizes.
+    """
+    with contextlib.ExitStack() as stack:
+        for context in (known_results(model), CapturableCalls(), Progressions(), dynamic_tensors(), dynamic_types(), seen_data()):
+            stack.enter_context(context)
+        vmaps = stack.enter_context(recordable_vmaps())
+        for context in (noticed_conversions(conversions), functions_of_sizes(), attention_by_size(), unmoved_modules(), uncounted_numbers()):
+            stack.enter_context(context)
+        yield Seen(vmaps, stack.enter_context(undecided_slices()))
+
+
+@contextlib.contextmanager
+def environment(model: torch.nn.Module, kwargs: dict[str, Any], training: bool | None, verbose: bool, dynamic: bool) -> Iterator[None]:
+    """While it is open, they are there: for every capture, whatever is tried.
+
+    Args:
+        dynamic: Whether sizes are dynamic.
+    """
+    with contextlib.ExitStack() as stack:
+        for context in (
+            kept_attributes(model),
+            mode(model, training),
+            named_keywords(model, kwargs) if dynamic else contextlib.nullcontext(),
+            autocast_within(model),
+            silence(verbose),
+            unexplained_recompilations(),
+            exporting(),
+            opaque_layers(),
+            averaging_norms(),
+            dense_flex_attention(),
+            dense_biases(),
+            every_mask(),
+            capturable_detectors(),
+            sequential_scans(),
+            one_way_of_products(),
+            computable_sizes(),
+            short_sizes(),
+            sized_fake_quantization(),
+            unsolved_equations(),
+            dynamic_lengths(),
+            only_short_sizes_remembered(),
+        ):
+            stack.enter_context(context)
+        yield
