@@ -10,7 +10,7 @@ export FLAMBEAU_BUILD_DIR := $(CURDIR)/$(BUILD)
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 JOBS ?= 2
 
-.PHONY: demo test test-all integrations releases check unit sanitize fuzz env setup build bench models coverage docs site clean
+.PHONY: demo test test-all integrations releases check unit sanitize fuzz env setup build compile-times bench models coverage docs site clean
 demo: build
 	$(PY) examples/demo.py
 
@@ -78,6 +78,10 @@ build: setup
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
 	  -DFLAMBEAU_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(PY) > .cache/configure.log 2>&1 || { cat .cache/configure.log; exit 1; }
 	cmake --build $(BUILD) -j $(JOBS)
+
+# The operators' files are the largest; each is to compile within a minute on one core.
+compile-times: build
+	$(PYTHON) tools/compile_times.py $(BUILD) src/lower --limit 60
 
 bench: build
 	$(PY) bench/run.py --write docs/benchmarks.md

@@ -28,6 +28,7 @@ with `--external-data=reference`, process start included, against `torch.export.
 ## Cost in the size of the graph
 
 Archives of one long chain, converted by the command line; a node's share is above the cost of a chain of one node.
+Lowering is the stage in which each ATen call becomes ONNX nodes.
 
 {chains}
 
