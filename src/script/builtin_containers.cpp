@@ -77,7 +77,11 @@ Result<Vals> ListConstruct(Evaluator& evaluator, const Node&, Arguments argument
 Result<Vals> ListUnpack(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return Bad(evaluator, "unpacks something that is no list");
-  if (list->sequence) return FirstElements(evaluator, arguments[0], node.outputs.size());
+  if (list->sequence) {
+    if (node.Find("recorded_run") != nullptr)
+      WarnOfExample(evaluator, fmt::format("has the {} pieces of the example", node.outputs.size()), "there are as many");
+    return FirstElements(evaluator, arguments[0], node.outputs.size());
+  }
   if (list->elements.size() != node.outputs.size())
     return evaluator.Raise(node, fmt::format("unpacks a list of {} into {} names", list->elements.size(), node.outputs.size()));
   return list->elements;

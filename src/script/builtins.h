@@ -33,6 +33,9 @@ std::span<const BuiltinRow> PlaceBuiltins();      // builtin_places.cpp: where t
 inline constexpr char kRunTimeText = '\x1a';
 // As str() shows the value.
 std::string TextOf(Evaluator& evaluator, const Val& value);
+std::span<const BuiltinRow> TraceBuiltins();      // builtin_traces.cpp: what the record of a run made numbers of
+// Says that a trace is right for some sizes only, at the node that is evaluated.
+void WarnOfExample(Evaluator& evaluator, std::string_view holds, std::string_view where);
 std::span<const BuiltinRow> QuantizedBuiltins();  // builtin_quantized.cpp: quantized::*
 std::span<const BuiltinRow> QuantizedTensorBuiltins();  // builtin_quantized_tensors.cpp: what makes quantized tensors
 std::span<const BuiltinRow> QuantizedRecurrentBuiltins();  // builtin_quantized_recurrent.cpp

@@ -3,6 +3,8 @@
 import functools
 import math
 import warnings
+from math import ceil
+from math import sqrt as square_root
 
 import numpy
 import pytest
@@ -266,6 +268,7 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: torch.linalg.matrix_norm(x, 2) + torch.linalg.norm(x[0], -2, keepdim=True) + torch.linalg.norm(x, -math.inf, (-1, -2), dtype=torch.float64),
         lambda x: F.adaptive_max_pool1d(x, x.shape[2] // 2) + F.adaptive_max_pool2d(x, (1, x.shape[2] // 2)) - F.adaptive_max_pool2d(x, (None, 1)),
         lambda x: F.adaptive_max_pool2d(x, (2, 5)) + F.adaptive_max_pool2d(x[None], (None, x.shape[2] - 4)).mean(-1)[0, ..., None],
+        lambda x: F.pad(x, (0, ceil(x.shape[2] / 8) * 8 - x.shape[2])) * square_root(x.shape[2]),  # by their own names
     ],
 )
 def test_functions_that_make_numbers_of_sizes(function):

@@ -1,6 +1,8 @@
 """Tensors that torch's tracer makes of numbers, sizes and arguments, promote as the numbers that PyTorch computes with."""
 
 import math
+from math import ceil
+from math import sqrt as square_root
 
 import onnxruntime
 import pytest
@@ -100,6 +102,7 @@ FUNCTIONS_OF_SIZES = {
     "bits": lambda x: F.pad(x, (0, (1 << (x.shape[1] - 1).bit_length()) - x.shape[1])),
     "powers": lambda x: x * math.pow(x.shape[1], 0.5) + math.exp(-x.shape[1]) + math.sin(x.shape[1]),
     "round": lambda x: F.interpolate(x[None], size=round(x.shape[1] * 0.3)) + round(x.shape[1]) + round(x.shape[1] / 7, 1) + round(20 / x.shape[1]),
+    "by their own names": lambda x: F.pad(x, (0, ceil(x.shape[1] / 8) * 8 - x.shape[1])) * square_root(x.shape[1]),
     "max": lambda x: F.pad(x, (0, max(14, x.shape[1]) - x.shape[1])) * max(x.shape) + max(1.0, math.log(x.shape[1]) / math.log(13)),
     "min": lambda x: x[:, : min(14, x.shape[1], x.shape[0] * 50)] * min([1.0, x.shape[1] / 14]) + max([1, 2], key=abs),
 }

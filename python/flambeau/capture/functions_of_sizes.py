@@ -16,7 +16,7 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from .numpys_functions import numpys_functions
-from .replaced_functions import Replacements
+from .replaced_functions import Replacements, replaced_functions
 
 __all__ = ["functions_of_sizes"]
 
@@ -174,6 +174,9 @@ def _extreme(own: _Call, of_two: Callable[[Any, Any], Any]) -> _Call:
     return call
 
 
+_RECKONING = ("sympy", "mpmath")
+"""They reckon with numbers alone, and so often that a look at each would be felt."""
+
 _UNHASHED = {"torch", "einops"}
 """They do without a cache where a size cannot be hashed."""
 
@@ -230,11 +233,10 @@ _OWN_NUMEL = torch.Size.numel
 @contextlib.contextmanager
 def functions_of_sizes() -> Iterator[None]:
     """While it is open, functions of :mod:`math` and NumPy, ``divmod``, ``max`` and ``min`` keep sizes dynamic."""
-    with Replacements() as replacements, numpys_functions(_OF_SIZES):
+    of_math = replaced_functions({("math", name): _accepting(name) for name in _OF_SIZES}, but_in=_RECKONING)
+    with of_math, Replacements() as replacements, numpys_functions(_OF_SIZES):
         replacements.set(builtins, "max", _extreme(builtins.max, torch.sym_max))
         replacements.set(builtins, "min", _extreme(builtins.min, torch.sym_min))
-        for name in _OF_SIZES:
-            replacements.set(math, name, _accepting(name))
         for symbol, name, method in _methods():
             replacements.set(symbol, name, method)
         replacements.set_of_builtin(torch.Size, "numel", _numel)

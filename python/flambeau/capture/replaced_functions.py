@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import gc
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from torch.jit._builtins import _get_builtin_table
@@ -39,21 +39,20 @@ class Replacements(contextlib.ExitStack):
 
 
 @contextlib.contextmanager
-def replaced_functions(replacements: Mapping[tuple[str, str], Callable[..., Any]]) -> Iterator[None]:
-    """While it is open, the functions are replaced in each module that has them by their names.
+def replaced_functions(replacements: Mapping[tuple[str, str], Callable[..., Any]], but_in: Collection[str] = ()) -> Iterator[None]:
+    """While it is open, the functions are replaced in each module that has them, by whatever name.
 
     Args:
         replacements: By module and name; modules that nobody imported are left out.
+        but_in: Packages that keep the functions as they are.
     """
-    replaced: list[tuple[Any, str, Any]] = []
-    for (owner, name), replacement in replacements.items():
-        original = vars(sys.modules[owner])[name] if owner in sys.modules else None
-        for module in list(sys.modules.values()) if original is not None else ():
-            if getattr(module, "__dict__", {}).get(name) is original:
-                replaced.append((module, name, original))
-                setattr(module, name, replacement)
-    try:
+    standing = {id(vars(sys.modules[owner])[name]): replacement for (owner, name), replacement in replacements.items() if owner in sys.modules}
+    with Replacements() as replaced:
+        for module in list(sys.modules.values()):
+            held = getattr(module, "__dict__", {})
+            if standing.keys().isdisjoint(map(id, list(held.values()))) or module.__name__.partition(".")[0] in but_in:
+                continue
+            for name, value in list(held.items()):
+                if id(value) in standing:
+                    replaced.set(module, name, standing[id(value)])
         yield
-    finally:
-        for module, name, original in replaced:
-            setattr(module, name, original)

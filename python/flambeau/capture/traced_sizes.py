@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from .replaced_functions import Replacements
+from .replaced_functions import Replacements, replaced_functions
 
 __all__ = ["as_called", "is_size", "number_of_sizes", "numbers_stay_numbers"]
 
@@ -29,7 +29,7 @@ _OF_FLOATS = ("acos", "asin", "atan", "cos", "cosh", "exp", "expm1", "log10", "l
 _ARITHMETIC = {
     f"aten::{name}"
     for name in ("add", "ceil", "div", "floor", "floor_divide", "frexp", "log", "maximum", "minimum", "mul", "neg", "pow", "reciprocal", "remainder")
-    + ("round", "rsub", "sub", "to", "trunc", *_OF_FLOATS)
+    + ("gcd", "lcm", "round", "rsub", "sub", "to", "trunc", *_OF_FLOATS)
 }
 _COMPARISONS = {f"aten::{name}" for name in ("eq", "ge", "gt", "le", "lt", "ne")}
 
@@ -60,6 +60,12 @@ def _is_made_of_sizes(tensor: torch.Tensor, computed: Set[str] = _ARITHMETIC) ->
     return found
 
 
+def _tensor(number: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", torch.jit.TracerWarning)  # it makes a constant of a number, which is one
+        return torch.as_tensor(number, dtype=dtype)
+
+
 def _as_integer(round: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tensor], torch.Tensor]:
     return lambda size: round(size).to(torch.int64) if size.is_floating_point() else size
 
@@ -68,8 +74,12 @@ def _of_floats(function: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[to
     return lambda size: function(size.to(torch.float64))
 
 
+def _of_integers(function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Callable[..., torch.Tensor]:
+    return lambda *sizes: functools.reduce(function, map(_tensor, sizes))
+
+
 def _log(size: Any, base: Any = None) -> Any:
-    logarithm = torch.log(torch.as_tensor(size, dtype=torch.float64))
+    logarithm = torch.log(_tensor(size, torch.float64))
     return logarithm if base is None else logarithm / _log(base)
 
 
@@ -78,7 +88,11 @@ _OF_SIZES: dict[str, Callable[..., Any]] = {
     **{name: _of_floats(getattr(torch, name)) for name in _OF_FLOATS},
     "log": _log,
     "fabs": lambda size: torch.abs(size.to(torch.float64)),
-    "pow": lambda base, exponent: torch.as_tensor(base, dtype=torch.float64) ** exponent,
+    "gcd": _of_integers(torch.gcd),
+    "lcm": _of_integers(torch.lcm),
+    "isqrt": lambda size: torch.sqrt(size.to(torch.float64)).floor().to(torch.int64),
+    "hypot": lambda *legs: torch.sqrt(sum(_tensor(leg, torch.float64) ** 2 for leg in legs)),
+    "pow": lambda base, exponent: _tensor(base, torch.float64) ** exponent,
 }
 
 
@@ -129,7 +143,7 @@ def _extreme(own: Callable[..., Any], of_two: Callable[[torch.Tensor, torch.Tens
         numbers = args if len(args) > 1 else args[0] if args and isinstance(args[0], (list, tuple)) else ()
         if kwargs or not any(map(is_size, numbers)) or not all(isinstance(each, (int, float)) or is_size(each) for each in numbers):
             return as_called(own, *args, **kwargs)
-        return functools.reduce(of_two, map(torch.as_tensor, numbers))
+        return functools.reduce(of_two, map(_tensor, numbers))
 
     return call
 
@@ -146,11 +160,10 @@ def numbers_stay_numbers() -> Iterator[None]:
 
         return call
 
-    with Replacements() as replacements:
+    of_math = {("math", name): _accepting(getattr(math, name), of_sizes) for name, of_sizes in _OF_SIZES.items()}
+    with replaced_functions(of_math), Replacements() as replacements:
         for name, compute in _IN_PLACE.items():
             replacements.set(torch.Tensor, name, apart(name, compute))
-        for name, of_sizes in _OF_SIZES.items():
-            replacements.set(math, name, _accepting(getattr(math, name), of_sizes))
         replacements.set(torch.Tensor, "__round__", _round)
         replacements.set(torch.Tensor, "bit_length", _bit_length)
         for name, of_two in (("max", torch.maximum), ("min", torch.minimum)):

@@ -13,7 +13,7 @@ from torch.nn.parameter import is_lazy
 from torch.utils import _pytree
 
 from ..feed.script_inputs import holds_packed_weights
-from ..feed.trace import Trace
+from ..feed.trace import FrozenNumber, Trace
 from ..state import kept_state
 from .containers import register_containers
 from .failures import failure_of_trace
@@ -21,6 +21,7 @@ from .gradients import recorded_gradients
 from .sizes import dynamic_types
 from .surroundings import casting_anew, exporting, mode
 from .tensor_data import seen_data
+from .traced_counts import frozen_numbers
 from .traced_lists import sizes_in_lists
 from .traced_sizes import numbers_stay_numbers
 from .transformers import every_mask
@@ -163,9 +164,16 @@ def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequ
     scopes = _Scopes({module: i for i, module in enumerate(modules.values())})
     before, torch.jit._trace._trace_module_map = torch.jit._trace._trace_module_map, scopes
     try:
-        with constants_as_made() as written:
+        frozen: list[FrozenNumber] = []
+
+        def and_frozen(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            outputs = function(*tensors)
+            frozen.extend(numbers())
+            return (*outputs, *(number.size for number in frozen))
+
+        with constants_as_made() as written, frozen_numbers() as numbers:
             graph, _ = torch._C._create_graph_by_tracing(
-                function,
+                and_frozen,
                 [*examples, *(tensor for _, tensor in state)],
                 torch.jit._trace._create_interpreter_name_lookup_fn(),
                 strict=False,
@@ -174,7 +182,7 @@ def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequ
             constants = written()
     finally:
         torch.jit._trace._trace_module_map = before
-    return Trace(graph, model, state, [(path, type(module).__name__) for path, module in modules.items()], constants)
+    return Trace(graph, model, state, [(path, type(module).__name__) for path, module in modules.items()], constants, frozen)
 
 
 def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.Tensor]]:

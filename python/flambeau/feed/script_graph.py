@@ -17,7 +17,7 @@ from .exported_program import DTYPES
 from .foreign_objects import Place
 from .weights import has_no_bytes
 
-__all__ = ["GraphImport", "PythonFunctions", "attribute_kind", "full_paths", "import_graph", "module_steps", "recorded_type"]
+__all__ = ["GraphImport", "PythonFunctions", "attribute_kind", "full_paths", "import_graph", "module_steps", "recorded_type", "stack_trace"]
 
 _KINDS = {"c": "fs", "cs": "c", "fs": "cs"}
 
@@ -50,8 +50,9 @@ _OWN_NAMESPACES = frozenset({"aten", "prim", "quantized"})
 # The most frequent of those that could have some.
 _WITHOUT_BLOCKS = frozenset({"prim::Constant", "prim::GetAttr", "prim::ListConstruct"})
 
-# The frame that calls the model, as torch writes it.
-_TRACER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "capture", "tracing.py") + "("
+# Where Flambeau captures, and the frame that calls the model, as torch writes it.
+_CAPTURE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "capture", "")
+_TRACER = f"{_CAPTURE}tracing.py("
 
 _FRAME = re.compile(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)$")
 _HIERARCHY = re.compile(r"(?P<path>[\w.]+)\((?P<type>[\w.]+)\)")
@@ -104,13 +105,13 @@ def _frame(line: str) -> str | None:
     return f'  File "{frame["file"]}", line {frame["line"]}, in {frame["function"]}' if frame else None
 
 
-def _stack_trace(source: str) -> str:
+def stack_trace(source: str) -> str:
     """Torch's text of a source range, as Python writes tracebacks: the innermost frame last.
 
     Of a trace it is the model's part of the stack: what is around is how Flambeau was called.
     """
     source = "" if source.startswith(_TRACER) else source.partition(f"\n{_TRACER}")[0]
-    frames = [_frame(line) for line in source.splitlines()]
+    frames = [_frame(line) for line in source.splitlines() if not line.startswith(_CAPTURE)]  # what stands in for torch's functions
     if not frames or None in frames:
         return source  # a scripted function's, which is in this form
     return "\n".join(reversed(frames))
@@ -396,7 +397,7 @@ class GraphImport:
 
     @staticmethod
     def stack_trace(node: Any) -> str:
-        return _stack_trace(node.sourceRange())
+        return stack_trace(node.sourceRange())
 
     def recorded(self, node: Any, outputs: Sequence[Any]) -> dict[str, Any]:
         """Of an operator whose translation may leave the types of its results open: these, as the trace has them."""

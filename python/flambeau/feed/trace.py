@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from .. import _engine
-from .script_graph import GraphImport, PythonFunctions
+from .script_graph import GraphImport, PythonFunctions, stack_trace
 
 __all__ = ["Place", "Trace", "import_trace", "place_of"]
 
@@ -19,6 +19,15 @@ Place = tuple[Any, ...]
 def place_of(tensor: torch.Tensor) -> Place:
     """Where a constant is in memory, and how it lies there: torch's tracer keeps another tensor object."""
     return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride()
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenNumber:
+    """A size whose number the trace holds where Python asked for it."""
+
+    size: torch.Tensor
+    stack: str
+    """The frames of the place, as torch writes a source range."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +50,17 @@ class Trace:
     written: Mapping[Place, torch.Tensor]
     """What constants held before the run wrote to them."""
 
+    frozen: Sequence[FrozenNumber] = ()
+    """Their sizes are the last of what the graph returns."""
+
+
+def _has_pieces_of_example(node: Any) -> bool:
+    """Whether it takes as many tensors out of a list as operators that cut made of the example. Two chunks are what any size gives."""
+    if node.kind() != "prim::ListUnpack":
+        return False
+    cut = node.inputsAt(0).node()
+    return cut.kind() in ("aten::split", "aten::unbind") or (cut.kind() == "aten::chunk" and node.outputsSize() > 2)
+
 
 class _TraceImport(GraphImport):
     """One walk over a trace, whose graph has the module's tensors as inputs: they become attributes of one object."""
@@ -51,6 +71,7 @@ class _TraceImport(GraphImport):
         self.frames: dict[str, list[tuple[str, str]]] = {}  # by scope
         self.steps: dict[str, Mapping[str, str]] = {}  # likewise: path → step, which is the call
         self.scope = ""  # the last one
+        self.results = next(graph.outputs()).unique()  # in a tuple
 
     def state(self, values: Sequence[Any]) -> None:
         """Add the object, and a read of each attribute that the graph uses."""
@@ -70,6 +91,30 @@ class _TraceImport(GraphImport):
         if self.trace.written and isinstance(value, torch.Tensor) and value.layout is torch.strided:
             value = self.trace.written.get(place_of(value), value)
         return super().constant(value, name)
+
+    def node(self, node: Any) -> None:
+        if not self.trace.frozen or node.outputsSize() != 1 or node.output().unique() != self.results:
+            super().node(node)
+            return
+        outputs = list(node.inputs())
+        given = len(outputs) - len(self.trace.frozen)
+        for value, number in zip(outputs[given:], self.trace.frozen, strict=True):
+            place = [("", self.root)], stack_trace(number.stack)
+            integer = (f"{value.debugName()}.int", self.type(torch._C.IntType.get()))
+            added = self.builder.add_node("aten::Int", "Tensor", [self.values[value.unique()]], [integer], {}, *place)
+            self.builder.add_node("flambeau::frozen", "", added, [], {"example": int(number.size)}, *place)
+        types = [self.type(value.type()) for value in outputs[:given]]
+        result = (node.output().debugName(), self.builder.add_type("Tuple", types, ""))
+        values = [self.values[value.unique()] for value in outputs[:given]]
+        (self.values[self.results],) = self.builder.add_node(node.kind(), "", values, [result], {}, self.modules(node), self.stack_trace(node))
+
+    @staticmethod
+    def stack_trace(node: Any) -> str:
+        """Torch says nothing of where a list is unpacked: that is the call that made it."""
+        return stack_trace((node.inputsAt(0).node() if node.kind() == "prim::ListUnpack" else node).sourceRange())
+
+    def node_attributes(self, node: Any) -> dict[str, Any]:
+        return super().node_attributes(node) | ({"recorded_run": 1} if _has_pieces_of_example(node) else {})
 
     def modules(self, node: Any) -> list[tuple[str, str]]:
         # The nodes of a function that was inlined have none; they follow its constant, which has that of the call.

@@ -1,0 +1,81 @@
+"""Where a trace holds what the example's sizes were without a word of torch's, Flambeau says so, and where."""
+
+import math
+import warnings
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import flambeau
+
+FROZEN = flambeau.errors.ConversionWarning
+
+
+class Calls(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def rounds(x):
+    y = x
+    for i in range(x.shape[0]):
+        y = y + i
+    return y
+
+
+def said_of(function, dynamic):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        flambeau.export(Calls(function), (torch.randn(3, 4),), dynamic_shapes=({d: "n" for d in dynamic},) if dynamic else None, capture="trace")
+    return [str(each.message) for each in said if issubclass(each.category, FROZEN)]
+
+
+NUMBERS = {
+    "rounds": rounds,
+    "a place": lambda x: x * [1, 2, 3, 4][x.shape[0]],
+    "places": lambda x: x * sum([1, 2, 3, 4][: x.shape[0]]),
+    "a list": lambda x: x * len([1] * x.shape[0]),
+    "a key": lambda x: x * {3: 1, 5: 2}[x.shape[0]],
+    "text": lambda x: x * len(str(x.shape[0])),
+    "combinations": lambda x: x * math.comb(x.shape[0], 2),
+    "a stride": lambda x: F.conv1d(x[:, None], torch.ones(1, 1, 1), stride=x.shape[0]),
+    "groups": lambda x: torch.conv1d(x[None], torch.ones(3, 1, 1), groups=x.shape[0]),
+    "an adaptive pool": lambda x: F.adaptive_max_pool1d(x, x.shape[0]),
+}
+PIECES = {
+    "split": lambda x: sum(x.split(1)),
+    "chunk": lambda x: sum(x.chunk(3)),
+    "unbind": lambda x: sum(x.unbind()),
+}
+
+
+@pytest.mark.parametrize("function", [*NUMBERS.values(), *PIECES.values()], ids=[*NUMBERS, *PIECES])
+def test_what_a_trace_freezes_is_warned_of(function):
+    (said,) = said_of(function, dynamic=[0])
+    assert "is right only where" in said and "test_frozen_numbers.py:" in said, said
+    assert ("3 pieces" in said) == (function in PIECES.values()), said
+    assert not said_of(function, dynamic=[]), "the size is the example's"
+    assert not said_of(function, dynamic=[1])
+
+
+FOLLOWED = {
+    "slices": lambda x: x[1 : x.shape[0] - 1, : x.shape[1] - 2] + x[1, x.shape[0] - 1],
+    "written slices": lambda x: x.clone().index_put_((torch.tensor([0]),), x[x.shape[0] - 1, : x.shape[1]]),
+    "two chunks": lambda x: sum(x[:, : x.shape[1] // 2 * 2].chunk(2, 1)),
+    "integers of operators": lambda x: x.unfold(1, x.shape[0] - 1, 1).sum(-1) + torch.linspace(0, 1, x.shape[0])[:, None],
+    "divisors": lambda x: x.reshape(math.gcd(x.numel(), 6), -1) * math.lcm(x.shape[0], 4) * math.hypot(x.shape[0], 2),
+    "a root": lambda x: x[: math.isqrt(x.shape[0] * 4)],
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("function", FOLLOWED.values(), ids=FOLLOWED)
+def test_what_a_trace_follows_is_not_warned_of(function):
+    program = flambeau.export(Calls(function), (torch.randn(3, 4),), dynamic_shapes=({0: "n", 1: "m"},), capture="trace")
+    for x in (torch.randn(3, 4), torch.randn(5, 9)):
+        torch.testing.assert_close(program(x)[0], function(x))
