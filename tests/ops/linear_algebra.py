@@ -30,6 +30,13 @@ def experts(x, w):
     return grouped_mm_fallback(x, w, torch.tensor([2, 2, 7], dtype=torch.int32))
 
 
+def grouped(*ends):
+    def grouped_mm(a, b):
+        return F.grouped_mm(a, b, offs=torch.tensor(ends, dtype=torch.int32) if ends else None)
+
+    return grouped_mm
+
+
 CASES = [
     case(torch.einsum, "BA,AC", floats(2, 3), floats(3, 4), name="einsum of capital letters without an output"),
     case(torch.matmul, floats(2, 3, 0), floats(2, 0, 4), dynamic={0: [0, 1]}), case(torch.matmul, ints(3, 0), ints(0, 4), dynamic=False),
@@ -113,6 +120,16 @@ CASES = [
     case(F.pdist, floats(5, 4), 1.0),
     case(aten._pdist_forward.default, floats(5, 4), 2.0),
     case(experts, floats(9, 4), floats(3, 4, 5), dynamic={0: [0]}),
+    *[
+        case(grouped(*ends), floats(*one, dtype=torch.bfloat16), floats(*other, dtype=torch.bfloat16), dynamic=dynamic, **ROOM)
+        for one, other, ends, dynamic in (
+            ((9, 8), (3, 8, 16), (2, 2, 9), False),
+            ((3, 4, 8), (8, 16), (2, 2, 16), {0: [1]}),
+            ((4, 16), (16, 8), (2, 2, 15), {0: [0]}),
+            ((2, 4, 8), (2, 8, 16), (), {0: [1]}),
+        )
+        if hasattr(F, "grouped_mm")
+    ],
 
     case(torch.addmm, floats(5), floats(4, 0), floats(0, 5), beta=0.2, alpha=0.6, dynamic=False),
     case(torch.einsum, "ij,jk,kl->li", floats(2, 1), floats(3, 4), floats(1, 5), dynamic=False, opsets=(8, 11, 20), name="einsum that broadcasts what it sums"),

@@ -438,3 +438,16 @@ def test_images_are_resized_by_factors_that_follow_from_sizes(options):
     for sizes in ((12, 20), (28, 12), (9, 40)):
         x = torch.randn(1, 2, *sizes)
         torch.testing.assert_close(program(x)[0], model(x).detach(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(not hasattr(F, "grouped_mm"), reason="torch 2.8 and later")
+@pytest.mark.parametrize(
+    "one, other, ends",
+    [((9, 8), (3, 8, 16), [2, 2, 9]), ((3, 4, 8), (8, 16), [2, 2, 16]), ((4, 16), (16, 8), [2, 2, 15]), ((2, 4, 8), (2, 8, 16), None)],
+    ids=["rows", "columns", "sums", "batch"],
+)
+def test_products_of_groups_of_floats(one, other, ends):
+    """torch.export knows the shapes of bfloat16 ones."""
+    model = model_of(lambda a, b, *offs: F.grouped_mm(a, b, offs=offs[0] if offs else None))
+    args = torch.randn(one), torch.randn(other), *([torch.tensor(ends, dtype=torch.int32)] if ends else [])
+    torch.testing.assert_close(flambeau.export(model, args)(*args)[0], model(*args))

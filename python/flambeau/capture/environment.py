@@ -18,6 +18,7 @@ from .fake_quantization import sized_fake_quantization
 from .flex_attention import dense_flex_attention
 from .functions_of_sizes import functions_of_sizes
 from .graphs import one_way_of_products
+from .grouped_products import grouped_products
 from .loops import sequential_scans, uncounted_numbers
 from .progressions import Progressions
 from .recurrent_layers import opaque_layers
@@ -84,6 +85,7 @@ def environment(model: torch.nn.Module, kwargs: dict[str, Any], training: bool |
             averaging_norms(),
             dense_flex_attention(),
             dense_biases(),
+            grouped_products(),
             every_mask(),
             capturable_detectors(),
             sequential_scans(),

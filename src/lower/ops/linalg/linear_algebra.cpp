@@ -340,31 +340,44 @@ Tensor Pdist(Lowering& to, Tensor self, Scalar p) {
 
 // --- mixtures of experts --------------------------------------------------------------
 
-constexpr Restriction kGroupedForm = {"_grouped_mm of other forms than (rows, groups of matrices) and batches",
-                                      "torch._grouped_mm(a_2d, b_2d, offs=offs)"};
+constexpr Restriction kGroupedForm = {"_grouped_mm of a number of groups that is known at run time only",
+                                      "torch._grouped_mm(a_2d, b_3d_of_dynamic_size, offs=offs)"};
 
-// Rows of the input in consecutive groups, each times its own matrix; `offs`
-// are the groups' ends. Rows behind the last end give zeros.
-Tensor GroupedMmFallback(Lowering& to, Tensor input, Tensor weight, Tensor offs) {
-  const auto groups = weight.rank() == 3 && input.rank() == 2 ? to.AsConstant(weight.size(0)) : std::nullopt;
-  if (!groups || *groups == 0) return to.Unsupported(kGroupedForm);
+// A tensor along an axis in consecutive groups; `offs` are their ends.
+struct Groups {
+  std::vector<Tensor> tensors;  // and what is behind the last end
+  Tensor rest;                  // [1]: how long that is
+};
+Groups SplitAt(Lowering& to, Tensor tensor, int64_t axis, Tensor offs, int64_t count) {
   const Tensor ends = to.CastTo(offs, DType::kInt64);
-  const Tensor all = to.Concat({to.ConstantInts({0}), ends, to.Number1(input.size(0))}, {.axis = 0});
-  const Tensor sizes =
-      to.Sub(to.SliceAxis(all, 0, to.Of(1), to.Of(*groups + 2)), to.SliceAxis(all, 0, to.Of(0), to.Of(*groups + 1)));
-  const auto rows = to.Split(input, sizes, {.axis = 0}, static_cast<size_t>(*groups + 1));
-  const auto matrices = to.SplitSizes(weight, 0, Dims(static_cast<size_t>(*groups), to.Of(1)));
+  const Tensor all = to.Concat({to.ConstantInts({0}), ends, to.Number1(tensor.size(axis))}, {.axis = 0});
+  const Tensor sizes = to.Sub(to.SliceAxis(all, 0, to.Of(1), to.Of(count + 2)), to.SliceAxis(all, 0, to.Of(0), to.Of(count + 1)));
+  return {to.Split(tensor, sizes, {.axis = axis}, static_cast<size_t>(count + 1)), to.SliceAxis(sizes, 0, to.Of(count), to.Of(count + 1))};
+}
+
+// Groups of rows, each times its own matrix; of columns, each of its own; or of both, which are summed over: a matrix for each.
+// Rows and columns behind the last end give zeros.
+Tensor GroupedMmFallback(Lowering& to, Tensor input, Tensor weight, Tensor offs) {
+  const bool sums = input.rank() == 2 && weight.rank() == 2, rows = weight.rank() == 3;
+  const auto count = to.AsConstant(sums ? offs.size(0) : rows ? weight.size(0) : input.size(0));
+  if (!count || *count == 0) return to.Unsupported(kGroupedForm);
+  const auto matrices = [&](Tensor tensor) { return to.SplitSizes(tensor, 0, Dims(static_cast<size_t>(*count), to.Of(1))); };
+  const Groups cut = rows ? SplitAt(to, input, 0, offs, *count) : SplitAt(to, weight, sums ? 0 : 1, offs, *count);
+  const std::vector<Tensor> others = sums ? SplitAt(to, input, 1, offs, *count).tensors : matrices(rows ? weight : input);
   std::vector<Tensor> products;
-  for (size_t i = 0; i < matrices.size(); ++i) products.push_back(to.MatMul(rows[i], matrices[i]));
-  const Tensor last = to.SliceAxis(sizes, 0, to.Of(*groups), to.Of(*groups + 1));
-  const Tensor rest = to.Concat({to.ConstantInts({1}), last, to.Number1(weight.size(-1))}, {.axis = 0});
+  for (size_t i = 0; i < static_cast<size_t>(*count); ++i) {
+    const Tensor product = rows ? to.MatMul(cut.tensors[i], others[i]) : to.MatMul(others[i], cut.tensors[i]);
+    products.push_back(sums ? to.UnsqueezeAt(product, {0}) : product);
+  }
+  if (sums) return to.Concat(products, {.axis = 0});
+  const Tensor whole = to.Number1(rows ? weight.size(-1) : input.size(1)), one = to.ConstantInts({1});
+  const Tensor rest = to.Concat(rows ? std::vector{one, cut.rest, whole} : std::vector{one, whole, cut.rest}, {.axis = 0});
   products.push_back(to.Expand(to.NumberOf(0.0, input.dtype()), rest));
-  return to.SqueezeAt(to.Concat(products, {.axis = 1}), {0});
+  return to.SqueezeAt(to.Concat(products, {.axis = rows ? 1 : 2}), {0});
 }
 
 Tensor GroupedMm(Lowering& to, Tensor self, Tensor mat2, std::optional<Tensor> offs, std::optional<Tensor> bias,
                  std::optional<DType> out_dtype) {
-  if (offs.has_value() != (self.rank() == 2)) return to.Unsupported(kGroupedForm);
   Tensor product = offs ? GroupedMmFallback(to, self, mat2, *offs) : to.MatMul(self, mat2);
   if (!product) return product;  // which was reported
   if (bias) product = to.Add(product, *bias);
