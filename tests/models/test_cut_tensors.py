@@ -225,3 +225,21 @@ def test_that_more_than_one_is_there_is_taken_for_granted_with_a_warning():
     with pytest.warns(flambeau.errors.ConversionWarning, match=r"more than one of something .*rows.shape\[0\] > 1"):
         program = convert(Decides(), (x, chosen))
     compare(program, Decides(), (x, chosen), (x, torch.arange(5) == 2), (x, torch.ones(5).bool()))
+
+
+class LooksUp(nn.Module):
+    """A second row is taken where there is one, as schedulers of diffusion look for their step."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("times", torch.arange(10, 0, -1))
+
+    def forward(self, x, time):
+        found = (self.times == time).nonzero()
+        return x * found[1 if len(found) > 1 else 0]
+
+
+def test_that_one_is_there_is_taken_for_granted_where_the_example_has_one():
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"one of something .*len\(found\) > 1 else 0\]\): for more, it computes the same as for one"):
+        program = convert(LooksUp(), (torch.randn(5, 4), torch.tensor(7)))
+    compare(program, LooksUp(), *((torch.randn(5, 4), torch.tensor(time)) for time in (7, 1, 10)))

@@ -16,7 +16,10 @@ from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 from .decisions import asks_to_go_on, passing_answer
 from .slices import slices_by
 
-__all__ = ["taken_as_filled", "where_filled"]
+__all__ = ["FEW", "MORE", "ONE", "SOME", "taken_as_filled", "where_filled"]
+
+FEW, SOME, MORE, ONE = "few", "something", "more than one of something", "one of something"
+"""What is taken to be there, where a model asks for much, for anything, or for more than one."""
 
 
 def where_filled(condition: Any, env: ShapeEnv, sizes: Set[Any], least: int = 1, most: Any = int_oo) -> Any:
@@ -57,21 +60,21 @@ def _never_negative(condition: Any, env: ShapeEnv) -> Set[Any]:
 
 
 @contextlib.contextmanager
-def taken_as_filled(line_of: Callable[[traceback.StackSummary], str], small: bool = False) -> Iterator[dict[str, int]]:
+def taken_as_filled(line_of: Callable[[traceback.StackSummary], str], small: bool = False, single: bool = False) -> Iterator[dict[str, str]]:
     """While it is open, such a question does not stop the capture, nor does one that an ``if`` asks in order to raise.
 
-    Gives the lines that asked whether there is anything, and how much was taken to be there: 2 where they asked for more than one;
-    and 0 where they asked for much more.
+    Gives the lines that asked whether there is anything, and what was taken to be there.
 
     Args:
         line_of: The line of the model in a stack.
         small: Whether sizes that data decides are taken to be no larger than most examples'. Whoever asks for that has to compare
             what is captured with the model.
+        single: Whether there is one where the model asks whether there is more than one.
 
     The code for tensors that hold something mostly serves the empty ones as well, and that for rows a single one: that
     there is a question is about speed, or about functions that PyTorch refuses for them.
     """
-    asked: dict[str, int] = {}
+    asked: dict[str, str] = {}
     evaluate = ShapeEnv._evaluate_expr
 
     def answered(self: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
@@ -83,15 +86,16 @@ def taken_as_filled(line_of: Callable[[traceback.StackSummary], str], small: boo
                 return sympy.true if passes else sympy.false
             if asks_to_go_on():
                 raise
-            for least in (1, 2):
-                answer = where_filled(condition, self, _sizes(condition, self), least)
+            for taken, least, most in ((SOME, 1, int_oo), (ONE, 1, 1) if single else (MORE, 2, int_oo)):
+                answer = where_filled(condition, self, _sizes(condition, self), least, most)
                 if answer is not None:
                     line = line_of(traceback.extract_stack())
-                    asked[line] = max(least, asked.get(line, 0))
+                    if taken != SOME or asked.get(line, FEW) == FEW:
+                        asked[line] = taken
                     return answer
             answer = where_filled(condition, self, _never_negative(condition, self), 2, _SMALL) if small else None
             if answer is not None:
-                asked.setdefault(line_of(traceback.extract_stack()), 0)
+                asked.setdefault(line_of(traceback.extract_stack()), FEW)
                 return answer
             raise
 

@@ -17,6 +17,7 @@ from ..misuse import failure_of_the_model, without_boilerplate
 from .assumptions import assumptions
 from .attempt import Attempt
 from .decisions import Decision
+from .emptiness import FEW, MORE, ONE, SOME
 from .surroundings import mode
 
 __all__ = ["failure", "failure_of_trace", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_numbers", "warn_of_presence"]
@@ -123,18 +124,21 @@ def innermost_line(frames: traceback.StackSummary) -> str:
     return ""
 
 
-def warn_of_emptiness(lines: Mapping[str, int]) -> None:
-    for line, least in lines.items():
-        if least == 0:
+_OTHERWISE = {SOME: "none, it computes the same as for some", MORE: "none or one, it computes the same as for some", ONE: "more, it computes the same as for one"}
+"""By what is taken to be there."""
+
+
+def warn_of_emptiness(lines: Mapping[str, str]) -> None:
+    for line, taken in lines.items():
+        if taken == FEW:
             warn(
                 "the captured program takes it that a size which data decides is as small as in the example, where the model asks for that"
                 f"{f' ({line})' if line else ''}: for a larger one, it computes the same as for this"
             )
             continue
-        something, none = ("something", "none") if least == 1 else ("more than one of something", "none or one")
         warn(
-            f"the captured program takes it that there is {something} where the model asks whether there is"
-            f"{f' ({line})' if line else ''}: for {none}, it computes the same as for some"
+            f"the captured program takes it that there is {taken} where the model asks whether there is"
+            f"{f' ({line})' if line else ''}: for {_OTHERWISE[taken]}"
         )
 
 

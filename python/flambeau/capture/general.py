@@ -237,7 +237,7 @@ def special_answers() -> Iterator[list[str]]:
 
 
 @contextlib.contextmanager
-def general_answers(places: Set[Place] | None, filled: dict[str, int]) -> Iterator[list[str]]:
+def general_answers(places: Set[Place] | None, filled: dict[str, str]) -> Iterator[list[str]]:
     """While it is open, the answer is the general one to questions what is there, and to those about sizes at these places; None leaves both.
 
     Gives the lines that asked what is there; those that asked whether there is anything are added to `filled`.

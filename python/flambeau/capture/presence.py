@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils.weak import WeakIdKeyDictionary
 
 from .decisions import asks_to_go_on, passing_answer
-from .emptiness import where_filled
+from .emptiness import SOME, where_filled
 from .failures import innermost_line
 
 __all__ = ["Presence", "rows_are_known"]
@@ -239,7 +239,7 @@ def _version(tensor: torch.Tensor) -> int:
 class Presence(TorchFunctionMode):
     """Gives general answers; or, where a module runs, sees which of them are not its own."""
 
-    def __init__(self, lines: list[str], runs: bool = False, filled: dict[str, int] | None = None) -> None:
+    def __init__(self, lines: list[str], runs: bool = False, filled: dict[str, str] | None = None) -> None:
         """`filled` gets the lines that asked whether there is anything, as of :func:`.emptiness.taken_as_filled`."""
         super().__init__()
         self.lines, self.runs, self.filled = lines, runs, filled
@@ -313,7 +313,7 @@ class Presence(TorchFunctionMode):
         if (passes := passing_answer()) is not None:
             return passes
         if total and self.filled is not None:
-            self.filled.setdefault(line, 1)
+            self.filled.setdefault(line, SOME)
         else:
             self.note(line)
         return answer

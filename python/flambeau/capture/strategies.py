@@ -23,7 +23,7 @@ from .constants import KNOWN, KnownConstants
 from .data_dependent import sized_kernels, unchecked_distributions
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names, two_for_one
-from .emptiness import taken_as_filled
+from .emptiness import MORE, taken_as_filled
 from .environment import Seen, environment, replacements
 from .equality import taken_as_numbers
 from .failures import failure, failure_without_export, innermost_line, warn_of_emptiness, warn_of_numbers, warn_of_presence
@@ -255,7 +255,7 @@ class _Captured:
     error: Exception | None
     seconds: float
     decided: list[Decision]
-    asked: Mapping[str, int]
+    asked: Mapping[str, str]
     """The lines that asked whether there is anything, and how much was taken to be there."""
     equal: list[str]
     """The lines that asked whether what was computed alike is equal."""
@@ -408,6 +408,7 @@ class _Tries:
         two_is_one: bool = True,
         loops_first: bool = False,
         constants: bool = False,
+        single: bool = False,
     ) -> _Captured:
         """What one try gives.
 
@@ -418,10 +419,11 @@ class _Tries:
             two_is_one: Whether a capture with 2 for sizes of 1 will do.
             loops_first: Whether loops that are unrolled are left to a further try, without other help for this one.
             constants: Whether weights are taken for what they hold.
+            single: Whether there is one of something where the model asks for more; else there are more, if they do for the example.
         """
         start = time.perf_counter()
         decided: list[Decision] = []
-        asked: dict[str, int] = {}
+        asked: dict[str, str] = {}
         equal: list[str] = []
         presence: list[str] = []
         gradients: list[str] = []
@@ -432,7 +434,7 @@ class _Tries:
                 levels_left(),
                 recorded_gradients() as gradients,
                 environment(self.model, self.kwargs, self.training, self.verbose, bool(self.dynamic_shapes)),
-                taken_as_filled(innermost_line, small=special is not None) as asked,
+                taken_as_filled(innermost_line, small=special is not None, single=single) as asked,
                 taken_as_numbers(innermost_line) as equal,
                 general_answers(special, asked) as presence,
                 KnownConstants(self.model) if constants else contextlib.nullcontext() as known,
@@ -460,8 +462,18 @@ class _Tries:
             _LOG.debug("not captured", exc_info=error)
         if failed is not None and how.endswith(_OTHER_EXAMPLES):
             return self.once(attempt, loops, special, two_is_one=False, constants=constants)
+        if MORE in asked.values() and (isinstance(failed, Unkept) or (exported is not None and not self._does_for_example(exported))):
+            other = self.once(attempt, loops, special, two_is_one=two_is_one, loops_first=loops_first, constants=constants, single=True)
+            if other.exported is not None and self._does_for_example(other.exported):
+                return other
         found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
         return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, equal, presence, found, bool(gradients))
+
+    def _does_for_example(self, exported: ExportedProgram) -> bool:
+        try:
+            return computes_alike(exported, self.model, self.args, self.kwargs, self.training)
+        except Exception:  # an index that is not there, for one
+            return False
 
     def judged(self, exported: ExportedProgram, decided: Sequence[Decision]) -> list[Decision]:
         """The decisions; needless are those for the general case of which the example shows, at another size, that the special one needs no other."""
