@@ -5,12 +5,16 @@ from __future__ import annotations
 import collections
 import contextlib
 import copy
+import types
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-__all__ = ["kept_attributes", "kept_state"]
+__all__ = ["attributes_within", "kept_attributes", "kept_state"]
+
+_MOST_OBJECTS = 4096
+"""That are looked through; what holds more is no part of a model."""
 
 _CONTAINERS = (collections.OrderedDict, collections.defaultdict, collections.deque, dict, list, set)
 
@@ -24,12 +28,27 @@ def _is_as(value: Any, before: Any) -> bool:
     )
 
 
+def attributes_within(model: torch.nn.Module) -> Iterator[dict[str, Any]]:
+    """The attributes of the model's modules, and of the objects that these hold, as a schedule of steps is one."""
+    places = [vars(module) for module in model.modules()]
+    seen = {id(place) for place in places}
+    most = len(seen) + _MOST_OBJECTS
+    while places:
+        place = places.pop()
+        yield place
+        for value in place.values() if len(seen) < most else ():
+            held = getattr(value, "__dict__", None)
+            if type(held) is dict and id(held) not in seen and not isinstance(value, (torch.Tensor, torch.nn.Module, types.ModuleType)):
+                seen.add(id(held))
+                places.append(held)
+
+
 @contextlib.contextmanager
 def kept_attributes(model: torch.nn.Module) -> Iterator[None]:
-    """Whatever forward assigns to the attributes of its modules, or puts into the lists and dicts there: a table of which a
-    capture knows no numbers, or a size of the example's.
+    """Whatever forward assigns to the attributes of its modules, and of the objects that these hold, or puts into the lists and dicts
+    there: a table of which a capture knows no numbers, or a size of the example's.
     """
-    attributes = [vars(module) for module in model.modules()]
+    attributes = list(attributes_within(model))
     containers = {
         id(value): value for place in attributes for value in (place, *place.values()) if type(value) in _CONTAINERS
     }

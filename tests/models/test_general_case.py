@@ -504,7 +504,19 @@ class CountedRounds(torch.nn.Module):
         return x.sum() + rounds
 
 
-@pytest.mark.parametrize(("model", "inputs"), [(Suppressed, 2), (CountedRounds, 1)], ids=["Suppressed", "CountedRounds"])
+class Rejects(torch.nn.Module):
+    """Draws until all that was drawn is accepted."""
+
+    def forward(self, x):
+        done = torch.zeros(x.shape, dtype=torch.bool)
+        while not done.all():
+            drawn = torch.rand(x.shape)
+            x = torch.where(drawn > x, drawn, x)
+            done = done | (drawn > x)
+        return x
+
+
+@pytest.mark.parametrize(("model", "inputs"), [(Suppressed, 2), (CountedRounds, 1), (Rejects, 1)], ids=["Suppressed", "CountedRounds", "Rejects"])
 def test_a_while_that_goes_on_as_long_as_there_is_something_is_refused(model, inputs):
     """That there is something has no end."""
     with pytest.raises(flambeau.errors.CaptureError, match="test_general_case.py"):

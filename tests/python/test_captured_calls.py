@@ -269,6 +269,10 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: F.adaptive_max_pool1d(x, x.shape[2] // 2) + F.adaptive_max_pool2d(x, (1, x.shape[2] // 2)) - F.adaptive_max_pool2d(x, (None, 1)),
         lambda x: F.adaptive_max_pool2d(x, (2, 5)) + F.adaptive_max_pool2d(x[None], (None, x.shape[2] - 4)).mean(-1)[0, ..., None],
         lambda x: F.pad(x, (0, ceil(x.shape[2] / 8) * 8 - x.shape[2])) * square_root(x.shape[2]),  # by their own names
+        lambda x: torch.distributions.kl_divergence(
+            torch.distributions.MultivariateNormal(x.mT, torch.eye(x.shape[1]).expand(x.shape[2], -1, -1)),
+            torch.distributions.MultivariateNormal(x.mT * 2, 2 * torch.eye(x.shape[1])),
+        ),
     ],
 )
 def test_functions_that_make_numbers_of_sizes(function):

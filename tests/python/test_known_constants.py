@@ -2,6 +2,7 @@
 
 import math
 
+import numpy
 import pytest
 import torch
 
@@ -362,3 +363,41 @@ def test_the_error_is_of_what_is_in_the_way_once_constants_are_known():
         flambeau.export(FixedFlags(), (torch.randn(3, 4),), dynamic_shapes=({0: torch.export.Dim.DYNAMIC},), capture="export")
     with pytest.raises(CaptureError, match=r"if x.sum\(\) > 0"):
         flambeau.export(Decides(), (torch.randn(3, 4),), capture="export")
+
+
+class Schedule:
+    """Of a sampler: no module."""
+
+    def __init__(self):
+        self.alphas = torch.linspace(0.99, 0.1, 1000)
+
+    def prepare(self, steps):
+        self.times = torch.arange(1000 - 1, -1, -1000 // steps)
+        self.sigmas = torch.from_numpy(numpy.array(((1 - self.alphas) / self.alphas) ** 0.5).astype(numpy.float32))
+
+    def step(self, x, time):
+        found = (self.times == time).nonzero()
+        before = time - 333
+        scale = self.alphas[before] if before >= 0 else torch.tensor(1.0)
+        return x * scale - self.sigmas[self.times[found[1 if len(found) > 1 else 0].item()]]
+
+
+class Samples(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.schedule = Schedule()
+
+    def forward(self, x):
+        self.schedule.prepare(4)
+        for time in self.schedule.times:
+            x = self.schedule.step(x, time)
+        return x
+
+
+def test_constants_of_objects_decide():
+    model = Samples()
+    program = flambeau.export(model, (torch.randn(3, 4),), dynamic_shapes=({0: "rows"},))
+    assert vars(model.schedule).keys() == {"alphas"}, "an export leaves the model as it was"
+    for rows in (3, 5):
+        x = torch.randn(rows, 4)
+        torch.testing.assert_close(program(x)[0], Samples()(x))

@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 from torch.utils.weak import WeakIdKeyDictionary
 
+from ..state import attributes_within
 from .replaced_functions import Replacements
 from .scalars import CASTS, DTYPES, RULES, Number, constant, converted
 
@@ -28,12 +29,14 @@ KNOWN = "flambeau_known_constants"
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 _ASKS = (
+    torch.Tensor.__array__,
     torch.Tensor.__bool__,
     torch.Tensor.__float__,
     torch.Tensor.__index__,
     torch.Tensor.__int__,
     torch.Tensor.is_nonzero,
     torch.Tensor.item,
+    torch.Tensor.numpy,
     torch.Tensor.tolist,
     torch.equal,
     torch.is_nonzero,
@@ -51,8 +54,10 @@ _FACTORIES = (
     torch.zeros,
 )
 
-_MOST_ELEMENTS = 64
-"""Of a tensor that is followed: flags, counters, short tables."""
+_SIZED_BY_VALUES = {getattr(owner, name) for owner in (torch, torch.Tensor) for name in ("argwhere", "masked_select", "nonzero", "unique") if hasattr(owner, name)}
+
+_MOST_ELEMENTS = 1024
+"""Of a tensor that is followed: flags, counters, tables of steps."""
 
 _ATTRIBUTES = ""
 """Stands for the attributes among the names of weights."""
@@ -85,7 +90,7 @@ class _Attribute:
 
 def _attributes(model: torch.nn.Module) -> dict[int, _Attribute]:
     """By the tensors' identities."""
-    found = [(vars(module), name, value) for module in model.modules() for name, value in vars(module).items() if type(value) is torch.Tensor]
+    found = [(place, name, value) for place in attributes_within(model) for name, value in place.items() if type(value) is torch.Tensor]
     return {
         id(tensor): _Attribute(place, name, tensor, tensor.detach().clone(), tensor._version)
         for place, name, tensor in found
@@ -222,6 +227,17 @@ class KnownConstants(TorchFunctionMode):
             if shares and of_value == version and value.untyped_storage().data_ptr() == memory:
                 self.computed[tensor] = value, names | behind, tensor._version
 
+    def _chosen(self, func: Callable[..., Any], values: Any, behind: set[str]) -> torch.Tensor | None:
+        """Of a function whose result is as large as values say: this, in a constant."""
+        with contextlib.suppress(Exception):
+            value = _really(func, *values)
+            if isinstance(value, torch.Tensor) and _is_small(value):
+                self.asked |= behind
+                result = torch.tensor(value.tolist(), dtype=value.dtype).reshape(value.shape)
+                self.computed[result] = value, behind, result._version
+                return result
+        return None
+
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         leaves = _pytree.tree_leaves((args, kwargs))
@@ -252,6 +268,8 @@ class KnownConstants(TorchFunctionMode):
         if func in _ASKS:
             self.asked |= behind
             return _really(func, *values)
+        if func in _SIZED_BY_VALUES and (chosen := self._chosen(func, values, behind)) is not None:
+            return chosen
         versions = [tensor._version for tensor in tensors]
         result = func(*args, **kwargs)
         if any(tensor._version != version for tensor, version in zip(tensors, versions)):

@@ -37,6 +37,9 @@ _SYMBOLS = (os.path.join(_TORCH, "fx", "experimental") + os.sep, os.path.join(_T
 _HANDLERS = (os.path.join(_TORCH, "_export", "non_strict_utils.py"), os.path.join(_TORCH, "_ops.py"))
 """What calls of tensors' methods pass through, such as that of ``bool``."""
 
+_SAMPLERS = os.path.join(_TORCH, "distributions") + os.sep
+"""Where torch itself draws until what it drew is accepted."""
+
 _CHECKS = ("_check", "_assert", "assert_")
 
 
@@ -129,7 +132,8 @@ def asks_to_go_on() -> bool:
     while frame is not None and frame.f_code.co_filename != _CAPTURE:
         places.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
-    return any(line in _tests_of_whiles(name) for name, line in places if not name.startswith((_TORCH, _HERE, "<")))
+    of_models = (each for each in places if each[0].startswith(_SAMPLERS) or not each[0].startswith((_TORCH, _HERE, "<")))
+    return any(line in _tests_of_whiles(name) for name, line in of_models)
 
 
 def _asking(between: tuple[str, ...] = _SYMBOLS) -> tuple[types.FrameType | None, types.FrameType | None]:

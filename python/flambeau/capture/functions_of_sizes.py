@@ -230,6 +230,14 @@ def _numel(sizes: torch.Size) -> Any:
 _OWN_NUMEL = torch.Size.numel
 
 
+def _broadcast(one: Any, other: Any) -> torch.Size:
+    """The shape of both together; torch's own, which distributions use, takes no sizes."""
+    return torch.broadcast_shapes(one, other) if any(isinstance(each, torch.SymInt) for each in (*one, *other)) else _OWN_BROADCAST(one, other)
+
+
+_OWN_BROADCAST = torch._C._infer_size
+
+
 @contextlib.contextmanager
 def functions_of_sizes() -> Iterator[None]:
     """While it is open, functions of :mod:`math` and NumPy, ``divmod``, ``max`` and ``min`` keep sizes dynamic."""
@@ -240,4 +248,5 @@ def functions_of_sizes() -> Iterator[None]:
         for symbol, name, method in _methods():
             replacements.set(symbol, name, method)
         replacements.set_of_builtin(torch.Size, "numel", _numel)
+        replacements.set(torch._C, "_infer_size", _broadcast)
         yield

@@ -312,6 +312,8 @@ class Presence(TorchFunctionMode):
             return own
         if (passes := passing_answer()) is not None:
             return passes
+        if asks_to_go_on():  # and would for good
+            return func(*args, **kwargs)
         if total and self.filled is not None:
             self.filled.setdefault(line, SOME)
         else:

@@ -344,7 +344,7 @@ class _Tries:
 
     def _general(self, attempt: _Capture) -> _Captured:
         captured = self.once(attempt, loops_first=True)
-        constants, stuck = False, "data-dependent" in str(captured.error)
+        constants, stuck = False, "data-dependent" in str(captured.error) or fails_in_numpy(captured.error)
         if stuck:
             known = self.once(attempt, constants=True)
             if known.exported is not None or _came_to_the_end(known.error):
