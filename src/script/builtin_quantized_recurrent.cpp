@@ -120,9 +120,8 @@ std::vector<Recurrence> OldRecurrences(Evaluator& evaluator, const Vals& params)
   for (size_t i = 0; i + 1 < params.size(); i += 2) {
     const auto* object = params[i].As<ObjectVal>();
     if (object == nullptr) return {};
-    const auto& attributes = evaluator.heap()[object->cell].attributes;
-    const auto weight = std::ranges::find(attributes, "weight", &std::pair<std::string, Val>::first);
-    if (weight == attributes.end()) return {};
+    const NamedVal* weight = evaluator.heap()[object->cell].attributes.Find("weight");
+    if (weight == nullptr) return {};
     recurrences.push_back({params[i], params[i + 1], !weight->second.Is<QuantizedVal>(), false});
   }
   return recurrences;
@@ -144,9 +143,9 @@ Result<Vals> MakeCell(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (arguments.size() < 2) return Malformed(evaluator);
   Cell cell;
   const bool reduce_range = arguments.size() > 4 && arguments[4].AsInt().value_or(0) != 0;
-  cell.attributes.emplace_back("kind", std::string(kHalf ? "quantized_fp16" : "quantized_dynamic"));
-  cell.attributes.emplace_back("integers", Evaluator::Tuple({int64_t{reduce_range}}));
-  cell.attributes.emplace_back("packed", Evaluator::Tuple({arguments[0], arguments[1]}));
+  cell.attributes.Add({"kind", std::string(kHalf ? "quantized_fp16" : "quantized_dynamic")});
+  cell.attributes.Add({"integers", Evaluator::Tuple({int64_t{reduce_range}})});
+  cell.attributes.Add({"packed", Evaluator::Tuple({arguments[0], arguments[1]})});
   return Vals{ObjectVal{evaluator.heap().Add(std::move(cell))}};
 }
 

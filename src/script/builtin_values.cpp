@@ -153,8 +153,7 @@ Result<Vals> HasAttr(Evaluator& evaluator, const Node& node, Arguments arguments
   const auto* object = arguments[0].As<ObjectVal>();
   const std::string* name = NameOf(node);
   if (object == nullptr || name == nullptr) return Vals{false};
-  const auto& known = evaluator.heap()[object->cell].attributes;
-  return Vals{std::ranges::find(known, *name, &std::pair<std::string, Val>::first) != known.end()};
+  return Vals{evaluator.heap()[object->cell].attributes.Find(*name) != nullptr};
 }
 
 Result<Vals> CreateObject(Evaluator& evaluator, const Node&, Arguments) {

@@ -23,7 +23,7 @@ void Evaluator::ImportObjects() {
         (void)GetAttribute(i, attribute.name);
       } else {
         Val value = Import(attribute.value, PathOf(ObjectId{i}, attribute.name));
-        heap_.Edit(i).attributes.emplace_back(attribute.name, std::move(value));
+        heap_.Edit(i).attributes.Add({attribute.name, std::move(value)});
       }
   emitter_.LinkTensors();
   for (uint32_t i = 0; i < source_.objects.size(); ++i)
@@ -108,8 +108,7 @@ Val Evaluator::ImportQuantized(const torchscript::Object& object, std::string_vi
 }
 
 Result<Val> Evaluator::GetAttribute(uint32_t cell, std::string_view name) {
-  for (const auto& [known, value] : heap_[cell].attributes)
-    if (known == name) return value;
+  if (const NamedVal* known = heap_[cell].attributes.Find(name)) return known->second;
   const ObjectId id = heap_[cell].object;
   const torchscript::ObjectAttribute* attribute = id ? source_[id].Find(name) : nullptr;
   const auto* data = attribute != nullptr ? std::get_if<TensorData>(&attribute->value.value) : nullptr;
@@ -132,12 +131,11 @@ void Evaluator::OrderWeights() {
 
 Status Evaluator::SetAttribute(uint32_t cell, std::string_view name, Val value) {
   Cell& edited = heap_.Edit(cell);
-  for (auto& [known, old] : edited.attributes) {
-    if (known != name) continue;
-    old = std::move(value);
-    return {};
+  if (NamedVal* known = edited.attributes.Find(name)) {
+    known->second = std::move(value);
+  } else {
+    edited.attributes.Add({std::string(name), std::move(value)});
   }
-  edited.attributes.emplace_back(name, std::move(value));
   return {};
 }
 

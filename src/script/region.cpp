@@ -175,7 +175,7 @@ bool Evaluator::Region::TakeInCell(uint32_t cell, const Snapshot& before) {
 
 Result<bool> Evaluator::Region::TakeInAttributes(uint32_t cell, const Snapshot& entered, const Snapshot& before) {
   bool changed = false;
-  const std::vector<std::pair<std::string, Val>> all = evaluator.heap_[cell].attributes;
+  const Attributes all = evaluator.heap_[cell].attributes;
   for (const auto& [name, value] : all) {
     FLAMBEAU_TRY(const bool news, TakeInAttribute(cell, name, value, entered, before));
     changed |= news;

@@ -151,7 +151,7 @@ void ScriptBuilder::AddAttribute(ScriptObject object, std::string_view name, Scr
   const AttributeRole as = role == InputKind::kParameter ? AttributeRole::kParameter
                            : role == InputKind::kBuffer  ? AttributeRole::kBuffer
                                                          : AttributeRole::kAttribute;
-  impl_->graph.objects[object.index].attributes.push_back({std::string(name), nullptr, *std::move(constant), as, persistent});
+  impl_->graph.objects[object.index].attributes.Add({std::string(name), nullptr, *std::move(constant), as, persistent});
 }
 
 void ScriptBuilder::SetSelf(ScriptObject object) { impl_->graph.self = torchscript::ObjectId{object.index}; }

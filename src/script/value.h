@@ -13,6 +13,7 @@
 
 #include "ir/ids.h"
 #include "reader/torchscript/graph.h"
+#include "support/named_list.h"
 
 namespace flambeau::script {
 
@@ -114,6 +115,9 @@ struct TakenElement {
   Val place;
 };
 
+using NamedVal = std::pair<std::string, Val>;
+using Attributes = NamedList<NamedVal, &NamedVal::first>;
+
 // The contents of a mutable value.
 struct Cell {
   Vals elements;                               // of a list
@@ -124,7 +128,7 @@ struct Cell {
   bool is_row = false;                         // a list of lists of such a length has its elements: a write must reach that
   std::shared_ptr<const Pieces> pieces;        // where the sequence came from: its elements are views
   std::vector<std::pair<Val, Val>> entries;    // of a dict, in insertion order
-  std::vector<std::pair<std::string, Val>> attributes;  // of an object, as far as they were read or written
+  Attributes attributes;                       // of an object, as far as they were read or written
   torchscript::ObjectId object;                // what the archive has of an object; invalid for one made by the program
   bool shared = false;         // it may be another cell that is shared too, nobody knows
   std::vector<uint32_t> kin;   // which it may be; they need not say so

@@ -11,11 +11,6 @@ TypePtr Type::Of(TypeKind kind, std::vector<TypePtr> elements) {
   return type;
 }
 
-const ObjectAttribute* Object::Find(std::string_view attribute) const {
-  const auto found = std::ranges::find(attributes, attribute, &ObjectAttribute::name);
-  return found == attributes.end() ? nullptr : &*found;
-}
-
 const Constant* Node::Find(std::string_view attribute) const {
   const auto found = std::ranges::find(attributes, attribute, &Attribute::name);
   return found == attributes.end() ? nullptr : &found->value;

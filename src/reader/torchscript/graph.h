@@ -21,6 +21,7 @@
 #include "ir/tensor_data.h"
 #include "support/dtype.h"
 #include "support/ids.h"
+#include "support/named_list.h"
 
 namespace flambeau::torchscript {
 
@@ -118,9 +119,9 @@ struct ObjectAttribute {
 struct Object {
   std::string class_name;  // "__torch__.torch.nn.modules.conv.Conv2d"
   std::string path;        // of a module: "layers.0.conv"; empty for the root and for other objects
-  std::vector<ObjectAttribute> attributes;
+  NamedList<ObjectAttribute, &ObjectAttribute::name> attributes;
 
-  const ObjectAttribute* Find(std::string_view attribute) const;
+  const ObjectAttribute* Find(std::string_view attribute) const { return attributes.Find(attribute); }
 };
 
 // Quantized tensors are objects of this class: "data", their integers; and

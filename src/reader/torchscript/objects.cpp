@@ -218,8 +218,8 @@ Result<Constant> ObjectReader::ReadQuantized(Source& source, PickleValue call, c
   const ObjectId id{static_cast<uint32_t>(objects_->size())};
   TypePtr type = TypeOf(quantizer);
   Object object = {std::string(kQuantizedTensor), name, {}};
-  object.attributes.push_back({"data", TensorType(), InFile(std::move(stored))});
-  object.attributes.push_back({"quantizer", std::move(type), std::move(quantizer)});
+  object.attributes.Add({"data", TensorType(), InFile(std::move(stored))});
+  object.attributes.Add({"quantizer", std::move(type), std::move(quantizer)});
   objects_->push_back(std::move(object));
   return Constant{id};
 }
@@ -267,7 +267,7 @@ Result<Constant> ObjectReader::ReadInstance(Source& source, PickleValue call, co
     if (!attribute.type) attribute.type = TypeOf(attribute.value);
     if (info.parameters.contains(attribute.name)) attribute.role = AttributeRole::kParameter;
     if (info.buffers.contains(attribute.name)) attribute.role = AttributeRole::kBuffer;
-    (*objects_)[id.index].attributes.push_back(std::move(attribute));
+    (*objects_)[id.index].attributes.Add(std::move(attribute));
   }
   return Constant{id};
 }
@@ -283,7 +283,7 @@ Result<Constant> ObjectReader::ReadOpaque(Source& source, PickleValue call, std:
   if (!state) return Constant{id};
   FLAMBEAU_TRY(Constant value, Read(source, *state, nullptr, name, depth + 1));
   TypePtr type = TypeOf(value);
-  (*objects_)[id.index].attributes.push_back({std::string(kOpaqueState), std::move(type), std::move(value)});
+  (*objects_)[id.index].attributes.Add({std::string(kOpaqueState), std::move(type), std::move(value)});
   return Constant{id};
 }
 
