@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "aten/declarations.h"
 #include "flambeau/program.h"
 #include "ir/context.h"
 #include "ir/graph.h"
@@ -26,6 +27,11 @@ struct OutputSpec {
   OutputKind kind;
   Symbol name;
   Symbol target;  // the buffer or input that a mutation writes
+
+  // Whether it is a new value of what was there before, no result.
+  bool IsState() const {
+    return kind == OutputKind::kBufferMutation || kind == OutputKind::kParameterMutation || kind == OutputKind::kUserInputMutation;
+  }
 };
 
 struct DimensionName {
@@ -42,6 +48,7 @@ struct Program::Impl {
   Graph graph;
   std::vector<InputSpec> inputs;
   std::vector<OutputSpec> outputs;
+  aten::Declarations declared;  // schemas of users' operators
   std::vector<DimensionName> dimension_names;
   std::vector<std::pair<std::string, std::string>> metadata;
   std::string name = "main_graph";

@@ -73,6 +73,7 @@ const ProgramBuilder::Impl::Target& ProgramBuilder::Impl::FindTarget(std::string
   const std::string name = aten::CanonicalName(text);
   constexpr std::string_view kOps = "torch.ops.";
   const std::string_view shown = text.starts_with(kOps) ? text.substr(kOps.size()) : text;
+  const aten::DeclarationScope scope(program->declared);
   auto equivalent = aten::FindEquivalent(name);
   const Symbol op = context().Intern(equivalent ? equivalent->schema->name : name);
   return targets[std::move(key)] = {op, context().Intern(shown), aten::FindSchema(name), std::move(equivalent),
@@ -210,7 +211,7 @@ void ProgramBuilder::NameDimension(size_t position, size_t dim, std::string_view
   impl_->program->dimension_names.push_back({position, dim, std::string(name), std::string(frozen_by)});
 }
 
-void ProgramBuilder::DeclareOperator(std::string_view schema) { aten::DeclareSchema(schema); }
+void ProgramBuilder::DeclareOperator(std::string_view schema) { (void)impl_->program->declared.Declare(schema); }
 void ProgramBuilder::SetMetadata(std::string_view key, std::string_view value) {
   impl_->program->metadata.emplace_back(key, value);
 }

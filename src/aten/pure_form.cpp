@@ -4,6 +4,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "aten/declarations.h"
+
 namespace flambeau::aten {
 namespace {
 
@@ -98,8 +100,9 @@ std::optional<PureForm> FunctionalizedForm(const Schema& impure, uint32_t writte
   const auto writing = std::ranges::count_if(impure.arguments, [](const SchemaArgument& argument) { return argument.writes; });
   for (auto i = fresh + writing; i > 0; --i) text += i > 1 ? "Tensor, " : "Tensor";
   text += ')';
-  if (!DeclareSchema(text)) return std::nullopt;
-  PureForm form{FindSchema(text.substr(0, text.find('('))), {}, written};
+  Declarations* declared = DeclarationScope::Current();  // where the user's is
+  if (declared == nullptr || !declared->Declare(text)) return std::nullopt;
+  PureForm form{declared->Find(std::string_view(text).substr(0, text.find('('))), {}, written};
   for (size_t i = 0; i < impure.arguments.size(); ++i) form.arguments.push_back(static_cast<int>(i));
   return form;
 }

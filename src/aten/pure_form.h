@@ -26,7 +26,7 @@ struct PureForm {
 };
 
 // `pure`: the operator to take, if that is known. nullopt if there is none.
-// Declares the schema of a user's.
+// Declares the schema of a user's, where the user's own is declared.
 std::optional<PureForm> FindPureForm(const Schema& impure, std::string_view pure, uint32_t written);
 
 // "mylib::foo.functionalized" -> "mylib::foo", "mylib::foo.out__functionalized"

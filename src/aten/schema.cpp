@@ -7,6 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "aten/declarations.h"
 #include "aten/library_schemas.h"
 #include "aten/torch_schemas.inc"
 #include "support/letters.h"
@@ -261,12 +262,11 @@ std::optional<Schema> ParseSchema(std::string_view text) {
 
 namespace {
 
-// Schemas that were asked for, or declared. Entries stay where they are.
+// The tables' schemas that were asked for. Entries stay where they are.
 struct Known {
   std::mutex mutex;
   std::unordered_map<std::string_view, const Schema*> by_name;
   std::deque<Schema> schemas;
-  std::deque<std::string> texts;  // of declared ones
 
   static Known& Get() {
     static Known* known = new Known;
@@ -289,6 +289,8 @@ std::string_view TextInTables(std::string_view name) {
 }  // namespace
 
 const Schema* FindSchema(std::string_view name) {
+  if (const Declarations* declared = DeclarationScope::Current())
+    if (const Schema* schema = declared->Find(name)) return schema;
   Known& known = Known::Get();
   const std::lock_guard lock(known.mutex);
   if (auto it = known.by_name.find(name); it != known.by_name.end()) return it->second;
@@ -301,24 +303,7 @@ const Schema* FindSchema(std::string_view name) {
   return result;
 }
 
-bool DeclareSchema(std::string_view text) {
-  Known& known = Known::Get();
-  const std::lock_guard lock(known.mutex);
-  const std::string_view name = NameOf(text);
-  if (!TextInTables(name).empty()) return false;
-  if (auto it = known.by_name.find(name); it != known.by_name.end() && it->second->text == text) return true;
-  auto schema = ParseSchema(known.texts.emplace_back(text));
-  if (!schema) {
-    known.texts.pop_back();
-    return false;
-  }
-  const Schema* result = &known.schemas.emplace_back(std::move(*schema));
-  known.by_name.erase(result->name);  // the key lives in the schema that it leads to
-  known.by_name.emplace(result->name, result);
-  return true;
-}
-
-bool IsDeclared(const Schema& schema) { return TextInTables(schema.name).empty(); }
+bool IsInTables(std::string_view name) { return !TextInTables(name).empty(); }
 
 std::vector<std::string_view> LibrarySchemaTexts() { return {std::begin(kLibrarySchemas), std::end(kLibrarySchemas)}; }
 

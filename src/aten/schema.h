@@ -66,17 +66,16 @@ struct Schema {
 // Parses a schema; nullopt if the text is none. The views point into `text`.
 std::optional<Schema> ParseSchema(std::string_view text);
 
-// The schema of that full overload name, of PyTorch's table or of ours for
-// Python's own functions (`_operator::add`, `torch::sym_max`); nullptr if there
-// is none. Parsed at first use; the address is stable; thread-safe.
+// The schema of that full overload name, of PyTorch's table, of ours for
+// Python's own functions (`_operator::add`, `torch::sym_max`), or of those that
+// the program declares (declarations.h); nullptr if there is none. The tables'
+// are parsed at first use; the address is stable; thread-safe.
 const Schema* FindSchema(std::string_view name);
 
-// Makes the schema of an operator known that is in no table, one that a user
-// registered with torch.library. The last text for a name wins; false if it is
-// no schema, or the name is one of the tables'.
-bool DeclareSchema(std::string_view text);
+// Whether one of the tables has the operator.
+bool IsInTables(std::string_view name);
 // Whether the schema is of an operator that is in no table.
-bool IsDeclared(const Schema& schema);
+inline bool IsDeclared(const Schema& schema) { return !IsInTables(schema.name); }
 
 // PyTorch's table in registration order.
 std::vector<std::string_view> TorchSchemaTexts();

@@ -5,35 +5,6 @@
 namespace flambeau::aten {
 namespace {
 
-TEST(DeclareSchema, MakesAnOperatorKnown) {
-  EXPECT_EQ(FindSchema("schema_test::declared"), nullptr);
-  ASSERT_TRUE(DeclareSchema("schema_test::declared(Tensor(a!) x, float scale=1.5) -> Tensor"));
-  const Schema* schema = FindSchema("schema_test::declared");
-  ASSERT_NE(schema, nullptr);
-  EXPECT_TRUE(schema->has_writes());
-  EXPECT_EQ(std::get<double>(schema->arguments[1].default_value), 1.5);
-}
-
-TEST(DeclareSchema, TheLastTextWinsAndFormerOnesLive) {
-  ASSERT_TRUE(DeclareSchema("schema_test::changed(Tensor x) -> Tensor"));
-  const Schema* former = FindSchema("schema_test::changed");
-  ASSERT_TRUE(DeclareSchema("schema_test::changed(Tensor x, int k) -> Tensor"));
-  EXPECT_EQ(FindSchema("schema_test::changed")->arguments.size(), 2u);
-  EXPECT_EQ(former->arguments.size(), 1u);
-  EXPECT_EQ(former->name, "schema_test::changed");
-}
-
-TEST(DeclareSchema, RefusesTextsThatAreNone) {
-  EXPECT_FALSE(DeclareSchema("schema_test::broken"));
-  EXPECT_FALSE(DeclareSchema(""));
-  EXPECT_EQ(FindSchema("schema_test::broken"), nullptr);
-}
-
-TEST(DeclareSchema, LeavesTheTablesAlone) {
-  EXPECT_FALSE(DeclareSchema("aten::relu(Tensor self, int surprise) -> Tensor"));
-  EXPECT_EQ(FindSchema("aten::relu")->arguments.size(), 1u);
-}
-
 TEST(ParseSchema, ListsInLists) {
   const auto schema = ParseSchema("schema_test::nested(int[][] pairs, int[2] pair) -> Tensor");
   ASSERT_TRUE(schema);

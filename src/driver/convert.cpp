@@ -249,6 +249,7 @@ Outcome Convert(Program program, const Options& options) {
   Outcome outcome;
   Guard(outcome.diagnostics, {}, [&] {
     auto impl = std::make_unique<Program::Impl>(std::move(program.impl()));
+    const aten::DeclarationScope scope(impl->declared);
     Sink sink;
     Conversion conversion(*impl, options, sink);
     Recorder recorder;
@@ -293,6 +294,7 @@ std::string Dump(Program program, std::string_view stage, const Options& options
   std::string text;
   Guard(diagnostics, {}, [&] {
     const auto stages = DumpStages();
+    const aten::DeclarationScope scope(program.impl().declared);
     Sink sink;
     if (std::find(stages.begin(), stages.end(), stage) == stages.end()) {
       (void)sink.Error(DiagnosticKind::kBadOption, fmt::format("there is no stage '{}'", stage), {}, fmt::format("stages: {}", fmt::join(stages, ", ")));

@@ -22,14 +22,16 @@ std::string TargetText(std::string_view target) {
 
 }  // namespace
 
-FxText::FxText(const Graph& graph, const std::vector<InputSpec>& inputs) : graph_(graph), context_(graph.context()) {
-  for (const InputSpec& input : inputs) placeholders_.emplace(input.value, input.name);
+FxText::FxText(const Graph& graph, const Program::Impl& program)
+    : graph_(graph), context_(graph.context()), declared_(program.declared) {
+  for (const InputSpec& input : program.inputs) placeholders_.emplace(input.value, input.name);
 }
 
 std::string FxText::operator()(NodeId id) const {
   const Node& node = graph_[id];
   const Origin& origin = context_[node.origin];
-  const aten::Schema* schema = aten::FindSchema(graph_.op(id));
+  const aten::Schema* schema = declared_.Find(graph_.op(id));
+  if (schema == nullptr) schema = aten::FindSchema(graph_.op(id));
   // The capture writes no keyword argument that has its default, and no positional one at the end.
   std::string positional, named;
   size_t count = 0, written = 0, end = 0;  // of the positional ones: all, those up to the last that counts, and its end

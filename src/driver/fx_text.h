@@ -12,8 +12,8 @@ namespace flambeau {
 
 class FxText {
  public:
-  // `graph` as it was read; it must outlive this.
-  FxText(const Graph& graph, const std::vector<InputSpec>& inputs);
+  // `graph` as it was read from the program; both must outlive this.
+  FxText(const Graph& graph, const Program::Impl& program);
 
   std::string operator()(NodeId node) const;
 
@@ -26,6 +26,7 @@ class FxText {
 
   const Graph& graph_;
   const Context& context_;
+  const aten::Declarations& declared_;
   std::unordered_map<ValueId, Symbol> placeholders_;  // weights have the state_dict's names in the graph
 };
 

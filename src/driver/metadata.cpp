@@ -72,7 +72,7 @@ void AttachMetadata(const Program::Impl& program, std::shared_ptr<const Graph> c
     };
     return;
   }
-  const auto fx_text = captured ? std::make_shared<const FxText>(*captured, program.inputs) : nullptr;
+  const auto fx_text = captured ? std::make_shared<const FxText>(*captured, program) : nullptr;
   model.node_metadata = [=, given = std::move(additions.node_metadata)](NodeId id, onnx::Properties& properties) {
     if (const auto found = given.find(id); found != given.end()) properties = found->second;
     const OriginId origin_id = (*graph)[id].origin;

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "aten/schema.h"
+#include "aten/declarations.h"
 #include "container/quote.h"
 #include "container/zip.h"
 #include "diag/sink.h"
@@ -34,7 +34,9 @@ Result<torchscript::Graph> ReadMethod(const ZipArchive& archive, const Options& 
   if (!options.model.empty())
     return sink.Error(DiagnosticKind::kBadOption, fmt::format("the model {} is asked for, but a TorchScript archive holds one, without a name", Quote(options.model)),
                       archive.Where(nullptr), "choose among its methods by the method's name");
-  return torchscript::ReadArchive(archive, sink, options.method);
+  FLAMBEAU_TRY(torchscript::Graph graph, torchscript::ReadArchive(archive, sink, options.method));
+  graph.operator_schemas = options.operator_schemas;
+  return graph;
 }
 
 Result<Program> ReadModel(const ZipArchive& archive, const Options& options, Sink& sink) {
@@ -44,7 +46,7 @@ Result<Program> ReadModel(const ZipArchive& archive, const Options& options, Sin
   if (!options.inputs.empty())
     return sink.Error(DiagnosticKind::kBadOption, fmt::format("input {} is described, but a .pt2 archive says its inputs by itself", Quote(options.inputs.front().first)),
                       archive.Where(nullptr), "only TorchScript archives need descriptions; dimension names name dynamic sizes");
-  FLAMBEAU_TRY(Program program, ReadPt2(archive, sink, options.model));
+  FLAMBEAU_TRY(Program program, ReadPt2(archive, sink, options.model, options.operator_schemas));
   program.impl().alternatives = ModelsOfPt2(archive);
   return program;
 }
@@ -114,9 +116,10 @@ Result<ZipArchive> OpenArchive(const std::string& path, Sink& sink) {
   return ZipArchive::Open(file, sink);
 }
 
-Status DeclareOperators(const Options& options, Sink& sink) {
+Status CheckSchemas(const Options& options, Sink& sink) {
+  aten::Declarations declared;
   for (const std::string& schema : options.operator_schemas)
-    if (!aten::DeclareSchema(schema))
+    if (!declared.Declare(schema))
       return sink.Error(DiagnosticKind::kBadOption, fmt::format("{} is no schema of an operator of one's own", Quote(schema)), {},
                         "write it as torch does: 'mylib::foo(Tensor(a!) x, float by) -> Tensor'");
   return {};
@@ -129,8 +132,8 @@ std::optional<T> FromArchive(const std::string& path, std::vector<Diagnostic>& d
   std::optional<T> made;
   Guard(diagnostics, {.file = path}, [&] {
     Sink sink;
-    const bool declared = static_cast<bool>(DeclareOperators(options, sink));
-    const Result<ZipArchive> archive = declared ? OpenArchive(path, sink) : kFailure;
+    const bool schemas_ok = static_cast<bool>(CheckSchemas(options, sink));
+    const Result<ZipArchive> archive = schemas_ok ? OpenArchive(path, sink) : kFailure;
     Result<T> result = archive ? read(*archive, options, sink) : kFailure;
     for (Diagnostic& diagnostic : sink.Take()) diagnostics.push_back(std::move(diagnostic));
     if (result) made.emplace(*std::move(result));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "aten/schema.h"
 #include "script/specialize.h"
 
 namespace flambeau {
@@ -207,7 +206,7 @@ void ScriptBuilder::EndBlock(std::span<const ScriptValue> outputs) {
 
 void ScriptBuilder::SetOutputs(std::span<const ScriptValue> outputs) { impl_->graph.main->outputs = impl_->Find(outputs); }
 
-void ScriptBuilder::DeclareOperator(std::string_view schema) { aten::DeclareSchema(schema); }
+void ScriptBuilder::DeclareOperator(std::string_view schema) { impl_->graph.operator_schemas.emplace_back(schema); }
 
 std::optional<Program> ScriptBuilder::Finish(std::span<const ScriptInput> inputs, std::vector<Diagnostic>& diagnostics,
                                              const Options& options) {

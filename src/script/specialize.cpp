@@ -296,6 +296,8 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
   program->name = graph.name;
   program->torch_version = graph.torch_version;
   program->default_dtype = graph.default_dtype;
+  for (const std::string& schema : graph.operator_schemas) (void)program->declared.Declare(schema);
+  const aten::DeclarationScope scope(program->declared);
   const lower::CustomOperators custom(options.translations, options.custom_opsets);
   Evaluator evaluator(graph, *program, sink, custom, options.opset, apart, library);
   if (assumptions.rounds) evaluator.AssumeRounds();

@@ -1,13 +1,17 @@
-#include "aten/schema.h"
+#include "aten/declarations.h"
 #include "pass/aten/pass_testing.h"
 #include "pass/aten/passes.h"
 
 namespace flambeau {
 namespace {
 
+constexpr std::string_view kInto = "expand_test::into(Tensor(a!) out, Tensor x, float by=1.) -> Tensor";
+
 std::string Expanded(std::string_view text) {
-  aten::DeclareSchema("expand_test::into(Tensor(a!) out, Tensor x, float by=1.) -> Tensor");
-  aten::DeclareSchema("expand_test::all(Tensor(a!)[] xs, Tensor(b!)? y=None) -> ()");
+  aten::Declarations declared;
+  const aten::DeclarationScope scope(declared);
+  EXPECT_TRUE(declared.Declare(kInto));
+  EXPECT_TRUE(declared.Declare("expand_test::all(Tensor(a!)[] xs, Tensor(b!)? y=None) -> ()"));
   const auto outcome = RunOn(text, {&ExpandFunctionalized});
   return outcome->text + outcome->diagnostics;
 }
@@ -72,7 +76,9 @@ TEST(ExpandFunctionalized, WhatIsMissingIsSaid) {
 }
 
 TEST(Functionalize, AUsersOperatorGivesWhatItWrites) {
-  aten::DeclareSchema("expand_test::into(Tensor(a!) out, Tensor x, float by=1.) -> Tensor");
+  aten::Declarations declared;
+  const aten::DeclarationScope scope(declared);
+  EXPECT_TRUE(declared.Declare(kInto));
   const auto outcome = RunOn(R"(graph(%x: f32[3], %t: f32[2, 3]) {
   %a: f32[2, 3] = aten::relu(self=%t)
   %v: f32[3] = aten::select.int(self=%a, dim=0, index=1)
@@ -93,7 +99,9 @@ TEST(Functionalize, AUsersOperatorGivesWhatItWrites) {
 }
 
 TEST(Functionalize, WhatIsNotGivenKeepsItsPlaceAmongTheResults) {
-  aten::DeclareSchema("expand_test::either(Tensor x, Tensor(a!)? a=None, Tensor(b!)? b=None) -> ()");
+  aten::Declarations declared;
+  const aten::DeclarationScope scope(declared);
+  EXPECT_TRUE(declared.Declare("expand_test::either(Tensor x, Tensor(a!)? a=None, Tensor(b!)? b=None) -> ()"));
   const auto outcome = RunOn(R"(graph(%x: f32[3], %a: f32[3], %b: f32[2]) {
   %t: f32[3] = aten::relu(self=%a)
   %u: f32[2] = aten::relu(self=%b)

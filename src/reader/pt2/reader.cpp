@@ -242,8 +242,9 @@ std::vector<std::string> ModelsOfPt2(const ZipArchive& archive) {
   return pt2::IsOldLayout(archive) ? std::vector{std::string(pt2::kDefaultModel)} : pt2::ModelNames(archive);
 }
 
-Result<Program> ReadPt2(const ZipArchive& archive, Sink& sink, std::string_view model) {
+Result<Program> ReadPt2(const ZipArchive& archive, Sink& sink, std::string_view model, std::span<const std::string> operator_schemas) {
   ProgramBuilder builder;
+  for (const std::string& schema : operator_schemas) builder.DeclareOperator(schema);
   const Status read = pt2::Read(archive, model, &builder, sink);
   std::optional<Program> program;
   std::vector<Diagnostic> diagnostics;

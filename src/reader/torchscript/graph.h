@@ -197,6 +197,7 @@ struct Graph {
   std::vector<std::string> methods;  // of the module; this is the graph of one of them
   Block* main = nullptr;
   std::vector<std::optional<Constant>> defaults;  // of the inputs of `main`, where its signature has them
+  std::vector<std::string> operator_schemas;  // of users' operators
   // What the first input, `self`, is; invalid for a free function, which has none.
   ObjectId self;
   std::vector<Object> objects;
