@@ -13,7 +13,7 @@ from . import _engine
 if TYPE_CHECKING:
     from .recorder import Recorder, Symbol
 
-__all__ = ["alike", "as_recorded", "element_type"]
+__all__ = ["alike", "as_recorded", "element_type", "recorded_sizes"]
 
 # torch's words of element types that ONNX writes in another way.
 _ONNX_WORDS = {
@@ -33,6 +33,13 @@ def element_type(word: str) -> Any:
     import onnx_ir as ir
 
     return ir.DataType[_ONNX_WORDS.get(word, word.upper())]
+
+
+def recorded_sizes(value: _engine.OperatorCallValue) -> list[int | str | None] | None:
+    """The sizes of an operand or result: numbers, names, and None for those that are not known; None without a rank."""
+    if not value.ranked:
+        return None
+    return [int(size) if size.isdecimal() else None if size == "?" else size for size in value.sizes]
 
 
 def alike(recorder: Recorder, target: Callable, call: _engine.OperatorCall, inputs: Sequence[Symbol]) -> list[Symbol]:

@@ -12,7 +12,7 @@ import torch
 from . import _engine
 from .feed.exported_program import canonical_name, dtype_of_code
 from .forms import is_written_alike
-from .operand_types import alike, as_recorded, element_type
+from .operand_types import alike, as_recorded, element_type, recorded_sizes
 
 __all__ = ["Translators"]
 
@@ -95,7 +95,7 @@ def _model_of(target: Callable, function: Callable, call: _engine.OperatorCall) 
 
     recorder = Recorder(call.opset)
     inputs = [
-        recorder.input(value.name, element_type(value.dtype), _shape(value))
+        recorder.input(value.name, element_type(value.dtype), recorded_sizes(value))
         for value in call.operands
     ]
     args, kwargs = _arguments(target, function, call, alike(recorder, target, call, inputs))
@@ -132,12 +132,6 @@ def _check_form(node: Any, version: int, opset: int) -> None:
     """Raise TypeError if the node's operator is written in another way at the opset."""
     if not is_written_alike(node, version, opset):
         raise TypeError(f"it uses {node.op_type} of opset {version}, which opset {opset} does not have in that form")
-
-
-def _shape(value: _engine.OperatorCallValue) -> list[int | str | None] | None:
-    if not value.ranked:
-        return None
-    return [int(size) if size.isdecimal() else None if size == "?" else size for size in value.sizes]
 
 
 def _drop_unused_outputs(nodes: Sequence[Any], outputs: Sequence[Any]) -> None:

@@ -13,10 +13,6 @@
 namespace flambeau::lower {
 namespace {
 
-bool IsState(OutputKind kind) {
-  return kind == OutputKind::kBufferMutation || kind == OutputKind::kParameterMutation || kind == OutputKind::kUserInputMutation;
-}
-
 // A model without its weights lacks what a state_dict brings; constants, and buffers that are not persistent, stay, as
 // torch.onnx has them.
 bool IsInStateDict(const InputSpec& input) {
@@ -134,14 +130,14 @@ Result<LoweredProgram> LowerProgram(const Program::Impl& program, const LowerOpt
   for (size_t i = 0; i < outputs.size(); ++i) {
     const OutputSpec& spec = program.outputs[i];
     if (!outputs[i] || spec.kind == OutputKind::kToken || spec.kind == OutputKind::kGradient) continue;
-    if (IsState(spec.kind) && !options.state_outputs) continue;
+    if (spec.IsState() && !options.state_outputs) continue;
     const ValueId aten_value = aten.output(aten.main(), static_cast<uint32_t>(i));
     const Tensor tensor = OutputValue(to, outputs[i], aten_value);
     if (tensor.type().is_tensor()) RequireIdentity(to, tensor);
     if (spec.name && !program.context->Text(spec.name).empty() && graph[tensor.id()].kind == ValueKind::kResult)
       graph.SetName(tensor.id(), spec.name);
-    (IsState(spec.kind) ? states : user).push_back(tensor.id());
-    (IsState(spec.kind) ? state_indices : user_indices).push_back(i);
+    (spec.IsState() ? states : user).push_back(tensor.id());
+    (spec.IsState() ? state_indices : user_indices).push_back(i);
   }
   user.insert(user.end(), states.begin(), states.end());
   user_indices.insert(user_indices.end(), state_indices.begin(), state_indices.end());

@@ -3,16 +3,12 @@
 #include <algorithm>
 
 #include "lower/needs.h"
+#include "onnx/infer/fit.h"
 
 namespace flambeau::lower {
 namespace {
 
 using Check = Lack (*)(const Asked& asked, const Type& type);
-
-bool Differ(const ExprPool& exprs, Expr a, Expr b) {
-  const auto x = exprs.AsConstant(a), y = exprs.AsConstant(b);
-  return x && y && *x != *y;
-}
 
 // Of no elements, none is looked at.
 bool IsEmpty(const Asked& asked, const Type& type) {
@@ -92,7 +88,7 @@ Lack Covers(const Asked& asked, const Type& type) {
 
 Lack Square(const Asked& asked, const Type& type) {
   const size_t rank = type.rank();
-  if (!type.ranked || rank < 2 || !Differ(asked.arguments.exprs(), type.sizes[rank - 1], type.sizes[rank - 2])) return std::nullopt;
+  if (!type.ranked || rank < 2 || !onnx::Differ(asked.arguments.exprs(), type.sizes[rank - 1], type.sizes[rank - 2])) return std::nullopt;
   return fmt::format("takes no '{}' that is not square", asked.name);
 }
 
@@ -135,7 +131,7 @@ Lack LikeSizes(const Asked& asked, const Type& type) {
   const Type* other = Other(asked, type);
   if (other == nullptr) return std::nullopt;
   bool fits = other->rank() == type.rank();
-  for (size_t i = 0; i < type.rank() && fits; ++i) fits = !Differ(asked.arguments.exprs(), other->sizes[i], type.sizes[i]);
+  for (size_t i = 0; i < type.rank() && fits; ++i) fits = !onnx::Differ(asked.arguments.exprs(), other->sizes[i], type.sizes[i]);
   if (fits) return std::nullopt;
   return fmt::format("takes '{}' and '{}' of the same sizes", asked.need.other, asked.name);
 }

@@ -10,6 +10,7 @@
 namespace flambeau::onnx {
 
 inline Tensor Double(Builder& to, double value) { return to.ConstantOf(value, DType::kFloat64); }
+inline Tensor Times(Builder& to, Tensor x, double factor) { return to.Mul(x, Double(to, factor)); }
 
 inline Tensor DoubleVector(Builder& to, std::span<const double> values) {
   const int64_t size = static_cast<int64_t>(values.size());

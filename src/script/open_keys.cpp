@@ -14,12 +14,6 @@ Vals KeysOf(const Cell& dict) {
   return keys;
 }
 
-Vals ValuesOf(const Cell& dict) {
-  Vals values;
-  for (const auto& [key, value] : dict.entries) values.push_back(value);
-  return values;
-}
-
 // Which of the keys are this one.
 Result<Val> Equals(Evaluator& evaluator, const Vals& keys, const Val& key) {
   FLAMBEAU_TRY(const Val numbers, evaluator.emit().NumbersTensor(keys, DType::kFloat64));
@@ -53,13 +47,13 @@ Result<Val> HasOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key) {
 }
 
 Result<Val> AtOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key) {
-  const Val values = evaluator.List(ValuesOf(dict));
+  const Val values = evaluator.List(EntryValues(dict));
   FLAMBEAU_TRY(const Val place, PlaceOf(evaluator, dict, key));
   return ElementAtPlace(evaluator, values, place);
 }
 
 Result<Val> AtOpenKeyOr(Evaluator& evaluator, const Cell& dict, const Val& key, const Val& otherwise) {
-  Vals values = ValuesOf(dict);
+  Vals values = EntryValues(dict);
   // Where there is no entry what stands there is not looked at.
   values.push_back(otherwise.Is<Nothing>() ? values[0] : otherwise);
   FLAMBEAU_TRY(const Val place, PlaceOf(evaluator, dict, key));

@@ -10,15 +10,6 @@
 #include "script/skeleton.h"
 
 namespace flambeau::script {
-namespace {
-
-Vals EntryValues(const Cell& cell) {
-  Vals values;
-  for (const auto& [key, value] : cell.entries) values.push_back(value);
-  return values;
-}
-
-}  // namespace
 
 // On a path on which the value is never read.
 Status Skeleton::AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) const {

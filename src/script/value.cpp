@@ -30,6 +30,12 @@ const Cell* ListOf(const Val& value, const Heap& heap) {
   return list != nullptr ? &heap[list->cell] : nullptr;
 }
 
+Vals EntryValues(const Cell& dict) {
+  Vals values;
+  for (const auto& [key, value] : dict.entries) values.push_back(value);
+  return values;
+}
+
 std::optional<uint32_t> CellOf(const Val& value) {
   if (const auto* list = value.As<ListVal>()) return list->cell;
   if (const auto* dict = value.As<DictVal>()) return dict->cell;

@@ -180,6 +180,8 @@ const Val& Present(const Val& value);
 const Vals* ElementsOf(const Val& value, const Heap& heap);
 // The list; null of another value.
 const Cell* ListOf(const Val& value, const Heap& heap);
+// The values of a dict, in the order of its keys.
+Vals EntryValues(const Cell& dict);
 // Where the elements of the list or the entries of the dict are.
 std::optional<uint32_t> CellOf(const Val& value);
 

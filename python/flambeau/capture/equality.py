@@ -13,6 +13,8 @@ import torch
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 
+from .proofs import expression_of
+
 __all__ = ["EQUALITIES", "computed_alike", "have_one_shape", "taken_as_numbers"]
 
 _KEEPS = ("alias", "clone", "contiguous", "detach", "detach_", "lift_fresh", "lift_fresh_copy")
@@ -25,11 +27,7 @@ _TRUTHS = "_flambeau_truths"
 def _place(tensor: torch.Tensor) -> tuple[Any, ...]:
     """What tensors have in common that lie in the same memory, alike."""
     flags = tensor.dtype, tensor.is_conj(), tensor.is_neg()
-    return (tensor.untyped_storage()._cdata, *flags, *map(_expression, (tensor.storage_offset(), *tensor.shape, *tensor.stride())))
-
-
-def _expression(number: Any) -> Any:
-    return number.node.expr if isinstance(number, torch.SymInt) else number
+    return (tensor.untyped_storage()._cdata, *flags, *map(expression_of, (tensor.storage_offset(), *tensor.shape, *tensor.stride())))
 
 
 def _node(tensor: torch.Tensor) -> torch.fx.Node | None:

@@ -22,6 +22,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from .decisions import asks_to_go_on, passing_answer
 from .emptiness import SOME, where_filled
 from .failures import innermost_line
+from .proofs import expression_of
 
 __all__ = ["Presence", "rows_are_known"]
 
@@ -136,10 +137,6 @@ def _summed(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: 
     return _Fact(counts=fact.counts, total=of_all and not of_mask, out_of=args[0].numel() if of_all and of_mask else None)
 
 
-def _expression(number: Any) -> Any:
-    return number.node.expr if isinstance(number, torch.SymInt) else number
-
-
 def _compared(of: Callable[[Any], bool | None], of_all: bool | None = None) -> _Rule:
     """A count beside a number, which may be that of all elements."""
 
@@ -147,7 +144,7 @@ def _compared(of: Callable[[Any], bool | None], of_all: bool | None = None) -> _
         number = args[1] if len(args) == 2 and isinstance(args[1], (int, torch.SymInt)) else None
         if not fact.counts or number is None:
             return _NOTHING
-        answer = of_all if fact.out_of is not None and _expression(number) == _expression(fact.out_of) else of(number)
+        answer = of_all if fact.out_of is not None and expression_of(number) == expression_of(fact.out_of) else of(number)
         return _Fact(answer, total=fact.total)
 
     return rule

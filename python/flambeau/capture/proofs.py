@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import sympy
+import torch
 from torch.utils._sympy.functions import (
     CeilToInt,
     CleanDiv,
@@ -23,13 +24,18 @@ from torch.utils._sympy.functions import (
     TruncToInt,
 )
 
-__all__ = ["INEQUALITIES", "as_integers", "at", "divided", "equal", "even_quotient", "holds", "reduced", "rounded", "simplified"]
+__all__ = ["INEQUALITIES", "as_integers", "at", "divided", "equal", "even_quotient", "expression_of", "holds", "reduced", "rounded", "simplified"]
 
 INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 
 _LONGEST_PERIOD = 1024
 _LEAST = 2
 """The size from which on torch tells what is so."""
+
+
+def expression_of(number: Any) -> Any:
+    """A size as what it is computed from; other numbers as they are."""
+    return number.node.expr if isinstance(number, torch.SymInt) else number
 
 
 class _Steps(NamedTuple):

@@ -9,6 +9,7 @@ import torch
 
 from .. import _engine
 from ..errors import OnnxExporterError
+from ..operand_types import recorded_sizes
 from ._fakes import fake_results
 from ._schemas import result_types
 from ._write import model_of
@@ -34,7 +35,7 @@ def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]
     operands = []
     for value in call.operands:
         operand = graph.addInput()
-        operand.setType(g.sizes.tensor_type(_dtype(value), _sizes(value)))
+        operand.setType(g.sizes.tensor_type(_dtype(value), recorded_sizes(value)))
         operands.append(operand)
     args = [_argument(g, given, operands) for _, given in call.arguments]
     if original is None:
@@ -52,7 +53,7 @@ def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]
         else:
             flat.append(None if result is None else g._value(result))
     present = [i for i, value in enumerate(flat) if value is not None and not value.node().mustBeNone()]
-    types = [(_dtype(recorded), _sizes(recorded)) for recorded in call.results]
+    types = [(_dtype(recorded), recorded_sizes(recorded)) for recorded in call.results]
     if not types and any(_is_open(flat[i]) for i in present):  # scripts record none
         types = fake_results(call)
     for i in present:
@@ -77,12 +78,6 @@ def _dtype(value: _engine.OperatorCallValue) -> torch.dtype | None:
     return getattr(torch, value.dtype, None)
 
 
-def _sizes(value: _engine.OperatorCallValue) -> list[int | str | None] | None:
-    if not value.ranked:
-        return None
-    return [int(size) if size.isdecimal() else None if size == "?" else size for size in value.sizes]
-
-
 def _node_of(call: _engine.OperatorCall, g: GraphContext, operands: Sequence[Any], graph: Any) -> Any:
     """The call as a node of a graph of its own."""
     inputs = []
@@ -92,7 +87,7 @@ def _node_of(call: _engine.OperatorCall, g: GraphContext, operands: Sequence[Any
     base = call.op.partition(".")[0] if "::" in call.op else f"prim::{call.op}"
     node = graph.insertNode(graph.create(base, inputs, max(len(call.results), 1)))
     for output, recorded in zip(node.outputs(), call.results):
-        output.setType(g.sizes.tensor_type(_dtype(recorded), _sizes(recorded)))
+        output.setType(g.sizes.tensor_type(_dtype(recorded), recorded_sizes(recorded)))
     return node
 
 

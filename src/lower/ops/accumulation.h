@@ -2,6 +2,8 @@
 // rounded once, however many steps it takes.
 #pragma once
 
+#include <limits>
+
 #include "support/dtype.h"
 
 namespace flambeau::lower {
@@ -9,5 +11,10 @@ namespace flambeau::lower {
 inline bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBfloat16; }
 
 inline DType AccumulationDtype(DType dtype) { return IsHalf(dtype) ? DType::kFloat32 : dtype; }
+
+// The machine epsilon of that.
+inline double Epsilon(DType dtype) {
+  return AccumulationDtype(dtype) == DType::kFloat64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+}
 
 }  // namespace flambeau::lower

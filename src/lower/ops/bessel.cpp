@@ -15,13 +15,6 @@ constexpr double kEulerGamma = 0.57721566490153286;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-template <Tensor (*kOfDouble)(Lowering&, Tensor)>
-Tensor OfFloats(Lowering& to, Tensor self) {
-  return InDouble(to, to.ToFloat(self), [&](Tensor x) { return kOfDouble(to, x); });
-}
-
-Tensor Times(Lowering& to, Tensor x, double factor) { return to.Mul(x, Double(to, factor)); }
-
 // --- J and Y -----------------------------------------------------------------------
 
 constexpr double kBorder = 12;  // above, the asymptotic series are exact to float32's digits and more

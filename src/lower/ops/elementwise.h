@@ -63,5 +63,10 @@ Tensor InDouble(Lowering& to, Tensor x, F compute) {
   const DType dtype = x.dtype();
   return to.CastTo(compute(to.CastTo(x, x.is_complex() ? DType::kComplex128 : DType::kFloat64)), dtype);
 }
+// A function of float64 as a translator of one operand.
+template <Tensor (*kOfDouble)(Lowering&, Tensor)>
+Tensor OfFloats(Lowering& to, Tensor self) {
+  return InDouble(to, to.ToFloat(self), [&](Tensor x) { return kOfDouble(to, x); });
+}
 
 }  // namespace flambeau::lower

@@ -6,11 +6,10 @@
 
 #include "lower/op.h"
 #include "lower/ops/elementwise.h"
+#include "onnx/series.h"
 
 namespace flambeau::lower {
 namespace {
-
-Tensor Double(Lowering& to, double value) { return to.NumberOf(value, DType::kFloat64); }
 
 // In two steps: 2^-1074 has no reciprocal.
 Tensor TimesPowerOfTwo(Lowering& to, Tensor x, Tensor exponent) {

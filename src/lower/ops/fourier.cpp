@@ -9,6 +9,7 @@
 #include "lower/op.h"
 #include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
+#include "lower/ops/reduction.h"
 #include "lower/ops/steps.h"
 #include "onnx/complex.h"
 
@@ -26,12 +27,6 @@ Tensor PowerOf(Lowering& to, Dim n, double power, DType dtype) {
 Tensor Normalized(Lowering& to, Tensor pairs, Normalization norm, bool inverse, Dim count) {
   const double power = (inverse ? 1.0 : 0.0) - 0.5 * static_cast<double>(static_cast<int64_t>(norm));
   return power == 0 ? pairs : to.Mul(pairs, PowerOf(to, count, power, pairs.dtype()));
-}
-
-Dim CountAlong(Lowering& to, const Tensor& tensor, const Ints& axes) {
-  Dim count = to.Of(1);
-  for (int64_t axis : axes) count = to.Times(count, tensor.size(axis));
-  return count;
 }
 
 // The axes of a transform between real and complex numbers, of which the last keeps a half only.
@@ -54,14 +49,14 @@ Tensor FourierC2c(Lowering& to, Tensor self, const Ints& axes, Normalization nor
   if (axes.empty()) return self;
   Tensor pairs = onnx::Pairs(to, self);
   for (int64_t axis : to.Axes(axes, self)) pairs = Dft(to, pairs, axis, !forward, false);
-  return onnx::OfPairs(to, Normalized(to, pairs, norm, !forward, CountAlong(to, self, axes)));
+  return onnx::OfPairs(to, Normalized(to, pairs, norm, !forward, ReducedCount(to, self, axes)));
 }
 
 Tensor FourierR2c(Lowering& to, Tensor self, const Ints& axes, Normalization norm, bool onesided) {
   const Ints positive = AtLeastOne(to.Axes(axes, self));
   Tensor pairs = Dft(to, to.UnsqueezeAt(self, {self.rank()}), positive.back(), false, onesided);
   for (size_t i = 0; i + 1 < positive.size(); ++i) pairs = Dft(to, pairs, positive[i], false, false);
-  return onnx::OfPairs(to, Normalized(to, pairs, norm, false, CountAlong(to, self, axes)));
+  return onnx::OfPairs(to, Normalized(to, pairs, norm, false, ReducedCount(to, self, axes)));
 }
 
 namespace {

@@ -142,8 +142,6 @@ TensorList GradientOver(Lowering& to, Tensor self, const std::optional<Ints>& di
   return results;
 }
 
-std::optional<Ints> One(std::optional<int64_t> dim) { return dim ? std::optional(Ints{*dim}) : std::nullopt; }
-
 TensorList GradientOfScalar(Lowering& to, Tensor self, std::optional<Scalar> spacing, std::optional<int64_t> dim,
                             int64_t edge_order) {
   return GradientOver(to, self, One(dim), {{spacing.value_or(Scalar(1.0)), {}}}, edge_order);

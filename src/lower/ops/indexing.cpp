@@ -197,10 +197,6 @@ Tensor NonzeroStatic(Lowering& to, Tensor self, Dim size, int64_t fill_value) {
   return Sized(to, SliceRange(to, padded, 0, to.Of(0), size, to.Of(1)), sizes);
 }
 
-Tensor Embedding(Lowering& to, Tensor weight, Tensor indices, Dim, Unused, Unused) {
-  return to.Gather(weight, indices);
-}
-
 // Scales down the rows in use that are longer than `max_norm`.
 Tensor EmbeddingRenorm(Lowering& to, Tensor self, Tensor indices, double max_norm, double norm_type) {
   auto number = [&](double value) { return to.ConstantOf(value, self.dtype()); };
@@ -232,9 +228,6 @@ constexpr OpRow kRows[] = {
     Op<UnsafeMaskedIndex>(
         "aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor"),
     Op<Nonzero>("aten::argwhere(Tensor self) -> Tensor"),
-    Op<Embedding>(
-        "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, "
-        "bool sparse=False) -> Tensor"),
     Op<EmbeddingRenorm>(
         "aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor"),
     Op<Gather>("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor"),

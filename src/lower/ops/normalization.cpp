@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "lower/op.h"
 #include "lower/ops/accumulation.h"
@@ -252,17 +251,12 @@ Three NativeLayerNorm(Lowering& to, Tensor input, Dims normalized_shape, Optiona
           to.CastTo(found.rstd, dtype)};
 }
 
-// PyTorch computes half precision in float32 on the CPU, and takes the epsilon of that.
-double DefaultEps(DType dtype) {
-  return dtype == DType::kFloat64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
-}
-
 // (output, 1/root mean square) over the last `axes`. The squares of complex numbers are complex.
 std::tuple<Tensor, Tensor> ByRootMeanSquare(Lowering& to, Tensor input, size_t axes, OptionalTensor weight, std::optional<Scalar> eps) {
   const Tensor x = to.CastTo(input, AccumulationDtype(input.dtype()));
   const Tensor mean = to.ReduceMean(to.Mul(x, x), to.ConstantInts(Trailing(x.rank(), axes)));
   const Tensor rstd =
-      to.Reciprocal(to.Sqrt(to.Add(mean, to.NumberOf(eps.value_or(DefaultEps(RealDtype(input))), x.dtype()))));
+      to.Reciprocal(to.Sqrt(to.Add(mean, to.NumberOf(eps.value_or(Epsilon(RealDtype(input))), x.dtype()))));
   return {to.CastTo(Affine(to, to.Mul(x, rstd), weight, std::nullopt), input.dtype()), rstd};
 }
 
@@ -276,7 +270,7 @@ Tensor RmsNorm(Lowering& to, Tensor input, Dims normalized_shape, OptionalTensor
   const DType dtype = weight ? to.PromotedDtype({input, *weight}) : input.dtype();
   const Tensor y = to.RMSNormalization(to.CastTo(input, dtype), OrFull(to, weight, normalized_shape, 1, dtype),
                                        {.axis = -static_cast<int64_t>(normalized_shape.size()),
-                                        .epsilon = eps ? eps->AsDouble() : DefaultEps(input.dtype()),
+                                        .epsilon = eps ? eps->AsDouble() : Epsilon(input.dtype()),
                                         .stash_type = Info(AccumulationDtype(dtype)).onnx_code});
   return to.CastTo(y, input.dtype());
 }

@@ -8,11 +8,10 @@
 #include "lower/ops/linalg/matrices.h"
 #include "lower/ops/loops.h"
 #include "lower/ops/random.h"
+#include "onnx/series.h"
 
 namespace flambeau::lower {
 namespace {
-
-Tensor Number(Lowering& to, double value) { return to.NumberOf(value, DType::kFloat64); }
 
 // `first` is the logarithm of the probability of 0, `step(k)` that of the ratio of those of k and k - 1. Parameters that
 // are NaN or infinite count nothing.
@@ -22,7 +21,7 @@ Tensor CountByInversion(Lowering& to, Tensor first, const std::function<Tensor(T
   const auto states = RepeatWhile(
       to, to.ConstantInt(std::numeric_limits<int64_t>::max()), {Any(to, to.GreaterOrEqual(u, sum)), first, sum, none},
       [&](const Tensor& turn, const std::vector<Tensor>& states) {
-        const Tensor logarithm = to.Add(states[1], step(to.Add(to.CastTo(turn, DType::kFloat64), Number(to, 1))));
+        const Tensor logarithm = to.Add(states[1], step(to.Add(to.CastTo(turn, DType::kFloat64), Double(to, 1))));
         const Tensor next = to.Add(states[2], to.Exp(logarithm));
         const Tensor count = to.Add(states[3], to.CastTo(to.GreaterOrEqual(u, states[2]), DType::kFloat64));
         return std::vector<Tensor>{Any(to, to.GreaterOrEqual(u, next)), logarithm, next, count};
@@ -39,11 +38,11 @@ Tensor Poisson(Lowering& to, Tensor self, Unused) {
 Tensor Binomial(Lowering& to, Tensor count, Tensor prob, Unused) {
   const Tensor trials = to.CastTo(count, DType::kFloat64);
   const Tensor certain = to.GreaterOrEqual(prob, to.NumberOf(1.0, prob.dtype()));
-  const Tensor p = to.Where(certain, Number(to, 0), to.CastTo(prob, DType::kFloat64)), miss = to.Log(to.Sub(Number(to, 1), p));
+  const Tensor p = to.Where(certain, Double(to, 0), to.CastTo(prob, DType::kFloat64)), miss = to.Log(to.Sub(Double(to, 1), p));
   const Tensor odds = to.Sub(to.Log(p), miss);
   const Tensor hits = CountByInversion(to, to.Mul(trials, miss), [&](const Tensor& k) {
-    const Tensor left = to.Sub(to.Add(trials, Number(to, 1)), k);
-    return to.Add(odds, to.Sub(to.Log(to.Max({left, Number(to, 0)})), to.Log(k)));
+    const Tensor left = to.Sub(to.Add(trials, Double(to, 1)), k);
+    return to.Add(odds, to.Sub(to.Log(to.Max({left, Double(to, 0)})), to.Log(k)));
   });
   return to.CastTo(to.Where(certain, trials, hits), count.dtype());
 }

@@ -7,29 +7,28 @@
 
 #include "lower/op.h"
 #include "lower/ops/random.h"
+#include "onnx/series.h"
 
 namespace flambeau::lower {
 namespace {
 
 constexpr int64_t kAttempts = 8;  // each is accepted with a probability of 0.95 at least: all are rejected once in 10^10
 
-Tensor Number(Lowering& to, double value) { return to.NumberOf(value, DType::kFloat64); }
-
 Tensor LogOfUniform(Lowering& to, const Dims& sizes) {  // of (0, 1]
-  return to.Log(to.Sub(Number(to, 1), RandomUniform(to, sizes, DType::kFloat64)));
+  return to.Log(to.Sub(Double(to, 1), RandomUniform(to, sizes, DType::kFloat64)));
 }
 
 // Of concentrations of 1 and more: depth · v, where depth = alpha - 1/3 and v is the cube of a number around 1.
 Tensor DrawnByRejection(Lowering& to, Tensor alpha) {
   Dims sizes = alpha.sizes();
   sizes.insert(sizes.begin(), to.Of(kAttempts));
-  const Tensor one = Number(to, 1), zero = Number(to, 0);
-  const Tensor depth = to.Sub(alpha, Number(to, 1.0 / 3));
-  const Tensor width = to.Div(one, to.Sqrt(to.Mul(depth, Number(to, 9))));
+  const Tensor one = Double(to, 1), zero = Double(to, 0);
+  const Tensor depth = to.Sub(alpha, Double(to, 1.0 / 3));
+  const Tensor width = to.Div(one, to.Sqrt(to.Mul(depth, Double(to, 9))));
   const Tensor x = RandomNormal(to, sizes, DType::kFloat64), root = to.Add(one, to.Mul(width, x));
   const Tensor v = to.Mul(root, to.Mul(root, root)), inside = to.Greater(root, zero);
   const Tensor log_v = to.Log(to.Where(inside, v, one));
-  const Tensor bound = to.Add(to.Mul(to.Mul(x, x), Number(to, 0.5)), to.Mul(depth, to.Add(to.Sub(one, v), log_v)));
+  const Tensor bound = to.Add(to.Mul(to.Mul(x, x), Double(to, 0.5)), to.Mul(depth, to.Add(to.Sub(one, v), log_v)));
   const Tensor accepted = to.And(inside, to.Less(LogOfUniform(to, sizes), bound));
   // The last attempt is always taken, so that NaN and infinity find their own as well.
   Ints numbers(kAttempts), axes(static_cast<size_t>(alpha.rank()));
@@ -44,7 +43,7 @@ Tensor DrawnByRejection(Lowering& to, Tensor alpha) {
 
 // Below 1, a draw for alpha + 1, times uniform^(1 / alpha).
 Tensor DrawnGamma(Lowering& to, Tensor self) {
-  const Tensor alpha = to.CastTo(self, DType::kFloat64), one = Number(to, 1);
+  const Tensor alpha = to.CastTo(self, DType::kFloat64), one = Double(to, 1);
   const Tensor small = to.Less(alpha, one);
   const Tensor drawn = DrawnByRejection(to, to.Where(small, to.Add(alpha, one), alpha));
   const Tensor shrunk = to.Mul(drawn, to.Exp(to.Div(LogOfUniform(to, alpha.sizes()), alpha)));
@@ -63,14 +62,14 @@ Range RangeOf(DType dtype) {
 }
 
 Tensor StandardGamma(Lowering& to, Tensor self, Unused) {
-  return to.CastTo(to.Max({DrawnGamma(to, self), Number(to, RangeOf(self.dtype()).smallest)}), self.dtype());
+  return to.CastTo(to.Max({DrawnGamma(to, self), Double(to, RangeOf(self.dtype()).smallest)}), self.dtype());
 }
 
 Tensor SampleDirichlet(Lowering& to, Tensor self, Unused) {
   const Tensor gamma = DrawnGamma(to, self);
   const Tensor sum = self.rank() == 0 ? gamma : to.ReduceSum(gamma, to.ConstantInts({gamma.rank() - 1}), {.keepdims = 1});
   const Range range = RangeOf(self.dtype());
-  const Tensor within = to.Min({to.Max({to.Div(gamma, sum), Number(to, range.smallest)}), Number(to, range.below_one)});
+  const Tensor within = to.Min({to.Max({to.Div(gamma, sum), Double(to, range.smallest)}), Double(to, range.below_one)});
   return to.CastTo(within, self.dtype());
 }
 

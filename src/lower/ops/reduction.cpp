@@ -99,8 +99,6 @@ Tensor Extremum(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool ke
 }
 
 // Sums and products of integers and bools are int64.
-std::optional<Ints> One(std::optional<int64_t> dim) { return dim ? std::optional(Ints{*dim}) : std::nullopt; }
-
 Tensor SumAll(Lowering& to, Tensor self, std::optional<DType> dtype) {
   return Sum(to, self, std::nullopt, false, dtype);
 }

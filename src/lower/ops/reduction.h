@@ -11,6 +11,8 @@ namespace flambeau::lower {
 
 // The axes of a reduction: sorted, not negative. None, or an empty list, means all.
 Ints ReducedAxes(Lowering& to, const Tensor& tensor, const std::optional<Ints>& dims);
+// The dims that a single one stands for.
+inline std::optional<Ints> One(std::optional<int64_t> dim) { return dim ? std::optional(Ints{*dim}) : std::nullopt; }
 // The operand that ONNX's reductions take for axes; absent for all of them.
 Tensor AxesOperand(Lowering& to, const Tensor& tensor, const Ints& axes);
 // The number of elements that one element of the result is made of.

@@ -17,13 +17,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-template <Tensor (*kOfDouble)(Lowering&, Tensor)>
-Tensor OfFloats(Lowering& to, Tensor self) {
-  return InDouble(to, to.ToFloat(self), [&](Tensor x) { return kOfDouble(to, x); });
-}
-
 Tensor Minus(Lowering& to, double a, Tensor x) { return to.Sub(Double(to, a), x); }
-Tensor Times(Lowering& to, Tensor x, double factor) { return to.Mul(x, Double(to, factor)); }
 
 // --- gamma --------------------------------------------------------------------------
 

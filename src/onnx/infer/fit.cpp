@@ -23,11 +23,6 @@ std::string Text(const ExprPool& exprs, std::span<const Expr> sizes) {
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
-bool Differ(const ExprPool& exprs, Expr a, Expr b) {
-  const auto x = exprs.AsConstant(a), y = exprs.AsConstant(b);
-  return x && y && *x != *y;
-}
-
 Misfit Broadcast(InferContext& context) {
   const ExprPool& exprs = context.exprs();
   for (size_t i = 0; i < context.operand_count(); ++i)

@@ -13,6 +13,12 @@ namespace flambeau::onnx {
 // What does not fit, as the rest of a sentence ("multiplies …"); nullopt where nothing is known to be wrong.
 std::optional<std::string> MisfitOf(std::string_view op, InferContext& context);
 
+// Whether two sizes are known, and not one.
+inline bool Differ(const ExprPool& exprs, Expr a, Expr b) {
+  const auto x = exprs.AsConstant(a), y = exprs.AsConstant(b);
+  return x && y && *x != *y;
+}
+
 // Whether two lists of sizes surely cannot be broadcast to each other.
 bool NeverBroadcast(const ExprPool& exprs, std::span<const Expr> a, std::span<const Expr> b);
 

@@ -8,15 +8,6 @@
 
 namespace flambeau {
 
-namespace {
-
-bool IsState(const OutputSpec& spec) {
-  return spec.kind == OutputKind::kBufferMutation || spec.kind == OutputKind::kParameterMutation ||
-         spec.kind == OutputKind::kUserInputMutation;
-}
-
-}  // namespace
-
 Result<Changed> DropStateOutputs(Program::Impl& program, PassContext& context) {
   if (context.state_outputs) return Changed::kNo;
   Graph& graph = program.graph;
@@ -24,7 +15,7 @@ Result<Changed> DropStateOutputs(Program::Impl& program, PassContext& context) {
   std::vector<ValueId> outputs;
   std::vector<OutputSpec> specs;
   for (uint32_t i = 0; i < count; ++i) {
-    if (IsState(program.outputs[i])) continue;
+    if (program.outputs[i].IsState()) continue;
     outputs.push_back(graph.output(graph.main(), i));
     specs.push_back(program.outputs[i]);
   }
@@ -35,7 +26,7 @@ Result<Changed> DropStateOutputs(Program::Impl& program, PassContext& context) {
   for (uint32_t i = 0; i < count; ++i) {
     const OutputSpec& spec = program.outputs[i];
     // What the model gives out as well is there.
-    if (!IsState(spec) || std::ranges::find(outputs, graph.output(graph.main(), i)) != outputs.end()) continue;
+    if (!spec.IsState() || std::ranges::find(outputs, graph.output(graph.main(), i)) != outputs.end()) continue;
     if (++lost <= kNamed) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", graph.context().Text(spec.target));
   }
   if (lost > kNamed) names += fmt::format(" and {} more", lost - kNamed);

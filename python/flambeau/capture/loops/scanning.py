@@ -24,6 +24,7 @@ from torch.utils import _pytree
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ...pytrees import children
+from ..proofs import expression_of
 from ..sizes import number_of, symbol_number
 from .modes import ByPlaces, Inner, Outer, Unkept, under
 from .pieces import cut_of
@@ -89,8 +90,7 @@ class Appended(NamedTuple):
 def fixed(first: Any, second: Any) -> bool:
     """Whether two values that are no tensors are the same in any case."""
     if isinstance(first, torch.SymInt) or isinstance(second, torch.SymInt):
-        expressions = [each.node.expr if isinstance(each, torch.SymInt) else each for each in (first, second)]
-        return bool(expressions[0] == expressions[1])
+        return bool(expression_of(first) == expression_of(second))
     if first is second:
         return True
     return type(first) is type(second) and isinstance(first, (int, float, str, bool, torch.dtype, torch.device)) and first == second

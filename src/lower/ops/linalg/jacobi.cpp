@@ -18,14 +18,13 @@
 #include "lower/ops/linalg/tridiagonal.h"
 #include "lower/ops/loops.h"
 #include "onnx/complex.h"
+#include "onnx/series.h"
 
 namespace flambeau::lower {
 namespace {
 
 constexpr int64_t kMaxSweeps = 40;
 constexpr double kPrecision = 1e-14;
-
-Tensor Double(Lowering& to, double value) { return to.NumberOf(value, DType::kFloat64); }
 
 // For each index its partner in round r: [n].
 Tensor Partners(Lowering& to, Tensor indices, Tensor round, Tensor n) {

@@ -1,9 +1,9 @@
 // The X that makes ‖A·X - B‖ least, and of those the shortest.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/accumulation.h"
 #include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/jacobi.h"
@@ -13,10 +13,6 @@
 
 namespace flambeau::lower {
 namespace {
-
-double Epsilon(DType dtype) {
-  return dtype == DType::kFloat32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
-}
 
 constexpr Restriction kUnknownHeight = {"the residuals, where it is not known whether rows are more than columns",
                                         "torch.linalg.lstsq(x, y, driver=\"gels\").residuals",

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/accumulation.h"
 #include "lower/ops/arithmetic.h"
 #include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
@@ -199,10 +200,6 @@ Tensor ConditionStr(Lowering& to, Tensor self, std::string_view p) {
 struct Tolerance {
   std::optional<Tensor> absolute, relative;  // [batch] or 0-d
 };
-
-double Epsilon(DType dtype) {
-  return dtype == DType::kFloat64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
-}
 
 // ε · the longer side, unless there is an absolute tolerance.
 Tensor DefaultRelative(Lowering& to, const Tensor& a, const Tolerance& tolerance) {

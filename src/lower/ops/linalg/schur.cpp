@@ -8,6 +8,7 @@
 #include "lower/ops/linalg/real_schur.h"
 #include "lower/ops/loops.h"
 #include "onnx/complex.h"
+#include "onnx/series.h"
 
 namespace flambeau::lower {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 constexpr DType kWide = DType::kComplex128;
 constexpr int64_t kStepsPerValue = 40;
 constexpr double kPrecision = 1e-13;  // of the norm; steps themselves leave a hundredth of it
-
-Tensor Double(Lowering& to, double value) { return to.NumberOf(value, DType::kFloat64); }
 
 // Σ |x|² over the last axis.
 Tensor SquaredLength(Lowering& to, Tensor x) {
