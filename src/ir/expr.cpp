@@ -338,6 +338,7 @@ Expr ExprPool::Pow(Expr base, Expr exponent) {
 
 Expr ExprPool::Equal(Expr a, Expr b) {
   if (a == b) return Constant(1);
+  if (AsConstant(a) && AsConstant(b)) return Constant(0);  // their difference may be too large
   const Range range = RangeOf(Sub(a, b));
   if (range.min > 0 || range.max < 0) return Constant(0);
   if (range.min == 0 && range.max == 0) return Constant(1);
@@ -345,6 +346,7 @@ Expr ExprPool::Equal(Expr a, Expr b) {
 }
 
 Expr ExprPool::Less(Expr a, Expr b) {
+  if (const auto x = AsConstant(a), y = AsConstant(b); x && y) return Constant(*x < *y);
   const Range range = RangeOf(Sub(a, b));
   if (range.max < 0) return Constant(1);
   if (range.min >= 0) return Constant(0);

@@ -153,6 +153,27 @@ TEST(Specialize, SlicesByStepsBeyondAllPlaces) {
   }
 }
 
+// What torch.jit gives for them.
+TEST(Specialize, ComputesWithIntegersNearTheEndsOfTheirRange) {
+  constexpr std::string_view kMost = "9223372036854775807", kLeast = "-9223372036854775808";
+  const std::pair<std::string, std::string_view> expected[] = {
+      {"int(torch.le(4, MOST))", "1"},     {"int(torch.le(MOST, 4))", "0"},      {"int(torch.le(MOST, MOST))", "1"},
+      {"int(torch.ge(MOST, 4))", "1"},     {"int(torch.ge(LEAST, MOST))", "0"},  {"int(torch.lt(LEAST, 5))", "1"},
+      {"int(torch.gt(MOST, LEAST))", "1"}, {"int(torch.eq(LEAST, MOST))", "0"},  {"int(torch.ne(LEAST, 5))", "1"},
+      {"torch.add(MOST, 1)", kLeast},      {"torch.sub(LEAST, 1)", kMost},       {"torch.sub(-5, LEAST)", "9223372036854775803"},
+      {"torch.mul(MOST, 2)", "-2"},        {"torch.mul(LEAST, -1)", kLeast},     {"torch.neg(LEAST)", kLeast},
+      {"torch.floordiv(LEAST, 2)", "-4611686018427387904"},                      {"torch.remainder(LEAST, -1)", "0"},
+      {"torch.__lshift__(1, 63)", kLeast}, {"torch.__rshift__(LEAST, 63)", "-1"}, {"torch.__rshift__(5, 63)", "0"},
+      {"int(1e30)", kLeast},               {"torch.ceil(-1e30)", kLeast},        {"abs(LEAST)", kLeast},
+  };
+  for (auto [code, value] : expected) {
+    for (const auto& [name, number] : {std::pair("MOST", kMost), std::pair("LEAST", kLeast)})
+      for (size_t at; (at = code.find(name)) != code.npos;) code.replace(at, std::string_view(name).size(), number);
+    const std::string text = OfText("  return torch.mul(x, " + code + ")\n");
+    EXPECT_TRUE(Has(text, "other=" + std::string(value) + ")")) << code << ": " << text;
+  }
+}
+
 TEST(Specialize, KnowsListsThatHoldThemselves) {
   const std::string knot =
       "  a = annotate(List[Any], [])\n"

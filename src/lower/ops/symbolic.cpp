@@ -58,6 +58,13 @@ std::optional<Scalar> FoldConstants(const Scalar& a, const Scalar& b, Fold fold)
   }
 }
 
+// Of constant integers, which wrap as PyTorch's do.
+template <class Fold>
+std::optional<Scalar> FoldIntegers(const Scalar& a, const Scalar& b, Fold fold) {
+  if (!a.is_constant() || !b.is_constant() || !IsExpr(a) || !IsExpr(b)) return std::nullopt;
+  return Scalar(static_cast<int64_t>(fold(static_cast<uint64_t>(a.AsInt()), static_cast<uint64_t>(b.AsInt()))));
+}
+
 // Integers go by `fold` on expressions, which folds constants too; floats by
 // `fold_float`; what is known at run time only by `emit`.
 template <class Fold, class FoldFloat, class Emit>
@@ -73,16 +80,19 @@ Scalar Compute(Lowering& to, const Scalar& a, const Scalar& b, Fold fold, FoldFl
 }
 
 Scalar Add(Lowering& to, Scalar a, Scalar b) {
+  if (const auto constant = FoldIntegers(a, b, std::plus<>())) return *constant;
   return Compute(
       to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Add(x, y); }, std::plus<>(),
       [&](Tensor x, Tensor y) { return to.Add(x, y); });
 }
 Scalar Sub(Lowering& to, Scalar a, Scalar b) {
+  if (const auto constant = FoldIntegers(a, b, std::minus<>())) return *constant;
   return Compute(
       to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Sub(x, y); }, std::minus<>(),
       [&](Tensor x, Tensor y) { return to.Sub(x, y); });
 }
 Scalar Mul(Lowering& to, Scalar a, Scalar b) {
+  if (const auto constant = FoldIntegers(a, b, std::multiplies<>())) return *constant;
   return Compute(
       to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Mul(x, y); }, std::multiplies<>(),
       [&](Tensor x, Tensor y) { return to.Mul(x, y); });
@@ -135,6 +145,9 @@ Scalar SymMin(Lowering& to, Scalar a, Scalar b) {
       [](double x, double y) { return std::min(x, y); }, [&](Tensor x, Tensor y) { return to.Min({x, y}); });
 }
 Scalar Shift(Lowering& to, Scalar a, Scalar b, bool left) {
+  constexpr int64_t kBits = 64;
+  if (a.is_constant() && b.is_constant() && IsExpr(a) && IsExpr(b) && b.AsInt() >= 0 && b.AsInt() < kBits)
+    return Scalar(left ? static_cast<int64_t>(static_cast<uint64_t>(a.AsInt()) << b.AsInt()) : a.AsInt() >> b.AsInt());
   const Scalar power = Pow(to, int64_t{2}, b);
   return left ? Mul(to, a, power) : FloorDiv(to, a, power);
 }
@@ -174,7 +187,10 @@ Scalar Lt(Lowering& to, Scalar a, Scalar b) {
 }
 Scalar Le(Lowering& to, Scalar a, Scalar b) {
   return Compare(
-      to, a, b, [](ExprPool& e, Expr x, Expr y) { return e.Less(x, e.Add(y, e.Constant(1))); },
+      to, a, b,
+      [](ExprPool& e, Expr x, Expr y) {
+        return e.IsConstant(y, INT64_MAX) ? e.Constant(1) : e.Less(x, e.Add(y, e.Constant(1)));
+      },
       std::less_equal<double>(), [&](Tensor x, Tensor y) { return to.LessOrEqual(x, y); });
 }
 Scalar Ne(Lowering& to, Scalar a, Scalar b) { return Not(to, Eq(to, a, b)); }
@@ -229,18 +245,25 @@ Scalar Log2(Lowering& to, Scalar x) {
   return RunTime(to.Div(to.Log(to.NumberOf(x, DType::kFloat64)), to.ConstantOf(std::log(2.0), DType::kFloat64)));
 }
 
+// As PyTorch casts it, whatever it is.
+Scalar IntegerOf(double x) {
+  std::byte bytes[sizeof(int64_t)];
+  StoreDouble(DType::kInt64, x, bytes);
+  return LoadInt(DType::kInt64, bytes);
+}
+
 // An integer of a float, rounded by `fold`; integers are as they are.
 template <double (*kFold)(double), Tensor (onnx::Builder::*kEmit)(Tensor)>
 Scalar Rounded(Lowering& to, Scalar x) {
   if (!x.is_floating()) return x;
-  if (x.is_constant()) return Scalar(static_cast<int64_t>(kFold(x.AsDouble())));
+  if (x.is_constant()) return IntegerOf(kFold(x.AsDouble()));
   return RunTime(to.CastTo(std::invoke(kEmit, to, to.NumberOf(x, DType::kFloat64)), DType::kInt64));
 }
 // A cast truncates.
 Scalar Trunc(Lowering& to, Scalar x) {
   if (x.is_bool() && !x.is_constant()) return RunTime(to.NumberOf(x, DType::kInt64));
   if (!x.is_floating()) return x.is_bool() ? Scalar(x.AsInt()) : x;
-  if (x.is_constant()) return Scalar(static_cast<int64_t>(x.AsDouble()));
+  if (x.is_constant()) return IntegerOf(x.AsDouble());
   return RunTime(to.NumberOf(x, DType::kInt64));
 }
 Scalar ToFloat(Lowering& to, Scalar a) {
