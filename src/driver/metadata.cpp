@@ -10,6 +10,8 @@
 namespace flambeau {
 namespace {
 
+using GivenMetadata = decltype(lower::Additions::node_metadata);
+
 constexpr const char* kStackTrace = "pkg.torch.onnx.stack_trace";
 
 std::string_view KindName(InputKind kind) {
@@ -48,6 +50,119 @@ std::string Lines(const Context& context, const Origin& origin, auto&& text) {
   return lines;
 }
 
+// Of a node of the model: what translators gave it, and its namespace if that is told.
+class BriefNodeMetadata {
+ public:
+  BriefNodeMetadata(const Graph& graph, Metadata level, GivenMetadata given) : given_(std::move(given)) {
+    if (level == Metadata::kNamespace) namespaces_ = BriefNamespaces(graph);
+  }
+
+  void operator()(NodeId id, onnx::Properties& properties) const {
+    if (const auto found = given_.find(id); found != given_.end()) properties = found->second;
+    if (const auto found = namespaces_.find(id); found != namespaces_.end()) properties.emplace_back("namespace", found->second);
+  }
+
+ private:
+  GivenMetadata given_;
+  std::unordered_map<NodeId, std::string_view> namespaces_;
+};
+
+// And where in the program it comes from: its modules, the captured nodes, the lines of the source.
+class NodeMetadata {
+ public:
+  NodeMetadata(const Program::Impl& program, std::shared_ptr<const Graph> captured, const Graph& graph, Metadata level, GivenMetadata given)
+      : context_(*program.context),
+        graph_(graph),
+        level_(level),
+        captured_(std::move(captured)),
+        fx_text_(captured_ ? std::make_shared<const FxText>(*captured_, program) : nullptr),
+        given_(std::move(given)) {}
+
+  void operator()(NodeId id, onnx::Properties& properties) const {
+    if (const auto found = given_.find(id); found != given_.end()) properties = found->second;
+    const OriginId origin_id = graph_[id].origin;
+    if (!origin_id) return;
+    const Origin& origin = context_[origin_id];
+    Scopes scopes = ScopesOf(context_, origin);
+    properties.emplace_back("namespace", std::move(scopes.name_space));
+    properties.emplace_back("pkg.torch.onnx.class_hierarchy", std::move(scopes.classes));
+    std::string fx_nodes = Lines(context_, origin, [&](const Origin& each) {
+      return each.node && each.node.index < captured_->node_capacity() ? (*fx_text_)(each.node) : std::string();
+    });
+    if (!fx_nodes.empty()) properties.emplace_back("pkg.torch.onnx.fx_node", std::move(fx_nodes));
+    properties.emplace_back("pkg.torch.onnx.name_scopes", std::move(scopes.names));
+    if (!origin.merged.empty()) properties.emplace_back("pkg.flambeau.merged_namespaces", MergedNamespaces(origin));
+    if (level_ < Metadata::kDebug) return;
+    std::string traces = Lines(context_, origin, [&](const Origin& each) { return std::string(context_.Text(each.stack_trace)); });
+    if (!traces.empty()) properties.emplace_back(kStackTrace, std::move(traces));
+  }
+
+ private:
+  // "['layers.0', 'layers.1']"
+  std::string MergedNamespaces(const Origin& origin) const {
+    std::string others;
+    for (const OriginId other : origin.merged)
+      others += fmt::format("{}'{}'", others.empty() ? "" : ", ", ScopesOf(context_, context_[other]).name_space);
+    return fmt::format("[{}]", others);
+  }
+
+  const Context& context_;
+  const Graph& graph_;
+  Metadata level_;
+  std::shared_ptr<const Graph> captured_;
+  std::shared_ptr<const FxText> fx_text_;
+  GivenMetadata given_;
+};
+
+// Of an input, output or weight of the model: what it is in the signature of the captured program.
+class ValueMetadata {
+ public:
+  // `outputs`: where each output of the graph is among those of the program.
+  ValueMetadata(const Program::Impl& program, const Graph& graph, const std::vector<size_t>& outputs) : context_(*program.context), graph_(graph) {
+    for (const InputSpec& input : program.inputs) {
+      by_name_.emplace(context_.Text(input.name), &input);
+      if (!context_.Text(input.target).empty()) by_name_.emplace(context_.Text(input.target), &input);
+    }
+    // The user's inputs in order, whatever they are called now.
+    const std::vector<ValueId>& inputs = graph[graph.main()].inputs;
+    size_t next = 0;
+    for (const InputSpec& input : program.inputs)
+      if (input.kind == InputKind::kUser && next < inputs.size()) inputs_.emplace(inputs[next++], &input);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      outputs_.emplace(graph.output(graph.main(), static_cast<uint32_t>(i)), &program.outputs[outputs[i]]);
+  }
+
+  void operator()(ValueId id, onnx::Properties& properties) const {
+    const Value& value = graph_[id];
+    std::string_view original;
+    if (const auto output = outputs_.find(id); output != outputs_.end()) {
+      properties.emplace_back("pkg.torch.export.graph_signature.OutputSpec.kind", KindName(output->second->kind));
+      original = context_.Text(output->second->name);
+    }
+    if (const InputSpec* input = InputOf(id)) {
+      properties.emplace_back("pkg.torch.export.graph_signature.InputSpec.kind", KindName(input->kind));
+      properties.emplace_back("pkg.torch.export.graph_signature.InputSpec.persistent",
+                              input->kind == InputKind::kBuffer ? (input->persistent ? "True" : "False") : "None");
+      original = context_.Text(input->name);
+    }
+    if (!original.empty() && original != context_.Text(value.name)) properties.emplace_back("pkg.torch.onnx.original_node_name", original);
+  }
+
+ private:
+  const InputSpec* InputOf(ValueId id) const {
+    if (const auto known = inputs_.find(id); known != inputs_.end()) return known->second;
+    if (graph_[id].kind == ValueKind::kResult) return nullptr;
+    const auto found = by_name_.find(context_.Text(graph_[id].name));
+    return found == by_name_.end() ? nullptr : found->second;
+  }
+
+  const Context& context_;
+  const Graph& graph_;
+  std::unordered_map<std::string_view, const InputSpec*> by_name_;
+  std::unordered_map<ValueId, const InputSpec*> inputs_;
+  std::unordered_map<ValueId, const OutputSpec*> outputs_;
+};
+
 constexpr int kFirstOpsetWithMetadata = 18;  // the lowest for which torch.onnx writes it
 
 }  // namespace
@@ -60,83 +175,18 @@ void AttachMetadata(const Program::Impl& program, std::shared_ptr<const Graph> c
                     const Options& options, onnx::ModelData& model) {
   model.metadata = options.user_metadata;
   const Metadata level = MetadataLevel(options);
-  const Context* context = program.context.get();
-  const Graph* graph = &model.graph;
   if (level >= Metadata::kDefault) model.graph_metadata = program.metadata;
   if (level == Metadata::kRelease && additions.node_metadata.empty()) return;
   if (level <= Metadata::kNamespace) {
-    auto brief = level == Metadata::kNamespace ? BriefNamespaces(*graph) : std::unordered_map<NodeId, std::string_view>();
-    model.node_metadata = [given = std::move(additions.node_metadata), brief = std::move(brief)](NodeId id, onnx::Properties& properties) {
-      if (const auto found = given.find(id); found != given.end()) properties = found->second;
-      if (const auto found = brief.find(id); found != brief.end()) properties.emplace_back("namespace", found->second);
-    };
+    model.node_metadata = BriefNodeMetadata(model.graph, level, std::move(additions.node_metadata));
     return;
   }
-  const auto fx_text = captured ? std::make_shared<const FxText>(*captured, program) : nullptr;
-  model.node_metadata = [=, given = std::move(additions.node_metadata)](NodeId id, onnx::Properties& properties) {
-    if (const auto found = given.find(id); found != given.end()) properties = found->second;
-    const OriginId origin_id = (*graph)[id].origin;
-    if (!origin_id) return;
-    const Origin& origin = (*context)[origin_id];
-    Scopes scopes = ScopesOf(*context, origin);
-    properties.emplace_back("namespace", std::move(scopes.name_space));
-    properties.emplace_back("pkg.torch.onnx.class_hierarchy", std::move(scopes.classes));
-    std::string fx_nodes = Lines(*context, origin, [&](const Origin& each) {
-      return each.node && each.node.index < captured->node_capacity() ? (*fx_text)(each.node) : std::string();
-    });
-    if (!fx_nodes.empty()) properties.emplace_back("pkg.torch.onnx.fx_node", std::move(fx_nodes));
-    properties.emplace_back("pkg.torch.onnx.name_scopes", std::move(scopes.names));
-    if (!origin.merged.empty()) {
-      std::string others;
-      for (const OriginId other : origin.merged)
-        others += fmt::format("{}'{}'", others.empty() ? "" : ", ", ScopesOf(*context, (*context)[other]).name_space);
-      properties.emplace_back("pkg.flambeau.merged_namespaces", fmt::format("[{}]", others));
-    }
-    if (level < Metadata::kDebug) return;
-    std::string traces =
-        Lines(*context, origin, [&](const Origin& each) { return std::string(context->Text(each.stack_trace)); });
-    if (!traces.empty()) properties.emplace_back(kStackTrace, std::move(traces));
-  };
-  if (program.metadata.empty()) {  // TorchScript has no signature
-    if (level >= Metadata::kDebug) model.documentation = kStackTrace;  // where torch's exporter of TorchScript has it
-    return;
+  model.node_metadata = NodeMetadata(program, std::move(captured), model.graph, level, std::move(additions.node_metadata));
+  if (!program.metadata.empty()) {
+    model.value_metadata = ValueMetadata(program, model.graph, additions.outputs);
+  } else if (level >= Metadata::kDebug) {
+    model.documentation = kStackTrace;  // TorchScript has no signature; torch's exporter of it has the trace here
   }
-  auto kinds = std::make_shared<std::unordered_map<std::string, const InputSpec*>>();
-  for (const InputSpec& input : program.inputs) {
-    kinds->emplace(std::string(context->Text(input.name)), &input);
-    if (!context->Text(input.target).empty()) kinds->emplace(std::string(context->Text(input.target)), &input);
-  }
-  // By value of the graph: the user's inputs in order, whatever they are called now, and the outputs.
-  auto inputs = std::make_shared<std::unordered_map<ValueId, const InputSpec*>>();
-  auto outputs = std::make_shared<std::unordered_map<ValueId, const OutputSpec*>>();
-  const std::vector<ValueId>& graph_inputs = (*graph)[graph->main()].inputs;
-  size_t next = 0;
-  for (const InputSpec& input : program.inputs)
-    if (input.kind == InputKind::kUser && next < graph_inputs.size()) inputs->emplace(graph_inputs[next++], &input);
-  for (size_t i = 0; i < additions.outputs.size(); ++i)
-    outputs->emplace(graph->output(graph->main(), static_cast<uint32_t>(i)), &program.outputs[additions.outputs[i]]);
-  model.value_metadata = [=](ValueId id, onnx::Properties& properties) {
-    const Value& value = (*graph)[id];
-    std::string_view original;
-    if (const auto output = outputs->find(id); output != outputs->end()) {
-      properties.emplace_back("pkg.torch.export.graph_signature.OutputSpec.kind", KindName(output->second->kind));
-      original = context->Text(output->second->name);
-    }
-    const InputSpec* input = nullptr;
-    if (const auto known = inputs->find(id); known != inputs->end()) {
-      input = known->second;
-    } else if (value.kind != ValueKind::kResult) {
-      const auto found = kinds->find(std::string(context->Text(value.name)));
-      if (found != kinds->end()) input = found->second;
-    }
-    if (input != nullptr) {
-      properties.emplace_back("pkg.torch.export.graph_signature.InputSpec.kind", KindName(input->kind));
-      properties.emplace_back("pkg.torch.export.graph_signature.InputSpec.persistent",
-                              input->kind == InputKind::kBuffer ? (input->persistent ? "True" : "False") : "None");
-      original = context->Text(input->name);
-    }
-    if (!original.empty() && original != context->Text(value.name)) properties.emplace_back("pkg.torch.onnx.original_node_name", original);
-  };
 }
 
 }  // namespace flambeau

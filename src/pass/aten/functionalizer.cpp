@@ -285,47 +285,8 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
     return sink_.Error(DiagnosticKind::kUnsupportedForm, "writes to its argument, and has no pure counterpart",
                        LocationOf(graph_, node));
   const OriginId origin = graph_[node].origin;
-  // What the pure operator returns: the fresh results, then what is written.
-  std::vector<uint32_t> fresh;
-  std::vector<TypeId> types;
-  for (uint32_t i = 0; i < graph_[node].result_count; ++i) {
-    const auto& to = aten::ReturnOf(graph_, node, schema, i);
-    const auto target = std::ranges::find_if(
-        schema.arguments, [&](const auto& a) { return a.writes && !to.alias.empty() && a.alias == to.alias; });
-    const ValueId result = graph_.result(node, i);
-    if (target == schema.arguments.end()) {
-      fresh.push_back(i);
-      types.push_back(graph_[result].type);
-      continue;
-    }
-    const auto elements = CapturedElements(node, static_cast<uint32_t>(target - schema.arguments.begin()), captured);
-    const ValueId tensor = elements.size() > 1 ? elements[i] : elements[0];
-    // An out= argument of other sizes is made to fit; its memory is then new. A part of a tensor, or one made to size of which
-    // there are parts, is meant to be written where its sizes may be those.
-    const ViewId view = storages_.ViewOf(tensor);
-    const std::vector<Expr>&wanted = graph_.type(result).sizes, &given = graph_.context()[storages_.type(view)].sizes;
-    const ExprPool& exprs = graph_.context().exprs();
-    const bool is_meant = view != storages_.Root(view) || (AreComputed(exprs, given) && storages_.HasViews(view));
-    if (is_meant ? !MayBeSame(exprs, wanted, given) : wanted != given) storages_.Detach(tensor, result);
-    storages_.SetSame(result, tensor);
-  }
-  const size_t returned = form->schema->returns.size();
-  size_t first_written = types.size();
-  if (aten::IsDeclared(schema)) {
-    types.resize(std::max(returned, first_written + (written.empty() ? 0 : written.back().place + 1)), graph_.context().Intern(Type::OfNone()));
-  } else {
-    // Batch norm returns its batch's statistics too, which are like the running ones.
-    for (size_t i = types.size() + written.size(); i < returned; ++i) types.push_back(graph_[written[0].tensor].type);
-    first_written = types.size();
-    for (uint32_t i = 0; i < written.size(); ++i) written[i].place = i;
-    types.resize(first_written + written.size());
-  }
-  for (Written& each : written) {
-    each.view = storages_.ViewOf(each.tensor);
-    Type type = graph_.context()[storages_.type(each.view)];
-    type.dtype = PureDtype(node, *form, type.dtype);
-    types[first_written + each.place] = graph_.context().Intern(std::move(type));
-  }
+  const Fresh fresh = BindResults(node, schema, captured);
+  const PureTypes types = TypesOfPure(node, schema, *form, fresh, written);
   replaced_.push_back(node);
   // A copy of something of the same type is that something.
   if (schema.base == "aten::copy_" && graph_.operand_count(node) >= 2) {
@@ -333,16 +294,72 @@ Status Functionalizer::VisitWrites(NodeId node, const Schema& schema, const aten
     if (to.dtype == from.dtype && to.sizes == from.sizes) return Store(node, written[0], graph_.operand(node, 1));
   }
   FLAMBEAU_TRY(Call call, PureCall(node, schema, *form, written));
-  const NodeId pure = InsertCall(graph_, node, std::move(call), types, origin);
-  for (uint32_t i = 0; i < fresh.size(); ++i) {
-    const ValueId old = graph_.result(node, fresh[i]), now = graph_.result(pure, i);
+  const NodeId pure = InsertCall(graph_, node, std::move(call), types.all, origin);
+  return ReplaceByPure(node, pure, fresh, written, types.first_written);
+}
+
+Functionalizer::Fresh Functionalizer::BindResults(NodeId node, const Schema& schema, std::span<const ValueId> captured) {
+  Fresh fresh;
+  for (uint32_t i = 0; i < graph_[node].result_count; ++i) {
+    const auto& to = aten::ReturnOf(graph_, node, schema, i);
+    const auto target = std::ranges::find_if(
+        schema.arguments, [&](const auto& a) { return a.writes && !to.alias.empty() && a.alias == to.alias; });
+    const ValueId result = graph_.result(node, i);
+    if (target == schema.arguments.end()) {
+      fresh.results.push_back(i);
+      fresh.types.push_back(graph_[result].type);
+      continue;
+    }
+    const auto elements = CapturedElements(node, static_cast<uint32_t>(target - schema.arguments.begin()), captured);
+    BindResult(result, elements.size() > 1 ? elements[i] : elements[0]);
+  }
+  return fresh;
+}
+
+// An out= argument of other sizes is made to fit; its memory is then new. A part of a tensor, or one made to size of which
+// there are parts, is meant to be written where its sizes may be those.
+void Functionalizer::BindResult(ValueId result, ValueId tensor) {
+  const ViewId view = storages_.ViewOf(tensor);
+  const std::vector<Expr>&wanted = graph_.type(result).sizes, &given = graph_.context()[storages_.type(view)].sizes;
+  const ExprPool& exprs = graph_.context().exprs();
+  const bool is_meant = view != storages_.Root(view) || (AreComputed(exprs, given) && storages_.HasViews(view));
+  if (is_meant ? !MayBeSame(exprs, wanted, given) : wanted != given) storages_.Detach(tensor, result);
+  storages_.SetSame(result, tensor);
+}
+
+Functionalizer::PureTypes Functionalizer::TypesOfPure(NodeId node, const Schema& schema, const aten::PureForm& form,
+                                                      const Fresh& fresh, std::vector<Written>& written) {
+  PureTypes types{fresh.types, fresh.types.size()};
+  const size_t returned = form.schema->returns.size();
+  if (aten::IsDeclared(schema)) {
+    types.all.resize(std::max(returned, types.first_written + (written.empty() ? 0 : written.back().place + 1)),
+                     graph_.context().Intern(Type::OfNone()));
+  } else {
+    // Batch norm returns its batch's statistics too, which are like the running ones.
+    for (size_t i = types.all.size() + written.size(); i < returned; ++i) types.all.push_back(graph_[written[0].tensor].type);
+    types.first_written = types.all.size();
+    for (uint32_t i = 0; i < written.size(); ++i) written[i].place = i;
+    types.all.resize(types.first_written + written.size());
+  }
+  for (Written& each : written) {
+    each.view = storages_.ViewOf(each.tensor);
+    Type type = graph_.context()[storages_.type(each.view)];
+    type.dtype = PureDtype(node, form, type.dtype);
+    types.all[types.first_written + each.place] = graph_.context().Intern(std::move(type));
+  }
+  return types;
+}
+
+Status Functionalizer::ReplaceByPure(NodeId node, NodeId pure, const Fresh& fresh, std::span<const Written> written, size_t first_written) {
+  for (uint32_t i = 0; i < fresh.results.size(); ++i) {
+    const ValueId old = graph_.result(node, fresh.results[i]), now = graph_.result(pure, i);
     graph_.SetName(now, graph_[old].name);
     graph_.ReplaceAllUses(old, now);
     storages_.SetSame(old, now);  // for users that are still to come
   }
   for (uint32_t i = 0; i < written.size(); ++i) {
     const ValueId value = graph_.result(pure, static_cast<uint32_t>(first_written + written[i].place));
-    if (fresh.empty() && i < graph_[node].result_count) graph_.SetName(value, graph_[graph_.result(node, i)].name);
+    if (fresh.results.empty() && i < graph_[node].result_count) graph_.SetName(value, graph_[graph_.result(node, i)].name);
     FLAMBEAU_CHECK_OK(Store(node, written[i], value));
   }
   return {};

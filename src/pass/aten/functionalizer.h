@@ -56,6 +56,21 @@ class Functionalizer {
   Status AddStrided(NodeId node, ValueId tensor);
   Status VisitWrites(NodeId node, const aten::Schema& schema, const aten::Writes& writes,
                      std::span<const ValueId> captured);
+  // Results of a node that writes which are no argument of it: new tensors.
+  struct Fresh {
+    std::vector<uint32_t> results;
+    std::vector<TypeId> types;
+  };
+  Fresh BindResults(NodeId node, const aten::Schema& schema, std::span<const ValueId> captured);
+  void BindResult(ValueId result, ValueId tensor);
+  // What the pure operator returns: the fresh results, then from `first_written` on what is written.
+  struct PureTypes {
+    std::vector<TypeId> all;
+    size_t first_written;
+  };
+  PureTypes TypesOfPure(NodeId node, const aten::Schema& schema, const aten::PureForm& form, const Fresh& fresh,
+                        std::vector<Written>& written);
+  Status ReplaceByPure(NodeId node, NodeId pure, const Fresh& fresh, std::span<const Written> written, size_t first_written);
   Status VisitMetadata(NodeId node, const aten::Schema& schema, ValueId tensor);
   Status VisitResize(NodeId node, ValueId tensor);
   std::vector<Written> WrittenBy(NodeId node, const aten::Schema& schema, const aten::Writes& writes, std::span<const ValueId> captured);
