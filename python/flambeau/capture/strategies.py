@@ -4,40 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import itertools
 import logging
-import re
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import torch
-import torch.backends.opt_einsum
 from torch.export import Dim, ExportedProgram
 
-from .assumptions import frozen, holds_for, sizes_of
+from .assumptions import frozen, sizes_of
 from .attempt import Attempt
 from .constants import KNOWN, KnownConstants
 from .data_dependent import sized_kernels, unchecked_distributions
 from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
-from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names, two_for_one
+from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names
 from .emptiness import MORE, taken_as_filled
-from .environment import Seen, environment, replacements
+from .environment import environment
 from .equality import taken_as_numbers
 from .failures import failure, failure_without_export, innermost_line, warn_of_emptiness, warn_of_numbers, warn_of_presence
 from .general import examples_of_special_cases, general_answers, general_decisions, is_remainder, special_answers, special_places, special_sizes
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
-from .larger_examples import where_none, with_more_rows
+from .larger_examples import where_none
 from .loops import Unkept, kept_loops
 from .numpys_functions import fails_in_numpy, numbers_in_arrays
+from .remedies import CONFLICTS, DYNAMIC_CONVERSIONS, OTHER_EXAMPLES, Remedies, is_about_shapes, with_remedies
 from .results import computes_alike
-from .sizes import dynamic_conversions
-from .slices import decided_slices
 from .stand_ins import restore
-from .torch_export import above_autograd, draft
-from .vmaps import called_one_by_one, without_vmap
+from .torch_export import draft
+from .vmaps import without_vmap
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "capture"]
 
@@ -48,153 +44,11 @@ DEFAULT_STRATEGIES = ("non-strict", "strict")
 _MOST_ROUNDS = 5
 """Of captures that each come to further questions."""
 
-_TWO_FOR_ONE = ", with 2 for sizes of 1"
-_MORE_ROWS = ", with more rows than the example has"
-_OTHER_EXAMPLES = (_TWO_FOR_ONE, _MORE_ROWS)
-_WANTS_NUMBER = re.compile(r"Could not extract specialized integer|data-dependent expression zuf\d+ \(unhinted")
-"""What torch says of ``int`` and ``float`` of a tensor."""
-_ANOTHER_SIZE = ("inconsistencies were found", "not a subset of src_bound")
-_CONFLICTS = "conflicts between user-specified ranges"
 _CONSTANTS = ", with its constants known"
-_DYNAMIC_CONVERSIONS = ", with int and float of sizes dynamic"
 _GENERAL = ", for the general case"
-_ONE_BY_ONE = ", with the functions of torch.vmap called for each example"
-_DECIDED_SLICES = ", with the ends of slices from where they are in the example"
-_CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
 
 
-@dataclasses.dataclass(frozen=True)
-class _Remedies:
-    """What may be tried where a capture fails, or makes a number of a size."""
-
-    two_is_one: bool
-    """Whether a capture of a larger example will do, with 2 for sizes of 1."""
-    pointless: Callable[[], bool]
-    """Whether nothing of it helps: loops were unrolled, which have to be kept first."""
-    conversions_first: bool
-    """Whether ``int`` and ``float`` of sizes stay dynamic from the start: they had to in a capture before."""
-
-
-_Capture = Callable[[_Remedies], tuple[ExportedProgram, str]]
-
-
-def _export(
-    model: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    shapes: Any,
-    strict: bool,
-    remedies: _Remedies,
-    export: Callable[..., ExportedProgram] = above_autograd,
-    *,
-    decided: bool = False,
-) -> tuple[ExportedProgram, str]:
-    """The captured program, and in words what helped.
-
-    torch is asked to leave a dynamic size of 0 or 1 dynamic (to be "oblivious" of
-    it). It does so even where the model makes it a number, or broadcasts it: then
-    the capture is done again with 2 for 1, unless that is known to be wrong for 1;
-    and else with 0 and 1 for constants.
-
-    Args:
-        decided: Whether slices count from where they do in the example.
-    """
-
-    seen, conversions = Seen([], []), list[str]()
-
-    def once(oblivious: bool, args: tuple[Any, ...] = args, kwargs: dict[str, Any] = kwargs) -> ExportedProgram:
-        nonlocal seen
-        with (
-            contextlib.nullcontext(Seen([], [])) if strict else replacements(model, conversions) as seen,
-            torch.fx.experimental._config.patch(backed_size_oblivious=oblivious),
-            torch.backends.opt_einsum.flags(enabled=False),  # its orders are of the example's sizes
-        ):
-            return export(model, args, kwargs, dynamic_shapes=shapes, strict=strict)
-
-    larger = None if strict or not shapes or not remedies.two_is_one else two_for_one(model, args, kwargs, shapes)
-
-    def with_example(other: tuple[tuple[Any, ...], dict[str, Any]]) -> ExportedProgram | None:
-        with contextlib.suppress(Exception):
-            exported = once(True, *other)
-            if not frozen(exported):
-                exported.example_inputs = args, kwargs
-                return exported
-        return None
-
-    def with_two_for_one() -> ExportedProgram | None:
-        return None if larger is None else with_example(larger)
-
-    @functools.cache
-    def with_dynamic_conversions() -> tuple[ExportedProgram, str] | None:
-        if not conversions and not remedies.conversions_first:
-            return None
-        with contextlib.suppress(Exception), dynamic_conversions():
-            exported = once(oblivious=True)
-            if holds_for(exported, args, kwargs) and not frozen(exported):
-                return exported, _DYNAMIC_CONVERSIONS
-            if (general := with_two_for_one()) is not None:
-                return general, _TWO_FOR_ONE
-        return None
-
-    def with_single_calls() -> ExportedProgram | None:
-        with contextlib.suppress(Exception), called_one_by_one():
-            exported = once(oblivious=True)
-            return None if frozen(exported) or not holds_for(exported, args, kwargs) else exported
-        return None
-
-    if remedies.conversions_first and not strict and (kept := with_dynamic_conversions()) is not None:
-        return kept
-    try:
-        exported = once(oblivious=True)
-    except Exception as error:
-        if remedies.pointless():
-            raise
-        if shapes and seen.vmaps and (general := with_single_calls()) is not None:
-            return general, _ONE_BY_ONE
-        if seen.undecided_slices and not decided and "data-dependent" in str(error):
-            with contextlib.suppress(Exception), decided_slices():
-                exported, how = _export(model, args, kwargs, shapes, strict, remedies, export, decided=True)
-                return exported, _DECIDED_SLICES + how
-        if "pecializ" in str(error) and (general := with_two_for_one()) is not None:
-            return general, _TWO_FOR_ONE
-        if not strict and any(words in str(error) for words in _ANOTHER_SIZE):  # a size that is 1 was taken for another
-            if (general := with_two_for_one()) is not None:
-                return general, _TWO_FOR_ONE
-            return once(oblivious=False), _CONSTANT_ONES
-        if not strict and _CONFLICTS in str(error) and (kept := with_dynamic_conversions()) is not None:
-            return kept
-        if strict or not _WANTS_NUMBER.search(str(error)):
-            if not strict and shapes and not _is_about_shapes(error) and not any(word in str(error) for word in (_CONFLICTS, "data-dependent")):
-                with contextlib.suppress(Exception):  # what is refused may be another size than the example's, which is 1
-                    return once(oblivious=False), _CONSTANT_ONES
-            raise
-        try:
-            with dynamic_conversions():
-                if (general := with_two_for_one()) is not None:
-                    return general, _TWO_FOR_ONE
-                return once(oblivious=True), ", with int and float of tensors dynamic"
-        except Exception as later:
-            if "data-dependent" in str(later):  # it came further, and says what is in the way there
-                raise later from None
-        raise
-    if shapes and not strict and frozen(exported):
-        if remedies.pointless():
-            return exported, ""
-        if seen.vmaps and (general := with_single_calls()) is not None:
-            return general, _ONE_BY_ONE
-        if (general := with_two_for_one()) is not None:
-            return general, _TWO_FOR_ONE
-        if remedies.two_is_one and (more := with_more_rows(exported, args, kwargs)) is not None and (general := with_example(more)) is not None:
-            return general, _MORE_ROWS
-        if (kept := with_dynamic_conversions()) is not None:
-            return kept
-    if not shapes or holds_for(exported, args, kwargs):
-        special = larger is not None and not holds_for(exported, *larger)
-        general = with_two_for_one() if special else None
-        return (exported, "") if general is None else (general, _TWO_FOR_ONE)
-    if (general := with_two_for_one()) is not None:
-        return general, _TWO_FOR_ONE
-    return once(oblivious=False), _CONSTANT_ONES
+_Capture = Callable[[Remedies], tuple[ExportedProgram, str]]
 
 
 def _refined(shapes: Any, error: Exception | None) -> Any:
@@ -221,27 +75,27 @@ def _attempts(
         strict = strategy == "strict"
         if strategy in ("non-strict", "strict"):
             if not strict or not failed:
-                yield strategy, lambda remedies, strict=strict: _export(model, args, kwargs, asked, strict, remedies)
+                yield strategy, lambda remedies, strict=strict: with_remedies(model, args, kwargs, asked, strict, remedies)
                 error = failed[-1].error
                 if not strict and error is not None and failed[-1].gradients:
-                    yield f"{strategy}, below autograd", lambda remedies: _export(model, args, kwargs, lenient, False, remedies, export_below_autograd)
-                if asked != lenient and _is_about_shapes(error):
-                    yield f"{strategy}, leaving named dimensions to torch", lambda remedies: _export(model, args, kwargs, lenient, strict, remedies)
+                    yield f"{strategy}, below autograd", lambda remedies: with_remedies(model, args, kwargs, lenient, False, remedies, export_below_autograd)
+                if asked != lenient and is_about_shapes(error):
+                    yield f"{strategy}, leaving named dimensions to torch", lambda remedies: with_remedies(model, args, kwargs, lenient, strict, remedies)
                 elif (refined := _refined(asked, error)) is not None:
-                    yield f"{strategy}, with torch's suggested fixes", lambda remedies: _export(model, args, kwargs, refined, strict, remedies)
+                    yield f"{strategy}, with torch's suggested fixes", lambda remedies: with_remedies(model, args, kwargs, refined, strict, remedies)
             else:
-                yield strategy, lambda remedies: _export(model, args, kwargs, lenient, True, remedies)
+                yield strategy, lambda remedies: with_remedies(model, args, kwargs, lenient, True, remedies)
         else:
             yield strategy, lambda _: (draft(model, args, kwargs, dynamic_shapes=lenient), "")
     # A strict capture may still keep such a dimension, which this one fixes; so it comes last.
-    conflicts = any(_CONFLICTS in str(attempt.error) for attempt in failed)
+    conflicts = any(CONFLICTS in str(attempt.error) for attempt in failed)
     if conflicts and asked != lenient and "non-strict" in strategies:
-        yield "non-strict, leaving named dimensions to torch", lambda remedies: _export(model, args, kwargs, lenient, False, remedies)
+        yield "non-strict, leaving named dimensions to torch", lambda remedies: with_remedies(model, args, kwargs, lenient, False, remedies)
     if asked and "non-strict" in strategies and any(fails_in_numpy(attempt.error) for attempt in failed):
 
-        def with_numbers(remedies: _Remedies) -> tuple[ExportedProgram, str]:
+        def with_numbers(remedies: Remedies) -> tuple[ExportedProgram, str]:
             with numbers_in_arrays():
-                return _export(model, args, kwargs, lenient, False, remedies)
+                return with_remedies(model, args, kwargs, lenient, False, remedies)
 
         yield "non-strict, with the example's sizes in NumPy's arrays", with_numbers
 
@@ -444,8 +298,8 @@ class _Tries:
                 kept_loops(loops) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
-                conversions_first = _DYNAMIC_CONVERSIONS in self.helped
-                exported, how = attempt(_Remedies(two_is_one, lambda: loops_first and bool(unrolled_loops(decided)), conversions_first))
+                conversions_first = DYNAMIC_CONVERSIONS in self.helped
+                exported, how = attempt(Remedies(two_is_one, lambda: loops_first and bool(unrolled_loops(decided)), conversions_first))
                 self.helped.add(how)
                 refuse_differentiation(exported)
                 refuse_unrecorded(exported)
@@ -455,12 +309,12 @@ class _Tries:
                 raise Unkept("a weight that decides what the model does is written")
             if known is not None:
                 exported.graph_module.meta[KNOWN] = known.decisive()
-            if loops or special is not None or how.endswith(_OTHER_EXAMPLES) or (known is not None and known.follows_sizes):
+            if loops or special is not None or how.endswith(OTHER_EXAMPLES) or (known is not None and known.follows_sizes):
                 self._refuse_what_differs(exported, presence)
         except Exception as error:
             exported, failed = None, error
             _LOG.debug("not captured", exc_info=error)
-        if failed is not None and how.endswith(_OTHER_EXAMPLES):
+        if failed is not None and how.endswith(OTHER_EXAMPLES):
             return self.once(attempt, loops, special, two_is_one=False, constants=constants)
         if MORE in asked.values() and (isinstance(failed, Unkept) or (exported is not None and not self._does_for_example(exported))):
             other = self.once(attempt, loops, special, two_is_one=two_is_one, loops_first=loops_first, constants=constants, single=True)
@@ -527,11 +381,6 @@ class _Tries:
         return captured
 
 
-def _is_about_shapes(error: Exception | None) -> bool:
-    """Whether torch refused a capture because the model fixes a dimension."""
-    return isinstance(error, (torch._dynamo.exc.UserError, ValueError)) and "onstraint" in str(error)
-
-
 def _came_to_the_end(error: Exception | None) -> bool:
     """Whether a capture failed only because the model fixes a dimension."""
-    return (_is_about_shapes(error) or _CONFLICTS in str(error)) and "data-dependent" not in str(error)
+    return (is_about_shapes(error) or CONFLICTS in str(error)) and "data-dependent" not in str(error)
