@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from .errors import OnnxExporterError
-from .feed.script_inputs import method_of, module_of
+from .feed.forward_hooks import called_graph
+from .feed.script_inputs import module_of
 from .state import kept_state
 
 __all__ = ["infer_types", "inlined", "recorded_within", "results_within", "without_module"]
@@ -17,7 +18,7 @@ __all__ = ["infer_types", "inlined", "recorded_within", "results_within", "witho
 
 def inlined(script: torch.jit.ScriptModule | torch.jit.ScriptFunction | torch._C.ScriptMethod) -> tuple[Any, Any]:
     """A copy of the graph with all calls inlined, and the module that is its first input; None for a function."""
-    graph = method_of(script, packed=False).graph.copy()
+    graph = called_graph(script, packed=False).copy()
     torch._C._jit_pass_inline(graph)
     return graph, module_of(script)
 

@@ -1,5 +1,7 @@
 """Where models part within branches and loops: the captured node there, and in which round."""
 
+from typing import Tuple
+
 import onnx
 import pytest
 import torch
@@ -231,3 +233,20 @@ def test_a_round_that_stands_before_its_loop_is_the_first():
 
     found = first_script_mismatch(model, script, (x,), compute, inputs="example")
     assert found.comparison is None and found.checked >= 2, repr(found)
+
+
+def tanh_of_inputs(self, inputs: Tuple[torch.Tensor], output: torch.Tensor) -> torch.Tensor:
+    return output * torch.tanh(inputs[0])
+
+
+def test_hooks_of_a_script_are_compared():
+    module = torch.nn.Sequential(torch.nn.Sigmoid())
+    module.register_forward_hook(tanh_of_inputs)
+    script, x = torch.jit.script(module), torch.arange(12.0).view(3, 4)
+    model = flambeau.export(script, (x,), dynamo=False, dynamic_shapes=({0: "n"},)).model_proto
+
+    def compute(names):
+        return Session(cpu_session(with_outputs(model, names)), [("input", "float32")]).run([x])
+
+    found = first_script_mismatch(model, script, (x,), compute, inputs="example")
+    assert found.comparison is None and found.checked >= 3, repr(found)

@@ -12,8 +12,9 @@ from torch.utils import _pytree
 from .. import _engine
 from ..errors import error_of
 from ..script_graphs import infer_types
+from .forward_hooks import called_graph
 from .script_graph import PythonFunctions, import_graph
-from .script_inputs import Script, method_of, module_of, script_parameters
+from .script_inputs import Script, module_of, script_parameters
 from .trace import Trace, import_trace
 
 __all__ = ["build_script_program"]
@@ -159,7 +160,7 @@ def build_script_program(
         builder = import_trace(model, _inlined(model.graph), functions)
     else:
         module = module_of(model)
-        graph = _inlined(method_of(model, packed).graph, module)
+        graph = _inlined(called_graph(model, packed), module)
         names = script_parameters(model, packed)
         if functions is not None and examples is not None:
             infer_types(graph, functions.leaves_open, module, examples)

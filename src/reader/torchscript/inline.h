@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reader/torchscript/emitter.h"
@@ -16,6 +17,8 @@ class FunctionTable {
  public:
   explicit FunctionTable(Program& program) : program_(program) {}
   Result<const Graph*> Find(const FunctionInfo& function);
+  // A graph of a function that no code of the archive is.
+  void Add(std::string name, std::unique_ptr<Graph> graph) { graphs_.emplace(std::move(name), std::move(graph)); }
   Library& library() { return program_.library; }
 
  private:

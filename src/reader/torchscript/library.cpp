@@ -171,7 +171,13 @@ Status Library::IndexMember(ClassInfo* info, const Syntax& syntax, const Stmt& s
       (parameters ? info->parameters : info->buffers).emplace(syntax[name].text);
     return {};
   }
-  // __forward_hooks__ and such say what callers do, and the callers do it.
+  const bool hooks = target.text == "__forward_hooks__";
+  if (hooks || target.text == "__forward_pre_hooks__") {
+    if (!stmt.value) return {};
+    for (const ExprId name : syntax[stmt.value].operands)
+      (hooks ? info->forward_hooks : info->forward_pre_hooks).emplace_back(syntax[name].text);
+    return {};
+  }
   if (target.text.starts_with("__") && target.text.ends_with("__")) return {};
   info->Add({std::string(target.text), stmt.annotation, stmt.value, nullptr});
   return {};

@@ -32,6 +32,7 @@ struct ClassInfo {
   std::vector<ClassField> fields;  // of an enum: its members
   std::map<std::string, size_t, std::less<>> places;  // of the fields
   std::set<std::string, std::less<>> parameters, buffers;
+  std::vector<std::string> forward_pre_hooks, forward_hooks;  // methods that calls of the module run, in order
   std::map<std::string, DefId, std::less<>> methods;
   mutable TypePtr type;  // once it is known
   mutable bool constructor_read = false;

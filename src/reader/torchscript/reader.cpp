@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "container/quote.h"
+#include "reader/torchscript/hooks.h"
 #include "reader/torchscript/inline.h"
 #include "reader/torchscript/objects.h"
 #include "reader/torchscript/types.h"
@@ -100,10 +101,18 @@ void RecordTraced(Graph& graph, const std::vector<TypePtr>& traced) {
   }
 }
 
-// The function as one graph; what the function itself says of its inputs is kept.
-Result<Graph> InlineEntry(const FunctionInfo& entry, ObjectId self, std::vector<Object> objects, std::span<const ObjectId> unrestored, Program& program) {
+// The function as one graph; what the function itself says of its inputs is kept. `hooked` is the class whose forward it
+// is, if calls of that run hooks as well.
+Result<Graph> InlineEntry(const FunctionInfo& entry, const ClassInfo* hooked, ObjectId self, std::vector<Object> objects,
+                          std::span<const ObjectId> unrestored, Program& program) {
   FunctionTable functions(program);
-  FLAMBEAU_TRY(Graph graph, Inline(entry, self, std::move(objects), unrestored, functions));
+  FunctionInfo called = entry;
+  if (hooked != nullptr) {
+    called.name = hooked->name + ".__call__";
+    FLAMBEAU_TRY(std::unique_ptr<Graph> call, EmitHookedCall(*hooked, program.library));
+    functions.Add(called.name, std::move(call));
+  }
+  FLAMBEAU_TRY(Graph graph, Inline(called, self, std::move(objects), unrestored, functions));
   FLAMBEAU_TRY(const Signature* signature, program.library.SignatureOf(entry));
   for (const FormalArgument& argument : signature->arguments) graph.defaults.push_back(argument.default_value);
   return graph;
@@ -146,7 +155,8 @@ Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::stri
   }
   if (entry == nullptr) return NoMethod(archive, methods, method, sink);
   FLAMBEAU_TRY(const std::vector<TypePtr> traced, reader.ReadTracedTypes(method));
-  FLAMBEAU_TRY(Graph graph, InlineEntry(*entry, root, std::move(objects), reader.unrestored(), program));
+  const bool hooked = method == kDefaultMethod && has_default && !(info->forward_hooks.empty() && info->forward_pre_hooks.empty());
+  FLAMBEAU_TRY(Graph graph, InlineEntry(*entry, hooked ? info : nullptr, root, std::move(objects), reader.unrestored(), program));
   RecordTraced(graph, traced);
   graph.methods = std::move(methods);
   graph.device = reader.device();
@@ -164,7 +174,7 @@ Result<Graph> ReadCode(std::string text, const std::string& name, Sink& sink, in
     FLAMBEAU_TRY(function, library.FindMethod("__torch__." + name.substr(0, dot), dot == name.npos ? "" : name.substr(dot + 1)));
   }
   if (function == nullptr) return sink.Error(DiagnosticKind::kBadProgram, fmt::format("there is no function {}", Quote(name)));
-  return InlineEntry(*function, {}, {}, {}, program);
+  return InlineEntry(*function, nullptr, {}, {}, {}, program);
 }
 
 }  // namespace torchscript

@@ -118,6 +118,24 @@ TEST(TorchScriptArchive, SaysWhatIsWrong) {
             "bad-pickle: no member of __torch__.Color has this va");
 }
 
+// A call of the module with such hooks; ones that were not scripted for it, or are not there.
+TEST(TorchScriptArchive, RunsHooksThatFit) {
+  const auto with = [](std::string_view hooks, std::string_view method) {
+    std::string code(kCode);
+    code.insert(code.find("  w : Tensor"), hooks);
+    code.insert(code.find("class Color"), method);
+    return Archive({{"code/__torch__.py", code}});
+  };
+  const std::string doubled = "  def h(self: __torch__.M,\n    inp: Tuple[Tensor],\n    out: Tensor) -> Tensor:\n    return torch.add(out, out)\n";
+  Sink sink;
+  const auto graph = Read(with("  __forward_hooks__ = [\"h\", ]\n", doubled), sink);
+  ASSERT_TRUE(graph) << FirstError(sink);
+  EXPECT_EQ(graph->main->nodes.back()->kind, "aten::add");
+  EXPECT_EQ(Error(with("  __forward_hooks__ = [\"g\", ]\n", doubled)), "bad-program: a call of __torch__.M: there is no hook 'g'");
+  EXPECT_EQ(Error(with("  __forward_pre_hooks__ = [\"h\", ]\n", doubled)), "bad-program: a call of __torch__.M: 'h' does not take what it is given");
+  EXPECT_EQ(Error(with("  __forward_hooks__ = [\"forward\", ]\n", doubled)).substr(0, 45), "bad-program: a call of __torch__.M: 'forward'");
+}
+
 TEST(TorchScriptArchive, StopsWhereObjectsNestTooDeep) {
   std::string deep;
   for (int i = 0; i < 5000; ++i) deep += "](";
