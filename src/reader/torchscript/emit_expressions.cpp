@@ -245,6 +245,9 @@ Result<Sugared> Emitter::EmitAttribute(const Expr& expr) {
     case Sugared::Kind::kClass: {
       const ClassInfo& info = *object.class_info;
       if (expr.text == "__new__") return Sugared{.kind = Sugared::Kind::kNew, .class_info = &info};
+      // Hooks of a module are functions beside its class, for those that call it.
+      FLAMBEAU_TRY(const FunctionInfo* function, library_.FindFunction(fmt::format("{}.{}", info.name, expr.text)));
+      if (function != nullptr) return Sugared{.kind = Sugared::Kind::kFunction, .function = function};
       const ClassField* field = info.Find(expr.text);
       if (info.kind != ClassKind::kEnum || field == nullptr || !field->value) break;
       FLAMBEAU_TRY(Constant value, library_.Literal(*info.syntax, field->value));
