@@ -116,11 +116,12 @@ def check(model, x, tmp_path, tolerance=None, dynamic=False):
             program = flambeau.export(captured, (x,), verbose=False, **axes)
             compare(program, model, x, tolerance)
         assert "QuantizeLinear" in {node.op_type for node in program.model_proto.graph.node} or tolerance is not None
-        torch.jit.save(scripted, tmp_path / "model.pt")
         sizes = ",".join(map(str, x.shape))
-        name = scripted.forward.schema.arguments[1].name
         dtype = str(x.dtype).removeprefix("torch.")
-        compare(flambeau.convert(tmp_path / "model.pt", tmp_path / "model.onnx", inputs={name: f"{dtype}[{sizes}]"}), model, x, tolerance)
+        for saved in (scripted, torch.jit.freeze(scripted), torch.jit.freeze(traced)):  # packed weights are constants of frozen ones
+            saved.save(tmp_path / "model.pt")
+            inputs = {saved.forward.schema.arguments[1].name: f"{dtype}[{sizes}]"}
+            compare(flambeau.convert(tmp_path / "model.pt", tmp_path / "model.onnx", inputs=inputs), model, x, tolerance)
 
 
 def random(*sizes):
@@ -271,6 +272,22 @@ def test_grids_by_channel(tmp_path):
     program = flambeau.convert(tmp_path / "model.pt", tmp_path / "model.onnx", inputs={"x": "float32[2,3,4]"})
     for ours, theirs in zip(run(program, x), ByChannel()(x), strict=True):
         torch.testing.assert_close(torch.as_tensor(ours), theirs)
+
+
+class QuantizedWeights(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.quantize_per_tensor(random(3, 3), 0.1, 3, torch.qint8)
+        self.others = [torch.quantize_per_channel(random(3, 3), torch.rand(3) + 0.1, torch.zeros(3), 0, torch.qint8) for _ in range(2)]
+
+    def forward(self, x):
+        return x @ self.weight.dequantize() + self.others[0].dequantize() + self.others[1].int_repr()
+
+
+def test_quantized_tensors_that_are_constants(tmp_path):
+    model, x = QuantizedWeights().eval(), random(3, 3)
+    torch.jit.freeze(torch.jit.script(model)).save(tmp_path / "model.pt")
+    compare(flambeau.convert(tmp_path / "model.pt", tmp_path / "model.onnx", inputs={"x": "float32[3,3]"}), model, x, 1e-5)
 
 
 class Branches(nn.Module):

@@ -41,8 +41,9 @@ std::string_view Lookup(const Table& table, std::string_view key) {
 
 }  // namespace
 
-TypePtr TypeOf(const Constant& constant) {
+TypePtr TypeOf(const Constant& constant, std::span<const Object> objects) {
   struct Visitor {
+    std::span<const Object> objects;
     TypePtr operator()(std::monostate) const { return NoneType(); }
     TypePtr operator()(bool) const { return BoolType(); }
     TypePtr operator()(int64_t) const { return IntType(); }
@@ -52,16 +53,16 @@ TypePtr TypeOf(const Constant& constant) {
     TypePtr operator()(const TensorData&) const { return TensorType(); }
     TypePtr operator()(const DeviceConstant&) const { return Type::Of(TypeKind::kDevice); }
     TypePtr operator()(const ListConstant& list) const {
-      return ListOf(list.elements.empty() ? TensorType() : TypeOf(list.elements[0]));
+      return ListOf(list.elements.empty() ? TensorType() : TypeOf(list.elements[0], objects));
     }
     TypePtr operator()(const TupleConstant& tuple) const {
       std::vector<TypePtr> elements;
-      for (const Constant& each : tuple.elements) elements.push_back(TypeOf(each));
+      for (const Constant& each : tuple.elements) elements.push_back(TypeOf(each, objects));
       return TupleOf(std::move(elements));
     }
     TypePtr operator()(const DictConstant& dict) const {
       if (dict.entries.empty()) return Type::Of(TypeKind::kDict, {StringType(), TensorType()});
-      return Type::Of(TypeKind::kDict, {TypeOf(dict.entries[0].key), TypeOf(dict.entries[0].value)});
+      return Type::Of(TypeKind::kDict, {TypeOf(dict.entries[0].key, objects), TypeOf(dict.entries[0].value, objects)});
     }
     TypePtr operator()(const EnumConstant& member) const {
       auto type = std::make_shared<Type>();
@@ -70,9 +71,13 @@ TypePtr TypeOf(const Constant& constant) {
       type->elements = {member.value ? TypeOf(*member.value) : AnyType()};
       return type;
     }
-    TypePtr operator()(ObjectId) const { return AnyType(); }
+    TypePtr operator()(ObjectId id) const {
+      if (id.index >= objects.size()) return AnyType();
+      const std::string& name = objects[id.index].class_name;
+      return name == kQuantizedTensor ? TensorType() : NamedType(TypeKind::kClass, name);
+    }
   };
-  return std::visit(Visitor(), constant.value);
+  return std::visit(Visitor{objects}, constant.value);
 }
 
 // --- nodes and names ---
@@ -236,10 +241,10 @@ Result<Sugared> Emitter::EmitAttribute(const Expr& expr) {
       return Sugared::Named(Sugared::Kind::kOperator, fmt::format("{}::{}", object.text, expr.text));
     case Sugared::Kind::kOps: return Sugared::Named(Sugared::Kind::kNamespace, std::string(expr.text));
     case Sugared::Kind::kConstants: {
-      const Constant* constant = library_.FindConstant(expr.text);
+      const TypedConstant* constant = library_.FindConstant(expr.text);
       if (constant == nullptr) return Error(expr, "the archive has no such constant");
-      FLAMBEAU_CHECK_OK(library_.Charge(*constant));
-      return Sugared::Of(AppendConstant(*constant, TypeOf(*constant)));
+      FLAMBEAU_CHECK_OK(library_.Charge(constant->value));
+      return Sugared::Of(AppendConstant(constant->value, constant->type));
     }
     case Sugared::Kind::kQualified: return EmitQualified(fmt::format("{}.{}", object.text, expr.text));
     case Sugared::Kind::kClass: {

@@ -169,8 +169,8 @@ class Emitter {
   uint32_t next_name_ = 0;
 };
 
-// The type of a constant that stands by itself.
-TypePtr TypeOf(const Constant& constant);
+// The type of a constant that stands by itself; `objects` is the table that it may name some of.
+TypePtr TypeOf(const Constant& constant, std::span<const Object> objects = {});
 // Drops what branches and loops hand on and nobody uses.
 void DropUnusedResults(Graph& graph);
 

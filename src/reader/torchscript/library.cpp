@@ -360,7 +360,7 @@ Status Library::Charge(const Constant& constant) {
   return sink_.Error(DiagnosticKind::kLimitExceeded, fmt::format("the constants that code names take more than {} MB", kMaxCopiedBytes >> 20));
 }
 
-const Constant* Library::FindConstant(std::string_view name) const {
+const TypedConstant* Library::FindConstant(std::string_view name) const {
   size_t index = 0;
   const auto [end, error] = std::from_chars(name.data() + std::min<size_t>(1, name.size()), name.data() + name.size(), index);
   const bool is_name = name.starts_with('c') && error == std::errc() && end == name.data() + name.size();
@@ -393,8 +393,8 @@ Result<Constant> Library::QualifiedLiteral(const Syntax& syntax, ExprId literal,
   const std::string owner(class_name), name(member);
   if (owner.empty()) return IsNoLiteral(syntax, literal);
   if (owner == "CONSTANTS") {
-    const Constant* constant = FindConstant(name);
-    return constant != nullptr ? Result<Constant>(*constant) : IsNoLiteral(syntax, literal);
+    const TypedConstant* constant = FindConstant(name);
+    return constant != nullptr ? Result<Constant>(constant->value) : IsNoLiteral(syntax, literal);
   }
   FLAMBEAU_TRY(const ClassInfo* info, FindClass(owner));
   const ClassField* field = info != nullptr && info->kind == ClassKind::kEnum ? info->Find(name) : nullptr;

@@ -48,6 +48,12 @@ struct FunctionInfo {
   DefId def;
 };
 
+// CONSTANTS.c0 of the archive.
+struct TypedConstant {
+  Constant value;
+  TypePtr type;
+};
+
 // Where code comes from: an archive, or a test's text.
 class CodeSource {
  public:
@@ -76,9 +82,9 @@ class Library {
   Result<TypePtr> ParseType(std::string_view text, const Location& where);
 
   // CONSTANTS.c0, c1, … of the archive. Code that names them can be read from then on.
-  void SetConstants(std::vector<Constant> constants) { constants_ = std::move(constants); }
+  void SetConstants(std::vector<TypedConstant> constants) { constants_ = std::move(constants); }
   // Null if there is none of that name ("c0").
-  const Constant* FindConstant(std::string_view name) const;
+  const TypedConstant* FindConstant(std::string_view name) const;
 
   // Before code that names the constant, or calls what does, gets a copy of it: code is short, and constants may be long.
   Status Charge(const Constant& constant);
@@ -114,7 +120,7 @@ class Library {
   std::map<std::string, FunctionInfo, std::less<>> methods_;
   std::map<std::string, Signature, std::less<>> signatures_;
   std::vector<std::unique_ptr<Syntax>> types_;
-  std::vector<Constant> constants_;
+  std::vector<TypedConstant> constants_;
   size_t copied_bytes_ = 0;
 };
 

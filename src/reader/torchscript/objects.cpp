@@ -43,16 +43,17 @@ Result<ObjectId> ObjectReader::ReadModule() {
   return pickle.root().Error(DiagnosticKind::kBadPickle, "the archive's object is no module", sink);
 }
 
-Result<std::vector<Constant>> ObjectReader::ReadConstants() {
+Result<std::vector<TypedConstant>> ObjectReader::ReadConstants() {
   Sink& sink = library_.sink();
-  if (archive_.Find(std::string(archive_.root()) + "constants.pkl") == nullptr) return std::vector<Constant>();
+  if (archive_.Find(std::string(archive_.root()) + "constants.pkl") == nullptr) return std::vector<TypedConstant>();
   FLAMBEAU_TRY(const Pickle pickle, ReadPickleEntry(archive_, "constants.pkl", sink));
   FLAMBEAU_TRY(TensorReader tensors, TensorReader::Create(archive_, std::string(archive_.root()) + "constants/", sink));
   Source source = {std::move(tensors), {}};
-  std::vector<Constant> constants;
+  std::vector<TypedConstant> constants;
   for (uint32_t i = 0; i < pickle.root().size(); ++i) {
     FLAMBEAU_TRY(Constant constant, Read(source, pickle.root()[i], nullptr, fmt::format("CONSTANTS.c{}", i), 0));
-    constants.push_back(std::move(constant));
+    TypePtr type = TypeOf(constant, *objects_);
+    constants.push_back({std::move(constant), std::move(type)});
   }
   return constants;
 }
@@ -216,7 +217,7 @@ Result<Constant> ObjectReader::ReadQuantized(Source& source, PickleValue call, c
   FLAMBEAU_TRY(StoredTensor stored, source.tensors.ReadQuantized(call, name));
   FLAMBEAU_TRY(Constant quantizer, Read(source, call.args()[4], nullptr, Join(name, "quantizer"), depth + 1));
   const ObjectId id{static_cast<uint32_t>(objects_->size())};
-  TypePtr type = TypeOf(quantizer);
+  TypePtr type = TypeOf(quantizer, *objects_);
   Object object = {std::string(kQuantizedTensor), name, {}};
   object.attributes.Add({"data", TensorType(), InFile(std::move(stored))});
   object.attributes.Add({"quantizer", std::move(type), std::move(quantizer)});
@@ -264,7 +265,7 @@ Result<Constant> ObjectReader::ReadInstance(Source& source, PickleValue call, co
       FLAMBEAU_TRY(attribute.type, library_.Resolve(*info.syntax, field->annotation));
     }
     FLAMBEAU_TRY(attribute.value, Read(source, value, attribute.type, Join(name, attribute.name), depth + 1));
-    if (!attribute.type) attribute.type = TypeOf(attribute.value);
+    if (!attribute.type) attribute.type = TypeOf(attribute.value, *objects_);
     if (info.parameters.contains(attribute.name)) attribute.role = AttributeRole::kParameter;
     if (info.buffers.contains(attribute.name)) attribute.role = AttributeRole::kBuffer;
     (*objects_)[id.index].attributes.Add(std::move(attribute));
@@ -282,7 +283,7 @@ Result<Constant> ObjectReader::ReadOpaque(Source& source, PickleValue call, std:
   if (!state && call.args().size() > 0) state = call.args();
   if (!state) return Constant{id};
   FLAMBEAU_TRY(Constant value, Read(source, *state, nullptr, name, depth + 1));
-  TypePtr type = TypeOf(value);
+  TypePtr type = TypeOf(value, *objects_);
   (*objects_)[id.index].attributes.Add({std::string(kOpaqueState), std::move(type), std::move(value)});
   return Constant{id};
 }

@@ -28,7 +28,7 @@ class ObjectReader {
   // Where the tensors were that were read: on the CPU, or on the first other device.
   const std::string& device() const { return device_; }
   // constants.pkl, or nothing where there is none.
-  Result<std::vector<Constant>> ReadConstants();
+  Result<std::vector<TypedConstant>> ReadConstants();
   // traced_inputs.pkl: dtypes and sizes of what the method was traced with, as
   // types of its arguments; empty where there is none. The values are not kept.
   Result<std::vector<TypePtr>> ReadTracedTypes(std::string_view method);

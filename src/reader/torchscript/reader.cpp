@@ -136,7 +136,7 @@ Result<Graph> ReadArchive(const ZipArchive& archive, Sink& sink, const std::stri
   FLAMBEAU_TRY(program.operator_version, ReadVersion(archive, sink));
   std::vector<Object> objects;
   ObjectReader reader(archive, library, &objects);
-  FLAMBEAU_TRY(std::vector<Constant> constants, reader.ReadConstants());
+  FLAMBEAU_TRY(std::vector<TypedConstant> constants, reader.ReadConstants());
   library.SetConstants(std::move(constants));
   FLAMBEAU_TRY(const ObjectId root, reader.ReadModule());
   const std::string class_name = objects[root.index].class_name;
