@@ -114,6 +114,7 @@ Status Emitter::EmitAssign(const Stmt& stmt) {
     FLAMBEAU_TRY(Value* converted, ToValue(std::move(value), syntax_[stmt.value]));
     FLAMBEAU_TRY(converted, ConvertTo(converted, type, "the value"));
     value = Sugared::Of(converted);
+    if (!IsKind(type, TypeKind::kInterface)) value.declared = type;  // an object is of its class
   }
   for (const ExprId target : stmt.targets) FLAMBEAU_CHECK_OK(Assign(target, value));
   return {};
@@ -260,11 +261,11 @@ void Emitter::JoinBranches(Node* branch, Frame (&frames)[2]) {
         Bind(name, *sides[0]);
       continue;
     }
-    TypePtr type = Unify(sides[0]->value->type, sides[1]->value->type);
+    TypePtr type = Unify(sides[0]->VariableType(), sides[1]->VariableType());
     if (!type) {
       Bind(name, Sugared::Named(Sugared::Kind::kUndefined,
-                                fmt::format("its type is {} or {}, as a condition decides", Text(*sides[0]->value->type),
-                                            Text(*sides[1]->value->type))));
+                                fmt::format("its type is {} or {}, as a condition decides", Text(*sides[0]->VariableType()),
+                                            Text(*sides[1]->VariableType()))));
       continue;
     }
     for (int i = 0; i < 2; ++i) branch->blocks[static_cast<size_t>(i)]->outputs.push_back(sides[i]->value);
@@ -352,7 +353,7 @@ Status Emitter::EmitLoop(const Stmt& stmt) {
     if (before == nullptr || before->kind != Sugared::Kind::kValue) continue;
     carried.push_back(name);
     loop->inputs.push_back(before->value);
-    inputs.push_back(NewInput(block_, before->value->type, name));
+    inputs.push_back(NewInput(block_, before->VariableType(), name));
     Bind(name, Sugared::Of(inputs.back()));
   }
   const auto emit_body = [&]() -> Status {

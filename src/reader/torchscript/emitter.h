@@ -51,11 +51,15 @@ struct Sugared {
   Kind kind = Kind::kValue;
   Value* value = nullptr;
   std::vector<Value*> values;
-  TypePtr type;  // of kTuple
+  TypePtr type;      // of kTuple
+  TypePtr declared;  // of a variable's kValue: what it may become on other paths; null: what it is
   std::string text;
   const FunctionInfo* function = nullptr;
   const ClassInfo* class_info = nullptr;
   DefId def;
+
+  // Of kValue: the type of a variable that holds it.
+  const TypePtr& VariableType() const { return declared ? declared : value->type; }
 
   static Sugared Of(Value* value) { return {.kind = Kind::kValue, .value = value}; }
   static Sugared Named(Kind kind, std::string text) { return {.kind = kind, .text = std::move(text)}; }

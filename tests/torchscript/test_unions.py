@@ -1,0 +1,139 @@
+"""Variables that are one thing or another: on each path, and around in a loop, live and from an archive."""
+
+from typing import List, Optional, Union
+
+import pytest
+import torch
+from cases import Cases, x
+from checking import compare
+from torch import Tensor, nn
+
+import flambeau
+
+case = Cases()
+ARCHIVED = {}
+SIGNS = [x(2, 3).abs(), -x(2, 3).abs(), torch.zeros(2, 3)]
+
+
+def each(*numbers):
+    """Decorates a forward of a tensor and perhaps a number: with tensors of each sign, and from an archive with each number."""
+
+    def add(function):
+        tensor, *others = [(sign, *n) for n in (zip(numbers) if numbers else [()]) for sign in SIGNS]
+        ARCHIVED[function.__name__] = (type(function.__name__, (nn.Module,), {"forward": function}), numbers)
+        return case.forward(*tensor, others=[] if numbers else others)(function)
+
+    return add
+
+
+@each()
+def refined_after_an_if(self, x: Tensor):
+    u: Union[int, Tensor] = x.size(0)
+    if bool(x.sum() > 0):
+        u = x
+    r = x[0]
+    if isinstance(u, Tensor):
+        r = u[1]
+    return r
+
+
+@each()
+def one_of_three(self, x: Tensor):
+    u: Union[int, Tensor, List[Tensor]] = [x, x * 2]
+    if bool(x.sum() > 1):
+        u = 3
+    elif bool(x.sum() < -1):
+        u = x
+    if isinstance(u, int):
+        return x + u
+    elif isinstance(u, Tensor):
+        return x * u
+    else:
+        return u[0] - u[1]
+
+
+@each(1, 2, 3)
+def perhaps_none(self, x: Tensor, n: int):
+    u: Union[int, Tensor, None] = None
+    if n > 1:
+        u = n
+    if n > 2:
+        u = x
+    if u is None:
+        return x
+    elif isinstance(u, Tensor):
+        return u + x
+    else:
+        return x * u
+
+
+@each(0, 1, 2, 3)
+def in_rounds(self, x: Tensor, n: int):
+    u: Union[float, Tensor, str] = 1.5
+    while n > 0:
+        if n == 2:
+            u = x
+        elif n == 1:
+            u = "a"
+        n -= 1
+    if isinstance(u, str):
+        return x - 1
+    if isinstance(u, Tensor):
+        return x + u
+    return x * u
+
+
+@each(0, 1, 2, 3)
+def gone_after_a_round(self, x: Tensor, n: int):
+    u: Optional[Tensor] = x
+    r = x
+    for i in range(n):
+        if isinstance(u, Tensor):
+            r = r + u
+            u = None
+        else:
+            r = r * 2
+    return r
+
+
+@each(0, 1)
+def of_a_list(self, x: Tensor, n: int):
+    each: List[Union[int, Tensor]] = [n, x]
+    u = each[n]
+    if isinstance(u, Tensor):
+        return u + x
+    return x * u
+
+
+test_program = case.test()
+
+
+@pytest.mark.parametrize("name", ARCHIVED)
+def test_archive(name, tmp_path):
+    make, numbers = ARCHIVED[name]
+    torch.jit.script(make()).save(tmp_path / "net.pt")
+    for n in numbers or (None,):
+        given = {"x": "float32[n,3]"} | ({} if n is None else {"n": str(n)})
+        program = flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs=given)
+        for sign in SIGNS:
+            compare(make(), program, (sign,) if n is None else (sign, n))
+
+
+class OfAFunction(nn.Module):
+    def pick(self, x: Tensor, n: int) -> Union[int, Tensor]:
+        if n > 2:
+            return x
+        return n
+
+    def forward(self, x: Tensor, n: int):
+        u = self.pick(x, n)
+        if isinstance(u, int):
+            return x + u
+        return u * 3
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_result_of_a_function(n, tmp_path):
+    torch.jit.script(OfAFunction()).save(tmp_path / "net.pt")
+    program = flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs={"x": "float32[2,3]", "n": str(n)})
+    compare(OfAFunction(), program, (x(2, 3), n))
