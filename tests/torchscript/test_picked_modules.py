@@ -1,10 +1,15 @@
 """Modules that a script takes out of a container by what only a run knows."""
 
+import copy
 from typing import Tuple
 
+import pytest
 import torch
 from cases import Cases, x
+from checking import check, compare
 from torch import nn
+
+import flambeau
 
 case = Cases()
 
@@ -102,3 +107,47 @@ class OfAName(nn.Module):
 
 
 test_program = case.test()
+
+
+class ByAnother(nn.Module):
+    """What is picked is handed on, and called there."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Scaled(1), Scaled(2)])
+        self.others = nn.ModuleList([nn.Linear(3, 3), nn.Identity(), nn.Tanh()])
+
+    def run(self, layer: Layer, x: torch.Tensor) -> torch.Tensor:
+        return layer.forward(x)
+
+    def forward(self, x, place):
+        layer: Layer = self.layers[int(place)]
+        other: Layer = self.others[int(place) + 1]
+        return self.run(layer, x) + self.run(other, x) + other.forward(layer.forward(x))
+
+
+ARCHIVED = {
+    "at a place": (AtAPlace, PLACES, ("float32[n,3]", "int64[]")),
+    "in rounds": (InRounds, [(x(4, 3), torch.tensor([2, 1, 1, 0, 0]))], ("float32[4,3]", "int64[k]")),
+    "one in another": (OneInAnother, PLACES[:2], ("float32[4,3]", "int64[]")),
+    "of a name": (OfAName, PLACES[:2], ("float32[4,3]", "int64[]")),
+    "by another": (ByAnother, PLACES[:2], ("float32[4,3]", "int64[]")),
+}
+
+
+@pytest.mark.parametrize("name", ARCHIVED)
+def test_archive(name, tmp_path):
+    make, examples, types = ARCHIVED[name]
+    model = make().eval()
+    torch.jit.script(copy.deepcopy(model)).save(tmp_path / "net.pt")
+    names = ("x", "places" if name == "in rounds" else "place")
+    program = flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs=dict(zip(names, types)))
+    for args in examples:
+        compare(model, program, args)
+    check(model, examples[0], others=examples)
+
+
+def test_archive_of_a_module_that_is_picked_by_what_is_known(tmp_path):
+    torch.jit.script(AtAPlace()).save(tmp_path / "net.pt")
+    program = flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs={"x": "float32[4,3]", "place": "1"})
+    assert not any(node.op_type == "If" for node in program.model_proto.graph.node)

@@ -8,6 +8,7 @@
 #include "container/quote.h"
 #include "reader/torchscript/emitter.h"
 #include "reader/torchscript/numbers.h"
+#include "reader/torchscript/picked_modules.h"
 #include "reader/torchscript/types.h"
 
 namespace flambeau::torchscript {
@@ -179,7 +180,7 @@ Result<Sugared> Emitter::EmitSugared(ExprId id, const TypePtr& hint) {
     case ExprKind::kNone: return constant({}, NoneType());
     case ExprKind::kAttribute: return EmitAttribute(expr);
     case ExprKind::kApply: return EmitApply(expr, hint);
-    case ExprKind::kSubscript: return EmitSubscript(expr);
+    case ExprKind::kSubscript: return EmitSubscript(expr, hint);
     case ExprKind::kList: return value(EmitList(expr, hint));
     case ExprKind::kDict: return value(EmitDict(expr, hint));
     case ExprKind::kTuple: return EmitTuple(expr, hint);
@@ -365,7 +366,13 @@ Result<Sugared> Emitter::EmitTupleSubscript(Value* tuple, ExprId index_id) {
   return slice;
 }
 
-Result<Sugared> Emitter::EmitSubscript(const Expr& expr) {
+Result<bool> Emitter::IsModule(const Type& type) {
+  if (type.kind != TypeKind::kClass) return false;
+  FLAMBEAU_TRY(const ClassInfo* info, library_.FindClass(type.name));
+  return info != nullptr && info->kind == ClassKind::kModule;
+}
+
+Result<Sugared> Emitter::EmitSubscript(const Expr& expr, const TypePtr& hint) {
   FLAMBEAU_TRY(Sugared object, EmitSugared(expr.operands[0]));
   if (expr.operands.size() != 2) return Error(expr, "PyTorch's serializer writes one index alone");
   FLAMBEAU_TRY(Value* value, ToValue(std::move(object), expr));
@@ -389,6 +396,9 @@ Result<Sugared> Emitter::EmitSubscript(const Expr& expr) {
   }
   FLAMBEAU_TRY(Value* position, EmitValue(expr.operands[1]));
   at_ = expr.begin;
+  const bool picks = (IsKind(position->type, TypeKind::kInt) || IsKind(position->type, TypeKind::kString)) && hint && IsKind(hint, TypeKind::kInterface);
+  FLAMBEAU_TRY(const bool module, IsModule(*value->type));
+  if (picks && module) return Sugared::Of(AppendValue(std::string(kPick), {value, position}, hint));
   Call call;
   call.positional = {OperandOf(value)};
   if (IsKind(value->type, TypeKind::kTensor)) {

@@ -111,7 +111,8 @@ class Emitter {
   Result<Sugared> AttributeOf(Value* object, std::string_view name, const Expr& expr);
   Result<TypePtr> TypeOfField(const ClassInfo& info, const ClassField& field);
   Result<Sugared> EmitQualified(std::string name);
-  Result<Sugared> EmitSubscript(const Expr& expr);
+  Result<Sugared> EmitSubscript(const Expr& expr, const TypePtr& hint);
+  Result<bool> IsModule(const Type& type);
   Result<Sugared> EmitTupleSubscript(Value* tuple, ExprId index);
   Result<Value*> EmitList(const Expr& expr, const TypePtr& hint);
   Result<Value*> EmitDict(const Expr& expr, const TypePtr& hint);

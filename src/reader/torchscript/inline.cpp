@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
 #include "container/quote.h"
+#include "reader/torchscript/picked_modules.h"
 
 namespace flambeau::torchscript {
 namespace {
@@ -48,6 +51,7 @@ class Inliner {
     }
     open_.push_back({activations_.back().get(), body->main, 0, main, nullptr});
     while (!open_.empty()) FLAMBEAU_CHECK_OK(Step());
+    DropUnusedPicks(graph_);
     return std::move(graph_);
   }
 
@@ -148,6 +152,8 @@ class Inliner {
     std::vector<Value*> arguments;
     for (const Value* input : node.inputs) arguments.push_back(caller.values.at(input));
     const std::string& name = std::get<std::string>(node.Find("name")->value);
+    if (node.kind == "prim::CallMethod" && arguments[0]->node != nullptr && arguments[0]->node->kind == kPick)
+      return BeginPickedCall(node, std::move(arguments));
     Library& library = functions_.library();
     const FunctionInfo* function = nullptr;
     ObjectId self;
@@ -167,10 +173,30 @@ class Inliner {
     if (body->main->inputs.size() != arguments.size())
       return library.sink().Error(DiagnosticKind::kBadProgram,
                                   fmt::format("{} takes {} arguments, not {}", function->name, body->main->inputs.size(), arguments.size()));
-    FLAMBEAU_CHECK_OK(Enter(function->name, &node, self));
-    for (size_t i = 0; i < arguments.size(); ++i) activations_.back()->values[body->main->inputs[i]] = arguments[i];
-    open_.push_back({activations_.back().get(), body->main, 0, to, &node});
+    return Begin(function->name, *body, node, self, arguments, to);
+  }
+
+  Status Begin(const std::string& function, const Graph& body, const Node& call, ObjectId self, const std::vector<Value*>& arguments, Block* to) {
+    FLAMBEAU_CHECK_OK(Enter(function, &call, self));
+    for (size_t i = 0; i < arguments.size(); ++i) activations_.back()->values[body.main->inputs[i]] = arguments[i];
+    open_.push_back({activations_.back().get(), body.main, 0, to, &call});
     return {};
+  }
+
+  // Of a method of a module that a run picks.
+  Status BeginPickedCall(const Node& call, std::vector<Value*> arguments) {
+    Library& library = functions_.library();
+    const Node& pick = *arguments[0]->node;
+    FLAMBEAU_TRY(const ClassInfo* container, library.FindClass(pick.inputs[0]->type->name));
+    if (container == nullptr) return library.sink().Error(DiagnosticKind::kBadProgram, "a module is picked of what is none");
+    std::unique_ptr<Graph>& body = picked_[{&call, container}];
+    if (!body) {
+      FLAMBEAU_TRY(body, EmitPickedCall(*container, call, pick.inputs[1]->type, library));
+    }
+    arguments[0] = pick.inputs[0];
+    arguments.insert(arguments.begin() + 1, pick.inputs[1]);
+    const std::string name = fmt::format("{}[].{}", container->name, std::get<std::string>(call.Find("name")->value));
+    return Begin(name, *body, call, {}, arguments, open_.back().to);
   }
 
   void Copy(const Node& node) {
@@ -225,6 +251,7 @@ class Inliner {
   std::vector<std::unique_ptr<Activation>> activations_;
   std::vector<Open> open_;
   std::unordered_map<const Value*, ObjectId> known_;
+  std::map<std::pair<const Node*, const ClassInfo*>, std::unique_ptr<Graph>> picked_;  // what calls of modules that a run picks become
   std::unordered_map<std::string, uint32_t> names_;
   uint32_t next_ = 0;
   size_t nodes_ = 0;
