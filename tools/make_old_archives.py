@@ -4,7 +4,7 @@
     python tools/make_old_archives.py tests/data/exported --exported
 
 Runs with torch 1.4 and newer (2.1 and newer for exported programs), on Python 3.6 and newer. For each case:
-NAME.torch-VERSION.{traced,scripted}.pt or .pt2, and beside them NAME.torch-VERSION.npz with the arrays in0…, out0…
+NAME.torch-VERSION.{traced,scripted,optimized}.pt or .pt2, and beside them NAME.torch-VERSION.npz with the arrays in0…, out0…
 (flattened in the order that the model returns them).
 """
 
@@ -187,12 +187,36 @@ def regions():
     return Regions()
 
 
+class Mobile(nn.Module):
+    """What torch.utils.mobile_optimizer packs, and packing itself; of a torch with XNNPACK."""
+
+    def __init__(self):
+        super(Mobile, self).__init__()
+        self.conv, self.up = nn.Conv2d(4, 6, 3, stride=2, padding=1), nn.ConvTranspose2d(6, 4, 3, stride=2, padding=1, output_padding=1)
+        self.depthwise, self.between = nn.Conv2d(4, 4, 3, groups=4, dilation=2, bias=False), nn.Hardtanh(-0.25, 0.25)
+        self.first, self.second = nn.Linear(4, 3), nn.Linear(3, 5, bias=False)
+        for parameter in self.parameters():
+            parameter.requires_grad = False  # as XNNPACK wants it
+
+    def forward(self, x):
+        y = self.between(self.up(F.relu(self.conv(x))))
+        y = self.between(self.depthwise(y)).mean([2, 3])
+        y = self.second(F.relu(self.first(y)))
+        ones, none = torch.ones(4, 2, 1, 1), torch.jit.annotate(Optional[Tensor], None)
+        linear = torch.ops.prepacked.linear_clamp_prepack(torch.ones(2, 5), none, -0.125, 0.0625)
+        grouped = torch.ops.prepacked.conv2d_clamp_prepack(ones, none, [1, 2], [0, 1], [1, 1], 2, -0.5, None)
+        up = torch.ops.prepacked.conv2d_transpose_clamp_prepack(ones, none, [2, 2], [0, 0], [1, 0], [1, 1], 2, None, 0.5)
+        z = torch.ops.prepacked.conv2d_transpose_clamp_run(torch.ops.prepacked.conv2d_clamp_run(x, grouped), up)
+        return y, torch.ops.prepacked.linear_clamp_run(y, linear), z
+
+
 CASES = {
     "layers": (Layers, lambda: (torch.randn(2, 3, 8, 8),), "ts"),
     "language": (Language, lambda: (torch.randn(2, 4), torch.tensor([6])), "s"),
     "quantized": (Quantized, lambda: (torch.randn(2, 3, 9, 9),), "ts"),
     "dynamic": (dynamic, lambda: (torch.randn(5, 2, 4),), "s"),
     "regions": (regions, lambda: (torch.randn(2, 3, 7, 8),), "s"),  # with torchvision 0.5
+    "mobile": (Mobile, lambda: (torch.randn(2, 4, 9, 9),), "sm"),
 }
 
 
@@ -314,6 +338,10 @@ def main(folder, exported):
                 torch.jit.trace(model, args).save(str(folder / (stem + ".traced.pt")))
             if not exported and "s" in forms:
                 torch.jit.script(model).save(str(folder / (stem + ".scripted.pt")))
+            if not exported and "m" in forms:
+                from torch.utils.mobile_optimizer import optimize_for_mobile
+
+                optimize_for_mobile(torch.jit.script(model)).save(str(folder / (stem + ".optimized.pt")))
             for path in folder.glob(stem + ".*ed.pt"):
                 forget_folders(str(path))
             numpy.savez_compressed(str(folder / (stem + ".npz")), **arrays)

@@ -106,7 +106,7 @@ Builtin FindBuiltin(std::string_view kind) {
     auto* map = new std::unordered_map<std::string_view, Builtin>;
     for (const auto table : {ValueBuiltins(), NumberBuiltins(), ContainerBuiltins(), SearchBuiltins(), TensorBuiltins(), WriteBuiltins(),
                              TextBuiltins(), LetterBuiltins(), PlaceBuiltins(), DtypeBuiltins(), TraceBuiltins(), QuantizedBuiltins(),
-                             QuantizedTensorBuiltins(), QuantizedRecurrentBuiltins(), QuantizedEmbeddingBuiltins()})
+                             QuantizedTensorBuiltins(), QuantizedRecurrentBuiltins(), QuantizedEmbeddingBuiltins(), PrepackedBuiltins()})
       for (const BuiltinRow& row : table) map->emplace(row.kind, row.function);
     return map;
   }();

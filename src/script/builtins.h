@@ -40,6 +40,7 @@ std::span<const BuiltinRow> QuantizedBuiltins();  // builtin_quantized.cpp: quan
 std::span<const BuiltinRow> QuantizedTensorBuiltins();  // builtin_quantized_tensors.cpp: what makes quantized tensors
 std::span<const BuiltinRow> QuantizedRecurrentBuiltins();  // builtin_quantized_recurrent.cpp
 std::span<const BuiltinRow> QuantizedEmbeddingBuiltins();  // builtin_quantized_embeddings.cpp
+std::span<const BuiltinRow> PrepackedBuiltins();  // builtin_prepacked.cpp: prepacked::*, of mobile archives
 // What a kind means where a tensor among its arguments is quantized; nullptr if that makes no difference.
 Builtin FindBuiltinOnQuantized(std::string_view kind);
 

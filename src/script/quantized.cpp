@@ -287,6 +287,8 @@ void SetWeights(Evaluator& evaluator, uint32_t cell, PackedWeights weights) {
       {"output_padding", Evaluator::Tuple(std::move(weights.output_padding))},
       {"groups", weights.groups},
       {"transposed", weights.transposed},
+      {"low", std::move(weights.low)},
+      {"high", std::move(weights.high)},
   };
   for (auto& [name, value] : attributes) (void)evaluator.SetAttribute(cell, name, std::move(value));
 }
@@ -310,6 +312,8 @@ Result<PackedWeights> Unpack(Evaluator& evaluator, const Val& object) {
       if (name == "bias") weights.bias = attribute;
       if (name == "groups") weights.groups = attribute.AsInt().value_or(1);
       if (name == "transposed") weights.transposed = attribute.AsInt().value_or(0) != 0;
+      if (name == "low") weights.low = attribute;
+      if (name == "high") weights.high = attribute;
       if (numbers == nullptr) continue;
       if (name == "stride") weights.stride = *numbers;
       if (name == "padding") weights.padding = *numbers;
@@ -329,6 +333,10 @@ Status RestorePacked(Evaluator& evaluator, uint32_t cell, std::string_view class
     SetWeights(evaluator, cell, {.weight = (*fields)[0], .bias = (*fields)[1]});
   } else if (name.starts_with("quantized.Conv")) {
     auto weights = fields != nullptr ? ConvolutionFrom(evaluator, *fields) : std::nullopt;
+    if (!weights) return Broken(evaluator, name);
+    SetWeights(evaluator, cell, *std::move(weights));
+  } else if (name.starts_with("xnnpack.")) {
+    auto weights = fields != nullptr ? ClampedWeights(evaluator, Vals(*fields), name == "xnnpack.TransposeConv2dOpContext") : std::nullopt;
     if (!weights) return Broken(evaluator, name);
     SetWeights(evaluator, cell, *std::move(weights));
   } else if (name == "quantized.EmbeddingPackedParamsBase") {  // (version, [weight], [], [bits])

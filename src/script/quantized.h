@@ -48,8 +48,11 @@ struct PackedWeights {
   Vals stride, padding, dilation, output_padding;
   int64_t groups = 1;
   bool transposed = false;
+  Val low = Nothing{}, high = Nothing{};  // what the result is clamped to
 };
 Val Pack(Evaluator& evaluator, PackedWeights weights);
+// What torch.utils.mobile_optimizer packs: arguments of prepacked::*_prepack, and states of xnnpack.*OpContext, which are the same.
+std::optional<PackedWeights> ClampedWeights(Evaluator& evaluator, std::span<const Val> fields, bool transposed);
 Result<PackedWeights> Unpack(Evaluator& evaluator, const Val& object);
 // The state of an object of a class that is written in C++; `state` as its __getstate__ made it.
 Status RestorePacked(Evaluator& evaluator, uint32_t cell, std::string_view class_name, const Val& state);

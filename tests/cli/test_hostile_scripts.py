@@ -75,11 +75,12 @@ def tensor():
     return named("torch._utils", "_rebuild_tensor_v2") + b"(" + storage + b"K\x00(K\x02K\x03t(K\x03K\x01t\x89" + hooks + b"tR"
 
 
-@pytest.mark.parametrize("name", ["LinearPackedParamsBase", "Conv2dPackedParamsBase"])
+@pytest.mark.parametrize("name", ["quantized.LinearPackedParamsBase", "quantized.Conv2dPackedParamsBase", "xnnpack.LinearOpContext"])
 def test_packed_weights_whose_state_is_a_tensor(runner, name):
-    packed = named("__torch__.torch.classes.quantized", name) + b")\x81" + tensor() + b"b"
+    space, _, last = name.partition(".")
+    packed = named(f"__torch__.torch.classes.{space}", last) + b")\x81" + tensor() + b"b"
     data = net(b"}(" + text("p") + packed + b"u")
-    runner.write("y = self.p", fields=f"  p : __torch__.torch.classes.quantized.{name}\n", **{"data.pkl": data, "data/0": b"\0" * 24})
+    runner.write("y = self.p", fields=f"  p : __torch__.torch.classes.{name}\n", **{"data.pkl": data, "data/0": b"\0" * 24})
     assert "[bad-program]" in runner.convert(*INPUT).stderr
 
 
@@ -127,6 +128,14 @@ CALLS = {
     "a window of complex numbers": ("y = torch.hann_window(7, dtype=9)",),
     "a window of integers": ("y = torch.bartlett_window(7, dtype=4)",),
     "windows that are wider than the tensor": ("y = torch.unfold(x, 0, 9223372036854775807, 1)",),
+    "a convolution of weights that were packed for mobiles without steps": (
+        "z = annotate(List[int], [])",
+        "y = ops.prepacked.conv2d_clamp_run(x, ops.prepacked.conv2d_clamp_prepack(x, None, z, z, z, 1))",
+    ),
+    "a convolution of weights of a linear layer": (
+        "p = ops.prepacked.linear_clamp_prepack(x)",
+        "y = ops.prepacked.conv2d_clamp_run(x, unchecked_cast(__torch__.torch.classes.xnnpack.Conv2dOpContext, p))",
+    ),
     "text that is no number to its end": ('y = torch.add(x, int("12abc"))',),
 }
 

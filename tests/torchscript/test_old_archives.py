@@ -9,11 +9,11 @@ import pytest
 import flambeau
 
 ARCHIVES = sorted((Path(__file__).parents[1] / "data/torchscript").glob("*.pt"))
-INPUTS = {"dynamic": ["x"], "language": ["x", "n"], "layers": ["x"], "quantized": ["x"], "regions": ["x"]}
+INPUTS = {"dynamic": ["x"], "language": ["x", "n"], "layers": ["x"], "mobile": ["x"], "quantized": ["x"], "regions": ["x"]}
 # Traces before torch 1.10 name an input as the module does that takes it first.
 TRACED_INPUTS = {"layers": ["input"], "quantized": ["X"]}
 # Floats are as exact as floats are; of quantized models the last number is a quantum's multiple.
-TOLERANCE = {"dynamic": 1e-5, "language": 1e-5, "layers": 1e-5, "regions": 1e-5}
+TOLERANCE = {"dynamic": 1e-5, "language": 1e-5, "layers": 1e-5, "mobile": 1e-5, "regions": 1e-5}
 
 
 def arrays(archive, kind):
