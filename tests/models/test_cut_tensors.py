@@ -243,3 +243,45 @@ def test_that_one_is_there_is_taken_for_granted_where_the_example_has_one():
     with pytest.warns(flambeau.errors.ConversionWarning, match=r"one of something .*len\(found\) > 1 else 0\]\): for more, it computes the same as for one"):
         program = convert(LooksUp(), (torch.randn(5, 4), torch.tensor(7)))
     compare(program, LooksUp(), *((torch.randn(5, 4), torch.tensor(time)) for time in (7, 1, 10)))
+
+
+class Located(nn.Module):
+    """Where each patch lies in its image, by rows of numbers, and attention of each frame to itself, as vision towers have it."""
+
+    def forward(self, x, grid):
+        places = []
+        for (count, height, width), factor in zip(grid.tolist(), torch.tensor([3]).expand(len(grid)).tolist()):
+            rows, columns = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
+            places.append(torch.stack([rows.flatten(), columns.flatten() * factor], -1).repeat(count, 2))
+        sizes = lengths(grid)
+        splits = [torch.split(tensor, sizes.tolist()) for tensor in (x + torch.cat(places), 2 * x)]
+        return torch.cat([a.softmax(0) * b for a, b in zip(*splits)])
+
+
+class SummedRows(nn.Module):
+    def forward(self, x, grid):
+        first = 0
+        for count, height, width in grid.tolist():
+            first = first + count * height - width
+        return x + first, torch.stack([x[0] * height + width for _, height, width in grid.tolist()])
+
+
+@pytest.mark.parametrize("model", [Located, SummedRows], ids=lambda model: model.__name__)
+def test_rows_of_numbers_are_gone_over(model):
+    program = convert(model().eval(), RUNS[0], SHAPES)
+    compare(program, model(), *RUNS)
+
+
+class NumbersOfRows(nn.Module):
+    """So many rows as the tensor has, of a number of numbers that is dynamic."""
+
+    def forward(self, x, lengths):
+        kept, left = lengths.tolist()
+        return torch.cat([row[:length] for row, length in zip(x, kept)]), torch.tensor(left)
+
+
+def test_rows_may_hold_a_dynamic_number_of_numbers():
+    runs = [(torch.randn(batch, 5), torch.randint(1, 6, (2, batch))) for batch in (3, 4, 2)]
+    model = NumbersOfRows()
+    program = convert(model, runs[0], ({0: "batch"}, {1: "batch"}))
+    compare(program, model, *runs)

@@ -33,7 +33,8 @@ class Cut(NamedTuple):
 
 
 class Numbers:
-    """The numbers in a tensor. A loop that is kept goes over them; elsewhere torch says why it cannot."""
+    """The numbers in a tensor, or lists of them in one of more dimensions. A loop that is kept goes over them; elsewhere torch says why
+    it cannot."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
@@ -43,7 +44,7 @@ class Numbers:
         return self.tensor.shape[0]
 
     def at(self, index: Any) -> Any:
-        return torch.select(self.tensor, 0, index).item()
+        return torch.select(self.tensor, 0, index).tolist()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(_TO_LIST(self.tensor))
@@ -126,12 +127,14 @@ def loops_are_kept() -> Iterator[None]:
 def uncounted_numbers() -> Iterator[None]:
     """While it is open, ``tolist`` takes tensors of which only the run knows the length, and where loops are kept those of dynamic length."""
 
+    def unknown(size: Any) -> bool:
+        left = isinstance(size, torch.SymInt) and (size.node.hint is None or _KEPT.get())
+        return left and size.node.shape_env._maybe_evaluate_static(size.node.expr) is None
+
     def tolist(tensor: torch.Tensor) -> Any:
-        size = tensor.shape[0] if tensor.ndim == 1 and not tensor.is_floating_point() else 0
-        unknown = isinstance(size, torch.SymInt) and (size.node.hint is None or _KEPT.get())
-        if not unknown or size.node.shape_env._maybe_evaluate_static(size.node.expr) is not None or rows_are_known(tensor):
+        if tensor.is_floating_point() or not any(map(unknown, tensor.shape)) or rows_are_known(tensor):
             return _TO_LIST(tensor)
-        return Numbers(tensor)
+        return Numbers(tensor) if unknown(tensor.shape[0]) else [tolist(row) for row in tensor]
 
     with Replacements() as replacements:
         replacements.set(FakeTensor, "tolist", tolist)

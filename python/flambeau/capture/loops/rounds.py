@@ -151,6 +151,11 @@ class FilledNumbers(Filled):
     def __init__(self, before: Sequence[Any], tensor: torch.Tensor) -> None:
         super().__init__(before, [tensor])
 
+    @staticmethod
+    def of(numbers: Numbers) -> FilledNumbers:
+        """Those in a tensor, as Python has them again."""
+        return FilledNumbers([], numbers.tensor if numbers.tensor.dtype is torch.bool else numbers.tensor.long())
+
     def joined(self, axis: int, stacked: bool) -> torch.Tensor:
         if not stacked or axis:
             raise Unkept("numbers are put together as if they were tensors")
@@ -209,8 +214,9 @@ class LoopsAsScans(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         leaves = _pytree.tree_leaves((args, kwargs), is_leaf=lambda each: isinstance(each, Filled))
-        if not any(isinstance(leaf, (Filled, Lost)) for leaf in leaves):
+        if not any(isinstance(leaf, (Filled, Lost, Numbers)) for leaf in leaves):
             return func(*args, **kwargs)
+        args = tuple(FilledNumbers.of(each) if isinstance(each, Numbers) else each for each in args)
         if func in (torch.tensor, torch.as_tensor) and isinstance(args[0] if args else None, FilledNumbers):
             return args[0].as_tensor(**kwargs)
         if func is torch.Tensor.new_tensor and len(args) == 2 and isinstance(args[1], FilledNumbers):

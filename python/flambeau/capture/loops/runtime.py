@@ -180,7 +180,7 @@ class Runtime:
         if not isinstance(items, Numbers):
             filled.extend(items)
             return filled
-        if items.tensor.dtype is torch.bool or (isinstance(filled, Filled) and not isinstance(filled, FilledNumbers)):
+        if items.tensor.dtype is torch.bool or items.tensor.ndim > 1 or (isinstance(filled, Filled) and not isinstance(filled, FilledNumbers)):
             raise Unkept("a list holds the numbers of a tensor beside what are no integers")
         numbers = items.tensor.long()  # what Python's numbers become again
         return filled.extended(numbers) if isinstance(filled, FilledNumbers) else FilledNumbers(filled, numbers)
@@ -211,7 +211,7 @@ class Runtime:
 
     def sum(self, items: Any) -> Any:
         """``sum`` of a list."""
-        if isinstance(items, Numbers):
+        if isinstance(items, Numbers) and items.tensor.ndim == 1:
             return items.tensor.sum().item()
         if isinstance(items, Alike):
             return items.item * items.count
@@ -229,7 +229,7 @@ class Runtime:
         return self._greatest(items, builtins.min, torch.amin)
 
     def _greatest(self, items: Any, of_items: Callable[[Any], Any], of_rows: Callable[..., torch.Tensor]) -> Any:
-        if isinstance(items, Numbers):
+        if isinstance(items, Numbers) and items.tensor.ndim == 1:
             return of_rows(items.tensor, 0).item()
         if isinstance(items, Alike):
             return items.item
