@@ -1,6 +1,7 @@
 """Python loops over a dynamic dimension that TorchScript does not take: they stay loops, as scans."""
 
 import itertools
+import math
 import warnings
 
 import pytest
@@ -376,3 +377,35 @@ def test_numbers_of_a_script_that_are_tensors_of_the_module_have_their_dtype(dty
     assert program(x)[0].dtype is dtype
     kept = program.capture_strategy == "torchscript"
     assert kept == (dtype is torch.float32) and kept != any("fixes it at 3" in str(each.message) for each in warned)
+
+
+class Halves(torch.nn.Module):
+    """How many rounds there are is computed by floats, which the rounds use as well."""
+
+    def __init__(self, rounds):
+        super().__init__()
+        self.rounds = rounds
+
+    def forward(self, x):
+        count, state, states = self.rounds(x.shape[0]), torch.zeros(3), []
+        for i in range(count):
+            state = state * 0.5 + x[i] / math.sqrt(count)
+            states.append(state * (count - i))
+        return torch.stack(states)
+
+
+ROUNDS = {
+    "int": lambda n: max(int(n * 0.3), 1),
+    "quotient": lambda n: int(n / 2),
+    "ceil": lambda n: math.ceil(n * 0.25),
+    "floor": lambda n: 2 * math.floor(n * 0.4) - 1,
+    "root": lambda n: int(math.sqrt(n)),
+    "round": lambda n: round(n / 3),
+}
+
+
+@pytest.mark.parametrize("rounds", ROUNDS.values(), ids=ROUNDS)
+def test_rounds_may_be_counted_by_floats(rounds):
+    model = Halves(rounds).eval()
+    runs = [(torch.randn(length, 3),) for length in (12, 20, 7)]
+    compare(convert(model, runs[0], ({0: "length"},), capture="export"), model, *runs)

@@ -17,9 +17,23 @@ import torch.nn.functional as F
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import DimConstraints, ShapeEnv, has_free_unbacked_symbols, statically_known_true
 from torch.utils import _pytree
+from torch.utils._sympy.functions import (
+    CeilToInt,
+    FloorToInt,
+    IntTrueDiv,
+    Max,
+    Min,
+    OpaqueUnaryFn_sqrt,
+    PowByNatural,
+    PythonMod,
+    RoundToInt,
+    ToFloat,
+    TruncToInt,
+)
 from torch.utils._sympy.interp import sympy_interp
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
+from ..torch_names import found
 from .proofs import as_integers, divided, even_quotient, reduced, rounded
 from .replaced_functions import Replacements
 from .types_of_sizes import FUNCTIONS
@@ -234,15 +248,38 @@ def number_of(expression: sympy.Expr, env: ShapeEnv) -> Any:
     return sympy_interp(PythonReferenceAnalysis, symbols, expression)
 
 
+_NODES: dict[type, Callable[..., Any]] = {
+    CeilToInt: math.ceil,
+    FloorToInt: math.floor,
+    IntTrueDiv: operator.truediv,
+    Max: torch.sym_max,
+    Min: torch.sym_min,
+    OpaqueUnaryFn_sqrt: torch.sym_sqrt,
+    PowByNatural: operator.pow,
+    PythonMod: operator.mod,
+    RoundToInt: round,
+    ToFloat: torch.sym_float,
+    TruncToInt: math.trunc,
+}
+"""Of what sizes are computed from by floats, what computes it; within a scan torch knows the symbols alone."""
+
+
 @contextlib.contextmanager
 def computable_sizes() -> Iterator[None]:
-    """While it is open, torch writes quotients of sizes as nodes: it lacks this one of Python's operators."""
+    """While it is open, torch writes as nodes what is computed of sizes, which are given a scan from outside too: it lacks some of Python's
+    operators, and has some that a captured program may not hold."""
     inherited = "int_truediv" not in vars(PythonReferenceAnalysis)
     if inherited:
         PythonReferenceAnalysis.int_truediv = staticmethod(operator.truediv)
+    handlers = found("torch.fx.experimental.proxy_tensor._sympy_handlers")
+    nodes = {} if handlers is None else handlers()
+    before = dict(nodes)
+    nodes.update(_NODES)
     try:
         yield
     finally:
+        nodes.clear()
+        nodes.update(before)
         if inherited:
             del PythonReferenceAnalysis.int_truediv
 

@@ -39,7 +39,7 @@ class Outer(TorchFunctionMode):
         super().__init__()
         self.made: dict[int, torch.Tensor] = {}
         self.tensors: dict[int, torch.Tensor] = {}
-        self.sizes: dict[Any, torch.SymInt] = {}
+        self.sizes: dict[Any, torch.SymInt | torch.SymFloat] = {}
 
     def own(self, values: Any) -> None:
         self.made.update((id(leaf), leaf) for leaf in _pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor))
@@ -48,7 +48,7 @@ class Outer(TorchFunctionMode):
         for leaf in _pytree.tree_leaves((args, kwargs)):
             if isinstance(leaf, torch.Tensor) and id(leaf) not in self.made:
                 self.tensors[id(leaf)] = leaf
-            elif isinstance(leaf, torch.SymInt):
+            elif isinstance(leaf, (torch.SymInt, torch.SymFloat)):
                 self.sizes[leaf.node.expr] = leaf
         _refuse_writes(func, args, self.tensors)
         result = func(*args, **(kwargs or {}))
