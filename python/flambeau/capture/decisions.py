@@ -78,7 +78,7 @@ def _traced_line() -> str:
     return ""
 
 
-_PARTED = ("list", "tuple", "split", "chunk", "unbind", "tolist", "product")
+_PARTED = ("list", "range", "tuple", "split", "chunk", "unbind", "tolist", "product")
 """Functions that make as many items as sizes say."""
 
 

@@ -8,6 +8,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils import _pytree
 
+from .sizes import Uncounted
 from .tensors_of_lists import tensor_of
 
 __all__ = ["at_places", "read_at", "with_numbers", "write_at"]
@@ -136,6 +137,8 @@ def with_numbers(index: Any) -> Any:
     """The index with numbers for the tensors that bound its slices, and tensors for lists that have sizes in them."""
     if isinstance(index, slice) and any(map(_is_place, (index.start, index.stop, index.step))):
         return slice(*(each.item() if _is_place(each) else each for each in (index.start, index.stop, index.step)))
+    if isinstance(index, Uncounted):
+        return index.as_index()
     if isinstance(index, list) and any(isinstance(each, torch.SymInt) for each in _pytree.tree_leaves(index)):
         return tensor_of(index)
     return tuple(map(with_numbers, index)) if isinstance(index, tuple) else index

@@ -87,7 +87,8 @@ def _reshaped(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result
 
 
 def _indexed(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
-    return fact if args[1] == (slice(None), 0) and args[0].ndim == 2 else _same(fact)
+    index = args[1] if isinstance(args[1], tuple) and not any(isinstance(each, torch.Tensor) for each in args[1]) else ()
+    return fact if index == (slice(None), 0) and args[0].ndim == 2 else _same(fact)
 
 
 def _integers(tensor: torch.Tensor) -> bool:

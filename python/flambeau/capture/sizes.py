@@ -39,6 +39,7 @@ from .replaced_functions import Replacements
 from .types_of_sizes import FUNCTIONS
 
 __all__ = [
+    "Uncounted",
     "attention_by_size",
     "computable_sizes",
     "dynamic_conversions",
@@ -55,7 +56,21 @@ __all__ = [
 _NOT_OF_MODELS = {"torch", "functorch", "sympy", "mpmath", "numpy", "flambeau", *sys.stdlib_module_names} - {"__main__"}
 
 
+class Uncounted:
+    """What has a dynamic number of items, of which Python's own ``len`` would make a number."""
+
+    def length(self) -> Any:
+        """That number."""
+        raise NotImplementedError
+
+    def as_index(self) -> torch.Tensor:
+        """The tensor that indexes as the items do."""
+        raise NotImplementedError
+
+
 def _length(of: Any) -> Any:
+    if isinstance(of, Uncounted):
+        return of.length()
     return of.shape[0] if isinstance(of, torch.Tensor) and of.dim() else len(of)
 
 
@@ -117,7 +132,7 @@ def _as_globals(functions: Mapping[str, Any]) -> Iterator[None]:
 
 
 def dynamic_lengths() -> contextlib.AbstractContextManager[None]:
-    """While it is open, ``len`` of a tensor is its dynamic size: Python's own wants a number."""
+    """While it is open, ``len`` of a tensor is its dynamic size, and so is that of :class:`Uncounted`: Python's own wants a number."""
     return _as_globals({"len": _length})
 
 

@@ -173,6 +173,10 @@ class _Rewriter(ast.NodeTransformer):
             node.args.insert(0, node.func.value)
             node.func = ast.copy_location(_runtime("unbind"), node)
             return node
+        if isinstance(node.func, ast.Name) and node.func.id == "range" and self._asked(node):
+            self.changed = True
+            node.func = ast.copy_location(_runtime("range"), node)
+            return node
         taken = isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple") and len(node.args) == 1 and not node.keywords
         if taken and not isinstance(node.args[0], ast.Starred) and self._asked(node):
             self.changed = True

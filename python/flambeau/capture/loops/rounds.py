@@ -10,17 +10,18 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
+from ..sizes import Uncounted
 from .pieces import Numbers, Pieces
 from .scanning import Lost, Nested, Unkept, item_at
 
-__all__ = ["Filled", "FilledNumbers", "LoopsAsScans", "Rounds", "Whole", "as_tensor", "is_dynamic", "pad_sequence"]
+__all__ = ["Filled", "FilledNumbers", "LoopsAsScans", "Range", "Rounds", "Whole", "as_tensor", "is_dynamic", "pad_sequence", "range_of"]
 
 
 def is_dynamic(size: Any) -> bool:
     return isinstance(size, torch.SymInt) and not isinstance(size.node.maybe_as_int(), int)
 
 
-class Rounds:
+class Rounds(Uncounted):
     """What a loop goes over: how many items, and the item of a round.
 
     Args:
@@ -33,8 +34,65 @@ class Rounds:
     def __iter__(self) -> Iterator[Any]:
         return (self.at(i) for i in builtins.range(self.count))
 
+    def length(self) -> Any:
+        return self.count
 
-class Filled(Nested):
+    def as_index(self) -> torch.Tensor:
+        raise Unkept("what a dynamic loop goes over is an index")
+
+
+class Range(Rounds):
+    """What ``range`` gives of sizes."""
+
+    def __init__(self, start: Any, step: int, count: Any) -> None:
+        super().__init__(count, lambda i: start + i * step)
+        self.start, self.step = start, step
+
+    @property
+    def stop(self) -> Any:
+        return self.start + self.count * self.step
+
+    def as_index(self) -> torch.Tensor:
+        return self.listed().as_index()
+
+    def listed(self) -> FilledNumbers:
+        return FilledNumbers([], torch.arange(self.start, self.stop, self.step))
+
+    def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, slice):
+            return self.at(self._place(index))
+        step = 1 if index.step is None else index.step
+        if not isinstance(step, int) or not step:
+            raise Unkept(f"every {step}th number of a range")
+        least, most = (0, self.count) if step > 0 else (-1, self.count - 1)
+        default = (least, most) if step > 0 else (most, least)
+        start, stop = (
+            each if given is None else torch.sym_min(torch.sym_max(self._place(given), least), most)
+            for given, each in zip((index.start, index.stop), default)
+        )
+        return Range(self.at(start), self.step * step, _steps(start, stop, step))
+
+    def _place(self, index: Any) -> Any:
+        """From the front."""
+        if isinstance(index, int):
+            return index + self.count if index < 0 else index
+        return index if index.node.shape_env.bound_sympy(index.node.expr).lower >= 0 else torch.sym_ite(index < 0, index + self.count, index)
+
+    def __len__(self) -> int:
+        return builtins.len(builtins.range(self.count))
+
+
+def _steps(start: Any, stop: Any, step: int) -> Any:
+    count = (stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step
+    return torch.sym_max(count, 0)
+
+
+def range_of(start: Any, stop: Any, step: int) -> Range:
+    """``range`` of these."""
+    return Range(start, step, stop if not is_dynamic(start) and (start, step) == (0, 1) else _steps(start, stop, step))
+
+
+class Filled(Nested, Uncounted):
     """A list with what each round of a dynamic number appended: items before, and the rounds' items, stacked by their place in a round."""
 
     def __init__(self, before: Sequence[Any], rounds: Sequence[torch.Tensor]) -> None:
@@ -67,6 +125,12 @@ class Filled(Nested):
     def _items(self) -> torch.Tensor:
         """All items, stacked."""
         return self.rounds[0] if self._only_rounds() else self.joined(0, True)
+
+    def length(self) -> Any:
+        return self._items().shape[0]
+
+    def as_index(self) -> torch.Tensor:
+        raise Unkept("a list that a dynamic loop filled is an index")
 
     def stacked(self) -> torch.Tensor:
         return self._items() if type(self) is Filled else super().stacked()
@@ -160,13 +224,16 @@ class FilledNumbers(Filled):
         if not stacked or axis:
             raise Unkept("numbers are put together as if they were tensors")
         (tensor,) = self.rounds
-        parts = [as_tensor(list.__iter__(self), tensor), tensor, as_tensor(self.after, tensor)]
-        return torch.cat([part for part in parts if part is not None])
+        parts = [part for part in (as_tensor(list.__iter__(self), tensor), tensor, as_tensor(self.after, tensor)) if part is not None]
+        return tensor if len(parts) == 1 else torch.cat(parts)  # of which one is may be known what it holds
 
     def as_tensor(self, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
         """What ``torch.tensor`` makes of them."""
         numbers = self.joined(0, True)
         return torch.tensor(numbers, dtype=dtype or (torch.get_default_dtype() if numbers.is_floating_point() else None), **options)
+
+    def as_index(self) -> torch.Tensor:
+        return self.joined(0, True)
 
     def extended(self, numbers: torch.Tensor) -> FilledNumbers:
         return FilledNumbers([], torch.cat([self.joined(0, True), numbers]))
@@ -180,6 +247,16 @@ class FilledNumbers(Filled):
             return FilledNumbers([], self.joined(0, True)[index])
         found = super().__getitem__(index)
         return found.item() if isinstance(found, torch.Tensor) else found
+
+    def __add__(self, others: Any) -> FilledNumbers:  # type: ignore[override]
+        longer = FilledNumbers(list(list.__iter__(self)), *self.rounds)
+        longer.after = [*self.after, *others]
+        return longer
+
+    def __radd__(self, others: Any) -> FilledNumbers:
+        longer = FilledNumbers([*others, *list.__iter__(self)], *self.rounds)
+        longer.after = list(self.after)
+        return longer
 
 
 def as_tensor(numbers: Iterable[Any], like: torch.Tensor) -> torch.Tensor | None:
@@ -205,6 +282,13 @@ def pad_sequence(function: Callable[..., torch.Tensor]) -> Callable[..., torch.T
     return call
 
 
+def _listed(value: Any) -> Any:
+    """A list of numbers, for what stands for one."""
+    if isinstance(value, Numbers):
+        return FilledNumbers.of(value)
+    return value.listed() if isinstance(value, Range) else value
+
+
 _JOINS = {torch.stack: True, torch.cat: False, torch.concat: False, torch.concatenate: False}
 
 
@@ -214,9 +298,9 @@ class LoopsAsScans(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         leaves = _pytree.tree_leaves((args, kwargs), is_leaf=lambda each: isinstance(each, Filled))
-        if not any(isinstance(leaf, (Filled, Lost, Numbers)) for leaf in leaves):
+        if not any(isinstance(leaf, (Filled, Lost, Numbers, Range)) for leaf in leaves):
             return func(*args, **kwargs)
-        args = tuple(FilledNumbers.of(each) if isinstance(each, Numbers) else each for each in args)
+        args = tuple(_listed(each) for each in args)
         if func in (torch.tensor, torch.as_tensor) and isinstance(args[0] if args else None, FilledNumbers):
             return args[0].as_tensor(**kwargs)
         if func is torch.Tensor.new_tensor and len(args) == 2 and isinstance(args[1], FilledNumbers):

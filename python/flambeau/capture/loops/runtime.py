@@ -14,10 +14,11 @@ from torch.utils import _pytree as pytree
 
 from ..presence import rows_are_known
 from ..proofs import simplified
+from ..sizes import Uncounted
 from .alike import Alike, alike_items
 from .pieces import Numbers, Pieces
 from .places import Places
-from .rounds import Filled, FilledNumbers, Rounds, Whole, as_tensor, is_dynamic
+from .rounds import Filled, FilledNumbers, Range, Rounds, Whole, as_tensor, is_dynamic, range_of
 from .rows import WrittenRows
 from .scanning import Gathering, Lost, Unkept, as_scan, fixed, item_at
 
@@ -62,6 +63,8 @@ class Runtime:
     def len(self, of: Any) -> Any:
         if isinstance(of, (Numbers, Pieces)):
             return of.count
+        if isinstance(of, Uncounted):
+            return of.length()
         return of.shape[0] if isinstance(of, torch.Tensor) and of.ndim else builtins.len(of)
 
     def range(self, *limits: Any) -> Any:
@@ -70,9 +73,7 @@ class Runtime:
             return _known_steps(start, stop, step) or builtins.range(*limits)
         if not any(is_dynamic(limit) for limit in (start, stop)) or not isinstance(step, int) or not step:
             return builtins.range(*limits)
-        count = (stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step
-        whole = not is_dynamic(start) and (start, step) == (0, 1)
-        return Rounds(count if whole else torch.sym_max(count, 0), lambda i: start + i * step)
+        return range_of(start, stop, step)
 
     def counted(self, start: Any, stop: Any, step: int) -> Any:
         """What ``i`` is after ``while i < stop: i += step``."""
@@ -165,6 +166,8 @@ class Runtime:
     def reversed(self, items: Any) -> Any:
         if not self.dynamic(items):
             return builtins.reversed(items)
+        if isinstance(items, Range):
+            return items[::-1]
         rounds = self._rounds(items)
         return Rounds(rounds.count, lambda i: rounds.at(rounds.count - 1 - i))
 
@@ -207,6 +210,8 @@ class Runtime:
             return Filled([], [items])
         if isinstance(items, Places):
             return items.copied()
+        if isinstance(items, Range):
+            return items.listed()
         return items if isinstance(items, Filled) else self.listed(items, lambda each: each, False)
 
     def sum(self, items: Any) -> Any:
