@@ -409,3 +409,30 @@ def test_rounds_may_be_counted_by_floats(rounds):
     model = Halves(rounds).eval()
     runs = [(torch.randn(length, 3),) for length in (12, 20, 7)]
     compare(convert(model, runs[0], ({0: "length"},), capture="export"), model, *runs)
+
+
+CAPTURED_ROUNDS = []
+
+
+def noted(row):
+    if torch.compiler.is_exporting():
+        CAPTURED_ROUNDS.append(row)
+    return row
+
+
+class ManyRows(torch.nn.Module):
+    def forward(self, x):
+        total, totals = torch.zeros(3), []
+        for row in x:
+            total = total * 0.5 + noted(row)
+        for i in range(x.shape[0]):
+            totals.append(noted(x[i]) - total)
+        return torch.stack(totals)
+
+
+def test_many_rounds_are_not_written_out_before_they_are_kept():
+    CAPTURED_ROUNDS.clear()
+    runs = [(torch.randn(length, 3),) for length in (200, 7)]
+    program = convert(ManyRows(), runs[0], ({0: "length"},), capture="export")
+    assert len(CAPTURED_ROUNDS) < 50
+    compare(program, ManyRows(), *runs)

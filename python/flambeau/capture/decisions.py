@@ -16,7 +16,7 @@ import os
 import sys
 import traceback
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import sympy
@@ -28,7 +28,7 @@ from .equality import have_one_shape
 from .questions import asked_beside, passing, raises
 from .source import called, repeated_list, spread_rows, statements
 
-__all__ = ["Decision", "Place", "answered_equations", "asked_as_number", "asking_place", "asks_to_go_on", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
+__all__ = ["Decision", "Place", "Unrolled", "answered_equations", "asked_as_number", "asking_place", "asks_to_go_on", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -182,6 +182,18 @@ def unrolled_loops(decisions: Sequence[Decision]) -> list[str]:
     return list(dict.fromkeys(each.line for each in decisions if each.repeats))
 
 
+class Unrolled(Exception):
+    """A loop of many rounds is about to be written out, which takes long, where it may be kept."""
+
+
+_FEW_ROUNDS = 16
+
+
+def _many_rounds(condition: Any) -> bool:
+    number = condition.args[1] if isinstance(condition, sympy.Eq) else None
+    return isinstance(number, sympy.Integer) and number > _FEW_ROUNDS
+
+
 def loops_of(decisions: Sequence[Decision], error: BaseException | None) -> set[Place]:
     """Where the loops are whose number of rounds was decided, or could not be."""
     found = {each.place for each in decisions if each.repeats}
@@ -208,8 +220,15 @@ def answered_equations(env: ShapeEnv) -> list[sympy.Eq]:
 
 
 @contextlib.contextmanager
-def recorded_decisions(found: list[Decision]) -> Iterator[None]:
-    """While it is open, what captures decide is added to the list."""
+def recorded_decisions(found: list[Decision], unkept: Callable[[Place], bool] = lambda place: False) -> Iterator[None]:
+    """While it is open, what captures decide is added to the list.
+
+    Args:
+        unkept: Whether a loop at a place is left to a further capture to keep: at one of many rounds this one goes no further.
+
+    Raises:
+        Unrolled: There is such a loop.
+    """
     log, evaluate = ShapeEnv._log_guard, ShapeEnv._evaluate_expr
 
     def evaluated(self: ShapeEnv, quantity: Any, *args: Any, **kwargs: Any) -> Any:
@@ -236,6 +255,8 @@ def recorded_decisions(found: list[Decision]) -> Iterator[None]:
         by_model = asked is frame or _differ_for_the_model(condition, frame)
         beside = asked_beside(frame) if by_model else ()
         found.append(Decision(self, condition, line, by_model=by_model, place=place, repeats=_repeats(*place), beside=beside))
+        if found[-1].repeats and _many_rounds(condition) and unkept(place):
+            raise Unrolled(f"the loop at {line} has as many rounds as the example says")
 
     ShapeEnv._log_guard, ShapeEnv._evaluate_expr = logged, evaluated
     try:

@@ -261,6 +261,7 @@ class _Tries:
         *,
         two_is_one: bool = True,
         loops_first: bool = False,
+        keeping: bool = False,
         constants: bool = False,
         single: bool = False,
     ) -> _Captured:
@@ -272,6 +273,7 @@ class _Tries:
             special: Questions that get the answer of the general case.
             two_is_one: Whether a capture with 2 for sizes of 1 will do.
             loops_first: Whether loops that are unrolled are left to a further try, without other help for this one.
+            keeping: Whether a further try keeps the loops that this one finds.
             constants: Whether weights are taken for what they hold.
             single: Whether there is one of something where the model asks for more; else there are more, if they do for the example.
         """
@@ -283,6 +285,12 @@ class _Tries:
         gradients: list[str] = []
         replaced: Mapping[types.CodeType, types.CodeType] = {}
         exported, how, failed = None, "", None
+
+        def own(place: Place) -> Place:
+            """In the model's own source."""
+            code, line = place
+            return replaced.get(code, code), line
+
         try:
             with (
                 levels_left(),
@@ -292,7 +300,7 @@ class _Tries:
                 taken_as_numbers(innermost_line) as equal,
                 general_answers(special, asked) as presence,
                 KnownConstants(self.model) if constants else contextlib.nullcontext() as known,
-                recorded_decisions(decided),
+                recorded_decisions(decided, lambda place: (loops_first or keeping) and own(place) not in loops),
                 sized_kernels(),
                 unchecked_distributions(),
                 kept_loops(loops) as replaced,
@@ -317,10 +325,10 @@ class _Tries:
         if failed is not None and how.endswith(OTHER_EXAMPLES):
             return self.once(attempt, loops, special, two_is_one=False, constants=constants)
         if MORE in asked.values() and (isinstance(failed, Unkept) or (exported is not None and not self._does_for_example(exported))):
-            other = self.once(attempt, loops, special, two_is_one=two_is_one, loops_first=loops_first, constants=constants, single=True)
+            other = self.once(attempt, loops, special, two_is_one=two_is_one, loops_first=loops_first, keeping=keeping, constants=constants, single=True)
             if other.exported is not None and self._does_for_example(other.exported):
                 return other
-        found = {(replaced.get(code, code), line) for code, line in loops_of(decided, failed)}
+        found = set(map(own, loops_of(decided, failed)))
         return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, equal, presence, found, bool(gradients))
 
     def _does_for_example(self, exported: ExportedProgram) -> bool:
@@ -374,7 +382,7 @@ class _Tries:
         found = captured.loops
         while not found <= loops:
             loops |= found
-            kept = self.once(attempt, loops, special, constants=constants)
+            kept = self.once(attempt, loops, special, keeping=True, constants=constants)
             found = kept.loops
             if kept.exported is not None:
                 captured = dataclasses.replace(kept, how=kept.how + ", with loops kept")
