@@ -20,10 +20,13 @@ struct Allocated {
 }  // namespace
 
 // Not inlined, or the compiler takes the pairs new and free for mistakes.
-[[gnu::noinline]] void* operator new(size_t size) {
+[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
   ++allocated.calls;
   allocated.bytes += size;
-  if (void* memory = std::malloc(size)) return memory;
+  return std::malloc(size);
+}
+[[gnu::noinline]] void* operator new(size_t size) {
+  if (void* memory = operator new(size, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
