@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "aten/schema.h"
 #include "onnx/complex.h"
 
@@ -94,6 +96,8 @@ std::optional<TensorList> ArgumentView::AsTensorList() const {
 std::optional<TensorList> ArgumentView::AsFilledTensorList() const {
   auto list = AsTensorList();
   if (list && list->empty()) return Mismatch("a list of at least one tensor");
+  if (list && std::ranges::any_of(*list, [](const Tensor& each) { return each && each.type().kind == TypeKind::kSequence; }))
+    return Mismatch("a list whose length is known at conversion");
   return list;
 }
 

@@ -420,15 +420,6 @@ Result<Vals> Upsample(Evaluator& evaluator, const Node& node, Arguments argument
   return evaluator.emit().Call("flambeau::resize_by_factors", {arguments[0], tensor, std::string(mode), aligned});
 }
 
-// Of a list without tensors PyTorch makes none.
-Result<Vals> JoinTensors(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const auto* list = arguments[0].As<ListVal>();
-  const Cell* cell = list != nullptr ? &evaluator.heap()[list->cell] : nullptr;
-  if (cell != nullptr && !cell->sequence && cell->columns.empty() && cell->elements.empty())
-    return evaluator.Raise(node, "joins the tensors of a list that is empty for these inputs");
-  return evaluator.CallOperator(node, arguments);
-}
-
 // Pieces whose number is known at run time only.
 constexpr std::string_view kSplit = R"py(def split(x: Tensor, sizes: List[int], dim: int) -> List[Tensor]:
   pieces = annotate(List[Tensor], [])
@@ -438,35 +429,6 @@ constexpr std::string_view kSplit = R"py(def split(x: Tensor, sizes: List[int], 
     begin = torch.add(begin, sizes[i])
   return pieces
 )py";
-
-constexpr std::string_view kPadSequence = R"py(def pad_sequence(sequences: List[Tensor], dim: int, value: float, left: bool) -> Tensor:
-  longest = 0
-  for i in range(torch.len(sequences)):
-    longest = ops.prim.max(longest, torch.size(sequences[i], 0))
-  padded = annotate(List[Tensor], [])
-  for i in range(torch.len(sequences)):
-    sequence = sequences[i]
-    sizes = torch.size(sequence)
-    sizes[0] = torch.sub(longest, sizes[0])
-    padding = torch.new_full(sequence, sizes, value)
-    if left:
-      whole = torch.cat([padding, sequence])
-    else:
-      whole = torch.cat([sequence, padding])
-    _0 = torch.append(padded, whole)
-  return torch.stack(padded, dim)
-)py";
-
-// Of tensors whose number is known at run time only.
-Result<Vals> PadSequence(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const auto* list = arguments[0].As<ListVal>();
-  if (list == nullptr || !evaluator.heap()[list->cell].sequence || arguments.size() < 4) return evaluator.CallOperator(node, arguments);
-  const auto batch_first = evaluator.KnownBool(arguments[1]);
-  const auto* side = arguments[3].As<std::string>();
-  if (!batch_first || side == nullptr) return evaluator.CallOperator(node, arguments);
-  const Val operands[] = {arguments[0], int64_t{*batch_first ? 0 : 1}, arguments[2], *side == "left"};
-  return evaluator.CallLibrary(kPadSequence, "pad_sequence", operands);
-}
 
 constexpr BuiltinRow kRows[] = {
     {"aten::ScalarImplicit", &Item},
@@ -478,27 +440,18 @@ constexpr BuiltinRow kRows[] = {
     {"aten::allclose", &AllClose},
     {"aten::as_tensor", &MakeTensor},
     {"aten::broadcast_shapes", &BroadcastShapes},
-    {"aten::cat", &JoinTensors},
-    {"aten::column_stack", &JoinTensors},
-    {"aten::concat", &JoinTensors},
-    {"aten::concatenate", &JoinTensors},
     {"aten::device", &DeviceOf},
     {"aten::dim", &Rank},
-    {"aten::dstack", &JoinTensors},
     {"aten::element_size", &ElementSize},
     {"aten::get_device", &DeviceNumber},
-    {"aten::hstack", &JoinTensors},
     {"aten::is_complex", &DtypeIs<IsComplex>},
     {"aten::is_contiguous", &IsContiguous},
     {"aten::is_floating_point", &DtypeIs<IsFloating>},
     {"aten::is_same_size", &IsSameSize},
     {"aten::is_signed", &DtypeIs<IsSigned>},
     {"aten::numel", &ElementCount},
-    {"aten::pad_sequence", &PadSequence},
-    {"aten::row_stack", &JoinTensors},
     {"aten::size", &Size},
     {"aten::split_with_sizes", &SplitTensor},
-    {"aten::stack", &JoinTensors},
     {"aten::stride", &Stride},
     {"aten::tensor", &MakeTensor},
     {"aten::unsafe_split_with_sizes", &SplitTensor},
@@ -509,7 +462,6 @@ constexpr BuiltinRow kRows[] = {
     {"aten::upsample_nearest2d", &Upsample},
     {"aten::upsample_nearest3d", &Upsample},
     {"aten::upsample_trilinear3d", &Upsample},
-    {"aten::vstack", &JoinTensors},
     {"prim::ConstantChunk", &ConstantChunk},
     {"prim::NumToTensor", &NumberToTensor},
     {"prim::abs", &Absolute},

@@ -104,7 +104,7 @@ const TensorFunction* FindTensorFunction(std::string_view kind) {
 Builtin FindBuiltin(std::string_view kind) {
   static const auto* rows = [] {
     auto* map = new std::unordered_map<std::string_view, Builtin>;
-    for (const auto table : {ValueBuiltins(), NumberBuiltins(), ContainerBuiltins(), SearchBuiltins(), TensorBuiltins(), WriteBuiltins(),
+    for (const auto table : {ValueBuiltins(), NumberBuiltins(), ContainerBuiltins(), SearchBuiltins(), TensorBuiltins(), JoiningBuiltins(), WriteBuiltins(),
                              TextBuiltins(), LetterBuiltins(), PlaceBuiltins(), DtypeBuiltins(), TraceBuiltins(), QuantizedBuiltins(),
                              QuantizedTensorBuiltins(), QuantizedRecurrentBuiltins(), QuantizedEmbeddingBuiltins(), PrepackedBuiltins()})
       for (const BuiltinRow& row : table) map->emplace(row.kind, row.function);

@@ -24,6 +24,7 @@ std::span<const BuiltinRow> SearchBuiltins();     // builtin_search.cpp: what is
 std::span<const BuiltinRow> TensorBuiltins();     // builtin_tensors.cpp: what Python asks of tensors
 // torch.split of a tensor.
 Result<Vals> SplitTensor(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
+std::span<const BuiltinRow> JoiningBuiltins();    // builtin_joining.cpp: what makes one tensor of many
 std::span<const BuiltinRow> WriteBuiltins();      // builtin_writes.cpp: copies and fills
 std::span<const BuiltinRow> DtypeBuiltins();      // builtin_dtypes.cpp: what dtypes promote to
 std::span<const BuiltinRow> TextBuiltins();       // builtin_text.cpp

@@ -1,4 +1,6 @@
 // Many tensors into one, and one into many.
+#include <algorithm>
+
 #include "lower/op.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/loops.h"
@@ -10,21 +12,50 @@
 namespace flambeau::lower {
 namespace {
 
+// A list of tensors. One whose length is known at run time only is a sequence, alone in `tensors`: its type is that of
+// the elements.
+struct OpenTensorList {
+  TensorList tensors;
+
+  OpenTensorList(TensorList given) : tensors(std::move(given)) {}
+  bool is_sequence() const { return tensors.size() == 1 && tensors.front() && tensors.front().type().kind == TypeKind::kSequence; }
+};
+
+}  // namespace
+
+namespace internal {
+
+template <>
+struct Parameter<OpenTensorList> {
+  static constexpr bool Accepts(uint32_t kind) { return Parameter<TensorList>::Accepts(kind); }
+  static std::optional<OpenTensorList> Take(const ArgumentView& argument) {
+    auto open = argument.AsTensorList();
+    if (!open) return std::nullopt;
+    if (OpenTensorList list(*std::move(open)); list.is_sequence()) return list;
+    auto filled = argument.AsFilledTensorList();
+    return filled ? std::optional<OpenTensorList>(*std::move(filled)) : std::nullopt;
+  }
+};
+
+}  // namespace internal
+
+namespace {
+
 constexpr Restriction kRunTimeSections{"tensor_split into a number of pieces that is known at run time only",
                                        "torch.tensor_split(x, torch.argmax(x))",
                                        "the number of a model's values does not depend on its inputs"};
 
-// A list whose length is known at run time only.
-bool IsSequence(const TensorList& tensors) {
-  return tensors.size() == 1 && tensors.front() && tensors.front().type().kind == TypeKind::kSequence;
+// What is joined along an axis that the rank decides of.
+Tensor RankedSequence(Lowering& to, const OpenTensorList& list) {
+  const Tensor& sequence = list.tensors.front();
+  if (!sequence.ranked())
+    to.Report(DiagnosticKind::kMissingInformation, "joins a list whose tensors have different ranks on the paths through the program");
+  return sequence;
 }
 
-Tensor Cat(Lowering& to, TensorList tensors, int64_t dim) {
-  if (IsSequence(tensors)) {
-    if (!tensors.front().ranked())
-      to.Report(DiagnosticKind::kMissingInformation, "joins a list whose tensors have different ranks on the paths through the program");
-    return to.ConcatFromSequence(tensors.front(), {.axis = dim});
-  }
+Tensor Cat(Lowering& to, OpenTensorList list, int64_t dim) {
+  if (list.is_sequence()) return to.ConcatFromSequence(RankedSequence(to, list), {.axis = dim});
+  TensorList& tensors = list.tensors;
   const DType dtype = to.PromotedDtype(tensors);
   // A tensor of no elements and one dimension fits with everything.
   std::vector<Tensor> parts;
@@ -35,31 +66,40 @@ Tensor Cat(Lowering& to, TensorList tensors, int64_t dim) {
   return to.Concat(parts, {.axis = to.Axis(dim, parts.front())});
 }
 
-Tensor Stack(Lowering& to, TensorList tensors, int64_t dim) {
-  if (IsSequence(tensors)) return to.ConcatFromSequence(tensors.front(), {.axis = dim, .new_axis = 1});
+Tensor Stack(Lowering& to, OpenTensorList list, int64_t dim) {
+  TensorList& tensors = list.tensors;
+  if (list.is_sequence()) return to.ConcatFromSequence(tensors.front(), {.axis = dim, .new_axis = 1});
   const int64_t axis = dim < 0 ? dim + tensors.front().rank() + 1 : dim;
   const DType dtype = to.PromotedDtype(tensors);
   for (Tensor& tensor : tensors) tensor = to.UnsqueezeAt(to.CastTo(tensor, dtype), {axis});
   return tensors.size() == 1 ? tensors.front() : to.Concat(tensors, {.axis = axis});
 }
 
-Tensor HStack(Lowering& to, TensorList tensors) {
-  for (Tensor& tensor : tensors) tensor = AtLeast1d(to, tensor);
-  const int64_t dim = tensors.front().rank() == 1 ? 0 : 1;
-  return Cat(to, std::move(tensors), dim);
-}
-Tensor VStack(Lowering& to, TensorList tensors) {
-  for (Tensor& tensor : tensors) tensor = AtLeast2d(to, tensor);
-  return Cat(to, std::move(tensors), 0);
-}
-Tensor DStack(Lowering& to, TensorList tensors) {
-  for (Tensor& tensor : tensors) tensor = AtLeast3d(to, tensor);
-  return Cat(to, std::move(tensors), 2);
-}
-Tensor ColumnStack(Lowering& to, TensorList tensors) {
-  for (Tensor& tensor : tensors)
-    if (tensor.rank() < 2) tensor = to.UnsqueezeAt(AtLeast1d(to, tensor), {1});
-  return Cat(to, std::move(tensors), 1);
+// How tensors of one rank are joined: along an axis that they have, or a new one, and then with axes of 1 at `ones`.
+struct Joint {
+  int64_t axis;
+  bool is_new = false;
+  Ints ones = {};
+};
+
+Joint Horizontal(int64_t rank) { return {rank < 2 ? 0 : 1, rank == 0}; }
+Joint Vertical(int64_t rank) { return {0, rank < 2, rank == 0 ? Ints{1} : Ints{}}; }
+Joint InDepth(int64_t rank) { return {std::min<int64_t>(rank, 2), rank < 3, rank == 0 ? Ints{0, 1} : rank == 1 ? Ints{0} : Ints{}}; }
+Joint OfColumns(int64_t rank) { return {std::min<int64_t>(rank, 1), rank < 2, rank == 0 ? Ints{0} : Ints{}}; }
+
+Tensor AsColumns(Lowering& to, Tensor tensor) { return tensor.rank() < 2 ? to.UnsqueezeAt(AtLeast1d(to, tensor), {1}) : tensor; }
+
+// Tensors that are listed may differ in rank, and are brought to one by `kLift`; those of a sequence have one.
+template <Joint (*kJoint)(int64_t rank), Tensor (*kLift)(Lowering&, Tensor)>
+Tensor Join(Lowering& to, OpenTensorList list) {
+  if (!list.is_sequence()) {
+    for (Tensor& tensor : list.tensors) tensor = kLift(to, tensor);
+    const int64_t axis = kJoint(list.tensors.front().rank()).axis;
+    return Cat(to, std::move(list), axis);
+  }
+  const Joint joint = kJoint(RankedSequence(to, list).rank());
+  const Tensor joined = joint.is_new ? Stack(to, std::move(list), joint.axis) : Cat(to, std::move(list), joint.axis);
+  return to.UnsqueezeAt(joined, joint.ones);
 }
 
 Tensor BlockDiag(Lowering& to, TensorList tensors) {
@@ -252,18 +292,18 @@ constexpr OpRow kRows[] = {
     Op<BlockDiag>("aten::block_diag(Tensor[] tensors) -> Tensor"),
     Op<Cat>("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
     Op<Chunk>("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]"),
-    Op<ColumnStack>("aten::column_stack(Tensor[] tensors) -> Tensor"),
+    Op<Join<OfColumns, AsColumns>>("aten::column_stack(Tensor[] tensors) -> Tensor"),
     Op<Cat>("aten::concat(Tensor[] tensors, int dim=0) -> Tensor"),
     Op<Cat>("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor"),
     Op<SplitArray<2>>("aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]"),
     Op<SplitInt<2>>("aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"),
-    Op<DStack>("aten::dstack(Tensor[] tensors) -> Tensor"),
+    Op<Join<InDepth, AtLeast3d>>("aten::dstack(Tensor[] tensors) -> Tensor"),
     Op<SplitArray<1>>("aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]"),
     Op<SplitInt<1>>("aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"),
-    Op<HStack>("aten::hstack(Tensor[] tensors) -> Tensor"),
+    Op<Join<Horizontal, AtLeast1d>>("aten::hstack(Tensor[] tensors) -> Tensor"),
     Op<PadSequence>("aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str "
                     "padding_side=\"right\") -> Tensor"),
-    Op<VStack>("aten::row_stack(Tensor[] tensors) -> Tensor"),
+    Op<Join<Vertical, AtLeast2d>>("aten::row_stack(Tensor[] tensors) -> Tensor"),
     Op<SplitWithSizes>("aten::split(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]"),
     Op<SplitTensor>("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]"),
     Op<SplitWithSizes>("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]"),
@@ -285,7 +325,7 @@ constexpr OpRow kRows[] = {
     Op<SplitWithSizes>("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"),
     Op<SplitArray<0>>("aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]"),
     Op<SplitInt<0>>("aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"),
-    Op<VStack>("aten::vstack(Tensor[] tensors) -> Tensor"),
+    Op<Join<Vertical, AtLeast2d>>("aten::vstack(Tensor[] tensors) -> Tensor"),
 };
 
 }  // namespace

@@ -1,0 +1,72 @@
+"""Tensors of lists whose length is known at run time only, joined to one or made alike."""
+
+from typing import List
+
+import flambeau
+import pytest
+import torch
+from cases import Cases, x
+from torch import Tensor, nn
+
+case = Cases()
+
+DYNAMIC = {"dynamic_axes": {"x": {0: "n"}}}
+
+
+def rows(*sizes):
+    """Decorates a forward of a tensor, of which it lists what is in each row."""
+    return case.forward(x(3, *sizes), others=[(x(5, *sizes),), (x(1, *sizes),)], **DYNAMIC)
+
+
+def stacks(self, x):
+    a = [each * 2 for each in x]
+    return torch.vstack(a), torch.row_stack(a), torch.hstack(a), torch.column_stack(a), torch.dstack(a), torch.stack(a)
+
+
+def alike(self, x):
+    a = [each * 2 for each in x]
+    return torch.stack(torch.atleast_1d(a)), torch.stack(torch.atleast_2d(a)), torch.stack(torch.atleast_3d(a))
+
+
+for rank in range(4):
+    for function in (stacks, alike):
+        case(x(3, *[2, 4, 3][:rank]), how=("script",), others=[(x(5, *[2, 4, 3][:rank]),)], **DYNAMIC)(
+            type(f"{function.__name__}_of_rank_{rank}", (nn.Module,), {"forward": function})
+        )
+
+
+@rows(4)
+def stacks_of_parts(self, x):
+    a: List[Tensor] = []
+    for i in range(x.size(0)):
+        a.append(x[i : i + 1, : i % 3 + 1])
+    return torch.hstack(a), torch.vstack([each[:, :1] for each in a]), torch.dstack([each[:, :1] for each in a])
+
+
+@rows(4)
+def broadcast(self, x):
+    a: List[Tensor] = []
+    for i in range(x.size(0)):
+        a.append(x[i : i + 1, : 1 if i % 2 == 0 else 4])
+    return torch.cat(torch.ops.aten.broadcast_tensors(a))
+
+
+@rows(4)
+def blocks(self, x):
+    a: List[Tensor] = []
+    for i in range(x.size(0)):
+        a.append(x[: i % 2 + 1, : i % 3 + 1])
+    return torch.ops.aten.block_diag(a), torch.ops.aten.block_diag([each.sum() for each in a]), torch.ops.aten.block_diag([each[0] for each in a])
+
+
+@pytest.mark.parametrize("function", ["cartesian_prod(a)", "meshgrid(a)[0]", "linalg.multi_dot([each.outer(each) for each in a])"])
+def test_what_the_number_of_tensors_decides_is_refused(function, tmp_path):
+    file = tmp_path / "listed.py"
+    file.write_text(f"import torch\ndef listed(x: torch.Tensor):\n    a = [each * 2 for each in x]\n    return torch.{function}\n")
+    namespace = {"__name__": "listed"}
+    exec(compile(file.read_text(), str(file), "exec"), namespace)
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="must be a list whose length is known at conversion"):
+        flambeau.export(torch.jit.script(namespace["listed"]), (x(3, 2),), dynamic_axes={"x": {0: "n"}}, input_names=["x"], dynamo=False, verbose=False)
+
+
+test_program = case.test()
