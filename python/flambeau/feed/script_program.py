@@ -24,11 +24,42 @@ def _inlined(graph: Any, module: torch.nn.Module | None = None) -> Any:
     """A copy without calls of functions and methods; ``module`` is what the first input is."""
     graph = graph.copy()
     torch._C._jit_pass_inline(graph)
-    torch._C._jit_pass_inline_fork_wait(graph)  # ONNX has no threads
-    torch._C._jit_pass_inline(graph)  # what was forked
-    while module is not None and _inline_interfaces(graph, module):
+    while _inline_forks(graph) or _call_managers(graph) or (module is not None and _inline_interfaces(graph, module)):
         torch._C._jit_pass_inline(graph)
     return graph
+
+
+def _inline_forks(graph: Any) -> bool:
+    """Replace calls that other threads run by what they run: ONNX has none. Whether there were any."""
+    forks = graph.findAllNodes("prim::fork", True)
+    for node in forks:
+        with graph.insert_point_guard(node):
+            results = graph.insertGraph(node.g("Subgraph"), list(node.inputs()))
+        for value, result in zip(node.outputs(), results, strict=True):
+            value.replaceAllUsesWith(result)
+        node.destroy()
+    return bool(forks)
+
+
+# Context managers of torch's own, of which the engine knows what they do.
+_OWN_CLASSES = "__torch__.torch."
+
+
+def _call_managers(graph: Any) -> bool:
+    """Replace that a user's context managers are entered and left by calls of these methods. Whether there were any."""
+    called = False
+    for kind, method in (("prim::Enter", "__enter__"), ("prim::Exit", "__exit__")):
+        for node in graph.findAllNodes(kind, True):
+            manager = node.inputsAt(0)
+            if manager.type().kind() != "ClassType" or manager.type().qualified_name().startswith(_OWN_CLASSES):
+                continue
+            with graph.insert_point_guard(node):
+                raised = [graph.insertConstant(None)] * 3 if method == "__exit__" else []
+                result = _added(graph, node, "prim::CallMethod", [manager, *raised], node.output().type(), name=method)
+            node.output().replaceAllUsesWith(result)
+            node.destroy()
+            called = True
+    return called
 
 
 def _inline_interfaces(graph: Any, module: torch.nn.Module) -> bool:
