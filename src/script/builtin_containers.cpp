@@ -338,6 +338,12 @@ Result<Vals> Reverse(Evaluator& evaluator, const Node&, Arguments arguments) {
 }
 Result<Vals> SetItem(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
+    if (const Cell& cell = evaluator.heap()[dict->cell]; IsOpenPlace(cell, arguments[1])) {
+      FLAMBEAU_TRY(const Vals values, WrittenAtOpenKey(evaluator, node, Cell(cell), arguments[1], arguments[2]));
+      Cell& written = evaluator.Edit(dict->cell);
+      for (size_t i = 0; i < values.size(); ++i) written.entries[i].second = values[i];
+      return Vals{};
+    }
     FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));
     Cell& cell = evaluator.Edit(dict->cell);
     if (at == cell.entries.size()) cell.entries.emplace_back(arguments[1], Val());

@@ -66,4 +66,20 @@ Result<Val> AtOpenKeyOr(Evaluator& evaluator, const Cell& dict, const Val& key, 
   return Val(OptionalVal{present->id, std::make_shared<const Val>(value)});
 }
 
+bool IsOpenPlace(const Cell& dict, const Val& key) {
+  return key.Is<NumberVal>() && !dict.entries.empty() &&
+         std::ranges::all_of(dict.entries, [](const auto& entry) { return entry.first.IsConstantNumber(); });
+}
+
+Result<Vals> WrittenAtOpenKey(Evaluator& evaluator, const torchscript::Node& node, const Cell& dict, const Val& key, const Val& value) {
+  evaluator.sink().Warning(DiagnosticKind::kUnsupportedForm,
+                           "writes to a dict at a key that is known at run time only, and is taken to be one that the dict has: "
+                           "the model fails where it is another");
+  const Val values = evaluator.List(EntryValues(dict));
+  FLAMBEAU_TRY(const Val place, PlaceOf(evaluator, dict, key));
+  FLAMBEAU_CHECK_OK(FindBuiltin("aten::_set_item")(evaluator, node, Vals{values, place, value}));
+  const Cell& written = *ListOf(values, evaluator.heap());
+  return written.sequence ? FirstElements(evaluator, values, dict.entries.size()) : Result<Vals>(written.elements);
+}
+
 }  // namespace flambeau::script

@@ -1,4 +1,4 @@
-// Reading a dict by a key that only a run knows. Its own keys are numbers.
+// Reading a dict, or writing to it, by a key that only a run knows. Its own keys are numbers.
 #pragma once
 
 #include "script/evaluator.h"
@@ -13,5 +13,10 @@ Result<Val> HasOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key);
 Result<Val> AtOpenKey(Evaluator& evaluator, const Cell& dict, const Val& key);
 // What the key's entry holds, and the default (which may be None) where there is none.
 Result<Val> AtOpenKeyOr(Evaluator& evaluator, const Cell& dict, const Val& key, const Val& otherwise);
+// Whether only a run can tell to which of the entries, whose keys are known, a write of the key goes.
+bool IsOpenPlace(const Cell& dict, const Val& key);
+// What the entries hold once that of the key holds the value. That there is one is taken for granted, with a warning, as
+// PyTorch would add one; a model fails where there is none.
+Result<Vals> WrittenAtOpenKey(Evaluator& evaluator, const torchscript::Node& node, const Cell& dict, const Val& key, const Val& value);
 
 }  // namespace flambeau::script

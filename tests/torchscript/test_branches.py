@@ -355,7 +355,7 @@ class AKeyAfterAChoice(nn.Module):
     def forward(self, x, n: int):
         y = x if bool(x.sum() > 0) else x.long()
         rows = {0: y.float(), 1: x}
-        rows[n] = x
+        rows.pop(n)
         return rows[0]
 
 

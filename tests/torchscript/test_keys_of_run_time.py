@@ -64,9 +64,6 @@ def the_key_of_an_entry(self, x):
     return rows[n], len(rows), 5 in rows, n in rows, rows.get(2) is None
 
 
-test_program = case.test()
-
-
 class Lacking(torch.nn.Module):
     def forward(self, x, i):
         rows: Dict[int, torch.Tensor] = {0: x, 1: x * 2}
@@ -81,14 +78,46 @@ def test_a_key_that_the_dict_lacks_fails():
 
 class Written(torch.nn.Module):
     def forward(self, x, i):
-        rows: Dict[int, torch.Tensor] = {0: x, 1: x * 2}
-        rows[int(i)] = x + 1
-        return rows[0], len(rows)
+        k = int(i)
+        rows: Dict[int, torch.Tensor] = {0: x, 1: x * 2, 5: x - 1}
+        counts: Dict[int, int] = {0: 0, 1: 10, 5: 20}
+        rows[k] = rows[k] + 1
+        counts[k] += 7
+        return rows[0], rows[1], rows[5], len(rows), counts[0], counts[1], counts[5], counts[k]
 
 
-def test_entries_are_not_written():
+def test_an_entry_is_written_where_only_a_run_knows_the_key():
+    program = check(Written(), KEYS[0], others=[KEYS[1], KEYS[3]])
+    assert any("taken to be one that the dict has" in each.message for each in program.diagnostics)
+    with pytest.raises(Exception, match="(?i)index|sequence|bound"):
+        program(*KEYS[2])
+
+
+@case.forward(x(5, 3), others=[(x(2, 3),), (x(7, 3),)], dynamic_axes={"x": {0: "n"}})
+def counts_in_rounds(self, x):
+    counts: Dict[int, int] = {0: 0, 1: 0, 2: 0}
+    latest: Dict[int, torch.Tensor] = {0: x[0], 1: x[0], 2: x[0]}
+    for row in x:
+        k = int(row.argmax())
+        counts[k] += 1
+        latest[k] = row
+    most = 0
+    for k, n in counts.items():
+        most = max(most, n * 10 + k)
+    return most, counts[0], latest[0], latest[2]
+
+
+class Empty(torch.nn.Module):
+    def forward(self, x, i):
+        rows: Dict[int, torch.Tensor] = {}
+        rows[int(i)] = x
+        rows[0] = x + 1
+        return len(rows), x
+
+
+def test_entries_are_not_added_where_they_may_be_there():
     with pytest.raises(flambeau.errors.OnnxExporterError, match="looks in a dict for a key that is known at run time only"):
-        flambeau.export(torch.jit.script(Written()), KEYS[0])
+        flambeau.export(torch.jit.script(Empty()), KEYS[0])
 
 
 def test_entries_whose_keys_may_be_the_same_are_refused():
@@ -107,3 +136,6 @@ def test_entries_whose_keys_may_be_the_same_are_refused():
 def keys_that_are_the_same(self, x):
     rows = {1: x, 2: x * 2, 1: x * 3}
     return rows[1], len(rows)
+
+
+test_program = case.test()
