@@ -230,6 +230,24 @@ Result<Vals> MaxPool(Evaluator& evaluator, const Node&, Arguments arguments) {
 // Places, sizes and strides are not asked for: torch's own .to() of another device or dtype keeps the grid.
 Result<Vals> Same(Evaluator&, const Node&, Arguments arguments) { return Vals{arguments[0]}; }
 
+// What is joined to the first one is quantized again, on its grid.
+Result<Vals> Join(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const Cell* list = ListOf(arguments[0], evaluator.heap());
+  const Quantized* first = list != nullptr && !list->elements.empty() ? QuantizedOf(list->elements[0]) : nullptr;
+  if (first == nullptr || first->axis) return OnIntegers(evaluator, node, arguments);
+  const Quantized like = *first;
+  Vals elements = list->elements;
+  for (Val& element : elements) {
+    const Quantized* each = QuantizedOf(element);
+    if (each == nullptr || each->axis || SameGrid(*each, like)) continue;
+    FLAMBEAU_TRY(const Val floats, Dequantize(evaluator, element));
+    FLAMBEAU_TRY(element, Quantize(evaluator, floats, GridOf(like), evaluator.TypeOf(like.data).dtype));
+  }
+  Vals operands(arguments.begin(), arguments.end());
+  operands[0] = evaluator.List(std::move(elements));
+  return OnIntegers(evaluator, node, operands);
+}
+
 // The zero point is where relu cuts; in place too.
 template <bool kInPlace>
 Result<Vals> ReluOfIntegers(Evaluator& evaluator, const Node& node, Arguments arguments) {
@@ -338,8 +356,9 @@ constexpr KindsRow kOnQuantized[] = {
     {&OnIntegers,
      "alias channel_shuffle chunk clone contiguous detach expand expand_as flatten flip index_select max max_pool1d max_pool2d "
      "max_pool3d min movedim narrow permute pixel_shuffle pixel_unshuffle repeat reshape roll select slice sort split "
-     "split_with_sizes squeeze stack t tile topk transpose unbind unflatten unfold unsqueeze view view_as reshape_as "
-     "index tensor_split rot90 numpy_T squeeze_ unsqueeze_ transpose_ t_ cat"},
+     "split_with_sizes squeeze t tile topk transpose unbind unflatten unfold unsqueeze view view_as reshape_as "
+     "index tensor_split rot90 numpy_T squeeze_ unsqueeze_ transpose_ t_"},
+    {&Join, "cat stack"},
     {&ReluOfIntegers<false>, "relu"},
     {&ReluOfIntegers<true>, "relu_"},
     {&Same, "to cpu cuda dropout feature_dropout alpha_dropout dropout_"},

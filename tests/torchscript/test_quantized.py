@@ -339,3 +339,20 @@ def test_chunks_of_a_dynamic_axis_are_refused():
     x = random(2, 4, 3, 3)
     with pytest.raises(torch.onnx.OnnxExporterError, match="a list of quantized tensors whose length is known at run time only"):
         flambeau.export(torch.jit.trace(Halves(), x), (x,), verbose=False, input_names=["x"], dynamic_axes={"x": [1]})
+
+
+class Joined(nn.Module):
+    def forward(self, x):
+        a = torch.quantize_per_tensor(x, 0.07, 3, torch.quint8)
+        b = torch.quantize_per_tensor(x * 2, 0.23, 7, torch.quint8)
+        side_by_side, stacked = torch.cat([a, b, a], 1), torch.stack([b, a, b])
+        return side_by_side.dequantize(), side_by_side.int_repr(), stacked.dequantize(), x * stacked.q_scale()
+
+
+@pytest.mark.parametrize("capture", [torch.jit.script, lambda model: torch.jit.trace(model, random(2, 4))])
+def test_what_is_joined_goes_over_to_the_grid_of_the_first(capture):
+    x = random(2, 4)
+    program = flambeau.export(capture(Joined()), (x,), verbose=False, input_names=["x"], dynamic_axes={"x": [0]})
+    for batch in (x, random(3, 4) * 3):
+        for ours, theirs in zip(run(program, batch), Joined()(batch), strict=True):
+            torch.testing.assert_close(torch.as_tensor(ours), torch.as_tensor(theirs), check_dtype=False)
