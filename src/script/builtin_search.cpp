@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "script/builtins.h"
+#include "script/columns.h"
 #include "script/sequences.h"
 
 namespace flambeau::script {
@@ -81,6 +82,45 @@ Result<Vals> Remove(Evaluator& evaluator, const Node& node, Arguments arguments)
   return DeleteElement(evaluator, node, Vals{arguments[0], place[0]});
 }
 
+// Tuples of numbers: by the last field first, as each sort leaves what is equal in its order.
+Result<Val> SortedTuples(Evaluator& evaluator, const std::vector<Cell>& columns, bool reverse) {
+  Emitter& emit = evaluator.emit();
+  Heap& heap = evaluator.heap();
+  Vals fields;
+  for (const Cell& column : columns) {
+    FLAMBEAU_TRY(Val numbers, NumbersOfList(evaluator, ListVal{heap.Add(column)}));
+    fields.push_back(std::move(numbers));
+  }
+  Val order;
+  for (size_t k = fields.size(); k-- > 0;) {
+    Val keys = fields[k];
+    if (!order.Is<Undefined>()) {
+      FLAMBEAU_TRY(keys, emit.Call1("aten::index_select", {keys, int64_t{0}, order}));
+    }
+    FLAMBEAU_TRY(const Vals sorted, emit.Call("aten::sort.stable", {keys, true, int64_t{0}, reverse}));
+    if (sorted.size() != 2) return kFailure;
+    if (order.Is<Undefined>()) {
+      order = sorted[1];
+    } else {
+      FLAMBEAU_TRY(order, emit.Call1("aten::index_select", {order, int64_t{0}, sorted[1]}));
+    }
+  }
+  std::vector<Cell> made;
+  for (const Val& field : fields) {
+    FLAMBEAU_TRY(const Val ordered, emit.Call1("aten::index_select", {field, int64_t{0}, order}));
+    FLAMBEAU_TRY(const Val list, ListOfNumbers(evaluator, ordered));
+    made.push_back(*ListOf(list, heap));
+  }
+  if (made[0].sequence) return Val(ListVal{heap.Add({.columns = std::move(made)})});
+  Vals tuples;
+  for (size_t i = 0; i < made[0].elements.size(); ++i) {
+    Vals elements;
+    for (const Cell& column : made) elements.push_back(column.elements[i]);
+    tuples.push_back(Evaluator::Tuple(std::move(elements)));
+  }
+  return evaluator.List(std::move(tuples));
+}
+
 Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::sort of a tensor
@@ -98,7 +138,10 @@ Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
   });
   const bool numbers = std::ranges::all_of(sorted, [](const Val& value) { return value.AsInt() || value.Is<double>(); });
   Val result;
-  if (IsAsked(*list) || (!text && !numbers)) {
+  const auto columns = ColumnsOf(*list);
+  if (columns && !columns->empty()) {
+    FLAMBEAU_TRY(result, SortedTuples(evaluator, *columns, *reverse));
+  } else if (IsAsked(*list) || (!text && !numbers)) {
     FLAMBEAU_TRY(const Val tensor, NumbersOfList(evaluator, arguments[0]));
     FLAMBEAU_TRY(const Vals ordered, evaluator.emit().Call("aten::sort", {tensor, int64_t{0}, *reverse}));
     FLAMBEAU_TRY(result, ListOfNumbers(evaluator, ordered[0]));
@@ -114,6 +157,7 @@ Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
   Cell& cell = evaluator.Edit(arguments[0].As<ListVal>()->cell);
   cell.elements = std::move(made.elements);
   cell.sequence = made.sequence;
+  cell.columns = std::move(made.columns);
   return Vals{};
 }
 
