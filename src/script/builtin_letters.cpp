@@ -37,6 +37,32 @@ Result<Vals> AllOfKind(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{!text->empty() && std::ranges::all_of(*text, [](char c) { return IsOf(kTest, c); })};
 }
 
+// Letters begin with a capital, and have none else; there is a letter.
+Result<Vals> IsTitle(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const auto* text = arguments[0].As<std::string>();
+  if (text == nullptr) return NoText(evaluator);
+  bool within = false, any = false;
+  for (const char letter : *text) {
+    if (letter != As(within ? kLower : kUpper, letter)) return Vals{false};
+    within = IsOf(&std::isalpha, letter);
+    any |= within;
+  }
+  return Vals{any};
+}
+
+Result<Vals> IsPrintable(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const auto* text = arguments[0].As<std::string>();
+  if (text == nullptr) return NoText(evaluator);
+  return Vals{std::ranges::all_of(*text, [](char c) { return IsOf(&std::isalnum, c) || IsOf(&std::ispunct, c) || c == ' '; })};
+}
+
+// TorchScript knows none with "_".
+Result<Vals> IsIdentifier(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const auto* text = arguments[0].As<std::string>();
+  if (text == nullptr) return NoText(evaluator);
+  return Vals{!text->empty() && !IsOf(&std::isdigit, text->front()) && std::ranges::all_of(*text, [](char c) { return IsOf(&std::isalnum, c); })};
+}
+
 // Each letter by the one before it; '\0' is before the first.
 template <char (*kChange)(char before, char letter)>
 Result<Vals> Changed(Evaluator& evaluator, const Node&, Arguments arguments) {
@@ -97,9 +123,12 @@ constexpr BuiltinRow kRows[] = {
     {"aten::isalpha", &AllOfKind<&std::isalpha>},
     {"aten::isdecimal", &AllOfKind<&std::isdigit>},
     {"aten::isdigit", &AllOfKind<&std::isdigit>},
+    {"aten::isidentifier", &IsIdentifier},
     {"aten::islower", &AllOfCase<&std::islower>},
     {"aten::isnumeric", &AllOfKind<&std::isdigit>},
+    {"aten::isprintable", &IsPrintable},
     {"aten::isspace", &AllOfKind<&std::isspace>},
+    {"aten::istitle", &IsTitle},
     {"aten::isupper", &AllOfCase<&std::isupper>},
     {"aten::ljust", &Filled<&Nothing>},
     {"aten::lower", &Changed<&Lower>},

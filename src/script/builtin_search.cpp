@@ -44,7 +44,23 @@ Result<Vals> Contains(Evaluator& evaluator, const Node& node, Arguments argument
   return ItemOf(evaluator, "aten::any", equals);
 }
 
+// (text, part, start, end): parts that begin before the end, which TorchScript counts from behind the last character.
+Result<Vals> CountInText(Evaluator& evaluator, const std::string& text, Arguments arguments) {
+  const auto* part = arguments[1].As<std::string>();
+  auto start = arguments.size() > 2 ? arguments[2].AsInt() : std::optional<int64_t>(0);
+  auto end = arguments.size() > 3 ? arguments[3].AsInt() : std::optional<int64_t>(-1);
+  if (part == nullptr || part->empty() || !start || !end) return evaluator.Unsupported("counts in text what is empty, or known at run time only");
+  const auto size = static_cast<int64_t>(text.size());
+  if (*start < 0) start = std::max<int64_t>(std::max(*start, -size) + size, 0);
+  if (*end < 0) end = std::max<int64_t>(std::max(*end, -size - 1) + size + 1, 0);
+  int64_t count = 0;
+  if (*start > size) return Vals{count};
+  for (size_t at = static_cast<size_t>(*start); (at = text.find(*part, at)) != text.npos && static_cast<int64_t>(at) < *end; at += part->size()) ++count;
+  return Vals{count};
+}
+
 Result<Vals> Count(Evaluator& evaluator, const Node&, Arguments arguments) {
+  if (const auto* text = arguments[0].As<std::string>()) return CountInText(evaluator, *text, arguments);
   const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return evaluator.Unsupported("counts in something that is no list");
   bool unknown = IsAsked(*list);
@@ -62,6 +78,10 @@ Result<Vals> Count(Evaluator& evaluator, const Node&, Arguments arguments) {
 // Of the first one; that there is none is an exception, which a model does not raise.
 Result<Vals> Index(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(arguments[0], evaluator.heap());
+  if (arguments[0].Is<std::string>()) {
+    FLAMBEAU_TRY(Vals place, FindBuiltin("aten::find")(evaluator, node, arguments));
+    return place[0].AsInt() == -1 ? Result<Vals>(evaluator.Raise(node, "looks for text that the other lacks")) : std::move(place);
+  }
   if (list == nullptr) return evaluator.CallOperator(node, arguments);  // aten::index of a tensor
   bool unknown = IsAsked(*list);
   for (size_t i = 0; i < list->elements.size() && !unknown; ++i) {

@@ -65,6 +65,69 @@ Result<Vals> Split(Evaluator& evaluator, const Node& node, Arguments arguments) 
   return Vals{evaluator.List(std::move(parts))};
 }
 
+// (text, separator, most splits), from the end.
+Result<Vals> SplitFromEnd(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const auto texts = Texts(arguments.first(2));
+  if (texts.size() < 2) return NoText(evaluator);
+  const auto& [text, separator] = std::pair(texts[0], texts[1]);
+  if (separator.empty()) return evaluator.Unsupported("splits text at empty text");
+  int64_t left = arguments.size() > 2 ? arguments[2].AsInt().value_or(-1) : -1;
+  Vals parts;
+  size_t end = text.size();
+  for (size_t at; left-- != 0 && end >= separator.size() && (at = text.rfind(separator, end - separator.size())) != text.npos; end = at)
+    parts.emplace_back(text.substr(at + separator.size(), end - at - separator.size()));
+  parts.emplace_back(text.substr(0, end));
+  std::ranges::reverse(parts);
+  return Vals{evaluator.List(std::move(parts))};
+}
+
+// (text, whether the ends are kept: as parts of their own). Each byte that may end a line does, as in TorchScript.
+Result<Vals> SplitLines(Evaluator& evaluator, const Node&, Arguments arguments) {
+  constexpr std::string_view kEnds = "\n\r\v\f\x1c\x1d\x1e\x85\xe2\x80\xa8\xa9";
+  const auto texts = Texts(arguments.first(1));
+  const auto keeps = arguments.size() > 1 ? evaluator.KnownBool(arguments[1]) : false;
+  if (texts.empty() || !keeps) return NoText(evaluator);
+  const std::string& text = texts[0];
+  Vals lines;
+  size_t begin = 0;
+  for (size_t at; (at = text.find_first_of(kEnds, begin)) != text.npos; begin = at + 1) {
+    lines.emplace_back(text.substr(begin, at - begin));
+    if (*keeps) lines.emplace_back(text.substr(at, 1));
+  }
+  if (begin != text.size()) lines.emplace_back(text.substr(begin));
+  return Vals{evaluator.List(std::move(lines))};
+}
+
+// (text, width): TorchScript counts places from the begin of the text, not of the line.
+Result<Vals> ExpandTabs(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const auto texts = Texts(arguments.first(1));
+  const auto width = arguments.size() > 1 ? arguments[1].AsInt() : std::optional<int64_t>(8);
+  if (texts.empty() || !width) return NoText(evaluator);
+  std::string out;
+  for (const char letter : texts[0]) {
+    if (letter != '\t') {
+      out += letter;
+    } else if (*width > 0) {
+      if (*width > static_cast<int64_t>(Evaluator::kMaxLength)) return evaluator.TooLong();
+      out.append(static_cast<size_t>(*width) - out.size() % static_cast<size_t>(*width), ' ');
+    }
+    if (out.size() > Evaluator::kMaxLength) return evaluator.TooLong();
+  }
+  return Vals{std::move(out)};
+}
+
+// The order of two texts, as that of 0 and their difference.
+template <bool (*kIs)(int order)>
+Result<Vals> Ordered(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const auto texts = Texts(arguments);
+  if (texts.size() < 2) return evaluator.CallOperator(node, arguments);
+  return Vals{kIs(texts[0].compare(texts[1]))};
+}
+bool Less(int order) { return order < 0; }
+bool LessOrEqual(int order) { return order <= 0; }
+bool Greater(int order) { return order > 0; }
+bool GreaterOrEqual(int order) { return order >= 0; }
+
 // (separator, list)
 Result<Vals> Join(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* separator = arguments[0].As<std::string>();
@@ -118,6 +181,13 @@ Result<Vals> Find(Evaluator& evaluator, const Node&, Arguments arguments) {
   const std::string_view part = std::string_view(texts[0]).substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
   const size_t at = kLast ? part.rfind(texts[1]) : part.find(texts[1]);
   return Vals{Val(at == std::string::npos ? int64_t{-1} : begin + static_cast<int64_t>(at))};
+}
+
+// As find, but that there is none is an exception.
+Result<Vals> LastIndex(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  FLAMBEAU_TRY(const Vals place, Find<true>(evaluator, node, arguments));
+  if (place[0].AsInt() == -1) return evaluator.Raise(node, "looks for text that the other lacks");
+  return place;
 }
 
 // (text, part, start, end); an end before the start is none at all.
@@ -179,15 +249,23 @@ Result<Vals> PercentFormat(Evaluator& evaluator, const Node&, Arguments argument
 constexpr BuiltinRow kRows[] = {
     {"aten::chr", &Chr},
     {"aten::endswith", &Borders<false>},
+    {"aten::expandtabs", &ExpandTabs},
     {"aten::find", &Find<false>},
+    {"aten::ge", &Ordered<&GreaterOrEqual>},
+    {"aten::gt", &Ordered<&Greater>},
     {"aten::join", &Join},
+    {"aten::le", &Ordered<&LessOrEqual>},
     {"aten::lstrip", &Strip<true, false>},
+    {"aten::lt", &Ordered<&Less>},
     {"aten::ord", &Ord},
     {"aten::percentFormat", &PercentFormat},
     {"aten::replace", &Replace},
     {"aten::rfind", &Find<true>},
+    {"aten::rindex", &LastIndex},
+    {"aten::rsplit", &SplitFromEnd},
     {"aten::rstrip", &Strip<false, true>},
     {"aten::split", &Split},
+    {"aten::splitlines", &SplitLines},
     {"aten::startswith", &Borders<true>},
     {"aten::strip", &Strip<true, true>},
 };

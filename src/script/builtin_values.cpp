@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "script/builtins.h"
 #include "script/list_order.h"
@@ -344,6 +345,17 @@ Result<Vals> DeviceType(Evaluator& evaluator, const Node&, Arguments arguments) 
   return Vals{device->text.substr(0, device->text.find(':'))};
 }
 
+// 1 of "cuda:1"; None where no number is said.
+Result<Vals> DeviceIndex(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const auto* device = arguments[0].As<DeviceVal>();
+  if (device == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "asks for the number of something that is no device");
+  const size_t colon = device->text.find(':');
+  int64_t number = 0;
+  const char* end = device->text.data() + device->text.size();
+  if (colon == device->text.npos || std::from_chars(device->text.data() + colon + 1, end, number).ptr != end) return Vals{Nothing{}};
+  return Vals{number};
+}
+
 Result<Vals> EnumValue(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* value = arguments[0].As<EnumVal>();
   if (arguments[0].Is<NumberVal>()) return evaluator.Unsupported("asks for the value of an enum of which only a run knows the member");
@@ -408,10 +420,12 @@ bool IsTransparent(std::string_view class_name) {
   constexpr std::string_view kNames[] = {"torch.autograd.profiler.record_function", "torch.classes.profiler."};
   return std::ranges::any_of(kNames, [&](std::string_view name) { return class_name.find(name) != class_name.npos; });
 }
+constexpr std::string_view kAutocast = ".amp.autocast_mode.autocast";
+
 // Nor of a torch.autocast that is off, or for another device than the CPU.
 bool IsIdleAutocast(Evaluator& evaluator, std::string_view class_name, const Val& value) {
   const auto* object = value.As<ObjectVal>();
-  if (object == nullptr || !class_name.ends_with(".amp.autocast_mode.autocast")) return false;
+  if (object == nullptr || !class_name.ends_with(kAutocast)) return false;
   const auto enabled = evaluator.GetAttribute(object->cell, "_enabled"), device = evaluator.GetAttribute(object->cell, "device");
   if (!enabled || !device) return false;
   const auto* name = device->As<std::string>();
@@ -422,7 +436,9 @@ Result<Vals> EnterOrExit(Evaluator& evaluator, const Node& node, Arguments argum
   if (type != nullptr && type->name.ends_with(".grad_mode.no_grad")) return EnterOrExitNoGrad(evaluator, node, arguments[0]);
   if (type == nullptr || (!IsTransparent(type->name) && !IsIdleAutocast(evaluator, type->name, arguments[0])))
     return evaluator.Unsupported(fmt::format("enters or leaves a context of the class {}", type != nullptr ? type->name : "?"),
-                                 "a torch.autocast on the CPU is taken in traces and torch.export's programs; here, cast in the model");
+                                 type != nullptr && type->name.ends_with(kAutocast)
+                                     ? "a torch.autocast on the CPU is taken in traces and torch.export's programs; here, cast in the model"
+                                     : "export the live script, of which contexts of your own are taken, or call __enter__ and __exit__");
   return node.kind == "prim::Enter" ? Vals{arguments[0]} : Vals{Nothing{}};
 }
 
@@ -456,6 +472,7 @@ constexpr BuiltinRow kRows[] = {
     {"prim::SetAttr", &SetAttr},
     {"prim::Uninitialized", &Unassigned},
     {"prim::hasattr", &HasAttr},
+    {"prim::index", &DeviceIndex},
     {"prim::isinstance", &IsInstanceOf},
     {"profiler::_record_function_enter", &None},
     {"profiler::_record_function_enter_new", &None},

@@ -40,6 +40,31 @@ class Kinds(nn.Module):
         return x, kinds
 
 
+class Counts(nn.Module):
+    def forward(self, x):
+        a = [str("a,b,c".count(",")), str("aaaaa".count("aa")), str("abcabc".count("b", 2)), str("abcabc".count("b", 0, 2))]
+        b = [str("abcabc".count("b", -2)), str("abc".count("c", 0, -1)), str("abcabc".count("c", 0, -2)), str("ab".count("b", 7)), str("".count("b"))]
+        return x, a + b + [str("abcb".index("b")), str("abcb".rindex("b")), str("abcb".index("b", 2)), str("abcb".rindex("b", 0, 3))]
+
+
+class Splits(nn.Module):
+    def forward(self, x):
+        parts = "a,b,c".rsplit(",") + "a,b,c".rsplit(",", 1) + "a b  c".rsplit() + "a,b,".rsplit(",", 1) + "aXXbXXXc".rsplit("XX", 1)
+        parts += "a,b".rsplit(",", 0) + "".rsplit(",") + "XX".rsplit("XX")
+        lines = "a\nb\n".splitlines() + "a\r\nb\rc".splitlines() + "a\n\nb".splitlines() + "a\nb".splitlines(True) + "".splitlines()
+        lines += "a\x0cb\x0bc\x1cd".splitlines() + "\n".splitlines(True)
+        return x, parts + lines + ["a\tb".expandtabs(), "abcd\tb".expandtabs(4), "a\nbc\td\t".expandtabs(4), "a\tb".expandtabs(0)]
+
+
+class MoreKinds(nn.Module):
+    def forward(self, x):
+        kinds: List[str] = []
+        for text in ["a1", "1a", "", "_a", "a b", "Ab Cd", "AB", "A1b", "A1B", "1", "ab\n", "a-b"]:
+            kinds.append(str(text.isidentifier()) + str(text.istitle()) + str(text.isprintable()))
+            kinds.append(str(text < "a") + str(text <= "a1") + str(text > "a b") + str(text >= "A1b"))
+        return x, kinds
+
+
 class Asked(nn.Module):
     """Adds 2^i where text i is the one that is wanted."""
 
@@ -57,7 +82,7 @@ class Asked(nn.Module):
         return x + total
 
 
-@pytest.mark.parametrize("make", [Cases, Widths, Parts, Kinds])
+@pytest.mark.parametrize("make", [Cases, Widths, Parts, Kinds, Counts, Splits, MoreKinds])
 def test_text_is_what_torchscript_makes_of_it(make):
     x = torch.zeros(2, dtype=torch.int64)
     _, wanted = torch.jit.script(make())(x)
@@ -65,3 +90,16 @@ def test_text_is_what_torchscript_makes_of_it(make):
     assert model(x)[0] == 2 ** len(wanted) - 1
     (result,) = flambeau.export(model, (x,), verbose=False)(x)
     assert torch.equal(torch.as_tensor(result), model(x))
+
+
+class Lacking(nn.Module):
+    def forward(self, x):
+        if x.size(0) > 3:
+            return x + "abc".index("d")
+        return x + "abc".index("c")
+
+
+def test_text_that_other_text_lacks_is_an_exception():
+    x = torch.zeros(2, dtype=torch.int64)
+    (result,) = flambeau.export(torch.jit.script(Lacking()), (x,), verbose=False)(x)
+    assert torch.equal(result, x + 2)
