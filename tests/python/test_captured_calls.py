@@ -446,12 +446,12 @@ def test_images_are_resized_by_factors_that_follow_from_sizes(options):
 
 @pytest.mark.skipif(not hasattr(F, "grouped_mm"), reason="torch 2.8 and later")
 @pytest.mark.parametrize(
-    "one, other, ends",
+    "left, right, ends",
     [((9, 8), (3, 8, 16), [2, 2, 9]), ((3, 4, 8), (8, 16), [2, 2, 16]), ((4, 16), (16, 8), [2, 2, 15]), ((2, 4, 8), (2, 8, 16), None)],
     ids=["rows", "columns", "sums", "batch"],
 )
-def test_products_of_groups_of_floats(one, other, ends):
+def test_products_of_groups_of_floats(left, right, ends):
     """torch.export knows the shapes of bfloat16 ones."""
     model = model_of(lambda a, b, *offs: F.grouped_mm(a, b, offs=offs[0] if offs else None))
-    args = torch.randn(one), torch.randn(other), *([torch.tensor(ends, dtype=torch.int32)] if ends else [])
+    args = torch.randn(left), torch.randn(right), *([torch.tensor(ends, dtype=torch.int32)] if ends else [])
     torch.testing.assert_close(flambeau.export(model, args)(*args)[0], model(*args))
