@@ -47,10 +47,11 @@ def replaced_functions(replacements: Mapping[tuple[str, str], Callable[..., Any]
         but_in: Packages that keep the functions as they are.
     """
     standing = {id(vars(sys.modules[owner])[name]): replacement for (owner, name), replacement in replacements.items() if owner in sys.modules}
+    unchanged = {__name__.partition(".")[0], *but_in}  # what stands in for a function may call it
     with Replacements() as replaced:
         for module in list(sys.modules.values()):
             held = getattr(module, "__dict__", {})
-            if standing.keys().isdisjoint(map(id, list(held.values()))) or module.__name__.partition(".")[0] in but_in:
+            if standing.keys().isdisjoint(map(id, list(held.values()))) or module.__name__.partition(".")[0] in unchanged:
                 continue
             for name, value in list(held.items()):
                 if id(value) in standing:
