@@ -52,6 +52,7 @@ NUMBERS = {
     "combinations": lambda x: x * math.comb(x.shape[0], 2),
     "a stride": lambda x: F.conv1d(x[:, None], torch.ones(1, 1, 1), stride=x.shape[0]),
     "groups": lambda x: torch.conv1d(x[None], torch.ones(3, 1, 1), groups=x.shape[0]),
+    "an operator's list": lambda x: torch.ops.aten.roll(x, [x.shape[0] // 2], [0]),
     "an adaptive pool": lambda x: F.adaptive_max_pool1d(x, x.shape[0]),
 }
 PIECES = {
@@ -76,6 +77,8 @@ FOLLOWED = {
     "two chunks": lambda x: sum(x[:, : x.shape[1] // 2 * 2].chunk(2, 1)),
     "integers of operators": lambda x: x.unfold(1, x.shape[0] - 1, 1).sum(-1) + torch.linspace(0, 1, x.shape[0])[:, None],
     "divisors": lambda x: x.reshape(math.gcd(x.numel(), 6), -1) * math.lcm(x.shape[0], 4) * math.hypot(x.shape[0], 2),
+    "elements": lambda x: x * x.shape.numel(),
+    "an operator's operand": lambda x: torch.ops.aten.mul(x, torch.ops.aten.add.Tensor(x, x.shape[0])),
     "a root": lambda x: x[: math.isqrt(x.shape[0] * 4)],
 }
 

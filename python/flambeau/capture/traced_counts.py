@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.utils import _pytree
 
 from ..feed.trace import FrozenNumber
 from .replaced_functions import Replacements, replaced_functions
@@ -40,18 +41,22 @@ class _Asked:
     """Which sizes became numbers, and where."""
 
     def __init__(self) -> None:
-        self.calls: dict[tuple[str, str], FrozenNumber] = {}  # by a size's name, and a place
+        self.calls: dict[tuple[str, str], tuple[FrozenNumber, bool]] = {}  # by a size's name, and a place
 
-    def add(self, size: torch.Tensor) -> None:
+    def add(self, size: torch.Tensor, called: bool) -> None:
+        """`called`: by an operator."""
         stack = _stack()
-        self.calls.setdefault((torch._C._get_value_trace(size).debugName(), stack.partition("\n")[0]), FrozenNumber(size, stack))
+        if stack.startswith(torch._ops.__file__):  # a packet's call, which was noted, calls an overload
+            return
+        self.calls.setdefault((torch._C._get_value_trace(size).debugName(), stack.partition("\n")[0]), (FrozenNumber(size, stack), called))
 
     def unrecorded(self) -> Iterator[FrozenNumber]:
-        """Those that no operator got. It got one where the tracer made an integer of the size for a node of the same place."""
-        for (_, place), number in self.calls.items():
-            integers = (use.user for use in torch._C._get_value_trace(number.size).uses() if use.user.kind() == _INTEGER)
-            users = itertools.chain.from_iterable(integer.output().uses() for integer in integers)
-            if not any(use.user.sourceRange().startswith(place) for use in users):
+        """Those that no operator got: none that was called there has the integer that the tracer made of the size, or it as an operand."""
+        for (_, place), (number, called) in self.calls.items():
+            users = [use.user for use in torch._C._get_value_trace(number.size).uses()]
+            integers = itertools.chain.from_iterable(user.output().uses() for user in users if user.kind() == _INTEGER)
+            got = [*(use.user for use in integers), *(users if called else ())]
+            if not any(place in user.sourceRange().splitlines() for user in got):
                 yield number
 
 
@@ -69,7 +74,7 @@ def frozen_numbers() -> Iterator[Callable[[], list[FrozenNumber]]]:
         def call(self: torch.Tensor) -> Any:
             if not is_size(self) or self.is_floating_point():
                 return own(self)
-            asked.add(self)
+            asked.add(self, called=False)
             return number(self)
 
         return call
@@ -77,9 +82,9 @@ def frozen_numbers() -> Iterator[Callable[[], list[FrozenNumber]]]:
     def taking(own: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(own)
         def call(*args: Any, **kwargs: Any) -> Any:
-            for value in (*args[1:], *kwargs.values()):
+            for value in _pytree.tree_leaves((args[1:], kwargs)):
                 if is_size(value):
-                    asked.add(value)
+                    asked.add(value, called=True)
             return own(*args, **kwargs)
 
         return call
@@ -87,6 +92,8 @@ def frozen_numbers() -> Iterator[Callable[[], list[FrozenNumber]]]:
     index = torch.Tensor.__index__
     taken = {(owner, name): taking(getattr(sys.modules[owner], name)) for owner, name in _TAKEN_AS_THEY_ARE}
     with replaced_functions(taken), Replacements() as replacements:
+        for calls in (torch._ops.OpOverload, torch._ops.OpOverloadPacket):
+            replacements.set(calls, "__call__", taking(calls.__call__))
         replacements.set(torch.Tensor, "__index__", asking(index, index))
         for name, of_number in (("__hash__", hash), ("__str__", str)):
             replacements.set(torch.Tensor, name, asking(getattr(torch.Tensor, name), lambda size, of_number=of_number: of_number(index(size))))

@@ -96,6 +96,13 @@ _OF_SIZES: dict[str, Callable[..., Any]] = {
 }
 
 
+def _numel(sizes: torch.Size) -> Any:
+    return math.prod(sizes) if any(map(is_size, sizes)) else _OWN_NUMEL(sizes)
+
+
+_OWN_NUMEL = torch.Size.numel
+
+
 def _round(size: torch.Tensor, ndigits: int | None = None) -> torch.Tensor:
     if not _is_made_of_sizes(size):
         raise TypeError(f"type {type(size).__name__} doesn't define __round__ method")
@@ -164,6 +171,7 @@ def numbers_stay_numbers() -> Iterator[None]:
     with replaced_functions(of_math), Replacements() as replacements:
         for name, compute in _IN_PLACE.items():
             replacements.set(torch.Tensor, name, apart(name, compute))
+        replacements.set_of_builtin(torch.Size, "numel", _numel)
         replacements.set(torch.Tensor, "__round__", _round)
         replacements.set(torch.Tensor, "bit_length", _bit_length)
         for name, of_two in (("max", torch.maximum), ("min", torch.minimum)):
