@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import copy
-import types
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +15,8 @@ __all__ = ["attributes_within", "kept_attributes", "kept_state"]
 
 _MOST_OBJECTS = 4096
 """That are looked through; what holds more is no part of a model."""
+_NAMESPACES = ("argparse", "types")
+"""Of Python's library, where objects of models may be from."""
 
 _CONTAINERS = (collections.OrderedDict, collections.defaultdict, collections.deque, dict, list, set)
 
@@ -28,6 +30,18 @@ def _is_as(value: Any, before: Any) -> bool:
     )
 
 
+def _attributes_of(value: Any) -> dict[str, Any] | None:
+    """Of an object that may be part of a model: no module, tensor or type, nor one of Python's library, which all share."""
+    of = type(value).__module__.partition(".")[0]
+    if isinstance(value, (torch.Tensor, torch.nn.Module, type)) or (of in sys.stdlib_module_names and of not in _NAMESPACES):
+        return None
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except Exception:  # it has none, or its class says so in its own way
+        return None
+    return held if type(held) is dict else None
+
+
 def attributes_within(model: torch.nn.Module) -> Iterator[dict[str, Any]]:
     """The attributes of the model's modules, and of the objects that these hold, as a schedule of steps is one."""
     places = [vars(module) for module in model.modules()]
@@ -36,22 +50,21 @@ def attributes_within(model: torch.nn.Module) -> Iterator[dict[str, Any]]:
     while places:
         place = places.pop()
         yield place
-        for value in place.values() if len(seen) < most else ():
-            held = getattr(value, "__dict__", None)
-            if type(held) is dict and id(held) not in seen and not isinstance(value, (torch.Tensor, torch.nn.Module, types.ModuleType)):
+        for value in list(place.values()) if len(seen) < most else ():
+            held = _attributes_of(value)
+            if held is not None and id(held) not in seen:
                 seen.add(id(held))
                 places.append(held)
 
 
 @contextlib.contextmanager
 def kept_attributes(model: torch.nn.Module) -> Iterator[None]:
-    """Whatever forward assigns to the attributes of its modules, and of the objects that these hold, or puts into the lists and dicts
-    there: a table of which a capture knows no numbers, or a size of the example's.
+    """Whatever forward assigns to the attributes of its modules, and of the objects that these hold, or puts into the lists and dicts of
+    modules: a table of which a capture knows no numbers, or a size of the example's.
     """
-    attributes = list(attributes_within(model))
-    containers = {
-        id(value): value for place in attributes for value in (place, *place.values()) if type(value) in _CONTAINERS
-    }
+    own = [vars(module) for module in model.modules()]
+    containers = {id(value): value for place in own for value in place.values() if type(value) in _CONTAINERS}
+    containers |= {id(place): place for place in attributes_within(model)}
     before = [(value, copy.copy(value)) for value in containers.values()]
     try:
         yield
@@ -65,7 +78,7 @@ def kept_attributes(model: torch.nn.Module) -> Iterator[None]:
 @contextlib.contextmanager
 def kept_state(model: torch.nn.Module) -> Iterator[None]:
     """As :func:`kept_attributes`; and whatever forward writes to buffers, and tensors in attributes, is undone."""
-    tensors = [*model.buffers(), *(value for module in model.modules() for value in vars(module).values() if isinstance(value, torch.Tensor))]
+    tensors = [*model.buffers(), *(value for place in attributes_within(model) for value in place.values() if isinstance(value, torch.Tensor))]
     before = [(tensor, tensor.detach().clone()) for tensor in tensors]
     try:
         with kept_attributes(model):

@@ -560,20 +560,6 @@ constexpr BuiltinRow kRows[] = {
 
 }  // namespace
 
-Result<Val> ElementAtPlace(Evaluator& evaluator, const Val& list, const Val& place) {
-  const Cell* cell = ListOf(list, evaluator.heap());
-  const auto is_number = [](const Val& value) { return value.IsNumber() || value.Is<EnumVal>(); };
-  if (cell == nullptr || cell->sequence || !std::ranges::all_of(cell->elements, is_number)) return ElementAt(evaluator, list, place);
-  // Numbers come from a tensor of them; members of enums are numbers, too.
-  Vals numbers = cell->elements;
-  for (Val& number : numbers)
-    if (const auto* member = number.As<EnumVal>()) number = evaluator.emit().NumberOf(*member);
-  FLAMBEAU_TRY(Val tensor, evaluator.emit().NumbersTensor(numbers, DType::kFloat64));
-  FLAMBEAU_TRY(Val at, evaluator.emit().NumbersTensor(Vals{place}));
-  FLAMBEAU_TRY(Val element, evaluator.emit().Call1("aten::index_select", {tensor, int64_t{0}, at}));
-  return evaluator.emit().Call1("aten::item", {element});
-}
-
 Result<Vals> DeleteElement(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (const auto* dict = arguments[0].As<DictVal>()) {
     FLAMBEAU_TRY(const size_t at, PlaceOf(evaluator, evaluator.heap()[dict->cell], arguments[1]));

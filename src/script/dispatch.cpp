@@ -72,15 +72,15 @@ namespace {
 
 // Whether the node wants to know what is in a text that is known at run time only.
 bool ReadsRunTimeText(const torchscript::Node& node, std::span<const Val> arguments) {
-  static constexpr std::string_view kReaders[] = {
-      "aten::Float",  "aten::Int",    "aten::__contains__", "aten::__getitem__", "aten::count",   "aten::endswith", "aten::find",
-      "aten::index",  "aten::len",    "aten::list",         "aten::lstrip",      "aten::ord",     "aten::replace",  "aten::rfind",
-      "aten::rstrip", "aten::slice",  "aten::split",        "aten::startswith",  "aten::strip",   "prim::StringIndex"};
+  static constexpr std::string_view kCarriers[] = {"aten::join", "aten::percentFormat"};  // they put it into another text
+  static constexpr std::string_view kReaders[] = {"aten::Float", "aten::Int",  "aten::__contains__", "aten::__getitem__", "aten::count",
+                                                  "aten::index", "aten::len",  "aten::list",         "aten::slice",       "prim::StringIndex"};
+  const auto is_in = [&](std::span<const BuiltinRow> rows) { return std::ranges::find(rows, node.kind, &BuiltinRow::kind) != rows.end(); };
   return std::ranges::any_of(arguments.first(std::min<size_t>(arguments.size(), 2)), [](const Val& each) {
            const auto* text = each.As<std::string>();
            return text != nullptr && text->find(kRunTimeText) != std::string::npos;
-         }) && (std::ranges::find(kReaders, node.kind) != std::end(kReaders) ||
-                std::ranges::find(LetterBuiltins(), node.kind, &BuiltinRow::kind) != LetterBuiltins().end());
+         }) && std::ranges::find(kCarriers, node.kind) == std::end(kCarriers) &&
+         (std::ranges::find(kReaders, node.kind) != std::end(kReaders) || is_in(TextBuiltins()) || is_in(LetterBuiltins()));
 }
 
 }  // namespace

@@ -434,5 +434,5 @@ def test_many_rounds_are_not_written_out_before_they_are_kept():
     CAPTURED_ROUNDS.clear()
     runs = [(torch.randn(length, 3),) for length in (200, 7)]
     program = convert(ManyRows(), runs[0], ({0: "length"},), capture="export")
-    assert len(CAPTURED_ROUNDS) < 50
+    assert 0 < len(CAPTURED_ROUNDS) < 50
     compare(program, ManyRows(), *runs)

@@ -1,6 +1,8 @@
 """Models that ask what is in their own constants."""
 
+import logging
 import math
+import types
 
 import numpy
 import pytest
@@ -363,6 +365,28 @@ def test_the_error_is_of_what_is_in_the_way_once_constants_are_known():
         flambeau.export(FixedFlags(), (torch.randn(3, 4),), dynamic_shapes=({0: torch.export.Dim.DYNAMIC},), capture="export")
     with pytest.raises(CaptureError, match=r"if x.sum\(\) > 0"):
         flambeau.export(Decides(), (torch.randn(3, 4),), capture="export")
+
+
+class Shares(torch.nn.Module):
+    """It holds what others share, and counts in a namespace."""
+
+    def __init__(self):
+        super().__init__()
+        self.logger, self.own = logging.getLogger("of a model"), types.SimpleNamespace(count=0)
+
+    def forward(self, x):
+        logging.getLogger("made in forward").debug("ran")
+        self.own.count += 1
+        return x + self.own.count
+
+
+@pytest.mark.parametrize("capture", ["export", "trace"])
+def test_an_export_undoes_what_a_model_does_to_itself_alone(capture):
+    model = Shares()
+    logging.root.manager.loggerDict.pop("made in forward", None)
+    flambeau.export(model, (torch.zeros(2),), capture=capture)
+    assert model.own.count == 0
+    assert "made in forward" in logging.root.manager.loggerDict
 
 
 class Schedule:

@@ -1,6 +1,8 @@
 """Where a trace holds what the example's sizes were without a word of torch's, Flambeau says so, and where."""
 
+import importlib
 import math
+import sys
 import warnings
 
 import pytest
@@ -69,6 +71,14 @@ def test_what_a_trace_freezes_is_warned_of(function):
     assert ("3 pieces" in said) == (function in PIECES.values()), said
     assert not said_of(function, dynamic=[]), "the size is the example's"
     assert not said_of(function, dynamic=[1])
+
+
+def test_modules_that_are_imported_meanwhile_have_the_functions_themselves(tmp_path, monkeypatch):
+    (tmp_path / "imported_in_forward.py").write_text("from math import ceil\nfrom torch import conv1d\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    flambeau.export(Calls(lambda x: x * importlib.import_module("imported_in_forward").ceil(x.shape[0] / 2)), (torch.randn(3, 4),), capture="trace")
+    imported = sys.modules.pop("imported_in_forward")
+    assert imported.ceil is math.ceil and imported.conv1d is torch.conv1d
 
 
 FOLLOWED = {

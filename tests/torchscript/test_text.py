@@ -103,3 +103,20 @@ def test_text_that_other_text_lacks_is_an_exception():
     x = torch.zeros(2, dtype=torch.int64)
     (result,) = flambeau.export(torch.jit.script(Lacking()), (x,), verbose=False)(x)
     assert torch.equal(result, x + 2)
+
+
+OF_RUN_TIME = {
+    "less": 'int(s < "5")',
+    "greater or equal": 'int(s >= "5")',
+    "from the end": 'len((s + ",b").rsplit("0"))',
+    "last place": '(s + "b").rindex("b")',
+    "lines": "len(s.splitlines())",
+    "tabs": "len((s + '\\tb').expandtabs())",
+}
+
+
+@pytest.mark.parametrize("asks", OF_RUN_TIME.values(), ids=OF_RUN_TIME)
+def test_nothing_is_decided_by_text_that_only_a_run_knows(asks):
+    unit = torch.jit.CompilationUnit(f"def forward(x):\n  s = str(x.size(0))\n  return x + {asks}\n")
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="text that is known at run time only"):
+        flambeau.export(unit.forward, (torch.zeros(7),), dynamic_axes={"x": [0]}, input_names=["x"], dynamo=False)

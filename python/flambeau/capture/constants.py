@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy
 import torch
 import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
@@ -233,7 +234,7 @@ class KnownConstants(TorchFunctionMode):
             value = _really(func, *values)
             if isinstance(value, torch.Tensor) and _is_small(value):
                 self.asked |= behind
-                result = torch.tensor(value.tolist(), dtype=value.dtype).reshape(value.shape)
+                result = torch.tensor(value.tolist(), dtype=value.dtype, device=value.device).reshape(value.shape)
                 self.computed[result] = value, behind, result._version
                 return result
         return None
@@ -267,7 +268,10 @@ class KnownConstants(TorchFunctionMode):
         values = _pytree.tree_map_only(torch.Tensor, lambda tensor: self.known(tensor)[0], (args, kwargs))
         if func in _ASKS:
             self.asked |= behind
-            return _really(func, *values)
+            answer = _really(func, *values)
+            if isinstance(answer, numpy.ndarray):  # which shares the tensor's memory: no capture sees what is written there
+                answer.flags.writeable = False
+            return answer
         if func in _SIZED_BY_VALUES and (chosen := self._chosen(func, values, behind)) is not None:
             return chosen
         versions = [tensor._version for tensor in tensors]

@@ -241,7 +241,7 @@ _OWN_BROADCAST = torch._C._infer_size
 @contextlib.contextmanager
 def functions_of_sizes() -> Iterator[None]:
     """While it is open, functions of :mod:`math` and NumPy, ``divmod``, ``max`` and ``min`` keep sizes dynamic."""
-    of_math = replaced_functions({("math", name): _accepting(name) for name in _OF_SIZES}, but_in=_RECKONING)
+    of_math = replaced_functions({("math", name): _accepting(name) for name in _OF_SIZES}, but_in=_RECKONING, renamed=True)
     with of_math, Replacements() as replacements, numpys_functions(_OF_SIZES):
         replacements.set(builtins, "max", _extreme(builtins.max, torch.sym_max))
         replacements.set(builtins, "min", _extreme(builtins.min, torch.sym_min))

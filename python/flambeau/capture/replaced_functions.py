@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import gc
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from torch.jit._builtins import _get_builtin_table
@@ -38,22 +38,43 @@ class Replacements(contextlib.ExitStack):
         put(value)
 
 
+_OWN = __name__.partition(".")[0]
+
+
+def _held(others: Mapping[int, Any], paths: Iterable[str], names: Collection[str] | None) -> Iterator[tuple[Any, str, Any]]:
+    """Each module and name, of these or of all, of what has one of these identities, and the other for it."""
+    for path in paths:
+        module = sys.modules.get(path)
+        held = getattr(module, "__dict__", {})
+        if names is None and others.keys().isdisjoint(map(id, list(held.values()))):
+            continue
+        for name in list(held) if names is None else names:
+            if id(held.get(name)) in others:
+                yield module, name, others[id(held[name])]
+
+
 @contextlib.contextmanager
-def replaced_functions(replacements: Mapping[tuple[str, str], Callable[..., Any]], but_in: Collection[str] = ()) -> Iterator[None]:
-    """While it is open, the functions are replaced in each module that has them, by whatever name.
+def replaced_functions(
+    replacements: Mapping[tuple[str, str], Callable[..., Any]], but_in: Collection[str] = (), renamed: bool = False
+) -> Iterator[None]:
+    """While it is open, the functions are replaced in each module that has them by their names.
 
     Args:
         replacements: By module and name; modules that nobody imported are left out.
-        but_in: Packages that keep the functions as they are.
+        but_in: Packages that keep the functions as they are. So does this one: what stands in for a function may call it.
+        renamed: Whether they are by any other name, too (``from math import sqrt as root``).
     """
-    standing = {id(vars(sys.modules[owner])[name]): replacement for (owner, name), replacement in replacements.items() if owner in sys.modules}
-    unchanged = {__name__.partition(".")[0], *but_in}  # what stands in for a function may call it
-    with Replacements() as replaced:
-        for module in list(sys.modules.values()):
-            held = getattr(module, "__dict__", {})
-            if standing.keys().isdisjoint(map(id, list(held.values()))) or module.__name__.partition(".")[0] in unchanged:
-                continue
-            for name, value in list(held.items()):
-                if id(value) in standing:
-                    replaced.set(module, name, standing[id(value)])
-        yield
+    originals = {key: vars(sys.modules[key[0]])[key[1]] for key in replacements if key[0] in sys.modules}
+    names = None if renamed else {name for _, name in originals}
+    before = set(sys.modules)
+    try:
+        with Replacements() as replaced:
+            paths = [path for path in before if path.partition(".")[0] not in {_OWN, *but_in}]
+            for module, name, stand_in in _held({id(original): replacements[key] for key, original in originals.items()}, paths, names):
+                replaced.set(module, name, stand_in)
+            yield
+    finally:
+        # Modules that were imported meanwhile have what stood in.
+        imported = [path for path in sys.modules.keys() - before if path.partition(".")[0] != _OWN]
+        for module, name, original in _held({id(replacements[key]): original for key, original in originals.items()}, imported, None):
+            setattr(module, name, original)

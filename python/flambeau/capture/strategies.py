@@ -110,7 +110,7 @@ class _Captured:
     seconds: float
     decided: list[Decision]
     asked: Mapping[str, str]
-    """The lines that asked whether there is anything, and how much was taken to be there."""
+    """The lines that asked whether there is anything, and what was taken to be there."""
     equal: list[str]
     """The lines that asked whether what was computed alike is equal."""
     presence: list[str]

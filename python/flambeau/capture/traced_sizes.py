@@ -168,7 +168,7 @@ def numbers_stay_numbers() -> Iterator[None]:
         return call
 
     of_math = {("math", name): _accepting(getattr(math, name), of_sizes) for name, of_sizes in _OF_SIZES.items()}
-    with replaced_functions(of_math), Replacements() as replacements:
+    with replaced_functions(of_math, renamed=True), Replacements() as replacements:
         for name, compute in _IN_PLACE.items():
             replacements.set(torch.Tensor, name, apart(name, compute))
         replacements.set_of_builtin(torch.Size, "numel", _numel)

@@ -89,7 +89,8 @@ def _steps(start: Any, stop: Any, step: int) -> Any:
 
 def range_of(start: Any, stop: Any, step: int) -> Range:
     """``range`` of these."""
-    return Range(start, step, stop if not is_dynamic(start) and (start, step) == (0, 1) else _steps(start, stop, step))
+    counts = not is_dynamic(start) and (start, step) == (0, 1) and stop.node.shape_env.bound_sympy(stop.node.expr).lower >= 0
+    return Range(start, step, stop if counts else _steps(start, stop, step))
 
 
 class Filled(Nested, Uncounted):
