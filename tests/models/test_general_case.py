@@ -511,8 +511,9 @@ class Rejects(torch.nn.Module):
         done = torch.zeros(x.shape, dtype=torch.bool)
         while not done.all():
             drawn = torch.rand(x.shape)
-            x = torch.where(drawn > x, drawn, x)
-            done = done | (drawn > x)
+            accepted = drawn > x
+            x = torch.where(accepted, drawn, x)
+            done = done | accepted
         return x
 
 
