@@ -1,4 +1,6 @@
 // Operators on lists of tensors: those whose length is known at run time only are joined as they are, or a tensor at a time.
+#include <fmt/format.h>
+
 #include "script/builtins.h"
 
 namespace flambeau::script {
@@ -38,21 +40,6 @@ constexpr std::string_view kCode = R"py(def pad_sequence(sequences: List[Tensor]
       whole = torch.cat([sequence, padding])
     _0 = torch.append(padded, whole)
   return torch.stack(padded, dim)
-def atleast_1d(tensors: List[Tensor]) -> List[Tensor]:
-  made = annotate(List[Tensor], [])
-  for i in range(torch.len(tensors)):
-    _0 = torch.append(made, torch.atleast_1d(tensors[i]))
-  return made
-def atleast_2d(tensors: List[Tensor]) -> List[Tensor]:
-  made = annotate(List[Tensor], [])
-  for i in range(torch.len(tensors)):
-    _0 = torch.append(made, torch.atleast_2d(tensors[i]))
-  return made
-def atleast_3d(tensors: List[Tensor]) -> List[Tensor]:
-  made = annotate(List[Tensor], [])
-  for i in range(torch.len(tensors)):
-    _0 = torch.append(made, torch.atleast_3d(tensors[i]))
-  return made
 def broadcast_tensors(tensors: List[Tensor]) -> List[Tensor]:
   widest = tensors[0]
   for i in range(torch.len(tensors)):
@@ -78,6 +65,18 @@ Result<Vals> OneByOne(Evaluator& evaluator, const Node& node, Arguments argument
   return evaluator.CallLibrary(kCode, std::string_view(node.kind).substr(std::string_view("aten::").size()), arguments.first(1));
 }
 
+// The form of atleast_1d and its like that takes one tensor, of each.
+template <int kDims>
+Result<Vals> AtLeast(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  if (!IsOpen(evaluator, arguments[0])) return evaluator.CallOperator(node, arguments);
+  static const std::string code = fmt::format(R"py(def each(tensors: List[Tensor]) -> List[Tensor]:
+  made = annotate(List[Tensor], [])
+  for i in range(torch.len(tensors)):
+    _0 = torch.append(made, torch.atleast_{}d(tensors[i]))
+  return made
+)py", kDims);
+  return evaluator.CallLibrary(code, "each", arguments.first(1));
+}
 
 // Of tensors whose number is known at run time only.
 Result<Vals> PadSequence(Evaluator& evaluator, const Node& node, Arguments arguments) {
@@ -90,11 +89,11 @@ Result<Vals> PadSequence(Evaluator& evaluator, const Node& node, Arguments argum
 }
 
 constexpr BuiltinRow kRows[] = {
-    {"aten::atleast_1d", &OneByOne},       {"aten::atleast_2d", &OneByOne},      {"aten::atleast_3d", &OneByOne},
-    {"aten::block_diag", &OneByOne},       {"aten::broadcast_tensors", &OneByOne}, {"aten::cat", &JoinTensors},
-    {"aten::column_stack", &JoinTensors},  {"aten::concat", &JoinTensors},       {"aten::concatenate", &JoinTensors},
-    {"aten::dstack", &JoinTensors},        {"aten::hstack", &JoinTensors},       {"aten::pad_sequence", &PadSequence},
-    {"aten::row_stack", &JoinTensors},     {"aten::stack", &JoinTensors},        {"aten::vstack", &JoinTensors},
+    {"aten::atleast_1d", &AtLeast<1>},    {"aten::atleast_2d", &AtLeast<2>},     {"aten::atleast_3d", &AtLeast<3>},
+    {"aten::block_diag", &OneByOne},      {"aten::broadcast_tensors", &OneByOne}, {"aten::cat", &JoinTensors},
+    {"aten::column_stack", &JoinTensors}, {"aten::concat", &JoinTensors},        {"aten::concatenate", &JoinTensors},
+    {"aten::dstack", &JoinTensors},       {"aten::hstack", &JoinTensors},        {"aten::pad_sequence", &PadSequence},
+    {"aten::row_stack", &JoinTensors},    {"aten::stack", &JoinTensors},         {"aten::vstack", &JoinTensors},
 };
 
 }  // namespace

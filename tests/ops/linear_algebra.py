@@ -128,7 +128,6 @@ CASES = [
             ((4, 16), (16, 8), (2, 2, 15), {0: [0]}),
             ((2, 4, 8), (2, 8, 16), (), {0: [1]}),
         )
-        if hasattr(F, "grouped_mm")
     ],
 
     case(torch.addmm, floats(5), floats(4, 0), floats(0, 5), beta=0.2, alpha=0.6, dynamic=False),

@@ -444,7 +444,6 @@ def test_images_are_resized_by_factors_that_follow_from_sizes(options):
         torch.testing.assert_close(program(x)[0], model(x).detach(), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.skipif(not hasattr(F, "grouped_mm"), reason="torch 2.8 and later")
 @pytest.mark.parametrize(
     "left, right, ends",
     [((9, 8), (3, 8, 16), [2, 2, 9]), ((3, 4, 8), (8, 16), [2, 2, 16]), ((4, 16), (16, 8), [2, 2, 15]), ((2, 4, 8), (2, 8, 16), None)],

@@ -164,20 +164,15 @@ Status Library::IndexMember(ClassInfo* info, const Syntax& syntax, const Stmt& s
   }
   if (target.kind != ExprKind::kName)
     return syntax.source->Error(stmt.begin, "this statement has no meaning in a class", sink_);
-  const bool parameters = target.text == "__parameters__";
-  if (parameters || target.text == "__buffers__") {
+  const auto take = [&](auto& names) -> Status {
     if (!stmt.value) return {};
-    for (const ExprId name : syntax[stmt.value].operands)
-      (parameters ? info->parameters : info->buffers).emplace(syntax[name].text);
+    for (const ExprId name : syntax[stmt.value].operands) names.insert(names.end(), std::string(syntax[name].text));
     return {};
-  }
-  const bool hooks = target.text == "__forward_hooks__";
-  if (hooks || target.text == "__forward_pre_hooks__") {
-    if (!stmt.value) return {};
-    for (const ExprId name : syntax[stmt.value].operands)
-      (hooks ? info->forward_hooks : info->forward_pre_hooks).emplace_back(syntax[name].text);
-    return {};
-  }
+  };
+  if (target.text == "__parameters__") return take(info->parameters);
+  if (target.text == "__buffers__") return take(info->buffers);
+  if (target.text == "__forward_hooks__") return take(info->forward_hooks);
+  if (target.text == "__forward_pre_hooks__") return take(info->forward_pre_hooks);
   if (target.text.starts_with("__") && target.text.ends_with("__")) return {};
   info->Add({std::string(target.text), stmt.annotation, stmt.value, nullptr});
   return {};
