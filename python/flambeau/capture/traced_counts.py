@@ -91,7 +91,7 @@ def frozen_numbers() -> Iterator[Callable[[], list[FrozenNumber]]]:
 
     index = torch.Tensor.__index__
     taken = {(owner, name): taking(getattr(sys.modules[owner], name)) for owner, name in _TAKEN_AS_THEY_ARE}
-    with replaced_functions(taken, renamed=True), Replacements() as replacements:
+    with replaced_functions(taken), Replacements() as replacements:
         for calls in (torch._ops.OpOverload, torch._ops.OpOverloadPacket):
             replacements.set(calls, "__call__", taking(calls.__call__))
         replacements.set(torch.Tensor, "__index__", asking(index, index))
