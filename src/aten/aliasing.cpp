@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
-#include <unordered_map>
 
 #include "aten/strides.h"
+#include "support/static_index.h"
 
 namespace flambeau::aten {
 namespace {
@@ -53,13 +53,8 @@ constexpr WriteRow kWriteRows[] = {
 
 template <class Row, size_t kCount>
 const Row* Find(const Row (&rows)[kCount], std::string_view key) {
-  static const auto* index = [&] {
-    auto* map = new std::unordered_map<std::string_view, const Row*>;
-    for (const Row& row : rows) map->emplace(row.op, &row);
-    return map;
-  }();
-  const auto found = index->find(key);
-  return found == index->end() ? nullptr : found->second;
+  static const auto* index = new StaticIndex<const Row*>(rows, &Row::op, [](const Row& row) { return &row; });
+  return index->ValueOr(key, nullptr);
 }
 
 template <class Row, size_t kCount>

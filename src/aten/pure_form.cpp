@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 
 #include "aten/declarations.h"
+#include "support/static_index.h"
 
 namespace flambeau::aten {
 namespace {
@@ -12,16 +12,16 @@ namespace {
 // The overloads of an operator by its name without the overload.
 std::span<const std::string_view> Overloads(std::string_view base) {
   static const auto* index = [] {
-    auto* map = new std::unordered_map<std::string_view, std::vector<std::string_view>>;
+    auto* made = new StaticIndex<std::vector<std::string_view>>;
     for (const std::string_view text : TorchSchemaTexts()) {
       const std::string_view name = text.substr(0, text.find('('));
-      (*map)[name.substr(0, name.find('.'))].push_back(name);
+      (*made)[name.substr(0, name.find('.'))].push_back(name);
     }
-    return map;
+    return made;
   }();
-  const auto found = index->find(base);
-  if (found == index->end()) return {};
-  return found->second;
+  const std::vector<std::string_view>* overloads = index->Find(base);
+  if (overloads == nullptr) return {};
+  return *overloads;
 }
 
 bool SameType(const SchemaType& a, const SchemaType& b) {

@@ -3,19 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "lower/ops/families.h"
+#include "support/static_index.h"
 
 namespace flambeau::lower {
 namespace {
 
-const std::unordered_map<std::string_view, const OpRow*>& Rows() {
+const StaticIndex<const OpRow*>& Rows() {
   static const auto* rows = [] {
-    auto* made = new std::unordered_map<std::string_view, const OpRow*>;
+    auto* made = new StaticIndex<const OpRow*>;
     for (std::span<const OpRow> family : Families())
-      for (const OpRow& row : family) made->emplace(row.name(), &row);
+      for (const OpRow& row : family) made->Add(row.name(), &row);
     return made;
   }();
   return *rows;
@@ -59,10 +59,7 @@ std::string_view BaseName(std::string_view name) {
 
 }  // namespace
 
-const OpRow* FindOp(std::string_view name) {
-  const auto it = Rows().find(name);
-  return it == Rows().end() ? nullptr : it->second;
-}
+const OpRow* FindOp(std::string_view name) { return Rows().ValueOr(name, nullptr); }
 
 bool TakesComplex(std::string_view name) {
   static const std::unordered_set<std::string_view> names = {

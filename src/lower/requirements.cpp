@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
 #include <vector>
 
 #include "aten/pure_form.h"
 #include "aten/schema.h"
 #include "lower/needs.h"
+#include "support/static_index.h"
 
 namespace flambeau::lower {
 namespace {
@@ -70,9 +70,9 @@ void ForEachWord(std::string_view text, F visit) {
   }
 }
 
-const std::unordered_map<std::string_view, std::vector<const Requirement*>>& ByOperator() {
+const StaticIndex<std::vector<const Requirement*>>& ByOperator() {
   static const auto* rows = [] {
-    auto* made = new std::unordered_map<std::string_view, std::vector<const Requirement*>>;
+    auto* made = new StaticIndex<std::vector<const Requirement*>>;
     for (const Requirement& requirement : kRequirements)
       ForEachWord(requirement.operators, [&](std::string_view name) { (*made)[name].push_back(&requirement); });
     return made;
@@ -133,10 +133,10 @@ std::optional<std::string> Unmet(const Lowering& to, NodeId node) {
   const Arguments arguments(to, node);
   if (auto lacks = LacksDimension(arguments, *schema, base)) return lacks;
   if (auto lacks = LacksFormat(to, node, arguments, *schema)) return lacks;
-  const auto rows = ByOperator().find(base);
-  if (rows == ByOperator().end()) return std::nullopt;
+  const std::vector<const Requirement*>* rows = ByOperator().Find(base);
+  if (rows == nullptr) return std::nullopt;
   Lack lacks;
-  for (const Requirement* requirement : rows->second)
+  for (const Requirement* requirement : *rows)
     ForEachWord(requirement->argument, [&](std::string_view name) {
       if (lacks) return;
       const Type* type = arguments.TensorType(name);

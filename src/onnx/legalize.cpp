@@ -1,25 +1,24 @@
 #include "onnx/legalize.h"
 
-#include <unordered_map>
-
 #include "onnx/infer/infer.h"
 #include "onnx/legalize/rule.h"
 #include "onnx/operator_table.h"
+#include "support/static_index.h"
 
 namespace flambeau::onnx {
 namespace {
 
 const LegalizeRule* FindRule(std::string_view op, int opset) {
-  static const auto rules = [] {
-    std::unordered_map<std::string_view, const LegalizeRule*> map;
+  static const auto* rules = [] {
+    auto* index = new StaticIndex<const LegalizeRule*>;
     for (const auto subject : {ActivationForms(), ArithmeticForms(), ComparisonForms(), CreationForms(), DoubleForms(), EinsumForms(),
                                GridForms(), ImageForms(), IndexingForms(), LoopForms(), NormalizationForms(), QuantizationForms(), RandomForms(),
                                ReductionForms(), RegionForms(), ResizeForms(), ShapeForms(), SignalForms(), SlicingForms()})
-      for (const LegalizeRule& rule : subject) map.emplace(rule.op, &rule);
-    return map;
+      for (const LegalizeRule& rule : subject) index->Add(rule.op, &rule);
+    return index;
   }();
-  const auto found = rules.find(op);
-  return found == rules.end() || opset >= found->second->newest_form_since ? nullptr : found->second;
+  const LegalizeRule* rule = rules->ValueOr(op, nullptr);
+  return rule == nullptr || opset >= rule->newest_form_since ? nullptr : rule;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
-// Rows of a generated table by name. Every node that is emitted looks its
-// operator up a few times, so this is a hash table, not a binary search.
+// Rows of a generated table by name, of which several share one.
 #pragma once
 
 #include <span>
 #include <string_view>
-#include <unordered_map>
+
+#include "support/static_index.h"
 
 namespace flambeau::onnx {
 
@@ -15,17 +15,14 @@ class RowIndex {
   RowIndex(std::span<const Row> rows, std::string_view Row::* name) {
     for (size_t first = 0, last = 0; first < rows.size(); first = last) {
       while (last < rows.size() && rows[last].*name == rows[first].*name) ++last;
-      groups_.emplace(rows[first].*name, rows.subspan(first, last - first));
+      groups_.Add(rows[first].*name, rows.subspan(first, last - first));
     }
   }
 
-  std::span<const Row> operator[](std::string_view name) const {
-    const auto found = groups_.find(name);
-    return found == groups_.end() ? std::span<const Row>() : found->second;
-  }
+  std::span<const Row> operator[](std::string_view name) const { return groups_.ValueOr(name, {}); }
 
  private:
-  std::unordered_map<std::string_view, std::span<const Row>> groups_;
+  StaticIndex<std::span<const Row>> groups_;
 };
 
 }  // namespace flambeau::onnx

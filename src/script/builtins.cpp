@@ -1,8 +1,8 @@
 // Which functions of Python and TorchScript are evaluated here: one table.
 #include <algorithm>
-#include <unordered_map>
 
 #include "script/builtins.h"
+#include "support/static_index.h"
 
 namespace flambeau::script {
 namespace {
@@ -87,13 +87,8 @@ static_assert(std::ranges::is_sorted(kTensorFunctions, {}, &TensorFunction::kind
 }  // namespace
 
 std::string_view NumberOperator(std::string_view kind) {
-  static const auto* rows = [] {
-    auto* map = new std::unordered_map<std::string_view, std::string_view>;
-    for (const NumberRow& row : kNumberRows) map->emplace(row.kind, row.op);
-    return map;
-  }();
-  const auto found = rows->find(kind);
-  return found == rows->end() ? std::string_view() : found->second;
+  static const auto* rows = new StaticIndex<std::string_view>(kNumberRows, &NumberRow::kind, &NumberRow::op);
+  return rows->ValueOr(kind, {});
 }
 
 const TensorFunction* FindTensorFunction(std::string_view kind) {
@@ -103,15 +98,14 @@ const TensorFunction* FindTensorFunction(std::string_view kind) {
 
 Builtin FindBuiltin(std::string_view kind) {
   static const auto* rows = [] {
-    auto* map = new std::unordered_map<std::string_view, Builtin>;
+    auto* index = new StaticIndex<Builtin>;
     for (const auto table : {ValueBuiltins(), NumberBuiltins(), ContainerBuiltins(), SearchBuiltins(), TensorBuiltins(), JoiningBuiltins(), WriteBuiltins(),
                              TextBuiltins(), LetterBuiltins(), PlaceBuiltins(), DtypeBuiltins(), TraceBuiltins(), QuantizedBuiltins(),
                              QuantizedTensorBuiltins(), QuantizedRecurrentBuiltins(), QuantizedEmbeddingBuiltins(), PrepackedBuiltins()})
-      for (const BuiltinRow& row : table) map->emplace(row.kind, row.function);
-    return map;
+      for (const BuiltinRow& row : table) index->Add(row.kind, row.function);
+    return index;
   }();
-  const auto found = rows->find(kind);
-  return found == rows->end() ? nullptr : found->second;
+  return rows->ValueOr(kind, nullptr);
 }
 
 }  // namespace flambeau::script

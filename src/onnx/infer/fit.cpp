@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "onnx/infer/sizes.h"
+#include "support/static_index.h"
 
 namespace flambeau::onnx {
 namespace {
@@ -335,9 +335,10 @@ bool NeverBroadcast(const ExprPool& exprs, std::span<const Expr> a, std::span<co
 }
 
 std::optional<std::string> MisfitOf(std::string_view op, InferContext& context) {
-  static const auto* rules = new std::unordered_map<std::string_view, Rule>(std::begin(kRules), std::end(kRules));
-  const auto rule = rules->find(op);
-  return rule == rules->end() ? std::nullopt : rule->second(context);
+  using Named = std::pair<std::string_view, Rule>;
+  static const auto* rules = new StaticIndex<Rule>(kRules, &Named::first, &Named::second);
+  const Rule* rule = rules->Find(op);
+  return rule == nullptr ? std::nullopt : (*rule)(context);
 }
 
 }  // namespace flambeau::onnx

@@ -2,27 +2,27 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_map>
 
 #include "onnx/infer/rules.h"
 #include "onnx/infer/sizes.h"
 #include "onnx/operator_table.h"
+#include "support/static_index.h"
 
 namespace flambeau::onnx {
 namespace {
 
-using RuleMap = std::unordered_map<std::string_view, void (*)(InferContext&)>;
+using RuleIndex = StaticIndex<void (*)(InferContext&)>;
 
-const RuleMap& Rules() {
-  static const RuleMap rules = [] {
-    RuleMap map;
+const RuleIndex& Rules() {
+  static const auto* rules = [] {
+    auto* index = new RuleIndex;
     for (const auto family : {ElementwiseRules(), LinearAlgebraRules(), ConvolutionRules(), NormalizationRules(),
                               ReductionRules(), ReshapingRules(), SlicingRules(), IndexingRules(), CreationRules(),
                               QuantizationRules(), RecurrentRules(), ImageRules(), SignalRules(), SequenceRules()})
-      for (const InferRule& rule : family) map.emplace(rule.op, rule.infer);
-    return map;
+      for (const InferRule& rule : family) index->Add(rule.op, rule.infer);
+    return index;
   }();
-  return rules;
+  return *rules;
 }
 
 DType OnlyMember(DTypeSet set) {
@@ -57,7 +57,7 @@ void InferTypes(std::string_view op, InferContext& context) {
   if (!version) version = FindOperator(op, NewestOpset());
   for (size_t i = 0; i < context.result_count(); ++i)
     context.Set(i, version ? DeclaredType(*version, context, i) : Type::Unranked(DType::kNone));
-  if (const auto rule = Rules().find(op); rule != Rules().end()) rule->second(context);
+  if (const auto* rule = Rules().Find(op)) (*rule)(context);
   // A kernel larger than its input, say.
   for (size_t i = 0; i < context.result_count(); ++i) {
     const std::vector<Expr>& sizes = context.result(i).sizes;

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <unordered_map>
+#include <functional>
 
 #include "aten/pure_form.h"
 #include "aten/schema.h"
 #include "pass/aten/call.h"
+#include "support/static_index.h"
 
 namespace flambeau {
 namespace {
@@ -14,17 +15,18 @@ namespace {
 enum class Cast : uint8_t { kUntouched, kLower, kFloat32, kFloat32Result, kWidest, kBanned };
 
 struct CastRow {
+  std::string_view op;
   Cast cpu, cuda;
+};
+constexpr CastRow kCasts[] = {
+#define FLAMBEAU_AUTOCAST(op, cpu, cuda) {op, Cast::cpu, Cast::cuda},
+#include "pass/aten/autocast.def"
+#undef FLAMBEAU_AUTOCAST
 };
 
 CastRow RowOf(std::string_view op) {
-  static const auto* rows = new std::unordered_map<std::string_view, CastRow>{
-#define FLAMBEAU_AUTOCAST(op, cpu, cuda) {op, {Cast::cpu, Cast::cuda}},
-#include "pass/aten/autocast.def"
-#undef FLAMBEAU_AUTOCAST
-  };
-  const auto found = rows->find(op);
-  return found == rows->end() ? CastRow{Cast::kUntouched, Cast::kUntouched} : found->second;
+  static const auto* rows = new StaticIndex<CastRow>(kCasts, &CastRow::op, std::identity());
+  return rows->ValueOr(op, {op, Cast::kUntouched, Cast::kUntouched});
 }
 
 bool IsEligible(const Graph& graph, ValueId value) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
 #include <variant>
 
 #include "aten/aliasing.h"
+#include "support/static_index.h"
 
 namespace flambeau {
 namespace {
@@ -77,11 +77,11 @@ constexpr std::pair<std::string_view, ViewRow> kViews[] = {
 std::string_view Base(std::string_view op) { return op.substr(0, op.find('.')); }
 
 ViewRow RowOf(const Graph& graph, const ViewStep& step) {
-  static const auto* rows = new std::unordered_map<std::string_view, ViewRow>(std::begin(kViews), std::end(kViews));
+  using Named = std::pair<std::string_view, ViewRow>;
+  static const auto* rows = new StaticIndex<ViewRow>(kViews, &Named::first, &Named::second);
   const std::string_view op = graph.context().Text(step.call.op);
   if (op == "aten::view.dtype") return {Inverse::kViewDtype};
-  const auto found = rows->find(Base(op));
-  return found == rows->end() ? ViewRow{Inverse::kPut} : found->second;
+  return rows->ValueOr(Base(op), {Inverse::kPut});
 }
 
 // A size or position: a constant, or a value that exists at run time.
