@@ -1,12 +1,13 @@
 """Arguments by position and by name become the values of a model's inputs: in calls, and in proofs."""
 
 import math
+import random
 import typing
 
 import pytest
 import sympy
 import torch
-from torch.utils._sympy.functions import CeilToInt, FloatTrueDiv, FloorDiv, FloorToInt, IntTrueDiv, Min, Mod, PythonMod, ToFloat, TruncToInt
+from torch.utils._sympy.functions import CeilToInt, FloatTrueDiv, FloorDiv, FloorToInt, IntTrueDiv, Max, Min, Mod, PythonMod, ToFloat, TruncToInt
 
 import flambeau
 from flambeau.archive_verification import verify_archive
@@ -382,6 +383,35 @@ def test_what_torch_does_not_define_is_not_proven():
     size = sympy.Symbol("size", integer=True, positive=True)
     assert not holds(sympy.Le(Mod(size - 8, 7), 6))
     assert holds(sympy.Le(PythonMod(size - 8, 7), 6))
+
+
+def test_what_is_the_larger_or_smaller_of_two_is_proven():
+    size = sympy.Symbol("size", integer=True, positive=True)
+    cut = Max(0, size - Max(0, size - 5000))
+    assert holds(cut <= 5000) and not holds(cut <= 4999) and holds(cut >= 1, 1) and not holds(cut >= 1, 0)
+    assert holds(Min(size, 7) + FloorDiv(size, 7) >= 7, 7) and not holds(Min(size, 7) + FloorDiv(size, 7) >= 7, 6)
+    assert not holds(Max(100000, size) >= size)  # beyond what is looked at
+
+
+def _line(draw, size, depth):
+    """A random expression of the kind that is proven of."""
+    if depth == 0:
+        return draw.choice((size, sympy.Integer(draw.randint(-9, 9))))
+    one, other = (_line(draw, size, depth - 1) for _ in range(2))
+    number = draw.randint(1, 9)
+    kind = draw.randrange(6)
+    return (one + other, one - other, number * one, FloorDiv(one, number), PythonMod(one, number), draw.choice((Max, Min))(one, other))[kind]
+
+
+def test_what_is_proven_holds_for_each_size():
+    draw, size, proven = random.Random(0), sympy.Symbol("size", integer=True, positive=True), 0
+    for _ in range(400):
+        condition = _line(draw, size, 3) >= draw.randint(-3, 3)
+        if condition in (sympy.true, sympy.false) or not holds(condition, 2):
+            continue
+        proven += 1
+        assert all(condition.subs(size, value) == sympy.true for value in (*range(2, 60), 1000, 5003)), condition
+    assert proven > 30
 
 
 def test_what_is_known_of_sizes_is_simplified():

@@ -19,7 +19,7 @@ from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
-from torch.utils._sympy.functions import CeilToInt, FloorDiv, FloorToInt, Mod, PythonMod
+from torch.utils._sympy.functions import CeilToInt, FloorDiv, FloorToInt, Max, Min, Mod, PythonMod
 
 from .assumptions import environment
 from .decisions import Decision, Place, asking_place
@@ -27,7 +27,7 @@ from .presence import Presence
 from .proofs import INEQUALITIES, at, holds
 from .sizes import number_of
 
-__all__ = ["examples_of_special_cases", "general_answers", "general_decisions", "is_remainder", "special_answers", "special_places", "special_sizes"]
+__all__ = ["examples_of_special_cases", "general_answers", "general_decisions", "says_something_is", "special_answers", "special_decisions", "special_places", "special_sizes"]
 
 
 def _asks_for_odd(condition: Any) -> bool:
@@ -36,8 +36,13 @@ def _asks_for_odd(condition: Any) -> bool:
     return isinstance(condition, (sympy.Eq, sympy.Ne)) and len(odd) == 1 and sympy.S.One in condition.args
 
 
-def is_remainder(condition: Any) -> bool:
-    """Whether it says that something is left: ``n % 4 != 0``, or that one size is not what was computed as the other (``-(-n // 4) * 4 != n``)."""
+def says_something_is(condition: Any) -> bool:
+    """Whether it says that something is there, or left.
+
+    That is ``n // 4 > 0`` or ``n % 4 != 0``, or that one size is not what was computed as the other (``-(-n // 4) * 4 != n``).
+    """
+    if isinstance(condition, INEQUALITIES):
+        return True
     return isinstance(condition, sympy.Ne) and condition.has(*(_REMAINDERS if sympy.S.Zero in condition.args else _QUOTIENTS))
 
 
@@ -66,25 +71,30 @@ def _in_general(condition: Any, env: ShapeEnv) -> Any:
 
 
 def _is_never_below_0(quantity: Any) -> bool:
-    """Whether that is so of what is left of one size, ``8 * ((n + 7) // 8) - n``: bounds tell it of neither part alone."""
-    return bool(quantity.has(*_QUOTIENTS)) and holds(quantity >= 0, 2)
+    """Whether that is so of what is left of one size, ``8 * ((n + 7) // 8) - n`` or ``32 - min(n, 32)``: bounds tell it of no part alone."""
+    return bool(quantity.has(*_QUOTIENTS, Max, Min)) and holds(quantity >= 0, 2)
 
 
-def special_places(exported: ExportedProgram | None, decisions: Sequence[Decision], *, remainders: bool = False) -> set[Place]:
-    """Where the model asked whether a size is a certain one, or anything is left of it, and that of the example is that one.
+def special_decisions(exported: ExportedProgram | None, decisions: Sequence[Decision], *, remainders: bool = False) -> list[Decision]:
+    """What the model asked: whether a size is a certain one, or anything is left of it, and that of the example is that one.
 
     Args:
         remainders: Only where it asked whether anything is left.
     """
-    return {
-        each.place
+    return [
+        each
         for each in decisions
         if each.by_model
         and not each.repeats
         and (isinstance(each.condition, INEQUALITIES) or _asks_for_odd(each.condition) or not remainders)
         and _in_general(each.condition, each.env) is sympy.false
         and (exported is None or each.env is environment(exported))
-    }
+    ]
+
+
+def special_places(exported: ExportedProgram | None, decisions: Sequence[Decision], *, remainders: bool = False) -> set[Place]:
+    """Where the model asked that."""
+    return {each.place for each in special_decisions(exported, decisions, remainders=remainders)}
 
 
 def general_decisions(exported: ExportedProgram, decisions: Sequence[Decision]) -> list[Decision]:

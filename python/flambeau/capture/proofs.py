@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import sympy
@@ -29,6 +29,7 @@ __all__ = ["INEQUALITIES", "as_integers", "at", "divided", "equal", "even_quotie
 INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 
 _LONGEST_PERIOD = 1024
+_LATEST_START = 1 << 15
 _LEAST = 2
 """The size from which on torch tells what is so."""
 
@@ -39,17 +40,37 @@ def expression_of(number: Any) -> Any:
 
 
 class _Steps(NamedTuple):
-    """After so many sizes, an expression is so much larger, whatever the size was."""
+    """After so many sizes, an expression is so much larger, whatever the size was, from the first of them on."""
 
     period: int
     increase: int
+    first: int = 0
 
     def times(self, factor: int) -> _Steps:
-        return _Steps(self.period * factor, self.increase * factor)
+        return _Steps(self.period * factor, self.increase * factor, self.first)
+
+
+def _steps_of_extreme(extreme: sympy.Expr, found: Mapping[Any, _Steps]) -> _Steps | None:
+    """Those of a maximum or minimum of two lines, from where the one that grows more has come past the other."""
+    one, other = extreme.args
+    period = math.lcm(found[one].period, found[other].period)
+    parts = [found[part].times(period // found[part].period) for part in (one, other)]
+    first, gain = max(part.first for part in parts), parts[0].increase - parts[1].increase
+    if period > _LONGEST_PERIOD or first > _LATEST_START:
+        return None
+    values = [_values(part, range(first, first + period)) for part in (one, other)]
+    if values[0] is None or values[1] is None:
+        return None
+    behind = max(b - a if gain > 0 else a - b for a, b in zip(*values))
+    if gain and behind > 0:
+        first += -(-behind // abs(gain)) * period
+    largest = gain > 0 if isinstance(extreme, Max) else gain < 0
+    return _Steps(period, parts[0 if largest else 1].increase, first)
 
 
 def _steps(expression: sympy.Expr) -> _Steps | None:
-    """Those of a line of one symbol, but for rounding; None of another expression, or if they are too long."""
+    """Those of a line of one symbol, but for rounding and for what is the larger or smaller of two; None of another expression, or if
+    they are too long."""
     found: dict[Any, _Steps] = {}
     for node in sympy.postorder_traversal(expression):
         if node.is_Integer:
@@ -58,20 +79,29 @@ def _steps(expression: sympy.Expr) -> _Steps | None:
             steps = _Steps(1, 1)
         elif isinstance(node, sympy.Add):
             period = math.lcm(*(found[part].period for part in node.args))
-            steps = _Steps(period, sum(found[part].times(period // found[part].period).increase for part in node.args))
+            increase = sum(found[part].times(period // found[part].period).increase for part in node.args)
+            steps = _Steps(period, increase, max(found[part].first for part in node.args))
         elif isinstance(node, sympy.Mul) and len(node.args) == 2 and node.args[0].is_Integer:
             factor, part = node.args
-            steps = _Steps(found[part].period, int(factor) * found[part].increase)
+            steps = found[part]._replace(increase=int(factor) * found[part].increase)
         elif isinstance(node, (FloorDiv, CleanDiv, Mod, PythonMod)) and node.args[1].is_Integer and node.args[1] > 0:
             part, divisor = found[node.args[0]], int(node.args[1])
             part = part.times(divisor // math.gcd(divisor, part.increase))
-            steps = _Steps(part.period, 0 if isinstance(node, (Mod, PythonMod)) else part.increase // divisor)
+            steps = part._replace(increase=0 if isinstance(node, (Mod, PythonMod)) else part.increase // divisor)
+        elif isinstance(node, (Max, Min)) and len(node.args) == 2:
+            of_extreme = _steps_of_extreme(node, found)
+            if of_extreme is None:
+                return None
+            steps = of_extreme
         else:
             return None
-        if steps.period > _LONGEST_PERIOD:
+        if steps.period > _LONGEST_PERIOD or steps.first > _LATEST_START:
             return None
         found[node] = steps
     return found[expression]
+
+
+_JOINED: dict[Any, Callable[[tuple[int, ...]], int]] = {sympy.Add: sum, sympy.Mul: math.prod, Max: max, Min: min}
 
 
 def _values(expression: sympy.Expr, sizes: range) -> list[int] | None:
@@ -82,8 +112,8 @@ def _values(expression: sympy.Expr, sizes: range) -> list[int] | None:
             values = [int(node)] * len(sizes)
         elif node.is_Symbol:
             values = list(sizes)
-        elif isinstance(node, (sympy.Add, sympy.Mul)):
-            join = sum if isinstance(node, sympy.Add) else math.prod
+        elif isinstance(node, tuple(_JOINED)):
+            join = next(join for kind, join in _JOINED.items() if isinstance(node, kind))
             values = [join(parts) for parts in zip(*(found[part] for part in node.args), strict=True)]
         else:
             part, divisor = found[node.args[0]], int(node.args[1])
@@ -113,7 +143,7 @@ def holds(condition: Any, least: int = 0) -> bool:
     steps = _steps(difference)
     if steps is None or steps.increase < 0:
         return False
-    values = _values(difference, range(least, least + steps.period))
+    values = _values(difference, range(least, max(least, steps.first) + steps.period))
     strict = isinstance(condition, (sympy.Lt, sympy.Gt))
     return values is not None and all(value > 0 if strict else value >= 0 for value in values)
 

@@ -29,6 +29,7 @@ CONFLICTS = "conflicts between user-specified ranges"
 DYNAMIC_CONVERSIONS = ", with int and float of sizes dynamic"
 _TWO_FOR_ONE = ", with 2 for sizes of 1"
 _MORE_ROWS = ", with more rows than the example has"
+_OTHER_SIZES = ", with other sizes than the example has"
 OTHER_EXAMPLES = (_TWO_FOR_ONE, _MORE_ROWS)
 _ONE_BY_ONE = ", with the functions of torch.vmap called for each example"
 _DECIDED_SLICES = ", with the ends of slices from where they are in the example"
@@ -51,6 +52,8 @@ class Remedies:
     """Whether nothing of it helps: loops were unrolled, which have to be kept first."""
     conversions_first: bool
     """Whether ``int`` and ``float`` of sizes stay dynamic from the start: they had to in a capture before."""
+    instead: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    """The example at other sizes, to be captured in its place, or not at all."""
 
 
 def with_remedies(
@@ -95,6 +98,10 @@ class _Export:
     """The lines that made a number of a size."""
 
     def captured(self) -> _Helped:
+        if self.remedies.instead is not None:
+            exported = self.once(True, self.remedies.instead)
+            exported.example_inputs = self.args, self.kwargs
+            return exported, _OTHER_SIZES
         if self.remedies.conversions_first and not self.strict and (kept := self.with_dynamic_conversions) is not None:
             return kept
         try:

@@ -24,7 +24,16 @@ from .emptiness import MORE, taken_as_filled
 from .environment import environment
 from .equality import taken_as_numbers
 from .failures import failure, failure_without_export, innermost_line, warn_of_emptiness, warn_of_numbers, warn_of_presence
-from .general import examples_of_special_cases, general_answers, general_decisions, is_remainder, special_answers, special_places, special_sizes
+from .general import (
+    examples_of_special_cases,
+    general_answers,
+    general_decisions,
+    says_something_is,
+    special_answers,
+    special_decisions,
+    special_places,
+    special_sizes,
+)
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
 from .larger_examples import where_none
 from .loops import Unkept, kept_loops
@@ -224,15 +233,34 @@ class _Tries:
             if general.exported is not None and (left.isdisjoint(places) if only_remainders else not left):
                 general = dataclasses.replace(general, how=general.how + _CONSTANTS * known_too + _GENERAL)
                 return self._with_remainders(attempt, general, loops, places, known_too)
-        return captured
+        return self._of_other_sizes(attempt, captured, loops, special) or captured
+
+    def _of_other_sizes(self, attempt: _Capture, captured: _Captured, loops: Set[Place], places: Set[Place]) -> _Captured | None:
+        """What is captured where the model's answers at these places are the general ones, if it does for the example, too.
+
+        The general way may not be open to the example: a tensor of no elements has no view with a -1 in it.
+        """
+        if captured.exported is None:
+            return None
+        asked = {each.condition for each in special_decisions(captured.exported, captured.decided)}
+        other = where_none(captured.exported, list(asked), self.args, self.kwargs)
+        if other is None:
+            return None
+        general = self.once(attempt, loops, places, instead=other)
+        if general.exported is None or special_places(general.exported, general.decided):
+            return None
+        return dataclasses.replace(general, how=general.how + _GENERAL)
 
     def _with_remainders(
         self, attempt: _Capture, captured: _Captured, loops: Set[Place], places: Set[Place] | None, constants: bool
     ) -> _Captured:
-        """What is captured with a whole left out where nothing is left (``if n % 4 != 0: pad by 4 - n % 4``), if that does for such sizes."""
+        """What is captured with a whole left out where nothing is left (``if n % 4 != 0: pad by 4 - n % 4``), if that does for such sizes.
+
+        And with what is done with something done with nothing (``if n // 4 > 0``), which torch then takes no size to be.
+        """
         if captured.exported is None:
             return captured
-        asked = [each for each in set(general_decisions(captured.exported, captured.decided)) if is_remainder(each.condition)]
+        asked = [each for each in set(general_decisions(captured.exported, captured.decided)) if says_something_is(each.condition)]
         differ = [each for each in asked if not self._does_for_both(captured.exported, each)]
         if not differ:
             return captured
@@ -264,6 +292,7 @@ class _Tries:
         keeping: bool = False,
         constants: bool = False,
         single: bool = False,
+        instead: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
     ) -> _Captured:
         """What one try gives.
 
@@ -276,6 +305,7 @@ class _Tries:
             keeping: Whether a further try keeps the loops that this one finds.
             constants: Whether weights are taken for what they hold.
             single: Whether there is one of something where the model asks for more; else there are more, if they do for the example.
+            instead: The example at other sizes, to be captured in its place.
         """
         start = time.perf_counter()
         decided: list[Decision] = []
@@ -307,7 +337,7 @@ class _Tries:
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
                 conversions_first = DYNAMIC_CONVERSIONS in self.helped
-                exported, how = attempt(Remedies(two_is_one, lambda: loops_first and bool(unrolled_loops(decided)), conversions_first))
+                exported, how = attempt(Remedies(two_is_one, lambda: loops_first and bool(unrolled_loops(decided)), conversions_first, instead))
                 self.helped.add(how)
                 refuse_differentiation(exported)
                 refuse_unrecorded(exported)
