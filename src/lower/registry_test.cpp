@@ -57,7 +57,7 @@ TEST(OperatorLists, WhatIsNotListedIsRefused) {
 }
 
 TEST(OperatorNotes, SayWhyThereIsNoOnnxForm) {
-  EXPECT_EQ(NoTranslation("aten::_sparse_mm"), "aten::_sparse_mm has no translation: no ONNX form because ONNX's operators take dense tensors only");
+  EXPECT_EQ(NoTranslation("aten::sparse_mask"), "aten::sparse_mask has no translation: no ONNX form because ONNX's operators take dense tensors only");
   EXPECT_EQ(WhyNoOnnxForm("aten::sigmoid_backward.grad_input")->names, "aten::*_backward");
   EXPECT_EQ(WhyNoOnnxForm("aten::add.Tensor"), nullptr);
   EXPECT_EQ(NoTranslation("mine::sparse"), "mine::sparse has no translation");

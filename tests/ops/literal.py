@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -18,9 +19,14 @@ def _gives_bool(op: torch._ops.OpOverload) -> bool:
     return [str(result.type) for result in op._schema.returns] == ["bool"]
 
 
-def literal(op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> list[harness.Case]:
+def literal(op: torch._ops.OpOverload, *args: Any, computed: Callable[..., Any] | None = None, **kwargs: Any) -> list[harness.Case]:
     """A case that calls `op` and leaves it in the captured program as it is; static, for the sizes of the results are
-    those of these arguments."""
+    those of these arguments.
+
+    Args:
+        computed: What the operator gives for the arguments, where it is not called with them as they are.
+    """
+    computed = op if computed is None else computed
     name = f"operator_{len(_behind)}"
     _behind[name] = op
     arguments, results = str(op._schema).split("(", 1)[1].rsplit(" -> ", 1)
@@ -28,10 +34,10 @@ def literal(op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> list[harnes
     leaves, spec = pytree.tree_flatten((args, kwargs))
     copies, options = pytree.tree_unflatten([v.clone() if isinstance(v, torch.Tensor) else v for v in leaves], spec)
     with torch.no_grad():
-        example = op(*copies, **options)
+        example = computed(*copies, **options)
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        return torch.tensor(op(*args, **kwargs)) if _gives_bool(op) else op(*args, **kwargs)
+        return torch.tensor(computed(*args, **kwargs)) if _gives_bool(op) else computed(*args, **kwargs)
 
     def fake(*_: Any, **__: Any) -> Any:
         if _gives_bool(op):

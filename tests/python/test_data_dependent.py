@@ -305,6 +305,20 @@ def test_masks_whose_sizes_data_decides(dynamic_shapes):
     compare(attend, torch.randn(5, 8), torch.randn(3, 8), others=others, dynamic_shapes=dynamic_shapes)
 
 
+@pytest.mark.parametrize("dim", [None, 0])
+def test_rows_that_are_repeated_as_often_as_was_counted(dim):
+    """How many counts there are, data decides."""
+
+    def repeated(x, at):
+        counts = torch.bincount(at, minlength=x.shape[0])
+        return (x if dim is not None else x[:, 0]).repeat_interleave(counts, dim), torch.repeat_interleave(x, dim=0, repeats=counts)
+
+    def given(rows, count):
+        return torch.randn(rows, 4), torch.randint(0, rows, (count,))
+
+    compare(repeated, *given(6, 12), others=[given(9, 20)], dynamic_shapes=(({0: "n"}, {0: "e"}),))
+
+
 def test_slices_of_which_sizes_decide_where_they_count_from():
     """torch takes their sizes for what data decides; here the size of what is joined is asked for then."""
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy
 import torch
 import torch.nn.functional as F
+from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols
 from torch.overrides import TorchFunctionMode
 
 from ..torch_names import by_name
@@ -24,6 +25,7 @@ from .indexing import read_at, write_at
 from .loops.pieces import split
 from .matrix_norms import MATRIX_NORMS
 from .size_keeping import SIZE_KEEPING
+from .sparse_tensors import SPARSE
 from .spectrograms import SPECTROGRAMS
 from .tensors_of_lists import tensor_of
 from .transforms import TRANSFORMS
@@ -122,6 +124,14 @@ def _narrow(input: torch.Tensor, dim: int, start: Any, length: Any) -> torch.Ten
         return torch.narrow(input, dim, start, length)
     begin = torch.where(start < 0, start + input.shape[dim], start)
     return input.index_select(dim, begin + torch.arange(length, device=input.device))
+
+
+def _repeat_interleave(input: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    """As PyTorch has it that there are as many counts as elements, it is so of counts of which data decides how many there are."""
+    repeats, dim = args[0] if args else kwargs.get("repeats"), args[1] if len(args) > 1 else kwargs.get("dim")
+    if isinstance(repeats, torch.Tensor) and repeats.dim() == 1 and has_free_unbacked_symbols(repeats.shape[0]):
+        torch._check(repeats.shape[0] == (input.numel() if dim is None else input.shape[dim]))
+    return torch.repeat_interleave(input, *args, **kwargs)
 
 
 def _covariance(
@@ -387,6 +397,7 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     **TRANSFORMS,
     **FINITE_DIFFERENCES,
     **MATRIX_NORMS,
+    **SPARSE,
     torch.Tensor.__format__: _format,
     torch.Tensor.numpy: _numpy,
     torch.tensor: tensor_of,
@@ -401,6 +412,8 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     **{function: _without_generator(function) for function in (torch.rand, torch.randn, torch.randint, torch.randperm)},
     torch.where: _where,
     torch.narrow: _narrow,
+    torch.repeat_interleave: _repeat_interleave,
+    torch.Tensor.repeat_interleave: _repeat_interleave,
     torch.Tensor.narrow: _narrow,
     torch.cov: _covariance,
     torch.Tensor.cov: _covariance,

@@ -33,6 +33,7 @@ from .sizes import (
     unsolved_equations,
 )
 from .slices import undecided_slices
+from .sparse_tensors import dense_state
 from .surroundings import autocast_within, exporting, mode, named_keywords, silence, unexplained_recompilations
 from .tensor_data import seen_data
 from .transformers import every_mask
@@ -75,6 +76,7 @@ def environment(model: torch.nn.Module, kwargs: dict[str, Any], training: bool |
     with contextlib.ExitStack() as stack:
         for context in (
             kept_attributes(model),
+            dense_state(model),
             mode(model, training),
             named_keywords(model, kwargs) if dynamic else contextlib.nullcontext(),
             autocast_within(model),

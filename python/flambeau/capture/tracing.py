@@ -19,6 +19,7 @@ from .containers import register_containers
 from .failures import failure_of_trace
 from .gradients import recorded_gradients
 from .sizes import dynamic_types
+from .sparse_tensors import dense_calls, dense_state
 from .surroundings import casting_anew, exporting, mode
 from .tensor_data import seen_data
 from .traced_counts import frozen_numbers
@@ -97,7 +98,7 @@ def trace(
 @contextlib.contextmanager
 def _surroundings(model: torch.nn.Module) -> Iterator[None]:
     """What stands in the place of what the tracer cannot see through."""
-    with exporting(), kept_state(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
+    with exporting(), dense_state(model), dense_calls(), kept_state(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
         with numbers_stay_numbers(), sizes_in_lists(), dynamic_types():
             yield
 

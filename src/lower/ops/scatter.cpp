@@ -33,20 +33,19 @@ DType CombiningDtype(DType dtype, Combine combine) {
   return AccumulationDtype(dtype);
 }
 
-// ScatterND with the same care; `index` is a stack of coordinates.
-Tensor ScatterPoints(Lowering& to, Tensor self, Tensor index, Tensor updates, Combine combine) {
-  const DType wide = CombiningDtype(self.dtype(), combine);
-  const Tensor scattered =
-      to.ScatterND(to.CastTo(self, wide), index, to.CastTo(updates, wide), {.reduction = ReductionName(combine)});
-  return to.CastTo(scattered, self.dtype());
-}
-
 }  // namespace
 
 Tensor ScatterAxis(Lowering& to, Tensor self, int64_t axis, Tensor index, Tensor source, Combine combine) {
   const DType wide = CombiningDtype(self.dtype(), combine);
   const Tensor scattered = to.ScatterElements(to.CastTo(self, wide), index, to.CastTo(source, wide),
                                               {.axis = axis, .reduction = ReductionName(combine)});
+  return to.CastTo(scattered, self.dtype());
+}
+
+Tensor ScatterPoints(Lowering& to, Tensor self, Tensor index, Tensor updates, Combine combine) {
+  const DType wide = CombiningDtype(self.dtype(), combine);
+  const Tensor scattered =
+      to.ScatterND(to.CastTo(self, wide), index, to.CastTo(updates, wide), {.reduction = ReductionName(combine)});
   return to.CastTo(scattered, self.dtype());
 }
 

@@ -32,6 +32,8 @@ Tensor AddScaled(Lowering& to, Tensor self, Tensor product, const Scalar& beta, 
   return beta.Is(0) ? product : to.Add(to.Scale(self, beta), product);
 }
 
+}  // namespace
+
 Tensor Addmm(Lowering& to, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
   // Gemm's factors are floats; integers take the long way. So does what may be a sum of nothing: onnxruntime leaves out beta.
   const Dim inner = mat1.size(1);
@@ -42,6 +44,8 @@ Tensor Addmm(Lowering& to, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, S
   }
   return AddScaled(to, self, to.MatMul(mat1, mat2), beta, alpha);
 }
+
+namespace {
 
 // gelu is exact, as PyTorch computes it on a CPU.
 Tensor AddmmActivation(Lowering& to, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha, bool use_gelu) {
