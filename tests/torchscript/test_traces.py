@@ -187,3 +187,21 @@ def test_constants_hold_what_they_were_made_with(make):
     program = flambeau.export(Sums(), (torch.ones(2, 3),), dynamo=False)
     x = torch.randn(2, 3)
     torch.testing.assert_close(tuple(program(x)), Sums()(x))
+
+
+class Divergence(torch.nn.Module):
+    def forward(self, mean, other):
+        spread = torch.eye(3) + mean[..., :, None] * mean[..., None, :]
+        apart = torch.distributions.MultivariateNormal(mean, spread)
+        return torch.distributions.kl_divergence(apart, torch.distributions.MultivariateNormal(other, torch.eye(3) * 2))
+
+
+@pytest.mark.parametrize("sizes", [(4, 3), (1, 3), (3,)])
+def test_shapes_of_distributions_are_broadcast(sizes):
+    """torch asks a function for them which takes numbers alone."""
+    inputs = torch.randn(4, 3), torch.randn(sizes)
+    axes = {"mean": {0: "batch"}, "other": {0: "batch"} if sizes == (4, 3) else {}}
+    program = flambeau.export(Divergence(), inputs, dynamo=False, input_names=["mean", "other"], dynamic_axes=axes, verbose=False)
+    more = torch.randn(6, 3), torch.randn((6, 3) if sizes == (4, 3) else sizes)
+    for each in (inputs, more):
+        torch.testing.assert_close(program(*each)[0], Divergence()(*each), rtol=1e-4, atol=1e-4)

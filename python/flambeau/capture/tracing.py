@@ -18,6 +18,7 @@ from ..state import kept_state
 from .containers import register_containers
 from .failures import failure_of_trace
 from .gradients import recorded_gradients
+from .replaced_functions import Replacements
 from .sizes import dynamic_types
 from .sparse_tensors import dense_calls, dense_state
 from .surroundings import casting_anew, exporting, mode
@@ -123,18 +124,37 @@ def _checks_of_sizes() -> Iterator[None]:
     check = torch._check_with
 
     def of_tensors_as_well(error_type: type, condition: Any, message: Callable[[], str]) -> None:
-        state = torch._C._get_tracing_state()
-        torch._C._set_tracing_state(None)  # what is checked is taken for granted: no part of the trace
-        try:
+        with _untraced():  # what is checked is taken for granted: no part of the trace
             check(error_type, bool(condition) if isinstance(condition, torch.Tensor) else condition, message)
-        finally:
-            torch._C._set_tracing_state(state)
 
-    torch._check_with = of_tensors_as_well
+    with Replacements() as replacements:
+        replacements.set(torch, "_check_with", of_tensors_as_well)
+        replacements.set(torch._C, "_infer_size", _broadcast)
+        yield
+
+
+@contextlib.contextmanager
+def _untraced() -> Iterator[None]:
+    state = torch._C._get_tracing_state()
+    torch._C._set_tracing_state(None)
     try:
         yield
     finally:
-        torch._check_with = check
+        torch._C._set_tracing_state(state)
+
+
+_OWN_BROADCAST = torch._C._infer_size
+
+
+def _broadcast(one: Sequence[Any], other: Sequence[Any]) -> Any:
+    """The sizes of two tensors together, which for torch have to be numbers: which of two are 1 is as in the example."""
+    with _untraced():
+        numbers = [[int(size) for size in sizes] for sizes in (one, other)]
+    common = _OWN_BROADCAST(*map(torch.Size, numbers))
+    if all(isinstance(size, int) for size in (*one, *other)):
+        return common
+    known, ones, others = ([1] * (len(common) - len(sizes)) + list(sizes) for sizes in (numbers[0], one, other))
+    return tuple(a if number == size else b for a, b, number, size in zip(ones, others, known, common))
 
 
 def _holds_script(model: torch.nn.Module) -> bool:
