@@ -233,17 +233,19 @@ class _Tries:
             if general.exported is not None and (left.isdisjoint(places) if only_remainders else not left):
                 general = dataclasses.replace(general, how=general.how + _CONSTANTS * known_too + _GENERAL)
                 return self._with_remainders(attempt, general, loops, places, known_too)
-        return self._of_other_sizes(attempt, captured, loops, special) or captured
+        if captured.exported is not None and general.exported is None and not isinstance(general.error, Unkept):
+            return self._of_other_sizes(attempt, captured.exported, captured.decided, loops, special) or captured
+        return captured
 
-    def _of_other_sizes(self, attempt: _Capture, captured: _Captured, loops: Set[Place], places: Set[Place]) -> _Captured | None:
+    def _of_other_sizes(
+        self, attempt: _Capture, exported: ExportedProgram, decided: Sequence[Decision], loops: Set[Place], places: Set[Place]
+    ) -> _Captured | None:
         """What is captured where the model's answers at these places are the general ones, if it does for the example, too.
 
         The general way may not be open to the example: a tensor of no elements has no view with a -1 in it.
         """
-        if captured.exported is None:
-            return None
-        asked = {each.condition for each in special_decisions(captured.exported, captured.decided)}
-        other = where_none(captured.exported, list(asked), self.args, self.kwargs)
+        asked = {each.condition for each in special_decisions(exported, decided)}
+        other = where_none(exported, list(asked), self.args, self.kwargs)
         if other is None:
             return None
         general = self.once(attempt, loops, places, instead=other)
