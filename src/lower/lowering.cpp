@@ -369,18 +369,25 @@ Ints Lowering::Axes(const Ints& axes, const Tensor& tensor) const {
   return result;
 }
 
-Dim Lowering::Kept(Expr made, const std::function<Tensor()>& emit) {
-  const bool cut = exprs().kind(made) == ExprKind::kSymbol && exprs().HasAnonymous(made) && !HasSource(made);
+Dim Lowering::Kept(Expr made, std::initializer_list<Dim> others, const std::function<Tensor()>& emit) {
+  if (!exprs().HasAnonymous(made)) return {made};
+  bool cut = false;
+  exprs().ForEachSymbol(made, [&](Expr symbol) {
+    if (exprs().symbol_kind(symbol) != SymbolKind::kAnonymous || HasSource(symbol)) return;
+    bool is_new = true;
+    for (const Dim other : others) exprs().ForEachSymbol(other.expr, [&](Expr part) { is_new &= part != symbol; });
+    cut |= is_new;
+  });
   return cut ? DimOf(emit()) : Dim{made};
 }
 Dim Lowering::Plus(Dim a, Dim b) {
-  return Kept(exprs().Add(a.expr, b.expr), [&] { return Add(Number(a), Number(b)); });
+  return Kept(exprs().Add(a.expr, b.expr), {a, b}, [&] { return Add(Number(a), Number(b)); });
 }
 Dim Lowering::Minus(Dim a, Dim b) {
-  return Kept(exprs().Sub(a.expr, b.expr), [&] { return Sub(Number(a), Number(b)); });
+  return Kept(exprs().Sub(a.expr, b.expr), {a, b}, [&] { return Sub(Number(a), Number(b)); });
 }
 Dim Lowering::Times(Dim a, Dim b) {
-  return Kept(exprs().Mul(a.expr, b.expr), [&] { return Mul(Number(a), Number(b)); });
+  return Kept(exprs().Mul(a.expr, b.expr), {a, b}, [&] { return Mul(Number(a), Number(b)); });
 }
 
 Dim Lowering::Product(std::span<const Dim> dims) {

@@ -99,8 +99,8 @@ class Lowering : public onnx::Builder {
   Dim Plus(Dim a, Dim b);
   Dim Minus(Dim a, Dim b);
   Dim Times(Dim a, Dim b);
-  // An expression made of others; or, where the bounds of expressions cut it off, what `emit` computes of their numbers.
-  Dim Kept(Expr made, const std::function<Tensor()>& emit);
+  // An expression made of others; or, where the bounds of expressions cut off it or a part of it, what `emit` computes of their numbers.
+  Dim Kept(Expr made, std::initializer_list<Dim> others, const std::function<Tensor()>& emit);
 
   // --- reporting --------------------------------------------------------------
   // The operator at hand has no translation in this form.

@@ -268,6 +268,15 @@ def test_absurd_sizes_of_values(runner, size):
     assert runner.convert(inconsistent=True).returncode != 0
 
 
+@pytest.mark.parametrize("member, value", [("sizes", -5), ("sizes", -(1 << 63)), ("strides", -1)])
+def test_what_is_recorded_of_a_value_is_no_size(runner, member, value):
+    document = program()
+    recorded = document["graph_module"]["graph"]["tensor_values"]["y"][member]
+    recorded[-1] = {"as_int": value}
+    runner.write(**{"models__model.json": json.dumps(document)})
+    assert f"cannot be {value}" in runner.refuse("bad-json")
+
+
 def test_thousands_of_names_for_a_value_of_thousands_of_dimensions(runner):
     program = json.loads(Description(PROGRAM).documents()["models/model.json"])
     graph = program["graph_module"]["graph"]

@@ -262,6 +262,21 @@ def test_text_that_exists_at_run_time_decides_nothing(model):
         check(model, (torch.ones(3),))
 
 
+class SizesThatWrap(nn.Module):
+    def forward(self, x):
+        n = x.size(0)
+        hashed = (n + 6364136223846793005) * 1442695040888963407
+        return hashed, hashed % 1000, n - (-9223372036854775807 - n), (n * 4611686018427387904 + n) * 4 // 3
+
+
+def test_sizes_of_which_a_part_overflows_wrap():
+    """As TorchScript's integers do, not Python's."""
+    scripted = torch.jit.script(SizesThatWrap())
+    program = flambeau.export(scripted, (x(3, 2),), dynamic_axes={"x": {0: "n"}}, input_names=["x"], dynamo=False, verbose=False)
+    for n in (1, 2, 3, 7):
+        assert [int(each) for each in program(x(n, 2))] == list(scripted(x(n, 2)))
+
+
 class GivesNothing(nn.Module):
     def forward(self, x):
         made: List[Tensor] = []

@@ -22,7 +22,7 @@ void RequireBlocks(Lowering& to, const Tensor& x, const Dims& blocks) {
 Dim Quotient(Lowering& to, Dim size, Dim block) {
   if (size == block) return to.Of(1);
   if (to.AsConstant(block) == 1) return size;
-  return to.Kept(to.exprs().FloorDiv(size.expr, block.expr), [&] { return to.Div(to.Number(size), to.Number(block)); });
+  return to.Kept(to.exprs().FloorDiv(size.expr, block.expr), {size, block}, [&] { return to.Div(to.Number(size), to.Number(block)); });
 }
 
 // The tensor's sizes in blocks.

@@ -71,7 +71,7 @@ template <class Fold, class FoldFloat, class Emit>
 Scalar Compute(Lowering& to, const Scalar& a, const Scalar& b, Fold fold, FoldFloat fold_float, Emit emit) {
   if (IsExpr(a) && IsExpr(b)) {
     const Dim x = ExprOf(to, a), y = ExprOf(to, b);
-    return FromExpr(to, to.Kept(fold(to.exprs(), x.expr, y.expr), [&] { return emit(to.Number(x), to.Number(y)); }).expr);
+    return FromExpr(to, to.Kept(fold(to.exprs(), x.expr, y.expr), {x, y}, [&] { return emit(to.Number(x), to.Number(y)); }).expr);
   }
   if (const auto constant = FoldConstants(a, b, fold_float)) return *constant;
   if (a.is_complex() || b.is_complex()) return to.Unsupported(kComplexNumber);

@@ -53,6 +53,8 @@ Status ReadSizes(const JsonReader& tensor, std::string_view key, std::vector<Sym
   for (const JsonReader element : list.elements()) {
     FLAMBEAU_TRY(const std::optional<SymbolicInt> size, ReadSymbolic(element));
     if (!size) return element.Error("a size cannot be a float");
+    if (const auto* number = std::get_if<int64_t>(&*size); number != nullptr && *number < 0)
+      return element.Error(fmt::format("a size or stride cannot be {}", *number));
     sizes->push_back(*size);
   }
   return {};
