@@ -124,21 +124,6 @@ Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Va
   if (!count || *count > kMaxAxes) return nullptr;
   const Vals tried = AxesToTry(node, arguments, *open, *count);
   if (tried.empty()) return nullptr;
-  Block* around = added_.AddBlock();  // is not walked
-  const auto name = [&](Val value) {
-    Value* made = added_.AppendConstant(around, {false}, nullptr, "");
-    Bind(made, std::move(value));
-    return made;
-  };
-  const auto like = [&](Block* block, std::string kind, std::string overload, std::vector<Value*> inputs) {
-    Node* made = added_.Append(block, std::move(kind), std::move(overload), std::move(inputs));
-    made->scopes = node.scopes;
-    made->source = node.source;
-    made->attributes = node.attributes;
-    rests_[made] = {SourceOf(node), 0};
-    for (const Value* output : node.outputs) (void)added_.AddOutput(made, output->type, output->name);
-    return made;
-  };
   const auto call_along = [&](const Val& axis) {
     Val argument = axis;
     if (open->element) {
@@ -147,9 +132,9 @@ Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Va
       argument = List(std::move(elements));
     }
     std::vector<Value*> inputs = node.inputs;
-    inputs[open->argument] = name(std::move(argument));
+    inputs[open->argument] = NameOf(std::move(argument));
     Block* block = added_.AddBlock();
-    Node* call = like(block, node.kind, node.overload, std::move(inputs));
+    Node* call = AppendAs(node, block, node.kind, node.overload, std::move(inputs));
     tried_.insert(call);
     block->outputs = call->outputs;
     return block;
@@ -170,7 +155,7 @@ Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Va
   for (size_t i = tried.size() - 1; i > 0 && !place.AsInt(); --i) {
     FLAMBEAU_TRY(Val same, emitter_.Call1("_operator::eq", {place, tried[i - 1]}));
     Block* block = added_.AddBlock();
-    Node* branch = like(block, "prim::If", "", {name(std::move(same))});
+    Node* branch = AppendAs(node, block, "prim::If", "", {NameOf(std::move(same))});
     branch->blocks = {call_along(tried[i - 1]), rest};
     block->outputs = branch->outputs;
     rest = block;
@@ -179,13 +164,18 @@ Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Va
   return static_cast<const Node*>(rest->nodes[0]);
 }
 
-Result<std::optional<Vals>> Evaluator::AlongEachAxis(const Node& node, std::span<const Val> arguments) {
+Result<const Node*> Evaluator::BranchOnNumber(const Node& node, std::span<const Val> arguments) {
+  const bool of_member = node.kind == "prim::EnumValue" || node.kind == "prim::EnumName";
+  return of_member && arguments[0].Is<NumberVal>() ? BranchOnMember(node, arguments[0]) : BranchOnAxis(node, arguments);
+}
+
+Result<std::optional<Vals>> Evaluator::OnEachNumber(const Node& node, std::span<const Val> arguments) {
   Vals told;
   if (node.kind == "aten::permute") {
     FLAMBEAU_TRY(told, WithLengthOfRank(arguments));
     arguments = told;
   }
-  FLAMBEAU_TRY(const Node* branch, BranchOnAxis(node, arguments));
+  FLAMBEAU_TRY(const Node* branch, BranchOnNumber(node, arguments));
   if (branch == nullptr) return std::optional<Vals>();
   if (branch->kind != "prim::If") {
     FLAMBEAU_TRY(Vals results, Evaluate(*branch));

@@ -50,7 +50,7 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
   }
   emitter_.SetOrigin(OriginOf(node));
   if (node.kind == "prim::Loop") return Loop(node, arguments);
-  FLAMBEAU_TRY(std::optional<Vals> along, AlongEachAxis(node, arguments));
+  FLAMBEAU_TRY(std::optional<Vals> along, OnEachNumber(node, arguments));
   if (along) return *std::move(along);
   if (node.kind == "aten::squeeze") {
     FLAMBEAU_TRY(std::optional<Vals> squeezed, SqueezeAtRunTime(node, arguments));

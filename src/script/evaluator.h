@@ -197,6 +197,8 @@ class Evaluator {
   const Node* SourceOf(const Node& node) const;
   void Lose(const Node& node);
   // optionals.cpp
+  torchscript::Value* NameOf(Val value);
+  Node* AppendAs(const Node& node, torchscript::Block* block, std::string kind, std::string overload, std::vector<torchscript::Value*> inputs);
   std::optional<ValueId> WhatDecides(const Node& node, std::span<const Val> arguments) const;
   const Node* OnEachPath(const Node& node, ValueId condition);
   Result<Vals> CallOnEachPath(const Node& node, ValueId condition);
@@ -206,11 +208,16 @@ class Evaluator {
   std::optional<int64_t> AxesOf(const Node& node, std::span<const Val> arguments);
   std::optional<OpenAxis> FindOpenAxis(const Node& node, std::span<const Val> arguments) const;
   Result<const Node*> BranchOnAxis(const Node& node, std::span<const Val> arguments);
-  Result<std::optional<Vals>> AlongEachAxis(const Node& node, std::span<const Val> arguments);
+  Result<const Node*> BranchOnNumber(const Node& node, std::span<const Val> arguments);
+  Result<std::optional<Vals>> OnEachNumber(const Node& node, std::span<const Val> arguments);
   Result<Vals> WithLengthOfRank(std::span<const Val> arguments);
   Vals AxesToTry(const Node& node, std::span<const Val> arguments, const OpenAxis& open, int64_t count) const;
   Failure RaiseIfPyTorchDoes(const Node& node, size_t reported);
   void LeaveOutWhatRaised(size_t reported);
+  // members.cpp
+  void FindMembers();
+  Vals MembersThatMayBe(const Node& node, const Val& number);
+  Result<const Node*> BranchOnMember(const Node& node, const Val& number);
   // squeeze.cpp
   void FindReturned();
   std::optional<std::vector<int64_t>> SqueezedAxes(std::span<const Val> arguments, int64_t rank) const;
@@ -252,6 +259,7 @@ class Evaluator {
   std::unordered_map<const Node*, Rest> rests_;
   // What a round that is walked by itself is given: a path may be walked again, after the other rounds had their own.
   std::unordered_map<const Node*, Bindings> given_;
+  std::optional<std::map<int64_t, EnumVal>> members_;  // of the program's enums, by their numbers
   std::unordered_set<const Node*> tried_;  // of these: calls along an axis that need not be the one
   std::unordered_map<const Node*, ViewId> viewed_;
   std::unordered_map<uint32_t, TakenElement> taken_;

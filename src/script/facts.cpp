@@ -141,4 +141,9 @@ std::optional<int64_t> Facts::Only(Expr number) const {
   return range != ranges_.end() && range->second.min == range->second.max ? std::optional(range->second.min) : std::nullopt;
 }
 
+bool Facts::MayBe(Expr number, int64_t value) const {
+  const auto range = ranges_.find(number);
+  return range == ranges_.end() || (range->second.min <= value && value <= range->second.max);
+}
+
 }  // namespace flambeau::script

@@ -19,6 +19,7 @@ class Facts {
   bool IsOneAtMost(Expr size) const;
   // The number that it is on this path, if a condition says so.
   std::optional<int64_t> Only(Expr number) const;
+  bool MayBe(Expr number, int64_t value) const;
 
  private:
   std::map<ValueId, bool> known_;

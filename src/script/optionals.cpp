@@ -26,26 +26,31 @@ std::optional<ValueId> Evaluator::WhatDecides(const Node& node, std::span<const 
   return std::nullopt;
 }
 
+// A name for what no node of the source makes.
+Value* Evaluator::NameOf(Val value) {
+  Value* made = added_.AppendConstant(added_.AddBlock(), {false}, nullptr, "");  // of a block that is not walked
+  Bind(made, std::move(value));
+  return made;
+}
+
+// A node that stands for one of the source.
+Node* Evaluator::AppendAs(const Node& node, Block* block, std::string kind, std::string overload, std::vector<Value*> inputs) {
+  Node* made = added_.Append(block, std::move(kind), std::move(overload), std::move(inputs));
+  made->scopes = node.scopes;
+  made->source = node.source;
+  made->attributes = node.attributes;
+  rests_[made] = {SourceOf(node), 0};
+  for (const Value* output : node.outputs) (void)added_.AddOutput(made, output->type, output->name);
+  return made;
+}
+
 // if present: y = op(value), else y = op(None). The arguments are the same names: the paths say which of them are None.
 const Node* Evaluator::OnEachPath(const Node& node, ValueId condition) {
-  const auto like = [&](Block* block, std::string kind, std::string overload, std::vector<Value*> inputs) {
-    Node* made = added_.Append(block, std::move(kind), std::move(overload), std::move(inputs));
-    made->scopes = node.scopes;
-    made->source = node.source;
-    for (const Value* output : node.outputs) (void)added_.AddOutput(made, output->type, output->name);
-    return made;
-  };
-  Block* around = added_.AddBlock();
-  Value* test = added_.AppendConstant(around, {false}, nullptr, "");
-  Bind(test, NumberVal{condition});
-  Node* branch = like(around, "prim::If", "", {test});
+  Node* branch = AppendAs(node, added_.AddBlock(), "prim::If", "", {NameOf(NumberVal{condition})});
   branch->outputs = node.outputs;
-  rests_[branch] = {SourceOf(node), 0};
   for (int path = 0; path < 2; ++path) {
     Block* block = added_.AddBlock();
-    Node* call = like(block, node.kind, node.overload, node.inputs);
-    call->attributes = node.attributes;
-    rests_[call] = {SourceOf(node), 0};
+    Node* call = AppendAs(node, block, node.kind, node.overload, node.inputs);
     block->outputs = call->outputs;
     branch->blocks.push_back(block);
   }
@@ -66,7 +71,7 @@ const Node* Evaluator::Parted(const Node& node) {
     const auto branch = axes.empty() ? Result<const Node*>(nullptr) : SqueezeBranch(node, arguments[0], axes);
     return branch ? *branch : nullptr;
   }
-  const auto branch = BranchOnAxis(node, arguments);
+  const auto branch = BranchOnNumber(node, arguments);
   if (!branch || *branch != nullptr) return branch ? *branch : nullptr;
   const auto condition = WhatDecides(node, arguments);
   return condition && !emitter_.Known(*condition) ? OnEachPath(node, *condition) : nullptr;

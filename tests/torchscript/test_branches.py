@@ -496,14 +496,4 @@ def test_members_of_enums_that_differ_between_paths(tmp_path):
             torch.testing.assert_close(torch.as_tensor(found), torch.as_tensor(expected))
 
 
-def test_the_value_of_a_member_that_only_a_run_knows_is_refused():
-    class Valued(nn.Module):
-        def forward(self, x):
-            light = Light.RED if x.sum() > 0 else Light.GREEN
-            return x if light.value == "stop" else -x
-
-    with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="asks for the value of an enum of which only a run knows the member"):
-        flambeau.export(torch.jit.script(Valued()), (x(2, 3),))
-
-
 test_program = case.test()

@@ -210,7 +210,7 @@ class GraphImport:
         text = "Tensor" if isinstance(type_, torch._C.TensorType) else str(type_)
         if text not in self.types:
             kind = _TYPE_KINDS.get(type_.kind(), "Any")
-            name = type_.qualified_name() if kind == "Class" else ""
+            name = type_.qualified_name() if kind == "Class" else text if kind == "Enum" else ""
             self.types[text] = self.builder.add_type(kind, [self.type(e) for e in _elements(type_)], name)
         return self.types[text]
 
