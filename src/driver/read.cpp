@@ -13,6 +13,7 @@
 #include "driver/undescribed.h"
 #include "flambeau/convert.h"
 #include "reader/pt2/reader.h"
+#include "reader/torchscript/long_chains.h"
 #include "reader/torchscript/reader.h"
 #include "script/inputs.h"
 #include "script/specialize.h"
@@ -36,6 +37,7 @@ Result<torchscript::Graph> ReadMethod(const ZipArchive& archive, const Options& 
                       archive.Where(nullptr), "choose among its methods by the method's name");
   FLAMBEAU_TRY(torchscript::Graph graph, torchscript::ReadArchive(archive, sink, options.method));
   graph.operator_schemas = options.operator_schemas;
+  torchscript::CutLongChains(graph);
   return graph;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "reader/torchscript/long_chains.h"
 #include "script/specialize.h"
 
 namespace flambeau {
@@ -212,6 +213,7 @@ std::optional<Program> ScriptBuilder::Finish(std::span<const ScriptInput> inputs
                                              const Options& options) {
   std::optional<Program> program;
   if (impl_->open.size() != 1) impl_->sink.Error(DiagnosticKind::kBadProgram, "a block does not end");
+  if (!impl_->sink.HasErrors()) torchscript::CutLongChains(impl_->graph);
   if (!impl_->sink.HasErrors())
     if (auto made = script::Specialize(impl_->graph, inputs, options, impl_->sink)) program.emplace(*std::move(made));
   for (Diagnostic& diagnostic : impl_->sink.Take()) diagnostics.push_back(std::move(diagnostic));

@@ -106,6 +106,20 @@ class OfAName(nn.Module):
         return layer.forward(x)
 
 
+@case(x(4, 3), torch.tensor(17), others=[(x(4, 3), torch.tensor(place)) for place in (0, 1, 20, 39)], how=("script",))
+class AmongMany(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(3, 3) if i % 2 else nn.Tanh() for i in range(40))
+        self.named = nn.ModuleDict({f"layer_{i}": nn.Linear(3, 3) for i in range(40)})
+
+    def forward(self, x, place):
+        layer: Layer = self.layers[int(place)]
+        name = "layer_0" if int(place) == 0 else "layer_17" if int(place) == 17 else "layer_39"
+        other: Layer = self.named[name]
+        return layer.forward(x), other.forward(x)
+
+
 test_program = case.test()
 
 
@@ -132,6 +146,7 @@ ARCHIVED = {
     "one in another": (OneInAnother, PLACES[:2], ("float32[4,3]", "int64[]")),
     "of a name": (OfAName, PLACES[:2], ("float32[4,3]", "int64[]")),
     "by another": (ByAnother, PLACES[:2], ("float32[4,3]", "int64[]")),
+    "among many": (AmongMany, [(x(4, 3), torch.tensor(place)) for place in (17, 0, 39)], ("float32[4,3]", "int64[]")),
 }
 
 

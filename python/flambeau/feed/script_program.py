@@ -123,16 +123,20 @@ class _Picked:
         return _Picked(container, index, [(place if places else name, name, each) for place, (name, each) in enumerate(modules)])
 
     def call(self, graph: Any, call: Any) -> list[Any]:
-        """Call the method of the module that it is: by an If for each but the last, as PyTorch raises where there is no other."""
-        (wanted, name, module), *others = self.modules
-        if not others:
+        """Call the method of the module that it is: by Ifs on which half it is in, or by one for each name, as PyTorch raises where
+        there is no other."""
+        if len(self.modules) == 1:
+            ((_, name, module),) = self.modules
             attribute = _added(graph, call, "prim::GetAttr", [self.container], module._type(), name=name)
             _, *arguments = call.inputs()
             return graph.insertGraph(module._get_method(call.s("name")).graph, [attribute, *arguments])
-        is_it = _added(graph, call, "aten::eq", [self.index, graph.insertConstant(wanted)], torch._C.BoolType.get())
+        by_place = isinstance(self.modules[0][0], int)
+        middle = len(self.modules) // 2 if by_place else 1
+        asked = graph.insertConstant(self.modules[middle if by_place else 0][0])
+        is_it = _added(graph, call, "aten::lt" if by_place else "aten::eq", [self.index, asked], torch._C.BoolType.get())
         chosen = graph.insertNode(graph.create("prim::If", [is_it], call.outputsSize()))
         chosen.copyMetadata(call)
-        for modules in (self.modules[:1], others):
+        for modules in (self.modules[:middle], self.modules[middle:]):
             block = chosen.addBlock()
             with graph.insert_point_guard(block.returnNode()):
                 for result in dataclasses.replace(self, modules=modules).call(graph, call):

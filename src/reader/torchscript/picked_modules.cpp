@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 
@@ -18,6 +21,10 @@ class PickedCall {
 
   Result<std::unique_ptr<Graph>> Run(const TypePtr& index) {
     FLAMBEAU_CHECK_OK(FindModules());
+    if (IsKind(index, TypeKind::kInt)) {
+      std::erase_if(modules_, [](const auto& each) { return !PlaceOf(each.first); });
+      std::ranges::sort(modules_, {}, [](const auto& each) { return *PlaceOf(each.first); });
+    }
     if (modules_.empty())
       return library_.sink().Error(DiagnosticKind::kBadProgram, fmt::format("a module of {} is picked, which has none", container_.name));
     graph_->main = graph_->AddBlock();
@@ -25,23 +32,30 @@ class PickedCall {
     container_value_ = graph_->AddInput(graph_->main, container_type, "0");
     index_ = graph_->AddInput(graph_->main, index, "0");
     for (size_t i = 1; i < call_.inputs.size(); ++i) arguments_.push_back(graph_->AddInput(graph_->main, call_.inputs[i]->type, "0"));
-    Block* block = graph_->main;
-    for (size_t i = 0; i + 1 < modules_.size(); ++i) {  // where there is no other, PyTorch raises
-      Value* wanted = Wanted(block, modules_[i].first);
-      Node* compare = graph_->Append(block, "aten::eq", IsKind(index, TypeKind::kInt) ? "int" : "str", {index_, wanted});
-      Value* is_it = Output(compare, BoolType());
-      Node* branch = graph_->Append(block, "prim::If", "", {is_it});
-      branch->source = call_.source;
-      branch->blocks = {graph_->AddBlock(), graph_->AddBlock()};
-      Call(branch->blocks[0], i);
-      block->outputs = {Output(branch, call_.outputs[0]->type)};
-      block = branch->blocks[1];
-    }
-    Call(block, modules_.size() - 1);
+    CallOneOf(graph_->main, 0, modules_.size());
     return std::move(graph_);
   }
 
  private:
+  // By Ifs on which half it is in, or by one for each name; where there is no other, PyTorch raises.
+  void CallOneOf(Block* block, size_t begin, size_t end) {
+    const bool by_place = IsKind(index_->type, TypeKind::kInt);
+    while (end - begin > 1) {
+      const size_t middle = by_place ? begin + (end - begin) / 2 : begin + 1;
+      Value* asked = by_place ? graph_->AppendConstant(block, {*PlaceOf(modules_[middle].first)}, IntType(), "0")
+                              : graph_->AppendConstant(block, {modules_[begin].first}, StringType(), "0");
+      Node* compare = graph_->Append(block, by_place ? "aten::lt" : "aten::eq", by_place ? "int" : "str", {index_, asked});
+      Node* branch = graph_->Append(block, "prim::If", "", {Output(compare, BoolType())});
+      branch->source = call_.source;
+      branch->blocks = {graph_->AddBlock(), graph_->AddBlock()};
+      CallOneOf(branch->blocks[0], begin, middle);
+      block->outputs = {Output(branch, call_.outputs[0]->type)};
+      block = branch->blocks[1];
+      begin = middle;
+    }
+    Call(block, begin);
+  }
+
   Status FindModules() {
     for (const ClassField& field : container_.fields) {
       if (!field.annotation) continue;
@@ -55,11 +69,12 @@ class PickedCall {
 
   Value* Output(Node* node, TypePtr type) { return graph_->AddOutput(node, std::move(type), "0"); }
 
-  Value* Wanted(Block* block, const std::string& name) {
-    if (!IsKind(index_->type, TypeKind::kInt)) return graph_->AppendConstant(block, {name}, StringType(), "0");
-    int64_t place = -1;  // no place: what is no number is none of a list
-    std::from_chars(name.data(), name.data() + name.size(), place);
-    return graph_->AppendConstant(block, {place}, IntType(), "0");
+  // nullopt: what is no number is none of a list.
+  static std::optional<int64_t> PlaceOf(const std::string& name) {
+    int64_t place = 0;
+    const char* end = name.data() + name.size();
+    const auto [read, error] = std::from_chars(name.data(), end, place);
+    return error == std::errc() && read == end ? std::optional(place) : std::nullopt;
   }
 
   void Call(Block* block, size_t module) {
