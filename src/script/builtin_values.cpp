@@ -436,8 +436,8 @@ Result<Vals> EnterOrExit(Evaluator& evaluator, const Node& node, Arguments argum
   if (type == nullptr || (!IsTransparent(type->name) && !IsIdleAutocast(evaluator, type->name, arguments[0])))
     return evaluator.Unsupported(fmt::format("enters or leaves a context of the class {}", type != nullptr ? type->name : "?"),
                                  type != nullptr && type->name.ends_with(kAutocast)
-                                     ? "a torch.autocast on the CPU is taken in traces and torch.export's programs; here, cast in the model"
-                                     : "export the live script, of which contexts of your own are taken, or call __enter__ and __exit__");
+                                     ? "export the live script, of which a torch.autocast is taken, or cast in the model"
+                                     : "call what it does around the block by functions of your own");
   return node.kind == "prim::Enter" ? Vals{arguments[0]} : Vals{Nothing{}};
 }
 

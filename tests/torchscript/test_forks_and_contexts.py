@@ -5,8 +5,10 @@ from typing import Any, List, Tuple
 import pytest
 import torch
 from cases import SIGNS, Cases, x
-from checking import check
+from checking import check, compare
 from torch import Tensor, nn
+
+import flambeau
 
 case = Cases()
 
@@ -115,6 +117,15 @@ def test_a_users_context_managers(loaded, tmp_path):
         scripted.save(tmp_path / "contexts.pt")
         scripted = torch.jit.load(tmp_path / "contexts.pt")
     check(scripted, (x(2, 3).abs(),), how="live", others=SIGNS)
+
+
+def test_a_users_context_managers_in_an_archive(tmp_path):
+    scripted = torch.jit.script(Contexts())
+    scripted.save(tmp_path / "contexts.pt")
+    for described in ("float32[2,3]", "float32[n,3]"):
+        program = flambeau.convert(tmp_path / "contexts.pt", tmp_path / "net.onnx", inputs={"x": described})
+        for args in SIGNS:
+            compare(scripted, program, args)
 
 
 test_program = case.test()

@@ -9,6 +9,7 @@
 
 #include "container/quote.h"
 #include "reader/torchscript/picked_modules.h"
+#include "reader/torchscript/types.h"
 
 namespace flambeau::torchscript {
 namespace {
@@ -124,7 +125,7 @@ class Inliner {
     const Node& node = *open.from->nodes[open.next++];
     if (++nodes_ > kMaxNodes)
       return functions_.library().sink().Error(DiagnosticKind::kLimitExceeded, fmt::format("the program has more than {} nodes", kMaxNodes));
-    if (node.kind == "prim::CallFunction" || node.kind == "prim::CallMethod") return BeginCall(node);
+    if (node.kind == "prim::CallFunction" || node.kind == "prim::CallMethod" || IsOnUsersManager(node)) return BeginCall(node);
     for (const Attribute& attribute : node.attributes) FLAMBEAU_CHECK_OK(functions_.library().Charge(attribute.value));
     Copy(node);
     return {};
@@ -145,19 +146,33 @@ class Inliner {
     return {};
   }
 
+  // Whether a context manager of the user's own is entered or left. What torch's own do is known to who evaluates the graph.
+  static bool IsOnUsersManager(const Node& node) {
+    const bool enters_or_leaves = node.kind == "prim::Enter" || node.kind == "prim::Exit";
+    return enters_or_leaves && IsKind(node.inputs[0]->type, TypeKind::kClass) && !node.inputs[0]->type->name.starts_with("__torch__.torch.");
+  }
+
+  static std::string CalleeOf(const Node& node) {
+    if (node.kind == "prim::Enter") return "__enter__";
+    return node.kind == "prim::Exit" ? "__exit__" : std::get<std::string>(node.Find("name")->value);
+  }
+
   Status BeginCall(const Node& node) {
     const Open& open = open_.back();
     Activation& caller = *open.activation;
     Block* to = open.to;
     std::vector<Value*> arguments;
     for (const Value* input : node.inputs) arguments.push_back(caller.values.at(input));
-    const std::string& name = std::get<std::string>(node.Find("name")->value);
+    const std::string name = CalleeOf(node);
+    constexpr int kOfException = 3;  // of a block that ends well there is none
+    for (int i = 0; i < kOfException && node.kind == "prim::Exit"; ++i)
+      arguments.push_back(graph_.AppendConstant(to, {std::monostate()}, NoneType(), Unique("0")));
     if (node.kind == "prim::CallMethod" && arguments[0]->node != nullptr && arguments[0]->node->kind == kPick)
       return BeginPickedCall(node, std::move(arguments));
     Library& library = functions_.library();
     const FunctionInfo* function = nullptr;
     ObjectId self;
-    if (node.kind == "prim::CallMethod") {
+    if (node.kind != "prim::CallFunction") {
       // Of an interface, what the object really is.
       if (const auto known = known_.find(arguments[0]); known != known_.end()) self = known->second;
       const std::string& class_name = self ? graph_[self].class_name : arguments[0]->type->name;
