@@ -94,7 +94,7 @@ Result<size_t> PlaceOf(Evaluator& evaluator, const Cell& cell, const Val& key) {
     const auto *asked = key.As<NumberVal>(), *own = cell.entries[i].first.As<NumberVal>();
     const bool same = asked != nullptr && own != nullptr && asked->id == own->id;
     const auto equal = same ? true : KnownEqual(cell.entries[i].first, key, evaluator.heap());
-    if (!equal) return evaluator.Unsupported("looks in a dict for a key that is known at run time only");
+    if (!equal) return UnknownKey(evaluator);
     if (*equal) return i;
   }
   return cell.entries.size();

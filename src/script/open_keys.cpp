@@ -34,6 +34,11 @@ Result<Val> PlaceOf(Evaluator& evaluator, const Cell& dict, const Val& key) {
 
 }  // namespace
 
+Failure UnknownKey(Evaluator& evaluator) {
+  return evaluator.Unsupported("looks in a dict for a key that is known at run time only",
+                               "make the dict with all its keys (counts: Dict[int, int] = {0: 0, 1: 0}), or count in a tensor");
+}
+
 bool IsOpenKey(const Cell& dict, const Val& key) {
   const bool open = key.Is<NumberVal>() || std::ranges::any_of(dict.entries, [](const auto& entry) { return entry.first.template Is<NumberVal>(); });
   return open && !dict.entries.empty() && key.IsNumber() &&
@@ -62,7 +67,7 @@ Result<Val> AtOpenKeyOr(Evaluator& evaluator, const Cell& dict, const Val& key, 
   FLAMBEAU_TRY(const Val has, HasOpenKey(evaluator, dict, key));
   if (const auto known = evaluator.KnownBool(has)) return *known ? value : Val(Nothing{});
   const auto* present = has.As<NumberVal>();
-  if (present == nullptr) return evaluator.Unsupported("looks in a dict for a key that is known at run time only");
+  if (present == nullptr) return UnknownKey(evaluator);
   return Val(OptionalVal{present->id, std::make_shared<const Val>(value)});
 }
 

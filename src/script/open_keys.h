@@ -5,6 +5,8 @@
 
 namespace flambeau::script {
 
+// Of a key that no run can tell either, as the dict has none or other open ones.
+Failure UnknownKey(Evaluator& evaluator);
 // Whether only a run can tell which entry has the key, and can tell it.
 bool IsOpenKey(const Cell& dict, const Val& key);
 // Whether an entry has the key.

@@ -107,6 +107,46 @@ def counts_in_rounds(self, x):
     return most, counts[0], latest[0], latest[2]
 
 
+@case.forward(x(5, 3), others=[(x(2, 3),), (x(7, 3),)], dynamic_axes={"x": {0: "n"}})
+def counted_by_default(self, x):
+    counts: Dict[int, int] = {0: 0, 1: 0, 2: 0}
+    sums: Dict[int, float] = {0: 0.0, 1: 0.5, 2: 0.0}
+    seen: Dict[int, bool] = {0: False, 1: False, 2: False}
+    by_name: Dict[str, int] = {}
+    for name in ["a", "b", "a"]:
+        by_name[name] = by_name.get(name, 0) + 1
+    for row in x:
+        k = int(row.argmax())
+        counts[k] = counts.get(k, 0) + 1
+        sums[k] += float(row.max())
+        if k in seen:
+            seen[k] = True
+        else:
+            seen[k] = False
+    most = max([counts[0], counts[1], counts[2]])
+    return counts[0], counts[1], counts[2], sums[1], seen[0], seen[2], most, by_name["a"], by_name.get("c", 5)
+
+
+COUNTING = {
+    "get": "d[k] = d.get(k, 0) + 1",
+    "in": "if k in d:\n            d[k] += 1\n        else:\n            d[k] = 1",
+    "not in": "if k not in d:\n            d[k] = 0\n        d[k] += 1",
+}
+
+
+@pytest.mark.parametrize("rows", ["dynamic", "static"])
+@pytest.mark.parametrize("line", COUNTING)
+def test_counting_from_nothing_says_what_to_do(line, rows, tmp_path):
+    file = tmp_path / "counting.py"
+    file.write_text("import torch\nfrom typing import Dict\ndef counting(x: torch.Tensor):\n    d: Dict[int, int] = {}\n    for row in x:\n"
+                    f"        k = int(row.argmax())\n        {COUNTING[line]}\n    return d[0]\n")  # fmt: skip
+    namespace = {"__name__": "counting"}
+    exec(compile(file.read_text(), str(file), "exec"), namespace)
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"a key that is known at run time only(.|\n)*hint: .*with all its keys"):
+        flambeau.export(torch.jit.script(namespace["counting"]), (x(3, 2),), input_names=["x"], verbose=False, dynamo=False,
+                        dynamic_axes={"x": {0: "n"}} if rows == "dynamic" else None)  # fmt: skip
+
+
 class Empty(torch.nn.Module):
     def forward(self, x, i):
         rows: Dict[int, torch.Tensor] = {}
