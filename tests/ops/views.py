@@ -81,6 +81,8 @@ CASES = [
     case(aten._to_copy, x, dtype=torch.float64),
     case(torch.ops.prims.convert_element_type, x, torch.float64),
     case(torch.ops.prims.convert_element_type, x, torch.int64),
+    *(case(aten._autocast_to_reduced_precision, floats(2, 3, dtype=d), False, on, torch.bfloat16, torch.float16) for d in (torch.float32, torch.float64) for on in (True, False)),
+    *(case(aten._autocast_to_full_precision, floats(2, 3, dtype=d), False, on) for d in (torch.float16, torch.float64) for on in (True, False)),
     case(lambda t: t.view(torch.uint8), ints(3, dtype=torch.int8), name="int8 as uint8", strided=False),
     *(case(torch.diagonal, t, *a) for t in (x, floats(4, 2)) for a in ((), (1,), (-1,), (5,))),
     case(torch.diagonal, cube, 1, 0, 2),

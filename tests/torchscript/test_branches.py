@@ -306,27 +306,6 @@ def an_attribute(self, x):
 # --- contexts of which nothing is left ----------------------------------------------------------
 
 
-@case.forward(x(2, 3), others=SIGNS)
-def autocast_that_is_off(self, x):
-    with torch.autocast("cpu", enabled=False):
-        y = x @ x.t()
-    with torch.autocast("cuda", dtype=torch.float16):
-        z = x @ x.t()
-    with torch.cuda.amp.autocast(enabled=False):
-        return x.float() @ x.t() + y, z
-
-
-class Lowered(nn.Module):
-    def forward(self, x):
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            return x @ x.t()
-
-
-def test_autocast_that_is_on_is_refused():
-    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"enters or leaves a context of the class .*autocast(.|\n)*cast in the model"):
-        check(Lowered(), SIGNS[0])
-
-
 class NoneOnOnePath(nn.Module):
     def forward(self, x) -> Optional[Tensor]:
         y: Optional[Tensor] = None

@@ -10,7 +10,7 @@ import torch
 from torch.utils import _pytree
 
 from .. import _engine
-from ..errors import error_of
+from ..errors import CaptureError, error_of
 from ..script_graphs import infer_types
 from .forward_hooks import called_graph
 from .script_graph import PythonFunctions, import_graph
@@ -26,7 +26,28 @@ def _inlined(graph: Any, module: torch.nn.Module | None = None) -> Any:
     torch._C._jit_pass_inline(graph)
     while _inline_forks(graph) or _call_managers(graph) or (module is not None and _inline_interfaces(graph, module)):
         torch._C._jit_pass_inline(graph)
+    _apply_autocast(graph)
     return graph
+
+
+def _apply_autocast(graph: Any) -> None:
+    """Have the casts in the graph that torch makes before it runs one that says torch.autocast: it knows which operators get them."""
+
+    def managers() -> list[Any]:
+        nodes = [node for kind in ("prim::Enter", "prim::Exit") for node in graph.findAllNodes(kind, True)]
+        return [node for node in nodes if node.inputsAt(0).type().str().endswith(_AUTOCAST)]
+
+    if not managers():
+        return
+    try:
+        torch._C._jit_pass_peephole(graph, True)
+        torch._C._jit_pass_constant_propagation_immutable_types(graph)
+        torch._C._jit_pass_autocast(graph)
+    except RuntimeError as error:
+        raise CaptureError(f"torch.autocast of a script that torch does not run either: {error}") from error
+    for node in managers():
+        if not node.output().uses():
+            node.destroy()
 
 
 def _inline_forks(graph: Any) -> bool:
@@ -40,6 +61,8 @@ def _inline_forks(graph: Any) -> bool:
         node.destroy()
     return bool(forks)
 
+
+_AUTOCAST = ".amp.autocast_mode.autocast"
 
 # Context managers of torch's own, of which the engine knows what they do.
 _OWN_CLASSES = "__torch__.torch."

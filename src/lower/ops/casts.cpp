@@ -26,7 +26,19 @@ Tensor CastOf(Lowering& to, Tensor self, Unused) {
   return to.CastTo(self, kDtype);
 }
 
+// What TorchScript makes of torch.autocast, for tensors on the CPU.
+Tensor AutocastToFull(Lowering& to, Tensor self, Unused, bool cpu_enabled) {
+  const bool reduced = self.dtype() == DType::kFloat16 || self.dtype() == DType::kBfloat16;
+  return cpu_enabled && reduced ? to.CastTo(self, DType::kFloat32) : self;
+}
+Tensor AutocastToReduced(Lowering& to, Tensor self, Unused, bool cpu_enabled, DType, DType cpu_dtype) {
+  return cpu_enabled && self.dtype() == DType::kFloat32 ? to.CastTo(self, cpu_dtype) : self;
+}
+
 constexpr OpRow kRows[] = {
+    Op<AutocastToFull>("aten::_autocast_to_full_precision(Tensor(a) self, bool cuda_enabled, bool cpu_enabled) -> Tensor(a)"),
+    Op<AutocastToReduced>("aten::_autocast_to_reduced_precision(Tensor(a) self, bool cuda_enabled, bool cpu_enabled, "
+                          "ScalarType cuda_dtype, ScalarType cpu_dtype) -> Tensor(a)"),
     Op<CastOf<DType::kUint8>>("aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor"),
     Op<CastOf<DType::kInt8>>("aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor"),
     Op<CastOf<DType::kFloat64>>("aten::_cast_Double(Tensor self, bool non_blocking=False) -> Tensor"),
