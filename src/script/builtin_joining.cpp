@@ -50,17 +50,28 @@ def broadcast_tensors(tensors: List[Tensor]) -> List[Tensor]:
     _0 = torch.append(made, torch.expand_as(tensors[i], widest))
   return made
 def block_diag(tensors: List[Tensor]) -> Tensor:
-  whole = torch.new_zeros(tensors[0], [0, 0])
+  dtype = ops.prim.dtype(tensors[0])
+  whole = torch.zeros([0, 0], dtype=dtype)
   for i in range(torch.len(tensors)):
     block = torch.atleast_2d(tensors[i])
     right = torch.new_zeros(block, [torch.size(whole, 0), torch.size(block, 1)])
     left = torch.new_zeros(block, [torch.size(block, 0), torch.size(whole, 1)])
     whole = torch.cat([torch.cat([whole, right], 1), torch.cat([left, block], 1)])
-  return whole
+  if torch.eq(dtype, 6):
+    added = torch.sub(1, ops.prim.min(torch.len(tensors), 1))
+    whole0 = torch.cat([whole, torch.zeros([added, torch.size(whole, 1)], dtype=dtype)])
+  else:
+    whole0 = whole
+  return whole0
 )py";
 
 // The function of that name in `kCode`.
 Result<Vals> OneByOne(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const Cell* cell = ListOf(arguments[0], evaluator.heap());
+  if (node.kind == "aten::block_diag" && cell != nullptr && !cell->sequence && cell->elements.empty()) {
+    FLAMBEAU_TRY(Val none, evaluator.emit().Call1("aten::zeros", {evaluator.List({int64_t{1}, int64_t{0}})}));
+    return Vals{std::move(none)};
+  }
   if (!IsOpen(evaluator, arguments[0])) return evaluator.CallOperator(node, arguments);
   return evaluator.CallLibrary(kCode, std::string_view(node.kind).substr(std::string_view("aten::").size()), arguments.first(1));
 }

@@ -59,6 +59,18 @@ def blocks(self, x):
     return torch.ops.aten.block_diag(a), torch.ops.aten.block_diag([each.sum() for each in a]), torch.ops.aten.block_diag([each[0] for each in a])
 
 
+@case.forward(x(3, 4), others=[(x(5, 4),), (-x(3, 4).abs(),)], **DYNAMIC)
+def blocks_of_no_or_some_rows(self, x):
+    a: List[Tensor] = []
+    wide: List[Tensor] = []
+    for i in range(x.size(0)):
+        if bool(x[i].sum() > 0):
+            a.append(x[i : i + 2])
+            wide.append(x[i : i + 2].double())
+    none: List[Tensor] = []
+    return torch.ops.aten.block_diag(a), torch.ops.aten.block_diag(none), torch.ops.aten.block_diag(wide).size(0) if len(wide) > 0 else 0
+
+
 @pytest.mark.parametrize("function", ["cartesian_prod(a)", "meshgrid(a)[0]", "linalg.multi_dot([each.outer(each) for each in a])"])
 def test_what_the_number_of_tensors_decides_is_refused(function, tmp_path):
     file = tmp_path / "listed.py"

@@ -209,6 +209,25 @@ def windows_of_a_length(self, x, n: int):
     return torch.hann_window(n), torch.hamming_window(n), torch.bartlett_window(n), symmetric, torch.bartlett_window(n, False, dtype=torch.float64)
 
 
+@case.forward(x(2), torch.tensor(4), others=[(x(2), torch.tensor(n)) for n in (0, 1, 2, 7, 50)])
+def kaiser_windows_of_a_length(self, x, n: int):
+    whole = torch.kaiser_window(n), torch.kaiser_window(n, True), torch.kaiser_window(n + x.size(0), False)
+    return whole, torch.kaiser_window(n, False, 5.0), torch.kaiser_window(n, True, beta=8.5, dtype=torch.float64)
+
+
+@case.forward(x(6, 4), torch.tensor(3), dynamic_axes={"x": {0: "n"}, "k": {}}, others=[(x(n, 4), torch.tensor(k)) for n, k in ((6, 1), (2, 1), (3, 4), (4, 0))])
+def resized_by_numbers(self, x, k: int):
+    fewer, other = x.clone(), x * 2
+    fewer.resize_([k, 2])
+    part = (x + 1)[:, 1]
+    rows = other[:2]
+    other.resize_([4, x.size(0)])
+    rows.mul_(3)
+    other[0].add_(1)
+    nothing = torch.empty(0).resize_([k, x.size(0)]).fill_(2)
+    return fewer, other, rows, nothing, x.clone().resize_([k]).neg_(), part
+
+
 test_numbers = case.test()
 
 

@@ -1,10 +1,11 @@
 // Bessel functions: power series for small arguments; for large ones Hankel's
 // asymptotic series, or an integral by the trapezoid rule, which converges
 // exponentially for these integrands.
+#include "lower/ops/bessel.h"
+
 #include <cmath>
 #include <limits>
 
-#include "lower/op.h"
 #include "lower/ops/elementwise.h"
 #include "onnx/series.h"
 
@@ -247,7 +248,10 @@ constexpr OpRow kRows[] = {
     Op<OfFloats<SphericalJ0>>("aten::special_spherical_bessel_j0(Tensor x) -> Tensor"),
 };
 
+
 }  // namespace
+
+Tensor BesselI0(Lowering& to, Tensor x) { return BesselI<0>(to, x); }
 
 std::span<const OpRow> Bessel() { return kRows; }
 

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "lower/op.h"
+#include "lower/ops/bessel.h"
 #include "lower/ops/geometry.h"
 #include "onnx/complex.h"
 
@@ -288,17 +289,23 @@ double BesselI0(double x) {
   }
   return sum;
 }
-Tensor KaiserBeta(Lowering& to, int64_t length, bool periodic, double beta, std::optional<DType> dtype, Unused, Unused,
-                  Unused) {
-  return Window(to, length, periodic, dtype, [&](double x, double period) {
-    const double ratio = 2 * x / period - 1;
-    return BesselI0(beta * std::sqrt(std::max(1 - ratio * ratio, 0.0))) / BesselI0(beta);
+Tensor KaiserBeta(Lowering& to, Dim length, bool periodic, double beta, std::optional<DType> dtype, Unused, Unused, Unused) {
+  if (const auto known = to.AsConstant(length))
+    return Window(to, *known, periodic, dtype, [&](double x, double period) {
+      const double ratio = 2 * x / period - 1;
+      return BesselI0(beta * std::sqrt(std::max(1 - ratio * ratio, 0.0))) / BesselI0(beta);
+    });
+  auto constant = [&](double value) { return to.ConstantOf(value, DType::kFloat64); };
+  return WindowAtRunTime(to, length, periodic, dtype, [&](const Tensor& x) {
+    const Tensor ratio = to.Sub(to.Mul(x, constant(2)), constant(1));
+    const Tensor height = to.Sqrt(to.Max({to.Sub(constant(1), to.Mul(ratio, ratio)), constant(0)}));
+    return to.Div(BesselI0(to, to.Mul(height, constant(beta))), constant(BesselI0(beta)));
   });
 }
-Tensor KaiserPeriodic(Lowering& to, int64_t length, bool periodic, std::optional<DType> dtype, Unused, Unused, Unused) {
+Tensor KaiserPeriodic(Lowering& to, Dim length, bool periodic, std::optional<DType> dtype, Unused, Unused, Unused) {
   return KaiserBeta(to, length, periodic, 12, dtype, {}, {}, {});
 }
-Tensor Kaiser(Lowering& to, int64_t length, std::optional<DType> dtype, Unused, Unused, Unused) {
+Tensor Kaiser(Lowering& to, Dim length, std::optional<DType> dtype, Unused, Unused, Unused) {
   return KaiserBeta(to, length, true, 12, dtype, {}, {}, {});
 }
 
