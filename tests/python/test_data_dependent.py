@@ -399,3 +399,22 @@ def test_random_integers_from_a_number(draw, least, most):
     (numbers,) = flambeau.export(Call(lambda x: draw(x.clone())), (torch.zeros(40, 50),), verbose=False)(torch.zeros(40, 50))
     assert least <= numbers.min() <= least + (most - least) / 50 and most - (most - least) / 50 <= numbers.max() <= most
     torch.testing.assert_close(numbers, numbers.round())
+
+
+@pytest.mark.parametrize("width", [4, 5, 512])
+def test_places_for_features_are_as_many_as_these(width):
+    """As models of images and text check; torch's bounds of both numbers are apart where it rounds."""
+
+    def filled(tokens, embedded, features):
+        features = features.reshape(-1, width)
+        places = (tokens == 5).unsqueeze(-1).expand_as(embedded)
+        torch._check(embedded[places].numel() == features.numel(), lambda: f"{features.shape[0]} features do not match")
+        return embedded.masked_scatter(places, features)
+
+    def given(batch, length):
+        tokens = torch.randint(6, 90, (batch, length))
+        tokens[:, 1:6] = 5
+        return tokens, torch.randn(batch, length, width), torch.randn(batch, 5, width)
+
+    dynamic = (({0: "batch", 1: "length"}, {0: "batch", 1: "length"}, {0: "batch"}),)
+    compare(filled, *given(2, 12), others=[given(3, 17), given(1, 7)], dynamic_shapes=dynamic)

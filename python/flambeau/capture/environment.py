@@ -30,6 +30,7 @@ from .sizes import (
     dynamic_types,
     noticed_conversions,
     short_sizes,
+    unbounded_counts,
     unsolved_equations,
 )
 from .slices import undecided_slices
@@ -95,6 +96,7 @@ def environment(model: torch.nn.Module, kwargs: dict[str, Any], training: bool |
             computable_sizes(),
             short_sizes(),
             sized_fake_quantization(),
+            unbounded_counts(),
             unsolved_equations(),
             dynamic_lengths(),
             only_short_sizes_remembered(),

@@ -31,7 +31,9 @@ from torch.utils._sympy.functions import (
     TruncToInt,
 )
 from torch.utils._sympy.interp import sympy_interp
+from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.reference import PythonReferenceAnalysis
+from torch.utils._sympy.value_ranges import ValueRanges
 
 from ..torch_names import found
 from .proofs import as_integers, divided, even_quotient, reduced, rounded
@@ -50,6 +52,7 @@ __all__ = [
     "number_of",
     "short_sizes",
     "symbol_number",
+    "unbounded_counts",
     "unsolved_equations",
 ]
 
@@ -338,6 +341,27 @@ def short_sizes() -> Iterator[None]:
     finally:
         for name, call in plain.items():
             setattr(SymNode, name, call)
+
+
+@contextlib.contextmanager
+def unbounded_counts() -> Iterator[None]:
+    """While it is open, what a size that data decides equals may be as large as any size.
+
+    torch bounds the one by the largest integer, and the other by a quotient of that which it rounds up, and then gives up.
+    """
+    replace = ShapeEnv._set_replacement
+
+    def replaced(self: ShapeEnv, symbol: sympy.Symbol, by: sympy.Expr, *args: Any) -> None:
+        known = self.var_to_range.get(symbol)
+        if known is not None and by.free_symbols and known.upper >= sys.maxsize - 1:
+            self.var_to_range[symbol] = ValueRanges(known.lower, int_oo)
+        replace(self, symbol, by, *args)
+
+    ShapeEnv._set_replacement = replaced
+    try:
+        yield
+    finally:
+        ShapeEnv._set_replacement = replace
 
 
 @contextlib.contextmanager
