@@ -12,7 +12,7 @@ from torch.utils._sympy.functions import CeilToInt, FloatTrueDiv, FloorDiv, Floo
 import flambeau
 from flambeau.archive_verification import verify_archive
 from flambeau.archived import ArchivedProgram
-from flambeau.capture.proofs import as_integers, divided, even_quotient, holds, rounded, simplified
+from flambeau.capture.proofs import as_integers, divided, even_quotient, holds, rounded, simplified, zeros
 from flambeau.errors import VerificationError
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -412,6 +412,13 @@ def test_what_is_proven_holds_for_each_size():
         proven += 1
         assert all(condition.subs(size, value) == sympy.true for value in (*range(2, 60), 1000, 5003)), condition
     assert proven > 30
+
+
+def test_sizes_of_which_nothing_is_left():
+    size = sympy.Symbol("size", integer=True, positive=True)
+    left = Mod(7 - Mod(FloorDiv(size + 1, 2), 7), 7)
+    assert list(zeros(left, range(2, 60))) == [13, 14, 27, 28, 41, 42, 55, 56]
+    assert list(zeros(size**2 - 9 * size, range(2, 60))) == [9]  # no line
 
 
 def test_what_is_known_of_sizes_is_simplified():

@@ -24,7 +24,7 @@ from torch.utils._sympy.functions import CeilToInt, FloorDiv, FloorToInt, Max, M
 from .assumptions import environment
 from .decisions import Decision, Place, asking_place
 from .presence import Presence
-from .proofs import INEQUALITIES, at, holds
+from .proofs import INEQUALITIES, holds, zeros
 from .sizes import number_of
 
 __all__ = ["examples_of_special_cases", "general_answers", "general_decisions", "says_something_is", "special_answers", "special_decisions", "special_places", "special_sizes"]
@@ -231,11 +231,10 @@ def _is_0_where(number: Any, difference: Any) -> bool:
     return bool(found) and found == _zeros(difference)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=1024)
 def _zeros(number: Any) -> tuple[int, ...]:
     """The first few sizes of which an expression of one size is 0."""
-    (symbol,) = number.free_symbols
-    return tuple(itertools.islice((size for size in range(2, 4096) if at(number, {symbol: size}) == 0), 4))
+    return tuple(itertools.islice(zeros(number, range(2, 4096)), 4))
 
 
 @contextlib.contextmanager
