@@ -14,32 +14,35 @@ from .replaced_functions import Replacements
 __all__ = ["SPARSE", "dense_calls", "dense_state"]
 
 
-def _of_places(places: torch.Tensor, values: Any, size: Any, dtype: torch.dtype | None) -> torch.Tensor:
+def _of_places(places: torch.Tensor, values: torch.Tensor, size: Any) -> torch.Tensor:
     """The tensor that has these values at the places of each column, where several are one their sum."""
-    values = torch.as_tensor(values, dtype=dtype)
     if size is None:
         size = [*(places.amax(1) + 1).tolist(), *values.shape[1:]]
     return values.new_zeros(size).index_put(tuple(places.unbind()), values, accumulate=True)
 
 
-def _of_coordinates(indices: Any, values: Any = None, size: Any = None, *, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
+def _of_coordinates(indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None, **options: Any) -> torch.Tensor:
     if values is None:  # then it is of a size alone
-        return torch.zeros(indices if size is None else size, dtype=dtype)
-    return _of_places(torch.as_tensor(indices, dtype=torch.int64), values, size, dtype)
+        return torch.zeros(indices if size is None else size, dtype=dtype, device=device)
+    values = torch.as_tensor(values, dtype=dtype, device=device)
+    return _of_places(torch.as_tensor(indices, dtype=torch.int64, device=values.device), values, size)
 
 
-def _of_rows(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
-    begins, columns = (torch.as_tensor(each, dtype=torch.int64) for each in (crow_indices, col_indices))
+def _of_rows(
+    crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None, **options: Any
+) -> torch.Tensor:
+    values = torch.as_tensor(values, dtype=dtype, device=device)
+    begins, columns = (torch.as_tensor(each, dtype=torch.int64, device=values.device) for each in (crow_indices, col_indices))
     if begins.dim() != 1:
         raise NotImplementedError("sparse matrices by rows in a batch have no dense form here: make one of each matrix")
     rows = torch.arange(begins.shape[0] - 1, device=begins.device).repeat_interleave(begins.diff(), output_size=columns.shape[0])
     if size is None:
         size = [begins.shape[0] - 1, (columns.amax() + 1).item()]
-    return _of_places(torch.stack([rows, columns]), values, size, dtype)
+    return _of_places(torch.stack([rows, columns]), values, size)
 
 
-def _of_columns(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, *, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
-    return _of_rows(ccol_indices, row_indices, values, None if size is None else list(size)[::-1], dtype=dtype).t()
+def _of_columns(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, **options: Any) -> torch.Tensor:
+    return _of_rows(ccol_indices, row_indices, values, None if size is None else list(size)[::-1], **options).t()
 
 
 def _product(sparse: torch.Tensor, dense: torch.Tensor, reduce: str = "sum") -> torch.Tensor:
