@@ -25,7 +25,7 @@ from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_expr
 
 from .equality import have_one_shape
-from .questions import asked_beside, passing, raises
+from .questions import asked_beside, passing, raises, without_consequence
 from .source import called, repeated_list, spread_rows, statements
 
 __all__ = ["Decision", "Place", "Unrolled", "answered_equations", "asked_as_number", "asking_place", "asks_to_go_on", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
@@ -229,7 +229,16 @@ def recorded_decisions(found: list[Decision], unkept: Callable[[Place], bool] = 
     Raises:
         Unrolled: There is such a loop.
     """
-    log, evaluate = ShapeEnv._log_guard, ShapeEnv._evaluate_expr
+    log, evaluate, anew = ShapeEnv._log_guard, ShapeEnv._evaluate_expr, ShapeEnv.evaluate_expr
+
+    def answered(self: ShapeEnv, quantity: Any, *args: Any, **kwargs: Any) -> Any:
+        """What decides nothing is no guard, and its answer is not kept: what is asked alike elsewhere may decide something."""
+        if isinstance(quantity, sympy.logic.boolalg.Boolean) and quantity.free_symbols:
+            frame, model = _asking()
+            answer = without_consequence(model) if model is not None and frame is model else None
+            if answer is not None:
+                return sympy.true if answer else sympy.false
+        return anew(self, quantity, *args, **kwargs)
 
     def evaluated(self: ShapeEnv, quantity: Any, *args: Any, **kwargs: Any) -> Any:
         value = evaluate(self, quantity, *args, **kwargs)
@@ -258,8 +267,8 @@ def recorded_decisions(found: list[Decision], unkept: Callable[[Place], bool] = 
         if found[-1].repeats and _many_rounds(condition) and unkept(place):
             raise Unrolled(f"the loop at {line} has as many rounds as the example says")
 
-    ShapeEnv._log_guard, ShapeEnv._evaluate_expr = logged, evaluated
+    ShapeEnv._log_guard, ShapeEnv._evaluate_expr, ShapeEnv.evaluate_expr = logged, evaluated, answered
     try:
         yield
     finally:
-        ShapeEnv._log_guard, ShapeEnv._evaluate_expr = log, evaluate
+        ShapeEnv._log_guard, ShapeEnv._evaluate_expr, ShapeEnv.evaluate_expr = log, evaluate, anew

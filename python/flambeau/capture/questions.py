@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ast
 import dis
+import functools
+import inspect
 import linecache
 import operator
 import types
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import sympy
 import torch
 
 from .source import statements
 
-__all__ = ["asked_beside", "passing", "raises"]
+__all__ = ["asked_beside", "passing", "raises", "without_consequence"]
 
 
 def raises(statements: list[ast.stmt]) -> bool:
@@ -31,7 +34,7 @@ def _asked_place(frame: types.FrameType) -> _Place | None:
     for at in dis.get_instructions(frame.f_code):
         if at.offset == frame.f_lasti:
             break
-        before = at
+        before = before if at.opname == "COPY" else at
     else:
         return None
     # A jump has the place of its whole statement; what it looks at was made just before.
@@ -104,7 +107,8 @@ def _value(node: ast.expr, frame: types.FrameType) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
-        return {**frame.f_globals, **frame.f_locals}[node.id]
+        variables = frame.f_locals if node.id in frame.f_locals else frame.f_globals
+        return variables[node.id]
     if isinstance(node, ast.Attribute):
         whole = _value(node.value, frame)
         try:
@@ -159,3 +163,135 @@ def asked_beside(frame: types.FrameType) -> tuple[Any, ...] | None:
         return tuple(_condition(operand, frame) for operand in behind)
     except Exception:  # what is not asked may divide by 0, or raise whatever an attribute does
         return None
+
+
+_TRUTH_IS_ALL = {ast.If: "test", ast.While: "test", ast.Assert: "test", ast.IfExp: "test", ast.UnaryOp: "operand"}
+"""Where of ``and`` and ``or`` nothing matters but whether it is true; elsewhere it is a value."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _conjunctions(code: types.CodeType) -> tuple[list[tuple[ast.BoolOp, bool]], int]:
+    """Each ``and`` and ``or`` of a function that is no operand of another, and whether only its truth matters; and the line before it."""
+    tree, before = statements(code)
+    found = []
+    for parent in ast.walk(tree) if tree is not None else ():
+        for name, part in ast.iter_fields(parent):
+            if isinstance(part, ast.BoolOp) and not isinstance(parent, ast.BoolOp):
+                found.append((part, _TRUTH_IS_ALL.get(type(parent)) == name))
+            elif isinstance(part, list) and not isinstance(parent, ast.BoolOp):
+                found += [(each, isinstance(parent, ast.comprehension)) for each in part if isinstance(each, ast.BoolOp)]
+    return found, before
+
+
+def _known(node: ast.expr, frame: types.FrameType) -> Any:
+    """What an expression is, found without a call of what the model wrote."""
+    for part in reversed(list(ast.walk(node))):
+        if isinstance(part, ast.Attribute):
+            static = inspect.getattr_static(type(_value(part.value, frame)), part.attr, None)
+            if isinstance(static, (property, functools.cached_property)):
+                raise LookupError(part.attr)
+    return _value(node, frame)
+
+
+def _truth(node: ast.expr, frame: types.FrameType, exact: bool) -> bool | None:
+    """Whether an operand is true; None if sizes decide it.
+
+    Args:
+        exact: Whether it has to be ``True`` or ``False`` itself.
+
+    Raises:
+        LookupError: It is not known.
+    """
+    answer: Any
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        of_other = _truth(node.operand, frame, exact=False)
+        return None if of_other is None else not of_other
+    if isinstance(node, ast.BoolOp):
+        return _joined(node, node.values, frame, exact)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        how, one, other = node.ops[0], _known(node.left, frame), _known(node.comparators[0], frame)
+        if isinstance(how, (ast.Is, ast.IsNot)):
+            return (one is other) == isinstance(how, ast.Is)
+        numbers = all(isinstance(each, (int, float, torch.SymInt, torch.SymFloat)) for each in (one, other))
+        if type(how) not in _OPERATORS or not (numbers or isinstance(one, str) and isinstance(other, str)):
+            raise LookupError(ast.dump(node))
+        answer = _OPERATORS[type(how)](one, other)
+    else:
+        answer = _known(node, frame)
+    if isinstance(answer, torch.SymBool) or (isinstance(answer, torch.SymInt) and not exact):
+        return None
+    if not (isinstance(answer, bool) if exact else answer is None or isinstance(answer, (bool, int, float, str, tuple, list))):
+        raise LookupError(ast.dump(node))
+    return bool(answer)
+
+
+def _joined(conjunction: ast.BoolOp, operands: Sequence[ast.expr], frame: types.FrameType, exact: bool) -> bool | None:
+    """What these operands of it decide, the last ones."""
+    decisive, known = isinstance(conjunction.op, ast.Or), True
+    for operand in operands:
+        answer = _truth(operand, frame, exact)
+        if answer is decisive:
+            return decisive
+        known = known and answer is not None
+    return not decisive if known else None
+
+
+class _Step(NamedTuple):
+    """An ``and`` or ``or`` around a question."""
+
+    conjunction: ast.BoolOp
+    behind: list[ast.expr]
+    """Its operands behind that of the question."""
+    turned: bool
+    """Whether ``not`` turns that operand."""
+
+
+def _way_to(place: _Place, conjunction: ast.BoolOp) -> tuple[list[_Step], ast.expr]:
+    """Through which ``and`` and ``or`` one comes to the operand at a place, and that operand, or what it is a part of."""
+    way: list[_Step] = []
+    node: ast.expr = conjunction
+    while True:
+        if isinstance(node, ast.BoolOp):
+            index = next((at for at, value in enumerate(node.values) if _holds_place(value, place)), None)
+            if index is None:
+                return way, node
+            way.append(_Step(node, node.values[index + 1 :], False))
+            node = node.values[index]
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            way[-1] = way[-1]._replace(turned=not way[-1].turned)
+            node = node.operand
+        else:
+            return way, node
+
+
+def _going_on(way: Sequence[_Step]) -> bool:
+    """The answer by which what stands behind is asked."""
+    turned = False
+    for step in reversed(way):
+        turned = turned != step.turned
+        if step.behind:
+            break
+    return isinstance(step.conjunction.op, ast.And) != turned
+
+
+def without_consequence(frame: types.FrameType) -> bool | None:
+    """The answer to what a frame asks by which ``and`` and ``or`` go on to what stands behind it, where that alone decides: as
+    ``rows > 1 and mask is None`` is false where there is a mask. None where the answer matters, or that is not known.
+    """
+    conjunctions, before = _conjunctions(frame.f_code)
+    line = frame.f_lineno - before
+    around = [each for each in conjunctions if each[0].lineno <= line <= (each[0].end_lineno or line)]
+    place = _place_in_source(frame) if around else None
+    try:
+        for conjunction, truth_is_all in around if place is not None else ():
+            way, asked = _way_to(place, conjunction)
+            if (asked.end_lineno, asked.end_col_offset) != place or isinstance(asked, ast.BoolOp):
+                continue
+            if not (truth_is_all or way[-1].turned or isinstance(asked, ast.Compare) or isinstance(_known(asked, frame), torch.SymBool)):
+                return None
+            # Of what is not decided within, what is around it says more; all that is passed by is known.
+            decided = any(_joined(step.conjunction, step.behind, frame, not truth_is_all) is isinstance(step.conjunction.op, ast.Or) for step in reversed(way))
+            return _going_on(way) if decided else None
+    except Exception:  # what is not asked may divide by 0, or raise whatever an attribute does
+        return None
+    return None
