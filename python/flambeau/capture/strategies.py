@@ -43,6 +43,7 @@ from .results import computes_alike
 from .stand_ins import restore
 from .torch_export import draft
 from .vmaps import without_vmap
+from .ways_of_exports import FLAGS, HIDDEN, ways_of_exports
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "capture"]
 
@@ -198,12 +199,33 @@ class _Tries:
     dynamic_shapes: Any
     helped: set[str] = dataclasses.field(default_factory=set)
     """What helped captures so far."""
+    flags: set[str] = dataclasses.field(default_factory=set)
+    """By which functions the model asked whether it is exported."""
 
     def best(self, attempt: _Capture) -> _Captured:
         """What is captured with as little as possible taken from the example: with loops kept, and answers of the general case."""
         names = dimension_names(model_arguments(self.model, self.args, self.kwargs), self.dynamic_shapes, self.model)
         with one_size_a_name(self.model, names):
-            return self._general(attempt)
+            captured = self._general(attempt)
+            settled = captured.exported is not None or is_about_shapes(captured.error) or CONFLICTS in str(captured.error)
+            return captured if settled else self._as_it_runs(attempt) or captured
+
+    def _as_it_runs(self, attempt: _Capture) -> _Captured | None:
+        """What is captured of a model that goes another way while it is exported, where it is told that it is not, if that does for the example."""
+        hidden: set[str] = set()
+        for name in FLAGS:
+            if name not in self.flags:
+                continue
+            hidden.add(name)
+
+            def within(remedies: Remedies, hidden: Set[str] = frozenset(hidden)) -> tuple[ExportedProgram, str]:
+                with ways_of_exports(self.flags, hidden):
+                    return attempt(remedies)
+
+            captured = self._general(within)
+            if captured.exported is not None and self._does_for_example(captured.exported):
+                return dataclasses.replace(captured, how=captured.how + HIDDEN)
+        return None
 
     def _general(self, attempt: _Capture) -> _Captured:
         captured = self.once(attempt, loops_first=True)
@@ -335,6 +357,7 @@ class _Tries:
                 recorded_decisions(decided, lambda place: (loops_first or keeping) and own(place) not in loops),
                 sized_kernels(),
                 unchecked_distributions(),
+                ways_of_exports(self.flags),
                 kept_loops(loops) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):

@@ -1,0 +1,65 @@
+"""Models that go another way while they are exported, which cannot be captured, or is no way that they go otherwise."""
+
+import pytest
+import torch
+
+import flambeau
+from .checking import compare, convert
+
+
+class Distilled(torch.nn.Module):
+    """As in Informer: a mask that there is in an export only does not follow what is cut."""
+
+    def forward(self, x):
+        mask = torch.zeros(1, x.shape[1]) if torch.compiler.is_exporting() else None
+        x = torch.nn.functional.avg_pool1d(x[:, None], 2)[:, 0]
+        if mask is not None and mask.shape[1] != x.shape[1]:
+            raise ValueError("mask has another length")
+        return x * 2
+
+
+class ByOlderName(torch.nn.Module):
+    def forward(self, x):
+        if torch._dynamo.is_compiling():
+            raise ValueError("no way")
+        return x * 2
+
+
+class InBothWays(torch.nn.Module):
+    def forward(self, x):
+        if torch.compiler.is_compiling() and not torch.compiler.is_exporting():
+            raise ValueError("no way")
+        if torch.compiler.is_exporting():
+            raise ValueError("no way either")
+        return x * 2
+
+
+class Refusing(torch.nn.Module):
+    def forward(self, x):
+        if torch.compiler.is_exporting():
+            raise ValueError("no way")
+        return x.numpy() * 2
+
+
+@pytest.mark.parametrize("model", [Distilled(), ByOlderName(), InBothWays()], ids=lambda model: type(model).__name__)
+def test_the_way_that_a_model_goes_otherwise_is_captured(model):
+    program = convert(model, (torch.rand(2, 8),), ({0: "batch"},))
+    assert program.capture_strategy == "non-strict, with the model told that it only runs"
+    compare(program, model, (torch.rand(2, 8),), (torch.rand(5, 8),))
+    assert not torch.compiler.is_exporting() and not torch.compiler.is_compiling() and not hasattr(torch.compiler, "_flambeau_flag")
+
+
+class Exported(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if torch.compiler.is_exporting() and torch.compiler.is_compiling() else x.clone().mul_(2).sqrt().pow(2)
+
+
+def test_a_way_that_can_be_captured_stays():
+    program = convert(Exported(), (torch.rand(2, 8),), ({0: "batch"},))
+    assert program.capture_strategy == "non-strict"
+    assert {node.op_type for node in program.model_proto.graph.node} <= {"Mul", "Add"}
+
+
+def test_the_first_error_is_told_where_neither_way_can_be_captured():
+    with pytest.raises(flambeau.errors.CaptureError, match="no way"):
+        flambeau.export(Refusing(), (torch.rand(2, 8),), dynamic_shapes=({0: "batch"},), capture="export")
