@@ -1,6 +1,9 @@
 """Calls that torch.export alone refuses, because it would have to look at data."""
 
 import copy
+import importlib
+import sys
+import warnings
 
 import pytest
 import torch
@@ -418,3 +421,43 @@ def test_places_for_features_are_as_many_as_these(width):
 
     dynamic = (({0: "batch", 1: "length"}, {0: "batch", 1: "length"}, {0: "batch"}),)
     compare(filled, *given(2, 12), others=[given(3, 17), given(1, 7)], dynamic_shapes=dynamic)
+
+
+def _unless_given(index):
+    size = None
+    return torch.zeros(size or int(index.max()) + 1 or 0)
+
+
+def _if_any(index):
+    size = int(index.max()) + 1
+    return torch.zeros(size if size else 0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda index: torch.bincount(index, minlength=int(index.max()) + 1 or 0),
+        _unless_given,
+        _if_any,
+    ],
+)
+def test_a_number_of_data_or_0_is_the_number(function):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        compare(function, torch.tensor([0, 2, 2, 1]), others=[(torch.tensor([4, 0, 1]),), (torch.tensor([0, 0]),)], dynamic_shapes=(({0: "n"},),))
+
+
+@pytest.mark.parametrize("name", ["n or 1", "n if n else 1", "n if n > 0 else 1", "n if n != 0 else 3"])
+def test_a_number_of_data_that_is_replaced_where_it_is_0_is_taken_not_to_be(name, tmp_path, monkeypatch):
+    (tmp_path / "replaced.py").write_text(f"import torch\n\ndef sized(index):\n    n = int(index.max())\n    return torch.zeros({name})\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "replaced", raising=False)
+    sized = importlib.import_module("replaced").sized
+    with pytest.warns(flambeau.errors.ConversionWarning, match="takes it that there is something .*replaced.py:5"):
+        compare(sized, torch.tensor([0, 2, 2, 1]), others=[(torch.tensor([4, 0, 1]),)], dynamic_shapes=(({0: "n"},),))
+
+
+@pytest.mark.parametrize("function", [lambda index: index * 2 if int(index.max()) > 0 else index, lambda index: index * (int(index.max()) and 3)])
+def test_what_else_a_number_of_data_decides_is_refused(function):
+    with pytest.raises(flambeau.errors.CaptureError, match="data-dependent"):
+        flambeau.export(Call(function), (torch.tensor([0, 2, 2, 1]),), dynamic_shapes=(({0: "n"},),), capture="export")

@@ -25,10 +25,10 @@ from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_expr
 
 from .equality import have_one_shape
-from .questions import asked_beside, passing, raises, without_consequence
+from .questions import asked_beside, default_of, passing, raises, without_consequence
 from .source import called, repeated_list, spread_rows, statements
 
-__all__ = ["Decision", "Place", "Unrolled", "answered_equations", "asked_as_number", "asking_place", "asks_to_go_on", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
+__all__ = ["Decision", "Place", "Unrolled", "answered_equations", "asked_as_number", "asking_place", "asks_to_go_on", "default_asked_for", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -169,6 +169,12 @@ def passing_answer() -> bool | None:
     """The answer to the question being asked by which an ``if`` or ``assert`` of the model does not raise; None if none asks."""
     asked, frame = _asking((*_SYMBOLS, *_HANDLERS))
     return passing(frame) if frame is not None and asked is frame else None
+
+
+def default_asked_for() -> int | None:
+    """What the model puts in the place of the number of which it asks whether it is 0; None if it does something else there."""
+    asked, frame = _asking()
+    return default_of(frame) if frame is not None and asked is frame else None
 
 
 def asking_place() -> Place | None:

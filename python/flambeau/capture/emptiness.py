@@ -1,4 +1,7 @@
-"""Questions whether a tensor of data-dependent size is empty, or a single row, in a capture: the answer is no, and the user is told."""
+"""Questions whether a tensor of data-dependent size is empty, or a single row, in a capture: the answer is no, and the user is told.
+
+So it is where a number that data decides is replaced if it is 0 (``n or 1``): it is taken not to be.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, S
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
-from .decisions import asks_to_go_on, passing_answer
+from .decisions import asks_to_go_on, default_asked_for, passing_answer
 from .slices import slices_by
 
 __all__ = ["FEW", "MORE", "ONE", "SOME", "taken_as_filled", "where_filled"]
@@ -86,6 +89,12 @@ def taken_as_filled(line_of: Callable[[traceback.StackSummary], str], small: boo
                 return sympy.true if passes else sympy.false
             if asks_to_go_on():
                 raise
+            if isinstance(condition, (sympy.Ne, sympy.Gt, sympy.Lt)) and sympy.S.Zero in condition.args:
+                default = default_asked_for()
+                if default is not None and not (default == 0 and isinstance(condition, sympy.Ne)):  # 0 is what the number is, too
+                    asked.setdefault(line_of(traceback.extract_stack()), SOME)
+                if default is not None:
+                    return sympy.true
             for taken, least, most in ((SOME, 1, int_oo), (ONE, 1, 1) if single else (MORE, 2, int_oo)):
                 answer = where_filled(condition, self, _sizes(condition, self), least, most)
                 if answer is not None:

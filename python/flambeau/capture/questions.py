@@ -17,7 +17,7 @@ import torch
 
 from .source import statements
 
-__all__ = ["asked_beside", "passing", "raises", "without_consequence"]
+__all__ = ["asked_beside", "default_of", "passing", "raises", "without_consequence"]
 
 
 def raises(statements: list[ast.stmt]) -> bool:
@@ -163,6 +163,34 @@ def asked_beside(frame: types.FrameType) -> tuple[Any, ...] | None:
         return tuple(_condition(operand, frame) for operand in behind)
     except Exception:  # what is not asked may divide by 0, or raise whatever an attribute does
         return None
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int
+
+
+def _is_above_0(test: ast.expr) -> ast.expr:
+    """The number of which ``n > 0`` or ``n != 0`` asks; else what is given."""
+    one = isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Gt, ast.NotEq))
+    return test.left if one and getattr(test.comparators[0], "value", None) == 0 else test  # type: ignore[attr-defined]
+
+
+def default_of(frame: types.FrameType) -> int | None:
+    """The number that stands for the one of which a frame asks whether it is 0, as in ``n or 1`` and ``n if n else 1``; None if none does."""
+    tree, before = statements(frame.f_code)
+    line, place = frame.f_lineno - before, _place_in_source(frame)
+    for node in ast.walk(tree) if tree is not None and place is not None else ():
+        if not isinstance(node, (ast.BoolOp, ast.IfExp)) or not node.lineno <= line <= (node.end_lineno or line):
+            continue
+        if isinstance(node, ast.IfExp):
+            asked, other = node.test, node.orelse
+            found = ast.dump(_is_above_0(asked)) == ast.dump(node.body)
+        else:
+            *_, asked, other = node.values
+            found = isinstance(node.op, ast.Or)
+        if found and (asked.end_lineno, asked.end_col_offset) == place and _is_number(other):
+            return other.value  # type: ignore[attr-defined,no-any-return]
+    return None
 
 
 _TRUTH_IS_ALL = {ast.If: "test", ast.While: "test", ast.Assert: "test", ast.IfExp: "test", ast.UnaryOp: "operand"}
