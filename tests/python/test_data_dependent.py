@@ -461,3 +461,17 @@ def test_a_number_of_data_that_is_replaced_where_it_is_0_is_taken_not_to_be(name
 def test_what_else_a_number_of_data_decides_is_refused(function):
     with pytest.raises(flambeau.errors.CaptureError, match="data-dependent"):
         flambeau.export(Call(function), (torch.tensor([0, 2, 2, 1]),), dynamic_shapes=(({0: "n"},),), capture="export")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * max(int(x.min()), 0),
+        lambda x: x * (max(int(x.min()) + 1, 1) - 3),
+        lambda x: x * min(-int(x.min()), 0),
+        lambda x: torch.zeros(max(int(x.max()) + 1, 1)),
+        lambda x: x * (min(int(x.min()), 2 * int(x.min())) // 2),
+    ],
+)
+def test_numbers_of_data_may_be_negative(function):
+    compare(function, torch.tensor([0, 2, 2, 1]), others=[(torch.tensor([-4, -2, -1]),), (torch.tensor([0, 0]),), (torch.tensor([3, 4]),)], dynamic_shapes=(({0: "n"},),))

@@ -302,6 +302,11 @@ def computable_sizes() -> Iterator[None]:
             del PythonReferenceAnalysis.int_truediv
 
 
+def _are_sizes(expression: Any, env: ShapeEnv) -> bool:
+    """Whether it is made of sizes alone: numbers that data decides may be negative."""
+    return all(symbol in env.var_to_range and env.var_to_range[symbol].lower >= 0 for symbol in expression.free_symbols)
+
+
 @contextlib.contextmanager
 def short_sizes() -> Iterator[None]:
     """While it is open, windows that are put together again are as many images as were cut, what is padded to a multiple of a
@@ -311,21 +316,24 @@ def short_sizes() -> Iterator[None]:
     """
     plain = {name: getattr(SymNode, name) for name in ("_add", "_sub", "_int_floordiv", "_sym_min", "_sym_max", "_ceil", "_floor", "_trunc")}
 
-    def told(result: SymNode, expression: Any) -> SymNode:
+    def told(result: SymNode, shorter: Callable[[Any], Any]) -> SymNode:
+        if shorter is not as_integers and not _are_sizes(result.expr, result.shape_env):
+            return result
+        expression = shorter(result.expr)
         return result if expression == result.expr else SymNode(expression, result.shape_env, int, result.hint, fx_node=result.fx_node)
 
     def quotient(self: SymNode, other: SymNode) -> SymNode:
-        even = even_quotient(self.expr, other.expr)
+        even = even_quotient(self.expr, other.expr) if _are_sizes(self.expr, self.shape_env) and _are_sizes(other.expr, self.shape_env) else None
         if even is not None:
             hint = self.hint // other.hint if self.has_hint() and other.has_hint() and other.hint else None
             return SymNode(even, self.shape_env, int, hint)
         result: SymNode = plain["_int_floordiv"](self, other)
-        return told(result, divided(result.expr))
+        return told(result, divided)
 
     def told_as(name: str, shorter: Callable[[Any], Any]) -> None:
         def call(self: SymNode, *others: SymNode) -> SymNode:
             result: SymNode = plain[name](self, *others)
-            return told(result, shorter(result.expr)) if result.pytype is int else result
+            return told(result, shorter) if result.pytype is int else result
 
         setattr(SymNode, name, call)
 
