@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
 import sympy
@@ -133,6 +133,14 @@ def _general_form(condition: Any, env: ShapeEnv) -> Any:
 _SIDES = (lambda tensor: -tensor.abs(), torch.abs, torch.zeros_like, lambda tensor: 1000 * (tensor.abs() + 1))
 """Of 0 on which all numbers are, and far from it."""
 
+_OF_INTEGERS: tuple[Callable[[torch.Tensor], Any], ...] = (
+    lambda tensor: tensor.max(),
+    lambda tensor: 1,
+    lambda tensor: torch.arange(tensor.shape[-1]),
+    lambda tensor: -1 if tensor.dtype.is_signed else 0,
+)
+"""What all are at once: of indices, those that there are first."""
+
 _Example = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -140,8 +148,9 @@ def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     """The example, and others with its sizes that hold less of what a model looks for.
 
     Of which more is alike: tensors, which a model may compare, and then all rows, and all numbers, for tokens that are alike go to the same
-    experts. Then each mask is empty in turn; of indices, no two columns are alike, as of edges that occur once; and numbers are on one
-    side of what the model compares them with.
+    experts. Then each mask is empty in turn; of indices, no two columns are alike, as of edges that occur once, in whatever order and from the
+    least to the greatest; and numbers are on one side of what the model compares them with, integers all alike, as the greatest of the example, or
+    counted.
     """
     yield args, kwargs
     leaves, structure = _pytree.tree_flatten((args, kwargs))
@@ -161,18 +170,22 @@ def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         if not tensor.is_floating_point() and not tensor.is_complex():
             yield with_others({at: torch.zeros_like(tensor)})
             yield with_others({at: _columns_that_differ(tensor)})
+            yield with_others({at: _columns_that_differ(tensor, in_order=True)})
     numbers = {at: tensor for at, tensor in tensors.items() if tensor.is_floating_point()}
     for moved in _SIDES if numbers else ():
         yield with_others({at: moved(tensor) for at, tensor in numbers.items()})
+    integers = {at: tensor for at, tensor in tensors.items() if not tensor.is_floating_point() and not tensor.is_complex() and tensor.dtype is not torch.bool}
+    for number in _OF_INTEGERS if integers else ():
+        yield with_others({at: torch.zeros_like(tensor).copy_(torch.as_tensor(number(tensor))) for at, tensor in integers.items()})
 
 
-def _columns_that_differ(tensor: torch.Tensor) -> torch.Tensor:
-    """Numbers from 0 to the greatest of the example, each column the digits of its place."""
+def _columns_that_differ(tensor: torch.Tensor, in_order: bool = False) -> torch.Tensor:
+    """Numbers from 0 to the greatest of the example, each column the digits of its place; in order, from the first row on."""
     count, base = tensor.shape[-1], int(tensor.max()) + 1
     places = torch.arange(count)
     digits = [places // weight % base for weight in itertools.takewhile(lambda weight: weight < count, (base**row for row in itertools.count()))] if base > 1 else []
     rows = [digits[row] if row < len(digits) else torch.zeros_like(places) for row in range(tensor.numel() // count)]
-    return torch.stack(rows).reshape(tensor.shape).to(tensor)
+    return torch.stack(rows[::-1] if in_order else rows).reshape(tensor.shape).to(tensor)
 
 
 class _WhatIsLeft(TorchFunctionMode):
