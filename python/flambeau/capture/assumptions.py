@@ -14,7 +14,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_expr
 from torch.utils import _pytree
-from torch.utils._sympy.functions import Max, Min, Mod, PythonMod
+from torch.utils._sympy.functions import FloatTrueDiv, IntTrueDiv, Max, Min, Mod, PythonMod, ToFloat
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
@@ -206,6 +206,14 @@ def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterat
             yield condition, decision.line
 
 
+def _readable(side: Any) -> Any:
+    """Without floats where they are integers: ``6*n`` for ``2.0*ToFloat(3*n)``."""
+    if side.has(IntTrueDiv, FloatTrueDiv):
+        return side
+    side = side.replace(ToFloat, lambda number: number)
+    return side.xreplace({number: sympy.Integer(int(number)) for number in side.atoms(sympy.Float) if float(number).is_integer()})
+
+
 def _as_bound(condition: Any) -> Any:
     """An equation of a minimum or maximum with one of its sides, as what that is: ``min(3, rows) = 3`` is ``rows ≥ 3``."""
     for extreme, side in (condition.args, condition.args[::-1]) if isinstance(condition, sympy.Eq) else ():
@@ -218,7 +226,7 @@ def _as_bound(condition: Any) -> Any:
 def _not_decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[Any]:
     """Conditions that the program needs beside those that Python decided."""
     env = environment(exported)
-    needless = {canonicalize_bool_expr(each.condition) for each in decisions if each.needless and each.env is env}
+    needless = {canonicalize_bool_expr(each.condition) for each in decisions if each.needless and not each.copies and each.env is env}
     for condition in (*(each.expr for each in _deferred(exported)), *_narrowed(exported), *_asserted(exported)):
         forms = [form for form in (condition, simplified(condition)) if form.args]
         if condition not in needless and _decides(condition, env) and not _compares_sizes(condition, env, decisions) and not any(_tells_one(form, exported) for form in forms):
@@ -254,7 +262,7 @@ def assumptions(
     for condition, line in (*_decided(exported, decisions), *((each, "") for each in _not_decided(exported, decisions))):
         condition = _as_bound(simplified(condition))
         sign = _SIGNS.get(type(condition))
-        named = [side.xreplace(called) for side in condition.args]
+        named = [_readable(side.xreplace(called)) for side in condition.args]
         # It always holds; or a size has become a number since, or dimensions of one name are one size.
         if condition == sympy.true or holds(condition, 2) or sign and sympy.true in (condition.func(*condition.args), condition.func(*named)):
             continue

@@ -25,7 +25,7 @@ from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_expr
 
 from .equality import have_one_shape
-from .questions import asked_beside, default_of, passing, raises, without_consequence
+from .questions import asked_beside, asks_for_copies, default_of, passing, raises, without_consequence
 from .source import called, repeated_list, spread_rows, statements
 
 __all__ = ["Decision", "Place", "Unrolled", "answered_equations", "asked_as_number", "asking_place", "asks_to_go_on", "default_asked_for", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
@@ -61,6 +61,8 @@ class Decision:
     """Whether the line says how often a loop goes around."""
     beside: tuple[Any, ...] | None
     """Conditions that the test would ask next, had it not been answered; None if they are not known."""
+    copies: bool = False
+    """Whether all that it decides is whether a tensor is copied."""
     needless: bool = False
     """Whether the program was seen to do for the other answer, too."""
 
@@ -244,6 +246,12 @@ def recorded_decisions(found: list[Decision], unkept: Callable[[Place], bool] = 
             answer = without_consequence(model) if model is not None and frame is model else None
             if answer is not None:
                 return sympy.true if answer else sympy.false
+            hint = args[0] if args else kwargs.get("hint")
+            if model is not None and frame is model and hint is not None and asks_for_copies(model):
+                line = _described(model.f_code.co_filename, model.f_lineno)
+                condition = quantity if hint else sympy.Not(quantity)
+                found.append(Decision(self, condition, line, by_model=True, place=_place_of(model), repeats=False, beside=(), copies=True))
+                return sympy.true if hint else sympy.false
         return anew(self, quantity, *args, **kwargs)
 
     def evaluated(self: ShapeEnv, quantity: Any, *args: Any, **kwargs: Any) -> Any:

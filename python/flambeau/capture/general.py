@@ -85,7 +85,7 @@ def special_decisions(exported: ExportedProgram | None, decisions: Sequence[Deci
         each
         for each in decisions
         if each.by_model
-        and not each.repeats
+        and not (each.repeats or each.copies)
         and (isinstance(each.condition, INEQUALITIES) or _asks_for_odd(each.condition) or not remainders)
         and _in_general(each.condition, each.env) is sympy.false
         and (exported is None or each.env is environment(exported))
@@ -103,7 +103,7 @@ def general_decisions(exported: ExportedProgram, decisions: Sequence[Decision]) 
         each
         for each in decisions
         if each.by_model
-        and not each.repeats
+        and not (each.repeats or each.copies)
         and len(each.condition.free_symbols) == 1
         and _in_general(each.condition, each.env) is sympy.true
         and not holds(each.condition, 2)

@@ -17,7 +17,7 @@ import torch
 
 from .source import statements
 
-__all__ = ["asked_beside", "default_of", "passing", "raises", "without_consequence"]
+__all__ = ["asked_beside", "asks_for_copies", "default_of", "passing", "raises", "without_consequence"]
 
 
 def raises(statements: list[ast.stmt]) -> bool:
@@ -90,6 +90,42 @@ def passing(frame: types.FrameType) -> bool | None:
         sign = _same_sign(node.test, _place_in_source(frame))
         return None if sign is None else sign == passes
     return None
+
+
+_COPIES = ("contiguous", "clone")
+
+
+def _is_copy_of(node: ast.expr, name: ast.expr) -> bool:
+    call = node.func if isinstance(node, ast.Call) and not node.args else None
+    return isinstance(call, ast.Attribute) and call.attr in _COPIES and isinstance(name, ast.Name) and getattr(call.value, "id", None) == name.id
+
+
+def _copies_only(node: ast.AST) -> bool:
+    """Whether it makes a copy of a tensor or none: ``if rows >= 64: x = x.contiguous()``, ``x.contiguous() if rows >= 64 else x``."""
+    if isinstance(node, ast.IfExp):
+        return _is_copy_of(node.body, node.orelse) or _is_copy_of(node.orelse, node.body)
+    return (
+        isinstance(node, ast.If)
+        and not node.orelse
+        and all(isinstance(each, ast.Assign) and len(each.targets) == 1 and _is_copy_of(each.value, each.targets[0]) for each in node.body)
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _tests_for_copies(code: types.CodeType) -> tuple[list[ast.expr], int]:
+    """What is asked for no more than a copy, and the line before the function."""
+    tree, before = statements(code)
+    tests = [node.test for node in ast.walk(tree) if _copies_only(node)] if tree is not None else []  # type: ignore[attr-defined]
+    return [test for test in tests if not any(isinstance(part, ast.NamedExpr) for part in ast.walk(test))], before
+
+
+def asks_for_copies(frame: types.FrameType) -> bool:
+    """Whether all that what a frame asks decides is whether a tensor is copied."""
+    tests, before = _tests_for_copies(frame.f_code)
+    line = frame.f_lineno - before
+    around = [test for test in tests if test.lineno <= line <= (test.end_lineno or line)]
+    place = _place_in_source(frame) if around else None
+    return place is not None and any(_holds_place(test, place) for test in around)
 
 
 _OPERATORS: dict[type[ast.AST], Any] = {

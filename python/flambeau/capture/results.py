@@ -12,10 +12,11 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from ..state import kept_state
+from .decomposition import operators
 from .flex_attention import dense_flex_attention
 from .surroundings import mode
 
-__all__ = ["are_alike", "computes_alike", "results_of", "results_of_model"]
+__all__ = ["are_alike", "computes_alike", "results_of", "results_of_model", "writes_nothing"]
 
 _RESHAPES = (torch.ops.aten.view.default, torch.ops.aten.reshape.default)
 
@@ -67,3 +68,9 @@ def computes_alike(
 ) -> bool:
     """Whether the program gives what the model does for these arguments."""
     return are_alike(results_of(_unchecked(exported), args, kwargs), results_of_model(model, args, kwargs, training))
+
+
+def writes_nothing(exported: ExportedProgram) -> bool:
+    """Whether a program is known to write into no tensor: it has all writes of the module, unless torch made them something else."""
+    as_written = getattr(exported, "dialect", "") == "TRAINING"
+    return as_written and not any(isinstance(each, torch._ops.OpOverload) and each._schema.is_mutable for each in operators(exported))

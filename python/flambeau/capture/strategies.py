@@ -39,7 +39,7 @@ from .larger_examples import where_none
 from .loops import Unkept, kept_loops
 from .numpys_functions import fails_in_numpy, numbers_in_arrays
 from .remedies import CONFLICTS, DYNAMIC_CONVERSIONS, OTHER_EXAMPLES, Remedies, is_about_shapes, with_remedies
-from .results import computes_alike
+from .results import computes_alike, writes_nothing
 from .stand_ins import restore
 from .torch_export import draft
 from .vmaps import without_vmap
@@ -393,8 +393,10 @@ class _Tries:
             return False
 
     def judged(self, exported: ExportedProgram, decided: Sequence[Decision]) -> list[Decision]:
-        """The decisions; needless are those for the general case of which the example shows, at another size, that the special one needs no other."""
-        needless = {each for each in set(general_decisions(exported, decided)) if self._does_for_both(exported, each)}
+        """The decisions; needless are those for the general case of which the example shows, at another size, that the special one needs no other,
+        and for copies, where nothing is written that may be one."""
+        copies = {each for each in decided if each.copies and writes_nothing(exported)}
+        needless = copies | {each for each in set(general_decisions(exported, decided)) - copies if self._does_for_both(exported, each)}
         return [dataclasses.replace(each, needless=True) if each in needless else each for each in decided]
 
     def _does_for_both(self, exported: ExportedProgram, decision: Decision) -> bool:
