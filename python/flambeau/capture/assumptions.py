@@ -21,7 +21,7 @@ from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 from .decisions import Decision, answered_equations, asked_as_number
 from .proofs import INEQUALITIES, at, equal, holds, simplified
 
-__all__ = ["assumptions", "environment", "frozen", "holds_for", "inputs", "sizes_of"]
+__all__ = ["assumptions", "conditions_not_decided", "environment", "frozen", "holds_for", "inputs", "sizes_of"]
 
 _Sizes = dict[sympy.Symbol, int]
 
@@ -214,22 +214,35 @@ def _readable(side: Any) -> Any:
     return side.xreplace({number: sympy.Integer(int(number)) for number in side.atoms(sympy.Float) if float(number).is_integer()})
 
 
+_BOUNDS = {(sympy.Eq, Min): sympy.Ge, (sympy.Eq, Max): sympy.Le, (sympy.Ne, Min): sympy.Lt, (sympy.Ne, Max): sympy.Gt}
+
+
 def _as_bound(condition: Any) -> Any:
-    """An equation of a minimum or maximum with one of its sides, as what that is: ``min(3, rows) = 3`` is ``rows ≥ 3``."""
-    for extreme, side in (condition.args, condition.args[::-1]) if isinstance(condition, sympy.Eq) else ():
+    """Whether a minimum or maximum is one of its sides, as what that is: ``min(3, rows) = 3`` is ``rows ≥ 3``, ``min(3, rows) ≠ 3`` is ``rows < 3``."""
+    for extreme, side in (condition.args, condition.args[::-1]) if isinstance(condition, (sympy.Eq, sympy.Ne)) else ():
         if isinstance(extreme, (Min, Max)) and len(extreme.args) == 2 and side in extreme.args:
             (other,) = set(extreme.args) - {side}
-            return sympy.Ge(other, side) if isinstance(extreme, Min) else sympy.Le(other, side)
+            return _BOUNDS[type(condition), type(extreme)](other, side)
     return condition
 
 
-def _not_decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[Any]:
+def _parts(condition: Any) -> Any:
+    """What is the same for ``16 ≠ n`` and ``n ≠ 16``."""
+    return (condition.func, frozenset(condition.args)) if isinstance(condition, (sympy.Eq, sympy.Ne)) else condition
+
+
+def _number_last(condition: Any) -> Any:
+    turned = isinstance(condition, (sympy.Eq, sympy.Ne)) and condition.lhs.is_number and not condition.rhs.is_number
+    return condition.func(condition.rhs, condition.lhs, evaluate=False) if turned else condition
+
+
+def conditions_not_decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterator[Any]:
     """Conditions that the program needs beside those that Python decided."""
     env = environment(exported)
-    needless = {canonicalize_bool_expr(each.condition) for each in decisions if each.needless and not each.copies and each.env is env}
+    needless = {_parts(canonicalize_bool_expr(each.condition)) for each in decisions if each.needless and not each.copies and each.env is env}
     for condition in (*(each.expr for each in _deferred(exported)), *_narrowed(exported), *_asserted(exported)):
         forms = [form for form in (condition, simplified(condition)) if form.args]
-        if condition not in needless and _decides(condition, env) and not _compares_sizes(condition, env, decisions) and not any(_tells_one(form, exported) for form in forms):
+        if _parts(condition) not in needless and _decides(condition, env) and not _compares_sizes(condition, env, decisions) and not any(_tells_one(form, exported) for form in forms):
             yield condition
 
 
@@ -259,8 +272,8 @@ def assumptions(
         if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
             called.setdefault(size.node.expr, sympy.Symbol(name, integer=True, nonnegative=True))
     found: dict[str, str] = {}
-    for condition, line in (*_decided(exported, decisions), *((each, "") for each in _not_decided(exported, decisions))):
-        condition = _as_bound(simplified(condition))
+    for condition, line in (*_decided(exported, decisions), *((each, "") for each in conditions_not_decided(exported, decisions))):
+        condition = _number_last(_as_bound(simplified(condition)))
         sign = _SIGNS.get(type(condition))
         named = [_readable(side.xreplace(called)) for side in condition.args]
         # It always holds; or a size has become a number since, or dimensions of one name are one size.

@@ -28,7 +28,7 @@ from .equality import have_one_shape
 from .questions import asked_beside, asks_for_copies, default_of, passing, raises, without_consequence
 from .source import called, repeated_list, spread_rows, statements
 
-__all__ = ["Decision", "Place", "Unrolled", "answered_equations", "asked_as_number", "asking_place", "asks_to_go_on", "default_asked_for", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
+__all__ = ["Decision", "NOWHERE", "Place", "Unrolled", "answered_equations", "asked_as_number", "asking_place", "asks_to_go_on", "default_asked_for", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -45,6 +45,8 @@ _CHECKS = ("_check", "_assert", "assert_")
 
 Place = tuple[types.CodeType, int]
 """A function, and a line in its file."""
+NOWHERE: Place = (compile("", "", "exec"), 0)
+"""Of what nobody is known to have asked."""
 
 
 @dataclasses.dataclass(frozen=True)

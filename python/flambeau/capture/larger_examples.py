@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +14,11 @@ from torch.utils import _pytree
 from .assumptions import frozen, inputs, sizes_of
 from .proofs import at
 
-__all__ = ["where_none", "with_more_rows"]
+__all__ = ["sizes_where_not", "where_none", "with_more_rows"]
 
 _MOST_TIMES = 256
 _MOST_SIZES = 1024
+_MOST_SHOWN = 4
 _MOST_ELEMENTS = 1 << 26
 
 _Example = tuple[tuple[Any, ...], dict[str, Any]]
@@ -59,6 +61,11 @@ def with_more_rows(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dic
         if times > _MOST_TIMES:
             return None
     return _with_sizes(exported, args, kwargs, {symbol: size * times if symbol in symbols else size for symbol, size in sizes.items()})
+
+
+def sizes_where_not(condition: Any, symbol: sympy.Symbol) -> list[int]:
+    """The first sizes of which a condition does not hold."""
+    return list(itertools.islice((size for size in range(2, _MOST_SIZES) if at(condition, {symbol: size}) == sympy.false), _MOST_SHOWN))
 
 
 def where_none(exported: ExportedProgram, conditions: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Example | None:

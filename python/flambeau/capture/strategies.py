@@ -11,14 +11,16 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
+import sympy
 import torch
 from torch.export import Dim, ExportedProgram
 
-from .assumptions import frozen, sizes_of
+from .assumptions import conditions_not_decided, frozen, sizes_of
+from .assumptions import environment as size_environment
 from .attempt import Attempt
 from .constants import KNOWN, KnownConstants
 from .data_dependent import sized_kernels, unchecked_distributions
-from .decisions import Decision, Place, loops_of, recorded_decisions, unrolled_loops
+from .decisions import NOWHERE, Decision, Place, loops_of, recorded_decisions, unrolled_loops
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names
 from .emptiness import MORE, taken_as_filled
 from .environment import environment
@@ -35,11 +37,11 @@ from .general import (
     special_sizes,
 )
 from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
-from .larger_examples import where_none
+from .larger_examples import sizes_where_not, where_none
 from .loops import Unkept, kept_loops
 from .numpys_functions import fails_in_numpy, numbers_in_arrays
 from .remedies import CONFLICTS, DYNAMIC_CONVERSIONS, OTHER_EXAMPLES, Remedies, is_about_shapes, with_remedies
-from .results import computes_alike, writes_nothing
+from .results import computes_alike, results_of_model, writes_nothing
 from .stand_ins import restore
 from .torch_export import draft
 from .vmaps import without_vmap
@@ -394,10 +396,35 @@ class _Tries:
 
     def judged(self, exported: ExportedProgram, decided: Sequence[Decision]) -> list[Decision]:
         """The decisions; needless are those for the general case of which the example shows, at another size, that the special one needs no other,
-        and for copies, where nothing is written that may be one."""
+        and for copies, where nothing is written that may be one. Added are those of torch of which it shows that, as whether a slice is the whole."""
         copies = {each for each in decided if each.copies and writes_nothing(exported)}
         needless = copies | {each for each in set(general_decisions(exported, decided)) - copies if self._does_for_both(exported, each)}
-        return [dataclasses.replace(each, needless=True) if each in needless else each for each in decided]
+        judged = [dataclasses.replace(each, needless=True) if each in needless else each for each in decided]
+        env = size_environment(exported)
+        for condition in dict.fromkeys(conditions_not_decided(exported, judged)) if env is not None else ():
+            if isinstance(condition, sympy.Ne) and self._does_where_not(exported, condition):
+                judged.append(Decision(env, condition, "", by_model=False, place=NOWHERE, repeats=False, beside=(), needless=True))
+        return judged
+
+    def _does_where_not(self, exported: ExportedProgram, condition: Any) -> bool:
+        """Whether the example shows, at other sizes, that the program does where a condition on one size does not hold, if the module does."""
+        symbol, *more = condition.free_symbols
+        shown = False
+        for size in sizes_where_not(condition, symbol) if not more else ():
+            other = where_none(exported, [sympy.Ne(symbol, size)], self.args, self.kwargs)
+            if other is None:
+                return False
+            try:
+                results_of_model(self.model, *other, self.training)
+            except Exception:  # the model may not take such sizes
+                continue
+            try:
+                if not computes_alike(exported, self.model, *other, self.training):
+                    return False
+            except Exception:  # the program may not take them
+                return False
+            shown = True
+        return shown
 
     def _does_for_both(self, exported: ExportedProgram, decision: Decision) -> bool:
         """Whether the example shows, at other sizes, that the program does for both answers."""
