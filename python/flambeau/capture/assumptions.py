@@ -18,6 +18,7 @@ from torch.utils._sympy.functions import FloatTrueDiv, IntTrueDiv, Max, Min, Mod
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
+from .bounds import as_bound
 from .decisions import Decision, answered_equations, asked_as_number
 from .proofs import INEQUALITIES, at, equal, holds, simplified
 
@@ -214,18 +215,6 @@ def _readable(side: Any) -> Any:
     return side.xreplace({number: sympy.Integer(int(number)) for number in side.atoms(sympy.Float) if float(number).is_integer()})
 
 
-_BOUNDS = {(sympy.Eq, Min): sympy.Ge, (sympy.Eq, Max): sympy.Le, (sympy.Ne, Min): sympy.Lt, (sympy.Ne, Max): sympy.Gt}
-
-
-def _as_bound(condition: Any) -> Any:
-    """Whether a minimum or maximum is one of its sides, as what that is: ``min(3, rows) = 3`` is ``rows ≥ 3``, ``min(3, rows) ≠ 3`` is ``rows < 3``."""
-    for extreme, side in (condition.args, condition.args[::-1]) if isinstance(condition, (sympy.Eq, sympy.Ne)) else ():
-        if isinstance(extreme, (Min, Max)) and len(extreme.args) == 2 and side in extreme.args:
-            (other,) = set(extreme.args) - {side}
-            return _BOUNDS[type(condition), type(extreme)](other, side)
-    return condition
-
-
 def _parts(condition: Any) -> Any:
     """What is the same for ``16 ≠ n`` and ``n ≠ 16``."""
     return (condition.func, frozenset(condition.args)) if isinstance(condition, (sympy.Eq, sympy.Ne)) else condition
@@ -273,7 +262,7 @@ def assumptions(
             called.setdefault(size.node.expr, sympy.Symbol(name, integer=True, nonnegative=True))
     found: dict[str, str] = {}
     for condition, line in (*_decided(exported, decisions), *((each, "") for each in conditions_not_decided(exported, decisions))):
-        condition = _number_last(_as_bound(simplified(condition)))
+        condition = _number_last(as_bound(simplified(condition)))
         sign = _SIGNS.get(type(condition))
         named = [_readable(side.xreplace(called)) for side in condition.args]
         # It always holds; or a size has become a number since, or dimensions of one name are one size.
