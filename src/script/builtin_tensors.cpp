@@ -198,7 +198,7 @@ Result<Vals> NumberToTensor(Evaluator& evaluator, const Node& node, Arguments ar
 
 Result<Vals> Item(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (!arguments[0].Is<TensorVal>()) return evaluator.CallOperator(node, arguments);
-  FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {arguments[0]}));
+  FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {evaluator.WholeNumber(arguments[0])}));
   return Vals{std::move(number)};
 }
 

@@ -117,6 +117,8 @@ class Evaluator {
   std::optional<bool> KnownBool(const Val& value) const;
   // That a 0-d tensor stands for one of Python's numbers.
   void NoteStandIn(const Val& val);
+  // Of such a tensor, the one that holds the number as Python has it; else the value.
+  Val WholeNumber(const Val& val) const;
   // The type of a tensor as it is now.
   const Type& TypeOf(TensorVal tensor);
   // What a value of the source is, as of where the walk is.
@@ -247,7 +249,7 @@ class Evaluator {
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
   std::optional<std::unordered_set<const torchscript::Value*>> live_, undecided_;
   std::vector<ValueId> seem_read_;
-  std::unordered_set<ValueId> number_stand_ins_;
+  std::unordered_map<ValueId, Val> number_stand_ins_;  // and the same as Python has it: a float in float64
   std::unordered_map<Expr, int64_t> captured_;  // dynamic sizes of inputs, as the program was captured with them
   torchscript::Graph added_;  // nodes that stand for one of the source
   Library& library_;

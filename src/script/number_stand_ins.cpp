@@ -1,6 +1,6 @@
 // Tensors of a trace that stand for Python's numbers: torch's tracer makes 0-d tensors of sizes, and torch.onnx of numbers
 // among the arguments. PyTorch computes with a number, which promotes less than a 0-d tensor does: a float16 tensor times a
-// size stays float16.
+// size stays float16. What Python's functions give of sizes is in a trace a tensor of the default dtype, made of one in float64.
 #include <algorithm>
 
 #include "script/evaluator.h"
@@ -13,13 +13,21 @@ constexpr std::string_view kArithmetic[] = {
     "aten::__and__", "aten::__lshift__", "aten::__or__", "aten::__rshift__", "aten::__xor__",      "aten::abs",  "aten::add",
     "aten::ceil",    "aten::div",        "aten::floor",  "aten::floor_divide", "aten::fmod",       "aten::mul",  "aten::neg",
     "aten::pow",     "aten::reciprocal", "aten::remainder", "aten::round",   "aten::rsub",         "aten::sub",  "aten::true_divide"};
+// What a trace has of Python's functions of numbers, which give numbers, too.
+constexpr std::string_view kFunctions[] = {
+    "aten::acos", "aten::acosh", "aten::asin", "aten::asinh", "aten::atan", "aten::atan2", "aten::atanh", "aten::clamp",
+    "aten::copysign", "aten::cos", "aten::cosh", "aten::deg2rad", "aten::erf", "aten::erfc", "aten::exp", "aten::exp2",
+    "aten::expm1", "aten::gcd", "aten::lcm", "aten::lgamma", "aten::log", "aten::log10", "aten::log1p", "aten::log2",
+    "aten::maximum", "aten::minimum", "aten::rad2deg", "aten::sin", "aten::sinh", "aten::sqrt", "aten::tan", "aten::tanh",
+    "aten::trunc"};
 // With a tensor these promote, too.
 constexpr std::string_view kPromoting[] = {"aten::clamp", "aten::clamp_max", "aten::clamp_min", "aten::clip", "aten::eq",
                                            "aten::ge",    "aten::gt",        "aten::le",        "aten::lt",   "aten::ne",
                                            "aten::where"};
-static_assert(std::ranges::is_sorted(kArithmetic) && std::ranges::is_sorted(kPromoting));
+static_assert(std::ranges::is_sorted(kArithmetic) && std::ranges::is_sorted(kFunctions) && std::ranges::is_sorted(kPromoting));
 
 bool IsArithmetic(std::string_view kind) { return std::ranges::binary_search(kArithmetic, kind); }
+bool GivesNumbers(std::string_view kind) { return IsArithmetic(kind) || std::ranges::binary_search(kFunctions, kind); }
 bool Promotes(std::string_view kind) { return IsArithmetic(kind) || std::ranges::binary_search(kPromoting, kind); }
 
 }  // namespace
@@ -30,27 +38,41 @@ bool Evaluator::StandsForNumber(const Val& val) const {
 }
 
 void Evaluator::NoteStandIn(const Val& val) {
-  if (const auto* tensor = val.As<TensorVal>()) number_stand_ins_.insert(tensor->id);
+  if (const auto* tensor = val.As<TensorVal>()) number_stand_ins_.insert_or_assign(tensor->id, val);
+}
+
+Val Evaluator::WholeNumber(const Val& val) const {
+  const auto* tensor = val.As<TensorVal>();
+  const auto found = tensor != nullptr ? number_stand_ins_.find(tensor->id) : number_stand_ins_.end();
+  return found != number_stand_ins_.end() ? found->second : val;
 }
 
 Result<Vals> Evaluator::CallOnStandIns(const Node& node, std::span<const Val> arguments) {
   const bool tensors = std::ranges::any_of(arguments, [&](const Val& each) { return each.Is<TensorVal>() && !StandsForNumber(each); });
   if (!tensors) {
     FLAMBEAU_TRY(Vals results, CallOnValues(node, arguments));
-    // torch.as_tensor(number) is a `to`: of a float, as which dtype the trace does not say.
-    const auto stays = [&](const Val& each) {
+    const auto is_float64 = [&](const Val& each) {
       const auto* tensor = each.As<TensorVal>();
-      return IsArithmetic(node.kind) || (node.kind == "aten::to" && tensor != nullptr && TypeOf(*tensor).dtype == DType::kFloat64);
+      return tensor != nullptr && TypeOf(*tensor).dtype == DType::kFloat64;
     };
+    // torch.as_tensor(number) is a `to`: of a float, as which dtype the trace does not say. One
+    // without blocking is what Python's functions of numbers are recorded with.
+    const bool casts = node.kind == "aten::to" && arguments.size() == 5 && KnownBool(arguments[2]).value_or(false);
+    const bool rounds = casts && is_float64(arguments[0]);
     for (const Val& each : results)
-      if (stays(each)) NoteStandIn(each);
+      if (GivesNumbers(node.kind) || casts || (node.kind == "aten::to" && is_float64(each))) {
+        NoteStandIn(each);
+        const auto* tensor = each.As<TensorVal>();
+        if (rounds && tensor != nullptr && IsFloating(TypeOf(*tensor).dtype))
+          number_stand_ins_.insert_or_assign(tensor->id, WholeNumber(arguments[0]));
+      }
     return results;
   }
   Vals operands(arguments.begin(), arguments.end());
   if (Promotes(node.kind))
     for (Val& operand : operands)
       if (StandsForNumber(operand)) {
-        FLAMBEAU_TRY(operand, emitter_.Call1("aten::item", {operand}));
+        FLAMBEAU_TRY(operand, emitter_.Call1("aten::item", {WholeNumber(operand)}));
       }
   return CallOnValues(node, operands);
 }

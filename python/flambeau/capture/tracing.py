@@ -24,8 +24,8 @@ from .sparse_tensors import dense_calls, dense_state
 from .surroundings import casting_anew, exporting, mode
 from .tensor_data import seen_data
 from .traced_counts import frozen_numbers
+from .traced_functions import numbers_stay_numbers
 from .traced_lists import sizes_in_lists
-from .traced_sizes import numbers_stay_numbers
 from .transformers import every_mask
 from .wrappers import uncheckpointed, uncompiled
 from .written_constants import constants_as_made

@@ -10,8 +10,7 @@ from typing import Any
 import torch
 
 from ..feed.trace import Place, place_of
-from .replaced_functions import Replacements
-from .traced_sizes import as_called
+from .replaced_functions import Replacements, as_called
 
 __all__ = ["constants_as_made"]
 
