@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import reprlib
 import traceback
 from collections.abc import Mapping, Sequence
@@ -46,14 +47,23 @@ def failure(
     return failure
 
 
+_UNKNOWN = re.compile(r"We don't have an op for (\S+) but")
+
+
 def failure_of_trace(model: torch.nn.Module, error: Exception, gradients: bool) -> CaptureError:
     """Why a module could not be traced."""
-    hint = _PAD if _makes_nested(error) else ""
+    hint, words = _PAD if _makes_nested(error) else "", str(error)
+    if unknown := _UNKNOWN.search(words):
+        words = f"torch's own passes over the trace stop, for torch finds no operator for the {unknown[1]} that it recorded"
+        hint = (
+            "beside parts that are TorchScript its tracer takes no bool for a number, and no dtype for a view:"
+            " give 1 for True, and 0 for False, or script that part as well"
+        )
     if gradients:
         hint = 'a trace has no gradients that the model computes; torch.export has them: export with capture="export"'
     where = user_line(error)
     at, advice = f" (at {where})" if where else "", f"\n  hint: {hint}" if hint else ""
-    return CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}{at}: {error}{advice}")
+    return CaptureError(f"torch.jit.trace cannot capture {type(model).__qualname__}{at}: {words}{advice}")
 
 
 def failure_without_export(

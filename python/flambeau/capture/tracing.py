@@ -18,6 +18,7 @@ from ..state import kept_state
 from .containers import register_containers
 from .failures import failure_of_trace
 from .gradients import recorded_gradients
+from .recorded_nodes import admit, restore
 from .replaced_functions import Replacements
 from .sizes import dynamic_types
 from .sparse_tensors import dense_calls, dense_state
@@ -186,10 +187,13 @@ def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequ
     before, torch.jit._trace._trace_module_map = torch.jit._trace._trace_module_map, scopes
     try:
         frozen: list[FrozenNumber] = []
+        admitted = False
 
         def and_frozen(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
             outputs = function(*tensors)
             frozen.extend(numbers())
+            nonlocal admitted
+            admitted = admit(torch._C._get_tracing_state().graph(), (*outputs, *(number.size for number in frozen)))
             return (*outputs, *(number.size for number in frozen))
 
         with constants_as_made() as written, frozen_numbers() as numbers:
@@ -201,6 +205,8 @@ def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequ
                 force_outplace=False,
             )
             constants = written()
+        if admitted:
+            restore(graph)
     finally:
         torch.jit._trace._trace_module_map = before
     return Trace(graph, model, state, [(path, type(module).__name__) for path, module in modules.items()], constants, frozen)

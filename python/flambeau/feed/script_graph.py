@@ -471,6 +471,8 @@ def _blocks(node: Any) -> Sequence[Any]:
 def _overload(node: Any) -> str:
     schema = node.schema()
     name = schema[: schema.find("(")]
+    if not name and node.kind() == "aten::view":  # for torch takes the dtype of a trace for a number
+        return "dtype"
     return name.partition(".")[2] if name.startswith(node.kind()) else ""
 
 
