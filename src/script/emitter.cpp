@@ -400,8 +400,8 @@ Result<Vals> Emitter::Call(std::string_view op, std::span<const Val> values, std
 
 // Where the elements of a list of run-time length come from, as they are views.
 Status Emitter::RememberPieces(const Schema& schema, std::span<const Val> arguments, const Val& list) {
-  const bool unbind = schema.name == "aten::unbind.int", chunk = schema.name == "aten::chunk";
-  if (!unbind && !chunk && schema.name != "aten::split.Tensor") return {};
+  const bool unbind = schema.name == "aten::unbind.int", chunk = schema.name == "aten::chunk" || schema.name == "aten::unsafe_chunk";
+  if (!unbind && !chunk && schema.name != "aten::split.Tensor" && schema.name != "aten::unsafe_split.Tensor") return {};
   const size_t dim_at = unbind ? 1 : 2;
   const auto dim = dim_at < arguments.size() ? arguments[dim_at].AsInt() : std::optional<int64_t>(0);
   if (!dim) return {};

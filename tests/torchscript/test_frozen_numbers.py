@@ -61,6 +61,9 @@ PIECES = {
     "split": lambda x: sum(x.split(1)),
     "chunk": lambda x: sum(x.chunk(3)),
     "unbind": lambda x: sum(x.unbind()),
+    "unsafe_split": lambda x: sum(torch.unsafe_split(x, 1)),
+    "unsafe_chunk": lambda x: sum(x.unsafe_chunk(3)),
+    "unbind_copy": lambda x: sum(torch.unbind_copy(x)),
 }
 
 

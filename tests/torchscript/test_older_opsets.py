@@ -55,4 +55,13 @@ class StatesOfAnotherName(torch.nn.Module):
         return torch.stack(states), y
 
 
+@case.forward(x(4, 6), how=("trace", "script"), others=[(x(4, 9),), (x(4, 5),)], dynamic_axes={"x": [1]}, opset_version=9)
+def pieces_that_are_unpacked(self, x):
+    a, b = x.unsafe_chunk(2, 1)
+    c, d, e = torch.unsafe_chunk(x, 3, 1)
+    f, g, h = torch.unsafe_split(x, (x.size(1) + 2) // 3, 1)
+    i, j = torch.unsafe_split_with_sizes(x, [2, x.size(1) - 2], 1)
+    return a, b, c, d, e, f, g, h, i, j, x.tensor_split(3, 1)[1], x.hsplit([1, 3])[2], x.unbind(1)[0]
+
+
 test_program = case.test()

@@ -54,12 +54,15 @@ class Trace:
     """Their sizes are the last of what the graph returns."""
 
 
+_CUT = {f"aten::{name}" for name in ("split", "split_copy", "unbind", "unbind_copy", "unsafe_split")}
+
+
 def _has_pieces_of_example(node: Any) -> bool:
     """Whether it takes as many tensors out of a list as operators that cut made of the example. Two chunks are what any size gives."""
     if node.kind() != "prim::ListUnpack":
         return False
     cut = node.inputsAt(0).node()
-    return cut.kind() in ("aten::split", "aten::unbind") or (cut.kind() == "aten::chunk" and node.outputsSize() > 2)
+    return cut.kind() in _CUT or (cut.kind() in ("aten::chunk", "aten::unsafe_chunk") and node.outputsSize() > 2)
 
 
 class _TraceImport(GraphImport):
