@@ -120,6 +120,7 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
   lossy_.push_back(SourceOf(node));  // until it turns out that nothing is lost
 
   Region region{*this};
+  FLAMBEAU_CHECK_OK(region.GiveOutRebound(paths, before));
   FLAMBEAU_CHECK_OK(region.Join(paths, before));
   for (const Path& path : paths) FLAMBEAU_CHECK_OK(Close(path, origin, region, before));
   Restore(before);

@@ -11,6 +11,12 @@ Val Reference(const Heap& heap, uint32_t cell) {
   return ListVal{cell};
 }
 
+// Of these, the tensors that were there before the block, which is newer than they are.
+std::vector<ValueId> FromBefore(const Graph& graph, std::vector<ValueId> tensors, BlockId block) {
+  std::erase_if(tensors, [&](ValueId tensor) { return graph.BlockOf(tensor).index >= block.index; });
+  return tensors;
+}
+
 }  // namespace
 
 // --- what it is made of -------------------------------------------------------------------
@@ -44,6 +50,42 @@ bool Evaluator::Region::Chooses() const {
 
 // --- the paths of an If -------------------------------------------------------------------
 
+// A tensor that a path makes other memory of, as out= does of one of other sizes, comes out of all paths, as results do.
+Status Evaluator::Region::GiveOutRebound(std::span<Path> paths, const Snapshot& before) {
+  Emitter& emit = evaluator.emitter_;
+  std::vector<std::vector<ValueId>> of_paths;
+  const BlockId first{std::min(paths[0].block.index, paths[1].block.index)};
+  for (const Path& path : paths) of_paths.push_back(FromBefore(emit.graph(), path.after.storages.Since(before.storages).rebound, first));
+  for (const std::vector<ValueId>& of_path : of_paths)
+    for (const ValueId tensor : of_path) {
+      if (std::ranges::find(rebound, tensor) != rebound.end()) continue;
+      const auto has = [&](const std::vector<ValueId>& all) { return std::ranges::find(all, tensor) != all.end(); };
+      const StorageId storage = emit.storages().StorageOf(tensor);
+      const ValueId memory = emit.storages().Tensor(storage);
+      const auto is_elsewhere = [&](Path& path) { return path.after.storages.StorageOf(tensor) != storage; };
+      const bool is_made = !memory || emit.graph()[memory].kind == ValueKind::kResult;
+      // Other names of its memory would have to see what is written afterwards: of a path that leaves it as it is, or one
+      // that makes the memory itself larger.
+      const bool shown = std::ranges::all_of(of_paths, has) && std::ranges::none_of(paths, is_elsewhere);
+      if (!is_made || !(shown || emit.storages().IsAlone(tensor)))
+        return evaluator.Unsupported("changes the shape of a tensor in place, in a branch");
+      rebound.push_back(tensor);
+    }
+  if (rebound.empty()) return {};
+  for (Path& path : paths) {
+    evaluator.Restore(path.after);
+    emit.ReopenBlock(path.block);
+    for (const ValueId tensor : rebound) {
+      FLAMBEAU_TRY(Val now, emit.Call1("aten::alias", {TensorVal{tensor}}));
+      path.outputs.push_back(std::move(now));
+    }
+    emit.LeaveBlock(path.block);
+    path.after = evaluator.Save();
+  }
+  evaluator.Restore(before);
+  return {};
+}
+
 // The heap that a skeleton looks into is that of the path.
 Status Evaluator::Region::Join(std::span<const Path> paths, const Snapshot& before) {
   const uint32_t known = before.heap.size();
@@ -68,9 +110,7 @@ Status Evaluator::Region::Join(std::span<const Path> paths, const Snapshot& befo
 
 Status Evaluator::Region::JoinStorages(std::span<const Path> paths, const Snapshot& before) {
   for (const Path& path : paths) {
-    const Storages::Difference difference = path.after.storages.Since(before.storages);
-    if (difference.rebound) return evaluator.Unsupported("changes the shape of a tensor in place, in a branch");
-    for (const StorageId id : difference.written)
+    for (const StorageId id : path.after.storages.Since(before.storages).written)
       if (!HasStorage(id)) AddStorage(id);
   }
   return {};
@@ -125,7 +165,8 @@ Result<bool> Evaluator::Region::TakeIn(std::span<const Val> results, const Snaps
 
 Result<bool> Evaluator::Region::TakeInStorages(const Snapshot& entered, const Snapshot& before) {
   const Storages::Difference difference = evaluator.emitter_.storages().Since(entered.storages);
-  if (difference.rebound) return evaluator.Unsupported("changes the shape of a tensor in place, in a loop");
+  if (!FromBefore(evaluator.emitter_.graph(), difference.rebound, evaluator.emitter_.block()).empty())
+    return evaluator.Unsupported("changes the shape of a tensor in place, in a loop");
   bool changed = false;
   for (const StorageId id : difference.written) {
     if (id.index >= before.storages.count() || HasStorage(id)) continue;
@@ -268,6 +309,13 @@ Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves, ValueId r
     FLAMBEAU_CHECK_OK(evaluator.SetAttribute(cell, name, std::move(built)));
   }
   kinship.Apply(parts, evaluator.emitter_.storages(), heap, round);
+  const size_t own = results.size() - rebound.size();
+  for (size_t i = 0; i < rebound.size(); ++i) {
+    const auto* tensor = results[own + i].As<TensorVal>();
+    if (tensor == nullptr) return evaluator.Unsupported("changes the shape of a tensor in place, in a branch");
+    evaluator.emitter_.storages().Rebind(rebound[i], tensor->id);
+  }
+  results.resize(own);
   return results;
 }
 

@@ -30,9 +30,12 @@ struct Evaluator::Region {
   std::vector<std::pair<StorageId, Skeleton>> storages;
   std::vector<std::pair<uint32_t, Skeleton>> cells;                     // lists and dicts
   std::vector<std::tuple<uint32_t, std::string, Skeleton>> attributes;  // of objects
+  std::vector<ValueId> rebound;  // tensors that are the last of the values from here on
   Kinship kinship;
   std::set<size_t> counters;  // of a loop's values: integers that grow from 0 or more by a constant in each round
 
+  // Has each path give out, after its results, what any of them makes other memory of.
+  Status GiveOutRebound(std::span<Path> paths, const Snapshot& before);
   // What the paths of an If have in common, and what not.
   Status Join(std::span<const Path> paths, const Snapshot& before);
   // Takes in the state of now, at the end of a loop's round that began in `entered`, and what the round makes of the

@@ -142,7 +142,7 @@ Status Functionalizer::VisitResize(NodeId node, ValueId tensor) {
       const NodeId strided = graph_[viewed].node;
       graph_.SetOperand(strided, 0, MemoryBehind(tensor, strided));
       FLAMBEAU_CHECK_OK(AddStrided(strided, tensor));
-      storages_.SetSame(tensor, viewed);
+      storages_.Rebind(tensor, viewed);
     } else {
       // The first elements of all that lies in memory from there on.
       const ViewId root = storages_.Root(view);
@@ -164,7 +164,7 @@ Status Functionalizer::VisitResize(NodeId node, ValueId tensor) {
       CallMaker shape(context, "aten::view");
       see(sizes.Give(shape.Set("self", seen), "size").Make(), graph_.type(result).sizes);
       storages_.SetView(seen, root, std::move(steps), origin);
-      storages_.SetSame(tensor, seen);
+      storages_.Rebind(tensor, seen);
     }
   } else {
     return fail("resize_ to more elements than the memory has: the new ones are undefined");

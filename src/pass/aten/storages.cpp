@@ -74,6 +74,12 @@ void Storages::Rebind(ValueId tensor, ViewId base, std::vector<ViewStep> steps, 
   handles_[HandleOf(tensor)].view = AddView(base, std::move(steps), value, origin);
 }
 
+void Storages::Rebind(ValueId tensor, ValueId other) {
+  const ViewId view = ViewOf(other);
+  ViewOf(tensor);
+  handles_[HandleOf(tensor)].view = view;
+}
+
 void Storages::Detach(ValueId tensor, ValueId value) {
   ViewOf(tensor);
   handles_[HandleOf(tensor)].view = AddStorage({}, value);
@@ -366,6 +372,15 @@ bool Storages::HasOtherValues(ViewId view) const {
   return false;
 }
 
+bool Storages::IsAlone(ValueId tensor) {
+  const ViewId view = ViewOf(tensor);
+  const Storage& storage = storages_[views_[view].storage];
+  if (view != storage.root || storage.has_views || storage.doubtful || storage.alone_until || !storage.links.empty()) return false;
+  uint32_t names = 0;
+  for (uint32_t i = 0; i < handles_.size(); ++i) names += handles_[HandleId{i}].view == view;
+  return names == 1;
+}
+
 bool Storages::MaybeWritten(ValueId tensor) const {
   return roots_.Contains(tensor) && roots_[tensor] && MaybeStale(storages_[views_[roots_[tensor]].storage]);
 }
@@ -387,8 +402,13 @@ Storages::Difference Storages::Since(const Storages& before) const {
     if (storages_[id].generation != before.storages_[id].generation) difference.written.push_back(id);
   });
   handles_.ForEachTouched(before.handles_, [&](HandleId id) {
-    difference.rebound = difference.rebound || handles_[id].view != before.handles_[id].view;
+    if (handles_[id].view != before.handles_[id].view) difference.rebound.push_back(handles_[id].first_name);
   });
+  // Nobody had asked for the memory of these then.
+  for (uint32_t i = before.handles_.size(); i < handles_.size(); ++i) {
+    const auto& [view, tensor] = handles_[HandleId{i}];
+    if (roots_.Contains(tensor) && roots_[tensor] && roots_[tensor] != view) difference.rebound.push_back(tensor);
+  }
   return difference;
 }
 

@@ -55,6 +55,8 @@ class Storages {
   // All names of `tensor` become a view, of which `value` is the value; without
   // steps they become `base` itself.
   void Rebind(ValueId tensor, ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin);
+  // All names of `tensor` become what `other` is.
+  void Rebind(ValueId tensor, ValueId other);
   // All names of `tensor` become a storage of their own.
   void Detach(ValueId tensor, ValueId value);
   // The two may share storage, nobody knows.
@@ -111,6 +113,8 @@ class Storages {
   std::optional<ValueId> Final(ValueId tensor, NodeId end);
   // Whether its storage was written since it came to be.
   bool IsWritten(ValueId tensor) { return storages_[StorageOf(tensor)].generation > 0; }
+  // Whether no other tensor may be the same memory, or part of it.
+  bool IsAlone(ValueId tensor);
   // Whether a write may have gone to it unseen.
   bool MaybeWritten(ValueId tensor) const;
   // Whether the tensor, which a node made, may lie in memory of another: nobody knows where.
@@ -120,7 +124,7 @@ class Storages {
   // What happened since a snapshot to the storages that it has.
   struct Difference {
     std::vector<StorageId> written;
-    bool rebound = false;  // some tensor names other memory, or has another shape
+    std::vector<ValueId> rebound;  // tensors that are other memory now, or have another shape, by their first names
   };
   Difference Since(const Storages& before) const;
   StorageId StorageOf(ValueId tensor) { return views_[ViewOf(tensor)].storage; }
