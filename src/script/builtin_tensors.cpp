@@ -158,7 +158,19 @@ Result<Vals> DeviceOf(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{DeviceVal{evaluator.device()}};
 }
 
-Result<Vals> Strided(Evaluator&, const Node&, Arguments) { return Vals{int64_t{0}}; }
+// What a program makes sparse is dense in ONNX, and is told from nothing else.
+bool MakesSparse(Evaluator& evaluator) {
+  const Graph& graph = evaluator.emit().graph();
+  for (uint32_t i = 0; i < evaluator.emit().node_count(); ++i)
+    if (graph.op(NodeId{i}).find("sparse") != std::string_view::npos) return true;
+  return false;
+}
+template <class Answer, Answer kOfDense>
+Result<Vals> OfDense(Evaluator& evaluator, const Node&, Arguments) {
+  if (MakesSparse(evaluator))
+    return evaluator.sink().Error(DiagnosticKind::kUnsupportedForm, "asks whether a tensor is sparse, where the program makes some that are");
+  return Vals{kOfDense};
+}
 
 // Where it cannot be known, most programs only ask in order to make it so.
 Result<Vals> IsContiguous(Evaluator& evaluator, const Node&, Arguments arguments) {
@@ -474,7 +486,9 @@ constexpr BuiltinRow kRows[] = {
     {"prim::is_xla", &IsOnDevice},
     {"prim::is_xpu", &IsOnDevice},
     {"prim::itemsize", &ElementSize},
-    {"prim::layout", &Strided},
+    {"prim::is_sparse", &OfDense<bool, false>},
+    {"prim::is_sparse_csr", &OfDense<bool, false>},
+    {"prim::layout", &OfDense<int64_t, 0>},
     {"prim::nbytes", &ByteCount},
     {"prim::shape", &Size},
     {"prim::tolist", &ToList},

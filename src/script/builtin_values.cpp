@@ -483,8 +483,6 @@ constexpr BuiltinRow kRows[] = {
     {"prim::is_mkldnn", &False},
     {"prim::is_nested", &False},
     {"prim::is_quantized", &False},
-    {"prim::is_sparse", &False},
-    {"prim::is_sparse_csr", &False},
     {"prim::requires_grad", &RequiresGrad},
     {"aten::_get_tracing_state", &False},
     {"aten::is_autocast_cpu_enabled", &False},

@@ -96,6 +96,10 @@ def another_value(self, x, time):
     return found is None
 
 
+def counted(self, x, time):
+    return -(time > 8 or 2) == -2
+
+
 SIZES = (3, 5, 8, 9, 12)
 
 
@@ -118,7 +122,7 @@ def serves_all(model, example, *others):
     compare(program, model, *((other,) for other in (example, *others)))
 
 
-@pytest.mark.parametrize("ask", [whose_rest_is_true, whose_rest_is_called, whose_rest_runs_code, asked_again, another_value])
+@pytest.mark.parametrize("ask", [whose_rest_is_true, whose_rest_is_called, whose_rest_runs_code, asked_again, another_value, counted])
 def test_what_the_rest_does_not_decide_is_warned_of(ask):
     model = Asking(ask)
     with pytest.warns(flambeau.errors.ConversionWarning, match="right only where time ≤ 8"):

@@ -34,6 +34,15 @@ class InBothWays(torch.nn.Module):
         return x * 2
 
 
+class InBothWaysTheOtherFirst(torch.nn.Module):
+    def forward(self, x):
+        if torch.compiler.is_compiling():
+            raise ValueError("no way")
+        if torch.compiler.is_exporting():
+            raise ValueError("no way either")
+        return x * 2
+
+
 class Refusing(torch.nn.Module):
     def forward(self, x):
         if torch.compiler.is_exporting():
@@ -41,7 +50,7 @@ class Refusing(torch.nn.Module):
         return x.numpy() * 2
 
 
-@pytest.mark.parametrize("model", [Distilled(), ByOlderName(), InBothWays()], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", [Distilled(), ByOlderName(), InBothWays(), InBothWaysTheOtherFirst()], ids=lambda model: type(model).__name__)
 def test_the_way_that_a_model_goes_otherwise_is_captured(model):
     program = convert(model, (torch.rand(2, 8),), ({0: "batch"},))
     assert program.capture_strategy == "non-strict, with the model told that it only runs"

@@ -50,5 +50,7 @@ CASES = [
     dense(aten._sparse_sum.default, FEW, sparse=(0,)),
     dense(aten._sparse_sum.dtype, FEW, dtype=torch.float64, sparse=(0,)),
     *[dense(aten._sparse_sum.dim, FEW, dim, sparse=(0,)) for dim in ([0], [1], [-1], [0, 1])],
+    *[dense(aten._sparse_sum.dim, FEW.to(torch.int32), dim, sparse=(0,)) for dim in ([0], [0, 1])],
+    dense(aten._sparse_sum.default, FEW.to(torch.int32), sparse=(0,)),
     dense(aten._sparse_sum.dim_dtype, FEW, [0], dtype=torch.float64, sparse=(0,)),
 ]

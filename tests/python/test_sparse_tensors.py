@@ -108,6 +108,61 @@ def test_in_scripts():
         torch.testing.assert_close(program(*inputs)[0], Scripted()(*inputs))
 
 
+class ScriptedAsks(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        return x * 2 if x.to_sparse().is_sparse else x
+
+
+def test_scripts_are_not_told_either():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="asks whether a tensor is sparse, where the program makes some that are"):
+        flambeau.export(torch.jit.script(ScriptedAsks()), (torch.randn(4, 3),), dynamo=False, verbose=False)
+
+
+class Asks(torch.nn.Module):
+    def __init__(self, ask):
+        super().__init__()
+        self.ask = ask
+        self.register_buffer("a", ADJACENCY)
+
+    def forward(self, x):
+        return torch.sparse.mm(self.a, x) if self.ask(self.a) else x
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda a: a.is_sparse, lambda a: a.layout == torch.sparse_coo, lambda a: a.sparse_dim() == 2], ids=["is_sparse", "layout", "sparse_dim"]
+)
+@pytest.mark.parametrize("capture", CAPTURES)
+def test_whether_a_tensor_is_sparse_is_not_told(capture, ask):
+    with pytest.raises(flambeau.errors.CaptureError, match="is not known while a model with sparse tensors|has the layout torch.sparse_coo"):
+        flambeau.export(Asks(ask), (torch.randn(4, 3),), verbose=False, **CAPTURES[capture])
+
+
+@pytest.mark.parametrize("capture", CAPTURES)
+def test_whether_a_tensor_is_sparse_is_told_where_none_is(capture):
+    class Dense(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 if not x.is_sparse and x.layout == torch.strided else x
+
+    x = torch.randn(4, 3)
+    torch.testing.assert_close(flambeau.export(Dense(), (x,), verbose=False, **CAPTURES[capture])(x)[0], x * 2)
+
+
+@pytest.mark.parametrize("capture", CAPTURES)
+def test_what_is_made_of_a_tensor_is_another(capture):
+    class Writes(torch.nn.Module):
+        def forward(self, x):
+            y = x * 2
+            z = y.to_sparse().to_dense()
+            z.add_(1)
+            s = y.to_sparse()
+            y += 1
+            return y, z, s.to_dense()
+
+    x = torch.randn(4, 3)
+    program = flambeau.export(Writes(), (x,), verbose=False, **CAPTURES[capture])
+    torch.testing.assert_close(tuple(program(x)), Writes()(x))
+
+
 @pytest.mark.parametrize("capture", CAPTURES)
 def test_which_elements_there_are_is_not_told(capture):
     class Elements(torch.nn.Module):

@@ -59,7 +59,7 @@ def replacements(model: Any, conversions: list[str]) -> Iterator[Seen]:
         conversions: Gets the modules that make numbers of sizes.
     """
     with contextlib.ExitStack() as stack:
-        for context in (known_results(model), CapturableCalls(), Progressions(), dynamic_tensors(), dynamic_types(), seen_data()):
+        for context in (dense_state(model), known_results(model), CapturableCalls(), Progressions(), dynamic_tensors(), dynamic_types(), seen_data()):
             stack.enter_context(context)
         vmaps = stack.enter_context(recordable_vmaps())
         for context in (noticed_conversions(conversions), functions_of_sizes(), attention_by_size(), unmoved_modules(), uncounted_numbers()):
@@ -77,7 +77,6 @@ def environment(model: torch.nn.Module, kwargs: dict[str, Any], training: bool |
     with contextlib.ExitStack() as stack:
         for context in (
             kept_attributes(model),
-            dense_state(model),
             mode(model, training),
             named_keywords(model, kwargs) if dynamic else contextlib.nullcontext(),
             autocast_within(model),

@@ -111,12 +111,22 @@ def _copies_only(node: ast.AST) -> bool:
     )
 
 
+_ASKING = ("abs", "dim", "element_size", "len", "max", "min", "numel", "pow", "size")
+
+
+def _may_change(node: ast.AST) -> bool:
+    """Whether it may do more than ask."""
+    if isinstance(node, ast.Call):
+        return (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) not in _ASKING
+    return isinstance(node, (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom))
+
+
 @functools.lru_cache(maxsize=1024)
 def _tests_for_copies(code: types.CodeType) -> tuple[list[ast.expr], int]:
     """What is asked for no more than a copy, and the line before the function."""
     tree, before = statements(code)
     tests = [node.test for node in ast.walk(tree) if _copies_only(node)] if tree is not None else []  # type: ignore[attr-defined]
-    return [test for test in tests if not any(isinstance(part, ast.NamedExpr) for part in ast.walk(test))], before
+    return [test for test in tests if not any(_may_change(part) for part in ast.walk(test))], before
 
 
 def asks_for_copies(frame: types.FrameType) -> bool:
@@ -229,7 +239,7 @@ def default_of(frame: types.FrameType) -> int | None:
     return None
 
 
-_TRUTH_IS_ALL = {ast.If: "test", ast.While: "test", ast.Assert: "test", ast.IfExp: "test", ast.UnaryOp: "operand"}
+_TRUTH_IS_ALL = {ast.If: "test", ast.While: "test", ast.Assert: "test", ast.IfExp: "test"}
 """Where of ``and`` and ``or`` nothing matters but whether it is true; elsewhere it is a value."""
 
 
@@ -241,7 +251,8 @@ def _conjunctions(code: types.CodeType) -> tuple[list[tuple[ast.BoolOp, bool]], 
     for parent in ast.walk(tree) if tree is not None else ():
         for name, part in ast.iter_fields(parent):
             if isinstance(part, ast.BoolOp) and not isinstance(parent, ast.BoolOp):
-                found.append((part, _TRUTH_IS_ALL.get(type(parent)) == name))
+                negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+                found.append((part, negated or _TRUTH_IS_ALL.get(type(parent)) == name))
             elif isinstance(part, list) and not isinstance(parent, ast.BoolOp):
                 found += [(each, isinstance(parent, ast.comprehension)) for each in part if isinstance(each, ast.BoolOp)]
     return found, before

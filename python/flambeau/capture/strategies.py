@@ -215,10 +215,8 @@ class _Tries:
     def _as_it_runs(self, attempt: _Capture) -> _Captured | None:
         """What is captured of a model that goes another way while it is exported, where it is told that it is not, if that does for the example."""
         hidden: set[str] = set()
-        for name in FLAGS:
-            if name not in self.flags:
-                continue
-            hidden.add(name)
+        while asked := [name for name in FLAGS if name in self.flags - hidden]:  # the way after one may ask for another
+            hidden.add(asked[0])
 
             def within(remedies: Remedies, hidden: Set[str] = frozenset(hidden)) -> tuple[ExportedProgram, str]:
                 with ways_of_exports(self.flags, hidden):

@@ -94,10 +94,11 @@ _OWN_NUMEL = torch.Size.numel
 def _round(size: torch.Tensor, ndigits: int | None = None) -> torch.Tensor:
     if not is_size(size):
         raise TypeError(f"type {type(size).__name__} doesn't define __round__ method")
-    if not size.is_floating_point():
+    integer = not size.is_floating_point()
+    if integer and (ndigits is None or ndigits >= 0):
         return size
-    rounded = torch.round(exact(size), decimals=ndigits or 0)
-    return cast_number(rounded, torch.int64) if ndigits is None else float_of_sizes(rounded)
+    rounded = torch.round(_float(size) if integer else exact(size), decimals=ndigits or 0)
+    return cast_number(rounded, torch.int64) if integer or ndigits is None else float_of_sizes(rounded)
 
 
 def _bit_length(size: torch.Tensor) -> torch.Tensor:

@@ -36,7 +36,11 @@ Tensor Product(Lowering& to, Tensor sparse, Tensor dense, std::string_view reduc
 
 Tensor TotalOf(Lowering& to, Tensor self) { return Sum(to, self, std::nullopt, false, std::nullopt); }
 Tensor TotalIn(Lowering& to, Tensor self, DType dtype) { return Sum(to, self, std::nullopt, false, dtype); }
-Tensor SumOver(Lowering& to, Tensor self, Ints dim) { return Sum(to, self, std::move(dim), false, std::nullopt); }
+// What is left of the dimensions is sparse, and has the dtype that it had.
+Tensor SumOver(Lowering& to, Tensor self, Ints dim) {
+  const bool left = static_cast<int64_t>(dim.size()) < self.rank();
+  return Sum(to, self, std::move(dim), false, left ? std::optional(self.dtype()) : std::nullopt);
+}
 Tensor SumOverIn(Lowering& to, Tensor self, Ints dim, DType dtype) { return Sum(to, self, std::move(dim), false, dtype); }
 
 #define FLAMBEAU_OPTIONS "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory="
