@@ -12,6 +12,17 @@ import flambeau
 onnxruntime.set_default_logger_severity(4)
 
 
+class Calls(torch.nn.Module):
+    """A function of a tensor."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
 def tensors(tree):
     """The leaves that are inputs or outputs of a model, in PyTorch's order."""
     return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, (torch.Tensor, bool, int, float))]

@@ -5,17 +5,9 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from checking import Calls
 
 import flambeau
-
-
-class Calls(torch.nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, x):
-        return self.function(x)
 
 
 FUNCTIONS = {
