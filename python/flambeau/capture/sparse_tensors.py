@@ -17,7 +17,6 @@ from .replaced_functions import Replacements
 
 __all__ = ["SPARSE", "dense_calls", "dense_state"]
 
-
 _stands_for_sparse = contextvars.ContextVar("stands_for_sparse", default=False)
 """Whether a dense tensor stands for a sparse one of the model."""
 

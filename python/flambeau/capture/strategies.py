@@ -266,7 +266,7 @@ class _Tries:
 
         The general way may not be open to the example: a tensor of no elements has no view with a -1 in it.
         """
-        asked = {each.condition for each in special_decisions(exported, decided)}
+        asked = dict.fromkeys(each.condition for each in special_decisions(exported, decided))
         other = where_none(exported, list(asked), self.args, self.kwargs)
         if other is None:
             return None

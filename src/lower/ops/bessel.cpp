@@ -248,7 +248,6 @@ constexpr OpRow kRows[] = {
     Op<OfFloats<SphericalJ0>>("aten::special_spherical_bessel_j0(Tensor x) -> Tensor"),
 };
 
-
 }  // namespace
 
 Tensor BesselI0(Lowering& to, Tensor x) { return BesselI<0>(to, x); }
