@@ -260,9 +260,13 @@ def symbol_number(symbol: sympy.Symbol, env: ShapeEnv) -> torch.SymInt:
     return torch.SymInt(SymNode(symbol, env, int, None))
 
 
-def number_of(expression: sympy.Expr, env: ShapeEnv) -> Any:
-    """The number that an expression of sizes is."""
-    symbols = {symbol: symbol_number(symbol, env) for symbol in expression.free_symbols}
+def number_of(expression: sympy.Expr, env: ShapeEnv, known: Mapping[sympy.Symbol, Any] | None = None) -> Any:
+    """The number that an expression of sizes is.
+
+    Args:
+        known: What stands for symbols of it that are no sizes.
+    """
+    symbols = {symbol: symbol_number(symbol, env) for symbol in expression.free_symbols - (known or {}).keys()} | dict(known or {})
     return sympy_interp(PythonReferenceAnalysis, symbols, expression)
 
 

@@ -5,8 +5,9 @@
 of one that reads what a list ends with; ``names`` are what they ask of statements);
 ``runtime`` is what the source calls then. ``rounds`` are the iterables whose number of rounds
 is a symbol, and the lists that such a loop fills, ``places`` those that are as long before, ``alike`` those whose
-items are all the same; ``rows`` are those of tensors into which rounds write;
-``pieces`` are those of a tensor that data cuts; ``scanning`` runs the rounds as torch's
+items are all the same, ``tuples`` those of tuples (``layouts`` tells what the place of a round gives of one);
+``rows`` are those of tensors into which rounds write;
+``pieces`` are those of a tensor that data cuts; ``gathering`` is what a round fills lists with; ``scanning`` runs the rounds as torch's
 ``scan``, with ``modes`` between the rounds and torch. ``associative`` does so with the rows of
 ``associative_scan``.
 """
@@ -17,9 +18,10 @@ import builtins
 import contextlib
 import gc
 import types
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 
 import torch
+from torch._higher_order_ops.utils import first_slice_copy
 
 from ..decisions import Place
 from ..replaced_functions import replaced_functions
@@ -31,6 +33,18 @@ from .runtime import Runtime
 from .scanning import Unkept
 
 __all__ = ["Unkept", "kept_loops", "sequential_scans", "uncounted_numbers"]
+
+
+def _row(first: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """torch's function for the type of a scan's rows, which reads the first: of as many as data decides there may be none."""
+
+    def call(tensor: torch.Tensor, dim: int = 0) -> torch.Tensor:
+        count = tensor.shape[dim]
+        if not isinstance(count, torch.SymInt) or count.node.hint is not None:
+            return first(tensor, dim)
+        return tensor.new_empty([size for axis, size in enumerate(tensor.shape) if axis != dim % tensor.ndim])
+
+    return call
 
 
 @contextlib.contextmanager
@@ -58,8 +72,11 @@ def kept_loops(loops: Set[Place]) -> Iterator[Mapping[types.CodeType, types.Code
     try:
         for function, code in before:
             function.__code__ = codes[code]
-        padding = {("torch.nn.utils.rnn", "pad_sequence"): pad_sequence(torch.nn.utils.rnn.pad_sequence)}
-        with LoopsAsScans(), loops_are_kept(), replaced_functions(padding):
+        functions_of_loops = {
+            ("torch.nn.utils.rnn", "pad_sequence"): pad_sequence(torch.nn.utils.rnn.pad_sequence),
+            ("torch._higher_order_ops.utils", "first_slice_copy"): _row(first_slice_copy),
+        }
+        with LoopsAsScans(), loops_are_kept(), replaced_functions(functions_of_loops):
             yield {within: code for code, new in codes.items() for within in codes_within(new)}
     finally:
         for function, code in before:

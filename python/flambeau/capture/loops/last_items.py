@@ -1,4 +1,4 @@
-"""The last item of a list that a loop fills, as a name of its own: ``states.append(step(states[-1]))``."""
+"""The last item of a list that a loop fills, as a name of its own: ``states.append(step(states[-1]))``, ``ends.extend(more(ends[-1]))``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ def _is_last_of(node: ast.AST, name: str) -> bool:
     return isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub) and isinstance(index.operand, ast.Constant) and index.operand.value == 1
 
 
-def _appended_to(statement: ast.stmt, name: str) -> ast.Call | None:
-    """``name.append(item)``."""
+def _added_to(statement: ast.stmt, name: str) -> ast.Call | None:
+    """``name.append(item)``, or ``name.extend(items)``."""
     call = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "append" or len(call.args) != 1:
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or len(call.args) != 1:
+        return None
+    if call.func.attr not in ("append", "extend"):
         return None
     own = isinstance(call.func.value, ast.Name) and call.func.value.id == name and not call.keywords
     return call if own and not isinstance(call.args[0], ast.Starred) else None
@@ -36,20 +38,20 @@ class _Renamed(ast.NodeTransformer):
 class LastItems:
     """What becomes of the body of a loop.
 
-    Of a list to which each round appends one item, and of which it reads the last one and nothing else, the rounds hand on that item.
+    Of a list to which each round adds in one place, and of which it reads the last item and nothing else, the rounds hand on that item.
 
     Attributes:
         body: The new statements.
         names: The new names, and the list that each is of.
     """
 
-    def __init__(self, body: list[ast.stmt], changed: Iterable[str]) -> None:
-        self.body, self.names = body, dict[str, str]()
+    def __init__(self, body: list[ast.stmt], changed: Iterable[str], runtime: Callable[[str], ast.expr]) -> None:
+        self.body, self.names, self._runtime = body, dict[str, str](), runtime
         for name in sorted(changed):
             self._take(name)
 
     def _take(self, name: str) -> None:
-        places = [i for i, statement in enumerate(self.body) if _appended_to(statement, name) is not None]
+        places = [i for i, statement in enumerate(self.body) if _added_to(statement, name) is not None]
         nodes = [node for statement in self.body for node in ast.walk(statement)]
         uses = sum(isinstance(node, ast.Name) and node.id == name for node in nodes)
         reads = sum(_is_last_of(node, name) for node in nodes)
@@ -58,16 +60,27 @@ class LastItems:
         last = f"__flambeau_last_{name}__"
         body = [_Renamed(name, last).visit(statement) for statement in self.body]
         (place,) = places
-        call = _appended_to(body[place], name)
+        call = _added_to(body[place], name)
         assert call is not None
-        item = ast.copy_location(ast.Assign([ast.Name(last, ast.Store())], call.args[0]), body[place])
-        call.args = [ast.Name(last, ast.Load())]
-        self.body = [*body[:place], item, *body[place:]]
+        (given,) = call.args
+        if call.func.attr == "append":  # type: ignore[attr-defined]
+            before, call.args = [self._assigned(last, given)], [ast.Name(last, ast.Load())]
+        else:
+            items = f"__flambeau_items_of_{name}__"
+            after = self._call("last_after", ast.Name(last, ast.Load()), ast.Name(items, ast.Load()))
+            before, call.args = [self._assigned(items, given), self._assigned(last, after)], [ast.Name(items, ast.Load())]
+        self.body = [*body[:place], *(ast.copy_location(each, body[place]) for each in before), *body[place:]]
         self.names[last] = name
 
-    def before(self, runtime: Callable[[str], ast.expr]) -> list[ast.stmt]:
+    def _call(self, function: str, *args: ast.expr) -> ast.expr:
+        return ast.Call(self._runtime(function), [*args], [])
+
+    def _assigned(self, name: str, value: ast.expr) -> ast.stmt:
+        return ast.Assign([ast.Name(name, ast.Store())], value)
+
+    def before(self) -> list[ast.stmt]:
         """What gives the names their values before the loop."""
         return [
-            ast.Assign([ast.Name(last, ast.Store())], ast.Call(runtime("last"), [ast.Name(name, ast.Load())], []))
+            self._assigned(last, self._call("last", ast.Name(name, ast.Load())))
             for last, name in self.names.items()
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -44,12 +44,13 @@ class Outer(TorchFunctionMode):
     def own(self, values: Any) -> None:
         self.made.update((id(leaf), leaf) for leaf in _pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor))
 
+    def note_sizes(self, leaves: Iterable[Any]) -> None:
+        self.sizes.update((leaf.node.expr, leaf) for leaf in leaves if isinstance(leaf, (torch.SymInt, torch.SymFloat)))
+
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        for leaf in _pytree.tree_leaves((args, kwargs)):
-            if isinstance(leaf, torch.Tensor) and id(leaf) not in self.made:
-                self.tensors[id(leaf)] = leaf
-            elif isinstance(leaf, (torch.SymInt, torch.SymFloat)):
-                self.sizes[leaf.node.expr] = leaf
+        leaves = _pytree.tree_leaves((args, kwargs))
+        self.tensors.update((id(leaf), leaf) for leaf in leaves if isinstance(leaf, torch.Tensor) and id(leaf) not in self.made)
+        self.note_sizes(leaves)
         _refuse_writes(func, args, self.tensors)
         result = func(*args, **(kwargs or {}))
         self.own(result)

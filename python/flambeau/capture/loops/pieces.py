@@ -13,6 +13,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ..presence import rows_are_known
 from ..replaced_functions import Replacements
+from .modes import Unkept
 
 __all__ = ["Cut", "Numbers", "Pieces", "cut_of", "loops_are_kept", "split", "uncounted_numbers"]
 
@@ -45,6 +46,16 @@ class Numbers:
 
     def at(self, index: Any) -> Any:
         return torch.select(self.tensor, 0, index).tolist()
+
+    def integers(self) -> torch.Tensor:
+        """What Python's integers become again in a tensor.
+
+        Raises:
+            Unkept: They are others, or lists.
+        """
+        if self.tensor.dtype is torch.bool or self.tensor.ndim > 1:
+            raise Unkept("a list holds the numbers of a tensor beside what are no integers")
+        return self.tensor.long()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(_TO_LIST(self.tensor))

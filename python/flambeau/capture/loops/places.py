@@ -8,7 +8,8 @@ import torch
 from torch.utils import _pytree
 
 from .rounds import Filled
-from .scanning import Unkept, item_at, same_type
+from .same import same_type
+from .scanning import Unkept, item_at
 
 __all__ = ["Places"]
 

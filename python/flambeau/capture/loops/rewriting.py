@@ -261,7 +261,7 @@ class _Rewriter(ast.NodeTransformer):
         assigned, changed = names
         own = {*attributes.names.values()}
         local = locals_of(self.functions[-1]) | own
-        last = LastItems(attributes.body, changed & local)
+        last = LastItems(attributes.body, changed & local, _runtime)
         carried = sorted((assigned & self._read_elsewhere(node, assigned - anew)) | (changed & local) | last.names.keys() | own)
         result = _names(carried, ast.Load())
         target = ast.Assign([node.target], ast.Name(each, ast.Load()))
@@ -278,7 +278,7 @@ class _Rewriter(ast.NodeTransformer):
         dynamic = ast.Call(_runtime("dynamic"), [ast.Name(items, ast.Load())], [])
         self.changed = True
         iterated = ast.Assign([ast.Name(items, ast.Store())], _Symbolic().visit(node.iter))
-        kept = [*attributes.before(_runtime), *last.before(_runtime), function, ran, *attributes.after()]
+        kept = [*attributes.before(_runtime), *last.before(), function, ran, *attributes.after()]
         return [ast.copy_location(statement, node) for statement in (iterated, ast.If(dynamic, kept, [plain]))]
 
     def _names_of_loop(self) -> tuple[str, str, str]:

@@ -11,8 +11,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
 from ..sizes import Uncounted
+from .gathering import Nested
 from .pieces import Numbers, Pieces
-from .scanning import Lost, Nested, Unkept, item_at
+from .scanning import Lost, Unkept, item_at
 
 __all__ = ["Filled", "FilledNumbers", "LoopsAsScans", "Range", "Rounds", "Whole", "as_tensor", "is_dynamic", "pad_sequence", "range_of"]
 
@@ -235,6 +236,10 @@ class FilledNumbers(Filled):
 
     def as_index(self) -> torch.Tensor:
         return self.joined(0, True)
+
+    def integers(self) -> torch.Tensor | None:
+        numbers = self.joined(0, True)
+        return None if numbers.is_floating_point() or numbers.dtype is torch.bool else numbers
 
     def extended(self, numbers: torch.Tensor) -> FilledNumbers:
         return FilledNumbers([], torch.cat([self.joined(0, True), numbers]))

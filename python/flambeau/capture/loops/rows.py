@@ -9,8 +9,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
+from .gathering import Appended
 from .modes import Unkept
-from .scanning import Appended
 
 __all__ = ["WrittenRows"]
 

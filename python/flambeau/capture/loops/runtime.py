@@ -16,11 +16,14 @@ from ..presence import rows_are_known
 from ..proofs import simplified
 from ..sizes import Uncounted
 from .alike import Alike, alike_items
+from .gathering import Gathering
 from .pieces import Numbers, Pieces
 from .places import Places
 from .rounds import Filled, FilledNumbers, Range, Rounds, Whole, as_tensor, is_dynamic, range_of
 from .rows import WrittenRows
-from .scanning import Gathering, Lost, Unkept, as_scan, fixed, item_at
+from .same import fixed
+from .scanning import Lost, Unkept, as_scan, item_at
+from .tuples import Tuples
 
 __all__ = ["Runtime"]
 
@@ -175,6 +178,14 @@ class Runtime:
         """``items[-1]``; of nothing, what is no value."""
         return items[-1] if isinstance(items, Filled) or (isinstance(items, list) and items) else Lost()
 
+    def last_after(self, last: Any, items: Any) -> Any:
+        """``filled[-1]`` after ``filled.extend(items)``, of what it was before."""
+        if isinstance(items, Numbers) and isinstance(last, (int, torch.SymInt)):
+            return torch.cat([torch.scalar_tensor(last, dtype=torch.int64).unsqueeze(0), items.integers()])[-1].item()
+        if not isinstance(items, (list, tuple)) or isinstance(items, Filled):
+            raise Unkept("the last item of a list is read to which a round adds as many as it finds")
+        return items[-1] if items else last
+
     def extended(self, filled: Any, items: Any) -> Any:
         """The list after ``filled.extend(items)`` or ``filled += items``."""
         if not isinstance(filled, list):  # the name is given to something else, too
@@ -183,9 +194,9 @@ class Runtime:
         if not isinstance(items, Numbers):
             filled.extend(items)
             return filled
-        if items.tensor.dtype is torch.bool or items.tensor.ndim > 1 or (isinstance(filled, Filled) and not isinstance(filled, FilledNumbers)):
+        if isinstance(filled, Filled) and not isinstance(filled, FilledNumbers):
             raise Unkept("a list holds the numbers of a tensor beside what are no integers")
-        numbers = items.tensor.long()  # what Python's numbers become again
+        numbers = items.integers()
         return filled.extended(numbers) if isinstance(filled, FilledNumbers) else FilledNumbers(filled, numbers)
 
     def repeated(self, items: list[Any], count: Any) -> Any:
@@ -275,11 +286,15 @@ class Runtime:
         if rows:
             rows.put(after.pop(), appended.pop(len(after), None))
         for i, added in appended.items():
-            if added.axis is not None:
-                after[i] = Whole(after[i], added.items[0], added.axis, added.lengths)
+            if added.layout is not None:
+                layout = added.layout
+                after[i] = Alike(layout.count, layout.at(0, [])) if layout.alike and not after[i] else Tuples(after[i], layout, added.items)
                 continue
             if added.numbers:
                 after[i] = FilledNumbers(after[i], added.items[0])
+                continue
+            if added.axis is not None:
+                after[i] = Whole(after[i], added.items[0], added.axis, added.lengths)
                 continue
             if not added.front:
                 after[i] = Filled(after[i], added.items)

@@ -26,11 +26,14 @@ from torch.utils._sympy.value_ranges import ValueRanges
 from ...pytrees import children
 from ..proofs import expression_of
 from ..sizes import number_of, symbol_number
+from .gathering import Appended, Gathering, Growing, Nested, is_integer, number, together
+from .layouts import Layout
 from .modes import ByPlaces, Inner, Outer, Unkept, under
 from .pieces import cut_of
+from .same import fixed, same_type
 from .strides import Stride, stride_of
 
-__all__ = ["Appended", "Lost", "Unkept", "as_scan", "fixed", "item_at", "same_type"]
+__all__ = ["Lost", "Unkept", "as_scan", "item_at"]
 
 _LOG = logging.getLogger("flambeau.capture")
 
@@ -46,62 +49,6 @@ class Lost:
 
     __bool__ = __index__ = __int__ = __float__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __getitem__ = __iter__ = _use
     __call__ = __len__ = __lt__ = __gt__ = __le__ = __ge__ = _use
-
-
-class Gathering(list):
-    """The list that a round fills: at its end, or at its front."""
-
-    front = False
-
-    def append(self, item: Any) -> None:
-        if self.front:
-            raise Unkept("a round fills a list at both ends")
-        super().append(item)
-
-    def insert(self, index: Any, item: Any) -> None:
-        if not isinstance(index, int) or index != 0 or (self and not self.front):
-            raise Unkept("a round fills a list in other places than its ends")
-        self.front = True
-        super().append(item)
-
-
-class Nested(list):
-    """A list that a loop within a round filled."""
-
-    def stacked(self) -> torch.Tensor:
-        """All items."""
-        raise Unkept("a loop within another fills a list with other things than tensors of one shape")
-
-
-class Appended(NamedTuple):
-    """What the rounds added to a list: the items of a round, stacked over the rounds."""
-
-    items: list[torch.Tensor]
-    front: bool
-    """Whether each item went before all that was there."""
-    axis: int | None = None
-    """Of pieces of several lengths, one a round, the axis along which they are the only item in `items`."""
-    lengths: torch.Tensor | None = None
-    """Those of the pieces, where they differ."""
-    numbers: bool = False
-    """Whether each item was an integer."""
-
-
-def fixed(first: Any, second: Any) -> bool:
-    """Whether two values that are no tensors are the same in any case."""
-    if isinstance(first, torch.SymInt) or isinstance(second, torch.SymInt):
-        return bool(expression_of(first) == expression_of(second))
-    if first is second:
-        return True
-    return type(first) is type(second) and isinstance(first, (int, float, str, bool, torch.dtype, torch.device)) and first == second
-
-
-def same_type(first: torch.Tensor, second: torch.Tensor) -> bool:
-    return (
-        first.dtype == second.dtype
-        and first.ndim == second.ndim
-        and all(fixed(a, b) for a, b in zip(first.shape, second.shape))
-    )
 
 
 def item_at(tensor: torch.Tensor, index: Any) -> torch.Tensor:
@@ -135,8 +82,12 @@ class _Plan:
     outer: Outer = dataclasses.field(default_factory=Outer)
     appended: dict[int, int] = dataclasses.field(default_factory=dict)
     """How many items a round appends."""
+    layouts: dict[int, Layout] = dataclasses.field(default_factory=dict)
+    """Of lists that get a tuple each round, what it is made of."""
     numbers: set[int] = dataclasses.field(default_factory=set)
     """Which lists get an integer each round."""
+    several: set[int] = dataclasses.field(default_factory=set)
+    """Which lists get several integers each round, in one tensor."""
     nothing: set[int] = dataclasses.field(default_factory=set)
     """Which lists the rounds fill with None: nobody knows their length afterwards."""
     front: set[int] = dataclasses.field(default_factory=set)
@@ -188,8 +139,14 @@ class _Loop:
         torch._check(index < self.count)
         return index
 
+    def _results(self, plan: _Plan, each: Any, given: Sequence[Any]) -> list[Any]:
+        """What a round gives, with the integers that it adds to a list in one tensor."""
+        return [together(result) if i in plan.gathered else result for i, result in enumerate(self._round(each, *given))]
+
     def round(self, plan: _Plan, index: Any, given: Sequence[Any]) -> list[Any]:
-        results = list(self._round(self.at(index), *given))
+        results = self._results(plan, self.at(index), given)
+        for i, layout in plan.layouts.items():
+            results[i] = layout.gathered(*results[i])
         for i in plan.gathered:
             if isinstance(results[i], Nested):
                 results[i] = [results[i].stacked()]
@@ -230,8 +187,10 @@ class _Loop:
             ]
             plan.outer.own(given)
             index = self._index(env.create_unbacked_symint(), first)
+            growing = [Growing(value) if type(value) is list and value and all(map(is_integer, value)) else value for value in given]
             with plan.outer:
-                results = self.round(plan, index, given)
+                results = [list(result) if type(result) is Growing else result for result in self.round(plan, index, growing)]
+            plan.outer.note_sizes(_pytree.tree_leaves([list(result) if type(result) is Gathering else result for result in results]))
         forgotten = {
             i
             for i, (name, value, result) in enumerate(zip(self.names, values, results))
@@ -253,20 +212,26 @@ class _Loop:
             if isinstance(results[i], list) and results[i] and all(item is None for item in results[i]):
                 plan.nothing.add(i)
                 continue
-            if isinstance(results[i], list) and [isinstance(item, (int, torch.SymInt)) and not isinstance(item, bool) for item in results[i]] == [True]:
-                plan.numbers.add(i)
+            several = getattr(results[i], "numbers", False)
+            if several or (isinstance(results[i], list) and [*map(is_integer, results[i])] == [True]):
+                (plan.several if several else plan.numbers).add(i)
                 plan.appended[i] = 1
                 if getattr(results[i], "front", False):
                     raise Unkept("numbers come to the front of a list")
-                continue
+                if not several:
+                    continue
+            if isinstance(results[i], Gathering) and not results[i].front and [isinstance(item, tuple) for item in results[i]] == [True]:
+                plan.layouts[i] = Layout(*results[i], index, known, self.count, first)
+                with disable_proxy_modes_tracing():
+                    results[i] = plan.layouts[i].gathered(*results[i])
             if not isinstance(results[i], list) or not all(isinstance(item, torch.Tensor) for item in results[i]):
                 raise Unkept(f"{self.names[i]} is no list of tensors")
             plan.appended[i] = len(results[i])
             if getattr(results[i], "front", False):
                 plan.front.add(i)
             if (piece := _piece(results[i], index, self.count, known, first)) is not None:
-                if i in plan.nested:
-                    raise Unkept("a loop within another fills a list with another number of items each round")
+                if i in plan.nested or i in plan.layouts:
+                    raise Unkept("a round fills a list with tuples of several sizes, or a loop within it with another number of items")
                 plan.pieces[i] = piece
         for name, value in zip(self.names, values):
             if name in self.written and not isinstance(value, (torch.Tensor, list, tuple, dict, int, float, Lost, torch.SymInt, type(None))):
@@ -301,7 +266,7 @@ class _Loop:
             return self._with_pieces(plan, values, first)
         leaves, structure = _state(_remembered(values, plan), plan.gathered)
         carried = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) or i in plan.counted]
-        init = [_number(leaves[i]) if i in plan.counted else leaves[i].clone(memory_format=torch.contiguous_format) for i in carried]
+        init = [number(leaves[i]) if i in plan.counted else leaves[i].clone(memory_format=torch.contiguous_format) for i in carried]
         tensors = list(plan.outer.tensors.values())
         known = {size.node.expr for tensor in (*tensors, *init) for size in tensor.shape if isinstance(size, torch.SymInt)}
         symbols = {symbol for expression in (*plan.outer.sizes, self.count.node.expr) for symbol in expression.free_symbols}
@@ -318,7 +283,7 @@ class _Loop:
             with under(self.modes, args), Inner(inner):
                 rest = place >= lifted[-1] if first else None
                 if first:  # onnxruntime's Scan does not go over nothing: the first round is there, and counts for nothing
-                    place = torch.minimum(place.clamp(min=first), _number(self.count - 1))
+                    place = torch.minimum(place.clamp(min=first), number(self.count - 1))
                 index = self._index(place.item(), first)
                 within = list(leaves)
                 for i, value in zip(carried, carries):
@@ -329,11 +294,11 @@ class _Loop:
                 results = self.round(plan, index, given)
                 after, _ = _state(results, plan.gathered)
                 in_place.update(i for i in carried if after[i] is within[i])
-                handed = [_number(after[i]) if i in plan.counted else after[i] for i in carried] or list(carries)
+                handed = [number(after[i]) if i in plan.counted else after[i] for i in carried] or list(carries)
                 if first:
                     handed = [torch.where(rest, new, old) for new, old in zip(handed, carries)]
                 gathered = [(item, i in plan.numbers) for i in sorted(plan.gathered - plan.nothing) for item in results[i]]
-                items = [_number(item) if is_number else item for item, is_number in gathered]
+                items = [number(item) if is_number else item for item, is_number in gathered]
                 return [each.clone(memory_format=torch.contiguous_format) for each in (*handed, *items)]
 
         lifted = [tensor if isinstance(tensor, FakeTensor) else tensor.clone() for tensor in tensors]  # a global may be as it is
@@ -357,11 +322,11 @@ class _Loop:
             after[i] = Lost()
         for i in sorted(plan.gathered - plan.nothing):
             items, stacked = stacked[: plan.appended[i]], stacked[plan.appended[i] :]
-            if i in plan.nested:
+            if i in plan.nested | plan.several:
                 items = [each.flatten(0, 1) for each in items]
-            appended[i] = Appended(items, i in plan.front, numbers=i in plan.numbers)
+            appended[i] = Appended(items, i in plan.front, numbers=i in plan.numbers | plan.several, layout=plan.layouts.get(i))
             after[i] = values[i]
-        return after, {i: each for i, each in appended.items() if each.items}
+        return after, {i: each for i, each in appended.items() if each.items or each.layout}
 
     def _with_pieces(self, plan: _Plan, values: Sequence[Any], first: int) -> tuple[list[Any], dict[int, Appended]]:
         """The same, of rounds whose pieces are put together: those of one length stacked, others written where they belong."""
@@ -382,7 +347,7 @@ class _Loop:
 
         def round(each: tuple[Any, Any], *given: Any) -> tuple[Any, ...]:
             index, item = each
-            *results, written = (*self._round(item, *given[: len(values)]), list(given[len(values) :]))
+            *results, written = (*self._results(plan, item, given[: len(values)]), list(given[len(values) :]))
             for i, piece in pieces.items():
                 (item,) = results[i]
                 results[i] = Gathering() if piece.stride is None else [piece.stride.filled(item, piece.axis, self._of)]
@@ -403,11 +368,11 @@ class _Loop:
         for i in plan.gathered:
             after[i] = Lost() if i in plan.nothing else values[i]
         for i, tensor in zip(placed, after[len(values) :]):
-            appended[i] = Appended([tensor], False, placed[i].axis, lengths.get(i, placed[i].lengths))
+            appended[i] = Appended([tensor], False, placed[i].axis, lengths.get(i, placed[i].lengths), i in plan.several)
         for i in pieces.keys() - placed.keys():
             axis, stride = pieces[i].axis, pieces[i].stride
             (stacked,) = appended[i].items
-            appended[i] = Appended([stride.joined(stacked, axis, self._of)], False, axis)  # type: ignore[union-attr]
+            appended[i] = Appended([stride.joined(stacked, axis, self._of)], False, axis, numbers=i in plan.several)  # type: ignore[union-attr]
         return after[: len(values)], appended
 
     def _lengths(self, plan: _Plan, values: Sequence[Any], first: int) -> dict[int, torch.Tensor]:
@@ -417,10 +382,10 @@ class _Loop:
             return {}
 
         def round(each: Any, *given: Any) -> tuple[Any, ...]:
-            results = list(self._round(each, *given))
+            results = self._results(plan, each, given)
             for i in plan.gathered:
                 (*_, item) = results[i] or [None]
-                results[i] = [_number(item.shape[measured[i]])] if i in measured else []
+                results[i] = [number(item.shape[measured[i]])] if i in measured else []
             return tuple(results)
 
         before = [[] if i in plan.gathered else value for i, value in enumerate(_copied(values, plan.gathered))]
@@ -458,10 +423,6 @@ def _piece(items: Sequence[torch.Tensor], index: torch.SymInt, count: torch.SymI
 
 def _symbols(size: Any) -> set[Any]:
     return set(size.node.expr.free_symbols) if isinstance(size, torch.SymInt) else set()
-
-
-def _number(value: Any) -> torch.Tensor:
-    return torch.scalar_tensor(value, dtype=torch.int64)
 
 
 @contextlib.contextmanager
