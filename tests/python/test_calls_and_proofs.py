@@ -7,7 +7,21 @@ import typing
 import pytest
 import sympy
 import torch
-from torch.utils._sympy.functions import CeilToInt, FloatTrueDiv, FloorDiv, FloorToInt, IntTrueDiv, Max, Min, Mod, PythonMod, ToFloat, TruncToInt
+from torch.utils._sympy.functions import (
+    CeilToInt,
+    FloatPow,
+    FloatTrueDiv,
+    FloorDiv,
+    FloorToInt,
+    IntTrueDiv,
+    Max,
+    Min,
+    Mod,
+    OpaqueUnaryFn_sqrt,
+    PythonMod,
+    ToFloat,
+    TruncToInt,
+)
 
 import flambeau
 from flambeau.archive_verification import verify_archive
@@ -456,6 +470,15 @@ def test_whole_numbers_of_quotients_are_quotients_of_integers():
         assert as_integers(other) == other
     for n in range(3, 40):
         assert as_integers(CeilToInt(frames)).subs({size: n}) == math.ceil((n - 3) / 4 + 2)
+
+
+def test_roots_of_squares_are_whole():
+    size, data = sympy.Symbol("size", integer=True, positive=True), sympy.Symbol("data", integer=True)
+    for square, root in {4 * FloorDiv(size, 8) ** 2: 2 * FloorDiv(size, 8), size**2 * (size + 1) ** 4: size * (size + 1) ** 2, data**4: data**2}.items():
+        for told in (OpaqueUnaryFn_sqrt(square), FloatPow(ToFloat(square), sympy.Float(0.5))):
+            assert as_integers(TruncToInt(told)) == as_integers(FloorToInt(told)) == root
+    for other in (size, 2 * size**2, size**3, size**2 + 1, data**2):
+        assert as_integers(TruncToInt(OpaqueUnaryFn_sqrt(other))) == TruncToInt(OpaqueUnaryFn_sqrt(other))
 
 
 def test_sizes_that_are_padded_are_multiples():

@@ -12,6 +12,7 @@ import torch
 from torch.utils._sympy.functions import (
     CeilToInt,
     CleanDiv,
+    FloatPow,
     FloatTrueDiv,
     FloorDiv,
     FloorToInt,
@@ -19,6 +20,7 @@ from torch.utils._sympy.functions import (
     Max,
     Min,
     Mod,
+    OpaqueUnaryFn_sqrt,
     PythonMod,
     ToFloat,
     TruncToInt,
@@ -252,10 +254,27 @@ def _whole(number: Any) -> Any:
         return number
     if number.is_Float:
         return sympy.Integer(int(number)) if float(number).is_integer() else None
+    if isinstance(number, OpaqueUnaryFn_sqrt) or (isinstance(number, FloatPow) and number.args[1] == 0.5):
+        square = _whole(number.args[0])
+        return None if square is None else _root(square)
     parts = [_whole(part) for part in number.args] if isinstance(number, (ToFloat, IntTrueDiv, FloatTrueDiv, sympy.Mul)) else [None]
     if any(part is None for part in parts):
         return None
     return _even(*parts) if isinstance(number, (IntTrueDiv, FloatTrueDiv)) else math.prod(parts)
+
+
+def _root(square: Any) -> Any:
+    """The root of a product of squares of what is not negative; None of others."""
+    roots = []
+    for base, times in square.as_powers_dict().items():
+        if base.is_Integer and not times.is_Integer:
+            return None
+        if base.is_Integer:
+            root, exact = sympy.integer_nthroot(int(base**times), 2) if base > 0 else (0, base == 0)
+            roots.append((sympy.Integer(root), exact))
+        else:
+            roots.append((base ** (times / 2), times.is_even and (base.is_nonnegative or times % 4 == 0)))
+    return math.prod(root for root, _ in roots) if all(exact for _, exact in roots) else None
 
 
 def _remainder(term: Any) -> tuple[Any, int] | None:
