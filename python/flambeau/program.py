@@ -533,7 +533,7 @@ class ONNXProgram:
             return
         import torch
 
-        from .capture.constants import KNOWN
+        from .capture.questions.constants import KNOWN
 
         own = {**exported.constants, **exported.state_dict}
         for name in exported.graph_module.meta.get(KNOWN, ()):

@@ -18,7 +18,6 @@ from .artifacts import Artifacts
 from .calls import FORWARD, CapturedCall, captured_call, forward_of
 from .capture import Attempt, capture, mode
 from .capture.containers import register_containers, warn_of_windows
-from .capture.decisions import Decision
 from .capture.decomposition import without_composites, without_newer_operators
 from .capture.dynamic_shapes import (
     all_names,
@@ -32,9 +31,10 @@ from .capture.dynamic_shapes import (
     rest_parameter,
     tensor_names,
 )
-from .capture.gradient_operators import without_gradients
-from .capture.tracing import trace
-from .capture.vmaps import without_vmap
+from .capture.operators.gradient_operators import without_gradients
+from .capture.operators.vmaps import without_vmap
+from .capture.questions.decisions import Decision
+from .capture.traces.tracing import trace
 from .errors import CaptureError, UnsupportedOptionError, warn
 from .feed.exported_program import DimensionName, build_program
 from .feed.script_inputs import (

@@ -15,7 +15,7 @@ from torch.utils import _pytree
 from . import _engine
 from .archived import ArchivedProgram
 from .capture import user_line
-from .capture.transformers import every_mask
+from .capture.operators.transformers import every_mask
 from .comparison import compare, not_computed
 from .errors import VerificationError
 from .other_sizes import Arguments, inputs_of_other_sizes, second_inputs

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch.utils._sympy.functions import FloorDiv
 
 import flambeau
-from flambeau.capture.general import _is_0_where
+from flambeau.capture.questions.general import _is_0_where
 from .checking import compare, convert
 
 

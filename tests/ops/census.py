@@ -15,9 +15,9 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import torchvision_cpu  # noqa: E402
 
 torchvision_cpu.imported()
-import flambeau.capture.vision  # noqa: E402
+import flambeau.capture.operators.vision  # noqa: E402
 
-flambeau.capture.vision.library()
+flambeau.capture.operators.vision.library()
 if importlib.util.find_spec("transformers"):
     importlib.import_module("transformers.integrations.moe")  # which registers an operator
 

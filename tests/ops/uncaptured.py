@@ -2,7 +2,7 @@
 
 import torch
 import torch.nn.functional as F
-from flambeau.capture import run_time_factors
+from flambeau.capture.operators import run_time_factors
 from harness import bools, floats, ints
 from literal import literal
 

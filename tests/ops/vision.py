@@ -10,9 +10,9 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import torchvision_cpu  # noqa: E402
 
 torchvision_cpu.imported()
-import flambeau.capture.vision  # noqa: E402
+import flambeau.capture.operators.vision  # noqa: E402
 
-flambeau.capture.vision.library()
+flambeau.capture.operators.vision.library()
 vision = torch.ops.torchvision
 corners = floats(9, 2, low=0, high=6)
 boxes = torch.cat([corners, corners + floats(9, 2, low=1, high=6)], 1)

@@ -9,7 +9,7 @@ import torch
 from torch.utils._sympy.functions import FloorDiv, Max, Min
 
 import flambeau
-from flambeau.capture.bounds import as_bound
+from flambeau.capture.sizes.bounds import as_bound
 
 SIZE = sympy.Symbol("n", integer=True, nonnegative=True)
 HALF = FloorDiv(SIZE, 2)

@@ -26,7 +26,7 @@ from torch.utils._sympy.functions import (
 import flambeau
 from flambeau.archive_verification import verify_archive
 from flambeau.archived import ArchivedProgram
-from flambeau.capture.proofs import as_integers, divided, even_quotient, holds, rounded, simplified, zeros
+from flambeau.capture.sizes.proofs import as_integers, divided, even_quotient, holds, rounded, simplified, zeros
 from flambeau.errors import VerificationError
 
 X = torch.arange(6.0).reshape(2, 3)

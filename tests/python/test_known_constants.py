@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import flambeau
-from flambeau.capture.scalars import RULES, Number
+from flambeau.capture.sizes.scalars import RULES, Number
 from flambeau.errors import CaptureError, OnnxExporterError
 
 

@@ -1,14 +1,12 @@
 """From a module to a captured program.
 
-``strategies`` tries the ways to capture, ``dynamic_shapes`` reads the user's words about
-dynamic dimensions, ``wrappers`` finds the module inside of DataParallel and the like, and ``tracing`` runs torch's tracer. While ``torch.export`` runs, others
-stand in the place of what it cannot see through or would make static: of sizes (``sizes``; ``functions_of_sizes``, ``numpys_functions``, ``types_of_sizes``),
-operators that nothing looks into (``stand_ins``), such as those of recurrent layers (``recurrent_layers``) and
-signals (``spectrograms``), detectors (``vision``), graph networks (``graphs``), calls
-that look at data (``data_dependent``, ``emptiness``) or at what was made of sizes (``progressions``), and objects that hold tensors (``containers``).
-Loops over a dynamic dimension are captured once more, as scans (``loops``), and so are
-questions that save work, with the answer of the general case (``general``).
-What a capture took for granted is kept (``decisions``, ``assumptions``) and told (``failures``).
+``strategies`` tries the ways to capture, and ``remedies`` what helps where one fails; ``dynamic_shapes`` reads the user's words about
+dynamic dimensions, and ``wrappers`` finds the module inside of DataParallel and the like. While ``torch.export`` runs (``torch_export``), others
+stand in the place of what it cannot see through or would make static (``environment`` puts them there): of Python's
+arithmetic of sizes (``sizes/``), of PyTorch's functions and layers (``operators/``), and of objects that hold tensors (``containers``).
+Loops over a dynamic dimension are captured once more, as scans (``loops/``), and so are
+questions that save work, with the answer of the general case (``questions/``).
+What a capture took for granted is kept (``assumptions``) and told (``failures``). ``traces/`` runs torch's tracer instead.
 """
 
 from .attempt import Attempt

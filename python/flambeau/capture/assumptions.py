@@ -18,9 +18,9 @@ from torch.utils._sympy.functions import FloatTrueDiv, IntTrueDiv, Max, Min, Mod
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
-from .bounds import as_bound
-from .decisions import Decision, answered_equations, asked_as_number
-from .proofs import INEQUALITIES, at, equal, holds, simplified
+from .questions.decisions import Decision, answered_equations, asked_as_number
+from .sizes.bounds import as_bound
+from .sizes.proofs import INEQUALITIES, at, equal, holds, simplified
 
 __all__ = ["assumptions", "conditions_not_decided", "environment", "frozen", "holds_for", "inputs", "sizes_of"]
 

@@ -9,20 +9,23 @@ from typing import Any, NamedTuple
 import torch
 
 from ..state import kept_attributes
-from .averaging_norms import averaging_norms
-from .causal_biases import dense_biases
 from .containers import known_results
-from .data_dependent import CapturableCalls, unmoved_modules
 from .fake_cache import only_short_sizes_remembered
-from .fake_quantization import sized_fake_quantization
-from .flex_attention import dense_flex_attention
-from .functions_of_sizes import functions_of_sizes
-from .graphs import one_way_of_products
-from .grouped_products import grouped_products
 from .loops import sequential_scans, uncounted_numbers
-from .progressions import Progressions
-from .recurrent_layers import opaque_layers
-from .sizes import (
+from .operators.averaging_norms import averaging_norms
+from .operators.causal_biases import dense_biases
+from .operators.data_dependent import CapturableCalls, unmoved_modules
+from .operators.fake_quantization import sized_fake_quantization
+from .operators.flex_attention import dense_flex_attention
+from .operators.graphs import one_way_of_products
+from .operators.grouped_products import grouped_products
+from .operators.recurrent_layers import opaque_layers
+from .operators.sparse_tensors import dense_state
+from .operators.tensor_data import seen_data
+from .operators.transformers import every_mask
+from .operators.vision import capturable_detectors
+from .operators.vmaps import recordable_vmaps
+from .sizes.conversions import (
     attention_by_size,
     computable_sizes,
     dynamic_lengths,
@@ -33,13 +36,10 @@ from .sizes import (
     unbounded_counts,
     unsolved_equations,
 )
-from .slices import undecided_slices
-from .sparse_tensors import dense_state
+from .sizes.functions_of_sizes import functions_of_sizes
+from .sizes.progressions import Progressions
+from .sizes.slices import undecided_slices
 from .surroundings import autocast_within, exporting, mode, named_keywords, silence, unexplained_recompilations
-from .tensor_data import seen_data
-from .transformers import every_mask
-from .vision import capturable_detectors
-from .vmaps import recordable_vmaps
 
 __all__ = ["Seen", "environment", "replacements"]
 

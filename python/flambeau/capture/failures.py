@@ -17,16 +17,16 @@ from ..errors import CaptureError, warn
 from ..misuse import failure_of_the_model, without_boilerplate
 from .assumptions import assumptions
 from .attempt import Attempt
-from .decisions import Decision
-from .emptiness import FEW, MORE, ONE, SOME
+from .folders import OWN, TORCH
+from .questions.decisions import Decision
+from .questions.emptiness import FEW, MORE, ONE, SOME
 from .surroundings import mode
 
 __all__ = ["failure", "failure_of_trace", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_numbers", "warn_of_presence"]
 
 _MOST_ELEMENTS = 8
 _NESTED = os.path.dirname(torch.nested.__file__) + os.sep
-_PACKAGE = os.path.dirname(os.path.dirname(__file__))
-_NOT_THE_USERS = ("<", os.path.dirname(torch.__file__) + os.sep, _PACKAGE + os.sep)
+_NOT_THE_USERS = ("<", TORCH, OWN)
 
 
 def failure(

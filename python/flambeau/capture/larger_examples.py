@@ -12,7 +12,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from .assumptions import frozen, inputs, sizes_of
-from .proofs import at
+from .sizes.proofs import at
 
 __all__ = ["sizes_where_not", "where_none", "with_more_rows"]
 

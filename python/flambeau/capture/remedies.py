@@ -17,10 +17,10 @@ from .assumptions import frozen, holds_for
 from .dynamic_shapes import two_for_one
 from .environment import Seen, replacements
 from .larger_examples import with_more_rows
-from .sizes import dynamic_conversions
-from .slices import decided_slices
+from .operators.vmaps import called_one_by_one
+from .sizes.conversions import dynamic_conversions
+from .sizes.slices import decided_slices
 from .torch_export import above_autograd
-from .vmaps import called_one_by_one
 
 __all__ = ["CONFLICTS", "DYNAMIC_CONVERSIONS", "OTHER_EXAMPLES", "Remedies", "is_about_shapes", "with_remedies"]
 

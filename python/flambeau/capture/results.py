@@ -13,7 +13,7 @@ from torch.utils import _pytree
 
 from ..state import kept_state
 from .decomposition import operators
-from .flex_attention import dense_flex_attention
+from .operators.flex_attention import dense_flex_attention
 from .surroundings import mode
 
 __all__ = ["are_alike", "computes_alike", "results_of", "results_of_model", "writes_nothing"]

@@ -18,15 +18,20 @@ from torch.export import Dim, ExportedProgram
 from .assumptions import conditions_not_decided, frozen, sizes_of
 from .assumptions import environment as size_environment
 from .attempt import Attempt
-from .constants import KNOWN, KnownConstants
-from .data_dependent import sized_kernels, unchecked_distributions
-from .decisions import NOWHERE, Decision, Place, loops_of, recorded_decisions, unrolled_loops
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names
-from .emptiness import MORE, taken_as_filled
 from .environment import environment
-from .equality import taken_as_numbers
 from .failures import failure, failure_without_export, innermost_line, warn_of_emptiness, warn_of_numbers, warn_of_presence
-from .general import (
+from .larger_examples import sizes_where_not, where_none
+from .loops import Unkept, kept_loops
+from .operators.data_dependent import sized_kernels, unchecked_distributions
+from .operators.gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
+from .operators.stand_ins import restore
+from .operators.vmaps import without_vmap
+from .questions.constants import KNOWN, KnownConstants
+from .questions.decisions import NOWHERE, Decision, Place, loops_of, recorded_decisions, unrolled_loops
+from .questions.emptiness import MORE, taken_as_filled
+from .questions.equality import taken_as_numbers
+from .questions.general import (
     examples_of_special_cases,
     general_answers,
     general_decisions,
@@ -36,16 +41,11 @@ from .general import (
     special_places,
     special_sizes,
 )
-from .gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
-from .larger_examples import sizes_where_not, where_none
-from .loops import Unkept, kept_loops
-from .numpys_functions import fails_in_numpy, numbers_in_arrays
+from .questions.ways_of_exports import FLAGS, HIDDEN, ways_of_exports
 from .remedies import CONFLICTS, DYNAMIC_CONVERSIONS, OTHER_EXAMPLES, Remedies, is_about_shapes, with_remedies
 from .results import computes_alike, results_of_model, writes_nothing
-from .stand_ins import restore
+from .sizes.numpys_functions import fails_in_numpy, numbers_in_arrays
 from .torch_export import draft
-from .vmaps import without_vmap
-from .ways_of_exports import FLAGS, HIDDEN, ways_of_exports
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "capture"]
 

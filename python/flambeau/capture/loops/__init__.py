@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 import torch
 from torch._higher_order_ops.utils import first_slice_copy
 
-from ..decisions import Place
+from ..questions.decisions import Place
 from ..replaced_functions import replaced_functions
 from .associative import sequential_scans
 from .pieces import loops_are_kept, uncounted_numbers

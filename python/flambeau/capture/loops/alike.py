@@ -10,7 +10,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.utils import _pytree
 
-from ..sizes import number_of
+from ..sizes.conversions import number_of
 from .modes import ByPlaces, Unkept
 from .rounds import Filled, Rounds
 

@@ -10,7 +10,7 @@ import sympy
 import torch
 from torch.utils import _pytree
 
-from ..sizes import number_of
+from ..sizes.conversions import number_of
 from .gathering import number
 from .modes import Unkept
 from .same import fixed, same_type

@@ -10,7 +10,7 @@ import torch
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils import _pytree
 
-from ..indexing import at_places, with_numbers
+from ..operators.indexing import at_places, with_numbers
 
 __all__ = ["ByPlaces", "Inner", "Outer", "Unkept", "under"]
 

@@ -11,7 +11,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils.weak import WeakIdKeyDictionary
 
-from ..presence import rows_are_known
+from ..questions.presence import rows_are_known
 from ..replaced_functions import Replacements
 from .modes import Unkept
 

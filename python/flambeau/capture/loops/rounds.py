@@ -10,7 +10,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
-from ..sizes import Uncounted
+from ..sizes.conversions import Uncounted
 from .gathering import Nested
 from .pieces import Numbers, Pieces
 from .scanning import Lost, Unkept, item_at

@@ -12,9 +12,9 @@ import sympy
 import torch
 from torch.utils import _pytree as pytree
 
-from ..presence import rows_are_known
-from ..proofs import simplified
-from ..sizes import Uncounted
+from ..questions.presence import rows_are_known
+from ..sizes.conversions import Uncounted
+from ..sizes.proofs import simplified
 from .alike import Alike, alike_items
 from .gathering import Gathering
 from .pieces import Numbers, Pieces

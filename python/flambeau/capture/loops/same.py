@@ -7,7 +7,7 @@ from typing import Any
 import sympy
 import torch
 
-from ..proofs import expression_of
+from ..sizes.proofs import expression_of
 
 __all__ = ["fixed", "same_type"]
 

@@ -24,8 +24,8 @@ from torch.utils import _pytree
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ...pytrees import children
-from ..proofs import expression_of
-from ..sizes import number_of, symbol_number
+from ..sizes.conversions import number_of, symbol_number
+from ..sizes.proofs import expression_of
 from .gathering import Appended, Gathering, Growing, Nested, is_integer, number, together
 from .layouts import Layout
 from .modes import ByPlaces, Inner, Outer, Unkept, under

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch.utils._sympy.functions import FloorDiv, Max, Min
 
-from ..proofs import holds
+from ..sizes.proofs import holds
 
 __all__ = ["Stride", "stride_of"]
 

@@ -1,0 +1,129 @@
+"""Models that compute gradients in ``forward``: forces of an energy, sensitivities, ``torch.func``.
+
+torch.export records calls above autograd, which hands results that it saved back as
+tensors that nobody recorded. Below autograd the operators are recorded that compute
+the gradients.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch._functorch import eager_transforms
+from torch._subclasses import FakeTensor
+from torch.export import ExportedProgram
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils import _pytree
+
+from ..decomposition import operators
+from ..torch_export import below_autograd
+from .recurrent_layers import differentiable_layers
+
+__all__ = ["export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation", "refuse_unrecorded"]
+
+_TRANSFORMS = "torch._functorch.predispatch"
+_DIFFERENTIATING = (
+    (torch.autograd, "_engine_run_backward"),
+    (eager_transforms, "grad_increment_nesting"),
+    (eager_transforms, "jvp_increment_nesting"),
+)
+
+
+class Differentiated(Exception):
+    """A program holds calls that tell torch.func what to differentiate: run again, they need not give what they gave."""
+
+
+def refuse_differentiation(exported: ExportedProgram) -> None:
+    """Raises:
+    Differentiated: The program holds calls that enter or leave a derivative.
+    """
+    for target in operators(exported):
+        if getattr(target, "__module__", "") == _TRANSFORMS and getattr(target, "__name__", "") in ("_grad_increment_nesting", "_jvp_increment_nesting"):
+            raise Differentiated("torch.export recorded what torch.func differentiates, and not the derivative")
+
+
+def refuse_unrecorded(exported: ExportedProgram) -> None:
+    """Raises:
+    Differentiated: What nobody recorded became a constant of the program, which has no bytes.
+    """
+    for name, constant in exported.constants.items():
+        if name.startswith("lifted_tensor_") and (isinstance(constant, FakeTensor) or torch._C._functorch.is_functorch_wrapped_tensor(constant)):
+            raise Differentiated("torch.export did not record what computes a tensor that is used further on")
+
+
+@contextlib.contextmanager
+def recorded_gradients() -> Iterator[list[str]]:
+    """Gives what calls for gradients while it is open."""
+    asked: list[str] = []
+
+    def recording(owner: Any, name: str) -> Callable[..., Any]:
+        original = getattr(owner, name)
+
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            asked.append(name)
+            return original(*args, **kwargs)
+
+        return call
+
+    before = [(owner, name, getattr(owner, name)) for owner, name in _DIFFERENTIATING]
+    for owner, name, _ in before:
+        setattr(owner, name, recording(owner, name))
+    try:
+        yield asked
+    finally:
+        for owner, name, original in before:
+            setattr(owner, name, original)
+
+
+@contextlib.contextmanager
+def levels_left() -> Iterator[None]:
+    """Leaves the transforms of ``torch.func`` that a capture which failed was in: torch's contexts do not."""
+    functorch = torch._C._functorch
+    inside, dual = functorch.peek_interpreter_stack() is not None, _is_dual()
+    try:
+        yield
+    finally:
+        while not inside and functorch.peek_interpreter_stack() is not None:
+            functorch.pop_dynamic_layer_stack()
+        if not dual and _is_dual():
+            torch._C._exit_dual_level(level=0)
+
+
+def _is_dual() -> bool:
+    """Whether forward derivatives are computed: torch has one level of them, and refuses a second."""
+    try:
+        torch._C._exit_dual_level(level=torch._C._enter_dual_level())
+    except RuntimeError:
+        return True
+    return False
+
+
+def export_below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, strict: bool, dynamic_shapes: Any) -> ExportedProgram:
+    """As ``torch.export.export``, below autograd."""
+    # Of fused attention's gradient there is no decomposition.
+    with _detached_results(model), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
+        return below_autograd(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
+
+
+@contextlib.contextmanager
+def _detached_results(model: torch.nn.Module) -> Iterator[None]:
+    """While it is open, nobody can ask for gradients of what the model returns: torch would record these as well."""
+    forward, own = model.forward, "forward" in vars(model)
+
+    @functools.wraps(forward)
+    def detached(*args: Any, **kwargs: Any) -> Any:
+        return _pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, forward(*args, **kwargs))
+
+    model.forward = detached
+    try:
+        yield
+    finally:
+        if own:
+            model.forward = forward
+        else:
+            del model.forward

@@ -1,0 +1,222 @@
+"""Runs torch's tracer on modules as users call them."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.nn.parameter import is_lazy
+from torch.utils import _pytree
+
+from ...feed.script_inputs import holds_packed_weights
+from ...feed.trace import FrozenNumber, Trace
+from ...state import kept_state
+from ..containers import register_containers
+from ..failures import failure_of_trace
+from ..operators.gradients import recorded_gradients
+from ..operators.sparse_tensors import dense_calls, dense_state
+from ..operators.tensor_data import seen_data
+from ..operators.transformers import every_mask
+from ..replaced_functions import Replacements
+from ..sizes.conversions import dynamic_types
+from ..surroundings import casting_anew, exporting, mode
+from ..wrappers import uncheckpointed, uncompiled
+from .counts import frozen_numbers
+from .functions import numbers_stay_numbers
+from .lists import sizes_in_lists
+from .recorded_nodes import admit, restore
+from .written_constants import constants_as_made
+
+__all__ = ["trace"]
+
+
+class _Bound(torch.nn.Module):
+    """A module of which only the tensors among the arguments are left to give; its outputs are flat.
+
+    torch.jit.trace takes no None, numbers and text, and returns none either.
+    """
+
+    def __init__(self, model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.model = model
+        self.leaves, self.structure = _pytree.tree_flatten((list(args), dict(kwargs)))
+
+    def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        left = iter(tensors)
+        leaves = [next(left) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
+        args, kwargs = _pytree.tree_unflatten(leaves, self.structure)
+        results = self.model(*args, **kwargs)
+        register_containers(results)
+        outputs = _pytree.tree_leaves(results)
+        return tuple(
+            output if isinstance(output, torch.Tensor) else torch.tensor(output)
+            for output in outputs
+            if isinstance(output, (torch.Tensor, bool, int, float))
+        )
+
+
+def trace(
+    model: torch.nn.Module, arguments: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Trace | torch.jit.ScriptModule, list[torch.Tensor], list[str]]:
+    """Trace a module with its example arguments.
+
+    Args:
+        arguments: The same arguments by the names of ``forward``.
+
+    Returns:
+        What was traced (a module if parts of the model are TorchScript already), the tensors that it takes, and their names.
+
+    Raises:
+        CaptureError: torch cannot trace the model; its error is the cause.
+    """
+    tensors, names = [], []
+    gradients: list[str] = []
+    for name, value in arguments.items():
+        leaves = [leaf for leaf in _pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+        tensors.extend(leaves)
+        names.extend([name] if isinstance(value, torch.Tensor) else [f"{name}_{i}" for i in range(len(leaves))])
+    try:
+        _initialize(model, args, kwargs)
+        bound = _Bound(model, args, kwargs)
+        bound.training = model.training  # of it alone: the modules within may be in other modes
+        with _surroundings(model), recorded_gradients() as gradients:
+            # The model may change the shapes of its inputs in place.
+            examples = tuple(tensor.detach().clone() for tensor in tensors)
+            try:
+                return _traced(bound, model, examples), tensors, names
+            except RuntimeError as error:
+                if "dynamo-optimized" not in str(error):
+                    raise
+            with uncompiled():
+                return _traced(bound, model, examples), tensors, names
+    except Exception as error:
+        raise failure_of_trace(model, error, bool(gradients)) from error
+
+
+@contextlib.contextmanager
+def _surroundings(model: torch.nn.Module) -> Iterator[None]:
+    """What stands in the place of what the tracer cannot see through."""
+    with exporting(), dense_state(model), dense_calls(), kept_state(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
+        with numbers_stay_numbers(), sizes_in_lists(), dynamic_types():
+            yield
+
+
+def _traced(bound: _Bound, model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace | torch.jit.ScriptModule:
+    if _holds_script(model):  # torch runs it in a module of TorchScript only
+        return torch.jit.trace(bound, examples, check_trace=False, strict=False)
+    return _record(bound.forward, model, examples)
+
+
+def _initialize(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Run a model that has lazy parameters, which its first run makes: that is no part of the trace."""
+    if any(is_lazy(tensor) for tensor in (*model.parameters(), *model.buffers())):
+        args, kwargs = copy.deepcopy((args, kwargs))
+        with torch.no_grad(), mode(model, False):
+            model(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def _checks_of_sizes() -> Iterator[None]:
+    """Under the tracer what compares sizes is a tensor, which ``torch._check`` takes no more: torch's own max_unpool2d fails."""
+    check = torch._check_with
+
+    def of_tensors_as_well(error_type: type, condition: Any, message: Callable[[], str]) -> None:
+        with _untraced():  # what is checked is taken for granted: no part of the trace
+            check(error_type, bool(condition) if isinstance(condition, torch.Tensor) else condition, message)
+
+    with Replacements() as replacements:
+        replacements.set(torch, "_check_with", of_tensors_as_well)
+        replacements.set(torch._C, "_infer_size", _broadcast)
+        yield
+
+
+@contextlib.contextmanager
+def _untraced() -> Iterator[None]:
+    state = torch._C._get_tracing_state()
+    torch._C._set_tracing_state(None)
+    try:
+        yield
+    finally:
+        torch._C._set_tracing_state(state)
+
+
+_OWN_BROADCAST = torch._C._infer_size
+
+
+def _broadcast(one: Sequence[Any], other: Sequence[Any]) -> Any:
+    """The sizes of two tensors together, which for torch have to be numbers: which of two are 1 is as in the example."""
+    with _untraced():
+        numbers = [[int(size) for size in sizes] for sizes in (one, other)]
+    common = _OWN_BROADCAST(*map(torch.Size, numbers))
+    if all(isinstance(size, int) for size in (*one, *other)):
+        return common
+    known, ones, others = ([1] * (len(common) - len(sizes)) + list(sizes) for sizes in (numbers[0], one, other))
+    return tuple(a if number == size else b for a, b, number, size in zip(ones, others, known, common))
+
+
+def _holds_script(model: torch.nn.Module) -> bool:
+    return holds_packed_weights(model) or any(isinstance(module, torch.jit.ScriptModule) for module in model.modules())
+
+
+class _Scopes(dict[torch.nn.Module, int]):
+    """Where torch's tracer asks how a module's scope is called, once for each call: its number, and which call it is."""
+
+    def __init__(self, numbers: Mapping[torch.nn.Module, int]) -> None:
+        super().__init__(numbers)
+        self._calls = collections.Counter[int]()
+
+    def __getitem__(self, module: torch.nn.Module) -> str:  # type: ignore[override]
+        number = super().__getitem__(module)
+        call = self._calls[number]
+        self._calls[number] += 1
+        return f"{number}.{call}"
+
+    def get(self, module: torch.nn.Module, default: Any = None) -> Any:
+        return self[module] if module in self else default
+
+
+def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequence[torch.Tensor]) -> Trace:
+    """Run a function of a module under torch's tracer."""
+    modules = dict(model.named_modules())
+    state = list(_state(modules))
+    scopes = _Scopes({module: i for i, module in enumerate(modules.values())})
+    before, torch.jit._trace._trace_module_map = torch.jit._trace._trace_module_map, scopes
+    try:
+        frozen: list[FrozenNumber] = []
+        admitted = False
+
+        def and_frozen(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            outputs = function(*tensors)
+            frozen.extend(numbers())
+            nonlocal admitted
+            admitted = admit(torch._C._get_tracing_state().graph(), (*outputs, *(number.size for number in frozen)))
+            return (*outputs, *(number.size for number in frozen))
+
+        with constants_as_made() as written, frozen_numbers() as numbers:
+            graph, _ = torch._C._create_graph_by_tracing(
+                and_frozen,
+                [*examples, *(tensor for _, tensor in state)],
+                torch.jit._trace._create_interpreter_name_lookup_fn(),
+                strict=False,
+                force_outplace=False,
+            )
+            constants = written()
+        if admitted:
+            restore(graph)
+    finally:
+        torch.jit._trace._trace_module_map = before
+    return Trace(graph, model, state, [(path, type(module).__name__) for path, module in modules.items()], constants, frozen)
+
+
+def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors of modules, each once: parameters, buffers, attributes."""
+    seen = set()
+    for path, module in modules.items():
+        for name, tensor in [*module._parameters.items(), *module._buffers.items(), *vars(module).items()]:
+            if isinstance(tensor, torch.Tensor) and id(tensor) not in seen:
+                seen.add(id(tensor))
+                yield f"{path}.{name}" if path else name, tensor
