@@ -16,7 +16,7 @@ from .decomposition import operators
 from .operators.flex_attention import dense_flex_attention
 from .surroundings import mode
 
-__all__ = ["are_alike", "computes_alike", "results_of", "results_of_model", "writes_nothing"]
+__all__ = ["are_alike", "computes_alike", "results_of", "results_of_model", "say_little", "writes_nothing"]
 
 _RESHAPES = (torch.ops.aten.view.default, torch.ops.aten.reshape.default)
 
@@ -61,6 +61,14 @@ def are_alike(actual: Sequence[Any], expected: Sequence[Any]) -> bool:
     return len(actual) == len(expected) and all(
         one.shape == other.shape and one.dtype == other.dtype and torch.allclose(one, other, 1e-3, 1e-4, equal_nan=True) for one, other in pairs
     )
+
+
+def say_little(results: Sequence[Any]) -> bool:
+    """Whether they are so few different numbers that others may be the same by chance, as classes and scores are."""
+    return sum(torch.as_tensor(each).unique().numel() for each in results) <= _FEW
+
+
+_FEW = 16
 
 
 def computes_alike(

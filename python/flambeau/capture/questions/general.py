@@ -27,7 +27,7 @@ from ..sizes.proofs import INEQUALITIES, holds, zeros
 from .decisions import Decision, Place, asking_place
 from .presence import Presence
 
-__all__ = ["examples_of_special_cases", "general_answers", "general_decisions", "says_something_is", "special_answers", "special_decisions", "special_places", "special_sizes"]
+__all__ = ["examples_of_special_cases", "general_answers", "general_decisions", "in_other_places", "says_something_is", "special_answers", "special_decisions", "special_places", "special_sizes"]
 
 
 def _asks_for_odd(condition: Any) -> bool:
@@ -177,6 +177,24 @@ def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     integers = {at: tensor for at, tensor in tensors.items() if not tensor.is_floating_point() and not tensor.is_complex() and tensor.dtype is not torch.bool}
     for number in _OF_INTEGERS if integers else ():
         yield with_others({at: torch.zeros_like(tensor).copy_(torch.as_tensor(number(tensor))) for at, tensor in integers.items()})
+
+
+def in_other_places(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[_Example]:
+    """The example with the elements of each tensor in other places, and every second time floats that are smaller, each by a factor of its own."""
+    leaves, structure = _pytree.tree_flatten((args, kwargs))
+    places = torch.Generator().manual_seed(0)
+
+    def moved(leaf: Any, smaller: bool) -> Any:
+        if not isinstance(leaf, torch.Tensor) or leaf.layout is not torch.strided:
+            return leaf
+        elements = leaf.detach().flatten()[torch.randperm(leaf.numel(), generator=places).to(leaf.device)].reshape(leaf.shape)
+        return elements * torch.rand(leaf.shape, generator=places).to(leaf) if smaller and leaf.is_floating_point() else elements
+
+    for smaller in (False, True) * _SHUFFLES:
+        yield _pytree.tree_unflatten([moved(leaf, smaller) for leaf in leaves], structure)
+
+
+_SHUFFLES = 4
 
 
 def _columns_that_differ(tensor: torch.Tensor, in_order: bool = False) -> torch.Tensor:
