@@ -110,9 +110,10 @@ std::optional<PureForm> FunctionalizedForm(const Schema& impure, uint32_t writte
 }  // namespace
 
 std::string_view WithoutFunctionalized(std::string_view op) {
+  if (!op.ends_with(kFunctionalized)) return op;
   for (const std::string_view joint : {".", "__"}) {
     const size_t length = joint.size() + kFunctionalized.size();
-    if (op.size() > length && op.ends_with(kFunctionalized) && op.substr(op.size() - length).starts_with(joint) && op.find('.') != op.npos)
+    if (op.size() > length && op.substr(op.size() - length).starts_with(joint) && op.find('.') != op.npos)
       return op.substr(0, op.size() - length);
   }
   return op;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "aten/pure_form.h"
+#include "aten/schema.h"
 #include "ir/encoded_source.h"
 #include "lower/custom.h"
 #include "lower/op.h"
@@ -114,7 +115,7 @@ bool TouchesUnranked(Lowering& to, NodeId node) {
 }
 
 // Says of what is reported at which call it was.
-std::function<void(Diagnostic&)> AtNode(Lowering& to, NodeId node) {
+std::function<void(Diagnostic&)> SayWhere(Lowering& to, NodeId node) {
   return [&to, node](Diagnostic& diagnostic) {
     Location& at = diagnostic.location;
     if (!at.operation.empty()) return;  // an inner node said it
@@ -131,33 +132,59 @@ std::function<void(Diagnostic&)> AtNode(Lowering& to, NodeId node) {
 
 }  // namespace
 
+// While it lives the node is at hand: what is emitted comes from it, and what is reported is said of it.
+class Lowering::At {
+ public:
+  At(Lowering& to, NodeId node)
+      : to_(to), outer_(std::exchange(to.current_, node)), outer_origin_(to.origin()), scope_(to.sink(), SayWhere(to, node)) {
+    if (const OriginId origin = to.aten()[node].origin) to.SetOrigin(origin);
+  }
+  ~At() {
+    to_.current_ = outer_;
+    to_.SetOrigin(outer_origin_);
+  }
+
+ private:
+  Lowering& to_;
+  NodeId outer_;
+  OriginId outer_origin_;
+  ContextScope scope_;
+};
+
 void Lowering::LowerNode(NodeId node) {
   if (!FollowsMistyped(node) && KnownNumbers(node)) return;
-  const Node& n = (*aten_)[node];
-  // Recording may report and emit, too.
-  const OriginId outer_origin = origin();
-  if (n.origin) SetOrigin(n.origin);
-  ContextScope scope(sink(), AtNode(*this, node));
-  if (auto results = Translate(node)) {
+  const At at(*this, node);  // recording may report and emit, too
+  if (auto results = Call(node)) {
     Record(node, *std::move(results));
-  } else {
-    for (uint32_t i = 0; i < n.result_count; ++i)
-      if (const Type& type = aten_->type(n.result(i)); type.kind != TypeKind::kNone)
-        SetValue(n.result(i), Poison(OnnxType(type)));
+    return;
   }
-  SetOrigin(outer_origin);
+  const Node& n = (*aten_)[node];
+  for (uint32_t i = 0; i < n.result_count; ++i)
+    if (const Type& type = aten_->type(n.result(i)); type.kind != TypeKind::kNone)
+      SetValue(n.result(i), Poison(OnnxType(type)));
 }
 
 std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
-  const Node& n = (*aten_)[node];
-  const NodeId outer = current_;
-  const OriginId outer_origin = origin();
-  current_ = node;
-  if (n.origin) SetOrigin(n.origin);
-  const std::string_view name = aten::WithoutFunctionalized(aten_->op(node));
-  ContextScope scope(sink(), AtNode(*this, node));
+  const At at(*this, node);
+  return Call(node);
+}
+
+const Callee& Lowering::CalleeOf(Symbol op) {
+  const auto [found, is_new] = callees_.try_emplace(op);
+  Callee& callee = found->second;
+  if (!is_new) return callee;
+  callee.name = aten::WithoutFunctionalized(context().Text(op));
+  callee.row = FindOp(callee.name);
+  callee.schema = aten::FindSchema(callee.name);
+  if (callee.schema != nullptr) callee.requirements = RequirementsOf(*callee.schema);
+  return callee;
+}
+
+std::optional<std::vector<Tensor>> Lowering::Call(NodeId node) {
+  const Callee& callee = CalleeOf((*aten_)[node].op);
+  const std::string_view name = callee.name;
+  const OpRow* row = callee.row;
   std::optional<std::vector<Tensor>> results;
-  const OpRow* row = FindOp(name);
   bool is_custom = false, declined = false;
   if (const Translator* translator = custom_ ? custom_->FindTranslator(name) : nullptr) {
     results = LowerByTranslator(*this, node, *translator, &declined);
@@ -169,7 +196,7 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
     Report(DiagnosticKind::kUnsupportedDtype, fmt::format("{} of complex tensors has no translation", name));
   } else if (row && TouchesUnranked(*this, node) && !TakesUnranked(name)) {
     Report(DiagnosticKind::kMissingInformation, "needs the rank of a tensor that paths through the program give different ranks");
-  } else if (const auto unmet = row && !FollowsMistyped(node) ? Unmet(*this, node) : std::nullopt) {
+  } else if (const auto unmet = row && !FollowsMistyped(node) ? Unmet(*this, node, callee) : std::nullopt) {
     Report(DiagnosticKind::kBadProgram, *unmet);
   } else if (row) {
     try {
@@ -191,8 +218,6 @@ std::optional<std::vector<Tensor>> Lowering::Translate(NodeId node) {
     if (name.starts_with("torch::_functorch.")) hint = "what torch.func transforms is spelled out by program.run_decompositions({}): save what that returns";
     Report(DiagnosticKind::kUnsupportedOperator, NoTranslation(name), std::move(hint));
   }
-  current_ = outer;
-  SetOrigin(outer_origin);
   return results;
 }
 

@@ -25,6 +25,10 @@
 #include "lower/additions.h"
 #include "onnx/builder.h"
 
+namespace flambeau::aten {
+struct Schema;
+}
+
 namespace flambeau::lower {
 
 using onnx::Dim;
@@ -55,6 +59,16 @@ struct Unconvertible {
 };
 
 class CustomOperators;
+struct OpRow;
+struct Requirement;
+
+// What the tables say of an operator that the program calls.
+struct Callee {
+  std::string_view name;                 // without what functionalization added
+  const OpRow* row = nullptr;            // null where it has no translation
+  const aten::Schema* schema = nullptr;  // null where PyTorch has no such operator
+  std::span<const Requirement* const> requirements;
+};
 
 class Lowering : public onnx::Builder {
  public:
@@ -132,7 +146,11 @@ class Lowering : public onnx::Builder {
   void Record(NodeId node, std::vector<Tensor> results);
 
  private:
+  class At;
   void LowerNode(NodeId node);
+  std::optional<std::vector<Tensor>> Call(NodeId node);
+  // Looked up once for all nodes of the operator.
+  const Callee& CalleeOf(Symbol op);
   bool KnownNumbers(NodeId node);
   void BindRecorded(Expr symbol, const Tensor& number);
   Tensor& Slot(ValueId aten_value);
@@ -146,6 +164,7 @@ class Lowering : public onnx::Builder {
   Additions additions_;
   NodeId current_;
   std::vector<Tensor> values_;  // by ATen value
+  std::unordered_map<Symbol, Callee> callees_;
   bool narrows_weights_ = false;
   DType default_dtype_ = DType::kFloat32;
   // By the bytes that a weight is of: their source, the first of them, how many.

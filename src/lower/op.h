@@ -221,13 +221,16 @@ void AppendResult(Lowering& to, std::vector<Tensor>* results, R value) {
 }
 template <class R>
 std::vector<Tensor> Flatten(Lowering& to, R value) {
-  std::vector<Tensor> results;
-  AppendResult(to, &results, std::move(value));
-  return results;
+  if constexpr (std::is_same_v<R, TensorList>) {
+    return value;
+  } else {
+    return {AsResult(to, value)};
+  }
 }
 template <class... R>
 std::vector<Tensor> Flatten(Lowering& to, std::tuple<R...> values) {
   std::vector<Tensor> results;
+  results.reserve(sizeof...(R));
   std::apply([&](auto&... value) { (AppendResult(to, &results, std::move(value)), ...); }, values);
   return results;
 }

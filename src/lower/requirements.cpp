@@ -6,7 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "aten/pure_form.h"
 #include "aten/schema.h"
 #include "lower/needs.h"
 #include "support/static_index.h"
@@ -17,6 +16,8 @@ namespace {
 using aten::BaseType;
 using aten::Schema;
 using aten::SchemaArgument;
+
+constexpr std::string_view kAten = "aten::";
 
 struct Row {
   Need need;
@@ -122,21 +123,22 @@ Lack LacksFormat(const Lowering& to, NodeId node, const Arguments& arguments, co
 
 std::span<const Requirement> Requirements() { return kRequirements; }
 
-std::optional<std::string> Unmet(const Lowering& to, NodeId node) {
-  const Schema* schema = aten::FindSchema(aten::WithoutFunctionalized(to.aten().op(node)));
-  constexpr std::string_view kAten = "aten::";
+std::span<const Requirement* const> RequirementsOf(const Schema& schema) {
+  const std::vector<const Requirement*>* rows = schema.base.starts_with(kAten) ? ByOperator().Find(schema.base.substr(kAten.size())) : nullptr;
+  return rows != nullptr ? std::span(*rows) : std::span<const Requirement* const>();
+}
+
+std::optional<std::string> Unmet(const Lowering& to, NodeId node, const Callee& callee) {
+  const Schema* schema = callee.schema;
   if (schema == nullptr || !schema->base.starts_with(kAten)) return std::nullopt;
   // Python's lists and strings have operators of these names, too.
   if (!schema->arguments.empty())
     if (const BaseType first = schema->arguments[0].type.base; first == BaseType::kOther || first == BaseType::kString) return std::nullopt;
-  const std::string_view base = schema->base.substr(kAten.size());
   const Arguments arguments(to, node);
-  if (auto lacks = LacksDimension(arguments, *schema, base)) return lacks;
+  if (auto lacks = LacksDimension(arguments, *schema, schema->base.substr(kAten.size()))) return lacks;
   if (auto lacks = LacksFormat(to, node, arguments, *schema)) return lacks;
-  const std::vector<const Requirement*>* rows = ByOperator().Find(base);
-  if (rows == nullptr) return std::nullopt;
   Lack lacks;
-  for (const Requirement* requirement : *rows)
+  for (const Requirement* requirement : callee.requirements)
     ForEachWord(requirement->argument, [&](std::string_view name) {
       if (lacks) return;
       const Type* type = arguments.TensorType(name);

@@ -52,7 +52,10 @@ struct Requirement {
 
 std::span<const Requirement> Requirements();
 
+// Those of the operator of that schema.
+std::span<const Requirement* const> RequirementsOf(const aten::Schema& schema);
+
 // What the node's arguments lack, as the rest of a sentence; nullopt where nothing is known to be wrong.
-std::optional<std::string> Unmet(const Lowering& to, NodeId node);
+std::optional<std::string> Unmet(const Lowering& to, NodeId node, const Callee& callee);
 
 }  // namespace flambeau::lower

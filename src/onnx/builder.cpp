@@ -10,6 +10,7 @@
 #include "onnx/emission.h"
 #include "onnx/legalize.h"
 #include "onnx/operator_table.h"
+#include "support/few.h"
 #include "support/numeric.h"
 
 namespace flambeau::onnx {
@@ -47,7 +48,7 @@ void NameLostSizes(Builder& to, Tensor& tensor) {
   for (size_t axis = 0; axis < static_cast<size_t>(tensor.rank()); ++axis) {
     const Expr size = tensor.type().sizes[axis];
     bool lost = false;
-    if (to.exprs().kind(size) != ExprKind::kSymbol)
+    if (!to.exprs().operands(size).empty())
       to.exprs().ForEachSymbol(size, [&](Expr symbol) {
         lost |= to.exprs().symbol_kind(symbol) == SymbolKind::kAnonymous && !to.HasSource(symbol);
       });
@@ -64,9 +65,8 @@ void NameLostSizes(Builder& to, Tensor& tensor) {
 
 std::vector<Tensor> Builder::Emit(std::string_view op, std::span<const Tensor> operands,
                                   const AttributeList& attributes, size_t results) {
-  std::vector<Tensor> values;
-  values.reserve(operands.size());
-  for (const Tensor& operand : operands) values.push_back(operand ? Value(operand) : Tensor());
+  Few<Tensor> values(operands.size());
+  std::ranges::transform(operands, values.begin(), [&](const Tensor& operand) { return Value(operand); });
   if (auto complex = EmitComplex(*this, op, values, attributes, results)) return std::move(*complex);
   std::vector<Tensor> made = EmitNewestForm(*this, op, values, attributes, results);
   for (Tensor& result : made) {

@@ -11,6 +11,7 @@
 #include "onnx/legalize.h"
 #include "onnx/operator_table.h"
 #include "onnx/runtime_kernels.h"
+#include "support/few.h"
 #include "support/numeric.h"
 
 namespace flambeau::onnx {
@@ -62,31 +63,37 @@ std::span<const DType> LosslessWider(DType from) {
   }
 }
 
-std::vector<Type> Infer(Builder& to, std::string_view op, std::span<const Tensor> operands, const AttributeList& attributes,
-                        size_t results, int opset) {
-  std::vector<const Type*> types(operands.size());
-  for (size_t i = 0; i < operands.size(); ++i)
-    if (operands[i]) types[i] = &operands[i].type();
-  std::vector<Type> inferred(results);
-  InferContext infer(to.context(), opset, types, attributes.items(), inferred);
+// Types of operands: of absent ones none.
+class TypesOf : public Few<const Type*> {
+ public:
+  explicit TypesOf(std::span<const Tensor> operands) : Few(operands.size()) {
+    for (size_t i = 0; i < operands.size(); ++i)
+      if (operands[i]) (*this)[i] = &operands[i].type();
+  }
+};
+
+// `op` is an operator's name, or its version at that opset.
+template <class Op>
+void Infer(Builder& to, const Op& op, std::span<const Tensor> operands, const AttributeList& attributes, std::span<Type> results,
+           int opset) {
+  const TypesOf types(operands);
+  InferContext infer(to.context(), opset, types, attributes.items(), results);
   InferTypes(op, infer);
   if (infer.impossible()) throw BadOperand("gives a tensor of a negative size");
-  return inferred;
 }
 
 void RequireFit(Builder& to, std::string_view op, std::span<const Tensor> operands, const AttributeList& attributes) {
-  std::vector<const Type*> types(operands.size());
-  for (size_t i = 0; i < operands.size(); ++i)
-    if (operands[i]) types[i] = &operands[i].type();
+  const TypesOf types(operands);
   InferContext context(to.context(), NewestOpset(), types, attributes.items(), {});
   if (const auto misfit = MisfitOf(op, context)) throw BadOperand(*misfit);
 }
 
 std::vector<Tensor> Poisoned(Builder& to, std::string_view op, std::span<const Tensor> operands,
                                       const AttributeList& attributes, size_t results) {
+  std::vector<Type> types(std::max<size_t>(results, 1));
+  Infer(to, op, operands, attributes, types, NewestOpset());
   std::vector<Tensor> poison;
-  for (const Type& type : Infer(to, op, operands, attributes, std::max<size_t>(results, 1), onnx::NewestOpset()))
-    poison.push_back(to.Poison(type));
+  for (const Type& type : types) poison.push_back(to.Poison(type));
   return poison;
 }
 
@@ -186,10 +193,8 @@ std::vector<Tensor> EmitNode(Builder& to, const OperatorVersion& version, std::s
   size_t count = operands.size();
   while (count > static_cast<size_t>(version.min_inputs) && !operands[count - 1]) --count;
   operands = operands.first(count);
-  std::vector<ValueId> ids(count);
-  for (size_t i = 0; i < count; ++i)
-    if (operands[i]) ids[i] = operands[i].id();
-  std::vector<Type> inferred = Infer(to, op, operands, attributes, results, to.opset());
+  Few<Type, 1> inferred(results);
+  Infer(to, version, operands, attributes, inferred, to.opset());
   if (results == 1)
     if (auto folded = FoldedResult(to, inferred[0])) return {*folded};
   for (size_t i = 0; i < results; ++i) {
@@ -200,14 +205,16 @@ std::vector<Tensor> EmitNode(Builder& to, const OperatorVersion& version, std::s
       return Poisoned(to, op, operands, attributes, results);
     }
   }
-  std::vector<TypeId> result_types;
-  result_types.reserve(results);
-  for (Type& type : inferred) result_types.push_back(to.context().Intern(std::move(type)));
+  Few<TypeId> types(results);
+  for (size_t i = 0; i < results; ++i) types[i] = to.context().Intern(std::move(inferred[i]));
+  Few<ValueId> ids(count);
+  for (size_t i = 0; i < count; ++i)
+    if (operands[i]) ids[i] = operands[i].id();
   std::vector<NamedAttribute> named;
   named.reserve(attributes.items().size());
   for (const auto& [name, value] : attributes.items())
     named.push_back({to.context().Intern(name), value});
-  const NodeId node = to.graph().Append(to.block(), to.context().Intern(op), ids, std::move(named), result_types, to.origin());
+  const NodeId node = to.graph().Append(to.block(), to.context().Intern(op), ids, std::move(named), types, to.origin());
   std::vector<Tensor> values;
   values.reserve(results);
   for (uint32_t i = 0; i < results; ++i) values.push_back(to.Wrap(to.graph().result(node, i)));
@@ -316,12 +323,13 @@ std::vector<Tensor> EmitNewestForm(Builder& to, std::string_view op, std::span<c
                                    const AttributeList& attributes, size_t results) {
   RequireFit(to, op, operands, attributes);
   if (!HasOlderForm(op, to.opset())) return EmitAsIs(to, op, operands, attributes, results);
-  const std::vector<Type> types = Infer(to, op, operands, attributes, results, NewestOpset());
+  Few<Type, 1> types(results);
+  Infer(to, op, operands, attributes, types, NewestOpset());
   if (results == 1)
     if (auto folded = FoldedResult(to, types[0])) return {*folded};
   auto legal = Legalize(to, op, operands, attributes, types);
   if (!legal) return EmitAsIs(to, op, operands, attributes, results);
-  for (size_t i = 0; i < legal->size() && i < types.size(); ++i)
+  for (size_t i = 0; i < legal->size() && i < results; ++i)
     if ((*legal)[i]) (*legal)[i] = Refined(to, (*legal)[i], types[i]);
   return std::move(*legal);
 }

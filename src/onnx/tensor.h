@@ -7,6 +7,8 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "ir/ids.h"
@@ -27,46 +29,55 @@ class Scalar {
  public:
   enum class Kind : uint8_t { kBool, kInt, kFloat, kComplex, kSymbolic, kValue };
 
-  Scalar(bool value) : kind_(Kind::kBool), int_(value) {}
-  Scalar(int value) : kind_(Kind::kInt), int_(value) {}
-  Scalar(int64_t value) : kind_(Kind::kInt), int_(value) {}
-  Scalar(double value) : kind_(Kind::kFloat), double_(value) {}
-  Scalar(std::complex<double> value) : kind_(Kind::kComplex), double_(value.real()), imaginary_(value.imag()) {}
-  Scalar(Dim dim) : kind_(Kind::kSymbolic), dim_(dim) {}
+  Scalar(bool value) : held_(value) {}
+  Scalar(int value) : held_(int64_t{value}) {}
+  Scalar(int64_t value) : held_(value) {}
+  Scalar(double value) : held_(value) {}
+  Scalar(std::complex<double> value) : held_(value) {}
+  Scalar(Dim dim) : held_(dim) {}
   // A run-time Python number; its dtype (bool, int64, float64) says which.
   static Scalar OfValue(ValueId value, const Type* type) {
     Scalar scalar(int64_t{0});
-    scalar.kind_ = Kind::kValue;
-    scalar.value_ = value;
-    scalar.type_ = type;
+    scalar.held_ = RunTime{value, type};
     return scalar;
   }
 
-  Kind kind() const { return kind_; }
-  bool is_constant() const { return kind_ < Kind::kSymbolic; }
+  Kind kind() const { return static_cast<Kind>(held_.index()); }
+  bool is_constant() const { return kind() < Kind::kSymbolic; }
   bool is_floating() const {
-    return kind_ == Kind::kFloat || (kind_ == Kind::kValue && IsFloating(type_->dtype));
+    return kind() == Kind::kFloat || (kind() == Kind::kValue && IsFloating(type()->dtype));
   }
-  bool is_integral() const { return kind_ == Kind::kInt || kind_ == Kind::kSymbolic || (kind_ == Kind::kValue && IsInteger(type_->dtype)); }
-  bool is_bool() const { return kind_ == Kind::kBool || (kind_ == Kind::kValue && type_->dtype == DType::kBool); }
-  bool is_complex() const { return kind_ == Kind::kComplex; }
+  bool is_integral() const { return kind() == Kind::kInt || kind() == Kind::kSymbolic || (kind() == Kind::kValue && IsInteger(type()->dtype)); }
+  bool is_bool() const { return kind() == Kind::kBool || (kind() == Kind::kValue && type()->dtype == DType::kBool); }
+  bool is_complex() const { return kind() == Kind::kComplex; }
   // Of a constant.
-  double AsDouble() const { return kind_ == Kind::kFloat || kind_ == Kind::kComplex ? double_ : static_cast<double>(int_); }
-  int64_t AsInt() const { return kind_ == Kind::kFloat ? static_cast<int64_t>(double_) : int_; }
-  std::complex<double> AsComplex() const { return {AsDouble(), kind_ == Kind::kComplex ? imaginary_ : 0.0}; }
+  double AsDouble() const {
+    if (kind() == Kind::kComplex) return AsComplex().real();
+    return kind() == Kind::kFloat ? Held<double>() : static_cast<double>(AsInt());
+  }
+  int64_t AsInt() const {
+    if (kind() == Kind::kFloat) return static_cast<int64_t>(Held<double>());
+    return kind() == Kind::kBool ? Held<bool>() : Held<int64_t>();
+  }
+  std::complex<double> AsComplex() const { return kind() == Kind::kComplex ? Held<std::complex<double>>() : AsDouble(); }
   bool Is(double value) const { return is_constant() && !is_complex() && AsDouble() == value; }
-  Dim dim() const { return dim_; }
-  ValueId value() const { return value_; }
-  const Type* type() const { return type_; }
+  Dim dim() const { return Held<Dim>(); }
+  ValueId value() const { return Held<RunTime>().value; }
+  const Type* type() const { return Held<RunTime>().type; }
 
  private:
-  Kind kind_;
-  int64_t int_ = 0;
-  double double_ = 0;
-  double imaginary_ = 0;
-  Dim dim_;
-  ValueId value_;
-  const Type* type_ = nullptr;
+  struct RunTime {
+    ValueId value;
+    const Type* type = nullptr;
+  };
+  // Nothing, or 0, where it is of another kind.
+  template <class T>
+  T Held() const {
+    const T* held = std::get_if<T>(&held_);
+    return held != nullptr ? *held : T();
+  }
+
+  std::variant<bool, int64_t, double, std::complex<double>, Dim, RunTime> held_;  // in the order of the kinds
 };
 
 // An operand is not what the operator takes: a program that PyTorch itself would refuse. Translators may read what has to
@@ -82,18 +93,19 @@ class BadOperand : public std::runtime_error {
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(ValueId id, const Type* type) : id_(id), type_(type) {}
+  Tensor(ValueId id, const Type* type) : type_(type), what_(id) {}
   // A Python number; `type` is the 0-d type that it has by itself.
-  Tensor(Scalar number, const Type* type) : type_(type), number_(number) {}
+  Tensor(Scalar number, const Type* type) : type_(type), what_(number) {}
 
   explicit operator bool() const { return type_ != nullptr; }
-  ValueId id() const { return id_; }
+  // Invalid where it is a number.
+  ValueId id() const { return is_number() ? ValueId() : *std::get_if<ValueId>(&what_); }
   const Type& type() const {
     if (type_ == nullptr) [[unlikely]] ThrowAbsent();
     return *type_;
   }
-  bool is_number() const { return number_.has_value(); }
-  const Scalar& number() const { return *number_; }
+  bool is_number() const { return std::holds_alternative<Scalar>(what_); }
+  const Scalar& number() const { return *std::get_if<Scalar>(&what_); }
 
   DType dtype() const { return type().dtype; }
   bool is_floating() const { return IsFloating(dtype()); }
@@ -111,15 +123,17 @@ class Tensor {
   }
   Dims sizes() const {
     Dims dims;
+    dims.reserve(type().sizes.size());
     for (Expr e : type().sizes) dims.push_back({e});
     return dims;
   }
 
  private:
-  ValueId id_;
   const Type* type_ = nullptr;
-  std::optional<Scalar> number_;
+  std::variant<ValueId, Scalar> what_;
 };
+// Each node's operands and results are copied many times on their way.
+static_assert(std::is_trivially_copyable_v<Tensor> && sizeof(Tensor) <= 40);
 
 using TensorList = std::vector<Tensor>;  // elements may be absent
 

@@ -14,8 +14,9 @@ void Broadcast(InferContext& context) {
   Sizes sizes;
   for (size_t i = 0; i < context.operand_count(); ++i) {
     if (!context.operand(i)) continue;
-    if (!context.sizes(i)) return;
-    sizes = BroadcastSizes(context.exprs(), sizes, *context.sizes(i));
+    const Sizes* own = context.sizes(i);
+    if (!own) return;
+    sizes = BroadcastSizes(context.exprs(), std::move(sizes), *own);
   }
   context.SetSizes(0, std::move(sizes));
 }

@@ -15,8 +15,7 @@ std::optional<std::string> MisfitOf(std::string_view op, InferContext& context);
 
 // Whether two sizes are known, and not one.
 inline bool Differ(const ExprPool& exprs, Expr a, Expr b) {
-  const auto x = exprs.AsConstant(a), y = exprs.AsConstant(b);
-  return x && y && *x != *y;
+  return a != b && exprs.AsConstant(a) && exprs.AsConstant(b);
 }
 
 // Whether two lists of sizes surely cannot be broadcast to each other.

@@ -50,13 +50,8 @@ Type DeclaredType(const OperatorVersion& version, const InferContext& context, s
   return type;
 }
 
-}  // namespace
-
-void InferTypes(std::string_view op, InferContext& context) {
-  const OperatorVersion* version = FindOperator(op, context.opset());
-  if (!version) version = FindOperator(op, NewestOpset());
-  for (size_t i = 0; i < context.result_count(); ++i)
-    context.Set(i, version ? DeclaredType(*version, context, i) : Type::Unranked(DType::kNone));
+// By its rule, where it has one.
+void RefineTypes(std::string_view op, InferContext& context) {
   if (const auto* rule = Rules().Find(op)) (*rule)(context);
   // A kernel larger than its input, say.
   for (size_t i = 0; i < context.result_count(); ++i) {
@@ -65,6 +60,21 @@ void InferTypes(std::string_view op, InferContext& context) {
     if (std::any_of(sizes.begin(), sizes.end(), negative))
       context.SetImpossible(i, AnonymousSizes(context.exprs(), sizes.size()));
   }
+}
+
+}  // namespace
+
+void InferTypes(const OperatorVersion& version, InferContext& context) {
+  for (size_t i = 0; i < context.result_count(); ++i) context.Set(i, DeclaredType(version, context, i));
+  RefineTypes(version.name, context);
+}
+
+void InferTypes(std::string_view op, InferContext& context) {
+  const OperatorVersion* version = FindOperator(op, context.opset());
+  if (!version) version = FindOperator(op, NewestOpset());
+  if (version) return InferTypes(*version, context);
+  for (size_t i = 0; i < context.result_count(); ++i) context.Set(i, Type::Unranked(DType::kNone));
+  RefineTypes(op, context);
 }
 
 std::optional<Ints> InferContext::ConstantInts(size_t i) const {

@@ -19,6 +19,8 @@
 
 namespace flambeau::onnx {
 
+struct OperatorVersion;  // operator_table.h
+
 class InferContext {
  public:
   InferContext(Context& context, int opset, std::span<const Type* const> operands,
@@ -64,7 +66,13 @@ class InferContext {
   const Type& result(size_t i) const { return results_[i]; }
   // Gives a result a shape and keeps its element type.
   void SetSizes(size_t i, std::vector<Expr> sizes) {
-    if (i < results_.size()) results_[i] = Type::OfTensor(results_[i].dtype, std::move(sizes));
+    if (i >= results_.size()) return;
+    Type& type = results_[i];
+    type.kind = TypeKind::kTensor;
+    type.ranked = true;
+    type.sizes = std::move(sizes);
+    type.strides.clear();
+    type.contents.reset();
   }
   // Adds the elements to a result whose type is set; dropped where a type cannot hold them.
   void SetContents(size_t i, std::vector<Expr> contents);
@@ -100,9 +108,11 @@ struct InferRule {
 // Fills `results`. Operators with bodies (If, Loop, Scan) are typed by the
 // builder, which knows what the bodies yield.
 void InferTypes(std::string_view op, InferContext& context);
+// The same, by the version of the operator in force at the context's opset.
+void InferTypes(const OperatorVersion& version, InferContext& context);
 
 // numpy's broadcasting of two lists of sizes. Where neither size is known to be
 // 1 and they differ, the result is an anonymous size.
-std::vector<Expr> BroadcastSizes(ExprPool& exprs, std::span<const Expr> a, std::span<const Expr> b);
+std::vector<Expr> BroadcastSizes(ExprPool& exprs, std::vector<Expr> a, std::span<const Expr> b);
 
 }  // namespace flambeau::onnx

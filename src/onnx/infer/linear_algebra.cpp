@@ -10,7 +10,7 @@ namespace {
 std::optional<Sizes> ProductSizes(ExprPool& exprs, const Sizes& a, const Sizes& b) {
   if (a.empty() || b.empty()) return std::nullopt;
   const size_t batch_a = a.size() > 2 ? a.size() - 2 : 0, batch_b = b.size() > 2 ? b.size() - 2 : 0;
-  Sizes sizes = BroadcastSizes(exprs, std::span(a).first(batch_a), std::span(b).first(batch_b));
+  Sizes sizes = BroadcastSizes(exprs, Sizes(a.begin(), a.begin() + static_cast<ptrdiff_t>(batch_a)), std::span(b).first(batch_b));
   if (a.size() > 1) sizes.push_back(a[a.size() - 2]);
   if (b.size() > 1) sizes.push_back(b.back());
   return sizes;
@@ -71,7 +71,7 @@ class EinsumSizes {
     BindLetters(subscripts.before, sizes.first(subscripts.before.size()));
     BindLetters(subscripts.after, sizes.last(subscripts.after.size()));
     const auto middle = sizes.subspan(subscripts.before.size(), sizes.size() - letters);
-    ellipsis_ = BroadcastSizes(exprs_, ellipsis_, middle);
+    ellipsis_ = BroadcastSizes(exprs_, std::move(ellipsis_), middle);
     return true;
   }
 

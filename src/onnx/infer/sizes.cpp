@@ -209,26 +209,22 @@ std::optional<std::vector<Expr>> BroadcastContents(const ExprPool& exprs, const 
   return ReadView(*type.contents, 0, *sizes, strides);
 }
 
-std::vector<Expr> BroadcastSizes(ExprPool& exprs, std::span<const Expr> a, std::span<const Expr> b) {
-  if (a.size() < b.size()) std::swap(a, b);
-  Sizes sizes(a.begin(), a.end());
+std::vector<Expr> BroadcastSizes(ExprPool& exprs, std::vector<Expr> a, std::span<const Expr> b) {
+  if (a.size() < b.size()) a.insert(a.begin(), b.begin(), b.end() - static_cast<ptrdiff_t>(a.size()));
   const size_t lead = a.size() - b.size();
   for (size_t d = 0; d < b.size(); ++d) {
-    const Expr x = a[lead + d], y = b[d];
-    const auto fixed_x = exprs.AsConstant(x), fixed_y = exprs.AsConstant(y);
-    Expr& size = sizes[lead + d];
-    if (x == y || fixed_y == 1) continue;
-    if (fixed_x == 1) {
-      size = y;
-    } else if (fixed_x && fixed_y) {
-      size = exprs.Anonymous();  // cannot be broadcast
-    } else if (fixed_y) {
-      size = y;  // the other one is 1, or the same
-    } else if (!fixed_x) {
-      size = exprs.Anonymous();
+    Expr& size = a[lead + d];
+    const Expr other = b[d];
+    if (size == other) continue;
+    const auto fixed = exprs.AsConstant(size), fixed_other = exprs.AsConstant(other);
+    if (fixed_other == 1) continue;
+    if (fixed == 1 || (fixed_other && !fixed)) {
+      size = other;  // one that is not known is 1, or the same
+    } else if (fixed.has_value() == fixed_other.has_value()) {
+      size = exprs.Anonymous();  // of two constants: they cannot be broadcast
     }
   }
-  return sizes;
+  return a;
 }
 
 }  // namespace flambeau::onnx

@@ -170,7 +170,7 @@ bool DropExpand(Editor& to, NodeId node) {
       if (i == j) continue;
       const Type& other = to.type(graph.operand(node, j));
       known = other.ranked;
-      if (known) sizes = onnx::BroadcastSizes(to.exprs(), sizes, other.sizes);
+      if (known) sizes = onnx::BroadcastSizes(to.exprs(), std::move(sizes), other.sizes);
     }
     if (!known || sizes != to.type(result).sizes) continue;
     to.SetOperand(node, i, from);
