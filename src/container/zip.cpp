@@ -19,6 +19,8 @@ constexpr size_t kChunk = size_t{1} << 16;
 // what comes near it is a bomb. Small entries do no harm.
 constexpr uint64_t kBestRatio = 256;
 constexpr uint64_t kHarmless = uint64_t{1} << 20;
+// Parsers of JSON read beyond the end: with room for that, the text of a graph need not be copied.
+constexpr size_t kRoomBehind = 64;
 
 // The common leading folder of all names.
 std::string CommonRoot(const std::vector<ZipEntry>& entries) {
@@ -136,7 +138,8 @@ Result<std::string> ZipArchive::Read(const ZipEntry& entry, uint64_t limit, Sink
   FLAMBEAU_TRY(const uint64_t offset, FindData(entry, sink));
   std::string bytes;
   if (entry.method == kStored) {
-    bytes.resize(entry.size);  // FindData has seen that the file has them
+    bytes.reserve(entry.size + kRoomBehind);  // FindData has seen that the file has them
+    bytes.resize(entry.size);
     if (!file_->Read(offset, std::as_writable_bytes(std::span(bytes)))) {
       return sink.Error(DiagnosticKind::kCannotOpen, "the entry cannot be read", Where(&entry));
     }

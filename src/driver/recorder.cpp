@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "driver/size_texts.h"
@@ -43,15 +44,13 @@ std::string CodeAt(std::string_view stack_trace, std::string_view source) {
 
 }  // namespace
 
-uint32_t Recorder::AddModule(std::string_view path, std::string_view class_name, uint32_t parent) {
-  const auto [it, is_new] = modules_.try_emplace(fmt::format("{}\n{}", path, class_name), static_cast<uint32_t>(report_.modules.size()));
-  if (is_new) report_.modules.push_back({std::string(path), std::string(class_name), parent});
-  return it->second;
-}
-
 uint32_t Recorder::ModuleOf(const Context& context, const Origin& origin) {
   uint32_t module = Report::kNone;
-  for (const ModuleFrame& frame : origin.modules) module = AddModule(context.Text(frame.path), context.Text(frame.class_name), module);
+  for (const ModuleFrame& frame : origin.modules) {
+    const auto [it, is_new] = modules_.try_emplace({frame.path, frame.class_name}, static_cast<uint32_t>(report_.modules.size()));
+    if (is_new) report_.modules.push_back({std::string(context.Text(frame.path)), std::string(context.Text(frame.class_name)), module});
+    module = it->second;
+  }
   return module;
 }
 
@@ -61,6 +60,8 @@ void Recorder::Begin(const Program::Impl& program) {
   report_.status = "failed";
   report_.flambeau_version = Version();
   report_.torch_version = program.torch_version;
+  captured_.assign(graph.node_capacity(), Report::kNone);
+  report_.captured.reserve(graph.live_nodes());
   for (BlockId block : graph.AllBlocks())
     graph.ForEachNode(block, [&](NodeId id) {
       const Node& node = graph[id];
@@ -76,8 +77,8 @@ void Recorder::Begin(const Program::Impl& program) {
       }
       for (ValueId operand : graph.operands(id))
         if (operand && graph[operand].kind == ValueKind::kResult)
-          if (const auto made = captured_.find(graph[operand].node); made != captured_.end()) captured.inputs.push_back(made->second);
-      captured_.emplace(id, static_cast<uint32_t>(report_.captured.size()));
+          if (const uint32_t made = CapturedAs(graph[operand].node); made != Report::kNone) captured.inputs.push_back(made);
+      captured_[id.index] = static_cast<uint32_t>(report_.captured.size());
       report_.captured.push_back(std::move(captured));
     });
   std::unordered_set<std::string_view> known;
@@ -109,6 +110,8 @@ uint32_t Recorder::StageOf(NodeId node) const {
   return Report::kNone;
 }
 
+uint32_t Recorder::CapturedAs(NodeId node) const { return node.index < captured_.size() ? captured_[node.index] : Report::kNone; }
+
 void Recorder::Finish(const onnx::ModelData& model) {
   const Graph& graph = model.graph;
   const Context& context = graph.context();
@@ -126,13 +129,21 @@ void Recorder::Finish(const onnx::ModelData& model) {
     ++report_.weight_count;
     report_.weight_bytes += context[graph[id].data].byte_size();
   }
-  std::unordered_map<ValueId, uint32_t> values;
+  std::unordered_map<TypeId, std::string> type_texts;
+  std::vector<uint32_t> values(graph.value_capacity(), Report::kNone);
+  report_.values.reserve(graph.value_capacity());
   auto value_of = [&](ValueId id) {
     if (!id) return Report::kNone;
-    const auto [it, is_new] = values.try_emplace(id, static_cast<uint32_t>(report_.values.size()));
-    if (is_new) report_.values.push_back({std::string(context.Text(graph[id].name)), TypeText(graph, id)});
-    return it->second;
+    uint32_t& place = values[id.index];
+    if (place == Report::kNone) {
+      place = static_cast<uint32_t>(report_.values.size());
+      std::string& type = type_texts[graph[id].type];
+      if (type.empty()) type = TypeText(graph, id);
+      report_.values.push_back({std::string(context.Text(graph[id].name)), type});
+    }
+    return place;
   };
+  report_.nodes.reserve(graph.live_nodes());
   std::unordered_map<BlockId, uint32_t> holders;  // which come before what is within
   for (BlockId block : graph.AllBlocks())
     graph.ForEachNode(block, [&](NodeId id) {
@@ -150,9 +161,9 @@ void Recorder::Finish(const onnx::ModelData& model) {
       if (node.origin) {
         const Origin& origin = context[node.origin];
         made.module = ModuleOf(context, origin);
-        if (const auto found = captured_.find(origin.node); origin.node && found != captured_.end()) made.captured = found->second;
+        made.captured = CapturedAs(origin.node);
         for (const OriginId merged : origin.merged)
-          if (const auto found = captured_.find(context[merged].node); found != captured_.end()) made.merged.push_back(found->second);
+          if (const uint32_t found = CapturedAs(context[merged].node); found != Report::kNone) made.merged.push_back(found);
         if (made.module != Report::kNone) ++report_.modules[made.module].onnx_nodes;
       }
       for (ValueId operand : graph.operands(id)) made.inputs.push_back(value_of(operand));

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "aten/program.h"
@@ -27,14 +28,14 @@ class Recorder {
   using Clock = std::chrono::steady_clock;
 
   uint32_t ModuleOf(const Context& context, const Origin& origin);
-  uint32_t AddModule(std::string_view path, std::string_view class_name, uint32_t parent);
   uint32_t StageOf(NodeId node) const;
+  uint32_t CapturedAs(NodeId node) const;
 
   ConversionReport report_;
   Clock::time_point start_ = Clock::now(), last_ = start_;
   uint64_t nodes_ = 0;
-  std::unordered_map<std::string, uint32_t> modules_;  // by path and class
-  std::unordered_map<NodeId, uint32_t> captured_;      // by node of the graph as it was read
+  std::map<std::pair<Symbol, Symbol>, uint32_t> modules_;  // by path and class
+  std::vector<uint32_t> captured_;                         // by node of the graph as it was read; kNone of what it lacks
   struct Watermark {
     uint32_t capacity, stage;
   };

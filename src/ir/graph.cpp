@@ -134,6 +134,7 @@ const Attribute* Graph::FindAttribute(NodeId id, std::string_view name) const {
 
 std::vector<BlockId> Graph::BlocksWithin(BlockId root) const {
   std::vector<BlockId> found{root};
+  if (blocks_.size() == 1) return found;  // no node has a body
   for (size_t i = 0; i < found.size(); ++i)
     ForEachNode(found[i], [&](NodeId id) { ForEachBody(id, [&](BlockId body) { found.push_back(body); }); });
   return found;

@@ -16,7 +16,7 @@ class NameSpace {
   // `wanted` if it is free, else with the first free `_1`, `_2`, …
   Symbol Claim(Symbol wanted) {
     if (Take(wanted)) return wanted;
-    const std::string base(context_.Text(wanted));
+    const std::string_view base = context_.Text(wanted);
     for (uint32_t& suffix = next_suffix_[wanted];;) {
       const Symbol candidate = context_.Intern(fmt::format("{}_{}", base, ++suffix));
       if (Take(candidate)) return candidate;
@@ -104,9 +104,9 @@ class Namer {
   Status Run() {
     FLAMBEAU_CHECK_OK(TakeWishes());
     const BlockId main = graph_.main();
-    for (ValueId input : graph_[main].inputs) NameValue(input, "input");
+    for (ValueId input : graph_[main].inputs) NameValue(input, [] { return "input"; });
     for (ValueId id{0}; id.index < graph_.value_capacity(); ++id.index)
-      if (graph_[id].kind == ValueKind::kConstant && graph_.HasUses(id)) NameValue(id, "constant");
+      if (graph_[id].kind == ValueKind::kConstant && graph_.HasUses(id)) NameValue(id, [] { return "constant"; });
     NameOutputs();
     const std::vector<BlockId> blocks = graph_.AllBlocks();
     // What has a name comes before what is given one.
@@ -155,10 +155,12 @@ class Namer {
     graph_.SetName(value, name);
     named_[value.index] = true;
   }
-  void NameValue(ValueId value, std::string_view otherwise) {
+  // By its own name, or as `otherwise()` says.
+  template <class F>
+  void NameValue(ValueId value, F otherwise) {
     if (named_[value.index]) return;
     Symbol wanted = graph_[value].name;
-    if (!wanted || wanted == Symbol{0}) wanted = context_.Intern(otherwise);
+    if (!wanted || wanted == Symbol{0}) wanted = context_.Intern(otherwise());
     SetName(value, values_.Claim(wanted));
   }
 
@@ -171,7 +173,7 @@ class Namer {
       if (!wish.empty() && values_.Take(name)) {
         SetName(outputs[i], name);
       } else {
-        NameValue(outputs[i], wish.empty() ? "output" : wish);
+        NameValue(outputs[i], [&] { return wish.empty() ? "output" : wish; });
       }
     }
   }
@@ -189,7 +191,7 @@ class Namer {
       // Outer blocks come first, so the owner has its name.
       const std::string_view owner = context_.Text(graph_[graph_[block].owner].name);
       for (ValueId input : graph_[block].inputs)
-        NameValue(input, fmt::format("{}_input_{}", owner, graph_[input].index));
+        NameValue(input, [&] { return fmt::format("{}_input_{}", owner, graph_[input].index); });
     }
     graph_.ForEachNode(block, [&](NodeId node) {
       if (node.index >= is_node_named_.size() || !is_node_named_[node.index]) NameNode(node, PathName(node));
@@ -197,7 +199,7 @@ class Namer {
         const ValueId result = graph_.result(node, i);
         // A result that is not wanted has no name.
         if (graph_.type(result).kind == TypeKind::kNone) continue;
-        NameValue(result, fmt::format("{}_output_{}", context_.Text(graph_[node].name), i));
+        NameValue(result, [&] { return fmt::format("{}_output_{}", context_.Text(graph_[node].name), i); });
       }
     });
   }
