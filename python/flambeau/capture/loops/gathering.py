@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -12,15 +13,24 @@ from .pieces import Numbers
 if TYPE_CHECKING:
     from .layouts import Layout
 
-__all__ = ["Appended", "Gathering", "Growing", "Nested", "is_integer", "number", "together"]
+__all__ = ["Appended", "Gathered", "Gathering", "Growing", "Nested", "gathered", "is_integer", "number"]
+
+
+class Gathered(list):
+    """What a round added to a list."""
+
+    def __init__(self, items: Iterable[Any] = (), front: bool = False, numbers: bool = False) -> None:
+        super().__init__(items)
+        self.front = front
+        """Whether at its front."""
+        self.numbers = numbers
+        """Whether the one tensor in it holds the items, integers."""
 
 
 class Gathering(list):
-    """The list that a round fills: at its end, or at its front."""
+    """The list that a round fills: at its end, or at its front. It holds what this round added alone, and so nobody may read it."""
 
     front = False
-    numbers = False
-    """Whether its one tensor holds the items, integers."""
 
     def append(self, item: Any) -> None:
         if self.front:
@@ -28,7 +38,7 @@ class Gathering(list):
         super().append(item)
 
     def insert(self, index: Any, item: Any) -> None:
-        if not isinstance(index, int) or index != 0 or (self and not self.front):
+        if not isinstance(index, int) or index != 0 or (self.items() and not self.front):
             raise Unkept("a round fills a list in other places than its ends")
         self.front = True
         super().append(item)
@@ -41,19 +51,26 @@ class Gathering(list):
         self.extend(items)
         return self
 
-    def together(self) -> Gathering:
-        """With its numbers, if they are several, in one tensor."""
-        several = len(self) > 1 or any(isinstance(item, Numbers) for item in self)
-        if not several or not all(isinstance(item, Numbers) or is_integer(item) for item in self):
-            return self
-        parts = [item.integers() if isinstance(item, Numbers) else number(item).unsqueeze(0) for item in self]
-        return self.of_numbers(torch.cat(parts), self.front)
+    def items(self) -> list[Any]:
+        """Those of this round."""
+        return list(list.__iter__(self))
 
-    @staticmethod
-    def of_numbers(tensor: torch.Tensor, front: bool = False) -> Gathering:
-        gathered = Gathering([tensor])
-        gathered.numbers, gathered.front = True, front
-        return gathered
+    def gathered(self) -> Gathered:
+        """With its numbers, if they are several, in one tensor."""
+        items = self.items()
+        several = len(items) > 1 or any(isinstance(item, Numbers) for item in items)
+        if not several or not all(isinstance(item, Numbers) or is_integer(item) for item in items):
+            return Gathered(items, self.front)
+        parts = [item.integers() if isinstance(item, Numbers) else number(item).unsqueeze(0) for item in items]
+        return Gathered([torch.cat(parts)], self.front, numbers=True)
+
+    def _unknown(self, *_: Any, **__: Any) -> Any:
+        raise Unkept("a round reads the list that it fills")
+
+    __len__ = __bool__ = __iter__ = __reversed__ = __getitem__ = __contains__ = __add__ = __radd__ = __mul__ = __rmul__ = _unknown  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __imul__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = _unknown  # type: ignore[assignment]
+    pop = remove = reverse = clear = sort = index = count = copy = _unknown  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Growing(list):
@@ -102,12 +119,20 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool)
 
 
-def together(result: Any) -> Any:
-    """A list that a round filled, with several integers in one tensor."""
+def gathered(result: Any, given: Any) -> Gathered | Nested:
+    """What a round added to the list that it was given.
+
+    Raises:
+        Unkept: It gives back another list.
+    """
     if isinstance(result, Nested):
         numbers = result.integers()
-        return result if numbers is None else Gathering.of_numbers(numbers)
-    return result.together() if isinstance(result, Gathering) else result
+        return result if numbers is None else Gathered([numbers], numbers=True)
+    if isinstance(result, Gathered):
+        return result
+    if not isinstance(result, Gathering) or result is not given:
+        raise Unkept("a round makes another list of the one that it fills")
+    return result.gathered()
 
 
 def number(value: Any) -> torch.Tensor:

@@ -11,15 +11,22 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
 from ..sizes.conversions import Uncounted
-from .gathering import Nested
+from .gathering import Gathering, Nested
 from .pieces import Numbers, Pieces
 from .scanning import Lost, Unkept, item_at
 
-__all__ = ["Filled", "FilledNumbers", "LoopsAsScans", "Range", "Rounds", "Whole", "as_tensor", "is_dynamic", "pad_sequence", "range_of"]
+__all__ = ["Filled", "FilledNumbers", "LoopsAsScans", "Range", "Rounds", "Whole", "as_tensor", "from_front", "is_dynamic", "pad_sequence", "range_of"]
 
 
 def is_dynamic(size: Any) -> bool:
     return isinstance(size, torch.SymInt) and not isinstance(size.node.maybe_as_int(), int)
+
+
+def from_front(index: Any, count: Any) -> Any:
+    """The place of an item, which may be counted from the end."""
+    if isinstance(index, int):
+        return index + count if index < 0 else index
+    return index if index.node.shape_env.bound_sympy(index.node.expr).lower >= 0 else torch.sym_ite(index < 0, index + count, index)
 
 
 class Rounds(Uncounted):
@@ -74,10 +81,7 @@ class Range(Rounds):
         return Range(self.at(start), self.step * step, _steps(start, stop, step))
 
     def _place(self, index: Any) -> Any:
-        """From the front."""
-        if isinstance(index, int):
-            return index + self.count if index < 0 else index
-        return index if index.node.shape_env.bound_sympy(index.node.expr).lower >= 0 else torch.sym_ite(index < 0, index + self.count, index)
+        return from_front(index, self.count)
 
     def __len__(self) -> int:
         return builtins.len(builtins.range(self.count))
@@ -304,7 +308,7 @@ class LoopsAsScans(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         leaves = _pytree.tree_leaves((args, kwargs), is_leaf=lambda each: isinstance(each, Filled))
-        if not any(isinstance(leaf, (Filled, Lost, Numbers, Range)) for leaf in leaves):
+        if not any(isinstance(leaf, (Filled, Gathering, Lost, Numbers, Range)) for leaf in leaves):
             return func(*args, **kwargs)
         args = tuple(_listed(each) for each in args)
         if func in (torch.tensor, torch.as_tensor) and isinstance(args[0] if args else None, FilledNumbers):

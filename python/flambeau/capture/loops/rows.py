@@ -11,12 +11,9 @@ from torch.utils import _pytree
 
 from .gathering import Appended
 from .modes import Unkept
+from .same import memory_of
 
 __all__ = ["WrittenRows"]
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage()._cdata
 
 
 class _Touched(TorchFunctionMode):
@@ -27,7 +24,7 @@ class _Touched(TorchFunctionMode):
         self.memory: set[int] = set()
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        self.memory.update(_memory(leaf) for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))
+        self.memory.update(memory_of(leaf) for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))
         return func(*args, **(kwargs or {}))
 
 
@@ -61,7 +58,7 @@ class WrittenRows:
             results = self._round(item, *given)
         changed = [(of, copy) for of, copy, before in copies if copy._version != before]
         written = [of for of, _ in changed]
-        memory = {_memory(of) for of in written}
+        memory = {memory_of(of) for of in written}
         if memory & touched.memory or len(memory) < len(written):
             raise Unkept("a round takes a tensor into whose rows it writes by another name, too")
         if self._written is not None and [*map(id, self._written)] != [*map(id, written)]:

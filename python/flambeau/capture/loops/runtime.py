@@ -279,7 +279,7 @@ class Runtime:
     ) -> tuple[Any, ...]:
         """The values of the names after all rounds."""
         rounds = self._rounds(items)
-        before = [list(value) if isinstance(value, Gathering) and not value.front else value for value in before]
+        before = [value.items() if isinstance(value, Gathering) and not value.front else value for value in before]
         rows = WrittenRows(rounds.rows, round) if {*written} & {*anew} and pytree.tree_leaves(rounds.rows) else None
         round, names, before = (rows, [*names, "the rows"], [*before, []]) if rows else (round, names, before)
         after, appended = as_scan(rounds.count, rounds.at, round, names, before, frozenset(written), frozenset(anew))

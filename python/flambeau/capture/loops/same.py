@@ -9,7 +9,7 @@ import torch
 
 from ..sizes.proofs import expression_of
 
-__all__ = ["fixed", "same_type"]
+__all__ = ["fixed", "memory_of", "same_type"]
 
 
 def fixed(first: Any, second: Any) -> bool:
@@ -18,7 +18,7 @@ def fixed(first: Any, second: Any) -> bool:
         return bool(expression_of(first) == expression_of(second))
     if first is second:
         return True
-    return type(first) is type(second) and isinstance(first, (int, float, str, bool, torch.dtype, torch.device)) and first == second
+    return type(first) is type(second) and isinstance(first, (int, float, str, bool, torch.dtype, torch.device)) and repr(first) == repr(second)
 
 
 def same_type(first: torch.Tensor, second: torch.Tensor) -> bool:
@@ -27,3 +27,7 @@ def same_type(first: torch.Tensor, second: torch.Tensor) -> bool:
         and first.ndim == second.ndim
         and all(fixed(a, b) for a, b in zip(first.shape, second.shape))
     )
+
+
+def memory_of(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata

@@ -26,11 +26,11 @@ from torch.utils._sympy.value_ranges import ValueRanges
 from ...pytrees import children
 from ..sizes.conversions import number_of, symbol_number
 from ..sizes.proofs import expression_of
-from .gathering import Appended, Gathering, Growing, Nested, is_integer, number, together
+from .gathering import Appended, Gathered, Gathering, Growing, Nested, gathered, is_integer, number
 from .layouts import Layout
 from .modes import ByPlaces, Inner, Outer, Unkept, under
 from .pieces import cut_of
-from .same import fixed, same_type
+from .same import fixed, memory_of, same_type
 from .strides import Stride, stride_of
 
 __all__ = ["Lost", "Unkept", "as_scan", "item_at"]
@@ -141,7 +141,7 @@ class _Loop:
 
     def _results(self, plan: _Plan, each: Any, given: Sequence[Any]) -> list[Any]:
         """What a round gives, with the integers that it adds to a list in one tensor."""
-        return [together(result) if i in plan.gathered else result for i, result in enumerate(self._round(each, *given))]
+        return [gathered(result, given[i]) if i in plan.gathered else result for i, result in enumerate(self._round(each, *given))]
 
     def round(self, plan: _Plan, index: Any, given: Sequence[Any]) -> list[Any]:
         results = self._results(plan, self.at(index), given)
@@ -149,7 +149,7 @@ class _Loop:
             results[i] = layout.gathered(*results[i])
         for i in plan.gathered:
             if isinstance(results[i], Nested):
-                results[i] = [results[i].stacked()]
+                results[i] = Gathered([results[i].stacked()])
                 plan.nested.add(i)
         return _remembered(results, plan)
 
@@ -187,10 +187,12 @@ class _Loop:
             ]
             plan.outer.own(given)
             index = self._index(env.create_unbacked_symint(), first)
+            tensors = [leaf for leaf in _pytree.tree_leaves(given) if isinstance(leaf, torch.Tensor)]
             growing = [Growing(value) if type(value) is list and value and all(map(is_integer, value)) else value for value in given]
             with plan.outer:
                 results = [list(result) if type(result) is Growing else result for result in self.round(plan, index, growing)]
-            plan.outer.note_sizes(_pytree.tree_leaves([list(result) if type(result) is Gathering else result for result in results]))
+            written = {memory_of(tensor) for tensor in tensors if tensor._version}
+            plan.outer.note_sizes(_pytree.tree_leaves([list(result) if type(result) is Gathered else result for result in results]))
         forgotten = {
             i
             for i, (name, value, result) in enumerate(zip(self.names, values, results))
@@ -209,26 +211,28 @@ class _Loop:
             plan.gathered |= grown
             return True
         for i in plan.gathered:
-            if isinstance(results[i], list) and results[i] and all(item is None for item in results[i]):
+            if results[i] and all(item is None for item in results[i]):
                 plan.nothing.add(i)
                 continue
-            several = getattr(results[i], "numbers", False)
-            if several or (isinstance(results[i], list) and [*map(is_integer, results[i])] == [True]):
+            several, front = results[i].numbers, results[i].front
+            if several or [*map(is_integer, results[i])] == [True]:
                 (plan.several if several else plan.numbers).add(i)
                 plan.appended[i] = 1
-                if getattr(results[i], "front", False):
+                if front:
                     raise Unkept("numbers come to the front of a list")
                 if not several:
                     continue
-            if isinstance(results[i], Gathering) and not results[i].front and [isinstance(item, tuple) for item in results[i]] == [True]:
+            if not front and [isinstance(item, tuple) for item in results[i]] == [True]:
                 plan.layouts[i] = Layout(*results[i], index, known, self.count, first)
                 with disable_proxy_modes_tracing():
                     results[i] = plan.layouts[i].gathered(*results[i])
-            if not isinstance(results[i], list) or not all(isinstance(item, torch.Tensor) for item in results[i]):
+            if not all(isinstance(item, torch.Tensor) for item in results[i]):
                 raise Unkept(f"{self.names[i]} is no list of tensors")
             plan.appended[i] = len(results[i])
-            if getattr(results[i], "front", False):
+            if front:
                 plan.front.add(i)
+            if written & {memory_of(item) for item in results[i]}:
+                raise Unkept("a list gets a tensor into which rounds write")
             if (piece := _piece(results[i], index, self.count, known, first)) is not None:
                 if i in plan.nested or i in plan.layouts:
                     raise Unkept("a round fills a list with tuples of several sizes, or a loop within it with another number of items")
@@ -350,7 +354,7 @@ class _Loop:
             *results, written = (*self._results(plan, item, given[: len(values)]), list(given[len(values) :]))
             for i, piece in pieces.items():
                 (item,) = results[i]
-                results[i] = Gathering() if piece.stride is None else [piece.stride.filled(item, piece.axis, self._of)]
+                results[i] = Gathered(() if piece.stride is None else [piece.stride.filled(item, piece.axis, self._of)])
                 if piece.stride is not None:
                     continue
                 length = item.shape[piece.axis]
@@ -385,7 +389,7 @@ class _Loop:
             results = self._results(plan, each, given)
             for i in plan.gathered:
                 (*_, item) = results[i] or [None]
-                results[i] = [number(item.shape[measured[i]])] if i in measured else []
+                results[i] = Gathered([number(item.shape[measured[i]])] if i in measured else ())
             return tuple(results)
 
         before = [[] if i in plan.gathered else value for i, value in enumerate(_copied(values, plan.gathered))]

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from .layouts import Layout
-from .rounds import Filled, Rounds
+from .rounds import Filled, Rounds, from_front
 from .scanning import Unkept
 
 __all__ = ["Tuples"]
@@ -39,12 +39,10 @@ class Tuples(Filled):
             return list.__getitem__(self, index)
         if isinstance(index, int) and index < 0 and (self.after or index < -1):
             return self.after[index] if -index <= len(self.after) else self._unknown()
-        if not isinstance(index, (int, torch.SymInt)):
-            raise Unkept(f"item {index} of a list that a dynamic loop filled")
-        place = index + self._count() if isinstance(index, int) and index < 0 else index - list.__len__(self)
-        torch._check(place >= 0)
-        torch._check(place < self._count())
-        return self.layout.at(place, self.rounds)
+        if list.__len__(self) or self.after or not isinstance(index, (int, torch.SymInt)):
+            if index != -1 or self.after:
+                raise Unkept(f"item {index} of a list that a dynamic loop filled")
+        return self.layout.at(from_front(index, self._count()), self.rounds)
 
     def joined(self, axis: int, stacked: bool) -> torch.Tensor:
         raise Unkept("tuples are put together as if they were tensors")

@@ -24,7 +24,7 @@ from torch.utils._sympy.functions import CeilToInt, FloorDiv, FloorToInt, Max, M
 from ..assumptions import environment
 from ..sizes.conversions import number_of
 from ..sizes.proofs import INEQUALITIES, holds, zeros
-from .decisions import Decision, Place, asking_place
+from .decisions import Decision, Place, asking_place, asks_to_go_on
 from .presence import Presence
 
 __all__ = ["examples_of_special_cases", "general_answers", "general_decisions", "in_other_places", "says_something_is", "special_answers", "special_decisions", "special_places", "special_sizes"]
@@ -180,15 +180,15 @@ def examples_of_special_cases(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def in_other_places(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[_Example]:
-    """The example with the elements of each tensor in other places, and every second time floats that are smaller, each by a factor of its own."""
+    """The example with the rows of each tensor in other places, and every second time floats that are smaller, each by a factor of its own."""
     leaves, structure = _pytree.tree_flatten((args, kwargs))
     places = torch.Generator().manual_seed(0)
 
     def moved(leaf: Any, smaller: bool) -> Any:
         if not isinstance(leaf, torch.Tensor) or leaf.layout is not torch.strided:
             return leaf
-        elements = leaf.detach().flatten()[torch.randperm(leaf.numel(), generator=places).to(leaf.device)].reshape(leaf.shape)
-        return elements * torch.rand(leaf.shape, generator=places).to(leaf) if smaller and leaf.is_floating_point() else elements
+        rows = leaf.detach()[torch.randperm(leaf.shape[0], generator=places).to(leaf.device)] if leaf.ndim else leaf.detach()
+        return rows * torch.rand(leaf.shape, generator=places).to(leaf) if smaller and leaf.is_floating_point() else rows
 
     for smaller in (False, True) * _SHUFFLES:
         yield _pytree.tree_unflatten([moved(leaf, smaller) for leaf in leaves], structure)
@@ -294,7 +294,7 @@ def general_answers(places: Set[Place] | None, filled: dict[str, str]) -> Iterat
     def answered(self: Any, condition: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(condition, (sympy.Eq, sympy.Ne, *INEQUALITIES)) and condition.free_symbols and asking_place() in places:
             answer = _in_general(condition, self)
-            if answer is not None:
+            if answer is not None and not asks_to_go_on():
                 if isinstance(condition, (sympy.Eq, sympy.Ne)):
                     differences.add(condition.lhs - condition.rhs)
                 remainders.update(each for each in condition.atoms(Mod, PythonMod) if each.args[1].is_Integer)

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+import sympy
 import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
@@ -44,7 +45,7 @@ class _Fact:
     occurring: int | None = None
     """Its rows are those indices below this number that occur, in order."""
     out_of: Any = None
-    """It counts the elements of a mask that are set, out of so many."""
+    """It counts the elements of a mask that are set, out of so many; of one of integers, if they are 0 and 1."""
 
 
 _NOTHING = _Fact()
@@ -135,7 +136,7 @@ def _counted(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result:
 def _summed(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
     of_mask = args[0].dtype is torch.bool
     of_all = len(args) == 1 and not kwargs
-    return _Fact(counts=fact.counts, total=of_all and not of_mask, out_of=args[0].numel() if of_all and of_mask else None)
+    return _Fact(counts=fact.counts, total=of_all and not of_mask, out_of=args[0].numel() if of_all and (of_mask or _integers(args[0])) else None)
 
 
 def _compared(of: Callable[[Any], bool | None], of_all: bool | None = None) -> _Rule:
@@ -143,10 +144,11 @@ def _compared(of: Callable[[Any], bool | None], of_all: bool | None = None) -> _
 
     def rule(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
         number = args[1] if len(args) == 2 and isinstance(args[1], (int, torch.SymInt)) else None
-        if not fact.counts or number is None:
+        if number is None:
             return _NOTHING
-        answer = of_all if fact.out_of is not None and expression_of(number) == expression_of(fact.out_of) else of(number)
-        return _Fact(answer, total=fact.total)
+        if fact.out_of is not None and expression_of(number) == expression_of(fact.out_of):
+            return _Fact(of_all)
+        return _Fact(of(number), total=fact.total) if fact.counts else _NOTHING
 
     return rule
 
@@ -243,6 +245,7 @@ class Presence(TorchFunctionMode):
         self.lines, self.runs, self.filled = lines, runs, filled
         self.facts = WeakIdKeyDictionary()  # tensors -> (what is known, the version of which it is)
         self.counts: dict[Any, str] = {}  # symbols of the capture -> the lines that read them
+        self.parts: dict[Any, tuple[Any, str]] = {}  # of those that count elements of a mask: how many it has, and the lines
 
     def fact(self, tensor: Any) -> _Fact:
         if not isinstance(tensor, torch.Tensor):
@@ -266,6 +269,9 @@ class Presence(TorchFunctionMode):
 
     def answer(self, condition: Any, env: Any) -> Any:
         """What a condition on counts that the model read is in general; None for others."""
+        of_part = self._of_part(condition)
+        if of_part is not None and not asks_to_go_on():
+            return of_part
         counts = getattr(condition, "free_symbols", set()) & self.counts.keys()
         answer = where_filled(condition, env, counts)
         if answer is None or asks_to_go_on():
@@ -273,6 +279,24 @@ class Presence(TorchFunctionMode):
         for count in sorted(counts, key=str):
             self.note(self.counts[count])
         return answer
+
+    def _learn_part(self, part: Any, whole: Any, line: str) -> None:
+        """Of a number that was read, how many elements it is a part of, if it is."""
+        if self.runs and whole is not None and part == whole:
+            self.note(line)
+        elif isinstance(part, torch.SymInt) and whole is not None:
+            self.parts[part.node.expr] = expression_of(whole), line
+
+    def _of_part(self, condition: Any) -> Any:
+        """Whether a part of a mask is less than all of it, or something else that is asked of the two."""
+        if not isinstance(condition, sympy.core.relational.Relational):
+            return None
+        for part, whole, asked in ((*condition.args, condition), (*reversed(condition.args), condition.reversed)):
+            expected, line = self.parts.get(part, (None, ""))
+            if expected is not None and whole == expected:
+                self.note(line)
+                return sympy.true if isinstance(asked, (sympy.Lt, sympy.Le, sympy.Ne)) else sympy.false
+        return None
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -285,6 +309,8 @@ class Presence(TorchFunctionMode):
         if fact.counts and args[0].dtype is not torch.bool and (func in _READS or func is _LISTS or func in _ARRAYS):
             return self._read(func, args, kwargs)
         result = func(*args, **kwargs)
+        if fact.out_of is not None and func in _READS:
+            self._learn_part(result, fact.out_of, innermost_line(traceback.extract_stack()))
         if self.runs and func in _EQUALITIES and result:
             self.note(innermost_line(traceback.extract_stack()))
         if func in _COUNTS and not self.runs and fact.below is not None:
@@ -321,13 +347,17 @@ class Presence(TorchFunctionMode):
     def _read(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Counts as Python's numbers."""
         line = innermost_line(traceback.extract_stack())
+        whole = self.fact(args[0]).out_of
         if self.runs:
             if bool((args[0] == 0).any()):
                 self.note(line)
-            return func(*args, **kwargs)
+            found = func(*args, **kwargs)
+            self._learn_part(found, whole, line)
+            return found
         if func in _TRUTHS:
             return self._answered(True, func, args, kwargs, self.fact(args[0]).total)
         found = func(*args, **kwargs)
+        self._learn_part(found, whole, line)
         pending = [found]
         while pending:
             value = pending.pop()
