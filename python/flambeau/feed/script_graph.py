@@ -52,7 +52,7 @@ _WITHOUT_BLOCKS = frozenset({"prim::Constant", "prim::GetAttr", "prim::ListConst
 
 # Where Flambeau captures, and the frame that calls the model, as torch writes it.
 _CAPTURE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "capture", "")
-_TRACER = f"{_CAPTURE}tracing.py("
+_TRACER = f"{os.path.join(_CAPTURE, 'traces', 'tracing.py')}("
 
 _FRAME = re.compile(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)$")
 _HIERARCHY = re.compile(r"(?P<path>[\w.]+)\((?P<type>[\w.]+)\)")
