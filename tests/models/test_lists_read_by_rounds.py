@@ -125,3 +125,28 @@ def an_item_before(x):
 def test_an_item_at_a_place_that_a_size_says():
     program = convert(Model(an_item_before), (ROWS,), ({0: "n"},))
     compare(program, Model(an_item_before), *[(torch.randn(n, 4),) for n in (5, 3, 2, 1)])
+
+
+def accumulated(x):
+    rows, total = [], x.new_zeros(4)
+    for row in x:
+        total = total * 0.5 + row
+        rows.append(total)
+    return torch.stack(rows)
+
+
+def test_loops_are_kept_in_inference_mode():
+    with torch.inference_mode():
+        example = (torch.randn(5, 4),)
+        program = convert(Model(accumulated), example, ({0: "n"},))
+    assert program.capture_strategy.endswith("with loops kept")
+    compare(program, Model(accumulated), *[(torch.randn(n, 4),) for n in (5, 2, 8)])
+
+
+@pytest.mark.parametrize("function", [written_later, written_later_by_itself], ids=lambda function: function.__name__)
+def test_what_is_written_later_is_seen_in_inference_mode(function):
+    with torch.inference_mode(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = convert(Model(function), (torch.randn(5, 4),), ({0: "n"},))
+    rows = 5 if sizes_of(program.model_proto.graph.input)[0][0] == 5 else 3
+    compare(program, Model(function), (torch.randn(rows, 4),))

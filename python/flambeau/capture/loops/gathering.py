@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from ..sizes.progressions import is_integer
 from .modes import Unkept
 from .pieces import Numbers
 
 if TYPE_CHECKING:
     from .layouts import Layout
 
-__all__ = ["Appended", "Gathered", "Gathering", "Growing", "Nested", "gathered", "is_integer", "number"]
+__all__ = ["Appended", "Gathered", "Gathering", "Growing", "Nested", "gathered", "number"]
 
 
 class Gathered(list):
@@ -113,10 +114,6 @@ class Appended(NamedTuple):
     """Whether the items are integers, of all rounds in one tensor."""
     layout: Layout | None = None
     """Of tuples, what else there is of each."""
-
-
-def is_integer(value: Any) -> bool:
-    return isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool)
 
 
 def gathered(result: Any, given: Any) -> Gathered | Nested:

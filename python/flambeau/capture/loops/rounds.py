@@ -11,22 +11,16 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 
 from ..sizes.conversions import Uncounted
+from ..sizes.progressions import from_front
 from .gathering import Gathering, Nested
 from .pieces import Numbers, Pieces
 from .scanning import Lost, Unkept, item_at
 
-__all__ = ["Filled", "FilledNumbers", "LoopsAsScans", "Range", "Rounds", "Whole", "as_tensor", "from_front", "is_dynamic", "pad_sequence", "range_of"]
+__all__ = ["Filled", "FilledNumbers", "LoopsAsScans", "Range", "Rounds", "Whole", "as_tensor", "is_dynamic", "pad_sequence", "range_of"]
 
 
 def is_dynamic(size: Any) -> bool:
     return isinstance(size, torch.SymInt) and not isinstance(size.node.maybe_as_int(), int)
-
-
-def from_front(index: Any, count: Any) -> Any:
-    """The place of an item, which may be counted from the end."""
-    if isinstance(index, int):
-        return index + count if index < 0 else index
-    return index if index.node.shape_env.bound_sympy(index.node.expr).lower >= 0 else torch.sym_ite(index < 0, index + count, index)
 
 
 class Rounds(Uncounted):

@@ -25,8 +25,9 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from ...pytrees import children
 from ..sizes.conversions import number_of, symbol_number
+from ..sizes.progressions import is_integer
 from ..sizes.proofs import expression_of
-from .gathering import Appended, Gathered, Gathering, Growing, Nested, gathered, is_integer, number
+from .gathering import Appended, Gathered, Gathering, Growing, Nested, gathered, number
 from .layouts import Layout
 from .modes import ByPlaces, Inner, Outer, Unkept, under
 from .pieces import cut_of
@@ -187,11 +188,12 @@ class _Loop:
             ]
             plan.outer.own(given)
             index = self._index(env.create_unbacked_symint(), first)
-            tensors = [leaf for leaf in _pytree.tree_leaves(given) if isinstance(leaf, torch.Tensor)]
+            tensors = [(leaf, name) for name, value in zip(self.names, given) for leaf in _pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
             growing = [Growing(value) if type(value) is list and value and all(map(is_integer, value)) else value for value in given]
             with plan.outer:
                 results = [list(result) if type(result) is Growing else result for result in self.round(plan, index, growing)]
-            written = {memory_of(tensor) for tensor in tensors if tensor._version}
+            # Tensors of inference mode do not know whether they were written.
+            written = {memory_of(tensor) for tensor, name in tensors if (name in self.written if tensor.is_inference() else tensor._version)}
             plan.outer.note_sizes(_pytree.tree_leaves([list(result) if type(result) is Gathered else result for result in results]))
         forgotten = {
             i

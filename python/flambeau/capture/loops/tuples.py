@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
+from ..sizes.progressions import from_front
 from .layouts import Layout
-from .rounds import Filled, Rounds, from_front
+from .rounds import Filled, Rounds
 from .scanning import Unkept
 
 __all__ = ["Tuples"]

@@ -13,7 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
-__all__ = ["Progressions"]
+__all__ = ["Progressions", "from_front", "is_integer"]
 
 _DTYPES = (torch.int64, torch.int32)
 
@@ -42,7 +42,7 @@ _Rule = Callable[..., "_Numbers | None"]
 """Takes what is known of the first argument, and the call's result and arguments; None where nothing is known of the result."""
 
 
-def _is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     return isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool)
 
 
@@ -52,7 +52,7 @@ def _made(result: torch.Tensor, *limits: Any, start: Any = 0, end: Any = None, s
         (end,) = limits
     elif limits:
         start, end, step = (*limits, step)[:3]
-    return _Numbers(start, step, result.shape[0], 0) if all(map(_is_integer, (start, end, step))) else None
+    return _Numbers(start, step, result.shape[0], 0) if all(map(is_integer, (start, end, step))) else None
 
 
 def _placed(numbers: _Numbers, result: torch.Tensor) -> _Numbers | None:
@@ -86,7 +86,7 @@ def _selected(numbers: _Numbers, result: torch.Tensor, tensor: torch.Tensor, dim
 
 def _indexed(numbers: _Numbers, result: torch.Tensor, tensor: torch.Tensor, index: Any) -> _Numbers | None:
     items = list(index) if isinstance(index, tuple) else [index]
-    if not all(item is None or item is Ellipsis or isinstance(item, slice) or _is_integer(item) for item in items):
+    if not all(item is None or item is Ellipsis or isinstance(item, slice) or is_integer(item) for item in items):
         return None
     taken = sum(item is not None and item is not Ellipsis for item in items)
     axis = to = 0  # of the tensor, and of what is made of it
@@ -98,15 +98,15 @@ def _indexed(numbers: _Numbers, result: torch.Tensor, tensor: torch.Tensor, inde
         elif item is None:
             to += 1
         elif axis == numbers.axis:
-            cut = _cut(numbers, result.shape[to], item) if isinstance(item, slice) else numbers.at(_from_front(item, numbers.size))
+            cut = _cut(numbers, result.shape[to], item) if isinstance(item, slice) else numbers.at(from_front(item, numbers.size))
             return cut if cut is None or cut.axis is None else cut.moved(to)
         else:
             axis, to = axis + 1, to + isinstance(item, slice)
     return numbers if numbers.axis is None else numbers.moved(to + numbers.axis - axis)
 
 
-def _from_front(index: Any, size: Any) -> Any:
-    """Of sizes it is known that none is negative; of what is computed of them, whether that is known."""
+def from_front(index: Any, size: Any) -> Any:
+    """The place of an item, which may be counted from the end. Of sizes it is known that none is negative; of what is computed of them, whether that is known."""
     lower = index if isinstance(index, int) else index.node.shape_env.bound_sympy(index.node.expr).lower
     if lower >= 0:
         return index
@@ -120,12 +120,12 @@ def _cut(numbers: _Numbers, size: Any, cut: slice) -> _Numbers | None:
     """What lies behind the end has no first number; nobody reads one there."""
     step = 1 if cut.step is None else cut.step
     start = 0 if cut.start is None else cut.start
-    if not all(map(_is_integer, (start, step))):
+    if not all(map(is_integer, (start, step))):
         return None
     if isinstance(start, int) and start < 0:
         start = torch.sym_max(start + numbers.size, 0)
     else:
-        start = _from_front(start, numbers.size)
+        start = from_front(start, numbers.size)
     return _Numbers(numbers.first + numbers.step * start, numbers.step * step, size, numbers.axis)
 
 
@@ -175,7 +175,7 @@ class Progressions(TorchFunctionMode):
         self._known = WeakIdKeyDictionary()  # tensors -> (what is known, the version of which it is)
 
     def _numbers(self, value: Any) -> _Numbers | None:
-        if _is_integer(value):
+        if is_integer(value):
             return _Numbers(value)
         if not isinstance(value, torch.Tensor):
             return None
