@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from .archive import save
     from .exporter import export
     from .installation import install, installed, uninstall
-    from .mismatch import find_mismatch
-    from .verification import verify
+    from .verification import find_mismatch, verify
 
 __all__ = [
     "ONNXProgram",
@@ -44,7 +43,7 @@ __all__ = [
 
 _NEED_TORCH = {
     "export": ".exporter",
-    "find_mismatch": ".mismatch",
+    "find_mismatch": ".verification",
     "install": ".installation",
     "installed": ".installation",
     "onnx": ".onnx",

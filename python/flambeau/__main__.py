@@ -13,8 +13,8 @@ EXIT_DIFFERENT = 4
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from .archive_verification import verify_archive
     from .archived import ArchivedProgram
+    from .verification.archives import verify_archive
 
     archive = ArchivedProgram(arguments.archive, arguments.model, arguments.method)
     constants = dict(map(_constant, arguments.input))

@@ -32,7 +32,6 @@ from .errors import (
 from .feed.places import calls_around
 from .feed.script_inputs import SCRIPTS, holds_packed_weights, script_parameters
 from .feed.weights import lacks_bytes
-from .mismatch import prove
 from .misuse import in_todays_words, refuse_unknown_names, refuse_wrong_types, warn_of_training_mode
 from .names import distinguish
 from .onnx._enums import OperatorExportTypes, TrainingMode
@@ -48,7 +47,7 @@ from .state import kept_state
 from .torch_names import found
 from .translation import Translators
 from .unrolled import with_loops
-from .verification import archived_reference
+from .verification import archived_reference, prove
 
 __all__ = ["example_call", "export"]
 

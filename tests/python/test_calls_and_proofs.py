@@ -24,7 +24,7 @@ from torch.utils._sympy.functions import (
 )
 
 import flambeau
-from flambeau.archive_verification import verify_archive
+from flambeau.verification.archives import verify_archive
 from flambeau.archived import ArchivedProgram
 from flambeau.capture.sizes.proofs import as_integers, divided, even_quotient, holds, rounded, simplified, zeros
 from flambeau.errors import VerificationError
@@ -326,7 +326,7 @@ def test_files_whose_lists_are_longer_are_found(tmp_path):
 
 
 def test_files_whose_last_lists_are_longer_are_found():
-    from flambeau.verification import paired
+    from flambeau.verification.outputs import paired
 
     with pytest.raises(VerificationError, match="elements"):
         paired(["x", "parts"], [X, [X, X]], (X, []), further=True)

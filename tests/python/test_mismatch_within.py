@@ -12,9 +12,9 @@ from torch._higher_order_ops.while_loop import while_loop
 
 import flambeau
 from flambeau import __main__ as command
-from flambeau.node_values import compare_nodes
+from flambeau.verification.node_values import compare_nodes
 from flambeau.saving import with_outputs
-from flambeau.script_nodes import first_script_mismatch
+from flambeau.verification.script_nodes import first_script_mismatch
 from flambeau.session import Session, cpu_session
 
 

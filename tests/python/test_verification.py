@@ -12,13 +12,13 @@ from onnxscript import opset18 as op
 import flambeau
 from flambeau import __main__ as command
 from flambeau import _engine
-from flambeau.comparison import compare
+from flambeau.verification.comparison import compare
 from flambeau.diff import diff_models
 from flambeau.doctor import diagnose
 from flambeau.errors import VerificationError
-from flambeau.mismatch import find_mismatch
-from flambeau.other_sizes import second_inputs
-from flambeau.script_nodes import first_script_mismatch
+from flambeau.verification.mismatch import find_mismatch
+from flambeau.verification.other_sizes import second_inputs
+from flambeau.verification.script_nodes import first_script_mismatch
 from flambeau.verification import verify
 
 

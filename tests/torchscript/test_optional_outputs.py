@@ -7,7 +7,7 @@ import pytest
 import torch
 from cases import SIGNS, Cases, x
 from checking import check, script
-from flambeau.archive_verification import verify_archive
+from flambeau.verification.archives import verify_archive
 from flambeau.archived import ArchivedProgram
 from torch import Tensor, nn
 

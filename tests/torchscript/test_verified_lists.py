@@ -7,7 +7,7 @@ import pytest
 import torch
 from cases import x
 from checking import script
-from flambeau.archive_verification import verify_archive
+from flambeau.verification.archives import verify_archive
 from flambeau.archived import ArchivedProgram
 from flambeau.onnx import verification
 from torch import Tensor, nn

@@ -28,7 +28,7 @@ from ..feed.script_inputs import SCRIPTS, describe, script_arguments
 from ..program import ONNXProgram
 from ..script_graphs import inlined, without_module
 from ..session import to_numpy
-from ..verification import as_output, paired
+from ..verification.outputs import as_output, paired
 from . import utils
 from ._enums import TrainingMode
 from ._python_ops import Translations

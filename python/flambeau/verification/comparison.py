@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _engine
+from .. import _engine
 
 __all__ = ["TOLERANCES", "compare", "differently", "not_computed"]
 

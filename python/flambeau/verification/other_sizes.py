@@ -9,12 +9,12 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
 
-from .calls import apart
-from .capture import alone
-from .session import as_captured
+from ..calls import apart
+from ..capture import alone
+from ..session import as_captured
 
 if TYPE_CHECKING:
-    from .program import ONNXProgram
+    from ..program import ONNXProgram
 
 __all__ = ["Arguments", "inputs_of_other_sizes", "second_inputs"]
 

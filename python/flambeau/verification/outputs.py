@@ -12,17 +12,17 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
 
-from . import _engine
-from .archived import ArchivedProgram
-from .capture import user_line
-from .capture.operators.transformers import every_mask
+from .. import _engine
+from ..archived import ArchivedProgram
+from ..capture import user_line
+from ..capture.operators.transformers import every_mask
+from ..errors import VerificationError
+from ..program import ONNXProgram
+from ..pytrees import is_leaf
+from ..session import as_captured
+from ..state import kept_state
 from .comparison import compare, not_computed
-from .errors import VerificationError
 from .other_sizes import Arguments, inputs_of_other_sizes, second_inputs
-from .program import ONNXProgram
-from .pytrees import is_leaf
-from .session import as_captured
-from .state import kept_state
 
 __all__ = [
     "archived_reference",
@@ -51,7 +51,7 @@ def verify(
 ) -> list[_engine.Comparison]:
     """Run both models on the same inputs, and compare every output.
 
-    Floating outputs agree within :data:`flambeau.comparison.TOLERANCES`, others
+    Floating outputs agree within :data:`flambeau.verification.comparison.TOLERANCES`, others
     must be equal.
 
     Args:
@@ -220,7 +220,7 @@ def _array(tensor: torch.Tensor) -> Any:
 
 
 def compare_tensors(name: str, actual: torch.Tensor, expected: torch.Tensor, **places: str) -> _engine.Comparison:
-    """Compare as :func:`flambeau.comparison.compare` does."""
+    """Compare as :func:`flambeau.verification.comparison.compare` does."""
     dtype = str(expected.dtype).removeprefix("torch.")
     if expected.is_complex() and not torch.as_tensor(actual).is_complex():
         expected = torch.view_as_real(expected.resolve_conj())  # as ONNX holds them

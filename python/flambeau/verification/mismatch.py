@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-from . import _engine
-from .errors import VerificationError
-from .feed.places import trace_of
+from .. import _engine
+from ..errors import VerificationError
+from ..feed.places import trace_of
+from ..program import ONNXProgram
 from .node_values import compare_nodes, module_of
 from .other_sizes import second_inputs
-from .program import ONNXProgram
-from .verification import captured, examples, verify
+from .outputs import captured, examples, verify
 
 __all__ = ["Mismatch", "compare_modules", "find_mismatch", "first_mismatch", "prove"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import onnx
 import torch
 
-from .saving import with_outputs
-from .session import Session, cpu_session
+from ..saving import with_outputs
+from ..session import Session, cpu_session
 
 __all__ = ["HOLDERS", "Bodies", "Run"]
 

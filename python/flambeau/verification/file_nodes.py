@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from .saving import reads
+from ..saving import reads
 
 if TYPE_CHECKING:
     import onnx

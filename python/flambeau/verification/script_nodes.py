@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from . import _engine
+from .. import _engine
+from ..errors import OnnxExporterError
+from ..feed.script_graph import full_paths, module_steps
+from ..script_graphs import inlined, recorded_within, without_module
 from .comparison import differently, not_computed
-from .errors import OnnxExporterError
-from .feed.script_graph import full_paths, module_steps
 from .file_nodes import Call, all_nodes, calls_of, graphs_of, pure, values_of_calls
 from .node_values import computed, is_reshaped_elsewhere
-from .script_graphs import inlined, recorded_within, without_module
-from .verification import compare_tensors
+from .outputs import compare_tensors
 
 if TYPE_CHECKING:
     import onnx

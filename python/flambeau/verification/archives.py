@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 import onnx as onnx_module
 import torch
 
-from . import _engine, errors
-from .archived import ArchivedProgram
-from .capture import user_line
+from .. import _engine, errors
+from ..archived import ArchivedProgram
+from ..capture import user_line
+from ..errors import OnnxExporterError, VerificationError
+from ..feed.script_inputs import method_of
+from ..saving import with_outputs
+from ..session import Session, cpu_session, flat_inputs
 from .comparison import not_computed
-from .errors import OnnxExporterError, VerificationError
-from .feed.script_inputs import method_of
 from .mismatch import Mismatch, first_mismatch
 from .node_values import compare_values
 from .other_sizes import second_inputs
-from .saving import with_outputs
+from .outputs import as_output, compare_tensors, expected_outputs, paired, refuse_nothing
 from .script_nodes import ScriptMismatch, Unmatched, first_script_mismatch
-from .session import Session, cpu_session, flat_inputs
-from .verification import as_output, compare_tensors, expected_outputs, paired, refuse_nothing
 
 __all__ = ["verify_archive"]
 
@@ -268,7 +268,7 @@ def _first_mismatch_of_script(
 
 
 def _first_mismatch_of_new_conversion(script: Any, sets: list[_Inputs]) -> str:
-    from .onnx.verification import find_mismatch
+    from ..onnx.verification import find_mismatch
 
     for words, args, _, _ in sets:
         for leaf in find_mismatch(script, args).all_mismatch_leaf_graph_info():

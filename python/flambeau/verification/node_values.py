@@ -12,14 +12,14 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
 
-from . import _engine
+from .. import _engine
+from ..feed.places import modules_of, trace_of
+from ..program import ONNXProgram
+from ..session import as_captured
+from ..state import kept_state
 from .comparison import differently, not_computed
-from .feed.places import modules_of, trace_of
 from .file_nodes import calls_of, values_of_calls
-from .program import ONNXProgram
-from .session import as_captured
-from .state import kept_state
-from .verification import captured, compare_tensors, copies, examples
+from .outputs import captured, compare_tensors, copies, examples
 
 if TYPE_CHECKING:
     import onnx
