@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -19,7 +20,7 @@ from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
 from .calls import apart
-from .capture import alone, failure_without_export, mode, unwrapped, warn_of_assumptions
+from .capture import alone, failure_without_export, is_by_data, mode, unwrapped, warn_of_assumptions
 from .converted import Conversion
 from .errors import (
     CaptureError,
@@ -42,11 +43,11 @@ from .onnx._readable import readable
 from .options import make_options
 from .program import ONNXProgram
 from .progress import shown_progress, shown_waiting
+from .scripted import NoScriptError, as_script
 from .sources import TRAINING, Source, Wishes, of_archive, of_export, of_script
 from .state import kept_state
 from .torch_names import found
 from .translation import Translators
-from .unrolled import with_loops
 from .verification import archived_reference, prove
 
 __all__ = ["example_call", "export"]
@@ -400,16 +401,27 @@ class _Export:
     def _exported(self, dump: bool) -> Source | None:
         """The program that torch.export captures; None where it captures none and a trace may stand in.
 
-        Where nothing says how to capture, it may be a script, for its loops.
+        Where nothing says how to capture, it may be a script, for its loops and for branches that data decides.
         """
         given = self.model, self.args, self.kwargs
+        attempts = self.artifacts.attempts
+
+        def scripted(branches: bool) -> Source:
+            return as_script(*given, self.wishes, self.options, self.translations, attempts, branches=branches)
+
         spaces = dict(self.options.custom_opsets)
         kept = {*self.translations.translators(), *(f"{space}::*" for space in spaces)}
         try:
             source = of_export(*given, self.wishes, self.options, self.artifacts, kept, dump=dump)
-            if not self.wishes.as_it_is:
-                source = with_loops(*given, source, self.wishes, self.options, self.translations, self.artifacts.attempts)
+            if not self.wishes.as_it_is and any(attempt.unrolled for attempt in attempts):
+                with contextlib.suppress(NoScriptError):
+                    source = scripted(branches=False)
         except CaptureError as error:
+            if not self.wishes.as_it_is and is_by_data(error):
+                try:
+                    return scripted(branches=True)
+                except NoScriptError as reason:
+                    error.args = (f"{error}\n  as a script: {reason}",)
             if isinstance(self.model, torch.nn.Module) and self.wishes.trace_at_last:
                 return None
             self.artifacts.write_failure(str(error))

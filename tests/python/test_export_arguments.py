@@ -166,7 +166,7 @@ def test_capture_that_fails_says_the_line_and_what_was_tried(capfd):
             return x + 1 if math.sqrt(x.sum()) > 1 else x
 
     with pytest.raises(flambeau.errors.CaptureError, match=r"test_export_arguments.py:\d+: .*math.sqrt(?s:.*)tried: non-strict(?s:.*)hint: .*capture=\"trace\""):
-        flambeau.export(Model(), (torch.ones(4),))
+        flambeau.export(Model(), (torch.ones(4),), capture="export")
     assert "def forward" not in capfd.readouterr().err  # torch prints the graph so far
 
 
@@ -430,7 +430,7 @@ class Branch(torch.nn.Module):
         (Scaled(), (X.double(),), {}, CaptureError, "Scaled does not run on these arguments .*return self.fc.*same dtype"),
         (Scaled(), (X.long(),), {}, CaptureError, "Scaled does not run on these arguments .*return self.fc.*same dtype"),
         (Scaled(), (X[:, :3],), {}, CaptureError, r"(?s)Scaled does not run on these arguments .*cannot be multiplied.*given: float32\[\d, 3\]\n.*hint: .*model\("),
-        (Branch(), (X,), {}, CaptureError, r"(?s)cannot capture Branch \(at .*if x.sum\(\) > 0.*hint: .*torch.cond.*torch.where"),
+        (Branch(), (X,), {"capture": "export"}, CaptureError, r"(?s)cannot capture Branch \(at .*if x.sum\(\) > 0.*hint: .*torch.cond.*torch.where"),
         (Jagged(), (X,), {}, CaptureError, r"(?s)torch.export cannot capture Jagged \(at .*torch.nested.*hint: .*pad_sequence"),
         (Jagged(), (X,), {"capture": "trace"}, CaptureError, r"(?s)torch.jit.trace cannot capture Jagged \(at .*torch.nested.*hint: .*pad_sequence"),
         (Unequal(), (X[:3, :2],), {"dynamic_shapes": ({0: "b", 1: "n"},)}, CaptureError, r"(?s)Unequal does not run on these arguments .*must match.*given: float32\[3, 2\]"),
@@ -551,7 +551,7 @@ def test_arguments_of_older_versions(tmp_path):
         program = flambeau.export(Scaled(), (X,), dynamo=False, aten=True)
     assert {node.op_type for node in program.model_proto.graph.node} == {"ATen"}
     with pytest.raises(CaptureError, match="torch.cond"):
-        flambeau.export(Branch(), (X,), fallback=False)
+        flambeau.export(Branch(), (X,), fallback=False, capture="export")
     for dynamo in (True, False):
         with pytest.warns(flambeau.errors.ConversionWarning, match="'fallback'"):
             program = flambeau.export(Branch(), (X,), fallback=True, dynamo=dynamo)

@@ -10,7 +10,7 @@ What a capture took for granted is kept (``assumptions``) and told (``failures``
 """
 
 from .attempt import Attempt
-from .failures import failure_without_export, user_line, warn_of_assumptions
+from .failures import failure_without_export, is_by_data, user_line, warn_of_assumptions
 from .strategies import DEFAULT_STRATEGIES, STRATEGIES, capture
 from .surroundings import alone, exporting, mode
 from .wrappers import unwrapped
@@ -23,6 +23,7 @@ __all__ = [
     "capture",
     "exporting",
     "failure_without_export",
+    "is_by_data",
     "mode",
     "unwrapped",
     "user_line",

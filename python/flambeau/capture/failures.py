@@ -22,7 +22,7 @@ from .questions.decisions import Decision
 from .questions.emptiness import FEW, MORE, ONE, SOME
 from .surroundings import mode
 
-__all__ = ["failure", "failure_of_trace", "failure_without_export", "innermost_line", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_numbers", "warn_of_presence"]
+__all__ = ["failure", "failure_of_trace", "failure_without_export", "innermost_line", "is_by_data", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_numbers", "warn_of_presence"]
 
 _MOST_ELEMENTS = 8
 _NESTED = os.path.dirname(torch.nested.__file__) + os.sep
@@ -114,12 +114,18 @@ def _hint(error: Exception | None, gradients: bool) -> str:
         return "gradients by torch.autograd.grad and torch.func can be captured; those that backward() leaves in .grad cannot"
     if error is not None and _makes_nested(error):
         return _PAD
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, GuardOnDataDependentSymNode) or "data-dependent" in str(cause).lower():
-            return f"Python decides there by a tensor's value: torch.cond, torch.where and torch.jit.script keep both ways; {trace}"
-        cause = cause.__cause__ or cause.__context__
+    if is_by_data(error):
+        return f"Python decides there by a tensor's value: torch.cond, torch.where and torch.jit.script keep both ways; {trace}"
     return trace
+
+
+def is_by_data(error: BaseException | None) -> bool:
+    """Whether a capture failed because Python decides by a tensor's value."""
+    while error is not None:
+        if isinstance(error, GuardOnDataDependentSymNode) or "data-dependent" in str(error).lower():
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def user_line(error: BaseException | None) -> str:

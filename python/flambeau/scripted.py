@@ -1,0 +1,114 @@
+"""What torch.export cannot keep, TorchScript may: loops over a dynamic dimension, and branches that data decides."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+
+from . import _engine
+from .capture import Attempt, mode
+from .capture.questions.general import examples_of_special_cases
+from .capture.results import are_alike, results_of, results_of_model
+from .errors import OnnxExporterError
+from .onnx._python_ops import Translations
+from .sources import TRAINING, Source, Wishes, of_script
+
+__all__ = ["NoScriptError", "as_script"]
+
+
+class NoScriptError(Exception):
+    """A module cannot be converted as a script; the message says why."""
+
+
+def _script(model: torch.nn.Module, training: bool | None) -> torch.jit.ScriptModule:
+    with mode(model, training), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return torch.jit.script(model)
+        except Exception as error:  # of a compiler that knows a part of Python
+            words = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+            raise NoScriptError(f"torch.jit.script does not take the module: {words.rstrip(':.')}") from error
+
+
+def _expected(
+    script: torch.jit.ScriptModule, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
+) -> list[Any]:
+    """What the module gives for the example.
+
+    Raises:
+        NoScriptError: The script gives something else, there or for other numbers, which may decide otherwise: TorchScript takes
+            some Python for what it is not.
+    """
+    results: list[list[Any]] = []
+    for given, named in examples_of_special_cases(args, kwargs):
+        try:
+            results.append(results_of_model(model, given, named, training))
+        except Exception as error:  # the model may not take what was made
+            if not results:
+                raise NoScriptError("the module does not run on the example") from error
+            continue
+        try:
+            with mode(script, training):
+                alike = are_alike(results_of(script, given, named), results[-1])
+        except Exception as error:  # whatever its interpreter raises
+            raise NoScriptError("torch.jit.script makes something else of it, which does not run") from error
+        if not alike:
+            raise NoScriptError("torch.jit.script makes something else of it, with other results")
+    return results[0]
+
+
+def _writes_state(script: torch.jit.ScriptModule) -> bool:
+    """Whether a run changes what the module holds, which may decide otherwise in the next."""
+    graph = script.inlined_graph
+    aliases = graph.alias_db()
+    held = [node.output() for node in graph.findAllNodes("prim::GetAttr") if node.output().type().isSubtypeOf(torch._C.TensorType.get())]
+    return bool(graph.findAllNodes("prim::SetAttr")) or any(map(aliases.has_writers, held))
+
+
+def _has_dtypes(converted: _engine.Model, expected: list[Any]) -> bool:
+    """Whether numbers that the script computes with come out as the tensors that the module makes of them."""
+    dtypes = [str(each.dtype).removeprefix("torch.") if isinstance(each, torch.Tensor) else "" for each in expected]
+    return all(dtype in ("", output.dtype) or dtype.startswith("complex") for dtype, output in zip(dtypes, converted.outputs))
+
+
+def as_script(
+    model: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    wishes: Wishes,
+    options: _engine.Options,
+    functions: Translations,
+    attempts: list[Attempt],
+    *,
+    branches: bool = False,
+) -> Source:
+    """The module as a script.
+
+    Args:
+        branches: Whether its branches are what is to be kept; then it may have no state that a run changes.
+
+    Raises:
+        NoScriptError: TorchScript does not take its Python, makes something else of it, or the script cannot be converted.
+    """
+    if not isinstance(model, torch.nn.Module) or not all(isinstance(leaf, torch.Tensor) for leaf in _pytree.tree_leaves((args, kwargs))):
+        raise NoScriptError("not all arguments are tensors")
+    script = _script(model, TRAINING[wishes.training])
+    if branches and _writes_state(script):
+        raise NoScriptError("the module writes what it holds, which may decide in a next run")
+    expected = _expected(script, model, args, kwargs, TRAINING[wishes.training])
+    before = options.keep_unused_inputs, options.dim_names
+    refused: Exception | None = None
+    tried: list[Attempt] = []
+    try:
+        scripted = of_script(script, args, kwargs, wishes, options, functions, tried)
+        converted, _, _ = _engine.convert_with_report(scripted.build(True), options, None)
+    except (OnnxExporterError, TypeError, ValueError) as error:
+        converted, refused = None, error
+    if converted is None or not _has_dtypes(converted, expected):
+        options.keep_unused_inputs, options.dim_names = before
+        raise NoScriptError("the script cannot be converted") from refused
+    attempts += tried
+    return scripted
