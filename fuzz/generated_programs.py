@@ -72,8 +72,8 @@ def traced(module: torch.nn.Module, args: tuple[torch.Tensor, ...]) -> torch.jit
 
 def converted(
     module: torch.nn.Module, capture: str, args: tuple[torch.Tensor, ...], opset: int
-) -> tuple[Callable[..., object], Any, flambeau.ONNXProgram]:
-    """What PyTorch runs, what was captured, and the model."""
+) -> tuple[Callable[..., object], Any, flambeau.ONNXProgram, str]:
+    """What PyTorch runs, what was captured, the model, and what its conversion warned of."""
     try:
         if capture == "export":
             shapes = tuple({0: torch.export.Dim.DYNAMIC} for _ in args)
@@ -86,10 +86,14 @@ def converted(
     except Exception as error:
         raise Refusal(f"torch: {type(error).__name__}") from error
     try:
-        if capture == "export":
-            return captured.module(), captured, flambeau.export(captured, opset_version=opset)  # the module checks the sizes that the capture allows
-        axes = {f"in{k}": {0: "n"} for k in range(len(args))}
-        return module, captured, flambeau.export(captured, tuple(a.clone() for a in args), dynamo=False, opset_version=opset, input_names=list(axes), dynamic_axes=axes)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", flambeau.errors.ConversionWarning)
+            if capture == "export":
+                module, program = captured.module(), flambeau.export(captured, opset_version=opset)  # the module checks the sizes that the capture allows
+            else:
+                axes = {f"in{k}": {0: "n"} for k in range(len(args))}
+                program = flambeau.export(captured, tuple(a.clone() for a in args), dynamo=False, opset_version=opset, input_names=list(axes), dynamic_axes=axes)
+        return module, captured, program, "\n".join(str(each.message) for each in said)
     except Exception as error:
         kinds = set(re.findall(r"\[([a-z-]+)\]$", str(error), re.MULTILINE))
         if kinds and not kinds & {"internal-error", "invalid-model"}:
@@ -102,7 +106,7 @@ def check(names: list[str], statements: list[str], capture: str, worlds: list[Va
     text = text_of(names, statements)
     original = module_of(text, folder)
     first = tuple(worlds[0][name].clone() for name in names)
-    module, captured, program = converted(original, capture, first, opset)
+    module, captured, program, warned = converted(original, capture, first, opset)
     tolerance = 4e-3 if "half" in text or "float16" in text or any(arg.dtype == torch.float16 for arg in first) else 2e-4
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
@@ -144,6 +148,8 @@ def check(names: list[str], statements: list[str], capture: str, worlds: list[Va
                     raise Refusal("torch gives nothing two shapes") from None
                 if capture == "trace" and "squeeze" in text and not alike(original(*(world[name].clone() for name in names)), expected):
                     raise Refusal("a squeeze in a trace that is right for the example only") from None  # docs/limits.md
+                if "shares no memory with a tensor that was written" in warned:
+                    raise Refusal("a copy that is none where a size is 1, which the conversion warns of") from None  # docs/limits.md
                 if not steady(module, [world[name] for name in names], number, tolerance):
                     raise Refusal("rounding or strides decide what comes out") from None
                 raise

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 import pytest
 import torch
 
 import flambeau
 from flambeau.errors import CaptureError
 
-X = torch.randn(3, 4)
-SAMPLES = [X, -X, X.abs(), -X.abs(), torch.zeros(2, 4), 10 * torch.randn(5, 4).abs()]
+X = torch.linspace(-1.5, 2.5, 12).view(3, 4)
+SAMPLES = [X, -X, X.abs(), -X.abs(), torch.zeros(2, 4), torch.linspace(-9, 0.5, 20).view(5, 4)]
 
 
 def early_return(x):
@@ -47,6 +49,12 @@ def until(x):
     return x
 
 
+def forever_for_zeros(x):
+    while x.sum() < 100:
+        x = x * 2
+    return x
+
+
 def searched(x):
     found = torch.zeros(4)
     for i in range(x.size(0)):
@@ -76,6 +84,11 @@ class Of(torch.nn.Module):
 
     def forward(self, x):
         return self.function(x)
+
+
+def test_what_may_go_on_forever_is_not_tried_on_other_numbers():
+    program = flambeau.export(Of(forever_for_zeros), (X.abs(),))
+    torch.testing.assert_close(program(X.abs() + 2)[0], forever_for_zeros(X.abs() + 2))
 
 
 @pytest.mark.parametrize("function", [early_return, chain, choice, written, until, searched, counted, of_several], ids=lambda function: function.__name__)
@@ -137,3 +150,21 @@ def test_what_is_no_script_says_why(model, reason):
 def test_a_capture_that_is_asked_for_is_not_replaced():
     with pytest.raises(CaptureError, match=r"if x.sum\(\) > 0"):
         flambeau.export(Of(early_return), (X,), capture="export")
+
+
+class Settings(torch.nn.Module):
+    def forward(self, x, mask: Optional[torch.Tensor] = None, scale: float = 2.0, shift: bool = False):
+        if mask is not None:
+            x = x * mask
+        if shift:
+            x = x + 1
+        if x.sum() > 0:
+            return x * scale
+        return x - 1
+
+
+@pytest.mark.parametrize("args", [(X, None), (X, X > 0, 3.0), (X, None, 1.5, True)], ids=["none", "mask", "shift"])
+def test_what_is_no_tensor_is_a_constant(args):
+    program = flambeau.export(Settings(), args)
+    for sample in (X, -X):
+        torch.testing.assert_close(program(sample, *args[1:])[0], Settings()(sample, *args[1:]))

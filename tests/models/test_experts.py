@@ -203,7 +203,13 @@ class Chosen(nn.Module):
 def test_what_does_something_where_there_is_nothing_is_refused(model):
     with pytest.raises(flambeau.errors.CaptureError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        flambeau.export(model, RUNS[0])
+        flambeau.export(model, RUNS[0], capture="export")
+
+
+@pytest.mark.parametrize("model", [Raised(), Chosen()], ids=lambda model: type(model).__name__)
+def test_a_script_does_it(model):
+    program = convert(model, RUNS[0])
+    compare(program, model, *((sign * RUNS[0][0],) for sign in (1, -1, 200)))
 
 
 class Numbered(nn.Module):

@@ -403,7 +403,8 @@ def test_a_mask_that_decides_what_is_computed_is_refused():
             return x * 2 if (x > 9).any() else x - 1
 
     with pytest.raises(flambeau.errors.CaptureError, match="any"):
-        convert(Decides(), (NATIVE,))
+        convert(Decides(), (NATIVE,), capture="export")
+    compare(convert(Decides(), (NATIVE,)), Decides(), (NATIVE,), (NATIVE.abs() + 9,))
 
 
 class LengthRegulator(torch.nn.Module):
@@ -521,4 +522,16 @@ class Rejects(torch.nn.Module):
 def test_a_while_that_goes_on_as_long_as_there_is_something_is_refused(model, inputs):
     """That there is something has no end."""
     with pytest.raises(flambeau.errors.CaptureError, match="test_general_case.py"):
-        convert(model(), tuple(torch.rand(6) for _ in range(inputs)), ({0: "n"},) * inputs)
+        convert(model(), tuple(torch.rand(6) for _ in range(inputs)), ({0: "n"},) * inputs, capture="export")
+
+
+@pytest.mark.parametrize(("model", "inputs"), [(Suppressed, 2), (CountedRounds, 1)], ids=["Suppressed", "CountedRounds"])
+def test_a_script_goes_on_as_long_as_there_is_something(model, inputs):
+    runs = [tuple(torch.rand(n) for _ in range(inputs)) for n in (6, 9, 2, 1)]
+    compare(convert(model(), runs[0], ({0: "n"},) * inputs), model(), *runs)
+
+
+def test_a_script_draws_until_all_is_accepted():
+    program, x = convert(Rejects(), (torch.full((6,), 0.8),), ({0: "n"},)), torch.full((64,), 0.8)
+    (drawn,) = program(x)
+    assert drawn.shape == x.shape and bool((drawn > 0.8).all()) and len(drawn.unique()) > 32

@@ -113,3 +113,31 @@ def test_sizes_that_are_not_those_of_all_rows_fix_the_batch():
     with pytest.warns(flambeau.errors.ConversionWarning, match="frozen-dimension"):
         program = convert(FirstIsChanged(), (EXAMPLE,), ({0: "batch"},))
     compare(program, FirstIsChanged(), (EXAMPLE,))
+
+
+class Asserted(torch.nn.Module):
+    def forward(self, x, lengths):
+        rows = []
+        for row, length in enumerate(lengths.tolist()):
+            assert length <= x.size(1), "too long"
+            rows.append(x[row, :length].sum(0))
+        return torch.stack(rows)
+
+
+class Raised(torch.nn.Module):
+    def forward(self, x, lengths):
+        rows = []
+        for row in range(x.size(0)):
+            length = int(lengths[row])
+            if length > x.size(1):
+                raise ValueError("too long")
+            rows.append(x[row, :length].sum(0))
+        return torch.stack(rows)
+
+
+@pytest.mark.parametrize("model", [Asserted, Raised], ids=lambda model: model.__name__)
+def test_rounds_may_say_what_they_cannot_take(model):
+    example = torch.randn(3, 6, 4), torch.tensor([6, 2, 4])
+    program = convert(model(), example, ({0: "batch", 1: "time"}, {0: "batch"}))
+    assert program.capture_strategy.endswith("with loops kept")
+    compare(program, model(), example, (torch.randn(2, 5, 4), torch.tensor([1, 5])), (torch.randn(5, 9, 4), torch.tensor([9, 0, 3, 4, 1])))

@@ -38,7 +38,9 @@ class Hidden(torch.nn.Module):
 @pytest.mark.parametrize("model", [Accuracy, Classes], ids=lambda model: model.__name__)
 def test_ways_that_agree_by_chance_are_not_taken_for_one(model, scores):
     with pytest.raises(flambeau.errors.CaptureError, match="scores <= 1"):
-        flambeau.export(model(), (torch.tensor(scores), TARGET), dynamic_shapes=({0: "n"},) * 2)
+        flambeau.export(model(), (torch.tensor(scores), TARGET), dynamic_shapes=({0: "n"},) * 2, capture="export")
+    program = convert(model(), (torch.tensor(scores), TARGET), ({0: "n"},) * 2)
+    compare(program, model(), *((torch.randn(n), torch.randint(2, (n,))) for n in (4, 7)), *((torch.rand(n), torch.ones(n).long()) for n in (3, 9)))
 
 
 @pytest.mark.parametrize("target", [[1, 1, 1, 1], [1, 0, 1, 1]], ids=["all", "some"])

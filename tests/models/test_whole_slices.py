@@ -41,6 +41,19 @@ class Cropped(torch.nn.Module):
         return self.table[first : first + x.shape[1]].sum(1) + x
 
 
+class Biased(torch.nn.Module):
+    """As windowed attention reads its table of biases, here by an index that is cut and then flattened."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("index", torch.arange(256).view(16, 16) % 31)
+        self.table = torch.nn.Parameter(torch.randn(31, 2))
+
+    def forward(self, x):
+        time = x.shape[1]
+        return self.table[self.index[:time, :time].reshape(-1)].view(time, time, 2).sum((1, 2)) + x
+
+
 class Cut(Padded):
     """What is longer is cut, which the example does not show."""
 
@@ -63,6 +76,14 @@ def test_the_whole_is_not_warned_of(model, time):
         warnings.simplefilter("error", flambeau.errors.ConversionWarning)
         program = convert(model, (torch.randn(2, time),), SHAPES)
     compare(program, model, *((torch.randn(3, each),) for each in (2, 7, 14, 15, 16)))
+
+
+def test_a_part_is_not_warned_of_where_the_example_has_the_whole():
+    model = Biased()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = convert(model, (torch.randn(2, 16),), SHAPES)
+    compare(program, model, *((torch.randn(3, each),) for each in (1, 2, 7, 15, 16)))
 
 
 @pytest.mark.parametrize(

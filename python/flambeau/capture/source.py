@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import linecache
 import textwrap
@@ -12,13 +13,22 @@ __all__ = ["called", "repeated_list", "spread_rows", "statements"]
 
 
 def statements(code: types.CodeType) -> tuple[ast.Module | None, int]:
-    """The source of a function, and the line before it."""
+    """The source of a function, or of the loop whose rounds it is made of, and the line before it."""
     before = code.co_firstlineno - 1
-    try:
-        block = inspect.getblock(linecache.getlines(code.co_filename)[before:])
-        return ast.parse(textwrap.dedent("".join(block))), before
-    except (SyntaxError, ValueError):
-        return None, before
+    lines = linecache.getlines(code.co_filename)
+    for block in (lambda: inspect.getblock(lines[before:]), lambda: lines[before : _loop_ends(code.co_filename, before + 1)]):
+        try:
+            return ast.parse(textwrap.dedent("".join(block()))), before
+        except (SyntaxError, ValueError):
+            continue
+    return None, before
+
+
+@functools.lru_cache(maxsize=64)
+def _loop_ends(filename: str, line: int) -> int:
+    """The last line of the loop that begins at a line; that line, if none does."""
+    tree = ast.parse("".join(linecache.getlines(filename)))
+    return max((node.end_lineno or line for node in ast.walk(tree) if isinstance(node, (ast.For, ast.While)) and node.lineno == line), default=line)
 
 
 def called(call: ast.Call) -> str:

@@ -401,7 +401,7 @@ class _Tries:
         judged = [dataclasses.replace(each, needless=True) if each in needless else each for each in decided]
         env = size_environment(exported)
         for condition in dict.fromkeys(conditions_not_decided(exported, judged)) if env is not None else ():
-            if isinstance(condition, sympy.Ne) and self._does_where_not(exported, condition):
+            if self._does_where_not(exported, condition):
                 judged.append(Decision(env, condition, "", by_model=False, place=NOWHERE, repeats=False, beside=(), needless=True))
         return judged
 

@@ -297,7 +297,10 @@ Scalar Item(Lowering& to, Tensor self) {
                                    : self.is_floating() ? DType::kFloat64
                                                         : DType::kInt64));
 }
-Scalar IsNonzero(Lowering& to, Tensor self) { return Ne(to, Item(to, self), int64_t{0}); }
+Scalar IsNonzero(Lowering& to, Tensor self) {
+  const Scalar number = Item(to, self);
+  return self.dtype() == DType::kBool ? number : Ne(to, number, int64_t{0});
+}
 Scalar IntOf(Lowering& to, Tensor a) { return Trunc(to, Item(to, a)); }
 Scalar FloatOf(Lowering& to, Tensor a) { return ToFloat(to, Item(to, a)); }
 
