@@ -75,7 +75,7 @@ class Artifacts:
         for name, seconds in reversed(self._before):
             record.add_stage_before(name, "", seconds)
         for attempt in reversed(self.attempts):
-            record.add_stage_before(f"capture: {attempt.strategy}", "torch.export", attempt.seconds)
+            record.add_stage_before(f"capture: {attempt.strategy}", "torch.jit" if attempt.strategy == "torchscript" else "torch.export", attempt.seconds)
         self._taken = True
         for attempt in self.attempts:
             _log.info("capture: %s: %.3f s%s", attempt.strategy, attempt.seconds, f", failed: {attempt.error}" if attempt.error else "")

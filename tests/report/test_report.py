@@ -157,7 +157,7 @@ def test_report_of_a_capture_that_fails(tmp_path):
             return x + 1 if x.sum() > 0 else x
 
     with pytest.raises(flambeau.errors.CaptureError):
-        flambeau.export(Branches(), (torch.ones(2),), report=True, artifacts_dir=tmp_path)
+        flambeau.export(Branches(), (torch.ones(2),), capture="export", report=True, artifacts_dir=tmp_path)
     (path,) = tmp_path.glob("*_pt_export.json")
     report = json.loads(path.read_text())
     assert report["status"] == "capture-failed" and "test_report.py" in report["failure"]

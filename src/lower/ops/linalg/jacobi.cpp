@@ -132,7 +132,10 @@ Eigen SymmetricEigen(Lowering& to, Tensor a, bool upper) {
     one_a_row.push_back(to.Of(1));
     const Tensor chosen = to.ExpandTo(AsColumn(to, partners), one_a_row);
     const Tensor picked = to.SqueezeAt(to.GatherElements(states[0], chosen, {.axis = a.rank() - 1}), {a.rank() - 1});
-    const Tensor off = OnlyWhere(to, to.Not(to.Equal(partners, indices)), picked);
+    // Of equal eigenvalues, partners would turn by angles of their own where rounding tells the two halves apart.
+    const Tensor mirrored = Conj(to, to.Gather(picked, partners, {.axis = picked.rank() - 1}));
+    const Tensor mean = Scaled(to, to.Add(picked, mirrored), Double(to, 0.5));
+    const Tensor off = OnlyWhere(to, to.Not(to.Equal(partners, indices)), mean);
     const Tensor partner_diagonal = to.Gather(diagonal, partners, {.axis = diagonal.rank() - 1});
     const Rotation rotation = RotationOf(to, diagonal, partner_diagonal, off, to.Less(indices, partners));
     const Tensor turned = TurnColumns(to, TurnRows(to, states[0], partners, rotation), partners, rotation);
