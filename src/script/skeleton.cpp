@@ -131,6 +131,7 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
     (void)skeleton.Conflict("it is an object of a class, and another one on each path");
     return skeleton;
   }
+  if (const auto cell = CellOf(value)) skeleton.held_ = heap[*cell].is_row;
   skeleton.fixed_ = value;
   skeleton.kind_ = value.Is<Undefined>() ? Kind::kUndefined : Kind::kFixed;
   if (const auto* tensor = value.As<TensorVal>()) {
@@ -317,7 +318,13 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
   }
   if (kind_ == Kind::kOptional) return children_[0].Unify(value.Is<Nothing>() ? Val() : Present(value), emit, heap);
   if (kind_ == Kind::kFixed && SameConstant(fixed_, value)) return false;
-  if (const auto cell = CellOf(value); cell && heap[*cell].lost) return Conflict("nobody knows what it holds");
+  const auto cell = CellOf(value);
+  if (cell && heap[*cell].lost) return Conflict("nobody knows what it holds");
+  if (cell && heap[*cell].is_row && !held_) {
+    held_ = true;
+    (void)Unify(value, emit, heap);
+    return true;
+  }
   if (kind_ == Kind::kFixed && fixed_.Is<Nothing>()) {
     Skeleton present = Of(Present(value), emit, heap);
     (void)present.Unify(Val(), emit, heap);
@@ -517,6 +524,7 @@ bool Skeleton::ToSequence(const Cell& list, Emitter& emit) {
   auto made = OfSequence(elements, list, emit);
   if (!made) return Conflict("its length differs");
   made->fixed_ = fixed_;
+  made->held_ = held_;
   made->chooses_ = !list.sequence;
   *this = *std::move(made);
   return true;

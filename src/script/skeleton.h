@@ -85,6 +85,7 @@ class Skeleton {
   bool has_rows_ = false;           // a table that is a list of lists
   bool is_table_ = false;           // a list of tuples of run-time length: a sequence for each field
   bool of_numbers_ = false;         // the elements of the list of run-time length
+  bool held_ = false;               // on some path a list of run-time length has what the list or dict holds (Cell::is_row)
   bool joined_ = false;             // the integer is a symbol that was made here
 };
 
