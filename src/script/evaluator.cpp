@@ -71,7 +71,7 @@ Cell& Evaluator::Edit(uint32_t cell) {
       }
   if (held)  // the lists that may hold it, and other names of what they hold
     for (uint32_t other = 0; other < heap_.size(); ++other)
-      if (other != cell && (heap_[other].has_rows || heap_[other].is_row)) lose(other);
+      if (other != cell && (heap_[other].has_rows || !heap_[other].keys.empty() || heap_[other].is_row)) lose(other);
   return heap_.Edit(cell);
 }
 

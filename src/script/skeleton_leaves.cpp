@@ -90,7 +90,7 @@ Status Skeleton::AppendLeaves(const Val& unsettled, Emitter& emit, const Heap& h
     case Kind::kTable: {
       if (value.Is<Undefined>()) return AppendPlaceholder(emit, leaves);
       const Cell& list = heap[value.As<ListVal>()->cell];
-      auto columns = has_rows_ ? std::nullopt : ColumnsOf(list, children_.size());
+      auto columns = has_rows_ ? std::nullopt : ColumnsOf(list, heap, {children_.size(), keys_});
       if (has_rows_) {
         FLAMBEAU_TRY(columns, RowColumns(emit, list, children_[kRowElements].type_));
       }
@@ -153,9 +153,9 @@ Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) c
       return TensorVal{leaves[next++]};
     case Kind::kNumber: return NumberVal{leaves[next++]};
     case Kind::kTable: {
-      Cell table{.has_rows = has_rows_, .is_row = held_};
+      Cell table{.keys = keys_, .has_rows = has_rows_, .is_row = held_};
       for (const uint32_t row : rows_)
-        if (has_rows_ && row < heap.size() && !heap[row].is_row) heap.Edit(row).is_row = true;
+        if ((has_rows_ || !keys_.empty()) && row < heap.size() && !heap[row].is_row) heap.Edit(row).is_row = true;
       for (const Skeleton& column : children_) table.columns.push_back({.sequence = leaves[next++], .of_numbers = column.of_numbers_});
       return ListVal{heap.Add(std::move(table))};
     }
