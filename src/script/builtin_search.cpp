@@ -158,7 +158,7 @@ Result<Vals> Sort(Evaluator& evaluator, const Node& node, Arguments arguments) {
   });
   const bool numbers = std::ranges::all_of(sorted, [](const Val& value) { return value.AsInt() || value.Is<double>(); });
   Val result;
-  const auto columns = ColumnsOf(*list);
+  const auto columns = ColumnsOf(*list, evaluator.heap());
   if (columns && !columns->empty()) {
     FLAMBEAU_TRY(result, SortedTuples(evaluator, *columns, *reverse));
   } else if (IsAsked(*list) || (!text && !numbers)) {

@@ -8,19 +8,19 @@ using torchscript::Node;
 
 namespace {
 
-enum class Outcome { kNothing, kItself, kNewList, kTuple, kNumber };
+enum class Outcome { kNothing, kItself, kNewList, kElement, kNumber };
 
 struct Row {
   std::string_view kind;
   Outcome outcome;
-  size_t element = 0;       // the argument that is a tuple
+  size_t element = 0;       // the argument that is a tuple or dict
   bool takes_list = false;  // argument 1 is another such list
   bool takes_place = false; // argument 1 is a place
 };
 
 constexpr Row kRows[] = {
     {"aten::Delete", Outcome::kNothing, 0, false, true},
-    {"aten::__getitem__", Outcome::kTuple, 0, false, true},
+    {"aten::__getitem__", Outcome::kElement, 0, false, true},
     {"aten::_set_item", Outcome::kItself, 2, false, true},
     {"aten::add", Outcome::kNewList, 0, true},
     {"aten::add_", Outcome::kItself, 0, true},
@@ -31,7 +31,7 @@ constexpr Row kRows[] = {
     {"aten::insert", Outcome::kItself, 2, false, true},
     {"aten::len", Outcome::kNumber},
     {"aten::list", Outcome::kNewList},
-    {"aten::pop", Outcome::kTuple, 0, false, true},
+    {"aten::pop", Outcome::kElement, 0, false, true},
     {"aten::reverse", Outcome::kNothing},
     {"aten::slice", Outcome::kNewList},
 };
@@ -41,36 +41,86 @@ const Row* FindRow(std::string_view kind) {
   return found != std::end(kRows) ? found : nullptr;
 }
 
-size_t FieldsOf(const Val& value, const Heap& heap) {
-  if (const auto* tuple = value.As<TupleVal>()) return tuple->elements->size();
+// The fields of an element of such a list; nullopt of what can be none.
+std::optional<Vals> ValuesOf(const Val& element, const Heap& heap, Vals& keys) {
+  if (const auto* tuple = element.As<TupleVal>()) return tuple->elements->empty() ? std::nullopt : std::optional(*tuple->elements);
+  const auto* dict = element.As<DictVal>();
+  if (dict == nullptr || heap[dict->cell].lost || heap[dict->cell].entries.empty()) return std::nullopt;
+  Vals values;
+  for (const auto& [key, value] : heap[dict->cell].entries) {
+    keys.push_back(key);
+    values.push_back(value);
+  }
+  return values;
+}
+
+Fields FieldsOfArgument(const Val& value, const Heap& heap) {
+  Fields fields;
+  if (const auto values = ValuesOf(value, heap, fields.keys)) {
+    fields.count = values->size();
+    return fields;
+  }
   const Cell* list = ListOf(value, heap);
-  const auto columns = list != nullptr ? ColumnsOf(*list) : std::nullopt;
-  return columns ? columns->size() : 0;
+  return list != nullptr ? FieldsOf(*list, heap) : fields;
+}
+
+bool SameKeys(const Vals& a, const Vals& b) { return std::ranges::equal(a, b, SameConstant); }
+
+// The dict is one of the list's from now on.
+void Hold(Heap& heap, const Val& element) {
+  if (const auto* dict = element.As<DictVal>(); dict != nullptr && !heap[dict->cell].is_row) heap.Edit(dict->cell).is_row = true;
 }
 
 // The argument as field `k` has it.
-Result<Val> FieldOf(Evaluator& evaluator, const Val& argument, size_t fields, size_t k) {
-  if (const auto* tuple = argument.As<TupleVal>(); tuple != nullptr && tuple->elements->size() == fields)
-    return (*tuple->elements)[k];
-  if (const Cell* list = ListOf(argument, evaluator.heap()))
-    if (auto columns = ColumnsOf(*list, fields)) return Val(ListVal{evaluator.heap().Add(std::move((*columns)[k]))});
-  return evaluator.Unsupported("puts other things than tuples of one kind into a list of run-time length");
+Result<Val> FieldOf(Evaluator& evaluator, const Val& argument, const Fields& fields, size_t k) {
+  Heap& heap = evaluator.heap();
+  Vals keys;
+  if (const auto values = ValuesOf(argument, heap, keys); values && values->size() == fields.count && SameKeys(keys, fields.keys)) {
+    Hold(heap, argument);
+    return (*values)[k];
+  }
+  if (const Cell* list = ListOf(argument, heap))
+    if (auto columns = ColumnsOf(*list, heap, fields)) {
+      for (const Val& element : Vals(list->elements)) Hold(heap, element);
+      return Val(ListVal{heap.Add(std::move((*columns)[k]))});
+    }
+  return evaluator.Unsupported("puts other things than tuples of one kind, or dicts of the same keys, into a list of run-time length");
+}
+
+// An element of which the fields are these.
+Val Element(Heap& heap, Vals fields, const Vals& keys) {
+  if (keys.empty()) return Evaluator::Tuple(std::move(fields));
+  Cell dict{.is_row = true};
+  for (size_t k = 0; k < keys.size(); ++k) dict.entries.emplace_back(keys[k], std::move(fields[k]));
+  return DictVal{heap.Add(std::move(dict))};
 }
 
 }  // namespace
 
-std::optional<std::vector<Cell>> ColumnsOf(const Cell& list, size_t fields) {
+Fields FieldsOf(const Cell& list, const Heap& heap) {
+  Fields fields;
+  if (!list.columns.empty()) return {list.columns.size(), list.keys};
+  if (list.elements.empty()) return fields;
+  if (const auto values = ValuesOf(list.elements[0], heap, fields.keys)) fields.count = values->size();
+  return fields;
+}
+
+std::optional<std::vector<Cell>> ColumnsOf(const Cell& list, const Heap& heap, const Fields& fields) {
   if (list.has_rows) return std::nullopt;
-  if (!list.columns.empty()) return fields == 0 || list.columns.size() == fields ? std::optional(list.columns) : std::nullopt;
+  const auto fits = [&](size_t count, const Vals& keys) {
+    return fields.count == 0 || (count == fields.count && SameKeys(keys, fields.keys));
+  };
+  if (!list.columns.empty()) return fits(list.columns.size(), list.keys) ? std::optional(list.columns) : std::nullopt;
   if (list.sequence) return std::nullopt;
-  if (list.elements.empty()) return fields != 0 ? std::optional(std::vector<Cell>(fields)) : std::nullopt;
-  std::vector<Cell> columns(fields);
+  if (list.elements.empty()) return fields.count != 0 ? std::optional(std::vector<Cell>(fields.count)) : std::nullopt;
+  const Fields first = FieldsOf(list, heap);
+  if (first.count == 0 || !fits(first.count, first.keys)) return std::nullopt;
+  std::vector<Cell> columns(first.count);
   for (const Val& element : list.elements) {
-    const auto* tuple = element.As<TupleVal>();
-    if (tuple == nullptr || tuple->elements->empty()) return std::nullopt;
-    if (columns.empty()) columns.resize(tuple->elements->size());
-    if (tuple->elements->size() != columns.size()) return std::nullopt;
-    for (size_t k = 0; k < columns.size(); ++k) columns[k].elements.push_back((*tuple->elements)[k]);
+    Vals keys;
+    const auto values = ValuesOf(element, heap, keys);
+    if (!values || values->size() != columns.size() || !SameKeys(keys, first.keys)) return std::nullopt;
+    for (size_t k = 0; k < columns.size(); ++k) columns[k].elements.push_back((*values)[k]);
   }
   return columns;
 }
@@ -86,20 +136,22 @@ bool WantsColumns(const Node& node, std::span<const Val> arguments, const Heap& 
   if (has_columns(arguments[0])) return row != nullptr || node.kind.starts_with("aten::") || node.kind == "prim::ListUnpack";
   if (row == nullptr || arguments.size() < 2) return false;
   if (row->takes_list) return has_columns(arguments[1]);
-  return row->takes_place && arguments[1].Is<NumberVal>() && FieldsOf(arguments[0], heap) != 0;
+  return row->takes_place && arguments[1].Is<NumberVal>() && FieldsOfArgument(arguments[0], heap).count != 0;
 }
 
 Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   const Row* row = FindRow(node.kind);
   const Builtin builtin = FindBuiltin(node.kind);
   if (row == nullptr || builtin == nullptr)
-    return evaluator.Unsupported("asks something of a list of tuples whose length is known at run time only");
+    return evaluator.Unsupported("asks something of a list of tuples or dicts whose length is known at run time only");
   Heap& heap = evaluator.heap();
   const uint32_t cell = arguments[0].As<ListVal>()->cell;
   const size_t other = row->takes_list ? 1 : row->element;
-  const size_t fields = std::max(FieldsOf(arguments[0], heap), other != 0 && other < arguments.size() ? FieldsOf(arguments[other], heap) : 0);
-  const auto columns = ColumnsOf(heap[cell], fields);
-  if (!columns || columns->empty()) return evaluator.Unsupported("needs at run time a list whose elements are not all tuples of one kind");
+  Fields fields = FieldsOfArgument(arguments[0], heap);
+  if (fields.count == 0 && other != 0 && other < arguments.size()) fields = FieldsOfArgument(arguments[other], heap);
+  const auto columns = ColumnsOf(heap[cell], heap, fields);
+  if (!columns || columns->empty())
+    return evaluator.Unsupported("needs at run time a list whose elements are not all tuples of one kind, or dicts of the same keys");
   std::vector<Cell> changed, made;
   Vals results;
   for (size_t k = 0; k < columns->size(); ++k) {
@@ -107,7 +159,7 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
     const uint32_t column = heap.Add((*columns)[k]);
     operands[0] = ListVal{column};
     if (other != 0 && other < operands.size()) {
-      FLAMBEAU_TRY(operands[other], FieldOf(evaluator, arguments[other], columns->size(), k));
+      FLAMBEAU_TRY(operands[other], FieldOf(evaluator, arguments[other], fields, k));
     }
     FLAMBEAU_TRY(Vals of_field, builtin(evaluator, node, operands));
     if (row->outcome == Outcome::kNumber) return of_field;
@@ -117,15 +169,17 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
     results.push_back(std::move(of_field[0]));
   }
   const bool reads = row->outcome == Outcome::kNewList || node.kind == "aten::__getitem__";
-  if (!reads) {
-    Cell& written = evaluator.Edit(cell);
-    written.elements.clear();
-    written.columns = std::move(changed);
+  if (!reads || !fields.keys.empty()) {  // what reads dicts gives out copies, of which the list must know that they are its own
+    for (const Val& element : Vals(heap[cell].elements)) Hold(heap, element);
+    Cell& list = reads ? heap.Edit(cell) : evaluator.Edit(cell);
+    list.elements.clear();
+    list.columns = std::move(changed);
+    list.keys = fields.keys;
   }
   switch (row->outcome) {
     case Outcome::kItself: return Vals{arguments[0]};
-    case Outcome::kNewList: return Vals{ListVal{heap.Add({.columns = std::move(made)})}};
-    case Outcome::kTuple: return Vals{Evaluator::Tuple(std::move(results))};
+    case Outcome::kNewList: return Vals{ListVal{heap.Add({.columns = std::move(made), .keys = fields.keys})}};
+    case Outcome::kElement: return Vals{Element(heap, std::move(results), fields.keys)};
     default: return Vals{};
   }
 }

@@ -59,12 +59,19 @@ const Type& Evaluator::TypeOf(TensorVal tensor) {
 }
 
 Cell& Evaluator::Edit(uint32_t cell) {
-  if (heap_[cell].is_row)
-    for (uint32_t other = 0; other < heap_.size(); ++other)
-      if (heap_[other].has_rows && !heap_[other].lost) heap_.Edit(other).lost = true;
+  bool held = heap_[cell].is_row;
+  auto lose = [&](uint32_t other) {
+    if (!heap_[other].lost) heap_.Edit(other).lost = true;
+  };
   if (heap_[cell].shared)
     for (uint32_t other = 0; other < heap_.size(); ++other)
-      if (other != cell && heap_[other].shared && !heap_[other].lost && MayBeSame(heap_, cell, other)) heap_.Edit(other).lost = true;
+      if (other != cell && heap_[other].shared && MayBeSame(heap_, cell, other)) {
+        held = held || heap_[other].is_row;
+        lose(other);
+      }
+  if (held)  // the lists that may hold it, and other names of what they hold
+    for (uint32_t other = 0; other < heap_.size(); ++other)
+      if (other != cell && (heap_[other].has_rows || !heap_[other].keys.empty() || heap_[other].is_row)) lose(other);
   return heap_.Edit(cell);
 }
 

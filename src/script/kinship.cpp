@@ -7,11 +7,15 @@
 namespace flambeau::script {
 namespace {
 
-void AppendTensors(const Val& element, std::vector<ValueId>& values) {
-  if (const auto* tensor = element.As<TensorVal>()) values.push_back(tensor->id);
-  if (const auto* tuple = element.As<TupleVal>())
-    for (const Val& field : *tuple->elements)
-      if (const auto* tensor = field.As<TensorVal>()) values.push_back(tensor->id);
+// Of an element, or of each field of one.
+void AppendTensors(const Val& element, const Heap& heap, std::vector<ValueId>& values) {
+  auto append = [&](const Val& value) {
+    if (const auto* tensor = value.As<TensorVal>()) values.push_back(tensor->id);
+  };
+  append(element);
+  if (const auto* tuple = element.As<TupleVal>()) std::ranges::for_each(*tuple->elements, append);
+  if (const auto* dict = element.As<DictVal>())
+    for (const auto& [key, field] : heap[dict->cell].entries) append(field);
 }
 
 // The values with the memory of a part that was made anew.
@@ -31,9 +35,9 @@ std::vector<ValueId> MadeOf(const Val& part, const Heap& heap) {
 std::vector<ValueId> ValuesOf(const Val& part, const Heap& heap) {
   std::vector<ValueId> values = MadeOf(part, heap);
   if (const auto* list = part.As<ListVal>()) {
-    for (const Val& element : heap[list->cell].elements) AppendTensors(element, values);
+    for (const Val& element : heap[list->cell].elements) AppendTensors(element, heap, values);
     for (const Cell& column : heap[list->cell].columns)
-      for (const Val& element : column.elements) AppendTensors(element, values);
+      for (const Val& element : column.elements) AppendTensors(element, heap, values);
   }
   return values;
 }

@@ -300,7 +300,7 @@ Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves, ValueId r
     const Cell was = heap[cell];
     Cell& now = heap.Edit(cell);
     now = Cell(heap[list != nullptr ? list->cell : dict->cell]);
-    now.is_row = was.is_row;
+    now.is_row |= was.is_row;
     now.kin = was.kin;
   }
   for (const auto& [cell, name, skeleton] : attributes) {

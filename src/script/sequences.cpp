@@ -36,7 +36,7 @@ Result<Val> AsSequence(Evaluator& evaluator, const Val& value) {
   if (list == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "takes something for a list that is none");
   Cell cell = evaluator.heap()[list->cell];
   if (cell.sequence) return value;
-  if (!cell.columns.empty()) return evaluator.Unsupported("asks something of a list of tuples whose length is known at run time only");
+  if (!cell.columns.empty()) return evaluator.Unsupported("asks something of a list of tuples or dicts whose length is known at run time only");
   const bool numbers = !cell.elements.empty() && std::ranges::all_of(cell.elements, &Val::IsNumber);
   if (numbers)
     for (Val& element : cell.elements) {

@@ -13,33 +13,6 @@
 namespace flambeau::script {
 namespace {
 
-bool SameConstant(const Val& a, const Val& b) {
-  if (a.storage.index() != b.storage.index()) return false;
-  return std::visit(
-      [&](const auto& left) {
-        using T = std::decay_t<decltype(left)>;
-        const T& right = std::get<T>(b.storage);
-        if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, int64_t> || std::is_same_v<T, double> ||
-                      std::is_same_v<T, std::complex<double>> || std::is_same_v<T, std::string>)
-          return left == right;
-        else if constexpr (std::is_same_v<T, DeviceVal>)
-          return left.text == right.text;
-        else if constexpr (std::is_same_v<T, EnumVal>)
-          return left.constant->class_name == right.constant->class_name && left.constant->member == right.constant->member;
-        else if constexpr (std::is_same_v<T, TensorVal> || std::is_same_v<T, NumberVal>)
-          return left.id == right.id;
-        else if constexpr (std::is_same_v<T, ListVal> || std::is_same_v<T, DictVal> || std::is_same_v<T, ObjectVal>)
-          return left.cell == right.cell;
-        else if constexpr (std::is_same_v<T, TupleVal>)
-          return left.elements == right.elements;
-        else if constexpr (std::is_same_v<T, OptionalVal>)
-          return left.present == right.present && SameConstant(*left.value, *right.value);
-        else
-          return true;
-      },
-      a.storage);
-}
-
 std::optional<Type> NumberType(const Val& value, Emitter& emit) {
   if (const auto* number = value.As<NumberVal>()) return emit.TypeOf(number->id);
   if (value.Is<bool>()) return Type::OfBool();
@@ -131,6 +104,7 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
     (void)skeleton.Conflict("it is an object of a class, and another one on each path");
     return skeleton;
   }
+  if (const auto cell = CellOf(value)) skeleton.held_ = heap[*cell].is_row;
   skeleton.fixed_ = value;
   skeleton.kind_ = value.Is<Undefined>() ? Kind::kUndefined : Kind::kFixed;
   if (const auto* tensor = value.As<TensorVal>()) {
@@ -153,6 +127,7 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
       skeleton.children_.push_back(*std::move(made));
     }
     skeleton.is_table_ = true;
+    skeleton.keys_ = heap[list->cell].keys;
     skeleton.has_rows_ = heap[list->cell].has_rows;
     if (list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kTable;
   } else if (const auto* quantized = value.As<QuantizedVal>()) {
@@ -166,7 +141,8 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
   } else if (const auto* optional = value.As<OptionalVal>()) {
     skeleton.MakeOptional(OfBounded(*optional->value, emit, heap, known));
   } else if (const auto* dict = value.As<DictVal>()) {
-    for (const auto& [key, entry] : heap[dict->cell].entries) {
+    const bool lost = heap[dict->cell].lost;  // nobody knows its entries
+    for (const auto& [key, entry] : lost ? decltype(Cell::entries)() : heap[dict->cell].entries) {
       skeleton.keys_.push_back(key);
       skeleton.children_.push_back(OfBounded(entry, emit, heap, known));
     }
@@ -317,7 +293,13 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
   }
   if (kind_ == Kind::kOptional) return children_[0].Unify(value.Is<Nothing>() ? Val() : Present(value), emit, heap);
   if (kind_ == Kind::kFixed && SameConstant(fixed_, value)) return false;
-  if (const auto cell = CellOf(value); cell && heap[*cell].lost) return Conflict("nobody knows what it holds");
+  const auto cell = CellOf(value);
+  if (cell && heap[*cell].lost) return Conflict("nobody knows what it holds");
+  if (cell && heap[*cell].is_row && !held_) {
+    held_ = true;
+    (void)Unify(value, emit, heap);
+    return true;
+  }
   if (kind_ == Kind::kFixed && fixed_.Is<Nothing>()) {
     Skeleton present = Of(Present(value), emit, heap);
     (void)present.Unify(Val(), emit, heap);
@@ -345,7 +327,7 @@ bool Skeleton::UnifyKind(const Val& value, Emitter& emit, const Heap& heap) {
       return UnifySequence(heap[list->cell], emit);
     case Kind::kTable:
       if (list == nullptr) return Conflict("they make it of different kinds");
-      return has_rows_ ? UnifyRows(heap[list->cell], emit, heap) : UnifyTable(heap[list->cell], emit);
+      return has_rows_ ? UnifyRows(heap[list->cell], emit, heap) : UnifyTable(heap[list->cell], emit, heap);
     case Kind::kNumber: {
       const auto type = PathNumberType(value, emit);
       return type ? UnifyType(*type, emit) : Conflict("they make it of different kinds");
@@ -369,12 +351,11 @@ bool Skeleton::UnifyElements(const Val& value, Emitter& emit, const Heap& heap) 
   const Vals* elements = ElementsOf(value, heap);
   const auto* list = value.As<ListVal>();
   if (const Cell* cell = kind_ == Kind::kList && list != nullptr ? &heap[list->cell] : nullptr) {
-    const bool tuples = !cell->columns.empty() || std::ranges::any_of(cell->elements, &Val::Is<TupleVal>) ||
-                        std::ranges::any_of(children_, [](const Skeleton& child) { return child.kind_ == Kind::kTuple; });
+    const bool tuples = FieldsOf(*cell, heap).count != 0 || std::ranges::any_of(children_, &Skeleton::HasFields);
     const bool lists = HoldsLists(*cell, heap) || std::ranges::any_of(children_, &Skeleton::IsList);
     NoteRows(*cell);
     if (cell->sequence || !cell->columns.empty() || cell->elements.size() != children_.size())
-      return lists ? ToRows(*cell, emit, heap) : tuples ? ToTable(*cell, emit) : ToSequence(*cell, emit);
+      return lists ? ToRows(*cell, emit, heap) : tuples ? ToTable(*cell, emit, heap) : ToSequence(*cell, emit);
   }
   if (elements == nullptr || elements->size() != children_.size()) return Conflict("its length differs");
   bool changed = false;
@@ -382,8 +363,9 @@ bool Skeleton::UnifyElements(const Val& value, Emitter& emit, const Heap& heap) 
   return changed;
 }
 
-bool Skeleton::UnifyTable(const Cell& list, Emitter& emit) {
-  const auto columns = ColumnsOf(list, children_.size());
+bool Skeleton::UnifyTable(const Cell& list, Emitter& emit, const Heap& heap) {
+  NoteRows(list);
+  const auto columns = ColumnsOf(list, heap, {children_.size(), keys_});
   if (!columns) return Conflict("they make it of different kinds");
   bool changed = false;
   for (size_t k = 0; k < children_.size(); ++k) {
@@ -421,9 +403,13 @@ bool Skeleton::IsList() const {
          (kind_ == Kind::kFixed && fixed_.Is<ListVal>() && !is_table_);
 }
 
+bool Skeleton::HasFields() const {
+  return kind_ == Kind::kTuple || kind_ == Kind::kDict || (kind_ == Kind::kFixed && fixed_.Is<DictVal>());
+}
+
 void Skeleton::NoteRows(const Cell& list) {
   for (const Val& element : list.elements)
-    if (const auto* row = element.As<ListVal>()) rows_.push_back(row->cell);
+    if (const auto row = CellOf(element)) rows_.push_back(*row);
 }
 
 // A list of lists of which the number depends on the path.
@@ -517,20 +503,23 @@ bool Skeleton::ToSequence(const Cell& list, Emitter& emit) {
   auto made = OfSequence(elements, list, emit);
   if (!made) return Conflict("its length differs");
   made->fixed_ = fixed_;
+  made->held_ = held_;
   made->chooses_ = !list.sequence;
   *this = *std::move(made);
   return true;
 }
 
-// The same of tuples: a sequence for each field.
-bool Skeleton::ToTable(const Cell& list, Emitter& emit) {
-  const auto columns = ColumnsOf(list, children_.empty() ? 0 : children_[0].children_.size());
+// The same of tuples and dicts: a sequence for each field.
+bool Skeleton::ToTable(const Cell& list, Emitter& emit, const Heap& heap) {
+  const Fields form = children_.empty() ? FieldsOf(list, heap) : Fields{children_[0].children_.size(), children_[0].keys_};
+  const auto columns = ColumnsOf(list, heap, form);
   if (!columns) return Conflict("its length differs");
   std::vector<Skeleton> made;
   for (size_t k = 0; k < columns->size(); ++k) {
     std::vector<const Skeleton*> fields;
     for (const Skeleton& child : children_) {
-      if (child.kind_ != Kind::kTuple || child.children_.size() != columns->size()) return Conflict("its length differs");
+      if (!child.HasFields() || child.children_.size() != columns->size() || !std::ranges::equal(child.keys_, form.keys, SameConstant))
+        return Conflict("its length differs");
       fields.push_back(&child.children_[k]);
     }
     auto column = OfSequence(fields, (*columns)[k], emit);
@@ -538,7 +527,9 @@ bool Skeleton::ToTable(const Cell& list, Emitter& emit) {
     made.push_back(*std::move(column));
   }
   kind_ = Kind::kTable;
+  is_table_ = true;
   children_ = std::move(made);
+  keys_ = form.keys;
   return true;
 }
 

@@ -54,7 +54,7 @@ class Skeleton {
   // Of values of the kind that this is.
   bool UnifyKind(const Val& value, Emitter& emit, const Heap& heap);
   bool UnifyElements(const Val& value, Emitter& emit, const Heap& heap);
-  bool UnifyTable(const Cell& list, Emitter& emit);
+  bool UnifyTable(const Cell& list, Emitter& emit, const Heap& heap);
   bool UnifyEntries(const Cell& dict, Emitter& emit, const Heap& heap);
   bool UnifyType(const Type& other, Emitter& emit);
   bool ForgetSymbols(Emitter& emit);
@@ -62,9 +62,11 @@ class Skeleton {
   static std::optional<Skeleton> OfSequence(std::span<const Skeleton* const> elements, const Cell& list, Emitter& emit);
   bool UnifySequence(const Cell& list, Emitter& emit);
   bool ToSequence(const Cell& list, Emitter& emit);
-  bool ToTable(const Cell& list, Emitter& emit);
+  bool ToTable(const Cell& list, Emitter& emit, const Heap& heap);
   bool IsList() const;
-  // Lists that have elements of the list of lists, which it has as its own once it has rows.
+  // Whether it is a tuple or dict.
+  bool HasFields() const;
+  // Lists and dicts that are elements of the list, which has what they hold as its own once its length is known at run time only.
   void NoteRows(const Cell& list);
   bool ToRows(const Cell& list, Emitter& emit, const Heap& heap);
   bool UnifyRows(const Cell& list, Emitter& emit, const Heap& heap);
@@ -76,15 +78,16 @@ class Skeleton {
   Val fixed_;                       // kFixed
   Type type_;                       // kTensor, kNumber
   std::vector<Skeleton> children_;  // of a list, tuple or dict; of an optional, the value; of a table, its columns
-  Vals keys_;                       // of a dict
+  Vals keys_;                       // of a dict; of a table, those of the dicts in it
   std::shared_ptr<const std::string> because_;  // kConflict
   std::vector<Expr> fresh_;         // sizes that were made here
   bool lossy_ = false;
   bool chooses_ = false;
   std::vector<uint32_t> rows_;      // cells that are elements of the list
   bool has_rows_ = false;           // a table that is a list of lists
-  bool is_table_ = false;           // a list of tuples of run-time length: a sequence for each field
+  bool is_table_ = false;           // a list of tuples or dicts of run-time length: a sequence for each field
   bool of_numbers_ = false;         // the elements of the list of run-time length
+  bool held_ = false;               // on some path a list of run-time length has what the list or dict holds (Cell::is_row)
   bool joined_ = false;             // the integer is a symbol that was made here
 };
 

@@ -90,7 +90,7 @@ Status Skeleton::AppendLeaves(const Val& unsettled, Emitter& emit, const Heap& h
     case Kind::kTable: {
       if (value.Is<Undefined>()) return AppendPlaceholder(emit, leaves);
       const Cell& list = heap[value.As<ListVal>()->cell];
-      auto columns = has_rows_ ? std::nullopt : ColumnsOf(list, children_.size());
+      auto columns = has_rows_ ? std::nullopt : ColumnsOf(list, heap, {children_.size(), keys_});
       if (has_rows_) {
         FLAMBEAU_TRY(columns, RowColumns(emit, list, children_[kRowElements].type_));
       }
@@ -149,13 +149,13 @@ Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) c
     case Kind::kConflict: return Undefined{because_};
     case Kind::kUndefined: return Undefined{};
     case Kind::kTensor:
-      if (type_.kind == TypeKind::kSequence) return ListVal{heap.Add({.sequence = leaves[next++], .of_numbers = of_numbers_})};
+      if (type_.kind == TypeKind::kSequence) return ListVal{heap.Add({.sequence = leaves[next++], .of_numbers = of_numbers_, .is_row = held_})};
       return TensorVal{leaves[next++]};
     case Kind::kNumber: return NumberVal{leaves[next++]};
     case Kind::kTable: {
-      Cell table{.has_rows = has_rows_};
+      Cell table{.keys = keys_, .has_rows = has_rows_, .is_row = held_};
       for (const uint32_t row : rows_)
-        if (has_rows_ && row < heap.size() && !heap[row].is_row) heap.Edit(row).is_row = true;
+        if ((has_rows_ || !keys_.empty()) && row < heap.size() && !heap[row].is_row) heap.Edit(row).is_row = true;
       for (const Skeleton& column : children_) table.columns.push_back({.sequence = leaves[next++], .of_numbers = column.of_numbers_});
       return ListVal{heap.Add(std::move(table))};
     }
@@ -172,7 +172,7 @@ Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) c
   Vals elements;
   for (const Skeleton& child : children_) elements.push_back(child.Build(leaves, next, heap));
   if (kind_ == Kind::kTuple) return TupleVal{std::make_shared<const Vals>(std::move(elements))};
-  Cell cell;
+  Cell cell{.is_row = held_};
   if (kind_ == Kind::kList) {
     cell.elements = std::move(elements);
     return ListVal{heap.Add(std::move(cell))};

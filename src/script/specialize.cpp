@@ -224,11 +224,15 @@ class Outputs {
     return AddSequence(Cell(list.columns[kRowElements]), name);
   }
   Status AddColumns(const Cell& list, std::string_view name) {
+    const Cell copy = list;
     evaluator_.sink().Warning(DiagnosticKind::kUnsupportedForm,
-                              "an output of the program is a list of tuples whose length is known at run time only: the model "
-                              "gives each field of them as a sequence of its own", {}, "return a list for each field");
-    const std::vector<Cell> columns = list.columns;
-    for (const Cell& column : columns) FLAMBEAU_CHECK_OK(AddSequence(column, name));
+                              fmt::format("an output of the program is a list of {} whose length is known at run time only: the "
+                                          "model gives each field of them as a sequence of its own", copy.keys.empty() ? "tuples" : "dicts"),
+                              {}, "return a list for each field");
+    for (size_t k = 0; k < copy.columns.size(); ++k) {
+      const auto* key = k < copy.keys.size() ? copy.keys[k].As<std::string>() : nullptr;
+      FLAMBEAU_CHECK_OK(AddSequence(copy.columns[k], key != nullptr ? Within(keys_, *key) : std::string(name)));
+    }
     return {};
   }
   Status AddSequence(Cell list, std::string_view name) {
@@ -236,6 +240,7 @@ class Outputs {
     FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator_, elements));
     return AddLeaf(evaluator_.emit().Read(*evaluator_.heap()[sequence.As<ListVal>()->cell].sequence), name);
   }
+  static std::string Within(const std::string& keys, const std::string& key) { return keys.empty() ? key : fmt::format("{}.{}", keys, key); }
   // What is in dicts is called after its keys: `boxes`, `losses.boxes`.
   Status AddDict(const Cell& cell) {
     if (cell.lost) return Lost();
@@ -243,7 +248,7 @@ class Outputs {
     const auto entries = cell.entries;
     for (const auto& [key, entry] : entries) {
       const auto* text = key.As<std::string>();
-      keys_ = text == nullptr ? outer : outer.empty() ? *text : fmt::format("{}.{}", outer, *text);
+      keys_ = text == nullptr ? outer : Within(outer, *text);
       FLAMBEAU_CHECK_OK(AddBounded(entry, keys_));
     }
     keys_ = outer;

@@ -14,6 +14,33 @@ bool IsContainer(const Val& value) {
 
 }  // namespace
 
+bool SameConstant(const Val& a, const Val& b) {
+  if (a.storage.index() != b.storage.index()) return false;
+  return std::visit(
+      [&](const auto& left) {
+        using T = std::decay_t<decltype(left)>;
+        const T& right = std::get<T>(b.storage);
+        if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, int64_t> || std::is_same_v<T, double> ||
+                      std::is_same_v<T, std::complex<double>> || std::is_same_v<T, std::string>)
+          return left == right;
+        else if constexpr (std::is_same_v<T, DeviceVal>)
+          return left.text == right.text;
+        else if constexpr (std::is_same_v<T, EnumVal>)
+          return left.constant->class_name == right.constant->class_name && left.constant->member == right.constant->member;
+        else if constexpr (std::is_same_v<T, TensorVal> || std::is_same_v<T, NumberVal>)
+          return left.id == right.id;
+        else if constexpr (std::is_same_v<T, ListVal> || std::is_same_v<T, DictVal> || std::is_same_v<T, ObjectVal>)
+          return left.cell == right.cell;
+        else if constexpr (std::is_same_v<T, TupleVal>)
+          return left.elements == right.elements;
+        else if constexpr (std::is_same_v<T, OptionalVal>)
+          return left.present == right.present && SameConstant(*left.value, *right.value);
+        else
+          return true;
+      },
+      a.storage);
+}
+
 const Val& Present(const Val& value) {
   const auto* optional = value.As<OptionalVal>();
   return optional != nullptr ? *optional->value : value;

@@ -124,8 +124,9 @@ struct Cell {
   std::optional<ValueId> sequence;             // a list of which the length is known at run time only
   bool of_numbers = false;                     // the sequence's tensors are Python's numbers
   std::vector<Cell> columns;                   // a list of tuples of such a length: a list for each field
+  Vals keys;                                   // it is a list of dicts: the key of each column
   bool has_rows = false;                       // it is a list of lists, of which the columns are as rows.h says
-  bool is_row = false;                         // a list of lists of such a length has its elements: a write must reach that
+  bool is_row = false;                         // a list of lists or dicts of such a length has what it holds: a write must reach that
   std::shared_ptr<const Pieces> pieces;        // where the sequence came from: its elements are views
   std::vector<std::pair<Val, Val>> entries;    // of a dict, in insertion order
   Attributes attributes;                       // of an object, as far as they were read or written
@@ -182,6 +183,8 @@ const Vals* ElementsOf(const Val& value, const Heap& heap);
 const Cell* ListOf(const Val& value, const Heap& heap);
 // The values of a dict, in the order of its keys.
 Vals EntryValues(const Cell& dict);
+// Whether two values are known to be one: the same constant, or what the program names alike.
+bool SameConstant(const Val& a, const Val& b);
 // Where the elements of the list or the entries of the dict are.
 std::optional<uint32_t> CellOf(const Val& value);
 

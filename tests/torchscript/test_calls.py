@@ -102,6 +102,11 @@ def test_a_dict_at_the_end_holds_any_keyword_arguments():
     run(Keywords(), (x(2, 3), {"a": x(3), "b": x(3)}))
 
 
+def test_what_torchscript_does_not_take_is_named():
+    with pytest.raises(TypeError, match=r"the argument 'k' is \[array.*TorchScript"):
+        run(torch.jit.script(NumberOfEitherKind()), (x(2, 3), [x(3).numpy()]), how="script")
+
+
 class Point(NamedTuple):
     a: Tensor
     b: Tensor

@@ -217,7 +217,84 @@ class WritesToARowThatIsRead(nn.Module):
         return len(rows[0])
 
 
-@pytest.mark.parametrize("model", [WritesToARowThatIsHeld(), WritesToARowThatIsRead()], ids=lambda model: type(model).__name__)
+class ReadsWhatWasHeldWhereARowWasWritten(nn.Module):
+    def forward(self, x, n):
+        first = [1]
+        rows = [first]
+        for i in range(int(n)):
+            rows.append([i])
+        rows[int(n)].append(9)
+        return len(first)
+
+
+class ReadsARowWhereWhatWasHeldWasWritten(nn.Module):
+    def forward(self, x, n):
+        first = [1]
+        rows = [first]
+        for i in range(int(n)):
+            rows.append([i])
+        row = rows[int(n)]
+        first.append(9)
+        return len(row)
+
+
+class ReadsARowThatWasReadBefore(nn.Module):
+    def forward(self, x, n):
+        rows: List[List[int]] = [[1]]
+        for i in range(int(n)):
+            rows.append([i])
+        row, again = rows[int(n)], rows[int(n)]
+        again.append(9)
+        return len(row)
+
+
+class WritesToARowOfOneOrTheOther(nn.Module):
+    def forward(self, x, n):
+        rows: List[List[int]] = []
+        for i in range(int(n)):
+            rows.append([i])
+        row = rows[0] if bool(x.sum() > 0) else rows[-1]
+        row.append(9)
+        return len(rows[0])
+
+
+class WritesToTheRowOfTheLastRound(nn.Module):
+    def forward(self, x, n):
+        rows: List[List[int]] = []
+        row = [1]
+        for i in range(int(n)):
+            row.append(i)
+            if bool(x[i % 3, 0] > 0):
+                row = [1]
+                rows.append(row)
+        return len(rows[0])
+
+
+class WritesToWhatMayBeARow(nn.Module):
+    def forward(self, x, n):
+        rows: List[List[int]] = []
+        row = [1]
+        maybe = row if bool(x.sum() > 0) else [2]
+        for i in range(int(n)):
+            rows.append([i])
+        rows.append(row)
+        maybe.append(9)
+        return len(rows[-1])
+
+
+WRITERS = [
+    WritesToARowThatIsHeld(),
+    WritesToARowThatIsRead(),
+    ReadsWhatWasHeldWhereARowWasWritten(),
+    ReadsARowWhereWhatWasHeldWasWritten(),
+    ReadsARowThatWasReadBefore(),
+    WritesToARowOfOneOrTheOther(),
+    WritesToTheRowOfTheLastRound(),
+    WritesToWhatMayBeARow(),
+]
+
+
+@pytest.mark.parametrize("model", WRITERS, ids=lambda model: type(model).__name__)
 def test_writes_to_rows_are_refused(model):
     with pytest.raises(flambeau.errors.OnnxExporterError, match="nobody knows what it holds"):
         flambeau.export(script(model), SOME[0], verbose=False)

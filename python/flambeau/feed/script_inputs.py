@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -223,14 +224,20 @@ def describe_inputs(
     def of_tensor(tensor: torch.Tensor) -> _engine.ScriptInput:
         return tensor_input(tensor, (dims or {}).get(next(position), {}))
 
+    def like(name: str, value: Any) -> _engine.ScriptInput:
+        try:
+            return describe(value, of_tensor)
+        except TypeError as error:  # it holds what no constant is
+            raise TypeError(f"the argument '{name}' is {reprlib.repr(value)}, of a type that TorchScript does not have") from error
+
     described = []
     for i, argument in enumerate(formal):
         if i < len(args):
-            described.append(describe(args[i], of_tensor))
+            described.append(like(argument.name, args[i]))
         elif argument.name in kwargs:
-            described.append(describe(kwargs[argument.name], of_tensor))
+            described.append(like(argument.name, kwargs[argument.name]))
         elif argument.has_default_value():
-            described.append(describe(argument.default_value, of_tensor))
+            described.append(like(argument.name, argument.default_value))
         else:
             raise CaptureError(f"the example arguments lack '{argument.name}'")
     return described

@@ -158,11 +158,15 @@ def paired(names: Iterable[str], outputs: Sequence[Any], results: Any, *, furthe
     return [(name, ours, theirs) for (name, ours), theirs in zip(given, expected)]
 
 
+def _fields(row: tuple[Any, ...] | dict[Any, Any]) -> tuple[Any, ...]:
+    return tuple(row.values()) if isinstance(row, dict) else row
+
+
 def _in_model_order(results: Any, outputs: Iterable[Any]) -> tuple[list[Any], set[tuple[int, int]]]:
     """What PyTorch gave, without Nones and texts, in the order in which the model gives it.
 
     And where those containers begin that hold no others, with their lengths. The order is PyTorch's own, but
-    for a list of tuples of run-time length, of which the model gives a list of each field.
+    for a list of tuples or dicts of run-time length, of which the model gives a list of each field.
     """
     lengths: dict[int, int] = {}  # of the lists that the model gives, by where they begin
     place = 0
@@ -175,14 +179,14 @@ def _in_model_order(results: Any, outputs: Iterable[Any]) -> tuple[list[Any], se
     spans: set[tuple[int, int]] = set()
 
     def is_given_by_field(value: Any) -> bool:
-        if not isinstance(value, list) or not all(isinstance(row, tuple) and all(map(is_leaf, row)) for row in value):
+        if not isinstance(value, list) or not all(isinstance(row, (tuple, dict)) and all(map(is_leaf, _fields(row))) for row in value):
             return False
         starts = range(len(ordered), len(ordered) + sum(map(len, value)), max(len(value), 1))
         return len({len(row) for row in value}) == 1 and all(lengths.get(start) == len(value) for start in starts)
 
     def add(value: Any) -> None:
         if is_given_by_field(value):
-            value = list(zip(*value))
+            value = list(zip(*map(_fields, value)))
         if not is_leaf(value):
             start, children = len(ordered), _pytree.tree_leaves(value, lambda part: part is not value)
             for child in children:
