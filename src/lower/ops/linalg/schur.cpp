@@ -16,6 +16,8 @@ namespace {
 constexpr DType kWide = DType::kComplex128;
 constexpr int64_t kStepsPerValue = 40;
 constexpr double kPrecision = 1e-13;  // of the norm; steps themselves leave a hundredth of it
+constexpr double kRounding = 2.220446049250313e-16;
+constexpr double kTiny = 1e-120, kLong = 1e10;  // the square of a quotient of both is still a number
 
 // Σ |x|² over the last axis.
 Tensor SquaredLength(Lowering& to, Tensor x) {
@@ -101,20 +103,22 @@ Schur Triangularize(Lowering& to, Tensor a) {
   return {states[1], states[2]};
 }
 
-// Eigenvectors of the triangle, one a column, by substitution from below.
+// Eigenvectors of the triangle, one a column, by substitution from below. Values of it that are closer to a column's than
+// rounding tells are taken to be that far from it, as trevc does; columns are shortened before they grow beyond what a number holds.
 Tensor TriangleVectors(Lowering& to, Tensor t) {
   const Dim n = t.size(-1);
   const Tensor columns = Iota(to, n), values = DiagonalOf(to, t), last = to.Sub(to.Number(n), to.ConstantInt(1));
-  const Tensor tiny = to.NumberOf(1e-300, kWide), one = to.NumberOf(1.0, kWide);
-  const Tensor none = to.Full(t.sizes(), 0.0, kWide);
+  const Tensor one = to.NumberOf(1.0, kWide), none = to.Full(t.sizes(), 0.0, kWide);
+  const Tensor least = to.Max({to.Mul(to.Abs(values), Double(to, kRounding)), Double(to, kTiny)});
   return Repeat(to, to.Number(n), {none}, [&](const Tensor& step, const std::vector<Tensor>& states) {
     const Tensor j = to.Sub(last, step), row = RowAt(to, t, j);
     const Tensor sums = to.SqueezeAt(to.MatMul(AsRow(to, row), states[0]), {t.rank() - 2});
     const Tensor distance = to.Sub(values, AsColumn(to, ElementAt(to, row, j)));
-    const Tensor safe = to.Where(to.Equal(distance, to.NumberOf(0.0, kWide)), tiny, distance);
+    const Tensor safe = to.Where(to.Less(to.Abs(distance), least), to.CastTo(least, kWide), distance);
     const Tensor found = to.Where(to.Equal(columns, j), one, OnlyWhere(to, to.Greater(columns, j), to.Div(sums, safe)));
     const Tensor is_row = to.UnsqueezeAt(to.Equal(columns, j), {1});
-    return std::vector<Tensor>{to.Where(is_row, AsRow(to, found), states[0])};
+    const Tensor size = to.Abs(found), shorter = to.Where(to.Greater(size, Double(to, kLong)), to.Reciprocal(size), Double(to, 1));
+    return std::vector<Tensor>{to.Mul(to.Where(is_row, AsRow(to, found), states[0]), to.CastTo(AsRow(to, shorter), kWide))};
   })[0];
 }
 
@@ -171,7 +175,8 @@ Tensor VectorsOfPairs(Lowering& to, const RealSchur& schur, const PairedSpectrum
   const Tensor real_rows = Transposed(to, re), is_first = AsColumn(to, spectrum.is_first);
   // What trevc starts with has a real first element.
   const Tensor start = DiagonalOf(to, inner), size = to.Abs(start);
-  const Tensor phase = to.Div(Conj(to, start), to.CastTo(to.Where(to.Equal(size, zero), Double(to, 1), size), kWide));
+  const Tensor is_none = to.Equal(size, zero);
+  const Tensor phase = to.Where(is_none, to.NumberOf(1.0, kWide), to.Div(Conj(to, start), to.CastTo(to.Where(is_none, Double(to, 1), size), kWide)));
   const Tensor given = to.Mul(onnx::ComplexOf(to, {real_rows, Transposed(to, im)}),
                               AsColumn(to, to.Where(spectrum.turns_back, to.Neg(phase), phase)));
   const Tensor sizes = to.Abs(given);
