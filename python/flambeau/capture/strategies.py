@@ -235,7 +235,7 @@ class _Tries:
 
     def _general(self, attempt: _Capture) -> _Captured:
         captured = self.once(attempt, loops_first=True)
-        constants, stuck = False, "data-dependent" in str(captured.error) or fails_in_numpy(captured.error)
+        constants, stuck = False, _is_stuck(captured.error)
         if stuck:
             known = self.once(attempt, constants=True)
             if known.exported is not None or _came_to_the_end(known.error):
@@ -245,7 +245,12 @@ class _Tries:
         loops: set[Place] = set()
         kept = self._with_loops(attempt, captured, loops, None, constants)
         if kept is captured and captured.loops and not constants and (captured.exported is None or frozen(captured.exported)):
-            kept = captured = self.once(attempt)
+            found, kept = captured.loops, self.once(attempt)
+            captured = kept
+            if _is_stuck(captured.error):  # behind the loop at which the first try ended
+                loops.clear()
+                kept = self._with_loops(attempt, dataclasses.replace(captured, loops=found), loops, None, True)
+                constants = stuck = kept.exported is not None
         captured = dataclasses.replace(kept, how=kept.how + _CONSTANTS) if constants and kept is not captured else kept
         special = captured.special_places()
         if not special and not (stuck and captured.exported is None):
@@ -488,6 +493,11 @@ class _Tries:
             if kept.exported is not None:
                 captured = dataclasses.replace(kept, how=kept.how + ", with loops kept")
         return captured
+
+
+def _is_stuck(error: Exception | None) -> bool:
+    """Whether a capture failed at a question about data, which weights may answer."""
+    return "data-dependent" in str(error) or fails_in_numpy(error)
 
 
 def _came_to_the_end(error: Exception | None) -> bool:
