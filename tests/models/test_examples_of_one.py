@@ -107,3 +107,37 @@ def test_a_loop_of_one_round(length):
         warnings.simplefilter("error", flambeau.errors.ConversionWarning)
         program = convert(Chunks(), tensors((2, length, 2)), ({0: "batch", 1: "time"},))
     compare(program, Chunks(), *(tensors(sizes) for sizes in ((2, length, 2), (3, 13, 2), (1, 2, 2))))
+
+
+class Shifted(nn.Module):
+    """What is written lies within chunks, of which the example has one."""
+
+    def forward(self, x):
+        chunks = F.pad(x, (0, (4 - x.shape[1] % 4) % 4)).reshape(x.shape[0], -1, 4)
+        out = torch.zeros_like(chunks)
+        out[..., 1:] = chunks[..., :-1]
+        return out.flatten(1)[:, : x.shape[1]]
+
+
+class Solved(nn.Module):
+    """So do the rows of a triangular system, before a loop over the chunks."""
+
+    def forward(self, x):
+        chunks = F.pad(x, (0, (4 - x.shape[1] % 4) % 4)).reshape(x.shape[0], -1, 4)
+        pairs = (chunks[..., None] * chunks[..., None, :]).tril(-1)
+        for i in range(1, 4):
+            pairs[..., i, :i] = pairs[..., i, :i] + (pairs[..., i, :i, None] * pairs[..., :i, :i]).sum(-2)
+        solved = (pairs @ chunks[..., None]).squeeze(-1)
+        state, out = torch.zeros(x.shape[0], 4), torch.zeros_like(chunks)
+        for i in range(chunks.shape[1]):
+            out[:, i] = solved[:, i] + state
+            state = state * 0.5 + chunks[:, i]
+        return out.flatten(1)[:, : x.shape[1]]
+
+
+@pytest.mark.parametrize("model", [Shifted(), Solved()], ids=["shifted", "solved"])
+def test_what_is_written_in_one_chunk_is_in_more(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = convert(model, tensors((2, 3)), ({0: "batch", 1: "time"},))
+    compare(program, model, *(tensors(sizes) for sizes in ((2, 3), (3, 13), (1, 4), (2, 8))))

@@ -54,6 +54,20 @@ class Relative(torch.nn.Module):
         return torch.einsum("bchw,hkc->bhwk", x, table[places.long()])
 
 
+class RelativeToPositions(Relative):
+    """After a table of positions of the same size, whose special case makes a number of the size that the other one is asked for."""
+
+    def __init__(self):
+        super().__init__()
+        self.positions = torch.nn.Parameter(torch.randn(1, 3, 4, 4))
+
+    def forward(self, x):
+        positions = self.positions
+        if x.shape[2] != 4 or x.shape[3] != 4:
+            positions = interpolate(positions, size=x.shape[2:], mode="bicubic")
+        return super().forward(x + positions)
+
+
 class Merged(torch.nn.Module):
     """As between the stages of Swin: one row more, where their number is odd."""
 
@@ -171,7 +185,7 @@ class Cached(torch.nn.Module):
         return x * self.phases
 
 
-@pytest.mark.parametrize("model", [Stretched, StretchedUnlessSame, Relative], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [Stretched, StretchedUnlessSame, Relative, RelativeToPositions], ids=lambda model: model.__name__)
 def test_tables_for_one_size_are_stretched_for_others(model):
     model = model().eval()
     with warnings.catch_warnings():

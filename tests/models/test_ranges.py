@@ -56,7 +56,12 @@ def indexing(x):
     return x[:, front], x[:, back], x[:, [0] + positions], x[:, list(reversed(range(x.shape[1])))], x + torch.tensor(range(x.shape[1]))[:, None]
 
 
-@pytest.mark.parametrize("function", [handed_list, handed_range, cut, cut_from_the_end, gone_over, indexing, may_be_empty], ids=lambda function: function.__name__)
+def turned(x):
+    counted = list(range(x.shape[1] - 1))[::-1]
+    return x[:, 1:] * torch.tensor(counted)[:, None], x[:, counted], x + counted[0], x[:, list(range(x.shape[1]))[::-2]]
+
+
+@pytest.mark.parametrize("function", [handed_list, handed_range, cut, cut_from_the_end, gone_over, indexing, may_be_empty, turned], ids=lambda function: function.__name__)
 def test_ranges_stay_dynamic(function):
     class Model(torch.nn.Module):
         def forward(self, x):

@@ -26,7 +26,7 @@ from torch.utils._sympy.functions import (
 import flambeau
 from flambeau.verification.archives import verify_archive
 from flambeau.archived import ArchivedProgram
-from flambeau.capture.sizes.proofs import as_integers, divided, even_quotient, holds, rounded, simplified, zeros
+from flambeau.capture.sizes.proofs import as_integers, at, divided, even_quotient, holds, rounded, simplified, zeros
 from flambeau.errors import VerificationError
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -433,6 +433,13 @@ def test_sizes_of_which_nothing_is_left():
     left = Mod(7 - Mod(FloorDiv(size + 1, 2), 7), 7)
     assert list(zeros(left, range(2, 60))) == [13, 14, 27, 28, 41, 42, 55, 56]
     assert list(zeros(size**2 - 9 * size, range(2, 60))) == [9]  # no line
+
+
+def test_what_is_not_defined_of_a_size_is_left_as_it_is():
+    size = sympy.Symbol("size", integer=True, positive=True)
+    condition = sympy.Ne(Mod(FloorDiv(size, 8), 8 * FloorDiv(size, 8)), 0)
+    assert at(condition, {size: 4}) is condition  # a remainder by 0
+    assert at(condition, {size: 8}) == sympy.true
 
 
 def test_what_is_known_of_sizes_is_simplified():

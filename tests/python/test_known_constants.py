@@ -223,6 +223,30 @@ class Padded(torch.nn.Module):
         return padded[..., : padded.shape[-1] - more]
 
 
+class Framed(torch.nn.Module):
+    """All of the time is one frame, unless frames are cut from it: a loop over places, behind which a buffer is asked."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kernel", torch.tensor(3))
+
+    def forward(self, x):
+        length, frames = x.shape[1], []
+        for offset in range(0, length, length):
+            frame = x[:, offset : offset + length]
+            if self.kernel > 2:
+                frame = torch.nn.functional.pad(frame, (1, 1), "reflect")
+            frames.append(frame)
+        return torch.stack(frames)
+
+
+def test_a_constant_behind_a_loop():
+    model, first, second = Framed(), torch.randn(2, 20), torch.randn(3, 7)  # of more rounds than are written out at once
+    program = flambeau.export(model, (first,), dynamic_shapes=({0: "batch", 1: "time"},), capture="export")
+    for x in (first, second):
+        torch.testing.assert_close(program(x)[0], model(x))
+
+
 def test_sizes_that_go_through_tensors():
     with pytest.warns(flambeau.errors.ConversionWarning, match="right only where .* < n"):
         program = flambeau.export(Padded(), (torch.randn(2, 1, 21),), dynamic_shapes=({0: "batch", 2: "n"},))

@@ -37,6 +37,7 @@ from .sizes.conversions import (
     unsolved_equations,
 )
 from .sizes.functions_of_sizes import functions_of_sizes
+from .sizes.overlaps import overlaps_by_strides
 from .sizes.progressions import Progressions
 from .sizes.slices import undecided_slices
 from .surroundings import autocast_within, exporting, mode, named_keywords, silence, unexplained_recompilations
@@ -97,6 +98,7 @@ def environment(model: torch.nn.Module, kwargs: dict[str, Any], training: bool |
             sized_fake_quantization(),
             unbounded_counts(),
             unsolved_equations(),
+            overlaps_by_strides(),
             dynamic_lengths(),
             only_short_sizes_remembered(),
         ):

@@ -133,6 +133,11 @@ class _Captured:
     gradients: bool
     """Whether the module computes gradients."""
 
+    def special_places(self, *, remainders: bool = False) -> set[Place]:
+        """Where the model asked for a special case; on a way that was given up, too, where the other one made a number of a size."""
+        kept_all = self.exported is None or not frozen(self.exported)
+        return special_places(self.exported if kept_all else None, self.decided, remainders=remainders)
+
 
 _LOG = logging.getLogger("flambeau.capture")
 
@@ -230,7 +235,7 @@ class _Tries:
 
     def _general(self, attempt: _Capture) -> _Captured:
         captured = self.once(attempt, loops_first=True)
-        constants, stuck = False, "data-dependent" in str(captured.error) or fails_in_numpy(captured.error)
+        constants, stuck = False, _is_stuck(captured.error)
         if stuck:
             known = self.once(attempt, constants=True)
             if known.exported is not None or _came_to_the_end(known.error):
@@ -240,11 +245,14 @@ class _Tries:
         loops: set[Place] = set()
         kept = self._with_loops(attempt, captured, loops, None, constants)
         if kept is captured and captured.loops and not constants and (captured.exported is None or frozen(captured.exported)):
-            kept = captured = self.once(attempt)
+            found, kept = captured.loops, self.once(attempt)
+            captured = kept
+            if _is_stuck(captured.error):  # behind the loop at which the first try ended
+                loops.clear()
+                kept = self._with_loops(attempt, dataclasses.replace(captured, loops=found), loops, None, True)
+                constants = stuck = kept.exported is not None
         captured = dataclasses.replace(kept, how=kept.how + _CONSTANTS) if constants and kept is not captured else kept
-        # What was asked on a way that was given up counts where the other one made a number of a size.
-        kept_all = captured.exported is None or not frozen(captured.exported)
-        special = special_places(captured.exported if kept_all else None, captured.decided)
+        special = captured.special_places()
         if not special and not (stuck and captured.exported is None):
             return self._with_remainders(attempt, captured, loops, None, constants)
         remainders = special_places(captured.exported, captured.decided, remainders=True)
@@ -300,7 +308,7 @@ class _Tries:
         """What is captured with general answers at these places, and at those that it comes to then; and all of these places."""
         for _ in range(_MOST_ROUNDS):
             general = self._with_loops(attempt, self.once(attempt, loops, places, constants=constants), loops, places, constants)
-            found = special_places(general.exported, general.decided, remainders=remainders)
+            found = general.special_places(remainders=remainders)
             if found <= places:
                 break
             places = places | found
@@ -485,6 +493,11 @@ class _Tries:
             if kept.exported is not None:
                 captured = dataclasses.replace(kept, how=kept.how + ", with loops kept")
         return captured
+
+
+def _is_stuck(error: Exception | None) -> bool:
+    """Whether a capture failed at a question about data, which weights may answer."""
+    return "data-dependent" in str(error) or fails_in_numpy(error)
 
 
 def _came_to_the_end(error: Exception | None) -> bool:

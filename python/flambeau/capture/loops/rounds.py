@@ -248,7 +248,12 @@ class FilledNumbers(Filled):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return FilledNumbers([], self.joined(0, True)[index])
+            numbers, step = self.joined(0, True), index.step
+            if step is None or step > 0:
+                return FilledNumbers([], numbers[index])
+            if (index.start, index.stop) != (None, None):
+                raise Unkept("a part of a list of numbers is turned around")
+            return FilledNumbers([], numbers.flip(0)[::-step])
         found = super().__getitem__(index)
         return found.item() if isinstance(found, torch.Tensor) else found
 

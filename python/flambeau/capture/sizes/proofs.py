@@ -136,10 +136,11 @@ def zeros(expression: sympy.Expr, sizes: range) -> Iterator[int]:
 
 
 def at(condition: Any, sizes: Mapping[sympy.Symbol, int]) -> Any:
-    """What a condition is for these sizes; itself where it is about what torch does not define there, as a remainder of a negative number."""
+    """What a condition is for these sizes; itself where it is about what torch does not define there, as a remainder of a negative number,
+    or by 0."""
     try:
         return condition.subs(sizes)
-    except AssertionError:
+    except (AssertionError, ZeroDivisionError):
         return condition
 
 
