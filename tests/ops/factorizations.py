@@ -27,6 +27,14 @@ def symmetric(*sizes, dtype=torch.float32):
     return x + x.mT
 
 
+def with_repeated_values():
+    """Symmetric, and so regular that eigenvalues are equal: whatever rounding makes of equal elements decides what is turned."""
+    ring, signs = torch.eye(7, dtype=f64).roll(1, 0), (-1.0) ** torch.arange(7, dtype=f64)
+    yield "ones", torch.ones(7, 7, dtype=f64) + torch.eye(7, dtype=f64)
+    yield "a ring", 2 * torch.eye(7, dtype=f64) - ring - ring.T
+    yield "signs", torch.outer(signs, signs) + 3 * torch.eye(7, dtype=f64)
+
+
 def paired(size, dtype=torch.float32):
     """Symmetric, with a diagonal so small that pivots are blocks."""
     x = symmetric(size, size, dtype=dtype)
@@ -124,6 +132,7 @@ CASES = [
     case(lambda x: torch.svd(x, compute_uv=False), floats(4, 3), name="svd without vectors", **CLOSE), case(lambda x: aten._linalg_svd(x, compute_uv=False)[1], floats(4, 3), name="_linalg_svd", **CLOSE),
     *square(eigh_rebuilt, make=positive, name="eigh", **CLOSE), *[case(linalg.eigvalsh, floats(4, 4), UPLO=uplo, **CLOSE) for uplo in ("L", "U")], case(linalg.eigvalsh, floats(2, 6, 6, dtype=f64)), case(eigh_rebuilt, torch.zeros(3, 3)), case(lambda x: aten._linalg_eigh(x)[0], floats(3, 3), name="_linalg_eigh", **CLOSE),
     case(linalg.eigvalsh, positive(24, 24), dynamic=False, **CLOSE), case(linalg.svdvals, floats(30, 20), dynamic=False, **CLOSE),
+    *[case(fn, x, second=(larger,), name=f"{fn.__name__} of {what}", **FIXED) for what, x in with_repeated_values() for larger in [torch.block_diag(x, x)] for fn in (linalg.eigvalsh, eigh_rebuilt, linalg.svdvals, svd_rebuilt, eig_residual)],
     *square(eig_residual, name="eig"), case(eig_residual, floats(5, 5), **CLOSE), case(eig_residual, torch.tensor([[0.0, 1], [-1, 0]]), dynamic=False, **FIXED), case(eig_residual, torch.diag(torch.tensor([1.0, 2, 2])), dynamic=False, **FIXED),
     *[case(eigvals_powers, floats(*sizes), **CLOSE) for sizes in ((4, 4), (2, 6, 6))], case(lambda x: moments(aten._linalg_eigvals(x)), floats(3, 3), name="_linalg_eigvals", **CLOSE),
     # what follows from them

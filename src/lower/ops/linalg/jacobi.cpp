@@ -59,6 +59,13 @@ Tensor Scaled(Lowering& to, Tensor matrix, Tensor factors) {
   return onnx::OfPairs(to, to.Mul(onnx::Pairs(to, matrix), to.UnsqueezeAt(factors, {factors.rank()})));
 }
 
+// What two partners have between them, [batch, n], as both see it. Where rounding makes two of it they would turn by angles
+// of their own, which differ in sign where their values are equal.
+Tensor Mutual(Lowering& to, Tensor between, Tensor partners) {
+  const Tensor mirrored = Conj(to, to.Gather(between, partners, {.axis = between.rank() - 1}));
+  return Scaled(to, to.Add(between, mirrored), Double(to, 0.5));
+}
+
 // Rows of `matrix` turned with their partners; columns as the rows are of a Hermitian matrix.
 Tensor TurnRows(Lowering& to, Tensor matrix, Tensor partners, const Rotation& rotation) {
   const Tensor others = to.Gather(matrix, partners, {.axis = matrix.rank() - 2});
@@ -132,10 +139,7 @@ Eigen SymmetricEigen(Lowering& to, Tensor a, bool upper) {
     one_a_row.push_back(to.Of(1));
     const Tensor chosen = to.ExpandTo(AsColumn(to, partners), one_a_row);
     const Tensor picked = to.SqueezeAt(to.GatherElements(states[0], chosen, {.axis = a.rank() - 1}), {a.rank() - 1});
-    // Of equal eigenvalues, partners would turn by angles of their own where rounding tells the two halves apart.
-    const Tensor mirrored = Conj(to, to.Gather(picked, partners, {.axis = picked.rank() - 1}));
-    const Tensor mean = Scaled(to, to.Add(picked, mirrored), Double(to, 0.5));
-    const Tensor off = OnlyWhere(to, to.Not(to.Equal(partners, indices)), mean);
+    const Tensor off = OnlyWhere(to, to.Not(to.Equal(partners, indices)), Mutual(to, picked, partners));
     const Tensor partner_diagonal = to.Gather(diagonal, partners, {.axis = diagonal.rank() - 1});
     const Rotation rotation = RotationOf(to, diagonal, partner_diagonal, off, to.Less(indices, partners));
     const Tensor turned = TurnColumns(to, TurnRows(to, states[0], partners, rotation), partners, rotation);
@@ -164,7 +168,7 @@ Orthogonalized Orthogonalize(Lowering& to, Tensor rows) {
   const auto states = Sweeps(to, n, {rows, identity}, [&](const Tensor& partners, const std::vector<Tensor>& states) {
     const Tensor lengths = squares(states[0]);
     const Tensor others = to.Gather(states[0], partners, {.axis = rows.rank() - 2});
-    const Tensor products = to.ReduceSum(to.Mul(states[0], Conj(to, others)), last, {.keepdims = 0});
+    const Tensor products = Mutual(to, to.ReduceSum(to.Mul(states[0], Conj(to, others)), last, {.keepdims = 0}), partners);
     const Tensor partner_lengths = to.Gather(lengths, partners, {.axis = lengths.rank() - 1});
     const Tensor cosines = to.Div(to.Abs(products), to.Add(to.Sqrt(to.Mul(lengths, partner_lengths)), floor));
     const Tensor is_open = to.And(to.Not(to.Equal(partners, indices)), to.Greater(cosines, Double(to, kPrecision)));
