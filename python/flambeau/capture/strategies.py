@@ -248,9 +248,10 @@ class _Tries:
             found, kept = captured.loops, self.once(attempt)
             captured = kept
             if _is_stuck(captured.error):  # behind the loop at which the first try ended
-                loops.clear()
-                kept = self._with_loops(attempt, dataclasses.replace(captured, loops=found), loops, None, True)
-                constants = stuck = kept.exported is not None
+                behind: set[Place] = set()
+                known = self._with_loops(attempt, dataclasses.replace(captured, loops=found), behind, None, True)
+                if known.exported is not None:
+                    kept, loops, constants, stuck = known, behind, True, True
         captured = dataclasses.replace(kept, how=kept.how + _CONSTANTS) if constants and kept is not captured else kept
         special = captured.special_places()
         if not special and not (stuck and captured.exported is None):
