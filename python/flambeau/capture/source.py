@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import inspect
 import linecache
@@ -16,11 +17,10 @@ def statements(code: types.CodeType) -> tuple[ast.Module | None, int]:
     """The source of a function, or of the loop whose rounds it is made of, and the line before it."""
     before = code.co_firstlineno - 1
     lines = linecache.getlines(code.co_filename)
-    for block in (lambda: inspect.getblock(lines[before:]), lambda: lines[before : _loop_ends(code.co_filename, before + 1)]):
-        try:
-            return ast.parse(textwrap.dedent("".join(block()))), before
-        except (SyntaxError, ValueError):
-            continue
+    with contextlib.suppress(SyntaxError, ValueError):
+        return ast.parse(textwrap.dedent("".join(inspect.getblock(lines[before:])))), before
+    with contextlib.suppress(SyntaxError, ValueError):
+        return ast.parse(textwrap.dedent("".join(lines[before : _loop_ends(code.co_filename, before + 1)]))), before
     return None, before
 
 
