@@ -20,7 +20,7 @@ from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
 from .calls import apart
-from .capture import alone, failure_without_export, is_by_data, mode, unwrapped, warn_of_assumptions
+from .capture import alone, failure_without_export, is_by_data, mode, unwrapped, user_line, warn_of_assumptions
 from .converted import Conversion
 from .errors import (
     CaptureError,
@@ -419,7 +419,12 @@ class _Export:
         except CaptureError as error:
             if not self.wishes.as_it_is and is_by_data(error):
                 try:
-                    return scripted(branches=True)
+                    script = scripted(branches=True)
+                    warn(
+                        f"torch.export stops where Python decides by data ({user_line(error.__cause__)}): the model is converted as torch.jit.script"
+                        " has it, and ways that the example does not take are as TorchScript understands them"
+                    )
+                    return script
                 except NoScriptError as reason:
                     error.args = (f"{error}\n  as a script: {reason}",)
             if isinstance(self.model, torch.nn.Module) and self.wishes.trace_at_last:

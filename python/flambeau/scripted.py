@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import warnings
 from typing import Any
 
@@ -16,6 +15,7 @@ from .capture.questions.general import examples_of_special_cases
 from .capture.results import are_alike, results_of, results_of_model
 from .errors import OnnxExporterError
 from .onnx._python_ops import Translations
+from .script_sources import other_for_scripts
 from .sources import TRAINING, Source, Wishes, of_script
 
 __all__ = ["NoScriptError", "as_script"]
@@ -35,8 +35,12 @@ def _script(model: torch.nn.Module, training: bool | None) -> torch.jit.ScriptMo
         try:
             return torch.jit.script(model)
         except Exception as error:  # of a compiler that knows a part of Python
-            words = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-            raise NoScriptError(f"torch.jit.script does not take the module: {words.rstrip(':.')}") from error
+            raise NoScriptError(f"torch.jit.script does not take the module: {_first_words(error)}") from error
+
+
+def _first_words(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:2]).rstrip(":.") or type(error).__name__
 
 
 def _expected(
@@ -50,7 +54,7 @@ def _expected(
     """
     results: list[list[Any]] = []
     examples = examples_of_special_cases(args, kwargs)
-    for given, named in itertools.islice(examples, 1) if _may_not_end(script) else examples:
+    for given, named in itertools.islice(examples, 1) if _counts_by_data(script) else examples:
         try:
             results.append(results_of_model(model, given, named, training))
         except Exception as error:  # the model may not take what was made
@@ -67,18 +71,36 @@ def _expected(
     return results[0]
 
 
-def _may_not_end(script: torch.jit.ScriptModule) -> bool:
-    """Whether it has a loop that goes on until data says so, which for other numbers may be never."""
+_COUNTING = ("prim::Loop", "aten::Int", "aten::IntImplicit", "aten::item", "prim::tolist")
+
+
+def _counts_by_data(script: torch.jit.ScriptModule) -> bool:
+    """Whether data may say how often something is done, or how large something is: for other numbers, too often or too large."""
     graph = script.inlined_graph
-    return any(next(loop.inputs()).toIValue() == sys.maxsize for loop in graph.findAllNodes("prim::Loop"))
+    return any(graph.findAllNodes(kind) for kind in _COUNTING)
 
 
 def _writes_state(script: torch.jit.ScriptModule) -> bool:
-    """Whether a run changes what the module holds, which may decide otherwise in the next."""
+    """Whether a run may change what the module holds, which may decide otherwise in the next."""
     graph = script.inlined_graph
     aliases = graph.alias_db()
-    held = [node.output() for node in graph.findAllNodes("prim::GetAttr") if node.output().type().isSubtypeOf(torch._C.TensorType.get())]
-    return bool(graph.findAllNodes("prim::SetAttr")) or any(map(aliases.has_writers, held))
+    containers = [each for each in _held(graph) if each.type().kind() in ("ListType", "DictType")]
+    if any("Tensor" in each.type().annotation_str or aliases.has_writers(each) for each in containers):
+        return True
+    if not script.training:  # what a run in evaluation does not do is left out
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            script = torch.jit.freeze(script, optimize_numerics=False)
+        graph = script.inlined_graph
+        aliases = graph.alias_db()
+    values = [each for each in _held(graph) if each.type().isSubtypeOf(torch._C.TensorType.get())]
+    written = [next(node.inputs()).node() for node in graph.findAllNodes("prim::SetAttr")]
+    return any(each.kind() != "prim::CreateObject" for each in written) or any(map(aliases.has_writers, values))
+
+
+def _held(graph: Any) -> list[Any]:
+    """What is read of the module, and of what it holds."""
+    return [node.output() for node in graph.findAllNodes("prim::GetAttr")]
 
 
 def _has_dtypes(converted: _engine.Model, expected: list[Any]) -> bool:
@@ -108,9 +130,11 @@ def as_script(
     """
     if not isinstance(model, torch.nn.Module) or not all(isinstance(leaf, _LEAVES) for leaf in _pytree.tree_leaves((args, kwargs))):
         raise NoScriptError("an argument is of a type that scripts do not take")
+    if branches and (other := other_for_scripts(model)) is not None:
+        raise NoScriptError(f"TorchScript would take other code: {other}")
     script = _script(model, TRAINING[wishes.training])
     if branches and _writes_state(script):
-        raise NoScriptError("the module writes what it holds, which may decide in a next run")
+        raise NoScriptError("the module writes what it holds, or holds lists of tensors, which may decide in its next run")
     expected = _expected(script, model, args, kwargs, TRAINING[wishes.training])
     before = options.keep_unused_inputs, options.dim_names
     refused: Exception | None = None
@@ -122,6 +146,7 @@ def as_script(
         converted, refused = None, error
     if converted is None or not _has_dtypes(converted, expected):
         options.keep_unused_inputs, options.dim_names = before
-        raise NoScriptError("the script cannot be converted") from refused
+        reason = f": {_first_words(refused)}" if refused is not None else ", for a result would have another dtype"
+        raise NoScriptError(f"the script cannot be converted{reason}") from refused
     attempts += tried
     return scripted

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Optional
 
 import pytest
 import torch
 
 import flambeau
+import flambeau.scripted
 from flambeau.errors import CaptureError
 
 X = torch.linspace(-1.5, 2.5, 12).view(3, 4)
@@ -116,6 +118,103 @@ def test_what_is_drawn_decides_in_each_run():
     assert [0.0, 0.0] in drawn and [1.0, 1.0] in drawn
 
 
+class Rare(torch.nn.Module):
+    """A way that neither the example nor others go."""
+
+    def forward(self, x):
+        if x.sum() > 10 and x.sum() < 11:
+            return self.rare(x)
+        return x - 1
+
+
+class Unused(Rare):
+    @torch.jit.unused
+    def rare(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 3
+
+
+def of_scripts(x):
+    return x * 5 if torch.jit.is_scripting() else x * 7
+
+
+class Asks(Rare):
+    def rare(self, x):
+        return of_scripts(x)
+
+
+def doubled(function):
+    @functools.wraps(function)
+    def run(self, x):
+        return function(self, x) * 2
+
+    return run
+
+
+class Decorated(Rare):
+    @doubled
+    def rare(self, x):
+        return x * 5
+
+
+class Tripled(torch.nn.Linear):
+    def __call__(self, x):
+        return super().__call__(x) * 3
+
+
+class CallsItsOwnWay(Rare):
+    def __init__(self):
+        super().__init__()
+        self.rare = Tripled(4, 4)
+
+
+class HoldsAList(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = [torch.zeros(4)]
+
+    def forward(self, x):
+        if x.sum() < 0:
+            return x + self.seen[0]
+        self.seen[0].add_(1)
+        return x * 2
+
+
+class Layers(torch.nn.Module):
+    """What a run in training writes, one in evaluation does not."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.encoder = torch.nn.BatchNorm1d(4), torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+
+    def forward(self, x):
+        with torch.no_grad():
+            if x.sum() > 0:
+                x = self.norm(x)
+        return self.encoder(x)
+
+
+def test_layers_that_write_in_training_only_are_taken():
+    model = Layers().eval()
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"Python decides by data \(test_branches_by_data.py:\d+: if x.sum"):
+        program = flambeau.export(model, (X,))
+    for sample in (X, -X):
+        torch.testing.assert_close(program(sample)[0], model(sample).detach())
+
+
+def of_many_rounds(x):
+    for _ in range(int(x.max() * 10)):
+        x = x * 1.0001
+    return x if x.sum() > 0 else -x
+
+
+@pytest.mark.parametrize(("function", "once"), [(of_many_rounds, True), (early_return, False)])
+def test_rounds_that_data_counts_are_gone_over_for_the_example_only(function, once, monkeypatch):
+    calls, run = [], flambeau.scripted.results_of_model
+    monkeypatch.setattr(flambeau.scripted, "results_of_model", lambda *given: calls.append(given) or run(*given))
+    flambeau.export(Of(function), (X.abs(),))
+    assert (len(calls) == 1) is once
+
+
 class Counts(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -139,7 +238,15 @@ class Unknown(torch.nn.Module):
 
 @pytest.mark.parametrize(
     ("model", "reason"),
-    [(Counts(), "writes what it holds"), (Unknown(), "torch.jit.script does not take the module: .")],
+    [
+        (Counts(), "writes what it holds"),
+        (Unknown(), "torch.jit.script does not take the module: ."),
+        (Unused(), "Unused.rare is left out"),
+        (Asks(), "of_scripts asks whether"),
+        (Decorated(), "Decorated.rare is decorated"),
+        (CallsItsOwnWay(), "module 'rare' has a __call__"),
+        (HoldsAList(), "lists of tensors"),
+    ],
     ids=lambda each: type(each).__name__,
 )
 def test_what_is_no_script_says_why(model, reason):

@@ -1,5 +1,6 @@
 """Loops that write into the rows of a batch, or ask them for their sizes, with a dynamic batch."""
 
+import contextlib
 import warnings
 
 import pytest
@@ -141,3 +142,34 @@ def test_rounds_may_say_what_they_cannot_take(model):
     program = convert(model(), example, ({0: "batch", 1: "time"}, {0: "batch"}))
     assert program.capture_strategy.endswith("with loops kept")
     compare(program, model(), example, (torch.randn(2, 5, 4), torch.tensor([1, 5])), (torch.randn(5, 9, 4), torch.tensor([9, 0, 3, 4, 1])))
+
+
+class Handled(torch.nn.Module):
+    def forward(self, x, lengths):
+        total = x[0].sum(0) * 0
+        try:
+            for row in range(x.size(0)):
+                if int(lengths[row]) > 3:
+                    raise StopIteration
+                total = total * 2 + x[row].sum(0)
+        except StopIteration:
+            pass
+        return total
+
+
+class HandledElsewhere(torch.nn.Module):
+    def check(self, length):
+        if length > 3:
+            raise ValueError(length)
+
+    def forward(self, x, lengths):
+        with contextlib.suppress(ValueError):
+            self.check(int(lengths[0]))
+            x = x * 2
+        return x
+
+
+@pytest.mark.parametrize("model", [Handled, HandledElsewhere], ids=lambda model: model.__name__)
+def test_what_is_raised_counts_where_it_is_handled(model):
+    with pytest.raises(flambeau.errors.CaptureError, match="test_rows.py"):
+        flambeau.export(model(), (torch.randn(3, 2), torch.tensor([1, 2, 3])), dynamic_shapes=({0: "batch"},) * 2)

@@ -27,7 +27,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_ex
 from ..folders import CAPTURE, OWN, TORCH
 from ..source import called, repeated_list, spread_rows, statements
 from .equality import have_one_shape
-from .statements import asked_beside, asks_for_copies, default_of, passing, raises, without_consequence
+from .statements import asked_beside, asks_for_copies, default_of, handles, passing, raises, without_consequence
 
 __all__ = ["Decision", "NOWHERE", "Place", "Unrolled", "answered_equations", "asked_as_number", "asking_place", "asks_to_go_on", "default_asked_for", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
 
@@ -173,7 +173,16 @@ def _place_of(frame: types.FrameType, line: int | None = None) -> Place:
 def passing_answer() -> bool | None:
     """The answer to the question being asked by which an ``if`` or ``assert`` of the model does not raise; None if none asks."""
     asked, frame = _asking((*_SYMBOLS, *_HANDLERS))
-    return passing(frame) if frame is not None and asked is frame else None
+    return passing(frame) if frame is not None and asked is frame and not _is_handled(frame) else None
+
+
+def _is_handled(frame: types.FrameType | None) -> bool:
+    """Whether the model may go on after what is raised there."""
+    while frame is not None and frame.f_code.co_filename != _STRATEGIES:
+        if not frame.f_code.co_filename.startswith((TORCH, OWN, "<")) and handles(frame):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def default_asked_for() -> int | None:

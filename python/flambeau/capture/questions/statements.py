@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import sympy
 import torch
 
-from ..source import statements
+from ..source import called, statements
 
-__all__ = ["asked_beside", "asks_for_copies", "default_of", "passing", "raises", "without_consequence"]
+__all__ = ["asked_beside", "asks_for_copies", "default_of", "handles", "passing", "raises", "without_consequence"]
 
 
 def raises(statements: list[ast.stmt]) -> bool:
@@ -90,6 +90,22 @@ def passing(frame: types.FrameType) -> bool | None:
         sign = _same_sign(node.test, _place_in_source(frame))
         return None if sign is None else sign == passes
     return None
+
+
+def handles(frame: types.FrameType) -> bool:
+    """Whether a ``try`` or ``suppress`` of the frame's function takes what is raised at its line."""
+    tree, before = statements(frame.f_code)
+    line = frame.f_lineno - before
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Try) and node.handlers:
+            body = node.body
+        elif isinstance(node, ast.With) and any(isinstance(item.context_expr, ast.Call) and called(item.context_expr) == "suppress" for item in node.items):
+            body = node.body
+        else:
+            continue
+        if body[0].lineno <= line <= (body[-1].end_lineno or line):
+            return True
+    return False
 
 
 _COPIES = ("contiguous", "clone")

@@ -114,7 +114,7 @@ Tensor TriangleVectors(Lowering& to, Tensor t) {
     const Tensor j = to.Sub(last, step), row = RowAt(to, t, j);
     const Tensor sums = to.SqueezeAt(to.MatMul(AsRow(to, row), states[0]), {t.rank() - 2});
     const Tensor distance = to.Sub(values, AsColumn(to, ElementAt(to, row, j)));
-    const Tensor safe = to.Where(to.Less(to.Abs(distance), least), to.CastTo(least, kWide), distance);
+    const Tensor safe = to.Where(to.Less(to.Abs(distance), least), to.CastTo(to.Neg(least), kWide), distance);
     const Tensor found = to.Where(to.Equal(columns, j), one, OnlyWhere(to, to.Greater(columns, j), to.Div(sums, safe)));
     const Tensor is_row = to.UnsqueezeAt(to.Equal(columns, j), {1});
     const Tensor size = to.Abs(found), shorter = to.Where(to.Greater(size, Double(to, kLong)), to.Reciprocal(size), Double(to, 1));
