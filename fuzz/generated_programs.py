@@ -183,6 +183,7 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
         ).split()
     }
     NORMALIZATIONS = {getattr(torch.ops.aten, name) for name in "native_batch_norm native_layer_norm native_group_norm".split()}
+    TOTALS = {torch.ops.aten.sum, torch.ops.aten.mean}  # rounded by the largest of what they add up
     SUMS = {getattr(torch.ops.aten, name) for name in "_fft_c2r _fft_r2c _fft_c2c mm bmm addmm convolution".split()}  # rounded by the largest term
 
     def __init__(self, seed: int) -> None:
@@ -209,6 +210,9 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
             return result.where(result.abs() > least, 0)
         if func.overloadpacket in self.SUMS and result.numel() and (result.is_floating_point() or result.is_complex()):
             return moved_by_the_largest(result, self.generator)
+        if func.overloadpacket in self.TOTALS and result.is_floating_point() and args[0].numel():
+            step = torch.finfo(result.dtype).eps * args[0].abs().amax()
+            return result + step * torch.randint(-2, 3, result.shape, generator=self.generator)
         if func.overloadpacket in self.NORMALIZATIONS and result[0].numel():
             others = func(moved_by(args[0], 1, self.generator), *(each.clone() if isinstance(each, torch.Tensor) else each for each in args[1:]))
             noise = (others[0] - result[0]).abs().amax()

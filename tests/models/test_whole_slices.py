@@ -86,12 +86,10 @@ def test_a_part_is_not_warned_of_where_the_example_has_the_whole():
     compare(program, model, *((torch.randn(3, each),) for each in (1, 2, 7, 15, 16)))
 
 
-@pytest.mark.parametrize(
-    "model, says, all_that", [(Cut(), "time ≤ 16", ["time ≤ 16"]), (OtherWhereWhole(), "time ≠ 16", ["time ≠ 16", "time < 16"])], ids=["cut", "other"]
-)
-def test_what_is_another_number_there_is_warned_of_once(model, says, all_that):
+@pytest.mark.parametrize("model, says", [(Cut(), "time ≤ 16"), (OtherWhereWhole(), "time ≠ 16")], ids=["cut", "other"])
+def test_what_is_another_number_there_is_warned_of_once(model, says):
     with pytest.warns(flambeau.errors.ConversionWarning, match=f"right only where {says}: ") as warned:
         program = convert(model, (torch.randn(2, 7),), SHAPES)
     said = [str(each.message) for each in warned if issubclass(each.category, flambeau.errors.ConversionWarning)]
-    assert [each.partition("only where ")[2].partition(":")[0] for each in said] == all_that
+    assert [each.partition("only where ")[2].partition(":")[0] for each in said] == [says]
     compare(program, model, *((torch.randn(3, each),) for each in (2, 7, 15)))
