@@ -42,8 +42,10 @@ def other_for_scripts(model: torch.nn.Module) -> str | None:
     return None
 
 
-def _is_torchs(function: Any) -> bool:
-    return str(getattr(function, "__module__", "")).partition(".")[0] == "torch"
+def _is_torchs(value: Any) -> bool:
+    """Of a function, a class or a module of Python."""
+    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", "")
+    return str(name).partition(".")[0] == "torch"
 
 
 def _functions_of(model: torch.nn.Module) -> Iterator[types.FunctionType]:
@@ -64,5 +66,5 @@ def _functions_of(model: torch.nn.Module) -> Iterator[types.FunctionType]:
         named = inspect.getclosurevars(value)
         pending += [*named.globals.values(), *named.nonlocals.values()]
         for holder in named.globals.values():  # functions of modules and classes that it names
-            if isinstance(holder, (types.ModuleType, type)) and not _is_torchs(holder) and str(getattr(holder, "__name__", "")).partition(".")[0] != "torch":
+            if isinstance(holder, (types.ModuleType, type)) and not _is_torchs(holder):
                 pending += [vars(holder)[name] for name in value.__code__.co_names if name in vars(holder)]
