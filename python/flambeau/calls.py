@@ -13,20 +13,22 @@ from torch.utils import _pytree
 from .capture import alone
 from .pytrees import children
 
-__all__ = ["FORWARD", "CapturedCall", "apart", "captured_call", "forward_of", "in_captured_order", "named_arguments"]
+__all__ = ["FORWARD", "CapturedCall", "apart", "captured_call", "expect_constant", "forward_of", "in_captured_order", "named_arguments"]
 
 FORWARD = "flambeau_forward"
 """Where the graph of an ExportedProgram keeps the signature of the module's ``forward``: what torch keeps has no order of keywords."""
 
 Arguments = Mapping[str, Any]
+_SIMPLE = (bool, int, float, complex, str, type(None))
 
 
 @dataclasses.dataclass(frozen=True)
 class _Argument:
-    """One argument of the capture: how it is nested, and which of its leaves are inputs of the model."""
+    """One argument of the capture: how it is nested, which of its leaves are inputs of the model, and what the others are (None for an input)."""
 
     spec: Any
     inputs: Sequence[bool]
+    constants: Sequence[Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +92,8 @@ def captured_call(signature: inspect.Signature, arguments: Arguments) -> Capture
     described = {}
     for name, value in arguments.items():
         leaves, spec = _pytree.tree_flatten(value)
-        described[name] = _Argument(spec, [isinstance(leaf, torch.Tensor) for leaf in leaves])
+        inputs = [isinstance(leaf, torch.Tensor) for leaf in leaves]
+        described[name] = _Argument(spec, inputs, [None if is_input else leaf for is_input, leaf in zip(inputs, leaves)])
     return CapturedCall(signature, described)
 
 
@@ -132,6 +135,21 @@ def apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...
         return _pytree.tree_unflatten(leaves, spec)  # type: ignore[no-any-return]
 
 
+def expect_constant(name: str, captured: Any, given: Any) -> None:
+    """Tell of a value that the model does not look at, as the capture made a constant of the argument: a warning if it is another one.
+
+    Raises:
+        TypeError: It is a tensor, which the model has no input for.
+    """
+    if _is_tensor(given):
+        raise TypeError(f"the argument '{name}' holds a tensor that is a constant of the model, as it was captured")
+    both = (captured, given)
+    if all(isinstance(value, _SIMPLE) for value in both) and given != captured and not all(value != value for value in both):
+        from .errors import warn
+
+        warn(f"the argument '{name}' is {captured!r} in this model, as it was captured; {given!r} is not looked at")
+
+
 def _is_tensor(value: Any) -> bool:
     """Whether the value can only be one of an input."""
     return isinstance(value, torch.Tensor) or hasattr(value, "__array__")
@@ -156,17 +174,17 @@ def _is_nested_like(spec: Any, captured: Any) -> bool:
 
 
 def _input_leaves(name: str, argument: _Argument, value: Any) -> list[Any]:
-    if not any(argument.inputs) and not any(map(_is_tensor, _pytree.tree_leaves(value))):
-        return []  # a constant of the model
     leaves, spec = _pytree.tree_flatten(in_captured_order(value, argument.spec))
     if not _is_nested_like(spec, argument.spec):
+        if not any(argument.inputs) and not any(map(_is_tensor, leaves)):
+            return []  # what a constant is besides its leaves, the model does not say
         raise TypeError(f"the argument '{name}' is nested as {spec}; the model was captured with {argument.spec}")
     values = []
-    for leaf, is_input in zip(leaves, argument.inputs, strict=True):
+    for leaf, is_input, constant in zip(leaves, argument.inputs, argument.constants, strict=True):
         if is_input and not _is_value(leaf):
             raise TypeError(f"the argument '{name}' holds {leaf!r} where the model was captured with a tensor or number")
-        if not is_input and _is_tensor(leaf):
-            raise TypeError(f"the argument '{name}' holds a tensor that is a constant of the model, as it was captured")
         if is_input:
             values.append(leaf)
+        else:
+            expect_constant(name, constant, leaf)
     return values

@@ -328,7 +328,7 @@ class ONNXProgram:
         Args:
             args: What ``forward`` takes: tensors, numbers, and lists, tuples and
                 dicts of them; or the model's inputs, in order. Values that the
-                capture made constant are ignored.
+                capture made constant are left out; a warning names one that is another than that.
             kwargs: The same, by the names that ``forward`` has for them; those of the
                 model's inputs, if an ONNX model is all there is.
 

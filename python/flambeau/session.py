@@ -65,12 +65,13 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
     """The values of a captured program's inputs, in order: what the capture made constant is left out.
 
     Raises:
-        TypeError: The arguments have another structure than the captured ones.
+        TypeError: The arguments have another structure than the captured ones, or a tensor is in the place of a constant.
         CaptureError: An argument says more than its tensors do.
     """
     from torch.export.graph_signature import ConstantArgument, InputKind
     from torch.utils import _pytree
 
+    from .calls import expect_constant
     from .capture.containers import register_containers
     from .pytrees import is_leaf
 
@@ -88,7 +89,13 @@ def flat_inputs(args: tuple[Any, ...], kwargs: dict[str, Any], exported: torch.e
         if given == captured:
             raise TypeError(f"the arguments {given} are nested as the captured ones, but their containers differ in what they hold beside tensors")
         raise TypeError(f"the arguments are {given}; the model was captured with {captured}, where * is a tensor or number")
-    return [leaf for leaf, spec in zip(leaves, specs, strict=True) if not isinstance(spec.arg, ConstantArgument)]
+    values = []
+    for leaf, spec in zip(leaves, specs, strict=True):
+        if isinstance(spec.arg, ConstantArgument):
+            expect_constant(spec.arg.name, spec.arg.value, leaf)
+        else:
+            values.append(leaf)
+    return values
 
 
 def as_captured(

@@ -113,6 +113,24 @@ def test_a_trace_takes_the_arguments_of_its_example():
     torch.testing.assert_close(program(X, 2.5, negate=True)[0], -X * 2.5)
 
 
+@pytest.mark.parametrize("options", [{}, {"capture": "trace"}])
+def test_another_value_for_a_constant_is_told(options, recwarn):
+    class Model(torch.nn.Module):
+        def forward(self, x, k, mask=None, how: str = "up"):
+            return x * k if mask is None else x * mask
+
+    x = torch.randn(3)
+    program = flambeau.export(Model(), (x, 5), kwargs={"how": "up"}, **options)
+    torch.testing.assert_close(program(x, k=5, how="up")[0], x * 5)
+    assert not recwarn
+    with pytest.warns(flambeau.errors.ConversionWarning, match="the argument 'k' is 5 in this model, as it was captured; 4 is not looked at"):
+        program(x, 4, how="up")
+    with pytest.warns(flambeau.errors.ConversionWarning, match="the argument 'how' is 'up' in this model"):
+        program(x, 5, how="down")
+    with pytest.raises(TypeError, match="the argument 'k' holds a tensor that is a constant"):
+        program(x, torch.tensor(5), how="up")
+
+
 def test_numpy_inputs_run_anywhere(program, model):
     feeds = program.to_numpy_inputs(X)
     assert {name: (array.dtype, array.shape) for name, array in feeds.items()} == {"x": (np.float32, (3, 8))}
