@@ -91,6 +91,27 @@ def eig_without_signs(a):
     return w, v.abs(), (a.to(v.dtype) @ v - v @ torch.diag_embed(w)).abs()
 
 
+def at_scales(fn, *growing):
+    """Of matrices of scales of their own; those results that grow as the matrix does are divided by its scale."""
+
+    @functools.wraps(fn)
+    def run(a, scales):
+        results = fn(a * scales[:, None, None])
+        results = results if isinstance(results, tuple) else (results,)
+        return tuple(x / scales.reshape(-1, *[1] * (x.dim() - 1)) if i in growing else x for i, x in enumerate(results))
+
+    return run
+
+
+def parts_of_eigenvalues(a):
+    return linalg.eigvals(a).real.sort().values
+
+
+def blocks_on_the_diagonal(a):
+    factors = linalg.ldl_factor(a + a.mT)
+    return factors.LD.diagonal(dim1=-2, dim2=-1), factors.pivots
+
+
 svd_rebuilt = rebuilt(linalg.svd, lambda u, s, vh: (u[..., : s.shape[-1]] @ torch.diag_embed(s) @ vh[..., : s.shape[-1], :], s, gram(u), gram(vh.mT)))
 eigh_rebuilt = rebuilt(linalg.eigh, lambda w, v: (v @ torch.diag_embed(w) @ v.mT, w, gram(v)))
 low_rank = floats(5, 2) @ floats(2, 4)
@@ -133,6 +154,7 @@ CASES = [
     *square(eigh_rebuilt, make=positive, name="eigh", **CLOSE), *[case(linalg.eigvalsh, floats(4, 4), UPLO=uplo, **CLOSE) for uplo in ("L", "U")], case(linalg.eigvalsh, floats(2, 6, 6, dtype=f64)), case(eigh_rebuilt, torch.zeros(3, 3)), case(lambda x: aten._linalg_eigh(x)[0], floats(3, 3), name="_linalg_eigh", **CLOSE),
     case(linalg.eigvalsh, positive(24, 24), dynamic=False, **CLOSE), case(linalg.svdvals, floats(30, 20), dynamic=False, **CLOSE),
     *[case(fn, x, second=(larger,), name=f"{fn.__name__} of {what}", **FIXED) for what, x in with_repeated_values() for larger in [torch.block_diag(x, x)] for fn in (linalg.eigvalsh, eigh_rebuilt, linalg.svdvals, svd_rebuilt, eig_residual)],
+    *[case(at_scales(fn, *growing), floats(3, 4, 4, dtype=dtype), torch.tensor([most, 1 / most, 1], dtype=dtype), dynamic={0: [1, 2]}, name=f"{fn.__name__} at scales {dtype}", **FIXED) for fn, *growing in ((linalg.qr, 1), (linalg.svdvals, 0), (svd_rebuilt, 0, 1), (linalg.eigvalsh, 0), (linalg.eigh, 0), (parts_of_eigenvalues, 0), (blocks_on_the_diagonal, 0)) for dtype, most in ((torch.float32, 1e20), (f64, 1e200))],
     *square(eig_residual, name="eig"), case(eig_residual, floats(5, 5), **CLOSE), case(eig_residual, torch.tensor([[0.0, 1], [-1, 0]]), dynamic=False, **FIXED), case(eig_residual, torch.diag(torch.tensor([1.0, 2, 2])), dynamic=False, **FIXED),
     *[case(eigvals_powers, floats(*sizes), **CLOSE) for sizes in ((4, 4), (2, 6, 6))], case(lambda x: moments(aten._linalg_eigvals(x)), floats(3, 3), name="_linalg_eigvals", **CLOSE),
     # what follows from them

@@ -7,6 +7,7 @@
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/householder.h"
 #include "lower/ops/linalg/matrices.h"
+#include "lower/ops/linalg/scaling.h"
 #include "lower/ops/loops.h"
 #include "onnx/series.h"
 
@@ -97,7 +98,7 @@ std::vector<Tensor> ReduceWide(Lowering& to, Tensor a, Dim count) {
 }
 
 std::vector<Tensor> Decompose(Lowering& to, Tensor a, bool full) {
-  const Tensor wide = Wide(to, a);
+  const auto [unit, scale] = ToUnitScale(to, Wide(to, a));
   const Dim m = a.size(-2), n = a.size(-1), side = SmallerSide(to, a);
   auto sizes = [&](Dim rows, Dim columns) {
     Dims all = BatchSizes(a);
@@ -111,11 +112,12 @@ std::vector<Tensor> Decompose(Lowering& to, Tensor a, bool full) {
     return std::vector<Tensor>{Sized(to, parts[0], values), Sized(to, parts[1], values), Sized(to, parts[2], left_sizes), Sized(to, parts[3], right_sizes)};
   };
   const std::vector<Tensor> parts = WhereNotNegative(
-      to, to.Minus(m, n), [&] { return sized(ReduceTall(to, wide, left_sizes[left_sizes.size() - 2])); },
-      [&] { return sized(ReduceWide(to, wide, right_sizes[right_sizes.size() - 2])); });
+      to, to.Minus(m, n), [&] { return sized(ReduceTall(to, unit, left_sizes[left_sizes.size() - 2])); },
+      [&] { return sized(ReduceWide(to, unit, right_sizes[right_sizes.size() - 2])); });
   const Tensor left = FirstRows(to, parts[2], side), right = FirstRows(to, parts[3], side);
   const SingularRows rows = Diagonalize(to, {parts[0], parts[1], RealRows(to, left), RealRows(to, right)}, RealDtype(a));
-  return {to.CastTo(Transposed(to, Joined(to, RowsLike(to, rows.left, left), parts[2], side)), a.dtype()), to.CastTo(rows.values, RealDtype(a)),
+  return {to.CastTo(Transposed(to, Joined(to, RowsLike(to, rows.left, left), parts[2], side)), a.dtype()),
+          to.CastTo(ValuesAt(to, rows.values, scale), RealDtype(a)),
           to.CastTo(Joined(to, RowsLike(to, rows.right, right), parts[3], side), a.dtype())};
 }
 

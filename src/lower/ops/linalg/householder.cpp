@@ -5,6 +5,7 @@
 #include "lower/ops/complex.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/matrices.h"
+#include "lower/ops/linalg/scaling.h"
 #include "lower/ops/loops.h"
 
 namespace flambeau::lower {
@@ -78,9 +79,10 @@ Tensor OrthogonalColumns(Lowering& to, const Reflectors& reflectors, Dim columns
 namespace {
 
 std::tuple<Tensor, Tensor> Qr(Lowering& to, Tensor a, std::string_view mode) {
-  const Reflectors reflectors = Reflect(to, a);
+  const auto [unit, scale] = ToUnitScale(to, a);
+  const Reflectors reflectors = Reflect(to, unit);
   const Dim side = mode == "complete" ? a.size(-2) : SmallerSide(to, a);
-  const Tensor r = UpperTriangle(to, FirstRows(to, reflectors.vectors, side));
+  const Tensor r = Scaled(to, UpperTriangle(to, FirstRows(to, reflectors.vectors, side)), scale);
   if (mode == "r") return {to.Full(Dims{to.Of(0)}, 0.0, a.dtype()), r};
   return {OrthogonalColumns(to, reflectors, side), r};
 }
@@ -89,8 +91,9 @@ std::tuple<Tensor, Tensor> OldQr(Lowering& to, Tensor self, bool some) {
 }
 
 std::tuple<Tensor, Tensor> Geqrf(Lowering& to, Tensor self) {
-  const Reflectors reflectors = Reflect(to, self);
-  return {reflectors.vectors, reflectors.tau};
+  const auto [unit, scale] = ToUnitScale(to, self);
+  const auto [vectors, tau] = Reflect(to, unit);
+  return {to.Add(Scaled(to, UpperTriangle(to, vectors), scale), LowerTriangle(to, vectors, false)), tau};
 }
 
 Tensor HouseholderProduct(Lowering& to, Tensor input, Tensor tau) {

@@ -42,8 +42,10 @@ struct Block {
 std::pair<Tensor, Tensor> Divided(const Symmetry& symmetry, Tensor x, Tensor y, const Block& block) {
   Lowering& to = symmetry.to;
   const auto& [a, b, c] = block;
-  const Tensor mirrored = symmetry.Mirrored(b), determinant = to.Sub(to.Mul(a, c), to.Mul(b, mirrored));
-  return {SafeDiv(to, to.Sub(to.Mul(c, x), to.Mul(b, y)), determinant), SafeDiv(to, to.Sub(to.Mul(a, y), to.Mul(mirrored, x)), determinant)};
+  // b is the largest element; by it all is divided first, as no squares of elements need be numbers.
+  const Tensor mirrored = symmetry.Mirrored(b), p = SafeDiv(to, c, b), q = SafeDiv(to, a, mirrored);
+  const Tensor inverse = SafeDiv(to, to.NumberOf(1.0, a.dtype()), to.Sub(to.Mul(p, q), to.NumberOf(1.0, a.dtype())));
+  return {to.Mul(to.Sub(to.Mul(p, x), y), SafeDiv(to, inverse, mirrored)), to.Mul(to.Sub(to.Mul(q, y), x), SafeDiv(to, inverse, b))};
 }
 
 // The pivot for row `at`: this element, that of the column's largest one, or a block of both. All are [batch, 1].
@@ -67,7 +69,7 @@ Pivot ChoosePivot(Lowering& to, Tensor matrix, Tensor at, Tensor indices, Tensor
   const Tensor across = to.Max({LargestOf(to, to.Where(others, other, none)), zero});
   const Tensor empty = to.Equal(to.Max({largest, diagonal}), zero);
   const Tensor stays = to.Or(empty, to.Or(to.GreaterOrEqual(diagonal, to.Mul(alpha, largest)),
-                                          to.GreaterOrEqual(to.Mul(diagonal, across), to.Mul(alpha, to.Mul(largest, largest)))));
+                                          to.GreaterOrEqual(diagonal, to.Mul(to.Mul(alpha, largest), SafeDiv(to, largest, across)))));
   const Tensor alone = to.Or(stays, to.GreaterOrEqual(Pick(to, other, at_largest), to.Mul(alpha, across)));
   return {empty, alone, to.Where(stays, at, at_largest), to.Where(alone, at, to.Min({to.Add(at, one), last}))};
 }

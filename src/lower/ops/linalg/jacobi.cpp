@@ -15,9 +15,9 @@
 #include "lower/ops/linalg/bidiagonal.h"
 #include "lower/ops/linalg/householder.h"
 #include "lower/ops/linalg/matrices.h"
+#include "lower/ops/linalg/scaling.h"
 #include "lower/ops/linalg/tridiagonal.h"
 #include "lower/ops/loops.h"
-#include "onnx/complex.h"
 #include "onnx/series.h"
 
 namespace flambeau::lower {
@@ -51,12 +51,6 @@ Rotation RotationOf(Lowering& to, Tensor d, Tensor d_partner, Tensor off, Tensor
   const Tensor tangent = to.Where(none, zero, to.Where(forward, size, to.Neg(size)));
   const Tensor cosine = to.Reciprocal(to.Sqrt(to.Add(to.Mul(tangent, tangent), one)));
   return {cosine, to.Mul(tangent, cosine)};
-}
-
-// By real factors.
-Tensor Scaled(Lowering& to, Tensor matrix, Tensor factors) {
-  if (!matrix.is_complex()) return to.Mul(matrix, factors);
-  return onnx::OfPairs(to, to.Mul(onnx::Pairs(to, matrix), to.UnsqueezeAt(factors, {factors.rank()})));
 }
 
 // What two partners have between them, [batch, n], as both see it. Where rounding makes two of it they would turn by angles
@@ -129,8 +123,7 @@ Tensor Symmetric(Lowering& to, Tensor a, bool upper) {
 
 Eigen SymmetricEigen(Lowering& to, Tensor a, bool upper) {
   const Dim n = a.size(-1);
-  const Tensor symmetric = Symmetric(to, Wide(to, a), upper);
-  const Tensor scale = Largest(to, to.Abs(symmetric));
+  const auto [symmetric, scale] = ToUnitScale(to, Symmetric(to, Wide(to, a), upper));
   const Tensor indices = Iota(to, n);
   const Tensor identity = IdentityMatrices(to, BatchSizes(a), n, n, symmetric.dtype());
   const auto states = Sweeps(to, n, {symmetric, identity}, [&](const Tensor& partners, const std::vector<Tensor>& states) {
@@ -143,12 +136,11 @@ Eigen SymmetricEigen(Lowering& to, Tensor a, bool upper) {
     const Tensor partner_diagonal = to.Gather(diagonal, partners, {.axis = diagonal.rank() - 1});
     const Rotation rotation = RotationOf(to, diagonal, partner_diagonal, off, to.Less(indices, partners));
     const Tensor turned = TurnColumns(to, TurnRows(to, states[0], partners, rotation), partners, rotation);
-    const Tensor found = SafeDiv(to, Largest(to, to.Abs(off)), scale);
-    return std::pair{std::vector<Tensor>{turned, TurnRows(to, states[1], partners, rotation)}, found};
+    return std::pair{std::vector<Tensor>{turned, TurnRows(to, states[1], partners, rotation)}, Largest(to, to.Abs(off))};
   });
   const auto [values, order] = Sort(to, RealPart(to, DiagonalOf(to, states[0])), false);
   const Tensor vectors = Adjoint(to, OrderedRows(to, states[1], order));
-  return {to.CastTo(values, RealDtype(a)), to.CastTo(vectors, a.dtype())};
+  return {to.CastTo(ValuesAt(to, values, scale), RealDtype(a)), to.CastTo(vectors, a.dtype())};
 }
 
 namespace {
@@ -215,10 +207,10 @@ Tensor Completed(Lowering& to, Tensor columns, Dim count) {
 }  // namespace
 
 Tensor SingularValues(Lowering& to, Tensor a) {
-  const Tensor wide = Wide(to, a);
-  const Tensor rows = IsWide(to, a) ? wide : Transposed(to, wide);
+  const auto [unit, scale] = ToUnitScale(to, Wide(to, a));
+  const Tensor rows = IsWide(to, a) ? unit : Transposed(to, unit);
   const Tensor sorted = Sort(to, Lengths(to, Orthogonalize(to, rows).rows), true).values;
-  return to.CastTo(First(to, sorted, SmallerSide(to, a)), RealDtype(a));
+  return to.CastTo(ValuesAt(to, First(to, sorted, SmallerSide(to, a)), scale), RealDtype(a));
 }
 
 Singular SingularDecomposition(Lowering& to, Tensor a, bool full) {
@@ -226,9 +218,9 @@ Singular SingularDecomposition(Lowering& to, Tensor a, bool full) {
     const Singular transposed = SingularDecomposition(to, Transposed(to, a), full);
     return {Transposed(to, transposed.vt), transposed.values, Transposed(to, transposed.u)};
   }
+  const auto [unit_scaled, scale] = ToUnitScale(to, Wide(to, a));
   // The columns of A as rows.
-  const Tensor columns = Transposed(to, Wide(to, a));
-  const Orthogonalized orthogonal = Orthogonalize(to, columns);
+  const Orthogonalized orthogonal = Orthogonalize(to, Transposed(to, unit_scaled));
   const auto [all_values, order] = Sort(to, Lengths(to, orthogonal.rows), true);
   // There are no more than rows; the others are zeros.
   const Dim side = SmallerSide(to, a);
@@ -241,7 +233,7 @@ Singular SingularDecomposition(Lowering& to, Tensor a, bool full) {
   const Tensor unit = Scaled(to, directed, AsColumn(to, to.Reciprocal(to.Where(is_zero, Double(to, 1), values))));
   const Tensor u = Completed(to, Transposed(to, unit), full ? a.size(-2) : side);
   const Tensor vt = Conj(to, OrderedRows(to, orthogonal.turned, full ? order : kept));
-  return {to.CastTo(u, a.dtype()), to.CastTo(values, RealDtype(a)), to.CastTo(vt, a.dtype())};
+  return {to.CastTo(u, a.dtype()), to.CastTo(ValuesAt(to, values, scale), RealDtype(a)), to.CastTo(vt, a.dtype())};
 }
 
 namespace {

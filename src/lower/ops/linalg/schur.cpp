@@ -6,6 +6,7 @@
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/matrices.h"
 #include "lower/ops/linalg/real_schur.h"
+#include "lower/ops/linalg/scaling.h"
 #include "lower/ops/loops.h"
 #include "onnx/complex.h"
 #include "onnx/series.h"
@@ -197,20 +198,23 @@ Tensor VectorsOfPairs(Lowering& to, const RealSchur& schur, const PairedSpectrum
 }
 
 DType ResultDtype(const Tensor& self) { return self.is_complex() ? self.dtype() : onnx::ComplexDtype(self.dtype()); }
-RealSchur RealForm(Lowering& to, Tensor self) { return RealSchurForm(to, to.CastTo(self, DType::kFloat64), self.dtype()); }
 
 Tensor EigenvaluesOf(Lowering& to, Tensor self) {
-  return self.is_complex() ? DiagonalOf(to, Triangularize(to, to.CastTo(self, kWide)).t) : SplitPairs(to, RealForm(to, self).t).values;
+  const auto [unit, scale] = ToUnitScale(to, Wide(to, self));
+  const Tensor values = self.is_complex() ? DiagonalOf(to, Triangularize(to, unit).t) : SplitPairs(to, RealSchurForm(to, unit, self.dtype()).t).values;
+  return ValuesAt(to, values, scale);
 }
 
 std::vector<Tensor> EigenOf(Lowering& to, Tensor self) {
+  const auto [unit, scale] = ToUnitScale(to, Wide(to, self));
   if (!self.is_complex()) {
-    const RealSchur schur = RealForm(to, self);
+    const RealSchur schur = RealSchurForm(to, unit, self.dtype());
     const PairedSpectrum spectrum = SplitPairs(to, schur.t);
-    return {spectrum.values, VectorsOfPairs(to, schur, spectrum, self.dtype())};
+    return {ValuesAt(to, spectrum.values, scale), VectorsOfPairs(to, schur, spectrum, self.dtype())};
   }
-  const Schur schur = Triangularize(to, to.CastTo(self, kWide));
-  return {DiagonalOf(to, schur.t), Normalized(to, to.MatMul(schur.q, TriangleVectors(to, UpperTriangle(to, schur.t))))};
+  const Schur schur = Triangularize(to, unit);
+  const Tensor vectors = Normalized(to, to.MatMul(schur.q, TriangleVectors(to, UpperTriangle(to, schur.t))));
+  return {ValuesAt(to, DiagonalOf(to, schur.t), scale), vectors};
 }
 
 // Of matrices without elements.

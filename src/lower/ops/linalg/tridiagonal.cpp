@@ -11,6 +11,7 @@
 #include "lower/ops/geometry.h"
 #include "lower/ops/linalg/hessenberg.h"
 #include "lower/ops/linalg/matrices.h"
+#include "lower/ops/linalg/scaling.h"
 #include "lower/ops/loops.h"
 #include "onnx/series.h"
 
@@ -262,7 +263,7 @@ Tensor QlVectors(Lowering& to, const Tridiagonal& given, DType dtype) {
 Tensor WithSignsOfLapack(Lowering& to, Tensor vectors, Tensor symmetric, bool upper, DType dtype) {
   const auto rows = to.AsConstant(symmetric.size(-1));
   if (rows && *rows > kLargest) return vectors;
-  const Tensor theirs = QlVectors(to, Reduce(to, symmetric, upper), dtype);
+  const Tensor theirs = QlVectors(to, Reduce(to, ToUnitScale(to, symmetric).matrix, upper), dtype);
   if (vectors.is_complex()) {
     const Tensor nearness = to.MatMul(Conj(to, theirs), vectors), size = to.Abs(nearness);
     const Tensor cubes = to.Mul(nearness, to.CastTo(to.Mul(size, size), nearness.dtype()));
