@@ -166,6 +166,13 @@ Tensor Builder::ConstantFloats(std::span<const double> values, DType dtype, std:
   return Constant(dtype, sizes, bytes);
 }
 
+Tensor Builder::OperandOf(const Tensor& tensor, std::string_view op) {
+  const ValueId value = tensor ? tensor.id() : ValueId();
+  if (!value || (*graph_)[value].kind != ValueKind::kResult) return {};
+  const NodeId node = (*graph_)[value].node;
+  return graph_->op(node) == op && graph_->operand_count(node) == 1 ? Wrap(graph_->operand(node, 0)) : Tensor();
+}
+
 Tensor Builder::Value(const Tensor& tensor, std::optional<DType> dtype) {
   if (!tensor || !tensor.is_number()) return tensor;
   return ConstantOf(tensor.number(), dtype.value_or(tensor.dtype()));

@@ -65,6 +65,8 @@ class Builder {
   // 0-d, of any dtype; floats are rounded to it.
   Tensor ConstantOf(const Scalar& value, DType dtype);
   Tensor ConstantFloats(std::span<const double> values, DType dtype, std::span<const int64_t> sizes);
+  // The only operand of the node that gives the tensor, if its operator is `op`; else nothing.
+  Tensor OperandOf(const Tensor& tensor, std::string_view op);
   // A number as a value of its own dtype or of `dtype`; other tensors as they are.
   Tensor Value(const Tensor& tensor, std::optional<DType> dtype = {});
   // A tensor of weights that is already in the context.

@@ -33,10 +33,12 @@ CASES = [
     case(torch.tan, x, dtypes=[torch.float64]),
     *(of(op, positive, WIDE, ints(4, low=1)) for op in (torch.sqrt, torch.rsqrt, torch.log, torch.log2, torch.log10, torch.log1p)),
     *(of(op, x, WIDE, i) for op in (torch.expm1, torch.exp2, torch.sinc, torch.deg2rad, torch.rad2deg, torch.reciprocal)),
-    case(torch.expm1, torch.tensor([1e-6, -1e-6, 1e-4]), tolerance=(1e-5, 0)),
+    *(case(op, torch.tensor([1e-6, -1e-6, 1e-4, 1e-9, 1e-20, -1e-30, 0.5, 40], dtype=dtype), name=f"{op.__name__} near 0 {dtype}", tolerance=(1e-6, 0), again=False)
+      for op in (torch.expm1, torch.log1p) for dtype in (torch.float32, torch.float64)),
+    *(case(op, torch.tensor([0, -20, -50, -85, 30], dtype=dtype), name=f"{name} of sigmoid {dtype}", again=False)
+      for name, op in (("log", lambda x: x.sigmoid().log()), ("binary cross entropy", lambda x: torch.nn.functional.binary_cross_entropy(x.sigmoid(), torch.ones_like(x)))) for dtype in (torch.float32, torch.float64)),
     case(torch.erfc, torch.tensor([2.5, 3.5, 7.0, 9.0, -7.0, float("inf"), float("-inf"), float("nan")]), tolerance=(1e-5, 0)),
     case(torch.erfc, torch.tensor([2.5, 7.0, 25.0, -7.0], dtype=torch.float64), tolerance=(1e-11, 0)),
-    case(torch.log1p, torch.tensor([1e-6, -1e-6, 1e-4]), tolerance=(1e-5, 0)),
     *([case(op, x), case(op, ints(3))] for op in (torch.arccos, torch.arcsin, torch.arctan)),
     *(case(op, floats(3, low=1.1)) for op in (torch.arccosh, torch.arcsinh)),
     case(torch.arctanh, unit),

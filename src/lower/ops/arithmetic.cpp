@@ -352,8 +352,7 @@ Tensor Xlog1py(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, x, y] = PromotedToFloat(to, self, other);
   const Tensor zero = to.NumberOf(0.0, dtype);
   const Tensor is_zero = to.And(to.Equal(x, zero), to.Not(to.IsNaN(y)));
-  const Tensor log = InDouble(to, y, [&](Tensor d) { return to.Log(to.Add(d, to.NumberOf(1.0, DType::kFloat64))); });
-  return to.Where(is_zero, zero, to.Mul(x, log));
+  return to.Where(is_zero, zero, to.Mul(x, Log1p(to, y)));
 }
 
 Tensor Heaviside(Lowering& to, Tensor self, Tensor values) {

@@ -3,12 +3,33 @@
 
 #include <cmath>
 
-#include "lower/ops/arithmetic.h"
 #include "lower/op.h"
+#include "lower/ops/activation.h"
+#include "lower/ops/arithmetic.h"
 #include "onnx/complex.h"
+#include "onnx/near_zero.h"
 #include "support/numeric.h"
 
 namespace flambeau::lower {
+
+// onnxruntime's Sigmoid is 0 far below 0 (-18 in float32), where its logarithm is not.
+Tensor Log(Lowering& to, Tensor self) {
+  const Tensor logits = self.is_floating() ? to.OperandOf(self, "Sigmoid") : Tensor();
+  return logits ? LogSigmoid(to, logits) : UnaryFloat<"Log">(to, self);
+}
+
+Tensor Expm1(Lowering& to, Tensor self) {
+  return InDouble(to, to.ToFloat(self), [&](Tensor x) {
+    return x.is_complex() ? to.Sub(to.Exp(x), to.NumberOf(1.0, x.dtype())) : onnx::Expm1(to, x);
+  });
+}
+
+Tensor Log1p(Lowering& to, Tensor self) {
+  return InDouble(to, to.ToFloat(self), [&](Tensor x) {
+    return x.is_complex() ? to.Log(to.Add(x, to.NumberOf(1.0, x.dtype()))) : onnx::Log1p(to, x);
+  });
+}
+
 namespace {
 
 Tensor Identity(Lowering&, Tensor self) { return self; }
@@ -45,13 +66,6 @@ Tensor Exp2(Lowering& to, Tensor self) {
   return to.Pow(to.NumberOf(2.0, x.dtype()), x);
 }
 
-Tensor Expm1(Lowering& to, Tensor self) {
-  return InDouble(to, to.ToFloat(self), [&](Tensor x) { return to.Sub(to.Exp(x), to.NumberOf(1.0, x.dtype())); });
-}
-
-Tensor Log1p(Lowering& to, Tensor self) {
-  return InDouble(to, to.ToFloat(self), [&](Tensor x) { return to.Log(to.Add(x, to.NumberOf(1.0, x.dtype()))); });
-}
 
 template <int kBase>
 Tensor LogToBase(Lowering& to, Tensor self) {
@@ -188,7 +202,7 @@ constexpr OpRow kRows[] = {
     Op<Isneginf>("aten::isneginf(Tensor self) -> Tensor"),
     Op<Isposinf>("aten::isposinf(Tensor self) -> Tensor"),
     Op<Isreal>("aten::isreal(Tensor self) -> Tensor"),
-    Op<UnaryFloat<"Log">>("aten::log(Tensor self) -> Tensor"),
+    Op<Log>("aten::log(Tensor self) -> Tensor"),
     Op<LogToBase<10>>("aten::log10(Tensor self) -> Tensor"),
     Op<Log1p>("aten::log1p(Tensor self) -> Tensor"),
     Op<LogToBase<2>>("aten::log2(Tensor self) -> Tensor"),

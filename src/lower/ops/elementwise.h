@@ -63,6 +63,11 @@ Tensor InDouble(Lowering& to, Tensor x, F compute) {
   const DType dtype = x.dtype();
   return to.CastTo(compute(to.CastTo(x, x.is_complex() ? DType::kComplex128 : DType::kFloat64)), dtype);
 }
+Tensor Log(Lowering& to, Tensor self);
+// exp(x) - 1 and log(1 + x), with their digits near 0.
+Tensor Expm1(Lowering& to, Tensor self);
+Tensor Log1p(Lowering& to, Tensor self);
+
 // A function of float64 as a translator of one operand.
 template <Tensor (*kOfDouble)(Lowering&, Tensor)>
 Tensor OfFloats(Lowering& to, Tensor self) {

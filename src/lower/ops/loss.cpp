@@ -65,7 +65,7 @@ Tensor HuberLoss(Lowering& to, Tensor self, Tensor target, int64_t reduction, Sc
 Tensor BinaryCrossEntropy(Lowering& to, Tensor self, Tensor target, std::optional<Tensor> weight, int64_t reduction) {
   // The logarithms are cut at -100, so that the loss of certainties is finite.
   const Tensor one = Number(to, self, 1), least = Number(to, self, -100);
-  const Tensor log = to.Max({to.Log(self), least}), log_of_rest = to.Max({to.Log(to.Sub(one, self)), least});
+  const Tensor log = to.Max({Log(to, self), least}), log_of_rest = to.Max({to.Log(to.Sub(one, self)), least});
   Tensor loss = to.Sub(to.Mul(to.Sub(target, one), log_of_rest), to.Mul(target, log));
   if (weight) loss = to.Mul(loss, *weight);
   return Reduced(to, loss, reduction);

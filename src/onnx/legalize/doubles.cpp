@@ -4,17 +4,10 @@
 #include <cmath>
 
 #include "onnx/legalize/rule.h"
-#include "onnx/series.h"
+#include "onnx/near_zero.h"
 
 namespace flambeau::onnx {
 namespace {
-
-// log(1 + u): the rounding of 1 + u is made good for.
-Tensor Log1p(Builder& to, const Tensor& u) {
-  const Tensor one = Double(to, 1), w = to.Add(u, one), gained = to.Sub(w, one);
-  const Tensor as_it_is = to.Or(to.Equal(gained, Double(to, 0)), to.IsInf(u));
-  return to.Where(as_it_is, u, to.Mul(to.Log(w), to.Div(u, to.Where(as_it_is, one, gained))));
-}
 
 // Inverted above 1 and halved twice, then Taylor's series.
 Tensor Arctangent(Builder& to, const Tensor& x) {
