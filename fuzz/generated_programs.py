@@ -159,8 +159,8 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
     """Results that are seldom exact come out a rounding error away, and zeros of others lose the sign that onnxruntime's Where drops.
 
     Medians are taken of contiguous tensors: of expanded ones, PyTorch's CPU kernel gives elements of others. What is rolled,
-    or gets a sign, is laid out as captures say, and not as the kernels do, which keep their operands' layout. Sigmoids of less than -17 are 0, as
-    onnxruntime's are. Of elements that are alike, normalizations leave nothing but rounding: that is 0.
+    or gets a sign, is laid out as captures say, and not as the kernels do, which keep their operands' layout. Sigmoids are off as
+    onnxruntime's are, and 0 of less than -17. Of elements that are alike, normalizations leave nothing but rounding: that is 0.
     """
 
     supports_higher_order_operators = True
@@ -193,6 +193,9 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if isinstance(func, torch._ops.OpOverload) and func.overloadpacket in self.MEDIANS:
             args = (args[0].contiguous(), *args[1:])
+        if isinstance(func, torch._ops.OpOverload) and (own := getattr(torch.ops.aten, in_place_of(func), None)) in self.INEXACT:
+            with self:
+                return args[0].copy_(own(*args, **(kwargs or {})))
         result = func(*args, **(kwargs or {}))
         if not isinstance(func, torch._ops.OpOverload):
             return result
@@ -200,9 +203,11 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
             return result.contiguous()
         if func is torch.ops.aten.glu.default:
             first, second = args[0].chunk(2, args[1] if len(args) > 1 else -1)
-            return first * second.sigmoid().where(second > -17, 0)
+            return first * self.sigmoid(second)
+        if func is torch.ops.aten.silu.default:
+            return args[0] * self.sigmoid(args[0])
         if func is torch.ops.aten.sigmoid.default:
-            result = result.where(args[0] > -17, 0)
+            return self.sigmoid(args[0])
         if func.overloadpacket in self.ZEROS and isinstance(result, torch.Tensor):
             return result + 0
         if func is torch.ops.aten.linalg_cross.default:  # of two that are alike, what a fused product leaves of zeros
@@ -224,6 +229,18 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
         several = isinstance(result, tuple)
         moved = tuple(moved_by(each, 1, self.generator) for each in (result if several else (result,)))
         return moved if several else moved[0]
+
+    def sigmoid(self, logits: torch.Tensor) -> torch.Tensor:
+        """As far from what it is as onnxruntime's is in float32."""
+        off = torch.finfo(torch.float32).eps / 2 * torch.randint(-1, 2, logits.shape, generator=self.generator)
+        result = logits.sigmoid()
+        return (result + off.to(result.dtype)).clamp(0, 1).where(logits > -17, 0)
+
+
+def in_place_of(overload: torch._ops.OpOverload) -> str:
+    """The name of the operator that this one does in place; none where it doesn't."""
+    name: str = overload._schema.name.removeprefix("aten::")
+    return name.removesuffix("_") if name.endswith("_") else ""
 
 
 def moved_by(tensor: torch.Tensor, most: int, generator: torch.Generator) -> torch.Tensor:
