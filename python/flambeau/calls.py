@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils import _pytree
 
@@ -141,6 +142,8 @@ def expect_constant(name: str, captured: Any, given: Any) -> None:
     Raises:
         TypeError: It is a tensor, which the model has no input for.
     """
+    if isinstance(given, np.generic):
+        given = given.item()
     if _is_tensor(given):
         raise TypeError(f"the argument '{name}' holds a tensor that is a constant of the model, as it was captured")
     both = (captured, given)

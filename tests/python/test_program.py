@@ -121,7 +121,8 @@ def test_another_value_for_a_constant_is_told(options, recwarn):
 
     x = torch.randn(3)
     program = flambeau.export(Model(), (x, 5), kwargs={"how": "up"}, **options)
-    torch.testing.assert_close(program(x, k=5, how="up")[0], x * 5)
+    for same in (5, np.int64(5)):
+        torch.testing.assert_close(program(x, k=same, how="up")[0], x * 5)
     assert not recwarn
     with pytest.warns(flambeau.errors.ConversionWarning, match="the argument 'k' is 5 in this model, as it was captured; 4 is not looked at"):
         program(x, 4, how="up")
