@@ -42,7 +42,12 @@ def close(self, a, b):
     return a + 1 if torch.allclose(a.exp(), a.exp()) else a
 
 
-@pytest.mark.parametrize("function", [distances, scaled, close])
+def clamped(self, a, b):
+    alike = a + 1 if torch.equal(a, a) else a
+    return alike + b.clamp(min=0) if (b < 0).any() else alike + b
+
+
+@pytest.mark.parametrize("function", [distances, scaled, close, clamped])
 def test_what_is_computed_alike_is_equal(function):
     with pytest.warns(ConversionWarning, match="no NaN"):
         compare(function, (B, A), (torch.randn(7, 2), torch.randn(7, 2)))

@@ -31,6 +31,8 @@ def where_filled(condition: Any, env: ShapeEnv, sizes: Set[Any], least: int = 1,
         return None
     ranges = {symbol: env.var_to_range[symbol] for symbol in condition.free_symbols if symbol in env.var_to_range}
     for size in sizes:
+        if ranges[size].upper < least or ranges[size].lower > most:  # a flag is no size
+            return None
         ranges[size] &= ValueRanges(least, most)
     answer = bound_sympy(condition, ranges)
     return answer.lower if answer.is_singleton() else None
