@@ -20,7 +20,7 @@ from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
 from .calls import apart
-from .capture import alone, failure_without_export, is_by_data, mode, unwrapped, user_line, warn_of_assumptions
+from .capture import alone, failure_without_export, is_by_data, mode, seeding_lines, unwrapped, user_line, warn_of_assumptions, warn_of_seeds
 from .converted import Conversion
 from .errors import (
     CaptureError,
@@ -329,12 +329,13 @@ class _Export:
             if isinstance(shapes, _SHAPES):
                 self.wishes = dataclasses.replace(self.wishes, dynamic_shapes=shapes.dynamic_shapes(self.model, self.args, self.kwargs))
             self._warn_of_mode()
-            with shown_waiting(self.progress, "capture"), alone():
+            with shown_waiting(self.progress, "capture"), alone(), seeding_lines() as seeds:
                 source = None if self._is_traced() else self._exported(dump)
                 if source is None:
                     source = of_script(
                         self.model, self.args, self.kwargs, self.wishes, self.options, self.translations, self.artifacts.attempts
                     )
+            warn_of_seeds(seeds)
         self.artifacts.exported = source.exported
         if self.wishes.torchscript:
             self._distinguish_names()

@@ -1,6 +1,7 @@
 """`seed`: random numbers that are the same in each session, other ones in each draw."""
 
 import itertools
+import warnings
 
 import numpy as np
 import onnx
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 import flambeau
+from flambeau.errors import ConversionWarning
 
 OPSETS = (7, 9, 15, 20, 22)
 DRAWS = {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
@@ -163,3 +165,45 @@ def test_seeds_that_are_none(seed, tmp_path):
 
 def test_integers_of_numpy_are_fine():
     assert seeds(flambeau.export(Draws(), (torch.ones(N),), seed=np.int64(3)).model_proto)
+
+
+class Seeding(torch.nn.Module):
+    """Draws the same numbers in each run, as PyTorch has it."""
+
+    def __init__(self, generator):
+        super().__init__()
+        self.generator = generator
+
+    def forward(self, x):
+        if self.generator:
+            return x + torch.randn(x.shape, generator=torch.Generator().manual_seed(3))
+        torch.manual_seed(3)
+        return x + torch.randn_like(x)
+
+
+@pytest.mark.parametrize("generator", [False, True])
+@pytest.mark.parametrize("capture", ["export", "trace"])
+def test_a_seed_of_the_model_is_warned_of(capture, generator):
+    line = "Generator" if generator else "torch"
+    with pytest.warns(ConversionWarning, match=rf"seeds random numbers \(test_seed\.py:\d+: .*{line}.*manual_seed\(3\)") as warned:
+        flambeau.export(Seeding(generator), (torch.ones(2, 4),), dynamic_shapes=({0: "n"},), capture=capture)
+    assert len([each for each in warned if "seeds" in str(each.message)]) == 1
+
+
+class Hidden(torch.nn.Module):
+    """Asks what is there, so that what is captured is compared with it, from the same seed."""
+
+    def forward(self, x):
+        if (x < 0).any():
+            x = x.masked_fill(x < 0, 0)
+        return x
+
+
+def test_other_seeds_are_not():
+    torch.manual_seed(3)
+    own = torch.Generator.manual_seed
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        flambeau.export(Hidden(), (torch.randn(3, 4),), capture="export")
+    assert not [each for each in said if "seeds" in str(each.message)]
+    assert torch.Generator.manual_seed is own

@@ -10,7 +10,8 @@ What a capture took for granted is kept (``assumptions``) and told (``failures``
 """
 
 from .attempt import Attempt
-from .failures import failure_without_export, is_by_data, user_line, warn_of_assumptions
+from .failures import failure_without_export, is_by_data, user_line, warn_of_assumptions, warn_of_seeds
+from .seeds import seeding_lines
 from .strategies import DEFAULT_STRATEGIES, STRATEGIES, capture
 from .surroundings import alone, exporting, mode
 from .wrappers import unwrapped
@@ -25,7 +26,9 @@ __all__ = [
     "failure_without_export",
     "is_by_data",
     "mode",
+    "seeding_lines",
     "unwrapped",
     "user_line",
     "warn_of_assumptions",
+    "warn_of_seeds",
 ]

@@ -6,7 +6,7 @@ import os
 import re
 import reprlib
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -22,7 +22,7 @@ from .questions.decisions import Decision
 from .questions.emptiness import FEW, MORE, ONE, SOME
 from .surroundings import mode
 
-__all__ = ["failure", "failure_of_trace", "failure_without_export", "innermost_line", "is_by_data", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_numbers", "warn_of_presence"]
+__all__ = ["failure", "failure_of_trace", "failure_without_export", "innermost_line", "is_by_data", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_numbers", "warn_of_presence", "warn_of_seeds"]
 
 _MOST_ELEMENTS = 8
 _NESTED = os.path.dirname(torch.nested.__file__) + os.sep
@@ -173,6 +173,11 @@ def warn_of_presence(lines: Sequence[str]) -> None:
             " model asks for that"
             f"{f' ({line})' if line else ''}: for the other cases, it computes the same as for this"
         )
+
+
+def warn_of_seeds(lines: Iterable[str]) -> None:
+    for line in lines:
+        warn(f"the model seeds random numbers{f' ({line})' if line else ''}: those that the ONNX model draws are others")
 
 
 def warn_of_assumptions(
