@@ -63,6 +63,7 @@ class Exported(torch.nn.Module):
         return x * 2 if torch.compiler.is_exporting() and torch.compiler.is_compiling() else x.clone().mul_(2).sqrt().pow(2)
 
 
+@pytest.mark.filterwarnings("error::flambeau.errors.ConversionWarning")
 def test_a_way_that_can_be_captured_stays():
     program = convert(Exported(), (torch.rand(2, 8),), ({0: "batch"},))
     assert program.capture_strategy == "non-strict"
@@ -72,3 +73,42 @@ def test_a_way_that_can_be_captured_stays():
 def test_the_first_error_is_told_where_neither_way_can_be_captured():
     with pytest.raises(flambeau.errors.CaptureError, match="no way"):
         flambeau.export(Refusing(), (torch.rand(2, 8),), dynamic_shapes=({0: "batch"},), capture="export")
+
+
+class Uncentred(torch.nn.Module):
+    """As masks of decoders that there are in an export, and not otherwise where nothing is padded."""
+
+    def forward(self, x):
+        return x if torch.compiler.is_exporting() else x - x.mean(1, keepdim=True)
+
+
+@pytest.mark.parametrize("dynamic", [None, ({0: "batch"},)])
+def test_a_way_that_gives_something_else_is_warned_of(dynamic):
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"another way while it is exported \(test_ways_of_exports\.py:\d+: return x if .*PyTorch's run"):
+        program = flambeau.export(Uncentred(), (torch.rand(2, 8),), dynamic_shapes=dynamic)
+    x = torch.rand(2, 8)
+    torch.testing.assert_close(program(x)[0], x)
+
+
+class Drawing(torch.nn.Module):
+    def forward(self, x):
+        if torch.compiler.is_exporting():
+            x = x + torch.rand_like(x)
+        return x + torch.rand_like(x)
+
+
+class Rounded(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.rand(2, 8, dtype=torch.bfloat16))
+
+    def forward(self, x):
+        if torch.compiler.is_exporting():
+            return (self.weight.float() * x).sum(1)
+        return (self.weight * x.bfloat16()).sum(1).float()
+
+
+@pytest.mark.filterwarnings("error::flambeau.errors.ConversionWarning")
+@pytest.mark.parametrize("model", [Drawing(), Rounded()], ids=lambda model: type(model).__name__)
+def test_chance_and_rounding_are_no_other_way(model):
+    flambeau.export(model, (torch.rand(2, 8),))

@@ -22,7 +22,7 @@ from .questions.decisions import Decision
 from .questions.emptiness import FEW, MORE, ONE, SOME
 from .surroundings import mode
 
-__all__ = ["failure", "failure_of_trace", "failure_without_export", "innermost_line", "is_by_data", "user_line", "warn_of_assumptions", "warn_of_emptiness", "warn_of_numbers", "warn_of_presence", "warn_of_seeds"]
+__all__ = ["failure", "failure_of_trace", "failure_without_export", "innermost_line", "is_by_data", "user_line", "warn_of_another_way", "warn_of_assumptions", "warn_of_emptiness", "warn_of_numbers", "warn_of_presence", "warn_of_seeds"]
 
 _MOST_ELEMENTS = 8
 _NESTED = os.path.dirname(torch.nested.__file__) + os.sep
@@ -178,6 +178,14 @@ def warn_of_presence(lines: Sequence[str]) -> None:
 def warn_of_seeds(lines: Iterable[str]) -> None:
     for line in lines:
         warn(f"the model seeds random numbers{f' ({line})' if line else ''}: those that the ONNX model draws are others")
+
+
+def warn_of_another_way(lines: Mapping[str, str]) -> None:
+    asking = "; ".join(filter(None, lines.values()))
+    warn(
+        f"the model goes another way while it is exported{f' ({asking})' if asking else ''}, which gives something else for the example than"
+        " PyTorch's run: the ONNX model computes what the exported way does"
+    )
 
 
 def warn_of_assumptions(

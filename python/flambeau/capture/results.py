@@ -36,19 +36,21 @@ def _unchecked(exported: ExportedProgram) -> torch.nn.Module:
     return module
 
 
-def results_of(module: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def results_of(module: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seed: int = 0) -> list[Any]:
     """The tensors and numbers that a module gives; its buffers stay as they are."""
     arguments = copy.deepcopy((args, kwargs))
     with torch.no_grad(), torch.random.fork_rng(), kept_state(module) if isinstance(module, torch.nn.Module) else contextlib.nullcontext():
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         leaves = _pytree.tree_leaves(module(*arguments[0], **arguments[1]))
     return [leaf for leaf in leaves if isinstance(leaf, (torch.Tensor, int, float))]
 
 
-def results_of_model(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None) -> list[Any]:
+def results_of_model(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None, seed: int = 0
+) -> list[Any]:
     """Those of the model as it is captured."""
     with mode(model, training), torch.compiler.set_stance("force_eager"), dense_flex_attention():
-        return results_of(model, args, kwargs)
+        return results_of(model, args, kwargs, seed)
 
 
 def are_alike(actual: Sequence[Any], expected: Sequence[Any]) -> bool:

@@ -20,7 +20,7 @@ from .assumptions import environment as size_environment
 from .attempt import Attempt
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names
 from .environment import environment
-from .failures import failure, failure_without_export, innermost_line, warn_of_emptiness, warn_of_numbers, warn_of_presence
+from .failures import failure, failure_without_export, innermost_line, warn_of_another_way, warn_of_emptiness, warn_of_numbers, warn_of_presence
 from .larger_examples import sizes_where_not, where_none
 from .loops import Unkept, kept_loops
 from .operators.data_dependent import sized_kernels, unchecked_distributions
@@ -44,7 +44,7 @@ from .questions.general import (
 )
 from .questions.ways_of_exports import FLAGS, HIDDEN, ways_of_exports
 from .remedies import CONFLICTS, DYNAMIC_CONVERSIONS, OTHER_EXAMPLES, Remedies, is_about_shapes, with_remedies
-from .results import computes_alike, results_of_model, say_little, writes_nothing
+from .results import are_alike, computes_alike, results_of_model, say_little, writes_nothing
 from .sizes.numpys_functions import fails_in_numpy, numbers_in_arrays
 from .torch_export import draft
 
@@ -56,6 +56,9 @@ DEFAULT_STRATEGIES = ("non-strict", "strict")
 
 _MOST_ROUNDS = 5
 """Of captures that each come to further questions."""
+
+_ROUNDED = (torch.float16, torch.bfloat16)
+"""Of which two ways to the same numbers differ."""
 
 _CONSTANTS = ", with its constants known"
 _GENERAL = ", for the general case"
@@ -189,6 +192,8 @@ def capture(
             warn_of_emptiness(captured.asked)
             warn_of_numbers(captured.equal)
             warn_of_presence(captured.presence)
+            if tries.differs_from_runs(captured):
+                warn_of_another_way(tries.flags)
             if decisions is not None:
                 decisions += tries.judged(captured.exported, captured.decided)
             return captured.exported
@@ -207,8 +212,8 @@ class _Tries:
     dynamic_shapes: Any
     helped: set[str] = dataclasses.field(default_factory=set)
     """What helped captures so far."""
-    flags: set[str] = dataclasses.field(default_factory=set)
-    """By which functions the model asked whether it is exported."""
+    flags: dict[str, str] = dataclasses.field(default_factory=dict)
+    """By which functions the model asked whether it is exported, and the lines that did first."""
 
     def best(self, attempt: _Capture) -> _Captured:
         """What is captured with as little as possible taken from the example: with loops kept, and answers of the general case."""
@@ -221,17 +226,30 @@ class _Tries:
     def _as_it_runs(self, attempt: _Capture) -> _Captured | None:
         """What is captured of a model that goes another way while it is exported, where it is told that it is not, if that does for the example."""
         hidden: set[str] = set()
-        while asked := [name for name in FLAGS if name in self.flags - hidden]:  # the way after one may ask for another
+        while asked := [name for name in FLAGS if name in self.flags.keys() - hidden]:  # the way after one may ask for another
             hidden.add(asked[0])
 
             def within(remedies: Remedies, hidden: Set[str] = frozenset(hidden)) -> tuple[ExportedProgram, str]:
-                with ways_of_exports(self.flags, hidden):
+                with ways_of_exports(self.flags, innermost_line, hidden):
                     return attempt(remedies)
 
             captured = self._general(within)
             if captured.exported is not None and self._does_for_example(captured.exported):
                 return dataclasses.replace(captured, how=captured.how + HIDDEN)
         return None
+
+    def differs_from_runs(self, captured: _Captured) -> bool:
+        """Whether the example shows that a model which asks whether it is exported computes something else then, and not by rounding or chance."""
+        if not self.flags or captured.exported is None or captured.how.endswith(HIDDEN):
+            return False
+        if any(tensor.dtype in _ROUNDED for tensor in itertools.chain(self.model.parameters(), self.model.buffers())):
+            return False
+        try:
+            if computes_alike(captured.exported, self.model, self.args, self.kwargs, self.training):
+                return False
+            return are_alike(*(results_of_model(self.model, self.args, self.kwargs, self.training, seed) for seed in (0, 1)))
+        except Exception:  # it may not run, as one without weights
+            return False
 
     def _general(self, attempt: _Capture) -> _Captured:
         captured = self.once(attempt, loops_first=True)
@@ -367,7 +385,7 @@ class _Tries:
                 recorded_decisions(decided, lambda place: (loops_first or keeping) and own(place) not in loops),
                 sized_kernels(),
                 unchecked_distributions(),
-                ways_of_exports(self.flags),
+                ways_of_exports(self.flags, innermost_line),
                 kept_loops(loops) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import traceback
 import types
 from collections.abc import Callable, Iterator, Set
 
@@ -37,27 +38,30 @@ _FLAGS: dict[str, tuple[Callable[[], bool], str]] = {"is_exporting": (is_exporti
 FLAGS = tuple(_FLAGS)
 
 
-def _asking_file() -> str:
+def _asking_frame() -> types.FrameType | None:
     """Of the code that calls torch's function."""
     frame: types.FrameType | None = sys._getframe(3)
     while frame is not None and frame.f_code.co_filename.startswith(_PASSED_ON):
         frame = frame.f_back
-    return "" if frame is None else frame.f_code.co_filename
+    return frame
 
 
 @contextlib.contextmanager
-def ways_of_exports(asked: set[str], hidden: Set[str] = frozenset()) -> Iterator[None]:
-    """While it is open, the names of the functions are added by which code of the model asks whether it is exported.
+def ways_of_exports(asked: dict[str, str], line_of: Callable[[traceback.StackSummary], str], hidden: Set[str] = frozenset()) -> Iterator[None]:
+    """While it is open, the names of the functions are added by which code of the model asks whether it is exported, with its line.
 
     Args:
+        line_of: The line of the model in a stack.
         hidden: Functions that say no.
     """
 
     def flag(name: str) -> bool:
         answer = bool(getattr(torch.compiler, _FLAGS[name][1], False))
-        if not answer or _asking_file().startswith((TORCH, OWN)):
+        frame = _asking_frame() if answer else None
+        if frame is None or frame.f_code.co_filename.startswith((TORCH, OWN)):
             return answer
-        asked.add(name)
+        if name not in asked:
+            asked[name] = line_of(traceback.extract_stack(frame))
         return name not in hidden
 
     with Replacements() as replaced:
