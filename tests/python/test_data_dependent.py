@@ -369,6 +369,7 @@ PLACES = {
     "ellipsis": lambda i, t, m: (..., t, i),
     "new": lambda i, t, m: (t, None, i),
     "several": lambda i, t, m: (i, t, t),
+    "listed": lambda i, t, m: ([i, i - 1], slice(None), (i, 0)),
 }
 
 

@@ -134,11 +134,18 @@ def at_places(tensor: torch.Tensor, index: Any) -> torch.Tensor | None:
 
 
 def with_numbers(index: Any) -> Any:
-    """The index with numbers for the tensors that bound its slices, and tensors for lists that have sizes in them."""
+    """The index with numbers for the tensors that bound its slices, and tensors for lists that have sizes in them, or tensors that are numbers."""
     if isinstance(index, slice) and any(map(_is_place, (index.start, index.stop, index.step))):
         return slice(*(each.item() if _is_place(each) else each for each in (index.start, index.stop, index.step)))
     if isinstance(index, Uncounted):
         return index.as_index()
     if isinstance(index, list) and any(isinstance(each, torch.SymInt) for each in _pytree.tree_leaves(index)):
         return tensor_of(index)
-    return tuple(map(with_numbers, index)) if isinstance(index, tuple) else index
+    if isinstance(index, tuple):
+        return tuple(tensor_of(each) if _lists_places(each) else with_numbers(each) for each in index)
+    return index
+
+
+def _lists_places(index: Any) -> bool:
+    """Whether a part of an index is a list of numbers of which only tensors know some (``x[(i, j), :]``): torch would read these."""
+    return type(index) in (list, tuple) and any(map(_is_place, index)) and all(_is_place(each) or type(each) is int for each in index)
