@@ -476,3 +476,19 @@ def test_what_else_a_number_of_data_decides_is_refused(function):
 )
 def test_numbers_of_data_may_be_negative(function):
     compare(function, torch.tensor([0, 2, 2, 1]), others=[(torch.tensor([-4, -2, -1]),), (torch.tensor([0, 0]),), (torch.tensor([3, 4]),)], dynamic_shapes=(({0: "n"},),))
+
+
+def _halves_of_kept(x, kept):
+    """torch takes halves to hold something, where it was told of the whole that it does."""
+    one, other = torch.cat([x[kept], x[kept] + 1]).chunk(2)
+    return torch.einsum("mc,mrc->mr", one[:, 0], other)
+
+
+def test_nothing_in_halves_of_what_data_leaves():
+    with pytest.warns(flambeau.errors.ConversionWarning, match="there is something where"):
+        compare(
+            _halves_of_kept,
+            torch.randn(3, 5, 4),
+            torch.tensor([True, False, True]),
+            others=[(torch.randn(3, 5, 4), torch.tensor([False] * 3))],
+        )

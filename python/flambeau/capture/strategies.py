@@ -29,7 +29,7 @@ from .operators.stand_ins import restore
 from .operators.vmaps import without_vmap
 from .questions.constants import KNOWN, KnownConstants
 from .questions.decisions import NOWHERE, Decision, Place, loops_of, recorded_decisions, unrolled_loops
-from .questions.emptiness import MORE, taken_as_filled
+from .questions.emptiness import MORE, left_open, taken_as_filled
 from .questions.equality import taken_as_numbers
 from .questions.general import (
     examples_of_special_cases,
@@ -365,6 +365,7 @@ class _Tries:
         equal: list[str] = []
         presence: list[str] = []
         gradients: list[str] = []
+        sizes: dict[Any, Any] = {}
         replaced: Mapping[types.CodeType, types.CodeType] = {}
         exported, how, failed = None, "", None
 
@@ -378,7 +379,7 @@ class _Tries:
                 levels_left(),
                 recorded_gradients() as gradients,
                 environment(self.model, self.kwargs, self.training, self.verbose, bool(self.dynamic_shapes)),
-                taken_as_filled(innermost_line, small=special is not None, single=single) as asked,
+                taken_as_filled(innermost_line, sizes, small=special is not None, single=single) as asked,
                 taken_as_numbers(innermost_line) as equal,
                 general_answers(special, asked) as presence,
                 KnownConstants(self.model) if constants else contextlib.nullcontext() as known,
@@ -396,6 +397,7 @@ class _Tries:
                 refuse_unrecorded(exported)
                 exported = without_vmap(exported)
             restore(exported)
+            left_open(exported, sizes)
             if known is not None and not known.hold(exported):
                 raise Unkept("a weight that decides what the model does is written")
             if known is not None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 import sympy
 import torch
+from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
@@ -19,7 +20,7 @@ from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 from ..sizes.slices import slices_by
 from .decisions import asks_to_go_on, default_asked_for, passing_answer
 
-__all__ = ["FEW", "MORE", "ONE", "SOME", "taken_as_filled", "where_filled"]
+__all__ = ["FEW", "MORE", "ONE", "SOME", "left_open", "taken_as_filled", "where_filled"]
 
 FEW, SOME, MORE, ONE = "few", "something", "more than one of something", "one of something"
 """What is taken to be there, where a model asks for much, for anything, or for more than one."""
@@ -65,13 +66,16 @@ def _never_negative(condition: Any, env: ShapeEnv) -> Set[Any]:
 
 
 @contextlib.contextmanager
-def taken_as_filled(line_of: Callable[[traceback.StackSummary], str], small: bool = False, single: bool = False) -> Iterator[dict[str, str]]:
+def taken_as_filled(
+    line_of: Callable[[traceback.StackSummary], str], sizes: dict[Any, ShapeEnv], small: bool = False, single: bool = False
+) -> Iterator[dict[str, str]]:
     """While it is open, such a question does not stop the capture, nor does one that an ``if`` asks in order to raise.
 
     Gives the lines that asked whether there is anything, and what was taken to be there.
 
     Args:
         line_of: The line of the model in a stack.
+        sizes: Gets the sizes that were asked for.
         small: Whether sizes that data decides are taken to be no larger than most examples'. Whoever asks for that has to compare
             what is captured with the model.
         single: Whether there is one where the model asks whether there is more than one.
@@ -100,6 +104,7 @@ def taken_as_filled(line_of: Callable[[traceback.StackSummary], str], small: boo
             for taken, least, most in ((SOME, 1, int_oo), (ONE, 1, 1) if single else (MORE, 2, int_oo)):
                 answer = where_filled(condition, self, _sizes(condition, self), least, most)
                 if answer is not None:
+                    sizes.update(dict.fromkeys(_sizes(condition, self), self))
                     line = line_of(traceback.extract_stack())
                     if taken != SOME or asked.get(line, FEW) == FEW:
                         asked[line] = taken
@@ -116,3 +121,11 @@ def taken_as_filled(line_of: Callable[[traceback.StackSummary], str], small: boo
             yield asked
     finally:
         ShapeEnv._evaluate_expr = evaluate
+
+
+def left_open(exported: ExportedProgram, sizes: Mapping[Any, ShapeEnv]) -> None:
+    """Let these sizes be 0 in a run: what torch took for granted of them since, it did because something was taken to be there."""
+    for size, env in sizes.items():
+        for ranges in (exported.range_constraints, env.var_to_range):
+            if size in ranges and ranges[size].lower > 0:
+                ranges[size] = ValueRanges(0, ranges[size].upper)
