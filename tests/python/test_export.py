@@ -224,6 +224,17 @@ def test_dimension_that_came_out_static_warns():
     assert "frozen-dimension" in [diagnostic.kind for diagnostic in program.diagnostics]
 
 
+def test_the_line_at_which_a_dimension_came_out_static_is_the_models():
+    class Model(torch.nn.Module):
+        def forward(self, x, places):
+            rows, columns = zip(*places)
+            return x[rows, columns]
+
+    line = Model.forward.__code__.co_firstlineno + 1
+    with pytest.warns(flambeau.errors.ConversionWarning, match=rf"at test_export.py:{line}"):
+        flambeau.export(Model(), (torch.ones(3, 4), torch.tensor([[0, 1], [2, 3], [1, 1]])), dynamic_shapes=({0: "rows"}, {0: "n"}))
+
+
 def test_opset():
     program = flambeau.export(MLP(), (torch.randn(3, 8),), opset_version=18)
     assert [(entry.domain, entry.version) for entry in program.model_proto.opset_import] == [("", 18)]

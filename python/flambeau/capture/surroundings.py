@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from ..torch_names import found
 from .containers import caches_as_they_are
+from .folders import OWN, TORCH
 from .replaced_functions import Replacements, replaced_functions
 
-__all__ = ["alone", "autocast_within", "casting_anew", "exporting", "mode", "named_keywords", "silence", "unexplained_recompilations"]
+__all__ = ["alone", "autocast_within", "casting_anew", "exporting", "lines_of_models", "mode", "named_keywords", "silence", "unexplained_recompilations"]
 
 
 _ONE_AT_A_TIME = threading.RLock()
@@ -85,6 +87,23 @@ def silence(verbose: bool) -> Iterator[None]:
 def unexplained_recompilations() -> contextlib.AbstractContextManager[None]:
     """While it is open, Dynamo does not look why it compiles a scan or branch again: that asks the sizes what held for an earlier one."""
     return replaced_functions({("torch._dynamo.guards", "get_and_maybe_log_recompilation_reasons"): lambda *args, **kwargs: []})
+
+
+@contextlib.contextmanager
+def lines_of_models() -> Iterator[None]:
+    """While it is open, torch takes no function of its own for the one that decided a size, nor of Flambeau's that stands around these."""
+
+    def deciding(env: ShapeEnv) -> Any:
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_code.co_filename.startswith((TORCH, OWN, "<")):
+            frame = frame.f_back
+        return frame or own(env)
+
+    own = getattr(ShapeEnv, "_get_user_frame", None)
+    with Replacements() as replacements:
+        if own is not None:  # else a release of torch that asks otherwise
+            replacements.set(ShapeEnv, "_get_user_frame", deciding)
+        yield
 
 
 @contextlib.contextmanager
