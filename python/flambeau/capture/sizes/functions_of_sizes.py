@@ -94,6 +94,13 @@ def _of_finite(name: str) -> _Call:
     return lambda x: own(0.0) if x.node.has_hint() else _computed(getattr(torch, name))(x)
 
 
+def _copysign(x: Any, y: Any) -> Any:
+    """Of what is known not to be negative, as sizes are, it is the number without its sign; an integer has no -0."""
+    if isinstance(y, torch.SymInt) and _lower(y) >= 0:
+        return abs(torch.sym_float(x))
+    return _computed(torch.copysign)(x, y)
+
+
 _natural_logarithm = _logarithm("log")
 
 
@@ -119,6 +126,7 @@ _OF_SIZES: dict[str, _Call] = {
     "sqrt": torch.sym_sqrt,
     "isqrt": lambda n: math.floor(torch.sym_sqrt(n)),
     "fabs": lambda x: abs(torch.sym_float(x)),
+    "copysign": _copysign,
     "hypot": lambda *legs: torch.sym_sqrt(sum(leg * leg for leg in legs)),
     "exp": lambda x: math.e ** torch.sym_float(x),
     "log": _log,
@@ -146,7 +154,7 @@ _OF_SIZES: dict[str, _Call] = {
     **{name: _of_finite(name) for name in ("isnan", "isinf", "isfinite")},
     **{
         name: _computed(getattr(torch, name))
-        for name in ("expm1", "exp2", "erf", "erfc", "lgamma", "atan2", "fmod", "copysign")
+        for name in ("expm1", "exp2", "erf", "erfc", "lgamma", "atan2", "fmod")
         + tuple(prefix + of + suffix for of in ("sin", "cos", "tan") for prefix in ("", "a") for suffix in ("", "h"))
     },
 }
