@@ -478,6 +478,24 @@ def test_numbers_of_data_may_be_negative(function):
     compare(function, torch.tensor([0, 2, 2, 1]), others=[(torch.tensor([-4, -2, -1]),), (torch.tensor([0, 0]),), (torch.tensor([3, 4]),)], dynamic_shapes=(({0: "n"},),))
 
 
+def _filled(x, flag):
+    y = x.clone()
+    y[flag] = 0.5
+    return y, x[flag]
+
+
+def _divided_where_it_can_be(x, flag):
+    y, of = torch.ones_like(x), x - x.floor()
+    y[flag] = 1 - x[flag] / of[flag]
+    return y
+
+
+@pytest.mark.parametrize("function", [_filled, _divided_where_it_can_be])
+@pytest.mark.parametrize("x", [torch.tensor(2.5), torch.rand(2, 3)], ids=["number", "matrix"])
+def test_masks_of_no_dimensions(function, x):
+    compare(function, x, torch.tensor(True), others=[(x, torch.tensor(False))])
+
+
 def _halves_of_kept(x, kept):
     """torch takes halves to hold something, where it was told of the whole that it does."""
     one, other = torch.cat([x[kept], x[kept] + 1]).chunk(2)

@@ -19,6 +19,11 @@ def _is_place(index: Any) -> bool:
     return isinstance(index, torch.Tensor) and index.ndim == 0 and index.dtype in (torch.int64, torch.int32, torch.int16, torch.int8)
 
 
+def _is_flag(index: Any) -> bool:
+    """Whether an index is a mask of no dimensions, which torch would read."""
+    return isinstance(index, torch.Tensor) and index.ndim == 0 and index.dtype in (torch.bool, torch.uint8)
+
+
 def _is_basic(item: Any) -> bool:
     return isinstance(item, (slice, int, torch.SymInt, type(None), type(...))) and not isinstance(item, bool)
 
@@ -28,6 +33,8 @@ def write_at(input: torch.Tensor, index: Any, value: Any) -> None:
 
     torch would make a number of each tensor that is one, and of each size.
     """
+    if _is_flag(index):
+        input, index = input.unsqueeze(0), index.unsqueeze(0)
     index = with_numbers(index)
     split = _places_first(index)
     if split is not None:
@@ -98,6 +105,8 @@ def _fitting(value: torch.Tensor, rank: int) -> torch.Tensor:
 
 def read_at(input: torch.Tensor, index: Any) -> torch.Tensor:
     """``input[:, [0, size - 1]]``: torch would make a number of the size."""
+    if _is_flag(index):
+        input, index = input.unsqueeze(0), index.unsqueeze(0)
     index = with_numbers(index)
     split = _places_first(index)
     if split is not None:
