@@ -127,5 +127,5 @@ def left_open(exported: ExportedProgram, sizes: Mapping[Any, ShapeEnv]) -> None:
     """Let these sizes be 0 in a run: what torch took for granted of them since, it did because something was taken to be there."""
     for size, env in sizes.items():
         for ranges in (exported.range_constraints, env.var_to_range):
-            if size in ranges and ranges[size].lower > 0:
+            if size in ranges and 0 < ranges[size].lower < ranges[size].upper:
                 ranges[size] = ValueRanges(0, ranges[size].upper)
