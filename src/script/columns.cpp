@@ -144,7 +144,7 @@ bool WantsColumns(const Node& node, std::span<const Val> arguments, const Heap& 
   return row->takes_place && arguments[1].Is<NumberVal>() && FieldsOfArgument(arguments[0], heap).count != 0;
 }
 
-Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const Val> arguments, bool puts_back) {
   const Row* row = FindRow(node.kind);
   const Builtin builtin = FindBuiltin(node.kind);
   if (row == nullptr || builtin == nullptr)
@@ -159,11 +159,16 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
     return evaluator.Unsupported("needs at run time a list whose elements are not all tuples of one kind, or dicts of the same keys");
   const bool own = IsApart(heap[cell], heap);
   bool apart = own;
-  if (other != 0 && other < arguments.size()) {
+  const bool makes = row->outcome == Outcome::kNewList;
+  if (other != 0 && other < arguments.size() && !puts_back) {
     const auto* list = arguments[other].As<ListVal>();
     const auto added = list != nullptr ? heap.Contents(list->cell) : std::make_shared<const Cell>(Cell{.elements = {arguments[other]}});
     apart = AreApart(heap.Contents(cell), *added, heap);
+    if (makes && list != nullptr && heap[list->cell].sole) heap.Edit(list->cell).sole = false;
+    if (!makes && !apart) ShareAll(heap);
   }
+  if (!own && heap[cell].columns.empty()) ShareAll(heap);
+  if (makes && heap[cell].sole) heap.Edit(cell).sole = false;
   std::vector<Cell> changed, made;
   Vals results;
   for (size_t k = 0; k < columns->size(); ++k) {
@@ -180,11 +185,12 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
     if (row->outcome == Outcome::kNewList) made.push_back(*ListOf(of_field[0], heap));
     results.push_back(std::move(of_field[0]));
   }
-  const bool takes = node.kind == "aten::__getitem__", reads = row->outcome == Outcome::kNewList || takes;
+  const bool takes = node.kind == "aten::__getitem__", reads = makes || takes;
   // What reads dicts gives out copies, of which the list must know that they are its own.
   if (!reads || (!fields.keys.empty() && heap[cell].columns.empty())) {
     for (const Val& element : Vals(heap[cell].elements)) Hold(heap, element);
     Cell& list = reads ? heap.Edit(cell) : evaluator.Edit(cell);
+    if (list.columns.empty()) list.sole = own && !makes && apart;
     list.elements.clear();
     list.columns = std::move(changed);
     list.keys = fields.keys;

@@ -68,10 +68,9 @@ Cell& Evaluator::Edit(uint32_t cell) {
     for (uint32_t other = 0; other < heap_.size(); ++other)
       if (other != cell && heap_[other].shared && MayBeSame(heap_, cell, other)) lose(other);
   if (heap_[cell].is_row) {  // the lists that may hold it, and other names of what they hold
-    const std::optional<uint32_t> owner = OwnerOf(heap_, cell);
     for (uint32_t other = 0; other < heap_.size(); ++other)
-      if (other != cell && other != owner && (heap_[other].has_rows || !heap_[other].keys.empty() || heap_[other].is_row)) lose(other);
-    if (owner) written_rows_.push_back(cell);
+      if (other != cell && Reaches(heap_, cell, other)) lose(other);
+    if (OwnerOf(heap_, cell)) written_rows_.push_back(cell);
   }
   return heap_.Edit(cell);
 }
@@ -87,8 +86,7 @@ void Evaluator::PutRowsBack() {
       heap_.Edit(taken.list).lost = true;
       continue;
     }
-    heap_.Edit(taken.list).apart = true;
-    heap_.Edit(row).taken = std::make_shared<const TakenRow>(taken.list, taken.place, heap_.Contents(taken.list), true);
+    heap_.Edit(row).taken = std::make_shared<const TakenRow>(taken.list, taken.place, heap_.Contents(taken.list), true, taken.sole);
   }
 }
 

@@ -39,19 +39,30 @@ bool AreNew(const Cell& elements, const Heap& heap) {
 
 bool IsApart(const Cell& list, const Heap& heap) { return list.columns.empty() ? AreNew(list, heap) : list.apart; }
 
+bool IsSole(const Cell& list, const Heap& heap) { return list.columns.empty() ? AreNew(list, heap) : list.sole; }
+
+void ShareAll(Heap& heap) {
+  for (uint32_t cell = 0; cell < heap.size(); ++cell) {
+    if (heap[cell].sole) heap.Edit(cell).sole = false;
+    if (const auto taken = heap[cell].taken; taken && taken->sole)
+      heap.Edit(cell).taken = std::make_shared<const TakenRow>(taken->list, taken->place, taken->contents, taken->apart, false);
+  }
+}
+
 Val TakeRow(Heap& heap, uint32_t list, const Val& place, const Val& row) {
   const std::shared_ptr<const Cell> contents = heap.Contents(list);
-  bool apart = IsApart(*contents, heap);
+  bool apart = IsApart(*contents, heap), sole = IsSole(*contents, heap);
   for (uint32_t other = heap.size(); other-- > 0;) {
     const std::shared_ptr<const TakenRow>& taken = heap[other].taken;
     if (!taken || taken->list != list || taken->contents != contents) continue;
     if (SameConstant(taken->place, place) && !heap[other].lost) return row.Is<DictVal>() ? Val(DictVal{other}) : Val(ListVal{other});
     apart = taken->apart;  // its elements are held since then
+    sole = taken->sole;
   }
   for (const Val& element : contents->elements) Hold(heap, element);
   Cell& cell = heap.Edit(*CellOf(row));
   cell.is_row = true;
-  cell.taken = std::make_shared<const TakenRow>(list, place, contents, apart);
+  cell.taken = std::make_shared<const TakenRow>(list, place, contents, apart, sole);
   return row;
 }
 
@@ -66,6 +77,18 @@ std::optional<uint32_t> OwnerOf(const Heap& heap, uint32_t row) {
   const bool known = taken && taken->apart && !heap[row].shared && taken->list < heap.size();
   if (!known || heap[taken->list].lost || heap.Contents(taken->list) != taken->contents) return std::nullopt;
   return taken->list;
+}
+
+bool Reaches(const Heap& heap, uint32_t row, uint32_t other) {
+  const bool holds = heap[other].has_rows || !heap[other].keys.empty();
+  if (!holds && !heap[other].is_row) return false;
+  const auto owner = OwnerOf(heap, row);
+  if (!owner) return true;
+  if (other == *owner) return false;  // it is put back there
+  if (!heap[row].taken->sole || heap[*owner].shared) return true;
+  if (holds) return false;
+  const auto elsewhere = OwnerOf(heap, other);
+  return !elsewhere || *elsewhere == *owner || !heap[other].taken->sole || heap[*elsewhere].shared;
 }
 
 }  // namespace flambeau::script

@@ -12,6 +12,10 @@ void Hold(Heap& heap, const Val& element);
 bool IsHeld(const Val& element, const Heap& heap);
 // Whether no two elements of the list are one list or dict.
 bool IsApart(const Cell& list, const Heap& heap);
+// Whether no other list of run-time length has an element of the list.
+bool IsSole(const Cell& list, const Heap& heap);
+// A list gets what may be an element of another one: nobody knows of which.
+void ShareAll(Heap& heap);
 // Of what nodes do to a list that has columns: the elements that they put in are held by no list as yet.
 bool AreNew(const Cell& elements, const Heap& heap);
 
@@ -21,5 +25,7 @@ Val TakeRow(Heap& heap, uint32_t list, const Val& place, const Val& row);
 bool IsRowAt(const Heap& heap, uint32_t list, const Val& place, const Val& row);
 // The list that a write to the row can be put back into; nullopt if it is none, or not known to be the same still.
 std::optional<uint32_t> OwnerOf(const Heap& heap, uint32_t row);
+// Whether a write to the row may be one to what the other cell is or holds.
+bool Reaches(const Heap& heap, uint32_t row, uint32_t other);
 
 }  // namespace flambeau::script

@@ -61,7 +61,8 @@ void ForPairs(const Groups& groups, F f) {
 
 size_t Kinship::size() const {
   return 2 * storages_.size() + pieces_.size() + parts_.size() + mingled_parts_.size() + shared_parts_.size() + cells_.size() + same_parts_.size() +
-         shared_cells_.size() + doubtful_.size() + held_parts_.size();
+         shared_cells_.size() + doubtful_.size() + held_parts_.size() +
+         sharing_parts_.size();
 }
 
 // The part shares the storage, or a piece of it that no other round looks at.
@@ -76,7 +77,7 @@ void Kinship::LearnShared(size_t part, StorageId storage, const std::optional<Ro
   storages_.insert(key);
 }
 
-// Which parts are elements of a list that is a part, too.
+// Which parts are elements of a list that is a part, too, and which lists have elements in common.
 void Kinship::LearnHeld(std::span<const Part> parts, const Heap& heap) {
   std::multimap<uint32_t, size_t> of_cell;
   std::vector<std::pair<uint32_t, size_t>> of_shared;
@@ -86,12 +87,15 @@ void Kinship::LearnHeld(std::span<const Part> parts, const Heap& heap) {
     of_cell.emplace(*cell, i);
     if (heap[*cell].shared) of_shared.emplace_back(*cell, i);
   }
+  std::map<uint32_t, size_t> of_list;
   for (size_t i = 0; i < parts.size(); ++i) {
     const Cell* list = ListOf(parts[i].value, heap);
     if (list == nullptr) continue;
     for (const Val& element : list->elements) {
       const auto cell = CellOf(element);
       if (!cell) continue;
+      const bool elsewhere = of_list.try_emplace(*cell, i).first->second != i;
+      if (elsewhere || heap[*cell].is_row || heap[*cell].shared) sharing_parts_.insert(i);
       const auto [first, last] = of_cell.equal_range(*cell);
       for (auto part = first; part != last; ++part) held_parts_.emplace(i, part->second);
       if (!heap[*cell].shared) continue;
@@ -180,6 +184,11 @@ void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap,
     const Cell* list = ListOf(parts[part].value, heap);
     if (list != nullptr && (list->has_rows || !list->keys.empty())) Hold(heap, parts[element].value);
   }
+  const auto has_columns = [&](size_t part) {
+    const Cell* list = ListOf(parts[part].value, heap);
+    return list != nullptr && !list->columns.empty();
+  };
+  if (std::ranges::any_of(sharing_parts_, has_columns)) ShareAll(heap);
   for (const uint32_t storage : doubtful_) storages.SetDoubtful(StorageId{storage});
 }
 

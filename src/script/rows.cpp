@@ -160,8 +160,10 @@ class Rows {
 
   Status Replace(const Val& index, const Val& row) {
     FLAMBEAU_CHECK_OK(TakeIn(row));
-    return Become("replaced", {ListVal{elements_}, ListVal{bounds_}, index, row});
+    return PutBack(index, row);
   }
+  // The same of what was taken out there.
+  Status PutBack(const Val& index, const Val& row) { return Become("replaced", {ListVal{elements_}, ListVal{bounds_}, index, row}); }
   Status Delete(const Val& index) { return Become("without", {ListVal{elements_}, ListVal{bounds_}, index}); }
 
   Status DropLast() {
@@ -191,7 +193,10 @@ class Rows {
     const auto* list = row.As<ListVal>();
     if (list == nullptr || evaluator_.heap()[list->cell].has_rows)
       return evaluator_.Unsupported("puts other things than lists of tensors or numbers into a list of lists of run-time length");
-    apart_ = apart_ && !IsHeld(row, evaluator_.heap());
+    if (IsHeld(row, evaluator_.heap())) {
+      apart_ = false;
+      ShareAll(evaluator_.heap());
+    }
     Hold(evaluator_.heap(), row);
     return {};
   }
@@ -235,6 +240,7 @@ Status Replace(Evaluator& evaluator, const Val& list, const Val& by) {
   cell.columns = copy.columns;
   cell.has_rows = copy.has_rows;
   cell.apart = copy.apart;
+  cell.sole = copy.sole;
   return {};
 }
 
@@ -258,18 +264,22 @@ Result<Cell> AsRows(Evaluator& evaluator, const Cell& list) {
   return Cell{.columns = std::move(columns), .has_rows = true, .apart = IsApart(list, heap)};
 }
 
-// It becomes one.
-Status MakeRows(Evaluator& evaluator, uint32_t cell) {
+// It becomes one, of which a row was taken before.
+Status MakeRows(Evaluator& evaluator, uint32_t cell, const TakenRow* taken = nullptr) {
   Heap& heap = evaluator.heap();
   const std::shared_ptr<const Cell> list = heap.Contents(cell);
   if (list->has_rows) return {};
   FLAMBEAU_TRY(Cell made, AsRows(evaluator, *list));
+  made.apart = taken != nullptr ? taken->apart : made.apart;
+  made.sole = taken != nullptr ? taken->sole : made.apart;
+  if (taken == nullptr && !made.apart) ShareAll(heap);
   for (const Val& element : list->elements) Hold(heap, element);
   Cell& rows = heap.Edit(cell);
   rows.elements.clear();
   rows.columns = std::move(made.columns);
   rows.has_rows = true;
   rows.apart = made.apart;
+  rows.sole = made.sole;
   return {};
 }
 
@@ -300,7 +310,7 @@ Result<Vals> RowsOfNumbers(Evaluator& evaluator, const Val& tensor) {
   FLAMBEAU_TRY(const Val count, emit.Call1("_operator::add", {length, int64_t{1}}));
   FLAMBEAU_TRY(const Val places, emit.Call1("aten::arange", {count}));
   FLAMBEAU_TRY(const Val begins, emit.Call1("aten::mul.Scalar", {places, width}));
-  Cell rows{.has_rows = true, .apart = true};
+  Cell rows{.has_rows = true, .apart = true, .sole = true};
   for (const Val& numbers : {flat, begins}) {
     FLAMBEAU_TRY(const Val list, ListOfNumbers(evaluator, numbers));
     FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator, list));
@@ -362,11 +372,11 @@ Status PutRow(Evaluator& evaluator, const TakenRow& taken, uint32_t row) {
   static const Node kNode{.kind = "aten::_set_item"};
   Heap& heap = evaluator.heap();
   if (!heap[taken.list].keys.empty()) {
-    FLAMBEAU_CHECK_OK(OnColumns(evaluator, kNode, Vals{ListVal{taken.list}, taken.place, DictVal{row}}));
+    FLAMBEAU_CHECK_OK(OnColumns(evaluator, kNode, Vals{ListVal{taken.list}, taken.place, DictVal{row}}, true));
     return {};
   }
-  FLAMBEAU_CHECK_OK(MakeRows(evaluator, taken.list));
-  return Rows(evaluator, kNode, taken.list).Replace(taken.place, ListVal{row});
+  FLAMBEAU_CHECK_OK(MakeRows(evaluator, taken.list, &taken));
+  return Rows(evaluator, kNode, taken.list).PutBack(taken.place, ListVal{row});
 }
 
 Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
@@ -410,6 +420,7 @@ Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val>
       return Vals{std::move(row)};
     }
     if (node.kind == "aten::list" || node.kind == "aten::copy") {
+      heap.Edit(list->cell).sole = false;
       Cell copy = heap[list->cell];
       copy.Unshare();
       return Vals{ListVal{heap.Add(std::move(copy))}};

@@ -108,7 +108,10 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
     return skeleton;
   }
   if (const auto cell = CellOf(value)) skeleton.held_ = heap[*cell].is_row;
-  if (const Cell* cell = ListOf(value, heap)) skeleton.apart_ = IsApart(*cell, heap);
+  if (const Cell* cell = ListOf(value, heap)) {
+    skeleton.apart_ = IsApart(*cell, heap);
+    skeleton.sole_ = IsSole(*cell, heap);
+  }
   skeleton.fixed_ = value;
   skeleton.kind_ = value.Is<Undefined>() ? Kind::kUndefined : Kind::kFixed;
   if (const auto* tensor = value.As<TensorVal>()) {
@@ -413,9 +416,8 @@ bool Skeleton::HasFields() const {
 bool Skeleton::NoteRows(const Cell& list, const Heap& heap) {
   for (const Val& element : list.elements)
     if (const auto row = CellOf(element)) rows_.push_back(*row);
-  if (!apart_ || IsApart(list, heap)) return false;
-  apart_ = false;
-  return true;
+  const bool apart = std::exchange(apart_, apart_ && IsApart(list, heap)), sole = std::exchange(sole_, sole_ && IsSole(list, heap));
+  return apart != apart_ || sole != sole_;
 }
 
 Skeleton Skeleton::OfNothing() {

@@ -93,6 +93,7 @@ class Skeleton {
   bool of_numbers_ = false;         // the elements of the list of run-time length
   bool held_ = false;               // on some path a list of run-time length has what the list or dict holds (Cell::is_row)
   bool apart_ = false;              // of a list: Cell::apart
+  bool sole_ = false;               // of a list: Cell::sole
   bool joined_ = false;             // the integer is a symbol that was made here
 };
 

@@ -155,7 +155,7 @@ Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) c
       return TensorVal{leaves[next++]};
     case Kind::kNumber: return NumberVal{leaves[next++]};
     case Kind::kTable: {
-      Cell table{.keys = keys_, .has_rows = has_rows_, .apart = apart_, .is_row = held_};
+      Cell table{.keys = keys_, .has_rows = has_rows_, .apart = apart_, .sole = sole_, .is_row = held_};
       for (const uint32_t row : rows_)
         if ((has_rows_ || !keys_.empty()) && row < heap.size()) Hold(heap, ListVal{row});
       for (const Skeleton& column : children_) {

@@ -123,6 +123,7 @@ struct TakenRow {
   Val place;
   std::shared_ptr<const Cell> contents;  // of the list: while it has these, the row is the one at the place
   bool apart;                            // and no other of its elements is that one
+  bool sole;                             // nor one of another list of run-time length
 };
 
 using NamedVal = std::pair<std::string, Val>;
@@ -137,6 +138,7 @@ struct Cell {
   Vals keys;                                   // it is a list of dicts: the key of each column
   bool has_rows = false;                       // it is a list of lists, of which the columns are as rows.h says
   bool apart = false;                          // it has columns, and no two of its elements are one list or dict: held.h
+  bool sole = false;                           // and no other list that has columns has one of its elements, but one that may be this list
   bool is_row = false;                         // a list of lists or dicts of such a length has what it holds: a write must reach that
   std::shared_ptr<const TakenRow> taken;       // where it was taken from
   std::shared_ptr<const Pieces> pieces;        // where the sequence came from: its elements are views

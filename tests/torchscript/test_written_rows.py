@@ -195,6 +195,22 @@ def all_ways_to_write_a_row(self, a, k):
     return torch.stack([torch.stack(each).sum(0) for each in rows]), [len(each) for each in rows]
 
 
+@case.forward(x(4, 3), N(1), others=SOME)
+def several_such_lists(self, a, k):
+    rows: List[List[int]] = []
+    found: List[Dict[str, Tensor]] = []
+    known = [[0.5, 1.5], [2.5], [1.0], [4.0]]
+    for i, each in enumerate(a):
+        rows.append([i])
+        found.append({"v": each})
+    for i in range(a.size(0)):
+        rows[(i + int(k)) % len(rows)].append(i)
+        found[i]["v"] = found[i]["v"] * len(rows[i])
+        known[i % 4].append(7.0)
+        known[int(k)].append(3.0)
+    return [len(each) for each in rows], torch.stack([each["v"] for each in found]), [sum(each) for each in known]
+
+
 test_program = case.test()
 
 
@@ -239,6 +255,18 @@ class InTwoLists(nn.Module):
             each = {"v": row}
             found.append(each)
             others.append(each)
+        found[int(k)]["v"] = a[0]
+        return others[0]["v"]
+
+
+class MovedToAnotherList(nn.Module):
+    def forward(self, a, k):
+        found: List[Dict[str, Tensor]] = []
+        others: List[Dict[str, Tensor]] = []
+        for row in a:
+            found.append({"v": row})
+        for row in a:
+            others.append(found[int(k)])
         found[int(k)]["v"] = a[0]
         return others[0]["v"]
 
@@ -313,6 +341,7 @@ REFUSED = [
     TheSameInEachRound,
     TheSameOfAKnownLength,
     InTwoLists,
+    MovedToAnotherList,
     APartOfTheList,
     BesideItself,
     MovedBeforeTheWrite,
