@@ -13,6 +13,7 @@ from torch.nn.utils import parametrize
 
 __all__ = ["other_for_scripts"]
 
+_CALLS = (torch.nn.Module.__call__, torch.nn.ParameterList.__call__, torch.nn.ParameterDict.__call__)  # the last two only raise
 _CONTAINERS = (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict)
 _GLOBAL_HOOKS = ("_global_forward_hooks", "_global_forward_pre_hooks")
 _ASKS = ("is_scripting", "is_tracing")
@@ -24,7 +25,7 @@ def other_for_scripts(model: torch.nn.Module) -> str | None:
         return "there are hooks for all modules"
     for path, module in model.named_modules():
         where = f"module '{path}'" if path else "the module"
-        if type(module).__call__ is not torch.nn.Module.__call__:
+        if type(module).__call__ not in _CALLS:
             return f"{where} has a __call__ of its own"
         if "forward" in vars(module):
             return f"{where} has another forward than its class"

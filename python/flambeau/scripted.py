@@ -99,8 +99,9 @@ def _writes_state(script: torch.jit.ScriptModule) -> bool:
 
 
 def _held(graph: Any) -> list[Any]:
-    """What is read of the module, and of what it holds."""
-    return [node.output() for node in graph.findAllNodes("prim::GetAttr")]
+    """What is read of the module, and of what it holds, but not of what the run made."""
+    reads = graph.findAllNodes("prim::GetAttr")
+    return [node.output() for node in reads if next(node.inputs()).node().kind() != "prim::CreateObject"]
 
 
 def _has_dtypes(converted: _engine.Model, expected: list[Any]) -> bool:

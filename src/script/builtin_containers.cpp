@@ -135,7 +135,6 @@ Result<Vals> Copy(Evaluator& evaluator, const Node& node, Arguments arguments) {
   auto copy = [&](uint32_t cell) {
     Cell copied = evaluator.heap()[cell];
     copied.Unshare();
-    copied.is_row = false;
     return evaluator.heap().Add(std::move(copied));
   };
   if (const auto* list = arguments[0].As<ListVal>()) return Vals{ListVal{copy(list->cell)}};
@@ -311,6 +310,7 @@ Result<Val> SliceOf(Evaluator& evaluator, const Val& value, const Val& start, co
   const auto step = bound(stride, 1);
   const auto begin = bound(start, step && *step < 0 ? size - 1 : 0), end = bound(stop, step && *step < 0 ? -size - 1 : size);
   if (!step || *step == 0) return evaluator.Unsupported("slices by a step that is known at run time only, or is 0");
+  if (list != nullptr && !list->sequence && list->elements.empty()) return evaluator.List({});
   if (list != nullptr && (list->sequence || !begin || !end)) {
     FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator, value));
     FLAMBEAU_TRY(const Val slice, evaluator.emit().Call1("aten::slice.t", {sequence, start, stop, *step}));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "script/held.h"
+
 namespace flambeau::script {
 
 using torchscript::Node;
@@ -66,11 +68,6 @@ Fields FieldsOfArgument(const Val& value, const Heap& heap) {
 
 bool SameKeys(const Vals& a, const Vals& b) { return std::ranges::equal(a, b, SameConstant); }
 
-// The dict is one of the list's from now on.
-void Hold(Heap& heap, const Val& element) {
-  if (const auto* dict = element.As<DictVal>(); dict != nullptr && !heap[dict->cell].is_row) heap.Edit(dict->cell).is_row = true;
-}
-
 // The argument as field `k` has it.
 Result<Val> FieldOf(Evaluator& evaluator, const Val& argument, const Fields& fields, size_t k) {
   Heap& heap = evaluator.heap();
@@ -87,10 +84,18 @@ Result<Val> FieldOf(Evaluator& evaluator, const Val& argument, const Fields& fie
   return evaluator.Unsupported("puts other things than tuples of one kind, or dicts of the same keys, into a list of run-time length");
 }
 
+// Whether no two elements of both lists together are one dict. Those of the first become what a list holds.
+bool AreApart(const std::shared_ptr<const Cell>& first, const Cell& second, Heap& heap) {
+  const bool apart = IsApart(*first, heap);
+  if (first->columns.empty() && second.apart) return apart;  // what the second has is held
+  for (const Val& element : first->elements) Hold(heap, element);
+  return apart && AreNew(second, heap);
+}
+
 // An element of which the fields are these.
 Val Element(Heap& heap, Vals fields, const Vals& keys) {
   if (keys.empty()) return Evaluator::Tuple(std::move(fields));
-  Cell dict{.is_row = true};
+  Cell dict;
   for (size_t k = 0; k < keys.size(); ++k) dict.entries.emplace_back(keys[k], std::move(fields[k]));
   return DictVal{heap.Add(std::move(dict))};
 }
@@ -139,7 +144,7 @@ bool WantsColumns(const Node& node, std::span<const Val> arguments, const Heap& 
   return row->takes_place && arguments[1].Is<NumberVal>() && FieldsOfArgument(arguments[0], heap).count != 0;
 }
 
-Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
+Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const Val> arguments, bool puts_back) {
   const Row* row = FindRow(node.kind);
   const Builtin builtin = FindBuiltin(node.kind);
   if (row == nullptr || builtin == nullptr)
@@ -152,6 +157,18 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
   const auto columns = ColumnsOf(heap[cell], heap, fields);
   if (!columns || columns->empty())
     return evaluator.Unsupported("needs at run time a list whose elements are not all tuples of one kind, or dicts of the same keys");
+  const bool own = IsApart(heap[cell], heap);
+  bool apart = own;
+  const bool makes = row->outcome == Outcome::kNewList;
+  if (other != 0 && other < arguments.size() && !puts_back) {
+    const auto* list = arguments[other].As<ListVal>();
+    const auto added = list != nullptr ? heap.Contents(list->cell) : std::make_shared<const Cell>(Cell{.elements = {arguments[other]}});
+    apart = AreApart(heap.Contents(cell), *added, heap);
+    if (makes && list != nullptr && heap[list->cell].sole) heap.Edit(list->cell).sole = false;
+    if (!makes && !apart) ShareAll(heap);
+  }
+  if (!own && heap[cell].columns.empty()) ShareAll(heap);
+  if (makes && heap[cell].sole) heap.Edit(cell).sole = false;
   std::vector<Cell> changed, made;
   Vals results;
   for (size_t k = 0; k < columns->size(); ++k) {
@@ -168,18 +185,26 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
     if (row->outcome == Outcome::kNewList) made.push_back(*ListOf(of_field[0], heap));
     results.push_back(std::move(of_field[0]));
   }
-  const bool reads = row->outcome == Outcome::kNewList || node.kind == "aten::__getitem__";
-  if (!reads || !fields.keys.empty()) {  // what reads dicts gives out copies, of which the list must know that they are its own
+  const bool takes = node.kind == "aten::__getitem__", reads = makes || takes;
+  // What reads dicts gives out copies, of which the list must know that they are its own.
+  if (!reads || (!fields.keys.empty() && heap[cell].columns.empty())) {
     for (const Val& element : Vals(heap[cell].elements)) Hold(heap, element);
     Cell& list = reads ? heap.Edit(cell) : evaluator.Edit(cell);
+    if (list.columns.empty()) list.sole = own && !makes && apart;
     list.elements.clear();
     list.columns = std::move(changed);
     list.keys = fields.keys;
+    list.apart = reads ? own : apart;
   }
   switch (row->outcome) {
     case Outcome::kItself: return Vals{arguments[0]};
-    case Outcome::kNewList: return Vals{ListVal{heap.Add({.columns = std::move(made), .keys = fields.keys})}};
-    case Outcome::kElement: return Vals{Element(heap, std::move(results), fields.keys)};
+    case Outcome::kNewList: return Vals{ListVal{heap.Add({.columns = std::move(made), .keys = fields.keys, .apart = apart})}};
+    case Outcome::kElement: {
+      Val element = Element(heap, std::move(results), fields.keys);
+      if (takes && element.Is<DictVal>()) return Vals{TakeRow(heap, cell, arguments[1], element)};
+      Hold(heap, element);
+      return Vals{std::move(element)};
+    }
     default: return Vals{};
   }
 }

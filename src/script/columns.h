@@ -22,7 +22,7 @@ Fields FieldsOf(const Cell& list, const Heap& heap);
 
 // Whether the node does something with a list that has columns, or needs them.
 bool WantsColumns(const torchscript::Node& node, std::span<const Val> arguments, const Heap& heap);
-// What it does, field by field.
-Result<Vals> OnColumns(Evaluator& evaluator, const torchscript::Node& node, std::span<const Val> arguments);
+// What it does, field by field. `puts_back`: it sets what was taken out there.
+Result<Vals> OnColumns(Evaluator& evaluator, const torchscript::Node& node, std::span<const Val> arguments, bool puts_back = false);
 
 }  // namespace flambeau::script

@@ -91,7 +91,7 @@ Result<Vals> Evaluator::Dispatch(const Node& node, std::span<const Val> argument
   if (tensors && custom_.Overrides(OperatorName(node))) return CallOperator(node, arguments);
   if (std::ranges::any_of(arguments, [&](const Val& each) { return HoldsQuantized(each, heap_); }))
     if (const Builtin builtin = FindBuiltinOnQuantized(node.kind)) return builtin(*this, node, arguments);
-  if (WantsRows(arguments, heap_)) return OnRows(*this, node, arguments);
+  if (WantsRows(node, arguments, heap_)) return OnRows(*this, node, arguments);
   if (WantsColumns(node, arguments, heap_)) return OnColumns(*this, node, arguments);
   if (const Builtin builtin = FindBuiltin(node.kind)) return builtin(*this, node, arguments);
   return CallOperator(node, arguments);

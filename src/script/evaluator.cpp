@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "reader/torchscript/reader.h"
+#include "script/held.h"
+#include "script/rows.h"
 #include "script/sequences.h"
 
 namespace flambeau::script {
@@ -59,20 +61,33 @@ const Type& Evaluator::TypeOf(TensorVal tensor) {
 }
 
 Cell& Evaluator::Edit(uint32_t cell) {
-  bool held = heap_[cell].is_row;
   auto lose = [&](uint32_t other) {
     if (!heap_[other].lost) heap_.Edit(other).lost = true;
   };
   if (heap_[cell].shared)
     for (uint32_t other = 0; other < heap_.size(); ++other)
-      if (other != cell && heap_[other].shared && MayBeSame(heap_, cell, other)) {
-        held = held || heap_[other].is_row;
-        lose(other);
-      }
-  if (held)  // the lists that may hold it, and other names of what they hold
+      if (other != cell && heap_[other].shared && MayBeSame(heap_, cell, other)) lose(other);
+  if (heap_[cell].is_row) {  // the lists that may hold it, and other names of what they hold
     for (uint32_t other = 0; other < heap_.size(); ++other)
-      if (other != cell && (heap_[other].has_rows || !heap_[other].keys.empty() || heap_[other].is_row)) lose(other);
+      if (other != cell && Reaches(heap_, cell, other)) lose(other);
+    if (OwnerOf(heap_, cell)) written_rows_.push_back(cell);
+  }
   return heap_.Edit(cell);
+}
+
+// What a node wrote into elements of lists goes back there. A list that can't have it is lost.
+void Evaluator::PutRowsBack() {
+  for (const uint32_t row : std::exchange(written_rows_, {})) {
+    if (sink_.HasErrors() || raised_) continue;
+    const TakenRow taken = *heap_[row].taken;
+    const size_t reported = sink_.diagnostics().size();
+    if (heap_[row].lost || !PutRow(*this, taken, row)) {
+      sink_.Truncate(reported);
+      heap_.Edit(taken.list).lost = true;
+      continue;
+    }
+    heap_.Edit(row).taken = std::make_shared<const TakenRow>(taken.list, taken.place, heap_.Contents(taken.list), true, taken.sole);
+  }
 }
 
 bool Evaluator::IsLost(const Val& value) const {
@@ -207,6 +222,7 @@ Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
     }
     if (node.kind != "prim::If") {
       BindOutputs(node, Evaluate(node));
+      if (!written_rows_.empty()) PutRowsBack();
       if (!opened_lists_.empty()) TakeInWrittenElements(*this);
       continue;
     }

@@ -153,6 +153,7 @@ class Evaluator {
   Vals Outputs(const torchscript::Block& block);
   void Bind(const torchscript::Value* value, Val val) { values_[value] = std::move(val); }
 
+  void PutRowsBack();
   // kept_inputs.cpp
   bool IsLive(const torchscript::Value* value);
   bool IsUndecided(const torchscript::Value* value);
@@ -266,6 +267,7 @@ class Evaluator {
   std::unordered_map<const Node*, ViewId> viewed_;
   std::unordered_map<uint32_t, TakenElement> taken_;
   std::vector<OpenedList> opened_lists_;  // the last ones
+  std::vector<uint32_t> written_rows_;    // by the node at hand: elements of lists that have what they hold as their own
   const Apart& apart_;
   bool assumes_rounds_ = false;
   std::vector<const Node*> lossy_;

@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "script/held.h"
+
 namespace flambeau::script {
 namespace {
 
@@ -59,7 +61,8 @@ void ForPairs(const Groups& groups, F f) {
 
 size_t Kinship::size() const {
   return 2 * storages_.size() + pieces_.size() + parts_.size() + mingled_parts_.size() + shared_parts_.size() + cells_.size() + same_parts_.size() +
-         shared_cells_.size() + doubtful_.size();
+         shared_cells_.size() + doubtful_.size() + held_parts_.size() +
+         sharing_parts_.size();
 }
 
 // The part shares the storage, or a piece of it that no other round looks at.
@@ -72,6 +75,34 @@ void Kinship::LearnShared(size_t part, StorageId storage, const std::optional<Ro
   }
   pieces_.erase(key);
   storages_.insert(key);
+}
+
+// Which parts are elements of a list that is a part, too, and which lists have elements in common.
+void Kinship::LearnHeld(std::span<const Part> parts, const Heap& heap) {
+  std::multimap<uint32_t, size_t> of_cell;
+  std::vector<std::pair<uint32_t, size_t>> of_shared;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto cell = CellOf(parts[i].value);
+    if (!cell) continue;
+    of_cell.emplace(*cell, i);
+    if (heap[*cell].shared) of_shared.emplace_back(*cell, i);
+  }
+  std::map<uint32_t, size_t> of_list;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Cell* list = ListOf(parts[i].value, heap);
+    if (list == nullptr) continue;
+    for (const Val& element : list->elements) {
+      const auto cell = CellOf(element);
+      if (!cell) continue;
+      const bool elsewhere = of_list.try_emplace(*cell, i).first->second != i;
+      if (elsewhere || heap[*cell].is_row || heap[*cell].shared) sharing_parts_.insert(i);
+      const auto [first, last] = of_cell.equal_range(*cell);
+      for (auto part = first; part != last; ++part) held_parts_.emplace(i, part->second);
+      if (!heap[*cell].shared) continue;
+      for (const auto& [other, part] : of_shared)
+        if (MayBeSame(heap, *cell, other)) held_parts_.emplace(i, part);
+    }
+  }
 }
 
 bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap, Outside outside, ValueId round) {
@@ -105,6 +136,7 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
     shared_cells_.insert(*cell);
     cells_.emplace(i, *cell);
   }
+  LearnHeld(parts, heap);
   ForPairs(of_storage, [&](size_t a, size_t b) { parts_.emplace(a, b); });
   const auto learn_same = [&](size_t a, size_t b) {
     shared_parts_.insert({a, b});
@@ -148,6 +180,15 @@ void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap,
   }
   for (const uint32_t cell : shared_cells_)
     if (!heap[cell].shared) heap.Edit(cell).shared = true;
+  for (const auto& [part, element] : held_parts_) {
+    const Cell* list = ListOf(parts[part].value, heap);
+    if (list != nullptr && (list->has_rows || !list->keys.empty())) Hold(heap, parts[element].value);
+  }
+  const auto has_columns = [&](size_t part) {
+    const Cell* list = ListOf(parts[part].value, heap);
+    return list != nullptr && !list->columns.empty();
+  };
+  if (std::ranges::any_of(sharing_parts_, has_columns)) ShareAll(heap);
   for (const uint32_t storage : doubtful_) storages.SetDoubtful(StorageId{storage});
 }
 

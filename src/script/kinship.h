@@ -34,11 +34,12 @@ class Kinship {
   // The parts as they are where the paths have met; or where that round of a loop begins.
   void Apply(std::span<const Part> parts, Storages& storages, Heap& heap, ValueId round) const;
 
-  bool empty() const { return size() == mingled_parts_.size(); }
+  bool empty() const { return size() == mingled_parts_.size() + held_parts_.size() + sharing_parts_.size(); }
 
  private:
   size_t size() const;
 
+  void LearnHeld(std::span<const Part> parts, const Heap& heap);
   void LearnShared(size_t part, StorageId storage, const std::optional<RoundPart>& piece, ValueId round);
 
   std::set<std::pair<size_t, uint32_t>> storages_;  // a part and a storage
@@ -49,6 +50,8 @@ class Kinship {
   std::set<std::pair<size_t, uint32_t>> cells_;     // such a part, and a cell that it may be
   std::set<std::pair<size_t, size_t>> same_parts_;  // two such parts that may be one
   std::set<size_t> mingled_parts_;                  // lists of which elements may share memory
+  std::set<std::pair<size_t, size_t>> held_parts_;  // a list, and what is an element of it: if it becomes one of run-time length
+  std::set<size_t> sharing_parts_;                  // lists of which another list may have an element
   std::set<uint32_t> shared_cells_;
   std::set<uint32_t> doubtful_;  // storages that may have been written unseen
 };

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "script/builtins.h"
+#include "script/columns.h"
+#include "script/held.h"
 #include "script/sequences.h"
 
 namespace flambeau::script {
@@ -117,7 +119,8 @@ class Rows {
         call_(evaluator, node),
         cell_(cell),
         elements_(evaluator.heap().Add(evaluator.heap()[cell].columns[kRowElements])),
-        bounds_(evaluator.heap().Add(evaluator.heap()[cell].columns[kRowBounds])) {}
+        bounds_(evaluator.heap().Add(evaluator.heap()[cell].columns[kRowBounds])),
+        apart_(evaluator.heap()[cell].apart) {}
 
   Result<Val> Length() {
     FLAMBEAU_TRY(const Val bounds, call_.One("aten::len", {ListVal{bounds_}}));
@@ -125,23 +128,21 @@ class Rows {
   }
 
   Status Append(const Val& row) {
-    FLAMBEAU_CHECK_OK(Hold(row));
+    FLAMBEAU_CHECK_OK(TakeIn(row));
     FLAMBEAU_CHECK_OK(call_("aten::extend", {ListVal{elements_}, row}));
     FLAMBEAU_TRY(const Val end, call_.One("aten::len", {ListVal{elements_}}));
     FLAMBEAU_CHECK_OK(call_("aten::append", {ListVal{bounds_}, end}));
     return Store();
   }
 
-  // A copy of the row: who writes to it is told.
+  // A copy of the row, which is put back if it is written.
   Result<Val> At(const Val& index) {
     Emitter& emit = evaluator_.emit();
     FLAMBEAU_TRY(const Val place, Place(index));
     FLAMBEAU_TRY(const Val next, emit.Call1("_operator::add", {place, int64_t{1}}));
     FLAMBEAU_TRY(const Val begin, call_.One("aten::__getitem__", {ListVal{bounds_}, place}));
     FLAMBEAU_TRY(const Val end, call_.One("aten::__getitem__", {ListVal{bounds_}, next}));
-    FLAMBEAU_TRY(Val row, call_.One("aten::slice", {ListVal{elements_}, begin, end, int64_t{1}}));
-    evaluator_.heap().Edit(row.As<ListVal>()->cell).is_row = true;
-    return row;
+    return call_.One("aten::slice", {ListVal{elements_}, begin, end, int64_t{1}});
   }
 
   // Counted from the front. One before the first row becomes one that is none from either end.
@@ -158,9 +159,11 @@ class Rows {
   }
 
   Status Replace(const Val& index, const Val& row) {
-    FLAMBEAU_CHECK_OK(Hold(row));
-    return Become("replaced", {ListVal{elements_}, ListVal{bounds_}, index, row});
+    FLAMBEAU_CHECK_OK(TakeIn(row));
+    return PutBack(index, row);
   }
+  // The same of what was taken out there.
+  Status PutBack(const Val& index, const Val& row) { return Become("replaced", {ListVal{elements_}, ListVal{bounds_}, index, row}); }
   Status Delete(const Val& index) { return Become("without", {ListVal{elements_}, ListVal{bounds_}, index}); }
 
   Status DropLast() {
@@ -186,11 +189,15 @@ class Rows {
 
  private:
   // The list is one of the rows from now on.
-  Status Hold(const Val& row) {
+  Status TakeIn(const Val& row) {
     const auto* list = row.As<ListVal>();
     if (list == nullptr || evaluator_.heap()[list->cell].has_rows)
       return evaluator_.Unsupported("puts other things than lists of tensors or numbers into a list of lists of run-time length");
-    if (!evaluator_.heap()[list->cell].is_row) evaluator_.heap().Edit(list->cell).is_row = true;
+    if (IsHeld(row, evaluator_.heap())) {
+      apart_ = false;
+      ShareAll(evaluator_.heap());
+    }
+    Hold(evaluator_.heap(), row);
     return {};
   }
   // The columns become what the function makes of them; argument 2 is the place of a row.
@@ -205,12 +212,14 @@ class Rows {
   Status Store() {
     Cell& cell = evaluator_.Edit(cell_);
     cell.columns = {evaluator_.heap()[elements_], evaluator_.heap()[bounds_]};
+    cell.apart = apart_;
     return {};
   }
 
   Evaluator& evaluator_;
   Calls call_;
   uint32_t cell_, elements_, bounds_;
+  bool apart_;
 };
 
 struct RowFunction {
@@ -230,6 +239,8 @@ Status Replace(Evaluator& evaluator, const Val& list, const Val& by) {
   cell.elements = copy.elements;
   cell.columns = copy.columns;
   cell.has_rows = copy.has_rows;
+  cell.apart = copy.apart;
+  cell.sole = copy.sole;
   return {};
 }
 
@@ -238,6 +249,38 @@ std::optional<Vals> Bounds(std::span<const Val> arguments) {
   auto at = [&](size_t i, const Val& absent) { return i < arguments.size() && !arguments[i].Is<Nothing>() ? arguments[i] : absent; };
   if (at(3, int64_t{1}).AsInt() != 1) return std::nullopt;
   return Vals{arguments[0], at(1, int64_t{0}), at(2, std::numeric_limits<int64_t>::max())};
+}
+
+// The list of lists as one of which the length is known at run time only.
+Result<Cell> AsRows(Evaluator& evaluator, const Cell& list) {
+  const Heap& heap = evaluator.heap();
+  if (list.has_rows) return list;
+  std::vector<Cell> lists;
+  for (const Val& element : list.elements) lists.push_back(*ListOf(element, heap));
+  const std::optional<Type> elements = TypeOfElements(evaluator, lists);
+  if (!elements && std::ranges::any_of(lists, [](const Cell& each) { return each.sequence.has_value(); }))
+    return evaluator.Unsupported("needs at run time a list of lists that do not all hold tensors, or numbers, of one dtype");
+  FLAMBEAU_TRY(std::vector<Cell> columns, RowColumns(evaluator.emit(), list, elements.value_or(Type())));
+  return Cell{.columns = std::move(columns), .has_rows = true, .apart = IsApart(list, heap)};
+}
+
+// It becomes one, of which a row was taken before.
+Status MakeRows(Evaluator& evaluator, uint32_t cell, const TakenRow* taken = nullptr) {
+  Heap& heap = evaluator.heap();
+  const std::shared_ptr<const Cell> list = heap.Contents(cell);
+  if (list->has_rows) return {};
+  FLAMBEAU_TRY(Cell made, AsRows(evaluator, *list));
+  made.apart = taken != nullptr ? taken->apart : made.apart;
+  made.sole = taken != nullptr ? taken->sole : made.apart;
+  if (taken == nullptr && !made.apart) ShareAll(heap);
+  for (const Val& element : list->elements) Hold(heap, element);
+  Cell& rows = heap.Edit(cell);
+  rows.elements.clear();
+  rows.columns = std::move(made.columns);
+  rows.has_rows = true;
+  rows.apart = made.apart;
+  rows.sole = made.sole;
+  return {};
 }
 
 // nullopt where there is no such function.
@@ -267,8 +310,7 @@ Result<Vals> RowsOfNumbers(Evaluator& evaluator, const Val& tensor) {
   FLAMBEAU_TRY(const Val count, emit.Call1("_operator::add", {length, int64_t{1}}));
   FLAMBEAU_TRY(const Val places, emit.Call1("aten::arange", {count}));
   FLAMBEAU_TRY(const Val begins, emit.Call1("aten::mul.Scalar", {places, width}));
-  Cell rows;
-  rows.has_rows = true;
+  Cell rows{.has_rows = true, .apart = true, .sole = true};
   for (const Val& numbers : {flat, begins}) {
     FLAMBEAU_TRY(const Val list, ListOfNumbers(evaluator, numbers));
     FLAMBEAU_TRY(const Val sequence, AsSequence(evaluator, list));
@@ -281,7 +323,7 @@ bool HoldsLists(const Cell& list, const Heap& heap) {
   if (list.has_rows) return true;
   return !list.elements.empty() && std::ranges::all_of(list.elements, [&](const Val& element) {
     const auto* row = element.As<ListVal>();
-    return row != nullptr && !heap[row->cell].has_rows && heap[row->cell].columns.empty();
+    return row != nullptr && !heap[row->cell].lost && heap[row->cell].columns.empty();
   });
 }
 
@@ -311,25 +353,47 @@ Result<std::vector<Cell>> RowColumns(Emitter& emit, const Cell& list, const Type
   return std::vector<Cell>{std::move(flat), std::move(bounds)};
 }
 
-bool WantsRows(std::span<const Val> arguments, const Heap& heap) {
+bool HasRows(std::span<const Val> arguments, const Heap& heap) {
   return std::ranges::any_of(arguments, [&](const Val& argument) {
     const auto* list = argument.As<ListVal>();
     return list != nullptr && heap[list->cell].has_rows;
   });
 }
 
+bool WantsRows(const Node& node, std::span<const Val> arguments, const Heap& heap) {
+  if (HasRows(arguments, heap)) return true;
+  static constexpr std::string_view kAtPlace[] = {"aten::Delete", "aten::__getitem__", "aten::_set_item", "aten::pop"};
+  if (arguments.size() < 2 || !arguments[1].Is<NumberVal>() || std::ranges::find(kAtPlace, node.kind) == std::end(kAtPlace)) return false;
+  const Cell* list = ListOf(arguments[0], heap);
+  return list != nullptr && HoldsLists(*list, heap);
+}
+
+Status PutRow(Evaluator& evaluator, const TakenRow& taken, uint32_t row) {
+  static const Node kNode{.kind = "aten::_set_item"};
+  Heap& heap = evaluator.heap();
+  if (!heap[taken.list].keys.empty()) {
+    FLAMBEAU_CHECK_OK(OnColumns(evaluator, kNode, Vals{ListVal{taken.list}, taken.place, DictVal{row}}, true));
+    return {};
+  }
+  FLAMBEAU_CHECK_OK(MakeRows(evaluator, taken.list, &taken));
+  return Rows(evaluator, kNode, taken.list).PutBack(taken.place, ListVal{row});
+}
+
 Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val> arguments) {
   if (node.kind == "prim::TupleConstruct" || node.kind == "prim::ListConstruct") return FindBuiltin(node.kind)(evaluator, node, arguments);
   const auto* list = arguments[0].As<ListVal>();
-  if (list != nullptr && evaluator.heap()[list->cell].has_rows && !WantsRows(arguments.subspan(1), evaluator.heap())) {
+  Heap& heap = evaluator.heap();
+  if (list != nullptr && node.kind == "aten::__getitem__") {  // which leaves a list of known length as it is
+    FLAMBEAU_TRY(Cell rows, AsRows(evaluator, *heap.Contents(list->cell)));
+    FLAMBEAU_TRY(const Val row, Rows(evaluator, node, heap.Add(std::move(rows))).At(arguments[1]));
+    return Vals{TakeRow(heap, list->cell, arguments[1], row)};
+  }
+  if (list != nullptr && !HasRows(arguments.subspan(1), heap)) {
+    FLAMBEAU_CHECK_OK(MakeRows(evaluator, list->cell));
     Rows rows(evaluator, node, list->cell);
     if (node.kind == "aten::append") {
       FLAMBEAU_CHECK_OK(rows.Append(arguments[1]));
       return Vals{arguments[0]};
-    }
-    if (node.kind == "aten::__getitem__") {
-      FLAMBEAU_TRY(Val row, rows.At(arguments[1]));
-      return Vals{std::move(row)};
     }
     if (node.kind == "aten::len") {
       FLAMBEAU_TRY(Val length, rows.Length());
@@ -340,6 +404,7 @@ Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val>
       return Vals{std::move(tensor)};
     }
     if (node.kind == "aten::_set_item") {
+      if (IsRowAt(heap, list->cell, arguments[1], arguments[2])) return Vals{arguments[0]};  // l[i] += [x]
       FLAMBEAU_CHECK_OK(rows.Replace(arguments[1], arguments[2]));
       return Vals{arguments[0]};
     }
@@ -350,13 +415,15 @@ Result<Vals> OnRows(Evaluator& evaluator, const Node& node, std::span<const Val>
     if (node.kind == "aten::pop") {
       const bool last = arguments.size() < 2 || arguments[1].AsInt() == -1;
       FLAMBEAU_TRY(Val row, rows.At(last ? int64_t{-1} : arguments[1]));
+      Hold(heap, row);
       FLAMBEAU_CHECK_OK(last ? rows.DropLast() : rows.Delete(arguments[1]));
       return Vals{std::move(row)};
     }
     if (node.kind == "aten::list" || node.kind == "aten::copy") {
-      Cell copy = evaluator.heap()[list->cell];
+      heap.Edit(list->cell).sole = false;
+      Cell copy = heap[list->cell];
       copy.Unshare();
-      return Vals{ListVal{evaluator.heap().Add(std::move(copy))}};
+      return Vals{ListVal{heap.Add(std::move(copy))}};
     }
   }
   FLAMBEAU_TRY(const std::optional<Vals> changed, CallRowFunction(evaluator, node, arguments));

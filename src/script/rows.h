@@ -19,8 +19,12 @@ Result<std::vector<Cell>> RowColumns(Emitter& emit, const Cell& list, const Type
 // The rows of a tensor of two dimensions as lists of numbers.
 Result<Vals> RowsOfNumbers(Evaluator& evaluator, const Val& tensor);
 
-// Whether the node does something with such a list.
-bool WantsRows(std::span<const Val> arguments, const Heap& heap);
+// Whether the node does something with such a list, or needs one.
+bool WantsRows(const torchscript::Node& node, std::span<const Val> arguments, const Heap& heap);
 Result<Vals> OnRows(Evaluator& evaluator, const torchscript::Node& node, std::span<const Val> arguments);
+
+
+// What was taken out of a list of lists or dicts, and written, becomes the list's element.
+Status PutRow(Evaluator& evaluator, const TakenRow& taken, uint32_t row);
 
 }  // namespace flambeau::script

@@ -7,6 +7,7 @@
 
 #include "aten/strides.h"
 #include "script/columns.h"
+#include "script/held.h"
 #include "script/quantized.h"
 #include "script/rows.h"
 
@@ -20,6 +21,8 @@ std::optional<Type> NumberType(const Val& value, Emitter& emit) {
   if (value.Is<double>()) return Type::OfFloat();
   return std::nullopt;
 }
+
+bool IsNothing(const Cell& list) { return !list.sequence && list.columns.empty() && list.elements.empty(); }
 
 // Of what paths give out: which member of an enum it is says a number, too.
 std::optional<Type> PathNumberType(const Val& value, Emitter& emit) {
@@ -105,6 +108,10 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
     return skeleton;
   }
   if (const auto cell = CellOf(value)) skeleton.held_ = heap[*cell].is_row;
+  if (const Cell* cell = ListOf(value, heap)) {
+    skeleton.apart_ = IsApart(*cell, heap);
+    skeleton.sole_ = IsSole(*cell, heap);
+  }
   skeleton.fixed_ = value;
   skeleton.kind_ = value.Is<Undefined>() ? Kind::kUndefined : Kind::kFixed;
   if (const auto* tensor = value.As<TensorVal>()) {
@@ -119,7 +126,7 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
     if (list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kTensor;
   } else if (list != nullptr && !heap[list->cell].columns.empty()) {
     for (const Cell& column : heap[list->cell].columns) {
-      auto made = OfSequence({}, column, emit);
+      auto made = heap[list->cell].has_rows && IsNothing(column) ? OfNothing() : OfSequence({}, column, emit);
       if (!made) {
         (void)skeleton.Conflict("it is an empty list of tuples");
         return skeleton;
@@ -135,7 +142,7 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
     skeleton.kind_ = Kind::kQuantized;
   } else if (const Vals* elements = ElementsOf(value, heap)) {
     for (const Val& element : *elements) skeleton.children_.push_back(OfBounded(element, emit, heap, known));
-    if (list != nullptr) skeleton.NoteRows(heap[list->cell]);
+    if (list != nullptr) (void)skeleton.NoteRows(heap[list->cell], heap);
     if (value.Is<TupleVal>()) skeleton.kind_ = Kind::kTuple;
     if (list != nullptr && list->cell >= known.value_or(0)) skeleton.kind_ = Kind::kList;
   } else if (const auto* optional = value.As<OptionalVal>()) {
@@ -353,7 +360,7 @@ bool Skeleton::UnifyElements(const Val& value, Emitter& emit, const Heap& heap) 
   if (const Cell* cell = kind_ == Kind::kList && list != nullptr ? &heap[list->cell] : nullptr) {
     const bool tuples = FieldsOf(*cell, heap).count != 0 || std::ranges::any_of(children_, &Skeleton::HasFields);
     const bool lists = HoldsLists(*cell, heap) || std::ranges::any_of(children_, &Skeleton::IsList);
-    NoteRows(*cell);
+    (void)NoteRows(*cell, heap);
     if (cell->sequence || !cell->columns.empty() || cell->elements.size() != children_.size())
       return lists ? ToRows(*cell, emit, heap) : tuples ? ToTable(*cell, emit, heap) : ToSequence(*cell, emit);
   }
@@ -364,10 +371,9 @@ bool Skeleton::UnifyElements(const Val& value, Emitter& emit, const Heap& heap) 
 }
 
 bool Skeleton::UnifyTable(const Cell& list, Emitter& emit, const Heap& heap) {
-  NoteRows(list);
+  bool changed = NoteRows(list, heap);
   const auto columns = ColumnsOf(list, heap, {children_.size(), keys_});
   if (!columns) return Conflict("they make it of different kinds");
-  bool changed = false;
   for (size_t k = 0; k < children_.size(); ++k) {
     changed = children_[k].UnifySequence((*columns)[k], emit) || changed;
     if (children_[k].kind_ == Kind::kConflict) return Conflict("they make it of different kinds");
@@ -407,9 +413,23 @@ bool Skeleton::HasFields() const {
   return kind_ == Kind::kTuple || kind_ == Kind::kDict || (kind_ == Kind::kFixed && fixed_.Is<DictVal>());
 }
 
-void Skeleton::NoteRows(const Cell& list) {
+bool Skeleton::NoteRows(const Cell& list, const Heap& heap) {
   for (const Val& element : list.elements)
     if (const auto row = CellOf(element)) rows_.push_back(*row);
+  const bool apart = std::exchange(apart_, apart_ && IsApart(list, heap)), sole = std::exchange(sole_, sole_ && IsSole(list, heap));
+  return apart != apart_ || sole != sole_;
+}
+
+Skeleton Skeleton::OfNothing() {
+  Skeleton skeleton;
+  skeleton.kind_ = Kind::kList;
+  return skeleton;
+}
+
+// The elements of all the rows.
+bool Skeleton::UnifyFlat(const Cell& list, Emitter& emit) {
+  if (kind_ != Kind::kList) return UnifySequence(list, emit);
+  return IsNothing(list) ? false : ToSequence(list, emit);
 }
 
 // A list of lists of which the number depends on the path.
@@ -430,7 +450,7 @@ bool Skeleton::ToRows(const Cell& list, Emitter& emit, const Heap& heap) {
              row != list.elements.end()) {
     first = heap[row->As<ListVal>()->cell];
   }
-  auto flat = OfSequence(elements, first, emit);
+  auto flat = elements.empty() && IsNothing(first) ? OfNothing() : OfSequence(elements, first, emit);
   if (!flat) return Conflict("it is of lists that do not all hold tensors, or numbers, of one dtype");
   Skeleton bounds = OfTensor(Type::OfTensor(DType::kInt64, {}));
   bounds.type_.kind = TypeKind::kSequence;
@@ -445,10 +465,10 @@ bool Skeleton::ToRows(const Cell& list, Emitter& emit, const Heap& heap) {
 bool Skeleton::UnifyRows(const Cell& list, Emitter& emit, const Heap& heap) {
   if (list.sequence || (!list.has_rows && !list.elements.empty() && !HoldsLists(list, heap)))
     return Conflict("they make it of different kinds");
-  NoteRows(list);
+  bool changed = NoteRows(list, heap);
   Skeleton& flat = children_[kRowElements];
-  bool changed = list.has_rows && flat.UnifySequence(list.columns[kRowElements], emit);
-  for (const Val& row : list.elements) changed = flat.UnifySequence(heap[row.As<ListVal>()->cell], emit) || changed;
+  if (list.has_rows) changed = flat.UnifyFlat(list.columns[kRowElements], emit) || changed;
+  for (const Val& row : list.elements) changed = flat.UnifyFlat(heap[row.As<ListVal>()->cell], emit) || changed;
   return flat.kind_ == Kind::kConflict ? Conflict(*flat.because_) : changed;
 }
 

@@ -67,7 +67,11 @@ class Skeleton {
   // Whether it is a tuple or dict.
   bool HasFields() const;
   // Lists and dicts that are elements of the list, which has what they hold as its own once its length is known at run time only.
-  void NoteRows(const Cell& list);
+  // Whether that, or whether no two of them are one, was news.
+  bool NoteRows(const Cell& list, const Heap& heap);
+  // The elements of a list of lists that are all empty.
+  static Skeleton OfNothing();
+  bool UnifyFlat(const Cell& list, Emitter& emit);
   bool ToRows(const Cell& list, Emitter& emit, const Heap& heap);
   bool UnifyRows(const Cell& list, Emitter& emit, const Heap& heap);
   Kind KindOfFixed() const;
@@ -88,6 +92,8 @@ class Skeleton {
   bool is_table_ = false;           // a list of tuples or dicts of run-time length: a sequence for each field
   bool of_numbers_ = false;         // the elements of the list of run-time length
   bool held_ = false;               // on some path a list of run-time length has what the list or dict holds (Cell::is_row)
+  bool apart_ = false;              // of a list: Cell::apart
+  bool sole_ = false;               // of a list: Cell::sole
   bool joined_ = false;             // the integer is a symbol that was made here
 };
 

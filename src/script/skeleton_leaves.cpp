@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "script/columns.h"
+#include "script/held.h"
 #include "script/quantized.h"
 #include "script/rows.h"
 #include "script/skeleton.h"
@@ -95,6 +96,7 @@ Status Skeleton::AppendLeaves(const Val& unsettled, Emitter& emit, const Heap& h
         FLAMBEAU_TRY(columns, RowColumns(emit, list, children_[kRowElements].type_));
       }
       for (size_t k = 0; k < children_.size(); ++k) {
+        if (children_[k].kind_ == Kind::kList) continue;  // of nothing
         FLAMBEAU_TRY(const ValueId sequence, emit.Sequence((*columns)[k], children_[k].type_));
         leaves.push_back(sequence);
       }
@@ -153,10 +155,13 @@ Val Skeleton::Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) c
       return TensorVal{leaves[next++]};
     case Kind::kNumber: return NumberVal{leaves[next++]};
     case Kind::kTable: {
-      Cell table{.keys = keys_, .has_rows = has_rows_, .is_row = held_};
+      Cell table{.keys = keys_, .has_rows = has_rows_, .apart = apart_, .sole = sole_, .is_row = held_};
       for (const uint32_t row : rows_)
-        if ((has_rows_ || !keys_.empty()) && row < heap.size() && !heap[row].is_row) heap.Edit(row).is_row = true;
-      for (const Skeleton& column : children_) table.columns.push_back({.sequence = leaves[next++], .of_numbers = column.of_numbers_});
+        if ((has_rows_ || !keys_.empty()) && row < heap.size()) Hold(heap, ListVal{row});
+      for (const Skeleton& column : children_) {
+        if (column.kind_ == Kind::kList) table.columns.emplace_back();
+        else table.columns.push_back({.sequence = leaves[next++], .of_numbers = column.of_numbers_});
+      }
       return ListVal{heap.Add(std::move(table))};
     }
     case Kind::kQuantized: {

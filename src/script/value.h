@@ -115,6 +115,17 @@ struct TakenElement {
   Val place;
 };
 
+struct Cell;
+
+// Where a list or dict was taken out of a list of these.
+struct TakenRow {
+  uint32_t list;
+  Val place;
+  std::shared_ptr<const Cell> contents;  // of the list: while it has these, the row is the one at the place
+  bool apart;                            // and no other of its elements is that one
+  bool sole;                             // nor one of another list of run-time length
+};
+
 using NamedVal = std::pair<std::string, Val>;
 using Attributes = NamedList<NamedVal, &NamedVal::first>;
 
@@ -126,7 +137,10 @@ struct Cell {
   std::vector<Cell> columns;                   // a list of tuples of such a length: a list for each field
   Vals keys;                                   // it is a list of dicts: the key of each column
   bool has_rows = false;                       // it is a list of lists, of which the columns are as rows.h says
+  bool apart = false;                          // it has columns, and no two of its elements are one list or dict: held.h
+  bool sole = false;                           // and no other list that has columns has one of its elements, but one that may be this list
   bool is_row = false;                         // a list of lists or dicts of such a length has what it holds: a write must reach that
+  std::shared_ptr<const TakenRow> taken;       // where it was taken from
   std::shared_ptr<const Pieces> pieces;        // where the sequence came from: its elements are views
   std::vector<std::pair<Val, Val>> entries;    // of a dict, in insertion order
   Attributes attributes;                       // of an object, as far as they were read or written
@@ -137,7 +151,8 @@ struct Cell {
 
   // Of a copy, which nobody else has.
   void Unshare() {
-    shared = false;
+    shared = is_row = false;
+    taken.reset();
     kin.clear();
   }
 };

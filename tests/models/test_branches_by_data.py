@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Optional
+from typing import List, Optional
 
 import pytest
 import torch
@@ -213,6 +213,45 @@ def test_rounds_that_data_counts_are_gone_over_for_the_example_only(function, on
     monkeypatch.setattr(flambeau.scripted, "results_of_model", lambda *given: calls.append(given) or run(*given))
     flambeau.export(Of(function), (X.abs(),))
     assert (len(calls) == 1) is once
+
+
+class WeighsByList(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weights = torch.nn.ParameterList([torch.nn.Parameter(torch.full((4,), 2.0 + k)) for k in range(2)])
+
+    def forward(self, x):
+        for weight in self.weights:
+            x = x * weight if x.sum() > 0 else x - weight
+        return x
+
+
+@torch.jit.script
+class Tally:
+    def __init__(self, size: int):
+        self.sums = torch.zeros(size)
+        self.rounds: List[int] = []
+
+    def add(self, at: int, value: torch.Tensor) -> None:
+        self.sums[at] += value
+        self.rounds.append(at)
+
+
+class CountsBySign(torch.nn.Module):
+    """What it writes, the run made itself."""
+
+    def forward(self, x):
+        tally = Tally(2)
+        for value in x:
+            tally.add(0 if value.sum() > 0 else 1, value.sum())
+        return tally.sums
+
+
+@pytest.mark.parametrize("model", [WeighsByList(), CountsBySign()], ids=lambda each: type(each).__name__)
+def test_what_looks_like_other_code_or_state_is_a_script(model):
+    program = flambeau.export(model, (X,))
+    for sample in (X, -X, -X.roll(1)):
+        torch.testing.assert_close(program(sample)[0], model(sample).detach())
 
 
 class Counts(torch.nn.Module):

@@ -102,15 +102,6 @@ def copies_are_written(self, x, n):
 test_program = case.test()
 
 
-class WritesWhatIsRead(nn.Module):
-    def forward(self, x, n):
-        a: List[Dict[str, Tensor]] = []
-        for i in range(int(n)):
-            a.append({"value": x * i})
-        a[0]["value"] = x
-        return a[0]["value"]
-
-
 class WritesWhatWasAppended(nn.Module):
     def forward(self, x, n):
         first = {"value": x}
@@ -139,22 +130,10 @@ class WritesToOneForEachRound(nn.Module):
         return a[0]["value"]
 
 
-class WritesToOneOfTheListOrAnother(nn.Module):
-    def forward(self, x, n):
-        a: List[Dict[str, Tensor]] = []
-        for i in range(int(n)):
-            a.append({"value": x * i})
-        each = a[0] if bool(x.sum() > 0) else {"value": x}
-        each["value"] = x + 1
-        return a[0]["value"]
-
-
 WRITERS = [
-    WritesWhatIsRead,
     WritesWhatWasAppended,
     ReadsWhatWasAppendedWhereAnotherIsWritten,
     WritesToOneForEachRound,
-    WritesToOneOfTheListOrAnother,
 ]
 
 

@@ -208,15 +208,6 @@ class WritesToARowThatIsHeld(nn.Module):
         return len(rows[0])
 
 
-class WritesToARowThatIsRead(nn.Module):
-    def forward(self, x, n):
-        rows: List[List[int]] = []
-        for i in range(int(n)):
-            rows.append([i])
-        rows[0].append(9)
-        return len(rows[0])
-
-
 class ReadsWhatWasHeldWhereARowWasWritten(nn.Module):
     def forward(self, x, n):
         first = [1]
@@ -248,16 +239,6 @@ class ReadsARowThatWasReadBefore(nn.Module):
         return len(row)
 
 
-class WritesToARowOfOneOrTheOther(nn.Module):
-    def forward(self, x, n):
-        rows: List[List[int]] = []
-        for i in range(int(n)):
-            rows.append([i])
-        row = rows[0] if bool(x.sum() > 0) else rows[-1]
-        row.append(9)
-        return len(rows[0])
-
-
 class WritesToTheRowOfTheLastRound(nn.Module):
     def forward(self, x, n):
         rows: List[List[int]] = []
@@ -284,11 +265,9 @@ class WritesToWhatMayBeARow(nn.Module):
 
 WRITERS = [
     WritesToARowThatIsHeld(),
-    WritesToARowThatIsRead(),
     ReadsWhatWasHeldWhereARowWasWritten(),
     ReadsARowWhereWhatWasHeldWasWritten(),
     ReadsARowThatWasReadBefore(),
-    WritesToARowOfOneOrTheOther(),
     WritesToTheRowOfTheLastRound(),
     WritesToWhatMayBeARow(),
 ]
