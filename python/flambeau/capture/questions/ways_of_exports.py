@@ -14,7 +14,7 @@ import torch
 from ..folders import OWN, TORCH
 from ..replaced_functions import Replacements
 
-__all__ = ["FLAGS", "HIDDEN", "ways_of_exports"]
+__all__ = ["FLAGS", "HIDDEN", "told_of_an_export", "ways_of_exports"]
 
 HIDDEN = ", with the model told that it only runs"
 
@@ -55,14 +55,29 @@ def ways_of_exports(asked: dict[str, str], line_of: Callable[[traceback.StackSum
         hidden: Functions that say no.
     """
 
-    def flag(name: str) -> bool:
-        answer = bool(getattr(torch.compiler, _FLAGS[name][1], False))
-        frame = _asking_frame() if answer else None
-        if frame is None or frame.f_code.co_filename.startswith((TORCH, OWN)):
-            return answer
+    def answer(name: str, frame: types.FrameType) -> bool:
         if name not in asked:
             asked[name] = line_of(traceback.extract_stack(frame))
         return name not in hidden
+
+    with _answers(answer, lambda name: bool(getattr(torch.compiler, _FLAGS[name][1], False))):
+        yield
+
+
+def told_of_an_export() -> contextlib.AbstractContextManager[None]:
+    """While it is open, a model that runs goes the way that it goes while it is exported."""
+    return _answers(lambda name, frame: True, lambda name: True)
+
+
+@contextlib.contextmanager
+def _answers(answer: Callable[[str, types.FrameType], bool], asks: Callable[[str], bool]) -> Iterator[None]:
+    """What the functions say to code of the model, while there is something to ask; torch is told what is."""
+
+    def flag(name: str) -> bool:
+        frame = _asking_frame() if asks(name) else None
+        if frame is None or frame.f_code.co_filename.startswith((TORCH, OWN)):
+            return bool(getattr(torch.compiler, _FLAGS[name][1], False))
+        return answer(name, frame)
 
     with Replacements() as replaced:
         for name, (stand_in, kept) in _FLAGS.items():
