@@ -61,8 +61,7 @@ void ForPairs(const Groups& groups, F f) {
 
 size_t Kinship::size() const {
   return 2 * storages_.size() + pieces_.size() + parts_.size() + mingled_parts_.size() + shared_parts_.size() + cells_.size() + same_parts_.size() +
-         shared_cells_.size() + doubtful_.size() + held_parts_.size() +
-         sharing_parts_.size();
+         shared_cells_.size() + doubtful_.size() + held_parts_.size() + sharing_parts_.size();
 }
 
 // The part shares the storage, or a piece of it that no other round looks at.

@@ -23,7 +23,6 @@ Result<Vals> RowsOfNumbers(Evaluator& evaluator, const Val& tensor);
 bool WantsRows(const torchscript::Node& node, std::span<const Val> arguments, const Heap& heap);
 Result<Vals> OnRows(Evaluator& evaluator, const torchscript::Node& node, std::span<const Val> arguments);
 
-
 // What was taken out of a list of lists or dicts, and written, becomes the list's element.
 Status PutRow(Evaluator& evaluator, const TakenRow& taken, uint32_t row);
 

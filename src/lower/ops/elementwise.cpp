@@ -66,7 +66,6 @@ Tensor Exp2(Lowering& to, Tensor self) {
   return to.Pow(to.NumberOf(2.0, x.dtype()), x);
 }
 
-
 template <int kBase>
 Tensor LogToBase(Lowering& to, Tensor self) {
   const Tensor x = to.ToFloat(self);
