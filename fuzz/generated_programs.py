@@ -159,7 +159,7 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
     """Results that are seldom exact come out a rounding error away, and zeros of others lose the sign that onnxruntime's Where drops.
 
     Medians are taken of contiguous tensors: of expanded ones, PyTorch's CPU kernel gives elements of others. What is rolled,
-    or gets a sign, is laid out as captures say, and not as the kernels do, which keep their operands' layout. Sigmoids are off as
+    gets a sign, or is an exponent, is laid out as captures say, and not as the kernels do. Sigmoids are off as
     onnxruntime's are, and 0 of less than -17. Of elements that are alike, normalizations leave nothing but rounding: that is 0.
     """
 
@@ -201,6 +201,8 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
             return result
         if func in (torch.ops.aten.roll.default, torch.ops.aten.copysign.Tensor):
             return result.contiguous()
+        if func is torch.ops.aten.pow.Scalar:
+            return torch.empty_like(args[1], dtype=result.dtype).copy_(result)
         if func is torch.ops.aten.glu.default:
             first, second = args[0].chunk(2, args[1] if len(args) > 1 else -1)
             return first * self.sigmoid(second)
