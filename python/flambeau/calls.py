@@ -66,8 +66,12 @@ class CapturedCall:
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         given = named_arguments(self.signature, args, kwargs)
         for name, value in given.items():
-            if name not in self.arguments and any(map(_is_tensor, _pytree.tree_leaves(value))):
+            if name in self.arguments:
+                continue
+            if any(map(_is_tensor, _pytree.tree_leaves(value))) and not isinstance(value, np.generic):
                 raise TypeError(f"the model was captured without the argument '{name}'")
+            if name in self.signature.parameters:
+                expect_constant(name, self.signature.parameters[name].default, value)
         values: list[Any] = []
         for name, argument in self.arguments.items():
             if name in given:
@@ -78,7 +82,7 @@ class CapturedCall:
 
 
 def forward_of(model: torch.nn.Module) -> inspect.Signature:
-    """What ``forward`` takes: names and kinds of parameters."""
+    """What ``forward`` takes: names and kinds of parameters, without defaults, which may be anything."""
     parameters = inspect.signature(model.forward).parameters.values()
     return inspect.Signature([inspect.Parameter(each.name, each.kind) for each in parameters])
 
@@ -87,7 +91,7 @@ def captured_call(signature: inspect.Signature, arguments: Arguments) -> Capture
     """The call of a capture that makes inputs of the tensors, and constants of everything else.
 
     Args:
-        signature: Of ``forward``.
+        signature: Of ``forward``; its defaults are what is constant of arguments without an example.
         arguments: The examples by name, in the order of the model's inputs.
     """
     described = {}

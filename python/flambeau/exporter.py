@@ -20,7 +20,18 @@ from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
 from .calls import apart
-from .capture import alone, failure_without_export, is_by_data, mode, seeding_lines, unwrapped, user_line, warn_of_assumptions, warn_of_seeds
+from .capture import (
+    alone,
+    draws,
+    failure_without_export,
+    is_by_data,
+    mode,
+    seeding_lines,
+    unwrapped,
+    user_line,
+    warn_of_assumptions,
+    warn_of_seeds,
+)
 from .converted import Conversion
 from .errors import (
     CaptureError,
@@ -335,7 +346,8 @@ class _Export:
                     source = of_script(
                         self.model, self.args, self.kwargs, self.wishes, self.options, self.translations, self.artifacts.attempts
                     )
-            warn_of_seeds(seeds)
+            if source.exported is None or draws(source.exported):
+                warn_of_seeds(seeds)
         self.artifacts.exported = source.exported
         if self.wishes.torchscript:
             self._distinguish_names()

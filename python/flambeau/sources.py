@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -270,7 +271,7 @@ def of_script(
 def _call(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CapturedCall:
     """How a TorchScript program, or a module that is traced, is called."""
     if not isinstance(model, SCRIPTS):
-        return captured_call(forward_of(model), model_arguments(model, args, kwargs))
+        return captured_call(inspect.signature(model.forward), model_arguments(model, args, kwargs))
     signature = script_signature(model, takes_packed(args))
     written = dict(zip(script_parameters(model, takes_packed(args)), signature.parameters))
     return captured_call(signature, {written[name]: value for name, value in script_arguments(model, args, kwargs).items()})

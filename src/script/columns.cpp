@@ -158,14 +158,15 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
   if (!columns || columns->empty())
     return evaluator.Unsupported("needs at run time a list whose elements are not all tuples of one kind, or dicts of the same keys");
   const bool own = IsApart(heap[cell], heap);
-  bool apart = own;
+  bool apart = own, shares = false;  // elements of another list
   const bool makes = row->outcome == Outcome::kNewList;
   if (other != 0 && other < arguments.size() && !puts_back) {
     const auto* list = arguments[other].As<ListVal>();
     const auto added = list != nullptr ? heap.Contents(list->cell) : std::make_shared<const Cell>(Cell{.elements = {arguments[other]}});
+    shares = !AreNew(*added, heap);
     apart = AreApart(heap.Contents(cell), *added, heap);
     if (makes && list != nullptr && heap[list->cell].sole) heap.Edit(list->cell).sole = false;
-    if (!makes && !apart) ShareAll(heap);
+    if (!makes && (shares || !apart)) ShareAll(heap);
   }
   if (!own && heap[cell].columns.empty()) ShareAll(heap);
   if (makes && heap[cell].sole) heap.Edit(cell).sole = false;
@@ -190,7 +191,7 @@ Result<Vals> OnColumns(Evaluator& evaluator, const Node& node, std::span<const V
   if (!reads || (!fields.keys.empty() && heap[cell].columns.empty())) {
     for (const Val& element : Vals(heap[cell].elements)) Hold(heap, element);
     Cell& list = reads ? heap.Edit(cell) : evaluator.Edit(cell);
-    if (list.columns.empty()) list.sole = own && !makes && apart;
+    if (list.columns.empty()) list.sole = own && !makes && !shares && apart;
     list.elements.clear();
     list.columns = std::move(changed);
     list.keys = fields.keys;

@@ -107,7 +107,10 @@ Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& he
     (void)skeleton.Conflict("it is an object of a class, and another one on each path");
     return skeleton;
   }
-  if (const auto cell = CellOf(value)) skeleton.held_ = heap[*cell].is_row;
+  if (const auto cell = CellOf(value)) {
+    skeleton.held_ = heap[*cell].is_row;
+    skeleton.lost_ = heap[*cell].lost;
+  }
   if (const Cell* cell = ListOf(value, heap)) {
     skeleton.apart_ = IsApart(*cell, heap);
     skeleton.sole_ = IsSole(*cell, heap);
@@ -265,7 +268,7 @@ bool Skeleton::UnifyAbsent(const Undefined& undefined, Emitter& emit, const Heap
   if (kind_ == Kind::kFixed) {
     if (fixed_.Is<TensorVal>()) kind_ = Kind::kTensor;
     if (fixed_.Is<NumberVal>()) kind_ = Kind::kNumber;
-    if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>()) kind_ = KindOfFixed();
+    if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>()) (void)ReleaseContainer();
   }
   bool changed = ForgetSymbols(emit) || kind_ != before;
   for (Skeleton& child : children_) changed = child.Unify(undefined, emit, heap) || changed;
@@ -282,11 +285,17 @@ bool Skeleton::Release(const Val& value) {
     kind_ = Kind::kNumber;
     chooses_ = fixed_.IsConstantNumber() && value.IsConstantNumber();
   } else if (fixed_.Is<ListVal>() || fixed_.Is<DictVal>()) {
-    kind_ = KindOfFixed();
+    (void)ReleaseContainer();
   } else {
     (void)Conflict("they make it of different values");
   }
   return kind_ != Kind::kConflict;
+}
+
+bool Skeleton::ReleaseContainer() {
+  if (lost_) return Conflict("nobody knows what it holds");
+  kind_ = KindOfFixed();
+  return true;
 }
 
 bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
@@ -299,8 +308,11 @@ bool Skeleton::Unify(const Val& unsettled, Emitter& emit, const Heap& heap) {
     return true;
   }
   if (kind_ == Kind::kOptional) return children_[0].Unify(value.Is<Nothing>() ? Val() : Present(value), emit, heap);
-  if (kind_ == Kind::kFixed && SameConstant(fixed_, value)) return false;
   const auto cell = CellOf(value);
+  if (kind_ == Kind::kFixed && SameConstant(fixed_, value)) {
+    lost_ = lost_ || (cell && heap[*cell].lost);
+    return false;
+  }
   if (cell && heap[*cell].lost) return Conflict("nobody knows what it holds");
   if (cell && heap[*cell].is_row && !held_) {
     held_ = true;

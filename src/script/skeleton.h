@@ -75,6 +75,7 @@ class Skeleton {
   bool ToRows(const Cell& list, Emitter& emit, const Heap& heap);
   bool UnifyRows(const Cell& list, Emitter& emit, const Heap& heap);
   Kind KindOfFixed() const;
+  bool ReleaseContainer();
   Result<ValueId> AsRows(ValueId tensor, Emitter& emit) const;
   Status AppendPlaceholder(Emitter& emit, std::vector<ValueId>& leaves) const;
 
@@ -92,6 +93,7 @@ class Skeleton {
   bool is_table_ = false;           // a list of tuples or dicts of run-time length: a sequence for each field
   bool of_numbers_ = false;         // the elements of the list of run-time length
   bool held_ = false;               // on some path a list of run-time length has what the list or dict holds (Cell::is_row)
+  bool lost_ = false;               // on some path nobody knows what the list or dict that is fixed holds (Cell::lost)
   bool apart_ = false;              // of a list: Cell::apart
   bool sole_ = false;               // of a list: Cell::sole
   bool joined_ = false;             // the integer is a symbol that was made here

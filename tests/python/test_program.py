@@ -132,6 +132,22 @@ def test_another_value_for_a_constant_is_told(options, recwarn):
         program(x, torch.tensor(5), how="up")
 
 
+@pytest.mark.parametrize("scripted", [False, True])
+def test_so_is_one_for_a_default(scripted, recwarn):
+    class Model(torch.nn.Module):
+        def forward(self, x, k: int = 2, negate: bool = False):
+            return -x * k if negate else x * k
+
+    x = torch.randn(3)
+    program = flambeau.export(torch.jit.script(Model()) if scripted else Model(), (x,), capture="trace")
+    torch.testing.assert_close(program(x, 2, negate=False)[0], x * 2)
+    assert not [each for each in recwarn if issubclass(each.category, flambeau.errors.ConversionWarning)]
+    with pytest.warns(flambeau.errors.ConversionWarning, match="the argument 'k' is 2 in this model"):
+        program(x, k=3)
+    with pytest.warns(flambeau.errors.ConversionWarning, match="the argument 'negate' is False in this model"):
+        program(x, 2, True)
+
+
 def test_numpy_inputs_run_anywhere(program, model):
     feeds = program.to_numpy_inputs(X)
     assert {name: (array.dtype, array.shape) for name, array in feeds.items()} == {"x": (np.float32, (3, 8))}

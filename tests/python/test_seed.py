@@ -190,6 +190,17 @@ def test_a_seed_of_the_model_is_warned_of(capture, generator):
     assert len([each for each in warned if "seeds" in str(each.message)]) == 1
 
 
+class SeedingInVain(torch.nn.Module):
+    def forward(self, x):
+        torch.manual_seed(3)
+        return x + 1
+
+
+@pytest.mark.filterwarnings("error::flambeau.errors.ConversionWarning")
+def test_a_seed_of_nothing_is_not():
+    flambeau.export(SeedingInVain(), (torch.ones(2, 4),))
+
+
 class Hidden(torch.nn.Module):
     """Asks what is there, so that what is captured is compared with it, from the same seed."""
 

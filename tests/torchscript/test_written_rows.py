@@ -1,6 +1,6 @@
 """Lists and dicts that are written where they lie in a list of run-time length, or at a place that only a run knows."""
 
-from typing import Dict, List
+from typing import Dict, List, Optional
 
 import flambeau
 import pytest
@@ -211,6 +211,56 @@ def several_such_lists(self, a, k):
     return [len(each) for each in rows], torch.stack([each["v"] for each in found]), [sum(each) for each in known]
 
 
+# --- lists of known length, of which a path may have written one ---------------------------------
+
+
+@case.forward(x(4, 3), N(1), others=SOME)
+def chosen_after_a_write_by_another_name(self, a, k):
+    first, second, chosen = [1, 2], [3, 4], [0, 0]
+    if int(k) > 0:
+        second = first
+    if bool(a.sum() > 0):
+        second[0] = 99
+        chosen = first
+    return chosen[0]
+
+
+@case.forward(x(4, 3), N(1), others=SOME)
+def carried_after_a_write_by_another_name(self, a, k):
+    first, second = [a.sum()], [a.sum() * 0]
+    for i in range(a.size(0)):
+        if i > 1:
+            second[0] = a[i].sum() * 2
+        else:
+            first = first[:]
+        second = first
+    return first[0]
+
+
+@case.forward(x(4, 3), N(1), others=SOME)
+def in_a_tuple_after_a_write_by_another_name(self, a, k):
+    first, second = [1, 2], [3, 4]
+    pair = ([0, 0], 1)
+    if int(k) > 0:
+        second = first
+    if bool(a.sum() > 0):
+        second[0] = 99
+        pair = (first, 2)
+    return pair[0][0]
+
+
+@case.forward(x(4, 3), N(1), others=SOME)
+def given_out_by_one_path_after_a_write_by_another_name(self, a, k):
+    first, second = [1, 2], [3, 4]
+    maybe: Optional[List[int]] = None
+    if int(k) > 0:
+        second = first
+    if bool(a.sum() > 0):
+        second[0] = 99
+        maybe = first
+    return 0 if maybe is None else maybe[0]
+
+
 test_program = case.test()
 
 
@@ -336,8 +386,44 @@ class AnotherKey(nn.Module):
         return found[0]["v"]
 
 
+class JoinedToAnotherList(nn.Module):
+    def forward(self, a, k):
+        found: List[Dict[str, Tensor]] = []
+        for row in a:
+            found.append({"v": row})
+        every: List[Dict[str, Tensor]] = []
+        every += found
+        every[int(k)]["v"] = a[0]
+        return found[1]["v"]
+
+
+class JoinedToAKnownList(nn.Module):
+    def forward(self, a, k):
+        found: List[Dict[str, Tensor]] = []
+        for row in a:
+            found.append({"v": row})
+        every = [{"v": a[1]}]
+        if bool(a.sum() > 0):
+            every.extend(found)
+        found[int(k)]["v"] = a[0]
+        return every[-1]["v"]
+
+
+class TakenBeforeAWriteAtAPlace(nn.Module):
+    def forward(self, a, k):
+        rows = [[1], [2], [3], [4]]
+        row = rows[int(k)]
+        if bool(a.sum() > 0):
+            rows[a.size(0) - 1].append(3)
+            return row
+        return [0]
+
+
 REFUSED = [
     Twice,
+    JoinedToAnotherList,
+    JoinedToAKnownList,
+    TakenBeforeAWriteAtAPlace,
     TheSameInEachRound,
     TheSameOfAKnownLength,
     InTwoLists,

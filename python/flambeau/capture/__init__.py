@@ -11,7 +11,7 @@ What a capture took for granted is kept (``assumptions``) and told (``failures``
 
 from .attempt import Attempt
 from .failures import failure_without_export, is_by_data, user_line, warn_of_assumptions, warn_of_seeds
-from .seeds import seeding_lines
+from .seeds import draws, seeding_lines
 from .strategies import DEFAULT_STRATEGIES, STRATEGIES, capture
 from .surroundings import alone, exporting, mode
 from .wrappers import unwrapped
@@ -22,6 +22,7 @@ __all__ = [
     "Attempt",
     "alone",
     "capture",
+    "draws",
     "exporting",
     "failure_without_export",
     "is_by_data",

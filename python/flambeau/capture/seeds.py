@@ -9,12 +9,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
+from torch.export import ExportedProgram
 
+from .decomposition import operators
 from .failures import innermost_line
 from .folders import OWN, TORCH
 from .replaced_functions import Replacements
 
-__all__ = ["seeding_lines"]
+__all__ = ["draws", "seeding_lines"]
 
 
 @contextlib.contextmanager
@@ -34,3 +36,8 @@ def seeding_lines() -> Iterator[Mapping[str, None]]:
     with Replacements() as replacements:
         replacements.set_of_builtin(torch.Generator, "manual_seed", seeded)
         yield lines
+
+
+def draws(exported: ExportedProgram) -> bool:
+    """Whether a program may draw random numbers."""
+    return any(isinstance(each, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in each.tags for each in operators(exported))

@@ -113,7 +113,8 @@ def script_signature(model: Script, packed: bool = False) -> inspect.Signature:
     for i, argument in enumerate(_formal_arguments(model, packed)):
         name = argument.name if argument.name.isidentifier() and not keyword.iskeyword(argument.name) else f"argument_{i}"
         kind = inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else kind
-        parameters.append(inspect.Parameter(name, kind))
+        default = argument.default_value if argument.has_default_value() else inspect.Parameter.empty
+        parameters.append(inspect.Parameter(name, kind, default=default))
     return inspect.Signature(parameters)
 
 

@@ -12,9 +12,10 @@
 
 namespace flambeau::lower {
 
-// onnxruntime's Sigmoid is 0 far below 0 (-18 in float32), where its logarithm is not.
+// onnxruntime's Sigmoid is 0 far below 0 (-18 in float32), where PyTorch's is not, but of half precision.
 Tensor Log(Lowering& to, Tensor self) {
-  const Tensor logits = self.is_floating() ? to.OperandOf(self, "Sigmoid") : Tensor();
+  const bool is_exact = self.dtype() == DType::kFloat32 || self.dtype() == DType::kFloat64;
+  const Tensor logits = is_exact ? to.OperandOf(self, "Sigmoid") : Tensor();
   return logits ? LogSigmoid(to, logits) : UnaryFloat<"Log">(to, self);
 }
 

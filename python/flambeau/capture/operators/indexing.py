@@ -34,7 +34,7 @@ def write_at(input: torch.Tensor, index: Any, value: Any) -> None:
     torch would make a number of each tensor that is one, and of each size.
     """
     if _is_flag(index):
-        input, index = input.unsqueeze(0), index.unsqueeze(0)
+        input, index = input.unsqueeze(0), index.unsqueeze(0).bool()
     index = with_numbers(index)
     split = _places_first(index)
     if split is not None:
@@ -106,7 +106,7 @@ def _fitting(value: torch.Tensor, rank: int) -> torch.Tensor:
 def read_at(input: torch.Tensor, index: Any) -> torch.Tensor:
     """``input[:, [0, size - 1]]``: torch would make a number of the size."""
     if _is_flag(index):
-        input, index = input.unsqueeze(0), index.unsqueeze(0)
+        input, index = input.unsqueeze(0), index.unsqueeze(0).bool()
     index = with_numbers(index)
     split = _places_first(index)
     if split is not None:

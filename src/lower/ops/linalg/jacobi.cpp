@@ -136,7 +136,8 @@ Eigen SymmetricEigen(Lowering& to, Tensor a, bool upper) {
     const Tensor partner_diagonal = to.Gather(diagonal, partners, {.axis = diagonal.rank() - 1});
     const Rotation rotation = RotationOf(to, diagonal, partner_diagonal, off, to.Less(indices, partners));
     const Tensor turned = TurnColumns(to, TurnRows(to, states[0], partners, rotation), partners, rotation);
-    return std::pair{std::vector<Tensor>{turned, TurnRows(to, states[1], partners, rotation)}, Largest(to, to.Abs(off))};
+    const Tensor size = to.Abs(off);  // a matrix that has become NaN is done, and the others of the batch are not
+    return std::pair{std::vector<Tensor>{turned, TurnRows(to, states[1], partners, rotation)}, Largest(to, OnlyWhere(to, to.Greater(size, Double(to, 0)), size))};
   });
   const auto [values, order] = Sort(to, RealPart(to, DiagonalOf(to, states[0])), false);
   const Tensor vectors = Adjoint(to, OrderedRows(to, states[1], order));
@@ -154,9 +155,10 @@ Orthogonalized Orthogonalize(Lowering& to, Tensor rows) {
   const Dim n = rows.size(-2);
   const Tensor indices = Iota(to, n), last = to.ConstantInts({rows.rank() - 1});
   const Tensor identity = IdentityMatrices(to, BatchSizes(rows), n, n, rows.dtype());
-  // What is this much shorter than the longest counts as zero.
+  // What is this much shorter than the longest, which is about 1 in each matrix, counts as zero.
   auto squares = [&](const Tensor& matrix) { return to.ReduceSum(SquaredSize(to, matrix), last, {.keepdims = 0}); };
-  const Tensor floor = to.Mul(Largest(to, squares(rows)), Double(to, kPrecision * kPrecision));
+  const Tensor lengths = squares(rows), finite = OnlyWhere(to, to.Less(lengths, Double(to, 0x1p100)), lengths);
+  const Tensor floor = to.Mul(Largest(to, finite), Double(to, kPrecision * kPrecision));
   const auto states = Sweeps(to, n, {rows, identity}, [&](const Tensor& partners, const std::vector<Tensor>& states) {
     const Tensor lengths = squares(states[0]);
     const Tensor others = to.Gather(states[0], partners, {.axis = rows.rank() - 2});
