@@ -221,7 +221,6 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: x * math.asin(x.shape[2] / 99) + math.acos(x.shape[2] / 99) * math.atanh(x.shape[2] / 99) - math.modf(x.shape[2] / 4)[0],
         lambda x: x * math.expm1(x.shape[2] / 9) + math.erf(x.shape[2] / 9) * math.erfc(x.shape[2] / 9) - math.lgamma(x.shape[2]),
         lambda x: x * math.fmod(x.shape[2], 5) + math.remainder(x.shape[2], 5) * math.copysign(x.shape[2], -1) - math.ldexp(x.shape[2], 3),
-        lambda x: x * {(x.shape[2], 1.0): 3}[x.shape[2], math.copysign(-1.0, x.shape[2])] + math.copysign(2 - x.shape[2], x.shape[2] - 9),
         lambda x: x * math.degrees(x.shape[2]) - math.radians(x.shape[2]),
         lambda x: x * round(x.shape[2], -1) + round(x.shape[2] / 3, 1) + round(x.shape[2]),
         lambda x: x * (x.shape[2] / 4).is_integer(),
@@ -274,6 +273,7 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
             torch.distributions.MultivariateNormal(x.mT, torch.eye(x.shape[1]).expand(x.shape[2], -1, -1)),
             torch.distributions.MultivariateNormal(x.mT * 2, 2 * torch.eye(x.shape[1])),
         ),
+        lambda x: x * {(x.shape[2], 1.0): 3}[x.shape[2], math.copysign(-1.0, x.shape[2])] + math.copysign(2 - x.shape[2], x.shape[2] - 9),
     ],
 )
 def test_functions_that_make_numbers_of_sizes(function):
