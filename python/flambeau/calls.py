@@ -12,6 +12,7 @@ import torch
 from torch.utils import _pytree
 
 from .capture import alone
+from .errors import warn
 from .pytrees import children
 
 __all__ = ["FORWARD", "CapturedCall", "apart", "captured_call", "expect_constant", "forward_of", "in_captured_order", "named_arguments"]
@@ -152,8 +153,6 @@ def expect_constant(name: str, captured: Any, given: Any) -> None:
         raise TypeError(f"the argument '{name}' holds a tensor that is a constant of the model, as it was captured")
     both = (captured, given)
     if all(isinstance(value, _SIMPLE) for value in both) and given != captured and not all(value != value for value in both):
-        from .errors import warn
-
         warn(f"the argument '{name}' is {captured!r} in this model, as it was captured; {given!r} is not looked at")
 
 
