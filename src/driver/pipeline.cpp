@@ -29,6 +29,7 @@ constexpr OnnxPass kOnnxRuntimePipeline[] = {
     {"guard-ranges", "onnxruntime takes places that count down for ends of a slice", &GuardRanges},
     {"guard-resizes", "onnxruntime moves a Transpose behind a Resize, which it then cannot compute", &GuardResizes},
     {"hide-sizes", "onnxruntime takes results of one declared size for interchangeable", &HideSizes},
+    {"name-sizes", "before opset 11, it takes the sizes of one branch for those of both", &NameSizes},
 };
 
 constexpr OnnxPass kSeedPipeline[] = {

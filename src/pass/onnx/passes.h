@@ -39,6 +39,9 @@ Result<Changed> GuardResizes(Graph& graph, PassContext& context);
 // Sizes are not declared of results that have others on some paths.
 Result<Changed> HideSizes(Graph& graph, PassContext& context);
 
+// Before opset 11, results of branches that differ in a size get a name for it.
+Result<Changed> NameSizes(Graph& graph, PassContext& context);
+
 // With PassContext::seed, each node that draws numbers gets a seed of its own
 // that follows from it. Nothing may copy nodes afterwards: the driver runs it
 // last, optimised or not.

@@ -18,12 +18,12 @@ using OnnxPassFunction = Result<Changed> (*)(Graph&, PassContext&);
 
 // The text of the graph afterwards, or what was reported.
 inline std::string After(std::string_view text, std::initializer_list<OnnxPassFunction> passes,
-                         bool keep_weights = false) {
+                         bool keep_weights = false, int opset = 20) {
   Context context;
   Sink sink;
   std::string result;
   PassContext pass_context{sink};
-  pass_context.opset = 20;
+  pass_context.opset = opset;
   pass_context.keep_weights = keep_weights;
   if (auto graph = ParseGraph(text, context, sink)) {
     for (const OnnxPassFunction pass : passes)
