@@ -1,4 +1,6 @@
 // Running sums, products and extrema along an axis.
+#include "lower/ops/cumulative.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -61,27 +63,51 @@ std::vector<Tensor> Running(Lowering& to, Tensor x, int64_t axis, const std::vec
       to, to.Numel(x), [&] { return ScanSlices(to, x, axis, states_of(slice), step); }, [&] { return states_of(x.sizes()); });
 }
 
+// Up to so many steps, rounding each in float32 shows in the last digit or two.
+constexpr int64_t kFewSteps = 64;
+
+// PyTorch carries float32 in float64 from step to step.
+Tensor Carried(Lowering& to, const Tensor& x, int64_t axis) {
+  if (x.dtype() != DType::kFloat32 || to.AsConstant(x.size(axis)).value_or(kFewSteps + 1) <= kFewSteps) return x;
+  return to.CastTo(x, DType::kFloat64);
+}
+
+}  // namespace
+
+Tensor CumulativeSum(Lowering& to, const Tensor& x, int64_t axis) {
+  return to.CastTo(to.CumSum(Carried(to, x, axis), to.ConstantInt(axis)), x.dtype());
+}
+
+namespace {
+
 Tensor Cumsum(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, SumDtype(self, dtype));
-  return x.rank() == 0 ? x : to.CumSum(x, to.ConstantInt(to.Axis(dim, x)));
+  if (x.rank() == 0) return x;
+  return CumulativeSum(to, x, to.Axis(dim, x));
 }
 
 Tensor Cumprod(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, SumDtype(self, dtype));
   if (x.rank() == 0) return x;
   const int64_t axis = to.Axis(dim, x);
-  if (to.Has("CumProd") && !x.is_complex()) return to.CumProd(x, to.ConstantInt(axis));
-  return Running(to, x, axis, {to.NumberOf(1, x.dtype())}, [&](std::vector<Tensor> states, Tensor element) {
-    return std::vector<Tensor>{to.Mul(states[0], element)};
-  })[0];
+  const Tensor carried = Carried(to, x, axis);
+  const auto products = [&] {
+    if (to.Has("CumProd") && !x.is_complex()) return to.CumProd(carried, to.ConstantInt(axis));
+    return Running(to, carried, axis, {to.NumberOf(1, carried.dtype())}, [&](std::vector<Tensor> states, Tensor element) {
+      return std::vector<Tensor>{to.Mul(states[0], element)};
+    })[0];
+  };
+  return to.CastTo(products(), x.dtype());
 }
 
 Tensor Logcumsumexp(Lowering& to, Tensor self, int64_t dim) {
   if (self.rank() == 0) return self;
-  const Tensor least = to.NumberOf(-std::numeric_limits<double>::infinity(), self.dtype());
-  return Running(to, self, to.Axis(dim, self), {least}, [&](std::vector<Tensor> states, Tensor element) {
+  const int64_t axis = to.Axis(dim, self);
+  const Tensor x = Carried(to, self, axis), least = to.NumberOf(-std::numeric_limits<double>::infinity(), x.dtype());
+  const std::vector<Tensor> sums = Running(to, x, axis, {least}, [&](std::vector<Tensor> states, Tensor element) {
     return std::vector<Tensor>{LogAddExp(to, states[0], element)};
-  })[0];
+  });
+  return to.CastTo(sums[0], self.dtype());
 }
 
 Scalar Bound(DType dtype, bool largest) {

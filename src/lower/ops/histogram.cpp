@@ -3,6 +3,7 @@
 #include <array>
 
 #include "lower/op.h"
+#include "lower/ops/cumulative.h"
 #include "lower/ops/elementwise.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/reduction.h"
@@ -176,7 +177,7 @@ Tensor Summed(Lowering& to, Tensor areas, int64_t axis) {
   return Half(to, to.ReduceSum(areas, to.ConstantInts({axis}), {.keepdims = 0}));
 }
 Tensor Accumulated(Lowering& to, Tensor areas, int64_t axis) {
-  return Half(to, to.CumSum(areas, to.ConstantInt(axis)));
+  return Half(to, CumulativeSum(to, areas, axis));
 }
 
 // Of nothing PyTorch gives zeros of the heights' own dtype.

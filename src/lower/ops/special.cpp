@@ -9,6 +9,7 @@
 #include "lower/ops/elementwise.h"
 #include "lower/ops/steps.h"
 #include "onnx/error_function.h"
+#include "onnx/near_zero.h"
 #include "onnx/series.h"
 
 namespace flambeau::lower {
@@ -141,7 +142,7 @@ Tensor LogNdtrOf(Lowering& to, Tensor x) {
   const Tensor z = Times(to, to.Abs(x), M_SQRT1_2), square = to.Mul(z, z);
   const Tensor half = Times(to, ErfcxOfPositive(to, z), 0.5);
   const Tensor lower = to.Sub(to.Log(half), square);
-  const Tensor upper = to.Log(Minus(to, 1, to.Mul(half, to.Exp(to.Neg(square)))));
+  const Tensor upper = onnx::Log1p(to, to.Neg(to.Mul(half, to.Exp(to.Neg(square)))));
   return to.Where(to.Less(x, Double(to, 0)), lower, upper);
 }
 
