@@ -19,21 +19,21 @@ Progress = Callable[[str, int, int], bool | None]
 
 
 def read(
-    source: str | os.PathLike[str], options: _engine.Options | None = None, said: list[_engine.Diagnostic] | None = None
+    source: str | os.PathLike[str], options: _engine.Options | None = None, diagnostics: list[_engine.Diagnostic] | None = None
 ) -> _engine.Program:
     """Read a ``.pt2`` or TorchScript archive, whose inputs are as the options say.
 
     Args:
-        said: Gets what the reader warned of, in place of what is in it.
+        diagnostics: Its elements are replaced by what the reader warned of.
 
     Raises:
         OnnxExporterError: The file is no archive that Flambeau reads, or is damaged.
     """
-    program, diagnostics = _engine.read_program(os.fspath(source), options or _engine.Options())
+    program, found = _engine.read_program(os.fspath(source), options or _engine.Options())
     if program is None:
-        raise error_of(diagnostics)
-    if said is not None:
-        said[:] = diagnostics
+        raise error_of(found)
+    if diagnostics is not None:
+        diagnostics[:] = found
     return program
 
 

@@ -55,11 +55,11 @@ from .options import make_options
 from .program import ONNXProgram
 from .progress import shown_progress, shown_waiting
 from .scripted import NoScriptError, as_script
-from .sources import TRAINING, Source, Wishes, of_archive, of_export, of_script
+from .sources import CaptureOptions, Source, of_archive, of_export, of_script
 from .state import kept_state
 from .torch_names import found
 from .translation import Translators
-from .verification import archived_reference, prove
+from .verification import archived_reference, verify_and_locate
 
 __all__ = ["example_call", "export"]
 
@@ -266,7 +266,7 @@ def export(
         options.opset, translators.by_name(), export_type=operator_export_type, inline=autograd_inlining
     )
     options.set_translations(translations.translators())
-    wishes = Wishes(
+    capture_options = CaptureOptions(
         dynamic_shapes,
         dynamic_axes,
         input_names or (),
@@ -276,16 +276,16 @@ def export(
         capture_strategies,
         torchscript=not dynamo,
         capture=capture,
-        as_it_is=bool(capture or capture_strategies or export_modules_as_functions or dump_exported_program),
+        may_script=not (capture or capture_strategies or export_modules_as_functions or dump_exported_program),
     )
     artifacts = Artifacts(artifacts_dir, report=report, profile=profile)
-    job = _Export(model, args, kwargs, options, translators, translations, wishes, artifacts, progress, export_params)
+    job = _Export(model, args, kwargs, options, translators, translations, capture_options, artifacts, progress, export_params)
     source = job.captured(dump=dump_exported_program)
     program = job.converted(source)
     _add_functions(program, job.model, export_modules_as_functions, job.module_calls(source))
     try:
         if verify:
-            job.prove(program, source, modules=report)
+            job.verify(program, source, modules=report)
         if f is not None:
             # Weights that are left out are inputs, as torch's TorchScript exporter has it.
             as_inputs = keep_initializers_as_inputs or not (dynamo or export_params)
@@ -312,13 +312,13 @@ class _Export:
         options: _engine.Options,
         translators: Translators,
         translations: Translations,
-        wishes: Wishes,
+        capture_options: CaptureOptions,
         artifacts: Artifacts,
         progress: conversion.Progress | None,
         export_params: bool,
     ) -> None:
         self.options, self.translators, self.translations = options, translators, translations
-        self.wishes, self.artifacts, self.progress, self.export_params = wishes, artifacts, progress, export_params
+        self.capture_options, self.artifacts, self.progress, self.export_params = capture_options, artifacts, progress, export_params
         given = bool(args) if isinstance(args, (tuple, list, Mapping)) else args is not None
         self.model, self.archive = _of_archive(unwrapped(model), given or bool(kwargs), options)
         if self.archive is not None:
@@ -334,30 +334,30 @@ class _Export:
             CaptureError: torch cannot capture the model.
         """
         if self.archive is not None:
-            source = of_archive(self.archive, self.wishes, self.options)
+            source = of_archive(self.archive, self.capture_options, self.options)
         else:
-            shapes = self.wishes.dynamic_shapes
+            shapes = self.capture_options.dynamic_shapes
             if isinstance(shapes, _SHAPES):
-                self.wishes = dataclasses.replace(self.wishes, dynamic_shapes=shapes.dynamic_shapes(self.model, self.args, self.kwargs))
+                self.capture_options = dataclasses.replace(self.capture_options, dynamic_shapes=shapes.dynamic_shapes(self.model, self.args, self.kwargs))
             self._warn_of_mode()
             with shown_waiting(self.progress, "capture"), alone(), seeding_lines() as seeds:
                 source = None if self._is_traced() else self._exported(dump)
                 if source is None:
                     source = of_script(
-                        self.model, self.args, self.kwargs, self.wishes, self.options, self.translations, self.artifacts.attempts
+                        self.model, self.args, self.kwargs, self.capture_options, self.options, self.translations, self.artifacts.attempts
                     )
             if source.exported is None or draws(source.exported):
                 warn_of_seeds(seeds)
         self.artifacts.exported = source.exported
-        if self.wishes.torchscript:
+        if self.capture_options.torchscript:
             self._distinguish_names()
         return source
 
     def _distinguish_names(self) -> None:
         renamed = distinguish(self.options)
-        if renamed and self.wishes.verbose is not False:
-            said = ", ".join(f"'{name}' is '{new}' where it stands first" for name, new in renamed)
-            warn(f"input_names and output_names have names twice: {said}; give names that differ")
+        if renamed and self.capture_options.verbose is not False:
+            changes = ", ".join(f"'{name}' is '{new}' where it stands first" for name, new in renamed)
+            warn(f"input_names and output_names have names twice: {changes}; give names that differ")
 
     def converted(self, source: Source) -> ONNXProgram:
         """The program of the engine's model.
@@ -378,7 +378,7 @@ class _Export:
         """The calls of modules around each captured node, by its name: path → which one."""
         return self.translations.calls if source.exported is None else calls_around(source.exported.graph)
 
-    def prove(self, program: ONNXProgram, source: Source, *, modules: bool) -> None:
+    def verify(self, program: ONNXProgram, source: Source, *, modules: bool) -> None:
         """Compare with the module itself, and the captured program.
 
         Raises:
@@ -388,15 +388,15 @@ class _Export:
         if self.archive is not None:
             exported = archived_reference(self.archive)
         elif isinstance(self.model, torch.nn.Module) or exported is None:
-            reference = _reference(self.model, self.wishes.training)
+            reference = _reference(self.model, self.capture_options.training_mode)
         with shown_waiting(self.progress, "verify"):
             self.artifacts.verified(
-                lambda: prove(program, self.args, self.kwargs, reference=reference, exported=exported, modules=modules)
+                lambda: verify_and_locate(program, self.args, self.kwargs, reference=reference, exported=exported, modules=modules)
             )
 
     def _warn_of_mode(self) -> None:
         """Not with ``dynamo=False``: torch's TorchScript exporter converts in evaluation mode, too, and says nothing."""
-        asked = self.wishes.verbose is not False and self.wishes.training == TrainingMode.EVAL and not self.wishes.torchscript
+        asked = self.capture_options.verbose is not False and self.capture_options.training == TrainingMode.EVAL and not self.capture_options.torchscript
         if asked and isinstance(self.model, torch.nn.Module):
             warn_of_training_mode(self.model)
 
@@ -406,10 +406,10 @@ class _Export:
             return True
         if not isinstance(self.model, torch.nn.Module):
             return False
-        capture = self.wishes.capture
+        capture = self.capture_options.capture
         if capture is None:
-            capture = "trace" if self.wishes.torchscript or holds_packed_weights(self.model) else "export"
-        return capture == "trace" or self.wishes.exports == []
+            capture = "trace" if self.capture_options.torchscript or holds_packed_weights(self.model) else "export"
+        return capture == "trace" or self.capture_options.export_strategies == []
 
     def _exported(self, dump: bool) -> Source | None:
         """The program that torch.export captures; None where it captures none and a trace may stand in.
@@ -420,27 +420,27 @@ class _Export:
         attempts = self.artifacts.attempts
 
         def scripted(branches: bool) -> Source:
-            return as_script(*given, self.wishes, self.options, self.translations, attempts, branches=branches)
+            return as_script(*given, self.capture_options, self.options, self.translations, attempts, branches=branches)
 
         spaces = dict(self.options.custom_opsets)
         kept = {*self.translations.translators(), *(f"{space}::*" for space in spaces)}
         try:
-            source = of_export(*given, self.wishes, self.options, self.artifacts, kept, dump=dump)
-            if not self.wishes.as_it_is and any(attempt.unrolled for attempt in attempts):
+            source = of_export(*given, self.capture_options, self.options, self.artifacts, kept, dump=dump)
+            if self.capture_options.may_script and any(attempt.unrolled for attempt in attempts):
                 with contextlib.suppress(NoScriptError):
                     source = scripted(branches=False)
         except CaptureError as error:
-            if not self.wishes.as_it_is and is_by_data(error):
+            if self.capture_options.may_script and is_by_data(error):
                 try:
                     script = scripted(branches=True)
                     warn(
-                        f"torch.export stops where Python decides by data ({user_line(error.__cause__)}): the model is converted as torch.jit.script"
-                        " has it, and ways that the example does not take are as TorchScript understands them"
+                        f"torch.export stops where Python decides by data ({user_line(error.__cause__)}): the model is converted from torch.jit.script,"
+                        " and paths that the example does not take are as TorchScript understands them"
                     )
                     return script
                 except NoScriptError as reason:
                     error.args = (f"{error}\n  as a script: {reason}",)
-            if isinstance(self.model, torch.nn.Module) and self.wishes.trace_at_last:
+            if isinstance(self.model, torch.nn.Module) and self.capture_options.falls_back_to_trace:
                 return None
             self.artifacts.write_failure(str(error))
             raise
@@ -480,7 +480,7 @@ class _Export:
         strange = any(diagnostic.kind in ("bad-program", "internal-error", "invalid-model") for diagnostic in error.diagnostics)
         if not strange or not isinstance(self.model, torch.nn.Module) or isinstance(self.model, SCRIPTS):
             return None
-        return failure_without_export(self.model, self.args, self.kwargs, TRAINING[self.wishes.training])
+        return failure_without_export(self.model, self.args, self.kwargs, self.capture_options.training_mode)
 
 
 def _of_archive(model: Any, has_arguments: bool, options: _engine.Options) -> tuple[Any, ArchivedProgram | None]:
@@ -527,13 +527,13 @@ def _with_cause(error: OnnxExporterError, by_table: list[Exception], symbolic: l
     return error
 
 
-def _reference(model: Any, training: TrainingMode) -> Callable[..., Any]:
+def _reference(model: Any, training: bool | None) -> Callable[..., Any]:
     """The module itself, in the mode in which it was traced."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not isinstance(model, torch.nn.Module):
             return model(*args, **kwargs)
-        with mode(model, TRAINING[training]), kept_state(model):
+        with mode(model, training), kept_state(model):
             return _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, model(*args, **kwargs))
 
     return call

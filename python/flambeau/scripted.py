@@ -16,7 +16,7 @@ from .capture.results import are_alike, results_of, results_of_model
 from .errors import OnnxExporterError
 from .onnx._python_ops import Translations
 from .script_sources import other_for_scripts
-from .sources import TRAINING, Source, Wishes, of_script
+from .sources import CaptureOptions, Source, of_script
 
 __all__ = ["NoScriptError", "as_script"]
 
@@ -114,7 +114,7 @@ def as_script(
     model: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    wishes: Wishes,
+    capture_options: CaptureOptions,
     options: _engine.Options,
     functions: Translations,
     attempts: list[Attempt],
@@ -133,15 +133,15 @@ def as_script(
         raise NoScriptError("an argument is of a type that scripts do not take")
     if branches and (other := other_for_scripts(model)) is not None:
         raise NoScriptError(f"TorchScript would take other code: {other}")
-    script = _script(model, TRAINING[wishes.training])
+    script = _script(model, capture_options.training_mode)
     if branches and _writes_state(script):
         raise NoScriptError("the module writes what it holds, or holds lists of tensors, which may decide in its next run")
-    expected = _expected(script, model, args, kwargs, TRAINING[wishes.training])
+    expected = _expected(script, model, args, kwargs, capture_options.training_mode)
     before = options.keep_unused_inputs, options.dim_names
     refused: Exception | None = None
     tried: list[Attempt] = []
     try:
-        scripted = of_script(script, args, kwargs, wishes, options, functions, tried)
+        scripted = of_script(script, args, kwargs, capture_options, options, functions, tried)
         converted, _, _ = _engine.convert_with_report(scripted.build(True), options, None)
     except (OnnxExporterError, TypeError, ValueError) as error:
         converted, refused = None, error

@@ -42,12 +42,12 @@ from .feed.script_inputs import (
     SCRIPTS,
     Script,
     describe_inputs,
+    example_arguments,
     has_numbers,
     mark_numbers,
     mark_stand_ins,
     module_of,
     numbers_as_tensors,
-    example_arguments,
     script_arguments,
     script_numbers_as_tensors,
     script_parameters,
@@ -60,10 +60,9 @@ from .feed.trace import Trace
 from .onnx._enums import TrainingMode
 from .onnx._python_ops import Translations
 
-__all__ = ["TRAINING", "Source", "Wishes", "of_archive", "of_export", "of_script"]
+__all__ = ["CaptureOptions", "Source", "of_archive", "of_export", "of_script"]
 
-TRAINING = {TrainingMode.EVAL: False, TrainingMode.PRESERVE: None, TrainingMode.TRAINING: True}
-"""The mode in which a module is captured; None leaves it as it is."""
+_TRAINING = {TrainingMode.EVAL: False, TrainingMode.PRESERVE: None, TrainingMode.TRAINING: True}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,8 +89,8 @@ class Source:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wishes:
-    """What the caller says of the capture."""
+class CaptureOptions:
+    """The arguments of :func:`flambeau.export` that say how to capture; the engine never sees them."""
 
     dynamic_shapes: Any
     dynamic_axes: Mapping[str, Any] | None
@@ -100,9 +99,17 @@ class Wishes:
     training: TrainingMode
     verbose: bool | None
     strategies: Sequence[str] | None
-    torchscript: bool = False  # as torch's TorchScript exporter has it
-    capture: str | None = None  # "export" or "trace"
-    as_it_is: bool = False  # what was captured is converted, and nothing that does the same
+    torchscript: bool = False
+    """Whether inputs and names are those of torch's TorchScript exporter (``dynamo=False``)."""
+    capture: str | None = None
+    """``"export"`` or ``"trace"``; None goes by ``torchscript``."""
+    may_script: bool = True
+    """Whether a script may stand in for a capture that fails, or that makes a dynamic size a number."""
+
+    @property
+    def training_mode(self) -> bool | None:
+        """The mode in which a module is captured; None leaves it as it is."""
+        return _TRAINING[self.training]
 
     def known_axes(self, arguments: Mapping[str, Any], input_names: Sequence[str]) -> dict[str, Any]:
         """``dynamic_axes`` without what is neither input nor output, which is warned of."""
@@ -115,32 +122,32 @@ class Wishes:
         return axes
 
     @property
-    def trace_at_last(self) -> bool:
+    def falls_back_to_trace(self) -> bool:
         return "torchscript" in (self.strategies or ())
 
     @property
-    def exports(self) -> Sequence[str] | None:
+    def export_strategies(self) -> Sequence[str] | None:
         """The strategies that are torch.export's."""
         return None if self.strategies is None else [name for name in self.strategies if name != "torchscript"]
 
 
-def of_archive(archive: ArchivedProgram, wishes: Wishes, options: _engine.Options) -> Source:
+def of_archive(archive: ArchivedProgram, capture_options: CaptureOptions, options: _engine.Options) -> Source:
     """An archive, which the engine reads by itself."""
-    for name, given in (("dynamic_shapes", wishes.dynamic_shapes), ("dynamic_axes", wishes.dynamic_axes)):
+    for name, given in (("dynamic_shapes", capture_options.dynamic_shapes), ("dynamic_axes", capture_options.dynamic_axes)):
         if given is not None:
             raise UnsupportedOptionError(
                 f"'{name}' cannot change an archive; its dynamic dimensions were decided by the capture "
                 "(name them with flambeau.save or flambeau.convert(dim_names=...))"
             )
-    said: list[_engine.Diagnostic] = []
-    return Source(lambda export_params: conversion.read(archive.path, options, said), diagnostics=said)
+    diagnostics: list[_engine.Diagnostic] = []
+    return Source(lambda export_params: conversion.read(archive.path, options, diagnostics), diagnostics=diagnostics)
 
 
 def of_export(
     model: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    wishes: Wishes,
+    capture_options: CaptureOptions,
     options: _engine.Options,
     artifacts: Artifacts,
     kept: Collection[str],
@@ -163,11 +170,11 @@ def of_export(
     register_containers(args, kwargs, given=True)
     warn_of_windows(args, kwargs)
     arguments = model_arguments(model, args, kwargs) if live else program_arguments(model)
-    shapes = wishes.dynamic_shapes
+    shapes = capture_options.dynamic_shapes
     output_axes: dict[str, dict[int, str]] = {}
-    input_names = all_names(tensor_names(wishes.input_names, arguments), arguments, by_key=True)
-    if shapes is None and wishes.dynamic_axes is not None:
-        shapes, output_axes = from_dynamic_axes(wishes.dynamic_axes, arguments, input_names, wishes.output_names)
+    input_names = all_names(tensor_names(capture_options.input_names, arguments), arguments, by_key=True)
+    if shapes is None and capture_options.dynamic_axes is not None:
+        shapes, output_axes = from_dynamic_axes(capture_options.dynamic_axes, arguments, input_names, capture_options.output_names)
     shapes = by_argument(shapes, arguments, input_names, rest_parameter(model) if live else None)
     names = dimension_names(arguments, shapes, model if live else None)
     exported = model
@@ -178,35 +185,32 @@ def of_export(
             args,
             kwargs,
             shapes,
-            training=TRAINING[wishes.training],
-            verbose=bool(wishes.verbose),
-            strategies=wishes.exports,
+            training=capture_options.training_mode,
+            verbose=bool(capture_options.verbose),
+            strategies=capture_options.export_strategies,
             attempts=artifacts.attempts,
             decisions=decisions,
         )
-    symbols = output_dimension_names(exported, wishes.output_names, output_axes)
+    symbols = output_dimension_names(exported, capture_options.output_names, output_axes)
     if dump:
         artifacts.dump(exported)
     exported = without_gradients(without_composites(without_newer_operators(without_vmap(exported), options.opset), kept), kept)
     if live:
         exported.graph_module.meta[FORWARD] = forward_of(model)
     options.dim_names = list(symbols.items())
-    options.input_names = _of_graph_inputs(wishes.input_names, exported)
+    options.input_names = _of_graph_inputs(capture_options.input_names, exported)
     guards = () if live else getattr(model, "_guards_code", ())  # of a module, its decisions say as much, and where
-    said: list[_engine.Diagnostic] = []
-    return Source(
-        lambda export_params: build_program(exported, dimension_names=names, export_params=export_params, guards=guards, diagnostics=said),
-        exported,
-        shapes,
-        names,
-        decisions,
-        said,
-    )
+    diagnostics: list[_engine.Diagnostic] = []
+
+    def build(export_params: bool) -> _engine.Program:
+        return build_program(exported, dimension_names=names, export_params=export_params, guards=guards, diagnostics=diagnostics)
+
+    return Source(build, exported, shapes, names, decisions, diagnostics)
 
 
 def _what_it_is(model: Any) -> str:
     if isinstance(model, type) and issubclass(model, torch.nn.Module):
-        return f"the model is the class {model.__qualname__}, and no module: {model.__qualname__}(...) makes one"
+        return f"the model is the class {model.__qualname__}, not a module: call {model.__qualname__}(...) to make one"
     hint = ": call it in the forward of an nn.Module, or script it with torch.jit.script" if callable(model) and not isinstance(model, type) else ""
     return f"the model is of the type {type(model).__qualname__}{hint}"
 
@@ -223,7 +227,7 @@ def of_script(
     model: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    wishes: Wishes,
+    capture_options: CaptureOptions,
     options: _engine.Options,
     functions: Translations,
     attempts: list[Attempt],
@@ -232,27 +236,27 @@ def of_script(
     start = time.perf_counter()
     given = args, kwargs
     try:
-        if wishes.torchscript and isinstance(model, SCRIPTS):
+        if capture_options.torchscript and isinstance(model, SCRIPTS):
             given = script_numbers_as_tensors(model, args, kwargs)
-        elif wishes.torchscript:
+        elif capture_options.torchscript:
             kwargs = in_signature_order(model, kwargs)
             given = numbers_as_tensors(args, kwargs)
-        script, inputs, output_axes = _script(model, *given, wishes)
-        if wishes.torchscript and isinstance(model, SCRIPTS):
+        script, inputs, output_axes = _script(model, *given, capture_options)
+        if capture_options.torchscript and isinstance(model, SCRIPTS):
             mark_numbers(inputs, model, args, kwargs)
-        elif wishes.torchscript:
+        elif capture_options.torchscript:
             mark_stand_ins(inputs, model_arguments(model, args, kwargs))
     except CaptureError:
-        if not wishes.torchscript or isinstance(model, SCRIPTS) or not has_numbers(args, kwargs):
+        if not capture_options.torchscript or isinstance(model, SCRIPTS) or not has_numbers(args, kwargs):
             raise
         # Python computes with the numbers what a tensor can't say: they are constant.
         given = args, kwargs
-        script, inputs, output_axes = _script(model, args, kwargs, wishes)
+        script, inputs, output_axes = _script(model, args, kwargs, capture_options)
     attempts.append(Attempt("torchscript", time.perf_counter() - start))
     if not isinstance(model, SCRIPTS):
-        options.input_names = list(tensor_names(wishes.input_names, model_arguments(model, *given)))
+        options.input_names = list(tensor_names(capture_options.input_names, model_arguments(model, *given)))
         options.weight_names = list(model.state_dict(keep_vars=True))
-    options.keep_unused_inputs = not wishes.torchscript
+    options.keep_unused_inputs = not capture_options.torchscript
     options.dim_names = [(f"{name}.{axis}", word) for name, axes in output_axes.items() for axis, word in axes.items()]
     bound, packed = not isinstance(model, SCRIPTS), takes_packed(args)
     examples = None if bound or packed else example_arguments(model, args, kwargs)
@@ -260,7 +264,7 @@ def of_script(
     module = None if bound else module_of(model)
 
     def build(export_params: bool) -> _engine.Program:
-        with contextlib.nullcontext() if module is None else mode(module, TRAINING[wishes.training]):
+        with contextlib.nullcontext() if module is None else mode(module, capture_options.training_mode):
             return build_script_program(
                 script, inputs, bound=bound, packed=packed, functions=functions, options=options, diagnostics=diagnostics, examples=examples
             )
@@ -277,29 +281,27 @@ def _call(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Captured
     return captured_call(signature, {written[name]: value for name, value in script_arguments(model, args, kwargs).items()})
 
 
-_Script = tuple[
-    Script | Trace, list[_engine.ScriptInput], dict[str, dict[int, str]]
-]
+_Script = tuple[Script | Trace, list[_engine.ScriptInput], dict[str, dict[int, str]]]
 """A TorchScript program, what its inputs are, and the names of its outputs' dimensions."""
 
 
-def _script(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wishes: Wishes) -> _Script:
+def _script(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], capture_options: CaptureOptions) -> _Script:
     scripted = isinstance(model, SCRIPTS)
     register_containers(args, kwargs)
     arguments = script_arguments(model, args, kwargs) if scripted else model_arguments(model, args, kwargs)
-    input_names = all_names(tensor_names(wishes.input_names, arguments), arguments, by_key=False)
-    shapes = wishes.dynamic_shapes
+    input_names = all_names(tensor_names(capture_options.input_names, arguments), arguments, by_key=False)
+    shapes = capture_options.dynamic_shapes
     output_axes: dict[str, dict[int, str]] = {}
-    if shapes is None and wishes.dynamic_axes is not None:
-        known = wishes.known_axes(arguments, input_names) if wishes.torchscript else wishes.dynamic_axes
-        shapes, output_axes = from_dynamic_axes(known, arguments, input_names, wishes.output_names, wishes.input_names)
+    if shapes is None and capture_options.dynamic_axes is not None:
+        known = capture_options.known_axes(arguments, input_names) if capture_options.torchscript else capture_options.dynamic_axes
+        shapes, output_axes = from_dynamic_axes(known, arguments, input_names, capture_options.output_names, capture_options.input_names)
     shapes = by_argument(shapes, arguments, input_names)
     dims: dict[int, dict[int, str]] = {}
     for position, dim, name in dimension_names(arguments, shapes, None if scripted else model, unnamed=True):
         dims.setdefault(position, {})[dim] = name
     if scripted:
         return model, describe_inputs(model, args, kwargs, dims), output_axes
-    with mode(model, TRAINING[wishes.training]):
+    with mode(model, capture_options.training_mode):
         traced, tensors, names = trace(model, arguments, args, kwargs)
     inputs = [tensor_input(tensor, dims.get(i, {}), name) for i, (tensor, name) in enumerate(zip(tensors, names))]
     return traced, inputs, output_axes

@@ -423,7 +423,7 @@ class Branch(torch.nn.Module):
         (Scaled(), (X,), {"custom_opsets": ["mylib"]}, TypeError, r"custom_opsets is \['mylib'\]; it must be a dict of versions"),
         (Scaled(), (X,), {"custom_translation_table": [1]}, TypeError, r"custom_translation_table is \[1\]; it must be a dict"),
         (torch.relu, (X,), {}, TypeError, "of the type builtin_function_or_method: call it in the forward of an nn.Module.*; it must be an nn.Module"),
-        (Scaled, (X,), {}, TypeError, r"the model is the class Scaled, and no module: Scaled\(...\) makes one"),
+        (Scaled, (X,), {}, TypeError, r"the model is the class Scaled, not a module: call Scaled\(...\) to make one"),
         (Scaled(), None, {}, TypeError, "args is None; it must be a tuple of what forward takes, or a tensor"),
         (Scaled(), X.numpy(), {}, TypeError, r"args is array\(.*; it must be a tuple"),
         (Scaled(), (), {}, TypeError, r"Scaled.forward does not take the example arguments .*'x'; it is forward\(x, pair=None\)"),

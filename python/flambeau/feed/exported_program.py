@@ -387,9 +387,9 @@ def build_program(
             walk.outputs(node)
         else:
             walk.node(node)
-    program, said = builder.finish()
+    program, found = builder.finish()
     if program is None:
-        raise error_of(said)
+        raise error_of(found)
     if diagnostics is not None:
-        diagnostics[:] = said
+        diagnostics[:] = found
     return program

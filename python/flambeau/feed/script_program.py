@@ -227,9 +227,9 @@ def build_script_program(
     options = options or _engine.Options()
     if functions is not None:
         options.set_translations(functions.translators())
-    program, said = builder.finish(list(inputs), options)
+    program, found = builder.finish(list(inputs), options)
     if program is None:
-        raise error_of(said)
+        raise error_of(found)
     if diagnostics is not None:
-        diagnostics[:] = said
+        diagnostics[:] = found
     return program

@@ -6,7 +6,7 @@ are apart. ``mismatch`` finds the first node that differs: of a captured program
 loops. ``archives`` does all of it for an archive and a file, as ``flambeau verify`` asks.
 """
 
-from .mismatch import find_mismatch, prove
+from .mismatch import find_mismatch, verify_and_locate
 from .outputs import archived_reference, verify
 
-__all__ = ["archived_reference", "find_mismatch", "prove", "verify"]
+__all__ = ["archived_reference", "find_mismatch", "verify", "verify_and_locate"]

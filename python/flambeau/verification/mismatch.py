@@ -17,7 +17,7 @@ from .node_values import compare_nodes, module_of
 from .other_sizes import second_inputs
 from .outputs import captured, examples, verify
 
-__all__ = ["Mismatch", "compare_modules", "find_mismatch", "first_mismatch", "prove"]
+__all__ = ["Mismatch", "compare_modules", "find_mismatch", "first_mismatch", "verify_and_locate"]
 
 _log = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ def compare_modules(program: ONNXProgram, args: tuple[Any, ...] = (), kwargs: di
     return list(worst.values())
 
 
-def prove(
+def verify_and_locate(
     program: ONNXProgram,
     args: tuple[Any, ...],
     kwargs: dict[str, Any] | None,
