@@ -113,7 +113,7 @@ class Backbone(torch.nn.Module):
         return {"0": x, "1": torch.nn.functional.avg_pool2d(x, 2)}
 
 
-@pytest.mark.filterwarnings("ignore:the captured program takes it that there is something")
+@pytest.mark.filterwarnings("ignore:the captured program assumes that there is something")
 def test_detector():
     torch.manual_seed(0)
     head = roi_heads.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(8 * 49, 16), torch.nn.ReLU())

@@ -84,7 +84,7 @@ class Uncentred(torch.nn.Module):
 
 @pytest.mark.parametrize("dynamic", [None, ({0: "batch"},)])
 def test_a_way_that_gives_something_else_is_warned_of(dynamic):
-    with pytest.warns(flambeau.errors.ConversionWarning, match=r"another way while it is exported \(test_ways_of_exports\.py:\d+: return x if .*PyTorch's run"):
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"another path while it is exported \(test_ways_of_exports\.py:\d+: return x if .*PyTorch's run"):
         program = flambeau.export(Uncentred(), (torch.rand(2, 8),), dynamic_shapes=dynamic)
     x = torch.rand(2, 8)
     torch.testing.assert_close(program(x)[0], x)

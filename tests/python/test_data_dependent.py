@@ -454,7 +454,7 @@ def test_a_number_of_data_that_is_replaced_where_it_is_0_is_taken_not_to_be(name
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "replaced", raising=False)
     sized = importlib.import_module("replaced").sized
-    with pytest.warns(flambeau.errors.ConversionWarning, match="takes it that there is something .*replaced.py:5"):
+    with pytest.warns(flambeau.errors.ConversionWarning, match="assumes that there is something .*replaced.py:5"):
         compare(sized, torch.tensor([0, 2, 2, 1]), others=[(torch.tensor([4, 0, 1]),)], dynamic_shapes=(({0: "n"},),))
 
 

@@ -115,7 +115,7 @@ def _hint(error: Exception | None, gradients: bool) -> str:
     if error is not None and _makes_nested(error):
         return _PAD
     if is_by_data(error):
-        return f"Python decides there by a tensor's value: torch.cond, torch.where and torch.jit.script keep both ways; {trace}"
+        return f"Python decides there by a tensor's value: torch.cond, torch.where and torch.jit.script keep both branches; {trace}"
     return trace
 
 
@@ -144,47 +144,47 @@ _OTHERWISE = {SOME: "none, it computes the same as for some", MORE: "none or one
 """By what is taken to be there."""
 
 
+def _at(line: str) -> str:
+    return f" ({line})" if line else ""
+
+
 def warn_of_emptiness(lines: Mapping[str, str]) -> None:
     for line, taken in lines.items():
         if taken == FEW:
             warn(
-                "the captured program takes it that a size which data decides is as small as in the example, where the model asks for that"
-                f"{f' ({line})' if line else ''}: for a larger one, it computes the same as for this"
+                f"the captured program assumes that a size which data decides stays as small as in the example, where the model asks for that{_at(line)}:"
+                " for a larger one, it computes the same as for this"
             )
             continue
-        warn(
-            f"the captured program takes it that there is {taken} where the model asks whether there is"
-            f"{f' ({line})' if line else ''}: for {_OTHERWISE[taken]}"
-        )
+        warn(f"the captured program assumes that there is {taken} where the model asks whether there is{_at(line)}: for {_OTHERWISE[taken]}")
 
 
 def warn_of_numbers(lines: Sequence[str]) -> None:
     for line in lines:
         warn(
-            "the captured program takes it that there is no NaN in what the model compares with itself"
-            f"{f' ({line})' if line else ''}: for NaN, it computes the same as for numbers"
+            f"the captured program assumes that there is no NaN in what the model compares with itself{_at(line)}:"
+            " for NaN, it computes the same as for numbers"
         )
 
 
 def warn_of_presence(lines: Sequence[str]) -> None:
     for line in lines:
         warn(
-            "the captured program takes it that some elements are set and some are not, that no count is 0 and that each index occurs, where the"
-            " model asks for that"
-            f"{f' ({line})' if line else ''}: for the other cases, it computes the same as for this"
+            "the captured program assumes that some elements are set and some are not, that no count is 0 and that each index occurs, where the"
+            f" model asks for that{_at(line)}: for the other cases, it computes the same as for this"
         )
 
 
 def warn_of_seeds(lines: Iterable[str]) -> None:
     for line in lines:
-        warn(f"the model seeds random numbers{f' ({line})' if line else ''}: those that the ONNX model draws are others")
+        warn(f"the model seeds random numbers{_at(line)}: those that the ONNX model draws are others")
 
 
 def warn_of_another_way(lines: Mapping[str, str]) -> None:
     asking = "; ".join(filter(None, lines.values()))
     warn(
-        f"the model goes another way while it is exported{f' ({asking})' if asking else ''}, which gives something else for the example than"
-        " PyTorch's run: the ONNX model computes what the exported way does"
+        f"the model takes another path while it is exported{_at(asking)}, which gives something else for the example than PyTorch's run:"
+        " the ONNX model computes the path of the export"
     )
 
 
@@ -193,7 +193,4 @@ def warn_of_assumptions(
 ) -> None:
     """Warn of each condition on dynamic sizes under which the capture is right, and nothing checks it."""
     for condition, line in assumptions(exported, names, decisions).items():
-        warn(
-            f"the captured program is right only where {condition}: the model makes a size a number, or asks for it"
-            f"{f' ({line})' if line else ''}"
-        )
+        warn(f"the captured program is right only where {condition}: the model branches on such a size, or makes it a number{_at(line)}")
