@@ -29,7 +29,6 @@ from typing import Any
 
 import onnxruntime
 import torch
-import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 

@@ -2,7 +2,6 @@
 
 import json
 import random
-import resource
 import struct
 import subprocess
 import zipfile

@@ -1,7 +1,7 @@
 import functools
 
 import torch
-from harness import case, floats, ints
+from harness import case, floats
 from torch import distributions
 
 aten = torch.ops.aten

@@ -4,7 +4,6 @@ import importlib.util
 
 import pytest
 import torch
-from cases import x
 from checking import check, compare
 
 import flambeau

@@ -143,6 +143,28 @@ class _Captured:
         return special_places(self.exported if kept_all else None, self.decided, remainders=remainders)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Setting:
+    """What one try is to do otherwise than the model's Python."""
+
+    loops: Set[Place] = frozenset()
+    """Of the model's source: they are kept."""
+    special: Set[Place] | None = None
+    """Questions that get the answer of the general case."""
+    two_is_one: bool = True
+    """Whether a capture with 2 for sizes of 1 will do."""
+    loops_first: bool = False
+    """Whether loops that are unrolled are left to a further try, without other help for this one."""
+    keeping: bool = False
+    """Whether a further try keeps the loops that this one finds."""
+    constants: bool = False
+    """Whether weights are taken for what they hold."""
+    single: bool = False
+    """Whether there is one of something where the model asks for more; else there are more, if they do for the example."""
+    instead: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    """The example at other sizes, to be captured in its place."""
+
+
 _LOG = logging.getLogger("flambeau.capture")
 
 
@@ -258,10 +280,10 @@ class _Tries:
             return False
 
     def _general(self, attempt: _Capture) -> _Captured:
-        captured = self.once(attempt, loops_first=True)
+        captured = self.once(attempt, _Setting(loops_first=True))
         constants, stuck = False, _is_stuck(captured.error)
         if stuck:
-            known = self.once(attempt, constants=True)
+            known = self.once(attempt, _Setting(constants=True))
             if known.exported is not None or _came_to_the_end(known.error):
                 captured, constants = dataclasses.replace(known, how=known.how + _CONSTANTS), True
             elif "data-dependent" in str(known.error):  # of this line or of one further on
@@ -304,7 +326,7 @@ class _Tries:
         other = where_none(exported, list(asked), self.args, self.kwargs)
         if other is None:
             return None
-        general = self.once(attempt, loops, places, instead=other)
+        general = self.once(attempt, _Setting(loops, places, instead=other))
         if general.exported is None or special_places(general.exported, general.decided):
             return None
         return dataclasses.replace(general, how=general.how + _GENERAL)
@@ -323,7 +345,7 @@ class _Tries:
         if not differ:
             return captured
         found = {each.place for each in differ}
-        general = self.once(attempt, loops, found | (places or set()), constants=constants)
+        general = self.once(attempt, _Setting(loops, found | (places or set()), constants=constants))
         alike = general.exported is not None and all(self._does_for_both(general.exported, each) for each in differ)
         return dataclasses.replace(general, how=captured.how.removesuffix(_GENERAL) + _GENERAL) if alike else captured
 
@@ -332,39 +354,27 @@ class _Tries:
     ) -> tuple[_Captured, Set[Place]]:
         """What is captured with general answers at these places, and at those that it comes to then; and all of these places."""
         for _ in range(_MOST_ROUNDS):
-            general = self._with_loops(attempt, self.once(attempt, loops, places, constants=constants), loops, places, constants)
+            general = self._with_loops(attempt, self.once(attempt, _Setting(loops, places, constants=constants)), loops, places, constants)
             found = general.special_places(remainders=remainders)
             if found <= places:
                 break
             places = places | found
         return general, places
 
-    def once(
-        self,
-        attempt: _Capture,
-        loops: Set[Place] = frozenset(),
-        special: Set[Place] | None = None,
-        *,
-        two_is_one: bool = True,
-        loops_first: bool = False,
-        keeping: bool = False,
-        constants: bool = False,
-        single: bool = False,
-        instead: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
-    ) -> _Captured:
-        """What one try gives.
+    def once(self, attempt: _Capture, setting: _Setting = _Setting()) -> _Captured:
+        """What one try gives; where it takes from its example what the user's does not have, a further try."""
+        captured = self._tried(attempt, setting)
+        if captured.error is not None and captured.how.endswith(OTHER_EXAMPLES):
+            return self.once(attempt, _Setting(setting.loops, setting.special, two_is_one=False, constants=setting.constants))
+        if MORE in captured.asked.values() and (
+            isinstance(captured.error, Unkept) or (captured.exported is not None and not self._does_for_example(captured.exported))
+        ):
+            other = self.once(attempt, dataclasses.replace(setting, single=True, instead=None))
+            if other.exported is not None and self._does_for_example(other.exported):
+                return other
+        return captured
 
-        Args:
-            attempt: The try.
-            loops: Of the model's source: they are kept.
-            special: Questions that get the answer of the general case.
-            two_is_one: Whether a capture with 2 for sizes of 1 will do.
-            loops_first: Whether loops that are unrolled are left to a further try, without other help for this one.
-            keeping: Whether a further try keeps the loops that this one finds.
-            constants: Whether weights are taken for what they hold.
-            single: Whether there is one of something where the model asks for more; else there are more, if they do for the example.
-            instead: The example at other sizes, to be captured in its place.
-        """
+    def _tried(self, attempt: _Capture, setting: _Setting) -> _Captured:
         start = time.perf_counter()
         decided: list[Decision] = []
         asked: dict[str, str] = {}
@@ -380,24 +390,27 @@ class _Tries:
             code, line = place
             return replaced.get(code, code), line
 
+        def pointless() -> bool:
+            """Whether loops were unrolled that a further try keeps."""
+            return setting.loops_first and bool(unrolled_loops(decided))
+
         try:
             with (
                 levels_left(),
                 recorded_gradients() as gradients,
                 environment(self.model, self.kwargs, self.training, self.verbose, bool(self.dynamic_shapes)),
-                taken_as_filled(innermost_line, sizes, small=special is not None, single=single) as asked,
+                taken_as_filled(innermost_line, sizes, small=setting.special is not None, single=setting.single) as asked,
                 taken_as_numbers(innermost_line) as equal,
-                general_answers(special, asked) as presence,
-                KnownConstants(self.model) if constants else contextlib.nullcontext() as known,
-                recorded_decisions(decided, lambda place: (loops_first or keeping) and own(place) not in loops),
+                general_answers(setting.special, asked) as presence,
+                KnownConstants(self.model) if setting.constants else contextlib.nullcontext() as known,
+                recorded_decisions(decided, lambda place: (setting.loops_first or setting.keeping) and own(place) not in setting.loops),
                 sized_kernels(),
                 unchecked_distributions(),
                 ways_of_exports(self.flags, innermost_line),
-                kept_loops(loops) as replaced,
+                kept_loops(setting.loops) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
             ):
-                conversions_first = DYNAMIC_CONVERSIONS in self.helped
-                exported, how = attempt(Remedies(two_is_one, lambda: loops_first and bool(unrolled_loops(decided)), conversions_first, instead))
+                exported, how = attempt(Remedies(setting.two_is_one, pointless, DYNAMIC_CONVERSIONS in self.helped, setting.instead))
                 self.helped.add(how)
                 refuse_differentiation(exported)
                 refuse_unrecorded(exported)
@@ -408,17 +421,11 @@ class _Tries:
                 raise Unkept("a weight that decides what the model does is written")
             if known is not None:
                 exported.graph_module.meta[KNOWN] = known.decisive()
-            if loops or special is not None or how.endswith(OTHER_EXAMPLES) or (known is not None and known.follows_sizes):
+            if setting.loops or setting.special is not None or how.endswith(OTHER_EXAMPLES) or (known is not None and known.follows_sizes):
                 self._refuse_what_differs(exported, presence)
         except Exception as error:
             exported, failed = None, error
             _LOG.debug("not captured", exc_info=error)
-        if failed is not None and how.endswith(OTHER_EXAMPLES):
-            return self.once(attempt, loops, special, two_is_one=False, constants=constants)
-        if MORE in asked.values() and (isinstance(failed, Unkept) or (exported is not None and not self._does_for_example(exported))):
-            other = self.once(attempt, loops, special, two_is_one=two_is_one, loops_first=loops_first, keeping=keeping, constants=constants, single=True)
-            if other.exported is not None and self._does_for_example(other.exported):
-                return other
         found = set(map(own, loops_of(decided, failed)))
         return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, equal, presence, found, bool(gradients))
 
@@ -515,7 +522,7 @@ class _Tries:
         found = captured.loops
         while not found <= loops:
             loops |= found
-            kept = self.once(attempt, loops, special, keeping=True, constants=constants)
+            kept = self.once(attempt, _Setting(loops, special, keeping=True, constants=constants))
             found = kept.loops
             if kept.exported is not None:
                 captured = dataclasses.replace(kept, how=kept.how + ", with loops kept")

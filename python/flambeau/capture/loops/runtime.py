@@ -98,7 +98,7 @@ class Runtime:
     def split(self, of: Any, *args: Any, **kwargs: Any) -> Any:
         """Pieces of one length, or of those that a list has."""
         tensor, *rest = args if of is torch else (of, *args)
-        length, dim, *more = *rest, *(kwargs[name] for name in ("split_size_or_sections", "split_size", "dim") if name in kwargs), 0
+        length, dim, *_ = *rest, *(kwargs[name] for name in ("split_size_or_sections", "split_size", "dim") if name in kwargs), 0
         if not isinstance(tensor, torch.Tensor) or type(length) is not int or length < 1 or not is_dynamic(tensor.shape[dim]):
             return of.split(*args, **kwargs)
         return _parts(tensor, length, dim)
@@ -106,7 +106,7 @@ class Runtime:
     def chunk(self, of: Any, *args: Any, **kwargs: Any) -> Any:
         """At most so many pieces."""
         tensor, *rest = args if of is torch else (of, *args)
-        chunks, dim, *more = *rest, *(kwargs[name] for name in ("chunks", "dim") if name in kwargs), 0
+        chunks, dim, *_ = *rest, *(kwargs[name] for name in ("chunks", "dim") if name in kwargs), 0
         if not isinstance(tensor, torch.Tensor) or type(chunks) is not int or chunks < 2 or not is_dynamic(tensor.shape[dim]):
             return of.chunk(*args, **kwargs)
         return _parts(tensor, torch.sym_max((tensor.shape[dim] + chunks - 1) // chunks, 1), dim)

@@ -26,7 +26,6 @@ from torch.utils._sympy.value_ranges import ValueRanges
 from ...pytrees import children
 from ..sizes.conversions import number_of, symbol_number
 from ..sizes.progressions import is_integer
-from ..sizes.proofs import expression_of
 from .gathering import Appended, Gathered, Gathering, Growing, Nested, gathered, number
 from .layouts import Layout
 from .modes import ByPlaces, Inner, Outer, Unkept, under
@@ -126,8 +125,63 @@ def _alike(value: Any, result: Any) -> bool:
     )
 
 
+class _Trial(NamedTuple):
+    """What one round did."""
+
+    results: list[Any]
+    leaves: list[Any]
+    """Of what it was handed, without the lists that it fills."""
+    structure: Any
+    """Of these leaves."""
+    written: set[Any]
+    """The memory into which it wrote."""
+    index: torch.SymInt
+    known: Set[sympy.Symbol]
+    """The symbols from before it."""
+
+
+def _note_handed_on(plan: _Plan, trial: _Trial) -> bool:
+    """Whether the round changes numbers that were not known to change.
+
+    Raises:
+        Unkept: A value becomes one of another type or structure.
+    """
+    after, structure = _state(trial.results, plan.gathered)
+    if structure != trial.structure:
+        raise Unkept("what a round hands on has another structure than what it takes")
+    changed = False
+    for i, (before, now) in enumerate(zip(trial.leaves, after)):
+        if isinstance(before, torch.Tensor) and isinstance(now, torch.Tensor):
+            if not same_type(before, now):
+                raise Unkept("a tensor that a round hands on has another type than what it takes")
+        elif isinstance(before, torch.Tensor) or isinstance(now, torch.Tensor):
+            raise Unkept("a round makes a tensor of what was none, or none of one")
+        elif i in plan.counted:
+            if not isinstance(now, (int, torch.SymInt)):
+                raise Unkept("a round makes something else of a number")
+        elif isinstance(before, Lost):
+            plan.lost.add(i)
+        elif not fixed(before, now):
+            if isinstance(before, bool) or not isinstance(before, (int, torch.SymInt)):
+                raise Unkept("the rounds change a value that is no tensor")
+            plan.counted.add(i)
+            changed = True
+    return changed
+
+
 def _remembered(values: Sequence[Any], plan: _Plan) -> list[Any]:
     return [Lost() if i in plan.forgotten else value for i, value in enumerate(values)]
+
+
+def _appended(plan: _Plan, stacked: list[torch.Tensor]) -> dict[int, Appended]:
+    """What each list got, of the items of all lists, each of all rounds."""
+    appended = {}
+    for i in sorted(plan.gathered - plan.nothing):
+        items, stacked = stacked[: plan.appended[i]], stacked[plan.appended[i] :]
+        if i in plan.nested | plan.several:
+            items = [each.flatten(0, 1) for each in items]
+        appended[i] = Appended(items, i in plan.front, numbers=i in plan.numbers | plan.several, layout=plan.layouts.get(i))
+    return {i: each for i, each in appended.items() if each.items or each.layout}
 
 
 class _Loop:
@@ -176,6 +230,33 @@ class _Loop:
 
     def _tried(self, plan: _Plan, values: Sequence[Any], first: int) -> bool:
         """Whether the plan changed, and is to be tried again."""
+        trial = self._traced(plan, values, first)
+        forgotten = {
+            i
+            for i, (name, value, result) in enumerate(zip(self.names, values, trial.results))
+            if name in self.anew and i not in plan.gathered and not _alike(value, result)
+        }
+        if not forgotten <= plan.forgotten:
+            plan.forgotten |= forgotten
+            plan.counted.clear()  # they are of other leaves
+            return True
+        grown = {
+            i
+            for i, (value, result) in enumerate(zip(values, trial.results))
+            if i not in plan.gathered and type(value) is list and type(result) is list and len(result) > len(value)
+        }
+        if grown:
+            plan.gathered |= grown
+            return True
+        for i in plan.gathered:
+            self._note_appended(plan, i, trial, first)
+        for name, value in zip(self.names, values):
+            if name in self.written and not isinstance(value, (torch.Tensor, list, tuple, dict, int, float, Lost, torch.SymInt, type(None))):
+                raise Unkept(f"a round changes {name}")
+        return _note_handed_on(plan, trial)
+
+    def _traced(self, plan: _Plan, values: Sequence[Any], first: int) -> _Trial:
+        """A round on these values, of which nothing is recorded."""
         env = self.count.node.shape_env
         known = set(env.var_to_range)
         with disable_proxy_modes_tracing(), env.ignore_fresh_unbacked_symbols(), ByPlaces():
@@ -195,74 +276,41 @@ class _Loop:
             # Tensors of inference mode do not know whether they were written.
             written = {memory_of(tensor) for tensor, name in tensors if (name in self.written if tensor.is_inference() else tensor._version)}
             plan.outer.note_sizes(_pytree.tree_leaves([list(result) if type(result) is Gathered else result for result in results]))
-        forgotten = {
-            i
-            for i, (name, value, result) in enumerate(zip(self.names, values, results))
-            if name in self.anew and i not in plan.gathered and not _alike(value, result)
-        }
-        if not forgotten <= plan.forgotten:
-            plan.forgotten |= forgotten
-            plan.counted.clear()  # they are of other leaves
-            return True
-        grown = {
-            i
-            for i, (value, result) in enumerate(zip(values, results))
-            if i not in plan.gathered and type(value) is list and type(result) is list and len(result) > len(value)
-        }
-        if grown:
-            plan.gathered |= grown
-            return True
-        for i in plan.gathered:
-            if results[i] and all(item is None for item in results[i]):
-                plan.nothing.add(i)
-                continue
-            several, front = results[i].numbers, results[i].front
-            if several or [*map(is_integer, results[i])] == [True]:
-                (plan.several if several else plan.numbers).add(i)
-                plan.appended[i] = 1
-                if front:
-                    raise Unkept("numbers come to the front of a list")
-                if not several:
-                    continue
-            if not front and [isinstance(item, tuple) for item in results[i]] == [True]:
-                plan.layouts[i] = Layout(*results[i], index, known, self.count, first)
-                with disable_proxy_modes_tracing():
-                    results[i] = plan.layouts[i].gathered(*results[i])
-            if not all(isinstance(item, torch.Tensor) for item in results[i]):
-                raise Unkept(f"{self.names[i]} is no list of tensors")
-            plan.appended[i] = len(results[i])
+        return _Trial(results, leaves, structure, written, index, known)
+
+    def _note_appended(self, plan: _Plan, i: int, trial: _Trial, first: int) -> None:
+        """Plan for what a round appends to a list.
+
+        Raises:
+            Unkept: Rounds cannot fill a list so.
+        """
+        items = trial.results[i]
+        if items and all(item is None for item in items):
+            plan.nothing.add(i)
+            return
+        several, front = items.numbers, items.front
+        if several or [*map(is_integer, items)] == [True]:
+            (plan.several if several else plan.numbers).add(i)
+            plan.appended[i] = 1
             if front:
-                plan.front.add(i)
-            if written & {memory_of(item) for item in results[i]}:
-                raise Unkept("a list gets a tensor into which rounds write")
-            if (piece := _piece(results[i], index, self.count, known, first)) is not None:
-                if i in plan.nested or i in plan.layouts:
-                    raise Unkept("a round fills a list with tuples of several sizes, or a loop within it with another number of items")
-                plan.pieces[i] = piece
-        for name, value in zip(self.names, values):
-            if name in self.written and not isinstance(value, (torch.Tensor, list, tuple, dict, int, float, Lost, torch.SymInt, type(None))):
-                raise Unkept(f"a round changes {name}")
-        after, new = _state(results, plan.gathered)
-        if new != structure:
-            raise Unkept("what a round hands on has another structure than what it takes")
-        changed = False
-        for i, (before, now) in enumerate(zip(leaves, after)):
-            if isinstance(before, torch.Tensor) and isinstance(now, torch.Tensor):
-                if not same_type(before, now):
-                    raise Unkept("a tensor that a round hands on has another type than what it takes")
-            elif isinstance(before, torch.Tensor) or isinstance(now, torch.Tensor):
-                raise Unkept("a round makes a tensor of what was none, or none of one")
-            elif i in plan.counted:
-                if not isinstance(now, (int, torch.SymInt)):
-                    raise Unkept("a round makes something else of a number")
-            elif isinstance(before, Lost):
-                plan.lost.add(i)
-            elif not fixed(before, now):
-                if isinstance(before, bool) or not isinstance(before, (int, torch.SymInt)):
-                    raise Unkept("the rounds change a value that is no tensor")
-                plan.counted.add(i)
-                changed = True
-        return changed
+                raise Unkept("numbers come to the front of a list")
+            if not several:
+                return
+        if not front and [isinstance(item, tuple) for item in items] == [True]:
+            plan.layouts[i] = Layout(*items, trial.index, trial.known, self.count, first)
+            with disable_proxy_modes_tracing():
+                items = trial.results[i] = plan.layouts[i].gathered(*items)
+        if not all(isinstance(item, torch.Tensor) for item in items):
+            raise Unkept(f"{self.names[i]} is no list of tensors")
+        plan.appended[i] = len(items)
+        if front:
+            plan.front.add(i)
+        if trial.written & {memory_of(item) for item in items}:
+            raise Unkept("a list gets a tensor into which rounds write")
+        if (piece := _piece(items, trial.index, self.count, trial.known, first)) is not None:
+            if i in plan.nested or i in plan.layouts:
+                raise Unkept("a round fills a list with tuples of several sizes, or a loop within it with another number of items")
+            plan.pieces[i] = piece
 
     def run(self, values: Sequence[Any], first: int) -> tuple[list[Any], dict[int, Appended]]:
         """The values after the rounds from this one on, and what was appended to lists."""
@@ -322,17 +370,9 @@ class _Loop:
         for i in plan.lost:
             leaves[i] = Lost()
         after = _pytree.tree_unflatten(leaves, structure)
-        stacked = [output[first:] for output in outputs[len(init) :]]
-        appended = {}
-        for i in plan.nothing:
-            after[i] = Lost()
-        for i in sorted(plan.gathered - plan.nothing):
-            items, stacked = stacked[: plan.appended[i]], stacked[plan.appended[i] :]
-            if i in plan.nested | plan.several:
-                items = [each.flatten(0, 1) for each in items]
-            appended[i] = Appended(items, i in plan.front, numbers=i in plan.numbers | plan.several, layout=plan.layouts.get(i))
-            after[i] = values[i]
-        return after, {i: each for i, each in appended.items() if each.items or each.layout}
+        for i in plan.gathered:
+            after[i] = Lost() if i in plan.nothing else values[i]
+        return after, _appended(plan, [output[first:] for output in outputs[len(init) :]])
 
     def _with_pieces(self, plan: _Plan, values: Sequence[Any], first: int) -> tuple[list[Any], dict[int, Appended]]:
         """The same, of rounds whose pieces are put together: those of one length stacked, others written where they belong."""
