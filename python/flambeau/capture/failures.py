@@ -22,7 +22,20 @@ from .questions.decisions import Decision
 from .questions.emptiness import FEW, MORE, ONE, SOME
 from .surroundings import mode
 
-__all__ = ["failure", "failure_of_trace", "failure_without_export", "innermost_line", "is_by_data", "user_line", "warn_of_another_way", "warn_of_assumptions", "warn_of_emptiness", "warn_of_numbers", "warn_of_presence", "warn_of_seeds"]
+__all__ = [
+    "failure",
+    "failure_of_trace",
+    "failure_without_export",
+    "innermost_line",
+    "is_by_data",
+    "user_line",
+    "warn_of_another_way",
+    "warn_of_assumptions",
+    "warn_of_emptiness",
+    "warn_of_numbers",
+    "warn_of_presence",
+    "warn_of_seeds",
+]
 
 _MOST_ELEMENTS = 8
 _NESTED = os.path.dirname(torch.nested.__file__) + os.sep

@@ -18,7 +18,7 @@ from .replaced_functions import Replacements
 __all__ = ["only_short_sizes_remembered"]
 
 _LONG = 8
-"""So many parts of an expression: telling a tensor of such sizes anew, as torch does for what it remembers, costs more than the operator."""
+"""So many terms of an expression: to look up a result of such sizes costs more than to compute it again."""
 
 
 @functools.lru_cache(maxsize=4096)

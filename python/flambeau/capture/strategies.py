@@ -56,10 +56,10 @@ STRATEGIES = ("non-strict", "strict", "draft")
 DEFAULT_STRATEGIES = ("non-strict", "strict")
 
 _MOST_ROUNDS = 5
-"""Of captures that each come to further questions."""
+"""So many captures, of which each asks the model's questions with the answers of the one before."""
 
 _ROUNDED = (torch.float16, torch.bfloat16)
-"""Of which two ways to the same numbers differ."""
+"""Dtypes in which two orders of the same computation differ visibly."""
 
 _CONSTANTS = ", with its constants known"
 _GENERAL = ", for the general case"
@@ -127,25 +127,25 @@ class _Captured:
     seconds: float
     decided: list[Decision]
     asked: Mapping[str, str]
-    """The lines that asked whether there is anything, and what was taken to be there."""
+    """The lines that asked whether a tensor holds anything, and what was assumed (see ``questions.emptiness``)."""
     equal: list[str]
-    """The lines that asked whether what was computed alike is equal."""
+    """The lines that compared tensors which were computed alike: they were taken to be equal."""
     presence: list[str]
-    """The lines that asked what is there."""
+    """The lines that asked which elements, indices or counts occur (see ``questions.presence``)."""
     loops: set[Place]
-    """What Python went over so often as the example says, or could not."""
+    """Loops that Python ran as often as the example says, or at which the capture failed."""
     gradients: bool
     """Whether the module computes gradients."""
 
     def special_places(self, *, remainders: bool = False) -> set[Place]:
-        """Where the model asked for a special case; on a way that was given up, too, where the other one made a number of a size."""
+        """Where the model asked for a special case: in the program, or, if a size became a number in it, anywhere in the capture."""
         kept_all = self.exported is None or not frozen(self.exported)
         return special_places(self.exported if kept_all else None, self.decided, remainders=remainders)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Setting:
-    """What one try is to do otherwise than the model's Python."""
+    """How a capture departs from running the model's Python on the example."""
 
     loops: Set[Place] = frozenset()
     """Of the model's source: they are kept."""
@@ -160,7 +160,7 @@ class _Setting:
     constants: bool = False
     """Whether weights are taken for what they hold."""
     single: bool = False
-    """Whether there is one of something where the model asks for more; else there are more, if they do for the example."""
+    """Whether there is one of something where the model asks for more; else there are more, if that agrees on the example."""
     instead: tuple[tuple[Any, ...], dict[str, Any]] | None = None
     """The example at other sizes, to be captured in its place."""
 
@@ -234,12 +234,12 @@ class _Tries:
     verbose: bool
     dynamic_shapes: Any
     helped: set[str] = dataclasses.field(default_factory=set)
-    """What helped captures so far."""
+    """The remedies that captures needed so far."""
     flags: dict[str, str] = dataclasses.field(default_factory=dict)
-    """By which functions the model asked whether it is exported, and the lines that did first."""
+    """The functions by which the model asked whether it is exported, and the first line that called each."""
 
     def best(self, attempt: _Capture) -> _Captured:
-        """What is captured with as little as possible taken from the example: with loops kept, and answers of the general case."""
+        """The capture that depends least on the example: loops are kept, and questions get the answer of the general case."""
         names = dimension_names(model_arguments(self.model, self.args, self.kwargs), self.dynamic_shapes, self.model)
         with one_size_a_name(self.model, names):
             captured = self._general(attempt)
@@ -247,9 +247,9 @@ class _Tries:
             return captured if settled else self._as_it_runs(attempt) or captured
 
     def _as_it_runs(self, attempt: _Capture) -> _Captured | None:
-        """What is captured of a model that goes another way while it is exported, where it is told that it is not, if that does for the example."""
+        """The capture of a model that takes another path while it is exported, with that hidden from it; None if it differs on the example."""
         hidden: set[str] = set()
-        while asked := [name for name in FLAGS if name in self.flags.keys() - hidden]:  # the way after one may ask for another
+        while asked := [name for name in FLAGS if name in self.flags.keys() - hidden]:  # what follows the first question may ask another
             hidden.add(asked[0])
 
             def within(remedies: Remedies, hidden: Set[str] = frozenset(hidden)) -> tuple[ExportedProgram, str]:
@@ -257,12 +257,12 @@ class _Tries:
                     return attempt(remedies)
 
             captured = self._general(within)
-            if captured.exported is not None and self._does_for_example(captured.exported):
+            if captured.exported is not None and self._agrees_on_example(captured.exported):
                 return dataclasses.replace(captured, how=captured.how + HIDDEN)
         return None
 
     def differs_from_runs(self, captured: _Captured) -> bool:
-        """Whether the example shows that a model which asks whether it is exported computes something else then, and not by rounding or chance."""
+        """Whether a model that asks whether it is exported computes something else then, as the example shows: more than rounding or random numbers."""
         if not self.flags or captured.exported is None or captured.how.endswith(HIDDEN):
             return False
         if any(tensor.dtype in _ROUNDED for tensor in itertools.chain(self.model.parameters(), self.model.buffers())):
@@ -270,7 +270,7 @@ class _Tries:
         run = functools.partial(results_of_model, self.model, self.args, self.kwargs, self.training)
         try:
             results = run()
-            with told_of_an_export(), contextlib.suppress(Exception):  # it may be no way that a run can go
+            with told_of_an_export(), contextlib.suppress(Exception):  # the path of the export may not run outside of one
                 if are_alike(run(), results):
                     return False
             if computes_alike(captured.exported, self.model, self.args, self.kwargs, self.training):
@@ -280,6 +280,7 @@ class _Tries:
             return False
 
     def _general(self, attempt: _Capture) -> _Captured:
+        """The capture with loops kept, then with weights known where questions about them stop it, then with general answers."""
         captured = self.once(attempt, _Setting(loops_first=True))
         constants, stuck = False, _is_stuck(captured.error)
         if stuck:
@@ -318,9 +319,9 @@ class _Tries:
     def _of_other_sizes(
         self, attempt: _Capture, exported: ExportedProgram, decided: Sequence[Decision], loops: Set[Place], places: Set[Place]
     ) -> _Captured | None:
-        """What is captured where the model's answers at these places are the general ones, if it does for the example, too.
+        """The capture of an example of other sizes, for which the model itself answers in general; None if it still asks for a special case.
 
-        The general way may not be open to the example: a tensor of no elements has no view with a -1 in it.
+        The user's example may not be able to take the general path: an empty tensor has no view with a -1 in it.
         """
         asked = dict.fromkeys(each.condition for each in special_decisions(exported, decided))
         other = where_none(exported, list(asked), self.args, self.kwargs)
@@ -334,25 +335,25 @@ class _Tries:
     def _with_remainders(
         self, attempt: _Capture, captured: _Captured, loops: Set[Place], places: Set[Place] | None, constants: bool
     ) -> _Captured:
-        """What is captured with a whole left out where nothing is left (``if n % 4 != 0: pad by 4 - n % 4``), if that does for such sizes.
+        """The capture in which nothing remaining counts as something (``if n % 4 != 0: pad by 4 - n % 4``), if it agrees at sizes without a remainder.
 
-        And with what is done with something done with nothing (``if n // 4 > 0``), which torch then takes no size to be.
+        The same for quotients (``if n // 4 > 0``): what is done with something is done with nothing.
         """
         if captured.exported is None:
             return captured
         asked = [each for each in set(general_decisions(captured.exported, captured.decided)) if says_something_is(each.condition)]
-        differ = [each for each in asked if not self._does_for_both(captured.exported, each)]
+        differ = [each for each in asked if not self._agrees_for_both_answers(captured.exported, each)]
         if not differ:
             return captured
         found = {each.place for each in differ}
         general = self.once(attempt, _Setting(loops, found | (places or set()), constants=constants))
-        alike = general.exported is not None and all(self._does_for_both(general.exported, each) for each in differ)
+        alike = general.exported is not None and all(self._agrees_for_both_answers(general.exported, each) for each in differ)
         return dataclasses.replace(general, how=captured.how.removesuffix(_GENERAL) + _GENERAL) if alike else captured
 
     def _with_answers(
         self, attempt: _Capture, loops: set[Place], places: Set[Place], constants: bool, remainders: bool
     ) -> tuple[_Captured, Set[Place]]:
-        """What is captured with general answers at these places, and at those that it comes to then; and all of these places."""
+        """The capture with general answers at these places, and at further ones that the model then asks at; and all of these places."""
         for _ in range(_MOST_ROUNDS):
             general = self._with_loops(attempt, self.once(attempt, _Setting(loops, places, constants=constants)), loops, places, constants)
             found = general.special_places(remainders=remainders)
@@ -362,15 +363,15 @@ class _Tries:
         return general, places
 
     def once(self, attempt: _Capture, setting: _Setting = _Setting()) -> _Captured:
-        """What one try gives; where it takes from its example what the user's does not have, a further try."""
+        """One capture, repeated with less help where the help assumed something that the user's example contradicts."""
         captured = self._tried(attempt, setting)
         if captured.error is not None and captured.how.endswith(OTHER_EXAMPLES):
             return self.once(attempt, _Setting(setting.loops, setting.special, two_is_one=False, constants=setting.constants))
         if MORE in captured.asked.values() and (
-            isinstance(captured.error, Unkept) or (captured.exported is not None and not self._does_for_example(captured.exported))
+            isinstance(captured.error, Unkept) or (captured.exported is not None and not self._agrees_on_example(captured.exported))
         ):
             other = self.once(attempt, dataclasses.replace(setting, single=True, instead=None))
-            if other.exported is not None and self._does_for_example(other.exported):
+            if other.exported is not None and self._agrees_on_example(other.exported):
                 return other
         return captured
 
@@ -429,26 +430,31 @@ class _Tries:
         found = set(map(own, loops_of(decided, failed)))
         return _Captured(exported, how, failed, time.perf_counter() - start, decided, asked, equal, presence, found, bool(gradients))
 
-    def _does_for_example(self, exported: ExportedProgram) -> bool:
+    def _agrees_on_example(self, exported: ExportedProgram) -> bool:
+        """Whether the program gives the module's results for the user's example."""
         try:
             return computes_alike(exported, self.model, self.args, self.kwargs, self.training)
         except Exception:  # an index that is not there, for one
             return False
 
     def judged(self, exported: ExportedProgram, decided: Sequence[Decision]) -> list[Decision]:
-        """The decisions; needless are those for the general case of which the example shows, at another size, that the special one needs no other,
-        and for copies, where nothing is written that may be one. Added are those of torch of which it shows that, as whether a slice is the whole."""
+        """The decisions, those marked needless of which nobody has to be warned.
+
+        Needless is a decision for the general case if the program agrees with the module at sizes of the special case, too; and one
+        that only decides whether a tensor is copied, if nothing is written that may be the copy. Conditions of torch's own (whether
+        a slice is the whole tensor) are added as needless decisions, if the program agrees with the module where they do not hold.
+        """
         copies = {each for each in decided if each.copies and writes_nothing(exported)}
-        needless = copies | {each for each in set(general_decisions(exported, decided)) - copies if self._does_for_both(exported, each)}
+        needless = copies | {each for each in set(general_decisions(exported, decided)) - copies if self._agrees_for_both_answers(exported, each)}
         judged = [dataclasses.replace(each, needless=True) if each in needless else each for each in decided]
         env = size_environment(exported)
         for condition in dict.fromkeys(conditions_not_decided(exported, judged)) if env is not None else ():
-            if self._does_where_not(exported, condition):
+            if self._agrees_where_not(exported, condition):
                 judged.append(Decision(env, condition, "", by_model=False, place=NOWHERE, repeats=False, beside=(), needless=True))
         return judged
 
-    def _does_where_not(self, exported: ExportedProgram, condition: Any) -> bool:
-        """Whether the example shows, at other sizes, that the program does where a condition on one size does not hold, if the module does."""
+    def _agrees_where_not(self, exported: ExportedProgram, condition: Any) -> bool:
+        """Whether the program agrees with the module at sizes of the example for which a condition on one size does not hold."""
         symbol, *more = condition.free_symbols
         shown = False
         for size in sizes_where_not(condition, symbol) if not more else ():
@@ -467,8 +473,8 @@ class _Tries:
             shown = True
         return shown
 
-    def _does_for_both(self, exported: ExportedProgram, decision: Decision) -> bool:
-        """Whether the example shows, at other sizes, that the program does for both answers."""
+    def _agrees_for_both_answers(self, exported: ExportedProgram, decision: Decision) -> bool:
+        """Whether the program agrees with the module at sizes of the example for which it answers otherwise."""
         others = special_sizes(decision)
         for conditions in others or ():
             other = where_none(exported, conditions, self.args, self.kwargs)
@@ -481,8 +487,8 @@ class _Tries:
 
     def _refuse_what_differs(self, exported: ExportedProgram, presence: Sequence[str]) -> None:
         """Raises:
-        Unkept: The captured program does not do for the example what the module does, or what was answered in general is not
-            otherwise there, nor for examples of which more is alike.
+        Unkept: The captured program differs from the module on the example, or no example takes the special case of a question that
+            was answered in general: neither the user's, nor those made of it in which more is alike.
         """
         unseen = set(presence)
         for made, (args, kwargs) in enumerate(examples_of_special_cases(self.args, self.kwargs)):
@@ -503,7 +509,7 @@ class _Tries:
         raise Unkept(f"no example shows that the program computes the same in the special case of {', '.join(sorted(unseen))}")
 
     def _agrees_by_chance(self, exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether the program differs from the module, of results that say little, in a special case with the same numbers in other places."""
+        """Whether results of few distinct numbers agree in a special case, but no more with the example's elements in other places."""
         if not say_little(results_of_model(self.model, args, kwargs, self.training)):
             return False
         for other in in_other_places(args, kwargs):
@@ -518,7 +524,7 @@ class _Tries:
     def _with_loops(
         self, attempt: _Capture, captured: _Captured, loops: set[Place], special: Set[Place] | None, constants: bool
     ) -> _Captured:
-        """What is captured with the loops kept that were unrolled so far; the loops are added."""
+        """The capture with all loops kept that captures unrolled; `loops` gets them."""
         found = captured.loops
         while not found <= loops:
             loops |= found

@@ -20,7 +20,17 @@ from .containers import caches_as_they_are
 from .folders import OWN, TORCH
 from .replaced_functions import Replacements, replaced_functions
 
-__all__ = ["alone", "autocast_within", "casting_anew", "exporting", "lines_of_models", "mode", "named_keywords", "silence", "unexplained_recompilations"]
+__all__ = [
+    "alone",
+    "autocast_within",
+    "casting_anew",
+    "exporting",
+    "lines_of_models",
+    "mode",
+    "named_keywords",
+    "silence",
+    "unexplained_recompilations",
+]
 
 
 _ONE_AT_A_TIME = threading.RLock()

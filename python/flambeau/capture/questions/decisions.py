@@ -28,7 +28,21 @@ from ..source import called, repeated_list, spread_rows, statements
 from .equality import have_one_shape
 from .statements import asked_beside, asks_for_copies, default_of, handles, passing, raises, without_consequence
 
-__all__ = ["Decision", "NOWHERE", "Place", "Unrolled", "answered_equations", "asked_as_number", "asking_place", "asks_to_go_on", "default_asked_for", "loops_of", "passing_answer", "recorded_decisions", "unrolled_loops"]
+__all__ = [
+    "Decision",
+    "NOWHERE",
+    "Place",
+    "Unrolled",
+    "answered_equations",
+    "asked_as_number",
+    "asking_place",
+    "asks_to_go_on",
+    "default_asked_for",
+    "loops_of",
+    "passing_answer",
+    "recorded_decisions",
+    "unrolled_loops",
+]
 
 _STRATEGIES = os.path.join(CAPTURE, "strategies.py")
 _SYMBOLS = (os.path.join(TORCH, "fx", "experimental") + os.sep, os.path.join(TORCH, "__init__.py"))
@@ -64,7 +78,7 @@ class Decision:
     copies: bool = False
     """Whether all that it decides is whether a tensor is copied."""
     needless: bool = False
-    """Whether the program was seen to do for the other answer, too."""
+    """Whether the program was seen to agree with the module for the other answer, too."""
 
 
 def _described(filename: str, number: int) -> str:

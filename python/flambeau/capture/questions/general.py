@@ -27,7 +27,17 @@ from ..sizes.proofs import INEQUALITIES, holds, zeros
 from .decisions import Decision, Place, asking_place, asks_to_go_on
 from .presence import Presence
 
-__all__ = ["examples_of_special_cases", "general_answers", "general_decisions", "in_other_places", "says_something_is", "special_answers", "special_decisions", "special_places", "special_sizes"]
+__all__ = [
+    "examples_of_special_cases",
+    "general_answers",
+    "general_decisions",
+    "in_other_places",
+    "says_something_is",
+    "special_answers",
+    "special_decisions",
+    "special_places",
+    "special_sizes",
+]
 
 
 def _asks_for_odd(condition: Any) -> bool:

@@ -26,7 +26,20 @@ from torch.utils._sympy.functions import (
     TruncToInt,
 )
 
-__all__ = ["INEQUALITIES", "as_integers", "at", "divided", "equal", "even_quotient", "expression_of", "holds", "reduced", "rounded", "simplified", "zeros"]
+__all__ = [
+    "INEQUALITIES",
+    "as_integers",
+    "at",
+    "divided",
+    "equal",
+    "even_quotient",
+    "expression_of",
+    "holds",
+    "reduced",
+    "rounded",
+    "simplified",
+    "zeros",
+]
 
 INEQUALITIES = (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)
 
