@@ -163,7 +163,7 @@ def missing(summarize, runs: dict[str, list[dict]]) -> str:
 
 def shortened(row: dict) -> str:
     text = " ".join((row["msg"] or row.get("again") or row.get("dyn") or "").split()).replace("|", "/")
-    for noise in ("no model was written ", "1 operator form cannot be converted, "):
+    for noise in ("no model was written ", "1 operator form cannot be converted; "):
         text = text.replace(noise, "")
     return text if len(text) < 160 else text[:157] + "…"
 

@@ -61,7 +61,7 @@ std::string ReportText(const std::vector<Diagnostic>& diagnostics) {
     if (!IsMissingOperator(diagnostic)) Append(&text, diagnostic);
   const auto groups = GroupMissingOperators(diagnostics);
   if (groups.empty()) return text;
-  text += fmt::format("error: {} operator form{} cannot be converted, no model was written [{}]\n", groups.size(), groups.size() == 1 ? "" : "s",
+  text += fmt::format("error: {} operator form{} cannot be converted; no model was written [{}]\n", groups.size(), groups.size() == 1 ? "" : "s",
                       Slug(DiagnosticKind::kUnsupportedOperator));
   for (const MissingOperator& group : groups) {
     text += fmt::format("  {} ({}×): {}\n", group.name, group.places.size(), group.message);
