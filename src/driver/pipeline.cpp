@@ -7,33 +7,33 @@ namespace flambeau {
 namespace {
 
 constexpr AtenPass kAtenPipeline[] = {
-    {"inline-regions", "bodies of wrappers join their parent; autocast becomes casts", &InlineRegions},
-    {"expand-functionalized", "users' operators that write do so again, so that one pass makes all pure", &ExpandFunctionalized},
+    {"inline-regions", "merge the bodies of wrappers into their parent; turn autocast into casts", &InlineRegions},
+    {"expand-functionalized", "undo torch's own functionalization of users' operators, so that the next pass sees every write", &ExpandFunctionalized},
     {"functionalize", "turn in-place writes, also through views, into pure operators", &Functionalize},
-    {"drop-state-outputs", "a model keeps no state, unless its state is asked for", &DropStateOutputs},
-    {"drop-guards", "assertions are not part of an ONNX graph", &DropGuards},
-    {"drop-dead-nodes", "what only guards and mutations used goes", &DropDeadNodes},
+    {"drop-state-outputs", "drop new values of buffers, unless state outputs are asked for", &DropStateOutputs},
+    {"drop-guards", "drop assertions, which ONNX does not have", &DropGuards},
+    {"drop-dead-nodes", "drop what only assertions and writes used", &DropDeadNodes},
 };
 
 constexpr OnnxPass kOnnxPipeline[] = {
-    {"drop-unused-nodes", "what lowering made and nobody used", &DropDeadOnnxNodes},
-    {"share-constants", "tied weights and equal numbers are one, so that equal nodes are seen", &ShareConstants},
-    {"share-nodes", "sizes are often computed more than once", &ShareNodes},
+    {"drop-unused-nodes", "drop what lowering made and nothing uses", &DropDeadOnnxNodes},
+    {"share-constants", "merge tied weights and equal numbers, so that nodes on them compare equal", &ShareConstants},
+    {"share-nodes", "merge equal nodes: sizes are often computed more than once", &ShareNodes},
     {"simplify", "fold constants and batch norms, drop what does nothing, merge neighbours (rules.h)", &Simplify},
-    {"share-folded-constants", "folding makes equal constants again", &ShareConstants},
-    {"share-merged-nodes", "and merging equal nodes", &ShareNodes},
+    {"share-folded-constants", "the same for constants that folding made", &ShareConstants},
+    {"share-merged-nodes", "the same for nodes that simplify made equal", &ShareNodes},
 };
 
 constexpr OnnxPass kOnnxRuntimePipeline[] = {
-    {"guard-products", "onnxruntime takes products of what may turn out to be nothing", &GuardProducts},
-    {"guard-ranges", "onnxruntime takes places that count down for ends of a slice", &GuardRanges},
-    {"guard-resizes", "onnxruntime moves a Transpose behind a Resize, which it then cannot compute", &GuardResizes},
-    {"hide-sizes", "onnxruntime takes results of one declared size for interchangeable", &HideSizes},
-    {"name-sizes", "before opset 11, it takes the sizes of one branch for those of both", &NameSizes},
+    {"guard-products", "avoid matrix products of empty tensors, which onnxruntime gets wrong", &GuardProducts},
+    {"guard-ranges", "avoid ranges that count down to 0 as indices, which onnxruntime turns into empty slices", &GuardRanges},
+    {"guard-resizes", "keep onnxruntime from moving a Transpose behind a Resize, which it then cannot compute", &GuardResizes},
+    {"hide-sizes", "hide declared sizes that a path may not have: onnxruntime reuses memory by them", &HideSizes},
+    {"name-sizes", "name declared sizes that differ between branches: before opset 11, onnxruntime takes one branch's for both", &NameSizes},
 };
 
 constexpr OnnxPass kSeedPipeline[] = {
-    {"seed-draws", "each draw of random numbers gets a seed", &SeedDraws},
+    {"seed-draws", "give each draw of random numbers a seed", &SeedDraws},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Products over sizes that data decides, and that may be 0 in a run, such as that of the boxes that are left: onnxruntime 1.31
-// leaves all matrices of a batch but the first unwritten where the sum of a product is over nothing, and merges a
-// transposition that moves the batch into the product, which then divides by the size of what is empty and ends the process.
+// Matrix products over sizes that data decides and that may be 0 in a run, such as the number of boxes that are left.
+// onnxruntime 1.31 leaves all matrices of a batch but the first unwritten where the inner size is 0. It also merges a
+// Transpose that moves the batch into the product; on an empty operand that divides by 0 and ends the process.
 #include <algorithm>
 #include <cstddef>
 #include <utility>

@@ -1,5 +1,5 @@
-// Elements that a Range picks: onnxruntime 1.31 makes a Slice of the Gather, whose ends it counts from the back where they are
-// negative. So `x[arange(n - 1, -1, -1)]`, the flip, would give nothing.
+// A Gather by a Range: onnxruntime 1.31 makes a Slice of it, in which an end of -1 means the last element.
+// So `x[arange(n - 1, -1, -1)]`, the flip, would be empty.
 #include <cstdint>
 #include <cstring>
 #include <vector>

@@ -1,6 +1,6 @@
-// Images that a Transpose made: onnxruntime 1.31 moves it behind a Resize of four dimensions, where that can be undone by
-// another one. It then permutes sizes that are of two axes as if they were of four, and gives cubic Resizes what no
-// kernel takes. Behind a Reshape a Transpose stays: each channel becomes an image by itself.
+// A Resize of a transposed image: onnxruntime 1.31 moves the Transpose behind a Resize of four dimensions, to cancel it against
+// another one. It then permutes sizes of two axes as if they were of four, and gives cubic Resizes a layout that no kernel
+// takes. A Reshape between the two, which makes each channel an image by itself, keeps the Transpose where it is.
 #include <algorithm>
 #include <array>
 #include <string>

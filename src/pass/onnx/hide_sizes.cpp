@@ -1,6 +1,6 @@
-// Results of branches and loops that are not always of the sizes that are declared: on a path where nobody reads one,
-// something without elements stands for it. onnxruntime 1.31 gives a result the memory that it had for another one of the
-// same declared sizes, and fails where they are others; of sizes that are not declared it asks.
+// Results of branches and loops that do not always have their declared sizes: on a path where nothing reads one, an empty
+// tensor stands for it. onnxruntime 1.31 reuses the memory of a result for another one of the same declared sizes, and
+// fails where the sizes are others. It looks at the actual sizes only where none are declared.
 #include <algorithm>
 #include <unordered_set>
 #include <vector>
