@@ -62,6 +62,7 @@ class Canonicalizer {
     return bodies_[value.index];
   }
   std::optional<Attribute> Take(const Argument::List& list, const SchemaType* type);
+  std::optional<OperandList> Elements(const Argument::List& list, const SchemaType* type);
 
   std::optional<Attribute> Repeat(const Argument& one, const SchemaType& type) {
     return Take(Argument::List(static_cast<size_t>(std::max(type.list_size, 1)), one), &type);
@@ -111,6 +112,45 @@ Argument::List Flattened(const Argument::List& lists) {
   return flat;
 }
 
+Attribute EmptyList(BaseType base) {
+  switch (base) {
+    case BaseType::kTensor: return OperandList{};
+    case BaseType::kFloat: return Floats{};
+    case BaseType::kBool: return Bools{};
+    case BaseType::kString: return Strings{};
+    case BaseType::kOther: return OperandList{};
+    default: return Ints{};
+  }
+}
+
+// A list of constants of one type, as the schema's type has it; nullopt for others.
+std::optional<Attribute> ConstantList(const Argument::List& list, BaseType base) {
+  const bool of_ints = base == BaseType::kInt || base == BaseType::kSymInt, of_floats = base == BaseType::kFloat;
+  if (All<bool>(list) && !of_ints && !of_floats) {
+    Bools bools;
+    for (const Argument& a : list) bools.push_back(std::get<bool>(a.storage()));
+    return bools;
+  }
+  if (All<int64_t>(list) && !of_floats) {
+    Ints ints;
+    for (const Argument& a : list) ints.push_back(std::get<int64_t>(a.storage()));
+    return ints;
+  }
+  // Numbers that take part in promotion stay what each of them is.
+  const bool as_they_are = base == BaseType::kScalar && !All<double>(list);
+  if (std::all_of(list.begin(), list.end(), IsNumber) && !of_ints && !as_they_are) {
+    Floats floats;
+    for (const Argument& a : list) floats.push_back(AsNumber(a));
+    return floats;
+  }
+  if (All<std::string_view>(list)) {
+    Strings strings;
+    for (const Argument& a : list) strings.emplace_back(std::get<std::string_view>(a.storage()));
+    return strings;
+  }
+  return std::nullopt;
+}
+
 std::optional<Attribute> Canonicalizer::Take(const Argument::List& list, const SchemaType* type) {
   if (type && type->nested) {
     SchemaType inner = *type;
@@ -118,44 +158,17 @@ std::optional<Attribute> Canonicalizer::Take(const Argument::List& list, const S
     return Take(Flattened(list), &inner);
   }
   const BaseType base = type ? type->base : BaseType::kOther;
-  if (list.empty()) {
-    switch (base) {
-      case BaseType::kTensor: return OperandList{};
-      case BaseType::kFloat: return Floats{};
-      case BaseType::kBool: return Bools{};
-      case BaseType::kString: return Strings{};
-      case BaseType::kOther: return OperandList{};
-      default: return Ints{};
-    }
-  }
-  if (base != BaseType::kTensor) {
-    if (All<bool>(list) && base != BaseType::kInt && base != BaseType::kSymInt && base != BaseType::kFloat) {
-      Bools bools;
-      for (const Argument& a : list) bools.push_back(std::get<bool>(a.storage()));
-      return bools;
-    }
-    if (All<int64_t>(list) && base != BaseType::kFloat) {
-      Ints ints;
-      for (const Argument& a : list) ints.push_back(std::get<int64_t>(a.storage()));
-      return ints;
-    }
-    // Numbers that take part in promotion stay what each of them is.
-    const bool as_they_are = base == BaseType::kScalar && !All<double>(list);
-    if (std::all_of(list.begin(), list.end(), IsNumber) && base != BaseType::kInt && base != BaseType::kSymInt && !as_they_are) {
-      Floats floats;
-      for (const Argument& a : list) floats.push_back(AsNumber(a));
-      return floats;
-    }
-    if (All<std::string_view>(list)) {
-      Strings strings;
-      for (const Argument& a : list) strings.emplace_back(std::get<std::string_view>(a.storage()));
-      return strings;
-    }
-  }
+  if (list.empty()) return EmptyList(base);
+  if (base != BaseType::kTensor)
+    if (auto constants = ConstantList(list, base)) return constants;
+  return Elements(list, type);
+}
+
+std::optional<OperandList> Canonicalizer::Elements(const Argument::List& list, const SchemaType* type) {
   OperandList elements;
   for (const Argument& a : list) {
     if (std::holds_alternative<std::monostate>(a.storage())) {
-      if (base == BaseType::kTensor && !type->optional_elements) return std::nullopt;
+      if (type && type->base == BaseType::kTensor && !type->optional_elements) return std::nullopt;
       elements.push_back(None{});
     } else if (const auto* b = std::get_if<bool>(&a.storage())) {
       elements.push_back(*b);
@@ -172,6 +185,20 @@ std::optional<Attribute> Canonicalizer::Take(const Argument::List& list, const S
     }
   }
   return elements;
+}
+
+using NamedArguments = std::span<const std::pair<std::string_view, Argument>>;
+
+// Why a call has arguments that no formal of the schema took.
+std::string WhyLeft(const Schema& schema, NamedArguments named) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, argument] : named) {
+    if (!schema.Find(name)) return fmt::format("has no argument '{}'", name);
+    names.push_back(name);
+  }
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  return twice != names.end() ? fmt::format("argument '{}' is given twice", *twice) : "an argument is given by its place and its name";
 }
 
 }  // namespace
@@ -239,14 +266,7 @@ Result<CanonicalCall> Canonicalize(const Schema* schema, std::string_view target
     }
   }
   if (used == positional.size() + named.size()) return call;
-  std::vector<std::string_view> names;
-  for (const auto& [name, argument] : named) {
-    if (!schema->Find(name)) return bad(fmt::format("has no argument '{}'", name));
-    names.push_back(name);
-  }
-  std::ranges::sort(names);
-  const auto twice = std::ranges::adjacent_find(names);
-  return bad(twice != names.end() ? fmt::format("argument '{}' is given twice", *twice) : "an argument is given by its place and its name");
+  return bad(WhyLeft(*schema, named));
 }
 
 }  // namespace flambeau::aten
