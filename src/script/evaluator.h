@@ -19,23 +19,23 @@
 
 namespace flambeau::script {
 
-// The files of TorchScript of ours that were called, by their addresses, and the functions in them.
+// Flambeau's own TorchScript functions that were called, by the address of their file's text and their name.
 using Library = std::map<std::pair<const void*, std::string>, torchscript::Graph>;
 
 class Evaluator {
  public:
   using Node = torchscript::Node;
-  // What is walked otherwise than written, and how often. The paths of an If meet only at the end of what is around it:
-  // of the loop's body, of the program. So many first rounds of a Loop are such Ifs.
+  // Ifs whose paths are kept apart to the end of the loop's body or program around them, and Loops with the number of
+  // first rounds that become such Ifs.
   using Apart = std::map<const Node*, int>;
   // `custom`, `apart` and `library` must outlive this, and `library` what this tells of nodes: some are its own.
   Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink, const lower::CustomOperators& custom,
             int opset, const Apart& apart, Library& library);
-  // Loops over the sizes of inputs that are peeled are taken to have a round.
+  // Assume a round of each peeled loop that counts sizes of inputs.
   void AssumeRounds() { assumes_rounds_ = true; }
-  // Squeezes take sizes that data decides to be other than 1.
+  // Squeezes assume that sizes which data decides are not 1.
   void AskNoData() { asks_data_ = false; }
-  // Whether a squeeze asked for one.
+  // Whether a squeeze depended on such a size.
   bool asked_data() const { return asked_data_; }
 
   // `inputs`: one for each input of the main block, `self` too.
@@ -49,8 +49,8 @@ class Evaluator {
   void MarkKeptInputs();
   // Puts the weights in the order in which the program reads them first, as torch's exporter has them.
   void OrderWeights();
-  // What may be otherwise than it was taken: squeezes to leave a size that is open, and Ifs after which a number or the
-  // length of a list is not known, where each path has a constant.
+  // Guesses that may be wrong: squeezes that were assumed to keep a dimension of unknown size, and Ifs after which a number
+  // or the length of a list is unknown, though each path has a constant.
   const std::vector<const Node*>& guessed() const { return guessed_; }
 
   // --- for the functions of builtins.cpp and friends --------------------------
@@ -60,14 +60,14 @@ class Evaluator {
   Context& context() { return emitter_.context(); }
   // The operator of the node, in its canonical form.
   Result<Vals> CallOperator(const Node& node, std::span<const Val> arguments);
-  // A function of a file of TorchScript of ours; the file is known by its address.
+  // A function of one of Flambeau's own files of TorchScript, `code`.
   Result<Vals> CallLibrary(std::string_view code, std::string_view function, std::span<const Val> arguments);
-  // Of a text or list that the program computes; programs that double one are short.
+  // The longest text or list that is computed: a short program can double one many times.
   static constexpr size_t kMaxLength = size_t{1} << 20;
   Failure TooLong();
-  // Says what the program was captured with for a dynamic size.
+  // The size that a dynamic dimension had at the capture.
   void SetCaptured(Expr symbol, int64_t size) { captured_.emplace(symbol, size); }
-  // What the program was captured with for a size; nullopt where that is not known.
+  // The size at the capture; nullopt where that is not known.
   std::optional<int64_t> CapturedSize(Expr size) const { return program_.context->exprs().Evaluate(size, captured_); }
   // The node, one of the source or of a library, reads a size of the tensor; or copies something to it.
   void NoteSizeRead(const Node& node, TensorVal tensor);
@@ -80,7 +80,7 @@ class Evaluator {
   }
   // Reads what only decides sizes, as torch's exporter has it.
   void NoteRead(const Val& val);
-  // The node asks of the value whether it is None; of an If the other path than this one is left out.
+  // The node asks whether the value is None; `branch` is walked on this path alone.
   void NoteAsked(const Node& node, const Val& val);
   void NoteLeftPath(const Node& branch, const torchscript::Block& taken);
   Failure Unsupported(std::string message, std::string hint = {});
@@ -88,7 +88,7 @@ class Evaluator {
   // The path at hand ends in an exception: an error, unless another path can be taken.
   Failure Raise(const Node& node, std::string message);
   int opset() const { return opset_; }
-  // That of the program's tensors: "cpu", "cuda:0".
+  // The device of the program's tensors: "cpu", "cuda:0".
   const std::string& device() const { return source_.device; }
   // The cell of an object with what torch keeps beside the program: "grad_enabled".
   uint32_t modes() const { return static_cast<uint32_t>(source_.objects.size()); }
@@ -107,21 +107,21 @@ class Evaluator {
   }
   Status SetAttribute(uint32_t cell, std::string_view name, Val value);
 
-  // For writing to a list or dict: what may be the same one is lost.
+  // A list or dict for writing: those that may be the same one become lost.
   Cell& Edit(uint32_t cell);
   std::unordered_map<uint32_t, TakenElement>& taken() { return taken_; }  // by the number of the tensor
   std::vector<OpenedList>& opened_lists() { return opened_lists_; }
   Val List(Vals elements) { return ListVal{heap_.Add({.elements = std::move(elements)})}; }
   static Val Tuple(Vals elements) { return TupleVal{std::make_shared<const Vals>(std::move(elements))}; }
-  // A constant where the value is known: also of a tensor of one known element.
+  // The bool, where it is known; also that of a tensor of one known element.
   std::optional<bool> KnownBool(const Val& value) const;
-  // That a 0-d tensor stands for one of Python's numbers.
+  // Notes that a 0-d tensor stands for a Python number.
   void NoteStandIn(const Val& val);
-  // Of such a tensor, the one that holds the number as Python has it; else the value.
+  // For such a tensor, one that holds the number in Python's precision; else the value itself.
   Val WholeNumber(const Val& val) const;
   // The type of a tensor as it is now.
   const Type& TypeOf(TensorVal tensor);
-  // What a value of the source is, as of where the walk is.
+  // The current value of a name of the source.
   const Val& ValueOf(const torchscript::Value* value);
 
  private:

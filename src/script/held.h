@@ -6,26 +6,26 @@
 
 namespace flambeau::script {
 
-// The value becomes such an element, and with it what may be the same one. Of others than lists and dicts, nothing.
+// Marks a list or dict, and those that may be the same one, as such an element; does nothing for other values.
 void Hold(Heap& heap, const Val& element);
-// Whether it is one, as far as anybody knows.
+// Whether it may be one.
 bool IsHeld(const Val& element, const Heap& heap);
-// Whether no two elements of the list are one list or dict.
+// Whether no two elements of the list are the same list or dict.
 bool IsApart(const Cell& list, const Heap& heap);
 // Whether no other list of run-time length has an element of the list.
 bool IsSole(const Cell& list, const Heap& heap);
-// A list gets what may be an element of another one: nobody knows of which.
+// For a list that gets an element which any other list may hold: no list is sole any more.
 void ShareAll(Heap& heap);
-// Of what nodes do to a list that has columns: the elements that they put in are held by no list as yet.
+// Whether the elements that are put into a list with columns are in no such list yet, and no two of them are the same.
 bool AreNew(const Cell& elements, const Heap& heap);
 
 // The list or dict `row` stands for the list's element at the place. Gives the one that does so already, if there is one.
 Val TakeRow(Heap& heap, uint32_t list, const Val& place, const Val& row);
-// Whether it is the list or dict that was taken out there, and the list is the same still.
+// Whether it is the list or dict that was taken out there, from a list that did not change since.
 bool IsRowAt(const Heap& heap, uint32_t list, const Val& place, const Val& row);
-// The list that a write to the row can be put back into; nullopt if it is none, or not known to be the same still.
+// The list that a write to the row is put back into; nullopt if there is none, or if that list may have changed since.
 std::optional<uint32_t> OwnerOf(const Heap& heap, uint32_t row);
-// Whether a write to the row may be one to what the other cell is or holds.
+// Whether a write to the row may change the other cell, or something in it.
 bool Reaches(const Heap& heap, uint32_t row, uint32_t other);
 
 }  // namespace flambeau::script

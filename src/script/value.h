@@ -22,7 +22,7 @@ using Vals = std::vector<Val>;
 
 // prim::Uninitialized, or what a failed node would have made.
 struct Undefined {
-  std::shared_ptr<const std::string> because;  // where paths made different things of it: which
+  std::shared_ptr<const std::string> because;  // how paths made different things of it, if they did
 };
 struct Nothing {};    // Python's None
 struct TensorVal {
@@ -100,18 +100,18 @@ struct Quantized {
   std::optional<int64_t> axis;
 };
 
-// A list of run-time length that unbind, split or chunk made of a tensor.
+// What unbind, split or chunk cut a tensor into, as a list of run-time length.
 struct Pieces {
-  ValueId sequence;  // as long as the list is this one
+  ValueId sequence;  // valid while the list is this sequence
   Val tensor;
-  Val size;   // of each, along `dim`; None: an element without that dimension
+  Val size;   // of each piece, along `dim`; None where a piece lacks that dimension
   Val count;  // of the pieces; None with `size`: as many as there are elements
   int64_t dim = 0;
 };
 
 // Where a tensor was taken out of a list of run-time length.
 struct TakenElement {
-  ValueId sequence;  // what the list was
+  ValueId sequence;  // the list's value at that time
   Val place;
 };
 
@@ -121,9 +121,9 @@ struct Cell;
 struct TakenRow {
   uint32_t list;
   Val place;
-  std::shared_ptr<const Cell> contents;  // of the list: while it has these, the row is the one at the place
-  bool apart;                            // and no other of its elements is that one
-  bool sole;                             // nor one of another list of run-time length
+  std::shared_ptr<const Cell> contents;  // of the list: while it has these, the row is its element at the place
+  bool apart;                            // no other element of the list is the same row (Cell::apart)
+  bool sole;                             // nor an element of another list (Cell::sole)
 };
 
 using NamedVal = std::pair<std::string, Val>;
@@ -133,23 +133,23 @@ using Attributes = NamedList<NamedVal, &NamedVal::first>;
 struct Cell {
   Vals elements;                               // of a list
   std::optional<ValueId> sequence;             // a list of which the length is known at run time only
-  bool of_numbers = false;                     // the sequence's tensors are Python's numbers
-  std::vector<Cell> columns;                   // a list of tuples of such a length: a list for each field
-  Vals keys;                                   // it is a list of dicts: the key of each column
-  bool has_rows = false;                       // it is a list of lists, of which the columns are as rows.h says
-  bool apart = false;                          // it has columns, and no two of its elements are one list or dict: held.h
-  bool sole = false;                           // and no other list that has columns has one of its elements, but one that may be this list
-  bool is_row = false;                         // a list of lists or dicts of such a length has what it holds: a write must reach that
-  std::shared_ptr<const TakenRow> taken;       // where it was taken from
-  std::shared_ptr<const Pieces> pieces;        // where the sequence came from: its elements are views
+  bool of_numbers = false;                     // the sequence's tensors stand for Python's numbers
+  std::vector<Cell> columns;                   // of a list of tuples or dicts of run-time length: a list for each field
+  Vals keys;                                   // of such a list of dicts: the key of each column
+  bool has_rows = false;                       // a list of lists: its columns are the elements and bounds (rows.h)
+  bool apart = false;                          // it has columns, and no two of its elements are the same list or dict (held.h)
+  bool sole = false;                           // no list with columns has an element of this one, unless it may be the same list
+  bool is_row = false;                         // an element of a list with columns, which owns the contents: writes must reach it
+  std::shared_ptr<const TakenRow> taken;       // the list with columns that it was taken out of
+  std::shared_ptr<const Pieces> pieces;        // what the sequence was cut from: its elements are views of that
   std::vector<std::pair<Val, Val>> entries;    // of a dict, in insertion order
   Attributes attributes;                       // of an object, as far as they were read or written
   torchscript::ObjectId object;                // what the archive has of an object; invalid for one made by the program
-  bool shared = false;         // it may be another cell that is shared too, nobody knows
-  std::vector<uint32_t> kin;   // which it may be; they need not say so
-  bool lost = false;           // nobody knows what it holds now: must not be read
+  bool shared = false;         // it may be the same as any other shared cell
+  std::vector<uint32_t> kin;   // cells that it may be the same as, shared or not
+  bool lost = false;           // its contents are unknown: it must not be read
 
-  // Of a copy, which nobody else has.
+  // Makes this the cell of a copy, which nothing else refers to.
   void Unshare() {
     shared = is_row = false;
     taken.reset();
@@ -179,7 +179,7 @@ class Heap {
   std::vector<std::shared_ptr<Cell>> cells_;
 };
 
-// Whether the two may be one, as far as nobody knows.
+// Whether the two cells may be the same list, dict or object.
 bool MayBeSame(const Heap& heap, uint32_t a, uint32_t b);
 
 // A list of known length of which an element was taken at a place that only a run knows. If that is written, the list
@@ -198,9 +198,9 @@ const Vals* ElementsOf(const Val& value, const Heap& heap);
 const Cell* ListOf(const Val& value, const Heap& heap);
 // The values of a dict, in the order of its keys.
 Vals EntryValues(const Cell& dict);
-// Whether two values are known to be one: the same constant, or what the program names alike.
+// Whether two values are known to be the same: equal constants, or one value of the program.
 bool SameConstant(const Val& a, const Val& b);
-// Where the elements of the list or the entries of the dict are.
+// The cell of a list or dict.
 std::optional<uint32_t> CellOf(const Val& value);
 
 // Whether a recursive walk over what the value holds is short. Lists of Any may
