@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch.utils import _pytree
 
-from .capture import alone
+from .capture import one_capture_at_a_time
 from .errors import warn
 from .pytrees import children
 
@@ -137,7 +137,7 @@ def apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...
         return args, kwargs
     for i in again:
         leaves[i] = leaves[i].detach().clone().requires_grad_(leaves[i].requires_grad)
-    with alone():
+    with one_capture_at_a_time():
         return _pytree.tree_unflatten(leaves, spec)  # type: ignore[no-any-return]
 
 

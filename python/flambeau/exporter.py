@@ -21,11 +21,11 @@ from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
 from .calls import apart
 from .capture import (
-    alone,
     draws,
     failure_without_export,
     is_by_data,
     mode,
+    one_capture_at_a_time,
     seeding_lines,
     unwrapped,
     user_line,
@@ -44,7 +44,7 @@ from .errors import (
 from .feed.places import calls_around
 from .feed.script_inputs import SCRIPTS, holds_packed_weights, script_parameters
 from .feed.weights import lacks_bytes
-from .misuse import in_todays_words, refuse_unknown_names, refuse_wrong_types, warn_of_training_mode
+from .misuse import refuse_unknown_names, refuse_wrong_types, warn_of_training_mode, with_current_arguments
 from .names import distinguish
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .onnx._exportable import Interface
@@ -72,14 +72,14 @@ _FIRST_WITH_PLAIN_INITIALIZERS = 9  # opset
 
 
 def _announced(function: Callable[..., Any]) -> Callable[..., Any]:
-    """While the function runs, models and symbolic functions can see that, and for what."""
+    """Wraps an export: checks its arguments, and lets models and symbolic functions see that it runs, and with which options."""
 
     @functools.wraps(function)
     def wrapper(*args: Any, **options: Any) -> Any:
-        options = in_todays_words(options)
+        options = with_current_arguments(options)
         refuse_unknown_names(function, options)
         refuse_wrong_types(inspect.signature(function).bind_partial(*args, **options).arguments)
-        with alone(), exporting(  # torch and we tell one export at a time what it is for
+        with one_capture_at_a_time(), exporting(  # the options that symbolic functions see are global, in torch as here
             in_onnx_export=True,
             export_onnx_opset_version=options.get("opset_version") or _engine.DEFAULT_OPSET,
             training_mode=options.get("training", TrainingMode.EVAL),
@@ -340,7 +340,7 @@ class _Export:
             if isinstance(shapes, _SHAPES):
                 self.capture_options = dataclasses.replace(self.capture_options, dynamic_shapes=shapes.dynamic_shapes(self.model, self.args, self.kwargs))
             self._warn_of_mode()
-            with shown_waiting(self.progress, "capture"), alone(), seeding_lines() as seeds:
+            with shown_waiting(self.progress, "capture"), one_capture_at_a_time(), seeding_lines() as seeds:
                 source = None if self._is_traced() else self._exported(dump)
                 if source is None:
                     source = of_script(

@@ -1,4 +1,4 @@
-"""What to say of arguments that cannot be meant."""
+"""Arguments of an export that are outdated, misspelt or of the wrong type, and errors of the model itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .errors import warn
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .state import kept_state
 
-__all__ = ["failure_of_the_model", "in_todays_words", "refuse_unknown_names", "refuse_wrong_types", "warn_of_training_mode", "without_boilerplate"]
+__all__ = ["failure_of_the_model", "refuse_unknown_names", "refuse_wrong_types", "warn_of_training_mode", "with_current_arguments", "without_boilerplate"]
 
 
 # Arguments of torch.onnx.export's older versions, and what is given for them now: None where there is nothing to say any more.
@@ -33,15 +33,15 @@ _FORMER: dict[str, Callable[[Any], dict[str, Any]] | None] = {
 }
 
 
-def in_todays_words(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with those of older versions of ``torch.onnx.export`` as they are said today; a warning names them."""
-    found = [name for name in options if name in _FORMER]
+def with_current_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with arguments of older versions of ``torch.onnx.export`` replaced by today's; a warning names them."""
+    former = [name for name in options if name in _FORMER]
     today = {name: value for name, value in options.items() if name not in _FORMER}
-    for name in found:
-        said = _FORMER[name]
-        today |= {} if said is None else said(options[name])
-    if found:
-        warn(f"{', '.join(map(repr, found))}: arguments of older versions of torch.onnx.export; leave out what has no meaning any more")
+    for name in former:
+        replacement = _FORMER[name]
+        today |= {} if replacement is None else replacement(options[name])
+    if former:
+        warn(f"{', '.join(map(repr, former))}: arguments of older versions of torch.onnx.export; leave out what has no meaning any more")
     if isinstance(training := today.get("training"), bool):
         today["training"] = TrainingMode.TRAINING if training else TrainingMode.EVAL
     if today.get("operator_export_type", OperatorExportTypes.ONNX) is None:

@@ -13,20 +13,20 @@ from .attempt import Attempt
 from .failures import failure_without_export, is_by_data, user_line, warn_of_assumptions, warn_of_seeds
 from .seeds import draws, seeding_lines
 from .strategies import DEFAULT_STRATEGIES, STRATEGIES, capture
-from .surroundings import alone, exporting, mode
+from .surroundings import exporting, mode, one_capture_at_a_time
 from .wrappers import unwrapped
 
 __all__ = [
     "DEFAULT_STRATEGIES",
     "STRATEGIES",
     "Attempt",
-    "alone",
     "capture",
     "draws",
     "exporting",
     "failure_without_export",
     "is_by_data",
     "mode",
+    "one_capture_at_a_time",
     "seeding_lines",
     "unwrapped",
     "user_line",

@@ -165,7 +165,7 @@ def warn_of_emptiness(lines: Mapping[str, str]) -> None:
     for line, taken in lines.items():
         if taken == FEW:
             warn(
-                f"the captured program assumes that a size which data decides stays as small as in the example, where the model asks for that{_at(line)}:"
+                f"the captured program assumes that a size which data decides is as small as in the example, where the model asks for that{_at(line)}:"
                 " for a larger one, it computes the same as for this"
             )
             continue

@@ -21,13 +21,13 @@ from .folders import OWN, TORCH
 from .replaced_functions import Replacements, replaced_functions
 
 __all__ = [
-    "alone",
     "autocast_within",
     "casting_anew",
     "exporting",
     "lines_of_models",
     "mode",
     "named_keywords",
+    "one_capture_at_a_time",
     "silence",
     "unexplained_recompilations",
 ]
@@ -47,7 +47,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
+def one_capture_at_a_time() -> Iterator[None]:
     """While it is open, no other thread captures: a capture changes functions of Python's and torch's for the whole process, and puts them back."""
     with _ONE_AT_A_TIME, caches_as_they_are():
         yield

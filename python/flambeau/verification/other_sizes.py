@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from ..calls import apart
-from ..capture import alone
+from ..capture import one_capture_at_a_time
 from ..session import as_captured
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def second_inputs(
 def _with(made: Mapping[int, torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """The arguments with other tensors in place of those of these ids."""
     leaves, spec = _pytree.tree_flatten((args, kwargs))
-    with alone():
+    with one_capture_at_a_time():
         given: Arguments = _pytree.tree_unflatten([made.get(id(leaf), leaf) for leaf in leaves], spec)
     return given
 
