@@ -337,6 +337,26 @@ def shrunk(names: list[str], statements: list[str], capture: str, worlds: list[V
     return statements
 
 
+def tried(seed: int, capture: str, arguments: argparse.Namespace, folder: pathlib.Path) -> str:
+    """How the program of a seed ends; one that disagrees is printed."""
+    draw = Draw(random.Random(f"{seed} {capture}"), capture)
+    draw.program(arguments.steps)
+    names, worlds = list(draw.shapes), draw.worlds_at_start
+    opset = draw.rng.choice(arguments.opset or OPSETS)
+    title = f"--- seed {seed}, {capture}, opset {opset}"
+    try:
+        check(names, draw.statements, capture, worlds, folder, opset)
+    except Refusal as refusal:
+        if arguments.refusals and str(refusal).startswith("flambeau") and "unsupported-opset" not in str(refusal):
+            print(f"{title}: {refusal.__cause__}\n{text_of(names, draw.statements)}", flush=True)
+        return f"{capture}: {refusal}"
+    except Disagreement as disagreement:
+        statements = shrunk(names, draw.statements, capture, worlds, folder, opset)
+        print(f"{title}: {str(disagreement)[:600]}\n{text_of(names, statements)}", flush=True)
+        return "disagrees"
+    return "agrees"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
@@ -350,31 +370,15 @@ def main() -> None:
     logging.disable(logging.WARNING)  # of the captures
     torch.set_num_threads(1)
     ends: collections.Counter[str] = collections.Counter()
-    found, seed, stop = 0, arguments.seed, time.monotonic() + arguments.seconds
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
+    seed, stop = arguments.seed, time.monotonic() + arguments.seconds
+    with tempfile.TemporaryDirectory() as folder:
         while time.monotonic() < stop:
             for capture in arguments.capture or ("export", "trace", "script"):
-                draw = Draw(random.Random(f"{seed} {capture}"), capture)
-                draw.program(arguments.steps)
-                names, worlds = list(draw.shapes), draw.worlds_at_start
-                opset = draw.rng.choice(arguments.opset or OPSETS)
-                try:
-                    check(names, draw.statements, capture, worlds, folder, opset)
-                    ends["agrees"] += 1
-                except Refusal as refusal:
-                    ends[f"{capture}: {refusal}"] += 1
-                    if arguments.refusals and str(refusal).startswith("flambeau") and "unsupported-opset" not in str(refusal):
-                        print(f"--- seed {seed}, {capture}, opset {opset}: {refusal.__cause__}\n{text_of(names, draw.statements)}", flush=True)
-                except Disagreement as disagreement:
-                    found += 1
-                    ends["disagrees"] += 1
-                    statements = shrunk(names, draw.statements, capture, worlds, folder, opset)
-                    print(f"--- seed {seed}, {capture}, opset {opset}: {str(disagreement)[:600]}\n{text_of(names, statements)}", flush=True)
+                ends[tried(seed, capture, arguments, pathlib.Path(folder))] += 1
             seed += 1
     for end, count in ends.most_common():
         print(f"{count:8}  {end}")
-    raise SystemExit(1 if found else 0)
+    raise SystemExit(1 if ends["disagrees"] else 0)
 
 
 if __name__ == "__main__":
