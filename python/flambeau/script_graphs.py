@@ -13,7 +13,7 @@ from .feed.forward_hooks import called_graph
 from .feed.script_inputs import module_of
 from .state import kept_state
 
-__all__ = ["infer_types", "inlined", "recorded_within", "results_within", "without_module"]
+__all__ = ["infer_types", "inlined", "recorded_within", "without_module"]
 
 
 def inlined(script: torch.jit.ScriptModule | torch.jit.ScriptFunction | torch._C.ScriptMethod) -> tuple[Any, Any]:
@@ -68,38 +68,7 @@ def without_module(graph: Any, module: Any) -> list[torch.Tensor]:
     return list(weights.values())
 
 
-def results_within(graph: Any, values: Sequence[Any], operator: str, args: Sequence[Any]) -> list[torch.Tensor]:
-    """What an operator of one tensor gives for values of the main block, right after each is made: what follows may write to it.
-
-    The graph's outputs are not computed any more.
-
-    Args:
-        graph: With ``args`` as its arguments; it is changed.
-        values: Tensors of its main block.
-        operator: "clone", "empty_like".
-        args: What it is run with; tensors are copied.
-
-    Raises:
-        RuntimeError: torch cannot run it.
-    """
-    for _ in list(graph.outputs()):
-        graph.eraseOutput(0)
-    none = graph.prependNode(graph.create("prim::Constant")).output()
-    none.setType(torch._C.NoneType.get())
-    missing = [none] * (len(torch._C._get_schema(f"aten::{operator}", "").arguments) - 1)
-    for value in values:
-        made = graph.create(f"aten::{operator}", [value, *missing], 1)
-        made.insertAfter(value.node())
-        made.output().setType(torch._C.TensorType.get())
-        graph.registerOutput(made.output())
-    graph.makeMultiOutputIntoTuple()
-    function = torch._C._create_function_from_graph("results", graph)
-    with torch.no_grad():
-        results = function(*(each.clone() if isinstance(each, torch.Tensor) else each for each in args))
-    return list(results) if isinstance(results, (tuple, list)) else [results]
-
-
-def recorded_within(graph: Any, values: Sequence[Any], args: Sequence[Any]) -> list[list[torch.Tensor]]:
+def recorded_within(graph: Any, values: Sequence[Any], args: Sequence[Any], operator: str = "clone") -> list[list[torch.Tensor]]:
     """What tensors of a graph are, right after each is made, each time that it is: in loops several times, in branches perhaps never.
 
     The graph's outputs are not computed any more.
@@ -108,6 +77,7 @@ def recorded_within(graph: Any, values: Sequence[Any], args: Sequence[Any]) -> l
         graph: With ``args`` as its arguments; it is changed.
         values: Tensors of it, also of nested blocks.
         args: What it is run with; tensors are copied.
+        operator: What is made of each: "clone", or "empty_like" where its type is enough.
 
     Raises:
         RuntimeError: torch cannot run it.
@@ -117,10 +87,11 @@ def recorded_within(graph: Any, values: Sequence[Any], args: Sequence[Any]) -> l
     tensor = torch._C.TensorType.get()
     none = graph.prependNode(graph.create("prim::Constant")).output()
     none.setType(torch._C.NoneType.get())
+    missing = [none] * (len(torch._C._get_schema(f"aten::{operator}", "").arguments) - 1)
     for value in values:
         kept = graph.prependNode(graph.create("prim::ListConstruct", [], 1)).output()
         kept.setType(torch._C.ListType(tensor))
-        copy = graph.create("aten::clone", [value, none], 1)
+        copy = graph.create(f"aten::{operator}", [value, *missing], 1)
         copy.insertAfter(value.node())
         copy.output().setType(tensor)
         added = graph.create("aten::append", [kept, copy.output()], 1)
@@ -150,6 +121,6 @@ def infer_types(graph: Any, wanted: Callable[[Any], bool], module: torch.nn.Modu
     copy = graph.copy()
     given = args if module is None else [module, *args]
     with contextlib.suppress(RuntimeError, TypeError), kept_state(module) if module is not None else contextlib.nullcontext():
-        results = results_within(copy, values_of(copy), "empty_like", given)
-        for value, result in zip(values, results, strict=True):
+        results = recorded_within(copy, values_of(copy), given, "empty_like")
+        for value, (result,) in zip(values, results, strict=True):
             value.inferTypeFrom(result)
