@@ -1,12 +1,15 @@
 """From a module to a captured program.
 
-``strategies`` tries the ways to capture, and ``remedies`` what helps where one fails; ``dynamic_shapes`` reads the user's words about
-dynamic dimensions, and ``wrappers`` finds the module inside of DataParallel and the like. While ``torch.export`` runs (``torch_export``), others
-stand in the place of what it cannot see through or would make static (``environment`` puts them there): of Python's
-arithmetic of sizes (``sizes/``), of PyTorch's functions and layers (``operators/``), and of objects that hold tensors (``containers``).
-Loops over a dynamic dimension are captured once more, as scans (``loops/``), and so are
-questions that save work, with the answer of the general case (``questions/``).
-What a capture took for granted is kept (``assumptions``) and told (``failures``). ``traces/`` runs torch's tracer instead.
+- ``strategies`` tries the ways to capture; ``remedies`` are what helps where one fails, and ``larger_examples`` makes examples of other
+  sizes.
+- ``dynamic_shapes`` reads what the user says of dynamic dimensions; ``wrappers`` finds the module inside of DataParallel and the like.
+- While ``torch_export`` runs, ``environment`` puts replacements in the place of what torch.export cannot see through, or would make
+  static: for Python's arithmetic (``sizes/``), for PyTorch's functions and layers (``operators/``), for objects that hold tensors
+  (``containers``).
+- Loops over a dynamic dimension are captured again as scans (``loops/``), and questions that only save work with the answer of the
+  general case (``questions/``).
+- ``assumptions`` finds what a capture took for granted; ``failures`` says it, and why a capture failed.
+- ``traces/`` runs torch's tracer instead.
 """
 
 from .attempt import Attempt

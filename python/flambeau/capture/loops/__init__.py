@@ -1,15 +1,13 @@
 """Python loops over a dynamic dimension stay loops in a capture: torch.export would unroll them.
 
-``rewriting`` makes of such a loop, in the function's source, a function of one round
-(``counted`` of one that counts by hand, ``attributes`` of one that changes attributes, ``last_items``
-of one that reads what a list ends with; ``names`` are what they ask of statements);
-``runtime`` is what the source calls then. ``rounds`` are the iterables whose number of rounds
-is a symbol, and the lists that such a loop fills, ``places`` those that are as long before, ``alike`` those whose
-items are all the same, ``tuples`` those of tuples (``layouts`` tells what the place of a round gives of one);
-``rows`` are those of tensors into which rounds write;
-``pieces`` are those of a tensor that data cuts; ``gathering`` is what a round fills lists with; ``scanning`` runs the rounds as torch's
-``scan``, with ``modes`` between the rounds and torch. ``associative`` does so with the rows of
-``associative_scan``.
+- The source: ``rewriting`` makes of a loop a function of one round, and a call of ``runtime`` in the loop's place. Before, ``counted`` (``while
+  i < n``), ``attributes`` (``self.h = …``) and ``last_items`` (``states[-1]``) bring a loop into the form that this takes; ``names`` says
+  which names statements read and write.
+- What a loop goes over: ``rounds``; ``pieces`` that data cuts, and ``strides`` of one length.
+- What a loop fills: ``gathering`` for what it appends, ``tuples`` and ``layouts`` where that is tuples, ``alike`` where it is always the
+  same, ``places`` for ``rows[i] = …``, ``rows`` for rows of tensors.
+- Running it: ``scanning`` tries one round, and runs all as torch's ``scan``; ``modes`` replaces what a round takes from outside;
+  ``same`` compares types whatever the sizes are. ``associative`` does this for ``associative_scan``.
 """
 
 from __future__ import annotations

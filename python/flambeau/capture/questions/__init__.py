@@ -1,7 +1,8 @@
-"""What a model asks while it is captured, and what it is told.
+"""What a model asks while it is captured (``if``, ``while``, ``assert``), and how that is answered.
 
-``decisions`` records what Python asks of sizes, and by which line; ``statements`` finds the ``if`` or ``assert`` of it. Of what
-data decides, ``constants`` knows what the model holds, ``equality`` what was computed alike, ``emptiness`` that there is
-something, ``presence`` what masks and lengths are in general; ``general`` finds questions that save work, and
-``ways_of_exports`` those of models that go another way while they are exported.
+- Of sizes: ``decisions`` records what Python asked and by which line; ``statements`` finds the ``if`` or ``assert`` that asked.
+- Of data: ``constants`` answers from the model's own weights, ``equality`` for tensors that were computed alike, ``emptiness`` that
+  something is there, ``presence`` what masks and lengths are in general.
+- ``general`` finds the questions that only save work, and the examples that show it.
+- ``ways_of_exports`` is about models that ask whether they are exported.
 """

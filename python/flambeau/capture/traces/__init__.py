@@ -1,5 +1,7 @@
 """Traces: what torch's tracer records of one run, with the sizes that it would make constants.
 
-``tracing`` runs it. Meanwhile sizes are tensors to it and numbers to the model (``sizes``, ``functions``, ``floats``, ``lists``); ``counts`` are
-those of which it makes numbers without a word. ``recorded_nodes`` and ``written_constants`` are about what it wrote down.
+- ``tracing`` runs the tracer. Meanwhile a size is a tensor to torch and a number to the model: ``sizes``, ``functions``, ``floats``,
+  ``lists``.
+- ``counts`` warns of sizes that became numbers without a word from torch.
+- ``recorded_nodes`` and ``written_constants`` mend the recorded graph.
 """
