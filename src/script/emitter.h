@@ -38,16 +38,16 @@ class Emitter {
   Result<Val> NumbersTensor(const Vals& numbers, std::optional<DType> floats = {});
   DType default_dtype() const { return program_.default_dtype; }
 
-  // The value of now, at the end of the current block.
+  // The current value, read at the end of the current block.
   ValueId Read(ValueId tensor);
   ValueId Read(ViewId view);
   // The storage gets a new value, as a whole.
   void Write(StorageId storage, ValueId value);
   // A value of the program for a constant number, or for a member of an enum.
   ValueId Materialise(const Val& number);
-  // The number that the size is, computed of the sizes of the program's inputs; nullopt where they do not tell.
+  // The size as a number, computed from the sizes of the program's inputs; nullopt where it does not follow from them.
   Result<std::optional<Val>> ValueOfSize(Expr size);
-  // What stands for the member where only a run knows which one it is: no two have one number.
+  // The number that stands for the member where only a run knows which one it is; no two members share one.
   int64_t NumberOf(const EnumVal& member);
   // A list of tensors or numbers as a value of that type, kSequence.
   Result<ValueId> Sequence(const Cell& list, const Type& type);
@@ -70,7 +70,7 @@ class Emitter {
   }
   // Erases what was emitted into a block that nothing refers to.
   void DiscardBlock(BlockId block);
-  // The block that BeginBlock would make, and all that were begun since it was that one: nothing outside them refers to them.
+  // The block that BeginBlock would make next. DiscardBlocksFrom erases it and all begun since; nothing else may refer to them.
   BlockId NextBlock() const { return BlockId{graph_.block_capacity()}; }
   void DiscardBlocksFrom(BlockId first);
   void ReopenBlock(BlockId block) { open_.push_back({block, graph_[block].last}); }
@@ -83,7 +83,7 @@ class Emitter {
   ValueId AddInput(InputKind kind, std::string_view name, Type type, std::string_view target = {});
   // A weight.
   ValueId AddTensor(const TensorData& data, InputKind kind, std::string_view target, bool persistent);
-  // Of those that were added: which ones overlap in memory.
+  // Finds which of the weights that were added overlap in memory.
   void LinkTensors() { LinkSharedMemory(program_, storages()); }
 
   bool IsParameter(ValueId tensor) const;
@@ -93,13 +93,13 @@ class Emitter {
   Storages& storages() { return functionalizer_.storages(); }
   Facts& facts() { return facts_; }
   std::optional<bool> Known(ValueId condition) const { return facts_.Of(graph_, condition); }
-  // An optional of which the path at hand says whether it is None.
+  // The value without the optional around it, where the path at hand says whether it is None.
   Val Settled(const Val& value) const;
   Graph& graph() { return graph_; }
   Context& context() { return graph_.context(); }
   Heap& heap() { return heap_; }
   Sink& sink() { return sink_; }
-  // Where paths meet, torch.zeros(0) is taken for a tensor without rows, as others are that may be in its place.
+  // Where paths meet, torch.zeros(0) becomes a tensor without rows of the rank that other paths have.
   void TakeNothingForRows() { nothing_is_rows_ = true; }
   bool nothing_is_rows() const { return nothing_is_rows_; }
   BlockId block() const { return open_.back().block; }

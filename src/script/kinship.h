@@ -1,5 +1,5 @@
-// Where paths of a program meet, what comes out of them may be memory, a list
-// or a dict that was there before, or another of what comes out: which, no path
+// Where paths of a program meet, a result may be memory, a list or a dict from
+// before the paths, or another result. This records what may be what; no path
 // alone can say.
 #pragma once
 
@@ -22,16 +22,16 @@ class Kinship {
     Val value;
     bool contents = false;  // of a list or dict that stays the one it was
   };
-  // What was there before the paths parted: so many first ones.
+  // How many storages, views and cells there were before the paths parted.
   struct Outside {
     uint32_t storages;
     uint32_t views;
     uint32_t cells;
   };
 
-  // Takes in what the parts are at the end of a path; of a loop's body, in that round. Whether that was news.
+  // Takes in what the parts are at the end of a path, or of the given round of a loop. Whether that was news.
   bool Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap, Outside outside, ValueId round);
-  // The parts as they are where the paths have met; or where that round of a loop begins.
+  // Applies it where the paths have met, or where the given round of a loop begins.
   void Apply(std::span<const Part> parts, Storages& storages, Heap& heap, ValueId round) const;
 
   bool empty() const { return size() == mingled_parts_.size() + held_parts_.size() + sharing_parts_.size(); }

@@ -21,9 +21,9 @@ struct Evaluator::Path {
   Vals outputs;
 };
 
-// Its values, and the parts of the program's state that it changes, with what
-// they look like afterwards. Leaves, types and parts are in the order of the
-// members here.
+// The values of a nested graph, and the parts of the program's state that it
+// changes, each described by a skeleton. Leaves, types and parts are in the
+// order of the members here.
 struct Evaluator::Region {
   Evaluator& evaluator;
   std::vector<Skeleton> values;
@@ -34,32 +34,32 @@ struct Evaluator::Region {
   Kinship kinship;
   std::set<size_t> counters;  // of a loop's values: integers that grow from 0 or more by a constant in each round
 
-  // Has each path give out, after its results, what any of them makes other memory of.
+  // Adds to each path's results the tensors that some path makes other memory of.
   Status GiveOutRebound(std::span<Path> paths, const Snapshot& before);
-  // What the paths of an If have in common, and what not.
+  // Describes what the paths of an If have in common, and what differs.
   Status Join(std::span<const Path> paths, const Snapshot& before);
-  // Takes in the state of now, at the end of a loop's round that began in `entered`, and what the round makes of the
-  // values. Whether that changed anything.
+  // Takes in the current state, at the end of a round that began in `entered`, and the round's results. Whether that
+  // changed anything.
   Result<bool> TakeIn(std::span<const Val> results, const Snapshot& entered, const Snapshot& before);
 
-  // Leaves as counters those of which the round made more by a constant. Whether nothing was said of parts by the others.
+  // Drops the counters that the round did not increase by a constant. Whether no part was known by one of these.
   bool KeepCounters(std::span<const Val> entered, std::span<const Val> results);
 
-  // Whether less is known of what comes out than on each path alone.
+  // Whether less is known of the results than on each path alone.
   bool lossy() const { return !kinship.empty() || types_lossy(); }
   bool types_lossy() const;
   // Whether it gives out a number that is another constant on each path, or a list of another length.
   bool Chooses() const;
   std::vector<Type> Types() const;
-  // What is to be given out in the state of now, in which `of` are the values.
+  // The leaves of the values `of`, and of the changed parts, in the current state.
   Status AppendLeaves(std::span<const Val> of, std::vector<ValueId>& leaves) const;
-  // Takes in what the state of now says of memory. Whether that was news.
+  // Takes in what the current state says of shared memory. Whether that was news.
   Result<bool> Learn(std::span<const Val> of, const Snapshot& before, ValueId round = {});
-  // The values made of the leaves; the state of now becomes what they say.
+  // The values made of the leaves; the current state becomes what they say.
   Result<Vals> Build(std::span<const ValueId> leaves, ValueId round = {}) const;
 
  private:
-  // Whether the cell is an object's: of those, each attribute is by itself.
+  // Whether the cell is an object's: its attributes are described one by one.
   static bool IsObject(const Cell& cell) { return cell.object || !cell.attributes.empty(); }
   bool HasStorage(StorageId id) const;
   void AddStorage(StorageId id);

@@ -15,7 +15,7 @@
 
 namespace flambeau::script {
 
-// Whether torch.cat would leave out the one where it joins rows to it, as to torch.zeros(0): that is none of them.
+// Whether `nothing` is a torch.zeros(0) that torch.cat would leave out beside `rows`.
 bool TakesForRowsOf(const Type& nothing, const Type& rows, const ExprPool& exprs);
 
 class Skeleton {
@@ -31,16 +31,16 @@ class Skeleton {
   bool Unify(const Val& value, Emitter& emit, const Heap& heap);
   // Whether the paths differ in more than a skeleton can say: in kind, dtype or rank.
   bool lossy() const { return lossy_ || std::ranges::any_of(children_, &Skeleton::lossy); }
-  // Whether it is a number, or holds one, of which the paths have different constants, or a list of which they have
-  // different lengths.
+  // Whether it is or holds a number that is another constant on each path, or a list that has another length on
+  // each.
   bool chooses() const { return chooses_ || std::ranges::any_of(children_, &Skeleton::chooses); }
   // The tensors and numbers to be given out, read at the end of the current
   // block, where `value` is the value of this path.
   Status AppendLeaves(const Val& value, Emitter& emit, const Heap& heap, std::vector<ValueId>& leaves) const;
   void AppendTypes(std::vector<Type>& types) const;
-  // Of `value`, the tensors, lists and dicts that Build makes anew, in its order.
+  // The tensors, lists and dicts of `value` that Build makes anew, in Build's order.
   void AppendParts(const Val& value, const Emitter& emit, const Heap& heap, Vals& parts) const;
-  // The value of which the leaves are `leaves`, from `next` on.
+  // The value with these leaves, from `next` on.
   Val Build(std::span<const ValueId> leaves, size_t& next, Heap& heap) const;
 
  private:
@@ -92,8 +92,8 @@ class Skeleton {
   bool has_rows_ = false;           // a table that is a list of lists
   bool is_table_ = false;           // a list of tuples or dicts of run-time length: a sequence for each field
   bool of_numbers_ = false;         // the elements of the list of run-time length
-  bool held_ = false;               // on some path a list of run-time length has what the list or dict holds (Cell::is_row)
-  bool lost_ = false;               // on some path nobody knows what the list or dict that is fixed holds (Cell::lost)
+  bool held_ = false;               // on some path it is an element of a list of run-time length (Cell::is_row)
+  bool lost_ = false;               // on some path the contents of the fixed list or dict are unknown (Cell::lost)
   bool apart_ = false;              // of a list: Cell::apart
   bool sole_ = false;               // of a list: Cell::sole
   bool joined_ = false;             // the integer is a symbol that was made here

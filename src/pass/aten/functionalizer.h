@@ -1,6 +1,6 @@
 // Makes the nodes of a program pure, one after the other: what each storage
 // holds is followed from node to node (storages.h), a write becomes the pure
-// operator and a new value, and readers get the values of their moment.
+// operator and a new value, and readers get the value of that point.
 #pragma once
 
 #include <map>
@@ -29,8 +29,8 @@ class Functionalizer {
 
   // The next node of the program: Resolve, then Apply.
   Status Visit(NodeId node);
-  // Puts the values of now in the place of the node's operands; returns the
-  // operands as captured.
+  // Replaces the node's operands by their current values; returns the operands
+  // as captured.
   std::vector<ValueId> Resolve(NodeId node);
   // What the node does to storages. Its results have their types now.
   Status Apply(NodeId node, std::span<const ValueId> captured);

@@ -1,5 +1,5 @@
 // What each storage of a program holds as a graph of pure values is built:
-// storages, the views of them, and the values that these have just now.
+// storages, the views of them, and the current value of each.
 //
 // A write gives a storage a new generation, and a value to the written view
 // alone. Views below it are derived from that when somebody reads them, and it
@@ -24,13 +24,13 @@ namespace flambeau {
 using ViewId = Id<struct ViewTag>;
 using StorageId = Id<struct StorageTag>;
 
-// Which part of a view a round of a loop looks at: another one than each round before it.
+// The part of a view that one round of a loop touches; no earlier round touches the same part.
 struct RoundPart {
   ValueId round;     // the number of the round
-  uint32_t how = 0;  // which of the numbers that grow with it
-  ViewId of;         // no two elements of it are one
-  int64_t dim = 0;   // where that number is a position
-  uint32_t cut = 0;  // into single elements, or else into pieces as somebody cut it
+  uint32_t how = 0;  // which of the numbers that grow with the round selects the part
+  ViewId of;         // the view; no two of its elements lie at one place
+  int64_t dim = 0;   // the dimension in which that number is a position
+  uint32_t cut = 0;  // 0: of single elements; else of the pieces of that cut
   friend auto operator<=>(const RoundPart&, const RoundPart&) = default;
 };
 
@@ -41,8 +41,8 @@ class Storages {
   Storages(const Storages&) = default;
   Storages& operator=(const Storages& other);
 
-  // The view that a tensor of the program as captured is; its own storage, as a
-  // whole, until something else is said.
+  // The view that a tensor of the captured program is; until something else is
+  // set, the whole of a storage of its own.
   ViewId ViewOf(ValueId tensor);
   bool Knows(ValueId tensor) const;
   // `tensor` is another name of what `other` names: a write by either, even to
@@ -59,33 +59,33 @@ class Storages {
   void Rebind(ValueId tensor, ValueId other);
   // All names of `tensor` become a storage of their own.
   void Detach(ValueId tensor, ValueId value);
-  // The two may share storage, nobody knows.
-  // `if_one`: that is so only where a size that is known at run time only is 1, which is warned of if it matters.
+  // The two may share storage.
+  // `if_one`: only where a size that the run decides is 1; a read for which that matters warns.
   void SetMaybe(ValueId tensor, ValueId other, bool if_one = false);
-  // What was put there in rounds before this one: writes to this round's part do not reach it.
+  // `tensor` may share what earlier rounds put into `other`: writes to this round's part do not reach it.
   void SetMaybeBefore(ValueId tensor, StorageId other, const RoundPart& part);
-  // Whether nothing says that two of them may.
+  // Whether no two of the tensors may share storage.
   bool AreApart(std::span<const ValueId> tensors);
 
   // No two tensors that the sequence holds share memory.
   void SetDistinct(ValueId sequence) { views_[ViewOf(sequence)].distinct = true; }
   bool IsDistinct(ValueId sequence) { return views_[ViewOf(sequence)].distinct; }
-  // Whether in addition the sequence is memory of its own, that its elements are views of.
+  // Whether, besides, the sequence has a storage of its own, of which its elements are views.
   bool OwnsElements(ValueId sequence);
 
-  // A number of 0 or more that no other round of the loop has: `how` tells apart those of one round, alike in each.
+  // Registers a number of 0 or more that differs from round to round; `how` tells apart several such numbers of one round.
   void AddRoundNumber(ValueId number, ValueId round, uint32_t how);
   std::optional<ValueId> RoundOf(ValueId number) const;
-  // Whether something is said of parts at that number.
+  // Whether some part is known to be at that number.
   bool IsPosition(ValueId number) const { return positions_.contains(number.index); }
   // The tensor is the piece number `number` of those that a tensor was cut into along a dimension.
   void SetPiece(ValueId tensor, ValueId number, int64_t dim, uint32_t cut);
-  // Of the storage, what the tensor may share; nullopt if that is more than one round's part.
+  // The part of the storage that the tensor may share; nullopt if it is more than one round's part.
   std::optional<RoundPart> PartOf(ValueId tensor, StorageId storage);
 
-  // The value now. Nodes are inserted before `reader`.
+  // The current value. Nodes are inserted before `reader`.
   ValueId Read(ValueId tensor, NodeId reader);
-  // The same for who looks at its sizes alone, which no write changes: nothing is reported.
+  // The same for a reader of its sizes alone, which no write changes: nothing is reported.
   ValueId ReadSizes(ValueId tensor, NodeId reader) { return Knows(tensor) ? Read(ViewOf(tensor), reader) : tensor; }
   ValueId Read(ViewId view, NodeId reader);
   // `value` becomes the value of the view. Nodes are inserted before `writer`.
@@ -100,9 +100,9 @@ class Storages {
   // Where the view starts in its storage.
   std::optional<Expr> Offset(ViewId view) const;
 
-  // Whether elements of the view are one in memory.
+  // Whether several elements of the view lie at one place in memory.
   bool Overlaps(ViewId view) const { return static_cast<bool>(views_[view].overlap); }
-  // Whether the view shows other numbers than its storage holds: their conjugates.
+  // Whether the view shows the conjugates of what its storage holds.
   bool HasOtherValues(ViewId view) const;
 
   // What the whole storage held when it was last put together.
@@ -115,9 +115,9 @@ class Storages {
   bool IsWritten(ValueId tensor) { return storages_[StorageOf(tensor)].generation > 0; }
   // Whether no other tensor may be the same memory, or part of it.
   bool IsAlone(ValueId tensor);
-  // Whether a write may have gone to it unseen.
+  // Whether a write to another tensor may have changed it.
   bool MaybeWritten(ValueId tensor) const;
-  // Whether the tensor, which a node made, may lie in memory of another: nobody knows where.
+  // Whether the tensor, a result of a node, may lie in another tensor's memory, at an unknown place.
   bool MayBePart(ValueId tensor);
 
   // --- across nested graphs -------------------------------------------------
@@ -128,7 +128,7 @@ class Storages {
   };
   Difference Since(const Storages& before) const;
   StorageId StorageOf(ValueId tensor) { return views_[ViewOf(tensor)].storage; }
-  // What the storage was first the memory of; invalid where an operator made it for out=.
+  // The first tensor of the storage; invalid where an operator made it for out=.
   ValueId Tensor(StorageId storage) const { return storages_[storage].tensor; }
   uint32_t count() const { return storages_.size(); }
   uint32_t view_count() const { return views_.size(); }
@@ -137,7 +137,7 @@ class Storages {
   void SetMaybe(ValueId tensor, StorageId other, const std::optional<RoundPart>& part = {}) { LinkStorages(StorageOf(tensor), other, part); }
   // The tensor's storage, and those that may be the same memory.
   std::vector<StorageId> MayShare(ValueId tensor);
-  // Whether a write may have gone to the storage unseen; that one has.
+  // Whether a write to another storage may have changed this one; that it may have.
   bool IsDoubtful(StorageId storage) const { return MaybeStale(storages_[storage]); }
   void SetDoubtful(StorageId storage) { storages_[storage].doubtful = true; }
   // The first name of the tensor object that `tensor` is a name of.
@@ -156,15 +156,15 @@ class Storages {
     uint32_t depth = 0;
     ViewId overlap = {};    // the view on the way to the storage, nearest to it, whose elements overlap
     bool distinct = false;  // a sequence, no two tensors of which share memory
-    ViewId alike = {};      // of those that have the same elements where it has them, the one nearest to the storage
+    ViewId alike = {};      // the view nearest to the storage that has the same elements at the same positions
     std::optional<RoundPart> part;
   };
   struct Link {
     StorageId storage;
-    uint32_t generation;  // if put there before: not counting writes to the part
+    uint32_t generation;  // of `storage` then; with `before`, without writes to the part
     std::optional<RoundPart> part;
     bool before = false;
-    bool if_one = false;  // where a size that is known at run time only is 1, which is taken not to be
+    bool if_one = false;  // only where a size that the run decides is 1, which is assumed not to be
     friend bool operator==(const Link&, const Link&) = default;
   };
   struct Storage {
@@ -175,10 +175,10 @@ class Storages {
     // before; all but those above and below it are out of date.
     ViewId newest;
     OriginId written_by;
-    std::vector<Link> links;              // storages that may be this one, as they were then
-    std::vector<std::pair<RoundPart, uint32_t>> part_writes;  // how many generations were of a part alone
-    std::optional<uint64_t> alone_until;  // too many to list: any write counts after that many
-    bool doubtful = false;                // a write may have gone to it unseen
+    std::vector<Link> links;              // storages that may be this one, with their generations then
+    std::vector<std::pair<RoundPart, uint32_t>> part_writes;  // how many generations changed a part alone
+    std::optional<uint64_t> alone_until;  // too many links to list: after so many writes in all, any may have changed it
+    bool doubtful = false;                // a write to another storage may have changed it
     bool has_views = false;
   };
   static constexpr size_t kMaxLinks = 64;
@@ -191,7 +191,7 @@ class Storages {
   // `view` is a part, or is.
   void PutBackTo(ViewId view, NodeId reader);
   bool MaybeStale(const Storage& storage) const;
-  // Says, once a storage, what is taken for granted where links of sizes of 1 are stale.
+  // Warns, once a storage, of the assumption that sizes are not 1, where a link that depends on one is stale.
   void WarnOfOnes(const Storage& storage, ValueId tensor, NodeId reader);
   Location LocationOfRead(ValueId tensor, NodeId reader) const;
   std::string NameOf(ValueId tensor) const;
