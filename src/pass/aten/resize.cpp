@@ -13,6 +13,12 @@ Expr Count(std::span<const Expr> sizes, ExprPool& pool) {
   return count;
 }
 
+Ints ContiguousStrides(const Ints& sizes) {
+  Ints strides(sizes.size());
+  for (size_t i = sizes.size(), stride = 1; i-- > 0; stride *= static_cast<size_t>(sizes[i])) strides[i] = static_cast<int64_t>(stride);
+  return strides;
+}
+
 // A list argument of numbers, some of which only a run knows.
 class List {
  public:
@@ -129,46 +135,45 @@ Status Functionalizer::VisitResize(NodeId node, ValueId tensor) {
     CallMaker zeros(context, "aten::zeros");
     const Call call = sizes.Give(zeros, "size").Set("dtype", Attribute(before.dtype)).Make();
     storages_.Detach(tensor, InsertCall(graph_, node, call, graph_[result].type, origin));
-  } else if (left.max >= 0) {
-    if (left.min < 0)
-      sink_.Add({DiagnosticKind::kUnsupportedForm, Severity::kWarning, LocationOf(graph_, node),
-                 "resize_ is taken to ask for no more elements than the memory has: the model fails where it does", {}, ""});
-    if (const auto constants = sizes.Constants()) {
-      Ints strides(constants->size());
-      for (int64_t stride = 1, i = static_cast<int64_t>(strides.size()); i-- > 0; stride *= (*constants)[static_cast<size_t>(i)])
-        strides[static_cast<size_t>(i)] = stride;
-      const Call call = CallMaker(context, "aten::as_strided").Set("self", tensor).Set("size", *constants).Set("stride", strides).Make();
-      const ValueId viewed = InsertCall(graph_, node, call, graph_[result].type, origin);
-      const NodeId strided = graph_[viewed].node;
-      graph_.SetOperand(strided, 0, MemoryBehind(tensor, strided));
-      FLAMBEAU_CHECK_OK(AddStrided(strided, tensor));
-      storages_.Rebind(tensor, viewed);
-    } else {
-      // The first elements of all that lies in memory from there on.
-      const ViewId root = storages_.Root(view);
-      if (storages_.MayBePart(tensor)) return fail("resize_ of a tensor that may be a part of another");
-      if (const std::string_view lacks = LacksOfMemory(root, before.dtype); !lacks.empty()) return fail(std::string(lacks));
-      if (storages_.HasOtherValues(view)) return fail("resize_ of a conjugate, which is a view of what is not conjugate");
-      ValueId seen = MemoryBehind(tensor, node);
-      std::vector<ViewStep> steps = StepsToMemory(root, seen, before.dtype);
-      const auto see = [&](Call call, std::span<const Expr> seen_sizes) {
-        const TypeId type = context.Intern(Type::OfTensor(before.dtype, {seen_sizes.begin(), seen_sizes.end()}));
-        seen = InsertCall(graph_, node, std::move(call), type, origin);
-        steps.push_back({Call::Of(graph_, graph_[seen].node), 0, false, type});
-      };
-      const Expr count = Count(graph_.type(result).sizes, exprs), all[] = {held}, rest[] = {exprs.Sub(held, exprs.Constant(*start))}, some[] = {count};
-      see(CallMaker(context, "aten::view").Set("self", seen).Set("size", Ints{-1}).Make(), all);
-      if (*start != 0) see(CallMaker(context, "aten::slice.Tensor").Set("self", seen).Set("dim", int64_t{0}).Set("start", *start).Make(), rest);
-      CallMaker slice(context, "aten::slice.Tensor");
-      see(sizes.Product().Give(slice.Set("self", seen).Set("dim", int64_t{0}).Set("start", int64_t{0}), "end", true).Make(), some);
-      CallMaker shape(context, "aten::view");
-      see(sizes.Give(shape.Set("self", seen), "size").Make(), graph_.type(result).sizes);
-      storages_.SetView(seen, root, std::move(steps), origin);
-      storages_.Rebind(tensor, seen);
-    }
-  } else {
-    return fail("resize_ to more elements than the memory has: the new ones are undefined");
+    storages_.SetSame(result, tensor);
+    return {};
   }
+  if (left.max < 0) return fail("resize_ to more elements than the memory has: the new ones are undefined");
+  if (left.min < 0)
+    sink_.Add({DiagnosticKind::kUnsupportedForm, Severity::kWarning, LocationOf(graph_, node),
+               "resize_ is taken to ask for no more elements than the memory has: the model fails where it does", {}, ""});
+  if (const auto constants = sizes.Constants()) {
+    const Call call =
+        CallMaker(context, "aten::as_strided").Set("self", tensor).Set("size", *constants).Set("stride", ContiguousStrides(*constants)).Make();
+    const ValueId viewed = InsertCall(graph_, node, call, graph_[result].type, origin);
+    const NodeId strided = graph_[viewed].node;
+    graph_.SetOperand(strided, 0, MemoryBehind(tensor, strided));
+    FLAMBEAU_CHECK_OK(AddStrided(strided, tensor));
+    storages_.Rebind(tensor, viewed);
+    storages_.SetSame(result, tensor);
+    return {};
+  }
+  // The first elements of all that lies in memory from there on.
+  const ViewId root = storages_.Root(view);
+  if (storages_.MayBePart(tensor)) return fail("resize_ of a tensor that may be a part of another");
+  if (const std::string_view lacks = LacksOfMemory(root, before.dtype); !lacks.empty()) return fail(std::string(lacks));
+  if (storages_.HasOtherValues(view)) return fail("resize_ of a conjugate, which is a view of what is not conjugate");
+  ValueId seen = MemoryBehind(tensor, node);
+  std::vector<ViewStep> steps = StepsToMemory(root, seen, before.dtype);
+  const auto see = [&](Call call, std::span<const Expr> seen_sizes) {
+    const TypeId type = context.Intern(Type::OfTensor(before.dtype, {seen_sizes.begin(), seen_sizes.end()}));
+    seen = InsertCall(graph_, node, std::move(call), type, origin);
+    steps.push_back({Call::Of(graph_, graph_[seen].node), 0, false, type});
+  };
+  const Expr count = Count(graph_.type(result).sizes, exprs), all[] = {held}, rest[] = {exprs.Sub(held, exprs.Constant(*start))}, some[] = {count};
+  see(CallMaker(context, "aten::view").Set("self", seen).Set("size", Ints{-1}).Make(), all);
+  if (*start != 0) see(CallMaker(context, "aten::slice.Tensor").Set("self", seen).Set("dim", int64_t{0}).Set("start", *start).Make(), rest);
+  CallMaker slice(context, "aten::slice.Tensor");
+  see(sizes.Product().Give(slice.Set("self", seen).Set("dim", int64_t{0}).Set("start", int64_t{0}), "end", true).Make(), some);
+  CallMaker shape(context, "aten::view");
+  see(sizes.Give(shape.Set("self", seen), "size").Make(), graph_.type(result).sizes);
+  storages_.SetView(seen, root, std::move(steps), origin);
+  storages_.Rebind(tensor, seen);
   storages_.SetSame(result, tensor);
   return {};
 }
