@@ -98,6 +98,11 @@ class _Export:
     """The lines that made a number of a size."""
 
     def captured(self) -> _Helped:
+        """The program that keeps most sizes dynamic, and what helped.
+
+        Raises:
+            Exception: What torch raised, where nothing helps.
+        """
         if self.remedies.instead is not None:
             exported = self.once(True, self.remedies.instead)
             exported.example_inputs = self.args, self.kwargs
@@ -115,7 +120,7 @@ class _Export:
                 return exported, ""
             if (helped := self.unfrozen(exported)) is not None:
                 return helped
-        return self.true_of_the_example(exported)
+        return self.holding_for_the_example(exported)
 
     def after(self, error: Exception) -> _Helped | None:
         """What helps against this error; None if nothing does."""
@@ -151,7 +156,7 @@ class _Export:
                 return of_more, _MORE_ROWS
         return self.with_dynamic_conversions
 
-    def true_of_the_example(self, exported: ExportedProgram) -> _Helped:
+    def holding_for_the_example(self, exported: ExportedProgram) -> _Helped:
         """The capture, or another one where it does not hold for the example, or not for larger ones."""
         if not self.shapes or holds_for(exported, self.args, self.kwargs):
             special = self.larger is not None and not holds_for(exported, *self.larger)
@@ -159,6 +164,7 @@ class _Export:
         return self.with_two_for_one() or self.with_constant_ones()
 
     def once(self, oblivious: bool, example: tuple[tuple[Any, ...], dict[str, Any]] | None = None) -> ExportedProgram:
+        """One capture, of the user's example or another; `oblivious`: sizes of 0 and 1 may stay dynamic."""
         args, kwargs = example or (self.args, self.kwargs)
         with (
             contextlib.nullcontext(Seen([], [])) if self.strict else replacements(self.model, self.conversions) as self.seen,
@@ -175,6 +181,7 @@ class _Export:
         return two_for_one(self.model, self.args, self.kwargs, self.shapes)
 
     def with_example(self, other: tuple[tuple[Any, ...], dict[str, Any]]) -> ExportedProgram | None:
+        """The capture of another example; None if it fails, or makes a dynamic size a number."""
         with contextlib.suppress(Exception):
             exported = self.once(True, other)
             if not frozen(exported):
@@ -183,14 +190,17 @@ class _Export:
         return None
 
     def with_two_for_one(self) -> _Helped | None:
+        """The capture of the example with 2 for sizes of 1."""
         exported = None if self.larger is None else self.with_example(self.larger)
         return None if exported is None else (exported, _TWO_FOR_ONE)
 
     def with_constant_ones(self) -> _Helped:
+        """The capture in which sizes of 0 and 1 are constants, as torch.export has it by default."""
         return self.once(oblivious=False), _CONSTANT_ONES
 
     @functools.cached_property
     def with_dynamic_conversions(self) -> _Helped | None:
+        """The capture in which ``int`` and ``float`` of sizes stay dynamic; None if the model makes no number of a size, or if it fails."""
         if not self.conversions and not self.remedies.conversions_first:
             return None
         with contextlib.suppress(Exception), dynamic_conversions():
@@ -201,6 +211,11 @@ class _Export:
         return None
 
     def with_conversions_of_tensors(self) -> _Helped | None:
+        """The capture in which ``int`` and ``float`` of tensors' elements stay dynamic, too.
+
+        Raises:
+            Exception: It fails at another question about data, behind the one that stopped the capture before.
+        """
         try:
             with dynamic_conversions():
                 return self.with_two_for_one() or (self.once(oblivious=True), ", with int and float of tensors dynamic")
@@ -210,6 +225,7 @@ class _Export:
         return None
 
     def with_single_calls(self) -> _Helped | None:
+        """The capture in which the functions of ``torch.vmap`` are called for each example by itself."""
         with contextlib.suppress(Exception), called_one_by_one():
             exported = self.once(oblivious=True)
             return None if frozen(exported) or not holds_for(exported, self.args, self.kwargs) else (exported, _ONE_BY_ONE)
