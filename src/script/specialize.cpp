@@ -373,6 +373,25 @@ bool OutputsHaveRanks(const Program::Impl& program) {
   });
 }
 
+bool HasKind(const std::vector<Diagnostic>& diagnostics, DiagnosticKind kind) {
+  return std::ranges::any_of(diagnostics, [&](const Diagnostic& diagnostic) { return diagnostic.kind == kind; });
+}
+
+// What a loop over the rows of an input makes of a number that is there before it has no one dtype, if there may be no row.
+// So the loops among those that are walked apart are assumed to have a round.
+Result<Program> AssumingRounds(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options, Sink& sink,
+                               Evaluator::Apart apart, Library& library, Assumptions assumptions) {
+  std::erase_if(apart, [](const auto& each) { return each.first->kind != "prim::Loop"; });
+  if (apart.empty()) return kFailure;
+  for (auto& [node, rounds] : apart) rounds = 1;
+  assumptions.rounds = true;
+  Sink trial;
+  Doubts doubts;
+  auto program = Attempt(graph, inputs, options, trial, apart, library, assumptions, doubts);
+  if (program) AddAll(trial.Take(), sink);
+  return program;
+}
+
 // Where the walk fails after paths met and something was lost there (a dtype, a
 // rank, whose memory it is), what follows is walked on each path by itself. So
 // it is where an output has no rank; that may turn out to be all that can be said.
@@ -397,38 +416,21 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
       return program;
     }
     if (next == nullptr) next = LastIn(doubts.guessed, apart);
-    const bool hopeless = std::ranges::any_of(of_last, [](const Diagnostic& diagnostic) {
-      return diagnostic.kind == DiagnosticKind::kUnsupportedOperator;
-    });
     if (is_vague && !vague) {
       vague = *std::move(program);
       of_vague = of_last;
     }
-    if (hopeless || next == nullptr) break;
+    if (HasKind(of_last, DiagnosticKind::kUnsupportedOperator) || next == nullptr) break;
     ++apart[next];
   }
   if (vague) {
     AddAll(std::move(of_vague), sink);
     return *std::move(vague);
   }
-  // What a loop over the rows of an input makes of a number that is there before it has no one dtype, if there may be no row.
-  std::erase_if(apart, [](const auto& each) { return each.first->kind != "prim::Loop"; });
-  for (auto& [node, rounds] : apart) rounds = 1;
-  if (!apart.empty()) {
-    Sink trial;
-    Doubts doubts;
-    Assumptions with_rounds = assumptions;
-    with_rounds.rounds = true;
-    auto program = Attempt(graph, inputs, options, trial, apart, library, with_rounds, doubts);
-    if (program) AddAll(trial.Take(), sink);
-    if (program) return program;
-  }
-  const bool needs_rank = std::ranges::any_of(of_last, [](const Diagnostic& diagnostic) {
-    return diagnostic.kind == DiagnosticKind::kMissingInformation;
-  });
+  if (auto program = AssumingRounds(graph, inputs, options, sink, apart, library, assumptions)) return program;
   std::optional<Assumptions> more;
   if (asked_data && !assumptions.data) more = {.data = true, .nothing = assumptions.nothing};  // its paths may not go on alike
-  else if (needs_rank && !assumptions.nothing) more = {.nothing = true};
+  else if (HasKind(of_last, DiagnosticKind::kMissingInformation) && !assumptions.nothing) more = {.nothing = true};
   if (more) {
     Sink trial;
     auto program = Specialize(graph, inputs, options, trial, *more);
