@@ -15,7 +15,7 @@ from .capture import one_capture_at_a_time
 from .errors import warn
 from .pytrees import children
 
-__all__ = ["FORWARD", "CapturedCall", "apart", "captured_call", "expect_constant", "forward_of", "in_captured_order", "named_arguments"]
+__all__ = ["FORWARD", "CapturedCall", "captured_call", "expect_constant", "forward_of", "in_captured_order", "named_arguments", "with_distinct_tensors"]
 
 FORWARD = "flambeau_forward"
 """Where the graph of an ExportedProgram keeps the signature of the module's ``forward``: what torch keeps has no order of keywords."""
@@ -128,8 +128,8 @@ def in_captured_order(value: Any, spec: Any) -> Any:
     return value
 
 
-def apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The same with a tensor that is given twice copied: captures take it for one input, whatever takes its place later."""
+def with_distinct_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with copies of a tensor that is given again: a capture would make one input of the two, which a caller may give apart."""
     leaves, spec = _pytree.tree_flatten((args, kwargs))
     seen: dict[int, int] = {}
     again = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) and seen.setdefault(id(leaf), i) != i]

@@ -19,7 +19,7 @@ from torch.utils import _pytree
 from . import _engine, conversion, errors
 from .archived import ArchivedProgram, chosen_method
 from .artifacts import Artifacts
-from .calls import apart
+from .calls import with_distinct_tensors
 from .capture import (
     draws,
     failure_without_export,
@@ -573,7 +573,7 @@ def example_call(
     if kwargs is None and args and isinstance(args[-1], dict) and isinstance(model, torch.nn.Module):
         if _takes(model, args[-1]):
             args, kwargs = args[:-1], args[-1]
-    return apart(args, dict(kwargs or {}))
+    return with_distinct_tensors(args, dict(kwargs or {}))
 
 
 def _takes(model: torch.nn.Module, kwargs: dict[Any, Any]) -> bool:

@@ -9,7 +9,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
 
-from ..calls import apart
+from ..calls import with_distinct_tensors
 from ..capture import one_capture_at_a_time
 from ..session import as_captured
 
@@ -32,7 +32,7 @@ def second_inputs(
     Args:
         names: Of the dimensions of each tensor input; the capture's symbols where they are not known.
     """
-    args, kwargs = apart(args, kwargs)
+    args, kwargs = with_distinct_tensors(args, kwargs)
     leaves = _pytree.tree_leaves(as_captured(args, kwargs, exported))
     placeholders = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
     recorded = [placeholders.get(name) if isinstance(name, str) else None for name in exported.graph_signature.user_inputs]
@@ -73,7 +73,7 @@ def inputs_of_other_sizes(
     program: ONNXProgram, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[str, Arguments] | None:
     """The same where only the converted model says which dimensions are dynamic: each name gets another size."""
-    args, kwargs = apart(args, kwargs)
+    args, kwargs = with_distinct_tensors(args, kwargs)
     given = [(value, names.sizes) for value, names in zip(program.input_values(args, kwargs), program.inputs) if isinstance(value, torch.Tensor)]
     sizes: dict[str, int] = {}
     for tensor, names in given:
