@@ -136,7 +136,7 @@ bool WantsColumns(const Node& node, std::span<const Val> arguments, const Heap& 
     return list != nullptr && !list->columns.empty();
   };
   if (arguments.empty() || !arguments[0].Is<ListVal>()) return false;
-  if (node.kind == "aten::sort" || node.kind == "aten::sorted") return false;  // by all fields: builtin_search.cpp
+  if (node.kind == "aten::sort" || node.kind == "aten::sorted") return false;  // by all fields: builtins/search.cpp
   const Row* row = FindRow(node.kind);
   if (has_columns(arguments[0])) return row != nullptr || node.kind.starts_with("aten::") || node.kind == "prim::ListUnpack";
   if (row == nullptr || arguments.size() < 2) return false;

@@ -5,7 +5,7 @@
 
 #include "lower/custom.h"
 #include "lower/registry.h"
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 #include "script/columns.h"
 #include "script/evaluator.h"
 #include "script/quantized.h"

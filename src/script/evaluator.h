@@ -53,7 +53,7 @@ class Evaluator {
   // or the length of a list is unknown, though each path has a constant.
   const std::vector<const Node*>& guessed() const { return guessed_; }
 
-  // --- for the functions of builtins.cpp and friends --------------------------
+  // --- for the functions of builtins/ -----------------------------------------
   Emitter& emit() { return emitter_; }
   Heap& heap() { return heap_; }
   Sink& sink() { return sink_; }

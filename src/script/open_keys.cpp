@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 #include "script/sequences.h"
 
 namespace flambeau::script {

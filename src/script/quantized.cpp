@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 
 namespace flambeau::script {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 #include "script/columns.h"
 #include "script/held.h"
 #include "script/sequences.h"

@@ -13,35 +13,38 @@ struct BuiltinRow {
   Builtin function;
 };
 
-std::span<const BuiltinRow> ValueBuiltins();      // builtin_values.cpp: constants, objects, types, text
-std::span<const BuiltinRow> NumberBuiltins();     // builtin_numbers.cpp: functions of Python's math
-std::span<const BuiltinRow> ContainerBuiltins();  // builtin_containers.cpp: tuples, lists, dicts
+// --- the tables, a file each -------------------------------------------------
+std::span<const BuiltinRow> ContainerBuiltins();           // containers.cpp: tuples, lists, dicts
+std::span<const BuiltinRow> DtypeBuiltins();               // dtypes.cpp: what dtypes promote to
+std::span<const BuiltinRow> JoiningBuiltins();             // joining.cpp: what makes one tensor of many
+std::span<const BuiltinRow> LetterBuiltins();              // letters.cpp: what text is made of
+std::span<const BuiltinRow> NumberBuiltins();              // numbers.cpp: functions of Python's math
+std::span<const BuiltinRow> PlaceBuiltins();               // places.cpp: where tensors are in memory
+std::span<const BuiltinRow> PrepackedBuiltins();           // prepacked.cpp: prepacked::*, of mobile archives
+std::span<const BuiltinRow> QuantizedBuiltins();           // quantized.cpp: quantized::*
+std::span<const BuiltinRow> QuantizedEmbeddingBuiltins();  // quantized_embeddings.cpp
+std::span<const BuiltinRow> QuantizedRecurrentBuiltins();  // quantized_recurrent.cpp
+std::span<const BuiltinRow> QuantizedTensorBuiltins();     // quantized_tensors.cpp: what makes quantized tensors
+std::span<const BuiltinRow> SearchBuiltins();              // search.cpp: what is asked of all elements of a list
+std::span<const BuiltinRow> TensorBuiltins();              // tensors.cpp: what Python asks of tensors
+std::span<const BuiltinRow> TextBuiltins();                // text.cpp
+std::span<const BuiltinRow> TraceBuiltins();               // traces.cpp: what the record of a run made numbers of
+std::span<const BuiltinRow> ValueBuiltins();               // values.cpp: constants, objects, types, text
+std::span<const BuiltinRow> WriteBuiltins();               // writes.cpp: copies and fills
+
+// --- what they share ---------------------------------------------------------
 // Whether a dict has the key, or a text the part.
 Result<Vals> ContainsKey(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
 // Takes the element at a place, or the entry of a key, out of a list or dict.
 Result<Vals> DeleteElement(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
-std::span<const BuiltinRow> SearchBuiltins();     // builtin_search.cpp: what is asked of all elements of a list
-std::span<const BuiltinRow> TensorBuiltins();     // builtin_tensors.cpp: what Python asks of tensors
 // torch.split of a tensor.
 Result<Vals> SplitTensor(Evaluator& evaluator, const torchscript::Node& node, Arguments arguments);
-std::span<const BuiltinRow> JoiningBuiltins();    // builtin_joining.cpp: what makes one tensor of many
-std::span<const BuiltinRow> WriteBuiltins();      // builtin_writes.cpp: copies and fills
-std::span<const BuiltinRow> DtypeBuiltins();      // builtin_dtypes.cpp: what dtypes promote to
-std::span<const BuiltinRow> TextBuiltins();       // builtin_text.cpp
-std::span<const BuiltinRow> LetterBuiltins();     // builtin_letters.cpp: what text is made of
-std::span<const BuiltinRow> PlaceBuiltins();      // builtin_places.cpp: where tensors are in memory
 // Stands in a text for what is known at run time only: messages may hold it, nothing can be decided by it.
 inline constexpr char kRunTimeText = '\x1a';
 // As str() shows the value.
 std::string TextOf(Evaluator& evaluator, const Val& value);
-std::span<const BuiltinRow> TraceBuiltins();      // builtin_traces.cpp: what the record of a run made numbers of
 // Says that a trace is right for some sizes only, at the node that is evaluated.
 void WarnOfExample(Evaluator& evaluator, std::string_view holds, std::string_view where);
-std::span<const BuiltinRow> QuantizedBuiltins();  // builtin_quantized.cpp: quantized::*
-std::span<const BuiltinRow> QuantizedTensorBuiltins();  // builtin_quantized_tensors.cpp: what makes quantized tensors
-std::span<const BuiltinRow> QuantizedRecurrentBuiltins();  // builtin_quantized_recurrent.cpp
-std::span<const BuiltinRow> QuantizedEmbeddingBuiltins();  // builtin_quantized_embeddings.cpp
-std::span<const BuiltinRow> PrepackedBuiltins();  // builtin_prepacked.cpp: prepacked::*, of mobile archives
 // What a kind means where a tensor among its arguments is quantized; nullptr if that makes no difference.
 Builtin FindBuiltinOnQuantized(std::string_view kind);
 

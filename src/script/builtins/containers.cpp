@@ -8,7 +8,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 #include "script/list_order.h"
 #include "script/open_keys.h"
 #include "script/sequences.h"

@@ -1,5 +1,5 @@
 // What TorchScript asks of dtypes: those that operators would promote to.
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 
 namespace flambeau::script {
 

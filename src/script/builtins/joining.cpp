@@ -1,7 +1,7 @@
 // Operators on lists of tensors: those whose length is known at run time only are joined as they are, or a tensor at a time.
 #include <fmt/format.h>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 
 namespace flambeau::script {
 

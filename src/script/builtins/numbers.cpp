@@ -1,7 +1,7 @@
 // Functions of Python's math that neither one operator on numbers nor one on tensors computes.
 #include <algorithm>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 
 namespace flambeau::script {
 

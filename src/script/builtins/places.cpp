@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 
 namespace flambeau::script {
 

@@ -1,5 +1,5 @@
 // prepacked::*: what torch.utils.mobile_optimizer makes of float convolutions and linear layers.
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 #include "script/quantized.h"
 
 namespace flambeau::script {

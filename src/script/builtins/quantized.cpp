@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 #include "script/quantized.h"
 
 namespace flambeau::script {

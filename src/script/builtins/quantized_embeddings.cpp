@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ir/tensor_data.h"
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 #include "script/quantized.h"
 
 namespace flambeau::script {

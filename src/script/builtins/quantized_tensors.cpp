@@ -6,7 +6,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 #include "script/quantized.h"
 
 namespace flambeau::script {

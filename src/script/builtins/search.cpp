@@ -3,7 +3,7 @@
 // tensor.
 #include <algorithm>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 #include "script/columns.h"
 #include "script/sequences.h"
 
@@ -29,7 +29,7 @@ Result<Vals> ItemOf(Evaluator& evaluator, std::string_view reduction, const Val&
   return Vals{std::move(item)};
 }
 
-// `in`, of a list; of dicts and text, see builtin_containers.cpp.
+// `in`, of a list; of dicts and text, see containers.cpp.
 Result<Vals> Contains(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Cell* list = ListOf(arguments[0], evaluator.heap());
   if (list == nullptr) return ContainsKey(evaluator, node, arguments);

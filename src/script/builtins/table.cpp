@@ -1,7 +1,7 @@
 // Which functions of Python and TorchScript are evaluated here: one table.
 #include <algorithm>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 #include "support/static_index.h"
 
 namespace flambeau::script {

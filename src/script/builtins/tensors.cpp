@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "aten/strides.h"
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 #include "script/rows.h"
 #include "script/sequences.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 
 namespace flambeau::script {
 

@@ -1,7 +1,7 @@
 // What the record of a run says besides its operators: where Python, or a parameter of an operator, made a number of a size.
 #include <fmt/format.h>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 
 namespace flambeau::script {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 #include "script/list_order.h"
 
 namespace flambeau::script {

@@ -1,7 +1,7 @@
 // What writes tensors as a whole: copies, fills, and the functions of torch.nn.init.
 #include <algorithm>
 
-#include "script/builtins.h"
+#include "script/builtins/builtins.h"
 
 namespace flambeau::script {
 
