@@ -53,6 +53,15 @@ def statistics(self, x, y, n):
 
 
 @case.forward(*GIVEN, dynamic_axes=AXES, **N)
+def pads_of_either_sign(self, x, y, n):
+    k = int(n)
+    rows, image = x[None], (x + y)[None, None]
+    circles = F.pad(rows, [1 - k, k - 2], mode="circular"), F.pad(image, [k - 2, 2 - k, k - 2, 1], mode="circular")
+    borders = F.pad(rows, [1 - k, k - 2], mode="replicate"), F.pad(rows, [-x.size(1), k], mode="replicate"), F.pad(rows, [3, -k], mode="reflect")
+    return circles, borders, F.pad(image, [1, k - 2, 0, 2 - k], mode="reflect"), F.pad(x, [k - 2, 2 - k], value=1.5)
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, **N)
 def elements(self, x, y, n):
     number = float(n)
     infinite = torch.where(x > 0.5, x / 0, x * 0 / 0)

@@ -27,28 +27,41 @@ struct Pads {
   }
 };
 
-// Takes the negative pads out of `pads`, as a slice of each dimension.
+// Takes the negative pads out of `pads`, as a slice of each dimension. `of_run`: also of pads of which only a run knows the sign.
 struct Crop {
-  Dims start, end;
+  Dims before, after;  // by dimension: negative, or 0
 
-  Crop(Lowering& to, Pads* pads) : start(pads->before.size(), to.Of(0)), end(start.size(), to.Of(INT64_MAX)) {
-    for (size_t i = 0; i < start.size(); ++i) {
-      Dim &before = pads->before[i], &after = pads->after[i];
-      if (to.AsConstant(before).value_or(0) < 0) start[i] = to.Of(-*to.AsConstant(std::exchange(before, to.Of(0))));
-      if (to.AsConstant(after).value_or(0) < 0) end[i] = std::exchange(after, to.Of(0));
-    }
-  }
+  Crop(Lowering& to, Pads* pads, bool of_run) : before(Taken(to, &pads->before, of_run)), after(Taken(to, &pads->after, of_run)) {}
+
   Tensor Apply(Lowering& to, Tensor x) const {
-    for (size_t i = 0; i < start.size(); ++i)
-      x = SliceRange(to, x, static_cast<int64_t>(i), start[i], end[i], to.Of(1));
+    for (size_t i = 0; i < before.size(); ++i) {
+      const auto axis = static_cast<int64_t>(i);
+      const auto end = to.AsConstant(after[i]);
+      const Dim last = !end ? to.Plus(x.size(axis), after[i]) : *end == 0 ? to.Of(INT64_MAX) : after[i];
+      x = SliceRange(to, x, axis, to.Minus(to.Of(0), before[i]), last, to.Of(1));
+    }
     return x;
+  }
+
+ private:
+  static Dims Taken(Lowering& to, Dims* pads, bool of_run) {
+    ExprPool& exprs = to.exprs();
+    const Expr zero = exprs.Constant(0);
+    Dims cut(pads->size(), to.Of(0));
+    for (size_t i = 0; i < cut.size(); ++i) {
+      Dim& pad = (*pads)[i];
+      if (!of_run && !to.AsConstant(pad)) continue;
+      cut[i] = {exprs.Min(std::exchange(pad, {exprs.Max(pad.expr, zero)}).expr, zero)};
+    }
+    return cut;
   }
 };
 
 // Cut after padding: what the border repeats may be cut off itself.
 Tensor PadWith(Lowering& to, Tensor self, const Dims& pad, std::string mode, Tensor value) {
   Pads pads(to, self, pad);
-  const Crop crop(to, &pads);
+  // A runtime cuts before it pads, which a border that is cut off does not bear.
+  const Crop crop(to, &pads, mode != "constant");
   if (pads.none(to)) return crop.Apply(to, self);
   Dims bounds = pads.before, sizes = self.sizes();
   bounds.insert(bounds.end(), pads.after.begin(), pads.after.end());
@@ -66,7 +79,7 @@ Tensor ReplicationPad(Lowering& to, Tensor self, Dims padding) { return PadWith(
 Tensor CircularPad(Lowering& to, Tensor self, Dims pad) {
   Pads pads(to, self, pad);
   // Here what is left after cutting repeats.
-  Tensor x = Crop(to, &pads).Apply(to, self);
+  Tensor x = Crop(to, &pads, true).Apply(to, self);
   for (int64_t axis = 0; axis < x.rank(); ++axis) {
     const Dim before = pads.before[static_cast<size_t>(axis)], after = pads.after[static_cast<size_t>(axis)];
     const Dim size = x.size(axis);
