@@ -47,6 +47,7 @@ NUMBERS = {
     "a stride": lambda x: F.conv1d(x[:, None], torch.ones(1, 1, 1), stride=x.shape[0]),
     "groups": lambda x: torch.conv1d(x[None], torch.ones(3, 1, 1), groups=x.shape[0]),
     "an operator's list": lambda x: torch.ops.aten.roll(x, [x.shape[0] // 2], [0]),
+    "a range": lambda x: x * torch.range(x.shape[0], 5).sum(),
     "an adaptive pool": lambda x: F.adaptive_max_pool1d(x, x.shape[0]),
 }
 PIECES = {
@@ -57,6 +58,7 @@ PIECES = {
     "unsafe_chunk": lambda x: sum(x.unsafe_chunk(3)),
     "unbind_copy": lambda x: sum(torch.unbind_copy(x)),
 }
+FEWER_CHUNKS = {"three": (3, 4), "two": (2, 1), "as a size says": (lambda x: x.shape[1], 4)}
 
 
 @pytest.mark.parametrize("function", [*NUMBERS.values(), *PIECES.values()], ids=[*NUMBERS, *PIECES])
@@ -66,6 +68,13 @@ def test_what_a_trace_freezes_is_warned_of(function):
     assert ("3 pieces" in said) == (function in PIECES.values()), said
     assert not said_of(function, dynamic=[]), "the size is the example's"
     assert not said_of(function, dynamic=[1])
+
+
+@pytest.mark.parametrize(("asked", "rows"), FEWER_CHUNKS.values(), ids=FEWER_CHUNKS)
+def test_chunks_of_which_another_size_gives_more_are_warned_of(asked, rows):
+    model = Calls(lambda x: x.chunk(asked(x) if callable(asked) else asked)[0])
+    with pytest.warns(FROZEN, match="is right only where there are as many"):
+        flambeau.export(model, (torch.randn(rows, 2),), dynamic_shapes=({0: "n"},), capture="trace")
 
 
 def test_modules_that_are_imported_meanwhile_have_the_functions_themselves(tmp_path, monkeypatch):

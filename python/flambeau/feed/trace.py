@@ -55,14 +55,18 @@ class Trace:
 
 
 _CUT = {f"aten::{name}" for name in ("split", "split_copy", "unbind", "unbind_copy", "unsafe_split")}
+_CHUNKS = {"aten::chunk", "aten::unsafe_chunk"}
 
 
 def _has_pieces_of_example(node: Any) -> bool:
-    """Whether it takes as many tensors out of a list as operators that cut made of the example. Two chunks are what any size gives."""
+    """Whether it takes as many tensors out of a list as operators that cut made of the example.
+
+    One chunk or two that were asked for are what any size gives; of more, a size may give fewer.
+    """
     if node.kind() != "prim::ListUnpack":
         return False
     cut = node.inputsAt(0).node()
-    return cut.kind() in _CUT or (cut.kind() in ("aten::chunk", "aten::unsafe_chunk") and node.outputsSize() > 2)
+    return cut.kind() in _CUT or (cut.kind() in _CHUNKS and (node.outputsSize() > 2 or cut.inputsAt(1).toIValue() != node.outputsSize()))
 
 
 class _TraceImport(GraphImport):

@@ -23,6 +23,7 @@ _INTEGER = "aten::Int"
 
 _TAKEN_AS_THEY_ARE = [
     *(("torch", f"conv{form}{dims}d") for form in ("", "_transpose") for dims in "123"),
+    ("torch", "range"),
     *(("torch" if dims == "1" else "torch._C._nn", f"adaptive_{kind}_pool{dims}d") for kind in ("avg", "max") for dims in "123"),
 ]
 """Functions of which the tracer records no size but those of lists."""
@@ -82,7 +83,7 @@ def frozen_numbers() -> Iterator[Callable[[], list[FrozenNumber]]]:
     def taking(own: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(own)
         def call(*args: Any, **kwargs: Any) -> Any:
-            for value in _pytree.tree_leaves((args[1:], kwargs)):
+            for value in _pytree.tree_leaves((args, kwargs)):
                 if is_size(value):
                     asked.add(value, called=True)
             return own(*args, **kwargs)
