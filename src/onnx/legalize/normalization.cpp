@@ -55,10 +55,9 @@ Results DecomposeGroupNormalization(Builder& to, const Request& request) {
   if (to.opset() >= kScalesChannels && runs) return std::nullopt;
   const Tensor x = request.operands[0];
   const int64_t groups = request.Int("num_groups", 1);
-  // In a batch of nothing, a -1 would stand for any number of elements of a group.
   const Expr instance = Product(to.exprs(), std::span(x.type().sizes).subspan(1));
-  const int64_t members = to.AsConstant({to.exprs().FloorDiv(instance, to.exprs().Constant(groups))}).value_or(-1);
-  Tensor y = to.Reshape(x, to.ConstantInts({0, groups, members}));
+  const Dim members{to.exprs().FloorDiv(instance, to.exprs().Constant(groups))};
+  Tensor y = to.ReshapeTo(x, Dims{x.size(0), to.Of(groups), members});
   const Ints channels = TrailingAxes(x.rank() - 1, 1);
   const DType dtype = StashDtype(request, x.dtype());
   y = Standardized(to, to.CastTo(y, dtype), {2}, request.Float("epsilon", 1e-5));

@@ -2,6 +2,7 @@
 #include "lower/ops/linalg/linear_algebra.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "aten/pure_form.h"
 #include "lower/op.h"
@@ -325,7 +326,10 @@ Tensor Cross(Lowering& to, Tensor self, Tensor other, std::optional<int64_t> dim
 // --- distances ----------------------------------------------------------------------
 
 Tensor DistanceNorm(Lowering& to, Tensor differences, const Scalar& p) {
-  return VectorNorm(to, differences, p, Ints{-1}, false, std::nullopt);
+  const Tensor norm = VectorNorm(to, differences, p, Ints{-1}, false, std::nullopt);
+  const bool may_be_greatest = !p.is_constant() || std::isinf(p.AsDouble());
+  if (!may_be_greatest || !onnx::MayBeZero(to.exprs(), differences.sizes().back().expr)) return norm;
+  return to.Max(Tensors{norm, to.NumberOf(0, norm.dtype())});  // the greatest difference of rows without elements
 }
 
 Tensor Cdist(Lowering& to, Tensor x1, Tensor x2, Scalar p, std::optional<int64_t>) {
