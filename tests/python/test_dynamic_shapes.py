@@ -1,6 +1,7 @@
 """Names of dimensions, in every form that torch.export and torch.onnx take."""
 
 import dataclasses
+import math
 import warnings
 from pathlib import Path
 
@@ -356,6 +357,21 @@ def test_what_python_asks_of_sizes_is_warned_of_with_its_line(model, rows, says)
 def test_what_dynamo_is_asked_has_the_line_of_the_model():
     with pytest.warns(flambeau.errors.ConversionWarning, match=r"right only where n > 4: .*: return x \* 2 if x.shape\[0\] > 4 else x\)"):
         flambeau.export(Long(), (torch.ones(6, 4),), dynamic_shapes=({0: "n"},), capture_strategies=["strict"])
+
+
+class Deeper(torch.nn.Module):
+    def forward(self, x):
+        rows, columns = x.shape
+        assert columns < rows * 9
+        if rows > columns * 99:
+            raise ValueError("too many rows")
+        return x * 2 if math.log2(columns + 1) < rows else x
+
+
+def test_what_dynamo_is_asked_of_several_sizes_is_warned_of():
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"right only where .*log2\(m \+ 1\) < n: .*: return x \* 2 if math.log2") as warned:
+        flambeau.export(Deeper(), (torch.ones(6, 4),), dynamic_shapes=({0: "n", 1: "m"},))
+    assert len(warned) == 1
 
 
 class Longer(torch.nn.Module):

@@ -199,7 +199,7 @@ def _decided(exported: ExportedProgram, decisions: Sequence[Decision]) -> Iterat
         symbols = condition.free_symbols
         if decision.needless or decision.env is not env or not symbols or not symbols <= ranges.keys() or _is_specialised(condition):
             continue
-        if not decision.by_model and (len(symbols) > 1 or not isinstance(condition, INEQUALITIES) or _excludes_one(condition)):
+        if not (decision.by_model or decision.traced) and (len(symbols) > 1 or not isinstance(condition, INEQUALITIES) or _excludes_one(condition)):
             continue
         known = bound_sympy(condition, {symbol: ranges[symbol] | ValueRanges(2, int_oo) for symbol in symbols})
         from_two = bound_sympy(condition, dict.fromkeys(symbols, ValueRanges(2, int_oo)))

@@ -52,6 +52,9 @@ _HANDLERS = (os.path.join(TORCH, "_export", "non_strict_utils.py"), os.path.join
 _SAMPLERS = os.path.join(TORCH, "distributions") + os.sep
 """Where torch itself draws until what it drew is accepted."""
 
+_DYNAMO = os.path.join(TORCH, "_dynamo") + os.sep
+"""What runs the model where torch.export takes its bytecode apart: its frames stand in the place of the model's."""
+
 _CHECKS = ("_check", "_assert", "assert_")
 
 
@@ -79,6 +82,8 @@ class Decision:
     """Whether all that it decides is whether a tensor is copied."""
     needless: bool = False
     """Whether the program was seen to agree with the module for the other answer, too."""
+    traced: bool = False
+    """Whether code of the model asked that Dynamo ran: nobody is known to have asked before."""
 
 
 def _described(filename: str, number: int) -> str:
@@ -92,6 +97,21 @@ def _traced_line() -> str:
         if not each.filename.startswith((TORCH, OWN, "<")):
             return _described(each.filename, each.lineno or 0)
     return ""
+
+
+def _traced_question(asked: types.FrameType) -> Place | None:
+    """Where the model asks whose code Dynamo runs; None if it is torch's code that asks, or an operator that is called."""
+    stack = TracingContext.extract_stack()
+    if not asked.f_code.co_filename.startswith(_DYNAMO) or not stack or stack[-1].filename.startswith((TORCH, OWN, "<")):
+        return None
+    frame: types.FrameType | None = asked
+    while frame is not None and frame.f_code.co_filename.startswith(_DYNAMO):
+        # Of an InstructionTranslator; an attribute that a lazy variable lacks would ask once more.
+        code = getattr(frame.f_locals.get("self"), "__dict__", {}).get("f_code")
+        if isinstance(code, types.CodeType):
+            return code, stack[-1].lineno or 0
+        frame = frame.f_back
+    return None
 
 
 _PARTED = ("list", "range", "tuple", "split", "chunk", "unbind", "tolist", "product")
@@ -295,8 +315,10 @@ def recorded_decisions(found: list[Decision], unkept: Callable[[Place], bool] = 
         if isinstance(condition, sympy.Eq):
             vars(self).setdefault(_EQUATIONS, []).append(condition)
         if frame is None:
-            place = _place_of(asked)
-            found.append(Decision(self, condition, _traced_line(), by_model=False, place=place, repeats=False, beside=()))
+            question = _traced_question(asked)
+            if question is None or not _checks(*question):
+                place = _place_of(asked)
+                found.append(Decision(self, condition, _traced_line(), by_model=False, place=place, repeats=False, beside=(), traced=question is not None))
             return
         place = _place_of(frame)
         line = _described(frame.f_code.co_filename, frame.f_lineno)

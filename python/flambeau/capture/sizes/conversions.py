@@ -19,6 +19,7 @@ from torch.fx.experimental.symbolic_shapes import DimConstraints, ShapeEnv, has_
 from torch.utils import _pytree
 from torch.utils._sympy.functions import (
     CeilToInt,
+    FloorDiv,
     FloorToInt,
     IntTrueDiv,
     Max,
@@ -332,6 +333,9 @@ def short_sizes() -> Iterator[None]:
             hint = self.hint // other.hint if self.has_hint() and other.has_hint() and other.hint else None
             return SymNode(even, self.shape_env, int, hint)
         result: SymNode = plain["_int_floordiv"](self, other)
+        if isinstance(self.expr, FloorDiv) and other.expr.is_Integer and other.expr < 0:
+            # torch makes one quotient of ``(n // 5) // -2``, by -10, which rounds otherwise.
+            return SymNode(FloorDiv(-self.expr, -other.expr), self.shape_env, int, result.hint, fx_node=result.fx_node)
         return told(result, divided)
 
     def told_as(name: str, shorter: Callable[[Any], Any]) -> None:

@@ -262,9 +262,14 @@ def even_quotient(whole: Any, divisor: Any) -> Any:
     return _even(whole, divisor) if whole.atoms(FloorDiv) | divisor.atoms(FloorDiv) else None
 
 
+def _is_integer(number: Any) -> bool:
+    """torch says so of each remainder, of floats too."""
+    return bool(number.is_integer) and all(part.is_integer for rest in number.atoms(Mod, PythonMod) for part in rest.args)
+
+
 def _whole(number: Any) -> Any:
     """The integer that floats make, each quotient of which comes out even, as ``windows / (height * width / 7 / 7)`` does; None of others."""
-    if number.is_integer:
+    if _is_integer(number):
         return number
     if number.is_Float:
         return sympy.Integer(int(number)) if float(number).is_integer() else None
