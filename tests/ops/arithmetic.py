@@ -49,6 +49,10 @@ CASES = [
     case(lambda x: 1 - x, i, name="1 - x"),
     case(lambda x: 1.5 - x, i, name="1.5 - x"),
     case(aten.rsub.Scalar, a, 1, 2),
+    # No half is near these numbers: it is the product that PyTorch rounds, and 0 times any of them is 0.
+    *(case(lambda x, by=by: (x * by, x / by, by / x, x * torch.tensor(by)), torch.tensor([0.0, 1.0, -1.0, 1e-3, 6e4, 2e-5]), dtypes=HALVES, name=f"times and through {by}")
+      for by in (-1e9, 1e6, 1e-8)),
+    case(lambda x: (x * (x.shape[0] * 70000), x / (x.shape[0] * 70000)), torch.tensor([0.0, 2e-5, -6e4]), dtypes=HALVES, name="times and through large sizes"),
     case(torch.multiply, a, b),
     case(torch.subtract, a, b),
     case(aten.multiply.Scalar, a, 2.0),

@@ -1,5 +1,5 @@
 import torch
-from harness import bools, case, floats, ints
+from harness import bools, case, floats, ints, special
 
 aten = torch.ops.aten
 WRITABLE = [torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.int32, torch.int64, torch.bool]
@@ -80,6 +80,12 @@ CASES = [
     *(
         fixed(torch.scatter_reduce, x, 0, torch.tensor([[0, 1, 1], [0, 3, 1]]), floats(2, 3), r, include_self=s, dtypes=[torch.float32, torch.int64, torch.float16])
         for r in ("sum", "prod", "mean", "amax", "amin")
+        for s in (False, True)
+    ),
+    *(
+        fixed(fn, special(10), 0, torch.tensor([0, 0, 1, 1, 2, 3, 3, 4, 4, 5]), special(10).flip(0), r, include_self=s, dtypes=[torch.float32, torch.float16, torch.float64])
+        for fn in (torch.scatter_reduce, torch.index_reduce)
+        for r in ("amax", "amin")
         for s in (False, True)
     ),
     fixed(torch.masked_scatter, x, x > 0, floats(20), again=False),

@@ -13,6 +13,7 @@
 #include "lower/ops/loops.h"
 #include "lower/op.h"
 #include "onnx/complex_functions.h"
+#include "support/numeric.h"
 
 namespace flambeau::lower {
 
@@ -27,14 +28,32 @@ Tensor Sub(Lowering& to, Tensor self, Tensor other, Scalar alpha) {
   return to.Sub(a, to.Scale(b, alpha));
 }
 
+namespace {
+
+// Whether one number may be far from each of the 16-bit floats beside it: -1e9, 1e-8, a size. PyTorch rounds what it makes
+// of the number, not the number: (1 - mask) * -1e9 is 0 where the mask is 1, and no product of infinity.
+bool IsFarFromHalf(const Tensor& tensor, DType dtype) {
+  if (!IsHalf(dtype) || tensor.rank() != 0 || tensor.dtype() == dtype) return false;
+  if (!tensor.is_number() || !tensor.number().is_constant()) return true;
+  const double size = std::abs(tensor.number().AsDouble());
+  return std::isfinite(size) && size != 0 && (size > LargestFinite(dtype) || size < SmallestNormal(dtype));
+}
+
+DType DtypeOfProduct(const Tensor& a, const Tensor& b, DType dtype) {
+  return IsFarFromHalf(a, dtype) || IsFarFromHalf(b, dtype) ? AccumulationDtype(dtype) : dtype;
+}
+
+}  // namespace
+
 Tensor Mul(Lowering& to, Tensor self, Tensor other) {
-  const auto [dtype, a, b] = Promoted(to, self, other);
-  return dtype == DType::kBool ? to.And(a, b) : to.Mul(a, b);
+  const DType dtype = to.PromotedDtype({self, other}), wide = DtypeOfProduct(self, other, dtype);
+  const Tensor a = to.CastTo(self, wide), b = to.CastTo(other, wide);
+  return dtype == DType::kBool ? to.And(a, b) : to.CastTo(to.Mul(a, b), dtype);
 }
 
 Tensor Div(Lowering& to, Tensor self, Tensor other) {
-  const auto [dtype, a, b] = PromotedToFloat(to, self, other);
-  return to.Div(a, b);
+  const DType dtype = to.FloatDtype({self, other}), wide = DtypeOfProduct(self, other, dtype);
+  return to.CastTo(to.Div(to.CastTo(self, wide), to.CastTo(other, wide)), dtype);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #include "lower/ops/scatter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -183,6 +184,14 @@ Reduction ReductionOf(std::string_view reduce) {
   return {Combine::kAdd};
 }
 
+// A maximum or minimum with NaN is NaN; onnxruntime keeps one or the other of the two.
+Tensor ScatterExtreme(Lowering& to, Tensor base, int64_t axis, Tensor index, Tensor source, Combine combine) {
+  const Tensor scattered = ScatterAxis(to, base, axis, index, source, combine);
+  if (!IsFloating(base.dtype())) return scattered;
+  const Tensor undefined = ScatterAxis(to, to.IsNaN(base), axis, index, to.IsNaN(source), Combine::kMax);
+  return to.Where(undefined, to.NumberOf(NAN, base.dtype()), scattered);
+}
+
 // All operands of one rank >= 1, index and source of one shape.
 Tensor Reduce(Lowering& to, Tensor self, int64_t axis, Tensor index, Tensor source, std::string_view reduce,
               bool include_self) {
@@ -192,6 +201,7 @@ Tensor Reduce(Lowering& to, Tensor self, int64_t axis, Tensor index, Tensor sour
     const Tensor neutral = to.Full(index.sizes(), Identity(self.dtype(), combine), self.dtype());
     base = ScatterAxis(to, self, axis, index, neutral, Combine::kReplace);
   }
+  if (combine == Combine::kMax || combine == Combine::kMin) return ScatterExtreme(to, base, axis, index, source, combine);
   if (!mean) return ScatterAxis(to, base, axis, index, source, combine);
   const DType wide = CombiningDtype(self.dtype(), combine);
   const Tensor sum = ScatterAxis(to, to.CastTo(base, wide), axis, index, to.CastTo(source, wide), combine);
