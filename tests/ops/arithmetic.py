@@ -1,4 +1,5 @@
 import torch
+import torch.nn.functional as F
 from harness import bools, case, floats, ints, known, special
 
 aten = torch.ops.aten
@@ -7,6 +8,7 @@ INTS = [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64]
 a, b, row, positive = floats(2, 3, 4), floats(2, 3, 4), floats(4), floats(2, 3, 4, low=0.2)
 i, j, nonzero = ints(2, 3, 4), ints(2, 3, 4), torch.tensor([1, -2, 3, -4])
 scalar = torch.tensor(1.5)
+LONG = torch.tensor([[3_000_000_000, -1, 5, -3_000_000_000, 2**33 + 7], [2**33 + 2**31, 0, 2**31, 2**31 - 1, -(2**31) - 1]])
 near_one = torch.tensor([1.0078125, 0.9921875])  # whose squares bfloat16 rounds
 
 INFINITIES = torch.tensor([float("inf"), -float("inf"), 2.0, -3.0])
@@ -170,6 +172,11 @@ CASES = [
     ],
     case(torch.clamp, a.double(), -0.5, 0.5, opsets=[9, 11, 13], name="clamp of doubles"),
     case(torch.clamp_max, i, 1.5),
+    # Integers of one upper half, which onnxruntime's own kernels compare by the lower one, with a sign.
+    *(case(op, LONG, LONG.flip(1), name=f"{op.__name__} of more than 32 bits") for op in (torch.maximum, torch.minimum, torch.fmax)),
+    case(lambda x: (x.clamp(min=0), x.clamp(-5, 2**31), x.clamp_max(2**31), x.clamp(x.flip(1), x[:1] + 2**32)), LONG, name="clamp of more than 32 bits"),
+    case(lambda x: (x.relu(), F.relu6(x), F.hardtanh(x, -(2**31), 2**31), x.sign()), LONG, name="relu and sign of more than 32 bits"),
+    case(lambda x: (x.long().clamp(max=2**31), x.long().clamp(-(2**31), 2**31 - 1)), i.int(), name="clamp by more than 32 bits"),
     case(aten.clamp_min.Tensor, a, row),
     case(aten.clamp_max.Tensor, a, row),
     *(

@@ -18,6 +18,7 @@ def dims(op, inputs, several=True, **options):
         yield case(op, inputs, dim=(0, -1), **options)
         yield case(op, inputs, dim=(2, 0), keepdim=True, **options)
 
+LONG = torch.tensor([[3_000_000_000, -1, 5, -3_000_000_000, 2**33 + 7], [2**33 + 2**31, 0, 2**31, 2**31 - 1, -(2**31) - 1]])
 
 CASES = [
     *(
@@ -76,6 +77,12 @@ CASES = [
     *(case(op, nans, dim=1, again=False) for op in (torch.argmax, torch.argmin)),
     case(torch.amax, p, dim=1),
     case(torch.amax, torch.tensor(1.0)),
+    # onnxruntime's own kernels compare integers of one upper half by the lower one, with a sign.
+    *(
+        case(lambda x, op=op: [*op(x), *op(x, dim=1), *op(x, dim=0, keepdim=True)], LONG, name=f"{name} of more than 32 bits")
+        for name, op in {"max": lambda x, **at: x.max(**at) if at else [x.max()], "aminmax": torch.aminmax, "mode": lambda x, **at: x.mode(**at)}.items()
+    ),
+    case(lambda x: (x.amax((0, 1)), x.amin((0, 2), keepdim=True), x.amax(()), x.amin((0, 1, 2), keepdim=True)), LONG[None], name="amax over several axes of more than 32 bits"),
     case(torch.aminmax, x),
     case(torch.aminmax, i, dim=1, keepdim=True),
     # bools

@@ -1,6 +1,7 @@
 // Activation functions, softmax and dropout.
 #include "lower/ops/activation.h"
 
+#include "lower/ops/arithmetic.h"
 #include "lower/ops/elementwise.h"
 #include "lower/op.h"
 #include "lower/ops/random.h"
@@ -25,13 +26,12 @@ Tensor Mish(Lowering& to, Tensor self) {
   return to.Mul(self, to.Tanh(to.Softplus(self)));
 }
 
-Tensor Relu6(Lowering& to, Tensor self) {
-  return to.Clip(self, to.NumberOf(0, self.dtype()), to.NumberOf(6, self.dtype()));
+Tensor Hardtanh(Lowering& to, Tensor self, Scalar min_val, Scalar max_val) {
+  const Tensor low = to.NumberOf(min_val, self.dtype()), high = to.NumberOf(max_val, self.dtype());
+  return MayBeWide(to, self) ? Clamp(to, self, low, high) : to.Clip(self, low, high);
 }
 
-Tensor Hardtanh(Lowering& to, Tensor self, Scalar min_val, Scalar max_val) {
-  return to.Clip(self, to.NumberOf(min_val, self.dtype()), to.NumberOf(max_val, self.dtype()));
-}
+Tensor Relu6(Lowering& to, Tensor self) { return Hardtanh(to, self, int64_t{0}, int64_t{6}); }
 
 Tensor Hardsigmoid(Lowering& to, Tensor self) { return to.HardSigmoid(self, {.alpha = 1.0 / 6, .beta = 0.5}); }
 
@@ -213,7 +213,7 @@ Tensor FeatureAlphaDropout(Lowering& to, Tensor input, Scalar p, bool train) {
 
 // Some integers have no kernel for Relu.
 Tensor Relu(Lowering& to, Tensor self) {
-  return self.is_floating() ? to.Relu(self) : to.Max({self, to.NumberOf(0, self.dtype())});
+  return self.is_floating() ? to.Relu(self) : Maximum(to, self, to.NumberOf(0, self.dtype()));
 }
 
 Tensor Softmax(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {

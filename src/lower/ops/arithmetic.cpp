@@ -17,6 +17,17 @@
 
 namespace flambeau::lower {
 
+bool MayBeWide(Lowering& to, const Tensor& x) {
+  if (x.dtype() != DType::kInt64 || !to.widens_for_runtime()) return false;
+  if (x.is_number() && x.number().is_constant()) return x.number().AsInt() != static_cast<int32_t>(x.number().AsInt());
+  if (x.is_number() || x.type().contents) return false;
+  const flambeau::Value& value = to.graph()[x.id()];
+  if (value.kind != ValueKind::kResult || to.graph().op(value.node) != "Cast") return true;
+  // Counts, and elements that were of fewer bits.
+  const DType before = to.graph().type(to.graph().operand(value.node, 0)).dtype;
+  return before != DType::kBool && before != DType::kInt32 && ByteSize(before) >= (IsFloating(before) ? 1 : 4);
+}
+
 Tensor Add(Lowering& to, Tensor self, Tensor other, Scalar alpha) {
   const auto [dtype, a, b] = Promoted(to, self, other);
   if (dtype == DType::kBool) return alpha.Is(0) ? to.Or(a, to.And(b, to.NumberOf(false, dtype))) : to.Or(a, b);
@@ -229,14 +240,26 @@ Tensor Pow(Lowering& to, Tensor self, Tensor exponent) {
   return to.Where(to.Less(power, zero), to.Where(unit, parity, zero), pow(to.Max({power, zero})));
 }
 
+namespace {
+
+// Max, Min and Clip of onnxruntime 1.31 compare the lower halves of int64 with a sign: 3000000000 is less than 0 to them.
+Tensor Larger(Lowering& to, Tensor a, Tensor b, bool wide) { return wide ? to.Where(to.Less(a, b), b, a) : to.Max({a, b}); }
+Tensor Smaller(Lowering& to, Tensor a, Tensor b, bool wide) { return wide ? to.Where(to.Less(b, a), b, a) : to.Min({a, b}); }
+
+bool AnyIsWide(Lowering& to, DType dtype, std::initializer_list<Tensor> operands) {
+  return dtype == DType::kInt64 && std::ranges::any_of(operands, [&](const Tensor& x) { return x && MayBeWide(to, x); });
+}
+
+}  // namespace
+
 Tensor Maximum(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, a, b] = Promoted(to, self, other);
-  return dtype == DType::kBool ? to.Or(a, b) : to.Max({a, b});
+  return dtype == DType::kBool ? to.Or(a, b) : Larger(to, a, b, AnyIsWide(to, dtype, {self, other}));
 }
 
 Tensor Minimum(Lowering& to, Tensor self, Tensor other) {
   const auto [dtype, a, b] = Promoted(to, self, other);
-  return dtype == DType::kBool ? to.And(a, b) : to.Min({a, b});
+  return dtype == DType::kBool ? to.And(a, b) : Smaller(to, a, b, AnyIsWide(to, dtype, {self, other}));
 }
 
 Tensor Clamp(Lowering& to, Tensor self, std::optional<Tensor> min, std::optional<Tensor> max) {
@@ -253,10 +276,11 @@ Tensor Clamp(Lowering& to, Tensor self, std::optional<Tensor> min, std::optional
     return bound || !IsFloating(dtype) ? bound : to.NumberOf(infinity, dtype);
   };
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if ((is_number(min) && is_number(max)) || (!IsFloating(dtype) && is_scalar(low) && is_scalar(high)))
+  const bool wide = AnyIsWide(to, dtype, {self, min.value_or(Tensor()), max.value_or(Tensor())});
+  if (!wide && ((is_number(min) && is_number(max)) || (!IsFloating(dtype) && is_scalar(low) && is_scalar(high))))
     return to.Clip(x, or_none(low, -kInfinity), or_none(high, kInfinity));
-  const Tensor raised = low ? to.Max({x, low}) : x;
-  return high ? to.Min({raised, high}) : raised;
+  const Tensor raised = low ? Larger(to, x, low, wide) : x;
+  return high ? Smaller(to, raised, high, wide) : raised;
 }
 
 namespace {

@@ -8,6 +8,9 @@
 
 namespace flambeau::lower {
 
+// Whether the elements are integers that may pass 32 bits, from where on kernels of onnxruntime make mistakes.
+bool MayBeWide(Lowering& to, const Tensor& x);
+
 Tensor Add(Lowering& to, Tensor self, Tensor other, Scalar alpha);
 Tensor Sub(Lowering& to, Tensor self, Tensor other, Scalar alpha);
 Tensor Mul(Lowering& to, Tensor self, Tensor other);

@@ -123,6 +123,10 @@ Tensor Abs(Lowering& to, Tensor self) { return self.is_bool() ? self : to.Abs(se
 // ONNX's sign of NaN is NaN, PyTorch's is 0.
 Tensor Sign(Lowering& to, Tensor self) {
   if (self.is_bool()) return self;
+  if (MayBeWide(to, self)) {  // of which onnxruntime's Sign looks at the lower half
+    const Tensor zero = to.NumberOf(0, self.dtype());
+    return to.Sub(to.CastTo(to.Less(zero, self), self.dtype()), to.CastTo(to.Less(self, zero), self.dtype()));
+  }
   const Tensor sign = to.Sign(self);
   return self.is_floating() ? to.Where(to.IsNaN(self), to.NumberOf(0.0, self.dtype()), sign) : sign;
 }

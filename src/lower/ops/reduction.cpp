@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/arithmetic.h"
 #include "lower/ops/complex.h"
 #include "lower/ops/elementwise.h"
 #include "lower/ops/geometry.h"
@@ -52,18 +53,8 @@ Tensor Reduce(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool keep
 
 constexpr int kFirstOpsetOfIntegerProducts = 9;
 
-// Whether the elements are integers of which sums may pass 2^53, up to where onnxruntime's ReduceSum is exact.
-bool MayBeWide(Lowering& to, const Tensor& x) {
-  if (x.dtype() != DType::kInt64 || !to.widens_for_runtime() || to.opset() < kFirstOpsetOfIntegerProducts) return false;
-  if (x.is_number() || x.type().contents) return false;
-  const flambeau::Value& value = to.graph()[x.id()];
-  if (value.kind != ValueKind::kResult) return true;
-  const NodeId node = value.node;
-  if (to.graph().op(node) != "Cast") return true;
-  // Counts, and elements that were of fewer bits.
-  const DType before = to.graph().type(to.graph().operand(node, 0)).dtype;
-  return before == DType::kInt64 || IsFloating(before);
-}
+// Whether sums of the elements may pass 2^53, up to where onnxruntime's ReduceSum is exact.
+bool MaySumWide(Lowering& to, const Tensor& x) { return to.opset() >= kFirstOpsetOfIntegerProducts && MayBeWide(to, x); }
 
 // The sum along the axes, the last of them first, as products with columns of ones.
 Tensor SumByProducts(Lowering& to, Tensor x, const Ints& axes, bool keepdim) {
@@ -92,9 +83,23 @@ Tensor MeanOf(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool keep
   return to.Where(to.Equal(to.Number(count), to.ConstantInt(0)), nan, mean);
 }
 
+template <Text kArg>
+Tensor ArgExtremum(Lowering& to, Tensor self, std::optional<int64_t> dim, bool keepdim);
+
+// Axis by axis, as the element at the place of the extremum: its ReduceMax and ReduceMin compare as onnxruntime's Max does.
+template <Text kArg>
+Tensor WideExtremum(Lowering& to, Tensor x, const Ints& axes, bool keepdim) {
+  for (const int64_t axis : axes) x = to.GatherElements(x, ArgExtremum<kArg>(to, x, axis, true), {.axis = axis});
+  return keepdim ? x : to.SqueezeAt(x, axes);
+}
+
 template <Text kOp>
 Tensor Extremum(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool keepdim) {
   if (x.rank() == 0) return x;
+  if (MayBeWide(to, x)) {
+    constexpr bool kMax = kOp.view() == "ReduceMax";
+    return WideExtremum<kMax ? Text("ArgMax") : Text("ArgMin")>(to, x, ReducedAxes(to, x, dims), keepdim);
+  }
   return NanWhereAny(to, Reduce<kOp>(to, x, dims, keepdim), x, AxesOperand(to, x, ReducedAxes(to, x, dims)), keepdim);
 }
 
@@ -229,7 +234,7 @@ Tensor ArgExtremum(Lowering& to, Tensor self, std::optional<int64_t> dim, bool k
 // Where NaN may be, the position decides what the value is.
 template <Text kReduce, Text kArg>
 std::tuple<Tensor, Tensor> ExtremumDim(Lowering& to, Tensor self, int64_t dim, bool keepdim) {
-  if (self.rank() == 0 || !MayHoldNan(to, self))
+  if (self.rank() == 0 || !(MayHoldNan(to, self) || MayBeWide(to, self)))
     return {Reduce<kReduce>(to, self, Ints{dim}, keepdim), ArgExtremum<kArg>(to, self, dim, keepdim)};
   const int64_t axis = to.Axis(dim, self);
   const Tensor index = ArgExtremum<kArg>(to, self, axis, true);
@@ -352,7 +357,7 @@ Tensor All(Lowering& to, Tensor self) { return Quantifier<"ReduceProd">(to, self
 Tensor Sum(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, SumDtype(self, dtype));
   const Ints axes = ReducedAxes(to, x, dim);
-  return MayBeWide(to, x) ? SumByProducts(to, x, axes, keepdim) : Reduce<"ReduceSum">(to, x, dim, keepdim);
+  return MaySumWide(to, x) ? SumByProducts(to, x, axes, keepdim) : Reduce<"ReduceSum">(to, x, dim, keepdim);
 }
 
 Tensor Mean(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {

@@ -101,8 +101,9 @@ ValuesAndIndices Mode(Lowering& to, Tensor self, int64_t dim, bool keepdim) {
   const Tensor count = to.ReduceSum(to.CastTo(same, DType::kInt64), to.ConstantInts({last + 1}), {.keepdims = 0});
   const Tensor axes = to.ConstantInts({last});
   const Tensor most = to.Equal(count, to.ReduceMax(count, axes));
-  const Tensor largest = to.ReduceMax(x, axes);
-  const Tensor value = to.ReduceMin(to.Where(most, x, largest), axes);
+  const Tensor largest = x.is_floating() ? to.ReduceMax(x, axes) : Amax(to, x, {last}, true);
+  const Tensor chosen = to.Where(most, x, largest);
+  const Tensor value = x.is_floating() ? to.ReduceMin(chosen, axes) : Amin(to, chosen, {last}, true);
   const Tensor positions = to.Range(to.ConstantInt(0), to.Number(x.size(last)), to.ConstantInt(1));
   const Tensor index = to.ReduceMax(to.Where(to.Equal(x, value), positions, to.ConstantInt(-1)), axes);
   return {to.CastTo(Dropped(to, to.Permute(value, swapped), axis, keepdim), self.dtype()),
