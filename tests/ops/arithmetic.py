@@ -1,6 +1,6 @@
 import torch
 import torch.nn.functional as F
-from harness import bools, case, floats, ints, known, special
+from harness import LONG, bools, case, floats, ints, known, special
 
 aten = torch.ops.aten
 HALVES = [torch.float16, torch.bfloat16]
@@ -8,7 +8,6 @@ INTS = [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64]
 a, b, row, positive = floats(2, 3, 4), floats(2, 3, 4), floats(4), floats(2, 3, 4, low=0.2)
 i, j, nonzero = ints(2, 3, 4), ints(2, 3, 4), torch.tensor([1, -2, 3, -4])
 scalar = torch.tensor(1.5)
-LONG = torch.tensor([[3_000_000_000, -1, 5, -3_000_000_000, 2**33 + 7], [2**33 + 2**31, 0, 2**31, 2**31 - 1, -(2**31) - 1]])
 near_one = torch.tensor([1.0078125, 0.9921875])  # whose squares bfloat16 rounds
 
 INFINITIES = torch.tensor([float("inf"), -float("inf"), 2.0, -3.0])

@@ -184,6 +184,10 @@ def special(*sizes: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return torch.tensor(list(itertools.islice(itertools.cycle(values), count)), dtype=dtype).reshape(sizes)
 
 
+LONG = torch.tensor([[3_000_000_000, -1, 5, -3_000_000_000, 2**33 + 7], [2**33 + 2**31, 0, 2**31, 2**31 - 1, -(2**31) - 1]])
+"""Integers of more than 32 bits, some of which have one upper half."""
+
+
 def _other_values(tensor: torch.Tensor, sizes: Sequence[int], generator: torch.Generator) -> torch.Tensor:
     """A tensor of those sizes whose values are among the given ones, so that they stay in the domain."""
     count = int(np.prod(sizes, dtype=int))

@@ -1,5 +1,5 @@
 import torch
-from harness import bools, case, floats, ints
+from harness import LONG, bools, case, floats, ints
 
 aten = torch.ops.aten
 WIDE = [torch.float64, torch.float16, torch.bfloat16]
@@ -18,7 +18,6 @@ def dims(op, inputs, several=True, **options):
         yield case(op, inputs, dim=(0, -1), **options)
         yield case(op, inputs, dim=(2, 0), keepdim=True, **options)
 
-LONG = torch.tensor([[3_000_000_000, -1, 5, -3_000_000_000, 2**33 + 7], [2**33 + 2**31, 0, 2**31, 2**31 - 1, -(2**31) - 1]])
 
 CASES = [
     *(
