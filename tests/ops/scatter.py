@@ -1,5 +1,5 @@
 import torch
-from harness import bools, case, floats, ints, special
+from harness import LONG, bools, case, floats, ints, special
 
 aten = torch.ops.aten
 WRITABLE = [torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.int32, torch.int64, torch.bool]
@@ -88,6 +88,8 @@ CASES = [
         for r in ("amax", "amin")
         for s in (False, True)
     ),
+    *(fixed(torch.scatter_reduce, LONG, 1, torch.tensor([[0, 0, 1, 1, 2]]), LONG[1:], r, opsets=[9, 13, 16, 20], name=f"{r} of more than 32 bits") for r in ("amax", "amin")),
+    case(lambda x, at, v: x[:, 3:].index_put((at,), v[:, 3:], accumulate=True), floats(4, 3), torch.tensor([1, 1, -2]), floats(3, 3), opsets=[13, 18, 20], name="accumulate in no columns"),
     fixed(torch.masked_scatter, x, x > 0, floats(20), again=False),
     fixed(torch.masked_scatter, x, mask[:, None], floats(20), again=False),
     fixed(torch.masked_scatter, x, torch.zeros(4, 5, dtype=torch.bool), floats(20)),

@@ -85,6 +85,8 @@ Results GatherNdByRows(Builder& to, const Request& request) {
 Tensor Reduced(Builder& to, const std::string& reduction, const Tensor& old, const Tensor& update) {
   if (reduction == "add") return to.Add(old, update);
   if (reduction == "mul") return to.Mul(old, update);
+  // onnxruntime's Max and Min compare the lower halves of int64.
+  if (old.dtype() == DType::kInt64) return reduction == "max" ? to.Where(to.Less(old, update), update, old) : to.Where(to.Less(update, old), update, old);
   return reduction == "max" ? to.Max(Tensors{old, update}) : to.Min(Tensors{old, update});
 }
 
@@ -205,7 +207,7 @@ Tensor ScatterElementwise(Builder& to, const Request& request, const Rows& rows,
     places = to.ReshapeTo(to.Add(to.UnsqueezeAt(to.Mul(places, rows.width), {1}), within), Ints{-1});
   }
   const Tensor data = request.operands[0], flat = to.ReshapeTo(data, Ints{-1}), updates = to.ReshapeTo(request.operands[2], Ints{-1});
-  return to.Reshape(to.ScatterElements(flat, places, updates, {.axis = 0, .reduction = reduction}), to.Shape(data));
+  return to.ReshapeTo(to.ScatterElements(flat, places, updates, {.axis = 0, .reduction = reduction}), data.sizes());
 }
 
 Results ScatterNdByRows(Builder& to, const Request& request) {
@@ -227,7 +229,7 @@ Results ScatterNdByRows(Builder& to, const Request& request) {
   const Tensor shape = to.Concat(Tensors{SizeAlong(to, column, 0), rows.width}, {.axis = 0});
   const Tensor updates = to.Reshape(request.operands[2], shape);
   const Tensor written = to.ScatterElements(rows.data, to.Expand(column, shape), updates, {.axis = 0, .reduction = reduction});
-  return {{to.Reshape(written, to.Shape(data))}};
+  return {{to.ReshapeTo(written, data.sizes())}};
 }
 
 // Nothing, of the right sizes.
