@@ -36,6 +36,7 @@ CASES = [
     case(torch.logcumsumexp, x, dim=1),
     # many steps in float32, each rounded, would show
     *(case(op, 1 + floats(5000, low=0.0, high=1e-3), dim=0, tolerance=(4e-7, 0), name=f"{op.__name__} of many") for op in (torch.cumsum, torch.cumprod, torch.logcumsumexp)),
+    *(case(op, 1 + floats(300, low=-1e-2, high=1e-2), dim=0, dtypes=[torch.float16, torch.bfloat16], again=False, name=f"{op.__name__} of many halves") for op in (torch.cumprod, torch.logcumsumexp)),
     case(torch.cumulative_trapezoid, 1 + floats(5000, low=0.0, high=1e-3), tolerance=(4e-7, 0), name="cumulative_trapezoid of many"),
     case(torch.logcumsumexp, torch.tensor(1.0), dim=0),
     case(torch.logcumsumexp, torch.tensor([[1000.0, 1000.0, float("-inf")], [float("-inf"), float("-inf"), float("inf")]]), dim=1),

@@ -25,6 +25,10 @@ CASES = [
     *[case(fn, floats(7), n=None) for fn in (*ONE, *OF_REAL)],
     *[case(fn, value) for fn in (*ONE, *OF_REAL) for value in (ints(3, 5), bools(3, 5))],
     *[case(fn, y, norm=norm) for fn in (fft.fft2, fft.fftn, fft.rfft2, fft.rfftn, fft.ihfft2, fft.ihfftn) for norm in NORMS],
+    # exact zeros, the sign of which decides an angle
+    *[case(lambda x: fft.rfft(x, dim=0).angle()[[0, -1] if x.shape[0] % 2 == 0 else [0]], -1 - floats(n, 2).abs(), dynamic=d, opsets=[13, 18, 20], name=f"angles of real bins of {n}")
+      for n, d in ((3, False), (6, False), (400, False), (512, False), (600, False), (1001, False))],
+    case(lambda x: (fft.rfft(x).angle()[:, 0], fft.fft(x).angle()[:, 0]), -1 - floats(3, 12).abs(), name="angle of the sum"),
     *[case(fn, floats(2, 400), tolerance=(0, 5e-5), name=f"{fn.__name__} of many") for fn in (fft.rfft, fft.hfft)],
     *[case(fn, d, norm=norm) for fn in (fft.ifft2, fft.ifftn, fft.irfft2, fft.irfftn, fft.hfft2, fft.hfftn) for norm in NORMS],
     *[case(fn, y, s=(4, 7), dim=(0, 2), dynamic={0: [1]}) for fn in (fft.fftn, fft.rfftn, fft.ihfftn, fft.ifftn, fft.irfftn, fft.hfftn)],

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/accumulation.h"
 #include "lower/ops/arithmetic.h"
 #include "lower/ops/elementwise.h"
 #include "lower/ops/loops.h"
@@ -66,8 +67,9 @@ std::vector<Tensor> Running(Lowering& to, Tensor x, int64_t axis, const std::vec
 // Up to so many steps, rounding each in float32 shows in the last digit or two.
 constexpr int64_t kFewSteps = 64;
 
-// PyTorch carries float32 in float64 from step to step.
+// PyTorch carries float32 in float64 from step to step, and halves in float32.
 Tensor Carried(Lowering& to, const Tensor& x, int64_t axis) {
+  if (IsHalf(x.dtype())) return to.CastTo(x, AccumulationDtype(x.dtype()));
   if (x.dtype() != DType::kFloat32 || to.AsConstant(x.size(axis)).value_or(kFewSteps + 1) <= kFewSteps) return x;
   return to.CastTo(x, DType::kFloat64);
 }

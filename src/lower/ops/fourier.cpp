@@ -154,6 +154,8 @@ Dim FullSize(Lowering& to, const Tensor& self, const Extent& extent, const std::
 template <bool kForward>
 Tensor Fftn(Lowering& to, Tensor self, std::optional<Dims> s, std::optional<Ints> dim, Text norm) {
   const Extent extent = ExtentOf(to, self, s, dim);
+  if (kForward && !self.is_complex() && !extent.axes.empty())
+    return FourierR2c(to, Resized(to, ToSignal(to, self, false), extent), extent.axes, NormOf(norm, true), false);
   const Tensor x = Resized(to, ToSignal(to, self, true), extent);
   return FourierC2c(to, x, extent.axes, NormOf(norm, kForward), kForward);
 }
