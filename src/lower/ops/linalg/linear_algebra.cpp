@@ -328,7 +328,7 @@ Tensor Cross(Lowering& to, Tensor self, Tensor other, std::optional<int64_t> dim
 Tensor DistanceNorm(Lowering& to, Tensor differences, const Scalar& p) {
   const Tensor norm = VectorNorm(to, differences, p, Ints{-1}, false, std::nullopt);
   const bool may_be_greatest = !p.is_constant() || std::isinf(p.AsDouble());
-  if (!may_be_greatest || !onnx::MayBeZero(to.exprs(), differences.sizes().back().expr)) return norm;
+  if (!may_be_greatest || differences.rank() == 0 || !onnx::MayBeZero(to.exprs(), differences.sizes().back().expr)) return norm;
   return to.Max(Tensors{norm, to.NumberOf(0, norm.dtype())});  // the greatest difference of rows without elements
 }
 
