@@ -73,4 +73,5 @@ CASES = [
     case(aten._scaled_dot_product_flash_attention_for_cpu.default, q, k, floats(2, 4, 7, 8), is_causal=True, dynamic=False, strided=False),
     case(SelfAttention(), floats(2, 5, 8)),
     case(aten._safe_softmax.default, blind_floats, -1, **KEPT),
+    case(aten._safe_softmax.default, torch.tensor([[float("nan"), float("-inf")], [float("-inf"), float("-inf")], [1.0, float("-inf")]]), -1, name="_safe_softmax of NaN"),
 ]

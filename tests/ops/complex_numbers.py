@@ -106,6 +106,7 @@ CASES = [
         [F.silu, torch.log, torch.log2, torch.log10, torch.reciprocal, torch.rsqrt, torch.sigmoid, torch.exp2, torch.expm1, torch.log1p, torch.asin, torch.acos,
          torch.atan, torch.acosh, torch.atanh], a,
     ),
+    *(case(op, torch.tensor([0j, 1j, -1 + 0j, 3 - 4j]), again=False, name=f"{op.__name__} of 0") for op in (torch.log2, torch.log10)),
     case(torch.angle, floats(3, 4)),
     case(torch.angle, ints(3, 4)),
     case(torch.isfinite, torch.complex(torch.tensor([1.0, float("inf"), 0.0]), torch.tensor([float("nan"), 0.0, 2.0]))),

@@ -6,6 +6,7 @@
 #include "lower/ops/activation.h"
 #include "lower/ops/attention.h"
 #include "lower/ops/linalg/matrices.h"
+#include "lower/ops/reduction.h"
 
 namespace flambeau::lower {
 namespace {
@@ -144,8 +145,8 @@ std::tuple<Tensor, Tensor> FlashAttentionForCpu(Lowering& to, Tensor query, Tens
 // A row of -inf alone gives zeros.
 Tensor SafeSoftmax(Lowering& to, Tensor self, int64_t dim, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, dtype.value_or(self.dtype()));
-  return to.Where(to.Equal(x, to.NumberOf(-INFINITY, x.dtype())), to.NumberOf(0.0, x.dtype()),
-                  Softmax(to, x, dim, std::nullopt));
+  const Tensor has_none = to.Equal(Amax(to, x, {dim}, true), to.NumberOf(-INFINITY, x.dtype()));
+  return to.Where(has_none, to.NumberOf(0.0, x.dtype()), Softmax(to, x, dim, std::nullopt));
 }
 
 constexpr Restriction kDropoutMask = {

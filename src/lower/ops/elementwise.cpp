@@ -69,8 +69,12 @@ Tensor Exp2(Lowering& to, Tensor self) {
 
 template <int kBase>
 Tensor LogToBase(Lowering& to, Tensor self) {
-  const Tensor x = to.ToFloat(self);
-  return to.Div(to.Log(x), to.NumberOf(std::log(static_cast<double>(kBase)), x.dtype()));
+  const Tensor x = to.ToFloat(self), logarithm = to.Log(x);
+  const double scale = std::log(static_cast<double>(kBase));
+  if (!x.is_complex()) return to.Div(logarithm, to.NumberOf(scale, x.dtype()));
+  // Part by part: -inf by a complex number would have no imaginary part.
+  const Tensor pairs = onnx::Pairs(to, logarithm);
+  return onnx::OfPairs(to, to.Div(pairs, to.NumberOf(scale, pairs.dtype())));
 }
 
 Tensor Logit(Lowering& to, Tensor self, std::optional<Scalar> eps) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "lower/op.h"
+#include "lower/ops/accumulation.h"
 #include "lower/ops/activation.h"
 #include "lower/ops/arithmetic.h"
 #include "lower/ops/elementwise.h"
@@ -44,12 +45,14 @@ Tensor L1Loss(Lowering& to, Tensor self, Tensor target, int64_t reduction) {
 
 // Squares near zero, straight lines beyond.
 Tensor SmoothL1Loss(Lowering& to, Tensor self, Tensor target, int64_t reduction, Scalar beta) {
-  const Tensor z = to.Abs(Difference(to, self, target));
-  if (beta.Is(0)) return Reduced(to, z, reduction);
+  const Tensor difference = to.Abs(Difference(to, self, target));
+  if (beta.Is(0)) return Reduced(to, difference, reduction);
+  // A small beta is none in float16.
+  const Tensor z = to.CastTo(difference, AccumulationDtype(difference.dtype()));
   const Tensor end = Number(to, z, beta), half = Number(to, z, 0.5);
   const Tensor square = to.Mul(to.Mul(z, z), to.Div(half, end));
   const Tensor line = to.Sub(z, to.Mul(half, end));
-  return Reduced(to, to.Where(to.Less(z, end), square, line), reduction);
+  return Reduced(to, to.CastTo(to.Where(to.Less(z, end), square, line), difference.dtype()), reduction);
 }
 
 Tensor HuberLoss(Lowering& to, Tensor self, Tensor target, int64_t reduction, Scalar delta) {
@@ -255,9 +258,12 @@ Tensor CosineSimilarity(Lowering& to, Tensor x1, Tensor x2, int64_t dim, Scalar 
     a = both[0];
     b = both[1];
   }
-  auto sum = [&](Tensor product) { return Sum(to, product, Ints{axis}, false, std::nullopt); };
-  auto norm = [&](Tensor x) { return to.Max({to.Sqrt(sum(to.Mul(x, x))), Number(to, x, eps)}); };
-  return to.Div(sum(to.Mul(a, b)), to.Mul(norm(a), norm(b)));
+  // Divided before they are multiplied: squares pass what float16 holds long before vectors do.
+  auto unit = [&](const Tensor& x) {
+    const Tensor norm = VectorNorm(to, x, 2.0, Ints{axis}, true, std::nullopt);
+    return to.Div(x, to.Max({norm, Number(to, norm, eps)}));
+  };
+  return Sum(to, to.Mul(unit(a), unit(b)), Ints{axis}, false, std::nullopt);
 }
 
 Tensor CosineEmbeddingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor target, Scalar margin,
