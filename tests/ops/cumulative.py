@@ -30,6 +30,7 @@ CASES = [
             case(op, torch.tensor(2.0), dim=0),
             case(op, i, dim=0, dtypes=[torch.int8, torch.uint8]),
             case(op, x, dim=0, dtypes=[torch.float64, torch.float16]),
+            case(op, x, dim=0, dtypes=[torch.bfloat16], opsets=[13, 16], name=f"{op.__name__} of what loops take at a later opset"),
         ]
         for op in (torch.cummax, torch.cummin)
     ),
