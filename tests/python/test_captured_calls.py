@@ -224,8 +224,6 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: x * math.degrees(x.shape[2]) - math.radians(x.shape[2]),
         lambda x: x * round(x.shape[2], -1) + round(x.shape[2] / 3, 1) + round(x.shape[2]),
         lambda x: x * (x.shape[2] / 4).is_integer(),
-        lambda x: x * math.trunc(x.shape[2] % 2.5) + math.floor(x.shape[2] % 5.5) - math.ceil(-x.shape[2] % 1.5) + round(x.shape[2] % 0.7),
-        lambda x: x * (x.shape[2] // 5 // -2) + x.shape[2] // -4 // -3 - x.shape[2] // 2 // -3 // -2,
         lambda x: x * math.gcd(x.shape[2], 8, 20) + math.lcm(x.shape[2], 4) - math.fsum([x.shape[2], 0.25]) * math.dist((x.shape[2], 1), (2, 3)),
         lambda x: x * math.factorial(x.shape[2] // 2) + math.gamma(x.shape[2] - 5) - math.gamma(x.shape[2] / 4),
         lambda x: x * math.comb(x.shape[2], 2) + math.comb(20, x.shape[2]) - math.comb(x.shape[2], x.shape[2] - 9),
@@ -276,6 +274,8 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
             torch.distributions.MultivariateNormal(x.mT * 2, 2 * torch.eye(x.shape[1])),
         ),
         lambda x: x * {(x.shape[2], 1.0): 3}[x.shape[2], math.copysign(-1.0, x.shape[2])] + math.copysign(2 - x.shape[2], x.shape[2] - 9),
+        lambda x: x * math.trunc(x.shape[2] % 2.5) + math.floor(x.shape[2] % 5.5) - math.ceil(-x.shape[2] % 1.5) + round(x.shape[2] % 0.7),
+        lambda x: x * (x.shape[2] // 5 // -2) + x.shape[2] // -4 // -3 - x.shape[2] // 2 // -3 // -2,
     ],
 )
 def test_functions_that_make_numbers_of_sizes(function):
