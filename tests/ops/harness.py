@@ -213,6 +213,17 @@ class Failed(Exception):
     """A case does not do what it must; the text says how."""
 
 
+class Function(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *tensors: torch.Tensor) -> object:
+        return self.function(*tensors)
+
+
 class _Batch(torch.nn.Module):
     def __init__(self, cases: Sequence[Case], counts: Sequence[int]) -> None:
         super().__init__()

@@ -21,15 +21,6 @@ def pairs(*sizes: int) -> torch.Tensor:
     return torch.complex(harness.floats(*sizes), harness.floats(*sizes))
 
 
-class Function(torch.nn.Module):
-    def __init__(self, function: Callable[..., object]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *tensors: torch.Tensor) -> object:
-        return self.function(*tensors)
-
-
 def heads(x: torch.Tensor) -> torch.Tensor:
     batch, length, _ = x.shape
     split = x.view(batch, length, 2, 4).transpose(1, 2)
@@ -72,7 +63,7 @@ PROGRAMS = {
 def test_nothing_along_an_axis(name: str, tmp_path: pathlib.Path) -> None:
     function, example, others = PROGRAMS[name]
     example, *others = (harness.floats(*x) if isinstance(x, tuple) else x for x in (example, *others))
-    module = Function(function).eval()
+    module = harness.Function(function).eval()
     square = name in ("eigvals", "eig", "einsum of diagonals")
     sizes = {d: Dim("n" if square else f"d{d}", min=0) for d in range(example.dim()) if any(other.shape[d] != example.shape[d] for other in others)}
     archive = tmp_path / "model.pt2"
@@ -93,7 +84,7 @@ def test_nothing_along_an_axis(name: str, tmp_path: pathlib.Path) -> None:
 def test_flattening_is_one_node_at_each_opset(name: str, opset: int) -> None:
     function, example, others = PROGRAMS[name]
     axes = {"x": {d: f"d{d}" for d in (0, 2)}}
-    script = torch.jit.trace(Function(function), harness.floats(*example))
+    script = torch.jit.trace(harness.Function(function), harness.floats(*example))
     program = flambeau.export(script, (harness.floats(*example),), dynamo=False, opset_version=opset, input_names=["x"], dynamic_axes=axes)
     assert [node.op_type for node in program.model_proto.graph.node] == ["Flatten"]
     for sizes in others:
@@ -127,7 +118,7 @@ RESHAPES = {
 @pytest.mark.parametrize("name", RESHAPES)
 def test_reshapes_of_nothing_keep_their_sizes(name: str, opset: int) -> None:
     function, example, dynamic, zeros = RESHAPES[name]
-    script = torch.jit.trace(Function(function), harness.floats(*example), check_trace=False)
+    script = torch.jit.trace(harness.Function(function), harness.floats(*example), check_trace=False)
     axes = {"x": {d: f"d{d}" for d in dynamic}}
     program = flambeau.export(script, (harness.floats(*example),), dynamo=False, opset_version=opset, input_names=["x"], dynamic_axes=axes, verbose=False)
     assert not {"Slice", "If", "Where"} & {node.op_type for node in program.model_proto.graph.node}
@@ -144,7 +135,7 @@ def test_what_data_leaves_is_reshaped_below_opset_14(opset: int) -> None:
         pairs = kept[:, None] + x[x[:, 1] > 0]
         return kept.t().reshape(2, 2, kept.size(0)), pairs.flatten(0, 1), pairs.reshape(pairs.size(1), pairs.size(0), 4)
 
-    script = torch.jit.trace(Function(boxes), torch.ones(3, 4), check_trace=False)
+    script = torch.jit.trace(harness.Function(boxes), torch.ones(3, 4), check_trace=False)
     program = flambeau.export(script, (torch.ones(3, 4),), dynamo=False, opset_version=opset, verbose=False)
     for x in (torch.ones(3, 4), -torch.ones(3, 4), torch.tensor([[1, -1.0, 2, 2]]).expand(3, 4)):
         for got, want in zip(program(x), boxes(x), strict=True):
@@ -153,7 +144,7 @@ def test_what_data_leaves_is_reshaped_below_opset_14(opset: int) -> None:
 
 @pytest.mark.parametrize("sizes", [(0, 3, 7, 9), (2, 3, 7, 9), (2, 3, 12, 8)])
 def test_adaptive_pools_of_a_batch_of_nothing(sizes: tuple[int, ...]) -> None:
-    module = Function(lambda x: (F.adaptive_avg_pool2d(x, (5, 4)), F.adaptive_avg_pool2d(x, (3, 1)), F.adaptive_avg_pool3d(x[..., None].expand(-1, -1, -1, -1, 3), 2)))
+    module = harness.Function(lambda x: (F.adaptive_avg_pool2d(x, (5, 4)), F.adaptive_avg_pool2d(x, (3, 1)), F.adaptive_avg_pool3d(x[..., None].expand(-1, -1, -1, -1, 3), 2)))
     axes = {"x": {0: "b", 2: "h", 3: "w"}}
     for dynamic in (axes, {"x": {0: "b"}}):
         example = harness.floats(2, *sizes[1:])
@@ -165,7 +156,7 @@ def test_adaptive_pools_of_a_batch_of_nothing(sizes: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("opset", [7, 9])
 def test_places_in_nothing(opset: int) -> None:
-    script = torch.jit.trace(Function(torch.nonzero), torch.ones(3, 4), check_trace=False)
+    script = torch.jit.trace(harness.Function(torch.nonzero), torch.ones(3, 4), check_trace=False)
     axes = {"x": {0: "n", 1: "m"}}
     program = flambeau.export(script, (torch.ones(3, 4),), dynamo=False, opset_version=opset, input_names=["x"], dynamic_axes=axes, verbose=False)
     for sizes in ((3, 4), (5, 0), (0, 3)):
@@ -174,7 +165,7 @@ def test_places_in_nothing(opset: int) -> None:
 
 @pytest.mark.parametrize("opset", [9, 20])
 def test_products_over_nothing_of_batches_that_meet_when_the_model_runs(opset: int) -> None:
-    script = torch.jit.trace(Function(torch.matmul), (torch.zeros(2, 3, 0), torch.zeros(2, 0, 4)))
+    script = torch.jit.trace(harness.Function(torch.matmul), (torch.zeros(2, 3, 0), torch.zeros(2, 0, 4)))
     axes = {"x": {0: "a", 1: "b"}, "y": {0: "c"}}
     options = {"opset_version": opset, "input_names": ["x", "y"], "dynamic_axes": axes, "verbose": False}
     program = flambeau.export(script, (torch.zeros(2, 3, 0), torch.zeros(2, 0, 4)), dynamo=False, **options)

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy
 import onnx
 import onnxruntime
 import pytest
 import torch
 import torch.nn.functional as F
+from harness import Function
 
 import flambeau
 
 PLACES, UPDATES, WIDTH = 3, 12000, 128  # enough for onnxruntime to share them out
 TABLE, ROWS = torch.zeros(PLACES, WIDTH), torch.ones(UPDATES, WIDTH)
 AT = torch.arange(UPDATES) % PLACES
-
-
-class Function(torch.nn.Module):
-    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
-        return self.function(*tensors)
 
 
 @pytest.mark.parametrize("opset", (18, 20, 26))

@@ -86,7 +86,7 @@ Tensor Reduced(Builder& to, const std::string& reduction, const Tensor& old, con
   if (reduction == "add") return to.Add(old, update);
   if (reduction == "mul") return to.Mul(old, update);
   // onnxruntime's Max and Min compare the lower halves of int64.
-  if (old.dtype() == DType::kInt64) return reduction == "max" ? to.Where(to.Less(old, update), update, old) : to.Where(to.Less(update, old), update, old);
+  if (old.dtype() == DType::kInt64 && to.widens_for_runtime()) return reduction == "max" ? to.Where(to.Less(old, update), update, old) : to.Where(to.Less(update, old), update, old);
   return reduction == "max" ? to.Max(Tensors{old, update}) : to.Min(Tensors{old, update});
 }
 

@@ -14,15 +14,28 @@ Tensor IsHalfTurn(Builder& to, const Tensor& turns, const Tensor& n) {
   return to.Equal(to.Mod(to.Mul(turns, to.ConstantInt(2)), n), to.ConstantInt(0));
 }
 
+// The axis that is transformed, where it and the number of parts are known.
+std::optional<int64_t> KnownAxis(Builder& to, const Request& request) {
+  const Tensor x = request.operands[0], operand = request.operand(2);
+  const auto axis = operand ? KnownInts(to, operand) : Ints{-2};
+  if (!x.ranked() || x.rank() < 2 || !to.AsConstant(x.size(-1)) || !axis || axis->size() != 1) return std::nullopt;
+  const int64_t positive = axis->front() + (axis->front() < 0 ? x.rank() : 0);
+  return positive >= 0 && positive + 1 < x.rank() ? std::optional(positive) : std::nullopt;
+}
+
+// Whether it transforms all of the axis, and not half of it back.
+bool HasFormOfProducts(const Request& request) {
+  return !request.operand(1) && (request.Int("inverse", 0) == 0 || request.Int("onesided", 0) == 0);
+}
+
 // Products with the cosines and sines of all angles. Turns are counted whole, so that the angles of long transforms keep
 // their digits.
 Results DftByProducts(Builder& to, const Request& request) {
+  const auto known = KnownAxis(to, request);
+  if (!known || !HasFormOfProducts(request)) return Refuse(to, request, "does not exist");
   const Tensor x = request.operands[0];
-  const auto given = request.operand(2) ? KnownInts(to, request.operand(2)) : Ints{-2};
-  const auto parts = x.ranked() && x.rank() > 1 ? to.AsConstant(x.size(-1)) : std::nullopt;
+  const int64_t axis = *known, last = x.rank() - 2;
   const bool inverse = request.Int("inverse", 0) != 0, onesided = request.Int("onesided", 0) != 0;
-  if (!parts || !given || given->size() != 1 || request.operand(1) || (inverse && onesided)) return Refuse(to, request, "does not exist");
-  const int64_t axis = given->front() < 0 ? given->front() + x.rank() : given->front(), last = x.rank() - 2;
   const Tensor n = SizeNumber(to, x, axis);
   const Tensor count = onesided ? to.Add(to.Div(n, to.ConstantInt(2)), to.ConstantInt(1)) : n;
   const Tensor turns = to.Mod(to.Mul(to.UnsqueezeAt(Iota(to, n), {1}), Iota(to, count)), n);
@@ -37,7 +50,7 @@ Results DftByProducts(Builder& to, const Request& request) {
   const Tensor re = part(0);
   Tensor real = to.MatMul(re, cosines), imaginary = to.MatMul(re, sines);
   if (!inverse) imaginary = to.Sub(to.ConstantOf(0.0, x.dtype()), imaginary);  // 0 stays 0, whose angle is not -π
-  if (*parts == 2) {
+  if (to.AsConstant(x.size(-1)) == 2) {
     const Tensor im = part(1), turned = to.MatMul(im, sines);
     real = inverse ? to.Sub(real, turned) : to.Add(real, turned);
     imaginary = to.Add(imaginary, to.MatMul(im, cosines));
@@ -48,21 +61,12 @@ Results DftByProducts(Builder& to, const Request& request) {
   return {{result}};
 }
 
-// The axis that is transformed, where it and the number of parts are known.
-std::optional<int64_t> KnownAxis(Builder& to, const Request& request) {
-  const Tensor x = request.operands[0], operand = request.operand(2);
-  const auto axis = operand ? KnownInts(to, operand) : std::nullopt;
-  if (!x.ranked() || x.rank() < 2 || !to.AsConstant(x.size(-1)) || !axis || axis->size() != 1) return std::nullopt;
-  const int64_t positive = axis->front() + (axis->front() < 0 ? x.rank() : 0);
-  return positive >= 0 && positive + 1 < x.rank() ? std::optional(positive) : std::nullopt;
-}
-
 // onnxruntime 1.31 transforms what is no power of two by its definition, for which a matrix product is faster as long as
 // the matrix is small: windows of speech are of 240 and 400 elements.
 bool IsFasterByProducts(Builder& to, const Request& request) {
   constexpr int64_t kMost = 512;
   const auto axis = KnownAxis(to, request);
-  if (!axis || request.operand(1) || (request.Int("inverse", 0) != 0 && request.Int("onesided", 0) != 0)) return false;
+  if (!axis || !HasFormOfProducts(request)) return false;
   const auto n = to.AsConstant(request.operands[0].size(*axis));
   return n && *n > 0 && *n <= kMost && !std::has_single_bit(static_cast<uint64_t>(*n));
 }
@@ -82,7 +86,7 @@ Tensor WithRealMirrors(Builder& to, const Request& request, const Tensor& result
   return to.Where(to.And(mirrors, is_imaginary), to.ConstantOf(0.0, x.dtype()), result);
 }
 
-// The axis, an attribute before 20.
+// The axis is an attribute before opset 20.
 Results DftOfOpset(Builder& to, const Request& request) {
   const bool for_runtime = to.widens_for_runtime();
   if (to.opset() < 17 || (for_runtime && IsFasterByProducts(to, request))) return DftByProducts(to, request);
