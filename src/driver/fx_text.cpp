@@ -6,7 +6,6 @@
 #include <cmath>
 #include <complex>
 #include <iterator>
-#include <utility>
 
 #include "aten/schema.h"
 #include "ir/text_lexer.h"
@@ -25,6 +24,8 @@ std::string TargetText(std::string_view target) {
 FxText::FxText(const Graph& graph, const Program::Impl& program)
     : graph_(graph), context_(graph.context()), declared_(program.declared) {
   for (const InputSpec& input : program.inputs) placeholders_.emplace(input.value, input.name);
+  for (uint32_t i = 0; i < graph.node_capacity(); ++i)
+    if (const NodeId node{i}; !graph[node].erased && graph[node].result_count > 1) taken_.emplace(node, TakenResults(node));
 }
 
 std::string FxText::operator()(NodeId id) const {
@@ -58,14 +59,17 @@ std::string FxText::operator()(NodeId id) const {
 
 // In torch.fx each of several results has a node of its own that takes it. Those
 // that are not taken have names like "topk_unused_1" here.
-size_t FxText::UserCount(NodeId id) const {
+size_t FxText::TakenResults(NodeId id) const {
   const Node& node = graph_[id];
-  if (node.result_count > 1) {
-    size_t taken = 0;
-    for (uint32_t i = 0; i < node.result_count; ++i)
-      taken += !context_.Text(graph_[node.result(i)].name).ends_with(fmt::format("_unused_{}", i));
-    return taken;
-  }
+  size_t taken = 0;
+  for (uint32_t i = 0; i < node.result_count; ++i)
+    taken += !context_.Text(graph_[node.result(i)].name).ends_with(fmt::format("_unused_{}", i));
+  return taken;
+}
+
+size_t FxText::UserCount(NodeId id) const {
+  if (const auto taken = taken_.find(id); taken != taken_.end()) return taken->second;
+  const Node& node = graph_[id];
   std::vector<uint32_t> users;
   for (uint32_t i = 0; i < node.result_count; ++i)
     graph_.ForEachUse(node.result(i), [&](Use use) { users.push_back(use.node.index); });
@@ -125,10 +129,16 @@ struct FxText::ArgumentWriter {
   }
   template <class Items, class AppendItem>
   void AppendList(const Items& items, const AppendItem& append) const {
+    // Each of the nodes that a stack of a thousand tensors becomes has the text.
+    constexpr size_t kMostItems = 64;
     text += '[';
-    bool first = true;
+    size_t count = 0;
     for (const auto& item : items) {
-      if (!std::exchange(first, false)) text += ", ";
+      if (count++ > 0) text += ", ";
+      if (count > kMostItems) {
+        text += "...";
+        break;
+      }
       append(item);
     }
     text += ']';

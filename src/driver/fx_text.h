@@ -20,6 +20,7 @@ class FxText {
  private:
   struct ArgumentWriter;
 
+  size_t TakenResults(NodeId node) const;
   size_t UserCount(NodeId node) const;
   void AppendValue(ValueId value, std::string& text) const;
   void AppendArgument(NodeId node, const Attribute& attribute, std::string& text) const;
@@ -28,6 +29,7 @@ class FxText {
   const Context& context_;
   const aten::Declarations& declared_;
   std::unordered_map<ValueId, Symbol> placeholders_;  // weights have the state_dict's names in the graph
+  std::unordered_map<NodeId, size_t> taken_;          // results, of nodes that have several
 };
 
 }  // namespace flambeau

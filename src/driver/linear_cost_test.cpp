@@ -299,6 +299,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Script{"Chain", "", "  x = torch.add(x, $.5)\n", "x"},
                     Script{"Writes", "  x = torch.clone(x)\n", "  _$ = torch.add_(torch.select(x, 0, 1), $.5)\n", "x"},
                     Script{"Lists", "  l = [x]\n", "  _$ = torch.append(l, torch.add(x, $.5))\n", "torch.cat(l)"},
+                    Script{"Splits", "  l = [x]\n", "  _$ = torch.append(l, torch.add(x, $.5))\n", "torch.cat(torch.split(torch.cat(l), 1))"},
                     Script{"Branches", "",
                            "  if bool(torch.gt(torch.sum(x), $.5)):\n    x$ = torch.add(x, 1)\n  else:\n    x$ = torch.sub(x, 1)\n  x = x$\n",
                            "x"},

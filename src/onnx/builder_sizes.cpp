@@ -219,7 +219,15 @@ Tensor Builder::GatherIndex(Tensor tensor, int64_t axis, Dim index) {
 
 std::vector<Tensor> Builder::SplitSizes(Tensor tensor, int64_t axis, std::span<const Dim> sizes) {
   if (sizes.size() == 1) return {tensor};
-  return Split(tensor, Shape1(sizes), {.axis = axis}, sizes.size());
+  std::vector<Tensor> pieces = Split(tensor, Shape1(sizes), {.axis = axis}, sizes.size());
+  // Of many sizes the operator infers none.
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (!pieces[i].ranked()) continue;
+    Type type = pieces[i].type();
+    type.sizes[static_cast<size_t>(axis)] = sizes[i].expr;
+    if (!(type == pieces[i].type())) pieces[i] = Refined(pieces[i], std::move(type));
+  }
+  return pieces;
 }
 
 Tensor Builder::Full(std::span<const Dim> sizes, const Scalar& value, DType dtype) {

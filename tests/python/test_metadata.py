@@ -105,6 +105,23 @@ def test_nodes_are_described_as_torch_onnx_does():
         assert found["pkg.torch.onnx.fx_node"] == texts[name]
 
 
+class Rows(torch.nn.Module):
+    def forward(self, x):
+        return torch.stack([row * 2 for row in x.unbind(0)], 1)
+
+
+def test_descriptions_grow_as_the_model_does():
+    # A stack of n rows becomes n nodes, and so does what takes the rows: each of them describes all of the call.
+    def described(n):
+        nodes = flambeau.export(Rows(), (torch.randn(n, 4),), capture="trace").model_proto.graph.node
+        return sum(len(entry.value) for node in nodes for entry in node.metadata_props), nodes
+
+    few, _ = described(100)
+    many, nodes = described(800)
+    assert many < 9 * few
+    assert any(of(node)["pkg.torch.onnx.fx_node"].endswith(", ...], 1), kwargs = {})") for node in nodes if node.op_type == "Unsqueeze")
+
+
 class Fused(torch.nn.Module):
     def __init__(self):
         super().__init__()

@@ -113,6 +113,7 @@ void Functionalizer::VisitViews(NodeId node, const Schema* schema, std::span<con
     types.push_back(!tensor                   ? TypeId{}
                     : storages_.Knows(tensor) ? storages_.type(storages_.ViewOf(tensor))
                                               : graph_[tensor].type);
+  CutEnd cut;
   for (uint32_t result = 0; result < graph_[node].result_count; ++result) {
     const ValueId value = graph_.result(node, result);
     if (!graph_.type(value).is_tensor()) continue;
@@ -135,7 +136,7 @@ void Functionalizer::VisitViews(NodeId node, const Schema* schema, std::span<con
       storages_.SetSame(value, tensor);
       continue;
     }
-    std::vector<ViewStep> steps = StepsOf(graph_, node, result, alias.argument);
+    std::vector<ViewStep> steps = StepsOf(graph_, node, result, alias.argument, cut);
     storages_.SetView(value, storages_.ViewOf(tensor), std::move(steps), graph_[node].origin);
   }
 }
@@ -445,7 +446,8 @@ Status Functionalizer::VisitMetadata(NodeId node, const Schema& schema, ValueId 
       FLAMBEAU_CHECK_OK(AddStrided(pure, tensor));
       storages_.SetSame(tensor, viewed);
     } else {
-      storages_.Rebind(tensor, view, StepsOf(graph_, pure, 0, 0), viewed, origin);
+      CutEnd cut;
+      storages_.Rebind(tensor, view, StepsOf(graph_, pure, 0, 0, cut), viewed, origin);
     }
   }
   if (result) storages_.SetSame(result, tensor);

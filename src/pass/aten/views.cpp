@@ -84,8 +84,7 @@ ViewRow RowOf(const Graph& graph, const ViewStep& step) {
   return rows->ValueOr(Base(op), {Inverse::kPut});
 }
 
-// A size or position: a constant, or a value that exists at run time.
-using Number = std::variant<int64_t, ValueId>;
+using Number = CutEnd::Number;
 
 class Numbers {
  public:
@@ -158,16 +157,16 @@ std::optional<size_t> CutDim(const Graph& graph, NodeId node, std::string_view b
 }
 
 // Result `result` of a node that cuts its argument, as a slice.
-Call SliceOf(Graph& graph, NodeId node, uint32_t result, ValueId tensor, size_t dim) {
+Call SliceOf(Graph& graph, NodeId node, uint32_t result, ValueId tensor, size_t dim, CutEnd& cut) {
   const NodeId next = graph[node].next;
   Numbers numbers(graph, next ? next : graph[graph[node].block].terminator, graph[node].origin);
-  Number start = int64_t{0};
-  for (uint32_t i = 0; i < result; ++i) start = numbers.Add(start, numbers.Size(graph.result(node, i), dim));
-  const Number end = numbers.Add(start, numbers.Size(graph.result(node, result), dim));
+  const auto take_next = [&] { cut.end = numbers.Add(cut.end, numbers.Size(graph.result(node, cut.results++), dim)); };
+  while (cut.results < result) take_next();
   CallMaker maker(graph.context(), "aten::slice.Tensor");
   maker.Set("self", tensor).Set("dim", static_cast<int64_t>(dim)).Set("step", int64_t{1});
-  Numbers::Set(maker, "start", start);
-  Numbers::Set(maker, "end", end);
+  Numbers::Set(maker, "start", cut.end);
+  take_next();
+  Numbers::Set(maker, "end", cut.end);
   return maker.Make();
 }
 
@@ -235,7 +234,7 @@ bool IsIdentity(std::string_view base, const Type& from, const Type& to) {
 
 }  // namespace
 
-std::vector<ViewStep> StepsOf(Graph& graph, NodeId node, uint32_t result, uint32_t argument) {
+std::vector<ViewStep> StepsOf(Graph& graph, NodeId node, uint32_t result, uint32_t argument, CutEnd& cut) {
   const ValueId view = graph.result(node, result);
   const TypeId type = graph[view].type;
   const std::string_view base = Base(graph.op(node));
@@ -252,7 +251,7 @@ std::vector<ViewStep> StepsOf(Graph& graph, NodeId node, uint32_t result, uint32
              0, false, type}};
   }
   if (const auto dim = CutDim(graph, node, base, graph.type(tensor).rank()))
-    return {{SliceOf(graph, node, result, tensor, *dim), 0, false, type}};
+    return {{SliceOf(graph, node, result, tensor, *dim, cut), 0, false, type}};
   if (base == "aten::narrow") {
     const Call call = Call::Of(graph, node);
     const int64_t start = IntArgument(graph, node, "start", -1);

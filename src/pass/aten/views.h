@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "pass/aten/call.h"
@@ -19,10 +20,19 @@ struct ViewStep {
   TypeId type;            // of the view
 };
 
+// Where the pieces end that were asked for of a node that cuts a tensor apart; a new one for each node.
+struct CutEnd {
+  using Number = std::variant<int64_t, ValueId>;  // a constant, or a value that exists at run time
+
+  uint32_t results = 0;  // up to which it is
+  Number end = int64_t{0};
+};
+
 // The steps from the tensor to a result of the view node `node`, one or two.
 // `argument`: the schema argument that result `result` is a view of. Sizes that
-// only exist at run time become nodes before `node`.
-std::vector<ViewStep> StepsOf(Graph& graph, NodeId node, uint32_t result, uint32_t argument);
+// only exist at run time become nodes behind `node`. The results of a node are
+// asked for in order, with one `cut`: where a piece begins, the one before ends.
+std::vector<ViewStep> StepsOf(Graph& graph, NodeId node, uint32_t result, uint32_t argument, CutEnd& cut);
 
 // The same of a sequence that the node cuts the tensor into, and of a tensor that it takes out of a sequence.
 ViewStep StepOfSequence(const Graph& graph, NodeId node);
