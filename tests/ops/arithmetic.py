@@ -262,4 +262,6 @@ CASES = [
     case(torch.clamp, special(10), torch.tensor(-1.0), torch.tensor(float("nan")), again=False),
     case(torch.clamp, floats(4), min=float("nan")),
     *(case(op, special(10), special(10, 1)) for op in (torch.maximum, torch.minimum)),
+    *(case(torch.pow, base, torch.tensor([0, 1, 2, 4, 5, 9, 10, 31, 32, 63, 64, 100, -1]).to(dtype), name=f"{base} ** {dtype}")
+      for base in (2, 128, 2**31) for dtype in (torch.int32, torch.int64)),
 ]

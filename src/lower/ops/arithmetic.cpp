@@ -208,6 +208,17 @@ bool NeedsBits(Lowering& to, const Tensor& base, const Tensor& exponent, DType d
   return !IsPowerOfTwo(base) && !is_folded;
 }
 
+// Of a constant power of 2 above 1, which a float64 holds; what passes the bits of the integers is 0 to PyTorch, and no
+// number to the cast from float64.
+Tensor PowOfTwos(Lowering& to, const Tensor& base, const Tensor& power, int64_t two_to) {
+  const DType dtype = base.dtype();
+  const int64_t bits = 8 * ByteSize(dtype), limit = (bits + two_to - 1) / two_to;
+  const Tensor zero = to.NumberOf(0, dtype);
+  Tensor within = to.Less(power, to.NumberOf(limit, dtype));
+  if (IsSigned(dtype)) within = to.And(within, to.Not(to.Less(power, zero)));
+  return to.Where(within, to.Pow(base, to.Where(within, power, zero)), zero);
+}
+
 Tensor Pow(Lowering& to, Tensor self, Tensor exponent) {
   const auto [dtype, base, power] = Promoted(to, self, exponent);
   if (exponent.is_number() && !self.is_number()) {
@@ -229,6 +240,8 @@ Tensor Pow(Lowering& to, Tensor self, Tensor exponent) {
     if (e.Is(-0.5)) return to.Reciprocal(to.Sqrt(base));
     if (e.Is(-1) && IsFloating(dtype)) return to.Reciprocal(base);
   }
+  if ((dtype == DType::kInt32 || dtype == DType::kInt64) && IsPowerOfTwo(self) && self.number().AsDouble() > 1)
+    return PowOfTwos(to, base, power, std::ilogb(self.number().AsDouble()));
   const bool not_negative = exponent.is_number() && exponent.number().is_constant() && exponent.number().AsDouble() >= 0;
   const bool by_bits = NeedsBits(to, self, exponent, dtype);
   auto pow = [&](const Tensor& exponents) { return by_bits ? PowByBits(to, base, exponents) : to.Pow(base, exponents); };
