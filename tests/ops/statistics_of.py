@@ -59,4 +59,9 @@ CASES = [
     case(torch.gradient, floats(5), spacing=(torch.tensor([0.0, 1.0, 1.5, 3.0, 4.0]),), edge_order=2, dynamic=False, again=False),
     case(torch.gradient, plane, spacing=(floats(plane.shape[0]).sort().values, floats(plane.shape[1]).sort().values), dim=(0, 1), dynamic=False, again=False),
     case(torch.gradient, ints(4, 5), spacing=[2.0], dim=0),
+    # Differences of integers wrap; coordinates of another dtype decide the result's.
+    *(case(torch.gradient, ints(4, 5, low=-120, high=121, dtype=dtype), **how) for dtype in (torch.int8, torch.int16)
+      for how in ({}, {"edge_order": 2, "spacing": 3}, {"dim": 1, "spacing": [0.5]})),
+    case(torch.gradient, ints(5, low=-120, high=121, dtype=torch.int8), spacing=(torch.tensor([0, 1, 3, 4, 7]),), dynamic=False, again=False),
+    case(torch.gradient, floats(5).half(), spacing=(torch.tensor([0.0, 1.0, 1.5, 3.0, 4.0]),), dynamic=False, again=False),
 ]

@@ -1,6 +1,7 @@
 // Operators that autograd calls and that programs write out, and numerical gradients.
 #include "lower/op.h"
 #include "lower/ops/accumulation.h"
+#include "lower/ops/arithmetic.h"
 #include "lower/ops/elementwise.h"
 #include "lower/ops/geometry.h"
 #include "lower/ops/reduction.h"
@@ -83,51 +84,70 @@ Tensor Along(Lowering& to, Tensor vector, int64_t axis, int64_t rank) {
   return to.UnsqueezeAt(vector, trailing);
 }
 
-// Differences between neighbours inside, one-sided ones of first or second order at both ends.
-Tensor GradientAlong(Lowering& to, Tensor x, int64_t axis, const Spacing& spacing, int64_t edge_order) {
-  auto part = [&](Tensor tensor, int64_t dim, int64_t begin, int64_t end) {
-    return SliceRange(to, tensor, dim, to.Of(begin), to.Of(end), to.Of(1));
-  };
-  auto at = [&](int64_t begin, int64_t end) { return part(x, axis, begin, end); };
-  auto number = [&](double value) { return to.NumberOf(value, x.dtype()); };
-  constexpr int64_t kEnd = INT64_MAX;
-  // Distances between neighbours: to the left and to the right of the inner elements, and at the two ends.
-  Tensor left, right, first, last, second, before_last;
-  if (spacing.coordinates) {
-    const Tensor c = to.CastTo(spacing.coordinates, x.dtype());
-    const Tensor gaps = to.Sub(part(c, 0, 1, kEnd), part(c, 0, 0, -1));
-    auto gap = [&](int64_t begin, int64_t end) { return Along(to, part(gaps, 0, begin, end), axis, x.rank()); };
-    left = gap(0, -1), right = gap(1, kEnd);
-    first = gap(0, 1), last = gap(-1, kEnd);
-    if (edge_order == 2) second = gap(1, 2), before_last = gap(-2, -1);
-  } else {
-    left = right = first = last = second = before_last = to.ConstantOf(spacing.distance, x.dtype());
+// Differences between neighbours inside, one-sided ones of first or second order at both ends; in PyTorch's steps, of
+// which those between integers wrap.
+class GradientAlong {
+ public:
+  GradientAlong(Lowering& to, Tensor x, int64_t axis, int64_t edge_order) : to_(to), x_(x), axis_(axis), edge_order_(edge_order) {}
+
+  Tensor AtDistance(const Scalar& distance) {
+    const Tensor step = Number(distance);
+    const Tensor two = Number(Scalar(int64_t{2}));
+    const Tensor inner = Div(to_, Div(to_, Minus(At(2, kEnd), At(0, -2)), step), two);
+    if (edge_order_ == 1) return Joined(Div(to_, First(), step), inner, Div(to_, Last(), step));
+    auto twice = [&](const Tensor& x) { return Times(x, two); };
+    auto times = [&](const Tensor& x, double factor) { return Times(x, Number(Scalar(factor))); };
+    const Tensor begin = Minus(Plus(times(At(0, 1), -1.5), twice(At(1, 2))), times(At(2, 3), 0.5));
+    const Tensor end = Plus(Minus(times(At(-3, -2), 0.5), twice(At(-2, -1))), times(At(-1, kEnd), 1.5));
+    return Joined(Div(to_, begin, step), inner, Div(to_, end, step));
   }
-  Tensor inner;
-  if (spacing.coordinates) {
-    // (a² (r - m) + b² (m - l)) / (a b (a + b)) for distances a to the left and b to the right.
-    const Tensor rise = to.Mul(to.Mul(left, left), to.Sub(at(2, kEnd), at(1, -1)));
-    const Tensor past = to.Mul(to.Mul(right, right), to.Sub(at(1, -1), at(0, -2)));
-    inner = to.Div(to.Add(rise, past), to.Mul(to.Mul(left, right), to.Add(left, right)));
-  } else {
-    inner = to.Div(to.Sub(at(2, kEnd), at(0, -2)), to.Mul(left, number(2)));
+
+  Tensor AtCoordinates(const Tensor& coordinates) {
+    const Tensor gaps = Minus(Part(coordinates, 0, 1, kEnd), Part(coordinates, 0, 0, -1));
+    auto between = [&](int64_t begin, int64_t end) { return Along(to_, Part(gaps, 0, begin, end), axis_, x_.rank()); };
+    auto gap = [&](int64_t index) { return to_.SqueezeAt(Part(gaps, 0, index, index == -1 ? kEnd : index + 1), {0}); };
+    const Tensor left = between(0, -1), right = between(1, kEnd);
+    const Tensor inner = Weighted(At(0, -2), Div(to_, to_.Neg(right), Rest(left, right)),  //
+                                  At(1, -1), Div(to_, Minus(right, left), Times(left, right)),  //
+                                  At(2, kEnd), Div(to_, left, Rest(right, left)));
+    if (edge_order_ == 1) return Joined(Div(to_, First(), gap(0)), inner, Div(to_, Last(), gap(-1)));
+    const Tensor a = gap(0), b = gap(1), c = gap(-2), d = gap(-1);
+    const Tensor begin = Weighted(At(0, 1), Div(to_, to_.Neg(Plus(Plus(a, a), b)), Rest(a, b)),  //
+                                  At(1, 2), Div(to_, Plus(a, b), Times(a, b)),  //
+                                  At(2, 3), Div(to_, to_.Neg(a), Rest(b, a)));
+    const Tensor end = Weighted(At(-3, -2), Div(to_, d, Rest(c, d)),  //
+                                At(-2, -1), Div(to_, to_.Neg(Plus(c, d)), Times(c, d)),  //
+                                At(-1, kEnd), Div(to_, Plus(Plus(d, d), c), Rest(d, c)));
+    return Joined(begin, inner, end);
   }
-  Tensor begin, end;
-  if (edge_order == 1) {
-    begin = to.Div(to.Sub(at(1, 2), at(0, 1)), first);
-    end = to.Div(to.Sub(at(-1, kEnd), at(-2, -1)), last);
-  } else {
-    // Through three points, at distances a and b from the end: its slope.
-    auto slope = [&](Tensor p0, Tensor p1, Tensor p2, Tensor a, Tensor b) {
-      const Tensor near = to.Div(to.Mul(to.Sub(p1, p0), to.Add(a, b)), to.Mul(a, b));
-      const Tensor far = to.Div(to.Mul(to.Sub(p2, p0), a), to.Mul(b, to.Add(a, b)));
-      return to.Sub(near, far);
-    };
-    begin = slope(at(0, 1), at(1, 2), at(2, 3), first, second);
-    end = to.Neg(slope(at(-1, kEnd), at(-2, -1), at(-3, -2), last, before_last));
+
+ private:
+  static constexpr int64_t kEnd = INT64_MAX;
+
+  Tensor Number(const Scalar& number) { return internal::AsResult(to_, number); }
+  Tensor Part(const Tensor& tensor, int64_t dim, int64_t begin, int64_t end) {
+    return SliceRange(to_, tensor, dim, to_.Of(begin), to_.Of(end), to_.Of(1));
   }
-  return to.Concat({begin, inner, end}, {.axis = axis});
-}
+  Tensor At(int64_t begin, int64_t end) { return Part(x_, axis_, begin, end); }
+  Tensor Plus(const Tensor& a, const Tensor& b) { return Add(to_, a, b, Scalar(int64_t{1})); }
+  Tensor Minus(const Tensor& a, const Tensor& b) { return Sub(to_, a, b, Scalar(int64_t{1})); }
+  Tensor Times(const Tensor& a, const Tensor& b) { return Mul(to_, a, b); }
+  Tensor First() { return Minus(At(1, 2), At(0, 1)); }
+  Tensor Last() { return Minus(At(-1, kEnd), At(-2, -1)); }
+  // a (a + b), of two gaps side by side.
+  Tensor Rest(const Tensor& a, const Tensor& b) { return Times(a, Plus(a, b)); }
+  Tensor Weighted(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& b, const Tensor& z, const Tensor& c) {
+    return Plus(Plus(Times(a, x), Times(b, y)), Times(c, z));
+  }
+  Tensor Joined(const Tensor& begin, const Tensor& inner, const Tensor& end) {
+    const DType dtype = to_.PromotedDtype({begin, inner, end});
+    return to_.Concat({to_.CastTo(begin, dtype), to_.CastTo(inner, dtype), to_.CastTo(end, dtype)}, {.axis = axis_});
+  }
+
+  Lowering& to_;
+  Tensor x_;
+  int64_t axis_, edge_order_;
+};
 
 TensorList GradientOver(Lowering& to, Tensor self, const std::optional<Ints>& dims, const std::vector<Spacing>& spacing,
                         int64_t edge_order) {
@@ -135,10 +155,12 @@ TensorList GradientOver(Lowering& to, Tensor self, const std::optional<Ints>& di
   Ints axes;
   if (dims) axes = to.Axes(*dims, self);
   for (int64_t axis = 0; !dims && axis < self.rank(); ++axis) axes.push_back(axis);
-  const Tensor x = to.ToFloat(self);
   TensorList results;
-  for (size_t i = 0; i < axes.size(); ++i)
-    results.push_back(GradientAlong(to, x, axes[i], spacing[std::min(i, spacing.size() - 1)], edge_order));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Spacing& along = spacing[std::min(i, spacing.size() - 1)];
+    GradientAlong gradient(to, self, axes[i], edge_order);
+    results.push_back(along.coordinates ? gradient.AtCoordinates(along.coordinates) : gradient.AtDistance(along.distance));
+  }
   return results;
 }
 
