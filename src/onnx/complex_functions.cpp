@@ -1,6 +1,7 @@
 #include "onnx/complex_functions.h"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -108,10 +109,10 @@ Parts Exp(Builder& to, const Parts& z) {
 
 Parts Log(Builder& to, const Parts& z) { return {to.Log(Magnitude(to, z)), Angle(to, z.im, z.re)}; }
 
-// √((|z| + |re|) / 2) is one part without cancellation, im / 2√… the other.
+// √(|z| / 2 + |re| / 2) is one part without cancellation, im / 2√… the other.
 Parts Sqrt(Builder& to, const Parts& z) {
   const Tensor half = Of(to, z, 0.5), zero = Of(to, z, 0);
-  const Tensor large = to.Sqrt(to.Mul(to.Add(Magnitude(to, z), to.Abs(z.re)), half));
+  const Tensor large = to.Sqrt(to.Add(to.Mul(Magnitude(to, z), half), to.Mul(to.Abs(z.re), half)));
   const Tensor is_zero = to.Equal(large, zero);
   const Tensor small = to.Where(is_zero, zero, to.Div(to.Mul(to.Abs(z.im), half), large));
   const Tensor left = to.Less(z.re, zero);
@@ -119,15 +120,14 @@ Parts Sqrt(Builder& to, const Parts& z) {
   return {to.Where(left, small, large), to.Where(HasSign(to, z.im), to.Neg(im), im)};
 }
 
-// e^(b · log a); powers of 0 are 0 where the exponent's real part is positive, and 1 where the exponent is 0.
+// e^(b · log a); powers of 0 are 0 where the exponent's real part is positive, and infinite where it is negative. That of
+// an exponent of 0 is undefined in PyTorch, too.
 Parts Pow(Builder& to, const Parts& a, const Parts& b) {
-  auto is_zero = [&](const Parts& z) { return to.And(to.Equal(z.re, Of(to, z, 0)), to.Equal(z.im, Of(to, z, 0))); };
   const Parts power = Exp(to, Mul(to, b, Log(to, a)));
-  const Tensor power_zero = is_zero(b);
-  const Tensor base_zero = to.And(is_zero(a), to.Greater(b.re, Of(to, b, 0)));
-  const Tensor zero = Of(to, a, 0), one = Of(to, a, 1);
-  return {to.Where(power_zero, one, to.Where(base_zero, zero, power.re)),
-          to.Where(to.Or(power_zero, base_zero), zero, power.im)};
+  const Tensor zero = Of(to, a, 0), infinity = Of(to, a, std::numeric_limits<double>::infinity());
+  const Tensor base_zero = to.And(to.Equal(a.re, zero), to.Equal(a.im, zero));
+  const Tensor vanishes = to.And(base_zero, to.Greater(b.re, zero)), grows = to.And(base_zero, to.Less(b.re, zero));
+  return {to.Where(vanishes, zero, to.Where(grows, infinity, power.re)), to.Where(vanishes, zero, power.im)};
 }
 
 Parts Sigmoid(Builder& to, const Parts& z) {
@@ -137,12 +137,14 @@ Parts Sigmoid(Builder& to, const Parts& z) {
 
 // --- trigonometry ------------------------------------------------------------------
 
-// ONNX's Sinh and Cosh take floats of all widths by way of its kernels' table.
+// ONNX's Sinh and Cosh take floats of all widths by way of its kernels' table. A real number stays real, whatever its size.
 Parts Sinh(Builder& to, const Parts& z) {
-  return {to.Mul(to.Sinh(z.re), to.Cos(z.im)), to.Mul(to.Cosh(z.re), to.Sin(z.im))};
+  const Tensor im = to.Where(to.Equal(z.im, Of(to, z, 0)), z.im, to.Mul(to.Cosh(z.re), to.Sin(z.im)));
+  return {to.Mul(to.Sinh(z.re), to.Cos(z.im)), im};
 }
 Parts Cosh(Builder& to, const Parts& z) {
-  return {to.Mul(to.Cosh(z.re), to.Cos(z.im)), to.Mul(to.Sinh(z.re), to.Sin(z.im))};
+  const Tensor im = to.Where(to.Equal(z.im, Of(to, z, 0)), z.im, to.Mul(to.Sinh(z.re), to.Sin(z.im)));
+  return {to.Mul(to.Cosh(z.re), to.Cos(z.im)), im};
 }
 // (sinh 2x + i sin 2y) / (cosh 2x + cos 2y); far out it is ±1.
 Parts Tanh(Builder& to, const Parts& z) {
@@ -156,31 +158,31 @@ Parts Sin(Builder& to, const Parts& z) { return TimesMinusI(to, Sinh(to, TimesI(
 Parts Cos(Builder& to, const Parts& z) { return Cosh(to, TimesI(to, z)); }
 Parts Tan(Builder& to, const Parts& z) { return TimesMinusI(to, Tanh(to, TimesI(to, z))); }
 
+// 1 ± z, of which the imaginary part keeps the sign of a zero: it tells the sides of a branch cut.
+Parts OnePlus(Builder& to, const Parts& z) { return {to.Add(Of(to, z, 1), z.re), z.im}; }
+Parts OneMinus(Builder& to, const Parts& z) { return {to.Sub(Of(to, z, 1), z.re), to.Neg(z.im)}; }
+
 // As Kahan has them: no square of z is taken, so branch cuts keep their sides.
 Parts Asin(Builder& to, const Parts& z) {
-  const Parts one = Number(to, z, 1);
-  const Parts minus = Sqrt(to, Sub(to, one, z)), plus = Sqrt(to, Add(to, one, z));
+  const Parts minus = Sqrt(to, OneMinus(to, z)), plus = Sqrt(to, OnePlus(to, z));
   const Tensor re = Angle(to, z.re, Mul(to, minus, plus).re);
   const Parts conjugate{minus.re, to.Neg(minus.im)};
   return {re, to.Asinh(Mul(to, conjugate, plus).im)};
 }
 Parts Acos(Builder& to, const Parts& z) {
-  const Parts one = Number(to, z, 1);
-  const Parts minus = Sqrt(to, Sub(to, one, z)), plus = Sqrt(to, Add(to, one, z));
+  const Parts minus = Sqrt(to, OneMinus(to, z)), plus = Sqrt(to, OnePlus(to, z));
   const Parts conjugate{plus.re, to.Neg(plus.im)};
   return {to.Mul(Angle(to, minus.re, plus.re), Of(to, z, 2)), to.Asinh(Mul(to, conjugate, minus).im)};
 }
 Parts Asinh(Builder& to, const Parts& z) { return TimesMinusI(to, Asin(to, TimesI(to, z))); }
 Parts Acosh(Builder& to, const Parts& z) {
-  const Parts one = Number(to, z, 1);
-  const Parts minus = Sqrt(to, Sub(to, z, one)), plus = Sqrt(to, Add(to, z, one));
+  const Parts minus = Sqrt(to, {to.Sub(z.re, Of(to, z, 1)), z.im}), plus = Sqrt(to, OnePlus(to, z));
   const Parts conjugate{minus.re, to.Neg(minus.im)};
   return {to.Asinh(Mul(to, conjugate, plus).re), to.Mul(Angle(to, minus.im, plus.re), Of(to, z, 2))};
 }
 // (log(1 + z) - log(1 - z)) / 2
 Parts Atanh(Builder& to, const Parts& z) {
-  const Parts one = Number(to, z, 1);
-  return Times(to, Sub(to, Log(to, Add(to, one, z)), Log(to, Sub(to, one, z))), 0.5);
+  return Times(to, Sub(to, Log(to, OnePlus(to, z)), Log(to, OneMinus(to, z))), 0.5);
 }
 Parts Atan(Builder& to, const Parts& z) { return TimesMinusI(to, Atanh(to, TimesI(to, z))); }
 

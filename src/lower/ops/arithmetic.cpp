@@ -224,6 +224,7 @@ Tensor Pow(Lowering& to, Tensor self, Tensor exponent) {
   if (exponent.is_number() && !self.is_number()) {
     // As eager computes these; and integers stay exact.
     const Scalar& e = exponent.number();
+    if (IsComplex(dtype) && e.is_constant() && e.AsComplex() == 0.0) return to.Full(base.sizes(), 1, dtype);
     if (e.Is(1)) return base;
     if (e.Is(2)) return to.Mul(base, base);
     if (e.Is(3)) return to.Mul(to.Mul(base, base), base);
@@ -238,7 +239,8 @@ Tensor Pow(Lowering& to, Tensor self, Tensor exponent) {
     }
     if (e.Is(0.5)) return to.Sqrt(base);
     if (e.Is(-0.5)) return to.Reciprocal(to.Sqrt(base));
-    if (e.Is(-1) && IsFloating(dtype)) return to.Reciprocal(base);
+    if (e.Is(-1) && (IsFloating(dtype) || IsComplex(dtype))) return to.Reciprocal(base);
+    if (e.Is(-2) && IsComplex(dtype)) return to.Reciprocal(to.Mul(base, base));
   }
   if ((dtype == DType::kInt32 || dtype == DType::kInt64) && IsPowerOfTwo(self) && self.number().AsDouble() > 1)
     return PowOfTwos(to, base, power, std::ilogb(self.number().AsDouble()));
