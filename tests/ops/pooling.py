@@ -142,4 +142,6 @@ CASES = [
     case(lambda x: F.fractional_max_pool2d(x, 2, output_ratio=(0.5, 0.5)), image, name="fractional_max_pool2d, drawn", check="shapes", dynamic=False),
     case(F.fractional_max_pool3d, floats(0, 1, 4, 5, 4), (2, 2, 1), output_ratio=0.5, return_indices=True, check="shapes", dynamic=False),
     case(max_pool_gradient, image, floats(2, 3, 5, 6), name="max_pool2d_with_indices_backward", dynamic={0: [0, 1], 1: [0, 1]}),
+    # Windows of which no element is in the input.
+    *(case(fn, floats(2, 3, *sizes), 2, 1, 1, 5, dynamic={0: [0]}) for fn, sizes in ((F.max_pool1d, (4,)), (F.max_pool2d, (4, 4)), (F.max_pool3d, (4, 4, 4)))),
 ]

@@ -212,6 +212,17 @@ Tensor AveragePoolOfWindows(Lowering& to, Tensor x, const Window& window, bool c
 
 // --- max -------------------------------------------------------------------------
 
+// Whether the elements of a window may all lie in the padding, on both sides of a short axis: their maximum is -infinity,
+// and to onnxruntime the least finite number.
+bool MayMiss(Lowering& to, const Tensor& x, const Window& window) {
+  const auto spatial = static_cast<int64_t>(window.kernel.size());
+  for (int64_t i = 0; i < spatial; ++i) {
+    const auto size = to.AsConstant(x.size(i - spatial));
+    if (window.padding[static_cast<size_t>(i)] > 0 && size && *size < window.dilation[static_cast<size_t>(i)]) return true;
+  }
+  return false;
+}
+
 // (values, indices): PyTorch's indices count within a channel, ONNX's within
 // the whole tensor.
 std::tuple<Tensor, Tensor> MaxPoolOf(Lowering& to, Tensor self, const Window& window, bool ceil_mode,
@@ -222,7 +233,7 @@ std::tuple<Tensor, Tensor> MaxPoolOf(Lowering& to, Tensor self, const Window& wi
   // has no such windows.
   const bool dilated = std::ranges::any_of(window.dilation, [](int64_t step) { return step != 1; });
   const bool lacks_indices = with_indices && (to.opset() < 8 || (to.opset() < 10 && (dilated || ceil_mode)));
-  if (lacks_indices || (!self.is_floating() && ByteSize(self.dtype()) > 1)) {
+  if (lacks_indices || (!self.is_floating() && ByteSize(self.dtype()) > 1) || (dilated && MayMiss(to, self, window))) {
     const auto [values, indices] = MaxPoolOfWindows(to, batched.tensor(), window, ceil_mode);
     return {batched.Undo(values), batched.Undo(indices)};
   }
