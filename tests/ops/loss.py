@@ -94,4 +94,6 @@ CASES = [
     case(aten.multilabel_margin_loss_forward.default, scores, several, 1, dynamic=False, again=False),
     case(aten.multilabel_margin_loss.default, scores, several, 2, dynamic=False, again=False),
     case(lambda a, b, c: F.triplet_margin_loss(a, b, c, margin=0.5, p=1, swap=True), x, y, p, name="triplet swapped"),
+    *(case(fn, torch.tensor([[float("inf"), 1.0, float("inf")], [0.5, float("nan"), 2.0]]), target, reduction="none", again=False, dynamic=False)
+      for fn, target in ((F.multi_margin_loss, torch.tensor([0, 1])), (F.multilabel_margin_loss, torch.tensor([[0, -1, 1], [1, 0, -1]])))),
 ]

@@ -22,11 +22,12 @@ Tensor MultiMarginLoss(Lowering& to, Tensor self, Tensor target, Const<Scalar> p
                        std::optional<Tensor> weight, int64_t reduction) {
   const Tensor x = AsRows(to, self), y = to.ReshapeTo(target, Ints{-1, 1});
   const Tensor own = to.GatherElements(x, y, {.axis = 1});
-  Tensor apart = to.Relu(to.Add(to.Sub(to.NumberOf(margin, x.dtype()), own), x));
+  Tensor apart = to.Add(to.Sub(to.NumberOf(margin, x.dtype()), own), x);
+  // NaN, as of two scores that are infinite, is not above 0.
+  const Tensor counts = to.And(to.Greater(apart, to.NumberOf(0.0, x.dtype())), to.Not(to.Equal(Iota(to, x.size(1)), y)));
   if (p.value.Is(2)) apart = to.Mul(apart, apart);
   if (weight) apart = to.Mul(apart, to.Gather(*weight, y));
-  const Tensor is_own = to.Equal(Iota(to, x.size(1)), y);
-  apart = to.Where(is_own, to.NumberOf(0.0, x.dtype()), apart);
+  apart = to.Where(counts, apart, to.NumberOf(0.0, x.dtype()));
   const Tensor loss = PerClass(to, to.ReduceSum(apart, to.ConstantInts({1}), {.keepdims = 0}), x);
   return Reduced(to, target.rank() == 0 ? to.SqueezeAt(loss, {0}) : loss, reduction);
 }
@@ -45,8 +46,9 @@ std::tuple<Tensor, Tensor> MultilabelMarginLossForward(Lowering& to, Tensor self
   const Tensor is_target =
       to.CastTo(to.ReduceMax(to.CastTo(same, DType::kInt32), to.ConstantInts({1}), {.keepdims = 0}), DType::kBool);
   const Tensor gap = to.Sub(to.UnsqueezeAt(own, {2}), to.UnsqueezeAt(x, {1}));
-  const Tensor apart = to.Relu(to.Sub(to.NumberOf(1.0, x.dtype()), gap));
-  const Tensor counts = to.And(to.UnsqueezeAt(listed, {2}), to.Not(to.UnsqueezeAt(is_target, {1})));
+  const Tensor apart = to.Sub(to.NumberOf(1.0, x.dtype()), gap);
+  const Tensor others = to.And(to.UnsqueezeAt(listed, {2}), to.Not(to.UnsqueezeAt(is_target, {1})));
+  const Tensor counts = to.And(others, to.Greater(apart, zero));
   Tensor loss = to.ReduceSum(to.Where(counts, apart, zero), to.ConstantInts({1, 2}), {.keepdims = 0});
   loss = PerClass(to, loss, x);
   const Tensor flags = to.ReshapeTo(to.CastTo(is_target, x.dtype()), target.sizes());
