@@ -214,6 +214,19 @@ def test_unsupported_operators_are_all_listed():
     assert {diagnostic.kind for diagnostic in raised.value.diagnostics} == {"unsupported-operator"}
 
 
+@pytest.mark.parametrize("pad", [(3, -2), (-3, 2), (0, 0, 1, -2)])
+def test_circular_pads_of_what_is_not_there_are_refused(pad):
+    """PyTorch's kernel copies from where it has not written yet."""
+
+    class Padded(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.functional.pad(x, pad, mode="circular")
+
+    x = torch.ones(1, 2, 4) if len(pad) == 2 else torch.ones(1, 2, 2, 4)
+    with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="has not written"):
+        flambeau.export(Padded(), (x,))
+
+
 def test_dimension_that_came_out_static_warns():
     class Model(torch.nn.Module):
         def forward(self, x):

@@ -76,10 +76,19 @@ Tensor ConstantPad(Lowering& to, Tensor self, Dims pad, Scalar value) {
 Tensor ReflectionPad(Lowering& to, Tensor self, Dims padding) { return PadWith(to, self, padding, "reflect", {}); }
 Tensor ReplicationPad(Lowering& to, Tensor self, Dims padding) { return PadWith(to, self, padding, "edge", {}); }
 
+constexpr Restriction kUnwritten = {"a circular pad longer than what a negative one beside it leaves",
+                                   "F.pad(torch.ones(1, 2, 4), (3, -2), mode='circular')",
+                                   "PyTorch reads memory there that it has not written"};
+
 Tensor CircularPad(Lowering& to, Tensor self, Dims pad) {
   Pads pads(to, self, pad);
   // Here what is left after cutting repeats.
   Tensor x = Crop(to, &pads, true).Apply(to, self);
+  for (int64_t axis = 0; axis < x.rank(); ++axis) {
+    const auto left = to.AsConstant(x.size(axis));
+    for (const Dims* all : {&pads.before, &pads.after})
+      if (left && to.AsConstant((*all)[static_cast<size_t>(axis)]).value_or(0) > *left) return to.Unsupported(kUnwritten);
+  }
   for (int64_t axis = 0; axis < x.rank(); ++axis) {
     const Dim before = pads.before[static_cast<size_t>(axis)], after = pads.after[static_cast<size_t>(axis)];
     const Dim size = x.size(axis);
@@ -118,10 +127,10 @@ Tensor Pad(Lowering& to, Tensor self, Dims pad, std::string_view mode, std::opti
 namespace {
 
 constexpr OpRow kRows[] = {
-    Op<CircularPad>("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor"),
-    Op<PadEnum>("aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor"),
+    Op<CircularPad>("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", &kUnwritten),
+    Op<PadEnum>("aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor", &kUnwritten),
     Op<ConstantPad>("aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor"),
-    Op<Pad>("aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor"),
+    Op<Pad>("aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", &kUnwritten),
     Op<ReflectionPad>("aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor"),
     Op<ReflectionPad>("aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor"),
     Op<ReflectionPad>("aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor"),
