@@ -264,4 +264,6 @@ CASES = [
     *(case(op, special(10), special(10, 1)) for op in (torch.maximum, torch.minimum)),
     *(case(torch.pow, base, torch.tensor([0, 1, 2, 4, 5, 9, 10, 31, 32, 63, 64, 100, -1]).to(dtype), name=f"{base} ** {dtype}")
       for base in (2, 128, 2**31) for dtype in (torch.int32, torch.int64)),
+    *(case(f, floats(3, 4), opsets=[7, 9, 11, 20], name=f"relu clamped below 0 {i}", dtypes=[torch.float32, torch.float16])
+      for i, f in enumerate((lambda x: x.relu().clamp(-3, -1), lambda x: x.relu().clamp(max=-1), lambda x: x.relu().clamp(-3, 1)))),
 ]

@@ -39,13 +39,20 @@ Results SumByAdding(Builder& to, const Request& request) {
   return {{to.Div(sum, to.ConstantOf(static_cast<int64_t>(request.operands.size()), sum.dtype()))}};
 }
 
+// onnxruntime merges a Relu into the Clip behind it, to bounds that it refuses where both were below 0.
+bool MergesIntoNothing(Builder& to, const Tensor& x, const std::optional<std::vector<double>>& max) {
+  if (!max || max->front() >= 0 || x.is_number()) return false;
+  const flambeau::Value& value = to.graph()[x.id()];
+  return value.kind == ValueKind::kResult && to.graph().op(value.node) == "Relu";
+}
+
 // Bounds were float attributes before 11, and floats before 12.
 Results ClipByBounds(Builder& to, const Request& request) {
   const Tensor x = request.operands[0], least = request.operand(1), most = request.operand(2);
   if (to.opset() < 11 && (x.dtype() == DType::kFloat32 || x.dtype() == DType::kFloat16)) {
     const auto min = KnownFloats(to, least), max = KnownFloats(to, most);
     const bool crossed = min && max && min->front() > max->front();
-    if ((!least || min) && (!most || max) && !crossed) {
+    if ((!least || min) && (!most || max) && !crossed && !MergesIntoNothing(to, x, max)) {
       AttributeList attributes;
       attributes.Add("min", min ? min->front() : -INFINITY);
       attributes.Add("max", max ? max->front() : INFINITY);
