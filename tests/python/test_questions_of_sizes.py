@@ -149,3 +149,27 @@ class FirstRows(torch.nn.Module):
 def test_at_least_so_many_rows_are_warned_of_as_that():
     with pytest.warns(flambeau.errors.ConversionWarning, match="right only where n ≥ 3: "):
         flambeau.export(FirstRows(), (torch.ones(5, 4),), dynamic_shapes=({0: "n"},))
+
+
+class Squeezed(torch.nn.Module):
+    def __init__(self, squeeze):
+        super().__init__()
+        self.squeeze = squeeze
+
+    def forward(self, x):
+        return self.squeeze(x * 2) + 1
+
+
+@pytest.mark.parametrize("squeeze", [torch.squeeze, lambda x: x.squeeze(0), lambda x: x.squeeze((-1, 0)), lambda x: x.squeeze_(-3)])
+def test_squeezes_that_keep_the_size_of_the_example_are_warned_of(squeeze):
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"the model squeezes \(test_questions_of_sizes.py:\d+: "):
+        flambeau.export(Squeezed(squeeze), (torch.ones(1, 3, 4),), dynamic_shapes=({0: "n"},))
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_squeezes_of_constant_sizes_are_not_warned_of(rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", flambeau.errors.ConversionWarning)
+        program = flambeau.export(Squeezed(lambda x: x.squeeze(1)), (torch.ones(rows, 1, 4),), dynamic_shapes=({0: "n"},))
+    for size in (1, 3):
+        assert program(torch.ones(size, 1, 4))[0].shape == (size, 4)

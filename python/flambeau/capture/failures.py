@@ -35,6 +35,7 @@ __all__ = [
     "warn_of_numbers",
     "warn_of_presence",
     "warn_of_seeds",
+    "warn_of_squeezes",
 ]
 
 _MOST_ELEMENTS = 8
@@ -153,6 +154,12 @@ def innermost_line(frames: traceback.StackSummary) -> str:
     return ""
 
 
+def _line_of(node: torch.fx.Node) -> str:
+    """The user's line that called the node."""
+    frames = re.findall(r'File "(.+)", line (\d+), in .*\n +(.*)', node.meta.get("stack_trace") or "")
+    return innermost_line(traceback.StackSummary.from_list([(name, int(number), "", text) for name, number, text in frames]))
+
+
 _OTHERWISE = {SOME: "none, it computes the same as for some", MORE: "none or one, it computes the same as for some", ONE: "more, it computes the same as for one"}
 """By what is taken to be there."""
 
@@ -185,6 +192,14 @@ def warn_of_presence(lines: Sequence[str]) -> None:
         warn(
             "the captured program assumes that some elements are set and some are not, that no count is 0 and that each index occurs, where the"
             f" model asks for that{_at(line)}: for the other cases, it computes the same as for this"
+        )
+
+
+def warn_of_squeezes(nodes: Iterable[torch.fx.Node]) -> None:
+    for line in dict.fromkeys(_line_of(node) for node in nodes):
+        warn(
+            f"the captured program keeps a dynamic dimension that has size 1 in the example, and that the model squeezes{_at(line)}:"
+            " for that size, the ONNX model's result has one dimension more than PyTorch's"
         )
 
 

@@ -21,7 +21,16 @@ from .assumptions import environment as size_environment
 from .attempt import Attempt
 from .dynamic_shapes import dimension_names, model_arguments, one_size_a_name, replace_names
 from .environment import environment
-from .failures import failure, failure_without_export, innermost_line, warn_of_another_way, warn_of_emptiness, warn_of_numbers, warn_of_presence
+from .failures import (
+    failure,
+    failure_without_export,
+    innermost_line,
+    warn_of_another_way,
+    warn_of_emptiness,
+    warn_of_numbers,
+    warn_of_presence,
+    warn_of_squeezes,
+)
 from .larger_examples import sizes_where_not, where_none
 from .loops import Unkept, kept_loops
 from .operators.data_dependent import sized_kernels, unchecked_distributions
@@ -47,6 +56,7 @@ from .questions.ways_of_exports import FLAGS, HIDDEN, told_of_an_export, ways_of
 from .remedies import CONFLICTS, DYNAMIC_CONVERSIONS, OTHER_EXAMPLES, Remedies, is_about_shapes, with_remedies
 from .results import are_alike, computes_alike, results_of_model, say_little, writes_nothing
 from .sizes.numpys_functions import fails_in_numpy, numbers_in_arrays
+from .sizes.squeezes import kept_ones
 from .torch_export import draft
 
 __all__ = ["DEFAULT_STRATEGIES", "STRATEGIES", "capture"]
@@ -215,6 +225,7 @@ def capture(
             warn_of_emptiness(captured.asked)
             warn_of_numbers(captured.equal)
             warn_of_presence(captured.presence)
+            warn_of_squeezes(kept_ones(captured.exported, args, kwargs))
             if tries.differs_from_runs(captured):
                 warn_of_another_way(tries.flags)
             if decisions is not None:
