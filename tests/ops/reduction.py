@@ -181,4 +181,6 @@ CASES = [
     ),
     case(lambda t, n: torch.segment_reduce(t, "sum", lengths=n, axis=1, unsafe=True), floats(2, 5, 3), torch.tensor([[1, 4], [3, 2]]), name="segment_reduce of axis 1", dynamic=False, again=False),
     case(lambda t, n: torch.segment_reduce(t, "mean", offsets=n, unsafe=True), floats(5, 3), torch.tensor([0, 2, 5]), name="segment_reduce by offsets", dynamic=False, again=False),
+    *(case(torch.sum, torch.tensor([[1, 2**31 - 1, 2**31 - 1], [-(2**31), -(2**31), -3]]).to(dtype), 1, dtype=torch.int32, name=f"sums of {dtype} that pass 32 bits")
+      for dtype in (torch.int32, torch.int64)),
 ]

@@ -356,6 +356,9 @@ Tensor All(Lowering& to, Tensor self) { return Quantifier<"ReduceProd">(to, self
 
 Tensor Sum(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, SumDtype(self, dtype));
+  // onnxruntime sums int32 in float64 and cuts off at the ends of the range, where PyTorch wraps.
+  if (x.dtype() == DType::kInt32 && ByteSize(self.dtype()) >= 4 && to.widens_for_runtime())
+    return to.CastTo(Sum(to, x, dim, keepdim, DType::kInt64), DType::kInt32);
   const Ints axes = ReducedAxes(to, x, dim);
   return MaySumWide(to, x) ? SumByProducts(to, x, axes, keepdim) : Reduce<"ReduceSum">(to, x, dim, keepdim);
 }
