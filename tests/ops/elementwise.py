@@ -78,4 +78,5 @@ CASES = [
     case(torch.nan_to_num, special(10), nan=1.0, posinf=2.0, neginf=3.0),
     case(torch.nan_to_num, special(10), dtypes=[torch.float64, torch.float16]),
     case(torch.nan_to_num, i),
+    case(torch.sinc, torch.tensor([88.0, -90.0, 1.0, -3.5, 0.3, 0.0]), dtypes=[torch.float16, torch.bfloat16], tolerance=(1e-2, 1e-5), name="sinc of halves"),
 ]

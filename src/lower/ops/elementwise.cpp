@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lower/op.h"
+#include "lower/ops/accumulation.h"
 #include "lower/ops/activation.h"
 #include "lower/ops/arithmetic.h"
 #include "onnx/complex.h"
@@ -97,10 +98,10 @@ Tensor Entr(Lowering& to, Tensor self) {
 }
 
 Tensor Sinc(Lowering& to, Tensor self) {
-  const Tensor x = to.ToFloat(self);
+  const Tensor given = to.ToFloat(self), x = to.CastTo(given, AccumulationDtype(given.dtype()));
   const Tensor scaled = to.Mul(x, to.NumberOf(M_PI, x.dtype()));
   const Tensor is_zero = to.Equal(x, to.NumberOf(0.0, x.dtype()));
-  return to.Where(is_zero, to.NumberOf(1.0, x.dtype()), to.Div(to.Sin(scaled), scaled));
+  return to.CastTo(to.Where(is_zero, to.NumberOf(1.0, x.dtype()), to.Div(to.Sin(scaled), scaled)), given.dtype());
 }
 
 // The normal distribution's integral: (1 + erf(x/√2)) / 2.
