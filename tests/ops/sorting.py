@@ -98,4 +98,6 @@ CASES = [
     *(case(torch.topk, nans, 3, largest=largest, again=False) for largest in (False, True)),
     case(torch.kthvalue, nans, 4, again=False),
     case(lambda t: torch.topk(t.float(), 2)[0], ints(4, 5), name="topk of what was an integer"),
+    *(case(lambda x, n=n: (torch.searchsorted(x, n), torch.bucketize(n, x, right=True)), torch.tensor([1, 5, 100]).to(dtype), again=False, name=f"place of {n} among {dtype}")
+      for dtype in (torch.int64, torch.uint8) for n in (1.5, 0.5, 1e9, 300, -1)),
 ]

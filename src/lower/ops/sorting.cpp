@@ -156,15 +156,21 @@ Tensor Searchsorted(Lowering& to, Tensor sorted_sequence, Tensor self, bool out_
   if (sorter) sorted_sequence = TakeAlong(to, sorted_sequence, -1, *sorter);
   return Search(to, sorted_sequence, self, side ? *side == "right" : right, out_int32, !sorter);
 }
+// A float among integers stays one.
+Tensor NumberBeside(Lowering& to, const Scalar& number, const Tensor& boundaries) {
+  const Tensor alone = internal::AsResult(to, number);
+  return to.CastTo(alone, to.PromotedDtype({boundaries, alone}));
+}
+
 Tensor SearchsortedScalar(Lowering& to, Tensor sorted_sequence, Scalar self, bool out_int32, bool right,
                           std::optional<std::string_view> side, std::optional<Tensor> sorter) {
-  return Searchsorted(to, sorted_sequence, to.NumberOf(self, sorted_sequence.dtype()), out_int32, right, side, sorter);
+  return Searchsorted(to, sorted_sequence, NumberBeside(to, self, sorted_sequence), out_int32, right, side, sorter);
 }
 Tensor Bucketize(Lowering& to, Tensor self, Tensor boundaries, bool out_int32, bool right) {
   return Search(to, boundaries, self, right, out_int32, true);
 }
 Tensor BucketizeScalar(Lowering& to, Scalar self, Tensor boundaries, bool out_int32, bool right) {
-  return Search(to, boundaries, to.NumberOf(self, boundaries.dtype()), right, out_int32, true);
+  return Search(to, boundaries, NumberBeside(to, self, boundaries), right, out_int32, true);
 }
 
 // Where each row's numbers begin among all, of the rows' numbers in order: (rows + 1).
