@@ -195,6 +195,12 @@ void StoreInt(DType dtype, int64_t value, std::byte* at) {
   }
 }
 
+int64_t WrappedInt(DType dtype, int64_t value) {
+  std::byte bytes[sizeof(int64_t)] = {};
+  StoreInt(dtype, value, bytes);
+  return LoadInt(dtype, bytes);
+}
+
 void StoreDouble(DType dtype, double value, std::byte* at) {
   switch (dtype) {
     case DType::kFloat64: return Store(value, at);

@@ -21,6 +21,8 @@ int64_t LoadInt(DType dtype, const std::byte* at);
 // zero, anything but 0 is true.
 void StoreDouble(DType dtype, double value, std::byte* at);
 void StoreInt(DType dtype, int64_t value, std::byte* at);
+// What an integer is in an integer dtype.
+int64_t WrappedInt(DType dtype, int64_t value);
 
 // Of a floating dtype: the greatest finite number, and the least positive one of full precision.
 double LargestFinite(DType dtype);

@@ -266,4 +266,6 @@ CASES = [
       for base in (2, 128, 2**31) for dtype in (torch.int32, torch.int64)),
     *(case(f, floats(3, 4), opsets=[7, 9, 11, 20], name=f"relu clamped below 0 {i}", dtypes=[torch.float32, torch.float16])
       for i, f in enumerate((lambda x: x.relu().clamp(-3, -1), lambda x: x.relu().clamp(max=-1), lambda x: x.relu().clamp(-3, 1)))),
+    # Numbers that the dtype does not hold wrap.
+    *(case(lambda x, n=n: x // n, torch.tensor([-100, -1, 0, 7, 100]).to(dtype), name=f"{dtype} // {n}") for dtype, n in ((torch.int8, 200), (torch.int16, 65535), (torch.int32, 2**31))),
 ]

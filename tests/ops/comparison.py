@@ -89,4 +89,5 @@ CASES = [
     case(torch.isclose, special(10), special(10, 1)),
     case(torch.isclose, i, j, rtol=0.5),
     case(torch.isclose, i, j, rtol=0, atol=0),
+    *(case(lambda x, n=n: (x << n, x >> n), torch.tensor([-100, -1, 0, 7, 100]).to(dtype), name=f"shifts of {dtype} by {n}") for dtype in (torch.int8, torch.int32) for n in (256, 2**32 + 1, 200)),
 ]

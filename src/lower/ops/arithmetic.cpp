@@ -163,7 +163,8 @@ Tensor FloorDivide(Lowering& to, Tensor self, Tensor other) {
   const Tensor quotient = to.Div(a, b);
   if (!IsSigned(dtype) || (IsNonNegative(to, a) && IsNonNegative(to, b))) return quotient;
   const Tensor product = to.Mul(quotient, b);
-  if (IsPositive(other)) return to.Sub(quotient, to.CastTo(to.Less(a, product), dtype));
+  if (IsPositive(other) && WrappedInt(dtype, other.number().AsInt()) > 0)
+    return to.Sub(quotient, to.CastTo(to.Less(a, product), dtype));
   const Tensor rest = to.Sub(a, product);
   const Tensor above = to.And(IsNot(to, rest, 0), DifferentSigns(to, rest, b));
   return to.Sub(quotient, to.CastTo(above, dtype));

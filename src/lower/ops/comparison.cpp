@@ -2,6 +2,7 @@
 #include "lower/ops/elementwise.h"
 #include "lower/op.h"
 #include "lower/ops/reduction.h"
+#include "support/numeric.h"
 
 namespace flambeau::lower {
 namespace {
@@ -66,8 +67,8 @@ Tensor Shifted(Lowering& to, Tensor self, Tensor other, Shift shift) {
     return keeps_sign ? to.Neg(to.CastTo(to.Less(a, zero), dtype)) : to.Mul(a, zero);
   };
   if (other.is_number() && other.number().is_constant()) {
-    const int64_t count = other.number().AsInt();
-    return count >= 0 && count < limit ? ShiftWithin(to, a, other, shift) : emptied();
+    const int64_t count = WrappedInt(dtype, other.number().AsInt());
+    return count >= 0 && count < limit ? ShiftWithin(to, a, internal::AsResult(to, Scalar(count)), shift) : emptied();
   }
   Tensor within = to.Less(b, to.NumberOf(limit, dtype));
   if (IsSigned(dtype)) within = to.And(within, to.GreaterOrEqual(b, zero));
