@@ -28,6 +28,7 @@ constexpr OnnxPass kOnnxRuntimePipeline[] = {
     {"guard-products", "avoid matrix products of empty tensors, which onnxruntime gets wrong", &GuardProducts},
     {"guard-ranges", "avoid ranges that count down to 0 as indices, which onnxruntime turns into empty slices", &GuardRanges},
     {"guard-resizes", "keep onnxruntime from moving a Transpose behind a Resize, which it then cannot compute", &GuardResizes},
+    {"guard-weights", "keep onnxruntime from rounding weights to 8 bits between quantized tensors", &GuardWeights},
     {"hide-sizes", "hide declared sizes that a path may not have: onnxruntime reuses memory by them", &HideSizes},
     {"name-sizes", "name declared sizes that differ between branches: before opset 11, onnxruntime takes one branch's for both", &NameSizes},
 };

@@ -7,6 +7,7 @@ import numpy
 import onnxruntime
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch.ao import quantization
 from torch.ao.nn.quantized import FloatFunctional
@@ -356,3 +357,32 @@ def test_what_is_joined_goes_over_to_the_grid_of_the_first(capture):
     for batch in (x, random(3, 4) * 3):
         for ours, theirs in zip(run(program, batch), Joined()(batch), strict=True):
             torch.testing.assert_close(torch.as_tensor(ours), torch.as_tensor(theirs), check_dtype=False)
+
+
+class FloatWeights(nn.Module):
+    """Only what layers pass on is quantized; of their weights some are far larger than others."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.convolution, self.up = nn.Linear(4, 4), nn.Conv2d(2, 4, 3), nn.ConvTranspose2d(2, 4, 3)
+        with torch.no_grad():
+            for layer in (self.linear, self.convolution, self.up):
+                layer.weight[0] *= 100
+
+    def forward(self, x, image):
+        x, image = on_a_grid(x), on_a_grid(image)
+        rows = on_a_grid(self.linear(x)), on_a_grid(self.linear(x[0]).relu().t())
+        return rows, on_a_grid(F.max_pool2d(self.convolution(image), 2)), on_a_grid(self.up(image.transpose(2, 3)).clamp(0, 6))
+
+
+def on_a_grid(x):
+    return torch.fake_quantize_per_tensor_affine(x, 0.05, 128, 0, 255)
+
+
+@pytest.mark.parametrize("opset", (11, 13, 18, 21))
+def test_weights_that_are_not_quantized_stay_exact(opset):
+    torch.manual_seed(0)
+    model, x, image = FloatWeights().eval(), random(2, 3, 4), random(2, 2, 8, 7)
+    program = flambeau.export(model, (x, image), dynamo=False, verbose=False, opset_version=opset)
+    for ours, theirs in zip(program(x, image), torch.utils._pytree.tree_leaves(model(x, image)), strict=True):
+        torch.testing.assert_close(ours, theirs)

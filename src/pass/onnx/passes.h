@@ -36,6 +36,9 @@ Result<Changed> GuardRanges(Graph& graph, PassContext& context);
 // And images that are resized behind a Transpose.
 Result<Changed> GuardResizes(Graph& graph, PassContext& context);
 
+// And weights between quantized tensors that are not quantized themselves.
+Result<Changed> GuardWeights(Graph& graph, PassContext& context);
+
 // Sizes are not declared of results that have others on some paths.
 Result<Changed> HideSizes(Graph& graph, PassContext& context);
 
