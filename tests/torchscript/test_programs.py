@@ -245,4 +245,11 @@ class DataDependentSizes(nn.Module):
         return picked, x.nonzero(), torch.zeros_like(picked) + picked.size(0)
 
 
+@case(x(2, 3, 4, 5), how=("script",), others=[(x(2, 3, 1, 5),), (x(1, 3, 2, 1),)], dynamic_axes={"x": [0, 2, 3]})
+class GridOfAnImage(nn.Module):
+    def forward(self, x):
+        turned = torch.tensor([[0.5, -1.0, 0.25], [1.0, 0.5, 0.0]]).expand(x.size(0), 2, 3)
+        return F.affine_grid(turned, x.shape, align_corners=True), F.affine_grid(turned, x.shape, align_corners=False)
+
+
 test_program = case.test()

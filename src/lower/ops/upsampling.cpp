@@ -358,6 +358,10 @@ Tensor PixelCoordinates(Lowering& to, Dim count, bool align_corners, DType dtype
   const Tensor twice = to.Mul(to.CastTo(range, dtype), number(2.0));
   // The only pixel of an axis is in its middle.
   if (align_corners && to.AsConstant(count) == 1) return twice;
+  if (align_corners && to.exprs().RangeOf(count.expr).min <= 1) {
+    const Tensor last = number(to.Minus(count, to.Of(1)));
+    return to.Div(to.Sub(twice, last), to.Max({last, number(1.0)}));
+  }
   if (align_corners) return to.Sub(to.Div(twice, number(to.Minus(count, to.Of(1)))), number(1.0));
   return to.Sub(to.Div(to.Add(twice, number(1.0)), number(count)), number(1.0));
 }
