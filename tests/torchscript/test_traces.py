@@ -205,3 +205,28 @@ def test_shapes_of_distributions_are_broadcast(sizes):
     more = torch.randn(6, 3), torch.randn((6, 3) if sizes == (4, 3) else sizes)
     for each in (inputs, more):
         torch.testing.assert_close(program(*each)[0], Divergence()(*each), rtol=1e-4, atol=1e-4)
+
+
+class WritesRows(nn.Module):
+    """In torch's traces a value loses its sizes of 1 before it is written."""
+
+    def forward(self, x, places, mask):
+        y, z = x.clone(), x.t().clone()
+        y[places] = x[places] * 2
+        y[mask] += 1.5
+        y[mask, 1] = y[mask, 2] - 1
+        z[:, places] *= 3
+        y[places[:, None], places] = x[places[:, None], places]
+        return y, z
+
+
+@pytest.mark.parametrize("opset", [9, 11, 20])
+@pytest.mark.parametrize("traced", [False, True])
+def test_more_rows_are_written_than_the_one_of_the_example(opset, traced):
+    names = {"x": [0], "places": [0], "mask": [0]}
+    one = torch.randn(3, 4), torch.tensor([1]), torch.tensor([False, True, False])
+    model = torch.jit.trace(WritesRows(), one) if traced else WritesRows()
+    program = flambeau.export(model, one, dynamo=False, input_names=list(names), dynamic_axes=names, opset_version=opset)
+    for each in (one, (torch.randn(5, 4), torch.tensor([3, 0, 1]), torch.tensor([True, False, True, False, True]))):
+        for ours, theirs in zip(program(*each), WritesRows()(*each), strict=True):
+            torch.testing.assert_close(ours, theirs)

@@ -16,6 +16,7 @@ from ..errors import CaptureError
 from .exported_program import DTYPES
 from .foreign_objects import Place
 from .weights import has_no_bytes
+from .written_rows import drops_rows_of_example
 
 __all__ = ["GraphImport", "PythonFunctions", "attribute_kind", "full_paths", "import_graph", "module_steps", "recorded_type", "stack_trace"]
 
@@ -358,6 +359,9 @@ class GraphImport:
 
     def node(self, node: Any) -> None:
         if node.kind() == "prim::PythonOp" and self.functions is not None and self.functions.add(self, node):
+            return
+        if drops_rows_of_example(node):
+            self.values[node.output().unique()] = self.values[node.inputsAt(0).unique()]
             return
         outputs = _outputs(node)
         if node.kind() == "prim::ListUnpack" and len((unpacked := node.inputsAt(0)).uses()) == 1:
