@@ -32,6 +32,17 @@ Result<Val> PlaceOf(Evaluator& evaluator, const Cell& dict, const Val& key) {
   return emit.Call1("aten::item", {place});
 }
 
+// Whether no run has a key that is an entry's, as of a loop whose first round made the entry.
+bool LacksKey(Evaluator& evaluator, const Cell& dict, const Val& key) {
+  const Type& type = evaluator.emit().TypeOf(key.As<NumberVal>()->id);
+  if (type.kind != TypeKind::kInt || !type.contents) return false;
+  const ExprPool::Range range = evaluator.context().exprs().RangeOf(type.contents->front());
+  return std::ranges::none_of(dict.entries, [&](const auto& entry) {
+    const auto known = entry.first.AsInt();
+    return !known || (*known >= range.min && *known <= range.max);
+  });
+}
+
 }  // namespace
 
 Failure UnknownKey(Evaluator& evaluator) {
@@ -77,6 +88,7 @@ bool IsOpenPlace(const Cell& dict, const Val& key) {
 }
 
 Result<Vals> WrittenAtOpenKey(Evaluator& evaluator, const torchscript::Node& node, const Cell& dict, const Val& key, const Val& value) {
+  if (LacksKey(evaluator, dict, key)) return UnknownKey(evaluator);
   evaluator.sink().Warning(DiagnosticKind::kUnsupportedForm,
                            "writes to a dict at a key that is known at run time only, and is taken to be one that the dict has: "
                            "the model fails where it is another");

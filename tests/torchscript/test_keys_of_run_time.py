@@ -160,6 +160,21 @@ def test_entries_are_not_added_where_they_may_be_there():
         flambeau.export(torch.jit.script(Empty()), KEYS[0])
 
 
+ROWS_BY_PLACE = {"rows": "rows[i] = x[i]", "twice": "rows[i] = x[i]\n        rows[i] = rows[i] * 2", "shifted": "rows[i + 2] = x[i]"}
+
+
+@pytest.mark.parametrize("line", ROWS_BY_PLACE)
+def test_entries_that_rounds_add_are_refused(line, tmp_path):
+    """The first round makes an entry, and no other round writes that one."""
+    file = tmp_path / "by_place.py"
+    file.write_text("import torch\nfrom typing import Dict\ndef by_place(x: torch.Tensor):\n    rows: Dict[int, torch.Tensor] = {}\n"
+                    f"    for i in range(x.size(0)):\n        {ROWS_BY_PLACE[line]}\n    return len(rows), x\n")  # fmt: skip
+    namespace = {"__name__": "by_place"}
+    exec(compile(file.read_text(), str(file), "exec"), namespace)
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="a key that is known at run time only"):
+        flambeau.export(torch.jit.script(namespace["by_place"]), (x(4, 3),), input_names=["x"], dynamic_axes={"x": {0: "n"}})
+
+
 def test_entries_whose_keys_may_be_the_same_are_refused():
     """How many there are, only a run knows."""
 
