@@ -77,7 +77,9 @@ bool TakesUnranked(std::string_view name) {
 #include "lower/unranked_operators.def"
 #undef FLAMBEAU_UNRANKED
   };
-  return !name.starts_with("aten::") || names.contains(BaseName(name));
+  // Of these the overload of that very name, which takes all elements.
+  static const std::unordered_set<std::string_view> wholes = {"aten::max", "aten::mean", "aten::min", "aten::numel", "aten::sum", "aten::sym_numel", "aten::view"};
+  return !name.starts_with("aten::") || names.contains(BaseName(name)) || wholes.contains(name);
 }
 
 std::vector<const OpRow*> AllOps() {

@@ -56,6 +56,12 @@ TEST(OperatorLists, WhatIsNotListedIsRefused) {
   }
 }
 
+TEST(OperatorLists, OfReductionsThoseOfAllElementsTakeTensorsOfAnyRank) {
+  EXPECT_TRUE(TakesUnranked("aten::sum"));
+  EXPECT_FALSE(TakesUnranked("aten::sum.dim_IntList"));
+  EXPECT_FALSE(TakesUnranked("aten::max.dim"));
+}
+
 TEST(OperatorNotes, SayWhyThereIsNoOnnxForm) {
   EXPECT_EQ(NoTranslation("aten::sparse_mask"), "aten::sparse_mask has no translation: no ONNX form because ONNX's operators take dense tensors only");
   EXPECT_EQ(WhyNoOnnxForm("aten::sigmoid_backward.grad_input")->names, "aten::*_backward");

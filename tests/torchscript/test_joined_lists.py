@@ -71,6 +71,46 @@ def blocks_of_no_or_some_rows(self, x):
     return torch.ops.aten.block_diag(a), torch.ops.aten.block_diag(none), torch.ops.aten.block_diag(wide).size(0) if len(wide) > 0 else 0
 
 
+@rows(3)
+def elements_of_tensors_of_several_ranks(self, x):
+    a = list(x.unbind(0))
+    a.append(x[-1:])
+    a.insert(0, x.sum())
+    flat, most, sums, means, count = torch.cat([each.reshape(-1) for each in a]), x.min(), x.new_zeros(()), x.new_zeros(()), 0
+    for each in a:
+        most = torch.maximum(most, each.max() - each.min())
+        sums, means = sums + each.sum(), means * each.mean()
+        count += each.numel()
+    return flat, most, sums, means, count, [each.flatten() for each in a], torch.cat([each.ravel() * 2 for each in a])
+
+
+@rows(2, 3)
+def views_of_tensors_of_several_ranks(self, x):
+    a = list(x.split(1))
+    a.append(x[0])
+    a[0] = x[0, 0] * 2
+    return torch.cat([each.view(-1, 3) for each in a]), torch.stack([each.reshape(3, -1)[:, 0] for each in a])
+
+
+def along(self, x):
+    a = list(x.unbind(0))
+    a.append(x[-1:])
+    return torch.stack([each.sum(-1) for each in a])
+
+
+def flattened_from_an_axis(self, x):
+    a = list(x.unbind(0))
+    a.append(x[-1:])
+    return [each.flatten(1) for each in a]
+
+
+@pytest.mark.parametrize("function", [along, flattened_from_an_axis])
+def test_axes_of_tensors_of_several_ranks_are_refused(function):
+    model = torch.jit.script(type(function.__name__, (nn.Module,), {"forward": function})())
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="the rank of"):
+        flambeau.export(model, (x(3, 2, 2),), dynamic_axes={"x": {0: "n"}}, input_names=["x"], dynamo=False, verbose=False)
+
+
 @pytest.mark.parametrize("function", ["cartesian_prod(a)", "meshgrid(a)[0]", "linalg.multi_dot([each.outer(each) for each in a])"])
 def test_what_the_number_of_tensors_decides_is_refused(function, tmp_path):
     file = tmp_path / "listed.py"

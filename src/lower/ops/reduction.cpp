@@ -105,7 +105,7 @@ Tensor Extremum(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool ke
 
 // Sums and products of integers and bools are int64.
 Tensor SumAll(Lowering& to, Tensor self, std::optional<DType> dtype) {
-  return Sum(to, self, std::nullopt, false, dtype);
+  return Sum(to, Ranked(to, self), std::nullopt, false, dtype);
 }
 
 constexpr Restriction kUnknownSum = {"sizes of which it is not known whether they are 1",
@@ -130,7 +130,7 @@ Tensor SumToSize(Lowering& to, Tensor self, Dims size) {
 }
 
 Tensor MeanAll(Lowering& to, Tensor self, std::optional<DType> dtype) {
-  return Mean(to, self, std::nullopt, false, dtype);
+  return Mean(to, Ranked(to, self), std::nullopt, false, dtype);
 }
 
 // Of complex numbers, factor by factor.
@@ -212,8 +212,8 @@ Tensor Nanmean(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim,
 
 // --- extrema --------------------------------------------------------------------
 
-Tensor Max(Lowering& to, Tensor self) { return Extremum<"ReduceMax">(to, self, std::nullopt, false); }
-Tensor Min(Lowering& to, Tensor self) { return Extremum<"ReduceMin">(to, self, std::nullopt, false); }
+Tensor Max(Lowering& to, Tensor self) { return Extremum<"ReduceMax">(to, Ranked(to, self), std::nullopt, false); }
+Tensor Min(Lowering& to, Tensor self) { return Extremum<"ReduceMin">(to, Ranked(to, self), std::nullopt, false); }
 
 template <Text kOp>
 Tensor ArgExtremum(Lowering& to, Tensor self, std::optional<int64_t> dim, bool keepdim) {

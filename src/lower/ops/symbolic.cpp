@@ -9,6 +9,7 @@
 #include "lower/op.h"
 #include "lower/ops/arithmetic.h"
 #include "lower/ops/geometry.h"
+#include "lower/ops/views.h"
 #include "support/numeric.h"
 
 namespace flambeau::lower {
@@ -305,7 +306,7 @@ Scalar IntOf(Lowering& to, Tensor a) { return Trunc(to, Item(to, a)); }
 Scalar FloatOf(Lowering& to, Tensor a) { return ToFloat(to, Item(to, a)); }
 
 Dim SymSizeInt(Lowering& to, Tensor self, int64_t dim) { return self.size(to.Axis(dim, self)); }
-Dim Numel(Lowering& to, Tensor self) { return to.Numel(self); }
+Dim Numel(Lowering& to, Tensor self) { return to.Numel(Ranked(to, self)); }
 Dim SymStrideInt(Lowering& to, Tensor self, int64_t dim) {
   const auto& strides = to.aten().type(to.aten().operand(to.node(), 0)).strides;
   const auto axis = static_cast<size_t>(to.Axis(dim, self));

@@ -38,6 +38,8 @@ Tensor Expand(Lowering& to, Tensor self, Dims size) {
   return to.ExpandTo(self, size);
 }
 
+Tensor Ranked(Lowering& to, Tensor self) { return self.ranked() ? self : to.ReshapeTo(self, Ints{-1}); }
+
 Tensor AtLeast2d(Lowering& to, Tensor self) {
   return self.rank() == 0 ? to.UnsqueezeAt(self, {0, 1}) : self.rank() == 1 ? to.UnsqueezeAt(self, {0}) : self;
 }
@@ -72,12 +74,15 @@ Tensor Same(Lowering&, Tensor self) { return self; }
 Tensor Clone(Lowering&, Tensor self, Unused) { return self; }
 
 Tensor View(Lowering& to, Tensor self, Dims size) {
+  self = Ranked(to, self);
   return to.ReshapeTo(self, InferSize(to, std::move(size), to.Numel(self)));
 }
 Tensor ReshapeAlias(Lowering& to, Tensor self, Dims size, Dims) { return View(to, self, std::move(size)); }
 Tensor ViewAs(Lowering& to, Tensor self, Tensor other) { return to.ReshapeTo(self, other.sizes()); }
 
 Tensor Flatten(Lowering& to, Tensor self, int64_t start_dim, int64_t end_dim) {
+  if (start_dim == 0 && end_dim == -1) self = Ranked(to, self);
+  if (!to.RequireRank(self, "self")) return to.Poison(Type::Unranked(self.dtype()));
   if (self.rank() == 0) return to.UnsqueezeAt(self, {0});
   const int64_t start = to.Axis(start_dim, self), end = to.Axis(end_dim, self);
   Dims sizes;

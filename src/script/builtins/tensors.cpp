@@ -135,7 +135,7 @@ Result<Vals> IsOnDevice(Evaluator& evaluator, const Node& node, Arguments) {
 }
 
 Result<Vals> ElementCount(Evaluator& evaluator, const Node&, Arguments arguments) {
-  if (RankedType(evaluator, arguments[0]) == nullptr) return kFailure;
+  if (TensorType(evaluator, arguments[0]) == nullptr) return kFailure;
   FLAMBEAU_TRY(Val count, evaluator.emit().Call1("aten::sym_numel", {arguments[0]}));
   return Vals{std::move(count)};
 }
