@@ -92,12 +92,18 @@ def passing(frame: types.FrameType) -> bool | None:
     return None
 
 
+def _only_raises(handler: ast.ExceptHandler) -> bool:
+    """Whether all that it does is raise, the same or another error."""
+    leaves = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
+    return raises(handler.body) and not any(isinstance(each, leaves) for each in ast.walk(handler))
+
+
 def handles(frame: types.FrameType) -> bool:
-    """Whether a ``try`` or ``suppress`` of the frame's function takes what is raised at its line."""
+    """Whether a ``try`` or ``suppress`` of the frame's function takes what is raised at its line, and goes on."""
     tree, before = statements(frame.f_code)
     line = frame.f_lineno - before
     for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.Try) and node.handlers:
+        if isinstance(node, ast.Try) and not all(map(_only_raises, node.handlers)):
             body = node.body
         elif isinstance(node, ast.With) and any(isinstance(item.context_expr, ast.Call) and called(item.context_expr) == "suppress" for item in node.items):
             body = node.body
