@@ -112,3 +112,45 @@ class Rounded(torch.nn.Module):
 @pytest.mark.parametrize("model", [Drawing(), Rounded()], ids=lambda model: type(model).__name__)
 def test_chance_and_rounding_are_no_other_way(model):
     flambeau.export(model, (torch.rand(2, 8),))
+
+
+class OtherwiseInOnnx(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if torch.onnx.is_in_onnx_export() else x * 3
+
+
+@pytest.mark.parametrize("options", [{}, {"capture": "trace"}], ids=["export", "trace"])
+def test_a_way_of_exports_to_onnx_that_gives_something_else_is_warned_of(options):
+    x = torch.rand(2, 8)
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"another path while it is exported \(test_ways_of_exports\.py:\d+: return x \* 2 if"):
+        program = flambeau.export(OtherwiseInOnnx(), (x,), **options)
+    torch.testing.assert_close(program(x)[0], x * 2)
+
+
+class OtherwiseInOnnxOnly(torch.nn.Module):
+    """As libraries ask that put an export to ONNX behind other ones."""
+
+    def forward(self, x):
+        if torch.compiler.is_compiling():
+            raise ValueError("no way")
+        return x * 2 if torch.onnx.is_in_onnx_export() else x * 3
+
+
+@pytest.mark.filterwarnings("error::flambeau.errors.ConversionWarning")
+def test_a_model_told_that_it_only_runs_is_in_no_export_to_onnx_either():
+    program = convert(OtherwiseInOnnxOnly(), (torch.rand(2, 8),), ({0: "batch"},))
+    assert program.capture_strategy == "non-strict, with the model told that it only runs"
+    compare(program, OtherwiseInOnnxOnly(), (torch.rand(2, 8),), (torch.rand(5, 8),))
+
+
+class SameInOnnx(torch.nn.Module):
+    def forward(self, x):
+        return x.pow(2) if torch.onnx.is_in_onnx_export() else x * x
+
+
+@pytest.mark.filterwarnings("error::flambeau.errors.ConversionWarning")
+@pytest.mark.parametrize("options", [{}, {"capture": "trace"}], ids=["export", "trace"])
+def test_a_way_of_exports_to_onnx_that_gives_the_same_is_taken(options):
+    x = torch.rand(2, 8)
+    torch.testing.assert_close(flambeau.export(SameInOnnx(), (x,), **options)(x)[0], x * x)
+    assert not torch.onnx.is_in_onnx_export() and not hasattr(torch.onnx, "_flambeau_flag")

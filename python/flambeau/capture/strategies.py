@@ -52,9 +52,9 @@ from .questions.general import (
     special_places,
     special_sizes,
 )
-from .questions.ways_of_exports import FLAGS, HIDDEN, told_of_an_export, ways_of_exports
+from .questions.ways_of_exports import FLAGS, HIDDEN, OF_ONNX, gives_something_else, told_that_it_runs, ways_of_exports
 from .remedies import CONFLICTS, DYNAMIC_CONVERSIONS, OTHER_EXAMPLES, Remedies, is_about_shapes, with_remedies
-from .results import are_alike, computes_alike, results_of_model, say_little, writes_nothing
+from .results import computes_alike, results_of_model, say_little, writes_nothing
 from .sizes.numpys_functions import fails_in_numpy, numbers_in_arrays
 from .sizes.squeezes import kept_ones
 from .torch_export import draft
@@ -67,9 +67,6 @@ DEFAULT_STRATEGIES = ("non-strict", "strict")
 
 _MOST_ROUNDS = 5
 """So many captures, of which each asks the model's questions with the answers of the one before."""
-
-_ROUNDED = (torch.float16, torch.bfloat16)
-"""Dtypes in which two orders of the same computation differ visibly."""
 
 _CONSTANTS = ", with its constants known"
 _GENERAL = ", for the general case"
@@ -258,8 +255,12 @@ class _Tries:
             return captured if settled else self._as_it_runs(attempt) or captured
 
     def _as_it_runs(self, attempt: _Capture) -> _Captured | None:
-        """The capture of a model that takes another path while it is exported, with that hidden from it; None if it differs on the example."""
+        """The capture of a model that takes another path while it is exported, with that hidden from it; None if it differs on the example.
+
+        That it is exported to ONNX is hidden where it gives something else otherwise.
+        """
         hidden: set[str] = set()
+        on_a_path = None
         while asked := [name for name in FLAGS if name in self.flags.keys() - hidden]:  # what follows the first question may ask another
             hidden.add(asked[0])
 
@@ -267,28 +268,28 @@ class _Tries:
                 with ways_of_exports(self.flags, innermost_line, hidden):
                     return attempt(remedies)
 
-            captured = self._general(within)
-            if captured.exported is not None and self._agrees_on_example(captured.exported):
-                return dataclasses.replace(captured, how=captured.how + HIDDEN)
-        return None
+            with told_that_it_runs() if OF_ONNX in hidden else contextlib.nullcontext():  # what it gives is compared meanwhile
+                captured = self._general(within)
+            if captured.exported is None:
+                continue
+            captured = dataclasses.replace(captured, how=captured.how + HIDDEN)
+            with told_that_it_runs():
+                if self._agrees_on_example(captured.exported):
+                    return captured
+            if on_a_path is None and self._agrees_on_example(captured.exported):
+                on_a_path = captured
+        return on_a_path
 
     def differs_from_runs(self, captured: _Captured) -> bool:
         """Whether a model that asks whether it is exported computes something else then, as the example shows: more than rounding or random numbers."""
-        if not self.flags or captured.exported is None or captured.how.endswith(HIDDEN):
+        told = self.flags.keys() & {OF_ONNX} if captured.how.endswith(HIDDEN) else self.flags.keys()
+        if not told or captured.exported is None:
             return False
-        if any(tensor.dtype in _ROUNDED for tensor in itertools.chain(self.model.parameters(), self.model.buffers())):
-            return False
-        run = functools.partial(results_of_model, self.model, self.args, self.kwargs, self.training)
-        try:
-            results = run()
-            with told_of_an_export(), contextlib.suppress(Exception):  # the path of the export may not run outside of one
-                if are_alike(run(), results):
-                    return False
-            if computes_alike(captured.exported, self.model, self.args, self.kwargs, self.training):
-                return False
-            return are_alike(run(seed=1), results)
-        except Exception:  # it may not run, as one without weights
-            return False
+
+        def alike() -> bool:
+            return computes_alike(captured.exported, self.model, self.args, self.kwargs, self.training)
+
+        return gives_something_else(self.model, self.args, self.kwargs, self.training, told, alike)
 
     def _general(self, attempt: _Capture) -> _Captured:
         """The capture with loops kept, then with weights known where questions about them stop it, then with general answers."""

@@ -16,11 +16,12 @@ from ...feed.script_inputs import holds_packed_weights
 from ...feed.trace import FrozenNumber, Trace
 from ...state import kept_state
 from ..containers import register_containers
-from ..failures import failure_of_trace
+from ..failures import failure_of_trace, innermost_line, warn_of_another_way
 from ..operators.gradients import recorded_gradients
 from ..operators.sparse_tensors import dense_calls, dense_state
 from ..operators.tensor_data import seen_data
 from ..operators.transformers import every_mask
+from ..questions.ways_of_exports import gives_something_else, ways_of_exports
 from ..replaced_functions import Replacements
 from ..sizes.conversions import dynamic_types
 from ..surroundings import casting_anew, exporting, mode
@@ -83,18 +84,22 @@ def trace(
         _initialize(model, args, kwargs)
         bound = _Bound(model, args, kwargs)
         bound.training = model.training  # of it alone: the modules within may be in other modes
-        with _surroundings(model), recorded_gradients() as gradients:
+        asked: dict[str, str] = {}
+        with _surroundings(model), recorded_gradients() as gradients, ways_of_exports(asked, innermost_line):
             # The model may change the shapes of its inputs in place.
             examples = tuple(tensor.detach().clone() for tensor in tensors)
             try:
-                return _traced(bound, model, examples), tensors, names
+                traced = _traced(bound, model, examples)
             except RuntimeError as error:
                 if "dynamo-optimized" not in str(error):
                     raise
-            with uncompiled():
-                return _traced(bound, model, examples), tensors, names
+                with uncompiled():
+                    traced = _traced(bound, model, examples)
     except Exception as error:
         raise failure_of_trace(model, error, bool(gradients)) from error
+    if asked and gives_something_else(model, tuple(args), dict(kwargs), None, asked.keys()):
+        warn_of_another_way(asked)
+    return traced, tensors, names
 
 
 @contextlib.contextmanager
