@@ -510,3 +510,23 @@ def test_nothing_in_halves_of_what_data_leaves():
             torch.tensor([True, False, True]),
             others=[(torch.randn(3, 5, 4), torch.tensor([False] * 3))],
         )
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * max(x.max(), x.shape[0]),
+        lambda x: x * max(x.shape[0], x.sum()),
+        lambda x: x.float() * min(x.float().mean(), x.shape[0] / 2),
+        lambda x: x * min([x.min(), x.shape[0]]),
+    ],
+)
+def test_extremes_of_a_number_of_data_and_a_size(function):
+    inputs = [torch.tensor(each) for each in ([1, 3, 9], [0, 1, 2, 1, 0], [-4, -5, -6], [8, 7, 6])]
+    compare(function, inputs[0], others=[(each,) for each in inputs[1:]], dynamic_shapes={"inputs": ({0: "n"},)})
+
+
+@pytest.mark.parametrize("least", [3, 9])
+def test_as_many_classes_as_the_greatest_of_a_tensor_and_a_number(least):
+    inputs = torch.tensor([1, 3, 0]), torch.tensor([7, 1, 2, 0])
+    compare(lambda x: F.one_hot(x, max(x.max() + 1, least)) * 2, inputs[0], others=[(inputs[1],)], dynamic_shapes={"inputs": ({0: "n"},)})

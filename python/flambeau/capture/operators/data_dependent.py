@@ -237,8 +237,11 @@ def _lstsq(input: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, 
 
 
 def _one_hot(input: torch.Tensor, num_classes: Any = -1) -> torch.Tensor:
-    """As many classes as the greatest says are a size; torch makes a number of it."""
-    if num_classes == -1:
+    """As many classes as the greatest says are a size, or as a tensor says; torch makes a number of it."""
+    if isinstance(num_classes, torch.Tensor):
+        num_classes = num_classes.item()
+        torch._check(num_classes >= 0)
+    elif num_classes == -1:
         num_classes = input.max().item() + 1
         torch._check(num_classes >= 0)
     return SIZE_KEEPING[F.one_hot](input, num_classes)

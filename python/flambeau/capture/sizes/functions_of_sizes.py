@@ -170,14 +170,25 @@ def _accepting(name: str) -> _Call:
     return call
 
 
-def _extreme(own: _Call, of_two: Callable[[Any, Any], Any]) -> _Call:
-    """``max`` or ``min`` of numbers; torch's own, in a capture, is of two integers."""
+def _extreme(own: _Call, of_two: Callable[[Any, Any], Any], limit: str) -> _Call:
+    """``max`` or ``min`` of numbers; torch's own, in a capture, is of two integers, or of a tensor and a number that is no size.
+
+    Args:
+        limit: What a number is to ``clamp`` then.
+    """
 
     @functools.wraps(own)
     def call(*args: Any, **kwargs: Any) -> Any:
         numbers = args if len(args) > 1 else args[0] if args and isinstance(args[0], (list, tuple)) else ()
-        known = not kwargs and all(isinstance(each, (int, float, *_SYMBOLS)) for each in numbers)
-        return functools.reduce(of_two, numbers) if known and any(isinstance(each, _SYMBOLS) for each in numbers) else own(*args, **kwargs)
+        if kwargs or not any(isinstance(each, _SYMBOLS) for each in numbers):
+            return own(*args, **kwargs)
+        if all(isinstance(each, (int, float, *_SYMBOLS)) for each in numbers):
+            return functools.reduce(of_two, numbers)
+        tensors = [each for each in numbers if isinstance(each, torch.Tensor)]
+        if len(numbers) == 2 and len(tensors) == 1 and tensors[0].ndim == 0:
+            (number,) = [each for each in numbers if isinstance(each, _SYMBOLS)]
+            return tensors[0].clamp(**{limit: number})
+        return own(*args, **kwargs)
 
     return call
 
@@ -251,8 +262,8 @@ def functions_of_sizes() -> Iterator[None]:
     """While it is open, functions of :mod:`math` and NumPy, ``divmod``, ``max`` and ``min`` keep sizes dynamic."""
     of_math = replaced_functions({("math", name): _accepting(name) for name in _OF_SIZES}, but_in=_RECKONING, renamed=True)
     with of_math, Replacements() as replacements, numpys_functions(_OF_SIZES):
-        replacements.set(builtins, "max", _extreme(builtins.max, torch.sym_max))
-        replacements.set(builtins, "min", _extreme(builtins.min, torch.sym_min))
+        replacements.set(builtins, "max", _extreme(builtins.max, torch.sym_max, "min"))
+        replacements.set(builtins, "min", _extreme(builtins.min, torch.sym_min, "max"))
         for symbol, name, method in _methods():
             replacements.set(symbol, name, method)
         replacements.set_of_builtin(torch.Size, "numel", _numel)
