@@ -165,7 +165,7 @@ CASES = [
     case(linalg.eigvalsh, positive(24, 24), dynamic=False, **CLOSE), case(linalg.svdvals, floats(30, 20), dynamic=False, **CLOSE),
     *[case(fn, x, second=(larger,), name=f"{fn.__name__} of {what}", **FIXED) for what, x in with_repeated_values() for larger in [torch.block_diag(x, x)] for fn in (linalg.eigvalsh, eigh_rebuilt, linalg.svdvals, svd_rebuilt, eig_residual)],
     *[case(at_scales(fn, *growing), floats(3, 4, 4, dtype=dtype), torch.tensor([most, 1 / most, 1], dtype=dtype), dynamic={0: [1, 2]}, name=f"{fn.__name__} at scales {dtype}", **FIXED) for fn, *growing in ((linalg.qr, 1), (linalg.svdvals, 0), (svd_rebuilt, 0, 1), (linalg.eigvalsh, 0), (linalg.eigh, 0), (parts_of_eigenvalues, 0), (blocks_on_the_diagonal, 0)) for dtype, most in ((torch.float32, 1e20), (f64, 1e200))],
-    *[case(beside_infinity(fn), floats(2, 4, 4), torch.full((1, 4, 4), float("inf")), dynamic=False, name=f"{fn.__name__} beside infinity", **FIXED, **CLOSE) for fn in (linalg.svdvals, linalg.cond, linalg.eigvalsh)],
+    *[case(beside_infinity(fn), floats(2, 4, 4), torch.diag_embed(torch.tensor([[float("inf"), 1, 1, 1]])), dynamic=False, name=f"{fn.__name__} beside infinity", **FIXED, **CLOSE) for fn in (linalg.svdvals, linalg.cond, linalg.eigvalsh)],
     *square(eig_residual, name="eig"), case(eig_residual, floats(5, 5), **CLOSE), case(eig_residual, torch.tensor([[0.0, 1], [-1, 0]]), dynamic=False, **FIXED), case(eig_residual, torch.diag(torch.tensor([1.0, 2, 2])), dynamic=False, **FIXED),
     *[case(eigvals_powers, floats(*sizes), **CLOSE) for sizes in ((4, 4), (2, 6, 6))], case(lambda x: moments(aten._linalg_eigvals(x)), floats(3, 3), name="_linalg_eigvals", **CLOSE),
     # what follows from them
