@@ -158,8 +158,8 @@ std::optional<size_t> CutDim(const Graph& graph, NodeId node, std::string_view b
 
 // Result `result` of a node that cuts its argument, as a slice.
 Call SliceOf(Graph& graph, NodeId node, uint32_t result, ValueId tensor, size_t dim, CutEnd& cut) {
-  const NodeId next = graph[node].next;
-  Numbers numbers(graph, next ? next : graph[graph[node].block].terminator, graph[node].origin);
+  if (!cut.before) cut.before = graph[node].next ? graph[node].next : graph[graph[node].block].terminator;
+  Numbers numbers(graph, cut.before, graph[node].origin);
   const auto take_next = [&] { cut.end = numbers.Add(cut.end, numbers.Size(graph.result(node, cut.results++), dim)); };
   while (cut.results < result) take_next();
   CallMaker maker(graph.context(), "aten::slice.Tensor");

@@ -26,6 +26,7 @@ struct CutEnd {
 
   uint32_t results = 0;  // up to which it is
   Number end = int64_t{0};
+  NodeId before;  // in front of which it is added up, behind the node that cuts
 };
 
 // The steps from the tensor to a result of the view node `node`, one or two.
