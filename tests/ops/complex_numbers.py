@@ -215,7 +215,7 @@ CASES = [
     case(F.pixel_shuffle, z(2, 4, 2, 3), 2, dynamic={0: [0]}), case(F.pixel_unshuffle, z(2, 1, 2, 4), 2, dynamic={0: [0]}), case(F.channel_shuffle, z(2, 4, 3, 1), 2, dynamic={0: [0]}),
     case(F.unfold, z(2, 2, 4, 5), 2, dynamic={0: [0]}), case(lambda x: torch.nonzero_static(x, size=4), on_axes, dynamic=False, name="nonzero_static"),
     # branch cuts by the signs of zeros, what grows beyond floats along an axis, and powers of 0
-    *each([torch.asin, torch.acos, torch.atan, torch.asinh, torch.acosh, torch.atanh], torch.complex(*torch.meshgrid(*[torch.tensor([0.0, -0.0, 0.5, 2.5, -2.5, 50.0])] * 2, indexing="ij"))),
+    *each([torch.asin, torch.acos, torch.atan, torch.asinh, torch.acosh, torch.atanh, torch.log1p], torch.complex(*torch.meshgrid(*[torch.tensor([0.0, -0.0, 0.5, 2.5, -2.5, 50.0])] * 2, indexing="ij"))),
     *each([torch.sinh, torch.cosh], torch.complex(torch.tensor([100.0, -100.0, 1.0]), torch.tensor([0.0, 0.0, 0.0]))), *each([torch.sin, torch.cos], torch.complex(torch.tensor([0.0, 0.0, 0.0]), torch.tensor([100.0, -100.0, 1.0]))), case(torch.sqrt, torch.tensor([3e38 + 1j, -3e38 + 2j, 1 + 1j])),
     case(torch.pow, 0, torch.tensor([0, 1, -1, 1j, 2 + 1j, -2 - 1j])), case(torch.pow, torch.tensor([0, 1, 1j, 2]), torch.tensor([[0j], [-1], [2]])), *[case(torch.pow, torch.tensor([0, 1, 1j, 2]), p) for p in (-1, -2, 0j)],
 ]

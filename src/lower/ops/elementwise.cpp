@@ -28,7 +28,8 @@ Tensor Expm1(Lowering& to, Tensor self) {
 
 Tensor Log1p(Lowering& to, Tensor self) {
   return InDouble(to, to.ToFloat(self), [&](Tensor x) {
-    return x.is_complex() ? to.Log(to.Add(x, to.NumberOf(1.0, x.dtype()))) : onnx::Log1p(to, x);
+    // x - -1: a sum with 1 loses the sign of an imaginary part of -0.0, which tells the sides of the branch cut.
+    return x.is_complex() ? to.Log(to.Sub(x, to.NumberOf(-1.0, x.dtype()))) : onnx::Log1p(to, x);
   });
 }
 
