@@ -183,4 +183,5 @@ CASES = [
     case(lambda t, n: torch.segment_reduce(t, "mean", offsets=n, unsafe=True), floats(5, 3), torch.tensor([0, 2, 5]), name="segment_reduce by offsets", dynamic=False, again=False),
     *(case(torch.sum, torch.tensor([[1, 2**31 - 1, 2**31 - 1], [-(2**31), -(2**31), -3]]).to(dtype), 1, dtype=torch.int32, name=f"sums of {dtype} that pass 32 bits")
       for dtype in (torch.int32, torch.int64)),
+    *(case(torch.prod, torch.tensor([[2, 2**31 - 1, 3], [-5, 7, 11]], dtype=torch.int32), *dim, dtype=torch.int32, name=f"products that pass 32 bits {dim}") for dim in ((), (1,))),
 ]

@@ -214,8 +214,8 @@ def test_unsupported_operators_are_all_listed():
     assert {diagnostic.kind for diagnostic in raised.value.diagnostics} == {"unsupported-operator"}
 
 
-@pytest.mark.parametrize("pad", [(3, -2), (-3, 2), (0, 0, 1, -2)])
-def test_circular_pads_of_what_is_not_there_are_refused(pad):
+@pytest.mark.parametrize(("pad", "sizes"), [((3, -2), None), ((-3, 2), None), ((0, 0, 1, -2), None), ((3, -2), ({2: torch.export.Dim.DYNAMIC},))])
+def test_circular_pads_of_what_is_not_there_are_refused(pad, sizes):
     """PyTorch's kernel copies from where it has not written yet."""
 
     class Padded(torch.nn.Module):
@@ -224,7 +224,7 @@ def test_circular_pads_of_what_is_not_there_are_refused(pad):
 
     x = torch.ones(1, 2, 4) if len(pad) == 2 else torch.ones(1, 2, 2, 4)
     with pytest.raises(flambeau.errors.UnsupportedOperatorError, match="has not written"):
-        flambeau.export(Padded(), (x,))
+        flambeau.export(Padded(), (x,), dynamic_shapes=sizes)
 
 
 def test_dimension_that_came_out_static_warns():

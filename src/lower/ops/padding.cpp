@@ -83,11 +83,15 @@ constexpr Restriction kUnwritten = {"a circular pad longer than what a negative 
 Tensor CircularPad(Lowering& to, Tensor self, Dims pad) {
   Pads pads(to, self, pad);
   // Here what is left after cutting repeats.
-  Tensor x = Crop(to, &pads, true).Apply(to, self);
-  for (int64_t axis = 0; axis < x.rank(); ++axis) {
-    const auto left = to.AsConstant(x.size(axis));
-    for (const Dims* all : {&pads.before, &pads.after})
-      if (left && to.AsConstant((*all)[static_cast<size_t>(axis)]).value_or(0) > *left) return to.Unsupported(kUnwritten);
+  const Crop crop(to, &pads, true);
+  Tensor x = crop.Apply(to, self);
+  for (size_t axis = 0; axis < pads.before.size(); ++axis) {
+    // Of a dynamic size at least one element is taken to be left.
+    const Dim size = x.size(static_cast<int64_t>(axis));
+    const int64_t left = to.AsConstant(size).value_or(std::max<int64_t>(to.exprs().RangeOf(size.expr).min, 1));
+    const auto known = [&](const Dims& all) { return to.AsConstant(all[axis]).value_or(0); };
+    const bool cut = known(crop.before) != 0 || known(crop.after) != 0;
+    if (cut && std::max(known(pads.before), known(pads.after)) > left) return to.Unsupported(kUnwritten);
   }
   for (int64_t axis = 0; axis < x.rank(); ++axis) {
     const Dim before = pads.before[static_cast<size_t>(axis)], after = pads.after[static_cast<size_t>(axis)];

@@ -53,6 +53,9 @@ Tensor Reduce(Lowering& to, Tensor x, const std::optional<Ints>& dims, bool keep
 
 constexpr int kFirstOpsetOfIntegerProducts = 9;
 
+// onnxruntime sums and multiplies int32 in float64 and cuts off at the ends of the range, where PyTorch wraps.
+bool IsCutOff(Lowering& to, const Tensor& x) { return x.dtype() == DType::kInt32 && to.widens_for_runtime(); }
+
 // Whether sums of the elements may pass 2^53, up to where onnxruntime's ReduceSum is exact.
 bool MaySumWide(Lowering& to, const Tensor& x) { return to.opset() >= kFirstOpsetOfIntegerProducts && MayBeWide(to, x); }
 
@@ -179,6 +182,7 @@ Tensor IntegerProduct(Lowering& to, Tensor x, int64_t axis) {
 
 Tensor ProdDim(Lowering& to, Tensor self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, SumDtype(self, dtype));
+  if (IsCutOff(to, x)) return to.CastTo(ProdDim(to, x, dim, keepdim, DType::kInt64), DType::kInt32);
   if (!x.is_complex() && !MayMultiplyWide(to, x)) return Reduce<"ReduceProd">(to, x, Ints{dim}, keepdim);
   if (x.rank() == 0) return x;
   const int64_t axis = to.Axis(dim, x);
@@ -190,6 +194,7 @@ namespace {
 
 Tensor Prod(Lowering& to, Tensor self, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, SumDtype(self, dtype));
+  if (IsCutOff(to, x)) return to.CastTo(Prod(to, x, DType::kInt64), DType::kInt32);
   if (x.is_complex()) return ComplexProduct(to, Flat(to, AtLeast1d(to, x)), 0);
   if (x.rank() > 0 && MayMultiplyWide(to, x)) return IntegerProduct(to, Flat(to, x), 0);
   return Reduce<"ReduceProd">(to, x, std::nullopt, false);
@@ -356,9 +361,7 @@ Tensor All(Lowering& to, Tensor self) { return Quantifier<"ReduceProd">(to, self
 
 Tensor Sum(Lowering& to, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
   const Tensor x = to.CastTo(self, SumDtype(self, dtype));
-  // onnxruntime sums int32 in float64 and cuts off at the ends of the range, where PyTorch wraps.
-  if (x.dtype() == DType::kInt32 && ByteSize(self.dtype()) >= 4 && to.widens_for_runtime())
-    return to.CastTo(Sum(to, x, dim, keepdim, DType::kInt64), DType::kInt32);
+  if (IsCutOff(to, x) && ByteSize(self.dtype()) >= 4) return to.CastTo(Sum(to, x, dim, keepdim, DType::kInt64), DType::kInt32);
   const Ints axes = ReducedAxes(to, x, dim);
   return MaySumWide(to, x) ? SumByProducts(to, x, axes, keepdim) : Reduce<"ReduceSum">(to, x, dim, keepdim);
 }
