@@ -371,6 +371,32 @@ def test_checks_of_data_whose_errors_are_only_raised_anew_are_taken_for_granted(
     compare(program, Resorting(), *inputs, mixed)
 
 
+class Inverse(torch.nn.Module):
+    """To PyTorch's own errors an answer is at hand; that of a capture, which cannot decide by data, is another kind of error."""
+
+    def forward(self, x):
+        try:
+            return torch.linalg.inv(x) if torch.det(x) != 0 else torch.linalg.pinv(x)
+        except RuntimeError:
+            return torch.zeros_like(x)
+
+
+class Rows(torch.nn.Module):
+    """The same for what a capture can do."""
+
+    def forward(self, x):
+        try:
+            return x[(x > 0).nonzero()[:, 0]] * 2
+        except RuntimeError:
+            return x
+
+
+def test_errors_of_the_capture_are_no_answer_to_what_the_model_asks():
+    with pytest.raises(flambeau.errors.CaptureError, match=r"torch.det\(x\) != 0"):
+        flambeau.export(Inverse(), (torch.rand(3, 3),))
+    compare(convert(Rows(), (torch.rand(4, 2),), ({0: "rows"},)), Rows(), (torch.rand(4, 2),), (torch.randn(7, 2),))
+
+
 def test_where_the_example_is_not_the_special_case_another_is_made():
     none, some = torch.tensor([False, False]), torch.tensor([True, False])
     program = convert(Masked(), (NATIVE, some))

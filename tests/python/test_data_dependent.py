@@ -526,7 +526,23 @@ def test_extremes_of_a_number_of_data_and_a_size(function):
     compare(function, inputs[0], others=[(each,) for each in inputs[1:]], dynamic_shapes={"inputs": ({0: "n"},)})
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * max(x.to(torch.uint8).max(), x.shape[0] * 100),
+        lambda x: x * max(x.shape[0], x.sum() * float("nan")),
+        lambda x: x * max(x.half().max(), x.shape[0]),
+    ],
+)
+def test_extremes_of_numbers_that_are_not_of_one_kind_are_refused(function):
+    model = torch.nn.Module()
+    model.forward = function
+    with pytest.raises(flambeau.errors.CaptureError, match="data-dependent"):
+        flambeau.export(model, (torch.rand(3),), dynamic_shapes=({0: "n"},))
+
+
 @pytest.mark.parametrize("least", [3, 9])
 def test_as_many_classes_as_the_greatest_of_a_tensor_and_a_number(least):
     inputs = torch.tensor([1, 3, 0]), torch.tensor([7, 1, 2, 0])
     compare(lambda x: F.one_hot(x, max(x.max() + 1, least)) * 2, inputs[0], others=[(inputs[1],)], dynamic_shapes={"inputs": ({0: "n"},)})
+    compare(lambda x: F.one_hot(x, torch.tensor(-1)) * least, inputs[0], others=[(inputs[1],)], dynamic_shapes={"inputs": ({0: "n"},)})

@@ -166,6 +166,12 @@ def test_squeezes_that_keep_the_size_of_the_example_are_warned_of(squeeze):
         flambeau.export(Squeezed(squeeze), (torch.ones(1, 3, 4),), dynamic_shapes=({0: "n"},))
 
 
+@pytest.mark.parametrize("squeeze", [lambda x: x[1:].squeeze(0), lambda x: x.diff(dim=0).squeeze(0), lambda x: x.view(x.shape[0] // 2, 2, -1).sum(1).squeeze()])
+def test_so_are_those_of_sizes_that_follow_from_the_example(squeeze):
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"the model squeezes \(test_questions_of_sizes.py:\d+: "):
+        flambeau.export(Squeezed(squeeze), (torch.ones(2, 3, 4),), dynamic_shapes=({0: "n"},))
+
+
 @pytest.mark.parametrize("rows", [1, 2])
 def test_squeezes_of_constant_sizes_are_not_warned_of(rows):
     with warnings.catch_warnings():

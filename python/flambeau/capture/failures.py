@@ -199,7 +199,7 @@ def warn_of_squeezes(nodes: Iterable[torch.fx.Node]) -> None:
     for line in dict.fromkeys(_line_of(node) for node in nodes):
         warn(
             f"the captured program keeps a dynamic dimension that has size 1 in the example, and that the model squeezes{_at(line)}:"
-            " for that size, the ONNX model's result has one dimension more than PyTorch's"
+            " for that size, the ONNX model's result has more dimensions than PyTorch's"
         )
 
 

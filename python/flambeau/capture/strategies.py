@@ -38,7 +38,7 @@ from .operators.gradients import export_below_autograd, levels_left, recorded_gr
 from .operators.stand_ins import restore
 from .operators.vmaps import without_vmap
 from .questions.constants import KNOWN, KnownConstants
-from .questions.decisions import NOWHERE, Decision, Place, loops_of, recorded_decisions, unrolled_loops
+from .questions.decisions import NOWHERE, Decision, Place, handled_questions, loops_of, recorded_decisions, unrolled_loops
 from .questions.emptiness import MORE, left_open, taken_as_filled
 from .questions.equality import taken_as_numbers
 from .questions.general import (
@@ -422,6 +422,7 @@ class _Tries:
                 ways_of_exports(self.flags, innermost_line),
                 kept_loops(setting.loops) as replaced,
                 torch.fx.experimental._config.patch(backed_size_oblivious=True),
+                handled_questions() as handled,
             ):
                 exported, how = attempt(Remedies(setting.two_is_one, pointless, DYNAMIC_CONVERSIONS in self.helped, setting.instead))
                 self.helped.add(how)
@@ -436,6 +437,8 @@ class _Tries:
                 exported.graph_module.meta[KNOWN] = known.decisive()
             if setting.loops or setting.special is not None or how.endswith(OTHER_EXAMPLES) or (known is not None and known.follows_sizes):
                 self._refuse_what_differs(exported, presence)
+            if handled and not self._agrees_on_example(exported):  # the model went on with what it does after an error of its own
+                raise handled[0]
         except Exception as error:
             exported, failed = None, error
             _LOG.debug("not captured", exc_info=error)

@@ -238,11 +238,12 @@ def _lstsq(input: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, 
 
 def _one_hot(input: torch.Tensor, num_classes: Any = -1) -> torch.Tensor:
     """As many classes as the greatest says are a size, or as a tensor says; torch makes a number of it."""
-    if isinstance(num_classes, torch.Tensor):
+    told = isinstance(num_classes, torch.Tensor)
+    if told:
         num_classes = num_classes.item()
-        torch._check(num_classes >= 0)
-    elif num_classes == -1:
-        num_classes = input.max().item() + 1
+    if isinstance(num_classes, int) and num_classes == -1:
+        num_classes, told = input.max().item() + 1, True
+    if told:
         torch._check(num_classes >= 0)
     return SIZE_KEEPING[F.one_hot](input, num_classes)
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import sympy
 from torch._guards import TracingContext
-from torch.fx.experimental.symbolic_shapes import ShapeEnv, canonicalize_bool_expr
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv, canonicalize_bool_expr
 
 from ..folders import CAPTURE, OWN, TORCH
 from ..source import called, repeated_list, spread_rows, statements
@@ -38,6 +38,7 @@ __all__ = [
     "asking_place",
     "asks_to_go_on",
     "default_asked_for",
+    "handled_questions",
     "loops_of",
     "passing_answer",
     "recorded_decisions",
@@ -216,6 +217,27 @@ def _is_handled(frame: types.FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+@contextlib.contextmanager
+def handled_questions() -> Iterator[list[Exception]]:
+    """While it is open, notes the errors of questions about data that code of the model may take for its own (``except RuntimeError``)."""
+    handled: list[Exception] = []
+    evaluate = ShapeEnv._evaluate_expr
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return evaluate(*args, **kwargs)
+        except GuardOnDataDependentSymNode as error:
+            if _is_handled(sys._getframe(1)):
+                handled.append(error)
+            raise
+
+    ShapeEnv._evaluate_expr = noted
+    try:
+        yield handled
+    finally:
+        ShapeEnv._evaluate_expr = evaluate
 
 
 def default_asked_for() -> int | None:

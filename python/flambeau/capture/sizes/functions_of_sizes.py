@@ -173,8 +173,11 @@ def _accepting(name: str) -> _Call:
 def _extreme(own: _Call, of_two: Callable[[Any, Any], Any], limit: str) -> _Call:
     """``max`` or ``min`` of numbers; torch's own, in a capture, is of two integers, or of a tensor and a number that is no size.
 
+    Of a tensor and a number that is a size it is one where that is a number of the same kind whichever is taken, and NaN stays: ``clamp``
+    keeps it, and Python the first of the two.
+
     Args:
-        limit: What a number is to ``clamp`` then.
+        limit: What the number is to ``clamp`` then.
     """
 
     @functools.wraps(own)
@@ -184,10 +187,13 @@ def _extreme(own: _Call, of_two: Callable[[Any, Any], Any], limit: str) -> _Call
             return own(*args, **kwargs)
         if all(isinstance(each, (int, float, *_SYMBOLS)) for each in numbers):
             return functools.reduce(of_two, numbers)
-        tensors = [each for each in numbers if isinstance(each, torch.Tensor)]
-        if len(numbers) == 2 and len(tensors) == 1 and tensors[0].ndim == 0:
-            (number,) = [each for each in numbers if isinstance(each, _SYMBOLS)]
-            return tensors[0].clamp(**{limit: number})
+        if len(numbers) == 2:
+            tensor, number = numbers if isinstance(numbers[0], torch.Tensor) else reversed(numbers)
+            if isinstance(tensor, torch.Tensor) and tensor.ndim == 0:
+                integers = tensor.dtype == torch.int64 and isinstance(number, torch.SymInt)
+                floats = tensor.dtype in (torch.float32, torch.float64) and isinstance(number, torch.SymFloat) and tensor is numbers[0]
+                if integers or floats:
+                    return tensor.clamp(**{limit: number})
         return own(*args, **kwargs)
 
     return call

@@ -18,7 +18,7 @@ _SQUEEZES = (torch.ops.aten.squeeze, torch.ops.aten.squeeze_, torch.ops.aten.squ
 def kept_ones(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.fx.Node]:
     """The nodes that give more dimensions than PyTorch does for the example."""
     sizes = sizes_of(exported, args, kwargs)
-    if not sizes or 1 not in sizes.values():
+    if not sizes:
         return []
     graphs = [module.graph for module in exported.graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
     called = (node for graph in graphs for node in graph.nodes if getattr(node.target, "overloadpacket", None) in _SQUEEZES)
