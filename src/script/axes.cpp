@@ -26,10 +26,8 @@ bool IsAxis(const aten::SchemaArgument& argument) {
   return argument.type.base == aten::BaseType::kInt && std::ranges::find(kNames, argument.name) != std::end(kNames);
 }
 
-}  // namespace
-
 // The number of an axis among the arguments, or in a list of such numbers.
-struct Evaluator::OpenAxis {
+struct OpenAxis {
   size_t argument;
   std::optional<size_t> element;
   NumberVal number;
@@ -37,12 +35,12 @@ struct Evaluator::OpenAxis {
 
 // Of the first argument; of a list, of the tensor of most dimensions: cat leaves out those of nothing. Where another
 // argument has more, which counts is the operator's own rule.
-std::optional<int64_t> Evaluator::AxesOf(const Node& node, std::span<const Val> arguments) {
+std::optional<int64_t> AxesOf(const Node& node, std::span<const Val> arguments, Evaluator& evaluator) {
   int64_t rank = -1;
   const auto counts = [&](const Val& value, bool may_have_more) {
     const auto* tensor = value.As<TensorVal>();
     if (tensor == nullptr) return true;
-    const Type& type = TypeOf(*tensor);
+    const Type& type = evaluator.TypeOf(*tensor);
     const auto own = static_cast<int64_t>(type.rank());
     if (!type.ranked || (!may_have_more && own > rank)) return false;
     rank = std::max(rank, own);
@@ -52,7 +50,7 @@ std::optional<int64_t> Evaluator::AxesOf(const Node& node, std::span<const Val> 
     const auto* list = arguments[i].As<ListVal>();
     if (list == nullptr && !counts(arguments[i], i == 0)) return std::nullopt;
     if (list != nullptr)
-      for (const Val& element : heap_[list->cell].elements)
+      for (const Val& element : evaluator.heap()[list->cell].elements)
         if (!counts(element, i == 0)) return std::nullopt;
   }
   if (rank < 0) return std::nullopt;
@@ -60,10 +58,10 @@ std::optional<int64_t> Evaluator::AxesOf(const Node& node, std::span<const Val> 
   return std::max<int64_t>(rank + grows, 1);
 }
 
-std::optional<Evaluator::OpenAxis> Evaluator::FindOpenAxis(const Node& node, std::span<const Val> arguments) const {
+std::optional<OpenAxis> FindOpenAxis(const Node& node, std::span<const Val> arguments, const Heap& heap) {
   const auto is_open = [&](const Val& argument) {
     const auto* list = argument.As<ListVal>();
-    return argument.Is<NumberVal>() || (list != nullptr && std::ranges::any_of(heap_[list->cell].elements, &Val::Is<NumberVal>));
+    return argument.Is<NumberVal>() || (list != nullptr && std::ranges::any_of(heap[list->cell].elements, &Val::Is<NumberVal>));
   };
   if (!node.kind.starts_with("aten::") || std::ranges::none_of(arguments, is_open)) return std::nullopt;
   const aten::Schema* schema = aten::FindSchema(OperatorName(node));
@@ -72,7 +70,7 @@ std::optional<Evaluator::OpenAxis> Evaluator::FindOpenAxis(const Node& node, std
     if (const auto* number = arguments[i].As<NumberVal>()) return OpenAxis{i, std::nullopt, *number};
     const auto* list = arguments[i].As<ListVal>();
     if (list == nullptr) continue;
-    const Vals& elements = heap_[list->cell].elements;
+    const Vals& elements = heap[list->cell].elements;
     const auto found = std::ranges::find_if(elements, &Val::Is<NumberVal>);
     const int64_t most = node.kind == "aten::permute" ? kMaxPermuted : kMaxOpen;
     if (std::ranges::count_if(elements, &Val::Is<NumberVal>) > most) return std::nullopt;
@@ -82,20 +80,20 @@ std::optional<Evaluator::OpenAxis> Evaluator::FindOpenAxis(const Node& node, std
 }
 
 // permute takes as many axes as the tensor has, so a list of open length has that one.
-Result<Vals> Evaluator::WithLengthOfRank(std::span<const Val> arguments) {
+Result<Vals> WithLengthOfRank(std::span<const Val> arguments, Evaluator& evaluator) {
   Vals told(arguments.begin(), arguments.end());
   const auto* tensor = told.size() == 2 ? told[0].As<TensorVal>() : nullptr;
   const auto* axes = tensor != nullptr ? told[1].As<ListVal>() : nullptr;
-  if (axes == nullptr || !heap_[axes->cell].sequence || !TypeOf(*tensor).ranked) return told;
-  FLAMBEAU_TRY(Vals elements, FirstElements(*this, told[1], TypeOf(*tensor).rank()));
-  told[1] = List(std::move(elements));
+  if (axes == nullptr || !evaluator.heap()[axes->cell].sequence || !evaluator.TypeOf(*tensor).ranked) return told;
+  FLAMBEAU_TRY(Vals elements, FirstElements(evaluator, told[1], evaluator.TypeOf(*tensor).rank()));
+  told[1] = evaluator.List(std::move(elements));
   return told;
 }
 
 // All, or of permute those that it does not name already.
-Vals Evaluator::AxesToTry(const Node& node, std::span<const Val> arguments, const OpenAxis& open, int64_t count) const {
+Vals AxesToTry(const Node& node, std::span<const Val> arguments, const OpenAxis& open, int64_t count, const Heap& heap) {
   const auto is_named = [&](int64_t axis) {
-    const Vals& elements = heap_[arguments[open.argument].As<ListVal>()->cell].elements;
+    const Vals& elements = heap[arguments[open.argument].As<ListVal>()->cell].elements;
     return std::ranges::any_of(elements, [&](const Val& each) { return each.AsInt() == axis || each.AsInt() == axis - count; });
   };
   Vals axes;
@@ -104,25 +102,15 @@ Vals Evaluator::AxesToTry(const Node& node, std::span<const Val> arguments, cons
   return axes;
 }
 
-// A call that is wrong for what is known of its operands raises in PyTorch, too: the model has no path there.
-Failure Evaluator::RaiseIfPyTorchDoes(const Node& node, size_t reported) {
-  const auto news = std::span(sink_.diagnostics()).subspan(reported);
-  const auto is_of_program = [](const Diagnostic& each) { return each.kind == DiagnosticKind::kBadProgram; };
-  if (news.empty() || !std::ranges::all_of(news, is_of_program)) return kFailure;
-  std::string message = news.front().message;
-  sink_.Truncate(reported);
-  const Failure failure = Raise(node, std::move(message));
-  if (raised_) raised_->by_call = !tried_.contains(&node);
-  return failure;
-}
+}  // namespace
 
 // if n == 0: y = op(x, 0), else if n == 1: y = op(x, 1), ... Looking n up among several axes raises where it is none.
 // nullptr where no axis is open.
 Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Val> arguments) {
-  const auto open = FindOpenAxis(node, arguments);
-  const auto count = open ? AxesOf(node, arguments) : std::nullopt;
+  const auto open = FindOpenAxis(node, arguments, heap_);
+  const auto count = open ? AxesOf(node, arguments, *this) : std::nullopt;
   if (!count || *count > kMaxAxes) return nullptr;
-  const Vals tried = AxesToTry(node, arguments, *open, *count);
+  const Vals tried = AxesToTry(node, arguments, *open, *count, heap_);
   if (tried.empty()) return nullptr;
   const auto call_along = [&](const Val& axis) {
     Val argument = axis;
@@ -134,7 +122,7 @@ Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Va
     std::vector<Value*> inputs = node.inputs;
     inputs[open->argument] = NameOf(std::move(argument));
     Block* block = added_.AddBlock();
-    Node* call = AppendAs(node, block, node.kind, node.overload, std::move(inputs));
+    Node* call = added_.AppendFor(node, block, node.kind, node.overload, std::move(inputs));
     tried_.insert(call);
     block->outputs = call->outputs;
     return block;
@@ -155,7 +143,7 @@ Result<const Node*> Evaluator::BranchOnAxis(const Node& node, std::span<const Va
   for (size_t i = tried.size() - 1; i > 0 && !place.AsInt(); --i) {
     FLAMBEAU_TRY(Val same, emitter_.Call1("_operator::eq", {place, tried[i - 1]}));
     Block* block = added_.AddBlock();
-    Node* branch = AppendAs(node, block, "prim::If", "", {NameOf(std::move(same))});
+    Node* branch = added_.AppendFor(node, block, "prim::If", "", {NameOf(std::move(same))});
     branch->blocks = {call_along(tried[i - 1]), rest};
     block->outputs = branch->outputs;
     rest = block;
@@ -172,7 +160,7 @@ Result<const Node*> Evaluator::BranchOnNumber(const Node& node, std::span<const 
 Result<std::optional<Vals>> Evaluator::OnEachNumber(const Node& node, std::span<const Val> arguments) {
   Vals told;
   if (node.kind == "aten::permute") {
-    FLAMBEAU_TRY(told, WithLengthOfRank(arguments));
+    FLAMBEAU_TRY(told, WithLengthOfRank(arguments, *this));
     arguments = told;
   }
   FLAMBEAU_TRY(const Node* branch, BranchOnNumber(node, arguments));
@@ -182,8 +170,7 @@ Result<std::optional<Vals>> Evaluator::OnEachNumber(const Node& node, std::span<
     return std::optional(std::move(results));
   }
   Val condition = ValueOf(branch->inputs[0]);
-  FLAMBEAU_TRY(const Block* taken, Decide(*branch, condition));
-  FLAMBEAU_TRY(Vals results, taken != nullptr ? EvaluateBlock(*taken) : Branch(*branch, condition, {}));
+  FLAMBEAU_TRY(Vals results, DecideOrBranch(*branch, std::move(condition)));
   return std::optional(std::move(results));
 }
 

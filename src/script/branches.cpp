@@ -45,6 +45,18 @@ Failure Evaluator::Raise(const Node& node, std::string message) {
   return sink_.Error(DiagnosticKind::kBadProgram, std::move(message));
 }
 
+// A call that is wrong for what is known of its operands raises in PyTorch, too: the model has no path there.
+Failure Evaluator::RaiseIfPyTorchDoes(const Node& node, size_t reported) {
+  const auto news = std::span(sink_.diagnostics()).subspan(reported);
+  const auto is_of_program = [](const Diagnostic& each) { return each.kind == DiagnosticKind::kBadProgram; };
+  if (news.empty() || !std::ranges::all_of(news, is_of_program)) return kFailure;
+  std::string message = news.front().message;
+  sink_.Truncate(reported);
+  const Failure failure = Raise(node, std::move(message));
+  if (raised_) raised_->by_call = !tried_.contains(&node);
+  return failure;
+}
+
 // The model goes on without the path; what was reported on it does not count.
 void Evaluator::LeaveOutWhatRaised(size_t reported) {
   const Raised raised = *std::exchange(raised_, std::nullopt);
@@ -77,6 +89,11 @@ Result<const Block*> Evaluator::Decide(const Node& node, Val& condition) {
   return taken ? static_cast<const Block*>(node.blocks[*taken ? 0 : 1]) : nullptr;
 }
 
+Result<Vals> Evaluator::DecideOrBranch(const Node& node, Val condition) {
+  FLAMBEAU_TRY(const Block* taken, Decide(node, condition));
+  return taken != nullptr ? EvaluateBlock(*taken) : Branch(node, condition, {});
+}
+
 Result<Vals> Evaluator::If(const Node& node, Val condition) {
   FLAMBEAU_TRY(const Block* taken, Decide(node, condition));
   if (taken != nullptr) return EvaluateBlock(*taken);
@@ -100,7 +117,7 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
   const Bindings bound = BoundInRounds(rest);
   std::vector<Path> paths;
   // The one that raised before comes first: then the other is walked once.
-  size_t& raising = raising_[SourceOf(node)];
+  size_t& raising = raising_[added_.SourceOf(node)];
   for (const size_t i : {raising, 1 - raising}) {
     auto path = WalkPath(node, i, *predicate, rest);
     Restore(before);
@@ -117,7 +134,7 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
   }
   if (sink_.HasErrors()) return kFailure;
   const size_t mine = lossy_.size();
-  lossy_.push_back(SourceOf(node));  // until it turns out that nothing is lost
+  lossy_.push_back(added_.SourceOf(node));  // until it turns out that nothing is lost
 
   Region region{*this};
   FLAMBEAU_CHECK_OK(region.GiveOutRebound(paths, before));
@@ -126,7 +143,7 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
   Restore(before);
   assumes_sizes_ = std::ranges::any_of(paths, [](const Path& path) { return path.after.assumes_sizes; });
   FLAMBEAU_TRY(Vals results, region.Build(CallBranches(*predicate, paths, region.Types())));
-  if (region.Chooses()) guessed_.push_back(SourceOf(node));
+  if (region.Chooses()) guessed_.push_back(added_.SourceOf(node));
   if (!region.lossy()) lossy_.erase(lossy_.begin() + static_cast<ptrdiff_t>(mine));
   return results;
 }

@@ -10,6 +10,7 @@
 #include "script/evaluator.h"
 #include "script/quantized.h"
 #include "script/rows.h"
+#include "script/squeeze.h"
 
 namespace flambeau::script {
 
@@ -53,9 +54,9 @@ Result<Vals> Evaluator::Evaluate(const Node& node) {
   FLAMBEAU_TRY(std::optional<Vals> along, OnEachNumber(node, arguments));
   if (along) return *std::move(along);
   if (node.kind == "aten::squeeze") {
-    FLAMBEAU_TRY(std::optional<Vals> squeezed, SqueezeAtRunTime(node, arguments));
+    FLAMBEAU_TRY(std::optional<Vals> squeezed, Squeeze(*this, node, arguments).AtRunTime());
     if (squeezed) return *std::move(squeezed);
-  } else if (node.kind == "aten::squeeze_" && SqueezesOpenAxis(arguments)) {
+  } else if (node.kind == "aten::squeeze_" && Squeeze(*this, node, arguments).HasOpenAxis()) {
     return sink_.Error(DiagnosticKind::kUnsupportedForm,
                        "squeezes in place, and whether the size is 1 is known at run time only", {},
                        "assign what squeeze() gives, or leave the dimension static");
@@ -159,7 +160,7 @@ Result<Vals> Evaluator::CallOnNumbers(const Node& node, std::span<const Val> arg
 }
 
 Result<Vals> Evaluator::CallOperator(const Node& node, std::span<const Val> arguments) {
-  const bool stand_ins = std::ranges::any_of(arguments, [&](const Val& each) { return StandsForNumber(each); });
+  const bool stand_ins = std::ranges::any_of(arguments, [&](const Val& each) { return number_stand_ins_.Contains(each); });
   return stand_ins ? CallOnStandIns(node, arguments) : CallOnValues(node, arguments);
 }
 

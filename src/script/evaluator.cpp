@@ -4,6 +4,7 @@
 
 #include "reader/torchscript/reader.h"
 #include "script/held.h"
+#include "script/liveness.h"
 #include "script/rows.h"
 #include "script/sequences.h"
 
@@ -31,6 +32,8 @@ Evaluator::Evaluator(const torchscript::Graph& source, Program::Impl& program, S
       sink_(sink),
       opset_(opset),
       emitter_(program, heap_, sink, custom, opset),
+      kept_inputs_(source, *this),
+      enum_members_(source, emitter_),
       library_(library),
       apart_(apart) {
   ImportObjects();
@@ -115,7 +118,7 @@ Result<Vals> Evaluator::Run(std::span<const Val> inputs) {
   if (inputs.size() != main.inputs.size())
     return sink_.Error(DiagnosticKind::kBadProgram, fmt::format("the program has {} inputs, {} are given", main.inputs.size(), inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) Bind(main.inputs[i], inputs[i]);
-  FindReturned();
+  returned_ = OnlyReturned(source_);
   FLAMBEAU_TRY(Vals outputs, EvaluateBlock(main));
   if (sink_.HasErrors()) return kFailure;
   return outputs;
@@ -233,11 +236,11 @@ Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
     if (!taken) {
       BindOutputs(node, kFailure);
     } else if (*taken != nullptr) {
-      NoteLeftPath(node, **taken);
+      kept_inputs_.NoteLeftPath(node, **taken);
       if (const auto given = given_.find(&node); given != given_.end())
         for (const auto& [value, val] : given->second) Bind(value, val);
       frames.push_back({*taken, 0, &node});
-    } else if (apart_.contains(SourceOf(node))) {
+    } else if (apart_.contains(added_.SourceOf(node))) {
       auto outputs = Branch(node, condition, frames);
       depth_ = outer;
       return outputs;

@@ -12,8 +12,13 @@
 #include <unordered_set>
 #include <vector>
 
+#include "script/added_nodes.h"
 #include "script/arguments.h"
+#include "script/attribute_uses.h"
 #include "script/emitter.h"
+#include "script/enum_members.h"
+#include "script/kept_inputs.h"
+#include "script/number_stand_ins.h"
 #include "script/skeleton.h"
 #include "script/value.h"
 
@@ -45,10 +50,6 @@ class Evaluator {
 
   // The Ifs and Loops after which less is known than on each path alone, in the order of the walk up to the first error.
   const std::vector<const Node*>& lossy() const { return lossy_; }
-  // Says in the finished program which inputs were noted.
-  void MarkKeptInputs();
-  // Puts the weights in the order in which the program reads them first, as torch's exporter has them.
-  void OrderWeights();
   // Guesses that may be wrong: squeezes that were assumed to keep a dimension of unknown size, and Ifs after which a number
   // or the length of a list is unknown, though each path has a constant.
   const std::vector<const Node*>& guessed() const { return guessed_; }
@@ -69,20 +70,14 @@ class Evaluator {
   void SetCaptured(Expr symbol, int64_t size) { captured_.emplace(symbol, size); }
   // The size at the capture; nullopt where that is not known.
   std::optional<int64_t> CapturedSize(Expr size) const { return program_.context->exprs().Evaluate(size, captured_); }
-  // The node, one of the source or of a library, reads a size of the tensor; or copies something to it.
-  void NoteSizeRead(const Node& node, TensorVal tensor);
-  void NoteWritten(TensorVal tensor);
   // The node takes a view of the tensor, which may get another shape in place afterwards.
   void NoteViewed(const Node& node, TensorVal tensor) { viewed_[&node] = emitter_.storages().ViewOf(tensor.id); }
   bool IsAsViewed(const Node& node, TensorVal tensor) {
     const auto found = viewed_.find(&node);
     return found != viewed_.end() && found->second == emitter_.storages().ViewOf(tensor.id);
   }
-  // Reads what only decides sizes, as torch's exporter has it.
-  void NoteRead(const Val& val);
-  // The node asks whether the value is None; `branch` is walked on this path alone.
-  void NoteAsked(const Node& node, const Val& val);
-  void NoteLeftPath(const Node& branch, const torchscript::Block& taken);
+  KeptInputs& kept_inputs() { return kept_inputs_; }
+  AttributeUses& attribute_uses() { return attribute_uses_; }
   Failure Unsupported(std::string message, std::string hint = {});
   Failure UsesUndefined(const Undefined& value);
   // The path at hand ends in an exception: an error, unless another path can be taken.
@@ -96,15 +91,6 @@ class Evaluator {
   Failure UnsupportedWherePathsMet(std::string message, std::string hint = {});
   Val Import(const torchscript::Constant& constant, std::string_view path);
   Result<Val> GetAttribute(uint32_t cell, std::string_view name);
-  // That it reads an attribute that is a tensor.
-  void NoteTensorUse(TensorVal tensor) { first_reads_.try_emplace(tensor.id, first_reads_.size()); }
-  // That the program reads an attribute, or writes it.
-  void NoteUse(uint32_t cell, const std::string& name, bool reads) { reads_first_.try_emplace({cell, name}, reads); }
-  // Whether it reads what the attribute was before the run.
-  bool ReadsFirst(uint32_t cell, const std::string& name) const {
-    const auto found = reads_first_.find({cell, name});
-    return found != reads_first_.end() && found->second;
-  }
   Status SetAttribute(uint32_t cell, std::string_view name, Val value);
 
   // A list or dict for writing: those that may be the same one become lost.
@@ -115,10 +101,7 @@ class Evaluator {
   static Val Tuple(Vals elements) { return TupleVal{std::make_shared<const Vals>(std::move(elements))}; }
   // The bool, where it is known; also that of a tensor of one known element.
   std::optional<bool> KnownBool(const Val& value) const;
-  // Notes that a 0-d tensor stands for a Python number.
-  void NoteStandIn(const Val& val);
-  // For such a tensor, one that holds the number in Python's precision; else the value itself.
-  Val WholeNumber(const Val& val) const;
+  NumberStandIns& number_stand_ins() { return number_stand_ins_; }
   // The type of a tensor as it is now.
   const Type& TypeOf(TensorVal tensor);
   // The current value of a name of the source.
@@ -134,6 +117,7 @@ class Evaluator {
 
   struct Region;
   struct Path;
+  class Squeeze;
 
   // Where the walk stands in a block, and the node that gets the block's outputs.
   struct Frame {
@@ -154,9 +138,6 @@ class Evaluator {
   void Bind(const torchscript::Value* value, Val val) { values_[value] = std::move(val); }
 
   void PutRowsBack();
-  // kept_inputs.cpp
-  bool IsLive(const torchscript::Value* value);
-  bool IsUndecided(const torchscript::Value* value);
   // module_state.cpp
   void ImportObjects();
   std::string PathOf(torchscript::ObjectId object, std::string_view attribute) const;
@@ -170,12 +151,14 @@ class Evaluator {
   Result<Vals> CallOnNumbers(const Node& node, std::span<const Val> arguments);
   Result<Vals> CallOnValues(const Node& node, std::span<const Val> arguments);
   // number_stand_ins.cpp
-  bool StandsForNumber(const Val& val) const;
   Result<Vals> CallOnStandIns(const Node& node, std::span<const Val> arguments);
   // branches.cpp
   // Of a node that was added here: its paths meet at once.
   Result<Vals> If(const Node& node, Val condition);
+  Result<Vals> DecideOrBranch(const Node& node, Val condition);
   Failure RaiseAgain();
+  Failure RaiseIfPyTorchDoes(const Node& node, size_t reported);
+  void LeaveOutWhatRaised(size_t reported);
   // The block that is taken, if that is known.
   Result<const torchscript::Block*> Decide(const Node& node, Val& condition);
   Result<Vals> Branch(const Node& node, const Val& condition, const std::vector<Frame>& rest);
@@ -196,42 +179,20 @@ class Evaluator {
   // peel.cpp
   bool IsPeeled(const Node& node) const;
   Result<const Node*> Peel(const Node& node);
-  bool CountsSizes(const Val& trips) const;
-  const Node* SourceOf(const Node& node) const;
   void Lose(const Node& node);
   // optionals.cpp
+  // A name for what no node of the source makes.
   torchscript::Value* NameOf(Val value);
-  Node* AppendAs(const Node& node, torchscript::Block* block, std::string kind, std::string overload, std::vector<torchscript::Value*> inputs);
   std::optional<ValueId> WhatDecides(const Node& node, std::span<const Val> arguments) const;
   const Node* OnEachPath(const Node& node, ValueId condition);
   Result<Vals> CallOnEachPath(const Node& node, ValueId condition);
   const Node* Parted(const Node& node);
   // axes.cpp
-  struct OpenAxis;
-  std::optional<int64_t> AxesOf(const Node& node, std::span<const Val> arguments);
-  std::optional<OpenAxis> FindOpenAxis(const Node& node, std::span<const Val> arguments) const;
   Result<const Node*> BranchOnAxis(const Node& node, std::span<const Val> arguments);
   Result<const Node*> BranchOnNumber(const Node& node, std::span<const Val> arguments);
   Result<std::optional<Vals>> OnEachNumber(const Node& node, std::span<const Val> arguments);
-  Result<Vals> WithLengthOfRank(std::span<const Val> arguments);
-  Vals AxesToTry(const Node& node, std::span<const Val> arguments, const OpenAxis& open, int64_t count) const;
-  Failure RaiseIfPyTorchDoes(const Node& node, size_t reported);
-  void LeaveOutWhatRaised(size_t reported);
-  // members.cpp
-  void FindMembers();
-  Vals MembersThatMayBe(const Node& node, const Val& number);
+  // enum_members.cpp
   Result<const Node*> BranchOnMember(const Node& node, const Val& number);
-  // squeeze.cpp
-  void FindReturned();
-  std::optional<std::vector<int64_t>> SqueezedAxes(std::span<const Val> arguments, int64_t rank) const;
-  Result<Val> TheOnly(const Val& tensor, int64_t axis);
-  bool WasOne(Expr size) const;
-  bool IsOneAtMost(Expr size);
-  std::vector<int64_t> AxesThatMayGo(const Node& node, std::span<const Val> arguments);
-  Result<const Node*> SqueezeBranch(const Node& node, const Val& tensor, std::span<const int64_t> axes);
-  Result<Val> WithoutKnownOnes(const Node& node, const Val& tensor, std::span<const int64_t> open, Vals& left);
-  Result<std::optional<Vals>> SqueezeAtRunTime(const Node& node, std::span<const Val> arguments);
-  bool SqueezesOpenAxis(std::span<const Val> arguments);
 
   Snapshot Save() { return {emitter_.storages(), heap_, emitter_.facts(), assumes_sizes_}; }
   void Restore(const Snapshot& snapshot);
@@ -245,24 +206,17 @@ class Evaluator {
   Emitter emitter_;
   std::unordered_map<const torchscript::Value*, Val> values_;
   std::unordered_map<const TensorData*, ValueId> tensors_;
-  std::unordered_map<ValueId, size_t> first_reads_;  // of tensors in attributes: how many were read before
+  KeptInputs kept_inputs_;
+  AttributeUses attribute_uses_;
+  EnumMembers enum_members_;
   std::unordered_map<const void*, std::vector<ModuleFrame>> frames_;
   std::unordered_set<const torchscript::Value*> returned_;  // and used by nothing else
-  std::optional<std::unordered_set<const torchscript::Value*>> live_, undecided_;
-  std::vector<ValueId> seem_read_;
-  std::unordered_map<ValueId, Val> number_stand_ins_;  // and the same as Python has it: a float in float64
+  NumberStandIns number_stand_ins_;
   std::unordered_map<Expr, int64_t> captured_;  // dynamic sizes of inputs, as the program was captured with them
-  torchscript::Graph added_;  // nodes that stand for one of the source
+  AddedNodes added_;
   Library& library_;
-  // Nodes that were added for one of the source: for a loop, after so many of its rounds.
-  struct Rest {
-    const Node* loop;
-    int rounds;
-  };
-  std::unordered_map<const Node*, Rest> rests_;
   // What a round that is walked by itself is given: a path may be walked again, after the other rounds had their own.
   std::unordered_map<const Node*, Bindings> given_;
-  std::optional<std::map<int64_t, EnumVal>> members_;  // of the program's enums, by their numbers
   std::unordered_set<const Node*> tried_;  // of these: calls along an axis that need not be the one
   std::unordered_map<const Node*, ViewId> viewed_;
   std::unordered_map<uint32_t, TakenElement> taken_;
@@ -272,7 +226,6 @@ class Evaluator {
   bool assumes_rounds_ = false;
   std::vector<const Node*> lossy_;
   std::vector<const Node*> guessed_;
-  std::map<std::pair<uint32_t, std::string>, bool> reads_first_;  // of attributes that are numbers or lists
   bool asks_data_ = true, asked_data_ = false;
   bool assumes_sizes_ = false;  // by a squeeze: what raises after it may be due to that
   // What ends the path at hand.

@@ -1,7 +1,5 @@
-// Inputs of which a model computes nothing, but which torch's exporter of TorchScript keeps, and so its users count on.
-// Of a tensor with a dynamic size it reads all sizes when the model runs, those that are numbers here, too; and what
-// is copied to a tensor it puts into that, all of it or not. From the first opset on that has optional values it asks
-// of an optional input when the model runs whether it is None, and keeps both paths.
+#include "script/kept_inputs.h"
+
 #include <algorithm>
 
 #include "script/evaluator.h"
@@ -70,42 +68,42 @@ Values FindUndecided(const torchscript::Graph& source) {
 
 }  // namespace
 
-bool Evaluator::IsLive(const torchscript::Value* value) {
+bool KeptInputs::IsLive(const torchscript::Value* value) {
   if (!live_) live_ = LiveValues(source_);
   return live_->contains(value);
 }
 
-bool Evaluator::IsUndecided(const torchscript::Value* value) {
-  if (opset_ < kFirstOpsetOfOptionals) return false;
+bool KeptInputs::IsUndecided(const torchscript::Value* value) {
+  if (evaluator_.opset() < kFirstOpsetOfOptionals) return false;
   if (!undecided_) undecided_ = FindUndecided(source_);
   return undecided_->contains(value);
 }
 
-void Evaluator::NoteRead(const Val& val) {
+void KeptInputs::NoteRead(const Val& val) {
   Vals pending{val};
   while (!pending.empty()) {
     const Val each = std::move(pending.back());
     pending.pop_back();
-    if (const auto* tensor = each.As<TensorVal>()) seem_read_.push_back(tensor->id);
-    if (const auto* number = each.As<NumberVal>()) seem_read_.push_back(number->id);
+    if (const auto* tensor = each.As<TensorVal>()) read_.push_back(tensor->id);
+    if (const auto* number = each.As<NumberVal>()) read_.push_back(number->id);
     if (const auto* tuple = each.As<TupleVal>()) pending.insert(pending.end(), tuple->elements->begin(), tuple->elements->end());
     if (const auto* list = each.As<ListVal>()) {
-      const Cell& cell = heap_[list->cell];
-      if (cell.sequence) seem_read_.push_back(*cell.sequence);
+      const Cell& cell = evaluator_.heap()[list->cell];
+      if (cell.sequence) read_.push_back(*cell.sequence);
       pending.insert(pending.end(), cell.elements.begin(), cell.elements.end());
     }
   }
 }
 
-void Evaluator::NoteAsked(const Node& node, const Val& val) {
+void KeptInputs::NoteAsked(const Node& node, const Val& val) {
   if (!node.outputs.empty() && IsUndecided(node.outputs[0]) && IsLive(node.outputs[0])) NoteRead(val);
 }
 
-void Evaluator::NoteLeftPath(const Node& branch, const Block& taken) {
+void KeptInputs::NoteLeftPath(const Node& branch, const Block& taken) {
   if (branch.inputs.empty() || !IsUndecided(branch.inputs[0]) || !IsLive(branch.inputs[0])) return;
   Values inside;
   const auto read = [&](const torchscript::Value* value) {
-    if (!inside.contains(value)) NoteRead(ValueOf(value));
+    if (!inside.contains(value)) NoteRead(evaluator_.ValueOf(value));
   };
   const auto read_outputs = [&](const Node& node, const Block& block) {
     for (size_t i = 0; i < std::min(node.outputs.size(), block.outputs.size()); ++i)
@@ -118,7 +116,7 @@ void Evaluator::NoteLeftPath(const Node& branch, const Block& taken) {
   });
   ForEachNode(left, [&](const Node& node) {
     const bool is_live = HasEffect(node) || std::ranges::any_of(node.outputs, [&](const torchscript::Value* output) { return IsLive(output); });
-    const auto* tensor = node.inputs.empty() || inside.contains(node.inputs[0]) ? nullptr : ValueOf(node.inputs[0]).As<TensorVal>();
+    const auto* tensor = node.inputs.empty() || inside.contains(node.inputs[0]) ? nullptr : evaluator_.ValueOf(node.inputs[0]).As<TensorVal>();
     if (!is_live && node.blocks.empty()) return;
     if (node.kind == "aten::size" && tensor != nullptr) return NoteSizeRead(node, *tensor);
     if (IsOfTypes(node) || (AsksForNone(node) && is_live && !IsUndecided(node.outputs[0]))) return;
@@ -128,24 +126,24 @@ void Evaluator::NoteLeftPath(const Node& branch, const Block& taken) {
   read_outputs(branch, left);
 }
 
-void Evaluator::NoteSizeRead(const Node& node, TensorVal tensor) {
-  const ExprPool& exprs = context().exprs();
-  const Type& type = TypeOf(tensor);
+void KeptInputs::NoteSizeRead(const Node& node, TensorVal tensor) {
+  const ExprPool& exprs = evaluator_.context().exprs();
+  const Type& type = evaluator_.TypeOf(tensor);
   if (std::ranges::all_of(type.sizes, [&](Expr size) { return exprs.AsConstant(size).has_value(); })) return;
   if (std::ranges::any_of(node.outputs, [&](const torchscript::Value* output) { return IsLive(output); }))
-    seem_read_.push_back(tensor.id);
+    read_.push_back(tensor.id);
 }
 
-void Evaluator::NoteWritten(TensorVal tensor) {
-  Storages& storages = emitter_.storages();
+void KeptInputs::NoteWritten(TensorVal tensor) {
+  Storages& storages = evaluator_.emit().storages();
   const ValueId whole = storages.Tensor(storages.StorageOf(tensor.id));
-  if (whole && program_.graph[whole].kind == ValueKind::kInput) seem_read_.push_back(whole);
+  if (whole && evaluator_.emit().graph()[whole].kind == ValueKind::kInput) read_.push_back(whole);
 }
 
-void Evaluator::MarkKeptInputs() {
-  const Graph& graph = program_.graph;
+void KeptInputs::Mark(Program::Impl& program) const {
+  const Graph& graph = program.graph;
   std::vector<bool> seen(graph.value_capacity());
-  std::vector<ValueId> pending = seem_read_;
+  std::vector<ValueId> pending = read_;
   const auto add = [&](const std::vector<ValueId>& values) { pending.insert(pending.end(), values.begin(), values.end()); };
   while (!pending.empty()) {
     const ValueId value = pending.back();
@@ -159,7 +157,7 @@ void Evaluator::MarkKeptInputs() {
     add(graph.operands(node));
     if (!is_carried) graph.ForEachBody(node, [&](BlockId body) { add(graph.outputs(body)); });
   }
-  for (InputSpec& input : program_.inputs) input.seems_read = seen[input.value.index];
+  for (InputSpec& input : program.inputs) input.seems_read = seen[input.value.index];
 }
 
 }  // namespace flambeau::script

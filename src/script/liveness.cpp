@@ -78,8 +78,38 @@ class Walk {
   size_t kept_ = 0;
 };
 
+// Calls f for each value that a node uses, also in its blocks.
+template <class F>
+void ForEachOperand(const Node& node, F f) {
+  std::vector<const Node*> pending{&node};
+  while (!pending.empty()) {
+    const Node& next = *pending.back();
+    pending.pop_back();
+    std::ranges::for_each(next.inputs, f);
+    for (const Block* block : next.blocks) {
+      std::ranges::for_each(block->outputs, f);
+      pending.insert(pending.end(), block->nodes.begin(), block->nodes.end());
+    }
+  }
+}
+
 }  // namespace
 
 std::unordered_set<const Value*> LiveValues(const torchscript::Graph& source) { return Walk(source).Run(); }
+
+std::unordered_set<const Value*> OnlyReturned(const torchscript::Graph& source) {
+  const Block& main = *source.main;
+  std::unordered_set<const Value*> returned(main.outputs.begin(), main.outputs.end()), used;
+  const auto is_returned = [&](const Value* value) { return returned.contains(value) && !used.contains(value); };
+  for (const Node* node : std::views::reverse(main.nodes)) {
+    const bool packs = node->kind == "prim::TupleConstruct" || node->kind == "prim::TupleUnpack";
+    if (packs && std::ranges::all_of(node->outputs, is_returned))
+      returned.insert(node->inputs.begin(), node->inputs.end());
+    else
+      ForEachOperand(*node, [&](const Value* value) { used.insert(value); });
+  }
+  for (const Value* value : used) returned.erase(value);
+  return returned;
+}
 
 }  // namespace flambeau::script

@@ -11,6 +11,9 @@ namespace flambeau::script {
 // not what alone decides whether it raises. A loop needs all that it carries.
 std::unordered_set<const torchscript::Value*> LiveValues(const torchscript::Graph& source);
 
+// The values that are outputs of the program, or parts of these, and nothing else.
+std::unordered_set<const torchscript::Value*> OnlyReturned(const torchscript::Graph& source);
+
 // Whether it writes somewhere, as far as models go: texts and warnings do not count.
 bool HasEffect(const torchscript::Node& node);
 

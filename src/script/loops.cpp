@@ -46,8 +46,7 @@ Result<std::optional<Vals>> Evaluator::Unroll(const Node& node, std::span<const 
   const int64_t trips = *arguments[0].As<int64_t>();
   Vals carried(arguments.begin() + 2, arguments.end());
   uint64_t steps = 0;
-  const auto rest = rests_.find(&node);
-  const int64_t first = rest != rests_.end() ? rest->second.rounds : 0;
+  const int64_t first = added_.RoundsBefore(node);
   for (int64_t i = 0; i < trips; ++i) {
     Bind(block.inputs[0], first + i);
     for (size_t k = 0; k < carried.size(); ++k) Bind(block.inputs[k + 1], carried[k]);
@@ -146,8 +145,8 @@ Result<ValueId> Evaluator::EnterRound(const Node& node, const Region& region) {
   const ValueId round = emitter_.AddBlockInput(std::move(iteration));
   emitter_.storages().AddRoundNumber(round, round, 0);
   Val index = NumberVal{round};
-  if (const auto rest = rests_.find(&node); rest != rests_.end()) {
-    FLAMBEAU_TRY(index, emitter_.Call1("_operator::add", {index, int64_t{rest->second.rounds}}));
+  if (const int rounds = added_.RoundsBefore(node); rounds > 0) {
+    FLAMBEAU_TRY(index, emitter_.Call1("_operator::add", {index, int64_t{rounds}}));
     if (const auto* number = index.As<NumberVal>()) emitter_.storages().AddRoundNumber(number->id, round, 1);
   }
   Bind(block.inputs[0], std::move(index));

@@ -120,15 +120,6 @@ Result<Val> Evaluator::GetAttribute(uint32_t cell, std::string_view name) {
   return ImportTensor(*data, kind, PathOf(id, name), attribute->persistent);
 }
 
-void Evaluator::OrderWeights() {
-  const auto place = [&](const InputSpec& input) {
-    const auto found = first_reads_.find(input.value);
-    return found == first_reads_.end() ? first_reads_.size() : found->second;
-  };
-  const auto weights = std::ranges::stable_partition(program_.inputs, [](const InputSpec& input) { return input.kind == InputKind::kUser; });
-  std::ranges::stable_sort(weights, {}, place);
-}
-
 Status Evaluator::SetAttribute(uint32_t cell, std::string_view name, Val value) {
   Cell& edited = heap_.Edit(cell);
   if (NamedVal* known = edited.attributes.Find(name)) {

@@ -1,6 +1,5 @@
-// Tensors of a trace that stand for Python's numbers: torch's tracer makes 0-d tensors of sizes, and torch.onnx of numbers
-// among the arguments. PyTorch computes with a number, which promotes less than a 0-d tensor does: a float16 tensor times a
-// size stays float16. What Python's functions give of sizes is in a trace a tensor of the default dtype, made of one in float64.
+#include "script/number_stand_ins.h"
+
 #include <algorithm>
 
 #include "script/evaluator.h"
@@ -27,28 +26,30 @@ constexpr std::string_view kPromoting[] = {"aten::clamp", "aten::clamp_max", "at
 static_assert(std::ranges::is_sorted(kArithmetic) && std::ranges::is_sorted(kFunctions) && std::ranges::is_sorted(kPromoting));
 
 bool IsArithmetic(std::string_view kind) { return std::ranges::binary_search(kArithmetic, kind); }
-bool GivesNumbers(std::string_view kind) { return IsArithmetic(kind) || std::ranges::binary_search(kFunctions, kind); }
-bool Promotes(std::string_view kind) { return IsArithmetic(kind) || std::ranges::binary_search(kPromoting, kind); }
 
 }  // namespace
 
-bool Evaluator::StandsForNumber(const Val& val) const {
+bool NumberStandIns::GivesNumbers(std::string_view kind) { return IsArithmetic(kind) || std::ranges::binary_search(kFunctions, kind); }
+
+bool NumberStandIns::Promotes(std::string_view kind) { return IsArithmetic(kind) || std::ranges::binary_search(kPromoting, kind); }
+
+bool NumberStandIns::Contains(const Val& val) const {
   const auto* tensor = val.As<TensorVal>();
-  return tensor != nullptr && number_stand_ins_.contains(tensor->id);
+  return tensor != nullptr && whole_.contains(tensor->id);
 }
 
-void Evaluator::NoteStandIn(const Val& val) {
-  if (const auto* tensor = val.As<TensorVal>()) number_stand_ins_.insert_or_assign(tensor->id, val);
+void NumberStandIns::Note(const Val& val, const Val& whole) {
+  if (const auto* tensor = val.As<TensorVal>()) whole_.insert_or_assign(tensor->id, whole);
 }
 
-Val Evaluator::WholeNumber(const Val& val) const {
+Val NumberStandIns::Whole(const Val& val) const {
   const auto* tensor = val.As<TensorVal>();
-  const auto found = tensor != nullptr ? number_stand_ins_.find(tensor->id) : number_stand_ins_.end();
-  return found != number_stand_ins_.end() ? found->second : val;
+  const auto found = tensor != nullptr ? whole_.find(tensor->id) : whole_.end();
+  return found != whole_.end() ? found->second : val;
 }
 
 Result<Vals> Evaluator::CallOnStandIns(const Node& node, std::span<const Val> arguments) {
-  const bool tensors = std::ranges::any_of(arguments, [&](const Val& each) { return each.Is<TensorVal>() && !StandsForNumber(each); });
+  const bool tensors = std::ranges::any_of(arguments, [&](const Val& each) { return each.Is<TensorVal>() && !number_stand_ins_.Contains(each); });
   if (!tensors) {
     FLAMBEAU_TRY(Vals results, CallOnValues(node, arguments));
     const auto is_float64 = [&](const Val& each) {
@@ -60,19 +61,19 @@ Result<Vals> Evaluator::CallOnStandIns(const Node& node, std::span<const Val> ar
     const bool casts = node.kind == "aten::to" && arguments.size() == 5 && KnownBool(arguments[2]).value_or(false);
     const bool rounds = casts && is_float64(arguments[0]);
     for (const Val& each : results)
-      if (GivesNumbers(node.kind) || casts || (node.kind == "aten::to" && is_float64(each))) {
-        NoteStandIn(each);
+      if (NumberStandIns::GivesNumbers(node.kind) || casts || (node.kind == "aten::to" && is_float64(each))) {
+        number_stand_ins_.Note(each);
         const auto* tensor = each.As<TensorVal>();
         if (rounds && tensor != nullptr && IsFloating(TypeOf(*tensor).dtype))
-          number_stand_ins_.insert_or_assign(tensor->id, WholeNumber(arguments[0]));
+          number_stand_ins_.Note(each, number_stand_ins_.Whole(arguments[0]));
       }
     return results;
   }
   Vals operands(arguments.begin(), arguments.end());
-  if (Promotes(node.kind))
+  if (NumberStandIns::Promotes(node.kind))
     for (Val& operand : operands)
-      if (StandsForNumber(operand)) {
-        FLAMBEAU_TRY(operand, emitter_.Call1("aten::item", {WholeNumber(operand)}));
+      if (number_stand_ins_.Contains(operand)) {
+        FLAMBEAU_TRY(operand, emitter_.Call1("aten::item", {number_stand_ins_.Whole(operand)}));
       }
   return CallOnValues(node, operands);
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "aten/schema.h"
-#include "script/evaluator.h"
+#include "script/squeeze.h"
 
 namespace flambeau::script {
 
@@ -26,31 +26,19 @@ std::optional<ValueId> Evaluator::WhatDecides(const Node& node, std::span<const 
   return std::nullopt;
 }
 
-// A name for what no node of the source makes.
 Value* Evaluator::NameOf(Val value) {
-  Value* made = added_.AppendConstant(added_.AddBlock(), {false}, nullptr, "");  // of a block that is not walked
+  Value* made = added_.AddName();
   Bind(made, std::move(value));
-  return made;
-}
-
-// A node that stands for one of the source.
-Node* Evaluator::AppendAs(const Node& node, Block* block, std::string kind, std::string overload, std::vector<Value*> inputs) {
-  Node* made = added_.Append(block, std::move(kind), std::move(overload), std::move(inputs));
-  made->scopes = node.scopes;
-  made->source = node.source;
-  made->attributes = node.attributes;
-  rests_[made] = {SourceOf(node), 0};
-  for (const Value* output : node.outputs) (void)added_.AddOutput(made, output->type, output->name);
   return made;
 }
 
 // if present: y = op(value), else y = op(None). The arguments are the same names: the paths say which of them are None.
 const Node* Evaluator::OnEachPath(const Node& node, ValueId condition) {
-  Node* branch = AppendAs(node, added_.AddBlock(), "prim::If", "", {NameOf(NumberVal{condition})});
+  Node* branch = added_.AppendFor(node, added_.AddBlock(), "prim::If", "", {NameOf(NumberVal{condition})});
   branch->outputs = node.outputs;
   for (int path = 0; path < 2; ++path) {
     Block* block = added_.AddBlock();
-    Node* call = AppendAs(node, block, node.kind, node.overload, node.inputs);
+    Node* call = added_.AppendFor(node, block, node.kind, node.overload, node.inputs);
     block->outputs = call->outputs;
     branch->blocks.push_back(block);
   }
@@ -63,16 +51,12 @@ Result<Vals> Evaluator::CallOnEachPath(const Node& node, ValueId condition) {
 
 // The call as such an If, where what follows is to be walked on each path by itself.
 const Node* Evaluator::Parted(const Node& node) {
-  if (node.kind == "prim::If" || node.kind == "prim::Loop" || !apart_.contains(SourceOf(node))) return nullptr;
+  if (node.kind == "prim::If" || node.kind == "prim::Loop" || !apart_.contains(added_.SourceOf(node))) return nullptr;
   Vals arguments;
   for (const Value* input : node.inputs) arguments.push_back(emitter_.Settled(ValueOf(input)));
-  if (node.kind == "aten::squeeze") {
-    const auto axes = AxesThatMayGo(node, arguments);
-    const auto branch = axes.empty() ? Result<const Node*>(nullptr) : SqueezeBranch(node, arguments[0], axes);
-    return branch ? *branch : nullptr;
-  }
-  const auto branch = BranchOnNumber(node, arguments);
+  const auto branch = node.kind == "aten::squeeze" ? Squeeze(*this, node, arguments).Part() : BranchOnNumber(node, arguments);
   if (!branch || *branch != nullptr) return branch ? *branch : nullptr;
+  if (node.kind == "aten::squeeze") return nullptr;
   const auto condition = WhatDecides(node, arguments);
   return condition && !emitter_.Known(*condition) ? OnEachPath(node, *condition) : nullptr;
 }

@@ -33,7 +33,7 @@ class Inputs {
       case ScriptInput::Kind::kTensor: {
         FLAMBEAU_TRY(Val value, MakeTensor(input, own));
         if (type == nullptr || !(IsNumber(*type) || (input.number && MayBeNumber(*type)))) {
-          if (input.number) evaluator_.NoteStandIn(value);
+          if (input.number) evaluator_.number_stand_ins().Note(value);
           return value;
         }
         return evaluator_.emit().Call1("aten::item", {std::move(value)});
@@ -138,7 +138,7 @@ class Outputs {
         const torchscript::ObjectAttribute* before = graph.objects[i].Find(name);
         const auto* tensor = value.As<TensorVal>();
         const std::string& owner = graph.objects[i].path;
-        if (before != nullptr && evaluator_.ReadsFirst(i, name) && IsChanged(value, before->value))
+        if (before != nullptr && evaluator_.attribute_uses().ReadsFirst(i, name) && IsChanged(value, before->value))
           lost += fmt::format("{}'{}{}{}'", lost.empty() ? "" : ", ", owner, owner.empty() ? "" : ".", name);
         if (before == nullptr || tensor == nullptr || !std::holds_alternative<TensorData>(before->value.value)) continue;
         const Symbol target = evaluator_.context().Intern(owner.empty() ? name : owner + "." + name);
@@ -339,8 +339,8 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
   FLAMBEAU_CHECK_OK(outputs.AddAttributes(graph, sink));
   program->graph.SetOutputs(program->graph.main(), outputs.values());
   AddStateOutputs(*program, evaluator.emit().storages(), sink);
-  evaluator.MarkKeptInputs();
-  evaluator.OrderWeights();
+  evaluator.kept_inputs().Mark(*program);
+  evaluator.attribute_uses().OrderWeights(program->inputs);
   evaluator.emit().Finish();
   const Graph& finished = program->graph;
   std::erase_if(program->inputs, [&](const InputSpec& input) {

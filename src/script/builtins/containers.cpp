@@ -197,7 +197,7 @@ Result<Vals> Length(Evaluator& evaluator, const Node& node, Arguments arguments)
   if (const auto* text = value.As<std::string>()) return Vals{static_cast<int64_t>(text->size())};
   if (const auto* dict = value.As<DictVal>()) return Vals{static_cast<int64_t>(evaluator.heap()[dict->cell].entries.size())};
   if (const auto* tensor = value.As<TensorVal>()) {
-    evaluator.NoteSizeRead(node, *tensor);
+    evaluator.kept_inputs().NoteSizeRead(node, *tensor);
     FLAMBEAU_TRY(Val size, evaluator.emit().Call1("aten::sym_size.int", {value, int64_t{0}}));
     return Vals{std::move(size)};
   }

@@ -40,7 +40,7 @@ const Type* RankedType(Evaluator& evaluator, const Val& value) {
 Result<Vals> Size(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
-  evaluator.NoteSizeRead(node, *arguments[0].As<TensorVal>());
+  evaluator.kept_inputs().NoteSizeRead(node, *arguments[0].As<TensorVal>());
   if (arguments.size() > 1) {
     FLAMBEAU_TRY(Val size, evaluator.emit().Call1("aten::sym_size.int", {arguments[0], arguments[1]}));
     return Vals{std::move(size)};
@@ -204,13 +204,13 @@ Result<Vals> NumberToTensor(Evaluator& evaluator, const Node& node, Arguments ar
   if (arguments[0].Is<TensorVal>()) return Vals{arguments[0]};
   FLAMBEAU_TRY(Val tensor, evaluator.emit().NumberTensor(arguments[0]));
   const Node* made_by = node.inputs[0]->node;
-  if (made_by != nullptr && (made_by->kind == "aten::size" || made_by->kind == "aten::numel")) evaluator.NoteStandIn(tensor);
+  if (made_by != nullptr && (made_by->kind == "aten::size" || made_by->kind == "aten::numel")) evaluator.number_stand_ins().Note(tensor);
   return Vals{std::move(tensor)};
 }
 
 Result<Vals> Item(Evaluator& evaluator, const Node& node, Arguments arguments) {
   if (!arguments[0].Is<TensorVal>()) return evaluator.CallOperator(node, arguments);
-  FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {evaluator.WholeNumber(arguments[0])}));
+  FLAMBEAU_TRY(Val number, evaluator.emit().Call1("aten::item", {evaluator.number_stand_ins().Whole(arguments[0])}));
   return Vals{std::move(number)};
 }
 

@@ -135,8 +135,8 @@ Result<Vals> GetAttr(Evaluator& evaluator, const Node& node, Arguments arguments
   if (object == nullptr || name == nullptr)
     return evaluator.sink().Error(DiagnosticKind::kBadProgram, "reads an attribute of something that is no object");
   FLAMBEAU_TRY(Val value, evaluator.GetAttribute(object->cell, *name));
-  if (value.IsNumber() || value.Is<ListVal>()) evaluator.NoteUse(object->cell, *name, true);
-  if (const auto* tensor = value.As<TensorVal>()) evaluator.NoteTensorUse(*tensor);
+  if (value.IsNumber() || value.Is<ListVal>()) evaluator.attribute_uses().Note(object->cell, *name, true);
+  if (const auto* tensor = value.As<TensorVal>()) evaluator.attribute_uses().NoteTensor(*tensor);
   return Vals{std::move(value)};
 }
 
@@ -145,7 +145,7 @@ Result<Vals> SetAttr(Evaluator& evaluator, const Node& node, Arguments arguments
   const std::string* name = NameOf(node);
   if (object == nullptr || name == nullptr || arguments.size() != 2)
     return evaluator.sink().Error(DiagnosticKind::kBadProgram, "writes an attribute of something that is no object");
-  evaluator.NoteUse(object->cell, *name, false);
+  evaluator.attribute_uses().Note(object->cell, *name, false);
   FLAMBEAU_CHECK_OK(evaluator.SetAttribute(object->cell, *name, arguments[1]));
   return Vals{};
 }
@@ -230,7 +230,7 @@ Vals AsNumbers(Evaluator& evaluator, Arguments arguments) {
 
 Result<Vals> Is(Evaluator& evaluator, const Node& node, Arguments arguments) {
   const Val &a = arguments[0], &b = arguments[1];
-  if (b.Is<Nothing>()) evaluator.NoteAsked(node, a);
+  if (b.Is<Nothing>()) evaluator.kept_inputs().NoteAsked(node, a);
   const auto* optional = b.Is<Nothing>() ? a.As<OptionalVal>() : a.Is<Nothing>() ? b.As<OptionalVal>() : nullptr;
   if (optional != nullptr) return Not(evaluator, node, Vals{NumberVal{optional->present}});
   if (a.Is<Nothing>() || b.Is<Nothing>()) return Vals{a.Is<Nothing>() && b.Is<Nothing>()};

@@ -63,7 +63,7 @@ Result<Vals> View(Evaluator& evaluator, const Node& node, Arguments arguments) {
 
 // Also of a number, which only TorchScript knows.
 Result<Vals> CopyInPlace(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  if (const auto* tensor = arguments[0].As<TensorVal>()) evaluator.NoteWritten(*tensor);
+  if (const auto* tensor = arguments[0].As<TensorVal>()) evaluator.kept_inputs().NoteWritten(*tensor);
   FLAMBEAU_TRY(const std::optional<Val> value, Assigned(evaluator, node, arguments[0]));
   if (value) {
     const Val operands[] = {arguments[0], *value};
@@ -76,7 +76,7 @@ Result<Vals> CopyInPlace(Evaluator& evaluator, const Node& node, Arguments argum
 
 // torch's exporter adds what is known at run time only to zeros like the tensor.
 Result<Vals> Fill(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  if (arguments.size() > 1 && (arguments[1].Is<TensorVal>() || arguments[1].Is<NumberVal>())) evaluator.NoteRead(arguments[0]);
+  if (arguments.size() > 1 && (arguments[1].Is<TensorVal>() || arguments[1].Is<NumberVal>())) evaluator.kept_inputs().NoteRead(arguments[0]);
   return evaluator.CallOperator(node, arguments);
 }
 

@@ -1,5 +1,5 @@
-// The value or the name of a member of an enum that is known at run time only: that of each member that it may be, on a
-// path for each. What then differs between the paths is text often, so that what follows is walked on each by itself.
+#include "script/enum_members.h"
+
 #include "script/evaluator.h"
 
 namespace flambeau::script {
@@ -31,12 +31,11 @@ void ForEachMember(const Constant& constant, F found) {
 
 }  // namespace
 
-// All that the program can have: those of its constants, defaults and attributes.
-void Evaluator::FindMembers() {
+void EnumMembers::Find() {
   members_.emplace();
   const auto add = [&](const torchscript::EnumConstant& constant) {
     const EnumVal member{std::make_shared<const torchscript::EnumConstant>(constant)};
-    members_->try_emplace(emitter_.NumberOf(member), member);
+    members_->try_emplace(emit_.NumberOf(member), member);
   };
   for (const std::optional<Constant>& each : source_.defaults)
     if (each) ForEachMember(*each, add);
@@ -53,34 +52,34 @@ void Evaluator::FindMembers() {
   }
 }
 
-// By their numbers, in order.
-Vals Evaluator::MembersThatMayBe(const Node& node, const Val& number) {
-  if (!members_) FindMembers();
-  const torchscript::Type* type = node.inputs[0]->type.get();
+Vals EnumMembers::ThatMayBe(const torchscript::Type* type, NumberVal number) {
+  if (!members_) Find();
   const std::string_view name = type != nullptr && type->kind == torchscript::TypeKind::kEnum ? LastName(type->name) : std::string_view();
-  const Type& known = emitter_.TypeOf(number.As<NumberVal>()->id);
+  const Type& known = emit_.TypeOf(number.id);
   const bool has_expr = known.contents && !known.contents->empty();
   Vals members;
   for (const auto& [each, member] : *members_)
-    if ((name.empty() || LastName(member.constant->class_name) == name) && (!has_expr || emitter_.facts().MayBe(known.contents->front(), each)))
+    if ((name.empty() || LastName(member.constant->class_name) == name) && (!has_expr || emit_.facts().MayBe(known.contents->front(), each)))
       members.push_back(member);
   return members;
 }
 
-// if number < that of the middle one: y = that of the ones before it, else: y = that of the others
+// The value or the name of a member that is known at run time only: that of each member that it may be, on a path for each.
+// What then differs between the paths is text often, so that what follows is walked on each by itself.
+//   if number < that of the middle one: y = that of the ones before it, else: y = that of the others
 Result<const Node*> Evaluator::BranchOnMember(const Node& node, const Val& number) {
-  const Vals members = MembersThatMayBe(node, number);
+  const Vals members = enum_members_.ThatMayBe(node.inputs[0]->type.get(), *number.As<NumberVal>());
   if (members.empty()) return sink_.Error(DiagnosticKind::kBadProgram, "asks an enum that has no members");
   const auto branch = [&](const auto& self, std::span<const Val> among) -> Result<Node*> {
     Block* block = added_.AddBlock();
     if (among.size() == 1) {
-      Node* ask = AppendAs(node, block, node.kind, node.overload, {NameOf(among[0])});
+      Node* ask = added_.AppendFor(node, block, node.kind, node.overload, {NameOf(among[0])});
       block->outputs = ask->outputs;
       return ask;
     }
     const auto before = among.first(among.size() / 2), others = among.subspan(among.size() / 2);
     FLAMBEAU_TRY(Val is_before, emitter_.Call1("_operator::lt", {number, emitter_.NumberOf(*others[0].As<EnumVal>())}));
-    Node* made = AppendAs(node, block, "prim::If", "", {NameOf(std::move(is_before))});
+    Node* made = added_.AppendFor(node, block, "prim::If", "", {NameOf(std::move(is_before))});
     for (const auto part : {before, others}) {
       FLAMBEAU_TRY(const Node* inner, self(self, part));
       made->blocks.push_back(inner->owner);

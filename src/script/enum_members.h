@@ -1,0 +1,28 @@
+// The members of enums that a program can have: those of its constants, defaults and attributes.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "reader/torchscript/graph.h"
+#include "script/emitter.h"
+#include "script/value.h"
+
+namespace flambeau::script {
+
+class EnumMembers {
+ public:
+  // Both must outlive this.
+  EnumMembers(const torchscript::Graph& source, Emitter& emit) : source_(source), emit_(emit) {}
+  // Those of the type that the number, which a run knows, may stand for, by their numbers, in order.
+  Vals ThatMayBe(const torchscript::Type* type, NumberVal number);
+
+ private:
+  void Find();
+
+  const torchscript::Graph& source_;
+  Emitter& emit_;
+  std::optional<std::map<int64_t, EnumVal>> members_;  // by their numbers; once they were asked for
+};
+
+}  // namespace flambeau::script
