@@ -238,6 +238,16 @@ std::optional<double> ArgumentView::AsDouble() const {
 std::optional<Floats> ArgumentView::AsFloats() const {
   if (const auto* floats = std::get_if<Floats>(&attribute())) return *floats;
   if (const auto* ints = std::get_if<Ints>(&attribute())) return Floats(ints->begin(), ints->end());
+  if (const auto* mixed = std::get_if<OperandList>(&attribute())) {
+    Floats floats;
+    for (const ListElement& element : *mixed) {
+      const auto* i = std::get_if<int64_t>(&element);
+      const auto* d = std::get_if<double>(&element);
+      if (i == nullptr && d == nullptr) return Mismatch("a list of constant floats");
+      floats.push_back(d != nullptr ? *d : static_cast<double>(*i));
+    }
+    return floats;
+  }
   return Mismatch("a list of constant floats");
 }
 

@@ -64,4 +64,5 @@ CASES = [
       for how in ({}, {"edge_order": 2, "spacing": 3}, {"dim": 1, "spacing": [0.5]})),
     case(torch.gradient, ints(5, low=-120, high=121, dtype=torch.int8), spacing=(torch.tensor([0, 1, 3, 4, 7]),), dynamic=False, again=False),
     case(torch.gradient, floats(5).half(), spacing=(torch.tensor([0.0, 1.0, 1.5, 3.0, 4.0]),), dynamic=False, again=False),
+    case(torch.gradient, plane, spacing=[2, 0.5], dim=(0, 1)),
 ]
