@@ -60,7 +60,7 @@ void ForPairs(const Groups& groups, F f) {
 }  // namespace
 
 size_t Kinship::size() const {
-  return 2 * storages_.size() + pieces_.size() + parts_.size() + mingled_parts_.size() + shared_parts_.size() + cells_.size() + same_parts_.size() +
+  return 2 * storages_.size() + pieces_.size() + parts_.size() + any_parts_.size() + mingled_parts_.size() + shared_parts_.size() + cells_.size() + same_parts_.size() +
          shared_cells_.size() + doubtful_.size() + held_parts_.size() + sharing_parts_.size();
 }
 
@@ -109,9 +109,13 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
   Storages& storages = emit.storages();
   std::map<uint32_t, std::vector<size_t>> of_storage, of_cell;
   std::vector<std::pair<size_t, uint32_t>> of_shared;  // of parts
+  std::vector<size_t> in_memory;
   for (size_t i = 0; i < parts.size(); ++i) {
     std::set<uint32_t> shared;
-    for (const ValueId value : ValuesOf(parts[i].value, heap))
+    const std::vector<ValueId> values = ValuesOf(parts[i].value, heap);
+    if (!values.empty()) in_memory.push_back(i);
+    for (const ValueId value : values) {
+      if (storages.MayBeAny(value)) any_parts_.insert(i);
       for (const StorageId storage : storages.MayShare(value)) {
         shared.insert(storage.index);
         if (storage.index >= outside.storages) continue;
@@ -119,6 +123,7 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
         if (piece && piece->of.index >= outside.views) piece.reset();  // has no name there
         LearnShared(i, storage, piece, round);
       }
+    }
     for (const uint32_t storage : shared) of_storage[storage].push_back(i);
     const auto cell = CellOf(parts[i].value);
     if (cell && IsMingled(heap[*cell], emit)) mingled_parts_.insert(i);
@@ -137,6 +142,9 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
   }
   LearnHeld(parts, heap);
   ForPairs(of_storage, [&](size_t a, size_t b) { parts_.emplace(a, b); });
+  for (const size_t any : any_parts_)
+    for (const size_t other : in_memory)
+      if (other != any) parts_.emplace(std::min(any, other), std::max(any, other));
   const auto learn_same = [&](size_t a, size_t b) {
     shared_parts_.insert({a, b});
     same_parts_.emplace(a, b);
@@ -165,6 +173,8 @@ void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap,
   for (const auto& [part, other] : parts_)
     for (const ValueId a : MadeOf(parts[part].value, heap))
       for (const ValueId b : MadeOf(parts[other].value, heap)) storages.SetMaybe(a, b);
+  for (const size_t part : any_parts_)
+    for (const ValueId value : MadeOf(parts[part].value, heap)) storages.SetAny(value);
   for (size_t part = 0; part < parts.size(); ++part) {
     const auto* list = parts[part].value.As<ListVal>();
     if (list != nullptr && heap[list->cell].sequence && !mingled_parts_.contains(part)) storages.SetDistinct(*heap[list->cell].sequence);

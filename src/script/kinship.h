@@ -46,6 +46,7 @@ class Kinship {
   // Those that share what only one round looks at, without the round if that is the loop's own.
   std::map<std::pair<size_t, uint32_t>, RoundPart> pieces_;
   std::set<std::pair<size_t, size_t>> parts_;       // two parts
+  std::set<size_t> any_parts_;                      // those that may share any storage
   std::set<size_t> shared_parts_;                   // lists and dicts that may be another
   std::set<std::pair<size_t, uint32_t>> cells_;     // such a part, and a cell that it may be
   std::set<std::pair<size_t, size_t>> same_parts_;  // two such parts that may be one

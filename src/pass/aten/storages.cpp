@@ -114,9 +114,13 @@ void Storages::AddLinks(StorageId to, StorageId from, const std::optional<RoundP
     AddLink(to, link);
   }
   if (storage.links.size() <= kMaxLinks && !storages_[from].alone_until) return;
-  storage.links.clear();
-  storage.links.shrink_to_fit();
-  storage.alone_until = writes_;
+  SetAny(to);
+}
+
+void Storages::SetAny(StorageId storage) {
+  storages_[storage].links = {};
+  storages_[storage].alone_until = writes_;
+  storages_[storage].any_of = storages_.size();
 }
 
 void Storages::SetMaybe(ValueId tensor, ValueId other, bool if_one) {
@@ -136,14 +140,12 @@ void Storages::LinkStorages(StorageId a, StorageId b, const std::optional<RoundP
   AddLinks(a, b, part, if_one);
   for (const Link& link : before) AddLinks(link.storage, a, {}, if_one || link.if_one);
   AddLink(b, {a, 0, {}, false, if_one});
-  if (storages_[b].links.size() > kMaxLinks) {
-    storages_[b].links.clear();
-    storages_[b].alone_until = writes_;
-  }
+  if (storages_[b].links.size() > kMaxLinks) SetAny(b);
 }
 
 bool Storages::AreApart(std::span<const ValueId> tensors) {
   std::unordered_set<uint32_t> memory;
+  if (tensors.size() > 1 && std::ranges::any_of(tensors, [&](ValueId tensor) { return MayBeAny(tensor); })) return false;
   return std::ranges::all_of(tensors, [&](ValueId tensor) {
     const std::vector<StorageId> own = MayShare(tensor);
     return std::ranges::all_of(own, [&](StorageId storage) { return memory.insert(storage.index).second; });
@@ -158,6 +160,7 @@ bool Storages::OwnsElements(ValueId sequence) {
 bool Storages::MaybeStale(const Storage& storage) const {
   if (storage.doubtful) return true;
   if (storage.alone_until && writes_ != *storage.alone_until) return true;
+  if (!storage.alone_until && views_[storage.root].storage.index < maybe_written_) return true;
   return std::ranges::any_of(storage.links, [&](const Link& link) { return !link.if_one && IsStale(link); });
 }
 
@@ -165,8 +168,6 @@ std::vector<StorageId> Storages::MayShare(ValueId tensor) {
   const StorageId own = StorageOf(tensor);
   std::vector<StorageId> shared = {own};
   for (const Link& link : storages_[own].links) shared.push_back(link.storage);
-  if (storages_[own].alone_until)
-    for (uint32_t i = 0; i < storages_.size(); ++i) shared.emplace_back(i);
   std::ranges::sort(shared, {}, &StorageId::index);
   shared.erase(std::ranges::unique(shared).begin(), shared.end());
   return shared;
@@ -341,7 +342,9 @@ void Storages::Write(ViewId view, ValueId value, NodeId writer) {
   storage.written_by = origin;
   ++writes_;
   // Its own writes do not count against a storage whose kin are too many to list.
-  if (storage.alone_until && *storage.alone_until + 1 == writes_) storage.alone_until = writes_;
+  if (!storage.alone_until) return;
+  if (*storage.alone_until + 1 == writes_) storage.alone_until = writes_;
+  maybe_written_ = std::max(maybe_written_, storage.any_of);
 }
 
 std::optional<Expr> Storages::Offset(ViewId view) const {
@@ -393,6 +396,7 @@ Storages& Storages::operator=(const Storages& other) {
   storages_ = other.storages_;
   round_numbers_ = other.round_numbers_;
   writes_ = other.writes_;
+  maybe_written_ = other.maybe_written_;
   return *this;
 }
 

@@ -135,8 +135,12 @@ class Storages {
   ViewId Root(StorageId storage) const { return storages_[storage].root; }
   // A value that came out of a nested graph may share memory with this storage, or that part of it.
   void SetMaybe(ValueId tensor, StorageId other, const std::optional<RoundPart>& part = {}) { LinkStorages(StorageOf(tensor), other, part); }
-  // The tensor's storage, and those that may be the same memory.
+  // The tensor's storage, and those that may be the same memory, unless that may be any.
   std::vector<StorageId> MayShare(ValueId tensor);
+  // Whether any storage may be the same memory: of too many that may, none is listed.
+  bool MayBeAny(ValueId tensor) { return storages_[StorageOf(tensor)].alone_until.has_value(); }
+  // From now on that is so, for all storages that there are.
+  void SetAny(ValueId tensor) { SetAny(StorageOf(tensor)); }
   // Whether a write to another storage may have changed this one; that it may have.
   bool IsDoubtful(StorageId storage) const { return MaybeStale(storages_[storage]); }
   void SetDoubtful(StorageId storage) { storages_[storage].doubtful = true; }
@@ -177,7 +181,8 @@ class Storages {
     OriginId written_by;
     std::vector<Link> links;              // storages that may be this one, with their generations then
     std::vector<std::pair<RoundPart, uint32_t>> part_writes;  // how many generations changed a part alone
-    std::optional<uint64_t> alone_until;  // too many links to list: after so many writes in all, any may have changed it
+    std::optional<uint64_t> alone_until;  // it may be any storage: after so many writes in all, any may have changed it
+    uint32_t any_of = 0;                  // with that: of so many, the first ones
     bool doubtful = false;                // a write to another storage may have changed it
     bool has_views = false;
   };
@@ -199,6 +204,7 @@ class Storages {
   uint32_t PartWrites(const Link& link) const;
   std::optional<RoundPart> PartOfNumber(ViewId view, ValueId number, int64_t dim, uint32_t cut);
   std::optional<RoundPart> PartOfStep(ViewId viewed, const ViewStep& step);
+  void SetAny(StorageId storage);
   void AddLink(StorageId to, Link link);
   void AddLinks(StorageId to, StorageId from, const std::optional<RoundPart>& part, bool if_one);
   void LinkStorages(StorageId a, StorageId b, const std::optional<RoundPart>& part, bool if_one = false);
@@ -222,6 +228,7 @@ class Storages {
   std::unordered_set<uint32_t> positions_;  // on all paths
   std::unordered_set<uint32_t> warned_of_ones_;  // roots of storages, on all paths
   uint64_t writes_ = 0;
+  uint32_t maybe_written_ = 0;  // so many storages, the first ones, may be one that was written and that may be any
 };
 
 }  // namespace flambeau
