@@ -2,7 +2,6 @@ import torch
 import torch.nn.functional as F
 from harness import bools, case, floats, ints
 from literal import literal
-from torch.nn import functional as F
 
 aten = torch.ops.aten
 

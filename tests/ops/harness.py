@@ -29,6 +29,7 @@ until the case at fault is found.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import itertools
@@ -45,6 +46,7 @@ import onnx
 import onnxruntime
 import sympy
 import torch
+from converted_rows import recording
 from torch.utils import _pytree as pytree
 
 import flambeau
@@ -534,7 +536,8 @@ class Batches:
     def _run(self, cases: Sequence[Case], mode: str, opset: int) -> None:
         try:
             captured = self._capture(cases, mode)
-            model = flambeau.export(captured.program, opset_version=opset, verbose=False).model_proto
+            with recording(self.operators) if opset == DEFAULT_OPSET else contextlib.nullcontext():
+                model = flambeau.export(captured.program, opset_version=opset, verbose=False).model_proto
             runner = Runner(model)
             rounds, refused = [], {}
             for i, one in enumerate(cases):

@@ -5,6 +5,7 @@ import sys
 
 import torch
 from harness import case, floats
+from literal import literal
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import torchvision_cpu  # noqa: E402
@@ -14,6 +15,18 @@ import flambeau.capture.operators.vision  # noqa: E402
 
 flambeau.capture.operators.vision.library()
 vision = torch.ops.torchvision
+# As archives of older releases have them.
+older = torch.library.Library("torchvision", "FRAGMENT")
+older.define("_new_empty_tensor_op(Tensor input, SymInt[] shape) -> Tensor")
+older.define("roi_align.v0_5(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio) -> Tensor")
+older.define("deform_conv2d.v0_8(Tensor input, Tensor weight, Tensor offset, Tensor bias, int stride_h, int stride_w, int pad_h, int pad_w, "
+             "int dilation_h, int dilation_w, int groups, int offset_groups) -> Tensor")
+
+
+def unmasked_deform_conv2d(x, weight, offset, bias, *numbers):
+    return vision.deform_conv2d(x, weight, offset, x.new_zeros(len(x), 1), bias, *numbers, False)
+
+
 corners = floats(9, 2, low=0, high=6)
 boxes = torch.cat([corners, corners + floats(9, 2, low=1, high=6)], 1)
 regions = torch.cat([torch.tensor([[0.0], [1.0], [1.0]]), boxes[:3]], 1)
@@ -37,4 +50,7 @@ CASES = [
     case(lambda x, rois: vision.roi_pool(x, rois, 1.0, x.shape[2] // 3, 2)[0], image, regions, name="roi_pool to a dynamic size", dynamic={0: [2]}, **FIXED),
     *[case(vision.ps_roi_align, floats(2, 12, 12, 14), regions, scale, 3, 2, samples, dynamic={1: [0]}, **FIXED) for scale, samples in ((1.0, 2), (0.5, -1))],
     *[case(vision.ps_roi_pool, floats(2, 12, 12, 14), torch.cat([regions, torch.tensor([[0, 5, 5, 5.4, 5], [1, -3, -2, 30, 30]])]), scale, 3, 2, dynamic={1: [0]}, **FIXED) for scale in (1.0, 0.5)],
+    literal(vision._new_empty_tensor_op.default, image, [2, 0, 3], computed=lambda x, shape: x.new_empty(shape)),
+    literal(vision.roi_align.v0_5, image, regions, 0.5, 3, 2, 2, computed=lambda *a: vision.roi_align(*a, False)),
+    literal(vision.deform_conv2d.v0_8, image, floats(6, 4, 3, 2), floats(2, 12, 10, 13), floats(6), 1, 1, 0, 0, 1, 1, 1, 1, computed=unmasked_deform_conv2d),
 ]

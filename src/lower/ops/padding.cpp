@@ -107,7 +107,8 @@ Tensor CircularPad(Lowering& to, Tensor self, Dims pad) {
   return x;
 }
 
-enum PadMode : int64_t { kConstant, kReflect, kReplicate, kCircular };
+// As ATen numbers them.
+enum PadMode : int64_t { kReflect, kReplicate, kCircular, kConstant };
 
 Tensor PadEnum(Lowering& to, Tensor self, Dims pad, int64_t mode, std::optional<Scalar> value) {
   switch (mode) {
