@@ -102,7 +102,7 @@ Status Evaluator::Region::Join(std::span<const Path> paths, const Snapshot& befo
     if (IsObject(before.heap[cell]) || std::ranges::any_of(paths, [&](const Path& path) { return IsObject(path.after.heap[cell]); })) {
       FLAMBEAU_CHECK_OK(JoinAttributes(paths, cell, known));
     } else {
-      JoinCell(paths, cell);
+      JoinCell(paths, cell, known);
     }
   }
   return {};
@@ -116,11 +116,11 @@ Status Evaluator::Region::JoinStorages(std::span<const Path> paths, const Snapsh
   return {};
 }
 
-void Evaluator::Region::JoinCell(std::span<const Path> paths, uint32_t cell) {
+void Evaluator::Region::JoinCell(std::span<const Path> paths, uint32_t cell, uint32_t known) {
   Emitter& emit = evaluator.emitter_;
   const Heap& heap = evaluator.heap_;
   evaluator.Restore(paths[0].after);
-  Skeleton skeleton = Skeleton::Of(Reference(heap, cell), emit, heap);
+  Skeleton skeleton = Skeleton::OfContents(Reference(heap, cell), emit, heap, known);
   evaluator.Restore(paths[1].after);
   (void)skeleton.Unify(Reference(heap, cell), emit, heap);
   cells.emplace_back(cell, std::move(skeleton));
@@ -208,7 +208,7 @@ bool Evaluator::Region::TakeInCell(uint32_t cell, const Snapshot& before) {
   const Heap& heap = evaluator.heap_;
   const auto known = std::ranges::find(cells, cell, &std::pair<uint32_t, Skeleton>::first);
   if (known != cells.end()) return known->second.Unify(Reference(heap, cell), emit, heap);
-  Skeleton skeleton = Skeleton::Of(Reference(before.heap, cell), emit, before.heap);
+  Skeleton skeleton = Skeleton::OfContents(Reference(before.heap, cell), emit, before.heap, before.heap.size());
   (void)skeleton.Unify(Reference(heap, cell), emit, heap);
   cells.emplace_back(cell, std::move(skeleton));
   return true;

@@ -65,7 +65,7 @@ struct Evaluator::Region {
   void AddStorage(StorageId id);
   Skeleton* FindAttribute(uint32_t cell, std::string_view name);
   Status JoinStorages(std::span<const Path> paths, const Snapshot& before);
-  void JoinCell(std::span<const Path> paths, uint32_t cell);
+  void JoinCell(std::span<const Path> paths, uint32_t cell, uint32_t known);
   Status JoinAttributes(std::span<const Path> paths, uint32_t cell, uint32_t known);
   Result<bool> TakeInStorages(const Snapshot& entered, const Snapshot& before);
   bool TakeInCell(uint32_t cell, const Snapshot& before);

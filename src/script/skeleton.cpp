@@ -92,6 +92,12 @@ Skeleton Skeleton::Of(const Val& value, Emitter& emit, const Heap& heap, std::op
   return skeleton;
 }
 
+Skeleton Skeleton::OfContents(const Val& container, Emitter& emit, const Heap& heap, uint32_t known) {
+  Skeleton skeleton = Of(container, emit, heap, known);
+  if (skeleton.kind_ == Kind::kFixed) (void)skeleton.ReleaseContainer();
+  return skeleton;
+}
+
 Skeleton Skeleton::OfBounded(const Val& unsettled, Emitter& emit, const Heap& heap, std::optional<uint32_t> known) {
   const Val value = emit.Settled(unsettled);
   Skeleton skeleton;

@@ -24,6 +24,9 @@ class Skeleton {
   // paths name alike need not be given out, nor a list or dict that is one of so
   // many first cells: those that were there before the paths parted.
   static Skeleton Of(const Val& value, Emitter& emit, const Heap& heap, std::optional<uint32_t> known = {});
+  // Of a list or dict that the paths change, one of so many first cells: what it holds that none of them changes need not be given
+  // out.
+  static Skeleton OfContents(const Val& container, Emitter& emit, const Heap& heap, uint32_t known);
   static Skeleton OfTensor(Type type);
 
   // Takes in the value of another path; `heap` is that of the path. Whether

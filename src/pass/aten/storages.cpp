@@ -196,7 +196,7 @@ std::optional<RoundPart> Storages::PartOfNumber(ViewId view, ValueId number, int
   if (views_[view].overlap) return std::nullopt;
   const auto found = std::ranges::find(round_numbers_, number, &RoundNumber::number);
   if (found == round_numbers_.end()) return std::nullopt;
-  positions_.insert(number.index);
+  positions_->insert(number.index);
   return RoundPart{found->round, found->how, views_[view].alike, dim, cut};
 }
 
@@ -249,7 +249,7 @@ std::string Storages::NameOf(ValueId tensor) const {
 
 void Storages::WarnOfOnes(const Storage& storage, ValueId tensor, NodeId reader) {
   const bool stale = std::ranges::any_of(storage.links, [&](const Link& link) { return link.if_one && IsStale(link); });
-  if (!stale || !warned_of_ones_.insert(storage.root.index).second) return;
+  if (!stale || !warned_of_ones_->insert(storage.root.index).second) return;
   sink_.Warning(DiagnosticKind::kFrozenDimension,
                 fmt::format("takes for granted that {} shares no memory with a tensor that was written since; it does where "
                             "sizes that are known at run time only are 1",

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_set>
@@ -77,7 +78,7 @@ class Storages {
   void AddRoundNumber(ValueId number, ValueId round, uint32_t how);
   std::optional<ValueId> RoundOf(ValueId number) const;
   // Whether some part is known to be at that number.
-  bool IsPosition(ValueId number) const { return positions_.contains(number.index); }
+  bool IsPosition(ValueId number) const { return positions_->contains(number.index); }
   // The tensor is the piece number `number` of those that a tensor was cut into along a dimension.
   void SetPiece(ValueId tensor, ValueId number, int64_t dim, uint32_t cut);
   // The part of the storage that the tensor may share; nullopt if it is more than one round's part.
@@ -225,8 +226,9 @@ class Storages {
     uint32_t how;
   };
   std::vector<RoundNumber> round_numbers_;  // of the loops around the program's place
-  std::unordered_set<uint32_t> positions_;  // on all paths
-  std::unordered_set<uint32_t> warned_of_ones_;  // roots of storages, on all paths
+  // On all paths, of which each has a copy of this:
+  std::shared_ptr<std::unordered_set<uint32_t>> positions_ = std::make_shared<std::unordered_set<uint32_t>>();
+  std::shared_ptr<std::unordered_set<uint32_t>> warned_of_ones_ = std::make_shared<std::unordered_set<uint32_t>>();  // roots of storages
   uint64_t writes_ = 0;
   uint32_t maybe_written_ = 0;  // so many storages, the first ones, may be one that was written and that may be any
 };

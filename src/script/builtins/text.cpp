@@ -44,7 +44,7 @@ Result<Vals> Split(Evaluator& evaluator, const Node& node, Arguments arguments) 
   if (!arguments[0].Is<std::string>()) return SplitTensor(evaluator, node, arguments);
   const std::string& text = *arguments[0].As<std::string>();
   const auto* separator = arguments.size() > 1 ? arguments[1].As<std::string>() : nullptr;
-  int64_t left = arguments.size() > 2 ? arguments[2].AsInt().value_or(-1) : -1;
+  int64_t left = std::max<int64_t>(arguments.size() > 2 ? arguments[2].AsInt().value_or(-1) : -1, -1);
   Vals parts;
   if (separator == nullptr) {  // runs of blanks
     size_t begin = text.find_first_not_of(kBlanks);
@@ -71,7 +71,7 @@ Result<Vals> SplitFromEnd(Evaluator& evaluator, const Node&, Arguments arguments
   if (texts.size() < 2) return NoText(evaluator);
   const auto& [text, separator] = std::pair(texts[0], texts[1]);
   if (separator.empty()) return evaluator.Unsupported("splits text at empty text");
-  int64_t left = arguments.size() > 2 ? arguments[2].AsInt().value_or(-1) : -1;
+  int64_t left = std::max<int64_t>(arguments.size() > 2 ? arguments[2].AsInt().value_or(-1) : -1, -1);
   Vals parts;
   size_t end = text.size();
   for (size_t at; left-- != 0 && end >= separator.size() && (at = text.rfind(separator, end - separator.size())) != text.npos; end = at)
