@@ -99,4 +99,14 @@ CASES = [
     *[case(F.interpolate, image, mode=mode, antialias=True, dynamic=False, **size, **DOUBLE) for mode in MODES[2:] for size in SIZES[1:5]],
     *[case(F.interpolate, line, mode=mode, size=11, **DOUBLE) for mode in ("nearest", "nearest-exact", "linear")],
     *[case(F.interpolate, volume, mode=mode, scale_factor=(2, 0.5, 1.7), **DOUBLE) for mode in ("nearest", "nearest-exact", "trilinear")],
+    # bytes, bit by bit, of images whose size only the run knows
+    *[
+        case(F.interpolate, BYTES, mode=mode, antialias=antialias, align_corners=aligned, dynamic={0: [2, 3]}, **size)
+        for mode in MODES[2:]
+        for antialias in (False, True)
+        for aligned in (False, True)
+        for size in SIZES[1:5]
+    ],
+    *[case(F.interpolate, BYTES, mode="lanczos", antialias=True, dynamic={0: [2, 3]}, **SIZES[1]) for _ in known("torch.ops.aten._upsample_lanczos2d_aa.default")],
+    *[case(F.interpolate, BYTES[:, :, :, :5], mode="bicubic", antialias=antialias, scale_factor=(1.1, 1.3), dynamic={0: [2, 3]}) for antialias in (False, True)],
 ]

@@ -19,7 +19,7 @@ Tensor AntialiasByMatrices(Lowering& to, Tensor x, const Dims& sizes, const Floa
                            AntialiasFilter filter);
 
 // Likewise of uint8 images, in PyTorch's fixed point: the last axis first, each rounded to bytes.
-Tensor BytesByMatrices(Lowering& to, Tensor x, const Ints& sizes, const Floats& factors, bool align_corners,
+Tensor BytesByMatrices(Lowering& to, Tensor x, const Dims& sizes, const Floats& factors, bool align_corners,
                        bool antialias, AntialiasFilter filter);
 
 }  // namespace flambeau::lower

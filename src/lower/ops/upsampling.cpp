@@ -125,21 +125,6 @@ Tensor ResizeBy(Lowering& to, Tensor x, const OptionalDims& output_size, const F
   return Sized(to, to.Resize(x, {}, to.ConstantFloats(scales, DType::kFloat32, Ints{count}), {}, attributes), known);
 }
 
-// The output's sizes, if they are constants.
-std::optional<Ints> KnownSizes(Lowering& to, const Tensor& x, const OptionalDims& output_size, const Floats& factors) {
-  const size_t spatial = output_size ? output_size->size() : factors.size();
-  Ints sizes;
-  for (size_t i = 0; i < spatial; ++i) {
-    const auto in = to.AsConstant(x.size(x.rank() - static_cast<int64_t>(spatial - i)));
-    if (!in) return std::nullopt;
-    const auto out = output_size ? to.AsConstant((*output_size)[i])
-                                 : static_cast<int64_t>(std::floor(static_cast<double>(*in) * factors[i]));
-    if (!out) return std::nullopt;
-    sizes.push_back(*out);
-  }
-  return sizes;
-}
-
 Dims SizesOf(Lowering& to, const Tensor& x, const OptionalDims& output_size, const Floats& factors) {
   if (output_size) return *output_size;
   Dims sizes;
@@ -170,24 +155,15 @@ Tensor InterpolateFloats(Lowering& to, Tensor x, const OptionalDims& output_size
   return AntialiasByMatrices(to, x, SizesOf(to, x, output_size, factors), factors, aligned, FilterOf(attributes));
 }
 
-bool AreSmall(Lowering& to, const Tensor& x, const Ints& sizes) {
-  bool small = true;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    const int64_t in = to.AsConstant(x.size(x.rank() - static_cast<int64_t>(sizes.size() - i))).value_or(0);
-    small = small && HoldsWeights(in, sizes[i]);
-  }
-  return small;
-}
-
-// uint8 is interpolated in fixed point where the sizes are known, else in float32 and rounded: off by one at times.
+// Images of uint8 are interpolated in fixed point, each axis rounded to bytes; lines and volumes in float32.
 Tensor Interpolate(Lowering& to, Tensor x, const OptionalDims& output_size, const Floats& factors,
                    onnx::ResizeAttributes attributes) {
   RequireOneEach(output_size, factors);
   if (x.is_floating()) return InterpolateFloats(to, x, output_size, factors, attributes);
-  const auto sizes = KnownSizes(to, x, output_size, factors);
-  if (sizes && sizes->size() == 2 && AreSmall(to, x, *sizes)) {
-    return BytesByMatrices(to, x, *sizes, factors, attributes.coordinate_transformation_mode == "align_corners",
-                           attributes.antialias != 0, FilterOf(attributes));
+  if ((output_size ? output_size->size() : factors.size()) == 2) {
+    const bool aligned = attributes.coordinate_transformation_mode == "align_corners";
+    return BytesByMatrices(to, x, SizesOf(to, x, output_size, factors), factors, aligned, attributes.antialias != 0,
+                           FilterOf(attributes));
   }
   const Tensor y = InterpolateFloats(to, to.CastTo(x, DType::kFloat32), output_size, factors, attributes);
   return to.CastTo(to.Clip(to.Round(y), to.NumberOf(0.0, DType::kFloat32), to.NumberOf(255.0, DType::kFloat32)),
