@@ -13,7 +13,7 @@ using torchscript::ObjectId;
 // Objects get their cells, and weights their storages, at the start: then they
 // are there before any snapshot.
 void Evaluator::ImportObjects() {
-  for (uint32_t i = 0; i < source_.objects.size(); ++i) heap_.Add({.object = ObjectId{i}});
+  for (uint32_t i = 0; i < source_.objects.size(); ++i) heap_.Add({.class_name = source_.objects[i].class_name, .object = ObjectId{i}});
   // As where a model is called with nothing said about gradients: torch takes its
   // fused paths for inference, which compute the same, only where no gradient is asked for.
   heap_.Add({.attributes = {{"grad_enabled", true}}});

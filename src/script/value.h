@@ -144,6 +144,7 @@ struct Cell {
   std::shared_ptr<const Pieces> pieces;        // what the sequence was cut from: its elements are views of that
   std::vector<std::pair<Val, Val>> entries;    // of a dict, in insertion order
   Attributes attributes;                       // of an object, as far as they were read or written
+  std::string class_name;                      // of an object
   torchscript::ObjectId object;                // what the archive has of an object; invalid for one made by the program
   bool shared = false;         // it may be the same as any other shared cell
   std::vector<uint32_t> kin;   // cells that it may be the same as, shared or not

@@ -1,6 +1,7 @@
 """Variables that are one thing or another: on each path, and around in a loop, live and from an archive."""
 
-from typing import List, Optional, Union
+import enum
+from typing import Any, Dict, List, Optional, Union
 
 import pytest
 import torch
@@ -105,6 +106,82 @@ def of_a_list(self, x: Tensor, n: int):
     return x * u
 
 
+class Way(enum.Enum):
+    NEAR = "near"
+    FAR = "far"
+
+
+class Side(enum.Enum):
+    NEAR = "near"
+    FAR = "far"
+
+
+@torch.jit.script
+class Box:
+    def __init__(self, n: int):
+        self.n = n
+
+
+@torch.jit.script
+class Bag:
+    def __init__(self, n: int):
+        self.n = n
+
+
+def factor_of_way(way: Union[int, str, Way] = Way.NEAR) -> int:
+    if isinstance(way, int):
+        return 2
+    elif not isinstance(way, Way):
+        return 3
+    return 5 if way == Way.NEAR else 7
+
+
+def factor_of_object(held: Union[int, Box, Bag]) -> int:
+    if isinstance(held, int):
+        return 2
+    elif isinstance(held, Box):
+        return 3 * held.n
+    return 5
+
+
+def factor_of_anything(held: Any) -> int:
+    if isinstance(held, Side):
+        return 2
+    if isinstance(held, Bag):
+        return 3
+    if torch.jit.isinstance(held, Dict[str, int]):
+        return 5
+    if torch.jit.isinstance(held, List[str]):
+        return 7
+    return 11
+
+
+@each()
+def members_of_an_enum(self, x: Tensor):
+    return x * factor_of_way() + factor_of_way(Way.FAR) + factor_of_way("far") * factor_of_way(0)
+
+
+@each()
+def a_member_that_a_run_picks(self, x: Tensor):
+    way: Union[str, Way] = Way.NEAR
+    if bool(x.sum() > 0):
+        way = Way.FAR
+    if isinstance(way, str):
+        return x
+    return x * 3
+
+
+@each()
+def objects_of_classes(self, x: Tensor):
+    return x * factor_of_object(Box(4)) + factor_of_object(Bag(4)) - factor_of_object(4)
+
+
+@each()
+def anything(self, x: Tensor):
+    y = x * factor_of_anything(Way.NEAR) + factor_of_anything(Side.NEAR) * factor_of_anything(Bag(1)) * factor_of_anything(Box(1))
+    return y + factor_of_anything({"a": 1}) - factor_of_anything({1: 1}) + factor_of_anything(["a"]) * factor_of_anything([1])
+
+
 test_program = case.test()
 
 
@@ -137,3 +214,18 @@ def test_result_of_a_function(n, tmp_path):
     torch.jit.script(OfAFunction()).save(tmp_path / "net.pt")
     program = flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs={"x": "float32[2,3]", "n": str(n)})
     compare(OfAFunction(), program, (x(2, 3), n))
+
+
+class OfNothing(nn.Module):
+    def forward(self, x: Tensor):
+        numbers: List[int] = []
+        names: List[str] = []
+        held: Union[List[int], List[str]] = numbers
+        if x.size(0) > 2:
+            held = names
+        return x * (2 if torch.jit.isinstance(held, List[str]) else 3)
+
+
+def test_a_type_that_is_not_known():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="which of several types"):
+        flambeau.export(torch.jit.script(OfNothing()), (x(2, 3),))

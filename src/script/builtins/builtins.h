@@ -16,6 +16,7 @@ struct BuiltinRow {
 // --- the tables, a file each -------------------------------------------------
 std::span<const BuiltinRow> ContainerBuiltins();           // containers.cpp: tuples, lists, dicts
 std::span<const BuiltinRow> DtypeBuiltins();               // dtypes.cpp: what dtypes promote to
+std::span<const BuiltinRow> InstanceBuiltins();            // instances.cpp: isinstance
 std::span<const BuiltinRow> JoiningBuiltins();             // joining.cpp: what makes one tensor of many
 std::span<const BuiltinRow> LetterBuiltins();              // letters.cpp: what text is made of
 std::span<const BuiltinRow> NumberBuiltins();              // numbers.cpp: functions of Python's math
@@ -29,7 +30,7 @@ std::span<const BuiltinRow> SearchBuiltins();              // search.cpp: what i
 std::span<const BuiltinRow> TensorBuiltins();              // tensors.cpp: what Python asks of tensors
 std::span<const BuiltinRow> TextBuiltins();                // text.cpp
 std::span<const BuiltinRow> TraceBuiltins();               // traces.cpp: what the record of a run made numbers of
-std::span<const BuiltinRow> ValueBuiltins();               // values.cpp: constants, objects, types, text
+std::span<const BuiltinRow> ValueBuiltins();               // values.cpp: constants, objects, text
 std::span<const BuiltinRow> WriteBuiltins();               // writes.cpp: copies and fills
 
 // --- what they share ---------------------------------------------------------

@@ -157,64 +157,15 @@ Result<Vals> HasAttr(Evaluator& evaluator, const Node& node, Arguments arguments
   return Vals{evaluator.heap()[object->cell].attributes.Find(*name) != nullptr};
 }
 
-Result<Vals> CreateObject(Evaluator& evaluator, const Node&, Arguments) {
-  return Vals{ObjectVal{evaluator.heap().Add({})}};
+Result<Vals> CreateObject(Evaluator& evaluator, const Node& node, Arguments) {
+  const torchscript::TypePtr& type = node.outputs[0]->type;
+  return Vals{ObjectVal{evaluator.heap().Add({.class_name = type != nullptr ? type->name : std::string()})}};
 }
 
 Result<Vals> Not(Evaluator& evaluator, const Node&, Arguments arguments) {
   if (const auto known = evaluator.KnownBool(arguments[0])) return Vals{!*known};
   FLAMBEAU_TRY(Val result, evaluator.emit().Call1("_operator::not_", {arguments[0]}));
   return Vals{std::move(result)};
-}
-
-// --- types ------------------------------------------------------------------------------
-
-bool IsInstance(Evaluator& evaluator, const Val& value, std::string_view type) {
-  const size_t open = type.find('[');
-  const std::string_view head = type.substr(0, open);
-  if (head == "Optional")
-    return value.Is<Nothing>() || IsInstance(evaluator, value, type.substr(open + 1, type.size() - open - 2));
-  if (head == "Any" || head == "t") return true;
-  if (value.Is<TensorVal>() || value.Is<QuantizedVal>()) return head.starts_with("Tensor");
-  if (value.Is<Nothing>()) return head == "NoneType" || head == "None";
-  if (value.Is<bool>()) return head == "bool";
-  if (value.Is<int64_t>()) return head == "int" || head == "number";
-  if (value.Is<double>()) return head == "float" || head == "number";
-  if (value.Is<std::string>()) return head == "str";
-  if (value.Is<DeviceVal>()) return head == "Device" || head == "device";
-  if (const auto* number = value.As<NumberVal>()) {
-    const TypeKind kind = evaluator.emit().TypeOf(number->id).kind;
-    return head == (kind == TypeKind::kBool ? "bool" : kind == TypeKind::kInt ? "int" : "float") || head == "number";
-  }
-  if (value.Is<DictVal>()) return head == "Dict" || head == "dict";
-  const Vals* elements = nullptr;
-  if (const auto* list = value.As<ListVal>()) {
-    if (head == "list") return true;
-    if (head != "List") return false;
-    elements = &evaluator.heap()[list->cell].elements;
-    const std::string_view element = type.substr(open + 1, type.size() - open - 2);
-    return std::ranges::all_of(*elements, [&](const Val& each) { return IsInstance(evaluator, each, element); });
-  }
-  if (value.Is<TupleVal>()) return head == "Tuple" || head == "tuple" || head.starts_with("__torch__");
-  return false;
-}
-
-Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, Arguments arguments) {
-  const torchscript::Constant* types = node.Find("types");
-  const auto* list = types != nullptr ? std::get_if<torchscript::ListConstant>(&types->value) : nullptr;
-  if (list == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "does not say which types it asks for");
-  const auto is_one = [&](const Val& value) {
-    return std::ranges::any_of(list->elements, [&](const torchscript::Constant& type) {
-      const auto* text = std::get_if<std::string>(&type.value);
-      return text != nullptr && IsInstance(evaluator, value, *text);
-    });
-  };
-  const auto* optional = arguments[0].As<OptionalVal>();
-  if (optional == nullptr) return Vals{is_one(arguments[0])};
-  const bool none = is_one(Nothing{}), value = is_one(*optional->value);
-  if (none == value) return Vals{value};
-  const Vals present = {NumberVal{optional->present}};
-  return value ? Result<Vals>(present) : Not(evaluator, node, present);
 }
 
 // --- identity and equality ----------------------------------------------------------------
@@ -472,7 +423,6 @@ constexpr BuiltinRow kRows[] = {
     {"prim::Uninitialized", &Unassigned},
     {"prim::hasattr", &HasAttr},
     {"prim::index", &DeviceIndex},
-    {"prim::isinstance", &IsInstanceOf},
     {"profiler::_record_function_enter", &None},
     {"profiler::_record_function_enter_new", &None},
     {"profiler::_record_function_exit", &Ignore},
