@@ -30,6 +30,7 @@ from .capture.dynamic_shapes import (
     output_dimension_names,
     program_arguments,
     rest_parameter,
+    root_names,
     tensor_names,
 )
 from .capture.operators.gradient_operators import without_gradients
@@ -191,7 +192,8 @@ def of_export(
             attempts=artifacts.attempts,
             decisions=decisions,
         )
-    symbols = output_dimension_names(exported, capture_options.output_names, output_axes)
+    symbols = root_names(exported, arguments, shapes, model if live else None, names)
+    symbols |= output_dimension_names(exported, capture_options.output_names, output_axes)
     if dump:
         artifacts.dump(exported)
     exported = without_gradients(without_composites(without_newer_operators(without_vmap(exported), options.opset), kept), kept)

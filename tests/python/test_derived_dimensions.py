@@ -28,6 +28,11 @@ class Of(torch.nn.Module):
         return self.function(*args)
 
 
+class Means(torch.nn.Module):
+    def forward(self, x, y):
+        return x.sum(0) / y.shape[0] + y.mean(0)
+
+
 CASES = {
     "as_a_number": (Of(lambda x: x / x.shape[0]), ({0: 2 * H},), [[(6, 4)], [(8, 4)], [(2, 4)]]),
     "as_a_length": (Of(lambda x: x + torch.arange(x.shape[0])[:, None]), ({0: H + 1},), [[(6, 4)], [(9, 4)]]),
@@ -47,3 +52,20 @@ def test_sizes_follow_from_their_root(case, live):
     program = flambeau.export(source, tuple(first), dynamic_shapes=shapes) if live else flambeau.export(source)
     for args in runs:
         torch.testing.assert_close(program(*args)[0], model(*args), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "sizes", "words"),
+    [
+        (({0: 2 * H}, {0: 3 * H}), (6, 9), ["2*h", "3*h"]),
+        (({0: 2 * H + 1}, {0: H}), (7, 3), ["2*h + 1", "h"]),
+        ({"x": (8 * H, None), "y": {0: 4 * Dim("w")}}, (16, 12), ["8*h", "4*w"]),
+        (({0: 2 * Dim("k", min=2, max=9) + 1}, {0: Dim("k", min=2, max=9) - 1}), (7, 2), ["2*y_dim_0 + 3", "y_dim_0"]),  # torch has y's size
+        (({0: 8 * H}, {0: "h"}), (16, 5), ["8*x_size", "h"]),  # which is not an eighth of 16
+    ],
+)
+def test_their_root_has_its_name(shapes, sizes, words):
+    model, args = Means(), [torch.randn(size, 4) for size in sizes]
+    program = flambeau.export(model, tuple(args), dynamic_shapes=shapes)
+    assert [value.sizes for value in program.inputs] == [[word, "4"] for word in words]
+    torch.testing.assert_close(program(*args)[0], model(*args), rtol=1e-4, atol=1e-5)

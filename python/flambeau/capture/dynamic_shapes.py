@@ -17,7 +17,7 @@ from torch.export import Dim, ExportedProgram
 from torch.utils import _pytree
 
 from ..errors import warn
-from ..feed.exported_program import DimensionName
+from ..feed.exported_program import DimensionName, user_tensors
 from .torch_export import DIM
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "program_arguments",
     "replace_names",
     "rest_parameter",
+    "root_names",
 ]
 
 # Arguments by name: first the positional ones, then the keyword ones as given.
@@ -128,7 +129,7 @@ def replace_names(dynamic_shapes: Any, hint: Any) -> Any:
 
 
 def _name(dim: Any) -> str | None:
-    """The user's name of a dimension. A derived one (``2*batch``) is named by its root."""
+    """The user's name of a dimension. A derived one (``2*batch``) is named by its root (:func:`root_names`)."""
     if isinstance(dim, str):
         return dim
     if isinstance(dim, DIM) and dim.__name__.isidentifier():
@@ -164,6 +165,21 @@ def _tensors(arguments: Arguments, dynamic_shapes: Any, order: Sequence[str]) ->
     for name, value in arguments.items():
         for tensor, axes in _axes(value, (dynamic_shapes or {}).get(name)):
             yield name, tensor, axes
+
+
+def _dimensions(
+    arguments: Arguments, dynamic_shapes: Any, model: torch.nn.Module | None
+) -> Iterator[tuple[int, str, torch.Tensor, int, Any]]:
+    """Each dimension that ``dynamic_shapes`` says something of: its tensor's place and argument, the tensor, which one, and what."""
+    order = list(arguments)
+    if model is not None:
+        order = [name for name in inspect.signature(model.forward).parameters if name in arguments]
+    for position, (argument, tensor, axes) in enumerate(_tensors(arguments, dynamic_shapes, order)):
+        if isinstance(axes, (list, tuple)):
+            axes = dict(enumerate(axes))
+        if isinstance(axes, Mapping):
+            for dim, word in axes.items():
+                yield position, argument, tensor, dim % tensor.ndim if tensor.ndim else dim, word
 
 
 def _is_dynamic(dim: Any) -> bool:
@@ -211,30 +227,42 @@ def dimension_names(
         unnamed: Dimensions that have no name of their own get one by their place. A
             derived one (``2*batch``) is one of its own then.
     """
-    order = list(arguments)
-    if model is not None:
-        order = [name for name in inspect.signature(model.forward).parameters if name in arguments]
     names = []
     sizes: dict[str, Any] = {}
-    for position, (argument, tensor, axes) in enumerate(_tensors(arguments, dynamic_shapes, order)):
-        if isinstance(axes, (list, tuple)):
-            axes = dict(enumerate(axes))
-        if not isinstance(axes, Mapping):
+    for position, argument, tensor, dim, word in _dimensions(arguments, dynamic_shapes, model):
+        name = _name(word)
+        if name is None and unnamed and _is_dynamic(word):
+            name = f"{argument}_dim_{dim}"
+        if name is None:
             continue
-        for dim, word in axes.items():
-            dim = dim % tensor.ndim if tensor.ndim else dim
-            name = _name(word)
-            if name is None and unnamed and _is_dynamic(word):
-                name = f"{argument}_dim_{dim}"
-            if name is None:
-                continue
-            # Dimensions of one name are one size to the engine: the examples must not say otherwise.
-            size = tensor.shape[dim] if dim < tensor.ndim else None
-            unique, count = name, 0
-            while sizes.setdefault(unique, size) != size and isinstance(size, int):
-                count += 1
-                unique = f"{name}_{count}"
-            names.append((position, dim, unique))
+        # Dimensions of one name are one size to the engine: the examples must not say otherwise.
+        size = tensor.shape[dim] if dim < tensor.ndim else None
+        unique, count = name, 0
+        while sizes.setdefault(unique, size) != size and isinstance(size, int):
+            count += 1
+            unique = f"{name}_{count}"
+        names.append((position, dim, unique))
+    return names
+
+
+def root_names(
+    exported: ExportedProgram, arguments: Arguments, dynamic_shapes: Any, model: torch.nn.Module | None, taken: Sequence[DimensionName]
+) -> dict[str, str]:
+    """Names of symbols that are the roots of derived dimensions (``2*batch``), and no dimension themselves.
+
+    Args:
+        taken: The names of dimensions. What else is called so would be their size.
+    """
+    inputs = user_tensors(exported)
+    own = {name for _, _, name in taken}
+    names = {}
+    for position, _, tensor, dim, word in _dimensions(arguments, dynamic_shapes, model):
+        if not hasattr(word, "root") or word.root.__name__ in own or position >= len(inputs) or dim >= tensor.ndim:
+            continue
+        size = inputs[position].shape[dim]
+        symbols = size.node.expr.free_symbols if isinstance(size, torch.SymInt) else ()
+        # Of h + 1 and 2*h, torch has a symbol for the first of the two instead of one for h.
+        names |= {str(symbol): word.root.__name__ for symbol in symbols if (word.fn(symbol) - size.node.expr).expand() == 0}
     return names
 
 

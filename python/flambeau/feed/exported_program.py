@@ -28,7 +28,7 @@ from .places import modules_of, trace_of
 from .triton_kernels import Launch, is_launch, launches_of
 from .weights import add_weight
 
-__all__ = ["DimensionName", "build_program", "canonical_name", "dtype_of_code"]
+__all__ = ["DimensionName", "build_program", "canonical_name", "dtype_of_code", "user_tensors"]
 
 DimensionName = tuple[int, int, str]
 """(position among the user's tensor inputs, dimension, name)"""
@@ -317,7 +317,8 @@ def _named_operators(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(_target_name(arg) if isinstance(arg, operators) else arg for arg in args)
 
 
-def _user_tensors(exported: ExportedProgram) -> list[torch.Tensor]:
+def user_tensors(exported: ExportedProgram) -> list[torch.Tensor]:
+    """The user's inputs that are tensors, as the capture has them."""
     names = set(exported.graph_signature.user_inputs)
     values = [node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder" and node.name in names]
     return [value for value in values if isinstance(value, torch.Tensor)]
@@ -377,7 +378,7 @@ def build_program(
     for guard in dict.fromkeys(guards):
         builder.add_guard(guard)
     nodes = list(exported.graph.nodes)
-    inputs = _user_tensors(exported)
+    inputs = user_tensors(exported)
     for position, dim, name in dimension_names:
         builder.name_dimension(position, dim, name, _frozen_by(exported, inputs, position, dim))
     first = len(exported.graph_signature.input_specs)
