@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import onnx_ir
     import torch
 
-__all__ = ["converted_without_weights", "put_weights"]
+__all__ = ["converted_without_weights", "put_weights", "under_own_names"]
 
 
 def converted_without_weights(conversion: Conversion) -> tuple[onnx_ir.Model, set[str]]:
@@ -20,6 +20,43 @@ def converted_without_weights(conversion: Conversion) -> tuple[onnx_ir.Model, se
     model = conversion.again(export_params=False).model
     proto = imported("onnx", "ONNXProgram.apply_weights").load_model_from_string(bytes_of(model))
     return imported("onnx_ir", "ONNXProgram.apply_weights").from_proto(proto), conversion.weights_among_inputs(model)
+
+
+def under_own_names(graph: onnx_ir.Graph, state_dict: Mapping[str, torch.Tensor], own: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """A state_dict in which weights that are one tensor, as tied ones are, are under all names that the graph has for it.
+
+    Args:
+        own: The weights of what the graph was made of.
+
+    Raises:
+        OnnxExporterError: They are to be different ones.
+    """
+    import torch
+
+    held = {value.name for value in (*graph.inputs, *graph.initializers.values())}
+    names: dict[object, list[str]] = {}
+    for name, tensor in own.items():
+        if name in held:
+            names.setdefault(_place(tensor), []).append(name)
+    renamed: dict[str, torch.Tensor] = {}
+    first: dict[str, str] = {}
+    for name, tensor in state_dict.items():
+        for each in names.get(_place(own[name]), [name]) if name in own else [name]:
+            other = renamed.setdefault(each, tensor)
+            if other is not tensor and (other.dtype != tensor.dtype or not torch.equal(other, tensor)):
+                raise OnnxExporterError(f"'{first[each]}' and '{name}' are one weight of the model, and are given different values")
+            first.setdefault(each, name)
+    return renamed
+
+
+def _place(tensor: torch.Tensor) -> object:
+    """Where a tensor lies: the same for tensors that are one."""
+    import torch
+    from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+    if is_traceable_wrapper_subclass(tensor) or tensor.layout is not torch.strided:
+        return id(tensor)  # its memory is that of other tensors
+    return tensor.untyped_storage()._cdata, tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype
 
 
 def put_weights(graph: onnx_ir.Graph, state_dict: Mapping[str, torch.Tensor]) -> None:

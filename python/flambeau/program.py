@@ -227,25 +227,28 @@ class ONNXProgram:
         asked for before is kept, and refuses weights that were folded.
 
         Raises:
-            OnnxExporterError: Such a weight was folded, or a weight has other sizes or another dtype.
+            OnnxExporterError: Such a weight was folded, a weight has other sizes or another dtype, or two are given that are
+                one in the model, as the tied weights of a language model are.
         """
         imported("onnx_ir", "ONNXProgram.apply_weights")
-        from .applying import converted_without_weights, put_weights
+        from .applying import converted_without_weights, put_weights, under_own_names
 
         self._refuse_known(state_dict)
-        conversion = self._conversion
+        conversion, weights = self._conversion, {}
+        if self._exported_program is not None:
+            weights = {**self._exported_program.constants, **self._exported_program.state_dict}
         if self._folded and conversion is not None and self._exported_program is not None and conversion.option("export_params"):
-            own = {**self._exported_program.constants, **self._exported_program.state_dict}
             late, names = converted_without_weights(conversion)
-            if unknown := sorted(names - {*own, *state_dict}):
+            given = under_own_names(late.graph, state_dict, weights)
+            if unknown := sorted(names - {*weights, *given}):
                 raise OnnxExporterError(f"the weight '{unknown[0]}' is to be given, too")
             if self._model is None:
-                put_weights(late.graph, {**{name: own[name] for name in names}, **state_dict})
+                put_weights(late.graph, {**{name: weights[name] for name in names}, **given})
                 self._model, self._folded, self._proto, self._session = late, False, None, None
                 return
             used = [value.name for value in late.graph.inputs if value.name in names and value.uses()]
-            self._refuse_folded({name: own[name] for name in used if name in state_dict})
-        put_weights(self.model.graph, state_dict)
+            self._refuse_folded({name: weights[name] for name in used if name in given})
+        put_weights(self.model.graph, under_own_names(self.model.graph, state_dict, weights))
         self._session = None
 
     def rename_axes(self, rename_mapping: Mapping[Any, str]) -> None:

@@ -339,6 +339,40 @@ def test_weights_without_bytes():
     torch.testing.assert_close(program(X)[0], model(X), rtol=1e-5, atol=1e-5)
 
 
+class Tied(MLP):
+    def __init__(self):
+        super().__init__()
+        self.again, self.again.bias = torch.nn.Linear(8, 8), self.first.bias
+        self.register_buffer("scale", torch.randn(8))
+        self.register_buffer("scale_again", self.scale)
+        self.other = self.again
+
+    def forward(self, x):
+        return self.second(self.again(torch.relu(self.first(x)) * self.scale) + self.other.weight.sum() - self.scale_again)
+
+
+@pytest.mark.parametrize("made", ["live", "without weights", "loaded", "looked at"])
+def test_tied_weights_are_one_under_any_of_their_names(made, recwarn, tmp_path):
+    model, other = Tied(), Tied()
+    if made == "loaded":
+        torch.export.save(torch.export.export(model, (X,)), tmp_path / "model.pt2")
+        program = flambeau.export(torch.export.load(tmp_path / "model.pt2"))
+    else:
+        program = flambeau.export(model, (X,), export_params=made != "without weights", optimize=made != "looked at")
+    if made == "looked at":
+        assert program.model.graph.inputs
+    state = {name: tensor.clone() for name, tensor in other.state_dict().items()}
+    assert state.keys() >= {"first.bias", "again.bias", "scale", "scale_again", "other.weight"}
+    program.apply_weights(state)
+    torch.testing.assert_close(program(X)[0], other(X), rtol=1e-4, atol=1e-3)
+    program.apply_weights({"again.bias": torch.ones(8), "other.weight": torch.eye(8), "scale_again": torch.full((8,), 2.0)})
+    other.first.bias.data, other.again.weight.data, other.scale[:] = torch.ones(8), torch.eye(8), 2
+    torch.testing.assert_close(program(X)[0], other(X), rtol=1e-4, atol=1e-3)
+    assert not [each for each in recwarn if issubclass(each.category, flambeau.errors.ConversionWarning)]
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="'first.bias' and 'again.bias' are one weight of the model, and are given"):
+        program.apply_weights({"first.bias": torch.ones(8), "again.bias": torch.zeros(8)})
+
+
 def test_rename_axes():
     class Model(torch.nn.Module):
         def forward(self, x, y):
