@@ -86,6 +86,7 @@ class Splicer {
     if (is_onnx) {
       results = onnx::EmitAsIs(to_, op, operands, attributes, node.result_count);
       TakeDtypesOfBody(op, attributes, &results);
+      for (uint32_t i = 0; i < node.result_count; ++i) TakeDeclaredRank(graph_.type(node.result(i)), &results[i]);
     } else {
       std::vector<Type> types;
       for (uint32_t i = 0; i < node.result_count; ++i) types.push_back(graph_.type(node.result(i)));
@@ -110,6 +111,14 @@ class Splicer {
       }
       return;  // the branches of an If agree
     }
+  }
+
+  // What the model says of a result whose rank the operator alone does not tell. Of a script there is no capture that does.
+  void TakeDeclaredRank(const Type& declared, Tensor* result) {
+    if (!*result || result->is_number() || !result->type().is_tensor() || result->ranked()) return;
+    if (!declared.is_tensor() || !declared.ranked || declared.dtype != result->dtype()) return;
+    to_.graph().SetType(result->id(), to_.context().Intern(Type(declared)));
+    *result = to_.Wrap(result->id());
   }
 
   // An operator that changed between the model's opset and the target's would

@@ -512,6 +512,22 @@ def test_types_in_branches_of_scripts_are_those_of_the_fake_implementation():
     assert [(each.dtype, len(each.sizes)) for each in program.outputs] == [("float32", 2)]
 
 
+@pytest.mark.parametrize("said", [True, False], ids=["said", "of the fake implementation"])
+def test_types_of_nested_graphs_in_scripts(said):
+    def symbolic(g, x, a):
+        condition = g.op("Greater", g.op("ReduceSum", x, keepdims_i=0), torch.tensor(0.0))
+        output, (yes, no), _ = fonnx.jit_utils.add_op_with_blocks(g, "If", condition, n_blocks=2)
+        yes.block.registerOutput(yes.op("Mul", x, a))
+        no.block.registerOutput(no.op("Neg", x))
+        return output.setType(x.type()) if said else g.op("Identity", output)
+
+    with registered("flambeau_symbolic::scaled", symbolic):
+        program = flambeau.export(in_a_branch, (X,), dynamic_axes={"x": {0: "n"}})
+    assert [(each.dtype, len(each.sizes)) for each in program.outputs] == [("float32", 2)]
+    torch.testing.assert_close(program(X.abs())[0], X.abs() * 4)
+    torch.testing.assert_close(program(-X.abs())[0], (1 - X.abs()) * 2)
+
+
 def test_types_that_nothing_says():
     silent = torch.library.Library("flambeau_silent", "DEF")
     silent.define("op(Tensor x) -> Tensor")

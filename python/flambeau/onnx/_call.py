@@ -54,11 +54,10 @@ def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]
             flat.append(None if result is None else g._value(result))
     present = [i for i, value in enumerate(flat) if value is not None and not value.node().mustBeNone()]
     types = [(_dtype(recorded), recorded_sizes(recorded)) for recorded in call.results]
-    if not types and any(_is_open(flat[i]) for i in present):  # scripts record none
+    if not types and any(_is_open(flat[i]) or _is_vague(flat[i]) for i in present):  # scripts record none
         types = fake_results(call)
     for i in present:
-        # A result of a custom node is of the type that is known of the operator.
-        if i < len(types) and (call.results or flat[i].type().dtype() is None) and _is_open(flat[i]):
+        if i < len(types) and _takes(flat[i], types[i], recorded=bool(call.results)):
             flat[i].setType(g.sizes.tensor_type(*types[i]))
     places = list(present)
     if present and present[-1] != len(flat) - 1 and not any(isinstance(each, torch._C.ListType) for each in result_types(call.op) or ()):
@@ -72,6 +71,19 @@ def translate(call: _engine.OperatorCall, run: Callable[[GraphContext, list[Any]
 def _is_open(value: Any) -> bool:
     """Whether a value is one of a node that ONNX does not know."""
     return not value.node().kind().startswith(("onnx::", "prim::", "flambeau::"))
+
+
+def _is_vague(value: Any) -> bool:
+    """Whether the dtype or the rank of a tensor is not known, as that of an If is not."""
+    type_ = value.type()
+    return isinstance(type_, torch._C.TensorType) and (type_.dtype() is None or type_.dim() is None)
+
+
+def _takes(value: Any, known: tuple[torch.dtype | None, list[int | None] | None], *, recorded: bool) -> bool:
+    """Whether a result gets the type that is known of the operator: that of a node that ONNX does not know, and in a script a vague one."""
+    if recorded:
+        return _is_open(value)
+    return _is_vague(value) and value.type().dtype() in (None, known[0])
 
 
 def _dtype(value: _engine.OperatorCallValue) -> torch.dtype | None:
