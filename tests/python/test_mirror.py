@@ -317,7 +317,8 @@ def test_find_mismatch(wrong_relu, capsys, tmp_path):
     info.pretty_print_tree()
     shown = capsys.readouterr().out
     assert "✗ the whole graph, 6 operators" in shown and "aten::relu" in shown and "not close" in shown
-    folder = leaf.export_repro(str(tmp_path))
+    folder = leaf.export_repro(str(tmp_path), "relu")
+    assert folder == str(tmp_path / "test_relu") and leaf.export_repro(str(tmp_path)) == str(tmp_path / f"test_mismatch_{leaf.id}")
     assert [node.op_type for node in onnx.load(f"{folder}/model.onnx").graph.node] == ["Tanh"]
     info.clear()
     assert not info.has_mismatch()

@@ -219,7 +219,7 @@ def _clone(model: Any) -> Callable[..., Any]:
 # --- where the difference is ---------------------------------------------------------------
 
 _INESSENTIAL = frozenset(
-    {"prim::Constant", "prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct", "prim::TupleUnpack", "prim::NumToTensor"}
+    {"prim::Constant", "prim::DictConstruct", "prim::ListConstruct", "prim::ListUnpack", "prim::NumToTensor", "prim::TupleConstruct", "prim::TupleUnpack"}
 )
 
 
@@ -310,10 +310,16 @@ class GraphInfo:
             pending.extend((half, depth + 1) for half in (info.lower_graph_info, info.upper_graph_info) if half is not None)
 
     def export_repro(self, repro_dir: str | None = None, name: str | None = None) -> str:
-        """Write the converted graph, its inputs and PyTorch's results as ONNX's tests have them; returns the folder."""
+        """Write the converted graph, its inputs and PyTorch's results as ONNX's tests have them; returns the folder.
+
+        Args:
+            repro_dir: Where the folder goes; None is the current one.
+            name: The folder is called "test_" and this; None goes by the graph's id.
+        """
         from onnx import numpy_helper
 
-        folder = os.path.join(repro_dir or os.getcwd(), name or f"mismatch_{self.id or 'all'}")
+        name = name or f"mismatch_{self.id or 'all'}"
+        folder = os.path.join(repro_dir or os.getcwd(), f"test_{name}")
         data = os.path.join(folder, "test_data_set_0")
         os.makedirs(data, exist_ok=True)
         program = self._convert()
