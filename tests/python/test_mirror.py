@@ -324,6 +324,41 @@ def test_find_mismatch(wrong_relu, capsys, tmp_path):
     assert not info.has_mismatch()
 
 
+class Writing(torch.nn.Module):
+    """Counts its runs, writes parts of a tensor of which it has another view, and gives a dict and None."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(4)
+        self.register_buffer("runs", torch.zeros(4))
+
+    def forward(self, x, also, scale=None):
+        self.runs[1:] += 1
+        y = self.norm(x) + self.runs
+        y[:, 0] = 5
+        y = torch.relu(y).mul_(scale)
+        return {"y": y.t(), "also": [also["x"] + 1]}, None
+
+
+@pytest.mark.parametrize("mode", list(fonnx.TrainingMode.__members__.values()))
+def test_find_mismatch_of_models_that_write(wrong_relu, mode):
+    model, x = Writing(), torch.randn(3, 4)
+    info = fonnx.verification.find_mismatch(model, (x, {"x": x}, {"scale": 2.0}), training=mode)
+    assert [leaf.essential_node_kinds() for leaf in info.all_mismatch_leaf_graph_info()] == [{"aten::relu"}]
+    assert not model.runs.any() and not model.norm.num_batches_tracked
+
+
+def test_inputs_that_remain():
+    def verify(*remaining):
+        options = fonnx.verification.VerificationOptions(remained_onnx_input_idx=remaining)
+        fonnx.verification.verify(torch.nn.Bilinear(3, 3, 2), (X, X), options=options)
+
+    verify(0, 1)
+    for remaining in ((0,), (0, 2)):
+        with pytest.raises(ValueError, match="remained_onnx_input_idx is .*the model has 2 inputs"):
+            verify(*remaining)
+
+
 def test_nothing_to_find():
     class Loop(torch.nn.Module):
         def forward(self, x, n: int):

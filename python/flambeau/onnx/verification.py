@@ -12,7 +12,7 @@ import dataclasses
 import enum
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -20,6 +20,8 @@ from torch.utils import _pytree
 
 from .. import _engine
 from ..options import make_options
+from ..capture import unwrapped
+from ..capture.traces.tracing import traced_module
 from ..converted import Conversion
 from ..errors import OnnxExporterError, VerificationError, error_of
 from ..exporter import example_call
@@ -87,8 +89,10 @@ class VerificationOptions:
 def _input_values(program: ONNXProgram, args: tuple[Any, ...], kwargs: dict[str, Any], options: VerificationOptions) -> list[Any]:
     if options.remained_onnx_input_idx is None:
         return program.input_values(args, kwargs)
-    tensors = _tensors((args, kwargs))
-    return [tensors[i] for i in options.remained_onnx_input_idx]
+    tensors, chosen = _tensors((args, kwargs)), list(options.remained_onnx_input_idx)
+    if len(chosen) != len(program.inputs) or not all(-len(tensors) <= i < len(tensors) for i in chosen):
+        raise ValueError(f"remained_onnx_input_idx is {chosen}; the model has {len(program.inputs)} inputs, and {len(tensors)} tensors are given")
+    return [tensors[i] for i in chosen]
 
 
 def _run(program: ONNXProgram, values: Sequence[Any], options: VerificationOptions) -> list[torch.Tensor]:
@@ -187,28 +191,6 @@ def verify(
             _compare(_run(program, _input_values(program, given, named, options), options), expected, options)
 
 
-class _ByPosition(torch.nn.Module):
-    """A module whose last arguments, which have to be given by name, are given by position: torch.jit.trace has no others."""
-
-    def __init__(self, model: torch.nn.Module, names: Sequence[str]) -> None:
-        super().__init__()
-        self.model, self.names = model, list(names)
-
-    def forward(self, *values: Any) -> Any:
-        count = len(values) - len(self.names)
-        return self.model(*values[:count], **dict(zip(self.names, values[count:])))
-
-
-def _by_position(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
-    """The same call without names."""
-    if not kwargs:
-        return model, args
-    bound = utils.model_signature(model).bind(*args, **kwargs)
-    if not bound.kwargs:
-        return model, bound.args
-    return _ByPosition(model, list(bound.kwargs)), (*bound.args, *bound.kwargs.values())
-
-
 def _clone(model: Any) -> Callable[..., Any]:
     try:
         return copy.deepcopy(model)
@@ -278,9 +260,10 @@ class GraphInfo:
         """Compare, and look at the halves if there is a difference."""
         options = options or VerificationOptions()
         self._compare(options)
-        if not self.has_mismatch() or self.essential_node_count() <= 1:
+        cut = self._middle() if self.has_mismatch() else None
+        if cut is None:
             return
-        upper, lower = self._halves()
+        upper, lower = self._halves(cut)
         upper.find_mismatch(options)
         values = dict(zip(_names(self.graph.inputs()), self.input_args)) | dict(zip(upper._given, upper.pt_outs))
         lower.input_args = [values[name] for name in lower._taken]
@@ -361,22 +344,52 @@ class GraphInfo:
         function = torch._C._create_function_from_graph("partition", _returning_one(self.graph))
         with torch.no_grad():
             results = function(*copy.deepcopy(self.input_args))
-        self.pt_outs = list(results) if len(list(self.graph.outputs())) > 1 else [results]
+        self.pt_outs = [results] if len(list(self.graph.outputs())) == 1 else list(results)
         self.mismatch_error = None
+        if not self.pt_outs:
+            return  # it only writes
         try:
             _compare(_run(self._convert(), _tensors(self.input_args), options), self.pt_outs, options)
         except (AssertionError, OnnxExporterError) as error:
             self.mismatch_error = error
 
-    def _halves(self) -> tuple[GraphInfo, GraphInfo]:
+    def _middle(self) -> int | None:
+        """Which node is to be the first of the lower half; None if the graph cannot be cut.
+
+        That is nowhere where the lower half would get two inputs that share memory and write to one of them.
+        """
         nodes = list(self.graph.nodes())
         essential = [i for i, node in enumerate(nodes) if node.kind() not in _INESSENTIAL]
-        cut = essential[len(essential) // 2]
-        outputs = list(self.graph.outputs())
-        later = {value.unique() for node in nodes[cut:] for value in _uses(node)} | {value.unique() for value in outputs}
-        made = {value.unique(): value for node in nodes[:cut] for value in node.outputs()}
-        crossing = [value for number, value in made.items() if number in later and value.node().kind() != "prim::Constant"]
-        upper = _part(self.graph, nodes[:cut], crossing, self.opset_version, f"{self.id}0")
+        memory = self._memory(nodes)
+        for cut in sorted(essential[1:], key=lambda i: abs(i - essential[len(essential) // 2])):
+            taken = self._crossing(cut, with_inputs=True)
+            written = [memory.get(value.unique(), set()) for node in nodes[cut:] for value in _written(node)]
+            if all(sum(not memory[each.unique()].isdisjoint(places) for each in taken) < 2 for places in written):
+                return cut
+        return None
+
+    def _memory(self, nodes: Sequence[Any]) -> dict[int, set[int]]:
+        """By values of the main graph: which memory each may be in. Of inputs it is known; the numbers stand for whose it was first."""
+        memory = {
+            value.unique(): {each.untyped_storage().data_ptr() for each in _tensors(given)} or {-value.unique()}
+            for value, given in zip(self.graph.inputs(), self.input_args)
+        }
+        for node in nodes:
+            shared = [memory[value.unique()] for value in _sharing(node) if value.unique() in memory]
+            for value in node.outputs():
+                memory[value.unique()] = set().union(*shared) or {-value.unique()}
+        return memory
+
+    def _crossing(self, cut: int, *, with_inputs: bool = False) -> list[Any]:
+        """What is made before a node, and read from there on."""
+        nodes = list(self.graph.nodes())
+        later = {value.unique() for node in nodes[cut:] for value in _uses(node)} | {value.unique() for value in self.graph.outputs()}
+        made = [*(self.graph.inputs() if with_inputs else ()), *(value for node in nodes[:cut] for value in node.outputs())]
+        return [value for value in made if value.unique() in later and value.node().kind() != "prim::Constant"]
+
+    def _halves(self, cut: int) -> tuple[GraphInfo, GraphInfo]:
+        nodes, outputs = list(self.graph.nodes()), list(self.graph.outputs())
+        upper = _part(self.graph, nodes[:cut], self._crossing(cut), self.opset_version, f"{self.id}0")
         lower = _part(self.graph, nodes[cut:], outputs, self.opset_version, f"{self.id}1")
         values = dict(zip(_names(self.graph.inputs()), self.input_args))
         upper.input_args = [values[name] for name in upper._taken]
@@ -388,9 +401,9 @@ def _names(values: Any) -> list[str]:
 
 
 def _returning_one(graph: Any) -> Any:
-    """A copy of which several outputs are a tuple, as functions have them."""
+    """A copy of which no outputs, or several, are a tuple, as functions have them."""
     graph = graph.copy()
-    if len(list(graph.outputs())) > 1:
+    if len(list(graph.outputs())) != 1:
         graph.makeMultiOutputIntoTuple()
     return graph
 
@@ -405,6 +418,26 @@ def _uses(node: Any) -> list[Any]:
             used.extend(inner.inputs())
             pending.extend(inner.blocks())
     return used
+
+
+def _written(node: Any) -> Iterator[Any]:
+    """What a node writes to, its nested graphs included."""
+    pending = [node]
+    while pending:
+        each = pending.pop()
+        pending.extend(inner for block in each.blocks() for inner in block.nodes())
+        if each.schema() != "(no schema)":
+            for value, argument in zip(each.inputs(), torch._C.parse_schema(each.schema()).arguments):
+                if argument.alias_info is not None and argument.alias_info.is_write:
+                    yield value
+
+
+def _sharing(node: Any) -> list[Any]:
+    """What the results of a node may share memory with: all that it reads, where it holds other nodes or is a container."""
+    if node.schema() == "(no schema)" or list(node.blocks()):
+        return _uses(node)
+    arguments = torch._C.parse_schema(node.schema()).arguments
+    return [value for value, argument in zip(node.inputs(), arguments) if argument.alias_info is not None]
 
 
 def _part(whole: Any, nodes: Sequence[Any], outputs: Sequence[Any], opset_version: int | None, id: str) -> GraphInfo:
@@ -470,13 +503,13 @@ def find_mismatch(
     Returns:
         The whole graph; ``all_mismatch_leaf_graph_info()`` are the operators.
     """
+    model = unwrapped(model)
     args, kwargs = example_call(model, input_args, None)
     with utils.select_model_mode_for_export(model, training):
         if isinstance(model, SCRIPTS):
             traced, args = model, tuple(script_arguments(model, args, kwargs).values())
         else:
-            model, args = _by_position(model, args, kwargs)
-            traced = torch.jit.trace(model, args, check_trace=False, strict=False)
+            traced, args = traced_module(model, args, kwargs)
         graph, module = inlined(traced)
         weights = [] if module is None else without_module(graph, module)
     flat = [leaf for leaf in _pytree.tree_leaves(args)] if len(list(graph.inputs())) != len(args) + len(weights) else list(args)

@@ -32,7 +32,7 @@ from .lists import sizes_in_lists
 from .recorded_nodes import admit, restore
 from .written_constants import constants_as_made
 
-__all__ = ["trace"]
+__all__ = ["trace", "traced_module"]
 
 
 class _Bound(torch.nn.Module):
@@ -100,6 +100,24 @@ def trace(
     if asked and gives_something_else(model, tuple(args), dict(kwargs), None, asked.keys()):
         warn_of_another_way(asked)
     return traced, tensors, names
+
+
+def traced_module(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[torch.jit.ScriptModule, list[torch.Tensor]]:
+    """A trace that torch can run, and the tensors that it takes; its outputs are flat.
+
+    Raises:
+        CaptureError: torch cannot trace the model; its error is the cause.
+    """
+    register_containers(args, kwargs)
+    bound = _Bound(model, args, kwargs)
+    bound.training = model.training  # of it alone: the modules within may be in other modes
+    tensors = [leaf for leaf in bound.leaves if isinstance(leaf, torch.Tensor)]
+    try:
+        with _surroundings(model):
+            examples = tuple(tensor.detach().clone() for tensor in tensors)
+            return torch.jit.trace(bound, examples, check_trace=False, strict=False), tensors
+    except Exception as error:
+        raise failure_of_trace(model, error, False) from error
 
 
 @contextlib.contextmanager
