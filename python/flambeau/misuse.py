@@ -95,13 +95,11 @@ def refuse_wrong_types(options: Mapping[str, Any]) -> None:
 
 
 def warn_of_training_mode(model: torch.nn.Module) -> None:
-    """Say that a module in training mode is converted in evaluation mode, where that makes a difference."""
-    if not getattr(model, "training", False):  # a frozen script has no mode
-        return
+    """Say that a module in training mode, or a part of it that is, is converted in evaluation mode, where that makes a difference."""
     names = [name or "the model itself" for name, module in model.named_modules() if _asks_for_its_mode(module)]
     if names:
         warn(
-            f"the model is in training mode, and is converted in evaluation mode, which makes a difference to {_listed(names)}: "
+            f"{'the model' if getattr(model, 'training', False) else 'a part of the model'} is in training mode, and is converted in evaluation mode, which makes a difference to {_listed(names)}: "
             "call model.eval() before, or say training=TrainingMode.PRESERVE to convert it as it is"
         )
 

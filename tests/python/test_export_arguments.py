@@ -536,6 +536,9 @@ def test_training_mode_is_told_where_it_makes_a_difference(recwarn):
     flambeau.export(model.train(), (x,), verbose=False)
     flambeau.export(torch.nn.Linear(3, 3), (x,))
     assert not [each for each in recwarn if "training mode" in str(each.message)]
+    model.eval().drop.train()  # as of models whose dropout is meant
+    with pytest.warns(flambeau.errors.ConversionWarning, match="a part of the model is in training mode.*difference to drop:"):
+        flambeau.export(model, (x,))
     kept = flambeau.export(model, (x,), training=torch.onnx.TrainingMode.PRESERVE, verbose=False)
     assert "Dropout" in {node.op_type for node in kept.model_proto.graph.node}
 
