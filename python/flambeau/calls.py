@@ -15,7 +15,7 @@ from .capture import one_capture_at_a_time
 from .errors import warn
 from .pytrees import children
 
-__all__ = ["FORWARD", "CapturedCall", "captured_call", "expect_constant", "forward_of", "in_captured_order", "named_arguments", "with_distinct_tensors"]
+__all__ = ["FORWARD", "CapturedCall", "captured_call", "expect_constant", "expect_default", "forward_of", "in_captured_order", "named_arguments", "with_distinct_tensors"]
 
 FORWARD = "flambeau_forward"
 """Where the graph of an ExportedProgram keeps the signature of the module's ``forward``: what torch keeps has no order of keywords."""
@@ -79,13 +79,19 @@ class CapturedCall:
                 values += _input_leaves(name, argument, given[name])
             elif any(argument.inputs):
                 raise TypeError(f"missing a required argument: '{name}'")
+            else:
+                expect_default(self.signature, name, argument.constants)
         return values
 
 
 def forward_of(model: torch.nn.Module) -> inspect.Signature:
-    """What ``forward`` takes: names and kinds of parameters, without defaults, which may be anything."""
+    """What ``forward`` takes: names and kinds of parameters, and defaults that are numbers or text; others may be anything."""
     parameters = inspect.signature(model.forward).parameters.values()
-    return inspect.Signature([inspect.Parameter(each.name, each.kind) for each in parameters])
+    return inspect.Signature([each.replace(annotation=each.empty, default=_simple(each.default)) for each in parameters])
+
+
+def _simple(default: Any) -> Any:
+    return default if default is inspect.Parameter.empty or isinstance(default, _SIMPLE) else Ellipsis
 
 
 def captured_call(signature: inspect.Signature, arguments: Arguments) -> CapturedCall:
@@ -154,6 +160,13 @@ def expect_constant(name: str, captured: Any, given: Any) -> None:
     both = (captured, given)
     if all(isinstance(value, _SIMPLE) for value in both) and given != captured and not all(value != value for value in both):
         warn(f"the argument '{name}' is {captured!r} in this model, as it was captured; {given!r} is not looked at")
+
+
+def expect_default(signature: inspect.Signature, name: str, captured: Sequence[Any]) -> None:
+    """The same of an argument that is left out, of which ``forward`` has a default: `captured` are its leaves."""
+    default = signature.parameters[name].default if name in signature.parameters else inspect.Parameter.empty
+    if default is not inspect.Parameter.empty and len(captured) == 1:
+        expect_constant(name, captured[0], default)
 
 
 def _is_tensor(value: Any) -> bool:

@@ -123,35 +123,64 @@ def _by_position_and_name(
 
     forward = exported.graph_module.meta.get(FORWARD)
     if forward is not None:
-        return _by_signature(args, kwargs, forward, positional, order) or (args, kwargs)
+        return _by_signature(args, kwargs, forward, exported) or (args, kwargs)
     signature = exported.module_call_graph[0].signature
     names = list((signature and signature.forward_arg_names) or ())
     if len(names) != positional + len(order):  # they are not known
         return args, {name: kwargs[name] for name in order} if kwargs.keys() == set(order) else kwargs
     given = dict(zip(names, args))
-    if len(args) > positional or given.keys() & kwargs.keys() or given.keys() | kwargs.keys() != set(names):
+    if len(args) > positional or given.keys() & kwargs.keys():
         return args, kwargs
     given |= kwargs
+    constants = _constant_arguments(exported, names)
+    if given.keys() - set(names) or set(names) - given.keys() - constants.keys():
+        return args, kwargs
+    given = constants | given
     return tuple(given[name] for name in names[:positional]), {name: given[name] for name in order}
 
 
 def _by_signature(
-    args: tuple[Any, ...], kwargs: dict[str, Any], forward: inspect.Signature, positional: int, order: Sequence[str]
+    args: tuple[Any, ...], kwargs: dict[str, Any], forward: inspect.Signature, exported: torch.export.ExportedProgram
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """The arguments of which these are given by name, and so many by position; None if there are others."""
-    from .calls import named_arguments
+    """The arguments by position and by name as they were captured; None if there are others."""
+    from .calls import expect_default, named_arguments
+    from .pytrees import children
 
+    of_args, of_kwargs = children(exported.call_spec.in_spec)
+    positional, order = of_args.num_children, of_kwargs.context
     try:
         given = named_arguments(forward, args, kwargs)
     except TypeError:
         return None
+    several = next((name for name, each in forward.parameters.items() if each.kind is each.VAR_POSITIONAL), "")
+    by_position = [name for name in forward.parameters if name not in order][:positional]
+    for name, value in _constant_arguments(exported, [] if several else [*by_position, *order]).items():
+        if name not in given:
+            expect_default(forward, name, [value])
+            given[name] = value
     if any(name not in given for name in order):
         return None
     named = {name: given.pop(name) for name in order}
-    several = next((name for name, each in forward.parameters.items() if each.kind is each.VAR_POSITIONAL), "")
     rest = given.pop(several, ())
-    values = (*given.values(), *rest)
-    return (values, named) if len(values) == positional else None
+    values = (*(given.pop(name) for name in forward.parameters if name in given), *rest)
+    return (values, named) if len(values) == positional and not given else None
+
+
+def _constant_arguments(exported: torch.export.ExportedProgram, names: Sequence[str]) -> dict[str, Any]:
+    """Those of the arguments of these names, first the ones by position, that hold no tensor: the capture made constants of them."""
+    from torch.export.graph_signature import ConstantArgument, InputKind
+    from torch.utils import _pytree
+
+    from .pytrees import children
+
+    of_args, of_kwargs = children(exported.call_spec.in_spec)
+    leaves = iter([spec.arg for spec in exported.graph_signature.input_specs if spec.kind is InputKind.USER_INPUT])
+    constants = {}
+    for name, spec in zip(names, (*children(of_args), *children(of_kwargs))):
+        own = [next(leaves) for _ in range(spec.num_leaves)]
+        if all(isinstance(each, ConstantArgument) for each in own):
+            constants[name] = _pytree.tree_unflatten([each.value for each in own], spec)
+    return constants
 
 
 def _nesting(spec: Any) -> str:

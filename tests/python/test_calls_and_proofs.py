@@ -142,6 +142,35 @@ def test_constants_are_left_out(options):
             program(X, True, X + 1, X, X)
 
 
+class Chosen(torch.nn.Module):
+    def forward(self, a, how="minus", *, b, none=None, table={"x": "once"}):  # noqa: B006
+        return (a - b if how == "minus" else a + b) * (1 if table["x"] == "once" else 2)
+
+
+@pytest.mark.parametrize("made", ["live", "program", "loaded"])
+@captures()
+def test_constants_need_not_be_given(options, made, recwarn, tmp_path):
+    given = {"b": X + 1, "none": None, "table": {"x": "twice"}}
+    if made == "live":
+        program = flambeau.export(Chosen(), (X, "minus"), kwargs=given, **options)
+    else:
+        captured = torch.export.export(Chosen(), (X, "minus"), given)
+        torch.export.save(captured, tmp_path / "model.pt2")
+        program = flambeau.export(captured if made == "program" else torch.export.load(tmp_path / "model.pt2"))
+    agrees(program, 2 * X - 2 * (X + 1), X, b=X + 1)
+    agrees(program, 2 * X - 2 * (X + 1), b=X + 1, a=X, none=None)
+    with pytest.raises(TypeError):
+        program(b=X)
+    assert not [each for each in recwarn if "is not looked at" in str(each.message)]
+
+
+@captures()
+def test_defaults_that_are_not_the_constants_are_told(options):
+    program = flambeau.export(Chosen(), (X, "plus"), kwargs={"b": X}, **options)
+    with pytest.warns(flambeau.errors.ConversionWarning, match="'how' is 'plus' in this model, as it was captured; 'minus' is not looked at"):
+        program(X, b=X)
+
+
 @pytest.mark.parametrize("options", [{}, {"dynamo": False}])
 @pytest.mark.parametrize("make", [torch.jit.script, lambda model: torch.jit.trace(model, (X, X))], ids=["script", "trace"])
 def test_scripts_by_name(make, options, tmp_path):
