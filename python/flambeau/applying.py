@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import onnx_ir
     import torch
 
-__all__ = ["converted_without_weights", "put_weights", "under_own_names"]
+__all__ = ["converted_without_weights", "own_weights", "put_weights", "under_own_names"]
 
 
 def converted_without_weights(conversion: Conversion) -> tuple[onnx_ir.Model, set[str]]:
@@ -20,6 +20,25 @@ def converted_without_weights(conversion: Conversion) -> tuple[onnx_ir.Model, se
     model = conversion.again(export_params=False).model
     proto = imported("onnx", "ONNXProgram.apply_weights").load_model_from_string(bytes_of(model))
     return imported("onnx_ir", "ONNXProgram.apply_weights").from_proto(proto), conversion.weights_among_inputs(model)
+
+
+def own_weights(exported: torch.export.ExportedProgram | None, conversion: Conversion | None) -> Mapping[str, torch.Tensor]:
+    """What a model was made of, by the names in the state_dict; nothing where that is not known.
+
+    Raises:
+        OnnxExporterError: It is in an archive that torch cannot load.
+    """
+    archive = conversion.archive if conversion is not None and conversion.option("export_params") else None
+    if exported is None and archive is not None:
+        if archive.is_torchscript:
+            from .feed.script_inputs import module_of
+
+            module = module_of(archive.script())
+            return {} if module is None else module.state_dict(keep_vars=True)
+        exported = archive.exported()
+    if exported is not None:
+        return {**exported.constants, **exported.state_dict}
+    return {} if conversion is None else conversion.weights
 
 
 def under_own_names(graph: onnx_ir.Graph, state_dict: Mapping[str, torch.Tensor], own: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -12,6 +12,7 @@ from .errors import error_of
 
 if TYPE_CHECKING:
     import onnx_ir as ir
+    import torch
 
     from .archived import ArchivedProgram
     from .calls import CapturedCall
@@ -33,6 +34,7 @@ class Conversion:
         archive: Where the program came from, if it was not live.
         changes: Options that had other values for this model.
         call: How the program was called when it was captured, where no ExportedProgram says so.
+        weights: What the weights were made of, by their names in the state_dict, where no ExportedProgram has them.
     """
 
     model: _engine.Model
@@ -43,6 +45,7 @@ class Conversion:
     archive: ArchivedProgram | None = None
     changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     call: CapturedCall | None = None
+    weights: Mapping[str, torch.Tensor] = dataclasses.field(default_factory=dict)
 
     def option(self, name: str) -> Any:
         """The value of an option for this model."""

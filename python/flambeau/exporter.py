@@ -371,7 +371,9 @@ class _Export:
             if (failure := self._of_what_does_not_run(error)) is not None:
                 raise failure  # noqa: B904 - it has its own cause
             raise
-        made = Conversion(model, diagnostics, self.options, source.build, self.artifacts.attempts, self.archive, call=source.call)
+        made = Conversion(
+            model, diagnostics, self.options, source.build, self.artifacts.attempts, self.archive, call=source.call, weights=source.weights
+        )
         return ONNXProgram.of_conversion(made, source.exported)
 
     def module_calls(self, source: Source) -> Mapping[str, Mapping[str, str]]:

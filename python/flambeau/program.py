@@ -222,22 +222,20 @@ class ONNXProgram:
     def apply_weights(self, state_dict: Mapping[str, torch.Tensor]) -> None:
         """Put weights into the model, by their names in the state_dict; what it lacks is warned about.
 
-        Weights that were left out (``export_params=False``) become initializers. A program of ``torch.export`` is
-        converted anew, since other weights had been folded into the nodes that use them; a :attr:`model` that was
-        asked for before is kept, and refuses weights that were folded.
+        Weights that were left out (``export_params=False``) become initializers. Others had been folded into the nodes
+        that use them: the program is converted anew; a :attr:`model` that was asked for before is kept, and refuses
+        weights that were folded.
 
         Raises:
             OnnxExporterError: Such a weight was folded, a weight has other sizes or another dtype, or two are given that are
                 one in the model, as the tied weights of a language model are.
         """
         imported("onnx_ir", "ONNXProgram.apply_weights")
-        from .applying import converted_without_weights, put_weights, under_own_names
+        from .applying import converted_without_weights, own_weights, put_weights, under_own_names
 
         self._refuse_known(state_dict)
-        conversion, weights = self._conversion, {}
-        if self._exported_program is not None:
-            weights = {**self._exported_program.constants, **self._exported_program.state_dict}
-        if self._folded and conversion is not None and self._exported_program is not None and conversion.option("export_params"):
+        conversion, weights = self._conversion, own_weights(self._exported_program, self._conversion)
+        if self._folded and weights and conversion is not None and conversion.option("export_params"):
             late, names = converted_without_weights(conversion)
             given = under_own_names(late.graph, state_dict, weights)
             if unknown := sorted(names - {*weights, *given}):

@@ -78,6 +78,7 @@ class Source:
         decisions: What the capture took for granted of sizes.
         diagnostics: What the engine warned of when the program was last made.
         call: How it was called, where ``exported`` does not say so.
+        weights: The state_dict of the module, where there is one and no ``exported``.
     """
 
     build: Callable[[bool], _engine.Program]
@@ -87,6 +88,7 @@ class Source:
     decisions: Sequence[Decision] = ()
     diagnostics: list[_engine.Diagnostic] = dataclasses.field(default_factory=list)
     call: CapturedCall | None = None
+    weights: Mapping[str, torch.Tensor] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -271,7 +273,9 @@ def of_script(
                 script, inputs, bound=bound, packed=packed, functions=functions, options=options, diagnostics=diagnostics, examples=examples
             )
 
-    return Source(build, diagnostics=diagnostics, call=_call(model, *given))
+    owner = module if isinstance(model, SCRIPTS) else model
+    weights = {} if owner is None else owner.state_dict(keep_vars=True)
+    return Source(build, diagnostics=diagnostics, call=_call(model, *given), weights=weights)
 
 
 def _call(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CapturedCall:

@@ -295,6 +295,38 @@ def test_other_weights_than_were_folded():
         looked_at.apply_weights(second.state_dict())
 
 
+class Folding(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution, self.norm, self.scale = torch.nn.Conv1d(3, 4, 3), torch.nn.BatchNorm1d(4), torch.nn.Parameter(torch.randn(1))
+        self.norm.running_mean.normal_()
+        self.norm.running_var.uniform_(0.5, 2)
+        self.eval()
+
+    def forward(self, x):
+        return self.norm(self.convolution(x)) * (self.scale + 1)
+
+
+@pytest.mark.parametrize("made", ["traced", "scripted", "torchscript archive", "archive", "without torch"])
+def test_other_weights_than_traces_and_archives_folded(made, tmp_path):
+    first, second, x, path = Folding(), Folding(), torch.randn(2, 3, 8), str(tmp_path / "model.pt2")
+    if made in ("archive", "without torch"):
+        torch.export.save(torch.export.export(first, (x,)), path)
+    elif made != "traced":
+        torch.jit.save(torch.jit.script(first), path)
+    if made == "without torch":
+        program = flambeau.convert(path, tmp_path / "model.onnx")
+    elif made == "archive":
+        program = flambeau.export(path)
+    else:
+        program = flambeau.export(first if made == "traced" else path if "archive" in made else torch.jit.load(path), (x,), dynamo=False)
+    program.apply_weights(second.state_dict())
+    torch.testing.assert_close(program(x)[0], second(x), rtol=1e-4, atol=1e-4)
+    program.apply_weights({"scale": torch.full((1,), 3.0)})
+    second.scale.data = torch.full((1,), 3.0)
+    torch.testing.assert_close(program(x)[0], second(x), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("options", [{}, {"dynamo": False}, {"export_params": False}])
 def test_weights_of_another_dtype_are_refused(options, model):
     program = flambeau.export(model, (X,), **options)
@@ -351,14 +383,16 @@ class Tied(MLP):
         return self.second(self.again(torch.relu(self.first(x)) * self.scale) + self.other.weight.sum() - self.scale_again)
 
 
-@pytest.mark.parametrize("made", ["live", "without weights", "loaded", "looked at"])
+@pytest.mark.parametrize("made", ["live", "without weights", "loaded", "looked at", "traced", "scripted"])
 def test_tied_weights_are_one_under_any_of_their_names(made, recwarn, tmp_path):
     model, other = Tied(), Tied()
     if made == "loaded":
         torch.export.save(torch.export.export(model, (X,)), tmp_path / "model.pt2")
         program = flambeau.export(torch.export.load(tmp_path / "model.pt2"))
     else:
-        program = flambeau.export(model, (X,), export_params=made != "without weights", optimize=made != "looked at")
+        given = torch.jit.script(model) if made == "scripted" else model
+        kept = {"optimize": made not in ("looked at", "traced", "scripted"), "export_params": made != "without weights"}
+        program = flambeau.export(given, (X,), dynamo=made != "traced", **kept)
     if made == "looked at":
         assert program.model.graph.inputs
     state = {name: tensor.clone() for name, tensor in other.state_dict().items()}
