@@ -386,6 +386,16 @@ class ONNXProgram:
         values = self.input_values(args, kwargs)
         return {name: to_numpy(value, dtype) for (name, dtype), value in zip(self._input_types(), values)}
 
+    def adapt_torch_inputs_to_onnx(self, *args: Any, model_with_state_dict: Any = None, **kwargs: Any) -> list[Any]:
+        """The values of the model's inputs, in order, for what ``forward`` takes; as torch's programs had it before 2.6."""
+        return self.input_values(args, kwargs)
+
+    def adapt_torch_outputs_to_onnx(self, model_outputs: Any, model_with_state_dict: Any = None) -> list[Any]:
+        """What ``forward`` returned as the model's outputs are, in order; as torch's programs had it before 2.6."""
+        from torch.utils import _pytree
+
+        return [leaf for leaf in _pytree.tree_leaves(model_outputs) if leaf is not None and not isinstance(leaf, str)]
+
     def initialize_inference_session(
         self, initializer: Callable[[str | bytes], onnxruntime.InferenceSession] = _cpu_session
     ) -> None:

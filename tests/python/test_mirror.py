@@ -8,6 +8,7 @@ import logging
 import types
 
 import onnx
+import onnxruntime
 import pytest
 import torch
 import torch.onnx
@@ -398,6 +399,31 @@ def test_installed():
         assert isinstance(torch.onnx.verification.find_mismatch, types.FunctionType)
     assert (torch.onnx.export, torch.onnx.ONNXProgram) == theirs
     assert not hasattr(torch.onnx, "export_to_pretty_string")
+
+
+def test_what_was_written_for_dynamo_export(tmp_path):
+    class Scaled(Net):
+        def forward(self, x, also, *, scale=1.0):
+            return super().forward(x)[0] * scale, {"also": also[0] + 1, "none": None}
+
+    model, args = Scaled(), (X, [torch.randn(2, 5)])
+    with flambeau.installed():
+        options = torch.onnx.ExportOptions(dynamic_shapes=True)
+        program = torch.onnx.dynamo_export(model, *args, scale=2.0, export_options=options)
+        fixed = torch.onnx.dynamo_export(model, *args)
+        assert torch.onnx.utils.is_in_onnx_export() is False
+    assert [value.sizes for value in fixed.inputs] == [["2", "3"], ["2", "5"]]
+    assert [[size.isdecimal() for size in value.sizes] for value in program.inputs] == [[False, True], [False, False]]  # weights fix one
+    program.save(tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    args = torch.randn(4, 3), [torch.randn(7, 2)]
+    feeds = {each.name: value.numpy() for each, value in zip(session.get_inputs(), program.adapt_torch_inputs_to_onnx(*args, scale=2.0))}
+    expected = program.adapt_torch_outputs_to_onnx(model(*args, scale=2.0))
+    for given, wanted in zip(session.run(None, feeds), expected, strict=True):
+        torch.testing.assert_close(torch.from_numpy(given), wanted)
+    for option in ("fake_context", "onnx_registry"):
+        with pytest.raises(flambeau.errors.UnsupportedOptionError, match=option):
+            fonnx.ExportOptions(**{option: object()})
 
 
 def test_install_until_uninstall(tmp_path):

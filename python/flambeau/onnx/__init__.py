@@ -17,6 +17,7 @@ from ._opsets import OPSETS
 # Where each name is. Importing them all would import onnx and onnxruntime.
 _PLACES = {
     "CheckerError": ".errors",
+    "ExportOptions": "._dynamo_export",
     "ExportableModule": "._exportable",
     "JitScalarType": "._types",
     "ONNXProgram": "..program",
@@ -27,6 +28,7 @@ _PLACES = {
     "TrainingMode": "._enums",
     "UnsupportedOperatorError": ".errors",
     "disable_log": ".utils",
+    "dynamo_export": "._dynamo_export",
     "enable_log": ".utils",
     "export": "..exporter",
     "export_to_pretty_string": ".utils",
