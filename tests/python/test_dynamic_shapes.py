@@ -470,3 +470,13 @@ def test_conditions_of_what_was_captured_before_are_told(tmp_path):
     ):
         with pytest.warns(flambeau.errors.ConversionWarning, match="right only where .*size"):
             convert()
+
+
+def test_dimensions_that_are_fixed_are_told_once_where_they_have_a_name(recwarn):
+    model, x = torch.nn.Linear(3, 2), torch.randn(4, 3)
+    program = flambeau.export(model, (x,), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},))
+    assert program.inputs[0].sizes[1] == "3" and not program.inputs[0].sizes[0].isdecimal()
+    assert not [each for each in recwarn if issubclass(each.category, flambeau.errors.ConversionWarning)]
+    flambeau.export(model, (x,), dynamic_shapes=({0: "batch", 1: "width"},))
+    (told,) = [str(each.message) for each in recwarn if issubclass(each.category, flambeau.errors.ConversionWarning)]
+    assert "dimension 1 of input 'input' was declared dynamic ('width'), but the captured program fixes it at 3" in told

@@ -260,9 +260,17 @@ def assumptions(
         size = tensors[position].shape[dim] if position < len(tensors) and dim < tensors[position].ndim else None
         if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
             called.setdefault(size.node.expr, sympy.Symbol(name, integer=True, nonnegative=True))
+    fixed = {
+        size.node.expr
+        for tensor in tensors
+        for size in tensor.shape
+        if isinstance(size, torch.SymInt) and (bounds := exported.range_constraints.get(size.node.expr)) is not None and bounds.is_singleton()
+    }
     found: dict[str, str] = {}
     for condition, line in (*_decided(exported, decisions), *((each, "") for each in conditions_not_decided(exported, decisions))):
         condition = _number_last(as_bound(simplified(condition)))
+        if _is_specialised(condition) and condition.lhs in fixed:
+            continue  # the model's input is of that size
         sign = _SIGNS.get(type(condition))
         named = [_readable(side.xreplace(called)) for side in condition.args]
         # It always holds; or a size has become a number since, or dimensions of one name are one size.
