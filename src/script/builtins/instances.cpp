@@ -61,9 +61,10 @@ Answer AllOf(std::span<const Answer> answers) {
 Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<TypePtr>& declared, std::string_view type) {
   if (type.starts_with("Enum<")) type = type.substr(5, type.size() - 6);
   const std::vector<std::string_view> parts = PartsOf(type);
+  const auto part = [&](size_t i) { return i < parts.size() ? parts[i] : std::string_view(); };
   const std::string_view head = type.substr(0, type.find('['));
   const auto each = [&](const Val& element, std::string_view wanted) { return IsInstance(evaluator, element, {}, wanted); };
-  if (head == "Optional") return value.Is<Nothing>() ? true : IsInstance(evaluator, value, declared, parts.at(0));
+  if (head == "Optional") return value.Is<Nothing>() ? true : IsInstance(evaluator, value, declared, part(0));
   if (head == "Any" || head == "t") return true;
   if (value.Is<TensorVal>() || value.Is<QuantizedVal>()) return head.starts_with("Tensor");
   if (value.Is<Nothing>()) return head == "NoneType" || head == "None";
@@ -86,10 +87,10 @@ Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<Type
     if (head == "list" || head != "List") return head == "list";
     if (IsOnly(declared, Declares::kList, type)) return true;
     const Cell& cell = evaluator.heap()[list->cell];
-    if (cell.sequence && !cell.of_numbers && parts.at(0) == "Tensor") return true;
+    if (cell.sequence && !cell.of_numbers && part(0) == "Tensor") return true;
     if (cell.elements.empty()) return std::nullopt;
     std::vector<Answer> answers;
-    for (const Val& element : cell.elements) answers.push_back(each(element, parts.at(0)));
+    for (const Val& element : cell.elements) answers.push_back(each(element, part(0)));
     return AllOf(answers);
   }
   if (const auto* dict = value.As<DictVal>()) {
@@ -97,7 +98,7 @@ Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<Type
     if (IsOnly(declared, Declares::kDict, type)) return true;
     std::vector<Answer> answers;
     for (const auto& [key, entry] : evaluator.heap()[dict->cell].entries)
-      answers.insert(answers.end(), {each(key, parts.at(0)), each(entry, parts.at(1))});
+      answers.insert(answers.end(), {each(key, part(0)), each(entry, part(1))});
     return answers.empty() ? std::nullopt : AllOf(answers);
   }
   if (const auto* tuple = value.As<TupleVal>()) {
