@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import List, Optional, Tuple
 
 import pytest
@@ -138,6 +139,7 @@ def test_captured_control_flow(name, batches):
 
 @pytest.mark.parametrize("captured, target, model", (
     (lambda x: x * torch.sym_float(x.shape[0]), math.log2, lambda x: x * math.log2(x.shape[0])),
+    (lambda x: x * torch.sym_float(x.shape[0]), operator.pos, lambda x: x * x.shape[0]),
     (lambda x: x * torch.sym_float(x.shape[0]) ** 3, math.pow, lambda x: x * math.pow(x.shape[0], 3)),
 ), ids=lambda each: getattr(each, "__name__", ""))
 def test_numbers_of_programs_made_by_hand(captured, target, model, batches):
