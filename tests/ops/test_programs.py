@@ -10,6 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from converted_rows import recording
+from harness import Function
 from torch import Tensor
 from torch._higher_order_ops import cond, scan, while_loop
 from torch._higher_order_ops.associative_scan import associative_scan_op
@@ -119,20 +120,11 @@ CONTROL_FLOW = {
 }
 
 
-class Function(torch.nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, x):
-        return self.function(x)
-
-
 @pytest.mark.parametrize("name", CONTROL_FLOW)
 def test_captured_control_flow(name, batches):
     model = Function(CONTROL_FLOW[name])
     with recording(batches.operators):
-        program = flambeau.export(model, (ROWS,), dynamic_shapes=({0: "n"},))
+        program = flambeau.export(model, (ROWS,), dynamic_shapes=(({0: "n"},),))
     for rows in (ROWS, MORE_ROWS, -ROWS):
         check(model, program, (rows,))
 
@@ -143,7 +135,7 @@ def test_captured_control_flow(name, batches):
     (lambda x: x * torch.sym_float(x.shape[0]) ** 3, math.pow, lambda x: x * math.pow(x.shape[0], 3)),
 ), ids=lambda each: getattr(each, "__name__", ""))
 def test_numbers_of_programs_made_by_hand(captured, target, model, batches):
-    exported = torch.export.export(Function(captured), (ROWS,), dynamic_shapes=({0: torch.export.Dim("n")},))
+    exported = torch.export.export(Function(captured), (ROWS,), dynamic_shapes=(({0: torch.export.Dim("n")},),))
     node = [node for node in exported.graph.nodes if isinstance(node.meta.get("val"), torch.SymFloat)][-1]
     node.target = target
     with recording(batches.operators):
@@ -159,6 +151,6 @@ def test_nodes_of_onnx(batches):
         return torch.onnx.ops.symbolic("Softplus", (x,), dtype=x.dtype, shape=x.shape), *halves
 
     with recording(batches.operators):
-        program = flambeau.export(Function(nodes), (ROWS,), dynamic_shapes=({0: "n"},))
+        program = flambeau.export(Function(nodes), (ROWS,), dynamic_shapes=(({0: "n"},),))
     for rows in (ROWS, MORE_ROWS):
         check(Function(lambda x: (F.softplus(x), *x.split([2, 1], 1))), program, (rows,))
