@@ -55,17 +55,23 @@ def under_own_names(graph: onnx_ir.Graph, state_dict: Mapping[str, torch.Tensor]
     held = {value.name for value in (*graph.inputs, *graph.initializers.values())}
     names: dict[object, list[str]] = {}
     for name, tensor in own.items():
-        if name in held:
+        if name in held and isinstance(tensor, torch.Tensor):
             names.setdefault(_place(tensor), []).append(name)
     renamed: dict[str, torch.Tensor] = {}
     first: dict[str, str] = {}
     for name, tensor in state_dict.items():
-        for each in names.get(_place(own[name]), [name]) if name in own else [name]:
+        for each in names.get(_place(own[name]), [name]) if isinstance(own.get(name), torch.Tensor) else [name]:
             other = renamed.setdefault(each, tensor)
-            if other is not tensor and (other.dtype != tensor.dtype or not torch.equal(other, tensor)):
+            if other is not tensor and not _are_equal(other, tensor):
                 raise OnnxExporterError(f"'{first[each]}' and '{name}' are one weight of the model, and are given different values")
             first.setdefault(each, name)
     return renamed
+
+
+def _are_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    import torch
+
+    return one.dtype == other.dtype and one.shape == other.shape and bool(torch.isclose(one, other, rtol=0, atol=0, equal_nan=True).all())
 
 
 def _place(tensor: torch.Tensor) -> object:

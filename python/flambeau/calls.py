@@ -165,7 +165,8 @@ def expect_constant(name: str, captured: Any, given: Any) -> None:
 def expect_default(signature: inspect.Signature, name: str, captured: Sequence[Any]) -> None:
     """The same of an argument that is left out, of which ``forward`` has a default: `captured` are its leaves."""
     default = signature.parameters[name].default if name in signature.parameters else inspect.Parameter.empty
-    if default is not inspect.Parameter.empty and len(captured) == 1:
+    # A None says in most models that something else decides.
+    if default is not inspect.Parameter.empty and default is not None and len(captured) == 1:
         expect_constant(name, captured[0], default)
 
 

@@ -108,8 +108,8 @@ def _asks_for_its_mode(module: torch.nn.Module) -> bool:
     rates = (getattr(module, name, None) for name in ("p", "dropout"))
     if not getattr(module, "training", False) or any(isinstance(rate, (int, float)) and rate == 0 for rate in rates):
         return False
-    if isinstance(module, torch.jit.ScriptModule):
-        graph = module.forward.graph if hasattr(module, "forward") else None
+    if isinstance(module, torch.jit.ScriptModule):  # a trace recorded its mode, and has no program of `forward`
+        graph = getattr(getattr(module, "forward", None), "graph", None)
         return graph is not None and any(node.s("name") == "training" for node in graph.findAllNodes("prim::GetAttr", True))
     code = getattr(type(module).forward, "__code__", None)
     return code is not None and "training" in code.co_names

@@ -480,3 +480,12 @@ def test_dimensions_that_are_fixed_are_told_once_where_they_have_a_name(recwarn)
     flambeau.export(model, (x,), dynamic_shapes=({0: "batch", 1: "width"},))
     (told,) = [str(each.message) for each in recwarn if issubclass(each.category, flambeau.errors.ConversionWarning)]
     assert "dimension 1 of input 'input' was declared dynamic ('width'), but the captured program fixes it at 3" in told
+
+
+def test_a_size_among_numbers():
+    class Among(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 if x.shape[0] in [6, 7] else x
+
+    x = torch.randn(6, 4)
+    assert torch.equal(flambeau.export(Among(), (x,), dynamic_shapes=({0: "n"},))(x)[0], x * 2)

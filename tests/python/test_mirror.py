@@ -435,3 +435,14 @@ def test_install_until_uninstall(tmp_path):
         flambeau.uninstall()
     assert torch.onnx.export is theirs
     assert onnx.load(tmp_path / "model.onnx").producer_name == "flambeau"
+
+
+def test_every_dimension_of_keywords_is_dynamic_in_any_order():
+    class Keywords(torch.nn.Module):
+        def forward(self, x, *rest, a=None, b=None, c=1.0, **others):
+            return x * 2 + a.sum() - b.mean(0).sum() * c + sum(each.sum() for each in (*rest, *others.values()))
+
+    options = flambeau.onnx.ExportOptions(dynamic_shapes=True)
+    given = {"d": torch.randn(2), "c": 2.0, "b": torch.randn(2, 3, 4), "a": torch.randn(5)}
+    program = flambeau.onnx.dynamo_export(Keywords(), torch.randn(3, 4), torch.randn(6), export_options=options, **given)
+    assert not [size for value in program.inputs for size in value.sizes if size.isdecimal()]

@@ -499,3 +499,36 @@ def test_results_without_dimensions_that_numpy_lacks(dtype):
     x = torch.tensor(1.5).to(dtype)
     (found,) = flambeau.export(Doubled(), (x,))(x)
     assert found.dtype is dtype and found.shape == () and found.float() == 3
+
+
+class WithExtraState(torch.nn.Linear):
+    def get_extra_state(self):
+        return {"a": 1}
+
+    def set_extra_state(self, state):
+        pass
+
+
+@pytest.mark.parametrize("capture", ("export", "trace"))
+def test_states_that_are_no_tensors_are_no_weights(capture):
+    model, other, x = WithExtraState(4, 4), WithExtraState(4, 4), torch.randn(2, 4)
+    program = flambeau.export(model, (x,), capture=capture)
+    program.apply_weights(other.state_dict())
+    torch.testing.assert_close(program(x)[0], other(x))
+
+
+def test_tied_weights_that_are_not_numbers_are_equal():
+    class Tied(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.head = torch.nn.Embedding(5, 4), torch.nn.Linear(4, 5, bias=False)
+            self.head.weight = self.embedding.weight
+
+        def forward(self, i):
+            return self.head(self.embedding(i))
+
+    i = torch.tensor([[0, 1]])
+    program = flambeau.export(Tied(), (i,))
+    weight = torch.full((5, 4), torch.nan)
+    program.apply_weights({"embedding.weight": weight.clone(), "head.weight": weight.clone()})
+    assert program(i)[0].isnan().all()

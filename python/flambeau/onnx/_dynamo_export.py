@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
@@ -47,10 +48,17 @@ def dynamo_export(model: Any, /, *model_args: Any, export_options: ExportOptions
     """:func:`flambeau.export` of the arguments as ``forward`` takes them."""
     shapes = None
     if export_options is not None and export_options.dynamic_shapes:
-        shapes = tuple(_pytree.tree_map(_all_dynamic, value) for value in (*model_args, *model_kwargs.values()))
+        shapes = {name: _pytree.tree_map(_all_dynamic, value) for name, value in _by_name(model, model_args, model_kwargs).items()}
     program = export(model, model_args, kwargs=model_kwargs, dynamic_shapes=shapes)
     assert program is not None
     return program
+
+
+def _by_name(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    bound = inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model).bind(*args, **kwargs)
+    rest = {each.name for each in bound.signature.parameters.values() if each.kind is each.VAR_KEYWORD}
+    named = {name: value for name, value in bound.arguments.items() if name not in rest}
+    return named | {key: value for name in rest for key, value in bound.arguments.get(name, {}).items()}
 
 
 def _all_dynamic(leaf: Any) -> dict[int, Any] | None:

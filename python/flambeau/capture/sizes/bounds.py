@@ -25,7 +25,7 @@ def as_bound(condition: Any) -> Any:
 
 def _without_factor(condition: Any) -> Any:
     """Without a number by which both sides are multiplied."""
-    if len(condition.args) != 2:
+    if len(condition.args) != 2 or not all(isinstance(side, sympy.Expr) for side in condition.args):
         return condition
     (factor, one), (other_factor, other) = (side.as_coeff_Mul() for side in condition.args)
     same = factor == other_factor and factor.is_Integer and factor > 1
