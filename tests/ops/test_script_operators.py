@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from converted_rows import recording
-from harness import Function
+from harness import Function, bools, floats
 from torch import Tensor
 from torch._higher_order_ops import cond, scan, while_loop
 from torch._higher_order_ops.associative_scan import associative_scan_op
@@ -154,3 +154,28 @@ def test_nodes_of_onnx(batches):
         program = flambeau.export(Function(nodes), (ROWS,), dynamic_shapes=(({0: "n"},),))
     for rows in (ROWS, MORE_ROWS):
         check(Function(lambda x: (F.softplus(x), *x.split([2, 1], 1))), program, (rows,))
+
+
+HEADS, GROUPED = [floats(2, 4, 5, 8), floats(2, 4, 7, 8), floats(2, 4, 7, 8)], [floats(2, 4, 5, 8), floats(2, 2, 7, 8), floats(2, 2, 7, 8)]
+IN_A_ROW, ANGLES = [floats(2, 5, 32), floats(2, 7, 16), floats(2, 7, 16)], [floats(2, 5, 4), floats(2, 5, 4)]
+OF_ONNX = (
+    ("attention", HEADS, {}),
+    ("attention", [*HEADS, bools(5, 7)], {"scale": 0.3}),
+    ("attention", [*HEADS, floats(2, 1, 5, 7)], {"softcap": 2.0}),
+    ("attention", HEADS, {"is_causal": True}),
+    ("attention", GROUPED, {}),
+    ("attention", IN_A_ROW, {"q_num_heads": 4, "kv_num_heads": 2}),
+    ("rotary_embedding", [floats(2, 4, 5, 8), *ANGLES], {}),
+    ("rotary_embedding", [floats(2, 4, 5, 8), *ANGLES], {"interleaved": True}),
+    ("rotary_embedding", [floats(2, 5, 32), *ANGLES], {"num_heads": 4}),
+)
+
+
+@pytest.mark.needs("torch.onnx.ops.attention")
+@pytest.mark.parametrize("opset", (20, 23))
+@pytest.mark.parametrize("name, args, options", OF_ONNX)
+def test_operators_of_onnx(name, args, options, opset, batches):
+    model = Function(lambda *given: getattr(torch.onnx.ops, name)(*given, **options))
+    with recording(batches.operators):
+        program = flambeau.export(model, tuple(args), opset_version=opset)
+    check(model, program, tuple(args))
