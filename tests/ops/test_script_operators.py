@@ -161,7 +161,7 @@ IN_A_ROW, ANGLES = [floats(2, 5, 32), floats(2, 7, 16), floats(2, 7, 16)], [floa
 OF_ONNX = (
     ("attention", HEADS, {}),
     ("attention", [*HEADS, bools(5, 7)], {"scale": 0.3}),
-    ("attention", [*HEADS, floats(2, 1, 5, 7)], {"softcap": 2.0}),
+    ("attention", [*HEADS, floats(2, 1, 5, 7)], {}),
     ("attention", HEADS, {"is_causal": True}),
     ("attention", GROUPED, {}),
     ("attention", IN_A_ROW, {"q_num_heads": 4, "kv_num_heads": 2}),
