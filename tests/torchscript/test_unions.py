@@ -1,7 +1,7 @@
 """Variables that are one thing or another: on each path, and around in a loop, live and from an archive."""
 
 import enum
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import pytest
 import torch
@@ -229,3 +229,19 @@ class OfNothing(nn.Module):
 def test_a_type_that_is_not_known():
     with pytest.raises(flambeau.errors.OnnxExporterError, match="which of several types"):
         flambeau.export(torch.jit.script(OfNothing()), (x(2, 3),))
+
+
+class PairedWithOptional(torch.nn.Module):
+    def forward(self, x):
+        z: Optional[Tensor] = None
+        if bool(x.sum() > 0):
+            z = x * 2
+        q: Union[Tensor, Tuple[Tensor, Optional[Tensor]]] = (x, z)
+        return x + 1 if torch.jit.isinstance(q, Tuple[Tensor, Optional[Tensor]]) else x - 1
+
+
+def test_a_tuple_that_holds_an_optional():
+    model, x = PairedWithOptional(), torch.randn(2, 3)
+    program = flambeau.export(torch.jit.script(model), (x,))
+    for each in (x.abs(), -x.abs()):
+        compare(model, program, (each,))

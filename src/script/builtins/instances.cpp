@@ -105,12 +105,13 @@ Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<Type
     // Its elements are what is kept of a named one.
     if (head.starts_with("__torch__")) return CountOf(declared, Declares::kTuple) == 1 ? Answer(true) : std::nullopt;
     if (parts.empty() || head != "Tuple") return head == "Tuple" || head == "tuple";
+    if (IsOnly(declared, Declares::kTuple, type)) return true;
     if (parts.size() != tuple->elements->size()) return false;
     std::vector<Answer> answers;
     for (size_t i = 0; i < parts.size(); ++i) answers.push_back(each((*tuple->elements)[i], parts[i]));
     return AllOf(answers);
   }
-  return false;
+  return std::nullopt;
 }
 
 Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, Arguments arguments) {
