@@ -94,12 +94,10 @@ Result<Vals> Evaluator::DecideOrBranch(const Node& node, Val condition) {
   return taken != nullptr ? EvaluateBlock(*taken) : Branch(node, condition, {});
 }
 
-Result<Vals> Evaluator::If(const Node& node, Val condition) {
-  FLAMBEAU_TRY(const Block* taken, Decide(node, condition));
-  if (taken != nullptr) return EvaluateBlock(*taken);
+Result<Vals> Evaluator::BranchUntold(const Node& node, Val condition) {
   const size_t lossy = lossy_.size();
-  auto results = Branch(node, condition, {});
-  lossy_.resize(std::min(lossy, lossy_.size()));  // the program knows nothing of the node
+  auto results = DecideOrBranch(node, std::move(condition));
+  lossy_.resize(std::min(lossy, lossy_.size()));
   return results;
 }
 

@@ -10,9 +10,6 @@ using torchscript::Node;
 
 namespace {
 
-// The class without the module that holds it, which the names of types and of members spell in different ways.
-std::string_view LastName(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-
 template <class F>
 void ForEachMember(const Constant& constant, F found) {
   std::vector<const Constant*> pending = {&constant};

@@ -3,12 +3,16 @@
 
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "reader/torchscript/graph.h"
 #include "script/emitter.h"
 #include "script/value.h"
 
 namespace flambeau::script {
+
+// The class without the module that holds it, which the names of types and of members spell in different ways.
+inline std::string_view LastName(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 class EnumMembers {
  public:

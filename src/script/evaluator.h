@@ -153,9 +153,10 @@ class Evaluator {
   // number_stand_ins.cpp
   Result<Vals> CallOnStandIns(const Node& node, std::span<const Val> arguments);
   // branches.cpp
-  // Of a node that was added here: its paths meet at once.
-  Result<Vals> If(const Node& node, Val condition);
+  // Of an If that was added here: its paths meet at once.
   Result<Vals> DecideOrBranch(const Node& node, Val condition);
+  // The same, where nobody asks what is lost as they meet.
+  Result<Vals> BranchUntold(const Node& node, Val condition);
   Failure RaiseAgain();
   Failure RaiseIfPyTorchDoes(const Node& node, size_t reported);
   void LeaveOutWhatRaised(size_t reported);

@@ -178,12 +178,9 @@ Result<std::optional<Vals>> Evaluator::Squeeze::AtRunTime() {
   if (!ranked_) return std::optional<Vals>();
   FLAMBEAU_TRY(const Node* branch, Part());
   if (branch != nullptr) {
-    Val is_one = evaluator_.ValueOf(branch->inputs[0]);
-    if (evaluator_.returned_.contains(node_.outputs[0])) {
-      FLAMBEAU_TRY(Vals results, evaluator_.If(*branch, is_one));
-      return std::optional(std::move(results));
-    }
-    FLAMBEAU_TRY(Vals results, evaluator_.DecideOrBranch(*branch, is_one));
+    const Val is_one = evaluator_.ValueOf(branch->inputs[0]);
+    const bool returned = evaluator_.returned_.contains(node_.outputs[0]);
+    FLAMBEAU_TRY(Vals results, returned ? evaluator_.BranchUntold(*branch, is_one) : evaluator_.DecideOrBranch(*branch, is_one));
     return std::optional(std::move(results));
   }
   const auto was_one = [&](int64_t axis) { return WasOne(SizeOf(axis)) || IsOneAtMost(SizeOf(axis)); };

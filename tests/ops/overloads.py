@@ -40,7 +40,7 @@ CASES = [
                     (aten.replication_pad1d, LINE), (aten.replication_pad2d, PLANE), (aten.replication_pad3d, SPACE))],
     literal(aten._shape_as_tensor.default, A),
     literal(aten._stack.default, [B, B + 1], -1),
-    *[literal(aten._unique.default, ints(7, high=3), *rest) for rest in ((True, True),)],
+    literal(aten._unique.default, ints(7, high=3), True, True),
     literal(aten.unique_dim_consecutive.default, ints(6, 1, high=2).expand(6, 2), 0, True, True),
     *[literal(op.Sequence, [torch.tensor(2.0), VECTOR, B]) for op in (aten.atleast_1d, aten.atleast_3d)],
     *[literal(op.default, n, **how) for op in (aten.bartlett_window, aten.blackman_window, aten.hamming_window, aten.kaiser_window)
@@ -87,7 +87,7 @@ CASES = [
     *[literal(op, A, [1, 2], 1) for op in (aten.split.default, aten.split.sizes, aten.split_with_sizes_copy.default, aten.unsafe_split_with_sizes.default)],
     *[literal(op, A, 2, -1) for op in (aten.split_copy.Tensor, aten.unsafe_split.Tensor)],
     literal(aten.narrow.Tensor, A, 1, torch.tensor(1), 2),
-    *[literal(torch.ops.aten.tensor.float, x, **how) for x, how in ((1.5, {}), (2.0, {"dtype": torch.float16}))],
+    *[literal(aten.tensor.float, x, **how) for x, how in ((1.5, {}), (2.0, {"dtype": torch.float16}))],
     literal(aten.tensor.bool, True),
     # Numbers.
     *[literal(aten.is_nonzero.default, torch.tensor(x)) for x in (0.0, -2, True)],

@@ -118,6 +118,7 @@ void Storages::AddLinks(StorageId to, StorageId from, const std::optional<RoundP
 }
 
 void Storages::SetAny(StorageId storage) {
+  if (MaybeStale(storages_[storage])) storages_[storage].doubtful = true;
   storages_[storage].links = {};
   storages_[storage].alone_until = writes_;
   storages_[storage].any_of = storages_.size();

@@ -14,9 +14,6 @@ namespace {
 // Nothing where what is known of the value does not tell.
 using Answer = std::optional<bool>;
 
-// A member of an enum knows its class without the module that holds it.
-std::string_view LastName(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-
 // What a variable may be by its declaration: nothing where that is anything.
 std::vector<TypePtr> Declared(const TypePtr& type) {
   if (type == nullptr || type->kind == Declares::kAny) return {};
