@@ -489,3 +489,50 @@ def test_a_size_among_numbers():
 
     x = torch.randn(6, 4)
     assert torch.equal(flambeau.export(Among(), (x,), dynamic_shapes=({0: "n"},))(x)[0], x * 2)
+
+
+SCALES = {6: 2.0, (6, 4): 3.0}
+
+
+@pytest.mark.parametrize(
+    "scale",
+    (
+        lambda x: 2 if x.shape[0] in {6, 7} else 1,
+        lambda x: SCALES.get(x.shape[0], 1.0),
+        lambda x: SCALES[x.shape[0]] if x.shape[0] in SCALES else 1.0,
+        lambda x: SCALES.get((x.size(0), x.shape[1]), 1.0),
+        lambda x: SCALES.get(tuple(x.shape), 1.0),
+        lambda x: {6: 2.0}.get(x.shape[0], 1.0),
+    ),
+)
+def test_a_size_as_a_key_among_numbers(scale):
+    class Scaled(torch.nn.Module):
+        def forward(self, x):
+            return x * scale(x)
+
+    for rows in (6, 5):
+        x = torch.randn(rows, 4)
+        with pytest.warns(flambeau.errors.ConversionWarning, match="fixes it at 6|right only where n ≠ 6"):
+            program = flambeau.export(Scaled(), (x,), dynamic_shapes=({0: "n"},))
+        assert torch.equal(program(x)[0], Scaled()(x))
+
+
+def test_a_size_as_a_key_of_a_cache_that_holds_numbers(recwarn):
+    class Cached(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.positions = {}
+
+        def forward(self, x):
+            n = x.shape[0]
+            if n not in self.positions:
+                self.positions[n] = torch.arange(n)[:, None]
+            return x + self.positions[n]
+
+    model, x = Cached(), torch.randn(6, 4)
+    model(x)
+    program = flambeau.export(model, (x,), dynamic_shapes=({0: "n"},))
+    assert not [each for each in recwarn if issubclass(each.category, flambeau.errors.ConversionWarning)]
+    for rows in (6, 9):
+        x = torch.randn(rows, 4)
+        assert torch.equal(program(x)[0], Cached()(x))

@@ -15,6 +15,7 @@ import torch
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
+from ..questions.keys import equal_key
 from ..replaced_functions import Replacements, replaced_functions
 from .numpys_functions import numpys_functions
 
@@ -210,10 +211,18 @@ _OF_MODULES = ("torch._functorch._aot_autograd.frontend_utils", "torch.utils._py
 
 
 def _hash(size: torch.SymInt) -> int:
-    """Of a size as part of a key, in a model's cache of tables: no other size is equal to it, nor in another capture."""
-    asks = sys._getframe(1).f_globals.get("__name__", "")
-    if asks.partition(".")[0] in _UNHASHED and not asks.startswith(_OF_MODULES):
-        return _OWN_HASH(size)
+    """Of a size as part of a key, in a model's cache of tables: no other size is equal to it, nor in another capture.
+
+    In a table of numbers that the model only reads, it is equal to the number that it is in the example.
+    """
+    frame = sys._getframe(1)
+    asks = frame.f_globals.get("__name__", "")
+    if not asks.startswith(_OF_MODULES):
+        if asks.partition(".")[0] in _UNHASHED:
+            return _OWN_HASH(size)
+        number = equal_key(size, frame)
+        if number is not None:
+            return hash(number)
     return hash((id(size.node.shape_env), size.node.expr))
 
 
