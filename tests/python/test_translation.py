@@ -224,6 +224,21 @@ def test_attention(opset):
     torch.testing.assert_close(program(*args)[0], model(*args), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.needs("torch.onnx.ops.attention")
+def test_what_stands_beside_a_newer_operator_is_not_written_out():
+    """torch writes out more than it is asked to, the multilabel loss of targets that end early into another loss."""
+
+    class Model(torch.nn.Module):
+        def forward(self, q, scores, several):
+            attended = torch.onnx.ops.attention(q, q, q)[0]
+            return attended, torch.ops.aten.multilabel_margin_loss_forward(scores, several, 1)[0]
+
+    args = torch.randn(2, 3, 5, 8), torch.randn(3, 4), torch.tensor([[0, 2, -1, 1], [1, -1, 0, 0], [3, 0, 1, -1]])
+    program = flambeau.export(Model(), args, opset_version=20)
+    for given, expected in zip(program(*args), Model()(*args)):
+        torch.testing.assert_close(given, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_operators_made_of_others_are_written_out():
     """torch.export keeps them; so does who asks for them."""
     library = torch.library.Library("flambeau_composite", "DEF")

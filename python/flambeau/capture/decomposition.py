@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -10,7 +12,7 @@ from torch.export import ExportedProgram
 from .. import _engine
 from ..torch_names import found
 
-__all__ = ["operators", "without_composites", "without_newer_operators"]
+__all__ = ["operators", "without_composites", "without_newer_operators", "written_out"]
 
 _OF_TORCH = frozenset({"aten", "onnx", "prim", "prims"})
 
@@ -20,6 +22,26 @@ def operators(exported: ExportedProgram) -> Iterator[object]:
     for module in exported.graph_module.modules():
         if isinstance(module, torch.fx.GraphModule):
             yield from (node.target for node in module.graph.nodes if node.op == "call_function")
+
+
+def written_out(exported: ExportedProgram, table: Mapping[Any, Callable[..., Any]]) -> ExportedProgram:
+    """The program, traced again, with the operators of the table as what they are made of, and no others.
+
+    Of its own accord ``run_decompositions`` also writes out what has a kernel for autograd in Python, as ``hardshrink`` and
+    ``multilabel_margin_loss``: into more operators, which give other numbers (targets that end early, infinities).
+    """
+    autograd = torch._C.DispatchKey.Autograd
+    with contextlib.ExitStack() as kernels:
+        for operator in set(operators(exported)).difference(table):
+            if isinstance(operator, torch._ops.OpOverload) and autograd in operator.py_kernels:
+                kernels.callback(_set_kernel, operator, autograd, operator.py_kernels.pop(autograd))
+                operator._dispatch_cache.clear()
+        return exported.run_decompositions(dict(table))
+
+
+def _set_kernel(operator: torch._ops.OpOverload, key: torch._C.DispatchKey, kernel: Any) -> None:
+    operator.py_kernels[key] = kernel
+    operator._dispatch_cache.clear()
 
 
 def without_composites(exported: ExportedProgram, kept: Collection[str]) -> ExportedProgram:
@@ -49,7 +71,7 @@ def without_composites(exported: ExportedProgram, kept: Collection[str]) -> Expo
         for target in used
         if isinstance(target, torch._ops.OpOverload) and not {target._schema.name, f"{target.namespace}::*"} & known
     }
-    return exported.run_decompositions(table) if table else exported
+    return written_out(exported, table) if table else exported
 
 
 def without_newer_operators(exported: ExportedProgram, opset: int) -> ExportedProgram:
@@ -67,4 +89,4 @@ def without_newer_operators(exported: ExportedProgram, opset: int) -> ExportedPr
     used = set(filter(is_newer, operators(exported)))
     if not used:
         return exported
-    return exported.run_decompositions({op: table[op] for op in used if op in table})
+    return written_out(exported, {op: table[op] for op in used if op in table})

@@ -10,7 +10,7 @@ import torch
 from torch.export import ExportedProgram
 
 from ... import _engine
-from ..decomposition import operators
+from ..decomposition import operators, written_out
 
 __all__ = ["without_gradients"]
 
@@ -30,7 +30,7 @@ def without_gradients(exported: ExportedProgram, kept: Collection[str]) -> Expor
         if not table:
             break
         with torch.fx.experimental._config.patch(backed_size_oblivious=True):  # a reshape asks for sizes of 1
-            exported = exported.run_decompositions(table)  # one may be made of others
+            exported = written_out(exported, table)  # one may be made of others
     return exported
 
 

@@ -12,7 +12,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from ...torch_names import found
-from ..decomposition import operators
+from ..decomposition import operators, written_out
 from ..loops.scanning import as_scan
 from ..replaced_functions import Replacements
 from .flex_attention import FlexAttentionHOP, dense_flex_attention
@@ -129,4 +129,4 @@ def without_vmap(exported: ExportedProgram) -> ExportedProgram:
         for check in checks:
             module.graph.erase_node(check)
     with dense_flex_attention():
-        return exported.run_decompositions({})
+        return written_out(exported, {})
