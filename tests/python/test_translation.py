@@ -225,6 +225,17 @@ def test_attention(opset):
 
 
 @pytest.mark.needs("torch.onnx.ops.attention")
+@pytest.mark.parametrize("opset", [20, 23])
+def test_attention_to_wider_values(opset):
+    class Model(torch.nn.Module):
+        def forward(self, q, k, v):
+            return torch.onnx.ops.attention(q, k, v)[0] * 2
+
+    args = torch.randn(1, 2, 3, 4), torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 6)
+    torch.testing.assert_close(flambeau.export(Model(), args, opset_version=opset)(*args)[0], Model()(*args), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.needs("torch.onnx.ops.attention")
 def test_what_stands_beside_a_newer_operator_is_not_written_out():
     """torch writes out more than it is asked to, the multilabel loss of targets that end early into another loss."""
 

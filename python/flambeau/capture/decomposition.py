@@ -17,11 +17,16 @@ __all__ = ["operators", "without_composites", "without_newer_operators", "writte
 _OF_TORCH = frozenset({"aten", "onnx", "prim", "prims"})
 
 
-def operators(exported: ExportedProgram) -> Iterator[object]:
-    """The operators of all calls, in its graphs and those within."""
+def calls(exported: ExportedProgram) -> Iterator[torch.fx.Node]:
+    """All calls of operators, in its graphs and those within."""
     for module in exported.graph_module.modules():
         if isinstance(module, torch.fx.GraphModule):
-            yield from (node.target for node in module.graph.nodes if node.op == "call_function")
+            yield from (node for node in module.graph.nodes if node.op == "call_function")
+
+
+def operators(exported: ExportedProgram) -> Iterator[object]:
+    """The operators of all calls."""
+    return (call.target for call in calls(exported))
 
 
 def written_out(exported: ExportedProgram, table: Mapping[Any, Callable[..., Any]]) -> ExportedProgram:
@@ -77,16 +82,25 @@ def without_composites(exported: ExportedProgram, kept: Collection[str]) -> Expo
 def without_newer_operators(exported: ExportedProgram, opset: int) -> ExportedProgram:
     """The program with those operators written out that the opset lacks; the program itself if there are none.
 
-    torch.onnx.ops keeps, for each, the PyTorch code that computes the same.
+    torch.onnx.ops keeps, for each, the PyTorch code that computes the same. Attention whose values are wider or narrower than its
+    keys is written out at every opset: torch records a result as wide as the queries.
     """
     table = found("torch.onnx.ops._impl.ONNX_ATEN_DECOMP_TABLE") or {}
 
-    def is_newer(target: object) -> bool:
-        if not isinstance(target, torch._ops.OpOverload) or target.namespace != "onnx":
+    def is_written_out(call: torch.fx.Node) -> bool:
+        if not isinstance(call.target, torch._ops.OpOverload) or call.target.namespace != "onnx":
             return False
-        return int(target._overloadname.removeprefix("opset") or 0) > opset
+        return int(call.target._overloadname.removeprefix("opset") or 0) > opset or _has_other_values(call)
 
-    used = set(filter(is_newer, operators(exported)))
+    used = {call.target for call in calls(exported) if is_written_out(call)}
     if not used:
         return exported
     return written_out(exported, {op: table[op] for op in used if op in table})
+
+
+def _has_other_values(call: torch.fx.Node) -> bool:
+    """Whether it is an attention whose keys and values differ in width."""
+    if call.target._opname != "Attention":  # type: ignore[union-attr]
+        return False
+    given: dict[str, Any] = {**dict(zip("QKV", call.args)), **call.kwargs}
+    return bool(given["K"].meta["val"].shape[-1] != given["V"].meta["val"].shape[-1])
