@@ -104,9 +104,18 @@ def warn_of_training_mode(model: torch.nn.Module) -> None:
         )
 
 
+def _is_the_same_in_both_modes(module: torch.nn.Module) -> bool:
+    """Whether it drops nothing, or is a norm without running statistics."""
+    rates = (getattr(module, name, None) for name in ("p", "dropout", "drop_prob"))
+    if any(isinstance(rate, (int, float)) and rate == 0 for rate in rates):
+        return True
+    if isinstance(module, torch.nn.RReLU):
+        return module.lower == module.upper
+    return getattr(module, "track_running_stats", None) is False and getattr(module, "running_mean", None) is None
+
+
 def _asks_for_its_mode(module: torch.nn.Module) -> bool:
-    rates = (getattr(module, name, None) for name in ("p", "dropout"))
-    if not getattr(module, "training", False) or any(isinstance(rate, (int, float)) and rate == 0 for rate in rates):
+    if not getattr(module, "training", False) or _is_the_same_in_both_modes(module):
         return False
     if isinstance(module, torch.jit.ScriptModule):  # a trace recorded its mode, and has no program of `forward`
         graph = getattr(getattr(module, "forward", None), "graph", None)

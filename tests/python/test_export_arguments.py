@@ -535,6 +535,8 @@ def test_training_mode_is_told_where_it_makes_a_difference(recwarn):
     flambeau.export(model.eval(), (x,))
     flambeau.export(model.train(), (x,), verbose=False)
     flambeau.export(torch.nn.Linear(3, 3), (x,))
+    alike = torch.nn.BatchNorm1d(3, track_running_stats=False), torch.nn.InstanceNorm1d(3), torch.nn.RReLU(0.25, 0.25)
+    flambeau.export(torch.nn.Sequential(*alike), (torch.randn(2, 3, 4),))
     assert not [each for each in recwarn if "training mode" in str(each.message)]
     model.eval().drop.train()  # as of models whose dropout is meant
     with pytest.warns(flambeau.errors.ConversionWarning, match="a part of the model is in training mode.*difference to drop:"):
