@@ -51,8 +51,12 @@ std::vector<std::string_view> PartsOf(std::string_view type) {
 }
 
 Answer AllOf(std::span<const Answer> answers) {
-  if (std::ranges::find(answers, Answer(false)) != answers.end()) return false;
-  return std::ranges::find(answers, Answer()) != answers.end() ? Answer() : true;
+  bool known = true;
+  for (const Answer& each : answers) {
+    if (!each) known = false;
+    else if (!*each) return false;
+  }
+  return known ? Answer(true) : Answer();
 }
 
 Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<TypePtr>& declared, std::string_view type) {
