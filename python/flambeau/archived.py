@@ -89,7 +89,8 @@ class ArchivedProgram:
         try:
             module = torch.jit.load(self.path, map_location="cpu")
         except Exception as error:
-            raise OnnxExporterError(f"torch cannot load {self.path}: {error}") from error
+            hint = "flambeau.convert(path, target, inputs={'x': 'float32[n,3]'}) reads archives without torch, also those of operators that it no longer has"
+            raise OnnxExporterError(f"torch cannot load {self.path}: {error}\n{hint}") from error
         return chosen_method(module, self.method)
 
 

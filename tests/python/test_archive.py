@@ -111,6 +111,22 @@ def test_file_that_is_no_archive(tmp_path):
     assert not target.exists()
 
 
+def test_an_operator_that_torch_has_removed(tmp_path):
+    class Product(torch.nn.Module):
+        def forward(self, b, A):
+            return torch.mm(b, A)
+
+    torch.jit.script(Product()).save(str(tmp_path / "new.pt"))
+    with zipfile.ZipFile(tmp_path / "new.pt") as new, zipfile.ZipFile(tmp_path / "old.pt", "w") as old:
+        for name in new.namelist():
+            old.writestr(name, new.read(name).replace(b"torch.mm(b, A)", b"(torch.solve(b, A))[0]"))
+    b, A = torch.randn(3, 2), torch.randn(3, 3)
+    with pytest.raises(flambeau.errors.OnnxExporterError, match=r"aten::solve(.|\n)*flambeau.convert\(path, target, inputs="):
+        flambeau.export(tmp_path / "old.pt", (b, A))
+    program = flambeau.convert(tmp_path / "old.pt", tmp_path / "old.onnx", inputs={"b": "float32[n,2]", "A": "float32[n,n]"})
+    torch.testing.assert_close(program(b, A)[0], torch.linalg.solve(A, b), rtol=1e-4, atol=1e-4)
+
+
 def test_convert_without_torch(archive, tmp_path):
     """Neither import nor conversion may touch torch or onnx."""
     script = f"""
