@@ -160,6 +160,12 @@ Result<Vals> Evaluator::CallOnNumbers(const Node& node, std::span<const Val> arg
 }
 
 Result<Vals> Evaluator::CallOperator(const Node& node, std::span<const Val> arguments) {
+  Vals with_number;
+  if (const TensorData* constant = ConstantNumber(node)) {
+    with_number.assign(arguments.begin(), arguments.end());
+    FLAMBEAU_TRY(with_number[1], NumberOf(*constant, arguments[1]));
+    arguments = with_number;
+  }
   const bool stand_ins = std::ranges::any_of(arguments, [&](const Val& each) { return number_stand_ins_.Contains(each); });
   return stand_ins ? CallOnStandIns(node, arguments) : CallOnValues(node, arguments);
 }

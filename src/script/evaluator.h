@@ -151,6 +151,8 @@ class Evaluator {
   Result<Vals> CallOnNumbers(const Node& node, std::span<const Val> arguments);
   Result<Vals> CallOnValues(const Node& node, std::span<const Val> arguments);
   // number_stand_ins.cpp
+  // A constant 0-d tensor as a number.
+  Result<Val> NumberOf(const TensorData& constant, const Val& tensor);
   Result<Vals> CallOnStandIns(const Node& node, std::span<const Val> arguments);
   // branches.cpp
   // Of an If that was added here: its paths meet at once.

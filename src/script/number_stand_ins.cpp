@@ -1,6 +1,7 @@
 #include "script/number_stand_ins.h"
 
 #include <algorithm>
+#include <complex>
 
 #include "script/evaluator.h"
 
@@ -46,6 +47,23 @@ Val NumberStandIns::Whole(const Val& val) const {
   const auto* tensor = val.As<TensorVal>();
   const auto found = tensor != nullptr ? whole_.find(tensor->id) : whole_.end();
   return found != whole_.end() ? found->second : val;
+}
+
+const TensorData* ConstantNumber(const torchscript::Node& node) {
+  const bool with_factor = node.kind == "aten::add" || node.kind == "aten::sub";
+  if (!with_factor && node.kind != "aten::mul" && node.kind != "aten::div") return nullptr;
+  if (node.inputs.size() != (with_factor ? 3 : 2)) return nullptr;
+  const torchscript::Node* made_by = node.inputs[1]->node;
+  const torchscript::Constant* constant = made_by != nullptr && made_by->kind == "prim::Constant" ? made_by->Find("value") : nullptr;
+  const auto* tensor = constant != nullptr ? std::get_if<TensorData>(&constant->value) : nullptr;
+  return tensor != nullptr && tensor->sizes.empty() ? tensor : nullptr;
+}
+
+Result<Val> Evaluator::NumberOf(const TensorData& constant, const Val& tensor) {
+  if (!IsComplex(constant.dtype)) return emitter_.Call1("aten::item", {tensor});
+  std::complex<double> number;  // `item` gives none
+  const bool is_number = constant.dtype == DType::kComplex128 && constant.Read(0, std::as_writable_bytes(std::span(&number, 1)));
+  return is_number ? Val(number) : tensor;
 }
 
 Result<Vals> Evaluator::CallOnStandIns(const Node& node, std::span<const Val> arguments) {

@@ -29,4 +29,8 @@ class NumberStandIns {
   std::unordered_map<ValueId, Val> whole_;
 };
 
+// The second operand, where PyTorch computes with it as with a number when it runs a program that was loaded: it is a constant
+// 0-d tensor, and the operator one of these four (torch/csrc/jit, CanonicalizeOps). So a trace has Python's numbers. Else null.
+const TensorData* ConstantNumber(const torchscript::Node& node);
+
 }  // namespace flambeau::script

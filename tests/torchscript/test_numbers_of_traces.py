@@ -153,3 +153,32 @@ def test_what_is_compiled_while_a_model_is_traced():
     program = flambeau.export(model, (torch.randn(2, 12),), input_names=["x"], dynamic_axes={"x": [1]}, dynamo=False)
     for x in (torch.randn(2, 12), torch.randn(2, 9), torch.randn(2, 4)):
         torch.testing.assert_close(program(x)[0], model(x))
+
+
+def python_numbers(x):
+    integers, flags = x.long(), x > 0
+    of_integers = integers * 0.5, integers - 1.5, integers.sum() * 0.1, torch.unsqueeze(integers, 0) / 2.5 + 2.5, integers.add(1.5, alpha=2)
+    return *of_integers, flags * 2, flags * 2.5, x.to(torch.uint8) + 300, x.sum() * 0.1 + x.size(0), torch.tensor(2) * 0.5 - x.half()
+
+
+def tensors_of_python_numbers(x):
+    """These are tensors to PyTorch, also when it runs what it has loaded."""
+    return x.long() * torch.tensor(0.5, dtype=torch.float64), x.sum() * torch.tensor(0.5, dtype=torch.float64)
+
+
+def complex_numbers(x):
+    return torch.view_as_real(x * (1 + 2j)), torch.view_as_real(x.sum() * (1 + 2j)), torch.view_as_real(x.long() * 2j)
+
+
+@pytest.mark.parametrize("function", [python_numbers, tensors_of_python_numbers, complex_numbers])
+@pytest.mark.filterwarnings("ignore:.*:torch.jit.TracerWarning")
+def test_numbers_of_a_loaded_trace_promote_as_numbers(function, tmp_path):
+    """Its graph has them as 0-d tensors of float64 and int64, without the dtypes of results."""
+    x = torch.randn(2, 4)
+    torch.jit.trace(Calls(function), (x,), check_trace=False).save(str(tmp_path / "trace.pt"))
+    program = flambeau.convert(tmp_path / "trace.pt", tmp_path / "trace.onnx", inputs={"x": "float32[n,4]"})
+    loaded = torch.jit.load(str(tmp_path / "trace.pt"))
+    for n in (2, 5):
+        x = torch.randn(n, 4)
+        torch.testing.assert_close(tuple(program(x)), tuple(loaded(x)), rtol=1e-3, atol=1e-3)
+        torch.testing.assert_close(tuple(program(x)), tuple(function(x)), rtol=1e-3, atol=1e-3)
