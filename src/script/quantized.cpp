@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "script/builtins/builtins.h"
 
@@ -21,9 +22,9 @@ struct Limits {
   int64_t low, high;
 };
 Limits LimitsOf(DType integers) {
-  const int bits = static_cast<int>(ByteSize(integers)) * 8;
-  if (!IsSigned(integers)) return {0, (int64_t{1} << bits) - 1};
-  return {-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1};
+  const int bits = static_cast<int>(ByteSize(integers)) * 8 - (IsSigned(integers) ? 1 : 0);
+  const int64_t high = std::numeric_limits<int64_t>::max() >> std::max(63 - bits, 0);
+  return {IsSigned(integers) ? -high - 1 : 0, high};
 }
 
 int64_t Code(DType dtype) { return Info(dtype).torch_code; }

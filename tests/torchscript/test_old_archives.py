@@ -1,10 +1,12 @@
 """Archives that older torches saved (tools/make_old_archives.py), with what these torches computed."""
 
+import zipfile
 from pathlib import Path
 
 import numpy
 import onnxruntime
 import pytest
+import torch
 
 import flambeau
 
@@ -53,3 +55,59 @@ def test_old_archive(archive, tmp_path):
         assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
         tolerance = TOLERANCE.get(case) or 1.01 * quantum(theirs)
         numpy.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=tolerance)
+
+
+class Takes(torch.nn.Module):
+    def forward(self, a, b):
+        return a, b
+
+
+GENERAL, TALL, WIDE, SYMMETRIC = torch.randn(4, 4), torch.randn(6, 3), torch.randn(3, 6), torch.eye(4) + torch.ones(4, 4)
+COLUMNS, SIGNAL, INTEGERS = torch.randn(6, 2), torch.randn(32), torch.arange(-3, 5)
+
+
+def eigenvectors(a):
+    values, vectors = torch.linalg.eig(a)
+    return torch.view_as_real(values), torch.where(values.imag < 0, -vectors.imag, vectors.real)
+
+
+def solution_and_rest(b, a):
+    rest = (torch.linalg.qr(a, "complete").Q.T @ b)[a.shape[1] :]
+    return torch.cat([torch.linalg.lstsq(a, b).solution, rest]), torch.geqrf(a).a
+
+
+@pytest.mark.parametrize(
+    ("code", "args", "today"),
+    [
+        ("torch.eig(a, True)", (GENERAL,), eigenvectors),
+        ("(torch.eig(a))[0]", (GENERAL,), lambda a: eigenvectors(a)[0]),
+        ("torch.frobenius_norm(a)", (GENERAL,), torch.linalg.norm),
+        ("torch.linalg_matrix_rank(a, None, False)", (GENERAL,), torch.linalg.matrix_rank),
+        ("torch.linalg_matrix_rank(a, None, True)", (SYMMETRIC,), torch.linalg.matrix_rank),
+        ("torch.linalg_matrix_rank(a, 0.5, False)", (GENERAL,), lambda a: torch.linalg.matrix_rank(a, tol=0.5)),
+        ("(torch.linalg_svd(a, False, True))[1]", (TALL,), torch.linalg.svdvals),
+        ("torch.linalg_svd(a, True, False)", (TALL,), lambda a: (torch.zeros(0), torch.linalg.svdvals(a), torch.zeros(0))),
+        ("torch.lstsq(b, a)", (TALL, COLUMNS), lambda a, b: solution_and_rest(b, a)),
+        ("(torch.lstsq(b, a))[0]", (WIDE, COLUMNS[:3]), lambda a, b: torch.linalg.lstsq(a, b).solution),
+        ("torch.unflatten(a, 1, [2, 2], None)", (GENERAL,), lambda a: a.unflatten(1, (2, 2))),
+        ("torch.istft(torch.stft(a, 8, None, None, b, False, True, False), 8, None, None, b, True)", (SIGNAL, torch.ones(8)), lambda a, b: a[4:28]),
+        ("torch.div(a, b, rounding_mode=\"true\")", (INTEGERS, INTEGERS + 10), torch.true_divide),
+        ("torch.upsample_bilinear2d(a, [int(torch.floor(torch.mul(torch.to(ops.prim.NumToTensor(torch.size(a, 2)), 6), b))), 8], False, 2., 2.)",
+         (torch.randn(1, 1, 4, 4), torch.tensor(2.0)), lambda a, b: torch.nn.functional.interpolate(a, scale_factor=2, mode="bilinear")),
+    ],
+)  # fmt: skip
+def test_calls_that_torch_no_longer_takes(code, args, today, tmp_path):
+    wanted = today(*args)
+    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+    result = f"Tuple[{', '.join(['Tensor'] * len(wanted))}]" if len(wanted) > 1 else "Tensor"
+    torch.jit.script(Takes()).save(str(tmp_path / "new.pt"))
+    with zipfile.ZipFile(tmp_path / "new.pt") as new, zipfile.ZipFile(tmp_path / "old.pt", "w") as old:
+        for name in new.namelist():
+            text = new.read(name)
+            if name.endswith(".py"):
+                text = text.replace(b"Tuple[Tensor, Tensor]", result.encode()).replace(b"(a, b)", code.encode())
+            old.writestr(name, text)
+    inputs = {name: f"{str(each.dtype).removeprefix('torch.')}[{','.join(map(str, each.shape))}]" for name, each in zip("ab", args)}
+    inputs.setdefault("b", "float32[]")
+    program = flambeau.convert(tmp_path / "old.pt", tmp_path / "old.onnx", inputs=inputs)
+    torch.testing.assert_close(tuple(program(*args, *[torch.tensor(0.0)] * (2 - len(args)))), wanted, rtol=1e-4, atol=1e-4)

@@ -126,8 +126,9 @@ Tensor FloorDivideFloats(Lowering& to, Tensor a, Tensor b, const Tensor& divisor
 bool IsNumberBeside(const Tensor& divisor, DType dtype) { return IsHalf(dtype) && divisor.rank() == 0; }
 
 Tensor DivWithMode(Lowering& to, Tensor self, Tensor other, std::optional<std::string_view> rounding_mode) {
-  if (!rounding_mode) return Div(to, self, other);
+  if (!rounding_mode || *rounding_mode == "true") return Div(to, self, other);  // torch 1.8 had a name for none
   if (*rounding_mode == "floor") return FloorDivide(to, self, other);
+  if (*rounding_mode != "trunc") throw onnx::BadOperand("takes a 'rounding_mode' of 'trunc' or 'floor', or none");
   const DType result = to.PromotedDtype({self, other});
   if (IsNumberBeside(other, result)) {
     const DType wide = AccumulationDtype(result);

@@ -71,6 +71,7 @@ Tensor OverlapAdd(Lowering& to, const Frames& frames, Tensor cut, Dim total) {
 Tensor Istft(Lowering& to, Tensor self, int64_t n_fft, std::optional<Dim> hop_length,
              std::optional<int64_t> win_length, std::optional<Tensor> window, bool center, bool normalized,
              std::optional<bool> onesided, std::optional<Dim> length, bool return_complex) {
+  if (!self.is_complex() && self.rank() > 2 && to.AsConstant(self.size(-1)) == 2) self = onnx::OfPairs(to, self);  // before torch 2.0
   if (!self.is_complex() || (self.rank() != 2 && self.rank() != 3)) throw onnx::BadOperand("takes a complex spectrum of two or three dimensions");
   const Frames frames(to, n_fft, hop_length, win_length);
   const Tensor spectra = TransposeInt(to, self, -2, -1);  // [batch?, frames, frequencies]

@@ -22,12 +22,14 @@ constexpr Restriction kScalesDisagree = {
 constexpr Restriction kNoSize = {"neither an output size nor scale factors",
                                  "torch.ops.aten.upsample_nearest2d.vec(x, None, None)", "PyTorch refuses it"};
 
-// Whether the output's size is floor(size · factor), as far as can be known: a symbolic one is taken for that, unless
-// a whole factor says otherwise.
+// Whether the output's size is floor(size · factor), as far as can be known: one that is computed when the model runs (in
+// traces by torch 1.5 and 1.6, from factors in tensors) is taken for that, and a symbolic one unless a whole factor says otherwise.
 bool Agrees(Lowering& to, Dim size, double factor, Dim output) {
   const auto in = to.AsConstant(size), out = to.AsConstant(output);
   if (in && out) return *out == static_cast<int64_t>(std::floor(static_cast<double>(*in) * factor));
   if (out) return false;
+  const bool computed = to.exprs().kind(output.expr) == ExprKind::kSymbol && to.exprs().symbol_kind(output.expr) != SymbolKind::kDimension;
+  if (computed && output != size) return true;
   return factor != std::floor(factor) || to.Times(size, to.Of(static_cast<int64_t>(factor))) == output;
 }
 

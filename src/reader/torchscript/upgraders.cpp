@@ -42,7 +42,9 @@ const Upgrader* FindUpgrader(std::string_view name, std::string_view overload, i
 // the number of steps out, which meant 100. Before 10, gelu had no
 // approximation.
 // The functions of retired operators follow: before torch 1.8 fft and its like
-// took and gave pairs, and "normalized" meant the norm that is "ortho" today.
+// took and gave pairs, and "normalized" meant the norm that is "ortho" today. eig
+// gave pairs, and of two conjugate vectors the parts; lstsq put what is left of
+// each column below its solution.
 const std::string_view kUpgraderCode = R"py(def assert_int_or_pair(vals: List[int], name: str, message: str) -> Tensor:
   return torch.zeros([0])
 def list_with_default(list: List[int], defaults: List[int]) -> List[int]:
@@ -85,6 +87,48 @@ def irfft(self: Tensor, signal_ndim: int, normalized: bool, onesided: bool, sign
   else:
     result = torch.real(torch.fft_ifftn(pairs, sizes, dims, norm=norm))
   return result
+def eig(self: Tensor, eigenvectors: bool) -> Tuple[Tensor, Tensor]:
+  values, found = torch.linalg_eig(self)
+  vectors = torch.zeros([0])
+  if torch.is_complex(self):
+    pairs = values
+    if eigenvectors:
+      vectors = found
+  else:
+    pairs = torch.view_as_real(values)
+    if eigenvectors:
+      vectors = torch.where(torch.lt(torch.imag(values), 0), torch.neg(torch.imag(found)), torch.real(found))
+  return (pairs, vectors)
+def frobenius_norm(self: Tensor) -> Tensor:
+  return torch.norm(self, 2)
+def linalg_matrix_rank(self: Tensor, tol: Optional[float], hermitian: bool) -> Tensor:
+  if torch.__is__(tol, None):
+    rank = torch.linalg_matrix_rank(self, atol=None, rtol=None, hermitian=hermitian)
+  else:
+    rank = torch.linalg_matrix_rank(self, unchecked_cast(float, tol), hermitian)
+  return rank
+def linalg_svd(self: Tensor, full_matrices: bool, compute_uv: bool) -> Tuple[Tensor, Tensor, Tensor]:
+  if compute_uv:
+    U, S, Vh = torch.linalg_svd(self, full_matrices)
+  else:
+    U = torch.zeros([0])
+    S = torch.linalg_svdvals(self)
+    Vh = torch.zeros([0])
+  return (U, S, Vh)
+def lstsq(self: Tensor, A: Tensor) -> Tuple[Tensor, Tensor]:
+  solution, _0, _1, _2 = torch.linalg_lstsq(A, self)
+  rows = torch.size(A, 0)
+  columns = torch.size(A, 1)
+  if torch.lt(rows, columns):
+    LQ, _3 = torch.geqrf(torch.t(A))
+    QR = torch.t(LQ)
+  else:
+    QR, _4 = torch.geqrf(A)
+    Q, _5 = torch.linalg_qr(A, "complete")
+    solution = torch.cat([solution, torch.slice(torch.matmul(torch.t(Q), self), 0, columns)], 0)
+  return (solution, QR)
+def unflatten(self: Tensor, dim: int, sizes: List[int], names: Optional[List[str]]) -> Tensor:
+  return torch.unflatten(self, dim, sizes)
 def matrix_rank(self: Tensor, symmetric: bool) -> Tensor:
   return torch.linalg_matrix_rank(self, atol=None, rtol=None, hermitian=symmetric)
 def matrix_rank_tol(self: Tensor, tol: float, symmetric: bool) -> Tensor:
