@@ -4,9 +4,11 @@
 #include <numeric>
 
 #include "lower/op.h"
+#include "lower/ops/complex.h"
 #include "lower/ops/elementwise.h"
 #include "lower/ops/reduction.h"
 #include "lower/ops/steps.h"
+#include "onnx/complex.h"
 #include "onnx/infer/sizes.h"
 
 namespace flambeau::lower {
@@ -208,7 +210,8 @@ Tensor CovMatrix(Lowering& to, Tensor self, Dim correction, std::optional<Tensor
     if (weights) all.push_back(*weights);
   Tensor x = to.ToFloat(to.CastTo(self, to.PromotedDtype(all)));
   if (x.rank() < 2) x = to.ReshapeTo(x, Dims{to.Of(1), to.Numel(x)});
-  const DType dtype = x.dtype();
+  const DType dtype = x.is_complex() ? onnx::PartDtype(x.dtype()) : x.dtype();
+  const auto as_data = [&](const Tensor& real) { return to.CastTo(real, x.dtype()); };
   const Tensor samples = to.ConstantInts({1});
   Tensor weight = fweights ? to.CastTo(*fweights, dtype) : Tensor();
   if (aweights) weight = weight ? to.Mul(weight, to.CastTo(*aweights, dtype)) : to.CastTo(*aweights, dtype);
@@ -216,7 +219,7 @@ Tensor CovMatrix(Lowering& to, Tensor self, Dim correction, std::optional<Tensor
   Tensor mean, divisor;
   if (weight) {
     const Tensor total = Sum(to, weight, std::nullopt, false, std::nullopt);
-    mean = to.Div(to.ReduceSum(to.Mul(x, weight), samples), total);
+    mean = to.Div(to.ReduceSum(to.Mul(x, as_data(weight)), samples), as_data(total));
     if (aweights && to.AsConstant(correction) != 0) {
       const Tensor spread = Sum(to, to.Mul(weight, to.CastTo(*aweights, dtype)), std::nullopt, false, std::nullopt);
       divisor = to.Sub(total, to.Div(to.Mul(corrected, spread), total));
@@ -228,8 +231,9 @@ Tensor CovMatrix(Lowering& to, Tensor self, Dim correction, std::optional<Tensor
     divisor = to.Sub(to.CastTo(to.Number(x.size(1)), dtype), corrected);
   }
   const Tensor centered = to.Sub(x, mean);
-  const Tensor other = to.Transpose(weight ? to.Mul(centered, weight) : centered, {.perm = {1, 0}});
-  return to.Div(to.MatMul(centered, other), to.Relu(divisor));
+  const Tensor weighted = weight ? to.Mul(centered, as_data(weight)) : centered;
+  const Tensor other = to.Transpose(x.is_complex() ? Conj(to, weighted) : weighted, {.perm = {1, 0}});
+  return to.Div(to.MatMul(centered, other), as_data(to.Relu(divisor)));
 }
 
 // Of one variable, a number.
@@ -244,12 +248,17 @@ Tensor Cov(Lowering& to, Tensor self, Dim correction, std::optional<Tensor> fwei
 
 Tensor Corrcoef(Lowering& to, Tensor self) {
   const Tensor covariance = CovMatrix(to, self, to.Of(1), std::nullopt, std::nullopt);
-  const Tensor diagonal = to.CastTo(to.EyeLike(covariance, {.dtype = Info(DType::kInt32).onnx_code}), DType::kBool);
-  const Tensor zero = to.NumberOf(0.0, covariance.dtype());
-  const Tensor deviation = to.Sqrt(to.ReduceSum(to.Where(diagonal, covariance, zero), to.ConstantInts({1})));
-  const Tensor ratio = to.Div(to.Div(covariance, deviation), to.Transpose(deviation, {.perm = {1, 0}}));
-  const Tensor one = to.NumberOf(1.0, covariance.dtype());
-  return AsNumberIfOne(to, to.Clip(ratio, to.Neg(one), one));
+  const bool is_complex = covariance.is_complex();
+  const Tensor variances = is_complex ? onnx::PartsOf(to, covariance).re : covariance;
+  const Tensor diagonal = to.CastTo(to.EyeLike(variances, {.dtype = Info(DType::kInt32).onnx_code}), DType::kBool);
+  const Tensor zero = to.NumberOf(0.0, variances.dtype()), one = to.NumberOf(1.0, variances.dtype());
+  const Tensor deviation = to.Sqrt(to.ReduceSum(to.Where(diagonal, variances, zero), to.ConstantInts({1})));
+  const auto ratio = [&](const Tensor& part) {
+    return to.Clip(to.Div(to.Div(part, deviation), to.Transpose(deviation, {.perm = {1, 0}})), to.Neg(one), one);
+  };
+  if (!is_complex) return AsNumberIfOne(to, ratio(covariance));
+  const onnx::Parts parts = onnx::PartsOf(to, covariance);
+  return AsNumberIfOne(to, onnx::ComplexOf(to, {ratio(parts.re), ratio(parts.im)}));
 }
 
 constexpr OpRow kRows[] = {
