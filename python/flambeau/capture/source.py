@@ -9,8 +9,15 @@ import inspect
 import linecache
 import textwrap
 import types
+from collections.abc import Iterator
 
-__all__ = ["called", "repeated_list", "spread_rows", "statements"]
+__all__ = ["called", "nodes_of_file", "repeated_list", "spread_rows", "statements"]
+
+
+def nodes_of_file(filename: str) -> Iterator[ast.AST]:
+    """All that the source of a file is made of; nothing, where there is none."""
+    with contextlib.suppress(SyntaxError, ValueError):
+        yield from ast.walk(ast.parse("".join(linecache.getlines(filename))))
 
 
 def statements(code: types.CodeType) -> tuple[ast.Module | None, int]:
@@ -27,8 +34,7 @@ def statements(code: types.CodeType) -> tuple[ast.Module | None, int]:
 @functools.lru_cache(maxsize=64)
 def _loop_ends(filename: str, line: int) -> int:
     """The last line of the loop that begins at a line; that line, if none does."""
-    tree = ast.parse("".join(linecache.getlines(filename)))
-    return max((node.end_lineno or line for node in ast.walk(tree) if isinstance(node, (ast.For, ast.While)) and node.lineno == line), default=line)
+    return max((node.end_lineno or line for node in nodes_of_file(filename) if isinstance(node, (ast.For, ast.While)) and node.lineno == line), default=line)
 
 
 def called(call: ast.Call) -> str:

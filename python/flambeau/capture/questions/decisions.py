@@ -154,11 +154,7 @@ def _repeats(code: types.CodeType, line: int) -> bool:
 @functools.lru_cache(maxsize=64)
 def _tests_of_whiles(filename: str) -> frozenset[int]:
     """The lines of a file with what its ``while`` statements ask, and each ``if`` that leaves one."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(filename)))
-    except (SyntaxError, ValueError):
-        return frozenset()
-    whiles = [node for node in ast.walk(tree) if isinstance(node, ast.While)]
+    whiles = [node for node in nodes_of_file(filename) if isinstance(node, ast.While)]
     leaving = (each for node in whiles for each in ast.walk(node) if isinstance(each, ast.If) and any(isinstance(inner, ast.Break) for inner in ast.walk(each)))
     tests = (node.test for node in (*whiles, *leaving))
     return frozenset(line for test in tests for line in range(test.lineno, (test.end_lineno or test.lineno) + 1))

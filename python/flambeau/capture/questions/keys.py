@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..source import statements
+from ..source import nodes_of_file, statements
 
 __all__ = ["equal_key"]
 
@@ -58,12 +58,8 @@ def _name(node: ast.AST) -> str | None:
 @functools.lru_cache(maxsize=64)
 def _filled(filename: str) -> frozenset[str]:
     """The names of what the functions of a file put something into: caches."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(filename)))
-    except (SyntaxError, ValueError):
-        return frozenset()
     names: set[str | None] = set()
-    for node in ast.walk(tree):
+    for node in nodes_of_file(filename):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             names.add(_name(node.value))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("add", "setdefault", "update"):
