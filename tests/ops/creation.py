@@ -39,6 +39,8 @@ CASES = [
     case(lambda t: torch.arange(0, t.shape[0] * 2, 2), x, name="arange by two"),
     *(of(torch.linspace, *a) for a in ((0, 1, 5), (-2.5, 3.5, 7), (3, 3, 1), (0, 1, 0), (5, -5, 4))),
     of(torch.linspace, 0, 10, 4, dtype=torch.int64),
+    *(of(f, *ends, dtype=dtype) for f in (torch.linspace, torch.logspace) for ends in ((-3.7, 2.2, 5), (0.9, 1.1, 3)) for dtype in (torch.int64, torch.int32)),
+    case(lambda a, b: (torch.linspace(a, b, 5, dtype=torch.int64), torch.logspace(a, b, 5, dtype=torch.int32)), torch.tensor(-3.7), torch.tensor(2.2), name="whole linspace of tensors"),
     of(torch.linspace, 0, 1, 5000),
     case(lambda a, b: torch.linspace(a, b, 5), torch.tensor(1.0), torch.tensor(4.0), name="linspace of tensors"),
     case(lambda a: torch.linspace(a, 4.0, 1), torch.tensor(1.0), name="linspace of one"),

@@ -134,7 +134,7 @@ DType SpacedDtype(Lowering& to, const Tensor& start, const Tensor& end) {
 // The first half counts from the start, the second from the end, as PyTorch does.
 Tensor Linspace(Lowering& to, Tensor start, Tensor end, Dim count, std::optional<DType> dtype) {
   const DType result = dtype.value_or(SpacedDtype(to, start, end));
-  // Integers are rounded down from double precision; floats compute as they are.
+  // Integers lie between whole ends, truncated from double precision; floats compute as they are.
   const bool complex = IsComplex(result) || start.is_complex() || end.is_complex();
   const DType real = result == DType::kFloat32 ? result : DType::kFloat64, compute = complex ? DType::kComplex128 : real;
   const bool constant =
@@ -142,7 +142,8 @@ Tensor Linspace(Lowering& to, Tensor start, Tensor end, Dim count, std::optional
   const std::optional<int64_t> known = to.AsConstant(count);
   if (constant && known && *known <= kMaxStoredElements) {
     const int64_t steps = *known;
-    const double first = start.number().AsDouble(), last = end.number().AsDouble();
+    const auto number = [&](const Tensor& of) { return IsInteger(result) ? std::trunc(of.number().AsDouble()) : of.number().AsDouble(); };
+    const double first = number(start), last = number(end);
     const double step = steps > 1 ? (last - first) / static_cast<double>(steps - 1) : 0;
     std::vector<double> values(static_cast<size_t>(std::max<int64_t>(steps, 0)));
     for (int64_t i = 0; i < steps; ++i)
@@ -151,7 +152,8 @@ Tensor Linspace(Lowering& to, Tensor start, Tensor end, Dim count, std::optional
     if (!IsFloating(result)) std::ranges::transform(values, values.begin(), [](double v) { return std::trunc(v); });
     return to.ConstantFloats(values, result, {&steps, 1});
   }
-  const Tensor first = to.CastTo(start, compute), last = to.CastTo(end, compute);
+  const auto whole = [&](const Tensor& of) { return IsInteger(result) && of.is_floating() ? to.CastTo(of, result) : of; };
+  const Tensor first = to.CastTo(whole(start), compute), last = to.CastTo(whole(end), compute);
   if (known == 1) return to.CastTo(to.UnsqueezeAt(first, {0}), result);
   auto number = [&](Dim dim) { return to.CastTo(to.Number(dim), real); };
   // Of a single step the start, whatever its gap.
@@ -169,6 +171,10 @@ Tensor Linspace(Lowering& to, Tensor start, Tensor end, Dim count, std::optional
 Tensor Logspace(Lowering& to, Tensor start, Tensor end, Dim steps, double base, std::optional<DType> dtype) {
   const DType result = dtype.value_or(SpacedDtype(to, start, end));
   const bool complex = IsComplex(result) || start.is_complex() || end.is_complex();
+  if (IsInteger(result)) {  // between which whole exponents are fractions
+    start = to.CastTo(start, result);
+    end = to.CastTo(end, result);
+  }
   const Tensor exponents = Linspace(to, start, end, steps, complex ? DType::kComplex128 : DType::kFloat64);
   return to.CastTo(to.Pow(to.ConstantOf(base, DType::kFloat64), exponents), result);
 }

@@ -19,12 +19,12 @@ Attributes OfShape(const Ints& shape) {
   return attributes;
 }
 
-// Of complex numbers both parts are drawn.
+// Both parts of complex numbers are drawn at once: in onnxruntime two draws that stand beside each other begin alike.
 template <class Draw>
-Tensor OfParts(Lowering& to, DType dtype, Draw draw) {
-  if (!IsComplex(dtype)) return draw(dtype);
-  const Tensor re = draw(onnx::PartDtype(dtype));
-  return onnx::ComplexOf(to, {re, draw(onnx::PartDtype(dtype))});
+Tensor OfParts(Lowering& to, Dims sizes, DType dtype, Draw draw) {
+  if (!IsComplex(dtype)) return draw(sizes, dtype);
+  sizes.push_back(to.Of(2));
+  return onnx::OfPairs(to, draw(sizes, onnx::PartDtype(dtype)));
 }
 
 // The deviation of each part of a number whose own is `std`.
@@ -33,7 +33,7 @@ double PartDeviation(DType dtype, double std) { return IsComplex(dtype) ? std * 
 }  // namespace
 
 Tensor RandomUniform(Lowering& to, const Dims& sizes, DType dtype) {
-  if (IsComplex(dtype)) return OfParts(to, dtype, [&](DType part) { return RandomUniform(to, sizes, part); });
+  if (IsComplex(dtype)) return OfParts(to, sizes, dtype, [&](const Dims& all, DType part) { return RandomUniform(to, all, part); });
   const auto known = to.AsConstants(sizes);
   const Tensor drawn = known ? to.RandomUniform(OfShape<onnx::RandomUniformAttributes>(*known))
                              : to.RandomUniformLike(to.Full(sizes, 0.0, DType::kFloat32));
@@ -43,7 +43,7 @@ Tensor RandomUniform(Lowering& to, const Dims& sizes, DType dtype) {
 Tensor RandomNormal(Lowering& to, const Dims& sizes, DType dtype) {
   if (IsComplex(dtype)) {
     const double std = PartDeviation(dtype, 1);
-    return OfParts(to, dtype, [&](DType part) { return to.Mul(RandomNormal(to, sizes, part), to.NumberOf(std, part)); });
+    return OfParts(to, sizes, dtype, [&](const Dims& all, DType part) { return to.Mul(RandomNormal(to, all, part), to.NumberOf(std, part)); });
   }
   const auto known = to.AsConstants(sizes);
   const Tensor drawn = known ? to.RandomNormal(OfShape<onnx::RandomNormalAttributes>(*known))
@@ -116,15 +116,15 @@ Tensor Randperm(Lowering& to, Dim n, std::optional<DType> dtype, Unused, Unused,
 
 Tensor Uniform(Lowering& to, Tensor self, Scalar from, Scalar end, Unused) {
   const Tensor width = to.Sub(to.NumberOf(end, DType::kFloat32), to.NumberOf(from, DType::kFloat32));
-  return OfParts(to, self.dtype(), [&](DType part) {
-    return to.CastTo(Shifted(to, to.Mul(RandomUniform(to, self.sizes(), DType::kFloat32), width), 1, from), part);
+  return OfParts(to, self.sizes(), self.dtype(), [&](const Dims& all, DType part) {
+    return to.CastTo(Shifted(to, to.Mul(RandomUniform(to, all, DType::kFloat32), width), 1, from), part);
   });
 }
 
 // PyTorch adds the mean to both parts.
 Tensor NormalOf(Lowering& to, const Dims& sizes, DType dtype, Scalar mean, Scalar std) {
-  return OfParts(to, dtype, [&](DType part) {
-    return to.CastTo(Shifted(to, to.Scale(RandomNormal(to, sizes, DType::kFloat32), PartDeviation(dtype, 1)), std, mean), part);
+  return OfParts(to, sizes, dtype, [&](const Dims& all, DType part) {
+    return to.CastTo(Shifted(to, to.Scale(RandomNormal(to, all, DType::kFloat32), PartDeviation(dtype, 1)), std, mean), part);
   });
 }
 Tensor Normal(Lowering& to, Tensor self, Scalar mean, Scalar std, Unused) {
