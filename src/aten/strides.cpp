@@ -143,8 +143,8 @@ std::optional<std::vector<Expr>> DenseStrides(const std::vector<Expr>& sizes, Me
 
 namespace {
 
-// The same for strides that are known, where those of sizes that may be 1 count as well.
-Decision CanViewByStrides(const Type& type, std::span<const Expr> sizes, ExprPool& exprs, Ones ones) {
+// The same for strides that are known, where those of sizes that may be 1 count as well. `strides` become those of the view.
+Decision CanViewByStrides(const Type& type, std::span<const Expr> sizes, ExprPool& exprs, Ones ones, std::vector<Expr>& strides) {
   const auto same_size = [&](Expr a, Expr b) {
     const Decision same = Same(a, b, exprs);
     return same == Decision::kUnknown && ones == Ones::kExcluded ? SameMostly(a, b, exprs) : same;
@@ -152,8 +152,9 @@ Decision CanViewByStrides(const Type& type, std::span<const Expr> sizes, ExprPoo
   // From the innermost dimension out: runs of dimensions that lie in memory as
   // one must be runs of new dimensions of the same number of elements.
   size_t next = sizes.size();
+  strides.assign(next, exprs.Constant(1));
   for (size_t dim = type.rank(); dim > 0;) {
-    Expr run = exprs.Constant(1);
+    Expr run = exprs.Constant(1), step = run;  // of the innermost dimension
     Expr outer_stride{};
     do {
       --dim;
@@ -161,6 +162,8 @@ Decision CanViewByStrides(const Type& type, std::span<const Expr> sizes, ExprPoo
         if (outer_stride) {
           const Decision same = same_size(type.strides[dim], outer_stride);
           if (same == Decision::kUnknown) return same;
+        } else {
+          step = type.strides[dim];
         }
         run = exprs.Mul(run, type.sizes[dim]);
         outer_stride = exprs.Mul(type.strides[dim], type.sizes[dim]);
@@ -176,7 +179,8 @@ Decision CanViewByStrides(const Type& type, std::span<const Expr> sizes, ExprPoo
     } while (dim > 0);
     Expr covered = exprs.Constant(1);
     while (next > 0 && (covered != run || exprs.IsConstant(sizes[next - 1], 1))) {
-      covered = exprs.Mul(covered, sizes[--next]);
+      strides[--next] = exprs.Mul(step, covered);
+      covered = exprs.Mul(covered, sizes[next]);
       const auto have = exprs.AsConstant(covered), want = exprs.AsConstant(run);
       if (have && want && *have > *want) return Decision::kNo;
     }
@@ -189,7 +193,8 @@ Decision CanViewIf(const Type& type, std::span<const Expr> sizes, ExprPool& expr
   const Decision contiguous = IsContiguousIf(type, MemoryFormat::kContiguous, exprs, ones);
   if (contiguous == Decision::kYes || !HasStrides(type)) return contiguous;
   if (std::equal(type.sizes.begin(), type.sizes.end(), sizes.begin(), sizes.end())) return Decision::kYes;
-  const Decision decision = CanViewByStrides(type, sizes, exprs, ones);
+  std::vector<Expr> strides;
+  const Decision decision = CanViewByStrides(type, sizes, exprs, ones, strides);
   const bool is_open = ones == Ones::kPossible && std::ranges::any_of(type.sizes, [&](Expr size) { return MayBeOne(size, exprs); });
   return decision == Decision::kNo && is_open ? Decision::kUnknown : decision;
 }
@@ -202,6 +207,17 @@ Decision CanView(const Type& type, std::span<const Expr> sizes, ExprPool& exprs)
 
 Decision CanViewUnlessOne(const Type& type, std::span<const Expr> sizes, ExprPool& exprs) {
   return CanViewIf(type, sizes, exprs, Ones::kExcluded);
+}
+
+std::optional<std::vector<Expr>> StridesAs(const Type& type, const std::vector<Expr>& sizes, ExprPool& exprs) {
+  const Decision view = CanView(type, sizes, exprs);
+  if (view == Decision::kNo) return ContiguousStrides(sizes, exprs);
+  if (view == Decision::kUnknown || !HasStrides(type)) return std::nullopt;
+  if (IsContiguous(type, MemoryFormat::kContiguous, exprs) == Decision::kYes) return ContiguousStrides(sizes, exprs);
+  if (type.sizes == sizes) return type.strides;
+  std::vector<Expr> strides;
+  CanViewByStrides(type, sizes, exprs, Ones::kPossible, strides);
+  return strides;
 }
 
 std::optional<Ints> DenseOrder(const Type& type, ExprPool& exprs) {

@@ -28,6 +28,9 @@ Decision Suggests(const Type& type, MemoryFormat format, ExprPool& exprs);
 Decision CanView(const Type& type, std::span<const Expr> sizes, ExprPool& exprs);
 Decision CanViewUnlessOne(const Type& type, std::span<const Expr> sizes, ExprPool& exprs);
 
+// The strides of `type` reshaped to `sizes`, whether that is a view or a copy; none where it is not known which.
+std::optional<std::vector<Expr>> StridesAs(const Type& type, const std::vector<Expr>& sizes, ExprPool& exprs);
+
 // The strides of a dense tensor in a memory format; none where it has no such format. kPreserve counts as contiguous.
 std::optional<std::vector<Expr>> DenseStrides(const std::vector<Expr>& sizes, MemoryFormat format, ExprPool& exprs);
 

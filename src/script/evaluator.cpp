@@ -45,6 +45,7 @@ Failure Evaluator::Unsupported(std::string message, std::string hint) {
 
 Failure Evaluator::UsesUndefined(const Undefined& value) {
   if (!value.because) return Unsupported("uses a value that only some paths through the program define");
+  if (value.unknown) return Unsupported(fmt::format("uses {}", *value.because));
   return Unsupported(fmt::format("uses a value of which paths through the program make different things: {}", *value.because));
 }
 

@@ -207,6 +207,7 @@ class Outputs {
     } else if (const auto* undefined = value.As<Undefined>()) {
       if (!undefined->because)
         return evaluator_.UnsupportedWherePathsMet("an output of the program is defined on some paths through it only");
+      if (undefined->unknown) return evaluator_.Unsupported(fmt::format("an output of the program is {}", *undefined->because));
       return evaluator_.UnsupportedWherePathsMet(
           fmt::format("an output of the program is not the same kind of thing on all paths through it: {}", *undefined->because),
           "an ONNX output has one dtype: convert to it in the model, where the paths meet");

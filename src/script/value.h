@@ -23,6 +23,7 @@ using Vals = std::vector<Val>;
 // prim::Uninitialized, or what a failed node would have made.
 struct Undefined {
   std::shared_ptr<const std::string> because;  // how paths made different things of it, if they did
+  bool unknown = false;                        // because names what nobody knows
 };
 struct Nothing {};    // Python's None
 struct TensorVal {

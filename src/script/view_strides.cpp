@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "aten/strides.h"
+
 namespace flambeau::script {
 namespace {
 
@@ -23,6 +25,9 @@ std::optional<size_t> Dim(const Graph& graph, NodeId node, std::string_view name
 // Views of fewer elements along some dimensions, or of all.
 constexpr std::string_view kKeepStrides[] = {"aten::alias", "aten::chunk", "aten::detach", "aten::split",
                                              "aten::split_with_sizes", "aten::tensor_split"};
+
+constexpr std::string_view kReshape[] = {"aten::flatten", "aten::reshape", "aten::reshape_as",
+                                         "aten::unflatten", "aten::view", "aten::view_as"};
 
 }  // namespace
 
@@ -73,6 +78,9 @@ std::optional<std::vector<Expr>> StridesOfView(const Graph& graph, NodeId node, 
     const auto dim = Dim(graph, node, "dim", rank);
     if (!dim) return std::nullopt;
     strides.erase(strides.begin() + static_cast<ptrdiff_t>(*dim));
+  } else if (std::ranges::find(kReshape, base) != std::end(kReshape)) {
+    // view(dtype) has other elements
+    return tensor.dtype == view.dtype ? aten::StridesAs(tensor, view.sizes, exprs) : std::nullopt;
   } else if (std::ranges::find(kKeepStrides, base) != std::end(kKeepStrides)) {
     return strides;
   } else {

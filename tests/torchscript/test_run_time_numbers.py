@@ -104,6 +104,29 @@ def asked_of_tensors(self, x, y, n):
     return sizes, x.is_same_size(y), x.is_same_size(y[:-1]), x.is_same_size(made), made.double().nbytes
 
 
+@case.forward(*GIVEN, dynamic_axes=AXES, how=("script",), **N)
+def strides_of_what_is_reshaped(self, x, y, n):
+    cube = torch.ones(4, 6, 8)[:, 1:4, ::2]
+    pairs = cube.reshape(2, 2, 3, 4), cube.reshape(4, 1, 3, 2, 2), cube.flatten(0, 1), cube.transpose(0, 1).reshape(3, 4, 2, 2), cube.reshape(-1)
+    apart = cube.transpose(1, 2).flatten(1), cube.permute(2, 0, 1).view(2, 2, 4, 3), cube.unflatten(0, (2, -1)), cube.view_as(cube)
+    a, b, c, d, e = pairs
+    f, g, h, i = apart
+    kept = torch.ones(x.size(0), 5, x.size(1))[:, 1:3].reshape(-1, 2, x.size(1))
+    known = a.stride(), b.stride(), c.stride(), d.stride(), e.stride(), f.stride(), g.stride(), h.stride(), i.stride()
+    return known, kept.stride()
+
+
+@case.forward(*GIVEN, dynamic_axes=AXES, how=("script",), **N)
+def strides_that_only_another_format_asks_for(self, x, y, n):
+    image = torch.ones(2, 3, 4, 5) * x.sum()
+    if int(n) > 1:
+        image = image[:, :, 1:3, 2:]
+    strides = image.stride()
+    if image.is_contiguous(memory_format=torch.channels_last) and image.size(0) == 1 and image.numel() != strides[0]:
+        image = image * 2
+    return image.sum(dim=3)
+
+
 @case.forward(*GIVEN, dynamic_axes=AXES, **N)
 def lengths_of_labels(self, x, y, n):
     steps = torch.stack([x, y, x - y, x * y]).log_softmax(-1)

@@ -84,6 +84,10 @@ Result<Vals> BroadcastShapes(Evaluator& evaluator, const Node&, Arguments argume
 Result<Vals> Stride(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
+  if (arguments.size() < 2 && type->strides.size() != type->rank()) {  // some only ask in case
+    const auto unknown = std::make_shared<const std::string>("a stride of a tensor of which no strides were recorded, because ONNX's tensors have no strides");
+    return Vals{evaluator.List(Vals(type->rank(), Undefined{unknown, true}))};
+  }
   Vals strides;
   for (int64_t dim = 0, rank = static_cast<int64_t>(type->rank()); dim < rank && arguments.size() < 2; ++dim) {
     FLAMBEAU_TRY(Val stride, evaluator.emit().Call1("aten::sym_stride.int", {arguments[0], dim}));
@@ -172,18 +176,21 @@ Result<Vals> OfDense(Evaluator& evaluator, const Node&, Arguments) {
   return Vals{kOfDense};
 }
 
-// Where it cannot be known, most programs only ask in order to make it so.
+// Where it cannot be known, most programs only ask in order to make it so. Of channels last they ask for what is quicker,
+// and few tensors are that.
 Result<Vals> IsContiguous(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = TensorType(evaluator, arguments[0]);
   if (type == nullptr) return kFailure;
   const auto code = arguments.size() > 1 ? arguments[1].AsInt() : std::nullopt;
   const auto format = code && *code > 0 && *code <= static_cast<int64_t>(MemoryFormat::kChannelsLast3d) ? static_cast<MemoryFormat>(*code) : MemoryFormat::kContiguous;
   ExprPool& exprs = evaluator.context().exprs();
-  const aten::Decision decision = aten::IsContiguousUnlessOne(*type, format, exprs);
+  aten::Decision decision = aten::IsContiguousUnlessOne(*type, format, exprs);
+  if (decision == aten::Decision::kUnknown && format >= MemoryFormat::kChannelsLast) decision = aten::Decision::kNo;
   if (decision == aten::Decision::kUnknown || aten::IsContiguous(*type, format, exprs) == aten::Decision::kUnknown)
     evaluator.sink().Warning(DiagnosticKind::kFrozenDimension,
-                             fmt::format("takes for granted that the tensor {} contiguous, which depends on sizes that are known at run time only",
-                                         decision == aten::Decision::kNo ? "is not" : "is"));
+                             fmt::format("takes for granted that the tensor {} contiguous{}, which depends on sizes that are known at run time only",
+                                         decision == aten::Decision::kNo ? "is not" : "is",
+                                         format >= MemoryFormat::kChannelsLast ? " with the channels last" : ""));
   return Vals{decision != aten::Decision::kNo};
 }
 
