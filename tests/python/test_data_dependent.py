@@ -546,3 +546,26 @@ def test_as_many_classes_as_the_greatest_of_a_tensor_and_a_number(least):
     inputs = torch.tensor([1, 3, 0]), torch.tensor([7, 1, 2, 0])
     compare(lambda x: F.one_hot(x, max(x.max() + 1, least)) * 2, inputs[0], others=[(inputs[1],)], dynamic_shapes={"inputs": ({0: "n"},)})
     compare(lambda x: F.one_hot(x, torch.tensor(-1)) * least, inputs[0], others=[(inputs[1],)], dynamic_shapes={"inputs": ({0: "n"},)})
+
+
+class Segments(torch.nn.Module):
+    """Multiplies parts of the rows, which data decides, by a weight each, as torch_geometric does for each type of nodes."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.rand(3, 4, 2))
+
+    def forward(self, x, ends):
+        result = x.new_empty(x.shape[0], 2)
+        for i, (start, end) in enumerate(zip(ends[:-1], ends[1:])):
+            result[start:end] = x[start:end] @ self.weight[i]
+        return result, result[ends[0] : ends[1]]
+
+
+def test_parts_that_data_decides_are_written_with_gradients():
+    model = Segments()
+    inputs = torch.rand(6, 4), torch.tensor([0, 2, 3, 6])
+    program = flambeau.export(model, inputs, dynamic_shapes=({0: "n"}, None))
+    for x, ends in (inputs, (torch.rand(9, 4), torch.tensor([0, 0, 8, 9])), (torch.rand(9, 4), torch.tensor([0, -3, -1, 9]))):
+        for one, want in zip(program(x, ends), model(x, ends)):
+            torch.testing.assert_close(one, want.detach())

@@ -19,7 +19,7 @@ from .environment import Seen, replacements
 from .larger_examples import with_more_rows
 from .operators.vmaps import called_one_by_one
 from .sizes.conversions import dynamic_conversions
-from .sizes.slices import decided_slices
+from .sizes.slices import decided_slices, repeated_slices
 from .torch_export import above_autograd
 
 __all__ = ["CONFLICTS", "DYNAMIC_CONVERSIONS", "OTHER_EXAMPLES", "Remedies", "is_about_shapes", "with_remedies"]
@@ -34,6 +34,9 @@ OTHER_EXAMPLES = (_TWO_FOR_ONE, _MORE_ROWS)
 _ONE_BY_ONE = ", with the functions of torch.vmap called for each example"
 _DECIDED_SLICES = ", with the ends of slices from where they are in the example"
 _CONSTANT_ONES = ", with sizes of 0 and 1 as constants"
+_REPEATED_SLICES = ", with parts that are taken again as large as before"
+_PARTS_AGAIN = "Pending unbacked symbols"
+"""What torch says of parts that data decides and that autograd takes again."""
 _WANTS_NUMBER = re.compile(r"Could not extract specialized integer|data-dependent expression zuf\d+ \(unhinted")
 """What torch says of ``int`` and ``float`` of a tensor."""
 _ANOTHER_SIZE = ("inconsistencies were found", "not a subset of src_bound")
@@ -92,6 +95,8 @@ class _Export:
     remedies: Remedies
     export: Callable[..., ExportedProgram]
     decided: bool
+    repeated: bool = False
+    """Whether a part of a tensor that is taken again is as large as before."""
     seen: Seen = dataclasses.field(default_factory=lambda: Seen([], []))
     """What the last capture went over."""
     conversions: list[str] = dataclasses.field(default_factory=list)
@@ -132,6 +137,10 @@ class _Export:
             with contextlib.suppress(Exception), decided_slices():
                 made, how = dataclasses.replace(self, decided=True, seen=Seen([], []), conversions=[]).captured()
                 return made, _DECIDED_SLICES + how
+        if not self.strict and not self.repeated and _PARTS_AGAIN in str(error):
+            with repeated_slices():
+                made, how = dataclasses.replace(self, repeated=True, seen=Seen([], []), conversions=[]).captured()
+                return made, _REPEATED_SLICES + how
         if "pecializ" in str(error) and (general := self.with_two_for_one()) is not None:
             return general
         if not self.strict and any(words in str(error) for words in _ANOTHER_SIZE):  # a size that is 1 was taken for another

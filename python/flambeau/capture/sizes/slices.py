@@ -12,8 +12,11 @@ from typing import Any
 import torch
 from torch._subclasses.fake_impls import op_implementations_dict
 from torch.fx.experimental.symbolic_shapes import statically_known_true
+from torch.utils.weak import WeakIdKeyDictionary
 
-__all__ = ["decided_slices", "slices_by", "undecided_slices"]
+from .proofs import expression_of
+
+__all__ = ["decided_slices", "repeated_slices", "slices_by", "undecided_slices"]
 
 _SLICE = torch.ops.aten.slice.Tensor
 
@@ -60,4 +63,36 @@ def decided_slices() -> Iterator[None]:
         return infer(mode, func, self, dim, *ends, step)
 
     with slices_by(deciding):
+        yield
+
+
+@contextlib.contextmanager
+def repeated_slices() -> Iterator[None]:
+    """While it is open, a part of a tensor that is taken again is as large as before, and begins at the same place.
+
+    Autograd takes a part again when it has been written, and torch asks for a node that makes the numbers which that would add.
+    """
+    made: WeakIdKeyDictionary = WeakIdKeyDictionary()
+
+    def repeating(infer: Any, mode: Any, func: Any, self: Any, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
+        env, part = mode.shape_env, (dim, *map(expression_of, (start, end, step)))
+        if env is None:
+            return infer(mode, func, self, dim, start, end, step)
+        parts = made.setdefault(self, {})
+        before, numbers = iter(parts.get(part, ())), []
+        create = env.create_unbacked_symint
+
+        def repeated(*args: Any, **kwargs: Any) -> Any:
+            known = next(before, None)
+            numbers.append(create(*args, **kwargs) if known is None else known)
+            return numbers[-1]
+
+        env.create_unbacked_symint = repeated
+        try:
+            return infer(mode, func, self, dim, start, end, step)
+        finally:
+            del env.create_unbacked_symint
+            parts[part] = numbers
+
+    with slices_by(repeating):
         yield
