@@ -569,3 +569,15 @@ def test_parts_that_data_decides_are_written_with_gradients():
     for x, ends in (inputs, (torch.rand(9, 4), torch.tensor([0, 0, 8, 9])), (torch.rand(9, 4), torch.tensor([0, -3, -1, 9]))):
         for one, want in zip(program(x, ends), model(x, ends)):
             torch.testing.assert_close(one, want.detach())
+
+
+def test_reshapes_of_as_many_groups_as_the_last_one_says():
+    def dense(x, group):
+        groups, rows = int(group.max()) + 1, int(group.bincount().max())
+        place = torch.arange(group.shape[0]) - torch.cat([torch.zeros(1).long(), group.bincount().cumsum(0)[:-1]])[group]
+        found = x.new_zeros(groups * rows, 6).index_copy(0, group * rows + place, x).view(groups, rows, 2, 3)
+        return found.permute(0, 1, 3, 2).reshape(groups, rows, -1)
+
+    inputs = torch.rand(5, 6), torch.tensor([0, 0, 0, 1, 1])
+    others = (torch.rand(4, 6), torch.tensor([0, 1, 2, 3])), (torch.rand(1, 6), torch.tensor([0]))
+    compare(dense, *inputs, others=others, dynamic_shapes={"inputs": ({0: "n"}, {0: "n"})})

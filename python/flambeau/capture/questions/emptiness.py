@@ -35,6 +35,10 @@ def where_filled(condition: Any, env: ShapeEnv, sizes: Set[Any], least: int = 1,
         if ranges[size].upper < least or ranges[size].lower > most:  # a flag is no size
             return None
         ranges[size] &= ValueRanges(least, most)
+    for count in condition.atoms(sympy.Add):  # of which torch knows that it is a size: the last graph's number, and 1
+        more, symbol = count.as_two_terms()
+        if more.is_Integer and ranges.get(symbol) is not None and symbol not in sizes and ranges[symbol].lower == -more:
+            ranges[symbol] &= ValueRanges(least - more, most - more)
     answer = bound_sympy(condition, ranges)
     return answer.lower if answer.is_singleton() else None
 
