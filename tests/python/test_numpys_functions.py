@@ -77,7 +77,12 @@ def reflected(x, n):
     return x[:, numpy.pad(numpy.arange(n), 2, mode="reflect")]
 
 
-@pytest.mark.parametrize("function", [around, reflected])
+def wrapped(x, n):
+    places = numpy.fmod(numpy.arange(-2, n + 3, dtype="int32") + 0.5, 2 * (n - 0.5 + 0.5))
+    return x[:, numpy.array(numpy.where(places >= n, 2 * n - places, places) - 0.5, dtype="int32")]
+
+
+@pytest.mark.parametrize("function", [around, reflected, wrapped])
 def test_arrays_that_numpy_makes_by_sizes_have_those_of_the_example(function):
     model = OfColumns(function)
     with pytest.warns(ConversionWarning, match="frozen-dimension"):

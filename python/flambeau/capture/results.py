@@ -32,6 +32,7 @@ def _unchecked(exported: ExportedProgram) -> torch.nn.Module:
                 # Of a tensor that turns out to hold nothing, PyTorch cannot tell the size that is left open.
                 found = zip(node.args[1], node.meta["val"].shape)
                 node.args = node.args[0], [own if size == -1 and type(own) is int else size for size, own in found]
+        graph.graph.eliminate_dead_code()  # what was only checked: the least of nothing raises
         graph.recompile()
     return module
 

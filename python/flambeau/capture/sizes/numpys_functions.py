@@ -156,13 +156,17 @@ def numpys_functions(of_sizes: Mapping[str, _Call]) -> Iterator[None]:
 
 
 _NUMPY = re.compile("numpy|ufunc", re.IGNORECASE)
+_OF_OBJECTS = re.compile(r"'(?:int|float)' object has no attribute '(\w+)'")
+"""What NumPy says of numbers beside sizes in an array, which it asks for its function by name."""
 
 
 def fails_in_numpy(error: BaseException | None) -> bool:
     """Whether NumPy does not take a size, or an array that one went into."""
     frames = traceback.extract_tb(error.__traceback__) if error is not None else ()
     inside = any("/numpy/" in frame.filename.replace("\\", "/") for frame in frames)
-    return error is not None and (inside or _NUMPY.search(str(error)) is not None)
+    asked = _OF_OBJECTS.search(str(error)) if isinstance(error, (AttributeError, TypeError)) else None
+    of_objects = asked is not None and isinstance(getattr(numpy, asked[1], None), numpy.ufunc)
+    return error is not None and (inside or of_objects or _NUMPY.search(str(error)) is not None)
 
 
 @contextlib.contextmanager
