@@ -22,6 +22,7 @@ from .artifacts import Artifacts
 from .calls import with_distinct_tensors
 from .capture import (
     draws,
+    factors_asked_for,
     failure_without_export,
     is_by_data,
     mode,
@@ -426,8 +427,10 @@ class _Export:
 
         spaces = dict(self.options.custom_opsets)
         kept = {*self.translations.translators(), *(f"{space}::*" for space in spaces)}
+        exported = functools.partial(of_export, *given, self.capture_options, self.options, self.artifacts, kept, dump=dump)
         try:
-            source = of_export(*given, self.capture_options, self.options, self.artifacts, kept, dump=dump)
+            with factors_asked_for() as factors:
+                source = exported()
             if self.capture_options.may_script and any(attempt.unrolled for attempt in attempts):
                 with contextlib.suppress(NoScriptError):
                     source = scripted(branches=False)
@@ -442,13 +445,14 @@ class _Export:
                     return script
                 except NoScriptError as reason:
                     error.args = (f"{error}\n  as a script: {reason}",)
+            if factors.asked:
+                with contextlib.suppress(CaptureError), factors_asked_for(taken=True):
+                    return _with_assumptions(exported())
             if isinstance(self.model, torch.nn.Module) and self.capture_options.falls_back_to_trace:
                 return None
             self.artifacts.write_failure(str(error))
             raise
-        if source.exported is not None:
-            warn_of_assumptions(source.exported, source.dimension_names, source.decisions)
-        return source
+        return _with_assumptions(source)
 
     def _engine_model(self, source: Source) -> tuple[_engine.Model, list[_engine.Diagnostic]]:
         """The engine's model. Operators that turn out to have no translation fall back as ``operator_export_type`` says."""
@@ -527,6 +531,13 @@ def _with_cause(error: OnnxExporterError, by_table: list[Exception], symbolic: l
         return symbolic[0]
     error.__cause__ = next(iter(by_table), None)
     return error
+
+
+def _with_assumptions(source: Source) -> Source:
+    """The source, of which the user is told what it takes for granted of sizes."""
+    if source.exported is not None:
+        warn_of_assumptions(source.exported, source.dimension_names, source.decisions)
+    return source
 
 
 def _reference(model: Any, training: bool | None) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from .assumptions import assumptions
 from .attempt import Attempt
 from .folders import OWN, TORCH
 from .questions.decisions import Decision
-from .questions.emptiness import FEW, MORE, ONE, SOME
+from .questions.emptiness import FEW, MORE, ONE, SOME, SOUND
 from .surroundings import mode
 
 __all__ = [
@@ -170,6 +170,12 @@ def _at(line: str) -> str:
 
 def warn_of_emptiness(lines: Mapping[str, str]) -> None:
     for line, taken in lines.items():
+        if taken == SOUND:
+            warn(
+                f"the captured program assumes that matrices have the factors that the model looks for, where it asks for that{_at(line)}:"
+                " for others, it goes on with what is no number or infinite"
+            )
+            continue
         if taken == FEW:
             warn(
                 f"the captured program assumes that a size which data decides is as small as in the example, where the model asks for that{_at(line)}:"

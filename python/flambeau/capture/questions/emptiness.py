@@ -20,10 +20,12 @@ from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 from ..sizes.slices import slices_by
 from .decisions import asks_to_go_on, default_asked_for, passing_answer
 
-__all__ = ["FEW", "MORE", "ONE", "SOME", "left_open", "taken_as_filled", "where_filled"]
+__all__ = ["FEW", "MORE", "ONE", "SOME", "SOUND", "left_open", "taken_as_filled", "where_filled"]
 
 FEW, SOME, MORE, ONE = "few", "something", "more than one of something", "one of something"
 """What is taken to be there, where a model asks for much, for anything, or for more than one."""
+SOUND = "factors"
+"""What matrices are taken to have."""
 
 
 def where_filled(condition: Any, env: ShapeEnv, sizes: Set[Any], least: int = 1, most: Any = int_oo) -> Any:

@@ -8,10 +8,12 @@ What is captured so does nothing where there is nothing to do: a loop over the e
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import dataclasses
 import math
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import sympy
@@ -23,9 +25,9 @@ from torch.utils.weak import WeakIdKeyDictionary
 from ..failures import innermost_line
 from ..sizes.proofs import expression_of
 from .decisions import asks_to_go_on, passing_answer
-from .emptiness import SOME, where_filled
+from .emptiness import SOME, SOUND, where_filled
 
-__all__ = ["Presence", "rows_are_known"]
+__all__ = ["Presence", "factors_asked_for", "rows_are_known"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,11 +46,39 @@ class _Fact:
     """Its elements are indices, below this number."""
     occurring: int | None = None
     """Its rows are those indices below this number that occur, in order."""
+    sound: bool = False
+    """It tells whether matrices had no factors; all that is computed from it is as if they had."""
     out_of: Any = None
     """It counts the elements of a mask that are set, out of so many; of one of integers, if they are 0 and 1."""
 
 
 _NOTHING = _Fact()
+
+
+@dataclasses.dataclass
+class _Factors:
+    """Whether matrices are taken to have the factors that a model looks for; a script decides that in each run."""
+
+    taken: bool
+    asked: bool = False
+    """Whether the model asks for that."""
+
+    def ask(self) -> bool:
+        self.asked = True
+        return self.taken
+
+
+_factors = contextvars.ContextVar("factors", default=_Factors(False))
+
+
+@contextlib.contextmanager
+def factors_asked_for(taken: bool = False) -> Iterator[_Factors]:
+    """Says afterwards whether a model that was captured meanwhile asks for factors."""
+    before = _factors.set(_Factors(taken))
+    try:
+        yield _factors.get()
+    finally:
+        _factors.reset(before)
 
 
 def _functions(*names: str) -> tuple[Callable[..., Any], ...]:
@@ -61,6 +91,8 @@ _Rule = Callable[..., _Fact]
 
 def _reduced(answer: bool) -> _Rule:
     def rule(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> _Fact:
+        if fact.sound:
+            return fact
         return _Fact(answer) if len(args) == 1 and not kwargs else _NOTHING
 
     return rule
@@ -74,7 +106,7 @@ def _known(answer: bool) -> _Rule:
 
 
 def _negated(fact: _Fact, *_: Any) -> _Fact:
-    return _NOTHING if fact.answer is None else _Fact(not fact.answer)
+    return _NOTHING if fact.answer is None else _Fact(not fact.answer, sound=fact.sound)
 
 
 def _same(fact: _Fact, *_: Any) -> _Fact:
@@ -97,6 +129,8 @@ def _integers(tensor: torch.Tensor) -> bool:
 
 
 def _moved(fact: _Fact, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Fact:
+    if fact.sound:
+        return fact
     if fact.from_0 and _integers(result):
         return _Fact(counts=True)
     if fact.counts and result.is_floating_point():
@@ -146,6 +180,9 @@ def _compared(of: Callable[[Any], bool | None], of_all: bool | None = None) -> _
         number = args[1] if len(args) == 2 and isinstance(args[1], (int, torch.SymInt)) else None
         if number is None:
             return _NOTHING
+        if fact.sound:
+            of_more = of(0) if of_all is None else of_all  # what is asked of the others
+            return _Fact(not of_more, sound=True) if number == 0 and _integers(args[0]) else _NOTHING
         if fact.out_of is not None and expression_of(number) == expression_of(fact.out_of):
             return _Fact(of_all)
         return _Fact(of(number), total=fact.total) if fact.counts else _NOTHING
@@ -220,6 +257,7 @@ _RULES: dict[Callable[..., Any], _Rule] = {
     torch.Tensor.__getitem__: _indexed,
 }
 
+_FACTORS = {getattr(torch.linalg, name) for name in ("cholesky_ex", "inv_ex", "ldl_factor_ex", "lu_factor_ex", "solve_ex")}
 _INDICES_COME_SECOND = set(_functions("topk", "sort", "max", "min"))
 _MOST_ROUNDS = 1024
 _COUNTS = _functions("bincount")
@@ -305,10 +343,12 @@ class Presence(TorchFunctionMode):
         if goes_over and (rows := self.rows(args[0])) is not None:
             return self._occurring(rows, func, args)
         if fact.answer is not None and func in _READS:
-            return self._answered(fact.answer, func, args, kwargs, fact.total)
+            return self._answered(fact.answer, func, args, kwargs, fact)
         if fact.counts and args[0].dtype is not torch.bool and (func in _READS or func is _LISTS or func in _ARRAYS):
             return self._read(func, args, kwargs)
         result = func(*args, **kwargs)
+        if func in _FACTORS:
+            self._learn(result[-1], _Fact(answer=False, sound=True))
         if fact.out_of is not None and func in _READS:
             self._learn_part(result, fact.out_of, innermost_line(traceback.extract_stack()))
         if self.runs and func in _EQUALITIES and result:
@@ -327,7 +367,7 @@ class Presence(TorchFunctionMode):
                 self._learn(each, _RULES[func](fact, args, kwargs, each))
         return result
 
-    def _answered(self, answer: bool, func: Any, args: Any, kwargs: Any, total: bool = False) -> Any:
+    def _answered(self, answer: bool, func: Any, args: Any, kwargs: Any, fact: _Fact) -> Any:
         line = innermost_line(traceback.extract_stack())
         if self.runs:
             own = func(*args, **kwargs)
@@ -336,10 +376,12 @@ class Presence(TorchFunctionMode):
             return own
         if (passes := passing_answer()) is not None:
             return passes
+        if fact.sound and not _factors.get().ask():
+            return func(*args, **kwargs)
         if asks_to_go_on():  # and would for good
             return func(*args, **kwargs)
-        if total and self.filled is not None:
-            self.filled.setdefault(line, SOME)
+        if (fact.total or fact.sound) and self.filled is not None:
+            self.filled.setdefault(line, SOUND if fact.sound else SOME)
         else:
             self.note(line)
         return answer
@@ -355,7 +397,7 @@ class Presence(TorchFunctionMode):
             self._learn_part(found, whole, line)
             return found
         if func in _TRUTHS:
-            return self._answered(True, func, args, kwargs, self.fact(args[0]).total)
+            return self._answered(True, func, args, kwargs, self.fact(args[0]))
         found = func(*args, **kwargs)
         self._learn_part(found, whole, line)
         pending = [found]
