@@ -24,7 +24,7 @@ from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv, canonicalize_bool_expr
 
 from ..folders import CAPTURE, OWN, TORCH
-from ..source import called, repeated_list, spread_rows, statements
+from ..source import called, nodes_of_file, repeated_list, spread_rows, statements
 from .equality import have_one_shape
 from .statements import asked_beside, asks_for_copies, default_of, handles, passing, raises, without_consequence
 
