@@ -1,5 +1,6 @@
 import torch
 from harness import case, floats, ints, known
+from literal import literal
 from torch.nn import functional as F
 
 aten = torch.ops.aten
@@ -84,7 +85,8 @@ CASES = [
     case(F.pairwise_distance, x, y, p=1, keepdim=True),
     reductions(F.triplet_margin_loss, x, y, p),
     case(F.pairwise_distance, ints(4, 5), ints(4, 5), keepdim=True),
-    case(F.cosine_embedding_loss, ints(4, 5), ints(4, 5), ints(4, low=0, high=2)),
+    case(F.cosine_embedding_loss, ints(4, 5), ints(4, 5), ints(4, low=0, high=2)), case(F.cosine_embedding_loss, x, y, signs > 0, margin=-0.7),
+    *(literal(aten.nll_loss_nd.default, floats(3, 200), torch.tensor([3, 156, 199], dtype=torch.uint8), reduction=n) for n in (0, 1)),
     case(F.triplet_margin_loss, ints(4, 5), ints(4, 5), ints(4, 5), swap=True),
     reductions(F.multi_margin_loss, scores, classes, weight=weight, p=2, margin=0.5, dynamic=ROWS),
     case(F.multi_margin_loss, scores, classes),

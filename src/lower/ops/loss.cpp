@@ -119,6 +119,9 @@ Tensor PoissonNllLoss(Lowering& to, Tensor input, Tensor target, bool log_input,
 
 // --- classes ------------------------------------------------------------------------
 
+// Targets that are compared with -1, which bool does not hold.
+Tensor Signed(Lowering& to, const Tensor& target) { return target.is_bool() ? to.CastTo(target, DType::kInt32) : target; }
+
 struct NllTerms {
   Tensor loss;    // one an element of the target
   Tensor weight;  // the weight that each counts with
@@ -127,6 +130,7 @@ struct NllTerms {
 // Classes are on axis 1, or the only one. `ignored` targets have weight 0.
 NllTerms NllOf(Lowering& to, Tensor scores, Tensor target, std::optional<Tensor> weight, Dim ignore_index) {
   const int64_t axis = scores.rank() == 1 ? 0 : 1;
+  if (target.dtype() == DType::kUint8) target = to.CastTo(target, DType::kInt64);  // which is compared as such
   const Tensor ignored = to.Equal(target, to.NumberOf(ignore_index, target.dtype()));
   const Tensor known = to.Where(ignored, to.NumberOf(0, target.dtype()), target);
   Tensor picked = to.GatherElements(scores, to.UnsqueezeAt(known, {axis}), {.axis = axis});
@@ -234,7 +238,7 @@ Tensor SoftMarginLoss(Lowering& to, Tensor self, Tensor target, int64_t reductio
 }
 
 Tensor HingeEmbeddingLoss(Lowering& to, Tensor self, Tensor target, Scalar margin, int64_t reduction) {
-  if (target.is_bool()) target = to.CastTo(target, DType::kInt32);  // false is no -1
+  target = Signed(to, target);
   const Tensor zero = Number(to, self, 0);
   const Tensor apart = to.Relu(to.Sub(Number(to, self, margin), self));
   const Tensor is_one = to.Equal(target, to.NumberOf(1, target.dtype()));
@@ -268,6 +272,7 @@ Tensor CosineSimilarity(Lowering& to, Tensor x1, Tensor x2, int64_t dim, Scalar 
 
 Tensor CosineEmbeddingLoss(Lowering& to, Tensor input1, Tensor input2, Tensor target, Scalar margin,
                            int64_t reduction) {
+  target = Signed(to, target);
   auto sum = [&](Tensor product) { return to.ToFloat(Sum(to, product, Ints{-1}, false, std::nullopt)); };
   auto square = [&](Tensor x) {
     const Tensor total = sum(to.Mul(x, x));
