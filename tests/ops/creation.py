@@ -41,6 +41,7 @@ CASES = [
     of(torch.linspace, 0, 10, 4, dtype=torch.int64),
     *(of(f, *ends, dtype=dtype) for f in (torch.linspace, torch.logspace) for ends in ((-3.7, 2.2, 5), (0.9, 1.1, 3)) for dtype in (torch.int64, torch.int32)),
     case(lambda a, b: (torch.linspace(a, b, 5, dtype=torch.int64), torch.logspace(a, b, 5, dtype=torch.int32)), torch.tensor(-3.7), torch.tensor(2.2), name="whole linspace of tensors"),
+    of(torch.logspace, 0.7, 2.9, 1, 3.0, dtype=torch.int64), of(torch.linspace, -3, 7, 7, dtype=torch.int32),
     of(torch.linspace, 0, 1, 5000),
     case(lambda a, b: torch.linspace(a, b, 5), torch.tensor(1.0), torch.tensor(4.0), name="linspace of tensors"),
     case(lambda a: torch.linspace(a, 4.0, 1), torch.tensor(1.0), name="linspace of one"),

@@ -147,8 +147,8 @@ Tensor Linspace(Lowering& to, Tensor start, Tensor end, Dim count, std::optional
     const double step = steps > 1 ? (last - first) / static_cast<double>(steps - 1) : 0;
     std::vector<double> values(static_cast<size_t>(std::max<int64_t>(steps, 0)));
     for (int64_t i = 0; i < steps; ++i)
-      values[static_cast<size_t>(i)] = i < steps / 2 || steps == 1 ? first + step * static_cast<double>(i)
-                                                                   : last - step * static_cast<double>(steps - 1 - i);
+      values[static_cast<size_t>(i)] = i < steps / 2 || steps == 1 ? std::fma(step, static_cast<double>(i), first)
+                                                                   : std::fma(-step, static_cast<double>(steps - 1 - i), last);
     if (!IsFloating(result)) std::ranges::transform(values, values.begin(), [](double v) { return std::trunc(v); });
     return to.ConstantFloats(values, result, {&steps, 1});
   }
@@ -171,12 +171,15 @@ Tensor Linspace(Lowering& to, Tensor start, Tensor end, Dim count, std::optional
 Tensor Logspace(Lowering& to, Tensor start, Tensor end, Dim steps, double base, std::optional<DType> dtype) {
   const DType result = dtype.value_or(SpacedDtype(to, start, end));
   const bool complex = IsComplex(result) || start.is_complex() || end.is_complex();
-  if (IsInteger(result)) {  // between which whole exponents are fractions
-    start = to.CastTo(start, result);
-    end = to.CastTo(end, result);
-  }
-  const Tensor exponents = Linspace(to, start, end, steps, complex ? DType::kComplex128 : DType::kFloat64);
-  return to.CastTo(to.Pow(to.ConstantOf(base, DType::kFloat64), exponents), result);
+  const auto powers = [&](const Tensor& first, const Tensor& last) {
+    const Tensor exponents = Linspace(to, first, last, steps, complex ? DType::kComplex128 : DType::kFloat64);
+    return to.CastTo(to.Pow(to.ConstantOf(base, DType::kFloat64), exponents), result);
+  };
+  if (!IsInteger(result) || to.AsConstant(steps) == 1) return powers(start, end);
+  // The ends are whole, but for a single step.
+  const Tensor several = powers(to.CastTo(start, result), to.CastTo(end, result));
+  if (to.AsConstant(steps) || (!start.is_floating() && !start.is_number())) return several;
+  return to.Where(to.Equal(to.Number(steps), to.ConstantInt(1)), powers(start, end), several);
 }
 
 // Each end is a number or a 0-d tensor.

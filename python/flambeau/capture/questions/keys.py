@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import dis
 import functools
-import linecache
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, KeysView
 from typing import Any, NamedTuple
 
 import torch
 
-from ..source import nodes_of_file, statements
+from ..source import nodes_of_file
+from .statements import OPERATORS
 
 __all__ = ["equal_key"]
 
@@ -22,7 +22,8 @@ class _Lookup(NamedTuple):
     table: ast.expr
 
 
-_ASKING = ("__contains__", "__getitem__", "get")
+_ASKING = ("__contains__", "__getitem__", "get", "pop")
+_PUTTING = ("add", "setdefault", "update")
 
 
 def _lookup(node: ast.AST) -> _Lookup | None:
@@ -36,18 +37,14 @@ def _lookup(node: ast.AST) -> _Lookup | None:
     return None
 
 
-@functools.lru_cache(maxsize=1024)
-def _lookups(code: types.CodeType) -> dict[tuple[int, int, int, int], _Lookup]:
-    """Those of a function, by where they begin and end in the file."""
-    tree, before = statements(code)
-    first = linecache.getline(code.co_filename, code.co_firstlineno)
-    indent = len(first) - len(first.lstrip())
+@functools.lru_cache(maxsize=64)
+def _lookups(filename: str) -> dict[tuple[int | None, ...], _Lookup]:
+    """Those of a file, by where they begin and end."""
     found = {}
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in nodes_of_file(filename):
         lookup = _lookup(node)
         if lookup is not None and isinstance(node, ast.expr):
-            end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
-            found[node.lineno + before, end_line + before, node.col_offset + indent, end_column + indent] = lookup
+            found[node.lineno, node.end_lineno, node.col_offset, node.end_col_offset] = lookup
     return found
 
 
@@ -56,15 +53,29 @@ def _name(node: ast.AST) -> str | None:
 
 
 @functools.lru_cache(maxsize=64)
-def _filled(filename: str) -> frozenset[str]:
-    """The names of what the functions of a file put something into: caches."""
-    names: set[str | None] = set()
-    for node in nodes_of_file(filename):
+def _filled(filename: str) -> dict[str | None, set[str]]:
+    """The names of what the functions of a file put something into, and these functions."""
+    names: dict[str | None, set[str]] = {}
+    functions = (node for node in nodes_of_file(filename) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    for function, node in ((function, node) for function in functions for node in ast.walk(function)):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            names.add(_name(node.value))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("add", "setdefault", "update"):
-            names.add(_name(node.func.value))
-    return frozenset(names - {None})  # type: ignore[arg-type]
+            names.setdefault(_name(node.value), set()).add(function.name)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _PUTTING:
+            names.setdefault(_name(node.func.value), set()).add(function.name)
+    return names
+
+
+def _is_cache(table: ast.expr, frame: types.FrameType) -> bool:
+    """Whether a table is filled while the model runs: a local one by its function, another one by any but ``__init__``."""
+    name = _name(table)
+    by = _filled(frame.f_code.co_filename).get(name, set()) if name is not None else set()
+    if isinstance(table, ast.Name) and name in frame.f_locals:
+        return frame.f_code.co_name in by
+    return bool(by - {"__init__"})
+
+
+_CALLED = ("frozenset", "int", "len", "set", "tuple")
+_METHODS = ("dim", "keys", "numel", "size")
 
 
 def _value(node: ast.expr, frame: types.FrameType) -> Any:
@@ -73,24 +84,38 @@ def _value(node: ast.expr, frame: types.FrameType) -> Any:
     Raises:
         LookupError: It is another one.
     """
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, ast.Name):
-        return (frame.f_locals if node.id in frame.f_locals else frame.f_globals)[node.id]
-    if isinstance(node, ast.Attribute):
-        return getattr(_value(node.value, frame), node.attr)
-    if isinstance(node, ast.Subscript):
-        return _value(node.value, frame)[_value(node.slice, frame)]
-    if isinstance(node, (ast.Tuple, ast.Set)):
-        items = [_value(each, frame) for each in node.elts]
-        return tuple(items) if isinstance(node, ast.Tuple) else set(items)
-    if isinstance(node, ast.Dict) and None not in node.keys:
-        return {_value(each, frame) for each in node.keys if each is not None}
-    if isinstance(node, ast.Call) and not node.keywords:
-        if isinstance(node.func, ast.Name) and node.func.id == "tuple" and len(node.args) == 1:
-            return tuple(_value(node.args[0], frame))
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "size":
-            return _value(node.func.value, frame).size(*(_value(each, frame) for each in node.args))
+
+    def value(part: ast.expr | None) -> Any:
+        return None if part is None else _value(part, frame)
+
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Name():
+            variables = next(each for each in (frame.f_locals, frame.f_globals, frame.f_builtins) if node.id in each)
+            return variables[node.id]
+        case ast.NamedExpr():
+            return value(node.target)
+        case ast.Attribute():
+            return getattr(value(node.value), node.attr)
+        case ast.Subscript():
+            return value(node.value)[value(node.slice)]
+        case ast.Slice():
+            return slice(value(node.lower), value(node.upper), value(node.step))
+        case ast.UnaryOp(op=ast.USub()):
+            return -value(node.operand)
+        case ast.BinOp() if type(node.op) in OPERATORS:
+            return OPERATORS[type(node.op)](value(node.left), value(node.right))
+        case ast.Tuple():
+            return tuple(map(value, node.elts))
+        case ast.Set():
+            return set(map(value, node.elts))
+        case ast.Dict() if None not in node.keys:
+            return set(map(value, node.keys))
+        case ast.Call(func=ast.Name() as function) if not node.keywords and function.id in _CALLED:
+            return value(function)(*map(value, node.args))
+        case ast.Call(func=ast.Attribute() as method) if not node.keywords and method.attr in _METHODS:
+            return value(method)(*map(value, node.args))
     raise LookupError(ast.dump(node))
 
 
@@ -98,12 +123,12 @@ def _tables(frame: types.FrameType) -> Iterator[tuple[Any, Any]]:
     """The key that a frame looks up, and where, if that is not a cache: a size is looked up there to be found where it was put."""
     at = next((each for each in dis.get_instructions(frame.f_code) if each.offset == frame.f_lasti), None)
     place = at.positions if at is not None else None
-    lookup = _lookups(frame.f_code).get((place.lineno, place.end_lineno, place.col_offset, place.end_col_offset)) if place is not None else None  # type: ignore[arg-type]
-    if lookup is None or _name(lookup.table) in _filled(frame.f_code.co_filename):
+    lookup = _lookups(frame.f_code.co_filename).get((place.lineno, place.end_lineno, place.col_offset, place.end_col_offset)) if place is not None else None
+    if lookup is None or _is_cache(lookup.table, frame):
         return
     try:
         table = _value(lookup.table, frame)
-        if isinstance(table, (dict, set, frozenset)):
+        if isinstance(table, (dict, set, frozenset, KeysView)):
             yield _value(lookup.key, frame), table
     except Exception:  # whatever an attribute raises, which was evaluated before
         return

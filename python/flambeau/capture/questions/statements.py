@@ -17,7 +17,7 @@ import torch
 
 from ..source import called, statements
 
-__all__ = ["asked_beside", "asks_for_copies", "default_of", "handles", "passing", "raises", "without_consequence"]
+__all__ = ["OPERATORS", "asked_beside", "asks_for_copies", "default_of", "handles", "passing", "raises", "without_consequence"]
 
 
 def raises(statements: list[ast.stmt]) -> bool:
@@ -160,7 +160,7 @@ def asks_for_copies(frame: types.FrameType) -> bool:
     return place is not None and any(_holds_place(test, place) for test in around)
 
 
-_OPERATORS: dict[type[ast.AST], Any] = {
+OPERATORS: dict[type[ast.AST], Any] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
 }  # fmt: skip
@@ -189,7 +189,7 @@ def _value(node: ast.expr, frame: types.FrameType) -> Any:
             return whole[place]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         return -node.operand.value  # type: ignore[operator]
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         return _computed(node.op, node.left, node.right, frame)
     raise LookupError(ast.dump(node))
 
@@ -198,7 +198,7 @@ def _computed(how: ast.AST, one: ast.expr, other: ast.expr, frame: types.FrameTy
     values = _value(one, frame), _value(other, frame)
     if not all(isinstance(value, (int, float, torch.SymInt, torch.SymFloat)) for value in values):
         raise LookupError("no numbers")
-    return _OPERATORS[type(how)](*values)
+    return OPERATORS[type(how)](*values)
 
 
 def _condition(operand: ast.expr, frame: types.FrameType) -> Any:
@@ -209,7 +209,7 @@ def _condition(operand: ast.expr, frame: types.FrameType) -> Any:
         if not isinstance(number, int):
             raise LookupError(ast.dump(operand))
         return sympy.true if number else sympy.false
-    if len(operand.ops) != 1 or type(operand.ops[0]) not in _OPERATORS:
+    if len(operand.ops) != 1 or type(operand.ops[0]) not in OPERATORS:
         raise LookupError(ast.dump(operand))
     answer = _computed(operand.ops[0], operand.left, operand.comparators[0], frame)
     return answer.node.expr if isinstance(answer, torch.SymBool) else sympy.true if answer else sympy.false
@@ -310,9 +310,9 @@ def _truth(node: ast.expr, frame: types.FrameType, exact: bool) -> bool | None:
         if isinstance(how, (ast.Is, ast.IsNot)):
             return (one is other) == isinstance(how, ast.Is)
         numbers = all(isinstance(each, (int, float, torch.SymInt, torch.SymFloat)) for each in (one, other))
-        if type(how) not in _OPERATORS or not (numbers or isinstance(one, str) and isinstance(other, str)):
+        if type(how) not in OPERATORS or not (numbers or isinstance(one, str) and isinstance(other, str)):
             raise LookupError(ast.dump(node))
-        answer = _OPERATORS[type(how)](one, other)
+        answer = OPERATORS[type(how)](one, other)
     else:
         answer = _known(node, frame)
     if isinstance(answer, torch.SymBool) or (isinstance(answer, torch.SymInt) and not exact):
