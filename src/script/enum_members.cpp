@@ -28,7 +28,8 @@ void ForEachMember(const Constant& constant, F found) {
 
 }  // namespace
 
-void EnumMembers::Find() {
+const EnumMembers::Members& EnumMembers::All() {
+  if (members_) return *members_;
   members_.emplace();
   const auto add = [&](const torchscript::EnumConstant& constant) {
     const EnumVal member{std::make_shared<const torchscript::EnumConstant>(constant)};
@@ -47,15 +48,15 @@ void EnumMembers::Find() {
       if (const Constant* value = node->kind == "prim::Constant" ? node->Find("value") : nullptr) ForEachMember(*value, add);
     }
   }
+  return *members_;
 }
 
 Vals EnumMembers::ThatMayBe(const torchscript::Type* type, NumberVal number) {
-  if (!members_) Find();
   const std::string_view name = type != nullptr && type->kind == torchscript::TypeKind::kEnum ? LastName(type->name) : std::string_view();
   const Type& known = emit_.TypeOf(number.id);
   const bool has_expr = known.contents && !known.contents->empty();
   Vals members;
-  for (const auto& [each, member] : *members_)
+  for (const auto& [each, member] : All())
     if ((name.empty() || LastName(member.constant->class_name) == name) && (!has_expr || emit_.facts().MayBe(known.contents->front(), each)))
       members.push_back(member);
   return members;

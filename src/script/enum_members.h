@@ -20,13 +20,15 @@ class EnumMembers {
   EnumMembers(const torchscript::Graph& source, Emitter& emit) : source_(source), emit_(emit) {}
   // Those of the type that the number, which a run knows, may stand for, by their numbers, in order.
   Vals ThatMayBe(const torchscript::Type* type, NumberVal number);
+  bool empty() { return All().empty(); }
 
  private:
-  void Find();
+  using Members = std::map<int64_t, EnumVal>;  // by their numbers
+  const Members& All();
 
   const torchscript::Graph& source_;
   Emitter& emit_;
-  std::optional<std::map<int64_t, EnumVal>> members_;  // by their numbers; once they were asked for
+  std::optional<Members> members_;  // once they were asked for
 };
 
 }  // namespace flambeau::script

@@ -57,6 +57,8 @@ class Evaluator {
   // --- for the functions of builtins/ -----------------------------------------
   Emitter& emit() { return emitter_; }
   Heap& heap() { return heap_; }
+  // Whether the program has members of enums, which a number may stand for.
+  bool HasEnums() { return !enum_members_.empty(); }
   Sink& sink() { return sink_; }
   Context& context() { return emitter_.context(); }
   // The operator of the node, in its canonical form.

@@ -245,3 +245,86 @@ def test_a_tuple_that_holds_an_optional():
     program = flambeau.export(torch.jit.script(model), (x,))
     for each in (x.abs(), -x.abs()):
         compare(model, program, (each,))
+
+
+class MemberThatARunPicks(nn.Module):
+    def forward(self, x: Tensor):
+        way: Way = Way.NEAR
+        if bool(x.sum() > 0):
+            way = Way.FAR
+        held: Any = way
+        if isinstance(held, int):
+            return x + 1
+        if isinstance(held, Side):
+            return x + 2
+        return x + 3 if isinstance(held, Way) else x
+
+
+class TupleOfSuchAMember(nn.Module):
+    def forward(self, x: Tensor):
+        way: Way = Way.NEAR
+        if bool(x.sum() > 0):
+            way = Way.FAR
+        held: Any = (way, 1)
+        if isinstance(held, Tuple[int, int]):
+            return x + 1
+        return x + 2 if isinstance(held, Tuple[Way, int]) else x
+
+
+class ListOfOptionals(nn.Module):
+    def forward(self, x: Tensor):
+        rows: List[Optional[Tensor]] = [x, x]
+        held: Any = rows
+        if isinstance(held, List[Tensor]):
+            return x + 1
+        return x + 2 if isinstance(held, List[Optional[Tensor]]) else x
+
+
+class ListOfNoOptionals(nn.Module):
+    def forward(self, x: Tensor):
+        rows: List[Tensor] = [x, x]
+        held: Any = rows
+        return x + 1 if isinstance(held, List[Optional[Tensor]]) else x
+
+
+class DictOfOptionals(nn.Module):
+    def forward(self, x: Tensor):
+        rows: Dict[str, Optional[Tensor]] = {"a": x}
+        held: Any = rows
+        return x + 1 if isinstance(held, Dict[str, Tensor]) else x
+
+
+class OneListOrAnother(nn.Module):
+    def forward(self, x: Tensor):
+        held: Union[List[int], List[Optional[int]]] = torch.jit.annotate(List[Optional[int]], [1, 2])
+        return x + 1 if isinstance(held, List[int]) else x
+
+
+# Python's own isinstance does not take such types.
+@pytest.mark.parametrize("make", [MemberThatARunPicks, TupleOfSuchAMember, ListOfOptionals, ListOfNoOptionals, DictOfOptionals, OneListOrAnother])
+def test_what_a_variable_of_any_type_was_declared_as(make, tmp_path):
+    model = torch.jit.script(make())
+    model.save(tmp_path / "net.pt")
+    live = flambeau.export(model, (x(2, 3),))
+    archived = flambeau.convert(tmp_path / "net.pt", tmp_path / "net.onnx", inputs={"x": "float32[n,3]"})
+    for sign in SIGNS:
+        compare(model, live, (sign,))
+        compare(model, archived, (sign,))
+
+
+class MemberOfOneOfTwo(nn.Module):
+    def forward(self, x: Tensor):
+        way = Way.NEAR
+        side = Side.NEAR
+        if bool(x.sum() > 0):
+            way = Way.FAR
+            side = Side.FAR
+        held: Union[Way, Side] = way
+        if bool(x[0].sum() > 0):
+            held = side
+        return x + 1 if isinstance(held, Way) else x
+
+
+def test_declarations_that_do_not_tell():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="which of several types"):
+        flambeau.export(torch.jit.script(MemberOfOneOfTwo()), (x(2, 3),))

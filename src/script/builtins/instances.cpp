@@ -1,6 +1,7 @@
 // isinstance: which of the types that a variable may have its value is of.
 #include <algorithm>
 
+#include "reader/torchscript/types.h"
 #include "script/builtins/builtins.h"
 
 namespace flambeau::script {
@@ -19,18 +20,59 @@ std::vector<TypePtr> Declared(const TypePtr& type) {
   if (type == nullptr || type->kind == Declares::kAny) return {};
   if (type->kind != Declares::kUnion && type->kind != Declares::kOptional) return {type};
   std::vector<TypePtr> all;
-  for (const TypePtr& each : type->elements) std::ranges::copy(Declared(each), std::back_inserter(all));
+  for (const TypePtr& part : type->elements) {
+    const std::vector<TypePtr> parts = Declared(part);
+    if (parts.empty()) return {};
+    for (const TypePtr& each : parts)
+      if (std::ranges::none_of(all, [&](const TypePtr& known) { return Equal(*known, *each); })) all.push_back(each);
+  }
   return all;
+}
+
+bool IsOpen(const TypePtr& type) {
+  if (type->kind == Declares::kTuple) return std::ranges::any_of(type->elements, IsOpen);
+  return type->kind == Declares::kAny || type->kind == Declares::kUnion || type->kind == Declares::kOptional;
+}
+
+constexpr int kMostNodes = 8;  // that are followed one after another: paths may share what they give
+
+// What the value was declared as where it was made: Any and unions tell less of it than the nodes on the way know.
+TypePtr MadeAs(const torchscript::Value* value, int depth = 0) {
+  const Node* node = value->node;
+  if (node == nullptr || depth == kMostNodes || !IsOpen(value->type)) return value->type;
+  std::vector<TypePtr> types;
+  const auto add = [&](const torchscript::Value* from) { types.push_back(MadeAs(from, depth + 1)); };
+  if (node->kind == "prim::unchecked_cast") {
+    add(node->inputs[0]);
+    return IsSubtype(*types[0], *value->type) ? types[0] : value->type;
+  }
+  if (node->kind == "prim::TupleConstruct") {
+    std::ranges::for_each(node->inputs, add);
+    return torchscript::TupleOf(std::move(types));
+  }
+  if (node->kind != "prim::If") return value->type;
+  const auto place = static_cast<size_t>(std::ranges::find(node->outputs, value) - node->outputs.begin());
+  for (const torchscript::Block* path : node->blocks) add(path->outputs[place]);
+  return Equal(*types[0], *types[1]) ? types[0] : torchscript::Type::Of(Declares::kUnion, std::move(types));
 }
 
 int64_t CountOf(const std::vector<TypePtr>& declared, Declares kind) {
   return std::ranges::count_if(declared, [&](const TypePtr& type) { return type->kind == kind; });
 }
 
-// Whether it is declared as this list or dict, and as no other one.
-bool IsOnly(const std::vector<TypePtr>& declared, Declares kind, std::string_view type) {
-  const auto found = std::ranges::find(declared, kind, &torchscript::Type::kind);
-  return CountOf(declared, kind) == 1 && Text(**found) == type;
+// The one of this kind, where it is declared as one.
+const torchscript::Type* OnlyOf(const std::vector<TypePtr>& declared, Declares kind) {
+  if (CountOf(declared, kind) != 1) return nullptr;
+  return std::ranges::find(declared, kind, &torchscript::Type::kind)->get();
+}
+
+// Whether a list or dict of one type is one of the other: not where they only hold the same. Enums and unions are spelt in
+// more ways than one.
+Answer IsSame(const torchscript::Type& type, std::string_view asked) {
+  const std::string text = Text(type);
+  if (text == asked) return true;
+  const auto unsure = [](std::string_view spelt) { return spelt.find("Enum<") != spelt.npos || spelt.find("Union[") != spelt.npos; };
+  return unsure(text) || unsure(asked) ? Answer() : false;
 }
 
 // The parts between the brackets of "Dict[str, List[int]]".
@@ -59,6 +101,23 @@ Answer AllOf(std::span<const Answer> answers) {
   return known ? Answer(true) : Answer();
 }
 
+// A number that only a run knows: a member of an enum is one, too.
+Answer IsNumber(Evaluator& evaluator, NumberVal number, const std::vector<TypePtr>& declared, std::string_view type) {
+  const std::string_view head = type.substr(0, type.find('['));
+  const TypeKind kind = evaluator.emit().TypeOf(number.id).kind;
+  const bool is_named = head == (kind == TypeKind::kBool ? "bool" : kind == TypeKind::kInt ? "int" : "float") || head == "number";
+  if (kind != TypeKind::kInt) return is_named;
+  const bool maybe_int = declared.empty() || CountOf(declared, Declares::kInt) + CountOf(declared, Declares::kNumber) > 0;
+  const bool maybe_member = declared.empty() ? evaluator.HasEnums() : CountOf(declared, Declares::kEnum) > 0;
+  if (!maybe_member) return is_named;
+  const bool is_class = head.starts_with("__torch__");
+  if (!is_named && !is_class) return false;
+  if (maybe_int) return std::nullopt;
+  const auto is_asked = [&](const TypePtr& each) { return each->kind == Declares::kEnum && LastName(each->name) == LastName(type); };
+  if (is_named || std::ranges::none_of(declared, is_asked)) return false;
+  return CountOf(declared, Declares::kEnum) == 1 ? Answer(true) : std::nullopt;
+}
+
 Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<TypePtr>& declared, std::string_view type) {
   if (type.starts_with("Enum<")) type = type.substr(5, type.size() - 6);
   const std::vector<std::string_view> parts = PartsOf(type);
@@ -74,42 +133,39 @@ Answer IsInstance(Evaluator& evaluator, const Val& value, const std::vector<Type
   if (value.Is<double>()) return head == "float" || head == "number";
   if (value.Is<std::string>()) return head == "str";
   if (value.Is<DeviceVal>()) return head == "Device" || head == "device";
-  if (const auto* number = value.As<NumberVal>()) {
-    const TypeKind kind = evaluator.emit().TypeOf(number->id).kind;
-    // A member that only the run knows is a number, too.
-    const bool member = kind == TypeKind::kInt && CountOf(declared, Declares::kEnum) > 0;
-    if (member && (CountOf(declared, Declares::kEnum) > 1 || CountOf(declared, Declares::kInt) > 0)) return std::nullopt;
-    if (member) return LastName(type) == LastName((*std::ranges::find(declared, Declares::kEnum, &torchscript::Type::kind))->name);
-    return head == (kind == TypeKind::kBool ? "bool" : kind == TypeKind::kInt ? "int" : "float") || head == "number";
-  }
+  if (const auto* number = value.As<NumberVal>()) return IsNumber(evaluator, *number, declared, type);
   if (const auto* member = value.As<EnumVal>()) return LastName(type) == LastName(member->constant->class_name);
   if (const auto* object = value.As<ObjectVal>()) return evaluator.heap()[object->cell].class_name == type;
+  // What it holds can only say that it is no such list: one of optionals need not hold None.
+  const auto of_parts = [](std::span<const Answer> answers) { return AllOf(answers) == false ? Answer(false) : std::nullopt; };
   if (const auto* list = value.As<ListVal>()) {
     if (head == "list" || head != "List") return head == "list";
-    if (IsOnly(declared, Declares::kList, type)) return true;
+    if (const auto* only = OnlyOf(declared, Declares::kList)) return IsSame(*only, type);
     const Cell& cell = evaluator.heap()[list->cell];
-    if (cell.sequence && !cell.of_numbers && part(0) == "Tensor") return true;
-    if (cell.elements.empty()) return std::nullopt;
     std::vector<Answer> answers;
     for (const Val& element : cell.elements) answers.push_back(each(element, part(0)));
-    return AllOf(answers);
+    return of_parts(answers);
   }
   if (const auto* dict = value.As<DictVal>()) {
     if (head == "dict" || head != "Dict") return head == "dict";
-    if (IsOnly(declared, Declares::kDict, type)) return true;
+    if (const auto* only = OnlyOf(declared, Declares::kDict)) return IsSame(*only, type);
     std::vector<Answer> answers;
     for (const auto& [key, entry] : evaluator.heap()[dict->cell].entries)
       answers.insert(answers.end(), {each(key, part(0)), each(entry, part(1))});
-    return answers.empty() ? std::nullopt : AllOf(answers);
+    return of_parts(answers);
   }
   if (const auto* tuple = value.As<TupleVal>()) {
+    const auto* only = OnlyOf(declared, Declares::kTuple);
     // Its elements are what is kept of a named one.
-    if (head.starts_with("__torch__")) return CountOf(declared, Declares::kTuple) == 1 ? Answer(true) : std::nullopt;
+    if (head.starts_with("__torch__")) return only != nullptr ? Answer(true) : std::nullopt;
     if (parts.empty() || head != "Tuple") return head == "Tuple" || head == "tuple";
-    if (IsOnly(declared, Declares::kTuple, type)) return true;
+    if (only != nullptr && Text(*only) == type) return true;
     if (parts.size() != tuple->elements->size()) return false;
     std::vector<Answer> answers;
-    for (size_t i = 0; i < parts.size(); ++i) answers.push_back(each((*tuple->elements)[i], parts[i]));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const bool told = only != nullptr && only->elements.size() == parts.size();
+      answers.push_back(IsInstance(evaluator, (*tuple->elements)[i], told ? Declared(only->elements[i]) : std::vector<TypePtr>(), parts[i]));
+    }
     return AllOf(answers);
   }
   return std::nullopt;
@@ -119,7 +175,7 @@ Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, Arguments argu
   const torchscript::Constant* types = node.Find("types");
   const auto* list = types != nullptr ? std::get_if<torchscript::ListConstant>(&types->value) : nullptr;
   if (list == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "does not say which types it asks for");
-  const std::vector<TypePtr> declared = Declared(node.inputs[0]->type);
+  const std::vector<TypePtr> declared = Declared(MadeAs(node.inputs[0]));
   const auto is_one = [&](const Val& value) -> Answer {
     Answer any = false;
     for (const torchscript::Constant& type : list->elements) {
