@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +22,7 @@ FORWARD = "flambeau_forward"
 """Where the graph of an ExportedProgram keeps the signature of the module's ``forward``: what torch keeps has no order of keywords."""
 
 Arguments = Mapping[str, Any]
-_SIMPLE = (bool, int, float, complex, str, type(None))
+_SIMPLE = (bool, int, float, complex, str, enum.Enum, type(None))
 
 
 @dataclasses.dataclass(frozen=True)

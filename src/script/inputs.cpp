@@ -30,6 +30,7 @@ bool Fits(const ScriptInput& input, const Type& type) {
     case TypeKind::kTuple: return input.kind == ScriptInput::Kind::kTuple && input.elements.size() == type.elements.size();
     case TypeKind::kDict: return input.kind == ScriptInput::Kind::kDict;
     case TypeKind::kTensor: return input.kind == ScriptInput::Kind::kTensor || (input.kind == ScriptInput::Kind::kConstant && !none);
+    case TypeKind::kEnum: return std::holds_alternative<ScriptConstant::Enum>(input.constant.value);
     default: return true;
   }
 }
@@ -107,7 +108,7 @@ class Describer {
       if (input && Fits(*input, type)) return input;
       if (input)
         (void)sink_.Error(DiagnosticKind::kBadOption, fmt::format("'{}' describes no {}, which the input '{}' is", given_[i].second, Text(type), name), {},
-                          Option(name, ExampleOf(type)));
+                          type.kind == TypeKind::kEnum ? "load the script and export it with the member among its arguments" : Option(name, ExampleOf(type)));
       else
         (void)sink_.Error(DiagnosticKind::kBadOption, fmt::format("'{}' describes no input", given_[i].second), {},
                           "write a tensor as float32[batch,3,224,224], a constant as 3, 0.5, True, 'text' or None, several as "

@@ -1,5 +1,6 @@
 """What the caller says of the inputs of an archive, which records neither dtypes nor sizes."""
 
+import enum
 from typing import Dict, List, Optional, Tuple
 
 import onnxruntime
@@ -127,3 +128,34 @@ def test_what_has_a_default_may_be_left_out(tmp_path, given):
     assert [each.name for each in session.get_inputs()] == ["x"]
     for x in (torch.rand(3, 4), torch.rand(5, 4)):
         torch.testing.assert_close(torch.from_numpy(session.run(None, {"x": x.numpy()})[0]), Defaulted()(x, **given))
+
+
+class Tint(enum.Enum):
+    RED = "r"
+    GREEN = "g"
+
+
+class Tinted(torch.nn.Module):
+    def forward(self, x, first: Tint, others: List[Tint], last: Optional[Tint] = None):
+        for each in others:
+            x = x * 3 if each == Tint.GREEN else x + 5
+        if last is not None:
+            x = x / 2
+        return -x if first.value == "r" else x
+
+
+def test_members_of_enums_as_arguments():
+    model, x = torch.jit.script(Tinted()), torch.rand(2, 3)
+    given = [(x, Tint.RED, [Tint.GREEN, Tint.RED]), (x, Tint.GREEN, [Tint.RED, Tint.GREEN], Tint.RED)]
+    for arguments in given:
+        program = flambeau.export(model, arguments)
+        torch.testing.assert_close(program(*arguments)[0], model(*arguments))
+    with pytest.warns(flambeau.errors.ConversionWarning, match="'first' is <Tint.GREEN: 'g'> in this model"):
+        program(*given[0])
+
+
+@pytest.mark.parametrize("text", ["'RED'", "1", "float32[2]"])
+def test_other_constants_are_no_members(tmp_path, text):
+    torch.jit.script(Tinted()).save(tmp_path / "tinted.pt")
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="describes no .*Tint, which the input 'first' is"):
+        flambeau.convert(tmp_path / "tinted.pt", tmp_path / "model.onnx", inputs={"x": "float32[2,3]", "first": text, "others": "[]"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import keyword
 import reprlib
@@ -205,6 +206,8 @@ def describe(value: Any, of_tensor: Callable[[torch.Tensor], _engine.ScriptInput
         return _engine.ScriptInput.container(kind, [describe(element, of_tensor) for element in value], [])
     if isinstance(value, dict):
         return _engine.ScriptInput.container("dict", [describe(entry, of_tensor) for entry in value.values()], list(value))
+    if isinstance(value, enum.Enum):
+        return _engine.ScriptInput.constant(_engine.ScriptEnum(type(value).__qualname__, value.name, value.value))
     return _engine.ScriptInput.constant(value)
 
 
