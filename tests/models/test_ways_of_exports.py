@@ -154,3 +154,29 @@ def test_a_way_of_exports_to_onnx_that_gives_the_same_is_taken(options):
     x = torch.rand(2, 8)
     torch.testing.assert_close(flambeau.export(SameInOnnx(), (x,), **options)(x)[0], x * x)
     assert not torch.onnx.is_in_onnx_export() and not hasattr(torch.onnx, "_flambeau_flag")
+
+
+class OtherwiseInTraces(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if torch.jit.is_tracing() else x * 3
+
+
+def test_a_way_of_traces_that_gives_something_else_is_warned_of():
+    x = torch.rand(2, 8)
+    with pytest.warns(flambeau.errors.ConversionWarning, match=r"another path while it is exported \(test_ways_of_exports\.py:\d+: return x \* 2 if"):
+        program = flambeau.export(OtherwiseInTraces(), (x,), capture="trace")
+    torch.testing.assert_close(program(x)[0], x * 2)
+    assert not torch.jit.is_tracing() and not hasattr(torch.jit._trace, "_flambeau_flag")
+
+
+class SameInTraces(torch.nn.Module):
+    def forward(self, x):
+        return x.pow(2) if torch.jit.is_tracing() else x * x
+
+
+@pytest.mark.filterwarnings("error::flambeau.errors.ConversionWarning")
+@pytest.mark.parametrize("model, options", [(SameInTraces(), {"capture": "trace"}), (OtherwiseInTraces(), {}), (OtherwiseInTraces(), {"capture": "export"})])
+def test_a_way_of_traces_that_none_goes_or_that_gives_the_same(model, options):
+    x = torch.rand(2, 8)
+    program = flambeau.export(model, (x,), **options)
+    torch.testing.assert_close(program(x)[0], model(x))

@@ -1,4 +1,5 @@
-"""Models that go another way while they are exported: they ask ``torch.compiler.is_exporting()`` or ``torch.onnx.is_in_onnx_export()``."""
+"""Models that go another way while they are exported: they ask ``torch.compiler.is_exporting()``, ``torch.onnx.is_in_onnx_export()``
+or, of a trace, ``torch.jit.is_tracing()``."""
 
 from __future__ import annotations
 
@@ -49,7 +50,11 @@ def _own_of(owner: types.ModuleType, name: str) -> types.FunctionType | None:
     return function if isinstance(function, types.FunctionType) and function.__globals__ is vars(owner) else None
 
 
-_STAND_INS = {is_exporting: torch.compiler, is_compiling: torch.compiler, is_in_onnx_export: torch.onnx}
+def is_tracing() -> bool:
+    return _flambeau_flag("is_tracing")  # type: ignore[name-defined,no-any-return] # noqa: F821
+
+
+_STAND_INS = {is_exporting: torch.compiler, is_compiling: torch.compiler, is_in_onnx_export: torch.onnx, is_tracing: torch.jit._trace}
 """What asks in the place of torch's functions, which stay the ones that Dynamo knows, and where they are."""
 
 _FLAGS = {
