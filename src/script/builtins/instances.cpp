@@ -34,14 +34,14 @@ bool IsOpen(const TypePtr& type) {
   return type->kind == Declares::kAny || type->kind == Declares::kUnion || type->kind == Declares::kOptional;
 }
 
-constexpr int kMostNodes = 8;  // that are followed one after another: paths may share what they give
+constexpr int kMostSteps = 64;  // in all: paths may share what they give
 
 // What the value was declared as where it was made: Any and unions tell less of it than the nodes on the way know.
-TypePtr MadeAs(const torchscript::Value* value, int depth = 0) {
+TypePtr MadeAs(const torchscript::Value* value, int& steps_left) {
   const Node* node = value->node;
-  if (node == nullptr || depth == kMostNodes || !IsOpen(value->type)) return value->type;
+  if (node == nullptr || --steps_left < 0 || !IsOpen(value->type)) return value->type;
   std::vector<TypePtr> types;
-  const auto add = [&](const torchscript::Value* from) { types.push_back(MadeAs(from, depth + 1)); };
+  const auto add = [&](const torchscript::Value* from) { types.push_back(MadeAs(from, steps_left)); };
   if (node->kind == "prim::unchecked_cast") {
     add(node->inputs[0]);
     return IsSubtype(*types[0], *value->type) ? types[0] : value->type;
@@ -175,7 +175,8 @@ Result<Vals> IsInstanceOf(Evaluator& evaluator, const Node& node, Arguments argu
   const torchscript::Constant* types = node.Find("types");
   const auto* list = types != nullptr ? std::get_if<torchscript::ListConstant>(&types->value) : nullptr;
   if (list == nullptr) return evaluator.sink().Error(DiagnosticKind::kBadProgram, "does not say which types it asks for");
-  const std::vector<TypePtr> declared = Declared(MadeAs(node.inputs[0]));
+  int steps_left = kMostSteps;
+  const std::vector<TypePtr> declared = Declared(MadeAs(node.inputs[0], steps_left));
   const auto is_one = [&](const Val& value) -> Answer {
     Answer any = false;
     for (const torchscript::Constant& type : list->elements) {
