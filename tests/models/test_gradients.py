@@ -94,6 +94,19 @@ def test_gradients_of_average_pools(options):
     compare(program, Pool(), (torch.rand(2, 3, 7, 8),), (torch.rand(1, 3, 10, 5),))
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_gradients_of_the_multilabel_loss_count_targets_before_the_first_that_is_none(reduction, rank):
+    class Slope(nn.Module):
+        def forward(self, x, labels):
+            x, labels = (x, labels) if rank == 2 else (x[0], labels[0])
+            return torch.func.grad(lambda x: F.multilabel_margin_loss(x, labels, reduction=reduction).square().sum())(x)
+
+    labels = torch.tensor([[1, 0, -1, 2], [3, -1, 0, 0], [0, 1, 2, 3], [2, 2, -1, 1], [-1, 0, 0, 0]])
+    program = quiet(Slope(), (torch.randn(5, 4), labels), ({0: "n"}, {0: "n"}))
+    compare(program, Slope(), (torch.randn(5, 4), labels), (torch.randn(3, 4), labels[:3]))
+
+
 class Weights(nn.Module):
     def __init__(self, layer):
         super().__init__()

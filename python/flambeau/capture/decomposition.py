@@ -12,7 +12,7 @@ from torch.export import ExportedProgram
 from .. import _engine
 from ..torch_names import found
 
-__all__ = ["operators", "without_composites", "without_newer_operators", "written_out"]
+__all__ = ["operators", "without_composites", "without_kernel", "without_newer_operators", "written_out"]
 
 _OF_TORCH = frozenset({"aten", "onnx", "prim", "prims"})
 
@@ -35,18 +35,24 @@ def written_out(exported: ExportedProgram, table: Mapping[Any, Callable[..., Any
     Of its own accord ``run_decompositions`` also writes out what has a kernel for autograd in Python, as ``hardshrink`` and
     ``multilabel_margin_loss``: into more operators, which give other numbers (targets that end early, infinities).
     """
-    autograd = torch._C.DispatchKey.Autograd
     with contextlib.ExitStack() as kernels:
         for operator in set(operators(exported)).difference(table):
-            if isinstance(operator, torch._ops.OpOverload) and autograd in operator.py_kernels:
-                kernels.callback(_set_kernel, operator, autograd, operator.py_kernels.pop(autograd))
-                operator._dispatch_cache.clear()
+            if isinstance(operator, torch._ops.OpOverload):
+                without_kernel(operator, torch._C.DispatchKey.Autograd, kernels)
         return exported.run_decompositions(dict(table))
 
 
-def _set_kernel(operator: torch._ops.OpOverload, key: torch._C.DispatchKey, kernel: Any) -> None:
-    operator.py_kernels[key] = kernel
+def without_kernel(operator: torch._ops.OpOverload, key: torch._C.DispatchKey, until: contextlib.ExitStack) -> None:
+    """Takes an operator's kernel in Python away, if it has one, until the stack ends."""
+    kernel = operator.py_kernels.pop(key, None)
     operator._dispatch_cache.clear()
+
+    def put_back() -> None:
+        operator.py_kernels[key] = kernel
+        operator._dispatch_cache.clear()
+
+    if kernel is not None:
+        until.callback(put_back)
 
 
 def without_composites(exported: ExportedProgram, kept: Collection[str]) -> ExportedProgram:

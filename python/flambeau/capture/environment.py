@@ -17,6 +17,7 @@ from .operators.causal_biases import dense_biases
 from .operators.data_dependent import CapturableCalls, unmoved_modules
 from .operators.fake_quantization import sized_fake_quantization
 from .operators.flex_attention import dense_flex_attention
+from .operators.gradient_operators import multilabel_losses
 from .operators.graphs import one_way_of_products
 from .operators.grouped_products import grouped_products
 from .operators.recurrent_layers import opaque_layers
@@ -83,6 +84,7 @@ def environment(model: torch.nn.Module, kwargs: dict[str, Any], training: bool |
             autocast_within(model),
             silence(verbose),
             unexplained_recompilations(),
+            multilabel_losses(),
             exporting(),
             lines_of_models(),
             opaque_layers(),

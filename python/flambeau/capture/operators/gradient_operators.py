@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 
 from ... import _engine
-from ..decomposition import operators, written_out
+from ..decomposition import operators, without_kernel, written_out
 
-__all__ = ["without_gradients"]
+__all__ = ["multilabel_losses", "without_gradients"]
 
 
 def without_gradients(exported: ExportedProgram, kept: Collection[str]) -> ExportedProgram:
@@ -122,6 +123,30 @@ def _cdist_backward(gradient: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor, 
     slope = difference if p == 2 else difference.sign() * difference.abs().pow(p - 1)
     apart = (distance != 0) & (difference != 0)
     return (gradient * torch.where(apart, slope / distance.pow(p - 1), 0)).sum(-2)
+
+
+def _multilabel_margin_loss(input: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The loss, and which classes are targets: those before the first -1."""
+    x, classes = torch.atleast_2d(input), torch.atleast_2d(target)
+    valid = (classes == -1).cumsum(-1) == 0
+    classes = torch.where(valid, classes, 0)
+    is_target = torch.zeros_like(x).scatter_add(-1, classes, valid.to(x.dtype)) > 0
+    within = (1 - x.gather(-1, classes).unsqueeze(-1) + x.unsqueeze(-2)).relu()
+    loss = torch.where(valid.unsqueeze(-1) & ~is_target.unsqueeze(-2), within, 0).sum((-1, -2)) / x.shape[-1]
+    if reduction:
+        loss = loss.mean() if reduction == 1 else loss.sum()
+    return loss.reshape(target.shape[:-1] if reduction == 0 else ()), is_target.to(input.dtype).reshape(target.shape)
+
+
+@contextlib.contextmanager
+def multilabel_losses() -> Iterator[None]:
+    """Writes out the multilabel loss, where it is to have a gradient, by the targets that count: torch takes all."""
+    loss, autograd = torch.ops.aten.multilabel_margin_loss_forward.default, torch._C.DispatchKey.Autograd
+    with contextlib.ExitStack() as kernels:
+        if autograd in loss.py_kernels:
+            without_kernel(loss, autograd, kernels)
+            loss.py_kernels[autograd] = _multilabel_margin_loss
+        yield
 
 
 def _cropped(whole: torch.Tensor, before: Sequence[int], sizes: Sequence[Any]) -> torch.Tensor:
