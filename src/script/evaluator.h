@@ -229,7 +229,6 @@ class Evaluator {
   std::vector<uint32_t> written_rows_;    // by the node at hand: elements of lists that have what they hold as their own
   const Apart& apart_;
   bool assumes_rounds_ = false;
-  int rounds_apart_ = 0;  // of loops that could not be kept
   std::vector<const Node*> lossy_;
   std::vector<const Node*> guessed_;
   bool asks_data_ = true, asked_data_ = false;

@@ -12,14 +12,6 @@ namespace {
 
 constexpr uint64_t kMaxUnrolledNodes = 20000;
 constexpr int kMaxRounds = 12;  // until the types of what a loop carries settle
-constexpr int kMaxRoundsApart = 8;
-constexpr int kMostRoundsApart = 256;  // of all loops
-
-// Whether a loop of which some rounds were taken apart is counted, and has few, or ends by its condition, perhaps soon.
-bool HasFewRounds(const Val& trips, int before) {
-  if (!trips.Is<int64_t>() || before >= kMaxRoundsApart) return false;
-  return *trips.AsInt() + before <= kMaxRoundsApart || *trips.AsInt() >= INT64_MAX - before;
-}
 
 }  // namespace
 
@@ -75,12 +67,10 @@ Result<std::optional<Vals>> Evaluator::Unroll(const Node& node, std::span<const 
 }
 
 // The body as a nested graph. What it carries is found by walking it until
-// nothing new turns up. Where that fails and the rounds are few, each is an If
-// of its own: there the texts of a list are known, as is which module it asks.
+// nothing new turns up.
 Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> arguments) {
   const Snapshot before = Save();
   const size_t lossy = lossy_.size(), reported = sink_.diagnostics().size();
-  const bool is_sound = !sink_.HasErrors();
   const std::span<const Val> initial = arguments.subspan(2);
   // What turns out to be the same in each round is not carried.
   Region region{*this};
@@ -106,14 +96,6 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
       return Vals(initial.begin(), initial.end());
     }
     if (!settled && raised_) return RaiseAgain();
-    if (!settled && is_sound && HasFewRounds(arguments[0], added_.RoundsBefore(node)) && rounds_apart_++ < kMostRoundsApart) {
-      Restore(before);
-      emitter_.DiscardBlocksFrom(body);
-      sink_.Truncate(reported);
-      lossy_.resize(lossy);
-      FLAMBEAU_TRY(const Node* first, Peel(node));
-      return DecideOrBranch(*first, ValueOf(first->inputs[0]));
-    }
     if (!settled) return kFailure;
     if (*settled) break;
     emitter_.DiscardBlock(body);
