@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import collections
 import dis
 import functools
 import types
-from collections.abc import Iterator, KeysView
+from collections.abc import KeysView
 from typing import Any, NamedTuple
 
 import torch
@@ -40,7 +41,7 @@ def _lookup(node: ast.AST) -> _Lookup | None:
 @functools.lru_cache(maxsize=64)
 def _lookups(filename: str) -> dict[tuple[int | None, ...], _Lookup]:
     """Those of a file, by where they begin and end."""
-    found = {}
+    found: dict[tuple[int | None, ...], _Lookup] = {}
     for node in nodes_of_file(filename):
         lookup = _lookup(node)
         if lookup is not None and isinstance(node, ast.expr):
@@ -92,8 +93,7 @@ def _value(node: ast.expr, frame: types.FrameType) -> Any:
         case ast.Constant():
             return node.value
         case ast.Name():
-            variables = next(each for each in (frame.f_locals, frame.f_globals, frame.f_builtins) if node.id in each)
-            return variables[node.id]
+            return collections.ChainMap(frame.f_locals, frame.f_globals, frame.f_builtins)[node.id]
         case ast.NamedExpr():
             return value(node.target)
         case ast.Attribute():
@@ -119,19 +119,18 @@ def _value(node: ast.expr, frame: types.FrameType) -> Any:
     raise LookupError(ast.dump(node))
 
 
-def _tables(frame: types.FrameType) -> Iterator[tuple[Any, Any]]:
-    """The key that a frame looks up, and where, if that is not a cache: a size is looked up there to be found where it was put."""
+def _looked_up(frame: types.FrameType) -> tuple[Any, Any] | None:
+    """The key that a frame looks up, and where, if that is no cache: there a size is looked up to be found where it was put."""
     at = next((each for each in dis.get_instructions(frame.f_code) if each.offset == frame.f_lasti), None)
     place = at.positions if at is not None else None
     lookup = _lookups(frame.f_code.co_filename).get((place.lineno, place.end_lineno, place.col_offset, place.end_col_offset)) if place is not None else None
     if lookup is None or _is_cache(lookup.table, frame):
-        return
+        return None
     try:
         table = _value(lookup.table, frame)
-        if isinstance(table, (dict, set, frozenset, KeysView)):
-            yield _value(lookup.key, frame), table
+        return (_value(lookup.key, frame), table) if isinstance(table, (dict, set, frozenset, KeysView)) else None
     except Exception:  # whatever an attribute raises, which was evaluated before
-        return
+        return None
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -147,10 +146,10 @@ def equal_key(size: torch.SymInt, frame: types.FrameType) -> int | None:
 
     Asks of each such key whether it is the one, as Python does of the items of a list.
     """
-    for key, table in _tables(frame):
-        for each in table:
-            if not isinstance(each, torch.SymInt) and _equal(key, each):
-                return _number_in(key, each, size)
+    key, table = _looked_up(frame) or (None, ())
+    for each in table:
+        if not isinstance(each, torch.SymInt) and _equal(key, each):
+            return _number_in(key, each, size)
     return None
 
 
