@@ -18,6 +18,9 @@ namespace {
 // Blocks nest as the program's own statements do.
 constexpr int kMaxDepth = 200;
 
+// Of a program in which more nodes were emitted, paths meet again: each way to the end has nodes of its own.
+constexpr uint32_t kMaxNodesApart = 200'000;
+
 }  // namespace
 
 std::string OperatorName(const torchscript::Node& node) {
@@ -241,7 +244,7 @@ Result<Vals> Evaluator::Walk(std::vector<Frame> frames) {
       if (const auto given = given_.find(&node); given != given_.end())
         for (const auto& [value, val] : given->second) Bind(value, val);
       frames.push_back({*taken, 0, &node});
-    } else if (apart_.contains(added_.SourceOf(node))) {
+    } else if (apart_.contains(added_.SourceOf(node)) && emitter_.node_count() < kMaxNodesApart) {
       auto outputs = Branch(node, condition, frames);
       depth_ = outer;
       return outputs;

@@ -33,6 +33,7 @@ class Evaluator {
   // Ifs whose paths are kept apart to the end of the loop's body or program around them, and Loops with the number of
   // first rounds that become such Ifs.
   using Apart = std::map<const Node*, int>;
+  static constexpr int kMaxRoundsApart = 8;  // of a loop that cannot be kept
   // `custom`, `apart` and `library` must outlive this, and `library` what this tells of nodes: some are its own.
   Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink, const lower::CustomOperators& custom,
             int opset, const Apart& apart, Library& library);
@@ -53,6 +54,8 @@ class Evaluator {
   // Guesses that may be wrong: squeezes that were assumed to keep a dimension of unknown size, and Ifs after which a number
   // or the length of a list is unknown, though each path has a constant.
   const std::vector<const Node*>& guessed() const { return guessed_; }
+  // Loops that could not be kept, with how many rounds they have at most, if these may be few.
+  const Apart& uncarried() const { return uncarried_; }
 
   // --- for the functions of builtins/ -----------------------------------------
   Emitter& emit() { return emitter_; }
@@ -231,6 +234,7 @@ class Evaluator {
   bool assumes_rounds_ = false;
   std::vector<const Node*> lossy_;
   std::vector<const Node*> guessed_;
+  Apart uncarried_;
   bool asks_data_ = true, asked_data_ = false;
   bool assumes_sizes_ = false;  // by a squeeze: what raises after it may be due to that
   // What ends the path at hand.

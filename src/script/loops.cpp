@@ -13,6 +13,13 @@ namespace {
 constexpr uint64_t kMaxUnrolledNodes = 20000;
 constexpr int kMaxRounds = 12;  // until the types of what a loop carries settle
 
+// How many rounds a loop has at most: as many as are walked apart, if it ends by its condition. None where they are more.
+std::optional<int> FewRounds(const Val& trips) {
+  const int64_t count = trips.AsInt().value_or(Evaluator::kMaxRoundsApart + 1);
+  if (count >= INT64_MAX - Evaluator::kMaxRoundsApart) return Evaluator::kMaxRoundsApart;
+  return count <= Evaluator::kMaxRoundsApart ? std::optional(static_cast<int>(count)) : std::nullopt;
+}
+
 }  // namespace
 
 Result<Vals> Evaluator::Loop(const Node& node, std::span<const Val> arguments) {
@@ -96,6 +103,8 @@ Result<Vals> Evaluator::EmitLoop(const Node& node, std::span<const Val> argument
       return Vals(initial.begin(), initial.end());
     }
     if (!settled && raised_) return RaiseAgain();
+    if (const auto rounds = settled ? std::nullopt : FewRounds(arguments[0]))
+      uncarried_.emplace(added_.SourceOf(node), added_.RoundsBefore(node) + *rounds);
     if (!settled) return kFailure;
     if (*settled) break;
     emitter_.DiscardBlock(body);

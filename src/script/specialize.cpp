@@ -285,6 +285,7 @@ class Outputs {
 // What a walk can do otherwise when it is done again, as the evaluator has them.
 struct Doubts {
   std::vector<const torchscript::Node*> lossy, guessed;
+  Evaluator::Apart uncarried;
   bool asked_data = false;
 };
 
@@ -330,7 +331,7 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
     values.push_back(std::move(value));
   }
   auto results = evaluator.Run(values);
-  doubts = {evaluator.lossy(), evaluator.guessed(), evaluator.asked_data()};
+  doubts = {evaluator.lossy(), evaluator.guessed(), evaluator.uncarried(), evaluator.asked_data()};
   if (!results || sink.HasErrors()) return kFailure;
 
   Outputs outputs(evaluator, *program);
@@ -367,6 +368,21 @@ const torchscript::Node* LastIn(const std::vector<const torchscript::Node*>& dou
   return last == doubts.rend() ? nullptr : *last;
 }
 
+// Whether there is a loop whose rounds are then walked each by itself, and so what follows on each way out of it.
+bool TakeApart(const Evaluator::Apart& loops, Evaluator::Apart& apart) {
+  constexpr int64_t kMaxWays = 256;  // in all
+  int64_t ways = 1;
+  for (const auto& [node, rounds] : apart) ways *= node->kind == "prim::Loop" ? rounds + 1 : 1;
+  for (const auto& [loop, rounds] : loops) {
+    const auto found = apart.find(loop);
+    const int known = found != apart.end() ? found->second : 0;
+    if (known >= rounds || ways / (known + 1) * (rounds + 1) > kMaxWays) continue;
+    apart[loop] = rounds;
+    return true;
+  }
+  return false;
+}
+
 bool OutputsHaveRanks(const Program::Impl& program) {
   const Graph& graph = program.graph;
   return std::ranges::all_of(graph.outputs(graph.main()), [&](ValueId output) {
@@ -396,20 +412,22 @@ Result<Program> AssumingRounds(const torchscript::Graph& graph, std::span<const 
 // Where the walk fails after paths met and something was lost there (a dtype, a
 // rank, whose memory it is), what follows is walked on each path by itself. So
 // it is where an output has no rank; that may turn out to be all that can be said.
-// Where nothing was lost, it may be that a squeeze does change the rank.
+// Where nothing was lost, it may be that a squeeze does change the rank, or that
+// a loop asks its rounds what only one of them knows, as which text of a list it has.
 Result<Program> Specialize(const torchscript::Graph& graph, std::span<const ScriptInput> inputs, const Options& options,
                            Sink& sink, Assumptions assumptions) {
   Library library;  // of all attempts: what one tells of nodes, the next is told
   bool asked_data = false;
   Evaluator::Apart apart;
   std::optional<Program> vague;
-  std::vector<Diagnostic> of_vague, of_last;
+  std::vector<Diagnostic> of_vague, of_last, of_kept_rounds;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     Sink trial;
     Doubts doubts;
     auto program = Attempt(graph, inputs, options, trial, apart, library, assumptions, doubts);
     asked_data |= doubts.asked_data;
     of_last = trial.Take();
+    if (!of_kept_rounds.empty() && HasKind(of_last, DiagnosticKind::kLimitExceeded)) of_last = of_kept_rounds;
     const torchscript::Node* next = LastIn(doubts.lossy, apart);
     const bool is_vague = program && next != nullptr && !OutputsHaveRanks(program->impl());
     if (program && !is_vague) {
@@ -421,8 +439,13 @@ Result<Program> Specialize(const torchscript::Graph& graph, std::span<const Scri
       vague = *std::move(program);
       of_vague = of_last;
     }
-    if (HasKind(of_last, DiagnosticKind::kUnsupportedOperator) || next == nullptr) break;
-    ++apart[next];
+    if (HasKind(of_last, DiagnosticKind::kUnsupportedOperator)) break;
+    if (next != nullptr) {
+      ++apart[next];
+    } else {
+      if (!TakeApart(doubts.uncarried, apart)) break;
+      of_kept_rounds = of_last;  // says more than that the rounds are too many
+    }
   }
   if (vague) {
     AddAll(std::move(of_vague), sink);
