@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
+from .eager import with_the_gradients_it_asks_for
 from .errors import warn
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .state import kept_state
@@ -135,10 +136,14 @@ def failure_of_the_model(model: Any, args: tuple[Any, ...], kwargs: dict[str, An
     weights = [*model.parameters(), *model.buffers()]
     if any(tensor.is_meta or isinstance(tensor, torch._subclasses.FakeTensor) for tensor in [*leaves, *weights]):
         return None
-    args, kwargs = _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, (args, kwargs))
+
+    def run() -> None:
+        given, named = _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, (args, kwargs))
+        with torch.random.fork_rng(devices=[]), kept_state(model):
+            model(*given, **named)
+
     try:
-        with torch.no_grad(), torch.random.fork_rng(devices=[]), kept_state(model):
-            model(*args, **kwargs)
+        with_the_gradients_it_asks_for(run)
     except Exception as error:
         return error
     return None

@@ -10,7 +10,7 @@ from torch import nn
 
 import flambeau
 
-from .checking import compare, convert
+from .checking import compare, convert, leaves
 
 
 class Forces(nn.Module):
@@ -280,3 +280,42 @@ def test_an_archive_of_gradients_says_what_writes_them_out(tmp_path):
     torch.export.save(torch.export.export(Gradient(), (torch.randn(3),)), tmp_path / "model.pt2")
     with pytest.raises(flambeau.errors.UnsupportedOperatorError, match=r"run_decompositions\(\)"):
         flambeau.export(tmp_path / "model.pt2")
+
+
+class Residual(nn.Module):
+    """Of a differential equation, as nets that are taught physics compute it: in whatever mode they are called."""
+
+    def __init__(self):
+        super().__init__()
+        self.field = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 8), nn.SiLU(), nn.Linear(8, 1))
+
+    def forward(self, at):
+        at = at.clone().requires_grad_()
+        field = self.field(at).relu()
+        slope = torch.autograd.grad(field, at, torch.ones_like(field), create_graph=True)[0]
+        return field, slope, torch.autograd.grad(slope[:, 0].sum(), at)[0]
+
+
+class Step(nn.Module):
+    """A layer that is adapted to what it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x):
+        steps = torch.autograd.grad(self.layer(x).sigmoid().square().mean(), list(self.layer.parameters()))
+        return F.linear(x, *(weight - step for weight, step in zip(self.layer.parameters(), steps)))
+
+
+@pytest.mark.parametrize("kind", [Residual, Step])
+def test_gradients_in_the_mode_of_the_caller(kind):
+    model = kind().eval()
+    program = quiet(model, (torch.randn(5, 2),), ({0: "n"},))
+    for count in (5, 3):
+        at = torch.randn(count, 2)
+        for actual, expected in zip(program(at), leaves(model(at)), strict=True):
+            torch.testing.assert_close(actual, expected.detach(), rtol=1e-4, atol=1e-5)
+    flambeau.verify(program, (torch.randn(4, 2),), reference=model)
+    with torch.no_grad(), pytest.raises(flambeau.errors.CaptureError, match="does not run on these arguments"):
+        flambeau.export(model, (torch.randn(5, 2),))

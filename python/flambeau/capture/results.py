@@ -11,6 +11,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
 
+from ..eager import with_the_gradients_it_asks_for
 from ..state import kept_state
 from .decomposition import operators
 from .operators.flex_attention import dense_flex_attention
@@ -39,11 +40,15 @@ def _unchecked(exported: ExportedProgram) -> torch.nn.Module:
 
 def results_of(module: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seed: int = 0) -> list[Any]:
     """The tensors and numbers that a module gives; its buffers stay as they are."""
-    arguments = copy.deepcopy((args, kwargs))
-    with torch.no_grad(), torch.random.fork_rng(), kept_state(module) if isinstance(module, torch.nn.Module) else contextlib.nullcontext():
-        torch.manual_seed(seed)
-        leaves = _pytree.tree_leaves(module(*arguments[0], **arguments[1]))
-    return [leaf for leaf in leaves if isinstance(leaf, (torch.Tensor, int, float))]
+
+    def run() -> list[Any]:
+        given, named = copy.deepcopy((args, kwargs))
+        with torch.random.fork_rng(), kept_state(module) if isinstance(module, torch.nn.Module) else contextlib.nullcontext():
+            torch.manual_seed(seed)
+            leaves = _pytree.tree_leaves(module(*given, **named))
+        return [leaf.detach() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves if isinstance(leaf, (torch.Tensor, int, float))]
+
+    return with_the_gradients_it_asks_for(run)
 
 
 def results_of_model(

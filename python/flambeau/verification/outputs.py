@@ -16,6 +16,7 @@ from .. import _engine
 from ..archived import ArchivedProgram
 from ..capture import user_line
 from ..capture.operators.transformers import every_mask
+from ..eager import with_the_gradients_it_asks_for
 from ..errors import VerificationError
 from ..program import ONNXProgram
 from ..pytrees import is_leaf
@@ -202,11 +203,15 @@ def _in_model_order(results: Any, outputs: Iterable[Any]) -> tuple[list[Any], se
 
 def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What PyTorch gives, once: a module is afterwards as it was. Raises whatever the program raises."""
-    run_args, run_kwargs = copies(args, kwargs)
-    kept = kept_state(reference) if isinstance(reference, torch.nn.Module) else contextlib.nullcontext()
-    with torch.no_grad(), every_mask(), kept:
-        results = reference(*run_args, **run_kwargs)
-        return _pytree.tree_map(_copy, results)
+
+    def run() -> Any:
+        run_args, run_kwargs = copies(args, kwargs)
+        kept = kept_state(reference) if isinstance(reference, torch.nn.Module) else contextlib.nullcontext()
+        with every_mask(), kept:
+            results = reference(*run_args, **run_kwargs)
+            return _pytree.tree_map(_copy, results)
+
+    return with_the_gradients_it_asks_for(run)
 
 
 def as_output(result: Any, output: torch.Tensor) -> torch.Tensor:

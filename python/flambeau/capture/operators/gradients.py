@@ -112,12 +112,17 @@ def export_below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs:
 
 @contextlib.contextmanager
 def _detached_results(model: torch.nn.Module) -> Iterator[None]:
-    """While it is open, nobody can ask for gradients of what the model returns: torch would record these as well."""
-    forward, own = model.forward, "forward" in vars(model)
+    """While it is open, nobody can ask for gradients of what the model returns: torch would record these as well.
+
+    Where nobody asks, torch runs the model without gradients; it has those that its caller has.
+    """
+    forward, own, enabled = model.forward, "forward" in vars(model), torch.is_grad_enabled()
 
     @functools.wraps(forward)
     def detached(*args: Any, **kwargs: Any) -> Any:
-        return _pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, forward(*args, **kwargs))
+        with torch.set_grad_enabled(enabled):
+            results = forward(*args, **kwargs)
+        return _pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, results)
 
     model.forward = detached
     try:

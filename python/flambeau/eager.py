@@ -1,0 +1,27 @@
+"""Runs PyTorch's models, to see what they give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import torch
+
+__all__ = ["with_the_gradients_it_asks_for"]
+
+_Results = TypeVar("_Results")
+
+
+def with_the_gradients_it_asks_for(run: Callable[[], _Results]) -> _Results:
+    """What a run gives without gradients, which take memory; or with them, if the caller has them on and the model computes some itself.
+
+    Args:
+        run: Runs the model. It may run twice, and must leave everything as it was.
+    """
+    try:
+        with torch.no_grad():
+            return run()
+    except RuntimeError as error:
+        if not torch.is_grad_enabled() or "does not require grad" not in str(error):
+            raise
+    return run()
