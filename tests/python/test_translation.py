@@ -225,6 +225,24 @@ def test_attention(opset):
 
 
 @pytest.mark.needs("torch.onnx.ops.attention")
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_that_caps_before_it_masks(causal):
+    class Model(torch.nn.Module):
+        def forward(self, q, k, v, mask):
+            return torch.onnx.ops.attention(q, k, v, attn_mask=None if causal else mask, is_causal=causal, softcap=2.0)[0]
+
+    args = (*(torch.randn(2, 3, 5, 8) for _ in range(3)), torch.randn(5, 5) * 3)
+    model = Model()
+    with pytest.warns(flambeau.errors.ConversionWarning, match="softcap together with a mask"):
+        program = flambeau.export(model, args, opset_version=23)
+    q, k, v, mask = args
+    bias = torch.full((5, 5), -torch.inf).triu(1) if causal else mask
+    scores = 2 * torch.tanh(q @ k.mT / 8**0.5 / 2) + bias
+    torch.testing.assert_close(program(*args)[0], scores.softmax(-1) @ v, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(flambeau.export(model, args, opset_version=20)(*args)[0], model(*args), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.needs("torch.onnx.ops.attention")
 @pytest.mark.parametrize("opset", [20, 23])
 def test_attention_to_wider_values(opset):
     class Model(torch.nn.Module):

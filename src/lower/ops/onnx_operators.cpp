@@ -26,6 +26,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> Attention23(Lowering& to, Tensor q, T
   if (softmax_precision) attributes.softmax_precision = softmax_precision->value;
   if (kv_num_heads.value != 0) attributes.kv_num_heads = kv_num_heads.value;
   if (q_num_heads.value != 0) attributes.q_num_heads = q_num_heads.value;
+  if (softcap != 0 && (attn_mask || is_causal))
+    to.sink().Warning(DiagnosticKind::kUnsupportedForm,
+                      "softcap together with a mask: the model caps the scores before it masks them, as onnx says of its Attention; pytorch's "
+                      "code for this operator caps them afterwards, which lets masked places through");
   // Only the results that are used: a present key needs a past one.
   int outputs = 1;
   const flambeau::Node& node = to.aten()[to.node()];
