@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import collections
 import dis
 import functools
 import types
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..source import nodes_of_file
-from .statements import OPERATORS
+from .expressions import value_of
 
 __all__ = ["equal_key"]
 
@@ -75,50 +74,6 @@ def _is_cache(table: ast.expr, frame: types.FrameType) -> bool:
     return bool(by - {"__init__"})
 
 
-_CALLED = ("frozenset", "int", "len", "set", "tuple")
-_METHODS = ("dim", "keys", "numel", "size")
-
-
-def _value(node: ast.expr, frame: types.FrameType) -> Any:
-    """What an expression is that can be evaluated twice.
-
-    Raises:
-        LookupError: It is another one.
-    """
-
-    def value(part: ast.expr | None) -> Any:
-        return None if part is None else _value(part, frame)
-
-    match node:
-        case ast.Constant():
-            return node.value
-        case ast.Name():
-            return collections.ChainMap(frame.f_locals, frame.f_globals, frame.f_builtins)[node.id]
-        case ast.NamedExpr():
-            return value(node.target)
-        case ast.Attribute():
-            return getattr(value(node.value), node.attr)
-        case ast.Subscript():
-            return value(node.value)[value(node.slice)]
-        case ast.Slice():
-            return slice(value(node.lower), value(node.upper), value(node.step))
-        case ast.UnaryOp(op=ast.USub()):
-            return -value(node.operand)
-        case ast.BinOp() if type(node.op) in OPERATORS:
-            return OPERATORS[type(node.op)](value(node.left), value(node.right))
-        case ast.Tuple():
-            return tuple(map(value, node.elts))
-        case ast.Set():
-            return set(map(value, node.elts))
-        case ast.Dict() if None not in node.keys:
-            return set(map(value, node.keys))
-        case ast.Call(func=ast.Name() as function) if not node.keywords and function.id in _CALLED:
-            return value(function)(*map(value, node.args))
-        case ast.Call(func=ast.Attribute() as method) if not node.keywords and method.attr in _METHODS:
-            return value(method)(*map(value, node.args))
-    raise LookupError(ast.dump(node))
-
-
 def _looked_up(frame: types.FrameType) -> tuple[Any, Any] | None:
     """The key that a frame looks up, and where, if that is no cache: there a size is looked up to be found where it was put."""
     at = next((each for each in dis.get_instructions(frame.f_code) if each.offset == frame.f_lasti), None)
@@ -127,8 +82,8 @@ def _looked_up(frame: types.FrameType) -> tuple[Any, Any] | None:
     if lookup is None or _is_cache(lookup.table, frame):
         return None
     try:
-        table = _value(lookup.table, frame)
-        return (_value(lookup.key, frame), table) if isinstance(table, (dict, set, frozenset, KeysView)) else None
+        table = value_of(lookup.table, frame, again=True)
+        return (value_of(lookup.key, frame, again=True), table) if isinstance(table, (dict, set, frozenset, KeysView)) else None
     except Exception:  # whatever an attribute raises, which was evaluated before
         return None
 

@@ -7,7 +7,6 @@ import dis
 import functools
 import inspect
 import linecache
-import operator
 import types
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -16,8 +15,9 @@ import sympy
 import torch
 
 from ..source import called, statements
+from .expressions import OPERATORS, computed, value_of
 
-__all__ = ["OPERATORS", "asked_beside", "asks_for_copies", "default_of", "handles", "passing", "raises", "without_consequence"]
+__all__ = ["asked_beside", "asks_for_copies", "default_of", "handles", "passing", "raises", "without_consequence"]
 
 
 def raises(statements: list[ast.stmt]) -> bool:
@@ -160,50 +160,9 @@ def asks_for_copies(frame: types.FrameType) -> bool:
     return place is not None and any(_holds_place(test, place) for test in around)
 
 
-OPERATORS: dict[type[ast.AST], Any] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-}  # fmt: skip
-
-
-def _value(node: ast.expr, frame: types.FrameType) -> Any:
-    """What an expression is that names, attributes and arithmetic make of numbers.
-
-    Raises:
-        LookupError: It is another one, or has no value (yet).
-    """
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, ast.Name):
-        variables = frame.f_locals if node.id in frame.f_locals else frame.f_globals
-        return variables[node.id]
-    if isinstance(node, ast.Attribute):
-        whole = _value(node.value, frame)
-        try:
-            return getattr(whole, node.attr)
-        except AttributeError as error:
-            raise LookupError(node.attr) from error
-    if isinstance(node, ast.Subscript):
-        whole, place = _value(node.value, frame), _value(node.slice, frame)
-        if isinstance(whole, (tuple, list)) and isinstance(place, int):
-            return whole[place]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        return -node.operand.value  # type: ignore[operator]
-    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-        return _computed(node.op, node.left, node.right, frame)
-    raise LookupError(ast.dump(node))
-
-
-def _computed(how: ast.AST, one: ast.expr, other: ast.expr, frame: types.FrameType) -> Any:
-    values = _value(one, frame), _value(other, frame)
-    if not all(isinstance(value, (int, float, torch.SymInt, torch.SymFloat)) for value in values):
-        raise LookupError("no numbers")
-    return OPERATORS[type(how)](*values)
-
-
 def _condition(operand: ast.expr, frame: types.FrameType) -> Any:
     if not isinstance(operand, ast.Compare):  # a number: whether it is not 0
-        number = _value(operand, frame)
+        number = value_of(operand, frame)
         if isinstance(number, torch.SymInt):
             return sympy.Ne(number.node.expr, 0)
         if not isinstance(number, int):
@@ -211,7 +170,7 @@ def _condition(operand: ast.expr, frame: types.FrameType) -> Any:
         return sympy.true if number else sympy.false
     if len(operand.ops) != 1 or type(operand.ops[0]) not in OPERATORS:
         raise LookupError(ast.dump(operand))
-    answer = _computed(operand.ops[0], operand.left, operand.comparators[0], frame)
+    answer = computed(operand.ops[0], operand.left, operand.comparators[0], frame)
     return answer.node.expr if isinstance(answer, torch.SymBool) else sympy.true if answer else sympy.false
 
 
@@ -284,10 +243,10 @@ def _known(node: ast.expr, frame: types.FrameType) -> Any:
     """What an expression is, found without a call of what the model wrote."""
     for part in reversed(list(ast.walk(node))):
         if isinstance(part, ast.Attribute):
-            static = inspect.getattr_static(type(_value(part.value, frame)), part.attr, None)
+            static = inspect.getattr_static(type(value_of(part.value, frame)), part.attr, None)
             if isinstance(static, (property, functools.cached_property)):
                 raise LookupError(part.attr)
-    return _value(node, frame)
+    return value_of(node, frame)
 
 
 def _truth(node: ast.expr, frame: types.FrameType, exact: bool) -> bool | None:
