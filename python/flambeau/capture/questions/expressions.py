@@ -72,7 +72,7 @@ def value_of(node: ast.expr, frame: types.FrameType, again: bool = False) -> Any
         case ast.UnaryOp(op=ast.USub()):
             number = value(node.operand)
             if isinstance(number, _NUMBERS):
-                return -number
+                return operator.neg(number)
         case ast.BinOp() if type(node.op) in OPERATORS:
             return computed(node.op, node.left, node.right, frame, again)
         case ast.Tuple():
