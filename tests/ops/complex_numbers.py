@@ -220,4 +220,6 @@ CASES = [
     *each([torch.asin, torch.acos, torch.atan, torch.asinh, torch.acosh, torch.atanh, torch.log1p], torch.complex(*torch.meshgrid(*[torch.tensor([0.0, -0.0, 0.5, 2.5, -2.5, 50.0])] * 2, indexing="ij"))),
     *each([torch.sinh, torch.cosh], torch.complex(torch.tensor([100.0, -100.0, 1.0]), torch.tensor([0.0, 0.0, 0.0]))), *each([torch.sin, torch.cos], torch.complex(torch.tensor([0.0, 0.0, 0.0]), torch.tensor([100.0, -100.0, 1.0]))), case(torch.sqrt, torch.tensor([3e38 + 1j, -3e38 + 2j, 1 + 1j])),
     case(torch.pow, 0, torch.tensor([0, 1, -1, 1j, 2 + 1j, -2 - 1j])), case(torch.pow, torch.tensor([0, 1, 1j, 2]), torch.tensor([[0j], [-1], [2]])), *[case(torch.pow, torch.tensor([0, 1, 1j, 2]), p) for p in (-1, -2, 0j)],
+    # what does nothing to a complex tensor, or sees its memory
+    *[case(fn, a, 0.5, False) for fn in (F.alpha_dropout, F.feature_alpha_dropout)], *[literal(aten.resize.default, a, size) for size in ([2, 6], [2, 3])], literal(aten.resize_as.default, a, floats(2, 5)),
 ]
