@@ -65,6 +65,7 @@ TEST(OperatorLists, OfReductionsThoseOfAllElementsTakeTensorsOfAnyRank) {
 TEST(OperatorNotes, SayWhyThereIsNoOnnxForm) {
   EXPECT_EQ(NoTranslation("aten::sparse_mask"), "aten::sparse_mask has no translation: no ONNX form because ONNX's operators take dense tensors only");
   EXPECT_EQ(WhyNoOnnxForm("aten::sigmoid_backward.grad_input")->names, "aten::*_backward");
+  EXPECT_EQ(WhyNoOnnxForm("aten::grad")->names, "aten::grad");
   EXPECT_EQ(WhyNoOnnxForm("aten::add.Tensor"), nullptr);
   EXPECT_EQ(NoTranslation("mine::sparse"), "mine::sparse has no translation");
 }
