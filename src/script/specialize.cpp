@@ -352,7 +352,7 @@ Result<Program> Attempt(const torchscript::Graph& graph, std::span<const ScriptI
   return Program(std::move(program));
 }
 
-constexpr int kMaxAttempts = 8;
+constexpr int kMaxAttempts = 12;
 constexpr int kMaxPeeledRounds = 3;  // of a loop
 
 void AddAll(std::vector<Diagnostic> diagnostics, Sink& sink) {
@@ -370,7 +370,7 @@ const torchscript::Node* LastIn(const std::vector<const torchscript::Node*>& dou
 
 // Whether there is a loop whose rounds are then walked each by itself, and so what follows on each way out of it.
 bool TakeApart(const Evaluator::Apart& loops, Evaluator::Apart& apart) {
-  constexpr int64_t kMaxWays = 256;  // in all
+  constexpr int64_t kMaxWays = 1000;  // in all
   int64_t ways = 1;
   for (const auto& [node, rounds] : apart) ways *= node->kind == "prim::Loop" ? rounds + 1 : 1;
   for (const auto& [loop, rounds] : loops) {
