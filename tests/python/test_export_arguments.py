@@ -409,6 +409,12 @@ class Branch(torch.nn.Module):
         return x if x.sum() > 0 else -x
 
 
+class Slope(Scaled):
+    def forward(self, x):
+        x = x.clone().requires_grad_()
+        return torch.autograd.grad(self.fc(x).tanh().sum(), x)[0]
+
+
 @pytest.mark.parametrize(
     ("model", "args", "options", "error", "message"),
     [
@@ -433,6 +439,7 @@ class Branch(torch.nn.Module):
         (Branch(), (X,), {"capture": "export"}, CaptureError, r"(?s)cannot capture Branch \(at .*if x.sum\(\) > 0.*hint: .*torch.cond.*torch.where"),
         (Jagged(), (X,), {}, CaptureError, r"(?s)torch.export cannot capture Jagged \(at .*torch.nested.*hint: .*pad_sequence"),
         (Jagged(), (X,), {"capture": "trace"}, CaptureError, r"(?s)torch.jit.trace cannot capture Jagged \(at .*torch.nested.*hint: .*pad_sequence"),
+        (Slope(), (X,), {"capture": "trace"}, CaptureError, r'torch.jit.trace cannot capture Slope .*as a constant[^\n]*\n  hint: .*: export with capture="export"$'),
         (Unequal(), (X[:3, :2],), {"dynamic_shapes": ({0: "b", 1: "n"},)}, CaptureError, r"(?s)Unequal does not run on these arguments .*must match.*given: float32\[3, 2\]"),
         (Scaled(), (X,), {"dynamic_shapes": {"x": {0: Dim("b", min=50)}}}, ValueError, "dimension 0 of 'x' is at least 50, and the example has"),
         (Scaled(), (torch.randn(7, X.shape[1]),), {"dynamic_shapes": {"x": {0: Dim("b", max=6)}}}, ValueError, "is at most 6, and the example has 7: give"),

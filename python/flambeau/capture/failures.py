@@ -62,11 +62,12 @@ def failure(
 
 
 _UNKNOWN = re.compile(r"We don't have an op for (\S+) but")
+_OF_ELEMENTS = re.compile(r"\nTensor:\n.*", re.DOTALL)  # all of them, of a constant that the tracer refuses
 
 
 def failure_of_trace(model: torch.nn.Module, error: Exception, gradients: bool) -> CaptureError:
     """Why a module could not be traced."""
-    hint, words = _PAD if _makes_nested(error) else "", str(error)
+    hint, words = _PAD if _makes_nested(error) else "", _OF_ELEMENTS.sub("", str(error))
     if unknown := _UNKNOWN.search(words):
         words = f"torch's own passes over the trace stop, for torch finds no operator for the {unknown[1]} that it recorded"
         hint = (
