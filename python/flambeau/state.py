@@ -67,12 +67,29 @@ def kept_attributes(model: torch.nn.Module) -> Iterator[None]:
     containers |= {id(place): place for place in attributes_within(model)}
     before = [(value, copy.copy(value)) for value in containers.values()]
     try:
-        yield
+        with _kept_gradients(model):
+            yield
     finally:
         for value, elements in before:
             if not _is_as(value, elements):
                 value.clear()
                 (value.extend if isinstance(value, (list, collections.deque)) else value.update)(elements)
+
+
+@contextlib.contextmanager
+def _kept_gradients(model: torch.nn.Module) -> Iterator[None]:
+    """What forward adds to the gradients of weights (``loss.backward()``)."""
+    before = [(weight, weight.grad, None if weight.grad is None else weight.grad.clone()) for weight in model.parameters() if weight.is_leaf]
+    try:
+        yield
+    finally:
+        for weight, gradient, values in before:
+            if weight.grad is gradient is None:
+                continue
+            if gradient is not None and values is not None:
+                with torch.no_grad():
+                    gradient.copy_(values)
+            weight.grad = gradient
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -20,6 +20,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree
 
 from ..decomposition import operators
+from ..replaced_functions import Replacements
 from ..torch_export import below_autograd
 from .recurrent_layers import differentiable_layers
 
@@ -106,7 +107,7 @@ def _is_dual() -> bool:
 def export_below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, strict: bool, dynamic_shapes: Any) -> ExportedProgram:
     """As ``torch.export.export``, below autograd."""
     # Of fused attention's gradient there is no decomposition.
-    with _detached_results(model), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
+    with _detached_results(model), _accumulated_gradients(), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
         return below_autograd(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
 
 
@@ -132,3 +133,53 @@ def _detached_results(model: torch.nn.Module) -> Iterator[None]:
             model.forward = forward
         else:
             del model.forward
+
+
+@contextlib.contextmanager
+def _accumulated_gradients() -> Iterator[None]:
+    """While it is open, ``backward`` computes what it adds to ``grad`` as ``torch.autograd.grad`` does: what autograd adds itself, nobody records."""
+    backward, retain = torch.autograd.backward, torch.Tensor.retain_grad
+    retained: list[torch.Tensor] = []
+
+    def retain_grad(tensor: torch.Tensor) -> None:
+        if tensor.is_leaf or not tensor.requires_grad:
+            retain(tensor)
+        elif not any(tensor is other for other in retained):
+            retained.append(tensor)
+
+    @functools.wraps(backward)
+    def accumulate(
+        tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, grad_variables: Any = None, inputs: Any = None
+    ) -> None:
+        roots = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
+        given = grad_tensors if grad_variables is None else grad_variables
+        given = (given,) if isinstance(given, torch.Tensor) else given
+        into = [inputs] if isinstance(inputs, torch.Tensor) else _differentiable(roots, retained) if inputs is None else list(inputs)
+        if not into:
+            backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+            return
+        gradients = torch.autograd.grad(roots, into, given, retain_graph, create_graph, allow_unused=True)
+        with torch.set_grad_enabled(create_graph):
+            for tensor, gradient in zip(into, gradients):
+                if gradient is not None:
+                    tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+
+    with Replacements() as replacements:
+        replacements.set(torch.autograd, "backward", accumulate)
+        replacements.set(torch.Tensor, "retain_grad", retain_grad)
+        yield
+
+
+def _differentiable(roots: Sequence[torch.Tensor], retained: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors of which ``backward`` gives the gradient: those that nobody computed, and those that retain it."""
+    leaves: list[torch.Tensor] = []
+    left = [torch.autograd.graph.get_gradient_edge(root).node for root in roots if root.requires_grad]
+    seen = set(left)
+    while left:
+        node: Any = left.pop()
+        if hasattr(node, "variable"):
+            leaves.append(node.variable)
+        following = {each for each, _ in node.next_functions if each is not None} - seen
+        seen |= following
+        left += following
+    return leaves + [tensor for tensor in retained if tensor.grad_fn in seen]
