@@ -33,7 +33,7 @@ from .failures import (
 from .larger_examples import sizes_where_not, where_none
 from .loops import Unkept, kept_loops
 from .operators.data_dependent import sized_kernels, unchecked_distributions
-from .operators.gradients import export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
+from .operators.gradients import BELOW_AUTOGRAD, export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
 from .operators.stand_ins import restore
 from .operators.vmaps import without_vmap
 from .questions.constants import KNOWN, KnownConstants
@@ -101,7 +101,7 @@ def _attempts(
                 yield strategy, lambda remedies, strict=strict: with_remedies(model, args, kwargs, asked, strict, remedies)
                 error = failed[-1].error
                 if not strict and error is not None and failed[-1].gradients:
-                    yield f"{strategy}, below autograd", lambda remedies: with_remedies(model, args, kwargs, lenient, False, remedies, export_below_autograd)
+                    yield strategy + BELOW_AUTOGRAD, lambda remedies: with_remedies(model, args, kwargs, lenient, False, remedies, export_below_autograd)
                 if asked != lenient and is_about_shapes(error):
                     yield f"{strategy}, leaving named dimensions to torch", lambda remedies: with_remedies(model, args, kwargs, lenient, strict, remedies)
                 elif (refined := _refined(asked, error)) is not None:

@@ -15,6 +15,7 @@ from torch.utils import _pytree
 from .. import _engine
 from ..archived import ArchivedProgram
 from ..capture import user_line
+from ..capture.operators.gradients import BELOW_AUTOGRAD
 from ..capture.operators.transformers import every_mask
 from ..eager import with_the_gradients_it_asks_for
 from ..errors import VerificationError
@@ -201,8 +202,12 @@ def _in_model_order(results: Any, outputs: Iterable[Any]) -> tuple[list[Any], se
     return ordered, spans
 
 
-def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What PyTorch gives, once: a module is afterwards as it was. Raises whatever the program raises."""
+def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, gradients: bool = False) -> Any:
+    """What PyTorch gives, once: a module is afterwards as it was. Raises whatever the program raises.
+
+    Args:
+        gradients: Whether the program has gradients that the module computes.
+    """
 
     def run() -> Any:
         run_args, run_kwargs = copies(args, kwargs)
@@ -211,7 +216,7 @@ def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwarg
             results = reference(*run_args, **run_kwargs)
             return _pytree.tree_map(_copy, results)
 
-    return with_the_gradients_it_asks_for(run)
+    return with_the_gradients_it_asks_for(run, asks=gradients)
 
 
 def as_output(result: Any, output: torch.Tensor) -> torch.Tensor:
@@ -249,7 +254,7 @@ def _compare_outputs(
     exported: ExportedProgram | None,
 ) -> list[_engine.Comparison]:
     try:
-        expected = expected_outputs(reference, args, kwargs)
+        expected = expected_outputs(reference, args, kwargs, gradients=BELOW_AUTOGRAD in (program.capture_strategy or ""))
     except Exception as error:
         if inputs == "example":
             raise VerificationError(f"PyTorch does not run on these inputs: {error}") from error

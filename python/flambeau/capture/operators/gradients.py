@@ -24,7 +24,10 @@ from ..replaced_functions import Replacements
 from ..torch_export import below_autograd
 from .recurrent_layers import differentiable_layers
 
-__all__ = ["export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation", "refuse_unrecorded"]
+__all__ = ["BELOW_AUTOGRAD", "export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation", "refuse_unrecorded"]
+
+BELOW_AUTOGRAD = ", below autograd"
+"""How a model was captured that computes gradients."""
 
 _TRANSFORMS = "torch._functorch.predispatch"
 _DIFFERENTIATING = (
