@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -110,27 +111,31 @@ def _is_dual() -> bool:
 def export_below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, strict: bool, dynamic_shapes: Any) -> ExportedProgram:
     """As ``torch.export.export``, below autograd."""
     # Of fused attention's gradient there is no decomposition.
-    with _detached_results(model), _accumulated_gradients(), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
+    with _detached_results(model) as given, _accumulated_gradients(model, given), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
         return below_autograd(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
 
 
 @contextlib.contextmanager
-def _detached_results(model: torch.nn.Module) -> Iterator[None]:
+def _detached_results(model: torch.nn.Module) -> Iterator[list[torch.Tensor]]:
     """While it is open, nobody can ask for gradients of what the model returns: torch would record these as well.
 
     Where nobody asks, torch runs the model without gradients; it has those that its caller has.
+
+    Yields the tensors that the model is given, as soon as it runs.
     """
+    given: list[torch.Tensor] = []
     forward, own, enabled = model.forward, "forward" in vars(model), torch.is_grad_enabled()
 
     @functools.wraps(forward)
     def detached(*args: Any, **kwargs: Any) -> Any:
+        given[:] = [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         with torch.set_grad_enabled(enabled):
             results = forward(*args, **kwargs)
         return _pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, results)
 
     model.forward = detached
     try:
-        yield
+        yield given
     finally:
         if own:
             model.forward = forward
@@ -139,8 +144,11 @@ def _detached_results(model: torch.nn.Module) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _accumulated_gradients() -> Iterator[None]:
-    """While it is open, ``backward`` computes what it adds to ``grad`` as ``torch.autograd.grad`` does: what autograd adds itself, nobody records."""
+def _accumulated_gradients(model: torch.nn.Module, given: Sequence[torch.Tensor]) -> Iterator[None]:
+    """While it is open, ``backward`` computes what it adds to ``grad`` as ``torch.autograd.grad`` does: what autograd adds itself, nobody records.
+
+    Weights, and what the model is given, are computed of others while they are recorded.
+    """
     backward, retain = torch.autograd.backward, torch.Tensor.retain_grad
     retained: list[torch.Tensor] = []
 
@@ -155,14 +163,15 @@ def _accumulated_gradients() -> Iterator[None]:
         tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, grad_variables: Any = None, inputs: Any = None
     ) -> None:
         roots = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
-        given = grad_tensors if grad_variables is None else grad_variables
-        given = (given,) if isinstance(given, torch.Tensor) else given
-        into = [inputs] if isinstance(inputs, torch.Tensor) else _differentiable(roots, retained) if inputs is None else list(inputs)
+        along = grad_tensors if grad_variables is None else grad_variables
+        along = (along,) if isinstance(along, torch.Tensor) else along
+        into = [inputs] if isinstance(inputs, torch.Tensor) else _differentiable(roots, [*model.parameters(), *given, *retained]) if inputs is None else list(inputs)
         if not into:
             backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
             return
-        gradients = torch.autograd.grad(roots, into, given, retain_graph, create_graph, allow_unused=True)
-        with torch.set_grad_enabled(create_graph):
+        gradients = torch.autograd.grad(roots, into, along, retain_graph, create_graph, allow_unused=True)
+        with torch.set_grad_enabled(create_graph), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The .grad attribute of a Tensor that is not a leaf")
             for tensor, gradient in zip(into, gradients):
                 if gradient is not None:
                     tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
@@ -173,8 +182,8 @@ def _accumulated_gradients() -> Iterator[None]:
         yield
 
 
-def _differentiable(roots: Sequence[torch.Tensor], retained: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """The tensors of which ``backward`` gives the gradient: those that nobody computed, and those that retain it."""
+def _differentiable(roots: Sequence[torch.Tensor], computed: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors to which ``backward`` adds the gradient: those that nobody computed, and of those that are computed the ones given here."""
     leaves: list[torch.Tensor] = []
     left = [torch.autograd.graph.get_gradient_edge(root).node for root in roots if root.requires_grad]
     seen = set(left)
@@ -185,4 +194,4 @@ def _differentiable(roots: Sequence[torch.Tensor], retained: Sequence[torch.Tens
         following = {each for each, _ in node.next_functions if each is not None} - seen
         seen |= following
         left += following
-    return leaves + [tensor for tensor in retained if tensor.grad_fn in seen]
+    return leaves + [tensor for tensor in {id(each): each for each in computed}.values() if tensor.grad_fn in seen]
