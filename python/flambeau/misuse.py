@@ -138,7 +138,7 @@ def failure_of_the_model(model: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return None
 
     def run() -> None:
-        given, named = _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, (args, kwargs))
+        given, named = _pytree.tree_map(lambda leaf: leaf.detach().clone().requires_grad_(leaf.requires_grad) if isinstance(leaf, torch.Tensor) else leaf, (args, kwargs))
         with torch.random.fork_rng(devices=[]), kept_state(model):
             model(*given, **named)
 

@@ -128,7 +128,8 @@ def examples(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _copy(value: Any) -> Any:
-    return value.clone() if isinstance(value, torch.Tensor) else value
+    """Of which the program may compute gradients, as of the value: they are not the value's."""
+    return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) else value
 
 
 def copies(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
