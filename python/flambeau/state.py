@@ -78,18 +78,17 @@ def kept_attributes(model: torch.nn.Module) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _kept_gradients(model: torch.nn.Module) -> Iterator[None]:
-    """What forward adds to the gradients of weights (``loss.backward()``)."""
-    before = [(weight, weight.grad, None if weight.grad is None else weight.grad.clone()) for weight in model.parameters() if weight.is_leaf]
+    """Weights have no gradients while it is open, and afterwards those that they had: ``loss.backward()`` in forward adds to them."""
+    before = [(weight, weight.grad) for weight in model.parameters() if weight.is_leaf]
     try:
+        for weight, gradient in before:
+            if gradient is not None:
+                weight.grad = None
         yield
     finally:
-        for weight, gradient, values in before:
-            if weight.grad is gradient is None:
-                continue
-            if gradient is not None and values is not None:
-                with torch.no_grad():
-                    gradient.copy_(values)
-            weight.grad = gradient
+        for weight, gradient in before:
+            if weight.grad is not gradient:
+                weight.grad = gradient
 
 
 @contextlib.contextmanager

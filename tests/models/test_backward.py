@@ -89,3 +89,43 @@ def test_gradients_that_arguments_ask_for():
     program = flambeau.export(Model().eval(), (x,), verify=True)
     assert x.grad is None
     assert program.inputs[0].name == "x"
+
+
+class Searching(Net):
+    """For what moves the input to where the net is small."""
+
+    def __init__(self, optimizer):
+        super().__init__()
+        self.optimizer = optimizer
+
+    def forward(self, x):
+        moved = torch.zeros(2, requires_grad=True)
+        steps = self.optimizer([moved], lr=0.1)
+        for _ in range(2):
+            steps.zero_grad()
+            self.net(x + moved).square().sum().backward()
+            steps.step()
+        return x + moved.detach()
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam])
+def test_steps_of_an_optimizer(optimizer):
+    model = Searching(optimizer).eval()
+    program = flambeau.export(model, (torch.randn(5, 2),), dynamic_shapes=({0: "n"},))
+    for count in (5, 3):
+        x = torch.randn(count, 2)
+        torch.testing.assert_close(program(x)[0], model(x), rtol=1e-4, atol=1e-5)
+
+
+def test_steps_that_write_weights_are_refused():
+    class Adapting(Net):
+        def forward(self, x):
+            self.net(x).square().mean().backward()
+            torch.optim.SGD(self.parameters(), lr=0.1).step()
+            return self.net(x)
+
+    model = Adapting().eval()
+    weights = [weight.detach().clone() for weight in model.parameters()]
+    with pytest.raises(flambeau.errors.CaptureError, match="what an optimizer writes to weights of the model cannot"):
+        flambeau.export(model, (torch.randn(5, 2),))
+    assert all(map(torch.equal, weights, model.parameters()))

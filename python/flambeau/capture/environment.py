@@ -41,7 +41,7 @@ from .sizes.functions_of_sizes import functions_of_sizes
 from .sizes.overlaps import overlaps_by_strides
 from .sizes.progressions import Progressions
 from .sizes.slices import undecided_slices
-from .surroundings import autocast_within, exporting, lines_of_models, mode, named_keywords, silence, unexplained_recompilations
+from .surroundings import autocast_within, exporting, lines_of_models, mode, named_keywords, silence, unexplained_recompilations, unprofiled
 
 __all__ = ["Seen", "environment", "replacements"]
 
@@ -84,6 +84,7 @@ def environment(model: torch.nn.Module, kwargs: dict[str, Any], training: bool |
             autocast_within(model),
             silence(verbose),
             unexplained_recompilations(),
+            unprofiled(),
             multilabel_losses(),
             exporting(),
             lines_of_models(),

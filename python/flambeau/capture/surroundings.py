@@ -30,6 +30,7 @@ __all__ = [
     "one_capture_at_a_time",
     "silence",
     "unexplained_recompilations",
+    "unprofiled",
 ]
 
 
@@ -187,3 +188,21 @@ def casting_anew() -> Iterator[None]:
         yield
     finally:
         torch.set_autocast_cache_enabled(before)
+
+
+@contextlib.contextmanager
+def unprofiled() -> Iterator[None]:
+    """While it is open, the profiler is not told of the blocks that a model marks for it, as optimizers mark their steps: what it gives for one
+    is no tensor, and recorded where gradients are.
+    """
+
+    def __enter__(self: Any) -> Any:
+        return self
+
+    def __exit__(self: Any, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        pass
+
+    with Replacements() as replaced:
+        for method in (__enter__, __exit__):
+            replaced.set(torch.autograd.profiler.record_function, method.__name__, method)
+        yield
