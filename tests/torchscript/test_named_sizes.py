@@ -166,3 +166,15 @@ class SlicesOfOne(torch.nn.Module):
 
 def test_a_slice_of_one_loses_its_dimension():
     check(SlicesOfOne(), (x(6, 4), torch.tensor(2)), others=[(x(5, 4), torch.tensor(3)), (x(2, 4), torch.tensor(0))], dynamic_axes={"a": {0: "n"}})
+
+
+@pytest.mark.parametrize("width", [3, 4])
+def test_cross_products_whose_axis_a_size_decides(width):
+    def crossed(a: torch.Tensor, b: torch.Tensor):
+        return torch.cross(a[:, :3], b[:, :3])
+
+    args, longer = [(x(n, width), x(n, width, seed=7)) for n in (2, 5)]
+    with pytest.warns(flambeau.errors.ConversionWarning, match="assumes that no dynamic size before that axis is 3"):
+        program = flambeau.export(torch.jit.script(crossed), args, dynamic_shapes={"a": {0: "n"}, "b": {0: "n"}})
+    for each in (args, longer):
+        torch.testing.assert_close(program(*each)[0], crossed(*each))

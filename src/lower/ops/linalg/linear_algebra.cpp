@@ -315,8 +315,13 @@ Tensor Cross(Lowering& to, Tensor self, Tensor other, std::optional<int64_t> dim
   Ints open;
   for (int64_t axis = 0; axis < self.rank(); ++axis) {
     const auto size = to.AsConstant(self.size(axis));
-    if (size == 3) return LinalgCross(to, self, other, axis);
     if (!size) open.push_back(axis);
+    if (size != 3) continue;
+    if (!open.empty())
+      to.sink().Warning(DiagnosticKind::kFrozenDimension,
+                        "a cross product without 'dim' is along the first axis of three elements: the model assumes that no dynamic size "
+                        "before that axis is 3");
+    return LinalgCross(to, self, other, axis);
   }
   if (open.size() == 1) return LinalgCross(to, self, other, open[0]);
   to.Report(DiagnosticKind::kMissingInformation, "which axis has three elements is not known: pass 'dim'");
