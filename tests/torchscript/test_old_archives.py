@@ -64,6 +64,7 @@ class Takes(torch.nn.Module):
 
 GENERAL, TALL, WIDE, SYMMETRIC = torch.randn(4, 4), torch.randn(6, 3), torch.randn(3, 6), torch.eye(4) + torch.ones(4, 4)
 COLUMNS, SIGNAL, INTEGERS = torch.randn(6, 2), torch.randn(32), torch.arange(-3, 5)
+IMAGES, resized = torch.randn(2, 3, 5, 7), torch.nn.functional.interpolate
 
 
 def eigenvectors(a):
@@ -94,6 +95,12 @@ def solution_and_rest(b, a):
         ("torch.div(a, b, rounding_mode=\"true\")", (INTEGERS, INTEGERS + 10), torch.true_divide),
         ("torch.upsample_bilinear2d(a, [int(torch.floor(torch.mul(torch.to(ops.prim.NumToTensor(torch.size(a, 2)), 6), b))), 8], False, 2., 2.)",
          (torch.randn(1, 1, 4, 4), torch.tensor(2.0)), lambda a, b: torch.nn.functional.interpolate(a, scale_factor=2, mode="bilinear")),
+        ("torch.__upsample(a, None, 2, \"nearest\", None)", (IMAGES,), lambda a: resized(a, scale_factor=2)),
+        ("torch.__upsample(a, [7, 6], None, \"bilinear\", True)", (IMAGES,), lambda a: resized(a, (7, 6), mode="bilinear", align_corners=True)),
+        ("torch.__upsample(a, 9, None, \"bicubic\", None)", (IMAGES,), lambda a: resized(a, 9, mode="bicubic")),
+        ("torch.__upsample_nearest(a, [3, 9], None)", (IMAGES,), lambda a: resized(a, (3, 9))),
+        ("torch.__upsample_bilinear(a, None, [2, 3])", (IMAGES,), lambda a: resized(a, scale_factor=(2, 3), mode="bilinear", align_corners=True)),
+        ("torch.__upsample_bilinear(a, 4, None)", (IMAGES,), lambda a: resized(a, 4, mode="bilinear", align_corners=True)),
     ],
 )  # fmt: skip
 def test_calls_that_torch_no_longer_takes(code, args, today, tmp_path):

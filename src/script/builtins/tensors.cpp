@@ -384,11 +384,12 @@ Result<Val> SizesByFactors(Evaluator& evaluator, const Val& image, const Vals& f
   return evaluator.List(std::move(sizes));
 }
 
-// (x, size, scale_factor, mode, align_corners), as archives before torch 1.5 call it: by the
+// (x, size, scale_factor, mode, align_corners), or the first three for the nearest pixel, as archives before torch 1.5 call it: by the
 // number of dimensions and the mode it is one of several operators.
 Result<Vals> Interpolate(Evaluator& evaluator, const Node&, Arguments arguments) {
   const Type* type = RankedType(evaluator, arguments[0]);
-  const auto* mode = arguments.size() > 4 ? arguments[3].As<std::string>() : nullptr;
+  const Val nearest = std::string("nearest");
+  const auto* mode = (arguments.size() > 3 ? arguments[3] : nearest).As<std::string>();
   if (type == nullptr) return kFailure;
   const size_t dims = type->rank() < 2 ? 0 : type->rank() - 2;
   if (mode == nullptr || dims < 1 || dims > 3) return evaluator.Unsupported("interpolates a tensor of so many dimensions, or in a mode that is not known");
@@ -408,7 +409,7 @@ Result<Vals> Interpolate(Evaluator& evaluator, const Node&, Arguments arguments)
     FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::adaptive_avg_pool{}d", dims), {arguments[0], size}));
     return Vals{std::move(result)};
   }
-  const bool aligned = arguments[4].AsInt().value_or(0) != 0;
+  const bool aligned = arguments.size() > 4 && arguments[4].AsInt().value_or(0) != 0;
   if (*mode == "nearest") {
     FLAMBEAU_TRY(Val result, emit.Call1(fmt::format("aten::upsample_nearest{}d.vec", dims), {arguments[0], size, Nothing{}}));
     return Vals{std::move(result)};
@@ -420,6 +421,12 @@ Result<Vals> Interpolate(Evaluator& evaluator, const Node&, Arguments arguments)
       return Vals{std::move(result)};
     }
   return evaluator.Unsupported(fmt::format("interpolates in the mode '{}' over {} dimensions", *mode, dims));
+}
+
+// (x, size, scale_factor)
+Result<Vals> UpsampleBilinear(Evaluator& evaluator, const Node& node, Arguments arguments) {
+  const Val named[] = {arguments[0], arguments[1], arguments[2], std::string("bilinear"), int64_t{1}};
+  return Interpolate(evaluator, node, named);
 }
 
 // upsample_<mode><dimensions>d.vec(x, size, [align_corners], factors): the operators take factors that are known now,
@@ -452,6 +459,9 @@ constexpr std::string_view kSplit = R"py(def split(x: Tensor, sizes: List[int], 
 constexpr BuiltinRow kRows[] = {
     {"aten::ScalarImplicit", &Item},
     {"aten::__interpolate", &Interpolate},
+    {"aten::__upsample", &Interpolate},
+    {"aten::__upsample_bilinear", &UpsampleBilinear},
+    {"aten::__upsample_nearest", &Interpolate},
     {"aten::_infer_size", &BroadcastShapes},
     {"aten::_upsample_nearest_exact1d", &Upsample},
     {"aten::_upsample_nearest_exact2d", &Upsample},
