@@ -83,7 +83,16 @@ def irfft(self: Tensor, signal_ndim: int, normalized: bool, onesided: bool, sign
   else:
     sizes = annotate(Optional[List[int]], None)
   if onesided:
-    result = torch.fft_irfftn(pairs, sizes, dims, norm=norm)
+    if torch.eq(torch.len(signal_sizes), 0):
+      whole = annotate(List[int], [])
+      for i in range(torch.sub(signal_ndim, 1)):
+        _0 = torch.append(whole, torch.size(pairs, torch.sub(i, signal_ndim)))
+      half = torch.sub(torch.size(pairs, -1), 1)
+      _1 = torch.append(whole, torch.add(torch.mul(half, 2), 1))
+      sizes0 = unchecked_cast(Optional[List[int]], whole)
+    else:
+      sizes0 = sizes
+    result = torch.fft_irfftn(pairs, sizes0, dims, norm=norm)
   else:
     result = torch.real(torch.fft_ifftn(pairs, sizes, dims, norm=norm))
   return result
