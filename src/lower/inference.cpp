@@ -165,9 +165,10 @@ std::optional<std::vector<Inference::Inferred>> Inference::Infer(NodeId node, st
   last_.clear();
   last_is_custom_ = false;
   if (custom_ != nullptr && custom_->Handles(aten().op(node))) return InferCustom(node, recorded);
-  const size_t errors = sink().error_count();
+  const size_t errors = sink().error_count(), reported = sink().diagnostics().size();
   auto results = Translate(node);
   if (!results || sink().error_count() > errors) return std::nullopt;
+  sink().Truncate(reported);  // what it warns of is said when it is lowered
   const aten::Schema* schema = aten::FindSchema(aten().op(node));
   std::vector<Inferred> inferred;
   for (size_t i = 0; i < results->size(); ++i) {

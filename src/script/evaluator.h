@@ -33,7 +33,6 @@ class Evaluator {
   // Ifs whose paths are kept apart to the end of the loop's body or program around them, and Loops with the number of
   // first rounds that become such Ifs.
   using Apart = std::map<const Node*, int>;
-  static constexpr int kMaxRoundsApart = 8;  // of a loop that cannot be kept
   // `custom`, `apart` and `library` must outlive this, and `library` what this tells of nodes: some are its own.
   Evaluator(const torchscript::Graph& source, Program::Impl& program, Sink& sink, const lower::CustomOperators& custom,
             int opset, const Apart& apart, Library& library);

@@ -12,12 +12,14 @@ namespace {
 
 constexpr uint64_t kMaxUnrolledNodes = 20000;
 constexpr int kMaxRounds = 12;  // until the types of what a loop carries settle
+constexpr int kMaxRoundsApart = 8;
 
-// How many rounds a loop has at most: as many as are walked apart, if it ends by its condition. None where they are more.
+// How many rounds a loop has at most, if they are few enough to be walked apart; a loop that ends by its condition may have as few.
 std::optional<int> FewRounds(const Val& trips) {
-  const int64_t count = trips.AsInt().value_or(Evaluator::kMaxRoundsApart + 1);
-  if (count >= INT64_MAX - Evaluator::kMaxRoundsApart) return Evaluator::kMaxRoundsApart;
-  return count <= Evaluator::kMaxRoundsApart ? std::optional(static_cast<int>(count)) : std::nullopt;
+  const std::optional<int64_t> count = trips.AsInt();
+  if (!count) return std::nullopt;
+  if (*count >= INT64_MAX - kMaxRoundsApart) return kMaxRoundsApart;
+  return *count <= kMaxRoundsApart ? std::optional(static_cast<int>(*count)) : std::nullopt;
 }
 
 }  // namespace

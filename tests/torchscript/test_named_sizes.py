@@ -174,7 +174,8 @@ def test_cross_products_whose_axis_a_size_decides(width):
         return torch.cross(a[:, :3], b[:, :3])
 
     args, longer = [(x(n, width), x(n, width, seed=7)) for n in (2, 5)]
-    with pytest.warns(flambeau.errors.ConversionWarning, match="assumes that no dynamic size before that axis is 3"):
+    with pytest.warns(flambeau.errors.ConversionWarning, match="assumes that no dynamic size before that axis is 3") as told:
         program = flambeau.export(torch.jit.script(crossed), args, dynamic_shapes={"a": {0: "n"}, "b": {0: "n"}})
+    assert sum("cross product" in str(each.message) for each in told) == 1
     for each in (args, longer):
         torch.testing.assert_close(program(*each)[0], crossed(*each))
