@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
+from torch.utils import _pytree
 
-__all__ = ["with_the_gradients_it_asks_for"]
+__all__ = ["copied", "with_the_gradients_it_asks_for"]
 
 _Results = TypeVar("_Results")
 
 
+def copied(values: Any) -> Any:
+    """Arguments or results with copies of their tensors: a model may write to what it is given, and compute gradients of it."""
+    return _pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone().requires_grad_(tensor.requires_grad), values)
+
+
 def with_the_gradients_it_asks_for(run: Callable[[], _Results], *, asks: bool = False) -> _Results:
-    """What a run gives without gradients, which take memory; or with them, if the caller has them on and the model computes some itself.
+    """What a run gives without gradients, which take memory; or with them, if the caller has them on and it fails without.
 
     Args:
         run: Runs the model. It may run twice, and must leave everything as it was.

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import inspect
 import io
 import os
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
 from torch.utils import _pytree
 
-from .eager import with_the_gradients_it_asks_for
+from .eager import copied, with_the_gradients_it_asks_for
 from .errors import warn
 from .onnx._enums import OperatorExportTypes, TrainingMode
 from .state import kept_state
@@ -131,18 +130,6 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")
 
 
-@contextlib.contextmanager
-def _kept_weights(model: torch.nn.Module) -> Iterator[None]:
-    """Undoes the steps that the model takes with its gradients, if it has any."""
-    before = [(weight, weight.detach().clone()) for weight in model.parameters()] if torch.is_grad_enabled() else []
-    try:
-        yield
-    finally:
-        with torch.no_grad():
-            for weight, values in before:
-                weight.copy_(values)
-
-
 def failure_of_the_model(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
     """What the module itself raises for these arguments, in the mode that it is in; None if it runs, or cannot be run."""
     leaves = [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
@@ -151,8 +138,8 @@ def failure_of_the_model(model: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return None
 
     def run() -> None:
-        given, named = _pytree.tree_map(lambda leaf: leaf.detach().clone().requires_grad_(leaf.requires_grad) if isinstance(leaf, torch.Tensor) else leaf, (args, kwargs))
-        with torch.random.fork_rng(devices=[]), kept_state(model), _kept_weights(model):
+        given, named = copied((args, kwargs))
+        with torch.random.fork_rng(devices=[]), kept_state(model, weights=torch.is_grad_enabled()):  # a step along gradients writes them
             model(*given, **named)
 
     try:

@@ -92,9 +92,14 @@ def _kept_gradients(model: torch.nn.Module) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def kept_state(model: torch.nn.Module) -> Iterator[None]:
-    """As :func:`kept_attributes`; and whatever forward writes to buffers, and tensors in attributes, is undone."""
-    tensors = [*model.buffers(), *(value for place in attributes_within(model) for value in place.values() if isinstance(value, torch.Tensor))]
+def kept_state(model: torch.nn.Module, *, weights: bool = False) -> Iterator[None]:
+    """As :func:`kept_attributes`; and whatever forward writes to buffers, and tensors in attributes, is undone.
+
+    Args:
+        model: The model.
+        weights: Also what it writes to weights, of which that takes copies.
+    """
+    tensors = [*(model.parameters() if weights else ()), *model.buffers(), *(value for place in attributes_within(model) for value in place.values() if isinstance(value, torch.Tensor))]
     before = [(tensor, tensor.detach().clone()) for tensor in tensors]
     try:
         with kept_attributes(model):

@@ -13,13 +13,14 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from .. import _engine
+from ..eager import copied
 from ..feed.places import modules_of, trace_of
 from ..program import ONNXProgram
 from ..session import as_captured
 from ..state import kept_state
 from .comparison import differently, not_computed
 from .file_nodes import calls_of, values_of_calls
-from .outputs import captured, compare_tensors, copies, examples
+from .outputs import captured, compare_tensors, examples
 
 if TYPE_CHECKING:
     import onnx
@@ -93,7 +94,7 @@ def compare_values(
     """
     from .bodies import Bodies  # which needs onnx
 
-    run_args, run_kwargs = copies(*as_captured(args, kwargs, exported))
+    run_args, run_kwargs = copied(as_captured(args, kwargs, exported))
     module = exported.module()
     recorded = _Recorded(module)
     with torch.no_grad(), kept_state(module):

@@ -17,7 +17,7 @@ from ..archived import ArchivedProgram
 from ..capture import user_line
 from ..capture.operators.gradients import BELOW_AUTOGRAD
 from ..capture.operators.transformers import every_mask
-from ..eager import with_the_gradients_it_asks_for
+from ..eager import copied, with_the_gradients_it_asks_for
 from ..errors import VerificationError
 from ..program import ONNXProgram
 from ..pytrees import is_leaf
@@ -31,7 +31,6 @@ __all__ = [
     "as_output",
     "captured",
     "compare_tensors",
-    "copies",
     "examples",
     "expected_outputs",
     "paired",
@@ -127,16 +126,6 @@ def examples(exported: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str,
     return exported.example_inputs
 
 
-def _copy(value: Any) -> Any:
-    """Of which the program may compute gradients, as of the value: they are not the value's."""
-    return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) else value
-
-
-def copies(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """The program may write to its inputs; both models must see the same values."""
-    return _pytree.tree_map(_copy, args), _pytree.tree_map(_copy, kwargs)
-
-
 def paired(names: Iterable[str], outputs: Sequence[Any], results: Any, *, further: bool = False) -> list[tuple[str, Any, Any]]:
     """What a model gives, tensor by tensor, each with its output's name and with what PyTorch gives in its place.
 
@@ -211,11 +200,11 @@ def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwarg
     """
 
     def run() -> Any:
-        run_args, run_kwargs = copies(args, kwargs)
+        run_args, run_kwargs = copied((args, kwargs))
         kept = kept_state(reference) if isinstance(reference, torch.nn.Module) else contextlib.nullcontext()
         with every_mask(), kept:
             results = reference(*run_args, **run_kwargs)
-            return _pytree.tree_map(_copy, results)
+            return copied(results)
 
     return with_the_gradients_it_asks_for(run, asks=gradients)
 
