@@ -44,7 +44,7 @@ Captured programs, converted to a file with external data; the bound is 5 % of t
 
 ## TorchScript
 
-ResNet-50; torch.onnx writes its file in each row.
+ResNet-50; torch.onnx writes its file in each row. No file replaces another.
 
 {torchscript}
 
