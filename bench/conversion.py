@@ -20,13 +20,14 @@ import flambeau
 from .models import MODELS
 
 
-def seconds(function: Callable[[], object], repeats: int) -> float:
-    """The best of some runs, wall time."""
+def seconds(function: Callable[[], object], repeats: int, after: Callable[[], object] = lambda: None) -> float:
+    """The best of some runs, wall time; `after` is called after each of them and takes none."""
     best = math.inf
     for _ in range(repeats):
         start = time.perf_counter()
         function()
         best = min(best, time.perf_counter() - start)
+        after()
     return best
 
 

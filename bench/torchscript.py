@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import tempfile
 import warnings
+from collections.abc import Callable
 
 import torch
 
@@ -25,42 +26,34 @@ def quietly(**arguments: object) -> None:
         torch.onnx.export(**arguments, verbose=False)
 
 
-def new_file(folder: str) -> str:
-    """A name that no file has: file systems take longer to replace one, whoever writes it."""
-    return os.path.join(folder, f"{len(os.listdir(folder))}.onnx")
-
-
 def rows() -> list[str]:
     """A Markdown table."""
     cli = pathlib.Path(os.environ["FLAMBEAU_BUILD_DIR"]) / "bin" / "flambeau"
     module, args = zoo.torchvision().resnet50(weights=None).eval(), (torch.randn(2, 3, 224, 224),)
     traced = torch.jit.trace(module, args)
     with tempfile.TemporaryDirectory() as folder:
-        archive = os.path.join(folder, "model.pt")
+        archive, target = os.path.join(folder, "model.pt"), os.path.join(folder, "model.onnx")
         traced.save(archive)
+        command = [str(cli), "convert", archive, "-o", target, "--input", "x=float32[2,3,224,224]", "-q"]
+        referring = [*command, "--external-data", "reference"]
 
-        def convert(*options: str) -> None:
-            command = [str(cli), "convert", archive, "-o", new_file(folder), "--input", "x=float32[2,3,224,224]", "-q"]
-            subprocess.run([*command, *options], check=True)
-
-        def export(**arguments: object) -> None:
-            flambeau.export(args=args, f=new_file(folder), **arguments)
-
-        def theirs(model: torch.nn.Module, **arguments: object) -> None:
-            quietly(model=model, args=args, f=new_file(folder), **arguments)
+        def to_new_file(function: Callable[[], object], repeats: int) -> float:
+            """File systems take longer to replace a file, whoever writes it."""
+            return seconds(function, repeats, after=lambda: pathlib.Path(target).unlink(missing_ok=True))
 
         # Before torch.onnx, which leaves the traced graph changed.
         ours = {
-            "archive → ONNX (CLI), `reference`": seconds(lambda: convert("--external-data", "reference"), 5),
-            "archive → ONNX (CLI)": seconds(convert, 5),
+            "archive → ONNX (CLI), `reference`": to_new_file(lambda: subprocess.run(referring, check=True), 5),
+            "archive → ONNX (CLI)": to_new_file(lambda: subprocess.run(command, check=True), 5),
             "traced module → program in memory": seconds(lambda: flambeau.export(traced, args), 5),
-            "traced module → file": seconds(lambda: export(model=traced), 5),
-            'module → file, `capture="trace"`': seconds(lambda: export(model=module, capture="trace"), 3),
+            "traced module → file": to_new_file(lambda: flambeau.export(traced, args, target), 5),
+            'module → file, `capture="trace"`': to_new_file(lambda: flambeau.export(module, args, target, capture="trace"), 5),
         }
-        loaded = ("load + `dynamo=False`", seconds(lambda: theirs(torch.jit.load(archive), dynamo=False), 3))
-        live = ("`dynamo=False`", seconds(lambda: theirs(traced, dynamo=False), 3))
-        default = ("the default", seconds(lambda: theirs(module), 1))
+        loaded = to_new_file(lambda: quietly(model=torch.jit.load(archive), args=args, f=target, dynamo=False), 3)
+        live = to_new_file(lambda: quietly(model=traced, args=args, f=target, dynamo=False), 3)
+        default = to_new_file(lambda: quietly(model=module, args=args, f=target), 1)
+    theirs = [("load + `dynamo=False`", loaded)] * 2 + [("`dynamo=False`", live)] * 2 + [("the default", default)]
     lines = ["| what | Flambeau, s | torch.onnx | s | ratio |", "|---|---|---|---|---|"]
-    for (what, mine), (how, other) in zip(ours.items(), (loaded, loaded, live, live, default), strict=True):
+    for (what, mine), (how, other) in zip(ours.items(), theirs, strict=True):
         lines.append(f"| {what} | {mine:.3f} | {how} | {other:.2f} | {other / mine:.0f}× |")
     return lines
