@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "cli/command.h"
+#include "cli/heap.h"
 #include "flambeau/report.h"
 #include "flambeau/version.h"
 
@@ -125,6 +126,7 @@ std::span<const HelpRow> Examples() { return kExamples; }
 std::span<const HelpRow> ExitCodes() { return kExitCodes; }
 
 int Main(int argc, char** argv) {
+  AskForHugePages();
   ReportFailedWrites();
   CLI::App app("Converts PyTorch models to ONNX.", "flambeau");
   app.set_help_flag("-h,--help", "print this help");
