@@ -4,30 +4,42 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import copy
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.utils import _pytree
 
-__all__ = ["attributes_within", "kept_attributes", "kept_state"]
+__all__ = ["are_same", "attributes_within", "containers_within", "elements_of", "kept_attributes", "kept_state", "put_elements"]
 
 _MOST_OBJECTS = 4096
 """That are looked through; what holds more is no part of a model."""
 _NAMESPACES = ("argparse", "types")
 """Of Python's library, where objects of models may be from."""
 
-_CONTAINERS = (collections.OrderedDict, collections.defaultdict, collections.deque, dict, list, set)
+_KINDS: tuple[Any, ...] = (collections.OrderedDict, collections.deque, dict, list, set)
+"""Of containers, those in front that are of one behind and do more."""
 
 
-def _is_as(value: Any, before: Any) -> bool:
-    """Whether a container has the same elements, not only equal ones."""
-    return len(value) == len(before) and (
-        all(key in value and value[key] is each for key, each in before.items())
-        if isinstance(before, dict)
-        else all(one is other for one, other in zip(value, before))
-    )
+def elements_of(container: Any) -> list[Any]:
+    """What a container holds: of a dict its keys, then its values."""
+    return [*dict.keys(container), *dict.values(container)] if isinstance(container, dict) else list(container)
+
+
+def put_elements(container: Any, elements: list[Any]) -> None:
+    """Have the container hold these. A class of its own, which may count what is put into it, is not told."""
+    kind = next(kind for kind in _KINDS if isinstance(container, kind))
+    kind.clear(container)
+    if isinstance(container, dict):
+        kind.update(container, zip(elements[: len(elements) // 2], elements[len(elements) // 2 :]))
+    else:
+        (kind.update if kind is set else kind.extend)(container, elements)
+
+
+def are_same(elements: list[Any], others: list[Any]) -> bool:
+    """Whether they are, not only equal ones."""
+    return len(elements) == len(others) and all(one is other for one, other in zip(elements, others))
 
 
 def _attributes_of(value: Any) -> dict[str, Any] | None:
@@ -57,38 +69,65 @@ def attributes_within(model: torch.nn.Module) -> Iterator[dict[str, Any]]:
                 places.append(held)
 
 
+def containers_within(model: torch.nn.Module) -> list[Any]:
+    """The lists and dicts that :func:`attributes_within` hold, also within others: groups of an optimizer's weights."""
+    found: dict[int, Any] = {}
+    left = collections.deque(value for place in attributes_within(model) for value in place.values())
+    most = len(left) + _MOST_OBJECTS
+    while left and len(found) < most:
+        value = left.popleft()
+        if isinstance(value, _KINDS) and id(value) not in found:
+            found[id(value)] = value
+            left += elements_of(value)
+        elif isinstance(value, tuple):
+            left += value
+    return list(found.values())
+
+
 @contextlib.contextmanager
-def kept_attributes(model: torch.nn.Module) -> Iterator[None]:
+def kept_attributes(model: torch.nn.Module, given: Any = ()) -> Iterator[None]:
     """Whatever forward assigns to the attributes of its modules, and of the objects that these hold, or puts into the lists and dicts of
-    modules: a table of which a capture knows no numbers, or a size of the example's.
+    modules: a table of which a capture knows no numbers, or a size of the example's. And what it does to gradients, also those of what
+    it is given.
     """
-    own = [vars(module) for module in model.modules()]
-    containers = {id(value): value for place in own for value in place.values() if type(value) in _CONTAINERS}
-    containers |= {id(place): place for place in attributes_within(model)}
-    before = [(value, copy.copy(value)) for value in containers.values()]
+    before = [(value, elements_of(value)) for value in (*attributes_within(model), *containers_within(model))]
     try:
-        with _kept_gradients(model):
+        with _kept_gradients(model, given):
             yield
     finally:
         for value, elements in before:
-            if not _is_as(value, elements):
-                value.clear()
-                (value.extend if isinstance(value, (list, collections.deque)) else value.update)(elements)
+            if not are_same(elements_of(value), elements):
+                put_elements(value, elements)
 
 
 @contextlib.contextmanager
-def _kept_gradients(model: torch.nn.Module) -> Iterator[None]:
-    """Weights have no gradients while it is open, and afterwards those that they had: ``loss.backward()`` in forward adds to them."""
-    before = [(weight, weight.grad) for weight in model.parameters() if weight.is_leaf]
+def _kept_gradients(model: torch.nn.Module, given: Any) -> Iterator[None]:
+    """Tensors have no gradients while it is open, and afterwards those that they had: ``loss.backward()`` in forward adds to them.
+
+    They also ask for gradients then as they did before.
+    """
+    tensors = [*model.parameters(), *model.buffers(), *_tensors_within(model), *(each for each in _pytree.tree_leaves(given) if isinstance(each, torch.Tensor))]
+    leaves = {id(tensor): tensor for tensor in tensors if tensor.is_leaf}
+    before = [(leaf, leaf.grad, leaf.requires_grad) for leaf in leaves.values()]
     try:
-        for weight, gradient in before:
+        for leaf, gradient, _ in before:
             if gradient is not None:
-                weight.grad = None
+                leaf.grad = None
         yield
     finally:
-        for weight, gradient in before:
-            if weight.grad is not gradient:
-                weight.grad = gradient
+        for leaf, gradient, asks in before:
+            if leaf.grad is not gradient:
+                leaf.grad = gradient
+            if leaf.is_leaf and leaf.requires_grad != asks:
+                leaf.requires_grad_(asks)
+
+
+def _tensors_within(model: torch.nn.Module) -> Iterator[torch.Tensor]:
+    """Those in attributes, but the weights."""
+    for container in (*attributes_within(model), *containers_within(model)):
+        for value in elements_of(container):
+            if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
+                yield value
 
 
 @contextlib.contextmanager
@@ -97,10 +136,10 @@ def kept_state(model: torch.nn.Module, *, weights: bool = False) -> Iterator[Non
 
     Args:
         model: The model.
-        weights: Also what it writes to weights, of which that takes copies.
+        weights: Also what it writes to weights, of which that takes copies: a step along gradients does.
     """
-    tensors = [*(model.parameters() if weights else ()), *model.buffers(), *(value for place in attributes_within(model) for value in place.values() if isinstance(value, torch.Tensor))]
-    before = [(tensor, tensor.detach().clone()) for tensor in tensors]
+    tensors = {id(each): each for each in (*(model.parameters() if weights else ()), *model.buffers(), *_tensors_within(model))}
+    before = [(tensor, tensor.detach().clone()) for tensor in tensors.values()]
     try:
         with kept_attributes(model):
             yield

@@ -1,5 +1,6 @@
 """Models that call ``backward`` in ``forward``, and those that ask whether there are gradients."""
 
+import argparse
 import copy
 
 import pytest
@@ -117,15 +118,132 @@ def test_steps_of_an_optimizer(optimizer):
         torch.testing.assert_close(program(x)[0], model(x), rtol=1e-4, atol=1e-5)
 
 
-def test_steps_that_write_weights_are_refused():
-    class Adapting(Net):
-        def forward(self, x):
-            self.net(x).square().mean().backward()
-            torch.optim.SGD(self.parameters(), lr=0.1).step()
-            return self.net(x)
+class Adapting(Net):
+    """At test time."""
 
-    model = Adapting().eval()
-    weights = [weight.detach().clone() for weight in model.parameters()]
-    with pytest.raises(flambeau.errors.CaptureError, match="what an optimizer writes to weights of the model cannot"):
-        flambeau.export(model, (torch.randn(5, 2),))
-    assert all(map(torch.equal, weights, model.parameters()))
+    def __init__(self, optimizer, within=False):
+        super().__init__()
+        momentum = {"momentum": 0.9} if optimizer is torch.optim.SGD else {}
+        self.make = lambda: optimizer(self.parameters(), lr=0.1, **momentum)
+        self.steps = None if within else self.make()
+
+    def forward(self, x):
+        steps = self.make() if self.steps is None else self.steps
+        self.net(x).square().mean().backward()
+        steps.step()
+        steps.zero_grad()
+        return self.net(x)
+
+
+@pytest.mark.filterwarnings("ignore:.*ignored-mutation")
+@pytest.mark.parametrize("after", [0, 2])
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam])
+def test_steps_that_write_weights(optimizer, within, after):
+    model = Adapting(optimizer, within).eval()
+    for _ in range(after):
+        model(torch.randn(4, 2))
+
+    def state():
+        return [each.clone() for each in model.parameters()], copy.deepcopy({} if within else model.steps.state_dict())
+
+    before = state()
+    program = flambeau.export(model, (torch.randn(5, 2),), dynamic_shapes=({0: "n"},), verify=True, state_outputs=True)
+    torch.testing.assert_close(state(), before, rtol=0, atol=0)
+    for count in (5, 3):
+        x = torch.randn(count, 2)
+        y, *weights = program(x)
+        torch.testing.assert_close(y, model(x), rtol=1e-4, atol=1e-5)
+        for weight, expected, own in zip(weights, model.parameters(), before[0], strict=True):
+            torch.testing.assert_close(weight, expected.detach(), rtol=1e-4, atol=1e-5)
+            expected.data.copy_(own)
+        if not within:
+            model.steps.load_state_dict(before[1])
+
+
+def quintuple(leaf):
+    leaf.grad = leaf.grad * 5
+
+
+class Held(Net):
+    """Weights under other names than their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.net[0].weight.register_hook(lambda gradient: gradient * 3)
+        self.net[2].weight.register_post_accumulate_grad_hook(quintuple)
+        self.tuple, self.nested = tuple(self.net.parameters()), {"first": [(self.net[0].weight,)]}
+        self.others = argparse.Namespace(last=self.net[2].weight)
+
+
+class OfATuple(Held):
+    def forward(self, x):
+        return torch.autograd.grad(self.net(x).square().mean(), self.tuple)
+
+
+class ByBackward(Held):
+    def forward(self, x):
+        self.zero_grad()
+        self.net(x).square().mean().backward()
+        return self.nested["first"][0][0].grad, self.others.last.grad
+
+
+class MayBeUnused(Held):
+    def forward(self, x):
+        return [x if each is None else each for each in torch.autograd.grad(self.net(x).square().mean(), self.tuple, allow_unused=True)]
+
+
+@pytest.mark.parametrize("kind", [OfATuple, ByBackward, MayBeUnused])
+def test_gradients_of_weights_that_are_held_elsewhere(kind):
+    model = kind().eval()
+    program = flambeau.export(model, (torch.randn(5, 2),), dynamic_shapes=({0: "n"},))
+    for count in (5, 3):
+        x = torch.randn(count, 2)
+        for actual, expected in zip(program(x), model(x), strict=True):
+            torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("retained_first", [False, True])
+def test_hooks_change_what_is_accumulated(retained_first):
+    class Model(Net):
+        def forward(self, x):
+            x = x.detach().clone().requires_grad_()
+            x.register_post_accumulate_grad_hook(quintuple)
+            hidden = self.net[0](x)
+            if retained_first:
+                hidden.retain_grad()
+            hidden.register_hook(lambda gradient: gradient * 3)
+            if not retained_first:
+                hidden.retain_grad()
+            self.net[2](hidden.tanh()).sum().backward()
+            return x.grad, hidden.grad
+
+    model, x = Model().eval(), torch.randn(5, 2)
+    for actual, expected in zip(flambeau.export(model, (x,))(x), model(x), strict=True):
+        torch.testing.assert_close(actual, expected.detach(), rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_of_what_is_no_weight():
+    class Model(Net):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.randn(1, requires_grad=True)
+
+        def forward(self, x):
+            (self.net(x) * self.scale).sum().backward()
+            return self.scale.grad
+
+    model, x = Model().eval(), torch.randn(5, 2)
+    program = flambeau.export(model, (x,))
+    assert model.scale.grad is None
+    torch.testing.assert_close(program(x)[0], model(x), rtol=1e-4, atol=1e-5)
+
+
+def test_arguments_that_have_gradients():
+    model, x = OfTheInput().eval(), torch.randn(5, 2, requires_grad=True)
+    model.net(x).sum().backward()
+    before = x.grad
+    program = flambeau.export(model, (x,), dynamic_shapes=({0: "n"},))
+    assert x.grad is before
+    x = torch.randn(3, 2)
+    torch.testing.assert_close(program(x)[0], model(x).detach(), rtol=1e-4, atol=1e-5)

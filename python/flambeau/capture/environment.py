@@ -70,7 +70,9 @@ def replacements(model: Any, conversions: list[str]) -> Iterator[Seen]:
 
 
 @contextlib.contextmanager
-def environment(model: torch.nn.Module, kwargs: dict[str, Any], training: bool | None, verbose: bool, dynamic: bool) -> Iterator[None]:
+def environment(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None, verbose: bool, dynamic: bool
+) -> Iterator[None]:
     """While it is open, they are there: for every capture, whatever is tried.
 
     Args:
@@ -78,7 +80,7 @@ def environment(model: torch.nn.Module, kwargs: dict[str, Any], training: bool |
     """
     with contextlib.ExitStack() as stack:
         for context in (
-            kept_attributes(model),
+            kept_attributes(model, (args, kwargs)),
             mode(model, training),
             named_keywords(model, kwargs) if dynamic else contextlib.nullcontext(),
             autocast_within(model),

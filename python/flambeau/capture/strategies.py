@@ -33,7 +33,15 @@ from .failures import (
 from .larger_examples import sizes_where_not, where_none
 from .loops import Unkept, kept_loops
 from .operators.data_dependent import sized_kernels, unchecked_distributions
-from .operators.gradients import BELOW_AUTOGRAD, export_below_autograd, levels_left, recorded_gradients, refuse_differentiation, refuse_unrecorded
+from .operators.gradients import (
+    BELOW_AUTOGRAD,
+    above_autograd,
+    export_below_autograd,
+    levels_left,
+    recorded_gradients,
+    refuse_differentiation,
+    refuse_unrecorded,
+)
 from .operators.stand_ins import restore
 from .operators.vmaps import without_vmap
 from .questions.constants import KNOWN, KnownConstants
@@ -98,7 +106,10 @@ def _attempts(
         strict = strategy == "strict"
         if strategy in ("non-strict", "strict"):
             if not strict or not failed:
-                yield strategy, lambda remedies, strict=strict: with_remedies(model, args, kwargs, asked, strict, remedies)
+                if strict:
+                    yield strategy, lambda remedies: with_remedies(model, args, kwargs, asked, True, remedies)
+                else:
+                    yield strategy, lambda remedies: above_autograd(lambda: with_remedies(model, args, kwargs, asked, False, remedies))
                 error = failed[-1].error
                 if not strict and error is not None and failed[-1].gradients:
                     yield strategy + BELOW_AUTOGRAD, lambda remedies: with_remedies(model, args, kwargs, lenient, False, remedies, export_below_autograd)
@@ -410,7 +421,7 @@ class _Tries:
             with (
                 levels_left(),
                 recorded_gradients() as gradients,
-                environment(self.model, self.kwargs, self.training, self.verbose, bool(self.dynamic_shapes)),
+                environment(self.model, self.args, self.kwargs, self.training, self.verbose, bool(self.dynamic_shapes)),
                 taken_as_filled(innermost_line, sizes, small=setting.special is not None, single=setting.single) as asked,
                 taken_as_numbers(innermost_line) as equal,
                 general_answers(setting.special, asked) as presence,

@@ -8,10 +8,11 @@ the gradients.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import torch
 from torch._functorch import eager_transforms
@@ -23,19 +24,23 @@ from torch.utils import _pytree
 from ..decomposition import operators
 from ..replaced_functions import Replacements
 from ..torch_export import below_autograd
+from .own_weights import own_weights
 from .recurrent_layers import differentiable_layers
 
-__all__ = ["BELOW_AUTOGRAD", "export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation", "refuse_unrecorded"]
+__all__ = ["BELOW_AUTOGRAD", "above_autograd", "export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation", "refuse_unrecorded"]
 
 BELOW_AUTOGRAD = ", below autograd"
 """How a model was captured that computes gradients."""
 
 _TRANSFORMS = "torch._functorch.predispatch"
+_ENGINE = "_engine_run_backward"
 _DIFFERENTIATING = (
-    (torch.autograd, "_engine_run_backward"),
+    (torch.autograd, _ENGINE),
     (eager_transforms, "grad_increment_nesting"),
     (eager_transforms, "jvp_increment_nesting"),
 )
+
+_Captured = TypeVar("_Captured")
 
 
 class Differentiated(Exception):
@@ -58,6 +63,19 @@ def refuse_unrecorded(exported: ExportedProgram) -> None:
     for name, constant in exported.constants.items():
         if name.startswith("lifted_tensor_") and (isinstance(constant, FakeTensor) or torch._C._functorch.is_functorch_wrapped_tensor(constant)):
             raise Differentiated("torch.export did not record what computes a tensor that is used further on")
+
+
+def above_autograd(capture: Callable[[], _Captured]) -> _Captured:
+    """What a capture gives that records calls above autograd.
+
+    Raises:
+        Differentiated: The model asked autograd for gradients, which then need not be what it gave.
+    """
+    with recorded_gradients() as asked:
+        captured = capture()
+    if _ENGINE in asked:
+        raise Differentiated("torch.export did not record what computes gradients")
+    return captured
 
 
 @contextlib.contextmanager
@@ -111,31 +129,61 @@ def _is_dual() -> bool:
 def export_below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, strict: bool, dynamic_shapes: Any) -> ExportedProgram:
     """As ``torch.export.export``, below autograd."""
     # Of fused attention's gradient there is no decomposition.
-    with _detached_results(model) as given, _accumulated_gradients(model, given), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
+    with _detached_results(model) as run, _accumulated_gradients(run), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
         return below_autograd(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
 
 
+@dataclasses.dataclass
+class _Run:
+    """A run of a model, as far as it has come."""
+
+    given: list[torch.Tensor] = dataclasses.field(default_factory=list)
+    """What the model is given."""
+    weights: Mapping[int, torch.Tensor] = dataclasses.field(default_factory=dict)
+    """The model's weights, by the identity of what it has in their place."""
+    retained: list[tuple[torch.Tensor, list[torch.Tensor]]] = dataclasses.field(default_factory=list)
+    """Tensors that are computed, and whose gradients are asked for; and these."""
+    written: dict[int, tuple[torch.Tensor, torch.Tensor | None]] = dataclasses.field(default_factory=dict)
+    """Tensors that got gradients, by identity, and those that they had."""
+
+    def add(self, tensor: torch.Tensor, gradient: torch.Tensor) -> None:
+        """To the gradient of a tensor, of which hooks are told that ask for that."""
+        self.written.setdefault(id(tensor), (tensor, tensor.grad))
+        tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+        for hook in (self.weights.get(id(tensor), tensor)._post_accumulate_grad_hooks or {}).values():
+            hook(tensor)
+
+    def end(self) -> None:
+        """Leave no gradients: tensors that are no part of the run may have got some."""
+        for tensor, gradient in self.written.values():
+            tensor.grad = gradient
+        self.written.clear()
+        self.retained.clear()
+
+
 @contextlib.contextmanager
-def _detached_results(model: torch.nn.Module) -> Iterator[list[torch.Tensor]]:
+def _detached_results(model: torch.nn.Module) -> Iterator[_Run]:
     """While it is open, nobody can ask for gradients of what the model returns: torch would record these as well.
 
-    Where nobody asks, torch runs the model without gradients; it has those that its caller has.
-
-    Yields the tensors that the model is given, as soon as it runs.
+    Where nobody asks, torch runs the model without gradients; it has those that its caller has. Yields the run, once there is one.
     """
-    given: list[torch.Tensor] = []
+    run = _Run()
     forward, own, enabled = model.forward, "forward" in vars(model), torch.is_grad_enabled()
+    weights = dict(model.named_parameters(remove_duplicate=False))
 
     @functools.wraps(forward)
     def detached(*args: Any, **kwargs: Any) -> Any:
-        given[:] = [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-        with torch.set_grad_enabled(enabled):
-            results = forward(*args, **kwargs)
-        return _pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, results)
+        run.given = [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        try:
+            with own_weights(model, weights) as run.weights, torch.set_grad_enabled(enabled):
+                results = forward(*args, **kwargs)
+            return _pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, results)
+        finally:
+            run.end()
 
     model.forward = detached
     try:
-        yield given
+        yield run
     finally:
         if own:
             model.forward = forward
@@ -144,19 +192,18 @@ def _detached_results(model: torch.nn.Module) -> Iterator[list[torch.Tensor]]:
 
 
 @contextlib.contextmanager
-def _accumulated_gradients(model: torch.nn.Module, given: Sequence[torch.Tensor]) -> Iterator[None]:
+def _accumulated_gradients(run: _Run) -> Iterator[None]:
     """While it is open, ``backward`` computes what it adds to ``grad`` as ``torch.autograd.grad`` does: what autograd adds itself, nobody records.
 
-    Weights, and what the model is given, are computed of others while they are recorded.
+    What the model is given is computed of something else while it is recorded.
     """
     backward, retain = torch.autograd.backward, torch.Tensor.retain_grad
-    retained: list[torch.Tensor] = []
 
     def retain_grad(tensor: torch.Tensor) -> None:
         if tensor.is_leaf or not tensor.requires_grad:
             retain(tensor)
-        elif not any(tensor is other for other in retained):
-            retained.append(tensor)
+        elif not any(tensor is other for other, _ in run.retained):
+            run.retained.append((tensor, []))
 
     @functools.wraps(backward)
     def accumulate(
@@ -165,16 +212,22 @@ def _accumulated_gradients(model: torch.nn.Module, given: Sequence[torch.Tensor]
         roots = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
         along = grad_tensors if grad_variables is None else grad_variables
         along = (along,) if isinstance(along, torch.Tensor) else along
-        into = [inputs] if isinstance(inputs, torch.Tensor) else _differentiable(roots, [*model.parameters(), *given, *retained]) if inputs is None else list(inputs)
+        into = [inputs] if isinstance(inputs, torch.Tensor) else _differentiable(roots, run.given) if inputs is None else list(inputs)
         if not into:
             backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
             return
+        # After the hooks that change the gradient, in whatever order they were registered.
+        hooks = [tensor.register_hook(gradients.append) for tensor, gradients in run.retained]  # type: ignore[no-untyped-call]
         gradients = torch.autograd.grad(roots, into, along, retain_graph, create_graph, allow_unused=True)
+        for hook in hooks:
+            hook.remove()
         with torch.set_grad_enabled(create_graph), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The .grad attribute of a Tensor that is not a leaf")
-            for tensor, gradient in zip(into, gradients):
+            for tensor, gradient in (*zip(into, gradients), *((tensor, each) for tensor, these in run.retained for each in these)):
                 if gradient is not None:
-                    tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+                    run.add(tensor, gradient)
+        for _, these in run.retained:
+            these.clear()
 
     with Replacements() as replacements:
         replacements.set(torch.autograd, "backward", accumulate)
