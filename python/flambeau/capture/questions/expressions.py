@@ -18,7 +18,7 @@ OPERATORS: dict[type[ast.AST], Any] = {
 }  # fmt: skip
 
 _NUMBERS = (int, float, torch.SymInt, torch.SymFloat)
-_CALLED = ("frozenset", "int", "len", "set", "tuple")
+_CALLED = (abs, frozenset, int, len, max, min, set, tuple)
 _METHODS = {"dim": torch.Tensor, "keys": dict, "numel": torch.Tensor, "size": torch.Tensor}
 """Those that may be called again, and of what."""
 
@@ -81,8 +81,10 @@ def value_of(node: ast.expr, frame: types.FrameType, again: bool = False) -> Any
             return set(map(value, node.elts))
         case ast.Dict() if None not in node.keys:
             return set(map(value, node.keys))
-        case ast.Call(func=ast.Name() as function) if again and not node.keywords and function.id in _CALLED:
-            return value(function)(*map(value, node.args))
+        case ast.Call(func=ast.Name() as name) if again and not node.keywords:
+            function = value(name)
+            if any(function is each for each in _CALLED):
+                return function(*map(value, node.args))
         case ast.Call(func=ast.Attribute() as method) if again and not node.keywords and method.attr in _METHODS:
             if isinstance(value(method.value), _METHODS[method.attr]):
                 return value(method)(*map(value, node.args))

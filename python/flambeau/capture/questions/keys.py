@@ -74,7 +74,7 @@ def _is_cache(table: ast.expr, frame: types.FrameType) -> bool:
     return bool(by - {"__init__"})
 
 
-def _looked_up(frame: types.FrameType) -> tuple[Any, Any] | None:
+def _looked_up(size: torch.SymInt, frame: types.FrameType) -> tuple[Any, Any] | None:
     """The key that a frame looks up, and where, if that is no cache: there a size is looked up to be found where it was put."""
     at = next((each for each in dis.get_instructions(frame.f_code) if each.offset == frame.f_lasti), None)
     place = at.positions if at is not None else None
@@ -83,9 +83,14 @@ def _looked_up(frame: types.FrameType) -> tuple[Any, Any] | None:
         return None
     try:
         table = value_of(lookup.table, frame, again=True)
-        return (value_of(lookup.key, frame, again=True), table) if isinstance(table, (dict, set, frozenset, KeysView)) else None
     except Exception:  # whatever an attribute raises, which was evaluated before
         return None
+    if not isinstance(table, (dict, set, frozenset, KeysView)):
+        return None
+    try:
+        return value_of(lookup.key, frame, again=True), table
+    except Exception:  # what is hashed is the key then, or a part of it
+        return size, table
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -101,7 +106,7 @@ def equal_key(size: torch.SymInt, frame: types.FrameType) -> int | None:
 
     Asks of each such key whether it is the one, as Python does of the items of a list.
     """
-    key, table = _looked_up(frame) or (None, ())
+    key, table = _looked_up(size, frame) or (None, ())
     for each in table:
         if not isinstance(each, torch.SymInt) and _equal(key, each):
             return _number_in(key, each, size)

@@ -162,7 +162,7 @@ def asks_for_copies(frame: types.FrameType) -> bool:
 
 def _condition(operand: ast.expr, frame: types.FrameType) -> Any:
     if not isinstance(operand, ast.Compare):  # a number: whether it is not 0
-        number = value_of(operand, frame)
+        number = _known(operand, frame)
         if isinstance(number, torch.SymInt):
             return sympy.Ne(number.node.expr, 0)
         if not isinstance(number, int):
@@ -170,6 +170,8 @@ def _condition(operand: ast.expr, frame: types.FrameType) -> Any:
         return sympy.true if number else sympy.false
     if len(operand.ops) != 1 or type(operand.ops[0]) not in OPERATORS:
         raise LookupError(ast.dump(operand))
+    for part in (operand.left, operand.comparators[0]):
+        _known(part, frame)
     answer = computed(operand.ops[0], operand.left, operand.comparators[0], frame)
     return answer.node.expr if isinstance(answer, torch.SymBool) else sympy.true if answer else sympy.false
 
