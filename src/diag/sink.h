@@ -30,7 +30,8 @@ class Sink {
   bool HasErrors() const { return errors_ > 0; }
   size_t error_count() const { return errors_; }
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
-  std::vector<Diagnostic> Take() { return std::move(diagnostics_); }
+  // The same warning of the same place is given once: rounds of a loop that are walked apart come by it more often.
+  std::vector<Diagnostic> Take();
 
  private:
   friend class ContextScope;

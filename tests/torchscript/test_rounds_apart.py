@@ -112,3 +112,14 @@ def test_a_loop_without_an_end_is_refused_once():
     with pytest.raises(flambeau.errors.OnnxExporterError, match=r"needs at run time a list whose elements are not all tensors") as refused:
         flambeau.export(torch.jit.script(NoEnd()), (x(3, 4),))
     assert len(refused.value.diagnostics) == 1
+
+
+def test_rounds_that_are_taken_apart_warn_once(recwarn):
+    class Turning(nn.Module):
+        def forward(self, x):
+            for _ in range(3):
+                x = torch.cross(x, x + 1)
+            return x
+
+    flambeau.export(torch.jit.script(Turning()), (x(4, 3),), dynamic_shapes=({0: "n"},))
+    assert len([each for each in recwarn if "a cross product without 'dim'" in str(each.message)]) == 1
