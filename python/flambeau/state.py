@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -84,29 +84,45 @@ def containers_within(model: torch.nn.Module) -> list[Any]:
     return list(found.values())
 
 
+_Held = list[tuple[Any, list[Any]]]
+"""Containers, and what they hold."""
+
+
+def _held(model: torch.nn.Module) -> _Held:
+    return [(container, elements_of(container)) for container in (*attributes_within(model), *containers_within(model))]
+
+
+def _tensors(held: _Held) -> Iterator[torch.Tensor]:
+    """Those that are held, but the weights."""
+    for _, elements in held:
+        for each in elements:
+            if isinstance(each, torch.Tensor) and not isinstance(each, torch.nn.Parameter):
+                yield each
+
+
 @contextlib.contextmanager
-def kept_attributes(model: torch.nn.Module, given: Any = ()) -> Iterator[None]:
+def kept_attributes(model: torch.nn.Module, given: Any = (), held: _Held | None = None) -> Iterator[None]:
     """Whatever forward assigns to the attributes of its modules, and of the objects that these hold, or puts into the lists and dicts of
     modules: a table of which a capture knows no numbers, or a size of the example's. And what it does to gradients, also those of what
     it is given.
     """
-    before = [(value, elements_of(value)) for value in (*attributes_within(model), *containers_within(model))]
+    held = _held(model) if held is None else held
+    tensors = [*model.parameters(), *model.buffers(), *_tensors(held), *(each for each in _pytree.tree_leaves(given) if isinstance(each, torch.Tensor))]
     try:
-        with _kept_gradients(model, given):
+        with _kept_gradients(tensors):
             yield
     finally:
-        for value, elements in before:
-            if not are_same(elements_of(value), elements):
-                put_elements(value, elements)
+        for container, elements in held:
+            if not are_same(elements_of(container), elements):
+                put_elements(container, elements)
 
 
 @contextlib.contextmanager
-def _kept_gradients(model: torch.nn.Module, given: Any) -> Iterator[None]:
-    """Tensors have no gradients while it is open, and afterwards those that they had: ``loss.backward()`` in forward adds to them.
+def _kept_gradients(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
+    """The tensors have no gradients while it is open, and afterwards those that they had: ``loss.backward()`` in forward adds to them.
 
     They also ask for gradients then as they did before.
     """
-    tensors = [*model.parameters(), *model.buffers(), *_tensors_within(model), *(each for each in _pytree.tree_leaves(given) if isinstance(each, torch.Tensor))]
     leaves = {id(tensor): tensor for tensor in tensors if tensor.is_leaf}
     before = [(leaf, leaf.grad, leaf.requires_grad) for leaf in leaves.values()]
     try:
@@ -122,14 +138,6 @@ def _kept_gradients(model: torch.nn.Module, given: Any) -> Iterator[None]:
                 leaf.requires_grad_(asks)
 
 
-def _tensors_within(model: torch.nn.Module) -> Iterator[torch.Tensor]:
-    """Those in attributes, but the weights."""
-    for container in (*attributes_within(model), *containers_within(model)):
-        for value in elements_of(container):
-            if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
-                yield value
-
-
 @contextlib.contextmanager
 def kept_state(model: torch.nn.Module, *, weights: bool = False) -> Iterator[None]:
     """As :func:`kept_attributes`; and whatever forward writes to buffers, and tensors in attributes, is undone.
@@ -138,10 +146,11 @@ def kept_state(model: torch.nn.Module, *, weights: bool = False) -> Iterator[Non
         model: The model.
         weights: Also what it writes to weights, of which that takes copies: a step along gradients does.
     """
-    tensors = {id(each): each for each in (*(model.parameters() if weights else ()), *model.buffers(), *_tensors_within(model))}
+    held = _held(model)
+    tensors = {id(each): each for each in (*(model.parameters() if weights else ()), *model.buffers(), *_tensors(held))}
     before = [(tensor, tensor.detach().clone()) for tensor in tensors.values()]
     try:
-        with kept_attributes(model):
+        with kept_attributes(model, held=held):
             yield
     finally:
         with torch.no_grad():
