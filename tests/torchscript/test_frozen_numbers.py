@@ -1,5 +1,6 @@
 """Where a trace holds what the example's sizes were without a word of torch's, Flambeau says so, and where."""
 
+import functools
 import importlib
 import math
 import sys
@@ -85,6 +86,25 @@ def test_modules_that_are_imported_meanwhile_have_the_functions_themselves(tmp_p
     assert imported.ceil is math.ceil and imported.conv1d is torch.conv1d
 
 
+@functools.cache
+def half(count):
+    return count // 2
+
+
+@functools.lru_cache(maxsize=8)
+def pair(sizes, by):
+    return sizes[1] // 4, by[0] // by[1]
+
+
+class Memo:
+    @functools.lru_cache  # noqa: B019 - it is what models do
+    def third(self, count):
+        return count // 3
+
+
+MEMO = Memo()
+
+
 FOLLOWED = {
     "slices": lambda x: x[1 : x.shape[0] - 1, : x.shape[1] - 2] + x[1, x.shape[0] - 1],
     "written slices": written,
@@ -94,12 +114,16 @@ FOLLOWED = {
     "elements": lambda x: x * x.shape.numel(),
     "an operator's operand": lambda x: torch.ops.aten.mul(x, torch.ops.aten.add.Tensor(x, x.shape[0])),
     "a root": lambda x: x[: math.isqrt(x.shape[0] * 4)],
+    "a memo": lambda x: x[:, : half(x.shape[1])],
+    "a memo of tuples": lambda x: x[:, : sum(pair(x.shape, by=(x.shape[1], 2)))],
+    "a memo of an object": lambda x: x[:, : MEMO.third(x.shape[1])],
 }
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("function", FOLLOWED.values(), ids=FOLLOWED)
 def test_what_a_trace_follows_is_not_warned_of(function):
+    function(torch.randn(3, 4))  # a memo knows these sizes
     program = flambeau.export(Calls(function), (torch.randn(3, 4),), dynamic_shapes=({0: "n", 1: "m"},), capture="trace")
     for x in (torch.randn(3, 4), torch.randn(5, 9)):
         torch.testing.assert_close(program(x)[0], function(x))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dis
 import functools
 import inspect
 import linecache
@@ -11,7 +12,10 @@ import textwrap
 import types
 from collections.abc import Iterator
 
-__all__ = ["called", "nodes_of_file", "repeated_list", "spread_rows", "statements"]
+__all__ = ["Place", "called", "nodes_of_file", "place_of", "place_that_runs", "repeated_list", "spread_rows", "statements"]
+
+Place = tuple[int | None, ...]
+"""Where an expression of a file begins and ends."""
 
 
 def nodes_of_file(filename: str) -> Iterator[ast.AST]:
@@ -35,6 +39,17 @@ def statements(code: types.CodeType) -> tuple[ast.Module | None, int]:
 def _loop_ends(filename: str, line: int) -> int:
     """The last line of the loop that begins at a line; that line, if none does."""
     return max((node.end_lineno or line for node in nodes_of_file(filename) if isinstance(node, (ast.For, ast.While)) and node.lineno == line), default=line)
+
+
+def place_of(node: ast.expr) -> Place:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def place_that_runs(frame: types.FrameType) -> Place | None:
+    """The place of the expression that a frame evaluates; None if the interpreter does not know."""
+    at = next((each for each in dis.get_instructions(frame.f_code) if each.offset == frame.f_lasti), None)
+    positions = at.positions if at is not None else None
+    return (positions.lineno, positions.end_lineno, positions.col_offset, positions.end_col_offset) if positions is not None else None
 
 
 def called(call: ast.Call) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dis
 import functools
 import types
 from collections.abc import KeysView
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..source import nodes_of_file
+from ..source import Place, nodes_of_file, place_of, place_that_runs
 from .expressions import value_of
 
 __all__ = ["equal_key"]
@@ -38,13 +37,13 @@ def _lookup(node: ast.AST) -> _Lookup | None:
 
 
 @functools.lru_cache(maxsize=64)
-def _lookups(filename: str) -> dict[tuple[int | None, ...], _Lookup]:
+def _lookups(filename: str) -> dict[Place | None, _Lookup]:
     """Those of a file, by where they begin and end."""
-    found: dict[tuple[int | None, ...], _Lookup] = {}
+    found: dict[Place | None, _Lookup] = {}
     for node in nodes_of_file(filename):
         lookup = _lookup(node)
         if lookup is not None and isinstance(node, ast.expr):
-            found[node.lineno, node.end_lineno, node.col_offset, node.end_col_offset] = lookup
+            found[place_of(node)] = lookup
     return found
 
 
@@ -76,9 +75,7 @@ def _is_cache(table: ast.expr, frame: types.FrameType) -> bool:
 
 def _looked_up(size: torch.SymInt, frame: types.FrameType) -> tuple[Any, Any] | None:
     """The key that a frame looks up, and where, if that is no cache: there a size is looked up to be found where it was put."""
-    at = next((each for each in dis.get_instructions(frame.f_code) if each.offset == frame.f_lasti), None)
-    place = at.positions if at is not None else None
-    lookup = _lookups(frame.f_code.co_filename).get((place.lineno, place.end_lineno, place.col_offset, place.end_col_offset)) if place is not None else None
+    lookup = _lookups(frame.f_code.co_filename).get(place_that_runs(frame))
     if lookup is None or _is_cache(lookup.table, frame):
         return None
     try:

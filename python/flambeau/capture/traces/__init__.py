@@ -2,6 +2,6 @@
 
 - ``tracing`` runs the tracer. Meanwhile a size is a tensor to torch and a number to the model: ``sizes``, ``functions``, ``floats``,
   ``lists``.
-- ``counts`` warns of sizes that became numbers without a word from torch.
+- ``counts`` warns of sizes that became numbers without a word from torch. ``memos`` says which calls ask for none.
 - ``recorded_nodes`` and ``written_constants`` mend the recorded graph.
 """

@@ -14,6 +14,7 @@ from torch.utils import _pytree
 
 from ...feed.trace import FrozenNumber
 from ..replaced_functions import Replacements, replaced_functions
+from .memos import calls_memo
 from .sizes import is_size
 
 __all__ = ["frozen_numbers"]
@@ -73,7 +74,7 @@ def frozen_numbers() -> Iterator[Callable[[], list[FrozenNumber]]]:
     def asking(own: Callable[[torch.Tensor], Any], number: Callable[[torch.Tensor], Any]) -> Callable[[torch.Tensor], Any]:
         @functools.wraps(own)
         def call(self: torch.Tensor) -> Any:
-            if not is_size(self) or self.is_floating_point():
+            if not is_size(self) or self.is_floating_point() or own is hashed and calls_memo(sys._getframe(1)):
                 return own(self)
             asked.add(self, called=False)
             return number(self)
@@ -90,6 +91,8 @@ def frozen_numbers() -> Iterator[Callable[[], list[FrozenNumber]]]:
 
         return call
 
+    # A memo would find what an earlier run of the same size left there, numbers of its own. Hashed as a tensor, a size is a new argument.
+    hashed = torch.Tensor.__hash__
     index = torch.Tensor.__index__
     taken = {(owner, name): taking(getattr(sys.modules[owner], name)) for owner, name in _TAKEN_AS_THEY_ARE}
     with replaced_functions(taken), Replacements() as replacements:
