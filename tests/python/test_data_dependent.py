@@ -581,3 +581,16 @@ def test_reshapes_of_as_many_groups_as_the_last_one_says():
     inputs = torch.rand(5, 6), torch.tensor([0, 0, 0, 1, 1])
     others = (torch.rand(4, 6), torch.tensor([0, 1, 2, 3])), (torch.rand(1, 6), torch.tensor([0]))
     compare(dense, *inputs, others=others, dynamic_shapes={"inputs": ({0: "n"}, {0: "n"})})
+
+
+def _beginnings(mask):
+    counts = mask.sum(1)[mask.any(1)]
+    begins = torch.zeros_like(counts)
+    begins[1:] += counts.cumsum(0)[:-1]
+    return begins, counts[1:] - counts[:-1]
+
+
+@pytest.mark.filterwarnings("error")  # of what might not be so
+def test_all_but_the_first_are_as_many_as_all_but_the_last():
+    masks = torch.tensor([[0, 1, 1], [0, 0, 0], [1, 0, 0], [1, 1, 1]]) > 0
+    compare(_beginnings, masks, others=((masks[:3],), (masks[:2],), (masks[1:2],)), dynamic_shapes=(({0: "rows"},),))

@@ -17,6 +17,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, S
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
+from ..sizes.proofs import INEQUALITIES, equal, holds
 from ..sizes.slices import slices_by
 from .decisions import asks_to_go_on, default_asked_for, passing_answer
 
@@ -71,6 +72,17 @@ def _never_negative(condition: Any, env: ShapeEnv) -> Set[Any]:
     return {symbol for symbol in condition.free_symbols if symbol in ranges and ranges[symbol].lower >= 0}
 
 
+def _proven(condition: Any, env: ShapeEnv) -> Any:
+    """What a condition is of all numbers that are never negative; None if that differs. torch proves no equation of minima and maxima."""
+    if not condition.free_symbols or condition.free_symbols != _never_negative(condition, env):
+        return None
+    if isinstance(condition, (sympy.Eq, sympy.Ne)):
+        return sympy.sympify(isinstance(condition, sympy.Eq)) if equal(*condition.args) else None
+    if not isinstance(condition, INEQUALITIES):
+        return None
+    return sympy.true if holds(condition) else sympy.false if holds(~condition) else None
+
+
 @contextlib.contextmanager
 def taken_as_filled(
     line_of: Callable[[traceback.StackSummary], str], sizes: dict[Any, ShapeEnv], small: bool = False, single: bool = False
@@ -96,6 +108,8 @@ def taken_as_filled(
         try:
             return evaluate(self, condition, *args, **kwargs)
         except GuardOnDataDependentSymNode:
+            if (proven := _proven(condition, self)) is not None:
+                return proven
             asks = isinstance(condition, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction))
             if asks and (passes := passing_answer()) is not None:
                 return sympy.true if passes else sympy.false
