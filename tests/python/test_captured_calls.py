@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch.nn.attention.bias import causal_lower_right, causal_upper_left
+from torch.nn.functional import scaled_dot_product_attention as attend
 
 import flambeau
 
@@ -276,6 +277,7 @@ SIGNAL = torch.arange(24.0).sin().reshape(1, 2, 12), torch.arange(51.0).cos().re
         lambda x: x * {(x.shape[2], 1.0): 3}[x.shape[2], math.copysign(-1.0, x.shape[2])] + math.copysign(2 - x.shape[2], x.shape[2] - 9),
         lambda x: x * math.trunc(x.shape[2] % 2.5) + math.floor(x.shape[2] % 5.5) - math.ceil(-x.shape[2] % 1.5) + round(x.shape[2] % 0.7),
         lambda x: x * (x.shape[2] // 5 // -2) + x.shape[2] // -4 // -3 - x.shape[2] // 2 // -3 // -2,
+        lambda x: attend(x.mT, x.mT, x.mT, is_causal=x.shape[2] > 14) + attend(x.mT, x.mT, x.mT, is_causal=x.shape[2] > 1),
     ],
 )
 def test_functions_that_make_numbers_of_sizes(function):

@@ -8,6 +8,7 @@ import onnxruntime
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.nn.functional import scaled_dot_product_attention as attend
 
 import flambeau
 from flambeau.onnx.operators import shape_as_tensor
@@ -182,3 +183,15 @@ def test_numbers_of_a_loaded_trace_promote_as_numbers(function, tmp_path):
         x = torch.randn(n, 4)
         torch.testing.assert_close(tuple(program(x)), tuple(loaded(x)), rtol=1e-3, atol=1e-3)
         torch.testing.assert_close(tuple(program(x)), tuple(function(x)), rtol=1e-3, atol=1e-3)
+
+
+def attended(x):
+    return attend(x, x, x, is_causal=x.size(1) > 1), F.scaled_dot_product_attention(x, x, x, None, 0.0, x.size(1) > 9)
+
+
+def test_sizes_that_decide_whether_attention_is_causal():
+    """They do as for the example."""
+    with pytest.warns(torch.jit.TracerWarning, match="Python boolean"):
+        program = flambeau.export(Calls(attended), (torch.randn(2, 4, 8),), dynamic_shapes={"args": ({0: "n", 1: "m"},)}, capture="trace")
+    for x in (torch.randn(2, 4, 8), torch.randn(3, 7, 8)):
+        torch.testing.assert_close(tuple(program(x)), attended(x), rtol=1e-4, atol=1e-4)

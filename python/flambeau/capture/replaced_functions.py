@@ -72,7 +72,7 @@ def replaced_functions(
 
     Args:
         replacements: By module and name; modules that nobody imported are left out.
-        but_in: Packages that keep the functions as they are. So does this one: what stands in for a function may call it.
+        but_in: Packages, or modules, that keep the functions as they are. So does this one: what stands in for a function may call it.
         renamed: Whether they are by any other name, too (``from math import sqrt as root``).
     """
     originals = {key: vars(sys.modules[key[0]])[key[1]] for key in replacements if key[0] in sys.modules}
@@ -80,7 +80,7 @@ def replaced_functions(
     before = set(sys.modules)
     try:
         with Replacements() as replaced:
-            paths = [path for path in before if path.partition(".")[0] not in {_OWN, *but_in}]
+            paths = [path for path in before if {path, path.partition(".")[0]}.isdisjoint({_OWN, *but_in})]
             for module, name, stand_in in _held({id(original): replacements[key] for key, original in originals.items()}, paths, names):
                 replaced.set(module, name, stand_in)
             yield

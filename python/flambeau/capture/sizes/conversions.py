@@ -37,11 +37,12 @@ from torch.utils._sympy.reference import PythonReferenceAnalysis
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ...torch_names import found
-from ..replaced_functions import Replacements
+from ..replaced_functions import Replacements, replaced_functions
 from .proofs import as_integers, divided, even_quotient, reduced, rounded
 from .types_of_sizes import FUNCTIONS
 
 __all__ = [
+    "NAMING_ATTENTION",
     "Uncounted",
     "attention_by_size",
     "computable_sizes",
@@ -245,15 +246,16 @@ def _attention(attend: Callable[..., torch.Tensor]) -> Callable[..., torch.Tenso
     return call
 
 
+NAMING_ATTENTION = ("torch._C._nn",)
+"""Modules in which torch looks its function up by its name, to say which one was called."""
+
+
 @contextlib.contextmanager
 def attention_by_size() -> Iterator[None]:
     """While it is open, sizes may decide whether attention is causal, and data the sizes of its mask."""
     attend = F.scaled_dot_product_attention
-    F.scaled_dot_product_attention = _attention(attend)
-    try:
+    with replaced_functions({(F.__name__, attend.__name__): _attention(attend)}, but_in=NAMING_ATTENTION, renamed=True):
         yield
-    finally:
-        F.scaled_dot_product_attention = attend
 
 
 def symbol_number(symbol: sympy.Symbol, env: ShapeEnv) -> torch.SymInt:

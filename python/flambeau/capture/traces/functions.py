@@ -15,10 +15,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+import torch.nn.functional as F
+from torch.utils import _pytree
 
 from ..replaced_functions import Replacements, as_called, replaced_functions
+from ..sizes.conversions import NAMING_ATTENTION
 from .floats import cast_number, exact, float_of_sizes, replace_operators
-from .sizes import OF_FLOATS, is_size
+from .sizes import OF_FLOATS, is_size, number_of_sizes
 
 __all__ = ["numbers_stay_numbers"]
 
@@ -134,6 +137,21 @@ def _extreme(own: Callable[..., Any], of_two: Callable[[torch.Tensor, torch.Tens
     return call
 
 
+def _attention(own: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Attention whose ``is_causal`` sizes decide (``q.shape[2] > 1``): it is as for the example, of which torch warns."""
+
+    @functools.wraps(own)
+    def call(*args: Any, **kwargs: Any) -> torch.Tensor:
+        args, kwargs = _pytree.tree_map(lambda each: as_called(bool, each) if _is_truth(each) else each, (args, kwargs))
+        return own(*args, **kwargs)
+
+    return call
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and number_of_sizes(value) is bool
+
+
 @contextlib.contextmanager
 def numbers_stay_numbers() -> Iterator[None]:
     """While it is open, functions of numbers compute with sizes, and sizes and what is computed of them are not written in place."""
@@ -147,7 +165,8 @@ def numbers_stay_numbers() -> Iterator[None]:
         return call
 
     of_math = {("math", name): _accepting(getattr(math, name), of_sizes) for name, of_sizes in _OF_SIZES.items()}
-    with replaced_functions(of_math, renamed=True), Replacements() as replacements:
+    attention = {(F.__name__, "scaled_dot_product_attention"): _attention(F.scaled_dot_product_attention)}
+    with replaced_functions({**of_math, **attention}, but_in=NAMING_ATTENTION, renamed=True), Replacements() as replacements:
         for name, compute in _IN_PLACE.items():
             replacements.set(torch.Tensor, name, apart(name, compute))
         replacements.set_of_builtin(torch.Size, "numel", _numel)
