@@ -53,7 +53,8 @@ class Splits(nn.Module):
         parts += "a,b".rsplit(",", 0) + "".rsplit(",") + "XX".rsplit("XX")
         lines = "a\nb\n".splitlines() + "a\r\nb\rc".splitlines() + "a\n\nb".splitlines() + "a\nb".splitlines(True) + "".splitlines()
         lines += "a\x0cb\x0bc\x1cd".splitlines() + "\n".splitlines(True)
-        return x, parts + lines + ["a\tb".expandtabs(), "abcd\tb".expandtabs(4), "a\nbc\td\t".expandtabs(4), "a\tb".expandtabs(0)]
+        numbers = [hex(255), hex(-16), oct(64), oct(-8), bin(5), bin(0)]
+        return x, numbers + parts + lines + ["a\tb".expandtabs(), "abcd\tb".expandtabs(4), "a\nbc\td\t".expandtabs(4), "a\tb".expandtabs(0)]
 
 
 class MoreKinds(nn.Module):

@@ -216,6 +216,16 @@ Result<Vals> Chr(Evaluator& evaluator, const Node&, Arguments arguments) {
   return Vals{std::string(1, static_cast<char>(*code))};
 }
 
+// hex(-255) is "-0xff".
+template <char kPrefix>
+Result<Vals> Digits(Evaluator& evaluator, const Node&, Arguments arguments) {
+  const auto number = arguments[0].AsInt();
+  if (!number) return evaluator.Unsupported("writes a number in digits that only a run knows");
+  const uint64_t size = *number < 0 ? -static_cast<uint64_t>(*number) : static_cast<uint64_t>(*number);
+  const std::string digits = kPrefix == 'x' ? fmt::format("{:x}", size) : kPrefix == 'o' ? fmt::format("{:o}", size) : fmt::format("{:b}", size);
+  return Vals{fmt::format("{}0{}{}", *number < 0 ? "-" : "", kPrefix, digits)};
+}
+
 // "%d of %s": the directives without widths.
 Result<Vals> PercentFormat(Evaluator& evaluator, const Node&, Arguments arguments) {
   const auto* pattern = arguments[0].As<std::string>();
@@ -247,16 +257,19 @@ Result<Vals> PercentFormat(Evaluator& evaluator, const Node&, Arguments argument
 }
 
 constexpr BuiltinRow kRows[] = {
+    {"aten::bin", &Digits<'b'>},
     {"aten::chr", &Chr},
     {"aten::endswith", &Borders<false>},
     {"aten::expandtabs", &ExpandTabs},
     {"aten::find", &Find<false>},
     {"aten::ge", &Ordered<&GreaterOrEqual>},
     {"aten::gt", &Ordered<&Greater>},
+    {"aten::hex", &Digits<'x'>},
     {"aten::join", &Join},
     {"aten::le", &Ordered<&LessOrEqual>},
     {"aten::lstrip", &Strip<true, false>},
     {"aten::lt", &Ordered<&Less>},
+    {"aten::oct", &Digits<'o'>},
     {"aten::ord", &Ord},
     {"aten::percentFormat", &PercentFormat},
     {"aten::replace", &Replace},
