@@ -14,6 +14,8 @@ POLYNOMIALS = [
                  "shifted_chebyshev_polynomial_w")
 ]
 
+EDGES = torch.tensor([0.0, 1.0, 2.0, -1.0, float("inf"), -float("inf"), float("nan")])
+
 CASES = [
     *(
         [
@@ -70,4 +72,5 @@ CASES = [
 
     *(case(op, floats(4, 1, low=-0.9, high=0.9), floats(6, low=-1.9, high=4.9)) for op in POLYNOMIALS),
     *[case(op, torch.tensor([0.0, -0.0, 1e-300, 1e-9, 0.3, -0.999, 1.0, 1.7, -3.0, 5.9, 30.0, -1e300, float("inf"), -float("inf"), float("nan")], dtype=torch.float64), tolerance=(1e-14, 1e-15)) for op in (torch.erf, torch.nn.functional.gelu)],
+    *[case(op, EDGES[:, None], EDGES) for op in (torch.igamma, torch.igammac)],
 ]

@@ -268,12 +268,14 @@ Incomplete IncompleteGamma(Lowering& to, Tensor a, Tensor x) {
     p = to.Where(where, Double(to, of_p), p);
     q = to.Where(where, Double(to, of_q), q);
   };
-  at(to.IsInf(a), 0, 1);
+  at(to.Not(to.And(to.Equal(a, a), to.Equal(x, x))), kNan, kNan);
   at(to.IsInf(x), 1, 0);
+  at(to.IsInf(a), 0, 1);  // also of NaN
+  at(to.And(to.IsInf(a), to.IsInf(x)), kNan, kNan);
   at(to.Equal(x, zero), 0, 1);
   at(to.Equal(a, zero), 1, 0);
-  at(to.Or(to.And(to.Equal(a, zero), to.Equal(x, zero)), to.And(to.IsInf(a), to.IsInf(x))), kNan, kNan);
-  at(to.Not(to.And(to.LessOrEqual(zero, x), to.LessOrEqual(zero, a))), kNan, kNan);  // or one is NaN
+  at(to.And(to.Equal(a, zero), to.Not(to.Greater(x, zero))), kNan, kNan);
+  at(to.Or(to.Less(x, zero), to.Less(a, zero)), kNan, kNan);
   return {p, q};
 }
 
