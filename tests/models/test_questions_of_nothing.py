@@ -77,3 +77,19 @@ def test_what_does_something_else_with_nothing_is_warned_of():
     with pytest.warns(flambeau.errors.ConversionWarning, match="the captured program is right only where"):
         program = convert(Counted(), (torch.randn(2, 9, 4),), SHAPES)
     compare(program, Counted(), *((torch.randn(3, time, 4),) for time in (9, 4, 14)))
+
+
+class Contrasted(torch.nn.Module):
+    """Similarities of each to all others, of which data decides how many there are."""
+
+    def forward(self, x):
+        alike, count = x @ x.T, x.shape[0]
+        others = ~torch.eye(count, dtype=torch.bool)
+        return torch.logsumexp(torch.cat([alike[others].view(count, -1), alike.tanh()[others].view(count, -1)], 1), 1)
+
+
+@pytest.mark.parametrize("shapes", [None, ({0: "batch"},)], ids=["static", "dynamic"])
+def test_rows_of_what_data_decides(shapes):
+    with pytest.warns(flambeau.errors.ConversionWarning, match="assumes that there is something"):
+        program = convert(Contrasted(), (torch.randn(4, 3),), shapes)
+    compare(program, Contrasted(), *((torch.randn(count, 3),) for count in ((4, 6, 2) if shapes else (4,))))

@@ -14,6 +14,7 @@ import sympy
 import torch
 from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+from torch.utils._sympy.functions import FloorDiv
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
@@ -42,7 +43,10 @@ def where_filled(condition: Any, env: ShapeEnv, sizes: Set[Any], least: int = 1,
         more, symbol = count.as_two_terms()
         if more.is_Integer and ranges.get(symbol) is not None and symbol not in sizes and ranges[symbol].lower == -more:
             ranges[symbol] &= ValueRanges(least - more, most - more)
-    answer = bound_sympy(condition, ranges)
+    # Rows of so many each: there are some, too.
+    groups = {each: sympy.Dummy() for each in condition.atoms(FloorDiv) if each.args[0] in sizes and bound_sympy(each.args[1], ranges).lower > 0}
+    ranges.update(dict.fromkeys(groups.values(), ValueRanges(least, most)))
+    answer = bound_sympy(condition.xreplace(groups), ranges)
     return answer.lower if answer.is_singleton() else None
 
 
