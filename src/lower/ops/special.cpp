@@ -69,9 +69,8 @@ Tensor DigammaOf(Lowering& to, Tensor x) {
   return to.Where(to.Equal(x, zero), Minus(to, 0, to.Reciprocal(x)), to.Where(pole, Double(to, kNan), result));
 }
 
-// Hurwitz' ζ(s, q) = Σ (q + k)^-s: the terms up to kTerms, the rest by Euler and
-// Maclaurin.
-Tensor ZetaOf(Lowering& to, Tensor s, Tensor q) {
+// Hurwitz' ζ(s, q) = Σ (q + k)^-s, q > 0: the terms up to kTerms, the rest by Euler and Maclaurin.
+Tensor ZetaOfPositive(Lowering& to, Tensor s, Tensor q) {
   constexpr int kTerms = 64;
   const Tensor power = to.Neg(s);
   const Tensor direct = SumOfTerms(to, to.Pow(to.Add(ForTerms(to, q), Counting(to, kTerms)), ForTerms(to, power)));
@@ -87,9 +86,20 @@ Tensor ZetaOf(Lowering& to, Tensor s, Tensor q) {
     const Tensor next = to.Mul(to.Add(s, Double(to, 2 * j + 1)), to.Add(s, Double(to, 2 * j + 2)));
     factor = to.Mul(to.Mul(factor, next), to.Mul(inverse, inverse));
   }
-  Tensor result = to.Add(direct, to.Mul(term, tail));
+  return to.Add(direct, to.Mul(term, tail));
+}
+
+// The terms below 0 are those of distances to integers: with f = q - ⌊q⌋ and a whole s, ζ(s, q) = ζ(s, f) ± (ζ(s, 1 - f) - ζ(s, 1 - q)).
+Tensor ZetaOf(Lowering& to, Tensor s, Tensor q) {
   const Tensor zero = Double(to, 0), one = Double(to, 1), nan = Double(to, kNan), infinity = Double(to, kInfinity);
-  const Tensor not_positive = to.LessOrEqual(q, zero), pole = to.And(not_positive, to.Equal(q, to.Floor(q)));
+  const Tensor not_positive = to.LessOrEqual(q, zero), fraction = to.Sub(q, to.Floor(q));
+  const Tensor places[] = {to.Where(not_positive, fraction, q), to.Sub(one, fraction), to.Sub(one, to.Where(not_positive, q, zero))};
+  const Tensor at = to.Concat({ForTerms(to, places[0]), ForTerms(to, places[1]), ForTerms(to, places[2])}, {.axis = -1});
+  const Tensor sums = ZetaOfPositive(to, ForTerms(to, s), at);
+  const auto sum = [&](int64_t place) { return to.GatherIndex(sums, -1, to.Of(place)); };
+  const Tensor below = to.Sub(sum(1), sum(2)), is_even = to.Equal(to.Floor(Times(to, s, 0.5)), Times(to, s, 0.5));
+  Tensor result = to.Where(not_positive, to.Add(sum(0), to.Where(is_even, below, to.Neg(below))), sum(0));
+  const Tensor pole = to.And(not_positive, to.Equal(q, to.Floor(q)));
   const Tensor undefined = to.And(not_positive, to.Not(to.Equal(s, to.Floor(s))));
   result = to.Where(undefined, nan, result);
   result = to.Where(pole, infinity, result);
