@@ -546,7 +546,7 @@ def _reference(model: Any, training: bool | None) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not isinstance(model, torch.nn.Module):
             return model(*args, **kwargs)
-        with mode(model, training), kept_state(model, weights=torch.is_grad_enabled()):
+        with mode(model, training), kept_state(model):
             return _pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, model(*args, **kwargs))
 
     return call

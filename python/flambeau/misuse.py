@@ -139,7 +139,7 @@ def failure_of_the_model(model: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
     def run() -> None:
         given, named = copied((args, kwargs))
-        with torch.random.fork_rng(devices=[]), kept_state(model, weights=torch.is_grad_enabled()):
+        with torch.random.fork_rng(devices=[]), kept_state(model):
             model(*given, **named)
 
     try:

@@ -2,119 +2,48 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
-import sys
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch.utils import _pytree
 
-__all__ = ["are_same", "attributes_within", "containers_within", "elements_of", "kept_attributes", "kept_state", "put_elements"]
+from .held import are_same, elements_of, held_by, put_elements
 
-_MOST_OBJECTS = 4096
-"""That are looked through; what holds more is no part of a model."""
-_NAMESPACES = ("argparse", "types")
-"""Of Python's library, where objects of models may be from."""
-
-_KINDS: tuple[Any, ...] = (collections.OrderedDict, collections.deque, dict, list, set)
-"""Of containers, those in front that are of one behind and do more."""
-
-
-def elements_of(container: Any) -> list[Any]:
-    """What a container holds: of a dict its keys, then its values."""
-    return [*dict.keys(container), *dict.values(container)] if isinstance(container, dict) else list(container)
-
-
-def put_elements(container: Any, elements: list[Any]) -> None:
-    """Have the container hold these. A class of its own, which may count what is put into it, is not told."""
-    kind = next(kind for kind in _KINDS if isinstance(container, kind))
-    kind.clear(container)
-    if isinstance(container, dict):
-        kind.update(container, zip(elements[: len(elements) // 2], elements[len(elements) // 2 :]))
-    else:
-        (kind.update if kind is set else kind.extend)(container, elements)
-
-
-def are_same(elements: list[Any], others: list[Any]) -> bool:
-    """Whether they are, not only equal ones."""
-    return len(elements) == len(others) and all(one is other for one, other in zip(elements, others))
-
-
-def _attributes_of(value: Any) -> dict[str, Any] | None:
-    """Of an object that may be part of a model: no module, tensor or type, nor one of Python's library, which all share."""
-    of = type(value).__module__.partition(".")[0]
-    if isinstance(value, (torch.Tensor, torch.nn.Module, type)) or (of in sys.stdlib_module_names and of not in _NAMESPACES):
-        return None
-    try:
-        held = object.__getattribute__(value, "__dict__")
-    except Exception:  # it has none, or its class says so in its own way
-        return None
-    return held if type(held) is dict else None
-
-
-def attributes_within(model: torch.nn.Module) -> Iterator[dict[str, Any]]:
-    """The attributes of the model's modules, and of the objects that these hold, as a schedule of steps is one."""
-    places = [vars(module) for module in model.modules()]
-    seen = {id(place) for place in places}
-    most = len(seen) + _MOST_OBJECTS
-    while places:
-        place = places.pop()
-        yield place
-        for value in list(place.values()) if len(seen) < most else ():
-            held = _attributes_of(value)
-            if held is not None and id(held) not in seen:
-                seen.add(id(held))
-                places.append(held)
-
-
-def containers_within(model: torch.nn.Module) -> list[Any]:
-    """The lists and dicts that :func:`attributes_within` hold, also within others: groups of an optimizer's weights."""
-    found: dict[int, Any] = {}
-    left = collections.deque(value for place in attributes_within(model) for value in place.values())
-    most = len(left) + _MOST_OBJECTS
-    while left and len(found) < most:
-        value = left.popleft()
-        if isinstance(value, _KINDS) and id(value) not in found:
-            found[id(value)] = value
-            left += elements_of(value)
-        elif isinstance(value, tuple):
-            left += value
-    return list(found.values())
-
-
-_Held = list[tuple[Any, list[Any]]]
-"""Containers, and what they hold."""
-
-
-def _held(model: torch.nn.Module) -> _Held:
-    return [(container, elements_of(container)) for container in (*attributes_within(model), *containers_within(model))]
-
-
-def _tensors(held: _Held) -> Iterator[torch.Tensor]:
-    """Those that are held, but the weights."""
-    for _, elements in held:
-        for each in elements:
-            if isinstance(each, torch.Tensor) and not isinstance(each, torch.nn.Parameter):
-                yield each
+__all__ = ["kept_attributes", "kept_state"]
 
 
 @contextlib.contextmanager
-def kept_attributes(model: torch.nn.Module, given: Any = (), held: _Held | None = None) -> Iterator[None]:
+def kept_attributes(model: torch.nn.Module, given: Any = ()) -> Iterator[None]:
     """Whatever forward assigns to the attributes of its modules, and of the objects that these hold, or puts into the lists and dicts of
-    modules: a table of which a capture knows no numbers, or a size of the example's. And what it does to gradients, also those of what
-    it is given.
+    modules: a table of which a capture knows no numbers, or a size of the example's. And what it writes to tensors in these, and does to
+    gradients, also those of what it is given.
     """
-    held = _held(model) if held is None else held
-    tensors = [*model.parameters(), *model.buffers(), *_tensors(held), *(each for each in _pytree.tree_leaves(given) if isinstance(each, torch.Tensor))]
+    held = held_by(model)
+    registered = {id(each) for each in (*model.parameters(), *model.buffers())}
+    tensors = [*model.parameters(), *model.buffers(), *held.tensors, *(each for each in _pytree.tree_leaves(given) if isinstance(each, torch.Tensor))]
     try:
-        with _kept_gradients(tensors):
+        with _kept_gradients(tensors), _kept_values([each for each in held.tensors if id(each) not in registered]):
             yield
     finally:
-        for container, elements in held:
+        for container, elements in (*held.attributes, *held.containers):
             if not are_same(elements_of(container), elements):
                 put_elements(container, elements)
+
+
+@contextlib.contextmanager
+def _kept_values(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
+    """What is written to the tensors while it is open is undone."""
+    before = [(tensor, tensor.detach().clone()) for tensor in tensors if _takes_writes(tensor)]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for tensor, values in before:
+                if tensor.shape == values.shape:
+                    tensor.copy_(values)
 
 
 @contextlib.contextmanager
@@ -139,22 +68,39 @@ def _kept_gradients(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def kept_state(model: torch.nn.Module, *, weights: bool = False) -> Iterator[None]:
-    """As :func:`kept_attributes`; and whatever forward writes to buffers, and tensors in attributes, is undone.
+def kept_state(model: torch.nn.Module) -> Iterator[None]:
+    """As :func:`kept_attributes`; and whatever forward writes to buffers is undone.
 
-    Args:
-        model: The model.
-        weights: Also what it writes to weights, of which that takes copies: a step along gradients does.
+    So is what it writes to weights once it has asked for gradients: steps along these do.
     """
-    held = _held(model)
-    tensors = {id(each): each for each in (*(model.parameters() if weights else ()), *model.buffers(), *_tensors(held))}
-    before = [(tensor, tensor.detach().clone()) for tensor in tensors.values()]
+    engine = torch.autograd._engine_run_backward  # type: ignore[attr-defined]
+    weights: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not weights:
+            weights.extend((weight, weight.data, weight.detach().clone()) for weight in model.parameters())
+        return engine(*args, **kwargs)
+
+    torch.autograd._engine_run_backward = run  # type: ignore[attr-defined]
     try:
-        with kept_attributes(model, held=held):
+        with kept_attributes(model), _kept_values({id(each): each for each in (*model.buffers(), *_written_weights(model))}.values()):
             yield
     finally:
+        torch.autograd._engine_run_backward = engine  # type: ignore[attr-defined]
         with torch.no_grad():
-            for tensor, values in before:
-                # An expanded tensor takes no writes, nor does one of inference mode.
-                if tensor.shape == values.shape and 0 not in tensor.stride() and not tensor.is_inference():
-                    tensor.copy_(values)
+            for weight, data, values in weights:
+                weight.data = data
+                weight.copy_(values)
+
+
+def _written_weights(model: torch.nn.Module) -> Iterator[torch.Tensor]:
+    """Those that a captured program writes."""
+    for node in model.graph.nodes if isinstance(model, torch.fx.GraphModule) else ():
+        if node.target is torch.ops.aten.copy_.default and node.args[0].op == "get_attr":
+            written: Any = functools.reduce(getattr, node.args[0].target.split("."), model)
+            yield written
+
+
+def _takes_writes(tensor: torch.Tensor) -> bool:
+    """Not an expanded one, nor one of inference mode."""
+    return not tensor.is_nested and tensor.layout is torch.strided and 0 not in tensor.stride() and not tensor.is_inference()

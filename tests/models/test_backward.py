@@ -1,6 +1,7 @@
 """Models that call ``backward`` in ``forward``, and those that ask whether there are gradients."""
 
 import argparse
+import collections
 import copy
 
 import pytest
@@ -247,3 +248,65 @@ def test_arguments_that_have_gradients():
     assert x.grad is before
     x = torch.randn(3, 2)
     torch.testing.assert_close(program(x)[0], model(x).detach(), rtol=1e-4, atol=1e-5)
+
+
+class InLists(Net):
+    """Optimizers, a buffer and what is added to weights by other ways than their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(2))
+        self.tracked, self.shifts = [self.seen], [torch.zeros(2, requires_grad=True)]
+        self.optimizers = [torch.optim.SGD(layer.parameters(), lr=0.1, foreach=True) for layer in (self.net[0], self.net[2])]
+        self.optimizers.append(torch.optim.Adam(self.shifts, lr=0.1))
+
+    def forward(self, x):
+        with torch.enable_grad():
+            for optimizer in self.optimizers:
+                optimizer.zero_grad()
+            self.net(x + self.shifts[0]).square().mean().backward()
+            for optimizer in self.optimizers:
+                optimizer.step()
+        self.tracked[0].add_(x.mean(0))
+        y = self.net(x + self.shifts[0]) + self.seen.sum()
+        return y * 1 if torch.compiler.is_exporting() else y
+
+
+def test_what_lists_hold_is_written_and_left_as_it_was():
+    model, x = InLists().eval(), torch.randn(5, 2)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    program = flambeau.export(model, (x,), verify=True, state_outputs=True)
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+    assert not model.shifts[0].any() and model.shifts[0].grad is None and not any(optimizer.state for optimizer in model.optimizers)
+    y, *state = program(x)
+    torch.testing.assert_close(y, model(x).detach(), rtol=1e-4, atol=1e-5)
+    expected = sorted(tuple(value.shape) for value in before.values())
+    assert sorted(tuple(value.shape) for value in state) == expected
+    for value in model.state_dict().values():
+        assert any(value.shape == each.shape and torch.allclose(value, each, atol=1e-4) for each in state)
+
+
+@pytest.mark.parametrize("capture", ["export", "trace"])
+def test_objects_that_lists_hold_are_left_as_they_were(capture):
+    class Layer:
+        def __init__(self):
+            self.keys = torch.ones(1, 2)
+
+    class Cached(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers, self.counts = [Layer()], (torch.zeros(2),)
+            self.order = collections.OrderedDict(a=1, b=2)
+            self.order.move_to_end("a")
+
+        def forward(self, x):
+            layer = self.layers[0]
+            layer.keys = torch.cat([layer.keys, x])
+            self.counts[0].add_(1)
+            self.order["c"] = 3
+            return layer.keys * self.counts[0]
+
+    model, x = Cached(), torch.randn(3, 2)
+    program = flambeau.export(model, (x,), capture=capture)
+    assert model.layers[0].keys.tolist() == [[1, 1]] and model.counts[0].tolist() == [0, 0] and list(model.order) == ["b", "a"]
+    torch.testing.assert_close(program(x)[0], model(x))

@@ -494,6 +494,14 @@ def test_a_size_among_numbers():
 SCALES = {6: 2.0, (6, 4): 3.0}
 
 
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    count: int
+
+
+OF_ROWS = {Rows(6): 2.0, Rows(7): 4.0}
+
+
 def rows_of(x):
     return x.size(0)
 
@@ -514,6 +522,7 @@ def rows_of(x):
         lambda x: SCALES.get(abs(x.shape[0]), 1.0),
         lambda x: SCALES.get((min(x.shape[0], 64), 4), 1.0),
         lambda x: SCALES.get(rows_of(x), 1.0),
+        lambda x: OF_ROWS.get(Rows(x.shape[0]), 1.0),
     ),
 )
 def test_a_size_as_a_key_among_numbers(scale):

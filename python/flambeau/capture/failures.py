@@ -126,7 +126,7 @@ def _hint(error: Exception | None, gradients: bool) -> str:
         return "arguments are tensors, numbers and text, and lists, tuples and dicts of these; arrays become tensors by torch.as_tensor"
     trace = 'capture="trace" records one run instead, with the branches that the example takes'
     if gradients:
-        return "gradients by torch.autograd.grad, torch.func and backward() can be captured, and steps of optimizers"
+        return "gradients by torch.autograd.grad, torch.func and backward() can be captured, and steps of most optimizers"
     if error is not None and _makes_nested(error):
         return _PAD
     if is_by_data(error):

@@ -43,7 +43,7 @@ def results_of(module: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 
     def run() -> list[Any]:
         given, named = copy.deepcopy((args, kwargs))
-        with torch.random.fork_rng(), kept_state(module, weights=torch.is_grad_enabled()) if isinstance(module, torch.nn.Module) else contextlib.nullcontext():
+        with torch.random.fork_rng(), kept_state(module) if isinstance(module, torch.nn.Module) else contextlib.nullcontext():
             torch.manual_seed(seed)
             leaves = _pytree.tree_leaves(module(*given, **named))
         return [leaf.detach() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves if isinstance(leaf, (torch.Tensor, int, float))]

@@ -201,7 +201,7 @@ def expected_outputs(reference: Callable[..., Any], args: tuple[Any, ...], kwarg
 
     def run() -> Any:
         run_args, run_kwargs = copied((args, kwargs))
-        kept = kept_state(reference, weights=torch.is_grad_enabled()) if isinstance(reference, torch.nn.Module) else contextlib.nullcontext()
+        kept = kept_state(reference) if isinstance(reference, torch.nn.Module) else contextlib.nullcontext()
         with every_mask(), kept:
             results = reference(*run_args, **run_kwargs)
             return copied(results)

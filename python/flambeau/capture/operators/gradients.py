@@ -24,7 +24,7 @@ from torch.utils import _pytree
 from ..decomposition import operators
 from ..replaced_functions import Replacements
 from ..torch_export import below_autograd
-from .own_weights import own_weights
+from .own_weights import own_weights, weights_of
 from .recurrent_layers import differentiable_layers
 
 __all__ = ["BELOW_AUTOGRAD", "above_autograd", "export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation", "refuse_unrecorded"]
@@ -169,7 +169,7 @@ def _detached_results(model: torch.nn.Module) -> Iterator[_Run]:
     """
     run = _Run()
     forward, own, enabled = model.forward, "forward" in vars(model), torch.is_grad_enabled()
-    weights = dict(model.named_parameters(remove_duplicate=False))
+    weights = weights_of(model)
 
     @functools.wraps(forward)
     def detached(*args: Any, **kwargs: Any) -> Any:

@@ -7,67 +7,92 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
+from torch.nn import Module
 
-from ...state import are_same, attributes_within, containers_within, elements_of, put_elements
+from ...held import Held, are_same, elements_of, held_by, put_elements
 
-__all__ = ["own_weights"]
+__all__ = ["Weights", "own_weights", "weights_of"]
+
+Weights = Mapping[str, torch.Tensor]
+
+
+def weights_of(model: Module) -> Weights:
+    """The weights and buffers of a model by name."""
+    return {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
 
 
 @contextlib.contextmanager
-def own_weights(model: torch.nn.Module, weights: Mapping[str, torch.Tensor]) -> Iterator[dict[int, torch.Tensor]]:
+def own_weights(model: Module, weights: Weights) -> Iterator[dict[int, torch.Tensor]]:
     """While it is open, the model has copies of its weights: leaves that are written, and get gradients, like those of a run.
 
     A capture records what is computed of stand-ins, which are inputs of the program: they are no leaves, and lists, optimizers and hooks
     know only the weights themselves. What was written to copies is written to the stand-ins in the end.
 
     Args:
-        model: The model, with what stands in for its weights.
-        weights: The weights themselves, by name.
+        model: The model, with what stands in for its weights and buffers.
+        weights: The weights and buffers themselves.
 
     Yields:
         The weights by the identity of the copy.
     """
-    copies: dict[int, torch.Tensor] = {}
+    replaced: dict[int, torch.Tensor] = {id(weights[name]): buffer for name, buffer in model.named_buffers(remove_duplicate=False) if name in weights}
     own: dict[int, torch.Tensor] = {}
-    stand_ins = list(model.named_parameters(remove_duplicate=False))
-    for name, stand_in in stand_ins:
-        weight = weights.get(name, stand_in)
-        if id(weight) not in copies:  # under another name
-            copies[id(weight)] = copy = stand_in.detach().clone().requires_grad_(stand_in.requires_grad)
+    copied: list[tuple[torch.Tensor, torch.Tensor, Any]] = []
+    for name, stand_in in model.named_parameters(remove_duplicate=False):
+        weight: torch.Tensor = weights.get(name, stand_in)
+        if id(weight) not in replaced:  # under another name
+            replaced[id(weight)] = copy = stand_in.detach().clone().requires_grad_(stand_in.requires_grad)
             copy._is_param = True  # what makes it an nn.Parameter to isinstance
             own[id(copy)] = weight
+            copied.append((stand_in, copy, _value(copy)))
             for hook in (weight._backward_hooks or {}).values() if copy.requires_grad else ():
                 copy.register_hook(hook)  # type: ignore[no-untyped-call]
-        copies[id(stand_in)] = copies[id(weight)]
-    with _replaced(model, copies):
+        replaced[id(stand_in)] = replaced[id(weight)]
+    with _put_in_place(held_by(model), replaced):
         yield own
     with torch.no_grad():
-        for _, stand_in in stand_ins:
-            if copies[id(stand_in)]._version:
-                stand_in.copy_(copies[id(stand_in)])
+        for written, copy, before in copied:
+            if _value(copy) is not before:
+                written.copy_(copy)
+
+
+def _value(tensor: torch.Tensor) -> Any:
+    """What the tensor is now, which is another one as soon as something was written to it: not all writes count as versions."""
+    inner = getattr(tensor, "elem", None)
+    if inner is None:
+        return None
+    torch._sync(inner)  # type: ignore[attr-defined,no-untyped-call]
+    return torch._from_functional_tensor(inner)
 
 
 @contextlib.contextmanager
-def _replaced(model: torch.nn.Module, copies: Mapping[int, torch.Tensor]) -> Iterator[None]:
-    """While it is open, the attributes of the model, and the lists and dicts in them, hold the copies in the place of these tensors.
+def _put_in_place(held: Held, replaced: Mapping[int, torch.Tensor]) -> Iterator[None]:
+    """While it is open, attributes, and the lists and dicts in them, hold the others in the place of these tensors.
 
-    What a run puts into the lists and dicts, as an optimizer its state, is taken out again, and what it writes to tensors in them is
-    written to copies.
+    What a run puts into lists and dicts, as an optimizer its state, is taken out again, and what it writes to that state, and to tensors
+    that get gradients and are no weights, is written to copies.
     """
-    before = [(container, elements_of(container)) for container in containers_within(model)]
-    others = [each for _, elements in before for each in elements if type(each) is torch.Tensor]
-    copies = {**copies, **{id(each): torch.ops.aten.lift_fresh_copy.default(each) for each in others}}
-    held = [(place, name, value) for place in attributes_within(model) for name, value in place.items() if _renewed(value, copies) is not value]
+    states = [each for optimizer in held.optimizers for state in optimizer.state.values() for each in state.values()]
+    leaves = [each for each in held.tensors if each.requires_grad and each.is_leaf and id(each) not in replaced]
+    copies = {id(each): torch.ops.aten.lift_fresh_copy.default(each) for each in states if type(each) is torch.Tensor}
+    copies |= {id(each): torch.ops.aten.lift_fresh_copy.default(each.detach()).requires_grad_() for each in leaves if type(each) is torch.Tensor}
+    replaced = {**replaced, **copies}
+    changed = [
+        (attributes, name, value)
+        for attributes, elements in held.attributes
+        for name, value in zip(attributes, elements[len(attributes) :])
+        if _renewed(value, replaced) is not value
+    ]
     try:
-        for container, elements in before:
-            _put(container, [_renewed(each, copies) for each in elements])
-        for place, name, value in held:
-            place[name] = _renewed(value, copies)
+        for container, elements in held.containers:
+            _put(container, [_renewed(each, replaced) for each in elements])
+        for attributes, name, value in changed:
+            attributes[name] = _renewed(value, replaced)
         yield
     finally:
-        for place, name, value in held:
-            place[name] = value
-        for container, elements in reversed(before):
+        for attributes, name, value in changed:
+            attributes[name] = value
+        for container, elements in reversed(held.containers):
             _put(container, elements)
 
 
@@ -76,10 +101,10 @@ def _put(container: Any, elements: list[Any]) -> None:
         put_elements(container, elements)
 
 
-def _renewed(value: Any, copies: Mapping[int, torch.Tensor]) -> Any:
-    if not isinstance(value, tuple):
-        return copies.get(id(value), value)
-    renewed = [_renewed(each, copies) for each in value]
+def _renewed(value: Any, replaced: Mapping[int, torch.Tensor]) -> Any:
+    if not isinstance(value, (tuple, frozenset)):
+        return replaced.get(id(value), value)
+    renewed = [_renewed(each, replaced) for each in value]
     if are_same(renewed, list(value)):
         return value
-    return type(value)._make(renewed) if hasattr(value, "_make") else tuple(renewed)
+    return type(value)._make(renewed) if hasattr(value, "_make") else type(value)(renewed)

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ...state import attributes_within
+from ...held import held_by
 from ..folders import CAPTURE, TORCH
 from ..replaced_functions import Replacements
 
@@ -158,8 +158,8 @@ def dense_state(model: torch.nn.Module) -> Iterator[None]:
     """While it is open, the sparse tensors that its modules, and the objects within them, hold are dense: in attributes, and lists and
     dicts of these.
     """
-    places: list[Any] = list(attributes_within(model))
-    places += [value for place in places for value in place.values() if isinstance(value, (list, dict))]
+    held = held_by(model)
+    places = [place for place, _ in (*held.attributes, *held.containers) if isinstance(place, (list, dict))]
     sparse = [
         (place, name, value)
         for place in places

@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree
 from torch.utils.weak import WeakIdKeyDictionary
 
-from ...state import attributes_within
+from ...held import held_by
 from ..replaced_functions import Replacements
 from ..sizes.scalars import CASTS, DTYPES, RULES, Number, constant, converted
 
@@ -91,7 +91,7 @@ class _Attribute:
 
 def _attributes(model: torch.nn.Module) -> dict[int, _Attribute]:
     """By the tensors' identities."""
-    found = [(place, name, value) for place in attributes_within(model) for name, value in place.items() if type(value) is torch.Tensor]
+    found = [(place, name, value) for place, _ in held_by(model).attributes for name, value in place.items() if type(value) is torch.Tensor]
     return {
         id(tensor): _Attribute(place, name, tensor, tensor.detach().clone(), tensor._version)
         for place, name, tensor in found

@@ -1,0 +1,101 @@
+"""What a model holds in its attributes: also in lists and dicts, and in objects of its own."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import sys
+from typing import Any
+
+import torch
+
+__all__ = ["Held", "are_same", "elements_of", "held_by", "put_elements"]
+
+_MOST_OBJECTS = 1 << 16
+"""That are looked through; what holds more is no part of a model."""
+_NAMESPACES = ("argparse", "types")
+"""Of Python's library, where objects of models may be from."""
+_KINDS: tuple[Any, ...] = (collections.OrderedDict, collections.deque, dict, list, set)
+"""Of containers, those in front that are of one behind and do more."""
+
+
+def _kind(container: Any) -> Any:
+    return next(kind for kind in _KINDS if isinstance(container, kind))
+
+
+def elements_of(container: Any) -> list[Any]:
+    """What a container holds: of a dict its keys, then its values."""
+    kind = _kind(container)
+    return [*kind.keys(container), *kind.values(container)] if isinstance(container, dict) else list(container)
+
+
+def put_elements(container: Any, elements: list[Any]) -> None:
+    """Have the container hold these. A class of its own, which may count what is put into it, is not told."""
+    kind = _kind(container)
+    kind.clear(container)
+    if isinstance(container, dict):
+        for key, value in zip(elements[: len(elements) // 2], elements[len(elements) // 2 :]):
+            kind.__setitem__(container, key, value)
+    else:
+        (kind.update if kind is set else kind.extend)(container, elements)
+
+
+def are_same(elements: list[Any], others: list[Any]) -> bool:
+    """Whether they are, not only equal ones."""
+    return len(elements) == len(others) and all(one is other for one, other in zip(elements, others))
+
+
+def _attributes_of(value: Any) -> dict[str, Any] | None:
+    """Of an object that may be part of a model: no tensor or type, nor one of Python's library, which all share."""
+    of = type(value).__module__.partition(".")[0]
+    if isinstance(value, (torch.Tensor, type)) or (of in sys.stdlib_module_names and of not in _NAMESPACES):
+        return None
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except Exception:  # it has none, or its class says so in its own way
+        return None
+    return held if type(held) is dict else None
+
+
+@dataclasses.dataclass
+class Held:
+    """What was found."""
+
+    attributes: list[tuple[dict[str, Any], list[Any]]] = dataclasses.field(default_factory=list)
+    """Of modules and objects, by name; and the names and values."""
+    containers: list[tuple[Any, list[Any]]] = dataclasses.field(default_factory=list)
+    """Lists and dicts, and what each holds."""
+    tensors: list[torch.Tensor] = dataclasses.field(default_factory=list)
+    """Also the weights."""
+    optimizers: list[torch.optim.Optimizer] = dataclasses.field(default_factory=list)
+
+
+def held_by(model: torch.nn.Module) -> Held:
+    """What is held by the modules of a model, those in front that they hold themselves."""
+    found = Held()
+    places = [vars(module) for module in model.modules()]
+    own = set(map(id, places))
+    left: collections.deque[Any] = collections.deque(places)
+    most = sum(map(len, places)) + _MOST_OBJECTS
+    seen: set[int] = set()
+    while left and len(seen) < most:
+        value = left.popleft()
+        if id(value) in seen:
+            continue
+        if isinstance(value, _KINDS):
+            (found.attributes if id(value) in own else found.containers).append((value, elements := elements_of(value)))
+            left += elements
+        elif isinstance(value, (tuple, frozenset)):
+            left += value
+            continue
+        elif isinstance(value, torch.Tensor):
+            found.tensors.append(value)
+        elif (attributes := _attributes_of(value)) is not None:
+            own.add(id(attributes))
+            left.append(attributes)
+            if isinstance(value, torch.optim.Optimizer):
+                found.optimizers.append(value)
+        else:
+            continue
+        seen.add(id(value))
+    return found
