@@ -103,4 +103,7 @@ def _written_weights(model: torch.nn.Module) -> Iterator[torch.Tensor]:
 
 def _takes_writes(tensor: torch.Tensor) -> bool:
     """Not an expanded one, nor one of inference mode."""
-    return not tensor.is_nested and tensor.layout is torch.strided and 0 not in tensor.stride() and not tensor.is_inference()
+    try:
+        return 0 not in tensor.stride() and not tensor.is_inference()
+    except RuntimeError:  # a sparse or nested one
+        return False

@@ -31,4 +31,5 @@ CASES = [
     case(lambda w, i, s: F.embedding_bag(i, w, offsets, per_sample_weights=s, mode="sum"), table, words, floats(7), name="weighted bags"),
     case(lambda w, i: F.embedding_bag(i, w), table, ints(3, 4, low=0, high=10), name="bags of one size"),
     *[case(raw(op, False, mode), table, words, name=str(op)) for op in (aten._embedding_bag.default, aten._embedding_bag_forward_only.default, aten.embedding_bag.default) for mode in (0, 1)],
+    *[case(bag, table, torch.tensor([1, 9, 5, 3, 9, 2, 7]), mode=mode, padding_idx=-1) for mode in ("sum", "mean", "max")],
 ]

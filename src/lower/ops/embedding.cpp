@@ -39,9 +39,8 @@ constexpr Restriction kIndicesOfBags = {"indices that are not of one dimension",
 
 // Modes are sum, mean, max. The other results serve gradients and differ with
 // the kernel that PyTorch chooses: they are not made.
-Four EmbeddingBagWithPadding(Lowering& to, Tensor weight, Tensor indices, Tensor offsets, Unused, int64_t mode, Unused,
-                             std::optional<Tensor> per_sample_weights, bool include_last_offset,
-                             std::optional<int64_t> padding_idx) {
+Four InBags(Lowering& to, Tensor weight, Tensor indices, Tensor offsets, int64_t mode, std::optional<Tensor> per_sample_weights,
+            bool include_last_offset, std::optional<Dim> padding) {
   if (indices.rank() != 1 || offsets.rank() != 1) return to.Unsupported(kIndicesOfBags);
   const DType dtype = weight.dtype();
   auto number = [&](double value) { return to.NumberOf(value, dtype); };
@@ -49,12 +48,11 @@ Four EmbeddingBagWithPadding(Lowering& to, Tensor weight, Tensor indices, Tensor
   Tensor rows = to.Gather(weight, indices);
   if (per_sample_weights) rows = to.Mul(rows, to.UnsqueezeAt(*per_sample_weights, {1}));
   Tensor counted = to.Expand(number(1), to.Shape1(indices.sizes()));
-  const bool padded = padding_idx && *padding_idx >= 0;
   // By PyTorch's fast kernels the last bag ends at the last offset, by others it has all that is left; a mean is over that.
-  if (bags.holds && !padded && mode != 2 && dtype != DType::kFloat64)
+  if (bags.holds && !padding && mode != 2 && dtype != DType::kFloat64)
     rows = to.Where(to.UnsqueezeAt(*bags.holds, {1}), rows, number(0));
-  if (padded) {
-    const Tensor kept = to.Not(to.Equal(indices, to.NumberOf(*padding_idx, indices.dtype())));
+  if (padding) {
+    const Tensor kept = to.Not(to.Equal(indices, to.CastTo(to.Number(*padding), indices.dtype())));
     counted = to.CastTo(kept, dtype);
     rows = to.Where(to.UnsqueezeAt(kept, {1}), rows, number(mode == 2 ? -INFINITY : 0));
   }
@@ -70,14 +68,23 @@ Four EmbeddingBagWithPadding(Lowering& to, Tensor weight, Tensor indices, Tensor
 
 Four EmbeddingBag(Lowering& to, Tensor weight, Tensor indices, Tensor offsets, Unused, int64_t mode, Unused,
                   std::optional<Tensor> per_sample_weights, bool include_last_offset) {
-  return EmbeddingBagWithPadding(to, weight, indices, offsets, {}, mode, {}, per_sample_weights, include_last_offset,
-                                 std::nullopt);
+  return InBags(to, weight, indices, offsets, mode, per_sample_weights, include_last_offset, std::nullopt);
 }
 
+// A negative row is counted from the end.
+Four EmbeddingBagWithPadding(Lowering& to, Tensor weight, Tensor indices, Tensor offsets, Unused, int64_t mode, Unused,
+                             std::optional<Tensor> per_sample_weights, bool include_last_offset,
+                             std::optional<int64_t> padding_idx) {
+  std::optional<Dim> padding;
+  if (padding_idx) padding = *padding_idx < 0 ? to.Minus(weight.size(0), to.Of(-*padding_idx)) : to.Of(*padding_idx);
+  return InBags(to, weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding);
+}
+
+// Here a negative row is none.
 Four EmbeddingBagForward(Lowering& to, Tensor weight, Tensor indices, Tensor offsets, Unused, int64_t mode, Unused,
                          std::optional<Tensor> per_sample_weights, bool include_last_offset, int64_t padding_idx) {
-  return EmbeddingBagWithPadding(to, weight, indices, offsets, {}, mode, {}, per_sample_weights, include_last_offset,
-                                 padding_idx);
+  const std::optional<Dim> padding = padding_idx < 0 ? std::nullopt : std::optional(to.Of(padding_idx));
+  return InBags(to, weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding);
 }
 
 constexpr OpRow kRows[] = {
