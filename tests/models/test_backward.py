@@ -310,3 +310,19 @@ def test_objects_that_lists_hold_are_left_as_they_were(capture):
     program = flambeau.export(model, (x,), capture=capture)
     assert model.layers[0].keys.tolist() == [[1, 1]] and model.counts[0].tolist() == [0, 0] and list(model.order) == ["b", "a"]
     torch.testing.assert_close(program(x)[0], model(x))
+
+
+def test_weights_whose_memory_another_tensor_has_are_not_written():
+    class Aliased(Net):
+        def __init__(self):
+            super().__init__()
+            self.alias = self.net[2].weight.data
+
+        def forward(self, x):
+            (gradient,) = torch.autograd.grad(self.net(x).square().mean(), self.net[2].weight)
+            with torch.no_grad():
+                self.net[2].weight.sub_(gradient)
+            return x @ self.alias[:, :2].T
+
+    with pytest.raises(flambeau.errors.CaptureError, match="a weight whose memory another tensor has"):
+        flambeau.export(Aliased().eval(), (torch.randn(5, 2),))

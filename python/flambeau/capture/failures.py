@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import reprlib
@@ -18,6 +19,7 @@ from ..misuse import failure_of_the_model, without_boilerplate
 from .assumptions import assumptions
 from .attempt import Attempt
 from .folders import OWN, TORCH
+from .operators.gradients import BELOW_AUTOGRAD
 from .questions.decisions import Decision
 from .questions.emptiness import FEW, MORE, ONE, SOME, SOUND
 from .surroundings import mode
@@ -40,7 +42,7 @@ __all__ = [
 
 _MOST_ELEMENTS = 8
 _NESTED = os.path.dirname(torch.nested.__file__) + os.sep
-_NOT_THE_USERS = ("<", TORCH, OWN)
+_NOT_THE_USERS = (TORCH, OWN, "<", contextlib.__file__)
 
 
 def failure(
@@ -49,7 +51,9 @@ def failure(
     """Why nothing that was tried captured the module: for one that does not even run, what it raises."""
     if (failure := failure_without_export(model, args, kwargs, training)) is not None:
         return failure
-    first = next((attempt.error for attempt in attempts if attempt.error is not None), None)
+    failed = [attempt for attempt in attempts if attempt.error is not None]
+    telling = [attempt.error for attempt in failed if attempt.strategy.endswith(BELOW_AUTOGRAD)]  # the one before is there to find that it is needed
+    first = next(iter(telling or [attempt.error for attempt in failed]), None)
     name = type(model).__qualname__
     where, words = user_line(first), without_boilerplate(str(first))
     failure = CaptureError(

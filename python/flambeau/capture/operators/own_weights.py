@@ -16,6 +16,10 @@ __all__ = ["Weights", "own_weights", "weights_of"]
 Weights = Mapping[str, torch.Tensor]
 
 
+class AliasedWeightError(Exception):
+    """What is written to a weight is read by another tensor."""
+
+
 def weights_of(model: Module) -> Weights:
     """The weights and buffers of a model by name."""
     return {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
@@ -48,12 +52,17 @@ def own_weights(model: Module, weights: Weights) -> Iterator[dict[int, torch.Ten
             for hook in (weight._backward_hooks or {}).values() if copy.requires_grad else ():
                 copy.register_hook(hook)  # type: ignore[no-untyped-call]
         replaced[id(stand_in)] = replaced[id(weight)]
-    with _put_in_place(held_by(model), replaced):
+    held = held_by(model)
+    with _put_in_place(held, replaced):
         yield own
+    others = {each.untyped_storage()._cdata for each in held.tensors if type(each) is torch.Tensor and each.layout is torch.strided}
     with torch.no_grad():
         for written, copy, before in copied:
-            if _value(copy) is not before:
-                written.copy_(copy)
+            if _value(copy) is before:
+                continue
+            if own[id(copy)].untyped_storage()._cdata in others:
+                raise AliasedWeightError("the model writes a weight whose memory another tensor has that it holds, as weight.data does: it would be left as it was")
+            written.copy_(copy)
 
 
 def _value(tensor: torch.Tensor) -> Any:
