@@ -36,13 +36,13 @@ def kept_attributes(model: torch.nn.Module, given: Any = ()) -> Iterator[None]:
 @contextlib.contextmanager
 def _kept_values(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
     """What is written to the tensors while it is open is undone."""
-    before = [(tensor, tensor.detach().clone()) for tensor in tensors if _takes_writes(tensor)]
+    before = [(tensor, tensor._version, tensor.detach().clone()) for tensor in tensors if _takes_writes(tensor)]
     try:
         yield
     finally:
         with torch.no_grad():
-            for tensor, values in before:
-                if tensor.shape == values.shape:
+            for tensor, version, values in before:
+                if tensor.shape == values.shape and not (tensor._version == version and _holds(tensor, values)):
                     tensor.copy_(values)
 
 
@@ -99,6 +99,14 @@ def _written_weights(model: torch.nn.Module) -> Iterator[torch.Tensor]:
         if node.target is torch.ops.aten.copy_.default and node.args[0].op == "get_attr":
             written: Any = functools.reduce(getattr, node.args[0].target.split("."), model)
             yield written
+
+
+def _holds(tensor: torch.Tensor, values: torch.Tensor) -> bool:
+    """Whether nothing has to be written to it: it may lie in a file that is only read."""
+    try:
+        return torch.equal(tensor, values)
+    except (NotImplementedError, RuntimeError):  # of a tensor without numbers
+        return False
 
 
 def _takes_writes(tensor: torch.Tensor) -> bool:

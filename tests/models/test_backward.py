@@ -4,6 +4,7 @@ import argparse
 import collections
 import copy
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -326,3 +327,22 @@ def test_weights_whose_memory_another_tensor_has_are_not_written():
 
     with pytest.raises(flambeau.errors.CaptureError, match="a weight whose memory another tensor has"):
         flambeau.export(Aliased().eval(), (torch.randn(5, 2),))
+
+
+@pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")
+@pytest.mark.parametrize("capture", ["export", "trace"])
+def test_tensors_of_files_that_are_only_read(capture, tmp_path):
+    np.arange(6, dtype=np.float32).tofile(tmp_path / "table")
+
+    class Tabled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            table = torch.from_numpy(np.memmap(tmp_path / "table", np.float32, "r"))
+            self.register_buffer("table", table)
+            self.tables = [table.view(2, 3)]
+
+        def forward(self, x):
+            return x + self.table[:3] + self.tables[0]
+
+    model, x = Tabled().eval(), torch.randn(2, 3)
+    torch.testing.assert_close(flambeau.export(model, (x,), capture=capture, verify=True)(x)[0], model(x))

@@ -89,7 +89,7 @@ def _put_in_place(held: Held, replaced: Mapping[int, torch.Tensor]) -> Iterator[
     changed = [
         (attributes, name, value)
         for attributes, elements in held.attributes
-        for name, value in zip(attributes, elements[len(attributes) :])
+        for name, value in zip(elements, elements[len(elements) // 2 :])
         if _renewed(value, replaced) is not value
     ]
     try:
