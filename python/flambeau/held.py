@@ -87,7 +87,6 @@ def held_by(model: torch.nn.Module) -> Held:
             left += elements
         elif isinstance(value, (tuple, frozenset)):
             left += value
-            continue
         elif isinstance(value, torch.Tensor):
             found.tensors.append(value)
         elif (attributes := _attributes_of(value)) is not None:

@@ -44,7 +44,7 @@ _Captured = TypeVar("_Captured")
 
 
 class Differentiated(Exception):
-    """A program holds calls that tell torch.func what to differentiate: run again, they need not give what they gave."""
+    """A program was recorded without what computes the gradients that the model asked for."""
 
 
 def refuse_differentiation(exported: ExportedProgram) -> None:
