@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import sys
 from typing import Any
 
@@ -19,8 +20,17 @@ _KINDS: tuple[Any, ...] = (collections.OrderedDict, collections.deque, dict, lis
 """Of containers, those in front that are of one behind and do more."""
 
 
+_PLAIN = (bool, int, float, str, bytes, type(None))
+"""Types of what most attributes are, and which holds nothing."""
+
+
+@functools.lru_cache(maxsize=256)
+def _kind_of(type_: type) -> Any:
+    return next(kind for kind in _KINDS if issubclass(type_, kind))
+
+
 def _kind(container: Any) -> Any:
-    return next(kind for kind in _KINDS if isinstance(container, kind))
+    return _kind_of(type(container))
 
 
 def elements_of(container: Any) -> list[Any]:
@@ -80,7 +90,7 @@ def held_by(model: torch.nn.Module) -> Held:
     seen: set[int] = set()
     while left and len(seen) < most:
         value = left.popleft()
-        if id(value) in seen:
+        if type(value) in _PLAIN or id(value) in seen:
             continue
         if isinstance(value, _KINDS):
             (found.attributes if id(value) in own else found.containers).append((value, elements := elements_of(value)))

@@ -10,18 +10,21 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from .held import are_same, elements_of, held_by, put_elements
+from .held import Held, are_same, elements_of, held_by, put_elements
 
 __all__ = ["kept_attributes", "kept_state"]
 
 
 @contextlib.contextmanager
-def kept_attributes(model: torch.nn.Module, given: Any = ()) -> Iterator[None]:
+def kept_attributes(model: torch.nn.Module, given: Any = (), held: Held | None = None) -> Iterator[None]:
     """Whatever forward assigns to the attributes of its modules, and of the objects that these hold, or puts into the lists and dicts of
     modules: a table of which a capture knows no numbers, or a size of the example's. And what it writes to tensors in these, and does to
     gradients, also those of what it is given.
+
+    Args:
+        held: What the model holds, where that was looked up already.
     """
-    held = held_by(model)
+    held = held or held_by(model)
     registered = {id(each) for each in (*model.parameters(), *model.buffers())}
     tensors = [*model.parameters(), *model.buffers(), *held.tensors, *(each for each in _pytree.tree_leaves(given) if isinstance(each, torch.Tensor))]
     try:
@@ -68,7 +71,7 @@ def _kept_gradients(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def kept_state(model: torch.nn.Module) -> Iterator[None]:
+def kept_state(model: torch.nn.Module, held: Held | None = None) -> Iterator[None]:
     """As :func:`kept_attributes`; and whatever forward writes to buffers is undone.
 
     So is what it writes to weights once it has asked for gradients: steps along these do.
@@ -83,7 +86,7 @@ def kept_state(model: torch.nn.Module) -> Iterator[None]:
 
     torch.autograd._engine_run_backward = run  # type: ignore[attr-defined]
     try:
-        with kept_attributes(model), _kept_values({id(each): each for each in (*model.buffers(), *_written_weights(model))}.values()):
+        with kept_attributes(model, held=held), _kept_values({id(each): each for each in (*model.buffers(), *_written_weights(model))}.values()):
             yield
     finally:
         torch.autograd._engine_run_backward = engine  # type: ignore[attr-defined]

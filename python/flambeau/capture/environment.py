@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..held import held_by
 from ..state import kept_attributes
 from .containers import known_results
 from .fake_cache import only_short_sizes_remembered
@@ -61,7 +62,7 @@ def replacements(model: Any, conversions: list[str]) -> Iterator[Seen]:
         conversions: Gets the modules that make numbers of sizes.
     """
     with contextlib.ExitStack() as stack:
-        for context in (dense_state(model), known_results(model), CapturableCalls(), Progressions(), dynamic_tensors(), dynamic_types(), seen_data()):
+        for context in (dense_state(held_by(model)), known_results(model), CapturableCalls(), Progressions(), dynamic_tensors(), dynamic_types(), seen_data()):
             stack.enter_context(context)
         vmaps = stack.enter_context(recordable_vmaps())
         for context in (noticed_conversions(conversions), functions_of_sizes(), attention_by_size(), unmoved_modules(), uncounted_numbers()):

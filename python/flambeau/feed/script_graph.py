@@ -106,6 +106,7 @@ def _frame(line: str) -> str | None:
     return f'  File "{frame["file"]}", line {frame["line"]}, in {frame["function"]}' if frame else None
 
 
+@functools.lru_cache(maxsize=1024)
 def stack_trace(source: str) -> str:
     """Torch's text of a source range, as Python writes tracebacks: the innermost frame last.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ...held import held_by
+from ...held import Held
 from ..folders import CAPTURE, TORCH
 from ..replaced_functions import Replacements
 
@@ -154,11 +154,10 @@ def dense_calls() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def dense_state(model: torch.nn.Module) -> Iterator[None]:
-    """While it is open, the sparse tensors that its modules, and the objects within them, hold are dense: in attributes, and lists and
-    dicts of these.
+def dense_state(held: Held) -> Iterator[None]:
+    """While it is open, the sparse tensors that a model's modules, and the objects within them, hold are dense: in attributes, and lists
+    and dicts of these.
     """
-    held = held_by(model)
     places = [place for place, _ in (*held.attributes, *held.containers) if isinstance(place, (list, dict))]
     sparse = [
         (place, name, value)

@@ -14,6 +14,7 @@ from torch.utils import _pytree
 
 from ...feed.script_inputs import holds_packed_weights
 from ...feed.trace import FrozenNumber, Trace
+from ...held import held_by
 from ...state import kept_state
 from ..containers import register_containers
 from ..failures import failure_of_trace, innermost_line, warn_of_another_way
@@ -123,7 +124,8 @@ def traced_module(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[s
 @contextlib.contextmanager
 def _surroundings(model: torch.nn.Module) -> Iterator[None]:
     """What stands in the place of what the tracer cannot see through."""
-    with exporting(), dense_state(model), dense_calls(), kept_state(model), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
+    held = held_by(model)
+    with exporting(), dense_state(held), dense_calls(), kept_state(model, held), _checks_of_sizes(), casting_anew(), seen_data(), every_mask(), uncheckpointed():
         with numbers_stay_numbers(), sizes_in_lists(), dynamic_types():
             yield
 
