@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import functools
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
-__all__ = ["Held", "are_same", "elements_of", "held_by", "put_elements"]
+__all__ = ["Held", "are_same", "elements_of", "held_by", "held_by_object", "put_elements"]
 
 _MOST_OBJECTS = 1 << 16
 """That are looked through; what holds more is no part of a model."""
@@ -18,19 +18,13 @@ _NAMESPACES = ("argparse", "types")
 """Of Python's library, where objects of models may be from."""
 _KINDS: tuple[Any, ...] = (collections.OrderedDict, collections.deque, dict, list, set)
 """Of containers, those in front that are of one behind and do more."""
-
-
 _PLAIN = (bool, int, float, str, bytes, type(None))
 """Types of what most attributes are, and which holds nothing."""
 
 
-@functools.lru_cache(maxsize=256)
-def _kind_of(type_: type) -> Any:
-    return next(kind for kind in _KINDS if issubclass(type_, kind))
-
-
 def _kind(container: Any) -> Any:
-    return _kind_of(type(container))
+    own = type(container)
+    return own if own in _KINDS else next(kind for kind in _KINDS if isinstance(container, kind))
 
 
 def elements_of(container: Any) -> list[Any]:
@@ -82,10 +76,18 @@ class Held:
 
 def held_by(model: torch.nn.Module) -> Held:
     """What is held by the modules of a model, those in front that they hold themselves."""
+    return _held([vars(module) for module in model.modules()])
+
+
+def held_by_object(value: Any) -> Held:
+    """What an object holds that has attributes."""
+    return _held([vars(value)], [value])
+
+
+def _held(places: list[dict[str, Any]], objects: Iterable[Any] = ()) -> Held:
     found = Held()
-    places = [vars(module) for module in model.modules()]
     own = set(map(id, places))
-    left: collections.deque[Any] = collections.deque(places)
+    left: collections.deque[Any] = collections.deque([*places, *objects])
     most = sum(map(len, places)) + _MOST_OBJECTS
     seen: set[int] = set()
     while left and len(seen) < most:

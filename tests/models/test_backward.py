@@ -3,8 +3,10 @@
 import argparse
 import collections
 import copy
+import functools
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 from torch import nn
@@ -317,13 +319,13 @@ def test_weights_whose_memory_another_tensor_has_are_not_written():
     class Aliased(Net):
         def __init__(self):
             super().__init__()
-            self.alias = self.net[2].weight.data
+            self.alias = self.net[2].weight.data.view(torch.int32)
 
         def forward(self, x):
             (gradient,) = torch.autograd.grad(self.net(x).square().mean(), self.net[2].weight)
             with torch.no_grad():
                 self.net[2].weight.sub_(gradient)
-            return x @ self.alias[:, :2].T
+            return x @ self.alias.view(torch.float32)[:, :2].T
 
     with pytest.raises(flambeau.errors.CaptureError, match="a weight whose memory another tensor has"):
         flambeau.export(Aliased().eval(), (torch.randn(5, 2),))
@@ -346,3 +348,111 @@ def test_tensors_of_files_that_are_only_read(capture, tmp_path):
 
     model, x = Tabled().eval(), torch.randn(2, 3)
     torch.testing.assert_close(flambeau.export(model, (x,), capture=capture, verify=True)(x)[0], model(x))
+
+
+class RegularizedByAClosure(Net):
+    def __init__(self):
+        super().__init__()
+        weight = self.net[0].weight
+        self.penalty = lambda: weight.square().sum()
+
+    def forward(self, x):
+        loss = self.net(x).square().mean() + self.penalty()
+        return torch.autograd.grad(loss, [*self.net[0].parameters()])
+
+
+class AskedByAClosure(Net):
+    def __init__(self):
+        super().__init__()
+        weights = list(self.net.parameters())
+        self.gradients = lambda loss: torch.autograd.grad(loss, weights)
+
+    def forward(self, x):
+        return self.gradients(self.net(x).square().mean())
+
+
+class SteppedByAClosure(Net):
+    def __init__(self):
+        super().__init__()
+        optimizer = torch.optim.Adam(self.net.parameters(), lr=0.1)
+        self.state = lambda: optimizer.state
+        self.step, self.clear = lambda: optimizer.step(), lambda: optimizer.zero_grad()
+
+    def forward(self, x):
+        self.clear()
+        self.net(x).square().mean().backward()
+        self.step()
+        return self.net(x)
+
+
+class Partial(Net):
+    def __init__(self):
+        super().__init__()
+        self.first = functools.partial(nn.functional.linear, weight=self.net[0].weight)
+        self.optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+
+    def forward(self, x):
+        self.zero_grad()
+        self.first(x).square().mean().backward()
+        self.optimizer.step()
+        return self.first(x)
+
+
+class Aliased(Net):
+    def __init__(self):
+        super().__init__()
+        self.whole, self.parts = self.net[0].weight.data, [self.net[0].weight.detach()[2:, 1]]
+        self.optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+
+    def forward(self, x):
+        self.zero_grad()
+        self.net(x).square().mean().backward()
+        self.optimizer.step()
+        self.whole.add_(1)
+        return x @ self.whole.T, x[:, :1] * self.parts[0], self.net(x)
+
+
+class Tied(Net):
+    def __init__(self):
+        super().__init__()
+        self.other, self.third = nn.Linear(2, 8), nn.Linear(2, 8, bias=False)
+        self.other.weight = self.third.weight = self.net[0].weight
+        self.optimizer = torch.optim.SGD(self.parameters(), lr=0.1, momentum=0.9)
+
+    def forward(self, x):
+        self.zero_grad()
+        (self.net(x) + self.other(x) * self.third(x)).square().mean().backward()
+        self.optimizer.step()
+        return self.net(x), self.other(x), self.third(x)
+
+
+@pytest.mark.filterwarnings("ignore:.*ignored-mutation")
+@pytest.mark.parametrize("kind", [RegularizedByAClosure, AskedByAClosure, SteppedByAClosure, Partial, Tied, Aliased])
+def test_weights_that_others_know(kind):
+    model = kind().eval()
+    names = [[*module._parameters] for module in model.modules()]
+    before = copy.deepcopy(model.state_dict())
+    program = flambeau.export(model, (torch.randn(5, 2),), dynamic_shapes=({0: "n"},))
+    model_proto = program.model_proto  # with the weights as they are
+    assert [[*module._parameters] for module in model.modules()] == names
+    torch.testing.assert_close(model.state_dict(), before, rtol=0, atol=0)
+    assert not getattr(model, "state", dict)()
+    session = onnxruntime.InferenceSession(model_proto.SerializeToString())
+    for count in (5, 3):
+        model.load_state_dict(before)
+        for state in (getattr(model, "state", dict)(), getattr(getattr(model, "optimizer", None), "state", {})):
+            state.clear()
+        x = torch.randn(count, 2)
+        for actual, expected in zip(session.run(None, {"x": x.numpy()}), leaves(model(x)), strict=True):
+            np.testing.assert_allclose(actual, expected.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*ignored-mutation")
+@pytest.mark.parametrize("way", ["foreach", "fused"])
+def test_steps_of_whole_lists(way):
+    model = Adapting(functools.partial(torch.optim.AdamW, **{way: True})).eval()
+    program = flambeau.export(model, (torch.randn(5, 2),), dynamic_shapes=({0: "n"},))
+    x = torch.randn(3, 2)
+    y = program(x)[0]
+    assert model.steps.param_groups[0][way] is True
+    torch.testing.assert_close(y, model(x), rtol=1e-4, atol=1e-5)

@@ -24,7 +24,7 @@ from torch.utils import _pytree
 from ..decomposition import operators
 from ..replaced_functions import Replacements
 from ..torch_export import below_autograd
-from .own_weights import own_weights, weights_of
+from .own_weights import own_weights, registered_once, weights_of
 from .recurrent_layers import differentiable_layers
 
 __all__ = ["BELOW_AUTOGRAD", "above_autograd", "export_below_autograd", "levels_left", "recorded_gradients", "refuse_differentiation", "refuse_unrecorded"]
@@ -129,7 +129,7 @@ def _is_dual() -> bool:
 def export_below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, strict: bool, dynamic_shapes: Any) -> ExportedProgram:
     """As ``torch.export.export``, below autograd."""
     # Of fused attention's gradient there is no decomposition.
-    with _detached_results(model) as run, _accumulated_gradients(run), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
+    with registered_once(model), _detached_results(model) as run, _accumulated_gradients(run), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
         return below_autograd(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
 
 
