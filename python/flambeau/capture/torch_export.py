@@ -5,17 +5,21 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
+import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.export import Dim, ExportedProgram, _trace
+from torch.export import Dim, ExportedProgram
 
 from ..torch_names import found
 from .replaced_functions import Replacements
 
 __all__ = ["DIM", "above_autograd", "below_autograd", "draft"]
+
+_TRACE = "torch.export._trace"
+"""Imported where it is needed: with it comes Dynamo, which takes a second to load, and neither a trace nor a script needs."""
 
 DIM: type = type(Dim("any"))
 """Of what ``Dim`` gives: before torch 2.8 it is a function, and gives types."""
@@ -31,8 +35,9 @@ def _deferred(function: Callable[..., Any]) -> dict[str, bool]:
 def _deferring() -> contextlib.AbstractContextManager[Any]:
     """While it is open, conditions are deferred by a ``torch.export.export`` that has no argument for it."""
     replacements = Replacements()
-    make = _trace.make_fake_inputs
-    replacements.set(_trace, "make_fake_inputs", lambda *args, **options: make(*args, **{**options, **_deferred(make)}))
+    trace = importlib.import_module(_TRACE)
+    make = trace.make_fake_inputs
+    replacements.set(trace, "make_fake_inputs", lambda *args, **options: make(*args, **{**options, **_deferred(make)}))
     return replacements
 
 
@@ -80,9 +85,8 @@ def above_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
 @_as_models_need
 def below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any, strict: bool) -> ExportedProgram:
     """The same with the operators that autograd calls."""
-    return _trace._export(
-        model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, pre_dispatch=False, **_deferred(_trace._export)
-    )
+    export = importlib.import_module(_TRACE)._export
+    return export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, pre_dispatch=False, **_deferred(export))  # type: ignore[no-any-return]
 
 
 def draft(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any) -> ExportedProgram:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
-from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
 from torch._higher_order_ops.flex_attention import FlexAttentionHOP
 from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -80,6 +79,9 @@ def _for_each_place(function: _Function, before: tuple[int, ...], buffers: int =
         before: The dimension that goes over the places, of each argument that comes before them.
         buffers: How many there are.
     """
+
+    # With it comes Dynamo, which takes a second to load, and neither a trace nor a script needs.
+    from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
 
     def evaluated(*args: torch.Tensor) -> torch.Tensor:
         scores, places, rest = args[: len(before)], args[len(before) : len(before) + 4], args[len(before) + 4 :]
