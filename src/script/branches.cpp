@@ -135,7 +135,8 @@ Result<Vals> Evaluator::Branch(const Node& node, const Val& condition, const std
   lossy_.push_back(added_.SourceOf(node));  // until it turns out that nothing is lost
 
   Region region{*this};
-  FLAMBEAU_CHECK_OK(region.GiveOutRebound(paths, before));
+  const bool ends = !rest.empty() && rest.front().block == source_.main;
+  FLAMBEAU_CHECK_OK(region.GiveOutRebound(paths, before, ends));
   FLAMBEAU_CHECK_OK(region.Join(paths, before));
   for (const Path& path : paths) FLAMBEAU_CHECK_OK(Close(path, origin, region, before));
   Restore(before);

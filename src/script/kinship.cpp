@@ -61,7 +61,7 @@ void ForPairs(const Groups& groups, F f) {
 
 size_t Kinship::size() const {
   return 2 * storages_.size() + pieces_.size() + parts_.size() + any_parts_.size() + mingled_parts_.size() + shared_parts_.size() + cells_.size() + same_parts_.size() +
-         shared_cells_.size() + doubtful_.size() + held_parts_.size() + sharing_parts_.size();
+         objects_.size() + same_objects_.size() + doubtful_objects_.size() + shared_cells_.size() + doubtful_.size() + held_parts_.size() + sharing_parts_.size();
 }
 
 // The part shares the storage, or a piece of it that no other round looks at.
@@ -74,6 +74,21 @@ void Kinship::LearnShared(size_t part, StorageId storage, const std::optional<Ro
   }
   pieces_.erase(key);
   storages_.insert(key);
+}
+
+void Kinship::LearnObjects(std::span<const Part> parts, Storages& storages, uint32_t outside) {
+  std::map<uint32_t, std::vector<size_t>> of_object;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto* tensor = parts[i].value.As<TensorVal>();
+    if (tensor == nullptr) continue;
+    for (const Storages::HandleId object : storages.ObjectsOf(tensor->id)) {
+      of_object[object.index].push_back(i);
+      if (object.index < outside) objects_.emplace(i, object.index);
+    }
+  }
+  ForPairs(of_object, [&](size_t a, size_t b) { same_objects_.emplace(a, b); });
+  for (const Storages::HandleId object : storages.doubtful_objects())
+    if (object.index < outside) doubtful_objects_.insert(object.index);
 }
 
 // Which parts are elements of a list that is a part, too, and which lists have elements in common.
@@ -141,6 +156,7 @@ bool Kinship::Learn(std::span<const Part> parts, Emitter& emit, const Heap& heap
     cells_.emplace(i, *cell);
   }
   LearnHeld(parts, heap);
+  LearnObjects(parts, storages, outside.objects);
   ForPairs(of_storage, [&](size_t a, size_t b) { parts_.emplace(a, b); });
   for (const size_t any : any_parts_)
     for (const size_t other : in_memory)
@@ -173,6 +189,13 @@ void Kinship::Apply(std::span<const Part> parts, Storages& storages, Heap& heap,
   for (const auto& [part, other] : parts_)
     for (const ValueId a : MadeOf(parts[part].value, heap))
       for (const ValueId b : MadeOf(parts[other].value, heap)) storages.SetMaybe(a, b);
+  const auto tensor_of = [&](size_t part) { return parts[part].value.As<TensorVal>(); };
+  for (const auto& [part, object] : objects_)
+    if (const auto* tensor = tensor_of(part)) storages.SetMaybeNameOf(tensor->id, Storages::HandleId{object});
+  for (const auto& [part, other] : same_objects_)
+    if (tensor_of(part) != nullptr && tensor_of(other) != nullptr)
+      storages.SetMaybeNameOf(tensor_of(part)->id, storages.ObjectsOf(tensor_of(other)->id).front());
+  for (const uint32_t object : doubtful_objects_) storages.SetDoubtful(Storages::HandleId{object});
   for (const size_t part : any_parts_)
     for (const ValueId value : MadeOf(parts[part].value, heap)) storages.SetAny(value);
   for (size_t part = 0; part < parts.size(); ++part) {

@@ -22,10 +22,11 @@ class Kinship {
     Val value;
     bool contents = false;  // of a list or dict that stays the one it was
   };
-  // How many storages, views and cells there were before the paths parted.
+  // How many storages, views, tensor objects and cells there were before the paths parted.
   struct Outside {
     uint32_t storages;
     uint32_t views;
+    uint32_t objects;
     uint32_t cells;
   };
 
@@ -39,6 +40,7 @@ class Kinship {
  private:
   size_t size() const;
 
+  void LearnObjects(std::span<const Part> parts, Storages& storages, uint32_t outside);
   void LearnHeld(std::span<const Part> parts, const Heap& heap);
   void LearnShared(size_t part, StorageId storage, const std::optional<RoundPart>& piece, ValueId round);
 
@@ -53,6 +55,9 @@ class Kinship {
   std::set<size_t> mingled_parts_;                  // lists of which elements may share memory
   std::set<std::pair<size_t, size_t>> held_parts_;  // a list, and what is an element of it: if it becomes one of run-time length
   std::set<size_t> sharing_parts_;                  // lists of which another list may have an element
+  std::set<std::pair<size_t, uint32_t>> objects_;      // a tensor, and an object from before that it may be
+  std::set<std::pair<size_t, size_t>> same_objects_;   // two tensors that may be one object
+  std::set<uint32_t> doubtful_objects_;                // those whose shape may have been changed unseen
   std::set<uint32_t> shared_cells_;
   std::set<uint32_t> doubtful_;  // storages that may have been written unseen
 };

@@ -51,7 +51,7 @@ bool Evaluator::Region::Chooses() const {
 // --- the paths of an If -------------------------------------------------------------------
 
 // A tensor that a path makes other memory of, as out= does of one of other sizes, comes out of all paths, as results do.
-Status Evaluator::Region::GiveOutRebound(std::span<Path> paths, const Snapshot& before) {
+Status Evaluator::Region::GiveOutRebound(std::span<Path> paths, const Snapshot& before, bool ends) {
   Emitter& emit = evaluator.emitter_;
   std::vector<std::vector<ValueId>> of_paths;
   const BlockId first{std::min(paths[0].block.index, paths[1].block.index)};
@@ -64,10 +64,10 @@ Status Evaluator::Region::GiveOutRebound(std::span<Path> paths, const Snapshot& 
       const ValueId memory = emit.storages().Tensor(storage);
       const auto is_elsewhere = [&](Path& path) { return path.after.storages.StorageOf(tensor) != storage; };
       const bool is_made = !memory || emit.graph()[memory].kind == ValueKind::kResult;
-      // Other names of its memory would have to see what is written afterwards: of a path that leaves it as it is, or one
-      // that makes the memory itself larger.
+      // Other names of its memory would have to see what is written afterwards, if the program does not end here: of a path
+      // that leaves it as it is, or one that makes the memory itself larger.
       const bool shown = std::ranges::all_of(of_paths, has) && std::ranges::none_of(paths, is_elsewhere);
-      if (!is_made || !(shown || emit.storages().IsAlone(tensor)))
+      if (!ends && (!is_made || !(shown || emit.storages().IsAlone(tensor))))
         return evaluator.Unsupported("changes the shape of a tensor in place, in a branch");
       rebound.push_back(tensor);
     }
@@ -275,7 +275,7 @@ Result<bool> Evaluator::Region::Learn(std::span<const Val> of, const Snapshot& b
     AppendParts(skeleton, value, false, parts);
   }
   return kinship.Learn(parts, evaluator.emitter_, evaluator.heap_,
-                       {before.storages.count(), before.storages.view_count(), before.heap.size()}, round);
+                       {before.storages.count(), before.storages.view_count(), before.storages.object_count(), before.heap.size()}, round);
 }
 
 Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves, ValueId round) const {
@@ -308,13 +308,13 @@ Result<Vals> Evaluator::Region::Build(std::span<const ValueId> leaves, ValueId r
     AppendParts(skeleton, built, false, parts);
     FLAMBEAU_CHECK_OK(evaluator.SetAttribute(cell, name, std::move(built)));
   }
-  kinship.Apply(parts, evaluator.emitter_.storages(), heap, round);
   const size_t own = results.size() - rebound.size();
   for (size_t i = 0; i < rebound.size(); ++i) {
     const auto* tensor = results[own + i].As<TensorVal>();
     if (tensor == nullptr) return evaluator.Unsupported("changes the shape of a tensor in place, in a branch");
     evaluator.emitter_.storages().Rebind(rebound[i], tensor->id);
   }
+  kinship.Apply(parts, evaluator.emitter_.storages(), heap, round);  // of objects that have their shapes of now
   results.resize(own);
   return results;
 }

@@ -35,7 +35,7 @@ struct Evaluator::Region {
   std::set<size_t> counters;  // of a loop's values: integers that grow from 0 or more by a constant in each round
 
   // Adds to each path's results the tensors that some path makes other memory of.
-  Status GiveOutRebound(std::span<Path> paths, const Snapshot& before);
+  Status GiveOutRebound(std::span<Path> paths, const Snapshot& before, bool ends);
   // Describes what the paths of an If have in common, and what differs.
   Status Join(std::span<const Path> paths, const Snapshot& before);
   // Takes in the current state, at the end of a round that began in `entered`, and the round's results. Whether that

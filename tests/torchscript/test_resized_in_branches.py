@@ -8,6 +8,7 @@ import flambeau
 
 case = Cases()
 PATHS = {"how": ("script",), "others": [(x(4, 3).abs(),), (-x(4, 3).abs(),)]}
+SQUARES = {"how": ("script",), "others": [(x(3, 3).abs(),), (-x(3, 3).abs(),)]}
 ROWS = PATHS | {"dynamic_axes": {"x": [0]}, "others": [(x(7, 3).abs(),), (-x(2, 3).abs(),)]}
 
 
@@ -83,6 +84,54 @@ def made_smaller(self, x):
     return y + x[0, 0]
 
 
+@case.forward(x(4, 3), **PATHS)
+def of_an_input(self, x):
+    if bool(x.sum() > 0):
+        x.unsqueeze_(0)
+    return x.sum(0)
+
+
+@case.forward(x(3, 3), **SQUARES)
+def turned_by_a_name_of_one_path(self, x):
+    y = x.clone()
+    z = x * 2
+    if bool(x.sum() > 0):
+        z = y
+    y.t_()
+    return y, z
+
+
+@case.forward(x(3, 3), **SQUARES)
+def turned_by_a_name_that_one_path_lacks(self, x):
+    y = z = x.clone()
+    if bool(x.sum() > 0):
+        z = z + 1
+    z.t_()
+    z.add_(1)
+    return y, z
+
+
+@case.forward(x(3, 3), **SQUARES)
+def made_another_by_a_name_of_one_path(self, x):
+    y = x.clone()
+    z = [x * 2]
+    if bool(x.sum() > 0):
+        z = [y]
+    y.set_(x[:2])
+    return y, z[0]
+
+
+@case.forward(x(3, 3), **SQUARES)
+def of_two_paths_in_a_row(self, x):
+    y, z, u = x.clone(), x * 2, x * 3
+    if bool(x.sum() > 0):
+        z = y
+    if bool(x[0, 0] > 0):
+        u = z
+    y.unsqueeze_(0)
+    return y, u.sum(0)
+
+
 test_program = case.test()
 
 
@@ -96,13 +145,28 @@ def with_a_view(x):
     return part, y
 
 
-def of_an_input(x):
-    if bool(x.sum() > 0):
-        x.unsqueeze_(0)
-    return x.sum()
+def with_a_view_on_the_only_path(x):
+    y = torch.zeros(2)
+    part = y[0:1]
+    torch.add(x, 1, out=y)
+    return part, y
 
 
-@pytest.mark.parametrize("function", [with_a_view, of_an_input])
+@pytest.mark.parametrize("function", [with_a_view, with_a_view_on_the_only_path])
 def test_what_others_would_see_is_refused(function):
-    with pytest.raises(flambeau.errors.OnnxExporterError, match="changes the shape of a tensor in place, in a branch"):
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="may share its memory with a tensor that was written since"):
         flambeau.export(torch.jit.script(function), (torch.randn(4, 3),), dynamo=False, verbose=False)
+
+
+def in_a_loop(x):
+    y, z = x.clone(), x * 2
+    for i in range(x.shape[0]):
+        if bool(x[i, 0] > 0):
+            z = y
+    y.t_()
+    return y, z
+
+
+def test_a_name_that_a_round_gives_is_refused():
+    with pytest.raises(flambeau.errors.OnnxExporterError, match="may be the tensor whose shape was changed in place since"):
+        flambeau.export(torch.jit.script(in_a_loop), (torch.randn(3, 3),), dynamic_axes={"x": [0]}, dynamo=False, verbose=False)

@@ -71,18 +71,59 @@ void Storages::SetInputView(ValueId tensor, ViewId base, std::vector<ViewStep> s
 
 void Storages::Rebind(ValueId tensor, ViewId base, std::vector<ViewStep> steps, ValueId value, OriginId origin) {
   ViewOf(tensor);
-  handles_[HandleOf(tensor)].view = AddView(base, std::move(steps), value, origin);
+  SetViewOf(tensor, AddView(base, std::move(steps), value, origin));
 }
 
 void Storages::Rebind(ValueId tensor, ValueId other) {
   const ViewId view = ViewOf(other);
   ViewOf(tensor);
-  handles_[HandleOf(tensor)].view = view;
+  SetViewOf(tensor, view);
 }
 
 void Storages::Detach(ValueId tensor, ValueId value) {
   ViewOf(tensor);
-  handles_[HandleOf(tensor)].view = AddStorage({}, value);
+  SetViewOf(tensor, AddStorage({}, value));
+}
+
+// --- tensor objects that may be the same ---------------------------------------------------
+
+void Storages::SetViewOf(ValueId tensor, ViewId view) {
+  Handle& handle = handles_[HandleOf(tensor)];
+  handle.view = view;
+  for (const HandleId other : handle.maybe) SetDoubtful(other);
+}
+
+std::vector<Storages::HandleId> Storages::ObjectsOf(ValueId tensor) {
+  ViewOf(tensor);
+  std::vector<HandleId> objects = {HandleOf(tensor)};
+  const std::vector<HandleId>& others = handles_[objects.front()].maybe;
+  objects.insert(objects.end(), others.begin(), others.end());
+  return objects;
+}
+
+void Storages::SetMaybeNameOf(ValueId tensor, HandleId object) {
+  const auto link = [&](HandleId from, HandleId to) {
+    if (from != to && std::ranges::find(handles_[from].maybe, to) == handles_[from].maybe.end()) handles_[from].maybe.push_back(to);
+  };
+  const std::vector<HandleId> own = ObjectsOf(tensor), others = ObjectsOf(handles_[object].first_name);
+  for (const HandleId one : own)
+    for (const HandleId other : others) {
+      link(one, other);
+      link(other, one);
+    }
+}
+
+void Storages::SetDoubtful(HandleId object) {
+  if (std::ranges::find(doubtful_objects_, object) == doubtful_objects_.end()) doubtful_objects_.push_back(object);
+}
+
+bool Storages::HasDoubtfulShape(ValueId tensor, NodeId reader) {
+  if (doubtful_objects_.empty() || std::ranges::find(doubtful_objects_, HandleOf(tensor)) == doubtful_objects_.end()) return false;
+  sink_.Error(DiagnosticKind::kUnknownAliasing,
+              fmt::format("reads {}, which may be the tensor whose shape was changed in place since, by another name that it has on one path alone",
+                          NameOf(tensor)),
+              LocationOfRead(tensor, reader), "clone one of the two tensors before the change");
+  return true;
 }
 
 // --- storages that may be the same --------------------------------------------------------
@@ -262,6 +303,7 @@ ValueId Storages::Read(ValueId tensor, NodeId reader) {
   if (!tensor || !Knows(tensor)) return tensor;
   const ViewId view = ViewOf(tensor);
   const Storage& storage = storages_[views_[view].storage];
+  if (HasDoubtfulShape(tensor, reader)) return Read(view, reader);
   if (MaybeStale(storage)) {
     sink_.Error(DiagnosticKind::kUnknownAliasing,
                 fmt::format("reads {}, which may share its memory with a tensor that was written since; "
@@ -272,6 +314,12 @@ ValueId Storages::Read(ValueId tensor, NodeId reader) {
     WarnOfOnes(storage, tensor, reader);
   }
   return Read(view, reader);
+}
+
+ValueId Storages::ReadSizes(ValueId tensor, NodeId reader) {
+  if (!Knows(tensor)) return tensor;
+  HasDoubtfulShape(tensor, reader);
+  return Read(ViewOf(tensor), reader);
 }
 
 ValueId Storages::Read(ViewId view, NodeId reader) {
@@ -396,6 +444,7 @@ Storages& Storages::operator=(const Storages& other) {
   views_ = other.views_;
   storages_ = other.storages_;
   round_numbers_ = other.round_numbers_;
+  doubtful_objects_ = other.doubtful_objects_;
   writes_ = other.writes_;
   maybe_written_ = other.maybe_written_;
   return *this;
@@ -411,7 +460,7 @@ Storages::Difference Storages::Since(const Storages& before) const {
   });
   // Nobody had asked for the memory of these then.
   for (uint32_t i = before.handles_.size(); i < handles_.size(); ++i) {
-    const auto& [view, tensor] = handles_[HandleId{i}];
+    const auto& [view, tensor, maybe] = handles_[HandleId{i}];
     if (roots_.Contains(tensor) && roots_[tensor] && roots_[tensor] != view) difference.rebound.push_back(tensor);
   }
   return difference;

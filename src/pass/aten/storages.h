@@ -37,6 +37,8 @@ struct RoundPart {
 
 class Storages {
  public:
+  using HandleId = Id<struct HandleTag>;  // a tensor object: values that are names of one share it
+
   Storages(Graph& graph, Sink& sink) : graph_(graph), sink_(sink) {}
   // A copy is a snapshot; assigning it goes back to where the program stood.
   Storages(const Storages&) = default;
@@ -87,7 +89,7 @@ class Storages {
   // The current value. Nodes are inserted before `reader`.
   ValueId Read(ValueId tensor, NodeId reader);
   // The same for a reader of its sizes alone, which no write changes: nothing is reported.
-  ValueId ReadSizes(ValueId tensor, NodeId reader) { return Knows(tensor) ? Read(ViewOf(tensor), reader) : tensor; }
+  ValueId ReadSizes(ValueId tensor, NodeId reader);
   ValueId Read(ViewId view, NodeId reader);
   // `value` becomes the value of the view. Nodes are inserted before `writer`.
   void Write(ViewId view, ValueId value, NodeId writer);
@@ -147,9 +149,16 @@ class Storages {
   void SetDoubtful(StorageId storage) { storages_[storage].doubtful = true; }
   // The first name of the tensor object that `tensor` is a name of.
   ValueId FirstName(ValueId tensor);
+  // The tensor objects that `tensor` may be a name of, its own one in front.
+  std::vector<HandleId> ObjectsOf(ValueId tensor);
+  uint32_t object_count() const { return handles_.size(); }
+  // `tensor` may be a name of that object, too, on a path that has met others: reading it is refused once the other's shape was changed.
+  void SetMaybeNameOf(ValueId tensor, HandleId object);
+  // Objects whose shape may have been changed by another name.
+  std::span<const HandleId> doubtful_objects() const { return doubtful_objects_; }
+  void SetDoubtful(HandleId object);
 
  private:
-  using HandleId = Id<struct HandleTag>;  // a tensor object: values that are names of one share it
   struct View {
     ViewId parent;
     StorageId storage;
@@ -215,7 +224,12 @@ class Storages {
   struct Handle {
     ViewId view;
     ValueId first_name;
+    std::vector<HandleId> maybe;  // other objects that it may be
   };
+  // Gives the object another view; what may be the same object has another shape then, too.
+  void SetViewOf(ValueId tensor, ViewId view);
+  // Whether nothing is known of the tensor's shape, which is reported.
+  bool HasDoubtfulShape(ValueId tensor, NodeId reader);
   SharedStore<ValueId, HandleId> handle_of_;
   SharedStore<HandleId, Handle> handles_;
   SharedStore<ValueId, ViewId> roots_;  // of storages that began with that value; of inputs and constants, what they are
@@ -229,6 +243,7 @@ class Storages {
   // On all paths, of which each has a copy of this:
   std::shared_ptr<std::unordered_set<uint32_t>> positions_ = std::make_shared<std::unordered_set<uint32_t>>();
   std::shared_ptr<std::unordered_set<uint32_t>> warned_of_ones_ = std::make_shared<std::unordered_set<uint32_t>>();  // roots of storages
+  std::vector<HandleId> doubtful_objects_;
   uint64_t writes_ = 0;
   uint32_t maybe_written_ = 0;  // so many storages, the first ones, may be one that was written and that may be any
 };
