@@ -24,7 +24,6 @@ from torch.utils import _pytree
 from ..decomposition import operators
 from ..replaced_functions import Replacements
 from ..torch_export import below_autograd
-from .batching_rules import dynamic_batches
 from .forward_derivatives import forward_derivatives
 from .own_weights import own_weights, registered_once, weights_of
 from .recurrent_layers import differentiable_layers
@@ -131,7 +130,7 @@ def _is_dual() -> bool:
 def export_below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, strict: bool, dynamic_shapes: Any) -> ExportedProgram:
     """As ``torch.export.export``, below autograd."""
     # Of fused attention's gradient there is no decomposition.
-    with forward_derivatives(), dynamic_batches(), registered_once(model), _detached_results(model) as run, _accumulated_gradients(run), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
+    with forward_derivatives(), registered_once(model), _detached_results(model) as run, _accumulated_gradients(run), differentiable_layers(), sdpa_kernel(SDPBackend.MATH):
         return below_autograd(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
 
 

@@ -15,6 +15,7 @@ from ...torch_names import found
 from ..decomposition import operators, written_out
 from ..loops.scanning import as_scan
 from ..replaced_functions import Replacements
+from .batching_rules import dynamic_batches
 from .flex_attention import FlexAttentionHOP, dense_flex_attention
 
 __all__ = ["called_one_by_one", "recordable_vmaps", "without_vmap"]
@@ -53,7 +54,7 @@ def recordable_vmaps() -> Iterator[list[str]]:
         result = remove(tensor, level, size, 0)
         return result.movedim(0, to) if to else result
 
-    with Replacements() as replacements:
+    with dynamic_batches(), Replacements() as replacements:
         replacements.set(vmap, "_flat_vmap", noted)
         replacements.set(vmap, "_remove_batch_dim", removed)
         replacements.set(vmap, "_get_chunked_inputs", lambda args, *_: [args])  # a chunk is as much as memory has room for
@@ -128,5 +129,5 @@ def without_vmap(exported: ExportedProgram) -> ExportedProgram:
         checks = module.graph.find_nodes(op="call_function", target=_CHECK) if isinstance(module, torch.fx.GraphModule) else ()
         for check in checks:
             module.graph.erase_node(check)
-    with dense_flex_attention():
+    with dense_flex_attention(), dynamic_batches():
         return written_out(exported, {})
