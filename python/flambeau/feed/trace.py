@@ -53,6 +53,9 @@ class Trace:
     frozen: Sequence[FrozenNumber] = ()
     """Their sizes are the last of what the graph returns."""
 
+    rebound: Sequence[str] = ()
+    """The buffers, by their paths, that the run left with another tensor: these tensors are returned before the sizes."""
+
 
 _CUT = {f"aten::{name}" for name in ("split", "split_copy", "unbind", "unbind_copy", "unsafe_split")}
 _CHUNKS = {"aten::chunk", "aten::unsafe_chunk"}
@@ -79,14 +82,16 @@ class _TraceImport(GraphImport):
         self.steps: dict[str, Mapping[str, str]] = {}  # likewise: path → step, which is the call
         self.scope = ""  # the last one
         self.results = next(graph.outputs()).unique()  # in a tuple
+        self.module: Any = None  # the object that holds the state
 
     def state(self, values: Sequence[Any]) -> None:
         """Add the object, and a read of each attribute that the graph uses."""
         name = type(self.trace.model).__qualname__
-        module = self.builder.add_input("self", self.builder.add_type("Class", [], name))
+        self.module = module = self.builder.add_input("self", self.builder.add_type("Class", [], name))
         handle = self.builder.add_object(name, "")
         self.builder.set_self(handle)
-        used = [(value, *state) for value, state in zip(values, self.trace.state, strict=True) if list(value.uses())]
+        rebound = {*self.trace.rebound}
+        used = [(value, *state) for value, state in zip(values, self.trace.state, strict=True) if state[0] in rebound or list(value.uses())]
         for value, path, tensor in sorted(used, key=lambda entry: self.order.get(entry[1], len(self.order))):
             role, persistent = self.roles.get(path, (_engine.InputKind.CONSTANT, False))
             self.builder.add_attribute(handle, path, self.constant(tensor, path), role, persistent)
@@ -100,16 +105,19 @@ class _TraceImport(GraphImport):
         return super().constant(value, name)
 
     def node(self, node: Any) -> None:
-        if not self.trace.frozen or node.outputsSize() != 1 or node.output().unique() != self.results:
+        if not (self.trace.frozen or self.trace.rebound) or node.outputsSize() != 1 or node.output().unique() != self.results:
             super().node(node)
             return
         outputs = list(node.inputs())
         given = len(outputs) - len(self.trace.frozen)
+        for value, path in zip(outputs[given - len(self.trace.rebound) : given], self.trace.rebound, strict=True):
+            self.builder.add_node("prim::SetAttr", "", [self.module, self.values[value.unique()]], [], {"name": path}, [], "")
         for value, number in zip(outputs[given:], self.trace.frozen, strict=True):
             place = [("", self.root)], stack_trace(number.stack)
             integer = (f"{value.debugName()}.int", self.type(torch._C.IntType.get()))
             added = self.builder.add_node("aten::Int", "Tensor", [self.values[value.unique()]], [integer], {}, *place)
             self.builder.add_node("flambeau::frozen", "", added, [], {"example": int(number.size)}, *place)
+        given -= len(self.trace.rebound)
         types = [self.type(value.type()) for value in outputs[:given]]
         result = (node.output().debugName(), self.builder.add_type("Tuple", types, ""))
         values = [self.values[value.unique()] for value in outputs[:given]]

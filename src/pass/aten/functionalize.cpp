@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <unordered_set>
+
 #include "aten/schema.h"
 #include "pass/aten/functionalizer.h"
 #include "pass/aten/passes.h"
@@ -38,8 +40,13 @@ void AddStateOutputs(Program::Impl& program, Storages& storages, Sink& sink) {
   Graph& graph = program.graph;
   const NodeId end = graph[graph.main()].terminator;
   std::vector<ValueId> outputs = graph.outputs(graph.main());
+  // A script's `self.n += 1` writes the buffer and then sets the attribute: what the attribute holds is the new state.
+  std::unordered_set<Symbol> known;
+  for (const OutputSpec& output : program.outputs)
+    if (output.IsState()) known.insert(output.target);
   for (const InputSpec& input : program.inputs) {
     const std::string_view name = graph.context().Text(input.target == Symbol{0} ? input.name : input.target);
+    if (input.kind != InputKind::kUser && known.contains(graph.context().Intern(name))) continue;
     const auto value = storages.Final(input.value, end);
     if (!value) {
       if (storages.MaybeWritten(input.value))

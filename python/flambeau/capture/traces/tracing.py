@@ -212,18 +212,22 @@ def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequ
     before, torch.jit._trace._trace_module_map = torch.jit._trace._trace_module_map, scopes
     try:
         frozen: list[FrozenNumber] = []
+        rebound: list[str] = []
         admitted = False
 
-        def and_frozen(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        def and_more(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
             outputs = function(*tensors)
             frozen.extend(numbers())
+            states = _rebound_buffers(modules, state)
+            rebound.extend(states)
+            results = (*outputs, *states.values(), *(number.size for number in frozen))
             nonlocal admitted
-            admitted = admit(torch._C._get_tracing_state().graph(), (*outputs, *(number.size for number in frozen)))
-            return (*outputs, *(number.size for number in frozen))
+            admitted = admit(torch._C._get_tracing_state().graph(), results)
+            return results
 
         with constants_as_made() as written, frozen_numbers() as numbers:
             graph, _ = torch._C._create_graph_by_tracing(
-                and_frozen,
+                and_more,
                 [*examples, *(tensor for _, tensor in state)],
                 torch.jit._trace._create_interpreter_name_lookup_fn(),
                 strict=False,
@@ -234,7 +238,7 @@ def _record(function: Callable[..., Any], model: torch.nn.Module, examples: Sequ
             restore(graph)
     finally:
         torch.jit._trace._trace_module_map = before
-    return Trace(graph, model, state, [(path, type(module).__name__) for path, module in modules.items()], constants, frozen)
+    return Trace(graph, model, state, [(path, type(module).__name__) for path, module in modules.items()], constants, frozen, rebound)
 
 
 def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.Tensor]]:
@@ -245,3 +249,14 @@ def _state(modules: Mapping[str, torch.nn.Module]) -> Iterator[tuple[str, torch.
             if isinstance(tensor, torch.Tensor) and id(tensor) not in seen:
                 seen.add(id(tensor))
                 yield f"{path}.{name}" if path else name, tensor
+
+
+def _rebound_buffers(modules: Mapping[str, torch.nn.Module], before: Sequence[tuple[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """What is now in buffers to which the run assigned another tensor, by their paths: the tracer records writes alone."""
+    found = {}
+    for path, tensor in before:
+        owner, _, name = path.rpartition(".")
+        now = modules[owner]._buffers.get(name)
+        if isinstance(now, torch.Tensor) and now is not tensor:
+            found[path] = now
+    return found

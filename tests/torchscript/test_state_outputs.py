@@ -1,0 +1,119 @@
+"""What traced and scripted models leave in their buffers, as outputs of the model."""
+
+import copy
+
+import onnx
+import onnxruntime
+import pytest
+import torch
+
+import flambeau
+
+X = torch.linspace(-1.5, 2, 12).reshape(3, 4)
+
+
+class Stateful(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(4))
+        self.register_buffer("last", torch.ones(2, 4))
+
+
+class WritesAndSets(Stateful):
+    """An augmented assignment writes the tensor, and then sets the attribute to the same one."""
+
+    def forward(self, x):
+        self.mean += x.sum(0)
+        return x + self.mean
+
+
+class Rebinds(Stateful):
+    def forward(self, x):
+        self.mean = self.mean * 0.5 + x.mean(0)
+        return x + self.mean
+
+
+class WritesWhatItThenDrops(Stateful):
+    def forward(self, x):
+        self.mean.add_(x[0])
+        self.mean = self.mean * 2
+        return x
+
+
+class WritesWhatItSet(Stateful):
+    def forward(self, x):
+        self.mean = self.mean * 2
+        self.mean.add_(x[1])
+        return x
+
+
+class KeepsRows(Stateful):
+    """It gives the rows that were there before: the same tensor must not be written."""
+
+    def forward(self, x):
+        before = self.last
+        self.last = torch.cat([self.last, x])[-2:]
+        return before, self.last + 1
+
+
+class SetsWhatItNeverReads(Stateful):
+    def forward(self, x):
+        self.last, self.mean = x[:2], torch.full((4,), 3.0)
+        return x * 2
+
+
+class WithinModules(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Rebinds(), WritesAndSets()
+
+    def forward(self, x):
+        return self.second(self.first(self.first(x)))
+
+
+MODELS = [WritesAndSets, Rebinds, WritesWhatItThenDrops, WritesWhatItSet, KeepsRows, SetsWhatItNeverReads, WithinModules]
+
+
+def new_state(model):
+    """Its results, and the values of the buffers that it changes."""
+    model = copy.deepcopy(model)
+    before = copy.deepcopy(dict(model.named_buffers()))
+    results = model(X.clone())
+    changed = [value for name, value in model.named_buffers() if not torch.equal(value, before[name])]
+    return results if isinstance(results, tuple) else (results,), changed
+
+
+def check(results, changed, proto):
+    onnx.checker.check_model(proto, full_check=True)
+    session = onnxruntime.InferenceSession(proto.SerializeToString())
+    actual = [torch.as_tensor(each) for each in session.run(None, {session.get_inputs()[0].name: X.numpy()})]
+    assert len(actual) == len(results) + len(changed)
+    torch.testing.assert_close(actual[: len(results)], [*results])
+    for state in changed:
+        assert any(each.shape == state.shape and torch.allclose(each, state) for each in actual[len(results) :])
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("how", ["trace", "script"])
+def test_new_values_of_buffers_are_outputs_once(model, how):
+    model = model()
+    results, changed = new_state(model)
+    captured = torch.jit.script(copy.deepcopy(model)) if how == "script" else model
+    before = {name: id(value) for name, value in model.named_buffers()}
+    check(results, changed, flambeau.export(captured, (X,), dynamo=False, state_outputs=True, verbose=False).model_proto)
+    assert before == {name: id(value) for name, value in model.named_buffers()}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_new_values_of_buffers_of_an_archive_are_outputs_once(model, tmp_path):
+    model = model()
+    results, changed = new_state(model)
+    torch.jit.script(model).save(tmp_path / "model.pt")
+    flambeau.convert(tmp_path / "model.pt", tmp_path / "model.onnx", inputs={"x": "float32[3,4]"}, state_outputs=True)
+    check(results, changed, onnx.load(tmp_path / "model.onnx"))
+
+
+def test_a_trace_that_loses_a_state_says_so():
+    with pytest.warns(flambeau.errors.ConversionWarning, match="the model writes 'mean'; the new values are not outputs"):
+        program = flambeau.export(Rebinds(), (X,), dynamo=False)
+    check(new_state(Rebinds())[0], [], program.model_proto)
