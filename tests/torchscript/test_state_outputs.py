@@ -104,6 +104,14 @@ def test_new_values_of_buffers_are_outputs_once(model, how):
     assert before == {name: id(value) for name, value in model.named_buffers()}
 
 
+def test_a_capture_gives_what_was_in_a_buffer_before_another_tensor_was_assigned():
+    results, changed = new_state(KeepsRows())
+    for shapes in (None, ({0: "n"},)):
+        program = flambeau.export(KeepsRows(), (X,), dynamic_shapes=shapes, state_outputs=True, verbose=False)
+        check(results, changed, program.model_proto)
+    check(results, [], flambeau.export(KeepsRows(), (X,), verbose=False).model_proto)
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_new_values_of_buffers_of_an_archive_are_outputs_once(model, tmp_path):
     model = model()

@@ -14,6 +14,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from ..torch_names import found
+from .assigned_buffers import read_before_they_are_written
 from .replaced_functions import Replacements
 
 __all__ = ["DIM", "above_autograd", "below_autograd", "draft"]
@@ -79,7 +80,8 @@ def above_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
     """As ``torch.export.export``."""
     deferred = _deferred(torch.export.export)
     with contextlib.nullcontext() if deferred else _deferring():
-        return torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, **deferred)
+        exported = torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, **deferred)
+    return read_before_they_are_written(exported)
 
 
 @_as_models_need
@@ -92,4 +94,4 @@ def below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
 def draft(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any) -> ExportedProgram:
     """As ``torch.export.draft_export``."""
     export: Any = found("torch.export.draft_export")
-    return export(model, args, kwargs=kwargs, dynamic_shapes=dynamic_shapes)  # type: ignore[no-any-return]
+    return read_before_they_are_written(export(model, args, kwargs=kwargs, dynamic_shapes=dynamic_shapes))
