@@ -6,51 +6,33 @@ from collections.abc import Iterator
 
 import torch
 from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind, OutputSpec, TensorArgument
 
-__all__ = ["read_before_they_are_written"]
+__all__ = ["with_assigned_buffers"]
 
 
-def read_before_they_are_written(exported: ExportedProgram) -> ExportedProgram:
-    """Have results, and what other buffers get, hold what was in the buffers before: there nobody writes a tensor that the model reads."""
-    writes = list(_writes_at_the_end(exported.graph))
-    if not writes:
-        return exported
-    written = {write.args[0] for write in writes}
+def with_assigned_buffers(exported: ExportedProgram) -> ExportedProgram:
+    """Have the program give the tensors as the new buffers, without a write: the old ones may be results, and of other sizes."""
+    signature = exported.graph_signature
+    buffers = {spec.arg.name: spec.target for spec in signature.input_specs if spec.kind is InputKind.BUFFER}
     output = exported.graph.output_node()
-    copies: dict[torch.fx.Node, torch.fx.Node] = {}
-
-    def copy_of(node: torch.fx.Node) -> torch.fx.Node:
-        if not isinstance(node, torch.fx.Node) or _memory_of(node) not in written:
-            return node
-        if node not in copies:
-            with exported.graph.inserting_before(writes[0]):
-                copies[node] = exported.graph.call_function(torch.ops.aten.clone.default, (node,))
-            copies[node].meta = dict(node.meta)
-        return copies[node]
-
-    for write in writes:
-        write.update_arg(1, copy_of(write.args[1]))  # type: ignore[arg-type]
-    results = [copy_of(result) for result in output.args[0]]
-    for spec, result in zip(exported.graph_signature.output_specs, results, strict=True):
-        if result in copies.values():
-            spec.arg.name = result.name
-    output.update_arg(0, tuple(results))
+    assigned = list(_assignments(exported.graph, buffers.keys()))
+    if not assigned:
+        return exported
+    new = [write.args[1] for write in assigned]
+    specs = [
+        OutputSpec(OutputKind.BUFFER_MUTATION, TensorArgument(value.name), buffers[write.args[0].name]) for write, value in zip(assigned, new, strict=True)
+    ]
+    signature.output_specs[:0] = specs
+    output.update_arg(0, (*new, *output.args[0]))
+    for write in assigned:
+        exported.graph.erase_node(write)
     exported.graph_module.recompile()
     return exported
 
 
-def _writes_at_the_end(graph: torch.fx.Graph) -> Iterator[torch.fx.Node]:
-    """Those that torch.export added; it calls what a model writes itself ``copy_``, ``copy__1`` and so on."""
+def _assignments(graph: torch.fx.Graph, buffers: object) -> Iterator[torch.fx.Node]:
+    """The writes that torch.export added; it calls what a model writes itself ``copy_``, ``copy__1`` and so on."""
     for node in graph.nodes:
-        if node.target is torch.ops.aten.copy_.default and node.name.startswith("copy__default") and node.args[0].op == "placeholder":
+        if node.target is torch.ops.aten.copy_.default and node.name.startswith("copy__default") and node.args[0].name in buffers and not node.users:
             yield node
-
-
-def _memory_of(node: torch.fx.Node) -> torch.fx.Node:
-    """The node of which it is a view, or a part of the same tensor after a write."""
-    while isinstance(node.target, torch._ops.OpOverload) and isinstance(node.args[0], torch.fx.Node):
-        schema = node.target._schema
-        if schema.arguments[0].alias_info is None or not any(result.alias_info for result in schema.returns):
-            break
-        node = node.args[0]
-    return node

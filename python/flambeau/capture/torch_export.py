@@ -14,7 +14,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from ..torch_names import found
-from .assigned_buffers import read_before_they_are_written
+from .assigned_buffers import with_assigned_buffers
 from .replaced_functions import Replacements
 
 __all__ = ["DIM", "above_autograd", "below_autograd", "draft"]
@@ -81,7 +81,7 @@ def above_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
     deferred = _deferred(torch.export.export)
     with contextlib.nullcontext() if deferred else _deferring():
         exported = torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, **deferred)
-    return read_before_they_are_written(exported)
+    return with_assigned_buffers(exported)
 
 
 @_as_models_need
@@ -94,4 +94,4 @@ def below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
 def draft(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any) -> ExportedProgram:
     """As ``torch.export.draft_export``."""
     export: Any = found("torch.export.draft_export")
-    return read_before_they_are_written(export(model, args, kwargs=kwargs, dynamic_shapes=dynamic_shapes))
+    return with_assigned_buffers(export(model, args, kwargs=kwargs, dynamic_shapes=dynamic_shapes))

@@ -312,7 +312,9 @@ Functionalizer::Fresh Functionalizer::BindResults(NodeId node, const Schema& sch
       continue;
     }
     const auto elements = CapturedElements(node, static_cast<uint32_t>(target - schema.arguments.begin()), captured);
-    BindResult(result, elements.size() > 1 ? elements[i] : elements[0]);
+    const ValueId tensor = elements.size() > 1 ? elements[i] : elements[0];
+    if (target->keyword_only) BindResult(result, tensor);
+    else storages_.SetSame(result, tensor);  // what is written in place keeps its sizes
   }
   return fresh;
 }
