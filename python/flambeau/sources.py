@@ -18,6 +18,7 @@ from .archived import ArchivedProgram
 from .artifacts import Artifacts
 from .calls import FORWARD, CapturedCall, captured_call, forward_of
 from .capture import Attempt, capture, mode
+from .capture.assigned_buffers import UNRECORDED
 from .capture.containers import register_containers, warn_of_windows
 from .capture.decomposition import without_composites, without_newer_operators
 from .capture.dynamic_shapes import (
@@ -33,6 +34,7 @@ from .capture.dynamic_shapes import (
     root_names,
     tensor_names,
 )
+from .capture.failures import warn_of_unrecorded_buffers
 from .capture.operators.gradient_operators import without_gradients
 from .capture.operators.vmaps import without_vmap
 from .capture.questions.decisions import Decision
@@ -194,6 +196,7 @@ def of_export(
             attempts=artifacts.attempts,
             decisions=decisions,
         )
+        warn_of_unrecorded_buffers(exported.graph_module.meta.get(UNRECORDED, ()))
     symbols = root_names(exported, arguments, shapes, model if live else None, names)
     symbols |= output_dimension_names(exported, capture_options.output_names, output_axes)
     if dump:

@@ -119,11 +119,20 @@ class TakesAPartOfAnother(Stateful):
         return x + self.mean
 
 
+class AfterAVmap(Stateful):
+    """Of which the program is recorded a second time."""
+
+    def forward(self, x):
+        turned = torch.vmap(lambda row: torch.cat([row[2:], row[:2]]).softmax(0))(x)
+        before, self.mean = self.mean, self.mean * 0.5 + turned.mean(0)
+        return before, turned
+
+
 OF_ONE_MODULE = [model for model in MODELS if model is not WithinModules]  # torch.export records none of inner ones
 
 
 @pytest.mark.parametrize("shapes", [None, ({0: "n"},)], ids=["static", "dynamic"])
-@pytest.mark.parametrize("model", [*OF_ONE_MODULE, Resizes, TakesAPartOfAnother])
+@pytest.mark.parametrize("model", [*OF_ONE_MODULE, Resizes, TakesAPartOfAnother, AfterAVmap])
 def test_a_capture_gives_tensors_that_were_assigned_to_buffers(model, shapes):
     results, changed = new_state(model())
     program = flambeau.export(model(), (X,), dynamic_shapes=shapes, state_outputs=True, verbose=False)
@@ -144,3 +153,10 @@ def test_a_trace_that_loses_a_state_says_so():
     with pytest.warns(flambeau.errors.ConversionWarning, match="the model writes 'mean'; the new values are not outputs"):
         program = flambeau.export(Rebinds(), (X,), dynamo=False)
     check(new_state(Rebinds())[0], [], program.model_proto)
+
+
+@pytest.mark.parametrize("model", [WithinModules])
+def test_a_capture_that_loses_a_state_says_so(model):
+    with pytest.warns(flambeau.errors.ConversionWarning, match="assigns another tensor to 'first.mean', which torch.export does not record"):
+        program = flambeau.export(model(), (X,), state_outputs=True)
+    check(new_state(model())[0], new_state(model())[1][1:], program.model_proto)

@@ -38,6 +38,7 @@ __all__ = [
     "warn_of_presence",
     "warn_of_seeds",
     "warn_of_squeezes",
+    "warn_of_unrecorded_buffers",
 ]
 
 _MOST_ELEMENTS = 8
@@ -217,6 +218,11 @@ def warn_of_squeezes(nodes: Iterable[torch.fx.Node]) -> None:
 def warn_of_seeds(lines: Iterable[str]) -> None:
     for line in lines:
         warn(f"the model seeds random numbers{_at(line)}: those that the ONNX model draws are others")
+
+
+def warn_of_unrecorded_buffers(paths: Sequence[str]) -> None:
+    if paths:
+        warn(f"the model assigns another tensor to {', '.join(map(repr, paths))}, which torch.export does not record: the new values are no outputs")
 
 
 def warn_of_another_way(lines: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from ..torch_names import found
-from .assigned_buffers import with_assigned_buffers
+from .assigned_buffers import UNRECORDED, noted_assignments, with_assigned_buffers
 from .replaced_functions import Replacements
 
 __all__ = ["DIM", "above_autograd", "below_autograd", "draft"]
@@ -79,8 +79,9 @@ def _as_models_need(export: Callable[..., ExportedProgram]) -> Callable[..., Exp
 def above_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any, strict: bool) -> ExportedProgram:
     """As ``torch.export.export``."""
     deferred = _deferred(torch.export.export)
-    with contextlib.nullcontext() if deferred else _deferring():
+    with contextlib.nullcontext() if deferred else _deferring(), noted_assignments(model, but_of=[model]) as unrecorded:
         exported = torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, **deferred)
+    exported.graph_module.meta[UNRECORDED] = unrecorded
     return with_assigned_buffers(exported)
 
 
@@ -88,7 +89,10 @@ def above_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
 def below_autograd(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any, strict: bool) -> ExportedProgram:
     """The same with the operators that autograd calls."""
     export = importlib.import_module(_TRACE)._export
-    return export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, pre_dispatch=False, **_deferred(export))  # type: ignore[no-any-return]
+    with noted_assignments(model) as unrecorded:
+        exported: ExportedProgram = export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, pre_dispatch=False, **_deferred(export))
+    exported.graph_module.meta[UNRECORDED] = unrecorded
+    return exported
 
 
 def draft(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic_shapes: Any) -> ExportedProgram:

@@ -217,6 +217,7 @@ class KnownConstants(TorchFunctionMode):
             for node in exported.graph.find_nodes(op="call_function", target=target)
             if (name := weights.get(node.args[0].name)) is not None
         }
+        assigned |= set(signature.buffers_to_mutate.values())
         kept = self.kept or _ATTRIBUTES not in self.asked
         return kept and assigned.isdisjoint(self.decisive()) and all(self.captured[name]._version == 0 for name in self.decisive())
 
