@@ -28,7 +28,7 @@ NEWER: Mapping[str, _Newer] = {
     "torch.export.graph_signature.OutputKind.PARAMETER_MUTATION": _Newer("2.9"),
     "torch.export.pt2_archive._package.load_pt2": _Newer("2.8"),
     "torch.fx.experimental.proxy_tensor._sympy_handlers": _Newer("2.10"),
-    "torch.library.get_kernel": _Newer("2.10"),
+    "torch.library.get_kernel": _Newer("2.9"),
     "torch.nn.functional.linear_cross_entropy": _Newer("2.13"),
     "torch.onnx.ExportableModule": _Newer("2.11"),
     "torch.onnx.InputObserver": _Newer("2.11"),

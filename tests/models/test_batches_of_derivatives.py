@@ -7,7 +7,7 @@ from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 
 import flambeau
 
-pytestmark = pytest.mark.skipif(not hasattr(torch.library, "get_kernel"), reason="this torch has rules for batches of known sizes alone")
+pytestmark = pytest.mark.needs("torch.library.get_kernel")
 
 
 class Layers(nn.Module):

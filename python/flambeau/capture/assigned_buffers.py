@@ -27,7 +27,8 @@ def noted_assignments(model: torch.nn.Module, but_of: Collection[torch.nn.Module
         before = module._buffers.get(name)
         if id(module) in paths and before is not None and buffer is not before:
             path = f"{paths[id(module)]}.{name}".removeprefix(".")
-            found.append(path) if path not in found else None
+            if path not in found:
+                found.append(path)
 
     with register_module_buffer_registration_hook(note):
         yield found

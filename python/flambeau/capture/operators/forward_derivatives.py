@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -38,17 +37,18 @@ class _PlainZeros(TorchDispatchMode):
 
 def _order_in_memory(tensor: torch.Tensor) -> Sequence[int] | None:
     """The dimensions, outermost first, of a tensor without gaps; None for others."""
-    return next((order for order in itertools.permutations(range(tensor.dim())) if _is_contiguous([(tensor.shape[dim], tensor.stride(dim)) for dim in order])), None)
-
-
-def _is_contiguous(dims: Sequence[tuple[Any, Any]]) -> bool:
-    """Whether these are, each by its size and stride."""
-    expected: Any = 1
-    for size, stride in reversed(dims):
-        if not statically_known_true(stride == expected):
-            return False
-        expected = expected * size
-    return True
+    order: list[int] = []
+    elements: Any = 1
+    # Of dimensions with one stride, those of size 1 are within the other.
+    left = sorted(range(tensor.dim()), key=lambda dim: not statically_known_true(tensor.shape[dim] == 1))
+    while left:
+        within = next((dim for dim in left if statically_known_true(tensor.stride(dim) == elements)), None)
+        if within is None:
+            return None
+        left.remove(within)
+        order.insert(0, within)
+        elements = elements * tensor.shape[within]
+    return order
 
 
 @contextlib.contextmanager
